@@ -325,8 +325,10 @@ fn rows_and_columns(folder: &Path, numpy: &Python) {
         .run(ROUNDS);
 
     let picked: Vec<usize> = (0..20_000).map(|number: usize| number * 7919 % 300_000).collect();
+    let map = mapped(path);
     let race = Race::new("take 20,000 rows of 64 B")
-        .runner("ndarray-io", || timed(|| file.take::<Array2<f64>>(0, &picked).unwrap()));
+        .runner("ndarray-io", || timed(|| file.take::<Array2<f64>>(0, &picked).unwrap()))
+        .runner("ndarray-io, with_map", || timed(|| map.take::<Array2<f64>>(0, &picked).unwrap()));
     if let Some(numpy) = numpy.borrow_mut().as_mut() {
         numpy.time("let picked = np.arange(20_000) * 7919 % 300_000", 1);
     }
@@ -346,21 +348,30 @@ fn rows_and_columns(folder: &Path, numpy: &Python) {
 
     let wide = &folder.join("wide.npy");
     write_npy(wide, &Array2::<f64>::ones((16384, 1024))).unwrap();
-    let file = NpyFile::open(wide).unwrap();
+    let (file, map) = (NpyFile::open(wide).unwrap(), mapped(wide));
     let race = Race::new("a column of 16384 × 1024")
         .runner("ndarray-io", || timed(|| file.slice::<f64, _>(s![.., 17]).unwrap()))
+        .runner("ndarray-io, with_map", || timed(|| map.slice::<f64, _>(s![.., 17]).unwrap()))
         .runner("2 threads of pread", || timed(|| column_by_calls(wide)));
     with_numpy(race, numpy, format!("np.load(r'{}', mmap_mode='r')[:, 17].copy()", wide.display()), 1)
         .run(ROUNDS);
     let race = Race::new("every 2nd column of 128 MB")
-        .runner("ndarray-io", || timed(|| file.slice::<f64, _>(s![.., ..;2]).unwrap()));
+        .runner("ndarray-io", || timed(|| file.slice::<f64, _>(s![.., ..;2]).unwrap()))
+        .runner("ndarray-io, with_map", || timed(|| map.slice::<f64, _>(s![.., ..;2]).unwrap()));
     with_numpy(race, numpy, format!("np.load(r'{}', mmap_mode='r')[:, ::2].copy()", wide.display()), 1)
         .run(ROUNDS);
     let race = Race::new("a row of a Fortran file, 2048 × 2048");
-    let file = NpyFile::open(turned).unwrap();
-    let race = race.runner("ndarray-io", || timed(|| file.slice::<f64, _>(s![17, ..]).unwrap()));
+    let (file, map) = (NpyFile::open(turned).unwrap(), mapped(turned));
+    let race = race
+        .runner("ndarray-io", || timed(|| file.slice::<f64, _>(s![17, ..]).unwrap()))
+        .runner("ndarray-io, with_map", || timed(|| map.slice::<f64, _>(s![17, ..]).unwrap()));
     with_numpy(race, numpy, format!("np.load(r'{}', mmap_mode='r')[17].copy()", turned.display()), 1)
         .run(ROUNDS);
+}
+
+fn mapped(path: &Path) -> NpyFile {
+    // SAFETY: the files of this folder do not change.
+    unsafe { NpyFile::open(path).unwrap().with_map().unwrap() }
 }
 
 #[cfg(unix)]

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 mod advice;
+mod scattered;
 
 use std::fs::File;
 use std::io::Seek;
@@ -36,6 +37,8 @@ struct Mapped<A, D, F: ArrayFormat> {
     header: Header,
     dim: D,
     plain: Bitwise<A>,
+    /// How elements are read.
+    options: ReadOptions,
     /// The offset of the map in the file, in bytes.
     start: u64,
     /// The length of the map in bytes.
@@ -60,7 +63,8 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
         let (found, start) = io::read_header_of_file::<F>(&mut source, options.get_limits())?;
         let whole = F::header(&found);
         F::check_plain(&found, options)?;
-        let (mut header, _, plain): (Header, D, _) = viewable_as::<A, D>(whole, &F::gate(&found, options))?;
+        let gated = F::gate(&found, options).into_owned();
+        let (mut header, _, plain): (Header, D, _) = viewable_as::<A, D>(whole, &gated)?;
         // Check the length before mapping: accessing a page past the end of the file would be a fault.
         let payload = transfer::check_length(&source, whole, options)?;
         let after = source.remaining().unwrap_or_default().saturating_sub(payload);
@@ -84,6 +88,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
             dim: dimension(header.shape_ref())?,
             len: header.in_memory()?.1,
             trailing: if rows.is_some() { 0 } else { usize::try_from(after).unwrap_or(usize::MAX) },
+            options: gated,
             start: mapped_at,
             whole: (whole_shape, first),
             found,

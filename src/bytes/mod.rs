@@ -64,7 +64,7 @@ pub use hints::ReadHints;
 pub(crate) use joined::{JoinLayout, NotLoaded};
 pub use memory::InMemory;
 pub(crate) use region::{Region, SharedRegion};
-pub(crate) use room::{Room, append};
+pub(crate) use room::{Room, append, scratch};
 pub use runs::Runs;
 
 use crate::error::Result;

@@ -183,7 +183,7 @@ impl<'a> Region<'a> {
     /// Outside memory, the result is 0 if the runs are listed and any of them is truncated.
     pub(crate) fn fill_runs(self, runs: &Runs, room: &mut Room<'_>, most: usize, from: u64) -> Result<usize> {
         let most = most.min(room.left());
-        let is_memory = matches!(self.source, Origin::Memory(_)); // in memory, single runs cost no extra calls
+        let is_memory = matches!(self.source, Origin::Memory(_)); // runs cost no calls there
         let fits = self.start.saturating_add(runs.end()) <= self.end;
         if !is_memory && fits {
             let hints = self.hints();
@@ -192,7 +192,10 @@ impl<'a> Region<'a> {
             }
             return self.fill_spans(runs, hints, (room, most), from);
         }
-        self.fill_spans(runs, ReadHints::new().span(0), (room, most), from)
+        match self.bytes() {
+            Some(bytes) => Ok(copy_runs(bytes, runs, (room, most), from)),
+            None => self.fill_spans(runs, ReadHints::new().span(0), (room, most), from),
+        }
     }
 
     /// Reads runs at regular distances, those that are close together by one call.
@@ -281,6 +284,33 @@ impl<'a> Region<'a> {
         }
         Ok(self.with(|source| read_all(source, parts))?.is_none())
     }
+}
+
+/// Copies up to `most` bytes of runs, and returns how many were copied: fewer only where the bytes end.
+fn copy_runs(bytes: &[u8], runs: &Runs, (room, most): (&mut Room<'_>, usize), from: u64) -> usize {
+    let mut filled = 0;
+    while filled < most {
+        let at = from + filled as u64;
+        let (place, left) = runs.find(at);
+        let (stride, neighbours) = runs.neighbours(at);
+        let rest = most - filled;
+        let bytes = usize::try_from(place).ok().and_then(|place| bytes.get(place..)).unwrap_or_default();
+        let stride = usize::try_from(stride).unwrap_or(usize::MAX);
+        let together =
+            if left == runs.run() && stride >= left { neighbours.min(rest / left.max(1)) } else { 1 };
+        let (wanted, came) = match together {
+            0 | 1 => (left.min(rest), room.copy(&bytes[..left.min(rest).min(bytes.len())])),
+            _ => {
+                let span = (together - 1).saturating_mul(stride).saturating_add(left);
+                (together * left, room.copy_runs(&bytes[..span.min(bytes.len())], left, stride))
+            }
+        };
+        filled += came;
+        if came < wanted {
+            break;
+        }
+    }
+    filled
 }
 
 /// Reads parts in ascending order; if the source ends before, returns how many bytes of them were read.

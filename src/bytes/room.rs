@@ -6,7 +6,7 @@ use std::fs::File;
 use std::mem::MaybeUninit;
 use std::slice;
 
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 
 /// Memory that is filled from its beginning.
 ///
@@ -136,6 +136,17 @@ impl<'a> Room<'a> {
         // initialized. They are borrowed for as long as the memory was.
         unsafe { slice::from_raw_parts_mut(memory, length) }
     }
+}
+
+/// Returns memory for `len` bytes, aligned for every element type, in the vector, which is cleared.
+pub(crate) fn scratch(words: &mut Vec<u128>, len: usize) -> Result<Room<'_>> {
+    words.clear();
+    let reserved = words.try_reserve_exact(len.div_ceil(size_of::<u128>()));
+    reserved.map_err(|_| ErrorKind::OutOfMemory { bytes: len as u64 })?;
+    let memory = words.spare_capacity_mut().as_mut_ptr().cast();
+    // SAFETY: the memory of the vector has this length, and is borrowed for as long as the room. Bytes that may not be
+    // initialized are valid with any content.
+    Ok(Room::new(unsafe { slice::from_raw_parts_mut(memory, len) }))
 }
 
 /// Appends up to `most` bytes, and returns how many were appended. The vector must have the capacity.

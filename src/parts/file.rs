@@ -91,7 +91,19 @@ pub struct ArrayFile<F: ArrayFormat> {
     /// Why the array cannot be refreshed, if it cannot.
     fixed: Option<&'static str>,
     pub(super) options: ReadOptions,
+    /// The map of the elements, from which scattered ones are copied.
+    map: Option<ElementMap<F>>,
 }
+
+/// A map of the elements of a file.
+#[derive(Debug)]
+struct ElementMap<F: ArrayFormat> {
+    elements: Arc<dyn ReadAt>,
+    /// Maps them again, when there are more.
+    again: MapAgain<F>,
+}
+
+pub(crate) type MapAgain<F> = fn(&ArrayFile<F>) -> Result<Arc<dyn ReadAt>>;
 
 /// Reads the header at the start of bytes.
 pub(super) fn header_of<F: ArrayFormat>(
@@ -245,7 +257,17 @@ impl<F: ArrayFormat> ArrayFile<F> {
             return Err(error.with_help(Help::ReadPickle)); // the pickle of all objects cannot be read in parts
         }
         let options = F::gate(&found, options).into_owned();
-        Ok(Self { bytes, path: None, member: None, locked: None, found, data_offset, fixed: None, options })
+        Ok(Self {
+            bytes,
+            path: None,
+            member: None,
+            locked: None,
+            found,
+            data_offset,
+            fixed: None,
+            options,
+            map: None,
+        })
     }
 
     pub(crate) fn header(&self) -> &Header {
@@ -259,6 +281,28 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// Returns the bytes of the array's elements.
     pub(crate) fn payload(&self) -> Region<'_> {
         self.bytes.get().after(self.data_offset as u64)
+    }
+
+    /// Returns the bytes of the array's elements for reading these of them.
+    pub(super) fn payload_for(&self, picked: &Runs) -> Region<'_> {
+        /// Longer runs are read by one call each, which takes no longer than copying them.
+        const LONG: usize = 16 << 10;
+        let map = self.map.as_ref().map(|map| Region::of(&*map.elements));
+        let is_in =
+            |map: &Region<'_>| map.bytes().is_some_and(|elements| picked.end() <= elements.len() as u64);
+        let is_scattered = !picked.is_one() && picked.run() < LONG;
+        map.filter(|map| is_scattered && is_in(map)).unwrap_or_else(|| self.payload())
+    }
+
+    /// Sets the map from which scattered elements are copied.
+    pub(crate) fn set_map(&mut self, elements: Arc<dyn ReadAt>, again: MapAgain<F>) {
+        self.map = Some(ElementMap { elements, again });
+    }
+
+    /// Returns whether the file was opened for writing.
+    #[cfg_attr(not(feature = "mmap"), expect(dead_code))]
+    pub(crate) fn is_writable(&self) -> bool {
+        self.locked.is_some()
     }
 
     /// Returns shared access to the bytes of the file, and the offset of the elements.
@@ -350,6 +394,10 @@ impl<F: ArrayFormat> ArrayFile<F> {
         }
         let is_other = old.shape() != new.shape();
         self.found = found;
+        if let Some(ElementMap { again, .. }) = self.map.as_ref().filter(|_| is_other) {
+            let again = *again;
+            self.set_map(again(self).map_err(|error| self.at_path(error))?, again);
+        }
         Ok(is_other)
     }
 

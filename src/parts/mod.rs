@@ -11,4 +11,6 @@ mod select;
 mod write;
 
 pub use file::{ArrayFile, NpyFile, RaFile};
+#[cfg(feature = "mmap")]
+pub(crate) use read::arranged;
 pub(crate) use select::{Axes, Selection};

@@ -313,7 +313,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ) -> Result<T> {
         // Check before memory is allocated: the header may declare more than the file contains.
         self.check_runs(picked)?;
-        let mut source = Source::runs(self.payload(), picked);
+        let mut source = Source::runs(self.payload_for(picked), picked);
         let payload = Payload { source: &mut source, header, options };
         read(PayloadRef(payload)).map_err(|error| {
             let is_first = options.is_innermost_first();
@@ -322,7 +322,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     }
 }
 
-pub(super) fn arranged<A, D: Dimension>(selection: &Selection, array: ArrayD<A>) -> Result<Array<A, D>> {
+pub(crate) fn arranged<A, D: Dimension>(selection: &Selection, array: ArrayD<A>) -> Result<Array<A, D>> {
     let arranged = selection.arrange(array);
     let found = Shape::from(arranged.shape());
     arranged.into_dimensionality().map_err(|_| {

@@ -56,7 +56,7 @@ impl Axes {
     }
 
     /// Resolves a slice of the array.
-    pub(super) fn selection(self, slice: &impl SliceArg<IxDyn>) -> Result<Selection> {
+    pub(crate) fn selection(self, slice: &impl SliceArg<IxDyn>) -> Result<Selection> {
         Ok(Selection { inner: self.inner, ..Selection::of(&self.shape, slice)? })
     }
 
@@ -100,7 +100,7 @@ impl Selection {
     }
 
     /// Returns the header of the selected part, which has all axes of the array, and the part's byte runs.
-    pub(super) fn locate(&self, header: &Header) -> Result<(Header, Runs)> {
+    pub(crate) fn locate(&self, header: &Header) -> Result<(Header, Runs)> {
         let inner: Vec<Taken> = self.inner.lengths.iter().map(Taken::all).collect();
         let (first, second) = if self.inner.come_first { (&inner, &self.axes) } else { (&self.axes, &inner) };
         let all = || first.iter().chain(second);
@@ -141,7 +141,7 @@ impl Selection {
     }
 
     /// Returns the header and the byte runs of the part with the listed indices along an axis.
-    pub(super) fn listed(header: &Header, axis: usize, indices: &[usize]) -> Result<(Header, Runs)> {
+    pub(crate) fn listed(header: &Header, axis: usize, indices: &[usize]) -> Result<(Header, Runs)> {
         let dims = header.shape();
         let Some(length) = dims.get(axis).copied() else {
             let reason = format!("an array of shape {} has no axis {axis}", header.shape_ref());

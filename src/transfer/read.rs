@@ -4,7 +4,7 @@ use super::each::make_blocks;
 use super::scatter::read_scattered;
 use super::share::share_out;
 use super::source::{Positioned, Source};
-use super::{BLOCK, Effort, aligned, os};
+use super::{BLOCK, Effort, os};
 use ndarray::ArrayViewMutD;
 
 use crate::bytes::{self, ReadHints, Room};
@@ -78,11 +78,12 @@ fn read_coded<T: Send>(
     let items = make_blocks(header.count(), (block / item).max(1), threads, &|numbers, words, made| {
         let (at, length) = (numbers.start * item, numbers.len() * item);
         // Aligned for numbers, so that decoding can be vectorized.
-        let block = aligned(words, length)?;
-        let filled = positioned.fill_at(block, at)?;
+        let mut room = bytes::scratch(words, length)?;
+        let filled = positioned.fill_room(&mut room, usize::MAX, at)?;
         if filled < length {
             return Err(truncated(header, (at + filled) as u64));
         }
+        let block = room.into_filled();
         tally.add(filled)?;
         decode.decode(block, numbers.len(), made).map_err(|error| error.offset_element(numbers.start))
     })?;

@@ -3,11 +3,12 @@
 
 use ndarray::{ArrayView2, ArrayViewD, ArrayViewMut1, ArrayViewMut2, ArrayViewMutD, Axis, Ix2, s};
 
+use super::Effort;
 use super::gather::{closest_axis, divided, simplify};
 use super::read::truncated;
 use super::share::share_out;
 use super::source::Source;
-use super::{Effort, aligned};
+use crate::bytes::scratch;
 use crate::element::cast::Bitwise;
 use crate::error::Result;
 use crate::header::Header;
@@ -63,11 +64,12 @@ fn read_units<T, const SIZE: usize>(
     let effort = Effort::moving(2 * bytes as u64).and(positioned.effort());
     let threads = effort.threads_on(&positioned.hints(), || options.get_threads());
     let work = |words: &mut Vec<u128>, (at, block): (usize, ArrayViewMutD<'_, [u8; SIZE]>)| {
-        let loaded = aligned(words, block.len() * SIZE)?;
-        let filled = positioned.fill_at(loaded, at)?;
-        if filled < loaded.len() {
+        let mut room = scratch(words, block.len() * SIZE)?;
+        let filled = positioned.fill_room(&mut room, usize::MAX, at)?;
+        if room.left() > 0 {
             return Err(truncated(header, (at + filled) as u64));
         }
+        let loaded = room.into_filled();
         // Nothing that is invalid reaches the array.
         plain.check(loaded).map_err(|error| error.offset_element(at / SIZE))?;
         scatter(loaded.as_chunks().0, block);

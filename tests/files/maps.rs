@@ -1,16 +1,19 @@
 //! Memory-mapped files.
 #![cfg(feature = "mmap")]
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use ndarray::{Array1, Array2, ArrayD, Ix0, Ix1, Ix2, IxDyn, ShapeBuilder, arr1, arr2};
+use ndarray::{
+    Array1, Array2, Array3, ArrayD, Axis, Ix0, Ix1, Ix2, Ix3, IxDyn, NewAxis, ShapeBuilder, arr1, arr2, s,
+};
+use ndarray_io::bytes::InMemory;
 use ndarray_io::convert::{Conversion, convert_npy};
 use ndarray_io::dtype::ByteOrder;
 use ndarray_io::error::{ErrorKind, FileSection};
 use ndarray_io::header::Order;
 use ndarray_io::npy::Version;
-use ndarray_io::{NpyMmap, NpyMmapMut, WriteOptions, read_npy, write_npy};
+use ndarray_io::{NpyFile, NpyMmap, NpyMmapMut, NpyWriter, WriteOptions, read_npy, write_npy};
 
 use crate::support::{manifest, native};
 
@@ -193,4 +196,119 @@ fn a_map_is_made_in_place() {
     map.view_mut()[2] = 5;
     map.flush().unwrap();
     assert_eq!(read_npy::<_, Array1<u16>>(file.path()).unwrap(), arr1(&[0, 0, 5]));
+}
+
+/// What many short runs are copied from makes no difference to what they are.
+#[test]
+fn scattered_elements_are_those_of_the_array() {
+    let folder = crate::support::temp::folder().unwrap();
+    let numbers = Array3::from_shape_fn((40, 30, 50), |(a, b, c)| (a * 10_000 + b * 100 + c) as u32);
+    for (name, numbers) in
+        [("c.npy", numbers.clone()), ("f.npy", numbers.clone().t().to_owned().reversed_axes())]
+    {
+        let path = folder.path().join(name);
+        write_npy(&path, &numbers).unwrap();
+        // SAFETY: nothing changes the file.
+        let (mapped, map) = unsafe {
+            (NpyFile::open(&path).unwrap().with_map().unwrap(), NpyMmap::<u32, Ix3>::open(&path).unwrap())
+        };
+        assert_eq!(mapped.read::<Array3<u32>>().unwrap(), numbers);
+        macro_rules! compare {
+            ($($part:tt)*) => {
+                let wanted = numbers.slice(s![$($part)*]);
+                assert_eq!(mapped.slice::<u32, _>(s![$($part)*]).unwrap(), wanted);
+                assert_eq!(map.slice(s![$($part)*]).unwrap(), wanted);
+                let mut into = wanted.mapv(|_| 0);
+                mapped.slice_into(s![$($part)*], &mut into).unwrap();
+                assert_eq!(into, wanted);
+            };
+        }
+        compare![.., .., 7];
+        compare![.., 3, ..];
+        compare![5, .., ..];
+        compare![.., .., ..;2];
+        compare![..;3, 4..;-5, 1..49;7];
+        compare![.., ..;2, ..];
+        compare![..;-1, .., NewAxis, 0];
+        compare![.., .., 5..5];
+        compare![.., .., ..];
+        for (axis, indices) in [(0, vec![39, 0, 0, 17]), (1, vec![2]), (2, vec![49, 3, 48, 3]), (1, vec![])] {
+            let wanted = numbers.select(Axis(axis), &indices);
+            assert_eq!(mapped.take::<Array3<u32>>(axis, &indices).unwrap(), wanted);
+            assert_eq!(map.take(axis, &indices).unwrap(), wanted);
+        }
+        let shapes: Vec<_> = mapped.chunks::<u32, Ix3>(2, 1).unwrap().map(Result::unwrap).collect();
+        assert_eq!(shapes.len(), 50);
+        assert!(shapes.iter().enumerate().all(|(c, chunk)| chunk == numbers.slice(s![.., .., c..c + 1])));
+        assert!(map.take(3, &[0]).unwrap_err().to_string().contains("no axis 3"));
+        assert!(map.take(0, &[40]).unwrap_err().to_string().contains("index 40 is out of bounds"));
+        assert!(map.slice(s![41.., .., ..]).is_err());
+        assert!(map.slice(s![.., ..]).is_err());
+    }
+}
+
+#[test]
+fn rows_that_were_appended_are_mapped_by_refreshing() {
+    let folder = crate::support::temp::folder().unwrap();
+    let path = folder.path().join("log.npy");
+    let mut writer = NpyWriter::create(&path, &[4]).unwrap();
+    writer.push(&arr1(&[1u64, 2, 3, 4])).unwrap();
+    writer.checkpoint().unwrap();
+    // SAFETY: rows are appended, and nothing else changes.
+    let mut file = unsafe { NpyFile::open(&path).unwrap().with_map().unwrap() };
+    for row in 1..3000 {
+        writer.push(&arr1(&[row, row + 1, row + 2, row + 3])).unwrap();
+    }
+    writer.checkpoint().unwrap();
+    assert_eq!(file.slice::<u64, _>(s![.., 2]).unwrap(), arr1(&[3]));
+    assert!(file.refresh().unwrap());
+    let column: Array1<u64> = file.slice::<u64, _>(s![.., 2]).unwrap();
+    assert_eq!((column.len(), column[2999_usize]), (3000, 3001));
+    assert_eq!(file.take::<Array2<u64>>(0, &[2999, 1]).unwrap()[[0, 0]], 2999);
+}
+
+#[test]
+fn only_elements_that_are_stored_as_they_are_get_a_map() {
+    let folder = crate::support::temp::folder().unwrap();
+    let path = folder.path().join("a.npy");
+    let numbers = Array2::from_shape_fn((100, 20), |(a, b)| (a * 100 + b) as f64);
+    write_npy(&path, &numbers).unwrap();
+    // SAFETY: nothing changes the files.
+    unsafe {
+        let error = NpyFile::open_to_write(&path).unwrap().with_map().unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::BadOption { .. }), "{error}");
+        assert!(error.to_string().contains("a.npy"), "{error}");
+        let bytes = fs::read(&path).unwrap();
+        let error = NpyFile::from_source(InMemory(bytes)).unwrap().with_map().unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::BadOption { .. }), "{error}");
+        // A file that is shorter than its header says: what is there can be read, and nothing behind it is accessed.
+        let short = File::options().write(true).open(&path).unwrap();
+        short.set_len(128 + 50 * 160).unwrap();
+        let file = NpyFile::open(&path).unwrap().with_map().unwrap();
+        assert_eq!(file.slice::<f64, _>(s![..50, 3]).unwrap(), numbers.slice(s![..50, 3]));
+        assert!(file.slice::<f64, _>(s![.., 3]).unwrap_err().is_format());
+        assert!(file.take::<Array2<f64>>(0, &[2, 99]).is_err());
+    }
+}
+
+/// Members that are stored are mapped where they are, and others where they have been unpacked.
+#[test]
+#[cfg(feature = "npz")]
+fn members_get_a_map() {
+    use ndarray_io::npz::{Compression, NpzOptions};
+    use ndarray_io::{NpzFile, NpzWriter};
+    let folder = crate::support::temp::folder().unwrap();
+    let archive = folder.path().join("a.npz");
+    let numbers = Array2::from_shape_fn((100, 20), |(a, b)| (a * 100 + b) as f64);
+    for compression in [Compression::Stored, Compression::deflated()] {
+        let options = NpzOptions::new().compression(compression);
+        let mut writer = NpzWriter::new_with_options(File::create(&archive).unwrap(), &options);
+        writer.add_array("before", &arr1(&[1u8])).unwrap();
+        writer.add_array("numbers", &numbers).unwrap();
+        writer.finish().unwrap();
+        let member = NpzFile::open(&archive).unwrap().open_member("numbers").unwrap();
+        // SAFETY: nothing changes the file.
+        let member = unsafe { member.with_map().unwrap() };
+        assert_eq!(member.slice::<f64, _>(s![.., 19]).unwrap(), numbers.slice(s![.., 19]));
+    }
 }

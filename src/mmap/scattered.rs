@@ -1,0 +1,151 @@
+//! Copies of scattered elements out of maps.
+#![allow(unsafe_code)]
+
+use std::sync::Arc;
+
+use memmap2::MmapOptions;
+use ndarray::{Array, ArrayD, Dimension, IxDyn, ShapeBuilder, SliceArg};
+
+use super::ArrayMmap;
+use crate::bytes::{InMemory, ReadAt, Region, Runs};
+use crate::element::{ViewElement, reading};
+use crate::error::{Error, ErrorKind, Result};
+use crate::header::Header;
+use crate::io::ArrayFormat;
+use crate::parts::{ArrayFile, Axes, Selection, arranged};
+use crate::shape::Order;
+use crate::transfer::{self, Source};
+
+impl<F: ArrayFormat> ArrayFile<F> {
+    /// Maps the elements, so that scattered ones are copied from memory.
+    ///
+    /// A part that consists of many short runs, such as the rows of [`take`](ArrayFile::take), or a column, is then
+    /// copied out of the map instead of being read by one system call a run or including what lies between. That is
+    /// several times faster if the system has cached the file. If it has not, pages are loaded one after another as
+    /// they are accessed, where reading without a map requests all of them at once. Long runs are read as without a
+    /// map.
+    ///
+    /// [`refresh`](ArrayFile::refresh) maps the new rows as well.
+    ///
+    /// # Errors
+    ///
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the file was opened for writing, or the elements are not
+    ///   stored as they are in a regular file.
+    ///
+    /// # Safety
+    ///
+    /// From this call on, while the handle exists, nothing in this process or another may change the file's elements
+    /// or truncate the file, as for [`NpyMmap::open`](crate::NpyMmap). Appending rows, and replacing the file as
+    /// [`write_npy`](crate::write_npy) does, is harmless.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::{Array2, arr2};
+    /// use ndarray_io::NpyFile;
+    ///
+    /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+    /// ndarray_io::write_npy(&path, &Array2::from_shape_fn((1000, 3), |(row, column)| (row * 10 + column) as u64))?;
+    /// // SAFETY: nothing changes this file.
+    /// let file = unsafe { NpyFile::open(&path)?.with_map()? };
+    /// let batch: Array2<u64> = file.take(0, &[700, 2])?;
+    /// assert_eq!(batch, arr2(&[[7000, 7001, 7002], [20, 21, 22]]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[cfg_attr(docsrs, doc(cfg(feature = "mmap")))]
+    pub unsafe fn with_map(mut self) -> Result<Self> {
+        // SAFETY: the caller upholds the same contract.
+        let map = || unsafe { map_elements(&self) };
+        let map = map().map_err(|error| self.at_path(error))?;
+        self.set_map(map, |file| {
+            // SAFETY: the handle has this function only from the caller of `with_map`, whose contract holds until the
+            // handle is dropped.
+            unsafe { map_elements(file) }
+        });
+        Ok(self)
+    }
+}
+
+/// Maps the elements of a file.
+///
+/// # Safety
+///
+/// As for [`ArrayFile::with_map`].
+unsafe fn map_elements<F: ArrayFormat>(file: &ArrayFile<F>) -> Result<Arc<dyn ReadAt>> {
+    let refused = |reason: &str| Error::from(ErrorKind::BadOption { reason: reason.into() });
+    if file.is_writable() {
+        return Err(refused(
+            "a file that was opened for writing cannot be mapped as one that does not change",
+        ));
+    }
+    let payload = file.payload();
+    let regular = payload.file().filter(|(file, _)| crate::bytes::len_of_regular(file).is_some());
+    let Some((regular, at)) = regular else {
+        return Err(refused("only elements that are stored as they are in a regular file can be mapped"));
+    };
+    // What is missing is not mapped: accessing a page past the end of a file would be a fault.
+    let len = payload.len()?.min(file.header().payload_len().unwrap_or_default());
+    let mut how = MmapOptions::new();
+    how.offset(at).len(usize::try_from(len).map_err(|_| ErrorKind::OutOfMemory { bytes: len })?);
+    // SAFETY: the caller guarantees that these bytes do not change.
+    Ok(Arc::new(InMemory(unsafe { how.map(regular)? })))
+}
+
+impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
+    /// Copies the part of the array that ndarray's `slice` would select, on several threads.
+    ///
+    /// This is what `map.view().slice(…).to_owned()` returns, at the speed of several threads.
+    ///
+    /// # Errors
+    ///
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the slice is out of bounds or has a step of 0.
+    /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has a different number of axes.
+    /// - [`OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if there is not enough memory for the copy.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::{Array2, Ix2, arr2, s};
+    /// use ndarray_io::NpyMmap;
+    ///
+    /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+    /// ndarray_io::write_npy(&path, &Array2::from_shape_fn((100, 3), |(row, column)| (row * 10 + column) as u64))?;
+    /// // SAFETY: nothing changes this file.
+    /// let map = unsafe { NpyMmap::<u64, Ix2>::open(&path)? };
+    /// assert_eq!(map.slice(s![..2, ..;2])?, arr2(&[[0, 2], [10, 12]]));
+    /// assert_eq!(map.take(0, &[70, 0])?, arr2(&[[700, 701, 702], [0, 1, 2]]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn slice<I: SliceArg<IxDyn>>(&self, slice: I) -> Result<Array<A, I::OutDim>> {
+        let header = &self.mapped.header;
+        let selection = Axes::of(header, 0, &self.mapped.options)?.selection(&slice)?;
+        let (header, picked) = selection.locate(header)?;
+        arranged(&selection, self.copied(&header, &picked)?)
+    }
+
+    /// Copies the given indices along an axis, in the given order, as `numpy.take` does.
+    ///
+    /// An index may occur more than once. See [`slice`](ArrayMmap::slice) for an example.
+    ///
+    /// # Errors
+    ///
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the axis does not exist or an index is out of
+    ///   bounds.
+    /// - [`OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if there is not enough memory for the copy.
+    #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
+    pub fn take(&self, axis: usize, indices: &[usize]) -> Result<Array<A, D>> {
+        let (header, picked) = Selection::listed(&self.mapped.header, axis, indices)?;
+        let array = self.copied(&header, &picked)?;
+        Ok(array.into_dimensionality().expect("as many axes as the array has"))
+    }
+
+    /// Copies selected elements.
+    fn copied(&self, header: &Header, picked: &Runs) -> Result<ArrayD<A>> {
+        let options = &self.mapped.options;
+        let mut source = Source::runs(Region::of_memory(&self.map), picked);
+        let items = transfer::read(&mut source, header, reading::<A>(header.dtype(), options)?, options)?;
+        let shape = IxDyn(header.shape()).set_f(header.order() == Order::Fortran);
+        Ok(ArrayD::from_shape_vec(shape, items).expect("an element for each of the shape"))
+    }
+}
