@@ -6,6 +6,8 @@ use std::fs::File;
 use std::mem::MaybeUninit;
 use std::slice;
 
+use bytemuck::Pod;
+
 use crate::error::{ErrorKind, Result};
 
 /// Memory that is filled from its beginning.
@@ -58,6 +60,29 @@ impl<'a> Room<'a> {
         unsafe { target.copy_from_nonoverlapping(bytes.as_ptr(), count) };
         self.advance(count);
         count
+    }
+
+    /// Appends items, as many as there is memory for.
+    pub(crate) fn extend<T: Pod>(&mut self, items: impl Iterator<Item = T>) {
+        let rest = &mut self.bytes[self.filled..];
+        let mut count = 0;
+        // SAFETY: memory that may not be initialized is valid as any type that may not be.
+        let (before, places, _) = unsafe { rest.align_to_mut::<MaybeUninit<T>>() };
+        if before.is_empty() {
+            for (place, item) in places.iter_mut().zip(items) {
+                place.write(item); // which has no padding, so each of its bytes is initialized
+                count += 1;
+            }
+        } else {
+            for (bytes, item) in rest.chunks_exact_mut(size_of::<T>()).zip(items) {
+                let item = bytemuck::bytes_of(&item);
+                for (into, byte) in bytes.iter_mut().zip(item) {
+                    into.write(*byte);
+                }
+                count += 1;
+            }
+        }
+        self.advance(count * size_of::<T>());
     }
 
     /// Copies runs of `run` bytes, each `stride` after the one before, and returns how many bytes these are.
@@ -192,6 +217,19 @@ mod tests {
         assert_eq!(room.read_with(3, again).unwrap(), 0);
         assert_eq!(room.copy(b"12345678"), 5);
         assert_eq!(room.into_filled(), b"abcde12345");
+    }
+
+    #[test]
+    fn items_of_any_alignment_are_appended() {
+        let mut memory = vec![MaybeUninit::uninit(); 23];
+        for before in 0..8 {
+            let mut room = Room::new(&mut memory);
+            room.copy(&[7; 8][..before]);
+            room.extend([0x0102_0304u32.to_be(), u32::MAX, 0, 1, 2, 3].into_iter());
+            let filled = room.into_filled();
+            assert_eq!(filled.len(), before + (23 - before) / 4 * 4);
+            assert_eq!(filled[before..][..12], [1, 2, 3, 4, 255, 255, 255, 255, 0, 0, 0, 0]);
+        }
     }
 
     fn copied(room: &mut Room<'_>, bytes: &[u8]) -> crate::error::Result<()> {

@@ -207,6 +207,13 @@ pub trait Decode<T>: Send + Sync {
     /// It may modify `items`. An error contains the index of the element within the block.
     fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, T>) -> Result<()>;
 
+    /// Like [`decode`](Self::decode), for items that must not be modified.
+    ///
+    /// Returns `false`, without having made any, if they have to be copied first.
+    fn decode_shared(&self, _items: &[u8], _count: usize, _out: &mut Places<'_, T>) -> Result<bool> {
+        Ok(false)
+    }
+
     /// Returns about how many nanoseconds an element takes, which decides how many threads decode.
     fn cost(&self) -> u64 {
         10

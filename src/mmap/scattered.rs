@@ -20,7 +20,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// Maps the elements, so that scattered ones are copied from memory.
     ///
     /// A part that consists of many short runs, such as the rows of [`take`](ArrayFile::take), or a column, is then
-    /// copied out of the map instead of being read by one system call a run or including what lies between. That is
+    /// copied out of the map instead of being read by one system call a run, or together with the bytes between them. That is
     /// several times faster if the system has cached the file. If it has not, pages are loaded one after another as
     /// they are accessed, where reading without a map requests all of them at once. Long runs are read as without a
     /// map.

@@ -74,9 +74,17 @@ fn read_coded<T: Send>(
     let hints = positioned.hints();
     let cost = decode.cost().saturating_add(item as u64 / 16);
     let threads = Effort::each(header.len(), cost).threads_on(&hints, || options.get_threads());
+    let memory = positioned.bytes();
     let block = hints.get_block().map_or(BLOCK, |block| block.max(BLOCK)) / 4;
     let items = make_blocks(header.count(), (block / item).max(1), threads, &|numbers, words, made| {
         let (at, length) = (numbers.start * item, numbers.len() * item);
+        if let Some(items) = memory.and_then(|memory| memory.get(at..at + length))
+            && decode
+                .decode_shared(items, numbers.len(), made)
+                .map_err(|error| error.offset_element(numbers.start))?
+        {
+            return tally.add(length);
+        }
         // Aligned for numbers, so that decoding can be vectorized.
         let mut room = bytes::scratch(words, length)?;
         let filled = positioned.fill_room(&mut room, usize::MAX, at)?;

@@ -198,6 +198,12 @@ fn a_map_is_made_in_place() {
     assert_eq!(read_npy::<_, Array1<u16>>(file.path()).unwrap(), arr1(&[0, 0, 5]));
 }
 
+/// Opens a file that nothing changes.
+fn mapped(path: &Path) -> ndarray_io::Result<NpyFile> {
+    // SAFETY: as promised by the tests that call it.
+    unsafe { NpyFile::open(path)?.with_map() }
+}
+
 /// What many short runs are copied from makes no difference to what they are.
 #[test]
 fn scattered_elements_are_those_of_the_array() {
@@ -208,10 +214,9 @@ fn scattered_elements_are_those_of_the_array() {
     {
         let path = folder.path().join(name);
         write_npy(&path, &numbers).unwrap();
+        let mapped = mapped(&path).unwrap();
         // SAFETY: nothing changes the file.
-        let (mapped, map) = unsafe {
-            (NpyFile::open(&path).unwrap().with_map().unwrap(), NpyMmap::<u32, Ix3>::open(&path).unwrap())
-        };
+        let map = unsafe { NpyMmap::<u32, Ix3>::open(&path).unwrap() };
         assert_eq!(mapped.read::<Array3<u32>>().unwrap(), numbers);
         macro_rules! compare {
             ($($part:tt)*) => {
@@ -273,22 +278,21 @@ fn only_elements_that_are_stored_as_they_are_get_a_map() {
     let path = folder.path().join("a.npy");
     let numbers = Array2::from_shape_fn((100, 20), |(a, b)| (a * 100 + b) as f64);
     write_npy(&path, &numbers).unwrap();
-    // SAFETY: nothing changes the files.
-    unsafe {
-        let error = NpyFile::open_to_write(&path).unwrap().with_map().unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::BadOption { .. }), "{error}");
-        assert!(error.to_string().contains("a.npy"), "{error}");
-        let bytes = fs::read(&path).unwrap();
-        let error = NpyFile::from_source(InMemory(bytes)).unwrap().with_map().unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::BadOption { .. }), "{error}");
-        // A file that is shorter than its header says: what is there can be read, and nothing behind it is accessed.
-        let short = File::options().write(true).open(&path).unwrap();
-        short.set_len(128 + 50 * 160).unwrap();
-        let file = NpyFile::open(&path).unwrap().with_map().unwrap();
-        assert_eq!(file.slice::<f64, _>(s![..50, 3]).unwrap(), numbers.slice(s![..50, 3]));
-        assert!(file.slice::<f64, _>(s![.., 3]).unwrap_err().is_format());
-        assert!(file.take::<Array2<f64>>(0, &[2, 99]).is_err());
-    }
+    // SAFETY: it is refused.
+    let error = unsafe { NpyFile::open_to_write(&path).unwrap().with_map().unwrap_err() };
+    assert!(matches!(error.kind(), ErrorKind::BadOption { .. }), "{error}");
+    assert!(error.to_string().contains("a.npy"), "{error}");
+    let bytes = fs::read(&path).unwrap();
+    // SAFETY: it is refused.
+    let error = unsafe { NpyFile::from_source(InMemory(bytes)).unwrap().with_map().unwrap_err() };
+    assert!(matches!(error.kind(), ErrorKind::BadOption { .. }), "{error}");
+    // A file that is shorter than its header says: what is there can be read, and nothing after it is accessed.
+    let short = File::options().write(true).open(&path).unwrap();
+    short.set_len(128 + 50 * 160).unwrap();
+    let file = mapped(&path).unwrap();
+    assert_eq!(file.slice::<f64, _>(s![..50, 3]).unwrap(), numbers.slice(s![..50, 3]));
+    assert!(file.slice::<f64, _>(s![.., 3]).unwrap_err().is_format());
+    assert!(file.take::<Array2<f64>>(0, &[2, 99]).is_err());
 }
 
 /// Members that are stored are mapped where they are, and others where they have been unpacked.

@@ -5,10 +5,11 @@ use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, MaybeUninit, needs_drop};
 use std::slice;
 
-use bytemuck::Zeroable;
+use bytemuck::Pod;
 
 use super::super::Decode;
 use super::{Bitwise, RecordType};
+use crate::bytes::Room;
 use crate::error::{ErrorKind, Result};
 
 /// Memory that is filled with elements, from its beginning.
@@ -62,17 +63,28 @@ impl<'a, T> Places<'a, T> {
         }
     }
 
-    /// Fills the next `count` places with zeros, and returns them.
-    pub(in crate::element) fn clear(&mut self, count: usize) -> &mut [T]
+    /// Fills the next `count` places with the bytes of elements.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer.
+    pub(in crate::element) fn fill(
+        &mut self,
+        count: usize,
+        fill: impl FnOnce(&mut Room<'_>) -> Result<()>,
+    ) -> Result<()>
     where
-        T: Zeroable,
+        T: Pod,
     {
-        let cleared = &mut self.memory[self.count..][..count];
-        cleared.fill_with(MaybeUninit::zeroed);
-        self.count += count;
-        let first = cleared.as_mut_ptr().cast();
-        // SAFETY: zeros are a valid element, and these places have just been filled with them.
-        unsafe { slice::from_raw_parts_mut(first, count) }
+        let places = &mut self.memory[self.count..][..count];
+        let (first, len) = (places.as_mut_ptr().cast::<MaybeUninit<u8>>(), size_of_val(places));
+        // SAFETY: bytes that may not be initialized are valid with any content, and only initialized ones are written.
+        let mut room = Room::new(unsafe { slice::from_raw_parts_mut(first, len) });
+        fill(&mut room)?;
+        let filled = room.into_filled();
+        assert!(filled.len() == len && filled.as_ptr() == first.cast(), "the bytes of each element");
+        self.count += count; // any bytes are elements
+        Ok(())
     }
 
     /// Assembles structs from the fields of `count` records of `record` bytes.

@@ -82,12 +82,15 @@ pub(super) fn accept<T: Fixed>(found: &Scalar, casting: Casting) -> Result<ReadP
 
 struct Converted {
     recode: Recode,
+    /// Does the same without modifying the items, if that is possible.
+    plain: Option<numbers::Loop>,
     is_text: bool,
 }
 
 impl Converted {
     fn of(recode: Recode, found: &Scalar, wanted: &Scalar) -> Self {
-        Self { recode, is_text: text::width(found).or(text::width(wanted)).is_some() }
+        let plain = numbers::plain(found, wanted);
+        Self { recode, plain, is_text: text::width(found).or(text::width(wanted)).is_some() }
     }
 
     fn cost(&self) -> u64 {
@@ -99,14 +102,27 @@ impl<T: Fixed> Decode<T> for Converted {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, T>) -> Result<()> {
         /// So few elements stay in the nearest cache between being cleared and being written.
         const AT_ONCE: usize = 512;
+        if self.decode_shared(items, count, out)? {
+            return Ok(());
+        }
         let item = items.len().checked_div(count).unwrap_or(0);
         for first in (0..count).step_by(AT_ONCE) {
             let end = count.min(first + AT_ONCE);
-            let made = bytemuck::cast_slice_mut(out.clear(end - first));
-            (self.recode)(&mut items[first * item..end * item], made)
+            let items = &mut items[first * item..end * item];
+            let recode = |made: &mut [u8]| (self.recode)(items, made).map(|()| made.len());
+            out.fill(end - first, |room| room.read_with(usize::MAX, recode).map(drop))
                 .map_err(|error| error.offset_element(first))?;
         }
         Ok(())
+    }
+
+    fn decode_shared(&self, items: &[u8], count: usize, out: &mut Places<'_, T>) -> Result<bool> {
+        let Some(convert) = self.plain else { return Ok(false) };
+        out.fill(count, |room| {
+            convert(items, room);
+            Ok(())
+        })?;
+        Ok(true)
     }
 
     fn cost(&self) -> u64 {

@@ -7,15 +7,22 @@ use num_complex::Complex;
 use num_traits::AsPrimitive;
 
 use super::Recode;
+use crate::bytes::Room;
 use crate::dtype::{Kind, Scalar};
 use crate::element::swap::{swap_units, unit_of};
 use crate::error::{Error, ErrorKind, Result};
 
-/// Converts native-endian numbers. Both slices contain the same number of elements.
-type Loop = fn(&[u8], &mut [u8]);
+/// Appends native-endian numbers, converted.
+pub(super) type Loop = fn(&[u8], &mut Room<'_>);
 
 /// The number of elements to convert at a time: both blocks are at most 64 KiB, so they stay in the cache.
 const BLOCK: usize = 4096;
+
+/// Returns the loop for numbers that need neither be swapped nor checked.
+pub(super) fn plain(from: &Scalar, to: &Scalar) -> Option<Loop> {
+    let is_plain = !from.is_foreign() && !to.is_foreign() && from.kind() != Kind::Bool;
+    if is_plain { converter(from, to) } else { None }
+}
 
 pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
     let convert = converter(from, to)?;
@@ -31,7 +38,7 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
             if from.kind() == Kind::Bool {
                 check_bools(items).map_err(|error| error.offset_element(index * BLOCK))?;
             }
-            convert(items, made);
+            convert(items, &mut Room::of(made));
             if to.is_foreign() {
                 swap_units(made, unit_of(&to));
             }
@@ -106,20 +113,18 @@ macro_rules! complexes {
 
 complexes!(f32, f64);
 
-/// Converts each number. If a slice is misaligned for its type, a slower loop is used.
-fn each<S: Pod, T: Pod>(from: &[u8], to: &mut [u8], make: impl Fn(S) -> T) {
-    match (bytemuck::try_cast_slice(from), bytemuck::try_cast_slice_mut(to)) {
-        (Ok(from), Ok(to)) => from.iter().zip(to).for_each(|(from, to): (&S, &mut T)| *to = make(*from)),
-        _ => {
-            let items = from.chunks_exact(size_of::<S>()).zip(to.chunks_exact_mut(size_of::<T>()));
-            for (from, to) in items {
-                to.copy_from_slice(bytemuck::bytes_of(&make(bytemuck::pod_read_unaligned(from))));
-            }
+/// Converts each number. If the slice is misaligned for its type, a slower loop is used.
+fn each<S: Pod, T: Pod>(from: &[u8], to: &mut Room<'_>, make: impl Fn(S) -> T) {
+    match bytemuck::try_cast_slice(from) {
+        Ok(from) => to.extend(from.iter().map(|from| make(*from))),
+        Err(_) => {
+            let items = from.chunks_exact(size_of::<S>()).map(bytemuck::pod_read_unaligned);
+            to.extend(items.map(make));
         }
     }
 }
 
-fn convert<S: Origin<Part: AsPrimitive<T::Part>>, T: Target>(from: &[u8], to: &mut [u8]) {
+fn convert<S: Origin<Part: AsPrimitive<T::Part>>, T: Target>(from: &[u8], to: &mut Room<'_>) {
     each::<S, T>(from, to, |number| {
         let (re, im) = number.parts();
         T::of(re.as_(), im.as_())
@@ -127,7 +132,7 @@ fn convert<S: Origin<Part: AsPrimitive<T::Part>>, T: Target>(from: &[u8], to: &m
 }
 
 /// Converts numbers to bools: anything but zero is true, including NaN.
-fn convert_to_bool<S: Origin<Part: PartialEq + Default>>(from: &[u8], to: &mut [u8]) {
+fn convert_to_bool<S: Origin<Part: PartialEq + Default>>(from: &[u8], to: &mut Room<'_>) {
     each::<S, u8>(from, to, |number| {
         let zero = S::Part::default();
         let (re, im) = number.parts();
@@ -137,31 +142,30 @@ fn convert_to_bool<S: Origin<Part: PartialEq + Default>>(from: &[u8], to: &mut [
 
 /// Converts numbers to halves by way of an `f32` rounded to odd, which avoids double rounding.
 #[cfg(feature = "half-2")]
-fn convert_to_half<S: Origin<Part: AsPrimitive<f64>>>(from: &[u8], to: &mut [u8]) {
+fn convert_to_half<S: Origin<Part: AsPrimitive<f64>>>(from: &[u8], to: &mut Room<'_>) {
     use half::slice::{HalfBitsSliceExt, HalfFloatSliceExt};
     // `half` converts only slices of its own types, so the numbers pass through buffers that are small enough
     // for the stack.
     const PART: usize = 256;
     let mut odd = [0f32; PART];
     let mut made = [0u16; PART];
-    for (from, to) in from.chunks(PART * size_of::<S>()).zip(to.chunks_mut(PART * 2)) {
-        let count = to.len() / 2;
-        each::<S, f32>(from, bytemuck::cast_slice_mut(&mut odd[..count]), |number| {
-            narrowed_to_odd(number.parts().0.as_())
-        });
+    for from in from.chunks(PART * size_of::<S>()) {
+        let count = from.len() / size_of::<S>();
+        let odd_bytes = bytemuck::cast_slice_mut(&mut odd[..count]);
+        each::<S, f32>(from, &mut Room::of(odd_bytes), |number| narrowed_to_odd(number.parts().0.as_()));
         made[..count].reinterpret_cast_mut::<half::f16>().convert_from_f32_slice(&odd[..count]);
-        to.copy_from_slice(bytemuck::cast_slice(&made[..count]));
+        to.copy(bytemuck::cast_slice(&made[..count]));
     }
 }
 
 /// Converts halves to other numbers by way of `f32`, which represents every half exactly.
 #[cfg(feature = "half-2")]
-fn convert_from_half<const TO: usize>(from: &[u8], to: &mut [u8], of_floats: Loop) {
+fn convert_from_half(from: &[u8], to: &mut Room<'_>, of_floats: Loop) {
     use half::slice::{HalfBitsSliceExt, HalfFloatSliceExt};
     const PART: usize = 256;
     let mut halves = [0u16; PART];
     let mut floats = [0f32; PART];
-    for (from, to) in from.chunks(PART * 2).zip(to.chunks_mut(PART * TO)) {
+    for from in from.chunks(PART * 2) {
         let count = from.len() / 2;
         bytemuck::cast_slice_mut::<_, u8>(&mut halves[..count]).copy_from_slice(from);
         halves[..count].reinterpret_cast::<half::f16>().convert_to_f32_slice(&mut floats[..count]);
@@ -210,25 +214,27 @@ fn converter(from: &Scalar, to: &Scalar) -> Option<Loop> {
     #[cfg(feature = "half-2")]
     if (from.kind(), from.size()) == (Kind::Float, 2) {
         macro_rules! of_half {
-            ($size:literal, $loop:expr) => {
-                |from, to| convert_from_half::<$size>(from, to, $loop)
+            ($loop:expr) => {
+                |from, to| convert_from_half(from, to, $loop)
             };
         }
         return Some(match (to.kind(), to.size()) {
-            (Kind::Bool, 1) => of_half!(1, convert_to_bool::<f32>),
-            (Kind::Int, 1) => of_half!(1, convert::<f32, i8>),
-            (Kind::Int, 2) => of_half!(2, convert::<f32, i16>),
-            (Kind::Int, 4) => of_half!(4, convert::<f32, i32>),
-            (Kind::Int, 8) => of_half!(8, convert::<f32, i64>),
-            (Kind::Uint, 1) => of_half!(1, convert::<f32, u8>),
-            (Kind::Uint, 2) => of_half!(2, convert::<f32, u16>),
-            (Kind::Uint, 4) => of_half!(4, convert::<f32, u32>),
-            (Kind::Uint, 8) => of_half!(8, convert::<f32, u64>),
-            (Kind::Float, 2) => |from, to| to.copy_from_slice(from),
-            (Kind::Float, 4) => of_half!(4, convert::<f32, f32>),
-            (Kind::Float, 8) => of_half!(8, convert::<f32, f64>),
-            (Kind::Complex, 8) => of_half!(8, convert::<f32, Complex<f32>>),
-            (Kind::Complex, 16) => of_half!(16, convert::<f32, Complex<f64>>),
+            (Kind::Bool, 1) => of_half!(convert_to_bool::<f32>),
+            (Kind::Int, 1) => of_half!(convert::<f32, i8>),
+            (Kind::Int, 2) => of_half!(convert::<f32, i16>),
+            (Kind::Int, 4) => of_half!(convert::<f32, i32>),
+            (Kind::Int, 8) => of_half!(convert::<f32, i64>),
+            (Kind::Uint, 1) => of_half!(convert::<f32, u8>),
+            (Kind::Uint, 2) => of_half!(convert::<f32, u16>),
+            (Kind::Uint, 4) => of_half!(convert::<f32, u32>),
+            (Kind::Uint, 8) => of_half!(convert::<f32, u64>),
+            (Kind::Float, 2) => |from, to| {
+                to.copy(from);
+            },
+            (Kind::Float, 4) => of_half!(convert::<f32, f32>),
+            (Kind::Float, 8) => of_half!(convert::<f32, f64>),
+            (Kind::Complex, 8) => of_half!(convert::<f32, Complex<f32>>),
+            (Kind::Complex, 16) => of_half!(convert::<f32, Complex<f64>>),
             _ => return None,
         });
     }
