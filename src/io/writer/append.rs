@@ -267,7 +267,9 @@ fn look(file: &File) -> Result<(NpyHeader, Vec<u8>, u64)> {
     /// Nearly always enough for the header, so one read suffices.
     const HEAD: usize = 1024;
     let (options, region) = (ReadOptions::new(), Region::of_file(file));
-    let mut head = vec![0; HEAD];
+    let length = region.len()?;
+    // No longer than the file, so that its end need not be found by another read.
+    let mut head = vec![0; usize::try_from(length).unwrap_or(HEAD).min(HEAD)];
     let filled = region.fill_at(&mut head, 0)?;
     let (found, used) = match Npy::parse(&head[..filled], options.get_limits())? {
         Parsed::Done(found, used) => (found, used),
@@ -285,7 +287,7 @@ fn look(file: &File) -> Result<(NpyHeader, Vec<u8>, u64)> {
         return Err(ErrorKind::BadOption { reason }.into());
     };
     options.get_limits().check_payload(need)?;
-    match region.len()?.saturating_sub(used as u64) {
+    match length.saturating_sub(used as u64) {
         have if have < need => Err(transfer::truncated(&found.header, have)),
         have => Ok((found, head, have)),
     }
