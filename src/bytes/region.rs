@@ -193,7 +193,7 @@ impl<'a> Region<'a> {
             return self.fill_spans(runs, hints, (room, most), from);
         }
         match self.bytes() {
-            Some(bytes) => Ok(copy_runs(bytes, runs, (room, most), from)),
+            Some(bytes) => Ok(copy_runs(bytes, 0, runs, (room, most), from)),
             None => self.fill_spans(runs, ReadHints::new().span(0), (room, most), from),
         }
     }
@@ -209,25 +209,30 @@ impl<'a> Region<'a> {
         from: u64,
     ) -> Result<usize> {
         let mut scratch = Vec::new();
-        let mut filled = 0;
+        let (mut filled, run) = (0, runs.run() as u64);
+        let close = runs.close(hints.get_gap());
         while filled < most {
             let at = from + filled as u64;
             let (place, left) = runs.find(at);
-            let (stride, neighbours) = runs.neighbours(at);
             let rest = most - filled;
             // A run is read by itself if the read begins within the run, or the run does not fit completely.
-            let is_whole = neighbours > 1 && left == runs.run() && left < rest;
-            let together = match is_whole && stride.saturating_sub(left as u64) <= hints.get_gap() {
-                true => neighbours.min(rest / left).min((hints.get_span() / stride.max(1)) as usize),
+            let together = match left as u64 == run && left < rest {
+                true => {
+                    let number = at / run;
+                    let after = (rest as u64 / run).min(close - number % close);
+                    let span = |count: u64| runs.find((number + count - 1) * run).0 - place + run;
+                    most_within(after, |count| span(count) <= hints.get_span())
+                }
                 false => 1,
             };
             if together > 1 {
-                let stride = stride as usize;
-                let span = (together - 1) * stride + left;
+                let wanted = (together * run) as usize;
+                let span = (runs.find(at + (together - 1) * run).0 - place) as usize + left;
                 scratch.resize(span, 0);
                 let came = self.fill_at(&mut scratch, place)?;
-                filled += room.copy_runs(&scratch[..came], left, stride);
-                if came < span {
+                let copied = copy_runs(&scratch[..came], place, runs, (room, wanted), at);
+                filled += copied;
+                if copied < wanted {
                     return Ok(filled);
                 }
             } else {
@@ -286,18 +291,49 @@ impl<'a> Region<'a> {
     }
 }
 
-/// Copies up to `most` bytes of runs, and returns how many were copied: fewer only where the bytes end.
-fn copy_runs(bytes: &[u8], runs: &Runs, (room, most): (&mut Room<'_>, usize), from: u64) -> usize {
-    let mut filled = 0;
+/// Returns the largest number from 1 to `most` that is accepted, if all smaller ones are; at least 1.
+fn most_within(most: u64, accepts: impl Fn(u64) -> bool) -> u64 {
+    let (mut least, mut refused) = (1, most + 1);
+    while refused - least > 1 {
+        let middle = least + (refused - least) / 2;
+        if accepts(middle) {
+            least = middle;
+        } else {
+            refused = middle;
+        }
+    }
+    least
+}
+
+/// Copies up to `most` bytes of runs, from selected byte `from` on, out of the bytes that begin at offset `start`.
+///
+/// Returns how many were copied: fewer only where the bytes end.
+fn copy_runs(
+    bytes: &[u8],
+    start: u64,
+    runs: &Runs,
+    (room, most): (&mut Room<'_>, usize),
+    from: u64,
+) -> usize {
+    let (mut filled, run) = (0, runs.run());
     while filled < most {
         let at = from + filled as u64;
         let (place, left) = runs.find(at);
-        let (stride, neighbours) = runs.neighbours(at);
         let rest = most - filled;
-        let bytes = usize::try_from(place).ok().and_then(|place| bytes.get(place..)).unwrap_or_default();
+        let place = usize::try_from(place - start).ok();
+        let bytes = place.and_then(|place| bytes.get(place..)).unwrap_or_default();
+        if let Some(rows) = runs.rows(at) {
+            let count = rows.left.min(rest / (rows.count * run).max(1));
+            let strides = ((count, rows.row_stride), (rows.count, rows.stride));
+            let copied = if count > 1 { room.copy_rows(bytes, run, strides.0, strides.1) } else { 0 };
+            if copied > 0 {
+                filled += copied;
+                continue;
+            }
+        }
+        let (stride, neighbours) = runs.neighbours(at);
         let stride = usize::try_from(stride).unwrap_or(usize::MAX);
-        let together =
-            if left == runs.run() && stride >= left { neighbours.min(rest / left.max(1)) } else { 1 };
+        let together = if left == run && stride >= left { neighbours.min(rest / left.max(1)) } else { 1 };
         let (wanted, came) = match together {
             0 | 1 => (left.min(rest), room.copy(&bytes[..left.min(rest).min(bytes.len())])),
             _ => {

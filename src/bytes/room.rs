@@ -100,6 +100,52 @@ impl<'a> Room<'a> {
         }
     }
 
+    /// Copies rows of `count` runs of `run` bytes, and returns how many bytes these are: 0 if they are not all there, or
+    /// there is no loop for this length.
+    pub(crate) fn copy_rows(
+        &mut self,
+        bytes: &[u8],
+        run: usize,
+        (rows, row_stride): (usize, usize),
+        (count, stride): (usize, usize),
+    ) -> usize {
+        let farthest = |count: usize, stride: usize| (count - 1).saturating_mul(stride);
+        let end = farthest(rows, row_stride).saturating_add(farthest(count, stride)).saturating_add(run);
+        if end > bytes.len() {
+            return 0;
+        }
+        match run {
+            1 => self.copy_rows_of::<1>(bytes, (rows, row_stride), (count, stride)),
+            2 => self.copy_rows_of::<2>(bytes, (rows, row_stride), (count, stride)),
+            4 => self.copy_rows_of::<4>(bytes, (rows, row_stride), (count, stride)),
+            8 => self.copy_rows_of::<8>(bytes, (rows, row_stride), (count, stride)),
+            16 => self.copy_rows_of::<16>(bytes, (rows, row_stride), (count, stride)),
+            _ => 0,
+        }
+    }
+
+    fn copy_rows_of<const SIZE: usize>(
+        &mut self,
+        bytes: &[u8],
+        (rows, row_stride): (usize, usize),
+        (count, stride): (usize, usize),
+    ) -> usize {
+        let (units, _) = self.bytes[self.filled..].as_chunks_mut::<SIZE>();
+        let mut copied = 0;
+        for (row, into) in units.chunks_exact_mut(count).take(rows).enumerate() {
+            let bytes = &bytes[row * row_stride..];
+            for (number, into) in into.iter_mut().enumerate() {
+                let Some(from) = bytes.get(number * stride..).and_then(<[u8]>::first_chunk::<SIZE>) else {
+                    unreachable!("the caller has compared the end");
+                };
+                *into = from.map(MaybeUninit::new);
+            }
+            copied += count * SIZE;
+        }
+        self.advance(copied);
+        copied
+    }
+
     fn copy_units<const SIZE: usize>(&mut self, bytes: &[u8], stride: usize) -> usize {
         let (units, _) = self.bytes[self.filled..].as_chunks_mut::<SIZE>();
         let mut count = 0;

@@ -58,6 +58,16 @@ impl Along {
     }
 }
 
+/// Rows of runs at regular distances.
+pub(crate) struct Rows {
+    /// How many rows remain along their axis.
+    pub(crate) left: usize,
+    pub(crate) row_stride: usize,
+    /// The number of runs in a row.
+    pub(crate) count: usize,
+    pub(crate) stride: usize,
+}
+
 impl Runs {
     /// Returns one run.
     pub fn of_range(range: Range<u64>) -> Self {
@@ -145,6 +155,37 @@ impl Runs {
             }
             Some(Along::At(_)) | None => (0, 1),
         }
+    }
+
+    /// Returns the rows of runs from a selected byte on, if a row begins there: what the two fastest axes select.
+    pub(crate) fn rows(&self, at: u64) -> Option<Rows> {
+        let [.., Along::Every(rows, row_stride), Along::Every(count, stride)] = &self.axes[..] else {
+            return None;
+        };
+        let run = self.run.max(1) as u64;
+        let (number, count) = (at / run, *count as u64);
+        if !at.is_multiple_of(run) || !number.is_multiple_of(count) {
+            return None;
+        }
+        let left = *rows - (number / count % *rows as u64) as usize;
+        let size = |size: u64| usize::try_from(size).ok();
+        Some(Rows { left, row_stride: size(*row_stride)?, count: size(count)?, stride: size(*stride)? })
+    }
+
+    /// Returns the number of consecutive runs between which there are at most `gap` bytes, so that one read can span
+    /// them; they begin at a multiple of this number.
+    pub(crate) fn close(&self, gap: u64) -> u64 {
+        let (mut close, mut extent) = (1u64, self.run as u64);
+        for axis in self.axes.iter().rev() {
+            let Along::Every(count, stride) = axis else { break };
+            // Runs that are not in the order of the file have no gap.
+            if stride.checked_sub(extent).is_none_or(|between| between > gap) {
+                break;
+            }
+            close = close.saturating_mul(*count as u64);
+            extent = axis.farthest().saturating_add(extent);
+        }
+        close
     }
 
     pub(crate) fn run(&self) -> usize {

@@ -3,8 +3,11 @@
 use std::fs::File;
 use std::io::{Cursor, Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ndarray::{Array, Array1, Array2, Array3, ArrayD, Axis, Ix2, Ix3, IxDyn, SliceArg, arr1, s};
+use ndarray_io::bytes::{ReadAt, ReadHints};
 use ndarray_io::dtype::ByteOrder;
 use ndarray_io::error::ErrorKind;
 use ndarray_io::header::Order;
@@ -93,6 +96,60 @@ fn any_slice_is_ndarrays() {
             Ok(())
         })
         .unwrap();
+}
+
+/// A file in memory that counts the calls, and is read like a local file.
+#[derive(Debug)]
+struct Counted {
+    bytes: Vec<u8>,
+    calls: Arc<AtomicUsize>,
+}
+
+impl ReadAt for Counted {
+    fn read_at(&self, into: &mut [u8], offset: u64) -> ndarray_io::Result<usize> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        self.bytes.read_at(into, offset)
+    }
+
+    fn size(&self) -> ndarray_io::Result<u64> {
+        Ok(self.bytes.len() as u64)
+    }
+
+    fn hints(&self) -> ReadHints {
+        ReadHints::new().batches(false)
+    }
+}
+
+/// Runs that are close together are read by one call, over all axes.
+#[test]
+fn a_call_reads_many_rows() {
+    let array = Array3::from_shape_fn((40_000, 5, 3), |(a, b, c)| (a * 15 + b * 3 + c) as u8);
+    let mut bytes = Vec::new();
+    array.write_npy(&mut bytes).unwrap();
+    let calls = Arc::new(AtomicUsize::new(0));
+    let file = NpyFile::from_source(Counted { bytes, calls: Arc::clone(&calls) }).unwrap();
+    let used = |work: &dyn Fn()| {
+        let before = calls.load(Ordering::Relaxed);
+        work();
+        calls.load(Ordering::Relaxed) - before
+    };
+    macro_rules! compare {
+        ($most:literal, $($part:tt)*) => {
+            let calls = used(&|| {
+                let part = file.slice::<u8, _>(s![$($part)*]).unwrap();
+                assert_eq!(part, array.slice(s![$($part)*]));
+            });
+            assert!(calls <= $most, "{calls} calls for {}", stringify!($($part)*));
+        };
+    }
+    // 600,000 bytes: five times the extent that a call reads at most, and what threads divide.
+    compare!(24, .., .., ..;2);
+    compare!(24, .., ..;2, ..);
+    compare!(24, .., 1..;2, ..;2);
+    compare!(24, ..;3, 2, ..;-2);
+    compare!(24, 7..;5, .., 1);
+    // Gaps that are larger than a few pages are not read.
+    compare!(40, ..;1000, .., ..;2);
 }
 
 #[test]
