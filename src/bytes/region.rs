@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::file::fill_room;
 use super::fill::is_interrupted;
-use super::{LocalFile, ReadAt, ReadHints, Room, Runs, fill_at};
+use super::{LocalFile, ReadAt, ReadHints, Room, Runs, append, fill_at};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The largest number of parts in a batch, which bounds the memory for them.
@@ -249,6 +249,13 @@ impl<'a> Region<'a> {
 
     /// Reads runs in batches, each in the order of the source.
     fn fill_batches(self, runs: &Runs, hints: ReadHints, into: &mut [u8], from: u64) -> Result<usize> {
+        let extent = if hints.is_remote() { None } else { runs.extent(from, into.len() as u64) };
+        if let Some(extent) = extent.filter(|extent| {
+            let (count, len) = (into.len() / runs.run().max(1), extent.end - extent.start);
+            count > 1 && (count as u64).saturating_mul(hints.get_gap()) >= len
+        }) {
+            return self.fill_everywhere(runs, extent, into, from);
+        }
         let most_bytes = hints.get_block().unwrap_or(16 << 20);
         let mut parts: Vec<(u64, &mut [u8])> = Vec::new();
         let (mut rest, mut at, mut filled) = (into, from, 0);
@@ -275,6 +282,66 @@ impl<'a> Region<'a> {
             }
         }
         Ok(filled)
+    }
+
+    /// Reads listed runs that are nearly everywhere within an extent, by reading all of it in order.
+    ///
+    /// Returns 0 if some of it is missing.
+    fn fill_everywhere(self, runs: &Runs, extent: Range<u64>, into: &mut [u8], from: u64) -> Result<usize> {
+        /// How much is read at a time: what fits the cache, in which the runs are looked up.
+        const WINDOW: u64 = 256 << 10;
+        let (len, run) = (extent.end - extent.start, runs.run());
+        let mut scratch = Vec::new();
+        let read = |scratch: &mut Vec<u8>, range: Range<u64>| -> Result<bool> {
+            scratch.clear();
+            let wanted = (range.end - range.start) as usize;
+            scratch.try_reserve_exact(wanted).map_err(|_| ErrorKind::OutOfMemory { bytes: wanted as u64 })?;
+            let fill = |room: &mut Room<'_>| self.fill_room(room, usize::MAX, range.start).map(drop);
+            Ok(append(scratch, wanted, fill)? == wanted)
+        };
+        if len <= 2 * into.len() as u64 {
+            if !read(&mut scratch, extent.clone())? {
+                return Ok(0);
+            }
+            let most = into.len();
+            return Ok(copy_runs(&scratch, extent.start, runs, (&mut Room::of(into), most), from));
+        }
+        // The runs are sorted by the window in which they begin: counted, then listed.
+        let count = into.len() / run;
+        let window_of = |number: usize| {
+            let place = runs.find(from + (number * run) as u64).0;
+            ((place - extent.start) / WINDOW) as usize
+        };
+        let mut ends = vec![0; (len / WINDOW) as usize + 2];
+        (0..count).for_each(|number| ends[window_of(number) + 1] += 1);
+        let mut total = 0;
+        ends.iter_mut().for_each(|end| {
+            total += *end;
+            *end = total;
+        });
+        let mut order = vec![0; count];
+        for number in 0..count {
+            let next = &mut ends[window_of(number)];
+            order[*next] = number;
+            *next += 1;
+        }
+        let mut first = 0;
+        for (window, end) in ends.iter().enumerate() {
+            let numbers = &order[first..*end];
+            first = *end;
+            if numbers.is_empty() {
+                continue;
+            }
+            let start = extent.start + window as u64 * WINDOW;
+            if !read(&mut scratch, start..(start + WINDOW + run as u64).min(extent.end))? {
+                return Ok(0);
+            }
+            for number in numbers {
+                let at = (runs.find(from + (number * run) as u64).0 - start) as usize;
+                into[number * run..][..run].copy_from_slice(&scratch[at..at + run]);
+            }
+        }
+        Ok(into.len())
     }
 
     /// Fills parts in ascending order, and returns whether all of them were there.
@@ -320,6 +387,16 @@ fn copy_runs(
         let at = from + filled as u64;
         let (place, left) = runs.find(at);
         let rest = most - filled;
+        if let Some((base, places)) = runs.listed_from(at).filter(|_| rest >= run) {
+            let places = &places[..places.len().min(rest / run.max(1))];
+            // `base` may be smaller than `start`, if all offsets are larger.
+            let copied = room.copy_listed(bytes, run, base.wrapping_sub(start), places);
+            filled += copied;
+            if copied < places.len() * run {
+                break;
+            }
+            continue;
+        }
         let place = usize::try_from(place - start).ok();
         let bytes = place.and_then(|place| bytes.get(place..)).unwrap_or_default();
         if let Some(rows) = runs.rows(at) {

@@ -124,6 +124,44 @@ impl<'a> Room<'a> {
         }
     }
 
+    /// Copies runs of `run` bytes at these offsets, each `base` more, and returns how many bytes these are.
+    ///
+    /// The last run may be incomplete.
+    pub(crate) fn copy_listed(&mut self, bytes: &[u8], run: usize, base: u64, places: &[u64]) -> usize {
+        match run {
+            1 => self.copy_listed_of::<1>(bytes, base, places),
+            2 => self.copy_listed_of::<2>(bytes, base, places),
+            4 => self.copy_listed_of::<4>(bytes, base, places),
+            8 => self.copy_listed_of::<8>(bytes, base, places),
+            16 => self.copy_listed_of::<16>(bytes, base, places),
+            _ => {
+                let mut copied = 0;
+                for place in places {
+                    let from = usize::try_from(base.wrapping_add(*place)).ok().and_then(|at| bytes.get(at..));
+                    let from = from.unwrap_or_default();
+                    copied += self.copy(&from[..run.min(from.len())]);
+                    if from.len() < run {
+                        break;
+                    }
+                }
+                copied
+            }
+        }
+    }
+
+    fn copy_listed_of<const SIZE: usize>(&mut self, bytes: &[u8], base: u64, places: &[u64]) -> usize {
+        let (units, _) = self.bytes[self.filled..].as_chunks_mut::<SIZE>();
+        let mut count = 0;
+        for (into, place) in units.iter_mut().zip(places) {
+            let from = usize::try_from(base.wrapping_add(*place)).ok().and_then(|at| bytes.get(at..));
+            let Some(from) = from.and_then(<[u8]>::first_chunk::<SIZE>) else { break };
+            *into = from.map(MaybeUninit::new);
+            count += 1;
+        }
+        self.advance(count * SIZE);
+        count * SIZE
+    }
+
     fn copy_rows_of<const SIZE: usize>(
         &mut self,
         bytes: &[u8],

@@ -172,6 +172,34 @@ impl Runs {
         Some(Rows { left, row_stride: size(*row_stride)?, count: size(count)?, stride: size(*stride)? })
     }
 
+    /// Returns the offsets of the listed runs from a selected byte on, and what is added to them, if a run begins there.
+    pub(crate) fn listed_from(&self, at: u64) -> Option<(u64, &[u64])> {
+        let Some(Along::At(places)) = self.axes.last() else { return None };
+        let run = self.run.max(1) as u64;
+        let number = (at / run % places.len() as u64) as usize;
+        // The offset of the listed run is part of what is found.
+        at.is_multiple_of(run).then(|| (self.find(at).0 - places[number], &places[number..]))
+    }
+
+    /// Returns the smallest range that has the listed runs of selected bytes, if whole runs are selected.
+    pub(crate) fn extent(&self, from: u64, len: u64) -> Option<Range<u64>> {
+        let run = self.run.max(1) as u64;
+        if !from.is_multiple_of(run) || !len.is_multiple_of(run) || len == 0 {
+            return None;
+        }
+        let (mut at, mut first, mut end) = (from, u64::MAX, 0);
+        while at < from + len {
+            let (base, places) = self.listed_from(at)?;
+            let count = places.len().min(((from + len - at) / run) as usize);
+            let (least, most) = places[..count]
+                .iter()
+                .fold((u64::MAX, 0), |(least, most), at| (least.min(*at), most.max(*at)));
+            (first, end) = (first.min(base + least), end.max(base + most + run));
+            at += count as u64 * run;
+        }
+        Some(first..end)
+    }
+
     /// Returns the number of consecutive runs between which there are at most `gap` bytes, so that one read can span
     /// them; they begin at a multiple of this number.
     pub(crate) fn close(&self, gap: u64) -> u64 {

@@ -19,6 +19,8 @@ use crate::progress::Tally;
 
 /// How much of a large payload one thread reads at a time.
 const PIECE: usize = 4 << 20;
+/// How much of scattered bytes in any order one thread reads at a time: each time may read what is between them.
+const LISTED: usize = 64 << 20;
 
 /// Reads the elements of a payload, in the order of the file.
 pub(crate) fn read<T: Send + Sync>(
@@ -75,7 +77,10 @@ fn read_coded<T: Send>(
     let cost = decode.cost().saturating_add(item as u64 / 16);
     let threads = Effort::each(header.len(), cost).threads_on(&hints, || options.get_threads());
     let memory = positioned.bytes();
-    let block = hints.get_block().map_or(BLOCK, |block| block.max(BLOCK)) / 4;
+    let block = match positioned.is_listed() && memory.is_none() {
+        true => positioned.whole_runs(LISTED / 4),
+        false => hints.get_block().map_or(BLOCK, |block| block.max(BLOCK)) / 4,
+    };
     let items = make_blocks(header.count(), (block / item).max(1), threads, &|numbers, words, made| {
         let (at, length) = (numbers.start * item, numbers.len() * item);
         if let Some(items) = memory.and_then(|memory| memory.get(at..at + length))
@@ -264,6 +269,7 @@ fn load_all(
     let is_cleared = part.is_cleared() || !positioned.needs_cleared_memory();
     let most = match block {
         Some(block) => block,
+        None if positioned.is_listed() => positioned.whole_runs(LISTED),
         None if touches || tally.is_told() || !is_cleared => BLOCK,
         None => usize::MAX,
     };
@@ -287,6 +293,8 @@ fn load_all(
             let piece = match (hints.is_remote(), threads) {
                 (true, _) => block.unwrap_or(PIECE),
                 (false, 0 | 1) => usize::MAX,
+                // Each piece may read what is between its bytes.
+                (false, threads) if positioned.is_listed() => positioned.whole_runs(bytes / threads),
                 // Four pieces for each thread, so that faster threads can take over from slower ones.
                 (false, threads) => (bytes / threads / 4).next_multiple_of(4 << 10).min(PIECE),
             };

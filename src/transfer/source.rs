@@ -280,6 +280,17 @@ impl<'a> Positioned<'a> {
         self.region.is_certain()
     }
 
+    /// Returns about this many bytes, as a number of whole runs.
+    pub(super) fn whole_runs(&self, bytes: usize) -> usize {
+        let run = self.runs.map_or(1, |(runs, _)| runs.run().max(1));
+        (bytes / run).max(1).saturating_mul(run)
+    }
+
+    /// Returns whether the bytes are scattered in any order.
+    pub(super) fn is_listed(&self) -> bool {
+        self.runs.is_some_and(|(runs, _)| runs.is_listed()) && !self.hints().is_remote()
+    }
+
     /// Returns whether the bytes are not scattered.
     pub(super) fn is_together(&self) -> bool {
         self.runs.is_none()

@@ -12,7 +12,8 @@ use ndarray_io::dtype::ByteOrder;
 use ndarray_io::error::ErrorKind;
 use ndarray_io::header::Order;
 use ndarray_io::{
-    DynArray, NpyFile, NpyReader, WriteNpyExt, WriteOptions, read_npy, write_npy, write_npy_with,
+    Casting, DynArray, NpyFile, NpyReader, ReadOptions, WriteNpyExt, WriteOptions, read_npy, write_npy,
+    write_npy_with,
 };
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -150,6 +151,40 @@ fn a_call_reads_many_rows() {
     compare!(24, 7..;5, .., 1);
     // Gaps that are larger than a few pages are not read.
     compare!(40, ..;1000, .., ..;2);
+}
+
+/// Indices in any order that are nearly everywhere in the file are found by reading it once.
+#[test]
+fn indices_that_are_everywhere_take_one_pass() {
+    let array = Array2::from_shape_fn((200_000, 2), |(a, b)| (a * 2 + b) as u32);
+    let mut bytes = Vec::new();
+    array.write_npy(&mut bytes).unwrap();
+    let length = bytes.len();
+    let calls = Arc::new(AtomicUsize::new(0));
+    let open = |options: &ReadOptions| {
+        let source = Counted { bytes: bytes.clone(), calls: Arc::clone(&calls) };
+        NpyFile::from_source_with(source, options).unwrap()
+    };
+    // The last number is a prime without a common factor with the length, so each index is another one.
+    for (count, step) in [(200_000, 7_919), (20_000, 104_729), (2_000, 104_729), (300, 104_729)] {
+        let indices: Vec<usize> = (0..count).map(|number: usize| number * step % 200_000).collect();
+        for options in [ReadOptions::new().threads(1), ReadOptions::new().threads(3)] {
+            let wanted = array.select(Axis(0), &indices);
+            let file = open(&options);
+            let before = calls.load(Ordering::Relaxed);
+            assert_eq!(file.take::<Array2<u32>>(0, &indices).unwrap(), wanted);
+            let calls = calls.load(Ordering::Relaxed) - before;
+            // So few that they are farther apart than is read between two: a call for each.
+            let most = if count == 300 { count } else { 3 * (length / (128 << 10) + 2) };
+            assert!(calls <= most, "{calls} calls for {count} indices");
+            // As another type, decoded.
+            let wide = open(&options.casting(Casting::Safe));
+            assert_eq!(wide.take::<Array2<f64>>(0, &indices).unwrap(), wanted.mapv(f64::from));
+        }
+        let columns = [1, 0, 1];
+        let file = open(&ReadOptions::new());
+        assert_eq!(file.take::<Array2<u32>>(1, &columns).unwrap(), array.select(Axis(1), &columns));
+    }
 }
 
 #[test]
