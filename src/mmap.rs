@@ -339,7 +339,8 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
 
     /// Maps a file for reading, with options.
     ///
-    /// The limits apply and, for RA files, `ignore_ra_flags`.
+    /// The limits apply and, for RA files, `ignore_ra_flags`. [`slice`](Self::slice) and [`take`](Self::take) also use the number
+    /// of threads and the progress callback.
     ///
     /// # Errors
     ///

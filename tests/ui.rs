@@ -126,6 +126,7 @@ fn unsound_programs_are_refused_and_their_twins_compile() {
         let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
         let wanted = text.lines().find_map(|line| line.strip_prefix("// refused with "));
         let wanted = wanted.expect("an attack names its errors");
+        // An error of a pattern that is within a macro has no code.
         match wanted.strip_prefix("the text ") {
             Some(text) => assert!(attack.contains(&format!("error: {text}")), "{}: {attack}", path.display()),
             None => assert_eq!(codes, wanted.split(' ').collect(), "{}: {attack}", path.display()),

@@ -247,7 +247,9 @@ impl<'a> Room<'a> {
     }
 }
 
-/// Returns memory for `len` bytes, aligned for every element type, in the vector, which is cleared.
+/// Returns memory for `len` bytes, aligned like `u128`, which may not be initialized.
+///
+/// It is that of the vector, whose elements are removed.
 pub(crate) fn scratch(words: &mut Vec<u128>, len: usize) -> Result<Room<'_>> {
     words.clear();
     let reserved = words.try_reserve_exact(len.div_ceil(size_of::<u128>()));

@@ -23,8 +23,8 @@ mod wrapped;
 
 pub use bytes::Bytes;
 pub(crate) use bytes::trimmed;
-#[doc(hidden)]
 pub(crate) use cast::Places;
+#[doc(hidden)]
 pub use cast::{Enumeration, Markers, Newtype};
 pub(crate) use convert::{Change, change};
 #[cfg(feature = "object")]

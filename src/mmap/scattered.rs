@@ -22,8 +22,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// A part that consists of many short runs, such as the rows of [`take`](ArrayFile::take), or a column, is then
     /// copied out of the map instead of being read by one system call a run, or together with the bytes between them. That is
     /// several times faster if the system has cached the file. If it has not, pages are loaded one after another as
-    /// they are accessed, where reading without a map requests all of them at once. Long runs are read as without a
-    /// map.
+    /// they are accessed, where reading without a map requests all of them at once. Runs of 16 KiB or more, and parts that
+    /// are one run, are read as without a map.
     ///
     /// [`refresh`](ArrayFile::refresh) maps the new rows as well.
     ///
@@ -32,11 +32,12 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the file was opened for writing, or the elements are not
     ///   stored as they are in a regular file.
+    /// - [`OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if the elements do not fit into the address space.
     ///
     /// # Safety
     ///
     /// From this call on, while the handle exists, nothing in this process or another may change the file's elements
-    /// or truncate the file, as for [`NpyMmap::open`](crate::NpyMmap). Appending rows, and replacing the file as
+    /// or truncate the file, as for [`NpyMmap::open`](crate::NpyMmap); of a member, that is its archive. Appending rows, and replacing the file as
     /// [`write_npy`](crate::write_npy) does, is harmless.
     ///
     /// # Examples
@@ -93,15 +94,17 @@ unsafe fn map_elements<F: ArrayFormat>(file: &ArrayFile<F>) -> Result<Arc<dyn Re
 }
 
 impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
-    /// Copies the part of the array that ndarray's `slice` would select, on several threads.
+    /// Copies the part of the array that ndarray's `slice` would select, on several threads if it is large.
     ///
-    /// This is what `map.view().slice(…).to_owned()` returns, at the speed of several threads.
+    /// The elements are those of `map.view().slice(…)`. A slice that is out of bounds is an error instead of a panic.
     ///
     /// # Errors
     ///
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the slice is out of bounds or has a step of 0.
     /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has a different number of axes.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if the copy exceeds one of the [`Limits`](crate::Limits).
     /// - [`OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if there is not enough memory for the copy.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     ///
     /// # Examples
     ///
@@ -132,7 +135,10 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     ///
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the axis does not exist or an index is out of
     ///   bounds.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if the copy exceeds one of the [`Limits`](crate::Limits).
+    /// - [`Overflow`](crate::error::ErrorKind::Overflow) if the copy would be larger than the address space.
     /// - [`OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if there is not enough memory for the copy.
+    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
     pub fn take(&self, axis: usize, indices: &[usize]) -> Result<Array<A, D>> {
         let (header, picked) = Selection::listed(&self.mapped.header, axis, indices)?;

@@ -26,7 +26,8 @@ use crate::transfer::{self, Source};
 /// [`open_to_write`](ArrayFile::open_to_write).
 ///
 /// Reads are positional, so threads can share a handle, and no buffered reader is needed. The file may be
-/// read while another process appends to it: [`refresh`](ArrayFile::refresh) picks up new rows.
+/// read while another process appends to it: [`refresh`](ArrayFile::refresh) picks up new rows. With the feature
+/// `mmap`, `with_map` copies scattered elements out of a map.
 /// `NpzFile::open_member` opens a member of an archive.
 ///
 /// # Examples
@@ -354,7 +355,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// Reads the header again and returns whether the shape has changed.
     ///
     /// If another process has appended rows, [`ArrayFile::shape`] then includes them. The dtype, the order
-    /// and the offset of the elements must not have changed.
+    /// and the offset of the elements must not have changed. A handle of `with_map` maps the elements again.
     ///
     /// # Errors
     ///

@@ -41,7 +41,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// Reads the part of the array that ndarray's `slice` would select.
     ///
     /// Byte ranges that are close together are read with one call, including the bytes between them. No other
-    /// bytes outside the part are read.
+    /// bytes outside the part are read. After `with_map`, short ranges are copied from the map.
     ///
     /// # Errors
     ///
@@ -118,9 +118,10 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// A typical use is to read random rows in a training loop. An index may occur more than once.
     ///
-    /// In pieces of a few megabytes, the bytes are read in file order, and ranges that are close together are read
-    /// with one call. Data that
-    /// the operating system has not cached is requested from the disk all at once.
+    /// The bytes are read in file order, and ranges that are close together are read with one call. If the indices are
+    /// nearly everywhere, all bytes from the first to the last are read, which takes up to three times the memory of the part.
+    /// Data that the operating system has not cached is requested from the disk all at once. After `with_map`, short ranges are
+    /// copied from the map, in the given order.
     ///
     /// # Errors
     ///

@@ -4,6 +4,7 @@
 //! [`BitwiseOut`] (all bytes of an element are initialized). They are created only where `bytemuck`'s traits
 //! prove it, or from the tokens of a struct's fields; everything else here trusts them. [`UncheckedVec`] is
 //! memory that is being filled with elements: its bytes are loaded and checked block by block, and it becomes a `Vec` only when every byte has passed the check.
+//! [`Places`] is memory for elements that are made one after another, and [`Structs`] are structs that are made field by field.
 #![allow(unsafe_code)]
 
 mod places;
@@ -65,8 +66,8 @@ unsafe impl<U: Unit> Pod for Timedelta64<U> {}
 /// # Safety
 ///
 /// For each field of the struct, `columns` calls [`FieldsRead::column`], [`FieldsRead::column_or`],
-/// [`FieldsRead::flat`] or, if it is not stored in files, [`FieldsRead::made`], exactly once and with a function that
-/// returns the field's address. `slots` calls [`FieldsWritten::slot`] or [`FieldsWritten::flat`] in the same way, and
+/// [`FieldsRead::flat`] or, if it is not stored in files, [`FieldsRead::made`], exactly once before it returns `Ok`, with
+/// the type of the field and a function that returns its address. `slots` calls [`FieldsWritten::slot`] or [`FieldsWritten::flat`] in the same way, and
 /// `skip` if a field is not stored.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(

@@ -286,9 +286,10 @@ impl<R> Structs<'_, R> {
         self.memory.wrapping_add(index * size_of::<R>() + offset)
     }
 
-    /// Copies a field of the records into one of the structs, if the bytes need at most to be reversed.
+    /// Copies a field of each record into its struct.
     ///
-    /// Returns whether it has.
+    /// Returns `false`, without copying, if the bytes need more than to be reversed, or have to be reversed and are not 2, 4,
+    /// 8 or 16.
     ///
     /// # Panics
     ///
@@ -380,6 +381,18 @@ mod tests {
         });
         assert!(failed.is_err());
         assert_eq!((items.len(), Arc::strong_count(&counted)), (4, 5));
+    }
+
+    #[test]
+    #[should_panic(expected = "the bytes of each element")]
+    #[cfg_attr(panic = "abort", ignore = "needs panics that unwind")]
+    fn fewer_bytes_are_refused() {
+        let _ = append(&mut Vec::<u32>::new(), 2, |places| {
+            places.fill(2, |room| {
+                room.copy(&[1; 7]);
+                Ok(())
+            })
+        });
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Reads records: in bulk if their layout is the same in the file and in memory, otherwise column by column.
+//! Reads records: in bulk if their layout is the same in the file and in memory, otherwise field by field, for a group of records
+//! at a time.
 
 use super::super::cast::{Bitwise, FieldAt, Places, ReadsField, RecordType, Structs, append, decoded};
 use super::super::transform::{ByteTransform, FieldTransform};
@@ -260,7 +261,7 @@ struct Columns<R> {
 impl<R: RecordType> Columns<R> {
     fn decode(&self, records: &[u8], count: usize, out: &mut Places<'_, R>) -> Result<()> {
         let Err(mut first) = out.assemble(&self.columns, records, self.record, count) else { return Ok(()) };
-        // Columns are read one by one: a later column may have an earlier fault.
+        // Fields are placed one after another: a later field may have a fault in an earlier record.
         while let Some(before @ 1..) = first.element().filter(|element| *element < count) {
             let read = |out: &mut Places<'_, R>| out.assemble(&self.columns, records, self.record, before);
             match append(&mut Vec::new(), before, read) {

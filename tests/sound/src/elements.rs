@@ -5,7 +5,7 @@ use std::io::{self, Cursor, Read};
 
 use ndarray::{Array1, Array2, Array3, ArrayD, ArrayView2, Axis, ShapeBuilder, arr1, s};
 use ndarray_io::{
-    Casting, DynArray, Element, NpyReader, NpyWriter, ReadNpyExt, ReadNpyIntoExt, ReadOptions,
+    Casting, Chars, DynArray, Element, NpyReader, NpyWriter, ReadNpyExt, ReadNpyIntoExt, ReadOptions,
     ReadableElement, Record, WritableElement, WriteNpyExt, WriteOptions, dtype::ByteOrder, header::Order,
 };
 use num_complex::Complex;
@@ -43,7 +43,7 @@ struct Inner {
     many: [[u8; 2]; 4],
 }
 
-/// The layout in the file differs from that in memory, so it is read by columns.
+/// The layout in the file differs from that in memory, so it is read field by field.
 #[derive(Record, Clone, Debug, PartialEq)]
 struct Columns {
     #[record(len = 5)]
@@ -279,6 +279,58 @@ fn records_are_moved_in_bulk_or_by_columns() {
         skipped: skipped(),
     };
     walk(&[columns("one", &rows[0]), columns("other", &rows[1])]);
+}
+
+#[derive(Record, Clone, Copy, Debug, PartialEq)]
+struct Sizes {
+    one: u8,
+    two: u16,
+    four: i32,
+    eight: f64,
+    sixteen: Complex<f64>,
+    three: [u8; 3],
+    text: Chars<2>,
+    flag: bool,
+}
+
+/// The same fields, in another order.
+#[derive(Record, Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+struct Reordered {
+    flag: bool,
+    sixteen: Complex<f64>,
+    three: [u8; 3],
+    eight: f64,
+    one: u8,
+    text: Chars<2>,
+    four: i32,
+    two: u16,
+}
+
+#[test]
+fn fields_of_all_sizes_are_reordered() {
+    let sizes = |index: usize| Sizes {
+        one: index as u8,
+        two: 0x0102 + index as u16,
+        four: -0x0102_0304 - index as i32,
+        eight: index as f64 + 0.25,
+        sixteen: Complex::new(index as f64, -1.5),
+        three: [1, 2, index as u8],
+        text: Chars::new("é😀").unwrap(),
+        flag: index % 3 == 0,
+    };
+    let rows: Vec<Sizes> = (0..if cfg!(miri) { 40 } else { 3_000 }).map(sizes).collect();
+    for order in [ByteOrder::Little, ByteOrder::Big] {
+        let mut file = Vec::new();
+        let options = WriteOptions::new().byte_order(order);
+        Array1::from(rows.clone()).write_npy_with(&mut file, &options).unwrap();
+        let read = Array1::<Reordered>::read_npy(&file[..]).unwrap();
+        for (read, row) in read.iter().zip(&rows) {
+            assert_eq!((read.one, read.two, read.four, read.eight), (row.one, row.two, row.four, row.eight));
+            assert_eq!((read.sixteen, read.three), (row.sixteen, row.three));
+            assert_eq!((read.text, read.flag), (row.text, row.flag));
+        }
+    }
 }
 
 #[test]

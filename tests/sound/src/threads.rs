@@ -94,8 +94,28 @@ struct Assembled {
     text: String,
     #[record(skip, default = "value")]
     value: Value,
+    /// Not in the file, and placed before the flag.
+    #[record(len = 4, default = "label")]
+    label: Label,
     wide: [f64; 3],
     flag: bool,
+}
+
+#[derive(Element, Debug)]
+#[repr(transparent)]
+struct Label(String);
+
+static LABELS: AtomicUsize = AtomicUsize::new(0);
+
+fn label() -> Label {
+    LABELS.fetch_add(1, Ordering::Relaxed);
+    Label(String::new())
+}
+
+impl Drop for Label {
+    fn drop(&mut self) {
+        LABELS.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 #[derive(Record, Clone)]
@@ -129,20 +149,22 @@ fn fields_are_dropped_if_a_later_one_is_invalid() {
     };
     for count in [1, 4] {
         let read = Array1::<Assembled>::read_npy_with(&file(&rows)[..], &threads(count)).unwrap();
-        assert_eq!(Arc::strong_count(&VALUE), many + 1);
+        assert_eq!((Arc::strong_count(&VALUE), LABELS.load(Ordering::Relaxed)), (many + 1, many));
+        assert!(read.iter().all(|read| read.label.0.is_empty()));
         for (read, stored) in read.iter().zip(&rows) {
             assert_eq!((read.number, &read.text, read.wide), (stored.number, &stored.text, stored.wide));
             assert_eq!(u8::from(read.flag), stored.flag);
             assert!(Arc::ptr_eq(&read.value.0, &VALUE));
         }
         drop(read);
-        assert_eq!(Arc::strong_count(&VALUE), 1);
+        assert_eq!((Arc::strong_count(&VALUE), LABELS.load(Ordering::Relaxed)), (1, 0));
     }
     rows[many - 7].flag = 2;
     for count in [1, 4] {
         let error = Array1::<Assembled>::read_npy_with(&file(&rows)[..], &threads(count)).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::BadBool { found: 2, .. }), "{error}");
         assert_eq!((error.element(), Arc::strong_count(&VALUE)), (Some(many - 7), 1));
+        assert_eq!(LABELS.load(Ordering::Relaxed), 0, "what was placed before is dropped");
     }
 }
 
