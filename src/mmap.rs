@@ -37,8 +37,6 @@ struct Mapped<A, D, F: ArrayFormat> {
     header: Header,
     dim: D,
     plain: Bitwise<A>,
-    /// How elements are read.
-    options: ReadOptions,
     /// The offset of the map in the file, in bytes.
     start: u64,
     /// The length of the map in bytes.
@@ -63,8 +61,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
         let (found, start) = io::read_header_of_file::<F>(&mut source, options.get_limits())?;
         let whole = F::header(&found);
         F::check_plain(&found, options)?;
-        let gated = F::gate(&found, options).into_owned();
-        let (mut header, _, plain): (Header, D, _) = viewable_as::<A, D>(whole, &gated)?;
+        let (mut header, _, plain): (Header, D, _) = viewable_as::<A, D>(whole, &F::gate(&found, options))?;
         // Check the length before mapping: accessing a page past the end of the file would be a fault.
         let payload = transfer::check_length(&source, whole, options)?;
         let after = source.remaining().unwrap_or_default().saturating_sub(payload);
@@ -88,7 +85,6 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
             dim: dimension(header.shape_ref())?,
             len: header.in_memory()?.1,
             trailing: if rows.is_some() { 0 } else { usize::try_from(after).unwrap_or(usize::MAX) },
-            options: gated,
             start: mapped_at,
             whole: (whole_shape, first),
             found,
@@ -339,8 +335,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
 
     /// Maps a file for reading, with options.
     ///
-    /// The limits apply and, for RA files, `ignore_ra_flags`. [`slice`](Self::slice) and [`take`](Self::take) also use the number
-    /// of threads and the progress callback.
+    /// The limits apply and, for RA files, `ignore_ra_flags`.
     ///
     /// # Errors
     ///

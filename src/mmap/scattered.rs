@@ -7,11 +7,12 @@ use memmap2::MmapOptions;
 use ndarray::{Array, ArrayD, Dimension, IxDyn, ShapeBuilder, SliceArg};
 
 use super::ArrayMmap;
-use crate::bytes::{InMemory, ReadAt, Region, Runs};
-use crate::element::{ViewElement, reading};
+use crate::bytes::{InMemory, ReadAt, Region, Runs, len_of_regular};
+use crate::element::{ReadPlan, ViewElement};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
 use crate::io::ArrayFormat;
+use crate::options::ReadOptions;
 use crate::parts::{ArrayFile, Axes, Selection, arranged};
 use crate::shape::Order;
 use crate::transfer::{self, Source};
@@ -81,12 +82,15 @@ unsafe fn map_elements<F: ArrayFormat>(file: &ArrayFile<F>) -> Result<Arc<dyn Re
         ));
     }
     let payload = file.payload();
-    let regular = payload.file().filter(|(file, _)| crate::bytes::len_of_regular(file).is_some());
-    let Some((regular, at)) = regular else {
+    let Some((regular, at)) = payload.file() else {
         return Err(refused("only elements that are stored as they are in a regular file can be mapped"));
     };
-    // What is missing is not mapped: accessing a page past the end of a file would be a fault.
-    let len = payload.len()?.min(file.header().payload_len().unwrap_or_default());
+    // What is missing is not mapped: accessing a page past the end of a file would be a fault. The file itself says where it
+    // ends; the size of a source may be a lie.
+    let Some(end) = len_of_regular(regular) else {
+        return Err(refused("it is not a regular file: only regular files can be mapped"));
+    };
+    let len = end.saturating_sub(at).min(file.header().payload_len().unwrap_or_default());
     let mut how = MmapOptions::new();
     how.offset(at).len(usize::try_from(len).map_err(|_| ErrorKind::OutOfMemory { bytes: len })?);
     // SAFETY: the caller guarantees that these bytes do not change.
@@ -102,9 +106,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     ///
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the slice is out of bounds or has a step of 0.
     /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has a different number of axes.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if the copy exceeds one of the [`Limits`](crate::Limits).
     /// - [`OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if there is not enough memory for the copy.
-    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     ///
     /// # Examples
     ///
@@ -122,7 +124,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     /// ```
     pub fn slice<I: SliceArg<IxDyn>>(&self, slice: I) -> Result<Array<A, I::OutDim>> {
         let header = &self.mapped.header;
-        let selection = Axes::of(header, 0, &self.mapped.options)?.selection(&slice)?;
+        let selection = Axes::of(header, 0, &ReadOptions::new())?.selection(&slice)?;
         let (header, picked) = selection.locate(header)?;
         arranged(&selection, self.copied(&header, &picked)?)
     }
@@ -135,10 +137,8 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     ///
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the axis does not exist or an index is out of
     ///   bounds.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if the copy exceeds one of the [`Limits`](crate::Limits).
     /// - [`Overflow`](crate::error::ErrorKind::Overflow) if the copy would be larger than the address space.
     /// - [`OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if there is not enough memory for the copy.
-    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
     pub fn take(&self, axis: usize, indices: &[usize]) -> Result<Array<A, D>> {
         let (header, picked) = Selection::listed(&self.mapped.header, axis, indices)?;
@@ -148,9 +148,9 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
 
     /// Copies selected elements.
     fn copied(&self, header: &Header, picked: &Runs) -> Result<ArrayD<A>> {
-        let options = &self.mapped.options;
         let mut source = Source::runs(Region::of_memory(&self.map), picked);
-        let items = transfer::read(&mut source, header, reading::<A>(header.dtype(), options)?, options)?;
+        let how = ReadPlan::Bitwise(self.mapped.plain.again());
+        let items = transfer::read(&mut source, header, how, &ReadOptions::new())?;
         let shape = IxDyn(header.shape()).set_f(header.order() == Order::Fortran);
         Ok(ArrayD::from_shape_vec(shape, items).expect("an element for each of the shape"))
     }

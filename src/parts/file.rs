@@ -394,10 +394,15 @@ impl<F: ArrayFormat> ArrayFile<F> {
             return Err(self.at_path(ErrorKind::ArrayChanged { reason }.into()));
         }
         let is_other = old.shape() != new.shape();
-        self.found = found;
-        if let Some(ElementMap { again, .. }) = self.map.as_ref().filter(|_| is_other) {
-            let again = *again;
-            self.set_map(again(self).map_err(|error| self.at_path(error))?, again);
+        let old = std::mem::replace(&mut self.found, found);
+        if let Some(again) = self.map.as_ref().filter(|_| is_other).map(|map| map.again) {
+            match again(self) {
+                Ok(elements) => self.set_map(elements, again),
+                Err(error) => {
+                    self.found = old; // so that the next call tries again
+                    return Err(self.at_path(error));
+                }
+            }
         }
         Ok(is_other)
     }

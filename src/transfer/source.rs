@@ -268,7 +268,8 @@ impl<'a> Positioned<'a> {
 
     /// Returns whether memory that is read into has to be cleared first.
     pub(super) fn needs_cleared_memory(&self) -> bool {
-        self.region.needs_cleared_memory() || self.runs.is_some_and(|(runs, _)| runs.is_listed())
+        let is_listed = self.runs.is_some_and(|(runs, _)| runs.is_listed());
+        self.region.needs_cleared_memory() || is_listed && self.region.bytes().is_none()
     }
 
     pub(crate) fn hints(&self) -> ReadHints {

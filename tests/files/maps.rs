@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use ndarray::{
     Array1, Array2, Array3, ArrayD, Axis, Ix0, Ix1, Ix2, Ix3, IxDyn, NewAxis, ShapeBuilder, arr1, arr2, s,
 };
-use ndarray_io::bytes::InMemory;
+use ndarray_io::bytes::{InMemory, LocalFile, ReadAt};
 use ndarray_io::convert::{Conversion, convert_npy};
 use ndarray_io::dtype::ByteOrder;
 use ndarray_io::error::{ErrorKind, FileSection};
@@ -293,6 +293,44 @@ fn only_elements_that_are_stored_as_they_are_get_a_map() {
     assert_eq!(file.slice::<f64, _>(s![..50, 3]).unwrap(), numbers.slice(s![..50, 3]));
     assert!(file.slice::<f64, _>(s![.., 3]).unwrap_err().is_format());
     assert!(file.take::<Array2<f64>>(0, &[2, 99]).is_err());
+}
+
+/// A file that claims to be longer than it is.
+#[derive(Debug)]
+struct Longer(File);
+
+impl ReadAt for Longer {
+    fn read_at(&self, into: &mut [u8], offset: u64) -> ndarray_io::Result<usize> {
+        LocalFile(&self.0).read_at(into, offset)
+    }
+
+    fn size(&self) -> ndarray_io::Result<u64> {
+        Ok(10_000_000)
+    }
+
+    fn file(&self) -> Option<(&File, u64)> {
+        Some((&self.0, 0))
+    }
+}
+
+#[test]
+fn a_source_that_lies_about_its_size_is_not_mapped_beyond_its_file() {
+    let folder = crate::support::temp::folder().unwrap();
+    let path = folder.path().join("a.npy");
+    write_npy(&path, &Array2::<u32>::ones((1000, 300))).unwrap();
+    File::options().write(true).open(&path).unwrap().set_len(128 + 4000).unwrap();
+    let file = NpyFile::from_source(Longer(File::open(&path).unwrap())).unwrap();
+    // SAFETY: nothing changes the file.
+    let file = unsafe { file.with_map().unwrap() };
+    assert!(file.slice::<u32, _>(s![.., 1]).unwrap_err().is_format());
+    assert_eq!(file.slice::<u32, _>(s![..3, 1]).unwrap(), arr1(&[1, 1, 1]));
+}
+
+#[test]
+fn maps_can_be_passed_through_a_caught_panic() {
+    fn check<T: std::panic::UnwindSafe + std::panic::RefUnwindSafe>() {}
+    check::<NpyMmap<u8, Ix2>>();
+    check::<NpyMmapMut<u8, Ix2>>();
 }
 
 /// Members that are stored are mapped where they are, and others where they have been unpacked.

@@ -65,8 +65,11 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
 
 /// Describes one file. Returns whether the file has all the data that its header declares.
 fn tell(path: &Path, arguments: &Arguments, out: &mut dyn Write) -> Result<bool, Failure> {
-    if !arguments.json && format_of(path)? == Format::Npz {
-        print_npz(path, arguments.stats, out)?;
+    if format_of(path)? == Format::Npz {
+        match arguments.json {
+            true => write_npz(path, arguments.stats, out)?,
+            false => print_npz(path, arguments.stats, out)?,
+        }
         return Ok(true);
     }
     let facts = facts(path, arguments.stats)?;
@@ -100,18 +103,24 @@ fn facts(path: &Path, stats: bool) -> Result<Value, Failure> {
             }
             facts
         }
-        Format::Npz => npz(path, stats)?,
+        Format::Npz => unreachable!("its members are written one after another"),
         Format::Stack => stack(path)?,
     };
     if stats && matches!(format, Format::Ra | Format::Stack) {
         facts["stats"] = stats_of(&Source::open_all(path, None, &crate::password::options())?);
     }
+    add_file(&mut facts, path, format)?;
+    Ok(facts)
+}
+
+/// Adds what is known of the file itself.
+fn add_file(facts: &mut Value, path: &Path, format: Format) -> Result<(), Failure> {
     facts["file"] = json!(shown(path));
     facts["format"] = json!(format.name());
     if format != Format::Stack {
         facts["file_size"] = json!(open::size_of(path)?);
     }
-    Ok(facts)
+    Ok(())
 }
 
 /// Describes a stack from its `info`, without opening the parts.
@@ -221,21 +230,21 @@ struct Known<'a> {
     stats: Value,
 }
 
-fn known<'a>(archive: &'a NpzFile, stats: bool) -> ndarray_io::Result<Vec<Known<'a>>> {
+/// Passes what is known of each member to `take`, in the order of the archive.
+fn each_known<'a>(
+    archive: &'a NpzFile,
+    stats: bool,
+    mut take: impl FnMut(Known<'a>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     /// How many headers a thread reads at a time: for fewer, it would wait longer than it works.
     const EACH: usize = 500;
-    let mut all = Vec::new();
     let threads = ReadOptions::new().get_threads().min(4).min(archive.len().div_ceil(EACH));
     let parts = archive.members().chunks(EACH).enumerate();
     let look = |(number, members): (usize, &'a [NpzMember])| -> Vec<_> {
         let known = |(index, member)| known_at(archive, number * EACH + index, member, stats);
         members.iter().enumerate().map(known).collect()
     };
-    let added = map_in_order(parts, threads, look, |known| {
-        all.extend(known);
-        Ok::<(), ndarray_io::Error>(())
-    });
-    added.map(|()| all)
+    map_in_order(parts, threads, look, |known| known.into_iter().try_for_each(&mut take))
 }
 
 fn known_at<'a>(archive: &NpzFile, index: usize, member: &'a NpzMember, stats: bool) -> Known<'a> {
@@ -261,9 +270,15 @@ fn short(error: ndarray_io::Error) -> String {
     }
 }
 
-fn npz(path: &Path, stats: bool) -> Result<Value, Failure> {
+/// Writes an archive as a line of JSON, member by member: there may be millions.
+fn write_npz(path: &Path, stats: bool, out: &mut dyn Write) -> Result<(), Failure> {
     let archive = open::npz(path, &crate::password::options())?;
-    let members = known(&archive, stats)?.into_iter().map(|known| {
+    let mut file = json!({});
+    add_file(&mut file, path, Format::Npz)?;
+    let file = file.to_string();
+    write!(out, "{},\"members\":[", file.trim_end_matches('}'))?;
+    let mut is_first = true;
+    each_known(&archive, stats, |known| {
         let mut facts = match &known.found {
             Some(Ok(found)) => array(found.header.dtype(), found.header.order(), found.header.shape()),
             Some(Err(error)) => json!({"error": error}),
@@ -279,9 +294,12 @@ fn npz(path: &Path, stats: bool) -> Result<Value, Failure> {
         if known.member.is_encrypted() {
             facts["encrypted"] = json!(true);
         }
-        facts
-    });
-    Ok(json!({"members": members.collect::<Vec<_>>()}))
+        if !std::mem::take(&mut is_first) {
+            out.write_all(b",")?;
+        }
+        Ok(serde_json::to_writer(&mut *out, &facts)?)
+    })?;
+    Ok(writeln!(out, "]}}")?)
 }
 
 /// Prints an archive as a table.
@@ -289,7 +307,8 @@ fn print_npz(path: &Path, stats: bool, out: &mut dyn Write) -> Result<(), Failur
     let archive = open::npz(path, &crate::password::options())?;
     writeln!(out, "{}: NPZ, {} bytes", shown(path), open::size_of(path)?)?;
     let mut all_stats = Vec::new();
-    let rows = known(&archive, stats)?.into_iter().map(|known| {
+    let mut rows = vec![["member", "array", "bytes", "packed", "method"].map(str::to_owned)];
+    each_known(&archive, stats, |known| {
         let what = match known.found {
             Some(Ok(found)) => {
                 format!("{} {}", dtype_text(found.header.dtype()), Shape::from(found.header.shape()))
@@ -301,7 +320,7 @@ fn print_npz(path: &Path, stats: bool, out: &mut dyn Write) -> Result<(), Failur
         if !known.stats.is_null() {
             all_stats.push((name.clone(), known.stats));
         }
-        [
+        rows.push([
             name,
             what,
             known.member.size().to_string(),
@@ -311,10 +330,9 @@ fn print_npz(path: &Path, stats: bool, out: &mut dyn Write) -> Result<(), Failur
             } else {
                 known.packed.to_string()
             },
-        ]
-    });
-    let head = ["member", "array", "bytes", "packed", "method"].map(str::to_owned);
-    let rows: Vec<[String; 5]> = std::iter::once(head).chain(rows).collect();
+        ]);
+        Ok(())
+    })?;
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count().min(60)).max().unwrap_or(0);
     let [a, b, c, d] = [0, 1, 2, 3].map(width);
     for [name, what, size, packed, how] in &rows {

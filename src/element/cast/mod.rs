@@ -136,6 +136,12 @@ impl<T> Bitwise<T> {
         &self.fix
     }
 
+    /// Returns the same token once more.
+    #[cfg(feature = "mmap")]
+    pub(crate) fn again(&self) -> Self {
+        Self { fix: self.fix.clone(), ..*self }
+    }
+
     /// Returns the size of an element if it has no padding, or `None`.
     pub(super) fn filled(&self) -> Option<usize> {
         self.is_full.then_some(size_of::<T>())

@@ -263,12 +263,16 @@ impl<R> Structs<'_, R> {
     /// # Panics
     ///
     /// If there is not one for each struct.
-    pub(in crate::element) fn place<F>(&mut self, to: &FieldAt<R, F>, values: Vec<F>) {
-        assert_eq!(values.len(), self.count, "a decoder returns the requested number of elements");
-        for (index, value) in values.into_iter().enumerate() {
-            // SAFETY: the struct is one of those in the memory, and the field is within it. It may be packed.
-            unsafe { self.field(to.offset, index).cast::<F>().write_unaligned(value) };
+    pub(in crate::element) fn place<F>(&mut self, to: &FieldAt<R, F>, mut items: Vec<F>) {
+        assert_eq!(items.len(), self.count, "a decoder returns the requested number of elements");
+        // Moved as bytes, because a value may be too large for the stack.
+        for (index, value) in items.iter().enumerate() {
+            let (value, field) = (std::ptr::from_ref(value).cast::<u8>(), self.field(to.offset, index));
+            // SAFETY: the struct is one of those in the memory, and the field is within it.
+            unsafe { field.copy_from_nonoverlapping(value, size_of::<F>()) };
         }
+        // SAFETY: the values belong to the structs now, and the vector must not drop them.
+        unsafe { items.set_len(0) };
         self.note(to);
     }
 

@@ -212,11 +212,17 @@ enum Origin<F> {
     Made(fn() -> F),
 }
 
+/// A function of its own, because its frame has one of the values, which may be too large for the stack.
+#[inline(never)]
+fn made<F>(make: fn() -> F, count: usize) -> Vec<F> {
+    (0..count).map(|_| make()).collect()
+}
+
 impl<R, F> ReadsField<R> for Column<R, F> {
     fn place(&self, structs: &mut Structs<'_, R>) -> Result<()> {
         let count = structs.count();
         let values = match &self.origin {
-            Origin::Made(make) => Ok((0..count).map(|_| make()).collect()),
+            Origin::Made(make) => Ok(made(*make, count)),
             Origin::Stored(ReadPlan::Bitwise(plain)) => {
                 if structs.copy(self.offset, &self.to, plain) {
                     return Ok(());

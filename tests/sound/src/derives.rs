@@ -210,3 +210,27 @@ fn newtypes_of_arrays_of_enums_are_viewed_in_place() {
     let numbers = ndarray::Array2::<i64>::read_npy(file.get()).unwrap();
     assert_eq!(numbers, ndarray::arr2(&[[i64::MIN, 0], [i64::MAX, i64::MAX]]));
 }
+
+/// Larger than the stack of a test's thread.
+#[derive(Record)]
+struct Large {
+    small: u8,
+    many: [f64; 300_000],
+}
+
+#[test]
+#[cfg(not(miri))] // for which this is much
+fn records_larger_than_the_stack_are_read() {
+    for is_native in [true, false] {
+        let one = if is_native {
+            1f64.to_ne_bytes()
+        } else {
+            f64::from_bits(1f64.to_bits().swap_bytes()).to_ne_bytes()
+        };
+        let record: Vec<u8> = one.repeat(300_000).into_iter().chain([7]).collect();
+        let descr = ordered("[('many', '=f8', (300000,)), ('small', '|u1')]", is_native);
+        let file = npy(&descr, false, "(2,)", &record.repeat(2));
+        let read = Array1::<Large>::read_npy(&file[..]).unwrap();
+        assert_eq!((read.len(), read[1].small, read[1].many[299_999]), (2, 7, 1.0));
+    }
+}

@@ -40,11 +40,12 @@ impl Found {
     fn of(array: &DynArray) -> Result<Self, Failure> {
         let kind = match array.dtype() {
             DType::Record(record) => {
-                let field = |field: &ndarray_io::dtype::Field| {
-                    let name = field.name().to_owned();
-                    Ok((name.clone(), Self::of(&array.field(&*name)?)?))
+                // By its number: a name would be searched for.
+                let field = |(index, field): (usize, &ndarray_io::dtype::Field)| {
+                    Ok((field.name().to_owned(), Self::of(&array.field(index)?)?))
                 };
-                return Ok(Self::Fields(record.fields().iter().map(field).collect::<Result<_, Failure>>()?));
+                let fields = record.fields().iter().enumerate().map(field);
+                return Ok(Self::Fields(fields.collect::<Result<_, Failure>>()?));
             }
             dtype => dtype.as_scalar().map(|scalar| (scalar.kind(), scalar.size())),
         };
