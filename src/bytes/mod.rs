@@ -50,6 +50,7 @@ mod memory;
 mod region;
 mod room;
 mod runs;
+mod scattered;
 
 use std::fmt::Debug;
 use std::fs::File;

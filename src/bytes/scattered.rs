@@ -1,0 +1,288 @@
+//! Reads scattered bytes of a [`Region`]: the runs of a selection.
+
+use std::ops::Range;
+
+use super::fill::is_interrupted;
+use super::{ReadAt, ReadHints, Region, Room, Runs, append, fill_at};
+use crate::error::{Error, ErrorKind, Result};
+
+/// The largest number of parts in a batch, which bounds the memory for them.
+const MOST_PARTS: usize = 1 << 16;
+
+impl Region<'_> {
+    /// Fills up to `most` bytes with selected ones, beginning with selected byte `from`, and returns how many were
+    /// read.
+    ///
+    /// Outside memory, the result is 0 if the runs are listed and any of them is truncated.
+    pub(crate) fn fill_runs(self, runs: &Runs, room: &mut Room<'_>, most: usize, from: u64) -> Result<usize> {
+        let most = most.min(room.left());
+        let is_memory = self.bytes().is_some(); // runs cost no calls there
+        let fits = runs.end() <= self.given_len();
+        if !is_memory && fits {
+            let hints = self.hints();
+            if runs.is_listed() || hints.get_batches() && !runs.is_one() {
+                return room.read_with(most, |into| self.fill_batches(runs, hints, into, from));
+            }
+            return self.fill_spans(runs, hints, (room, most), from);
+        }
+        match self.bytes() {
+            Some(bytes) => Ok(copy_runs(bytes, 0, runs, (room, most), from)),
+            None => self.fill_spans(runs, ReadHints::new().span(0), (room, most), from),
+        }
+    }
+
+    /// Reads runs at regular distances, those that are close together by one call.
+    ///
+    /// They are read including their gaps, because a call costs as much as reading a few pages.
+    fn fill_spans(
+        self,
+        runs: &Runs,
+        hints: ReadHints,
+        (room, most): (&mut Room<'_>, usize),
+        from: u64,
+    ) -> Result<usize> {
+        let mut scratch = Vec::new();
+        let (mut filled, run) = (0, runs.run() as u64);
+        let close = runs.close(hints.get_gap());
+        while filled < most {
+            let at = from + filled as u64;
+            let (place, left) = runs.find(at);
+            let rest = most - filled;
+            // A run is read by itself if the read begins within the run, or the run does not fit completely.
+            let together = match left as u64 == run && left < rest {
+                true => {
+                    let number = at / run;
+                    let after = (rest as u64 / run).min(close - number % close);
+                    let span = |count: u64| runs.find((number + count - 1) * run).0 - place + run;
+                    most_within(after, |count| span(count) <= hints.get_span())
+                }
+                false => 1,
+            };
+            if together > 1 {
+                let wanted = (together * run) as usize;
+                let span = (runs.find(at + (together - 1) * run).0 - place) as usize + left;
+                scratch.resize(span, 0);
+                let came = self.fill_at(&mut scratch, place)?;
+                let copied = copy_runs(&scratch[..came], place, runs, (room, wanted), at);
+                filled += copied;
+                if copied < wanted {
+                    return Ok(filled);
+                }
+            } else {
+                let wanted = left.min(rest);
+                let came = self.fill_room(room, wanted, place)?;
+                filled += came;
+                if came < wanted {
+                    return Ok(filled);
+                }
+            }
+        }
+        Ok(filled)
+    }
+
+    /// Reads runs in batches, each in the order of the source.
+    fn fill_batches(self, runs: &Runs, hints: ReadHints, into: &mut [u8], from: u64) -> Result<usize> {
+        let extent = if hints.is_remote() { None } else { runs.extent(from, into.len() as u64) };
+        if let Some(extent) = extent.filter(|extent| {
+            let (count, len) = (into.len() / runs.run().max(1), extent.end - extent.start);
+            count > 1 && (count as u64).saturating_mul(hints.get_gap()) >= len
+        }) {
+            return self.fill_everywhere(runs, extent, into, from);
+        }
+        let most_bytes = hints.get_block().unwrap_or(16 << 20);
+        let mut parts: Vec<(u64, &mut [u8])> = Vec::new();
+        let (mut rest, mut at, mut filled) = (into, from, 0);
+        while !rest.is_empty() {
+            parts.clear();
+            let mut bytes = 0;
+            while !rest.is_empty() && bytes < most_bytes && parts.len() < MOST_PARTS {
+                let (place, left) = runs.find(at);
+                let len = left.min(most_bytes - bytes).min(rest.len());
+                let (part, after) = rest.split_at_mut(len);
+                (rest, bytes) = (after, bytes + part.len());
+                at += part.len() as u64;
+                parts.push((self.start().saturating_add(place), part));
+            }
+            if runs.is_listed() {
+                // Sorted by offset, so that neighbors can be read by one call.
+                parts.sort_unstable_by_key(|(place, _)| *place);
+            }
+            let complete = self.with(|source| read_all(source, &mut parts))?;
+            match complete {
+                None => filled += bytes,
+                Some(_) if runs.is_listed() => return Ok(0),
+                Some(before) => return Ok(filled + before),
+            }
+        }
+        Ok(filled)
+    }
+
+    /// Reads listed runs that are nearly everywhere within an extent, by reading all of it in order.
+    ///
+    /// Returns 0 if some of it is missing.
+    fn fill_everywhere(self, runs: &Runs, extent: Range<u64>, into: &mut [u8], from: u64) -> Result<usize> {
+        /// How much is read at a time: what fits the cache, in which the runs are looked up.
+        const WINDOW: u64 = 256 << 10;
+        let (len, run) = (extent.end - extent.start, runs.run());
+        let mut scratch = Vec::new();
+        let read = |scratch: &mut Vec<u8>, range: Range<u64>| -> Result<bool> {
+            scratch.clear();
+            let wanted = (range.end - range.start) as usize;
+            scratch.try_reserve_exact(wanted).map_err(|_| ErrorKind::OutOfMemory { bytes: wanted as u64 })?;
+            let fill = |room: &mut Room<'_>| self.fill_room(room, usize::MAX, range.start).map(drop);
+            Ok(append(scratch, wanted, fill)? == wanted)
+        };
+        if len <= 2 * into.len() as u64 {
+            if !read(&mut scratch, extent.clone())? {
+                return Ok(0);
+            }
+            let most = into.len();
+            return Ok(copy_runs(&scratch, extent.start, runs, (&mut Room::of(into), most), from));
+        }
+        // The runs are sorted by the window in which they begin: counted, then listed.
+        let count = into.len() / run;
+        let window_of = |number: usize| {
+            let place = runs.find(from + (number * run) as u64).0;
+            ((place - extent.start) / WINDOW) as usize
+        };
+        let mut ends = vec![0; (len / WINDOW) as usize + 2];
+        (0..count).for_each(|number| ends[window_of(number) + 1] += 1);
+        let mut total = 0;
+        ends.iter_mut().for_each(|end| {
+            total += *end;
+            *end = total;
+        });
+        let mut order = vec![0; count];
+        for number in 0..count {
+            let next = &mut ends[window_of(number)];
+            order[*next] = number;
+            *next += 1;
+        }
+        let mut first = 0;
+        for (window, end) in ends.iter().enumerate() {
+            let numbers = &order[first..*end];
+            first = *end;
+            if numbers.is_empty() {
+                continue;
+            }
+            let start = extent.start + window as u64 * WINDOW;
+            if !read(&mut scratch, start..(start + WINDOW + run as u64).min(extent.end))? {
+                return Ok(0);
+            }
+            for number in numbers {
+                let at = (runs.find(from + (number * run) as u64).0 - start) as usize;
+                into[number * run..][..run].copy_from_slice(&scratch[at..at + run]);
+            }
+        }
+        Ok(into.len())
+    }
+
+    /// Fills parts in ascending order, and returns whether all of them were there.
+    ///
+    /// The offsets are changed to those in the source.
+    pub(crate) fn fill_parts(self, parts: &mut [(u64, &mut [u8])]) -> Result<bool> {
+        for (place, part) in &mut *parts {
+            if place.saturating_add(part.len() as u64) > self.given_len() {
+                return Ok(false);
+            }
+            *place = self.start().saturating_add(*place);
+        }
+        Ok(self.with(|source| read_all(source, parts))?.is_none())
+    }
+}
+
+/// Returns the largest number from 1 to `most` that is accepted, if all smaller ones are; at least 1.
+fn most_within(most: u64, accepts: impl Fn(u64) -> bool) -> u64 {
+    let (mut least, mut refused) = (1, most + 1);
+    while refused - least > 1 {
+        let middle = least + (refused - least) / 2;
+        if accepts(middle) {
+            least = middle;
+        } else {
+            refused = middle;
+        }
+    }
+    least
+}
+
+/// Copies up to `most` bytes of runs, from selected byte `from` on, out of the bytes that begin at offset `start`.
+///
+/// Returns how many were copied: fewer only where the bytes end.
+fn copy_runs(
+    bytes: &[u8],
+    start: u64,
+    runs: &Runs,
+    (room, most): (&mut Room<'_>, usize),
+    from: u64,
+) -> usize {
+    let (mut filled, run) = (0, runs.run());
+    while filled < most {
+        let at = from + filled as u64;
+        let (place, left) = runs.find(at);
+        let rest = most - filled;
+        if let Some((base, places)) = runs.listed_from(at).filter(|_| rest >= run) {
+            let places = &places[..places.len().min(rest / run.max(1))];
+            // `base` may be smaller than `start`, if all offsets are larger.
+            let copied = room.copy_listed(bytes, run, base.wrapping_sub(start), places);
+            filled += copied;
+            if copied < places.len() * run {
+                break;
+            }
+            continue;
+        }
+        let place = usize::try_from(place - start).ok();
+        let bytes = place.and_then(|place| bytes.get(place..)).unwrap_or_default();
+        if let Some(rows) = runs.rows(at) {
+            let count = rows.left.min(rest / (rows.count * run).max(1));
+            let strides = ((count, rows.row_stride), (rows.count, rows.stride));
+            let copied = if count > 1 { room.copy_rows(bytes, run, strides.0, strides.1) } else { 0 };
+            if copied > 0 {
+                filled += copied;
+                continue;
+            }
+        }
+        let (stride, neighbours) = runs.neighbours(at);
+        let stride = usize::try_from(stride).unwrap_or(usize::MAX);
+        let together = if left == run && stride >= left { neighbours.min(rest / left.max(1)) } else { 1 };
+        let (wanted, came) = match together {
+            0 | 1 => (left.min(rest), room.copy(&bytes[..left.min(rest).min(bytes.len())])),
+            _ => {
+                let span = (together - 1).saturating_mul(stride).saturating_add(left);
+                (together * left, room.copy_runs(&bytes[..span.min(bytes.len())], left, stride))
+            }
+        };
+        filled += came;
+        if came < wanted {
+            break;
+        }
+    }
+    filled
+}
+
+/// Reads parts in ascending order; if the source ends before, returns how many bytes of them were read.
+fn read_all(source: &dyn ReadAt, parts: &mut [(u64, &mut [u8])]) -> Result<Option<usize>> {
+    let mut done = 0;
+    while done < parts.len() {
+        let end = parts.len().min(done + MOST_PARTS);
+        let count = match source.read_parts(&mut parts[done..end]) {
+            Err(error) if is_interrupted(&error) => continue,
+            read => read?,
+        };
+        if count > end - done {
+            let text = format!("the source reported {count} parts read of {}", end - done);
+            return Err(Error::from(ErrorKind::Io(std::io::Error::other(text))));
+        }
+        done += count;
+        if done == end {
+            continue;
+        }
+        let (place, part) = &mut parts[done];
+        let (came, wanted) = (fill_at(source, part, *place)?, part.len());
+        if came < wanted {
+            let before = parts[..done].iter().map(|(_, part)| part.len()).sum::<usize>();
+            return Ok(Some(before + came));
+        }
+        done += 1;
+    }
+    Ok(None)
+}
