@@ -22,6 +22,21 @@ pub(crate) struct Room<'a> {
     initialized: usize,
 }
 
+/// Calls the loop for runs of this length, if there is one: with a constant length, a run is moved by an instruction
+/// instead of a call.
+macro_rules! by_size {
+    ($run:expr, $self:ident.$copy:ident($($argument:expr),*), $otherwise:expr) => {
+        match $run {
+            1 => $self.$copy::<1>($($argument),*),
+            2 => $self.$copy::<2>($($argument),*),
+            4 => $self.$copy::<4>($($argument),*),
+            8 => $self.$copy::<8>($($argument),*),
+            16 => $self.$copy::<16>($($argument),*),
+            _ => $otherwise,
+        }
+    };
+}
+
 impl<'a> Room<'a> {
     /// Returns memory that may not be initialized.
     pub(crate) fn new(bytes: &'a mut [MaybeUninit<u8>]) -> Self {
@@ -89,19 +104,15 @@ impl<'a> Room<'a> {
     ///
     /// The last run may be incomplete.
     pub(crate) fn copy_runs(&mut self, bytes: &[u8], run: usize, stride: usize) -> usize {
-        // With a constant length, a run is moved by an instruction instead of a call.
-        match run {
-            1 => self.copy_units::<1>(bytes, stride),
-            2 => self.copy_units::<2>(bytes, stride),
-            4 => self.copy_units::<4>(bytes, stride),
-            8 => self.copy_units::<8>(bytes, stride),
-            16 => self.copy_units::<16>(bytes, stride),
-            _ => bytes.chunks(stride).map(|bytes| self.copy(&bytes[..run.min(bytes.len())])).sum(),
-        }
+        by_size!(
+            run,
+            self.copy_units(bytes, stride),
+            bytes.chunks(stride).map(|bytes| self.copy(&bytes[..run.min(bytes.len())])).sum()
+        )
     }
 
     /// Copies rows of `count` runs of `run` bytes, and returns how many bytes these are: 0 if they are not all there, or
-    /// there is no loop for this length.
+    /// runs of this length have no loop.
     pub(crate) fn copy_rows(
         &mut self,
         bytes: &[u8],
@@ -114,39 +125,25 @@ impl<'a> Room<'a> {
         if end > bytes.len() {
             return 0;
         }
-        match run {
-            1 => self.copy_rows_of::<1>(bytes, (rows, row_stride), (count, stride)),
-            2 => self.copy_rows_of::<2>(bytes, (rows, row_stride), (count, stride)),
-            4 => self.copy_rows_of::<4>(bytes, (rows, row_stride), (count, stride)),
-            8 => self.copy_rows_of::<8>(bytes, (rows, row_stride), (count, stride)),
-            16 => self.copy_rows_of::<16>(bytes, (rows, row_stride), (count, stride)),
-            _ => 0,
-        }
+        by_size!(run, self.copy_rows_of(bytes, (rows, row_stride), (count, stride)), 0)
     }
 
     /// Copies runs of `run` bytes at these offsets, each `base` more, and returns how many bytes these are.
     ///
     /// The last run may be incomplete.
     pub(crate) fn copy_listed(&mut self, bytes: &[u8], run: usize, base: u64, places: &[u64]) -> usize {
-        match run {
-            1 => self.copy_listed_of::<1>(bytes, base, places),
-            2 => self.copy_listed_of::<2>(bytes, base, places),
-            4 => self.copy_listed_of::<4>(bytes, base, places),
-            8 => self.copy_listed_of::<8>(bytes, base, places),
-            16 => self.copy_listed_of::<16>(bytes, base, places),
-            _ => {
-                let mut copied = 0;
-                for place in places {
-                    let from = usize::try_from(base.wrapping_add(*place)).ok().and_then(|at| bytes.get(at..));
-                    let from = from.unwrap_or_default();
-                    copied += self.copy(&from[..run.min(from.len())]);
-                    if from.len() < run {
-                        break;
-                    }
+        by_size!(run, self.copy_listed_of(bytes, base, places), {
+            let mut copied = 0;
+            for place in places {
+                let from = usize::try_from(base.wrapping_add(*place)).ok().and_then(|at| bytes.get(at..));
+                let from = from.unwrap_or_default();
+                copied += self.copy(&from[..run.min(from.len())]);
+                if from.len() < run {
+                    break;
                 }
-                copied
             }
-        }
+            copied
+        })
     }
 
     fn copy_listed_of<const SIZE: usize>(&mut self, bytes: &[u8], base: u64, places: &[u64]) -> usize {

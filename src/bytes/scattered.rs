@@ -48,20 +48,18 @@ impl Region<'_> {
             let at = from + filled as u64;
             let (place, left) = runs.find(at);
             let rest = most - filled;
+            let span = |count: u64| runs.find(at + (count - 1) * run).0 - place + run;
             // A run is read by itself if the read begins within the run, or the run does not fit completely.
             let together = match left as u64 == run && left < rest {
                 true => {
-                    let number = at / run;
-                    let after = (rest as u64 / run).min(close - number % close);
-                    let span = |count: u64| runs.find((number + count - 1) * run).0 - place + run;
+                    let after = (rest as u64 / run).min(close - at / run % close);
                     most_within(after, |count| span(count) <= hints.get_span())
                 }
                 false => 1,
             };
             if together > 1 {
                 let wanted = (together * run) as usize;
-                let span = (runs.find(at + (together - 1) * run).0 - place) as usize + left;
-                scratch.resize(span, 0);
+                scratch.resize(span(together) as usize, 0);
                 let came = self.fill_at(&mut scratch, place)?;
                 let copied = copy_runs(&scratch[..came], place, runs, (room, wanted), at);
                 filled += copied;

@@ -314,7 +314,7 @@ impl ReadAt for Longer {
 }
 
 #[test]
-fn a_source_that_lies_about_its_size_is_not_mapped_beyond_its_file() {
+fn map_ends_where_the_file_does_whatever_the_source_says() {
     let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.npy");
     write_npy(&path, &Array2::<u32>::ones((1000, 300))).unwrap();

@@ -123,7 +123,7 @@ impl ReadAt for Counted {
 
 /// Runs that are close together are read by one call, over all axes.
 #[test]
-fn a_call_reads_many_rows() {
+fn many_rows_are_read_by_one_call() {
     let array = Array3::from_shape_fn((40_000, 5, 3), |(a, b, c)| (a * 15 + b * 3 + c) as u8);
     let mut bytes = Vec::new();
     array.write_npy(&mut bytes).unwrap();

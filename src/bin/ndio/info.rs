@@ -65,14 +65,15 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
 
 /// Describes one file. Returns whether the file has all the data that its header declares.
 fn tell(path: &Path, arguments: &Arguments, out: &mut dyn Write) -> Result<bool, Failure> {
-    if format_of(path)? == Format::Npz {
+    let format = format_of(path)?;
+    if format == Format::Npz {
         match arguments.json {
             true => write_npz(path, arguments.stats, out)?,
             false => print_npz(path, arguments.stats, out)?,
         }
         return Ok(true);
     }
-    let facts = facts(path, arguments.stats)?;
+    let facts = facts(path, format, arguments.stats)?;
     let several = facts["arrays"].as_array();
     let is_whole = |facts: &Value| facts["is_whole"] != false;
     if arguments.json {
@@ -84,8 +85,7 @@ fn tell(path: &Path, arguments: &Arguments, out: &mut dyn Write) -> Result<bool,
     Ok(is_whole(&facts) && several.into_iter().flatten().all(is_whole))
 }
 
-fn facts(path: &Path, stats: bool) -> Result<Value, Failure> {
-    let format = format_of(path)?;
+fn facts(path: &Path, format: Format, stats: bool) -> Result<Value, Failure> {
     let mut facts = match format {
         Format::Npy | Format::Ra if open::remote(path)?.is_some() => remote_array(path, format, stats)?,
         Format::Npy => npy(path, stats)?,
@@ -103,7 +103,7 @@ fn facts(path: &Path, stats: bool) -> Result<Value, Failure> {
             }
             facts
         }
-        Format::Npz => unreachable!("its members are written one after another"),
+        Format::Npz => unreachable!("`tell` writes its members one after another"),
         Format::Stack => stack(path)?,
     };
     if stats && matches!(format, Format::Ra | Format::Stack) {
