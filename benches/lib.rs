@@ -33,6 +33,11 @@ impl NumPy {
         Some(numpy)
     }
 
+    /// From now on, times are those of the processor.
+    pub fn count_processor_time(&mut self) {
+        self.time("let clock = time.process_time", 1);
+    }
+
     fn answer(&mut self) -> Option<String> {
         let mut line = String::new();
         self.from.read_line(&mut line).ok()?;
@@ -61,6 +66,37 @@ pub fn timed<T>(work: impl FnOnce() -> T) -> Duration {
     let time = start.elapsed();
     drop(made);
     time
+}
+
+/// Measures the processor time of some work, in all threads and in processes that it has waited for.
+pub fn cpu_timed<T>(work: impl FnOnce() -> T) -> Duration {
+    let start = cpu_time();
+    let made = black_box(work());
+    let time = cpu_time() - start;
+    drop(made);
+    time
+}
+
+#[cfg(unix)]
+fn cpu_time() -> Duration {
+    let times = |who| {
+        // SAFETY: `getrusage` fills the struct, for which zeros are valid.
+        let usage = unsafe {
+            let mut usage: libc::rusage = std::mem::zeroed();
+            libc::getrusage(who, &raw mut usage);
+            usage
+        };
+        let time = |time: libc::timeval| Duration::new(time.tv_sec as u64, 1000 * time.tv_usec as u32);
+        time(usage.ru_utime) + time(usage.ru_stime)
+    };
+    times(libc::RUSAGE_SELF) + times(libc::RUSAGE_CHILDREN)
+}
+
+/// Elsewhere, the time that has passed.
+#[cfg(not(unix))]
+fn cpu_time() -> Duration {
+    static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+    START.get_or_init(Instant::now).elapsed()
 }
 
 /// Returns the mean time of small work that is repeated many times.

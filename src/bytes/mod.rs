@@ -67,6 +67,7 @@ pub use memory::InMemory;
 pub(crate) use region::{Region, SharedRegion};
 pub(crate) use room::{Room, append, scratch};
 pub use runs::Runs;
+pub(crate) use scattered::place_runs;
 
 use crate::error::Result;
 

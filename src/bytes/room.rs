@@ -8,6 +8,7 @@ use std::slice;
 
 use bytemuck::Pod;
 
+use super::runs::Listed;
 use crate::error::{ErrorKind, Result};
 
 /// Memory that is filled from its beginning.
@@ -25,17 +26,18 @@ pub(crate) struct Room<'a> {
 /// Calls the loop for runs of this length, if there is one: with a constant length, a run is moved by an instruction
 /// instead of a call.
 macro_rules! by_size {
-    ($run:expr, $self:ident.$copy:ident($($argument:expr),*), $otherwise:expr) => {
+    ($run:expr, $copy:ident $(.$method:ident)? ($($argument:expr),*), $otherwise:expr) => {
         match $run {
-            1 => $self.$copy::<1>($($argument),*),
-            2 => $self.$copy::<2>($($argument),*),
-            4 => $self.$copy::<4>($($argument),*),
-            8 => $self.$copy::<8>($($argument),*),
-            16 => $self.$copy::<16>($($argument),*),
+            1 => $copy$(.$method)?::<1>($($argument),*),
+            2 => $copy$(.$method)?::<2>($($argument),*),
+            4 => $copy$(.$method)?::<4>($($argument),*),
+            8 => $copy$(.$method)?::<8>($($argument),*),
+            16 => $copy$(.$method)?::<16>($($argument),*),
             _ => $otherwise,
         }
     };
 }
+pub(super) use by_size;
 
 impl<'a> Room<'a> {
     /// Returns memory that may not be initialized.
@@ -128,15 +130,13 @@ impl<'a> Room<'a> {
         by_size!(run, self.copy_rows_of(bytes, (rows, row_stride), (count, stride)), 0)
     }
 
-    /// Copies runs of `run` bytes at these offsets, each `base` more, and returns how many bytes these are.
+    /// Copies listed runs of `run` bytes, and returns how many bytes these are.
     ///
     /// The last run may be incomplete.
-    pub(crate) fn copy_listed(&mut self, bytes: &[u8], run: usize, base: u64, places: &[u64]) -> usize {
-        by_size!(run, self.copy_listed_of(bytes, base, places), {
+    pub(crate) fn copy_listed(&mut self, bytes: &[u8], run: usize, listed: &Listed<'_>) -> usize {
+        by_size!(run, self.copy_listed_of(bytes, listed), {
             let mut copied = 0;
-            for place in places {
-                let from = usize::try_from(base.wrapping_add(*place)).ok().and_then(|at| bytes.get(at..));
-                let from = from.unwrap_or_default();
+            for from in listed_bytes(bytes, listed) {
                 copied += self.copy(&from[..run.min(from.len())]);
                 if from.len() < run {
                     break;
@@ -146,14 +146,18 @@ impl<'a> Room<'a> {
         })
     }
 
-    fn copy_listed_of<const SIZE: usize>(&mut self, bytes: &[u8], base: u64, places: &[u64]) -> usize {
+    fn copy_listed_of<const SIZE: usize>(&mut self, bytes: &[u8], listed: &Listed<'_>) -> usize {
         let (units, _) = self.bytes[self.filled..].as_chunks_mut::<SIZE>();
+        let mut units = units.iter_mut();
         let mut count = 0;
-        for (into, place) in units.iter_mut().zip(places) {
-            let from = usize::try_from(base.wrapping_add(*place)).ok().and_then(|at| bytes.get(at..));
-            let Some(from) = from.and_then(<[u8]>::first_chunk::<SIZE>) else { break };
-            *into = from.map(MaybeUninit::new);
-            count += 1;
+        'all: for row in 0..listed.rows as u64 {
+            let base = listed.base.wrapping_add(row * listed.stride);
+            for place in listed.places {
+                let from = bytes_from(bytes, base.wrapping_add(*place)).first_chunk::<SIZE>();
+                let (Some(from), Some(into)) = (from, units.next()) else { break 'all };
+                *into = from.map(MaybeUninit::new);
+                count += 1;
+            }
         }
         self.advance(count * SIZE);
         count * SIZE
@@ -272,6 +276,19 @@ pub(crate) fn append(
     // SAFETY: the bytes after `start` are those of `room`, of which `count` are initialized.
     unsafe { items.set_len(start + count) };
     Ok(count)
+}
+
+/// Returns the bytes from an offset on: none if it is after their end.
+fn bytes_from(bytes: &[u8], at: u64) -> &[u8] {
+    usize::try_from(at).ok().and_then(|at| bytes.get(at..)).unwrap_or_default()
+}
+
+/// Returns the bytes from the beginning of each listed run on.
+fn listed_bytes<'a>(bytes: &'a [u8], listed: &'a Listed<'_>) -> impl Iterator<Item = &'a [u8]> {
+    (0..listed.rows as u64).flat_map(move |row| {
+        let base = listed.base.wrapping_add(row * listed.stride);
+        listed.places.iter().map(move |place| bytes_from(bytes, base.wrapping_add(*place)))
+    })
 }
 
 #[cfg(test)]

@@ -58,6 +58,22 @@ impl Along {
     }
 }
 
+/// Listed runs: the same offsets for several indices of the outer axis.
+pub(crate) struct Listed<'a> {
+    /// What is added to the offsets, for the first index of the outer axis.
+    pub(crate) base: u64,
+    pub(crate) places: &'a [u64],
+    /// The number of indices of the outer axis, and how far apart they are.
+    pub(crate) rows: usize,
+    pub(crate) stride: u64,
+}
+
+impl Listed<'_> {
+    pub(crate) fn count(&self) -> usize {
+        self.rows * self.places.len()
+    }
+}
+
 /// Rows of runs at regular distances.
 pub(crate) struct Rows {
     /// How many rows remain along their axis.
@@ -103,6 +119,15 @@ impl Runs {
             axes.pop();
         }
         axes.retain(|(count, _)| *count != 1);
+        // An axis whose indices continue those of the next one is the same axis.
+        axes.reverse();
+        axes.dedup_by(|outer, inner| {
+            let continues = inner.1.checked_mul(inner.0 as u64) == Some(outer.1);
+            let merged = inner.0.checked_mul(outer.0).filter(|_| continues);
+            inner.0 = merged.unwrap_or(inner.0);
+            merged.is_some()
+        });
+        axes.reverse();
         let axes = axes.into_iter().map(|(count, stride)| Along::Every(count, stride)).collect();
         Self { start, axes, run }
     }
@@ -172,13 +197,39 @@ impl Runs {
         Some(Rows { left, row_stride: size(*row_stride)?, count: size(count)?, stride: size(*stride)? })
     }
 
-    /// Returns the offsets of the listed runs from a selected byte on, and what is added to them, if a run begins there.
-    pub(crate) fn listed_from(&self, at: u64) -> Option<(u64, &[u64])> {
-        let Some(Along::At(places)) = self.axes.last() else { return None };
+    /// Returns listed runs of up to `most` bytes from a selected byte on, if a run begins there: a part of one index of
+    /// the outer axis, or all of several.
+    pub(crate) fn listed_from(&self, at: u64, most: u64) -> Option<Listed<'_>> {
+        let [Along::Every(outer, stride), Along::At(places)] = &self.axes[..] else { return None };
         let run = self.run.max(1) as u64;
-        let number = (at / run % places.len() as u64) as usize;
-        // The offset of the listed run is part of what is found.
-        at.is_multiple_of(run).then(|| (self.find(at).0 - places[number], &places[number..]))
+        if !at.is_multiple_of(run) || most < run {
+            return None;
+        }
+        let (row, number) = (at / run / places.len() as u64, (at / run % places.len() as u64) as usize);
+        let (base, most) = (self.start + row * stride, (most / run) as usize);
+        let rows = (most / places.len()).min(*outer - row as usize);
+        Some(match number == 0 && rows > 0 {
+            true => Listed { base, places, rows, stride: *stride },
+            false => {
+                let places = &places[number..places.len().min(number.saturating_add(most))];
+                Listed { base, places, rows: 1, stride: 0 }
+            }
+        })
+    }
+
+    /// Invokes `visit` with the number and the offset of each listed run among `len` selected bytes, which are whole runs.
+    #[inline]
+    pub(super) fn each_listed(&self, from: u64, len: u64, mut visit: impl FnMut(usize, u64)) {
+        let (mut at, mut number) = (from, 0);
+        while let Some(listed) = self.listed_from(at, from + len - at) {
+            for row in 0..listed.rows as u64 {
+                for place in listed.places {
+                    visit(number, listed.base + row * listed.stride + place);
+                    number += 1;
+                }
+            }
+            at += (listed.count() * self.run) as u64;
+        }
     }
 
     /// Returns the smallest range that has the listed runs of selected bytes, if whole runs are selected.
@@ -189,13 +240,12 @@ impl Runs {
         }
         let (mut at, mut first, mut end) = (from, u64::MAX, 0);
         while at < from + len {
-            let (base, places) = self.listed_from(at)?;
-            let count = places.len().min(((from + len - at) / run) as usize);
-            let (least, most) = places[..count]
-                .iter()
-                .fold((u64::MAX, 0), |(least, most), at| (least.min(*at), most.max(*at)));
-            (first, end) = (first.min(base + least), end.max(base + most + run));
-            at += count as u64 * run;
+            let listed = self.listed_from(at, from + len - at)?;
+            let (least, most) =
+                listed.places.iter().fold((u64::MAX, 0), |(least, most), at| (least.min(*at), most.max(*at)));
+            let last = listed.base + (listed.rows as u64 - 1) * listed.stride;
+            (first, end) = (first.min(listed.base + least), end.max(last + most + run));
+            at += listed.count() as u64 * run;
         }
         Some(first..end)
     }
@@ -216,6 +266,21 @@ impl Runs {
         close
     }
 
+    /// Returns the range of the runs from a selected byte on that are moved by one call, and how many these are.
+    ///
+    /// There are up to `most` bytes to be moved; [`close`](Self::close) says which runs are close together, and the range
+    /// is no longer than `longest`, unless it is one run. A run of which only a part is moved is moved by itself.
+    pub(crate) fn together(&self, at: u64, most: u64, close: u64, longest: u64) -> (Range<u64>, u64) {
+        let (run, (place, left)) = (self.run as u64, self.find(at));
+        let span = |count: u64| self.find(at + (count - 1) * run).0 - place + run;
+        if left as u64 != run || most <= run {
+            return (place..place + left as u64, 1);
+        }
+        let after = (most / run).min(close - at / run % close);
+        let count = most_within(after, |count| span(count) <= longest);
+        (place..place + span(count), count)
+    }
+
     pub(crate) fn run(&self) -> usize {
         self.run
     }
@@ -229,6 +294,20 @@ impl Runs {
     pub(crate) fn moved_by(&self, bytes: u64) -> Self {
         Self { start: self.start.saturating_add(bytes), ..self.clone() }
     }
+}
+
+/// Returns the largest number from 1 to `most` that is accepted, if all smaller ones are; at least 1.
+fn most_within(most: u64, accepts: impl Fn(u64) -> bool) -> u64 {
+    let (mut least, mut refused) = (1, most + 1);
+    while refused - least > 1 {
+        let middle = least + (refused - least) / 2;
+        if accepts(middle) {
+            least = middle;
+        } else {
+            refused = middle;
+        }
+    }
+    least
 }
 
 #[cfg(test)]
@@ -247,7 +326,8 @@ mod tests {
         let picked = Runs::new(0, vec![(4, 30), (5, 6), (2, 3)], 2);
         assert_eq!((picked.run(), picked.byte_len()), (2, 80));
         assert_eq!([0, 2, 4, 20].map(|at| picked.find(at).0), [0, 6, 12, 60]);
-        assert_eq!(picked.neighbours(2), (6, 1));
+        // In all three axes, the next run is 6 bytes away: they are one axis of 40 runs.
+        assert_eq!(picked.neighbours(2), (6, 39));
         // Rows 3, 0 and 3 of four columns in each of two planes.
         let picked = Runs::listed((2, 160), [96, 0, 96].into(), 32);
         assert_eq!((picked.byte_len(), picked.end()), (192, 288));

@@ -3,6 +3,8 @@
 use std::ops::Range;
 
 use super::fill::is_interrupted;
+use super::room::by_size;
+use super::runs::Rows;
 use super::{ReadAt, ReadHints, Region, Room, Runs, append, fill_at};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -46,29 +48,20 @@ impl Region<'_> {
         let close = runs.close(hints.get_gap());
         while filled < most {
             let at = from + filled as u64;
-            let (place, left) = runs.find(at);
             let rest = most - filled;
-            let span = |count: u64| runs.find(at + (count - 1) * run).0 - place + run;
-            // A run is read by itself if the read begins within the run, or the run does not fit completely.
-            let together = match left as u64 == run && left < rest {
-                true => {
-                    let after = (rest as u64 / run).min(close - at / run % close);
-                    most_within(after, |count| span(count) <= hints.get_span())
-                }
-                false => 1,
-            };
+            let (range, together) = runs.together(at, rest as u64, close, hints.get_span());
             if together > 1 {
                 let wanted = (together * run) as usize;
-                scratch.resize(span(together) as usize, 0);
-                let came = self.fill_at(&mut scratch, place)?;
-                let copied = copy_runs(&scratch[..came], place, runs, (room, wanted), at);
+                scratch.resize((range.end - range.start) as usize, 0);
+                let came = self.fill_at(&mut scratch, range.start)?;
+                let copied = copy_runs(&scratch[..came], range.start, runs, (room, wanted), at);
                 filled += copied;
                 if copied < wanted {
                     return Ok(filled);
                 }
             } else {
-                let wanted = left.min(rest);
-                let came = self.fill_room(room, wanted, place)?;
+                let wanted = rest.min((range.end - range.start) as usize);
+                let came = self.fill_room(room, wanted, range.start)?;
                 filled += came;
                 if came < wanted {
                     return Ok(filled);
@@ -130,47 +123,38 @@ impl Region<'_> {
             let fill = |room: &mut Room<'_>| self.fill_room(room, usize::MAX, range.start).map(drop);
             Ok(append(scratch, wanted, fill)? == wanted)
         };
-        if len <= 2 * into.len() as u64 {
-            if !read(&mut scratch, extent.clone())? {
-                return Ok(0);
-            }
-            let most = into.len();
-            return Ok(copy_runs(&scratch, extent.start, runs, (&mut Room::of(into), most), from));
-        }
-        // The runs are sorted by the window in which they begin: counted, then listed.
-        let count = into.len() / run;
-        let window_of = |number: usize| {
-            let place = runs.find(from + (number * run) as u64).0;
-            ((place - extent.start) / WINDOW) as usize
-        };
+        // The runs are sorted by the window in which they begin: counted, then listed by number and offset in the window.
         let mut ends = vec![0; (len / WINDOW) as usize + 2];
-        (0..count).for_each(|number| ends[window_of(number) + 1] += 1);
+        runs.each_listed(from, into.len() as u64, |_, place| {
+            ends[((place - extent.start) / WINDOW) as usize + 1] += 1;
+        });
         let mut total = 0;
         ends.iter_mut().for_each(|end| {
             total += *end;
             *end = total;
         });
-        let mut order = vec![0; count];
-        for number in 0..count {
-            let next = &mut ends[window_of(number)];
-            order[*next] = number;
+        let mut sorted = vec![(0, 0); into.len() / run];
+        runs.each_listed(from, into.len() as u64, |number, place| {
+            let next = &mut ends[((place - extent.start) / WINDOW) as usize];
+            sorted[*next] = (number as u32, ((place - extent.start) % WINDOW) as u32);
             *next += 1;
-        }
+        });
         let mut first = 0;
         for (window, end) in ends.iter().enumerate() {
-            let numbers = &order[first..*end];
+            let here = &sorted[first..*end];
             first = *end;
-            if numbers.is_empty() {
+            if here.is_empty() {
                 continue;
             }
             let start = extent.start + window as u64 * WINDOW;
             if !read(&mut scratch, start..(start + WINDOW + run as u64).min(extent.end))? {
                 return Ok(0);
             }
-            for number in numbers {
-                let at = (runs.find(from + (number * run) as u64).0 - start) as usize;
-                into[number * run..][..run].copy_from_slice(&scratch[at..at + run]);
-            }
+            by_size!(run, copy_sorted(&scratch, here, into), {
+                for &(number, at) in here {
+                    into[number as usize * run..][..run].copy_from_slice(&scratch[at as usize..][..run]);
+                }
+            });
         }
         Ok(into.len())
     }
@@ -189,18 +173,12 @@ impl Region<'_> {
     }
 }
 
-/// Returns the largest number from 1 to `most` that is accepted, if all smaller ones are; at least 1.
-fn most_within(most: u64, accepts: impl Fn(u64) -> bool) -> u64 {
-    let (mut least, mut refused) = (1, most + 1);
-    while refused - least > 1 {
-        let middle = least + (refused - least) / 2;
-        if accepts(middle) {
-            least = middle;
-        } else {
-            refused = middle;
-        }
+/// Copies runs of `SIZE` bytes, given by their numbers in `into` and their offsets in `bytes`.
+fn copy_sorted<const SIZE: usize>(bytes: &[u8], sorted: &[(u32, u32)], into: &mut [u8]) {
+    let (into, _) = into.as_chunks_mut::<SIZE>();
+    for &(number, at) in sorted {
+        into[number as usize].copy_from_slice(&bytes[at as usize..][..SIZE]);
     }
-    least
 }
 
 /// Copies up to `most` bytes of runs, from selected byte `from` on, out of the bytes that begin at offset `start`.
@@ -218,12 +196,12 @@ fn copy_runs(
         let at = from + filled as u64;
         let (place, left) = runs.find(at);
         let rest = most - filled;
-        if let Some((base, places)) = runs.listed_from(at).filter(|_| rest >= run) {
-            let places = &places[..places.len().min(rest / run.max(1))];
-            // `base` may be smaller than `start`, if all offsets are larger.
-            let copied = room.copy_listed(bytes, run, base.wrapping_sub(start), places);
+        if let Some(mut listed) = runs.listed_from(at, rest as u64) {
+            // The base may be smaller than `start`, if all offsets are larger.
+            listed.base = listed.base.wrapping_sub(start);
+            let copied = room.copy_listed(bytes, run, &listed);
             filled += copied;
-            if copied < places.len() * run {
+            if copied < listed.count() * run {
                 break;
             }
             continue;
@@ -255,6 +233,45 @@ fn copy_runs(
         }
     }
     filled
+}
+
+/// Copies the bytes of runs, from selected byte `from` on, to their places in the bytes that begin at offset `start`.
+///
+/// These are complete runs, in the order of their offsets.
+pub(crate) fn place_runs(into: &mut [u8], start: u64, runs: &Runs, from: u64, bytes: &[u8]) {
+    let (mut done, run) = (0, runs.run());
+    while done < bytes.len() {
+        let (at, rest) = (from + done as u64, &bytes[done..]);
+        let into = &mut into[(runs.find(at).0 - start) as usize..];
+        let rows = runs.rows(at).filter(|rows| rows.count * run <= rest.len());
+        let rows = rows.unwrap_or_else(|| {
+            let (stride, neighbours) = runs.neighbours(at);
+            let count = neighbours.min(rest.len() / run);
+            Rows { left: 1, row_stride: 0, count, stride: usize::try_from(stride).unwrap_or(usize::MAX) }
+        });
+        let count = rows.left.min(rest.len() / (rows.count * run));
+        by_size!(run, rows.place(into, &rest[..count * rows.count * run]), {
+            for (row, bytes) in rest.chunks_exact(rows.count * run).take(count).enumerate() {
+                for (number, bytes) in bytes.chunks_exact(run).enumerate() {
+                    into[row * rows.row_stride + number * rows.stride..][..run].copy_from_slice(bytes);
+                }
+            }
+        });
+        done += count * rows.count * run;
+    }
+}
+
+impl Rows {
+    /// Copies the bytes of runs of `SIZE` bytes to their places.
+    fn place<const SIZE: usize>(&self, into: &mut [u8], bytes: &[u8]) {
+        let (units, _) = bytes.as_chunks::<SIZE>();
+        for (row, units) in units.chunks_exact(self.count).enumerate() {
+            let into = &mut into[row * self.row_stride..];
+            for (number, unit) in units.iter().enumerate() {
+                into[number * self.stride..][..SIZE].copy_from_slice(unit);
+            }
+        }
+    }
 }
 
 /// Reads parts in ascending order; if the source ends before, returns how many bytes of them were read.

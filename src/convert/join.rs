@@ -408,7 +408,8 @@ impl<'a> Inputs<'a> {
             let plan = Plan::with_runs(axes, from, to, memory, (writes, long));
             let named = |error| source.named(error);
             let mut run = |bytes: Region<'_>| {
-                let work = Move { source: bytes, plan: plan.clone(), work, header, named: &named };
+                let work =
+                    Move { source: bytes, plan: plan.clone(), work, header, named: &named, gaps: None };
                 let mut tell = |bytes| {
                     *told += bytes;
                     conversion.tell(*told, all)

@@ -1,6 +1,5 @@
 //! Builds records field by field.
 
-use std::collections::HashSet;
 use std::fmt;
 
 use super::{DType, Field, Kind, MAX_NESTING, Record, Title};
@@ -22,7 +21,6 @@ use super::{DType, Field, Kind, MAX_NESTING, Record, Title};
 #[derive(Clone, Debug, Default)]
 pub struct RecordBuilder {
     record: Record,
-    names: HashSet<String>,
     /// The largest alignment of a field so far, if fields are aligned.
     align: Option<usize>,
     is_sized: bool,
@@ -139,15 +137,16 @@ impl RecordBuilder {
         }
         // NumPy keeps names and titles in one dictionary, so neither may be repeated. A title must also
         // differ from the name of its own field.
-        let twice =
-            [Some(&name), title.as_ref()].into_iter().flatten().find(|name| self.names.contains(*name));
+        let twice = [Some(&name), title.as_ref()]
+            .into_iter()
+            .flatten()
+            .find(|name| self.record.field(name).is_some());
         let twice = twice.or_else(|| title.as_ref().filter(|title| **title == name)).cloned();
         if name.is_empty() {
             self.fail(RecordError::NoName);
         } else if let Some(twice) = twice {
             self.fail(RecordError::NameTwice(twice));
         }
-        self.names.extend([Some(name.clone()), title.clone()].into_iter().flatten());
         if let Err(fault) = self.record.push(name, title.map(Title::Text), dtype) {
             self.fail(fault);
         }

@@ -7,6 +7,7 @@
 mod builder;
 mod casting;
 mod descr;
+mod names;
 mod path;
 mod record;
 mod scalar;

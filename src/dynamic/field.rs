@@ -6,7 +6,7 @@ use ndarray::{ArrayView, ArrayViewMut, CowArray, Dimension};
 
 use super::{Data, DynArray};
 use crate::array::dimension;
-use crate::dtype::{DType, Field, FieldPath, Title};
+use crate::dtype::{DType, Field, FieldPath};
 use crate::element::cast::{self, StridedLayout};
 use crate::element::{ViewElement, ViewMutElement, mismatch, viewable};
 use crate::error::{Error, ErrorKind, Result};
@@ -236,7 +236,7 @@ impl<'a> FieldLayout<'a> {
             FieldPath::Names(names) if names.is_empty() => {}
             FieldPath::Names(names) => {
                 let within =
-                    |column: Self, name: &&str| Some(column.within(field_named(column.dtype, name)?));
+                    |column: Self, name: &&str| Some(column.within(column.dtype.as_record()?.field(name)?));
                 found.extend(names.iter().try_fold(start, within));
             }
             FieldPath::Text(text) => start.find(text, &mut found, &mut HashSet::new()),
@@ -258,7 +258,7 @@ impl<'a> FieldLayout<'a> {
     fn find(&self, text: &str, found: &mut Vec<Self>, in_vain: &mut HashSet<(usize, usize)>) {
         let Some(record) = self.dtype.as_record() else { return };
         // A field with exactly this name has priority over a path.
-        if let Some(field) = field_named(self.dtype, text) {
+        if let Some(field) = record.field(text) {
             found.push(self.within(field));
             return;
         }
@@ -268,7 +268,7 @@ impl<'a> FieldLayout<'a> {
             return;
         }
         for (dot, _) in text.match_indices('.') {
-            if let Some(field) = field_named(self.dtype, &text[..dot]) {
+            if let Some(field) = record.field(&text[..dot]) {
                 self.within(field).find(&text[dot + 1..], found, in_vain);
             }
             if found.len() > 1 {
@@ -318,13 +318,6 @@ impl<'a> FieldLayout<'a> {
             strides: strides.collect(),
         })
     }
-}
-
-/// Returns the field with a name or, if there is none, with a title.
-fn field_named<'d>(dtype: &'d DType, name: &str) -> Option<&'d Field> {
-    let fields = dtype.as_record()?.fields();
-    let is_titled = |field: &&Field| matches!(field.title(), Some(Title::Text(title)) if title == name);
-    fields.iter().find(|field| field.name() == name).or_else(|| fields.iter().find(is_titled))
 }
 
 /// Lists the names of the fields for a message, at most 20 of them.

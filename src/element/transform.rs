@@ -70,6 +70,23 @@ impl ByteTransform {
     pub(super) fn fields(item: usize, mut fields: Vec<FieldTransform>) -> Self {
         // Drop fields that need nothing: a record of only such fields needs no pass over its bytes.
         fields.retain(|field| field.fix.is_needed() && field.size > 0);
+        // Neighbors that are reversed in the same units are reversed together.
+        fields.dedup_by(|next, field| {
+            let is_one = match (&field.fix.work, &next.fix.work) {
+                (Work::Swap(unit), Work::Swap(other)) => {
+                    unit == other && field.offset + field.size == next.offset
+                }
+                _ => false,
+            };
+            field.size += if is_one { next.size } else { 0 };
+            is_one
+        });
+        if let [FieldTransform { offset: 0, size, fix: ByteTransform { work: Work::Swap(unit), .. }, .. }] =
+            fields[..]
+            && size == item
+        {
+            return Self { item, work: Work::Swap(unit) };
+        }
         let work = if fields.is_empty() { Work::Nothing } else { Work::Fields(fields.into()) };
         Self { item, work }
     }
@@ -189,9 +206,10 @@ fn first_invalid<T: CheckedBitPattern>(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Converts elements in place from one dtype to another that differs only in byte order.
-pub(crate) fn swap_between(from: &DType, to: &DType, bytes: &mut [u8]) {
-    between(from, to).swap(bytes);
+/// Returns what converts elements in place from one dtype to another that differs only in byte order.
+pub(crate) fn swap_between(from: &DType, to: &DType) -> impl Fn(&mut [u8]) + Send + Sync + use<> {
+    let transform = between(from, to);
+    move |bytes| transform.swap(bytes)
 }
 
 fn between(from: &DType, to: &DType) -> ByteTransform {

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use super::fields::{Fields, Repeat, repeated};
 use super::{NpyHeader, Version, alias};
 use crate::dtype::{DType, Title};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::header::Header;
 use crate::limits::Limits;
 use crate::shape::{Order, Shape};
@@ -21,17 +21,23 @@ pub(super) struct Direct<'a> {
     dtype: DType,
     order: Order,
     shape: Shape,
+    /// Why the dtype is refused, although its text has the right form: a field whose name is taken.
+    refused: Option<String>,
 }
 
 impl Direct<'_> {
     pub(super) fn into_header(self, version: Version) -> Result<NpyHeader> {
+        let descr = self.descr.into_owned();
+        if let Some(reason) = self.refused {
+            return Err(ErrorKind::UnsupportedDType { descr, reason }.into());
+        }
         let header = Header::new(self.dtype, self.order, self.shape)?;
-        Ok(NpyHeader { header, version, descr: self.descr.into_owned() })
+        Ok(NpyHeader { header, version, descr })
     }
 }
 
 pub(super) fn parse(text: &[u8], version: Version) -> Option<Direct<'_>> {
-    let mut text = Text { rest: text, version };
+    let mut text = Text { rest: text, version, refused: None };
     let (mut descr, mut order, mut shape) = (None, None, None);
     text.take(b'{')?;
     while !text.is_next(b'}') {
@@ -60,7 +66,8 @@ pub(super) fn parse(text: &[u8], version: Version) -> Option<Direct<'_>> {
             return None;
         }
     }
-    Some(Direct { descr: decoded(descr, version)?, dtype, order: order?, shape: shape? })
+    let descr = decoded(descr, version)?;
+    Some(Direct { descr, dtype, order: order?, shape: shape?, refused: text.refused })
 }
 
 /// Decodes bytes in the encoding of a version; returns `None` if they are invalid.
@@ -116,6 +123,8 @@ fn unescaped(text: &str) -> Option<String> {
 struct Text<'a> {
     rest: &'a [u8],
     version: Version,
+    /// What is wrong with the first field that was refused.
+    refused: Option<String>,
 }
 
 impl<'a> Text<'a> {
@@ -282,7 +291,10 @@ impl<'a> Text<'a> {
                 self.take_if(b',');
             }
             self.take(b')')?;
-            fields.push(&name, title, dtype).ok()?;
+            // The rest is parsed nevertheless: what is malformed there is left to the general path.
+            if let Err(reason) = fields.push(&name, title, dtype) {
+                self.refused.get_or_insert(reason);
+            }
             if !self.take_if(b',') && !self.is_next(b']') {
                 return None;
             }

@@ -1,7 +1,5 @@
 //! NumPy's rules for records and subarrays, shared by the direct and the general path.
 
-use std::collections::HashSet;
-
 use crate::dtype::{ByteOrder, DType, Kind, Record, Scalar, Subarray, Title};
 use crate::shape::Shape;
 
@@ -9,8 +7,6 @@ use crate::shape::Shape;
 #[derive(Default)]
 pub(super) struct Fields {
     record: Record,
-    /// The names and titles so far; empty while a linear search is fast enough.
-    names: HashSet<String>,
 }
 
 impl Fields {
@@ -24,7 +20,7 @@ impl Fields {
                 _ => None,
             };
             for name in std::iter::once(name).chain(title_text) {
-                if self.has(name) {
+                if self.record.field(name).is_some() {
                     return Err(format!("duplicate field name '{}'", name.escape_debug()));
                 }
             }
@@ -34,30 +30,6 @@ impl Fields {
             self.record.push(name.to_owned(), title, dtype)
         };
         pushed.map_err(|error| error.to_string())
-    }
-
-    /// Returns whether a field has this name or title.
-    fn has(&mut self, name: &str) -> bool {
-        // Below this count a linear search is cheap and allocates nothing; above it, the set keeps the total
-        // time linear.
-        const FEW: usize = 16;
-        let fields = self.record.fields();
-        let titled = |field: &crate::dtype::Field| match field.title() {
-            Some(Title::Text(title)) => Some(title.clone()),
-            _ => None,
-        };
-        if fields.len() < FEW {
-            let is_title = |field: &crate::dtype::Field| matches!(field.title(), Some(Title::Text(title)) if title == name);
-            return fields.iter().any(|field| field.name() == name || is_title(field));
-        }
-        if self.names.is_empty() {
-            self.names = fields.iter().map(|field| field.name().to_owned()).collect();
-            self.names.extend(fields.iter().filter_map(titled));
-        } else if let Some(last) = fields.last() {
-            self.names.insert(last.name().to_owned());
-            self.names.extend(titled(last));
-        }
-        self.names.contains(name)
     }
 
     pub(super) fn finish(self) -> Record {

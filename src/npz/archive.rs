@@ -253,11 +253,12 @@ impl Archive {
 
     /// Returns whether two directories agree in everything that an update depends on.
     pub(super) fn is_like(&self, other: &Self) -> bool {
-        let facts = |archive: &Self| -> Vec<_> {
-            let members = archive.members.iter().map(|NpzMember(member)| member);
-            members.map(|member| (member.name.clone(), member.offset, member.crc, member.packed)).collect()
-        };
-        self.end == other.end && facts(self) == facts(other)
+        let facts = |NpzMember(member): &NpzMember| (member.offset, member.crc, member.packed);
+        let is_like =
+            |(one, other): (&NpzMember, &NpzMember)| one.0.name == other.0.name && facts(one) == facts(other);
+        self.end == other.end
+            && self.members.len() == other.members.len()
+            && self.members.iter().zip(&other.members).all(is_like)
     }
 
     pub(super) fn names(&self) -> Vec<String> {

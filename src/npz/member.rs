@@ -128,11 +128,18 @@ fn any_content(place: &mut ArchiveBytes<'_>, member: &Member) -> Result<u64> {
 
 /// Like `any_content`, but fails if the member is encrypted.
 pub(super) fn content(place: &mut ArchiveBytes<'_>, member: &Member) -> Result<u64> {
-    let content = any_content(place, member)?;
-    match member.is_encrypted() {
-        true => Err(ErrorKind::UnsupportedZip { reason: "the member is encrypted".into() }.into()),
-        false => Ok(content),
+    fields_and_content(place, member).map(|(_, content)| content)
+}
+
+/// Returns the extra fields of a member's local header, except those that are regenerated, and the offset of the content.
+pub(super) fn fields_and_content(place: &mut ArchiveBytes<'_>, member: &Member) -> Result<(Vec<u8>, u64)> {
+    let record = local_record(place, member)?;
+    let content = zip::check_local(&record, member)?;
+    if member.is_encrypted() {
+        return Err(ErrorKind::UnsupportedZip { reason: "the member is encrypted".into() }.into());
     }
+    let fields = record.get(zip::LOCAL_SIZE + member.raw_name().len()..).unwrap_or_default();
+    Ok((zip::own_fields(fields), content))
 }
 
 /// Reads the local header of a member, with its extra fields.
@@ -146,12 +153,6 @@ pub(super) fn local_record(place: &mut ArchiveBytes<'_>, member: &Member) -> Res
         extra @ 0..=EXTRA => Ok(record[..(end(extra) - member.offset) as usize].to_vec()),
         extra => place.read(member.offset..end(extra)),
     }
-}
-
-/// Returns the extra fields of a member's local header, except those that are regenerated.
-pub(super) fn own_fields(place: &mut ArchiveBytes<'_>, member: &Member) -> Result<Vec<u8>> {
-    let record = local_record(place, member)?;
-    Ok(zip::own_fields(record.get(zip::LOCAL_SIZE + member.raw_name().len()..).unwrap_or_default()))
 }
 
 /// The decoder of a member.

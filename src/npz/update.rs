@@ -3,15 +3,18 @@
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::archive::{Archive, ArchiveBytes};
 use super::member;
+use super::writer::Packed;
 use super::{NpzOptions, NpzWriter};
 use crate::array::WriteArray;
 use crate::bytes::Region;
 use crate::error::{ErrorKind, Result};
 use crate::io::change::{self, Locked, Purpose};
+use crate::transfer::cut;
 use crate::zip::Member;
 
 /// Adds, replaces and removes members of an archive.
@@ -171,12 +174,15 @@ impl<'a> NpzUpdate<'a> {
             std::io::copy(&mut before.take(archive.prefix_len()), &mut file)?;
             let mut npz = NpzWriter::new_with_options(file, &options);
             npz.set_comment(archive.comment().to_vec());
+            let mut records = Records { file: old, bytes: Vec::new(), start: 0 };
             for index in 0..archive.members().len() {
                 let member = archive.at(index)?;
                 match changes.get(&index) {
                     Some(None) => {}
                     Some(Some(array)) => npz.add_member(member.name.clone(), *array, &options)?,
-                    None => copy(&mut npz, old, member).map_err(|error| error.at_member(&member.name))?,
+                    None => {
+                        copy(&mut npz, &mut records, member).map_err(|error| error.at_member(&member.name))?
+                    }
                 }
             }
             for (name, array) in added {
@@ -193,10 +199,46 @@ impl<'a> NpzUpdate<'a> {
     }
 }
 
-fn copy(npz: &mut NpzWriter<&File>, old: &File, member: &Member) -> Result<()> {
-    let extra = member::own_fields(&mut ArchiveBytes::of(Region::of_file(old)), member)?;
-    let content = member::content(&mut ArchiveBytes::of(Region::of_file(old)), member)?;
-    npz.copy(old, member, &extra, content)
+fn copy(npz: &mut NpzWriter<&File>, old: &mut Records<'_>, member: &Member) -> Result<()> {
+    /// Members of up to this length are copied through memory, together with their neighbors.
+    const SMALL: u64 = 64 << 10;
+    if member.limit - member.offset > SMALL {
+        let mut archive = ArchiveBytes::of(Region::of_file(old.file));
+        let (extra, content) = member::fields_and_content(&mut archive, member)?;
+        return npz.copy(member, &extra, Packed::At(old.file, content));
+    }
+    let record = old.get(member.offset..member.limit)?;
+    let (extra, content) =
+        member::fields_and_content(&mut ArchiveBytes::part(record, member.offset), member)?;
+    // The local header has been checked: the content ends before the limit.
+    let packed = &record[(content - member.offset) as usize..][..member.packed as usize];
+    npz.copy(member, &extra, Packed::Bytes(packed))
+}
+
+/// The records of small members, read many at a time.
+struct Records<'a> {
+    file: &'a File,
+    bytes: Vec<u8>,
+    /// The offset of these bytes.
+    start: u64,
+}
+
+impl Records<'_> {
+    fn get(&mut self, range: Range<u64>) -> Result<&[u8]> {
+        const AHEAD: u64 = 1 << 20;
+        let end = self.start + self.bytes.len() as u64;
+        if range.start < self.start || range.end > end {
+            // Members may be in any order in the file: one that does not follow is read alone.
+            let follows = (self.start..=end + AHEAD).contains(&range.start);
+            let wanted = (range.end - range.start).max(if follows { AHEAD } else { 0 });
+            self.bytes.resize(wanted as usize, 0);
+            let filled = Region::of_file(self.file).fill_at(&mut self.bytes, range.start)?;
+            self.bytes.truncate(filled);
+            self.start = range.start;
+        }
+        let from = (range.start - self.start) as usize;
+        self.bytes.get(from..from + (range.end - range.start) as usize).ok_or_else(cut)
+    }
 }
 
 impl std::fmt::Debug for NpzUpdate<'_> {

@@ -187,7 +187,7 @@ impl<W: Write> NpzWriter<W> {
     /// Copies a member from another archive without decompressing it, and keeps its metadata.
     ///
     /// `extra` contains the extra fields of the member's local header.
-    pub(super) fn copy(&mut self, mut from: &File, old: &Member, extra: &[u8], content: u64) -> Result<()> {
+    pub(super) fn copy(&mut self, old: &Member, extra: &[u8], content: Packed<'_>) -> Result<()> {
         self.check_whole()?;
         if !zip::fits(old, extra) {
             let reason = "the extra fields of the member are too long to be copied".into();
@@ -197,14 +197,19 @@ impl<W: Write> NpzWriter<W> {
         let member = Member { offset: self.rows.len, limit: 0, ..old.clone() };
         let record = zip::local_record(&member, extra, self.rows.start + self.rows.len, zip::Sizes::Here);
         self.write_row(&record)?;
-        self.flush_row()?;
-        from.seek(SeekFrom::Start(content))?;
-        let copied = std::io::copy(&mut from.take(old.packed), &mut self.writer)?;
-        if copied < old.packed {
-            let reason = "the archive was truncated while a member was being copied".into();
-            return Err(ErrorKind::BadZip { reason }.into());
+        match content {
+            Packed::Bytes(bytes) => self.write_row(bytes)?,
+            Packed::At(mut file, start) => {
+                self.flush_row()?;
+                file.seek(SeekFrom::Start(start))?;
+                let copied = std::io::copy(&mut file.take(old.packed), &mut self.writer)?;
+                if copied < old.packed {
+                    let reason = "the archive was truncated while a member was being copied".into();
+                    return Err(ErrorKind::BadZip { reason }.into());
+                }
+                self.rows.len += copied;
+            }
         }
-        self.rows.len += copied;
         self.names.insert(member.name.clone());
         self.rows.members.push((member, false));
         self.is_broken = false;
@@ -392,6 +397,13 @@ impl ArchiveState {
         write(&mut pack)?;
         pack.finish()
     }
+}
+
+/// The content of a member as it is stored in another archive.
+pub(super) enum Packed<'a> {
+    Bytes(&'a [u8]),
+    /// In a file, from this offset on.
+    At(&'a File, u64),
 }
 
 /// Returns the method of a compression, and what compresses, if anything does.

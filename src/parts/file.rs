@@ -9,11 +9,12 @@ use crate::bytes::{LocalFile, ReadAt, Region, Runs, SharedRegion, len_of_regular
 use crate::dtype::DType;
 use crate::error::{Error, ErrorKind, Help, Result};
 use crate::header::Header;
-use crate::io::change::{FileId, Locked, id_of};
+use crate::io::change::{FileId, Locked, Purpose, id_of};
 use crate::io::{self, ArrayFormat, Npy, Ra};
 use crate::npy_format::Version;
 use crate::options::ReadOptions;
 use crate::shape::Order;
+use crate::transfer::tiles::Gaps;
 use crate::transfer::{self, Source};
 
 /// A handle to an NPY file of any size, for reading and writing parts of its array.
@@ -87,6 +88,8 @@ pub struct ArrayFile<F: ArrayFormat> {
     member: Option<String>,
     /// The lock for changing elements, if the file was opened with `open_to_write`.
     pub(super) locked: Option<Locked>,
+    /// Who may write gaps between elements, if the file was opened with `open_exclusive`.
+    pub(super) gaps: Option<Gaps>,
     found: F::Found,
     data_offset: usize,
     /// Why the array cannot be refreshed, if it cannot.
@@ -263,6 +266,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
             path: None,
             member: None,
             locked: None,
+            gaps: None,
             found,
             data_offset,
             fixed: None,
@@ -327,8 +331,9 @@ impl<F: ArrayFormat> ArrayFile<F> {
     }
 
     /// Attaches the lock for writing parts, and the path to report in errors.
-    pub(super) fn locked_by(self, locked: Locked, path: &Path) -> Self {
-        Self { locked: Some(locked), path: Some(path.to_owned()), ..self }
+    pub(super) fn locked_by(self, locked: Locked, purpose: Purpose, path: &Path) -> Self {
+        let gaps = (purpose == Purpose::Change).then(Gaps::default);
+        Self { locked: Some(locked), gaps, path: Some(path.to_owned()), ..self }
     }
 
     /// Returns the current length in bytes, including the header.

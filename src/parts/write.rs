@@ -27,6 +27,9 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// Attempts to append to the file or to replace it fail with [`ErrorKind::Locked`].
     /// [`write_zeroed_npy`](crate::write_zeroed_npy) creates a file that can be filled in this way.
     ///
+    /// Each run of adjacent elements costs a system call here, because the elements in between may be changed by others.
+    /// For parts of many short runs, such as every second column, [`ArrayFile::open_exclusive`] is faster.
+    ///
     /// # Errors
     ///
     /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer has locked the file.
@@ -39,20 +42,55 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///   single bits, since such data cannot be written in parts.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     pub fn open_to_write<P: AsRef<Path>>(path: P) -> Result<Self> {
-        let path = path.as_ref();
+        Self::open_for(path.as_ref(), Purpose::Map)
+    }
+
+    /// Opens a file for writing parts of its array, and excludes all other writers.
+    ///
+    /// While the file is open, any other attempt to write to it, to map it mutably or to replace it fails with
+    /// [`ErrorKind::Locked`]. Programs that do not use this library, such as NumPy, are not excluded: they must not
+    /// change the file in the meantime.
+    ///
+    /// [`ArrayFile::write_slice`] then writes many short runs by one system call, together with the elements in
+    /// between, which it has read before. Threads may share the handle.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`ArrayFile::open_to_write`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::{Array2, arr2, s};
+    /// use ndarray_io::NpyFile;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("pixels.npy");
+    /// ndarray_io::write_npy(&path, &Array2::<u8>::zeros((2, 3)))?;
+    /// let file = NpyFile::open_exclusive(&path)?;
+    /// file.write_slice(s![.., ..;2], &arr2(&[[1u8, 2], [3, 4]]))?;
+    /// assert_eq!(file.read::<Array2<u8>>()?, arr2(&[[1, 0, 2], [3, 0, 4]]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open_exclusive<P: AsRef<Path>>(path: P) -> Result<Self> {
+        Self::open_for(path.as_ref(), Purpose::Change)
+    }
+
+    fn open_for(path: &Path, purpose: Purpose) -> Result<Self> {
         let open = || {
             // Lock before reading the header, so that no other writer changes it in between. Do not wait: a
             // writer may hold its lock for hours.
-            let locked = change::open_locked(path, Purpose::Map, std::time::Duration::ZERO)?;
+            let locked = change::open_locked(path, purpose, std::time::Duration::ZERO)?;
             let file = Self::shared(locked.shared(), &ReadOptions::new())?;
             // `write_slice` would extend a truncated file.
             file.check_complete()?;
-            Ok(file.locked_by(locked, path))
+            Ok(file.locked_by(locked, purpose, path))
         };
         open().map_err(|error: Error| error.at_path(path))
     }
 
-    /// Writes an array to a part of the file, which must have been opened with [`ArrayFile::open_to_write`].
+    /// Writes an array to a part of the file, which must have been opened with [`ArrayFile::open_to_write`] or
+    /// [`ArrayFile::open_exclusive`].
     ///
     /// The array must have the shape of the slice and the element type of the file. It is encoded in blocks
     /// of about 4 MiB.
@@ -200,7 +238,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
         // The memory budget covers a tile on both sides, so it is twice the block size.
         let plan = Plan::new(axes, source, target, 2 * BLOCK, Writes::RandomAccess);
         let (source, named) = (Region::of_memory(&bytes), |error| error);
-        let work = Move { source, plan, work: Work::Nothing, header: &header, named: &named };
+        let gaps = self.gaps.as_ref();
+        let work = Move { source, plan, work: Work::Nothing, header: &header, named: &named, gaps };
         // Only a file can be locked.
         self.payload().file().map_or(Ok(()), |place| move_all(&work, place, 1, &mut |_| Ok(())))
     }

@@ -6,6 +6,7 @@
 
 use ndarray::{ArrayBase, ArrayView2, ArrayViewD, Axis, Ix2, IxDyn, RawData, Slice, s};
 
+use super::walk::{self, SHORT};
 use crate::element::cast::BitwiseOut;
 
 /// The approximate size of a block.
@@ -150,6 +151,16 @@ pub(super) fn closest_axis<S: RawData>(view: &ArrayBase<S, IxDyn>) -> usize {
     strides.rev().min_by_key(|(_, stride)| stride.unsigned_abs()).map_or(view.ndim() - 1, |(axis, _)| axis)
 }
 
+/// Returns whether the elements are moved one by one, because there are only short runs or small squares of them.
+pub(super) fn is_short<S: RawData>(view: &ArrayBase<S, IxDyn>) -> bool {
+    let (last, together) = (view.ndim() - 1, closest_axis(view));
+    let row = view.len_of(Axis(last));
+    match together == last || view.len_of(Axis(together)) == 1 {
+        true => row < SHORT && view.ndim() > 1,
+        false => row.min(view.len_of(Axis(together))) < TILE,
+    }
+}
+
 /// Fills `into` with the bytes of the elements, in C order; its length must be exactly their size.
 pub(super) fn gather<T>(block: &ArrayViewD<'_, T>, out: &BitwiseOut<T>, into: &mut [u8]) {
     let last = block.ndim() - 1;
@@ -158,7 +169,9 @@ pub(super) fn gather<T>(block: &ArrayViewD<'_, T>, out: &BitwiseOut<T>, into: &m
     if into.is_empty() {
         return;
     }
-    if block.strides()[last] == 1 {
+    if is_short(block) {
+        walk::gather(block, out, into);
+    } else if block.strides()[last] == 1 {
         for (row, into) in block.rows().into_iter().zip(into.chunks_exact_mut(row_bytes)) {
             match row.to_slice() {
                 Some(row) => into.copy_from_slice(out.bytes(row)),

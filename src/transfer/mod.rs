@@ -25,6 +25,7 @@ pub(crate) mod streams;
 pub(crate) mod tiles;
 #[cfg(feature = "npz")]
 mod unpack;
+mod walk;
 mod write;
 
 pub(crate) use block::Block;

@@ -3,6 +3,7 @@
 use ndarray::{ArrayViewD, ShapeBuilder};
 
 use super::gather::{gather, simplify};
+use super::walk::{SHORT, Walk};
 
 /// Copies strided elements of `item` bytes contiguously into `into`, which has exactly their size.
 ///
@@ -21,6 +22,7 @@ pub(super) fn pick(bytes: &[u8], start: usize, axes: &[(usize, usize)], item: us
         12 => pick_units::<12>(bytes, start, axes, into),
         24 => pick_units::<24>(bytes, start, axes, into),
         32 => pick_units::<32>(bytes, start, axes, into),
+        _ if is_short(axes) => walked(bytes, start, axes, into, |bytes| &bytes[..item]),
         _ => {
             let (last, outer) = axes.split_last().unwrap_or((&(1, 0), &[]));
             each_row(start, outer, last.0 * item, into, &mut |place, row| {
@@ -45,6 +47,9 @@ fn pick_units<const SIZE: usize>(bytes: &[u8], start: usize, axes: &[(usize, usi
             return gather(&view, &crate::element::raw_units::<SIZE>(), into);
         }
     }
+    if is_short(axes) {
+        return walked(bytes, start, axes, into, |bytes| &bytes[..SIZE]);
+    }
     let (&(len, stride), outer) = axes.split_last().unwrap_or((&(1, SIZE), &[]));
     each_row(start, outer, len * SIZE, into, &mut |place, row| {
         if stride == SIZE {
@@ -59,6 +64,26 @@ fn pick_units<const SIZE: usize>(bytes: &[u8], start: usize, axes: &[(usize, usi
         for (item, into) in bytes[place..].chunks(stride).zip(row.as_chunks_mut::<SIZE>().0) {
             into.copy_from_slice(&item[..SIZE]);
         }
+    });
+}
+
+/// Returns whether rows are so short that most of the time would go into the other axes.
+fn is_short(axes: &[(usize, usize)]) -> bool {
+    axes.len() > 1 && axes.last().is_some_and(|(len, _)| *len < SHORT)
+}
+
+/// Copies elements one by one; `item` returns the first of some bytes.
+#[inline]
+fn walked(
+    bytes: &[u8],
+    start: usize,
+    axes: &[(usize, usize)],
+    into: &mut [u8],
+    item: impl Fn(&[u8]) -> &[u8],
+) {
+    Walk::new(axes.iter().map(|(len, stride)| (*len, *stride as isize))).each(|offset, number| {
+        let item = item(&bytes[start + offset as usize..]);
+        into[number * item.len()..][..item.len()].copy_from_slice(item);
     });
 }
 

@@ -4,10 +4,11 @@
 use ndarray::{ArrayView2, ArrayViewD, ArrayViewMut1, ArrayViewMut2, ArrayViewMutD, Axis, Ix2, s};
 
 use super::Effort;
-use super::gather::{closest_axis, divided, simplify};
+use super::gather::{closest_axis, divided, is_short, simplify};
 use super::read::truncated;
 use super::share::share_out;
 use super::source::Source;
+use super::walk;
 use crate::bytes::scratch;
 use crate::element::cast::Bitwise;
 use crate::error::Result;
@@ -99,6 +100,9 @@ fn scatter<const SIZE: usize>(items: &[[u8; SIZE]], mut target: ArrayViewMutD<'_
     let Ok(source) = ArrayViewD::from_shape(target.raw_dim(), items) else {
         unreachable!("as many elements as the block has")
     };
+    if is_short(&target) {
+        return walk::scatter(items, target);
+    }
     let (last, together) = (target.ndim() - 1, closest_axis(&target));
     if together == last {
         return target.assign(&source);

@@ -281,10 +281,12 @@ impl<'a> Positioned<'a> {
         self.region.is_certain()
     }
 
-    /// Returns about this many bytes, as a number of whole runs.
+    /// Returns about this many bytes, as a number of whole runs; fewer if there would be too many runs to list.
     pub(super) fn whole_runs(&self, bytes: usize) -> usize {
+        /// Listing takes eight bytes for each run.
+        const MOST: usize = 8 << 20;
         let run = self.runs.map_or(1, |(runs, _)| runs.run().max(1));
-        (bytes / run).max(1).saturating_mul(run)
+        (bytes / run).clamp(1, MOST).saturating_mul(run)
     }
 
     /// Returns whether the bytes are scattered in any order.

@@ -424,8 +424,10 @@ fn parts_are_written_where_ndarray_assigns_them() {
         [(Order::C, ByteOrder::Little), (Order::Fortran, ByteOrder::Big), (Order::C, ByteOrder::Big)]
     {
         let mut wanted = cube();
-        write_npy_with(&path, &wanted, &WriteOptions::new().order(order).byte_order(byte_order)).unwrap();
-        let file = NpyFile::open_to_write(&path).unwrap();
+        let options = &WriteOptions::new().order(order).byte_order(byte_order);
+        write_npy_with(&path, &wanted, options).unwrap();
+        // The first slices are written by the exclusive owner of the file.
+        let mut file = NpyFile::open_exclusive(&path).unwrap();
         macro_rules! assign_each {
             ($($slice:expr),* $(,)?) => {$({
                 let slice = $slice;
@@ -437,6 +439,20 @@ fn parts_are_written_where_ndarray_assigns_them() {
                 assert_eq!(found, wanted);
             })*};
         }
+        assign_each!(
+            s![..;-1, 4..6, ..;-2],
+            s![.., .., ..;2],
+            s![..;2, .., 3..;4],
+            s![.., ..;3, ..],
+            s![2, 3, 4],
+            s![.., .., 10],
+            s![0..0, .., ..],
+        );
+        assert!(matches!(NpyFile::open_to_write(&path).unwrap_err().kind(), ErrorKind::Locked));
+        assert!(matches!(write_npy(&path, &arr1(&[1])).unwrap_err().kind(), ErrorKind::Locked));
+        drop(file);
+        file = NpyFile::open_to_write(&path).unwrap();
+        assert!(matches!(NpyFile::open_exclusive(&path).unwrap_err().kind(), ErrorKind::Locked));
         assign_each!(
             s![.., .., ..],
             s![3, .., ..],
@@ -469,6 +485,43 @@ fn parts_are_written_where_ndarray_assigns_them() {
         assert!(NpyFile::open(&path).unwrap().write_slice(s![0, .., ..], &row).unwrap_err().is_usage());
         file.sync().unwrap();
     }
+}
+
+/// What is between the elements is written by other threads at the same time.
+#[test]
+#[cfg_attr(target_os = "wasi", ignore = "needs threads and locks")]
+fn threads_that_write_interleaved_columns_lose_nothing() {
+    const ROWS: usize = 20_000;
+    let folder = crate::support::temp::folder().unwrap();
+    let path = folder.path().join("a.npy");
+    write_npy(&path, &Array2::<u16>::zeros((ROWS, 6))).unwrap();
+    let file = NpyFile::open_exclusive(&path).unwrap();
+    std::thread::scope(|scope| {
+        for column in 0..4 {
+            let file = &file;
+            scope.spawn(move || {
+                let part = Array1::from_iter((0..ROWS).map(|row| (row + column) as u16));
+                file.write_slice(s![.., column], &part).unwrap();
+            });
+        }
+        // Rows of the last two columns, one call each: runs that are written without what is between them.
+        scope.spawn(|| {
+            for row in 0..ROWS {
+                file.write_slice(s![row, 4..], &arr1(&[row as u16, 7])).unwrap();
+            }
+        });
+    });
+    let expected = Array2::from_shape_fn((ROWS, 6), |(row, column)| match column {
+        0..4 => (row + column) as u16,
+        4 => row as u16,
+        _ => 7,
+    });
+    assert_eq!(file.read::<Array2<u16>>().unwrap(), expected);
+    // A file that another program truncates is not extended by zeros.
+    File::options().write(true).open(&path).unwrap().set_len(1000).unwrap();
+    let error = file.write_slice(s![.., 1], &Array1::<u16>::zeros(ROWS)).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Truncated { .. }), "{error}");
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), 1000);
 }
 
 /// A header may declare an array that ends beyond the largest file offset.

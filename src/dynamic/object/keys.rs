@@ -10,7 +10,7 @@ pub(super) use leaf::is_decimal;
 use leaf::{KeyKind, Leaf, kind};
 
 use super::equal::Sets;
-use super::graph::{Graph, Id, Node};
+use super::graph::{Graph, Held, Id, Node};
 use super::{ObjectRef, View};
 
 /// The hash of a key, and whether a different object can be equal to the key.
@@ -24,7 +24,7 @@ struct Hashed {
 #[derive(Default)]
 pub(super) struct Keys {
     state: RandomState,
-    /// The hashes of keys that have nodes, so that each is visited only once.
+    /// The hashes of keys that are not [short](is_short), so that each is visited only once.
     made: HashMap<Id, Hashed>,
     equal: Sets,
     /// Whether NaNs are never equal, as among the keys of one dict. Lookups compare their bits instead.
@@ -38,9 +38,12 @@ impl Keys {
     }
 
     fn hashed(&mut self, key: ObjectRef<'_>) -> Option<Hashed> {
+        if is_short(key) {
+            return self.of_short(key);
+        }
         let mut open = vec![(key, 0)];
         while let Some((object, next)) = open.pop() {
-            if object.id().is_some_and(|id| self.made.contains_key(&id)) {
+            if is_short(object) || object.id().is_some_and(|id| self.made.contains_key(&id)) {
                 continue;
             }
             match kind(object) {
@@ -71,15 +74,19 @@ impl Keys {
         key.id().map(|id| self.made[&id])
     }
 
+    /// Hashes a key that is [short](is_short), for which that costs less than looking up what it was before.
+    fn of_short(&self, key: ObjectRef<'_>) -> Option<Hashed> {
+        match kind(key) {
+            KeyKind::Leaf(leaf) => Some(Hashed { hash: self.state.hash_one(&leaf), is_known: true }),
+            _ => None,
+        }
+    }
+
     fn of_parts(&self, object: ObjectRef<'_>) -> Hashed {
-        let parts =
-            (0..object.part_count()).filter_map(|index| object.part(index)).map(|part| match part.id() {
-                Some(id) => self.made[&id],
-                None => match kind(part) {
-                    KeyKind::Leaf(leaf) => Hashed { hash: self.state.hash_one(&leaf), is_known: true },
-                    _ => unreachable!("what has parts has a node"),
-                },
-            });
+        let parts = (0..object.part_count()).filter_map(|index| object.part(index)).map(|part| {
+            let made = part.id().and_then(|id| self.made.get(&id).copied());
+            made.or_else(|| self.of_short(part)).expect("the parts have been hashed")
+        });
         let is_set = matches!(object.view(), View::FrozenSet(_));
         let mut parts: Vec<Hashed> = parts.collect();
         if is_set {
@@ -155,12 +162,19 @@ impl Keys {
         if is_simple && (1..count).all(|index| (0..index).all(|before| key(index) != key(before))) {
             return Some(None);
         }
+        let mut hash = |index: usize| self.hash(owner.part(index * step)?);
+        let hashes = (0..count).map(&mut hash).collect::<Option<Vec<u64>>>()?;
+        // Equal keys have equal hashes. Neighbors in memory are found faster than entries of a map.
+        let mut sorted = hashes.clone();
+        sorted.sort_unstable();
+        if sorted.windows(2).all(|two| two[0] != two[1]) {
+            return Some(None);
+        }
         self.nans_differ = true;
         let mut places = Places::default();
         let mut kept: Vec<[usize; 2]> = Vec::with_capacity(count);
-        for index in 0..count {
+        for (index, hash) in hashes.into_iter().enumerate() {
             let part = owner.part(index * step)?;
-            let hash = self.hash(part)?;
             let known = places.all(hash).find(|known| {
                 owner.part(kept[*known as usize][0] * step).is_some_and(|other| self.same(part, other))
             });
@@ -173,6 +187,18 @@ impl Keys {
             }
         }
         Some((kept.len() < count).then_some(kept))
+    }
+}
+
+/// Returns whether a key has no parts, and so few bytes that it is hashed at once.
+fn is_short(key: ObjectRef<'_>) -> bool {
+    const FEW_BYTES: usize = 64;
+    match key.view() {
+        View::None | View::Bool(_) | View::Float(_) | View::Complex(_) => true,
+        View::Int(_) => matches!(key.slot.held(), Held::Int(_)),
+        View::Str(text) => text.as_str().is_some_and(|text| text.len() <= FEW_BYTES),
+        View::Bytes(bytes) => bytes.len() <= FEW_BYTES,
+        _ => false,
     }
 }
 

@@ -38,8 +38,7 @@ pub(crate) fn change(found: &DType, wanted: &DType, casting: Casting) -> Result<
         return Ok(Change::Nothing);
     }
     if found.with_byte_order(ByteOrder::NATIVE) == wanted.with_byte_order(ByteOrder::NATIVE) {
-        let (found, wanted) = (found.clone(), wanted.clone());
-        return Ok(Change::Swap(Box::new(move |bytes| swap_between(&found, &wanted, bytes))));
+        return Ok(Change::Swap(Box::new(swap_between(found, wanted))));
     }
     let (Some(from), Some(to)) = (found.as_scalar(), wanted.as_scalar()) else {
         return Err(mismatch(found, wanted.clone(), false));

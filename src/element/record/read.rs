@@ -145,8 +145,8 @@ impl<R: 'static> FieldsRead<'_, R> {
         let spec = &self.spec.fields[self.next];
         self.next += 1;
         let name = spec.name;
-        let place = |name: &str| self.record.fields().iter().position(|field| field.name() == name);
-        let Some(index) = place(name).or_else(|| spec.aliases.iter().copied().find_map(place)) else {
+        let named = |name: &str| self.record.named(name);
+        let Some(index) = named(name).or_else(|| spec.aliases.iter().copied().find_map(named)) else {
             return Ok(false);
         };
         self.taken[index] = true;

@@ -10,4 +10,4 @@ mod run;
 pub(crate) use memory::{pick_all, recode_all};
 
 pub(crate) use plan::{Axis, Plan, Side, Writes};
-pub(crate) use run::{Move, Work, move_all, move_in_order};
+pub(crate) use run::{Gaps, Move, Work, move_all, move_in_order};

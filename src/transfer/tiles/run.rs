@@ -2,10 +2,10 @@
 
 use std::fs::File;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, RwLock};
 
 use super::plan::{Plan, Tile};
-use crate::bytes::{READS_ANYWHERE, Region, Room, Runs};
+use crate::bytes::{READS_ANYWHERE, Region, Room, Runs, place_runs};
 use crate::error::{Error, Result};
 use crate::header::Header;
 use crate::transfer::gather::turn;
@@ -37,7 +37,14 @@ pub(crate) struct Move<'a> {
     pub(crate) header: &'a Header,
     /// Adds the name of the source to an error.
     pub(crate) named: &'a (dyn Fn(Error) -> Error + Sync),
+    /// If nothing else changes the target: who may write the gaps between runs.
+    pub(crate) gaps: Option<&'a Gaps>,
 }
+
+/// Orders the threads that write to one file: what is in a gap is read and written again only while no other thread
+/// writes.
+#[derive(Debug, Default)]
+pub(crate) struct Gaps(RwLock<()>);
 
 /// Two buffers for a tile, before and after a processing step.
 #[derive(Default)]
@@ -123,14 +130,53 @@ impl Move<'_> {
     fn put(&self, tile: &Tile, bytes: &[u8], file: &File, start: u64) -> Result<()> {
         let runs = tile.lens.iter().zip(self.plan.axes()).map(|(len, axis)| (*len, axis.to)).collect();
         let places = Runs::of_bytes(tile.to, runs, self.plan.to().item);
-        let mut done = 0;
+        if let Some(Gaps(lock)) = self.gaps {
+            if places.close(GAP) > 1 {
+                let _alone = lock.write().unwrap_or_else(PoisonError::into_inner);
+                return self.put_with_gaps(&places, bytes, file, start);
+            }
+            let _shared = lock.read().unwrap_or_else(PoisonError::into_inner);
+            return put_runs(&places, bytes, file, start);
+        }
+        put_runs(&places, bytes, file, start)
+    }
+
+    /// Writes runs together with what is between those that are close together, which is read before.
+    fn put_with_gaps(&self, places: &Runs, bytes: &[u8], file: &File, start: u64) -> Result<()> {
+        let (mut done, mut scratch) = (0, Vec::new());
+        let (target, close) = (Region::of_file(file), places.close(GAP));
         while done < bytes.len() {
-            let (place, left) = places.find(done as u64);
-            os::write_all_at(file, &bytes[done..done + left], start + place)?;
-            done += left;
+            let (range, count) = places.together(done as u64, (bytes.len() - done) as u64, close, SPAN);
+            let (place, runs) = (start + range.start, &bytes[done..][..count as usize * places.run()]);
+            done += runs.len();
+            if count == 1 {
+                os::write_all_at(file, runs, place)?;
+                continue;
+            }
+            scratch.resize((range.end - range.start) as usize, 0);
+            if target.fill_at(&mut scratch, place)? < scratch.len() {
+                return Err(truncated(self.header, target.len()?));
+            }
+            place_runs(&mut scratch, range.start, places, (done - runs.len()) as u64, runs);
+            os::write_all_at(file, &scratch, place)?;
         }
         Ok(())
     }
+}
+
+/// The largest gap between runs that is read and written with them: a call costs as much as copying a page twice.
+const GAP: u64 = 2 << 10;
+/// How much is read and written at a time, which fits the nearest caches.
+const SPAN: u64 = 128 << 10;
+
+fn put_runs(places: &Runs, bytes: &[u8], file: &File, start: u64) -> Result<()> {
+    let mut done = 0;
+    while done < bytes.len() {
+        let (place, left) = places.find(done as u64);
+        os::write_all_at(file, &bytes[done..done + left], start + place)?;
+        done += left;
+    }
+    Ok(())
 }
 
 /// Moves an array to offset `start` of a file, on up to `threads` threads.

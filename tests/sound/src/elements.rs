@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::io::{self, Cursor, Read};
 
-use ndarray::{Array1, Array2, Array3, ArrayD, ArrayView2, Axis, ShapeBuilder, arr1, s};
+use ndarray::{Array1, Array2, Array3, ArrayD, ArrayView2, Axis, ShapeBuilder, Slice, arr1, s};
 use ndarray_io::{
     Casting, Chars, DynArray, Element, NpyReader, NpyWriter, ReadNpyExt, ReadNpyIntoExt, ReadOptions,
     ReadableElement, Record, WritableElement, WriteNpyExt, WriteOptions, dtype::ByteOrder, header::Order,
@@ -216,6 +216,31 @@ fn arrays_of_any_strides_are_read_into() {
         any(|number| Complex::new(number as f64, -1.0));
         any(|number: usize| number.to_string());
     }
+}
+
+/// The elements are moved by offsets in memory, in both directions.
+#[test]
+fn arrays_of_many_short_axes_are_moved() {
+    const AXES: usize = 7;
+    let count = 1 << AXES;
+    let numbers: Vec<u32> = (0..count).collect();
+    let array = ArrayD::from_shape_vec(vec![2; AXES], numbers).unwrap();
+    // The elements from both ends towards the middle, in memory that has others in between.
+    let mut memory = ArrayD::from_elem(vec![4; AXES], u32::MAX);
+    let mut strided = memory.slice_each_axis_mut(|axis| match axis.axis.index() % 2 {
+        0 => Slice::new(0, None, -2),
+        _ => Slice::new(1, None, 2),
+    });
+    strided.swap_axes(0, AXES - 1);
+    strided.swap_axes(2, 5);
+    let mut file = Vec::new();
+    array.write_npy(&mut file).unwrap();
+    strided.read_npy_into(&file[..]).unwrap();
+    assert_eq!(strided, array);
+    let mut again = Vec::new();
+    strided.write_npy(&mut again).unwrap();
+    assert!(again == file);
+    assert_eq!(memory.iter().filter(|item| **item != u32::MAX).count(), count as usize);
 }
 
 #[test]
