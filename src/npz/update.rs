@@ -21,7 +21,11 @@ use crate::zip::Member;
 ///
 /// Unchanged members are copied without decompressing them. The new archive is written to a temporary file in
 /// the same directory, which replaces the old one atomically when it is complete. So the time and disk space
-/// for an update are proportional to the size of the entire archive.
+/// for an update are proportional to the size of the entire archive: members that are added one at a time take
+/// quadratic time. Add many members in one update, or write them to an archive of their own.
+///
+/// Members are not added in place, as Python's `zipfile` does: that overwrites the central directory, so a process
+/// that is killed before it has written the new one leaves a file that is not an archive.
 ///
 /// The methods only record the changes; [`NpzUpdate::finish`] applies them.
 ///

@@ -19,8 +19,9 @@ use crate::progress::Tally;
 
 /// How much of a large payload one thread reads at a time.
 const PIECE: usize = 4 << 20;
-/// How much of scattered bytes in any order one thread reads at a time: each time may read what is between them.
-const LISTED: usize = 64 << 20;
+/// How much of scattered bytes in any order one thread reads before it tells of its progress: each time may read all that
+/// is between them.
+const LISTED: usize = 256 << 20;
 
 /// Reads the elements of a payload, in the order of the file.
 pub(crate) fn read<T: Send + Sync>(
@@ -78,7 +79,7 @@ fn read_coded<T: Send>(
     let threads = Effort::each(header.len(), cost).threads_on(&hints, || options.get_threads());
     let memory = positioned.bytes();
     let block = match positioned.is_listed() && memory.is_none() {
-        true => positioned.whole_runs(LISTED / 4),
+        true => positioned.whole_runs(16 << 20),
         false => hints.get_block().map_or(BLOCK, |block| block.max(BLOCK)) / 4,
     };
     let items = make_blocks(header.count(), (block / item).max(1), threads, &|numbers, words, made| {
@@ -269,6 +270,7 @@ fn load_all(
     let is_cleared = part.is_cleared() || !positioned.needs_cleared_memory();
     let most = match block {
         Some(block) => block,
+        None if positioned.is_listed() && !tally.is_told() => positioned.whole_runs(usize::MAX),
         None if positioned.is_listed() => positioned.whole_runs(LISTED),
         None if touches || tally.is_told() || !is_cleared => BLOCK,
         None => usize::MAX,

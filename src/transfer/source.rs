@@ -284,7 +284,7 @@ impl<'a> Positioned<'a> {
     /// Returns about this many bytes, as a number of whole runs; fewer if there would be too many runs to list.
     pub(super) fn whole_runs(&self, bytes: usize) -> usize {
         /// Listing takes eight bytes for each run.
-        const MOST: usize = 8 << 20;
+        const MOST: usize = 16 << 20;
         let run = self.runs.map_or(1, |(runs, _)| runs.run().max(1));
         (bytes / run).clamp(1, MOST).saturating_mul(run)
     }

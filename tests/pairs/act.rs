@@ -6,15 +6,15 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use ndarray::{Array2, Ix2, arr1, arr2, s};
+use ndarray::{Array1, Array2, Ix2, arr1, arr2, s};
 use ndarray_io::convert::{Conversion, concatenate_npy};
-use ndarray_io::file::{UncommittedRows, grow_header};
+use ndarray_io::file::{UncommittedRows, WriteArray, grow_header};
 use ndarray_io::header::Order;
-use ndarray_io::npz::NpzUpdate;
+use ndarray_io::npz::{Compression, NpzOptions, NpzUpdate, write_npz_with};
 use ndarray_io::stack::{NpyStack, NpyStackWriter};
 use ndarray_io::{
-    DType, DynArray, NpyFile, NpyMmap, NpyMmapMut, NpyWriter, Record, Result, WriteOptions, create_new_npy,
-    read_npy, read_npz, write_npy, write_npz,
+    DType, DynArray, NpyFile, NpyMmap, NpyMmapMut, NpyWriter, NpzFile, Record, Result, WriteOptions,
+    create_new_npy, read_npy, read_npz, write_npy, write_npz,
 };
 
 /// Operations on an array of three rows of two numbers.
@@ -27,6 +27,7 @@ pub(crate) const NPY: &[&str] = &[
     "convert",
     "map mut",
     "slab",
+    "exclusive",
     "read",
     "slice",
     "map",
@@ -89,6 +90,66 @@ pub(crate) fn write_long(path: &Path, numbers: &[u64]) {
     let mut writer = NpyWriter::create(path, &[]).unwrap();
     writer.extend(numbers.iter().map(|&number| Long { number })).unwrap();
     writer.finish().unwrap();
+}
+
+/// Operations whose system calls are counted: each has a number of items, and works on a file that is prepared for them.
+pub(crate) const COUNTED: &[&str] = &[
+    "count: rows read in part",
+    "count: rows written in part",
+    "count: members that stay",
+    "count: members removed",
+    "count: members written",
+    "count: members verified",
+    "count: members read",
+];
+
+/// Creates the file for an operation whose system calls are counted.
+pub(crate) fn prepare_counted(what: &str, path: &Path, items: usize) {
+    let _ = fs::remove_file(path);
+    if what.contains("rows") {
+        return write_npy(path, &Array2::<u8>::zeros((items, 3))).unwrap();
+    }
+    let (item, names) = (arr1(&[1u64]), (0..items).map(|number| format!("{number}")).collect::<Vec<_>>());
+    let arrays: Vec<(&str, &dyn WriteArray)> =
+        names.iter().map(|name| (&name[..], &item as &dyn WriteArray)).collect();
+    let options = NpzOptions::new().compression(Compression::deflated());
+    write_npz_with(path, &arrays, &options).unwrap();
+}
+
+/// Runs an operation whose system calls are counted, on all items of a file.
+fn act_counted(what: &str, path: &Path) -> Result<()> {
+    let new = arr1(&[2u64]);
+    match what {
+        "count: rows read in part" => {
+            NpyFile::open(path)?.slice::<u8, _>(s![.., ..;2])?;
+        }
+        "count: rows written in part" => {
+            let file = NpyFile::open_exclusive(path)?;
+            let part = Array2::<u8>::ones((file.shape()[0], 2));
+            file.write_slice(s![.., ..;2], &part)?;
+        }
+        "count: members that stay" => NpzUpdate::open(path)?.add("new", &new)?.finish()?,
+        "count: members removed" => {
+            let names = NpzFile::open(path)?.names();
+            let remove = |update: NpzUpdate<'static>, name: &String| update.remove(name);
+            names.iter().step_by(2).try_fold(NpzUpdate::open(path)?, remove)?.finish()?;
+        }
+        "count: members written" => {
+            let names = NpzFile::open(path)?.names();
+            let arrays: Vec<(&str, &dyn WriteArray)> =
+                names.iter().map(|name| (&name[..], &new as &dyn WriteArray)).collect();
+            write_npz(path, &arrays)?;
+        }
+        "count: members verified" => NpzFile::open(path)?.verify().map(drop)?,
+        "count: members read" => {
+            let npz = NpzFile::open(path)?;
+            for name in npz.names() {
+                npz.read::<Array1<u64>>(&name)?;
+            }
+        }
+        other => panic!("nothing is called {other}"),
+    }
+    Ok(())
 }
 
 /// Runs an operation and returns what a reader has seen. `number` tells two operations of a kind apart.
@@ -163,6 +224,12 @@ pub(crate) fn act(what: &str, path: &Path, number: u64) -> Result<String> {
             map.view_mut()[[0, number as usize % 2]] = number;
             map.flush()?;
         },
+        "exclusive" => {
+            // The second column, whose runs are written together with the first one.
+            let file = NpyFile::open_exclusive(path)?;
+            let rows = file.shape()[0];
+            file.write_slice(s![.., 1], &Array1::from_elem(rows, number))?;
+        }
         "read" => return Ok(format!("{:?}", read_npy::<_, Array2<u64>>(path)?)),
         "slice" => {
             let file = NpyFile::open(path)?;
@@ -190,7 +257,7 @@ pub(crate) fn act(what: &str, path: &Path, number: u64) -> Result<String> {
         }
         "stack read" => return Ok(format!("{:?}", NpyStack::open(path)?.read::<Array2<u64>>()?)),
         "npz read" => return Ok(seen(path)),
-        other => panic!("nothing is called {other}"),
+        other => act_counted(other, path)?,
     }
     Ok(String::new())
 }

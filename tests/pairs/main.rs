@@ -7,6 +7,8 @@
 //! (`faults`). Its writes are also lost in part, as on power loss, in each way that its syncs allow
 //! (`power`).
 //!
+//! Other operations are counted (`counts`): their system calls must not grow with rows and members.
+//!
 //! By default, up to eight system calls of each pair are tried; with NDARRAY_IO_PAIRS=all, all of them. With
 //! NDARRAY_IO_UPDATE, the table is rewritten. Processes are stopped with ptrace, so that these tests run only
 //! on Linux on x86-64; elsewhere they print a note.
@@ -15,6 +17,8 @@
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod act;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod counts;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod faults;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -51,6 +55,9 @@ fn main() {
         .collect();
     let faults: usize = each(&alone, |what, folder| faults::faults(what, folder, most)).into_iter().sum();
     let losses: usize = each(act::SYNCED, power::losses).into_iter().sum();
+    let counts = each(act::COUNTED, counts::check);
+    let steep: Vec<&String> = counts.iter().filter_map(|count| count.as_ref().err()).collect();
+    assert!(steep.is_empty(), "{steep:#?}");
     let found: pairs::Found<'_> = work.iter().copied().zip(found).collect();
     let stops: usize = found.values().map(|(_, tried)| tried).sum();
     let numbers = format!("{stops} stops; {faults} kills and faults; {losses} states after a loss of power");

@@ -60,6 +60,11 @@ pub(crate) struct Stopped {
 
 impl Stopped {
     pub(crate) fn before(what: &str, path: &Path, stop: usize) -> Self {
+        Self::at_each(what, path, |_, calls| calls == stop)
+    }
+
+    /// Invokes `stops` before each system call of the operation, with the number of calls so far, until it returns true.
+    pub(crate) fn at_each(what: &str, path: &Path, mut stops: impl FnMut(&Child, usize) -> bool) -> Self {
         let mut child = start(what, path, 100, true);
         let said = child.stdout.take().unwrap();
         assert_eq!(wait(&child), Some(libc::SIGTRAP));
@@ -82,7 +87,7 @@ impl Stopped {
                 continue;
             }
             calls += usize::from(marks == 1);
-            if marks == 1 && calls == stop {
+            if marks == 1 && stops(&child, calls) {
                 return Self { child, said, calls, is_there: true };
             }
         }
