@@ -31,8 +31,10 @@ static NOW: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 static ALL: AtomicUsize = AtomicUsize::new(0);
 static LARGEST: AtomicUsize = AtomicUsize::new(0);
+static CALLS: AtomicUsize = AtomicUsize::new(0);
 
 fn count(size: usize) {
+    CALLS.fetch_add(1, Ordering::Relaxed);
     let now = NOW.fetch_add(size, Ordering::Relaxed) + size;
     PEAK.fetch_max(now, Ordering::Relaxed);
     LARGEST.fetch_max(size, Ordering::Relaxed);
@@ -72,6 +74,19 @@ fn measured<T>(work: impl FnOnce() -> T) -> (usize, usize, T) {
     LARGEST.store(0, Ordering::Relaxed);
     let made = work();
     (PEAK.load(Ordering::Relaxed) - before, LARGEST.load(Ordering::Relaxed), made)
+}
+
+/// Returns how many allocations each further item takes: the difference between work on 1,000 items and on 5,000.
+fn calls_for_each<T, U>(make: impl Fn(usize) -> T, work: impl Fn(&T) -> U) -> f64 {
+    let calls = |count: usize| {
+        let made = make(count);
+        drop(work(&made)); // what is made once in a process is made here
+        let before = CALLS.load(Ordering::Relaxed);
+        drop(work(&made));
+        CALLS.load(Ordering::Relaxed) - before
+    };
+    let (few, many) = (calls(1_000), calls(5_000));
+    many.saturating_sub(few) as f64 / 4_000.0
 }
 
 /// A stream of a header and zeros, truncated after `left` bytes of them.
@@ -212,6 +227,7 @@ fn memory_is_in_proportion() {
     parts_take_little();
     conversions_take_their_budget();
     casts_take_their_result();
+    items_take_few_allocations();
     #[cfg(feature = "object")]
     objects_take_memory_in_proportion();
     #[cfg(feature = "object")]
@@ -254,6 +270,121 @@ fn parts_take_little() {
     let conversion = || Conversion::new().order(Order::Fortran).memory(16 * MIB);
     let (peak, _, ()) = measured(|| convert_npy(&path, &turned, conversion()).unwrap());
     assert!(peak <= 40 * MIB, "turning 136 MiB round took {peak} bytes");
+}
+
+/// Rows take no allocation each; fields, parts and members a fixed number, which does not grow with their number.
+fn items_take_few_allocations() {
+    use ndarray::{Array2, s};
+    use ndarray_io::dtype::DType;
+    use ndarray_io::header::Order;
+    use ndarray_io::{DynArray, NpyFile, NpyWriter, write_npy};
+
+    let folder = tempfile::tempdir().unwrap();
+    let (path, other) = (&folder.path().join("a.npy"), folder.path().join("b.npy"));
+    // What grows by doubling is allocated a few times in all.
+    let check = |what: &str, most: f64, each: f64| {
+        assert!(each < most + 0.02, "{what}: {each} allocations, at most {most}")
+    };
+
+    let rows = |count: usize| {
+        write_npy(path, &Array2::<f32>::ones((count, 3))).unwrap();
+        (
+            NpyFile::open_to_write(path).unwrap(),
+            (0..count).rev().collect::<Vec<_>>(),
+            Array2::<f32>::zeros((count, 2)),
+        )
+    };
+    check(
+        "rows in part",
+        0.0,
+        calls_for_each(rows, |(file, ..)| file.slice::<f32, _>(s![.., ..;2]).unwrap()),
+    );
+    check(
+        "rows listed",
+        0.0,
+        calls_for_each(rows, |(file, all, _)| file.take::<Array2<f32>>(0, all).unwrap()),
+    );
+    check(
+        "rows written in part",
+        0.0,
+        calls_for_each(rows, |(file, _, part)| file.write_slice(s![.., ..;2], part).unwrap()),
+    );
+    check(
+        "rows turned round",
+        0.0,
+        calls_for_each(rows, |(.., part)| write_npy(&other, &part.slice(s![..;-1, ..;-1])).unwrap()),
+    );
+    let pushed = |count: &usize| {
+        let mut writer = NpyWriter::create(&other, &[3]).unwrap();
+        let row = ndarray::arr1(&[1.0f32, 2.0, 3.0]);
+        (0..*count).for_each(|_| writer.push(&row).unwrap());
+        writer.finish().unwrap();
+    };
+    check("rows pushed", 0.0, calls_for_each(|count| count, pushed));
+
+    let record = |count: usize| {
+        let fields: Vec<String> = (0..count).map(|field| format!("('f{field}', '<f8')")).collect();
+        let dtype: DType = format!("[{}]", fields.join(", ")).parse().unwrap();
+        let array = DynArray::from_bytes(dtype.clone(), [1], Order::C, &vec![0; 8 * count]).unwrap();
+        write_npy(path, &array).unwrap();
+        (array, dtype)
+    };
+    // Its name, and its name in the index of names.
+    check("fields of a header", 2.0, calls_for_each(record, |_| NpyFile::open(path).unwrap()));
+    check(
+        "fields by name",
+        0.0,
+        calls_for_each(record, |(_, dtype)| {
+            let DType::Record(record) = dtype else { unreachable!("it is a record") };
+            assert!(record.field("f7").is_some() && record.field("g").is_none());
+        }),
+    );
+    #[cfg(feature = "npz")]
+    {
+        use ndarray_io::npz::{Compression, NpzOptions, NpzUpdate, write_npz_with};
+        use ndarray_io::{NpzFile, file::WriteArray};
+
+        let path = &folder.path().join("a.npz");
+        let array = ndarray::arr1(&[1u64]);
+        let members = |count: usize| {
+            let names: Vec<String> = (0..count).map(|member| format!("member {member}")).collect();
+            let arrays: Vec<(&str, &dyn WriteArray)> =
+                names.iter().map(|name| (&name[..], &array as &dyn WriteArray)).collect();
+            write_npz_with(path, &arrays, &NpzOptions::new().compression(Compression::deflated())).unwrap();
+            NpzFile::open(path).unwrap()
+        };
+        check("members of a directory", 1.0, calls_for_each(members, |_| NpzFile::open(path).unwrap()));
+        check("members verified", 13.0, calls_for_each(members, |npz| npz.verify().unwrap()));
+        let all =
+            |npz: &NpzFile| npz.names().iter().for_each(|name| drop(npz.read::<Array1<u64>>(name).unwrap()));
+        check("members read", 26.0, calls_for_each(members, all));
+        check(
+            "members that stay",
+            16.0,
+            calls_for_each(members, |_| {
+                NpzUpdate::open(path).unwrap().replace("member 7", &array).unwrap().finish().unwrap()
+            }),
+        );
+    }
+    #[cfg(feature = "object")]
+    {
+        use ndarray_io::stack::{NpyStack, NpyStackWriter};
+
+        let path = |count: usize| folder.path().join(format!("{count}"));
+        let parts = |count: usize| {
+            let _ = std::fs::remove_dir_all(path(count));
+            let mut writer = NpyStackWriter::create(path(count), &"<f8".parse().unwrap(), &[], 0).unwrap();
+            (0..count).for_each(|_| writer.push(&ndarray::arr1(&[1.0])).unwrap());
+            writer.finish().unwrap();
+            NpyStack::open(path(count)).unwrap()
+        };
+        check(
+            "parts of a stack",
+            1.0,
+            calls_for_each(parts, |stack| NpyStack::open(path(stack.lengths().len())).unwrap()),
+        );
+        check("parts read", 16.0, calls_for_each(parts, |stack| stack.read::<Array1<f64>>().unwrap()));
+    }
 }
 
 /// A conversion stays close to its memory budget, whichever axis is the long one and for any operation.

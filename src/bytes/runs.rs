@@ -31,29 +31,29 @@ pub struct Runs {
 enum Along {
     /// The number of indices, and the stride in bytes.
     Every(usize, u64),
-    /// The offset of each index, in bytes.
-    At(Arc<[u64]>),
+    /// The offset of each index in bytes, and the largest of them.
+    At(Arc<Vec<u64>>, u64),
 }
 
 impl Along {
     fn count(&self) -> usize {
         match self {
             Self::Every(count, _) => *count,
-            Self::At(places) => places.len(),
+            Self::At(places, _) => places.len(),
         }
     }
 
     fn place(&self, number: u64) -> u64 {
         match self {
             Self::Every(_, stride) => number * stride,
-            Self::At(places) => places[number as usize],
+            Self::At(places, _) => places[number as usize],
         }
     }
 
     fn farthest(&self) -> u64 {
         match self {
             Self::Every(count, stride) => (*count as u64).saturating_sub(1).saturating_mul(*stride),
-            Self::At(places) => places.iter().copied().max().unwrap_or(0),
+            Self::At(_, farthest) => *farthest,
         }
     }
 }
@@ -132,14 +132,21 @@ impl Runs {
         Self { start, axes, run }
     }
 
-    /// Selects runs of `run` bytes at these offsets, for each index of an outer axis.
-    pub(crate) fn listed((outer, stride): (usize, u64), places: Arc<[u64]>, run: usize) -> Self {
-        Self { start: 0, axes: vec![Along::Every(outer, stride), Along::At(places)], run }
+    /// Selects runs of `run` bytes at these offsets from `start`, for each index of an outer axis.
+    ///
+    /// The smallest offset is 0, the largest one is given.
+    pub(crate) fn listed(
+        start: u64,
+        (outer, stride): (usize, u64),
+        (places, farthest): (Vec<u64>, u64),
+        run: usize,
+    ) -> Self {
+        Self { start, axes: vec![Along::Every(outer, stride), Along::At(Arc::new(places), farthest)], run }
     }
 
     /// Returns whether the runs are listed, and thus may be in any order.
     pub(crate) fn is_listed(&self) -> bool {
-        matches!(self.axes.last(), Some(Along::At(_)))
+        matches!(self.axes.last(), Some(Along::At(..)))
     }
 
     /// Returns the total length of all runs in bytes.
@@ -178,7 +185,7 @@ impl Runs {
                 let number = (at / self.run.max(1) as u64 % *count as u64) as usize;
                 (*stride, count - number)
             }
-            Some(Along::At(_)) | None => (0, 1),
+            Some(Along::At(..)) | None => (0, 1),
         }
     }
 
@@ -200,7 +207,7 @@ impl Runs {
     /// Returns listed runs of up to `most` bytes from a selected byte on, if a run begins there: a part of one index of
     /// the outer axis, or all of several.
     pub(crate) fn listed_from(&self, at: u64, most: u64) -> Option<Listed<'_>> {
-        let [Along::Every(outer, stride), Along::At(places)] = &self.axes[..] else { return None };
+        let [Along::Every(outer, stride), Along::At(places, _)] = &self.axes[..] else { return None };
         let run = self.run.max(1) as u64;
         if !at.is_multiple_of(run) || most < run {
             return None;
@@ -232,11 +239,24 @@ impl Runs {
         }
     }
 
+    /// Returns the smallest range that has the listed runs of selected bytes, if whole runs are selected, and these are
+    /// nearly everywhere in it: reading all of it takes no longer than reading each, when a call costs as much as reading
+    /// `gap` bytes.
+    pub(crate) fn dense_extent(&self, from: u64, len: u64, gap: u64) -> Option<Range<u64>> {
+        let count = len / self.run.max(1) as u64;
+        let is_dense =
+            |extent: &Range<u64>| count > 1 && count.saturating_mul(gap) >= extent.end - extent.start;
+        self.extent(from, len).filter(is_dense)
+    }
+
     /// Returns the smallest range that has the listed runs of selected bytes, if whole runs are selected.
-    pub(crate) fn extent(&self, from: u64, len: u64) -> Option<Range<u64>> {
+    fn extent(&self, from: u64, len: u64) -> Option<Range<u64>> {
         let run = self.run.max(1) as u64;
         if !from.is_multiple_of(run) || !len.is_multiple_of(run) || len == 0 {
             return None;
+        }
+        if (from, len) == (0, self.byte_len()) {
+            return Some(self.start..self.end());
         }
         let (mut at, mut first, mut end) = (from, u64::MAX, 0);
         while at < from + len {
@@ -294,6 +314,11 @@ impl Runs {
     pub(crate) fn moved_by(&self, bytes: u64) -> Self {
         Self { start: self.start.saturating_add(bytes), ..self.clone() }
     }
+
+    /// Returns the same runs at offsets from a place that is not after the first of them.
+    pub(crate) fn relative_to(&self, place: u64) -> Self {
+        Self { start: self.start - place, ..self.clone() }
+    }
 }
 
 /// Returns the largest number from 1 to `most` that is accepted, if all smaller ones are; at least 1.
@@ -329,7 +354,7 @@ mod tests {
         // In all three axes, the next run is 6 bytes away: they are one axis of 40 runs.
         assert_eq!(picked.neighbours(2), (6, 39));
         // Rows 3, 0 and 3 of four columns in each of two planes.
-        let picked = Runs::listed((2, 160), [96, 0, 96].into(), 32);
+        let picked = Runs::listed(0, (2, 160), (vec![96, 0, 96], 96), 32);
         assert_eq!((picked.byte_len(), picked.end()), (192, 288));
         assert_eq!([0, 32, 70, 96].map(|at| picked.find(at)), [(96, 32), (0, 32), (102, 26), (256, 32)]);
         // The entire array.

@@ -73,11 +73,9 @@ impl Region<'_> {
 
     /// Reads runs in batches, each in the order of the source.
     fn fill_batches(self, runs: &Runs, hints: ReadHints, into: &mut [u8], from: u64) -> Result<usize> {
-        let extent = if hints.is_remote() { None } else { runs.extent(from, into.len() as u64) };
-        if let Some(extent) = extent.filter(|extent| {
-            let (count, len) = (into.len() / runs.run().max(1), extent.end - extent.start);
-            count > 1 && (count as u64).saturating_mul(hints.get_gap()) >= len
-        }) {
+        if !hints.is_remote()
+            && let Some(extent) = runs.dense_extent(from, into.len() as u64, hints.get_gap())
+        {
             return self.fill_everywhere(runs, extent, into, from);
         }
         let most_bytes = hints.get_block().unwrap_or(16 << 20);

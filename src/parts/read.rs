@@ -14,7 +14,7 @@ use crate::header::Header;
 use crate::io::{ArrayFormat, FromPayload, Payload, PayloadRef};
 use crate::options::ReadOptions;
 use crate::shape::Shape;
-use crate::transfer::Source;
+use crate::transfer::{Extent, Source};
 
 impl<F: ArrayFormat> ArrayFile<F> {
     /// Reads the entire array.
@@ -315,7 +315,10 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ) -> Result<T> {
         // Check before memory is allocated: the header may declare more than the file contains.
         self.check_runs(picked)?;
-        let mut source = Source::runs(self.payload_for(picked), picked);
+        let payload = self.payload_for(picked);
+        let extent = Extent::read(payload, picked, options);
+        let (bytes, runs) = extent.as_ref().map_or((payload, picked), Extent::get);
+        let mut source = Source::runs(bytes, runs);
         let payload = Payload { source: &mut source, header, options };
         read(PayloadRef(payload)).map_err(|error| {
             let is_first = options.is_innermost_first();

@@ -9,6 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
 use crate::options::ReadOptions;
 use crate::shape::{Order, Shape};
+use crate::transfer::os;
 
 /// The indices that are selected along an axis.
 #[derive(Clone, Copy, Debug)]
@@ -147,7 +148,11 @@ impl Selection {
             let reason = format!("an array of shape {} has no axis {axis}", header.shape_ref());
             return Err(ErrorKind::BadOption { reason }.into());
         };
-        if let Some(index) = indices.iter().find(|index| **index >= length) {
+        let (least, most) = indices
+            .iter()
+            .fold((usize::MAX, 0), |(least, most), index| (least.min(*index), most.max(*index)));
+        if !indices.is_empty() && most >= length {
+            let index = indices.iter().find(|index| **index >= length).unwrap_or(&most);
             let reason = format!("index {index} is out of bounds for an axis of length {length}");
             return Err(ErrorKind::BadOption { reason }.into());
         }
@@ -168,8 +173,15 @@ impl Selection {
         wanted.in_memory()?; // also bounds `run` and `outer`, which are factors of this size
         let outer: usize = outer.iter().product();
         let run = usize::try_from(bytes).unwrap_or(usize::MAX);
-        let places = indices.iter().map(|index| (*index as u64).saturating_mul(bytes)).collect();
-        let picked = Runs::listed((outer, bytes.saturating_mul(length as u64)), places, run);
+        let place = |index: usize| (index as u64).saturating_mul(bytes);
+        // There may be as many as there are elements.
+        let mut places: Vec<u64> = Vec::new();
+        places
+            .try_reserve_exact(indices.len())
+            .map_err(|_| ErrorKind::OutOfMemory { bytes: 8 * indices.len() as u64 })?;
+        os::advise_huge_pages((places.as_ptr().cast(), 8 * indices.len()));
+        places.extend(indices.iter().map(|index| (index - least) as u64 * bytes));
+        let picked = Runs::listed(place(least), (outer, place(length)), (places, place(most - least)), run);
         Ok((wanted, picked))
     }
 

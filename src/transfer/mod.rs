@@ -8,6 +8,7 @@ mod block;
 mod blocks;
 mod each;
 mod effort;
+mod extent;
 mod gather;
 #[cfg(feature = "npz")]
 mod observed;
@@ -34,6 +35,7 @@ pub(crate) use blocks::{PackedBlocks, cut};
 #[cfg(feature = "object")]
 pub(crate) use each::make_each;
 pub(crate) use effort::Effort;
+pub(crate) use extent::Extent;
 pub(crate) use gather::turn;
 #[cfg(feature = "npz")]
 pub(crate) use observed::{Observed, Observer};
