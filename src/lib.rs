@@ -163,7 +163,7 @@ pub mod file {
     #[cfg(feature = "mmap")]
     pub use crate::mmap::{ArrayMmap, ArrayMmapMut, MapAdvice};
     pub use crate::parts::ArrayFile;
-    pub use crate::path::replace_file_with;
+    pub use crate::path::{FileReplacement, replace_file_with};
 }
 
 pub mod npy {

@@ -18,6 +18,7 @@ pub struct Limits {
     payload: u64,
     objects: u64,
     object_height: u32,
+    expansion: u64,
 }
 
 impl Limits {
@@ -74,6 +75,16 @@ impl Limits {
         self
     }
 
+    /// Sets how many times larger the content of a compressed member may be than its compressed bytes.
+    ///
+    /// The default is 1032, which Deflate cannot exceed. Other methods can: 1 KB of bzip2 may become 1 GB. The limit applies to
+    /// content of 1 GiB or more; smaller content is limited only by what its method can express.
+    #[must_use]
+    pub fn expansion(mut self, times: u64) -> Self {
+        self.expansion = times;
+        self
+    }
+
     /// Returns the limit set with [`header`](Self::header).
     pub fn get_header(&self) -> u64 {
         self.header
@@ -94,6 +105,21 @@ impl Limits {
         self.object_height
     }
 
+    /// Returns the limit set with [`expansion`](Self::expansion).
+    pub fn get_expansion(&self) -> u64 {
+        self.expansion
+    }
+
+    #[cfg(feature = "npz")]
+    pub(crate) fn check_expansion(&self, size: u64, packed: u64) -> Result<()> {
+        /// Content that is smaller than this harms nobody.
+        const LARGE: u64 = 1 << 30;
+        match size {
+            0..LARGE => Ok(()),
+            _ => check(LimitKind::Expansion, size.div_ceil(packed.max(1)), self.expansion),
+        }
+    }
+
     pub(crate) fn check_header(&self, bytes: u64) -> Result<()> {
         check(LimitKind::HeaderBytes, bytes, self.header)
     }
@@ -105,7 +131,7 @@ impl Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { header: 1 << 20, payload: u64::MAX, objects: u64::MAX, object_height: 1000 }
+        Self { header: 1 << 20, payload: u64::MAX, objects: u64::MAX, object_height: 1000, expansion: 1032 }
     }
 }
 

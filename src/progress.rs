@@ -17,6 +17,20 @@ impl Progress {
     pub(crate) fn new(call: impl Fn(u64, u64) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
         Self(Arc::new(call))
     }
+
+    /// Returns a callback that tells this one only of bytes that it has not been told of.
+    #[cfg(feature = "npz")]
+    pub(crate) fn rising(&self) -> Self {
+        let (told, most) = (self.clone(), Mutex::new(0));
+        Self::new(move |done, all| {
+            let mut most = most.lock().unwrap_or_else(PoisonError::into_inner);
+            if done <= *most {
+                return ControlFlow::Continue(());
+            }
+            *most = done;
+            (told.0)(done, all)
+        })
+    }
 }
 
 impl fmt::Debug for Progress {

@@ -252,7 +252,7 @@ impl Runs {
     /// Returns the smallest range that has the listed runs of selected bytes, if whole runs are selected.
     fn extent(&self, from: u64, len: u64) -> Option<Range<u64>> {
         let run = self.run.max(1) as u64;
-        if !from.is_multiple_of(run) || !len.is_multiple_of(run) || len == 0 {
+        if !self.is_listed() || !from.is_multiple_of(run) || !len.is_multiple_of(run) || len == 0 {
             return None;
         }
         if (from, len) == (0, self.byte_len()) {

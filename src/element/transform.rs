@@ -154,9 +154,13 @@ impl ByteTransform {
                 for FieldTransform { offset, size, fix, .. } in
                     fields.iter().filter(|field| field.fix.swaps())
                 {
-                    // Most fields consist of one unit, for which `swap_column` has a loop for each unit size.
+                    /// A loop over more units than this is as fast as one over all records for each unit.
+                    const FEW: usize = 8;
                     match fix.work {
-                        Work::Swap(unit) if unit == *size => swap_column(bytes, self.item, *offset, unit),
+                        Work::Swap(unit) if *size <= FEW * unit => {
+                            let units = (*offset..*offset + *size).step_by(unit);
+                            units.for_each(|at| swap_column(bytes, self.item, at, unit));
+                        }
                         _ => {
                             let records = bytes.chunks_exact_mut(self.item);
                             records.for_each(|record| fix.swap(&mut record[*offset..][..*size]));

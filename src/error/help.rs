@@ -89,6 +89,8 @@ pub enum Help {
     },
     /// Recover the rows of an interrupted append, or discard them.
     RecoverRows,
+    /// Decide about parts that a stack does not count.
+    RecoverParts,
     /// Drop the bytes after the array of an RA file.
     DropTrailing,
     /// Choose what happens to the bytes after the array of an existing RA file.
@@ -176,6 +178,10 @@ impl fmt::Display for Help {
             Self::RecoverRows => {
                 "if they belong to an interrupted append, recover or discard them with NpyWriter::append_with and \
                  UncommittedRows"
+            }
+            Self::RecoverParts => {
+                "if they belong to an interrupted append, recover or discard them with NpyStackWriter::append_with and \
+                 UncommittedParts"
             }
             Self::DropTrailing => "drop them with Conversion::drop_trailing",
             Self::KeepTrailing => "choose what happens to the trailing bytes with RaOptions::trailing",

@@ -403,6 +403,14 @@ pub enum ErrorKind {
         /// The number of complete rows in these bytes.
         rows: u64,
     },
+    /// A stack has parts that its `info` does not count.
+    ///
+    /// An append was probably interrupted before it committed them.
+    #[non_exhaustive]
+    UncommittedParts {
+        /// The number of parts.
+        parts: u64,
+    },
     /// The options or arguments are invalid, contradict each other, or do not apply to this call.
     #[non_exhaustive]
     BadOption {
@@ -459,6 +467,9 @@ pub enum LimitKind {
     ///
     /// The limit of 1,048,576 cannot be raised.
     EmptyItems,
+    /// How many times larger the content of a compressed member is than its compressed bytes:
+    /// [`Limits::expansion`](crate::Limits::expansion).
+    Expansion,
 }
 
 /// The category of an error, as the `is_…` methods of [`Error`](crate::Error) report it.
@@ -523,7 +534,8 @@ impl ErrorKind {
             | Self::ArrayChanged { .. }
             | Self::HeaderTooSmall { .. }
             | Self::HeaderCrossesSector { .. }
-            | Self::UncommittedRows { .. } => Class::Conflict,
+            | Self::UncommittedRows { .. }
+            | Self::UncommittedParts { .. } => Class::Conflict,
             Self::Cancelled => Class::Cancelled,
             Self::NotLoaded { .. } => Class::Io,
             Self::VersionTooLow { .. }
@@ -547,6 +559,7 @@ impl ErrorKind {
             // An incomplete row cannot be recovered.
             Self::Trailing { rows, .. } => Help::AllowTrailing { may_recover: *rows > 0 },
             Self::UncommittedRows { .. } => Help::RecoverRows,
+            Self::UncommittedParts { .. } => Help::RecoverParts,
             Self::BadBool { .. } => read_as("u8"),
             Self::NoVariant { number, .. } => read_as(number),
             Self::BadUnicode { .. } => read_as("Chars"),
@@ -584,6 +597,7 @@ impl LimitKind {
             Self::PayloadBytes => Some("Limits::payload"),
             Self::Objects => Some("Limits::objects"),
             Self::ObjectNesting => Some("Limits::object_height"),
+            Self::Expansion => Some("Limits::expansion"),
             _ => None,
         }
     }

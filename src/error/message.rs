@@ -162,6 +162,9 @@ impl fmt::Display for ErrorKind {
                 let bytes = Count(*bytes, "byte");
                 write!(f, "found {bytes}{} after the array, perhaps of an interrupted append", Rows(*rows))
             }
+            Self::UncommittedParts { parts } => {
+                write!(f, "found {} that the info does not count, perhaps of an interrupted append", Count(*parts, "part"))
+            }
             Self::NotConvertible { reason } | Self::BadOption { reason } => f.write_str(reason),
         }
     }
@@ -189,6 +192,10 @@ impl LimitKind {
             Self::EmptyItems => {
                 write!(f, "the array has {found} elements of zero bytes, over the limit of {limit}")
             }
+            Self::Expansion => write!(
+                f,
+                "the content is {found} times as large as its compressed bytes, over the limit of {limit}"
+            ),
         }
     }
 }

@@ -22,6 +22,7 @@ pub fn one_of_each() -> Vec<Error> {
         LimitKind::Copies,
         LimitKind::Digits,
         LimitKind::EmptyItems,
+        LimitKind::Expansion,
     ];
     let kinds = vec![
         ErrorKind::Io(io::Error::from(io::ErrorKind::NotFound)),
@@ -89,6 +90,7 @@ pub fn one_of_each() -> Vec<Error> {
         ErrorKind::HeaderTooSmall { header: 128 },
         ErrorKind::HeaderCrossesSector { header: 640 },
         ErrorKind::UncommittedRows { bytes: 17, rows: 2 },
+        ErrorKind::UncommittedParts { parts: 2 },
         ErrorKind::BadOption { reason: reason() },
     ];
     let limits = limits.map(|limit_kind| ErrorKind::Limit { limit_kind, found: 5000, limit: 1000 });

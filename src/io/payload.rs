@@ -98,10 +98,11 @@ fn read_header_again<F: ArrayFormat>(
     file: &File,
     limits: &Limits,
 ) -> Result<(F::Found, usize)> {
-    let again = change::with_header_lock(file, change::Mode::Shared, || {
-        source.restart();
-        read_header::<F>(source, limits)
-    });
+    let again =
+        change::with_header_lock(file, change::Mode::Shared, &mut change::Patience::default(), || {
+            source.restart();
+            read_header::<F>(source, limits)
+        });
     source.update_length(); // after the header has been read: it counts only rows that were written before it
     again
 }

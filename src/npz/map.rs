@@ -124,7 +124,7 @@ impl NpzMmap {
 
     /// Returns a member as an array: a view if possible, otherwise a copy whose checksum is verified.
     ///
-    /// Fails for encrypted members, even if the options contain the password.
+    /// An encrypted member is copied, if the options contain its password.
     ///
     /// # Errors
     ///
@@ -132,6 +132,8 @@ impl NpzMmap {
     ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
     /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
     ///   the member is damaged or cannot be decompressed.
+    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
+    ///   missing or wrong (with the feature `zip-methods`).
     /// - A [mismatch](crate::Error::is_mismatch) if the elements or axes do not match the requested type.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
@@ -152,15 +154,16 @@ impl NpzMmap {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn cow<A: ViewElement, D: Dimension>(&self, name: &str) -> Result<CowArray<'_, A, D>> {
-        match self.view(name) {
-            Ok(view) => Ok(view.into()),
-            Err(error) if needs_copy(&error) => {
-                let place = whole(&self.map);
-                let array: Array<A, D> = member::read(place, self.archive.find(name)?, &self.options)?;
-                Ok(array.into())
+        let member = self.archive.find(name)?;
+        if !member.is_encrypted() {
+            match self.view(name) {
+                Ok(view) => return Ok(view.into()),
+                Err(error) if needs_copy(&error) => {}
+                Err(error) => return Err(error),
             }
-            Err(error) => Err(error),
         }
+        let array: Array<A, D> = member::read(whole(&self.map), member, &self.options)?;
+        Ok(array.into())
     }
 
     /// Reads every member and verifies its size and checksum.

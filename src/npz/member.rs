@@ -26,7 +26,9 @@ pub(super) fn read<T: FromPayload>(
     member: &Member,
     options: &ReadOptions,
 ) -> Result<T> {
-    open(place, member, options, |source| io::read_whole(source, options))
+    // If the content has to be read again, what the callback has been told remains true.
+    let told = options.with_rising_progress();
+    open(place, member, options, |source| io::read_whole(source, &told))
 }
 
 /// Reads a member's header, usually with a single read of the archive.
@@ -78,13 +80,14 @@ fn peek_before(
 
 /// Reads all bytes of a member, without interpreting them as an array.
 pub(super) fn read_raw(place: ArchiveBytes<'_>, member: &Member, options: &ReadOptions) -> Result<Vec<u8>> {
+    let told = options.with_rising_progress();
     open(place, member, options, |source| {
         // Read the bytes as an array of `u8`, which uses the fast path of elements and respects the limits.
         let byte = Scalar::new(Kind::Uint, 1, ByteOrder::NATIVE).map(DType::from);
         let len = usize::try_from(member.size).map_err(|_| ErrorKind::OutOfMemory { bytes: member.size })?;
         // A one-byte unsigned integer is a valid dtype.
         let header = Header::new(byte.expect("u1 is a dtype"), Order::C, [len].into())?;
-        transfer::read_bytes(source, &header, options)
+        transfer::read_bytes(source, &header, &told)
     })
 }
 
@@ -121,6 +124,20 @@ pub(super) fn verify(place: ArchiveBytes<'_>, member: &Member, options: &ReadOpt
     open(place, member, &options.clone().allow_trailing(true), |_| Ok(()))
 }
 
+/// Returns an error if so few compressed bytes cannot stand for so much content, or if the limits do not allow it.
+fn check_ratio(member: &Member, options: &ReadOptions) -> Result<()> {
+    let method = member.aes_method().unwrap_or(member.method);
+    match method.highest_ratio() {
+        Some(most) if member.size > member.packed.saturating_mul(most) => {
+            let (size, packed) = (member.size, member.packed);
+            let reason =
+                format!("{packed} bytes that are {method} cannot contain the {size} bytes that are declared");
+            Err(ErrorKind::BadZip { reason }.into())
+        }
+        _ => options.get_limits().check_expansion(member.size, member.packed),
+    }
+}
+
 /// Checks a member's local header, and returns the offset of its content.
 fn any_content(place: &mut ArchiveBytes<'_>, member: &Member) -> Result<u64> {
     local_record(place, member).and_then(|record| zip::check_local(&record, member))
@@ -128,16 +145,17 @@ fn any_content(place: &mut ArchiveBytes<'_>, member: &Member) -> Result<u64> {
 
 /// Like `any_content`, but fails if the member is encrypted.
 pub(super) fn content(place: &mut ArchiveBytes<'_>, member: &Member) -> Result<u64> {
-    fields_and_content(place, member).map(|(_, content)| content)
+    let content = any_content(place, member)?;
+    if member.is_encrypted() {
+        return Err(ErrorKind::UnsupportedZip { reason: "the member is encrypted".into() }.into());
+    }
+    Ok(content)
 }
 
 /// Returns the extra fields of a member's local header, except those that are regenerated, and the offset of the content.
 pub(super) fn fields_and_content(place: &mut ArchiveBytes<'_>, member: &Member) -> Result<(Vec<u8>, u64)> {
     let record = local_record(place, member)?;
     let content = zip::check_local(&record, member)?;
-    if member.is_encrypted() {
-        return Err(ErrorKind::UnsupportedZip { reason: "the member is encrypted".into() }.into());
-    }
     let fields = record.get(zip::LOCAL_SIZE + member.raw_name().len()..).unwrap_or_default();
     Ok((zip::own_fields(fields), content))
 }
@@ -224,6 +242,7 @@ pub(super) fn blocks_within(
     options: &ReadOptions,
 ) -> Result<Option<PackedBlocks<'static>>> {
     let Some(index) = zip::block_index(member) else { return Ok(None) };
+    check_ratio(member, options)?;
     let Decoder::Own(make) = way(member)? else { return Ok(None) };
     let content = any_content(&mut whole(archive), member)?;
     let home = Box::new(Arc::clone(archive));
@@ -327,6 +346,7 @@ fn open_at<T>(
     mut call: impl FnMut(&mut Source<'_>) -> Result<T>,
 ) -> Result<T> {
     let content = any_content(&mut place, member)?;
+    check_ratio(member, options)?;
     if let Some((archive, start)) = place.located(content) {
         archive.check(&Runs::of_range(start..start.saturating_add(member.packed)))?;
     }

@@ -19,7 +19,7 @@ use crate::zip::Member;
 
 /// Adds, replaces and removes members of an archive.
 ///
-/// Unchanged members are copied without decompressing them. The new archive is written to a temporary file in
+/// Unchanged members are copied without decompressing them; encrypted ones remain so, and need no password. The new archive is written to a temporary file in
 /// the same directory, which replaces the old one atomically when it is complete. So the time and disk space
 /// for an update are proportional to the size of the entire archive: members that are added one at a time take
 /// quadratic time. Add many members in one update, or write them to an archive of their own.
@@ -161,8 +161,8 @@ impl<'a> NpzUpdate<'a> {
     ///
     /// # Errors
     ///
-    /// - A [format error](crate::Error::is_format) if an unchanged member is encrypted, if its extra fields are
-    ///   too long to be copied, or if its local header contradicts the central directory.
+    /// - A [format error](crate::Error::is_format) if the extra fields of an unchanged member are too long to be copied, or if
+    ///   its local header contradicts the central directory.
     /// - Any error of [`NpzWriter::add_array`](crate::NpzWriter::add_array) for new arrays.
     /// - A [conflict](crate::Error::is_conflict) if the existing file is locked, was changed, or cannot be
     ///   replaced.

@@ -195,7 +195,15 @@ impl<W: Write> NpzWriter<W> {
         }
         self.is_broken = true;
         let member = Member { offset: self.rows.len, limit: 0, ..old.clone() };
-        let record = zip::local_record(&member, extra, self.rows.start + self.rows.len, zip::Sizes::Here);
+        // The first bytes of a member encrypted in the traditional way are checked against its checksum, or against its
+        // time if a descriptor follows: so one must follow where it did.
+        let follows = member.is_encrypted() && member.has_descriptor();
+        let sizes = match member.size.max(member.packed) < u64::from(u32::MAX) {
+            _ if !follows => zip::Sizes::Here,
+            true => zip::Sizes::FollowShort,
+            false => zip::Sizes::FollowLong,
+        };
+        let record = zip::local_record(&member, extra, self.rows.start + self.rows.len, sizes);
         self.write_row(&record)?;
         match content {
             Packed::Bytes(bytes) => self.write_row(bytes)?,
@@ -210,8 +218,11 @@ impl<W: Write> NpzWriter<W> {
                 self.rows.len += copied;
             }
         }
+        if follows {
+            self.write_row(&zip::descriptor(&member, sizes))?;
+        }
         self.names.insert(member.name.clone());
-        self.rows.members.push((member, false));
+        self.rows.members.push((member, follows));
         self.is_broken = false;
         Ok(())
     }

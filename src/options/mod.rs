@@ -252,6 +252,12 @@ impl ReadOptions {
         self.progress.as_ref()
     }
 
+    /// Returns the options with a callback whose numbers never fall, even if the bytes are read again.
+    #[cfg(feature = "npz")]
+    pub(crate) fn with_rising_progress(&self) -> Self {
+        Self { progress: self.progress.as_ref().map(Progress::rising), ..self.clone() }
+    }
+
     /// Returns the options for a file whose records are identified only by their size.
     pub(crate) fn with_composites(self, order: ByteOrder) -> Self {
         Self { composites: Some(order), ..self }
@@ -300,6 +306,7 @@ pub struct WriteOptions {
     sync: bool,
     wait_for_lock: Duration,
     in_place: bool,
+    create_new: bool,
     preallocate: bool,
     pickle_protocol: Option<u8>,
     threads: Option<NonZero<usize>>,
@@ -403,6 +410,28 @@ impl WriteOptions {
         self
     }
 
+    /// Writes a file only if nothing has its name yet; otherwise the call fails with
+    /// [`AlreadyExists`](crate::error::ErrorKind::AlreadyExists).
+    ///
+    /// Of several processes that create the same file, one succeeds. A complete file does not appear under its name until
+    /// it is complete; one that grows ([`NpyWriter`](crate::NpyWriter)) appears with its header, and locked.
+    ///
+    /// ```
+    /// use ndarray_io::{WriteOptions, write_npy_with};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("a.npy");
+    /// let options = WriteOptions::new().create_new(true);
+    /// write_npy_with(&path, &ndarray::arr1(&[1.0]), &options)?;
+    /// assert!(write_npy_with(&path, &ndarray::arr1(&[2.0]), &options).unwrap_err().is_conflict());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn create_new(mut self, create_new: bool) -> Self {
+        self.create_new = create_new;
+        self
+    }
+
     /// Sets the protocol for pickles of Python objects: 2, 3 or 4.
     ///
     /// By default it is 4, as in NumPy 2. Protocols 2 and 3 are for older versions of Python. Writing objects
@@ -497,6 +526,11 @@ impl WriteOptions {
     /// Returns the value set with [`in_place`](Self::in_place).
     pub fn get_in_place(&self) -> bool {
         self.in_place
+    }
+
+    /// Returns the value set with [`create_new`](Self::create_new).
+    pub fn get_create_new(&self) -> bool {
+        self.create_new
     }
 
     /// Returns the protocol set with [`pickle_protocol`](Self::pickle_protocol), or 4.

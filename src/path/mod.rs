@@ -1,6 +1,7 @@
 //! Reading and writing files by path. Errors name the file.
 
 mod ra;
+mod replace;
 
 use std::fs::File;
 use std::path::Path;
@@ -9,10 +10,11 @@ use ndarray::ShapeBuilder;
 
 pub(crate) use ra::refuse_trailing;
 pub use ra::{ra_query, read_ra, read_ra_with, write_ra, write_ra_with};
+pub use replace::{FileReplacement, replace_file_with};
 
 use crate::array::{ReadNpyExt, WriteNpyExt, store_npy};
 use crate::element::WritableElement;
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 use crate::io::{self, Npy, change};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::transfer::Source;
@@ -292,56 +294,4 @@ where
     D: ShapeBuilder,
 {
     io::write_zeroed::<A, D::Dim, Npy>(file, shape.into_shape_with_order(), options)
-}
-
-/// Atomically replaces a file of any format with what a callback writes.
-///
-/// By default, the callback writes to an empty temporary file. When it returns `Ok`, this file replaces an
-/// existing file, as with [`write_npy`]. Use this function for formats that this library does not write.
-///
-/// # Errors
-///
-/// - Any error that `write` returns. The old file is then unchanged, unless it is overwritten in place or is
-///   not a regular file.
-/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-/// - A [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced.
-///
-/// # Examples
-///
-/// ```
-/// use ndarray_io::file::replace_file_with;
-/// use ndarray_io::WriteOptions;
-/// use std::io::Write;
-///
-/// # let folder = tempfile::tempdir()?;
-/// # let path = folder.path().join("a.txt");
-/// replace_file_with(&path, &WriteOptions::new(), |mut file| {
-///     writeln!(file, "1,2,3")?;
-///     Ok::<(), Box<dyn std::error::Error>>(())
-/// })?;
-/// assert_eq!(std::fs::read_to_string(&path)?, "1,2,3\n");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn replace_file_with<P, E>(
-    path: P,
-    options: &WriteOptions,
-    write: impl FnOnce(&File) -> Result<(), E>,
-) -> Result<(), E>
-where
-    P: AsRef<Path>,
-    E: From<crate::Error>,
-{
-    let path = path.as_ref();
-    let mut failure = None;
-    let replaced = change::replace(path, options, |file| {
-        write(file).map_err(|error| {
-            failure = Some(error);
-            // Any error makes `replace` discard the new file. `failure` keeps the caller's own.
-            ErrorKind::Cancelled.into()
-        })
-    });
-    match failure {
-        Some(error) => Err(error),
-        None => replaced.map_err(|error| error.at_path(path).into()),
-    }
 }

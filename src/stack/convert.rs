@@ -17,8 +17,9 @@ use crate::parts::NpyFile;
 /// [`BadOption`](ErrorKind::BadOption) if there is no such axis, or `length` is 0; otherwise as for
 /// [`convert_npy`](crate::convert::convert_npy).
 ///
-/// After an error, everything that was written is removed. If the process is killed, a stack without
-/// committed parts remains.
+/// The stack appears when it is complete: until then, its parts are in a folder `.ndarray-io-N.draft` beside it, which a
+/// killed process leaves and the next stack in that place removes. If the folder exists, parts are written into it, and
+/// `info` counts them at the end. After an error, everything that was written is removed.
 ///
 /// # Examples
 ///
@@ -46,14 +47,12 @@ where
     }
     let all = others.remove(axis);
     let write = conversion.get_write().clone();
-    let mut writer = NpyStackWriter::create_with(folder, header.dtype(), &others, axis, &write)?;
+    let mut writer = NpyStackWriter::create_whole(folder, header.dtype(), &others, axis, &write)?;
     let mut write_all = || {
         (0..all).step_by(length).try_for_each(|first| {
             let length = length.min(all - first);
-            writer.push_with(|path| {
-                let piece = pieces.write(path, (axis, first, length), &mut conversion);
-                piece.map(|()| length).map_err(|error| error.at_path(path))
-            })
+            writer
+                .push_with(|path| pieces.write(path, (axis, first, length), &mut conversion).map(|()| length))
         })
     };
     match write_all().and_then(|()| writer.end()) {

@@ -52,8 +52,8 @@
 //!
 //! Only `info` determines which parts belong to the stack. [`NpyStackWriter`] writes each part by the
 //! protocol of `docs/changes.md`, and then an `info` that includes it. A reader sees either only the old
-//! parts or also the new ones. A writer that is killed leaves at most parts that are not in `info`; the next
-//! writer replaces them.
+//! parts or also the new ones. A writer that is killed leaves at most parts that are not in `info`, about which the next
+//! writer decides ([`UncommittedParts`]). A new stack appears with its `info`, and that of a conversion when it is complete.
 
 mod convert;
 mod info;
@@ -69,7 +69,7 @@ use ndarray::{Array, Dimension, IxDyn, SliceArg};
 pub use convert::{convert_npy_to_stack, convert_stack_to_npy};
 use info::{Info, bad, is_alike};
 use parts::Parts;
-pub use writer::NpyStackWriter;
+pub use writer::{NpyStackWriter, UncommittedParts};
 
 use crate::blocks::Chunks;
 use crate::bytes::{Folder, LocalFolder, NotLoaded, ReadAt, Region};

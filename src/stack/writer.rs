@@ -5,13 +5,13 @@ use std::io::{ErrorKind as IoErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::info::Info;
-use super::{INFO, here, info_bytes, info_of_parts, parts, read_info, shapes_in};
+use super::{INFO, bad, here, info_bytes, info_of_parts, parts, read_info, shapes_in};
 use crate::array::{WriteNpyExt, store_npy};
 use crate::bytes::{LocalFile, Region, len_of_regular};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::{Error, ErrorKind, Help, Result};
 use crate::header::{Header, Order};
-use crate::io::change::{self, Locked, Purpose};
+use crate::io::change::{self, DraftFolder, Locked, Purpose};
 use crate::io::{self, Npy};
 use crate::npy_format as npy;
 use crate::options::{ReadOptions, WriteOptions};
@@ -20,8 +20,8 @@ use crate::transfer::Source;
 /// A writer that adds parts to a new or an existing stack.
 ///
 /// Parts become visible with [`commit`](Self::commit) or [`finish`](Self::finish). Until then, readers see
-/// the stack as it was. A writer that is dropped or killed may leave files that do not belong to the stack;
-/// the next writer replaces them.
+/// the stack as it was. A writer that is dropped or killed may leave parts that are not committed; when the next one opens
+/// the stack, it says what happens to them: [`UncommittedParts`].
 ///
 /// A writer holds the lock of the stack from opening until it first commits parts, and from each later part
 /// until the next commit; other writers fail with [`Locked`](ErrorKind::Locked) in that time. Between a
@@ -46,7 +46,10 @@ use crate::transfer::Source;
 /// ```
 #[derive(Debug)]
 pub struct NpyStackWriter {
+    /// The folder of the stack.
     folder: PathBuf,
+    /// Where the parts are until the stack is complete, if it gets its name only then.
+    draft: Option<DraftFolder>,
     info: Info,
     /// The number of parts in the `info` on the disk.
     committed: usize,
@@ -54,11 +57,27 @@ pub struct NpyStackWriter {
     on_disk: Vec<u8>,
     /// The locked `info`: from opening, or the first part after a commit, until the next commit.
     locked: Option<Locked>,
-    /// Whether this writer has created the folder.
-    has_made_folder: bool,
-    /// Whether a commit has failed.
-    is_broken: bool,
     options: WriteOptions,
+}
+
+/// What to do with parts that `info` does not count when a stack is appended to.
+///
+/// Such parts were written before a crash or an error and not committed.
+///
+/// ```
+/// use ndarray_io::stack::UncommittedParts;
+/// assert_eq!(UncommittedParts::default(), UncommittedParts::Refuse);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum UncommittedParts {
+    /// Fails with [`ErrorKind::UncommittedParts`], which contains the number of parts. This is the default.
+    #[default]
+    Refuse,
+    /// Adds the parts to the stack. It is an error if one of them does not fit, or if one is missing between others.
+    Recover,
+    /// Removes the parts.
+    Discard,
 }
 
 impl NpyStackWriter {
@@ -101,43 +120,49 @@ impl NpyStackWriter {
         shape.insert(axis, 0);
         let info =
             Info::new(dtype.clone(), shape, axis, Vec::new()).map_err(|error| error.at_path(folder))?;
-        let on_disk = info.to_bytes()?;
-        let has_made_folder = match fs::create_dir(folder) {
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => false,
-            made => made.map(|()| true).map_err(|error| Error::from(error).at_path(folder))?,
-        };
-        let make = || {
+        let (on_disk, folder) = (info.to_bytes()?, folder.to_owned());
+        let (draft, locked, committed) = (None, None, 0);
+        let mut writer =
+            Self { folder, draft, info, committed, on_disk, locked, options: for_files(options) };
+        writer.begin()?;
+        Ok(writer)
+    }
+
+    /// Like `create_with`, for a stack that gets its name when it is complete, unless its folder exists.
+    pub(super) fn create_whole(
+        folder: &Path,
+        dtype: &DType,
+        others: &[usize],
+        axis: usize,
+        options: &WriteOptions,
+    ) -> Result<Self> {
+        if folder.exists() {
+            return Self::create_with(folder, dtype, others, axis, options);
+        }
+        let draft = DraftFolder::beside(folder).map_err(|error| error.at_path(folder))?;
+        let writer = Self::create_with(draft.path(), dtype, others, axis, options)?;
+        Ok(Self { folder: folder.to_owned(), draft: Some(draft), ..writer })
+    }
+
+    /// Writes an `info` that counts no parts, and locks it.
+    fn begin(&mut self) -> Result<()> {
+        if self.folder.exists() {
             // Parts without an `info` are also a stack, which must not be overwritten.
-            if let Some(number) = parts::numbers(&*here(folder))?.first() {
-                let path = folder.join(parts::name(*number));
+            if let Some(number) = parts::numbers(&*here(&self.folder))?.first() {
+                let path = self.folder.join(parts::name(*number));
                 return Err(Error::from(ErrorKind::AlreadyExists).at_path(&path));
             }
-            write_new_info(folder, &info, options)?;
-            // The entry of a new folder in its parent must be as durable as its content.
-            if has_made_folder {
-                change::sync_folder_of(folder, options).map_err(|error| error.at_path(folder))?;
-            }
-            Ok(())
-        };
-        if let Err(error) = make() {
-            if has_made_folder {
-                let _ = fs::remove_dir(folder); // fails if another process has added a file
-            }
-            return Err(error);
+            write_new_info(&self.folder, &self.on_disk, &self.options)?;
+        } else {
+            // The folder appears with its `info`.
+            let make = || {
+                let draft = DraftFolder::beside(&self.folder)?;
+                write_new_info(&draft.path(), &self.on_disk, &self.options)?;
+                draft.take_place(&self.options)
+            };
+            make().map_err(|error| error.at_path(&self.folder))?;
         }
-        let (folder, options) = (folder.to_owned(), options.clone());
-        let mut writer = Self {
-            folder,
-            info,
-            committed: 0,
-            on_disk,
-            locked: None,
-            has_made_folder,
-            is_broken: false,
-            options,
-        };
-        writer.lock()?;
-        Ok(writer)
+        self.lock()
     }
 
     /// Opens an existing stack, to continue after its last part.
@@ -146,22 +171,54 @@ impl NpyStackWriter {
     ///
     /// # Errors
     ///
-    /// [`Locked`](ErrorKind::Locked) while another writer holds the lock of the stack; otherwise as for
-    /// [`NpyStack::open`](super::NpyStack::open).
+    /// - [`Locked`](ErrorKind::Locked) while another writer holds the lock of the stack;
+    /// - [`UncommittedParts`](ErrorKind::UncommittedParts) if an interrupted append has left parts that `info` does not count;
+    /// - otherwise as for [`NpyStack::open`](super::NpyStack::open).
     pub fn append<P: AsRef<Path>>(folder: P) -> Result<Self> {
-        Self::append_with(folder, &WriteOptions::new())
+        Self::append_with(folder, UncommittedParts::Refuse, &WriteOptions::new())
     }
 
     /// Opens an existing stack, with options for the new parts and `info`.
     ///
+    /// `surplus` determines what happens to the parts that an interrupted append has left.
+    /// [`UncommittedParts::Recover`] and [`UncommittedParts::Discard`] change the stack immediately.
+    ///
     /// # Errors
     ///
-    /// As for [`NpyStackWriter::append`].
-    pub fn append_with<P: AsRef<Path>>(folder: P, options: &WriteOptions) -> Result<Self> {
-        let (folder, read) = (folder.as_ref(), ReadOptions::new());
+    /// - [`Locked`](ErrorKind::Locked) while another writer holds the lock of the stack;
+    /// - [`UncommittedParts`](ErrorKind::UncommittedParts) if there are parts that `info` does not count, and `surplus` is
+    ///   [`UncommittedParts::Refuse`];
+    /// - [`ShapeMismatch`](ErrorKind::ShapeMismatch), [`DTypeMismatch`](ErrorKind::DTypeMismatch),
+    ///   [`BadStack`](ErrorKind::BadStack) or another error of the [format](Error::is_format) if such a part cannot be
+    ///   recovered;
+    /// - otherwise as for [`NpyStack::open`](super::NpyStack::open).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::arr1;
+    /// use ndarray_io::WriteOptions;
+    /// use ndarray_io::stack::{NpyStackWriter, UncommittedParts};
+    ///
+    /// # let temporary = tempfile::tempdir()?;
+    /// # let folder = temporary.path().join("log");
+    /// let mut writer = NpyStackWriter::create(&folder, &"<i4".parse()?, &[], 0)?;
+    /// writer.push(&arr1(&[1, 2, 3]))?;
+    /// drop(writer); // the part is not committed
+    /// assert!(NpyStackWriter::append(&folder).is_err());
+    /// let writer = NpyStackWriter::append_with(&folder, UncommittedParts::Recover, &WriteOptions::new())?;
+    /// assert_eq!(writer.lengths(), [3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn append_with<P: AsRef<Path>>(
+        folder: P,
+        surplus: UncommittedParts,
+        options: &WriteOptions,
+    ) -> Result<Self> {
+        let (folder, read, options) = (folder.as_ref(), ReadOptions::new(), for_files(options));
         let place = here(folder);
         if read_info(&*place, &read)?.is_none() {
-            match write_new_info(folder, &info_of_parts(&*place, 0, &read)?, options) {
+            match write_new_info(folder, &info_of_parts(&*place, 0, &read)?.to_bytes()?, &options) {
                 // Another process has written `info` in the meantime.
                 Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists) => {}
                 written => written?,
@@ -173,12 +230,58 @@ impl NpyStackWriter {
             let locked = change::open_locked(&path, Purpose::Change, options.get_wait_for_lock())?;
             let on_disk = info_bytes(&LocalFile(&*locked), &read)?;
             let info = Info::parse(&on_disk, &read, &shapes_in(&*place, &read))?;
-            let committed = info.lengths.len();
-            let (folder, options) = (folder.to_owned(), options.clone());
-            let (locked, has_made_folder) = (Some(locked), false);
-            Ok(Self { folder, info, committed, on_disk, locked, has_made_folder, is_broken: false, options })
+            let (folder, committed, locked) = (folder.to_owned(), info.lengths.len(), Some(locked));
+            Ok(Self { folder, draft: None, info, committed, on_disk, locked, options })
         };
-        open().map_err(|error: Error| error.at_path(&path))
+        let mut writer = open().map_err(|error: Error| error.at_path(&path))?;
+        writer.settle(surplus)?;
+        Ok(writer)
+    }
+
+    /// Decides about the parts that `info` does not count. No other writer is at work: the stack is locked.
+    fn settle(&mut self, surplus: UncommittedParts) -> Result<()> {
+        let (place, read) = (here(&self.folder), ReadOptions::new());
+        let mut numbers = parts::numbers(&*place)?;
+        numbers.retain(|number| *number >= self.committed);
+        match surplus {
+            _ if numbers.is_empty() => Ok(()),
+            UncommittedParts::Refuse => {
+                let parts = numbers.len() as u64;
+                Err(Error::from(ErrorKind::UncommittedParts { parts }).at_path(&self.folder))
+            }
+            UncommittedParts::Discard => numbers.into_iter().try_for_each(|number| {
+                let path = self.folder.join(parts::name(number));
+                fs::remove_file(&path).map_err(|error| Error::from(error).at_path(&path))
+            }),
+            UncommittedParts::Recover => {
+                for number in numbers {
+                    let next = self.info.lengths.len();
+                    if number != next {
+                        let (missing, found) = (parts::name(next), parts::name(number));
+                        let reason = format!("{missing} is missing, although {found} exists");
+                        return Err(bad(reason).at_path(&self.folder));
+                    }
+                    let part = parts::open_any(&*place, number, &read)?;
+                    let length = part.shape().get(self.info.axis).copied().unwrap_or(0);
+                    self.info.push(length).map_err(|error| error.at_path(&self.folder))?;
+                    parts::open(&*place, &self.info, number, &read)?; // compares it with the stack
+                    if self.options.get_sync() {
+                        let path = self.folder.join(parts::name(number));
+                        let synced = File::options()
+                            .write(true)
+                            .open(&path)
+                            .and_then(|file| change::sync_parts(&file));
+                        synced.map_err(|error| Error::from(error).at_path(&path))?;
+                    }
+                }
+                self.commit()
+            }
+        }
+    }
+
+    /// Returns where the parts are now.
+    fn place(&self) -> PathBuf {
+        self.draft.as_ref().map_or_else(|| self.folder.clone(), DraftFolder::path)
     }
 
     /// Returns the lengths of the parts along the axis, including uncommitted ones.
@@ -201,7 +304,6 @@ impl NpyStackWriter {
     ///   taken over since the last commit;
     /// - [`VersionTooLow`](ErrorKind::VersionTooLow) if the header does not fit the requested version;
     /// - [`Cancelled`](ErrorKind::Cancelled) if the progress callback cancels the operation;
-    /// - [`BadOption`](ErrorKind::BadOption) if an earlier commit has failed;
     /// - [`Io`](ErrorKind::Io) if the system fails.
     pub fn push<T: WriteNpyExt + ?Sized>(&mut self, array: &T) -> Result<()> {
         let options = self.options_for_parts();
@@ -212,8 +314,7 @@ impl NpyStackWriter {
                 store_npy(array, file, &options)?;
                 length = fitting_length(file, &dtype, &shape, axis)?;
                 Ok(())
-            })
-            .map_err(|error| error.at_path(path))?;
+            })?;
             Ok(length)
         })
     }
@@ -222,7 +323,9 @@ impl NpyStackWriter {
     pub(super) fn push_with(&mut self, write: impl FnOnce(&Path) -> Result<usize>) -> Result<()> {
         // Locked before the part is written: the part could otherwise overwrite another writer's part.
         self.lock()?;
-        let length = write(&self.folder.join(parts::name(self.info.lengths.len())))?;
+        let name = parts::name(self.info.lengths.len());
+        let length =
+            write(&self.place().join(&name)).map_err(|error| error.at_path(&self.folder.join(name)))?;
         self.info.push(length).map_err(|error| error.at_path(&self.folder))
     }
 
@@ -243,26 +346,25 @@ impl NpyStackWriter {
     ///
     /// Without uncommitted parts, this does nothing. Each commit reads, compares and writes the whole `info`, which has a few
     /// bytes for each part, and Dask reads no other form. This is unnoticeable below some thousand parts; beyond that,
-    /// commit several parts at once. If `info` cannot be replaced, the writer becomes
-    /// unusable.
+    /// commit several parts at once. A commit that has failed can be repeated: until it succeeds, the stack
+    /// remains locked.
     ///
     /// # Errors
     ///
     /// [`Io`](ErrorKind::Io) if the system fails; a [conflict](Error::is_conflict) if `info` cannot be
-    /// replaced; [`BadOption`](ErrorKind::BadOption) if an earlier commit has failed.
+    /// replaced.
     pub fn commit(&mut self) -> Result<()> {
         if self.committed == self.info.lengths.len() {
             return Ok(());
         }
         self.lock()?;
-        let Some(locked) = self.locked.take() else { unreachable!("it has just been locked") };
-        let (path, bytes) = (self.folder.join(INFO), self.info.to_bytes()?);
+        let (place, bytes) = (self.place(), self.info.to_bytes()?);
         // Never in place: `info` would be locked twice, and readers could see it partially written.
         let options = self.options.clone().in_place(false);
-        let put = change::replace_locked(&path, locked, &options, |_, mut file| Ok(file.write_all(&bytes)?));
-        // The lock has been released: another writer might replace these parts before a second attempt.
-        self.is_broken = put.is_err();
-        put.map_err(|error| error.at_path(&path))?;
+        change::replace_and_unlock(&place.join(INFO), &mut self.locked, &options, |_, mut file| {
+            Ok(file.write_all(&bytes)?)
+        })
+        .map_err(|error| error.at_path(&self.folder.join(INFO)))?;
         (self.committed, self.on_disk) = (self.info.lengths.len(), bytes);
         Ok(())
     }
@@ -283,17 +385,23 @@ impl NpyStackWriter {
             let header = Header::new(self.info.dtype.clone(), Order::C, self.info.shape.as_slice().into())?;
             let (head, options) = (npy::format(&header, self.options.get_version())?, self.options.clone());
             self.push_with(|path| {
-                change::replace(path, &options, |mut file| Ok(file.write_all(&head)?))
-                    .map_err(|error| error.at_path(path))?;
+                change::replace(path, &options, |mut file| Ok(file.write_all(&head)?))?;
                 Ok(0)
             })?;
         }
-        self.commit()
+        self.commit()?;
+        match self.draft.take() {
+            Some(draft) => draft.take_place(&self.options).map_err(|error| error.at_path(&self.folder)),
+            None => Ok(()),
+        }
     }
 
     /// Removes a new stack, unless something has been committed.
     pub(super) fn discard(mut self) {
-        self.is_broken = false;
+        if self.draft.is_some() {
+            drop(self.locked.take()); // some systems remove a file's name only when it is closed
+            return; // the draft is removed when it is dropped
+        }
         if self.committed > 0 || self.lock().is_err() {
             return;
         }
@@ -308,39 +416,38 @@ impl NpyStackWriter {
         if are_gone {
             let _ = fs::remove_file(self.folder.join(INFO));
         }
-        drop(self.locked.take()); // some systems remove a file's name only when it is closed
-        if self.has_made_folder {
-            let _ = fs::remove_dir(&self.folder);
-        }
     }
 
     /// Locks `info`, unless it is already locked, and checks that no other writer has changed it.
     fn lock(&mut self) -> Result<()> {
-        if self.is_broken {
-            let reason = "an earlier commit has failed".into();
-            return Err(Error::from(ErrorKind::BadOption { reason }).at_path(&self.folder));
-        }
         if self.locked.is_some() {
             return Ok(());
         }
-        let path = self.folder.join(INFO);
+        let path = self.place().join(INFO);
         let lock = || {
             let locked = change::open_locked(&path, Purpose::Change, self.options.get_wait_for_lock())?;
-            if info_bytes(&LocalFile(&*locked), &ReadOptions::new())? != self.on_disk {
+            let found = info_bytes(&LocalFile(&*locked), &ReadOptions::new())?;
+            // A commit may have failed after it had replaced `info`.
+            if found != self.on_disk && found != self.info.to_bytes()? {
                 let reason = "another writer has added parts since this one's last commit".into();
                 return Err(ErrorKind::ArrayChanged { reason }.into());
             }
             Ok(locked)
         };
-        self.locked = Some(lock().map_err(|error: Error| error.at_path(&path))?);
+        let locked = lock().map_err(|error: Error| error.at_path(&self.folder.join(INFO)))?;
+        self.locked = Some(locked);
         Ok(())
     }
 }
 
-fn write_new_info(folder: &Path, info: &Info, options: &WriteOptions) -> Result<()> {
+/// Returns the options for the files of a stack. That a stack is new is decided for the folder.
+fn for_files(options: &WriteOptions) -> WriteOptions {
+    options.clone().create_new(false)
+}
+
+fn write_new_info(folder: &Path, info: &[u8], options: &WriteOptions) -> Result<()> {
     let path = folder.join(INFO);
-    let bytes = info.to_bytes()?;
-    change::create_new(&path, options, |mut file| Ok(file.write_all(&bytes)?))
+    change::create_new(&path, options, |mut file| Ok(file.write_all(info)?))
         .map_err(|error| error.at_path(&path))
 }
 

@@ -79,12 +79,25 @@ impl Method {
         }
     }
 
-    /// Returns the highest possible compression ratio, if members compressed in this way can have a block index.
+    /// Returns the most bytes of content that one compressed byte can stand for, if the format has such a limit.
     pub(crate) fn highest_ratio(self) -> Option<u64> {
         match self {
+            Self::Stored => Some(1),
             Self::Deflated => Some(1032), // a match of 258 bytes needs at least two bits
-            Self::Zstd => Some(32 << 10), // a block of 128 KiB needs at least four bytes
-            Self::Stored | Self::Deflate64 | Self::Bzip2 | Self::Lzma | Self::Xz | Self::Other(_) => None,
+            Self::Deflate64 => Some(29_128), // a match of 65,538 bytes needs at least 18 bits
+            Self::Bzip2 => Some(1_290_555), // a block of 900,000 bytes, run lengths of which were expanded before
+            Self::Zstd => Some(32 << 10),   // a block of 128 KiB needs at least four bytes
+            // A range coder spends next to nothing on what it expects.
+            Self::Lzma | Self::Xz => None,
+            Self::Other(_) => None,
+        }
+    }
+
+    /// Returns whether members compressed in this way can have a block index.
+    pub(crate) fn can_have_index(self) -> bool {
+        match self {
+            Self::Deflated | Self::Zstd => true,
+            Self::Stored | Self::Deflate64 | Self::Bzip2 | Self::Lzma | Self::Xz | Self::Other(_) => false,
         }
     }
 }
@@ -149,7 +162,6 @@ impl Member {
     }
 
     /// Returns whether a data descriptor with sizes and checksum follows the content.
-    #[cfg(feature = "zip-methods")]
     pub(crate) fn has_descriptor(&self) -> bool {
         self.flags & DESCRIPTOR != 0
     }

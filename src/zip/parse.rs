@@ -274,7 +274,7 @@ pub(super) fn field(mut extra: &[u8], id: u16) -> Option<&[u8]> {
 
 /// Returns the block index of a compressed member, if it matches the member's checksum and sizes.
 pub(crate) fn block_index(member: &Member) -> Option<BlockIndex> {
-    let ratio = member.method.highest_ratio()?;
+    let ratio = member.method.highest_ratio().filter(|_| member.method.can_have_index())?;
     BlockIndex::of_field(field(&member.extra, INDEX)?, member.crc, member.size, member.packed, ratio)
 }
 

@@ -2,8 +2,9 @@
 
 use std::fs::{self, File};
 use std::io::{Cursor, Write};
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 
 use ndarray::{Array1, Array2, Ix2, s};
 use ndarray_io::error::ErrorKind;
@@ -224,6 +225,21 @@ fn an_index_that_lies_is_found_out() {
             let npz = NpzFile::open(file(&folder, &bytes)).unwrap();
             npz.verify().unwrap_or_else(|error| panic!("{name}: {error}"));
             assert_eq!(npz.read::<Array2<u32>>("a").unwrap(), array, "{name}");
+            // What is read twice is told once: the numbers of a callback only rise, up to the whole.
+            let told = Arc::new(Mutex::new(Vec::new()));
+            let tell = Arc::clone(&told);
+            let options = ReadOptions::new().progress(move |done, all| {
+                tell.lock().unwrap().push((done, all));
+                ControlFlow::Continue(())
+            });
+            NpzFile::open_with(folder.path().join("a.npz"), &options)
+                .unwrap()
+                .read::<Array2<u32>>("a")
+                .unwrap();
+            let told = told.lock().unwrap();
+            let whole = (ROWS * 1000) as u64;
+            assert!(told.is_sorted_by(|one, next| one.0 < next.0), "{name}: {told:?}");
+            assert_eq!(told.last(), Some(&(whole, whole)), "{name}");
             let mut copy = Vec::new();
             npz.copy_raw("a.npy", &mut copy).unwrap();
             assert_eq!(copy.len(), ROWS * 1000 + 128, "{name}");

@@ -25,6 +25,7 @@ mod progress;
 mod ra;
 #[cfg(feature = "refs")]
 mod refs;
+mod replacing;
 #[cfg(feature = "object")]
 mod stacks;
 mod streams;

@@ -6,8 +6,10 @@ use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
 use ndarray::{Array2, s};
-use ndarray_io::error::{ErrorKind, Help};
-use ndarray_io::npz::Method;
+use ndarray_io::error::{ErrorKind, Help, LimitKind};
+#[cfg(feature = "mmap")]
+use ndarray_io::npz::NpzMmap;
+use ndarray_io::npz::{Method, NpzMember, NpzUpdate};
 use ndarray_io::{DynArray, Limits, NpzFile, NpzReader, ReadNpyExt, ReadOptions};
 
 fn folder() -> PathBuf {
@@ -143,5 +145,112 @@ fn dictionaries_count_against_the_limits() {
         assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
         let error = read(&bytes, u64::MAX).unwrap_err(); // the checksum of the block header is now wrong
         assert!(matches!(error.kind(), ErrorKind::BadZip { .. }), "{error}");
+    }
+}
+
+/// An update keeps encrypted members as they are, without their password.
+#[test]
+fn an_update_keeps_encrypted_members() {
+    let folder = crate::support::temp::folder().unwrap();
+    let path = folder.path().join("a.npz");
+    let added = ndarray::arr1(&[1.0, 2.0]);
+    let mut kept = 0;
+    for (id, bytes) in archives() {
+        fs::write(&path, &bytes).unwrap();
+        let before = NpzFile::open_with(&path, &with_password()).unwrap();
+        NpzUpdate::open(&path).unwrap().add("added", &added).unwrap().finish().unwrap();
+        let after = NpzFile::open_with(&path, &with_password()).unwrap();
+        assert_eq!(after.read::<ndarray::Array1<f64>>("added").unwrap(), added, "{id}");
+        for (index, member) in before.members().iter().enumerate() {
+            let now = &after.members()[index];
+            assert_eq!((now.name(), now.method()), (member.name(), member.method()), "{id}");
+            assert_eq!(now.is_encrypted(), member.is_encrypted(), "{id}");
+            kept += usize::from(member.is_encrypted());
+            if id == "xz-aes256-7zip" && member.name() == "ramp" {
+                continue; // it cannot be read
+            }
+            assert_eq!(after.read_index::<DynArray>(index).unwrap(), wanted(member.name()), "{id}");
+        }
+        let wrong = NpzFile::open_with(&path, &ReadOptions::new()).unwrap();
+        assert_eq!(wrong.read::<DynArray>("noise").is_err(), id.matches('-').count() == 2, "{id}");
+        // Python's zipfile and 7-Zip read what was kept: `.ci/check_archives.py`.
+        if let Some(folder) = std::env::var_os("NDARRAY_IO_ARCHIVES") {
+            fs::create_dir_all(&folder).unwrap();
+            fs::copy(&path, Path::new(&folder).join(format!("kept-{id}.npz"))).unwrap();
+        }
+    }
+    assert!(kept > 10);
+}
+
+#[test]
+#[cfg(feature = "mmap")]
+fn a_map_copies_encrypted_members() {
+    for (id, _) in archives().into_iter().filter(|(id, _)| id.matches('-').count() == 2) {
+        let path = folder().join(format!("{id}.npz"));
+        let map = |options: &ReadOptions| {
+            // SAFETY: nobody changes the file.
+            let map = unsafe { NpzMmap::open_with(&path, options).unwrap() };
+            map.cow::<u8, ndarray::Ix1>("noise").map(|array| array.into_owned())
+        };
+        let wanted: ndarray::Array1<u8> = wanted("noise").into_array().unwrap();
+        assert_eq!(map(&with_password()).unwrap(), wanted, "{id}");
+        let error = map(&ReadOptions::new()).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Encrypted { has_password: false, .. }), "{id}: {error}");
+    }
+}
+
+/// What is declared is compared with what the compressed bytes can stand for, before anything is decompressed.
+#[test]
+fn more_than_a_method_can_express_is_refused() {
+    const GIB: u32 = 1 << 30;
+    // The number of bytes that one byte can stand for, by the specifications of the formats.
+    let most = |method| match method {
+        Method::Deflated => Some(1032),
+        Method::Deflate64 => Some(29_128),
+        Method::Bzip2 => Some(1_290_555),
+        Method::Zstd => Some(32_768),
+        _ => None, // LZMA and XZ
+    };
+    let archives = archives().into_iter().filter(|(id, _)| !id.contains("aes") && !id.contains("zipcrypto"));
+    let mut tried = Vec::new();
+    for (id, bytes) in archives {
+        let reader = NpzReader::new(Cursor::new(&bytes)).unwrap();
+        let is_packed = |member: &NpzMember| member.method() != Method::Stored;
+        let Some(index) = reader.members().iter().position(is_packed) else { continue };
+        let member = reader.members()[index].clone();
+        let declared = |size: u32, options: &ReadOptions| {
+            // The only fields of 32 bits with the true size are those of the two headers.
+            let mut bytes = bytes.clone();
+            let old = (member.size() as u32).to_le_bytes();
+            let places: Vec<usize> = (0..bytes.len() - 4).filter(|at| bytes[*at..*at + 4] == old).collect();
+            places.iter().for_each(|at| bytes[*at..*at + 4].copy_from_slice(&size.to_le_bytes()));
+            let mut reader = NpzReader::new_with(Cursor::new(bytes), options).unwrap();
+            reader.read_index::<DynArray>(index).unwrap_err()
+        };
+        let packed = member.packed_size();
+        let any = ReadOptions::new().limits(Limits::default().expansion(u64::MAX));
+        if let Some(most) = most(member.method()).and_then(|most| u32::try_from(most * packed).ok()) {
+            let error = declared(most + 1, &any);
+            let is_told = matches!(error.kind(), ErrorKind::BadZip { .. })
+                && error.to_string().contains("cannot contain");
+            assert!(is_told, "{id}: {error}");
+            let error = declared(most, &any);
+            assert!(!error.to_string().contains("cannot contain"), "{id}: {error}");
+        }
+        if most(member.method()).is_none_or(|most| most * packed > u64::from(GIB)) {
+            let error = declared(GIB, &ReadOptions::new());
+            let is_limit = matches!(error.kind(), ErrorKind::Limit { limit_kind: LimitKind::Expansion, .. });
+            assert!(is_limit, "{id}: {error}");
+            assert_eq!(error.help(), Some(Help::RaiseLimit(LimitKind::Expansion)));
+            assert!(
+                !matches!(declared(GIB - 1, &ReadOptions::new()).kind(), ErrorKind::Limit { .. }),
+                "{id}"
+            );
+            assert!(!matches!(declared(GIB, &any).kind(), ErrorKind::Limit { .. }), "{id}");
+        }
+        tried.push(member.method());
+    }
+    for method in [Method::Deflate64, Method::Bzip2, Method::Lzma, Method::Xz] {
+        assert!(tried.contains(&method), "{method}");
     }
 }

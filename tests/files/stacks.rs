@@ -9,7 +9,9 @@ use ndarray_io::convert::Conversion;
 use ndarray_io::dtype::ByteOrder;
 use ndarray_io::error::ErrorKind;
 use ndarray_io::object::{Object, Pickle};
-use ndarray_io::stack::{NpyStack, NpyStackWriter, convert_npy_to_stack, convert_stack_to_npy};
+use ndarray_io::stack::{
+    NpyStack, NpyStackWriter, UncommittedParts, convert_npy_to_stack, convert_stack_to_npy,
+};
 use ndarray_io::{DynArray, NpyFile, ReadOptions, WriteOptions, read_npy, write_npy, write_npy_with};
 
 use crate::support::random::Random;
@@ -266,11 +268,16 @@ fn parts_count_when_they_are_committed() {
     writer.commit().unwrap();
     assert!(reader.refresh().unwrap());
     assert_eq!(reader.read::<Array2<u32>>().unwrap(), arr2(&[[1, 1], [2, 2]]));
-    // Readers ignore an uncommitted part, and the next writer replaces it.
+    // Readers ignore an uncommitted part, and the next writer says what happens to it.
     writer.push(&row(7)).unwrap();
     drop(writer);
     assert!(folder.join("2.npy").exists() && !reader.refresh().unwrap());
-    let mut writer = NpyStackWriter::append(&folder).unwrap();
+    let error = NpyStackWriter::append(&folder).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::UncommittedParts { parts: 1, .. }), "{error}");
+    assert!(error.is_conflict() && folder.join("2.npy").exists());
+    let discard = UncommittedParts::Discard;
+    let mut writer = NpyStackWriter::append_with(&folder, discard, &WriteOptions::new()).unwrap();
+    assert!(!folder.join("2.npy").exists());
     assert_eq!(writer.lengths(), [1, 1]);
     writer.push(&row(3)).unwrap();
     writer.finish().unwrap();
@@ -283,6 +290,89 @@ fn parts_count_when_they_are_committed() {
     write_npy(folder.join("0.npy"), &Array2::<u32>::zeros((5, 2))).unwrap();
     assert!(matches!(reader.refresh().unwrap_err().kind(), ErrorKind::ArrayChanged { .. }));
     let error = NpyStackWriter::create(&folder, &"<u4".parse().unwrap(), &[2], 0).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::AlreadyExists), "{error}");
+}
+
+#[test]
+fn parts_of_an_interrupted_append_are_recovered_if_they_fit() {
+    let (folder, whole) = copied("dates");
+    let folder = folder.path();
+    let (part, two) = (whole.slice(s![..2]).unwrap(), whole.slice(s![2..3]).unwrap());
+    let mut writer = NpyStackWriter::append(folder).unwrap();
+    writer.push(&part).unwrap();
+    writer.push(&two).unwrap();
+    drop(writer);
+    let recover =
+        |options: &WriteOptions| NpyStackWriter::append_with(folder, UncommittedParts::Recover, options);
+    let writer = recover(&WriteOptions::new().sync(true)).unwrap();
+    assert_eq!(writer.lengths(), [2, 2, 1, 2, 1]);
+    drop(writer);
+    let stack = NpyStack::open(folder).unwrap();
+    assert_eq!(stack.lengths(), [2, 2, 1, 2, 1], "they are committed at once");
+    assert!(equal(&stack.read::<DynArray>().unwrap().slice(s![5..7]).unwrap(), &part));
+
+    // What does not fit, or has a gap before it, is neither added nor removed.
+    let (next, later) = (folder.join("5.npy"), folder.join("6.npy"));
+    write_npy(&next, &arr1(&[1.5f32])).unwrap();
+    assert!(matches!(recover(&WriteOptions::new()).unwrap_err().kind(), ErrorKind::DTypeMismatch { .. }));
+    fs::write(&next, "cut").unwrap();
+    let error = recover(&WriteOptions::new()).unwrap_err();
+    assert!(error.is_format() && error.path() == Some(&next), "{error}");
+    fs::rename(&next, &later).unwrap();
+    let error = recover(&WriteOptions::new()).unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::BadStack { .. }) && error.to_string().contains("5.npy is missing"),
+        "{error}"
+    );
+    assert!(later.exists() && NpyStack::open(folder).unwrap().lengths().len() == 5);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_commit_that_has_failed_can_be_repeated() {
+    let (folder, whole) = copied("dates");
+    let folder = folder.path();
+    let part = whole.slice(s![..2]).unwrap();
+    let mut writer = NpyStackWriter::append(folder).unwrap();
+    writer.push(&part).unwrap();
+    // A file with two names is not replaced.
+    fs::hard_link(folder.join("info"), folder.join("same")).unwrap();
+    let error = writer.commit().unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::CannotReplace { .. }), "{error}");
+    assert!(matches!(NpyStackWriter::append(folder).unwrap_err().kind(), ErrorKind::Locked));
+    writer.push(&part).unwrap();
+    assert!(writer.commit().is_err());
+    fs::remove_file(folder.join("same")).unwrap();
+    writer.commit().unwrap();
+    assert_eq!(NpyStack::open(folder).unwrap().lengths(), [2, 2, 1, 2, 2]);
+    writer.push(&part).unwrap();
+    writer.finish().unwrap();
+    assert_eq!(NpyStack::open(folder).unwrap().lengths(), [2, 2, 1, 2, 2, 2]);
+}
+
+#[test]
+fn a_new_stack_appears_when_it_is_complete() {
+    let folder = temp::folder().unwrap();
+    let (from, to) = (folder.path().join("a.npy"), folder.path().join("a"));
+    write_npy(&from, &Array2::<f64>::ones((1000, 20))).unwrap();
+    let mut calls = 0;
+    let conversion = Conversion::new().progress(|_, _| {
+        calls += 1;
+        assert!(!to.exists());
+        std::ops::ControlFlow::Continue(())
+    });
+    convert_npy_to_stack(&from, &to, 0, 300, conversion).unwrap();
+    assert!(calls > 1);
+    assert_eq!(NpyStack::open(&to).unwrap().lengths(), [300, 300, 300, 100]);
+    // The folder of a killed conversion, which nobody uses any more, is removed by the next change beside it.
+    let draft = folder.path().join(".ndarray-io-0.draft");
+    fs::create_dir(&draft).unwrap();
+    fs::write(draft.join("0.npy"), "a part").unwrap();
+    write_npy(&from, &arr1(&[1.0])).unwrap();
+    assert_eq!(draft.exists(), !cfg!(target_os = "linux"));
+    // Of two that make the same stack, the second finds it.
+    let dtype: ndarray_io::DType = "<f8".parse().unwrap();
+    let error = NpyStackWriter::create(&to, &dtype, &[20], 0).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::AlreadyExists), "{error}");
 }
 
@@ -454,6 +544,7 @@ fn options_are_those_of_the_parts() {
 fn a_stack_that_cannot_be_removed_keeps_its_info() {
     let folder = temp::folder().unwrap();
     let (path, parts) = (folder.path().join("a.npy"), folder.path().join("parts"));
+    fs::create_dir(&parts).unwrap(); // otherwise, the parts would be in a folder of their own until all are there
     write_npy(&path, &ndarray::arr1(&[1u8, 2, 3, 4])).unwrap();
     let replaced = |_, _| {
         let first = parts.join("0.npy");

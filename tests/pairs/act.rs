@@ -8,13 +8,14 @@ use std::process::{Child, Command, Stdio};
 
 use ndarray::{Array1, Array2, Ix2, arr1, arr2, s};
 use ndarray_io::convert::{Conversion, concatenate_npy};
-use ndarray_io::file::{UncommittedRows, WriteArray, grow_header};
+use ndarray_io::file::{FileReplacement, UncommittedRows, WriteArray, grow_header};
 use ndarray_io::header::Order;
 use ndarray_io::npz::{Compression, NpzOptions, NpzUpdate, write_npz_with};
+use ndarray_io::ra::{RaOptions, ReadRaExt, WriteRaExt, read_ra, write_ra, write_ra_with};
 use ndarray_io::stack::{NpyStack, NpyStackWriter};
 use ndarray_io::{
-    DType, DynArray, NpyFile, NpyMmap, NpyMmapMut, NpyWriter, NpzFile, Record, Result, WriteOptions,
-    create_new_npy, read_npy, read_npz, write_npy, write_npz,
+    DType, DynArray, NpyFile, NpyMmap, NpyMmapMut, NpyWriter, NpzFile, ReadNpyExt, Record, Result,
+    WriteNpyExt, WriteOptions, create_new_npy, read_npy, read_npz, write_npy, write_npz,
 };
 
 /// Operations on an array of three rows of two numbers.
@@ -22,7 +23,10 @@ pub(crate) const NPY: &[&str] = &[
     "write",
     "create",
     "create new",
+    "log new",
+    "append or create",
     "append",
+    "replace",
     "make room",
     "convert",
     "map mut",
@@ -33,12 +37,20 @@ pub(crate) const NPY: &[&str] = &[
     "map",
 ];
 /// Operations on an archive of one member.
-pub(crate) const NPZ: &[&str] = &["npz write", "npz update", "npz read"];
+pub(crate) const NPZ: &[&str] = &["npz write", "npz create new", "npz update", "npz read"];
+/// Operations on an RA file.
+pub(crate) const RA: &[&str] = &["ra write", "ra create new", "ra replace", "ra read"];
 /// Operations on a stack of two parts.
 pub(crate) const STACK: &[&str] = &["stack append", "stack read"];
 /// Variants with syncing: they make more calls, but two of them interact in the same way.
-pub(crate) const SYNCED: &[&str] =
-    &["write synced", "append synced", "append long synced", "create synced", "create new synced"];
+pub(crate) const SYNCED: &[&str] = &[
+    "write synced",
+    "append synced",
+    "append long synced",
+    "create synced",
+    "create new synced",
+    "log new synced",
+];
 
 /// A record whose header is longer than a sector of 512 bytes. NumPy would put the first digit of the length
 /// into the last byte of that sector.
@@ -55,12 +67,13 @@ pub(crate) const NDIO: &[&str] =
 pub(crate) const PROGRAM: Option<&str> = option_env!("CARGO_BIN_EXE_ndio");
 
 /// The operations that change nothing.
-pub(crate) const READERS: &[&str] = &["read", "slice", "map", "npz read", "stack read"];
+pub(crate) const READERS: &[&str] = &["read", "slice", "map", "npz read", "ra read", "stack read"];
 
 /// Returns the path that an operation works on.
 pub(crate) fn path_in(folder: &Path, what: &str) -> PathBuf {
     folder.join(match what {
         _ if what.starts_with("npz") => "a.npz",
+        _ if what.starts_with("ra") => "a.ra",
         _ if what.starts_with("stack") => "a.stack",
         _ => "a.npy",
     })
@@ -78,12 +91,19 @@ pub(crate) fn prepare(path: &Path, first: &str, second: &str) {
             writer.push(&arr2(&[[5u64, 6]])).unwrap();
             writer.finish().unwrap();
         }
-        ("create new" | "create new synced", _) | (_, "create new") => {}
+        (first, second) if [first, second].iter().any(|what| NEW.iter().any(|new| what.starts_with(new))) => {
+        }
         ("append long synced", _) => write_long(path, &[1, 2, 3]),
         (first, _) if first.starts_with("npz") => write_npz(path, &[("a", &arr1(&[1u64]))]).unwrap(),
+        (first, _) if first.starts_with("ra") => write_ra(path, &arr2(&[[1u64, 2], [3, 4], [5, 6]])).unwrap(),
         _ => write_npy(path, &arr2(&[[1u64, 2], [3, 4], [5, 6]])).unwrap(),
     }
 }
+
+/// Operations whose file grows as they write.
+pub(crate) const GROWING: &[&str] = &["create", "log new", "append or create"];
+/// Operations that begin without a file.
+const NEW: &[&str] = &["create new", "log new", "append or create", "npz create new", "ra create new"];
 
 /// Writes an array of long records with a writer.
 pub(crate) fn write_long(path: &Path, numbers: &[u64]) {
@@ -205,6 +225,22 @@ pub(crate) fn act(what: &str, path: &Path, number: u64) -> Result<String> {
             )?;
         }
         "create new" => create_new_npy(path, &arr2(&[[number]]))?,
+        "log new" | "log new synced" => {
+            let options = WriteOptions::new().create_new(true).sync(what.ends_with("synced"));
+            NpyWriter::create_with(path, &[2], &options)?.push_and_finish(&row)?;
+        }
+        "append or create" => {
+            NpyWriter::append_or_create(path, &[2])?.push_and_finish(&row)?;
+        }
+        "replace" => {
+            // Adds a row to what it has read.
+            let old = FileReplacement::open(path)?;
+            let mut array = Array2::<u64>::read_npy(old.file())?;
+            if array.push_row(row.view()).is_err() {
+                array.fill(number); // it has one column
+            }
+            old.replace_with(|new| array.write_npy(new))?;
+        }
         "append" => {
             NpyWriter::append(path)?.push_and_finish(&row)?;
         }
@@ -240,6 +276,22 @@ pub(crate) fn act(what: &str, path: &Path, number: u64) -> Result<String> {
             let map = NpyMmap::<u64, Ix2>::open(path)?;
             return Ok(format!("{:?}", map.shape()));
         },
+        "npz create new" => {
+            let options = NpzOptions::new().write(WriteOptions::new().create_new(true));
+            write_npz_with(path, &[("x", &arr1(&[number]))], &options)?;
+        }
+        "ra write" => write_ra(path, &arr2(&[[number, number]]))?,
+        "ra create new" => {
+            let options = RaOptions::new().write(WriteOptions::new().create_new(true));
+            write_ra_with(path, &arr2(&[[number, number]]), &options)?;
+        }
+        "ra replace" => {
+            let old = FileReplacement::open(path)?;
+            let mut array = Array2::<u64>::read_ra(old.file())?;
+            array.push_row(row.view()).expect("rows of two numbers");
+            old.replace_with(|new| array.write_ra(new))?;
+        }
+        "ra read" => return Ok(format!("{:?}", read_ra::<_, Array2<u64>>(path)?)),
         "npz write" => write_npz(path, &[("x", &arr1(&[number]))])?,
         "npz update" => {
             NpzUpdate::open(path)?.add(&format!("b{number}"), &arr1(&[number]))?.finish()?;
@@ -271,6 +323,7 @@ pub(crate) fn seen(path: &Path) -> String {
             });
             return format!("{arrays:?}");
         }
+        Some("ra") => read_ra(path),
         Some("stack") => NpyStack::open(path).and_then(|stack| stack.read()),
         _ => read_npy::<_, DynArray>(path),
     };

@@ -38,7 +38,7 @@ fn main() {
     }
     let is_full = std::env::var_os("NDARRAY_IO_PAIRS").is_some_and(|which| which == "all");
     let most = if is_full { usize::MAX } else { 8 };
-    let work: Vec<(&str, &str)> = [act::NPY, act::NPZ, act::STACK]
+    let work: Vec<(&str, &str)> = [act::NPY, act::NPZ, act::RA, act::STACK]
         .iter()
         .flat_map(|kind| kind.iter().flat_map(|first| kind.iter().map(move |second| (*first, *second))))
         .chain([
@@ -48,11 +48,14 @@ fn main() {
         ])
         .collect();
     let found = each(&work, |(first, second), folder| pairs::pair(first, second, folder, most));
-    let alone: Vec<&str> = [act::NPY, act::NPZ, act::STACK, &["stack create"], act::SYNCED, act::NDIO]
-        .concat()
-        .into_iter()
-        .filter(|what| !act::READERS.contains(what) && (act::PROGRAM.is_some() || !what.starts_with("ndio")))
-        .collect();
+    let alone: Vec<&str> =
+        [act::NPY, act::NPZ, act::RA, act::STACK, &["stack create"], act::SYNCED, act::NDIO]
+            .concat()
+            .into_iter()
+            .filter(|what| {
+                !act::READERS.contains(what) && (act::PROGRAM.is_some() || !what.starts_with("ndio"))
+            })
+            .collect();
     let faults: usize = each(&alone, |what, folder| faults::faults(what, folder, most)).into_iter().sum();
     let losses: usize = each(act::SYNCED, power::losses).into_iter().sum();
     let counts = each(act::COUNTED, counts::check);

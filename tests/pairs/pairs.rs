@@ -8,7 +8,7 @@ use ndarray::Array2;
 use ndarray_io::stack::NpyStackWriter;
 use ndarray_io::{DType, write_npy};
 
-use crate::act::{READERS, path_in, prepare, run, seen};
+use crate::act::{GROWING, READERS, path_in, prepare, run, seen};
 use crate::stop::{Stopped, count_calls};
 
 /// The allowed final states for each combination of successes, and the states that readers may see.
@@ -45,7 +45,7 @@ pub(crate) fn allowed(first: &str, second: &str, path: &Path) -> Allowed {
     }
     // Rows of a writer in place become visible one by one, at its checkpoints.
     for (of, other) in [(0, second), (1, first)] {
-        if other == "create" && READERS.contains(&both[of].0) {
+        if GROWING.contains(&other) && READERS.contains(&both[of].0) {
             let number = if of == 0 { 101u64 } else { 100 };
             for rows in [0, 1] {
                 write_npy(path, &Array2::from_elem((rows, 2), number)).unwrap();

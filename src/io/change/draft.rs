@@ -5,12 +5,17 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Seek};
-use std::path::Path;
 
+use super::draft_folder;
 use super::system::{self, Attempt, Folder, Mode, Region};
 
 /// The number of draft names that each change checks for stale drafts, to bound the cost.
 const SWEPT: usize = 8;
+
+/// Removes what killed processes have left in a folder.
+pub(super) fn sweep_all(folder: &Folder) {
+    (0..SWEPT).for_each(|number| sweep(folder, &name(number)));
+}
 
 /// A temporary file that is going to replace or create a file in a folder.
 ///
@@ -28,7 +33,7 @@ impl Draft {
     ///
     /// With `is_private`, no other user can open it before it has the permissions of the old file.
     pub(super) fn new(folder: &Folder, is_private: bool) -> io::Result<Self> {
-        (0..SWEPT).for_each(|number| sweep(folder, &name(number)));
+        sweep_all(folder);
         match folder.create_unnamed(is_private) {
             Ok(file) => {
                 // Locked before the file can get a name: the lock marks a draft as in use, so that `sweep`
@@ -155,11 +160,11 @@ impl Draft {
     }
 }
 
-/// Returns the name of draft `number`.
+/// Returns the name of draft `number`, which may be a file or a folder.
 ///
 /// Names are short, so that they fit wherever the target's name does. They are numbered, so that a later
 /// change finds stale drafts.
-fn name(number: usize) -> OsString {
+pub(super) fn name(number: usize) -> OsString {
     format!(".ndarray-io-{number}.draft").into()
 }
 
@@ -167,7 +172,13 @@ fn name(number: usize) -> OsString {
 ///
 /// Without lock support, drafts are kept.
 fn sweep(folder: &Folder, name: &OsStr) {
-    let Ok(file) = folder.open_file(name) else { return };
+    let file = match folder.open_file(name) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
+            return draft_folder::sweep(folder, name);
+        }
+        Err(_) => return,
+    };
     // The name may have been reused between opening and locking, so it is compared with the open file.
     if Folder::is_own(&file).unwrap_or(false)
         && matches!(system::try_lock(&file, Region::Draft, Mode::Exclusive), Ok(Attempt::Taken))
@@ -175,13 +186,4 @@ fn sweep(folder: &Folder, name: &OsStr) {
     {
         let _ = folder.unlink(name);
     }
-}
-
-/// Splits a path into its folder, opened, and the file name.
-pub(super) fn split(path: &Path) -> io::Result<(Folder, OsString)> {
-    let Some(name) = path.file_name() else {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path names no file"));
-    };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    Ok((Folder::open(folder)?, name.to_owned()))
 }

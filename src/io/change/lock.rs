@@ -61,6 +61,11 @@ impl Locked {
         Ok(Self { file: Arc::new(file), region })
     }
 
+    /// Returns a new file that was locked with [`lock_new`].
+    pub(super) fn of_new(file: File) -> Self {
+        Self { file: Arc::new(file), region: Region::Change }
+    }
+
     /// Returns the open file, so that its users can share it.
     pub(crate) fn shared(&self) -> Arc<File> {
         Arc::clone(&self.file)
@@ -122,6 +127,17 @@ fn until<T>(longest: Duration, mut attempt: impl FnMut() -> Result<Option<T>>) -
         thread::sleep(pause.min(left));
         pause = (2 * pause).min(Duration::from_millis(10));
     }
+}
+
+/// Locks a file that nobody else can have opened yet.
+pub(super) fn lock_new(file: &File) -> io::Result<()> {
+    system::try_lock(file, Region::Change, Mode::Exclusive).map(drop)
+}
+
+/// Returns the error for a path that names no regular file.
+pub(super) fn not_regular() -> crate::error::Error {
+    let reason = "it is not a regular file: only regular files can be changed in place".into();
+    ErrorKind::BadOption { reason }.into()
 }
 
 fn lock(file: &File, purpose: Purpose, wait: Duration) -> Result<()> {
@@ -197,28 +213,28 @@ pub(super) fn lock_for_replacing(file: &File, wait: Duration) -> Result<Replacin
 pub(crate) fn open_locked(path: &Path, purpose: Purpose, wait: Duration) -> Result<Locked> {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
-    open_locked_with(path, purpose, wait, &mut options)
+    #[cfg(target_os = "linux")]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK); // opening a pipe must not block
+    open_locked_by(|| options.open(path), |file| leads_to(path, file), purpose, wait)
 }
 
-pub(super) fn open_locked_with(
-    path: &Path,
+/// Opens a file with `open`, and locks it. `is_named` says whether the file still has its name.
+pub(super) fn open_locked_by(
+    open: impl Fn() -> io::Result<File>,
+    is_named: impl Fn(&File) -> io::Result<bool>,
     purpose: Purpose,
     wait: Duration,
-    options: &mut OpenOptions,
 ) -> Result<Locked> {
     /// The maximum number of retries if the file is replaced between opening and locking.
     const MOST: usize = 100;
-    #[cfg(target_os = "linux")]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NONBLOCK); // opening a pipe must not block
     for _ in 0..MOST {
-        let file = options.open(path)?;
+        let file = open()?;
         if bytes::len_of_regular(&file).is_none() {
-            let reason = "it is not a regular file: only regular files can be changed in place".into();
-            return Err(ErrorKind::BadOption { reason }.into());
+            return Err(not_regular());
         }
         // The path is checked after locking; the reverse would miss a replacement in between.
         let file = Locked::new(file, purpose, wait)?;
-        if leads_to(path, &file)? {
+        if is_named(&file)? {
             return Ok(file);
         }
     }
@@ -235,15 +251,55 @@ pub(crate) fn is_being_changed(file: &File) -> bool {
     system::is_locked(file, Region::Map, Mode::Shared)
 }
 
+/// How long a process waits for the lock of a header.
+///
+/// Once it has waited in vain, it only tries, until it has had the lock again: a reader that is suspended while it holds the
+/// lock costs a writer one wait, and not one for each change of the header.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience(Duration);
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self(PATIENCE)
+    }
+}
+
 /// Runs `work` under the lock of a file's header: `Shared` to read it again, `Exclusive` to write it.
 ///
 /// If the lock does not become free in time, `work` runs without it: a writer must not depend on its readers.
-pub(crate) fn with_header_lock<T>(file: &File, mode: Mode, work: impl FnOnce() -> T) -> T {
+pub(crate) fn with_header_lock<T>(
+    file: &File,
+    mode: Mode,
+    patience: &mut Patience,
+    work: impl FnOnce() -> T,
+) -> T {
     let attempt = || Ok((system::try_lock(file, Region::Header, mode)? != Attempt::Busy).then_some(()));
-    let is_taken = matches!(until(PATIENCE, attempt), Ok(Some(())));
+    let is_taken = matches!(until(patience.0, attempt), Ok(Some(())));
+    patience.0 = if is_taken { PATIENCE } else { Duration::ZERO };
     let done = work();
     if is_taken {
         system::unlock(file, Region::Header);
     }
     done
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    /// A reader that is suspended while it holds the lock of a header costs a writer one wait.
+    #[test]
+    fn patience_ends_once_and_returns_with_the_lock() {
+        let path = tempfile::NamedTempFile::new().unwrap();
+        let open = || File::options().read(true).write(true).open(&path).unwrap();
+        let (reader, writer, mut patience) = (open(), open(), Patience::default());
+        assert_eq!(system::try_lock(&reader, Region::Header, Mode::Shared).unwrap(), Attempt::Taken);
+        assert_eq!(with_header_lock(&writer, Mode::Exclusive, &mut patience, || 1), 1);
+        assert_eq!(patience.0, Duration::ZERO);
+        assert_eq!(with_header_lock(&writer, Mode::Exclusive, &mut patience, || 2), 2);
+        assert_eq!(patience.0, Duration::ZERO);
+        system::unlock(&reader, Region::Header);
+        assert_eq!(with_header_lock(&writer, Mode::Exclusive, &mut patience, || 3), 3);
+        assert_eq!(patience.0, PATIENCE);
+    }
 }

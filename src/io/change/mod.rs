@@ -2,7 +2,7 @@
 //!
 //! - [`replace`] writes a complete new file, which then replaces an existing one, if any. [`replace_locked`]
 //!   does the same for a caller who has read the old file under a lock. [`create_new`] creates a file that
-//!   must not exist yet.
+//!   must not exist yet; [`DraftFolder`] does it for a folder.
 //! - [`open_in_place`] and [`open_locked`] open a file that is changed in place.
 //! - `lock` contains the locking rules, `draft` the temporary files, `target` the resolution of paths and a
 //!   file's metadata, `system` the system calls.
@@ -11,23 +11,27 @@
 //! if another module renames, links, truncates, locks or syncs a file.
 
 mod draft;
+#[cfg_attr(not(feature = "object"), expect(dead_code, reason = "only stacks are folders"))]
+mod draft_folder;
 mod lock;
 mod system;
 mod target;
 
 use std::ffi::OsStr;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 #[cfg(feature = "mmap")]
 use std::time::Duration;
 
 use draft::Draft;
+#[cfg(feature = "object")]
+pub(crate) use draft_folder::DraftFolder;
 #[cfg(feature = "mmap")]
 pub(crate) use lock::leads_to;
-pub(crate) use lock::{Locked, Purpose, is_being_changed, open_locked, with_header_lock};
-use system::Folder;
+pub(crate) use lock::{Locked, Patience, Purpose, is_being_changed, open_locked, with_header_lock};
 pub(crate) use system::{FileId, Mode, id_of};
+use system::{Folder, Kind};
 use target::Destination;
 
 use crate::bytes;
@@ -44,7 +48,7 @@ pub(crate) fn replace(
     write: impl FnOnce(&File) -> Result<()>,
 ) -> Result<()> {
     let mut write = Some(write);
-    place(path, options, None, &mut |_, file| write.take().map_or(Ok(()), |write| write(file)))
+    place(path, options, &mut None, &mut |_, file| write.take().map_or(Ok(()), |write| write(file)))
 }
 
 /// Replaces a file that the caller has locked since before reading it.
@@ -57,8 +61,18 @@ pub(crate) fn replace_locked(
     options: &WriteOptions,
     write: impl FnOnce(&File, &File) -> Result<()>,
 ) -> Result<()> {
+    replace_and_unlock(path, &mut Some(old), options, write)
+}
+
+/// Like [`replace_locked`]; after an error, the old file is still locked, unless it has been replaced.
+pub(crate) fn replace_and_unlock(
+    path: &Path,
+    old: &mut Option<Locked>,
+    options: &WriteOptions,
+    write: impl FnOnce(&File, &File) -> Result<()>,
+) -> Result<()> {
     let mut write = Some(write);
-    place(path, options, Some(old), &mut |old, file| match (old, write.take()) {
+    place(path, options, old, &mut |old, file| match (old, write.take()) {
         (Some(old), Some(write)) => write(old, file),
         // When the file is changed in place, there is no old file next to the new one. Continuing would leave
         // the caller with an empty file.
@@ -79,9 +93,12 @@ pub(crate) fn replace_after_look(
 ) -> Result<()> {
     /// The maximum number of retries if another process creates or removes the file in between.
     const MOST: usize = 100;
+    if options.get_create_new() {
+        return create_new(path, options, |file| write(file, &[]));
+    }
     if options.get_in_place() {
         // The old content is still in the file, which is locked at this point.
-        return place(path, options, None, &mut |_, mut file| {
+        return place(path, options, &mut None, &mut |_, mut file| {
             if bytes::len_of_regular(file).is_none() {
                 return write(file, &[]);
             }
@@ -93,7 +110,7 @@ pub(crate) fn replace_after_look(
     for _ in 0..MOST {
         let is_file = fs::metadata(path).is_ok_and(|found| found.is_file());
         match target::follow_links(path)? {
-            Destination::File(_) if is_file => {
+            Destination::File(..) if is_file => {
                 match open_locked(path, Purpose::Change, options.get_wait_for_lock()) {
                     Err(error) if error.is_io() => match io::Error::from(error) {
                         error if error.kind() == io::ErrorKind::NotFound => {}
@@ -102,18 +119,18 @@ pub(crate) fn replace_after_look(
                     old => {
                         let old = old?;
                         let found = look(Ok(&old))?;
-                        return place(path, options, Some(old), &mut |_, file| write(file, &found));
+                        return place(path, options, &mut Some(old), &mut |_, file| write(file, &found));
                     }
                 }
             }
-            Destination::File(_) if fs::symlink_metadata(path).is_err() => {
+            Destination::File(..) if fs::symlink_metadata(path).is_err() => {
                 match create_new(path, options, |file| write(file, &[])) {
                     Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists) => {} // it exists now, so inspect it
                     created => return created,
                 }
             }
             // A pipe, a descriptor or a dangling link: no trailing bytes can follow an array there.
-            _ => return place(path, options, None, &mut |_, file| write(file, &[])),
+            _ => return place(path, options, &mut None, &mut |_, file| write(file, &[])),
         }
     }
     Err(ErrorKind::Locked.into())
@@ -122,38 +139,44 @@ pub(crate) fn replace_after_look(
 /// Writes a new file. The first argument is the old file, if the caller has locked it.
 type WriteNew<'a> = &'a mut dyn FnMut(Option<&File>, &File) -> Result<()>;
 
-/// Replaces a file, calling `write` once.
+/// Replaces a file, calling `write` once. The lock is given up when the file has been replaced.
 ///
 /// `write` is a trait object so that this function is compiled once, and not for each type of array.
-fn place(path: &Path, options: &WriteOptions, mut locked: Option<Locked>, write: WriteNew<'_>) -> Result<()> {
-    let target = match target::follow_links(path)? {
-        Destination::File(target) => target,
+fn place(
+    path: &Path,
+    options: &WriteOptions,
+    locked: &mut Option<Locked>,
+    write: WriteNew<'_>,
+) -> Result<()> {
+    if options.get_create_new() {
+        return match locked {
+            Some(_) => Err(ErrorKind::AlreadyExists.into()),
+            None => create_new(path, options, |file| write(None, file)),
+        };
+    }
+    let (folder, name) = match target::follow_links(path)? {
+        Destination::File(folder, name) => (folder, name),
         Destination::Open(_) if locked.is_some() => return Err(not_itself()),
         Destination::Open(file) => {
             write(None, &file)?;
             return sync_file(&file, options);
         }
     };
-    let old = match fs::metadata(&target) {
-        Ok(metadata) => Some(metadata),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(error.into()),
-    };
-    if old.as_ref().is_some_and(|old| !old.is_file()) {
+    let kind = folder.kind_of(&name)?;
+    if kind == Some(Kind::Other) {
         if locked.is_some() {
             return Err(not_itself());
         }
         // A pipe or a terminal cannot be truncated or replaced.
-        let file = OpenOptions::new().write(true).open(&target)?;
+        let file = folder.open_stream(&name)?;
         write(None, &file)?;
         return sync_file(&file, options);
     }
     if options.get_in_place() {
-        return overwrite(&target, options, old.is_none(), write);
+        return overwrite((&folder, &name), options, kind.is_none(), write);
     }
-    let (folder, name) = draft::split(&target)?;
-    let mut old = if old.is_some() { open_old(&folder, &name)? } else { None };
-    if let (Some(old), None) = (&old, &locked) {
+    let mut old = if kind.is_some() { open_old(&folder, &name)? } else { None };
+    if let (Some(old), None) = (&old, &*locked) {
         lock::refuse_early(old, options.get_wait_for_lock())?; // before anything is written
     }
     let mut draft = Draft::new(&folder, old.is_some()).map_err(|error| match (&old, error.kind()) {
@@ -187,7 +210,7 @@ fn place(path: &Path, options: &WriteOptions, mut locked: Option<Locked>, write:
             };
             // The lock is held only for the rename; slower steps come before it.
             draft.prepare(&folder, options.get_sync())?;
-            let lock = match &locked {
+            let lock = match &*locked {
                 None => Some(lock::lock_for_replacing(file, options.get_wait_for_lock())?),
                 Some(_) => None,
             };
@@ -201,8 +224,8 @@ fn place(path: &Path, options: &WriteOptions, mut locked: Option<Locked>, write:
                 // which releases the lock, so the identity of the file at the path is checked once more.
                 let id = system::id_of(file)?;
                 drop(lock);
-                (old, locked) = (None, None);
-                return match system::id_at(&target) {
+                (old, *locked) = (None, None);
+                return match folder.id_at(&name) {
                     Ok(found) if found == id => draft.replace(&folder, &name).map_err(refused),
                     Ok(_) => Err(ErrorKind::Locked.into()), // another process has just replaced it
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -220,7 +243,7 @@ fn place(path: &Path, options: &WriteOptions, mut locked: Option<Locked>, write:
         Err(ErrorKind::Locked.into())
     };
     put().inspect_err(|_| draft.discard(&folder))?;
-    drop((old, locked)); // releases the lock: syncing the folder is slow
+    (*locked, _) = (None, old); // releases the lock: syncing the folder is slow
     sync_folder(&folder, options)
 }
 
@@ -253,10 +276,29 @@ pub(crate) fn create_new(
     options: &WriteOptions,
     write: impl FnOnce(&File) -> Result<()>,
 ) -> Result<()> {
-    if fs::symlink_metadata(path).is_ok() {
+    create(path, options, false, write).map(drop)
+}
+
+/// Creates a file that must not exist yet, and that is locked when it appears with what `write` has written.
+pub(crate) fn create_new_locked(
+    path: &Path,
+    options: &WriteOptions,
+    write: impl FnOnce(&File) -> Result<()>,
+) -> Result<Locked> {
+    create(path, options, true, write).map(Locked::of_new)
+}
+
+/// Creates a file that must not exist yet and returns it.
+fn create(
+    path: &Path,
+    options: &WriteOptions,
+    is_locked: bool,
+    write: impl FnOnce(&File) -> Result<()>,
+) -> Result<File> {
+    let (folder, name) = target::split(path, Folder::open)?;
+    if folder.kind_of(&name)?.is_some() {
         return Err(ErrorKind::AlreadyExists.into());
     }
-    let (folder, name) = draft::split(path)?;
     let mut draft = Draft::new(&folder, false)?;
     let put = || -> Result<()> {
         write(&draft.file)?;
@@ -264,13 +306,19 @@ pub(crate) fn create_new(
             // Synced before the file gets its name, as in `place`.
             draft.sync()?;
         }
+        if is_locked {
+            // The lock is on the open file, which giving it a name may have to copy.
+            draft.prepare(&folder, options.get_sync())?;
+            lock::lock_new(&draft.file)?;
+        }
         draft.take_place(&folder, &name, options.get_sync()).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => ErrorKind::AlreadyExists.into(),
             _ => Error::from(error),
         })
     };
     put().inspect_err(|_| draft.discard(&folder))?;
-    sync_folder(&folder, options)
+    sync_folder(&folder, options)?;
+    Ok(draft.file)
 }
 
 /// Returns the folder for temporary files.
@@ -282,7 +330,7 @@ pub(crate) fn temporary_folder() -> PathBuf {
 
 /// Creates a temporary file that disappears when it is closed.
 pub(crate) fn unnamed(folder: &Path) -> io::Result<File> {
-    let (folder, _) = draft::split(&folder.join("unnamed"))?;
+    let folder = Folder::open(folder)?;
     let draft = Draft::new(&folder, true)?;
     draft.discard(&folder); // removes its name, if it has one
     Ok(draft.file)
@@ -292,12 +340,17 @@ pub(crate) fn unnamed(folder: &Path) -> io::Result<File> {
 ///
 /// A call that fails before it writes anything leaves the file unchanged. The file is also opened for
 /// reading, because it may be mapped later.
-fn overwrite(target: &Path, options: &WriteOptions, is_new: bool, write: WriteNew<'_>) -> Result<()> {
-    let file = open_in_place(target, options)?;
+fn overwrite(
+    (folder, name): (&Folder, &OsStr),
+    options: &WriteOptions,
+    is_new: bool,
+    write: WriteNew<'_>,
+) -> Result<()> {
+    let file = open_or_create(folder, name, options)?;
     if let Err(error) = write(None, &file) {
         // A file that this call created is removed if it is still empty.
         if is_new && bytes::len_of_regular(&file) == Some(0) {
-            let _ = fs::remove_file(target);
+            let _ = folder.unlink(name);
         }
         return Err(error);
     }
@@ -305,7 +358,7 @@ fn overwrite(target: &Path, options: &WriteOptions, is_new: bool, write: WriteNe
     file.set_len(end)?;
     sync_file(&file, options)?;
     if is_new {
-        sync_folder_of(target, options)?;
+        sync_folder(folder, options)?;
     }
     file.leave_to_map();
     Ok(())
@@ -313,9 +366,18 @@ fn overwrite(target: &Path, options: &WriteOptions, is_new: bool, write: WriteNe
 
 /// Opens or creates a file to be written in place, and locks it, keeping existing content.
 pub(crate) fn open_in_place(path: &Path, options: &WriteOptions) -> Result<Locked> {
-    let mut open = OpenOptions::new();
-    open.read(true).write(true).create(true).truncate(false);
-    lock::open_locked_with(path, Purpose::Change, options.get_wait_for_lock(), &mut open)
+    match target::follow_links(path)? {
+        Destination::File(folder, name) => open_or_create(&folder, &name, options),
+        Destination::Open(file) => match bytes::len_of_regular(&file) {
+            Some(_) => Locked::new(file, Purpose::Change, options.get_wait_for_lock()),
+            None => Err(lock::not_regular()),
+        },
+    }
+}
+
+fn open_or_create(folder: &Folder, name: &OsStr, options: &WriteOptions) -> Result<Locked> {
+    let (open, wait) = (|| folder.open_or_create(name), options.get_wait_for_lock());
+    lock::open_locked_by(open, |file| folder.names(name, file), Purpose::Change, wait)
 }
 
 /// Returns the file at `path`, locked against other changes, if it is one of the inputs.
@@ -390,7 +452,7 @@ pub(crate) fn sync_folder_of(path: &Path, options: &WriteOptions) -> Result<()> 
         return Ok(());
     }
     match target::follow_links(path)? {
-        Destination::File(target) => sync_folder(&draft::split(&target)?.0, options),
+        Destination::File(folder, _) => sync_folder(&folder, options),
         Destination::Open(_) => Ok(()),
     }
 }

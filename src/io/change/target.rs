@@ -1,18 +1,23 @@
 //! Resolves paths, and copies a file's metadata.
 
+use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::{cannot, system};
+use super::cannot;
+use super::system::{self, Folder};
 use crate::error::Result;
 #[cfg(unix)]
 use crate::transfer::os;
 
 /// What a path refers to.
 pub(super) enum Destination {
-    /// A file identified by its path, which may not exist yet.
-    File(PathBuf),
+    /// A file, which may not exist yet, by its folder and its name there.
+    ///
+    /// All links have been followed, and the folder is open: from now on, nobody can lead the name to another folder, where
+    /// the system has folders by handle.
+    File(Folder, OsString),
     /// A file that this process has open or, on Windows, a device.
     ///
     /// Examples of paths are `/dev/stdout` and `/dev/fd/5`. The file is written at the descriptor's current
@@ -37,17 +42,31 @@ pub(super) fn follow_links(path: &Path) -> Result<Destination> {
     {
         return Err(error.into());
     }
-    let mut target = path.to_owned();
+    if let Some(file) = open_descriptor(path)? {
+        return Ok(Destination::Open(file));
+    }
+    let (mut folder, mut name) = split(path, Folder::open)?;
     for _ in 0..MOST {
-        if let Some(file) = open_descriptor(&target)? {
+        // An error says that it is not a link, or that it does not exist; opening it will report the rest.
+        let Ok(link) = folder.read_link(&name) else { return Ok(Destination::File(folder, name)) };
+        if let Some(file) = open_descriptor(&folder.path().join(&link))? {
             return Ok(Destination::Open(file));
         }
-        match fs::read_link(&target) {
-            Ok(link) => target = target.parent().unwrap_or(Path::new("")).join(link),
-            Err(_) => return Ok(Destination::File(target)), // not a link, or it does not exist; opening it will report the error
-        }
+        (folder, name) = split(&link, |parent| folder.open_within(parent))?;
     }
     Err(io::Error::new(io::ErrorKind::InvalidInput, "too many levels of symbolic links").into())
+}
+
+/// Splits a path into its folder, opened, and the file name.
+pub(super) fn split(
+    path: &Path,
+    open: impl Fn(&Path) -> io::Result<Folder>,
+) -> io::Result<(Folder, OsString)> {
+    let Some(name) = path.file_name() else {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path names no file"));
+    };
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Ok((open(parent)?, name.to_owned()))
 }
 
 /// Duplicates the descriptor that a path names.

@@ -1,7 +1,7 @@
 //! Appending to an existing file.
 
 use std::fs::File;
-use std::io::{Seek, SeekFrom, Write};
+use std::io::{Cursor, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use super::super::change::{self, Purpose};
@@ -106,11 +106,20 @@ impl<A: WritableElement> NpyWriter<A, File> {
         surplus: UncommittedRows,
         options: &WriteOptions,
     ) -> Result<Self> {
-        let path = path.as_ref();
+        Self::append_rows(path.as_ref(), None, surplus, options)
+    }
+
+    /// Opens a file to append rows, which must have this shape, if it is given.
+    fn append_rows(
+        path: &Path,
+        row: Option<&[usize]>,
+        surplus: UncommittedRows,
+        options: &WriteOptions,
+    ) -> Result<Self> {
         let open = || {
             let file = change::open_locked(path, Purpose::Change, options.get_wait_for_lock())?;
             let (file, locked) = file.split()?;
-            let mut writer = Self::go_on(file, surplus, options)?;
+            let mut writer = Self::go_on(file, row, surplus, options)?;
             (writer.path, writer.locked) = (Some(path.to_owned()), locked);
             if surplus == UncommittedRows::Recover {
                 writer.checkpoint()?; // so that a later error does not lose the recovered rows
@@ -171,15 +180,108 @@ impl<A: WritableElement> NpyWriter<A, File> {
     pub fn create_with<P: AsRef<Path>>(path: P, row: &[usize], options: &WriteOptions) -> Result<Self> {
         let path = path.as_ref();
         let create = || {
-            // A dry run in memory: an invalid type or option must not create or truncate the file.
-            NpyWriter::<A, _>::new_with(std::io::Cursor::new(Vec::new()), row, &options.clone().sync(false))?;
-            let (file, locked) = change::open_in_place(path, options)?.split()?;
-            let mut writer = Self::new_with(file, row, options)?;
+            // In memory first: an invalid type or option must not create or truncate the file.
+            let empty =
+                NpyWriter::<A, _>::new_with(Cursor::new(Vec::new()), row, &options.clone().sync(false))?;
+            let (mut writer, locked) = if options.get_create_new() {
+                let head = empty.finish()?.into_inner();
+                let file = change::create_new_locked(path, options, |mut file| Ok(file.write_all(&head)?))?;
+                let (file, locked) = file.split()?;
+                (Self::go_on(file, None, UncommittedRows::Refuse, options)?, locked)
+            } else {
+                let (file, locked) = change::open_in_place(path, options)?.split()?;
+                let writer = Self::new_locked(file, row, options)?;
+                change::sync_folder_of(path, options)?;
+                (writer, locked)
+            };
             (writer.path, writer.locked) = (Some(path.to_owned()), locked);
-            change::sync_folder_of(path, options)?;
             Ok(writer)
         };
         create().map_err(|error: Error| error.at_path(path))
+    }
+
+    /// Creates an NPY file whose array grows by rows of the given shape; the file must not exist yet.
+    ///
+    /// The file appears with its header, which counts no rows, and locked. This is [`NpyWriter::create_with`] with
+    /// [`WriteOptions::create_new`].
+    ///
+    /// # Errors
+    ///
+    /// - [`ErrorKind::AlreadyExists`] if the path exists.
+    /// - Those of [`NpyWriter::create`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray_io::NpyWriter;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("log.npy");
+    /// NpyWriter::<f64, _>::create_new(&path, &[2])?.finish()?;
+    /// assert!(NpyWriter::<f64, _>::create_new(&path, &[2]).unwrap_err().is_conflict());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn create_new<P: AsRef<Path>>(path: P, row: &[usize]) -> Result<Self> {
+        Self::create_with(path, row, &WriteOptions::new().create_new(true))
+    }
+
+    /// Opens an NPY file to append rows of the given shape, or creates it if there is none.
+    ///
+    /// Several processes can do so at once: one creates the file, and no row is lost.
+    ///
+    /// # Errors
+    ///
+    /// - [`ErrorKind::RowMismatch`] if the rows of an existing file have another shape.
+    /// - Those of [`NpyWriter::append`] and [`NpyWriter::create`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::{arr1, arr2, Array2};
+    /// use ndarray_io::NpyWriter;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("log.npy");
+    /// for day in [1.0, 2.0] {
+    ///     NpyWriter::append_or_create(&path, &[2])?.push_and_finish(&arr1(&[day, 0.5]))?;
+    /// }
+    /// assert_eq!(ndarray_io::read_npy::<_, Array2<f64>>(&path)?, arr2(&[[1.0, 0.5], [2.0, 0.5]]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn append_or_create<P: AsRef<Path>>(path: P, row: &[usize]) -> Result<Self> {
+        Self::append_or_create_with(path, row, UncommittedRows::Refuse, &WriteOptions::new())
+    }
+
+    /// Opens an NPY file to append rows of the given shape, or creates it, with options.
+    ///
+    /// `surplus` and the options have the meaning that they have for [`NpyWriter::append_with`] if there is a file, and
+    /// otherwise for [`NpyWriter::create_with`].
+    ///
+    /// # Errors
+    ///
+    /// - [`ErrorKind::RowMismatch`] if the rows of an existing file have another shape.
+    /// - Those of [`NpyWriter::append_with`] and [`NpyWriter::create_with`].
+    pub fn append_or_create_with<P: AsRef<Path>>(
+        path: P,
+        row: &[usize],
+        surplus: UncommittedRows,
+        options: &WriteOptions,
+    ) -> Result<Self> {
+        /// The maximum number of retries if another process creates or removes the file in between.
+        const MOST: usize = 100;
+        let path = path.as_ref();
+        let mut retries = 0..MOST;
+        loop {
+            match Self::append_rows(path, Some(row), surplus, options) {
+                Err(error) if error.is_not_found() => {}
+                opened => return opened,
+            }
+            match Self::create_with(path, row, &options.clone().create_new(true)) {
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::AlreadyExists) && retries.next().is_some() => {}
+                created => return created,
+            }
+        }
     }
 
     /// Removes the rows written since the last checkpoint and returns the file.
@@ -204,13 +306,14 @@ impl<A: WritableElement> NpyWriter<A, File> {
         self.collected.clear();
         // So that dropping the writer does not write anything.
         self.is_broken = true;
-        let cut = || -> Result<()> {
+        let mut patience = self.patience;
+        let mut cut = || -> Result<()> {
             let (elements, empty_rows) = self.counted;
             let text = self.header_of(elements, empty_rows)?;
             let end = start + head as u64 + elements * self.dtype.item_size() as u64;
             let mut file = &*self.writer;
             // The header is written first, because it must never count rows that have been removed.
-            rewrite(&mut file, start, &text)?;
+            rewrite(&mut file, start, &text, &mut patience)?;
             change::sync_writer(&mut file, &self.options)?;
             change::set_len(file, end)?;
             file.seek(SeekFrom::Start(end))?;
@@ -220,7 +323,12 @@ impl<A: WritableElement> NpyWriter<A, File> {
         Ok(self.writer.0.take().expect("the writer is present until it is returned"))
     }
 
-    fn go_on(mut file: File, surplus: UncommittedRows, options: &WriteOptions) -> Result<Self> {
+    fn go_on(
+        mut file: File,
+        wanted: Option<&[usize]>,
+        surplus: UncommittedRows,
+        options: &WriteOptions,
+    ) -> Result<Self> {
         let (found, head, have) = look(&file)?;
         let header = grouped_for::<A>(&found.header, None, false)?;
         let dtype = header.dtype();
@@ -232,6 +340,11 @@ impl<A: WritableElement> NpyWriter<A, File> {
             }
             (Order::C, [_, row @ ..]) | (Order::Fortran, [row @ .., _]) => Shape::from(row),
         };
+        if let Some(wanted) = wanted
+            && wanted != row.dims()
+        {
+            return Err(ErrorKind::RowMismatch { found: wanted.into(), row }.into());
+        }
         let is_in_one_sector = check_room((&header, found.version), &head, &row, options.get_sync())?;
         let head = head.len();
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io::{Seek, SeekFrom, Write};
 
-use super::super::change;
+use super::super::change::{self, Patience};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::element::WritableElement;
 use crate::error::{Error, ErrorKind, Help, Result};
@@ -57,10 +57,15 @@ pub(super) fn growing_axis(order: Order, shape: &Shape) -> usize {
 }
 
 /// Rewrites a header, with a single positioned write if the writer is a file.
-pub(super) fn rewrite<W: Write + Seek>(writer: &mut W, start: u64, head: &[u8]) -> Result<()> {
+pub(super) fn rewrite<W: Write + Seek>(
+    writer: &mut W,
+    start: u64,
+    head: &[u8],
+    patience: &mut Patience,
+) -> Result<()> {
     if let Some(file) = streams::as_file(writer) {
         let write = || os::write_all_at(file, head, start);
-        return Ok(change::with_header_lock(file, change::Mode::Exclusive, write)?);
+        return Ok(change::with_header_lock(file, change::Mode::Exclusive, patience, write)?);
     }
     // The lock is taken through a second handle of the same open file, because the writer is borrowed for
     // writing.
@@ -74,7 +79,7 @@ pub(super) fn rewrite<W: Write + Seek>(writer: &mut W, start: u64, head: &[u8]) 
         Sink::of(writer).flush()
     };
     match &file {
-        Some(file) => change::with_header_lock(file, change::Mode::Exclusive, write),
+        Some(file) => change::with_header_lock(file, change::Mode::Exclusive, patience, write),
         None => write(),
     }
 }

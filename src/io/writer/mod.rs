@@ -14,7 +14,7 @@ use ndarray::{ArrayRef, Dimension, ShapeBuilder};
 
 use header::{dtype_for, growing_axis, grown, rewrite, width_of};
 
-use super::change::{self, Locked};
+use super::change::{self, Locked, Patience, Purpose};
 use super::order::parts_of;
 use crate::bytes;
 use crate::dtype::DType;
@@ -94,6 +94,8 @@ pub struct NpyWriter<A, W> {
     is_broken: bool,
     /// Whether another process has changed the file.
     is_foreign: bool,
+    /// How long to wait for the lock of the header.
+    patience: Patience,
 }
 
 /// The underlying writer, until it is returned to the caller.
@@ -139,7 +141,7 @@ enum End<W> {
         head: usize,
         /// Whether the shape is kept within one sector, as in every header that this library creates.
         is_in_one_sector: bool,
-        rewrite: fn(&mut W, u64, &[u8]) -> Result<()>,
+        rewrite: fn(&mut W, u64, &[u8], &mut Patience) -> Result<()>,
     },
 }
 
@@ -233,6 +235,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
             counted: (header.len(), if rows_are_empty { grown } else { 0 }),
             is_broken: false,
             is_foreign: false,
+            patience: Patience::default(),
         }
     }
 
@@ -451,7 +454,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         if let End::Open { start, head, rewrite, .. } = self.end {
             let text = self.header_of(self.elements, self.empty_rows)?;
             self.check_length(start + head as u64)?;
-            rewrite(&mut self.writer, start, &text)?;
+            rewrite(&mut self.writer, start, &text, &mut self.patience)?;
             change::sync_writer(&mut *self.writer, &self.options)?;
         }
         self.counted = (self.elements, self.empty_rows);
@@ -515,16 +518,17 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
 impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
     /// Writes an array that grows by rows of the given shape, starting at the writer's position.
     ///
-    /// A file is truncated at that position. It is not locked: other processes can write to it concurrently,
-    /// and a reader that does not accept bytes after the array fails while there are rows that the header
-    /// does not count yet. [`NpyWriter::create`] locks the file. The header is updated only if the file has
-    /// the length that this writer gave it; otherwise the update fails with [`ErrorKind::ChangedByOther`] and
+    /// A file is locked until the writer is dropped or returns it, and truncated at that position. `File::create` truncates it
+    /// before, whoever is writing to it: open the file without truncating it, or use [`NpyWriter::create`]. A `File`, a
+    /// `BufWriter<File>` and references to them are recognized; any other writer is not locked. The header is updated only
+    /// if the file has the length that this writer gave it; otherwise the update fails with [`ErrorKind::ChangedByOther`] and
     /// leaves the header unchanged. The folder is never synced, even with [`WriteOptions::sync`]; that is up
     /// to the caller, who created the file.
     ///
     /// # Errors
     ///
     /// - [`ErrorKind::Io`] if writing or seeking fails.
+    /// - [`ErrorKind::Locked`] if another writer has locked the file.
     /// - [`ErrorKind::VersionTooLow`] if the header does not fit the format version.
     /// - [`ErrorKind::NotExpressible`] if NumPy has no dtype for the elements.
     /// - [`ErrorKind::Limit`] if the array would have more than 64 axes.
@@ -537,11 +541,13 @@ impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
 
     /// Writes an array that grows by rows of the given shape, with options.
     ///
-    /// With [`Order::Fortran`] the last axis grows. Text needs a width: [`WriteOptions::text_width`].
+    /// With [`Order::Fortran`] the last axis grows. Text needs a width: [`WriteOptions::text_width`]. For the lock of a file,
+    /// the writer waits as long as [`WriteOptions::wait_for_lock`] says.
     ///
     /// # Errors
     ///
     /// - [`ErrorKind::Io`] if writing or seeking fails.
+    /// - [`ErrorKind::Locked`] if another writer has locked the file.
     /// - [`ErrorKind::VersionTooLow`] if the header does not fit the format version.
     /// - [`ErrorKind::NotExpressible`] if NumPy has no dtype for the elements.
     /// - [`ErrorKind::Limit`] if the array would have more than 64 axes.
@@ -563,6 +569,14 @@ impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn new_with(mut writer: W, row: &[usize], options: &WriteOptions) -> Result<Self> {
+        let locked = lock_of(&mut writer, options)?;
+        let mut made = Self::new_locked(writer, row, options)?;
+        made.locked = locked;
+        Ok(made)
+    }
+
+    /// Like `new_with`, for a writer whose file is locked.
+    fn new_locked(mut writer: W, row: &[usize], options: &WriteOptions) -> Result<Self> {
         let row = Shape::from(row);
         // With one axis, both orders are the same.
         let order = if row.ndim() == 0 { Order::C } else { options.get_order().unwrap_or_default() };
@@ -594,6 +608,20 @@ impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
         change::sync_writer(&mut writer, options)?;
         let end = End::Open { start, head: head.len(), is_in_one_sector: true, rewrite: rewrite::<W> };
         Ok(Self::of(writer, header, row, version, end, options))
+    }
+}
+
+/// Locks the regular file to which a writer writes, if it is recognized.
+///
+/// The lock is taken through a second handle of the same open file, since the writer is needed for writing.
+fn lock_of<W>(writer: &mut W, options: &WriteOptions) -> Result<Option<Locked>> {
+    let Some(file) = streams::as_any_file(writer).filter(|file| bytes::len_of_regular(file).is_some()) else {
+        return Ok(None);
+    };
+    match file.try_clone() {
+        Ok(file) => Locked::new(file, Purpose::Change, options.get_wait_for_lock()).map(Some),
+        Err(error) if error.kind() == std::io::ErrorKind::Unsupported => Ok(None), // WASI has neither
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -5,9 +5,10 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::FileId;
+use super::{Attempt, FileId, Kind};
 
 /// A folder, identified by its path.
+#[derive(Debug)]
 pub(crate) struct Folder {
     path: PathBuf,
 }
@@ -15,6 +16,30 @@ pub(crate) struct Folder {
 impl Folder {
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         Ok(Self { path: path.to_owned() })
+    }
+
+    /// Opens a folder whose path begins in this one, unless it is absolute.
+    pub(crate) fn open_within(&self, path: &Path) -> io::Result<Self> {
+        Self::open(&self.path.join(path))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns where a link leads; an error if this is not the name of a link.
+    pub(crate) fn read_link(&self, name: &OsStr) -> io::Result<PathBuf> {
+        std::fs::read_link(self.path.join(name))
+    }
+
+    /// Returns what has this name, if anything, without following a link.
+    pub(crate) fn kind_of(&self, name: &OsStr) -> io::Result<Option<Kind>> {
+        match std::fs::symlink_metadata(self.path.join(name)) {
+            Ok(found) if found.is_file() => Ok(Some(Kind::File)),
+            Ok(_) => Ok(Some(Kind::Other)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     pub(crate) fn sync(&self) -> io::Result<()> {
@@ -27,6 +52,16 @@ impl Folder {
 
     pub(crate) fn open_to_write(&self, name: &OsStr) -> io::Result<File> {
         OpenOptions::new().write(true).open(self.path.join(name))
+    }
+
+    /// Opens a pipe or a device for writing.
+    pub(crate) fn open_stream(&self, name: &OsStr) -> io::Result<File> {
+        self.open_to_write(name)
+    }
+
+    pub(crate) fn open_or_create(&self, name: &OsStr) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).open(self.path.join(name))
     }
 
     pub(crate) fn create_new(&self, name: &OsStr, is_private: bool) -> io::Result<File> {
@@ -74,14 +109,36 @@ impl Folder {
 
     /// Returns the identity of the file with this name, without following a link.
     #[cfg(unix)]
-    pub(super) fn id_at(&self, name: &OsStr) -> io::Result<Option<FileId>> {
+    pub(crate) fn id_at(&self, name: &OsStr) -> io::Result<Option<FileId>> {
         Ok(Some(FileId::from(&std::fs::symlink_metadata(self.path.join(name))?)))
     }
 
     /// Returns the identity of the file with this name, which has to be opened for that purpose.
     #[cfg(not(unix))]
-    pub(super) fn id_at(&self, name: &OsStr) -> io::Result<Option<FileId>> {
+    pub(crate) fn id_at(&self, name: &OsStr) -> io::Result<Option<FileId>> {
         super::id_at(&self.path.join(name))
+    }
+
+    /// Creates a folder, whose name must not exist.
+    pub(crate) fn create_folder(&self, name: &OsStr) -> io::Result<()> {
+        std::fs::create_dir(self.path.join(name))
+    }
+
+    /// Renames a folder to a name that must not exist.
+    pub(crate) fn rename_folder(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        match self.kind_of(to)? {
+            None => self.rename(from, to),
+            Some(_) => Err(io::ErrorKind::AlreadyExists.into()),
+        }
+    }
+
+    /// Folders cannot be marked here.
+    pub(crate) fn try_mark(&self) -> io::Result<Attempt> {
+        Ok(Attempt::Unsupported)
+    }
+
+    pub(crate) fn is_own_folder(&self, _: &Self, _: &OsStr) -> io::Result<bool> {
+        Ok(true)
     }
 
     pub(crate) fn is_own(file: &File) -> io::Result<bool> {

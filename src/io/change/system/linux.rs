@@ -1,16 +1,17 @@
 //! Linux: open file description locks, folders by handle, unnamed files, extended attributes.
 #![allow(unsafe_code)]
 
-use std::ffi::{CStr, CString, OsStr};
-use std::fs::{File, OpenOptions};
+use std::ffi::{CStr, CString, OsStr, OsString};
+use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{self, AtFlags, Mode as Permissions, OFlags, RenameFlags, XattrFlags};
 use rustix::io::{Errno, retry_on_intr};
 
-use super::{Attempt, FileId, Mode, Region, link_and_unlink};
+use super::{Attempt, FileId, Kind, Mode, Region, link_and_unlink};
 
 /// The lock structure with 64-bit offsets, which open file description locks require.
 ///
@@ -74,6 +75,7 @@ pub(crate) fn unlock(file: &File, region: Region) {
 ///
 /// Names are relative to the handle. So they are short, and refer to the same folder even after it is
 /// renamed.
+#[derive(Debug)]
 pub(crate) struct Folder {
     handle: File,
     path: PathBuf,
@@ -81,17 +83,47 @@ pub(crate) struct Folder {
 
 impl Folder {
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        use std::os::unix::fs::OpenOptionsExt;
+        Self::open_from(fs::CWD, path, path.to_owned())
+    }
+
+    /// Opens a folder whose path begins in this one, unless it is absolute.
+    pub(crate) fn open_within(&self, path: &Path) -> io::Result<Self> {
+        Self::open_from(self.handle.as_fd(), path, self.path.join(path))
+    }
+
+    fn open_from(start: BorrowedFd<'_>, path: &Path, known_as: PathBuf) -> io::Result<Self> {
+        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         let open = |flags: OFlags| {
-            let flags = (OFlags::DIRECTORY | flags).bits() as i32;
-            OpenOptions::new().read(true).custom_flags(flags).open(path)
+            let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | flags;
+            retry_on_intr(|| fs::openat(start, path, flags, Permissions::empty()))
         };
         // Writing a file in a folder does not require permission to list the folder.
-        let handle = match open(OFlags::empty()) {
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => open(OFlags::PATH)?,
+        let handle = match open(OFlags::RDONLY) {
+            Err(Errno::ACCESS) => open(OFlags::PATH)?,
             opened => opened?,
         };
-        Ok(Self { handle, path: path.to_owned() })
+        Ok(Self { handle: handle.into(), path: known_as })
+    }
+
+    /// Returns the path by which the folder was opened.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns where a link leads; an error if this is not the name of a link.
+    pub(crate) fn read_link(&self, name: &OsStr) -> io::Result<PathBuf> {
+        let link = fs::readlinkat(&self.handle, name, Vec::new())?;
+        Ok(OsString::from_vec(link.into_bytes()).into())
+    }
+
+    /// Returns what has this name, if anything, without following a link.
+    pub(crate) fn kind_of(&self, name: &OsStr) -> io::Result<Option<Kind>> {
+        match fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) if fs::FileType::from_raw_mode(found.st_mode).is_file() => Ok(Some(Kind::File)),
+            Ok(_) => Ok(Some(Kind::Other)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     pub(crate) fn sync(&self) -> io::Result<()> {
@@ -110,6 +142,17 @@ impl Folder {
     /// Opens a file for writing only, and otherwise like [`open_file`](Self::open_file).
     pub(crate) fn open_to_write(&self, name: &OsStr) -> io::Result<File> {
         self.open_at(name, OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK, Permissions::empty())
+    }
+
+    /// Opens a pipe or a device, which must not be a link, for writing; waits for the reader of a pipe.
+    pub(crate) fn open_stream(&self, name: &OsStr) -> io::Result<File> {
+        self.open_at(name, OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NOCTTY, Permissions::empty())
+    }
+
+    /// Opens a file, which must not be a link, or creates it; never blocks.
+    pub(crate) fn open_or_create(&self, name: &OsStr) -> io::Result<File> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        self.open_at(name, flags, mode_of_new(false))
     }
 
     pub(crate) fn create_new(&self, name: &OsStr, is_private: bool) -> io::Result<File> {
@@ -151,10 +194,42 @@ impl Folder {
     }
 
     /// Returns the identity of the file with this name, without following a link.
-    pub(super) fn id_at(&self, name: &OsStr) -> io::Result<Option<FileId>> {
+    pub(crate) fn id_at(&self, name: &OsStr) -> io::Result<Option<FileId>> {
         let found = fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW)?;
         #[allow(clippy::useless_conversion)] // the types differ between machines
         Ok(Some(FileId { volume: u64::from(found.st_dev), number: u64::from(found.st_ino) }))
+    }
+
+    /// Creates a folder, whose name must not exist.
+    pub(crate) fn create_folder(&self, name: &OsStr) -> io::Result<()> {
+        Ok(fs::mkdirat(&self.handle, name, Permissions::from_raw_mode(0o777))?)
+    }
+
+    /// Renames a folder to a name that must not exist.
+    pub(crate) fn rename_folder(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        match fs::renameat_with(&self.handle, from, &self.handle, to, RenameFlags::NOREPLACE) {
+            // As for files. Without the flag, a folder replaces only an empty one.
+            Err(Errno::INVAL | Errno::NOSYS) if self.kind_of(to)?.is_none() => self.rename(from, to),
+            Err(Errno::INVAL | Errno::NOSYS) => Err(io::ErrorKind::AlreadyExists.into()),
+            renamed => Ok(renamed?),
+        }
+    }
+
+    /// Marks this folder as in use, if nobody else has. The mark ends with the process.
+    pub(crate) fn try_mark(&self) -> io::Result<Attempt> {
+        match retry_on_intr(|| fs::flock(&self.handle, fs::FlockOperation::NonBlockingLockExclusive)) {
+            Ok(()) => Ok(Attempt::Taken),
+            Err(Errno::WOULDBLOCK) => Ok(Attempt::Busy),
+            Err(error) if is_unsupported(&error.into()) || error == Errno::BADF => Ok(Attempt::Unsupported),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Returns whether this folder belongs to the user, and still has this name in another one.
+    pub(crate) fn is_own_folder(&self, parent: &Self, name: &OsStr) -> io::Result<bool> {
+        use std::os::unix::fs::MetadataExt;
+        let is_own = self.handle.metadata()?.uid() == rustix::process::geteuid().as_raw();
+        Ok(is_own && parent.names(name, &self.handle)?)
     }
 
     pub(crate) fn is_own(file: &File) -> io::Result<bool> {

@@ -70,6 +70,15 @@ pub(crate) enum Mode {
     Exclusive,
 }
 
+/// What has a name in a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A regular file.
+    File,
+    /// A folder, a link, a pipe or a device.
+    Other,
+}
+
 /// The result of an attempt to lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Attempt {

@@ -1,0 +1,175 @@
+//! Replacing files of any format.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::io::change::{self, Locked, Purpose};
+use crate::options::WriteOptions;
+
+/// Atomically replaces a file of any format with what a callback writes.
+///
+/// By default, the callback writes to an empty temporary file. When it returns `Ok`, this file replaces an
+/// existing file, as with [`write_npy`]. Use this function for formats that this library does not write.
+///
+/// # Errors
+///
+/// - Any error that `write` returns. The old file is then unchanged, unless it is overwritten in place or is
+///   not a regular file.
+/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+/// - A [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced.
+///
+/// # Examples
+///
+/// ```
+/// use ndarray_io::file::replace_file_with;
+/// use ndarray_io::WriteOptions;
+/// use std::io::Write;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("a.txt");
+/// replace_file_with(&path, &WriteOptions::new(), |mut file| {
+///     writeln!(file, "1,2,3")?;
+///     Ok::<(), Box<dyn std::error::Error>>(())
+/// })?;
+/// assert_eq!(std::fs::read_to_string(&path)?, "1,2,3\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn replace_file_with<P, E>(
+    path: P,
+    options: &WriteOptions,
+    write: impl FnOnce(&File) -> Result<(), E>,
+) -> Result<(), E>
+where
+    P: AsRef<Path>,
+    E: From<crate::Error>,
+{
+    let path = path.as_ref();
+    with_own_error(path, |keep| change::replace(path, options, |file| keep.result_of(write(file))))
+}
+
+/// A file that is read and then replaced by what was made of it, without losing what others change in between.
+///
+/// The file is locked from opening until it has been replaced or this value is dropped. Other changes through this library
+/// fail with [`Locked`](ErrorKind::Locked) in that time, or wait; readers see the old file until the new one is in place.
+///
+/// # Examples
+///
+/// Two processes that both add 1 add 2:
+///
+/// ```
+/// use ndarray::{arr1, Array1};
+/// use ndarray_io::file::FileReplacement;
+/// use ndarray_io::{ReadNpyExt, WriteNpyExt};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("counts.npy");
+/// ndarray_io::write_npy(&path, &arr1(&[1u64, 2, 3]))?;
+/// let old = FileReplacement::open(&path)?;
+/// let counts = Array1::<u64>::read_npy(old.file())?;
+/// old.replace_with(|new| (counts + 1).write_npy(new))?;
+/// # assert_eq!(ndarray_io::read_npy::<_, Array1<u64>>(&path)?, arr1(&[2, 3, 4]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Compare and replace, for work that takes too long to lock the file meanwhile:
+///
+/// ```
+/// use ndarray::{arr1, Array1};
+/// use ndarray_io::file::FileReplacement;
+/// use ndarray_io::{ReadNpyExt, WriteNpyExt, read_npy};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("weights.npy");
+/// # ndarray_io::write_npy(&path, &arr1(&[1.0, 2.0, 3.0]))?;
+/// let before: Array1<f64> = read_npy(&path)?;
+/// let better = &before * 0.5; // takes an hour
+/// let old = FileReplacement::open(&path)?;
+/// if Array1::<f64>::read_npy(old.file())? == before {
+///     old.replace_with(|new| better.write_npy(new))?;
+/// }
+/// # assert_eq!(read_npy::<_, Array1<f64>>(&path)?, better);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct FileReplacement {
+    path: PathBuf,
+    old: Locked,
+    options: WriteOptions,
+}
+
+impl FileReplacement {
+    /// Opens and locks an existing regular file of any format.
+    ///
+    /// # Errors
+    ///
+    /// - [`Io`](ErrorKind::Io) if the file does not exist or cannot be opened for reading and writing.
+    /// - [`Locked`](ErrorKind::Locked) if it is locked.
+    /// - [`BadOption`](ErrorKind::BadOption) if it is not a regular file.
+    pub fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
+        Self::open_with(path, &WriteOptions::new())
+    }
+
+    /// Opens and locks an existing file, with options.
+    ///
+    /// Of these, `sync` and `wait_for_lock` have an effect.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open`](Self::open).
+    pub fn open_with<P: AsRef<Path>>(path: P, options: &WriteOptions) -> Result<Self> {
+        let path = path.as_ref().to_owned();
+        let old = change::open_locked(&path, Purpose::Change, options.get_wait_for_lock())
+            .map_err(|error| error.at_path(&path))?;
+        // Neither can be meant: the file exists, and its content is needed while the new one is written.
+        let options = options.clone().in_place(false).create_new(false);
+        Ok(Self { path, old, options })
+    }
+
+    /// Returns the old file, for reading: at first, from its beginning.
+    ///
+    /// Rows after the array that its header does not count were left by an interrupted append.
+    pub fn file(&self) -> &File {
+        &self.old
+    }
+
+    /// Replaces the file by what `write` writes to an empty one, as [`replace_file_with`] does.
+    ///
+    /// # Errors
+    ///
+    /// - Any error that `write` returns. The old file is then unchanged.
+    /// - [`Io`](ErrorKind::Io) if an I/O operation fails.
+    /// - [`Locked`](ErrorKind::Locked) if a program that does not lock has replaced the file in the meantime.
+    /// - Another [conflict](crate::Error::is_conflict) if the file cannot be replaced.
+    pub fn replace_with<E: From<Error>>(self, write: impl FnOnce(&File) -> Result<(), E>) -> Result<(), E> {
+        let Self { path, old, options } = self;
+        with_own_error(&path, |keep| {
+            change::replace_locked(&path, old, &options, |_, file| keep.result_of(write(file)))
+        })
+    }
+}
+
+/// An error of the caller's own type, while a result of this library takes its place.
+struct Kept<E>(Option<E>);
+
+impl<E> Kept<E> {
+    fn result_of(&mut self, result: Result<(), E>) -> Result<()> {
+        result.map_err(|error| {
+            self.0 = Some(error);
+            // Any error makes the change discard the new file.
+            ErrorKind::Cancelled.into()
+        })
+    }
+}
+
+fn with_own_error<E: From<Error>>(
+    path: &Path,
+    change: impl FnOnce(&mut Kept<E>) -> Result<()>,
+) -> Result<(), E> {
+    let mut kept = Kept(None);
+    let changed = change(&mut kept);
+    match kept.0 {
+        Some(error) => Err(error),
+        None => changed.map_err(|error| error.at_path(path).into()),
+    }
+}

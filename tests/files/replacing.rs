@@ -1,0 +1,204 @@
+//! New files, and files that are read and then replaced: what is there is never lost. (`tests/pairs` stops two processes at
+//! each of their steps.)
+
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::path::Path;
+
+use ndarray::{Array1, Array2, arr1, arr2};
+use ndarray_io::convert::{Conversion, concatenate_npy, convert_npy};
+use ndarray_io::error::{Error, ErrorKind};
+use ndarray_io::file::{FileReplacement, UncommittedRows, replace_file_with};
+use ndarray_io::ra::{RaOptions, write_ra_with};
+use ndarray_io::{
+    NpyWriter, ReadNpyExt, WriteNpyExt, WriteOptions, create_new_npy, read_npy, write_npy, write_npy_with,
+};
+
+fn folder() -> tempfile::TempDir {
+    crate::support::temp::folder().unwrap()
+}
+
+fn is_locked(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Locked)
+}
+
+fn exists(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::AlreadyExists)
+}
+
+#[test]
+fn every_writer_creates_a_file_once() {
+    let folder = folder();
+    let (from, numbers, new) =
+        (folder.path().join("from.npy"), arr1(&[1.0, 2.0]), || WriteOptions::new().create_new(true));
+    write_npy(&from, &numbers).unwrap();
+    type Write<'a> = Box<dyn Fn(&Path) -> ndarray_io::Result<()> + 'a>;
+    let conversion = || Conversion::new().write(new());
+    let mut writers: Vec<(&str, Write<'_>)> = vec![
+        ("npy", Box::new(|path| write_npy_with(path, &numbers, &new()))),
+        ("npy of its own name", Box::new(|path| create_new_npy(path, &numbers))),
+        ("npy in place", Box::new(|path| write_npy_with(path, &numbers, &new().in_place(true)))),
+        ("ra", Box::new(|path| write_ra_with(path, &numbers, &RaOptions::new().write(new())))),
+        (
+            "growing",
+            Box::new(|path| NpyWriter::create_with(path, &[], &new())?.push_and_finish(&numbers).map(drop)),
+        ),
+        (
+            "growing, of its own name",
+            Box::new(|path| NpyWriter::create_new(path, &[])?.push_and_finish(&numbers).map(drop)),
+        ),
+        ("converted", Box::new(|path| convert_npy(&from, path, conversion()))),
+        ("joined", Box::new(|path| concatenate_npy(&[&from, &from], path, 0, conversion()))),
+        ("any format", Box::new(|path| replace_file_with(path, &new(), |file| numbers.write_npy(file)))),
+    ];
+    #[cfg(feature = "npz")]
+    writers.push((
+        "npz",
+        Box::new(|path| {
+            let options = ndarray_io::npz::NpzOptions::new().write(new());
+            ndarray_io::npz::write_npz_with(path, &[("a", &numbers)], &options)
+        }),
+    ));
+    #[cfg(feature = "mmap")]
+    writers.push((
+        "map",
+        // SAFETY: nobody else uses the file.
+        Box::new(|path| unsafe {
+            ndarray_io::NpyMmapMut::<f64, ndarray::Ix1>::create_with(path, 2, &new()).map(drop)
+        }),
+    ));
+    for (name, write) in writers {
+        let path = folder.path().join(name);
+        fs::write(&path, "what was there").unwrap();
+        let error = write(&path).unwrap_err();
+        assert!(exists(&error) && error.path() == Some(&path), "{name}: {error}");
+        assert_eq!(fs::read(&path).unwrap(), b"what was there", "{name}");
+        fs::remove_file(&path).unwrap();
+        write(&path).unwrap();
+        assert!(fs::metadata(&path).unwrap().len() > 0, "{name}");
+        assert!(exists(&write(&path).unwrap_err()), "{name}");
+        fs::remove_file(&path).unwrap();
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink("nowhere", &path).unwrap();
+            assert!(exists(&write(&path).unwrap_err()), "{name}, a link that leads nowhere");
+            fs::remove_file(&path).unwrap();
+        }
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+#[cfg_attr(target_os = "wasi", ignore = "WASI has no locks")]
+fn a_writer_on_a_file_of_its_own_locks_it() {
+    let folder = folder();
+    let path = folder.path().join("a.npy");
+    let open = || File::options().read(true).write(true).create(true).truncate(false).open(&path).unwrap();
+    let mut one = NpyWriter::<u64, _>::new(open(), &[]).unwrap();
+    one.extend([1, 2]).unwrap();
+    one.checkpoint().unwrap();
+    let is_refused = |what: &str| {
+        let tries: [Option<Error>; 5] = [
+            NpyWriter::<u64, _>::new(open(), &[]).err(),
+            NpyWriter::<u64, _>::new(BufWriter::new(open()), &[]).err(),
+            NpyWriter::<u64, _>::new(&open(), &[]).err(),
+            NpyWriter::<u64, _>::append(&path).err(),
+            NpyWriter::<u64, _>::create(&path, &[]).err(),
+        ];
+        for (number, error) in tries.into_iter().enumerate() {
+            assert!(error.as_ref().is_some_and(is_locked), "{what}, try {number}: {error:?}");
+        }
+    };
+    is_refused("a file");
+    assert_eq!(read_npy::<_, Array1<u64>>(&path).unwrap(), arr1(&[1, 2]), "nothing was truncated");
+    one.push_and_finish(&arr1(&[3])).unwrap();
+    assert_eq!(read_npy::<_, Array1<u64>>(&path).unwrap(), arr1(&[1, 2, 3]));
+    let buffered = NpyWriter::<u64, _>::new(BufWriter::new(open()), &[]).unwrap();
+    is_refused("a buffered file");
+    drop(buffered);
+    // A path is locked once, and until the end: not only until the first of two locks is given up.
+    let mut own = NpyWriter::<u64, _>::create(&path, &[]).unwrap();
+    own.checkpoint().unwrap();
+    is_refused("a path");
+    own.roll_back().unwrap();
+    let mut new = NpyWriter::<u64, _>::new(open(), &[]).unwrap();
+    new.extend([4]).unwrap();
+    new.finish().unwrap();
+    assert_eq!(read_npy::<_, Array1<u64>>(&path).unwrap(), arr1(&[4]));
+}
+
+#[test]
+fn a_log_is_appended_to_or_created() {
+    let folder = folder();
+    let path = folder.path().join("log.npy");
+    for day in 1..=3 {
+        NpyWriter::append_or_create(&path, &[2]).unwrap().push_and_finish(&arr1(&[day, 0])).unwrap();
+    }
+    let all = arr2(&[[1, 0], [2, 0], [3, 0]]);
+    assert_eq!(read_npy::<_, Array2<i32>>(&path).unwrap(), all);
+    // Rows of another shape change nothing, not even what an interrupted append has left.
+    let mut writer = NpyWriter::<i32, _>::append(&path).unwrap();
+    writer.push(&arr1(&[4, 0])).unwrap();
+    drop(writer);
+    let before = fs::read(&path).unwrap();
+    let open = |row: &[usize], surplus| {
+        NpyWriter::<i32, _>::append_or_create_with(&path, row, surplus, &WriteOptions::new())
+    };
+    let error = open(&[3], UncommittedRows::Discard).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::RowMismatch { .. }), "{error}");
+    assert!(matches!(
+        open(&[2], UncommittedRows::Refuse).unwrap_err().kind(),
+        ErrorKind::UncommittedRows { .. }
+    ));
+    assert_eq!(fs::read(&path).unwrap(), before);
+    open(&[2], UncommittedRows::Recover).unwrap().finish().unwrap();
+    assert_eq!(read_npy::<_, Array2<i32>>(&path).unwrap().nrows(), 4);
+    // A new file has its header before anything is pushed.
+    let new = folder.path().join("new.npy");
+    let writer = NpyWriter::<i32, _>::append_or_create(&new, &[2]).unwrap();
+    assert_eq!(read_npy::<_, Array2<i32>>(&new).unwrap().dim(), (0, 2));
+    assert!(cfg!(target_os = "wasi") || is_locked(&NpyWriter::<i32, _>::append(&new).unwrap_err()));
+    drop(writer);
+    #[cfg(unix)]
+    {
+        let link = folder.path().join("link.npy");
+        std::os::unix::fs::symlink("nowhere.npy", &link).unwrap();
+        assert!(exists(&NpyWriter::<i32, _>::append_or_create(&link, &[2]).unwrap_err()));
+    }
+}
+
+#[test]
+#[cfg_attr(target_os = "wasi", ignore = "WASI has no locks")]
+fn nothing_comes_between_reading_and_replacing() {
+    let folder = folder();
+    let path = folder.path().join("a.npy");
+    assert!(FileReplacement::open(&path).unwrap_err().is_not_found());
+    write_npy(&path, &arr1(&[1, 2])).unwrap();
+    let old = FileReplacement::open(&path).unwrap();
+    let read = Array1::<i32>::read_npy(old.file()).unwrap();
+    for error in [
+        write_npy(&path, &arr1(&[7])).unwrap_err(),
+        NpyWriter::<i32, _>::append(&path).unwrap_err(),
+        FileReplacement::open(&path).unwrap_err(),
+        convert_npy(&path, &path, Conversion::new()).unwrap_err(),
+    ] {
+        assert!(is_locked(&error), "{error}");
+    }
+    old.replace_with(|new| (read * 10).write_npy(new)).unwrap();
+    assert_eq!(read_npy::<_, Array1<i32>>(&path).unwrap(), arr1(&[10, 20]));
+    // An error of the caller's own comes back as it is, and the old file stays.
+    let failed = FileReplacement::open(&path)
+        .unwrap()
+        .replace_with(|_| Err::<(), Box<dyn std::error::Error>>("no".into()));
+    assert_eq!(failed.unwrap_err().to_string(), "no");
+    assert_eq!(read_npy::<_, Array1<i32>>(&path).unwrap(), arr1(&[10, 20]));
+    drop(FileReplacement::open(&path).unwrap());
+    // A program that does not lock has put another file there: it is not replaced.
+    let old = FileReplacement::open(&path).unwrap();
+    fs::write(folder.path().join("other"), "of someone else").unwrap();
+    if fs::rename(folder.path().join("other"), &path).is_ok() {
+        assert!(is_locked(&old.replace_with(|new| arr1(&[0]).write_npy(new)).unwrap_err()));
+        assert_eq!(fs::read(&path).unwrap(), b"of someone else");
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
