@@ -601,4 +601,18 @@ fn archives_take_little() {
     let (peak, _, read) =
         measured(|| NpzReader::new_with(bytes, &options).unwrap().read::<DynArray>("zeros").map(drop));
     assert!(read.is_err() && peak <= MIB, "a bomb took {peak} bytes");
+
+    // Of a stream that declares nearly 1 GiB and has some thousand bytes, memory is taken for what arrives.
+    #[cfg(feature = "zip-methods")]
+    for name in ["lzma-7zip", "xz-7zip"] {
+        let path = format!("{}/testdata/methods/{name}.npz", env!("CARGO_MANIFEST_DIR"));
+        let mut bytes = std::fs::read(path).unwrap();
+        let member = NpzReader::new(Cursor::new(&bytes)).unwrap().members()[0].clone();
+        let old = (member.size() as u32).to_le_bytes();
+        let places: Vec<usize> = (0..bytes.len() - 4).filter(|at| bytes[*at..*at + 4] == old).collect();
+        places.iter().for_each(|at| bytes[*at..*at + 4].copy_from_slice(&((1 << 30) - 1u32).to_le_bytes()));
+        let mut reader = NpzReader::new(Cursor::new(bytes)).unwrap();
+        let (_, largest, read) = measured(|| reader.read_raw(member.file_name()).map(drop));
+        assert!(read.unwrap_err().is_format() && largest <= 70 * MIB, "{name}: {largest} bytes at once");
+    }
 }

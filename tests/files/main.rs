@@ -9,6 +9,7 @@ mod support;
 mod blocks;
 mod changes;
 mod convert;
+mod crowd;
 #[cfg(all(feature = "derive", feature = "mmap"))]
 mod elements;
 mod maps;

@@ -13,7 +13,7 @@ use ndarray_io::file::UncommittedRows;
 use ndarray_io::{DynArray, NpyFile, NpyWriter, WriteOptions, read_npy, write_npy, write_zeroed_npy};
 
 /// Runs this binary as a child that does `what`.
-fn child(what: &str, path: &Path, number: usize) -> Child {
+pub(crate) fn child(what: &str, path: &Path, number: usize) -> Child {
     crate::support::program::program(std::env::current_exe().unwrap())
         .args(["--exact", "processes::as_a_child", "--nocapture", "--ignored"])
         .envs([("NDARRAY_IO_CHILD", what), ("NDARRAY_IO_NUMBER", &number.to_string())])
@@ -99,6 +99,10 @@ fn as_a_child() {
                 std::thread::park();
             }
         }
+        #[cfg(all(feature = "npz", feature = "object"))]
+        "crowd" => crate::crowd::take_part(path, number),
+        #[cfg(all(feature = "npz", feature = "object"))]
+        "fork" => crate::crowd::fork(path),
         other => panic!("no child does {other}"),
     }
 }

@@ -12,7 +12,7 @@ use ndarray_io::file::{FileReplacement, UncommittedRows, WriteArray, grow_header
 use ndarray_io::header::Order;
 use ndarray_io::npz::{Compression, NpzOptions, NpzUpdate, write_npz_with};
 use ndarray_io::ra::{RaOptions, ReadRaExt, WriteRaExt, read_ra, write_ra, write_ra_with};
-use ndarray_io::stack::{NpyStack, NpyStackWriter};
+use ndarray_io::stack::{NpyStack, NpyStackWriter, UncommittedParts};
 use ndarray_io::{
     DType, DynArray, NpyFile, NpyMmap, NpyMmapMut, NpyWriter, NpzFile, ReadNpyExt, Record, Result,
     WriteNpyExt, WriteOptions, create_new_npy, read_npy, read_npz, write_npy, write_npz,
@@ -44,6 +44,10 @@ pub(crate) const RA: &[&str] = &["ra write", "ra create new", "ra replace", "ra 
 pub(crate) const STACK: &[&str] = &["stack append", "stack read"];
 /// Variants with syncing: they make more calls, but two of them interact in the same way.
 pub(crate) const SYNCED: &[&str] = &[
+    "npz write synced",
+    "npz update synced",
+    "ra write synced",
+    "stack append synced",
     "write synced",
     "append synced",
     "append long synced",
@@ -293,6 +297,18 @@ pub(crate) fn act(what: &str, path: &Path, number: u64) -> Result<String> {
         }
         "ra read" => return Ok(format!("{:?}", read_ra::<_, Array2<u64>>(path)?)),
         "npz write" => write_npz(path, &[("x", &arr1(&[number]))])?,
+        "npz write synced" => {
+            let options = NpzOptions::new().write(WriteOptions::new().sync(true));
+            write_npz_with(path, &[("x", &arr1(&[number])), ("y", &arr2(&[[number, 1], [2, 3]]))], &options)?;
+        }
+        "npz update synced" => {
+            let options = NpzOptions::new().write(WriteOptions::new().sync(true));
+            NpzUpdate::open_with(path, &options)?.add("b", &arr1(&[number]))?.finish()?;
+        }
+        "ra write synced" => {
+            let options = RaOptions::new().write(WriteOptions::new().sync(true));
+            write_ra_with(path, &arr2(&[[number, number]]), &options)?;
+        }
         "npz update" => {
             NpzUpdate::open(path)?.add(&format!("b{number}"), &arr1(&[number]))?.finish()?;
         }
@@ -300,6 +316,16 @@ pub(crate) fn act(what: &str, path: &Path, number: u64) -> Result<String> {
             let mut writer = NpyStackWriter::append(path)?;
             writer.push(&arr2(&[[number, 0]]))?;
             writer.push(&arr2(&[[number, 1], [number, 2]]))?;
+            writer.finish()?;
+        }
+        "stack append synced" => {
+            let options = WriteOptions::new().sync(true);
+            let mut writer = NpyStackWriter::append_with(path, UncommittedParts::Refuse, &options)?;
+            for _ in 0..2 {
+                writer.push(&arr2(&[[number, 1], [number, 2]]))?;
+                writer.commit()?;
+                mark_checkpoint();
+            }
             writer.finish()?;
         }
         "stack create" => {

@@ -34,6 +34,13 @@ pub(crate) fn broken_off(what: &str, path: &Path) -> (BTreeSet<String>, String) 
             states.insert(committed(path));
         }
     }
+    if what == "stack append synced" {
+        prepare(path, what, what);
+        let mut writer = NpyStackWriter::append(path).unwrap();
+        writer.push(&ndarray::arr2(&[[100u64, 1], [100, 2]])).unwrap();
+        writer.finish().unwrap();
+        states.insert(committed(path)); // after the first of two commits
+    }
     if what == "stack create" {
         let _ = fs::remove_dir_all(path);
         NpyStackWriter::create(path, &DType::of::<u64>().unwrap(), &[2], 0).unwrap();

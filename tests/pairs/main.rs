@@ -7,6 +7,9 @@
 //! (`faults`). Its writes are also lost in part, as on power loss, in each way that its syncs allow
 //! (`power`).
 //!
+//! It also runs on file systems that lack locks, links and more (`poor`), and while someone exchanges the folder of its file
+//! (`swap`).
+//!
 //! Other operations are counted (`counts`): their system calls must not grow with rows and members.
 //!
 //! By default, up to eight system calls of each pair are tried; with NDARRAY_IO_PAIRS=all, all of them. With
@@ -24,12 +27,16 @@ mod faults;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod pairs;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod poor;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod power;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[path = "../it/support/random.rs"]
 mod random;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod stop;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod swap;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn main() {
@@ -57,13 +64,19 @@ fn main() {
             })
             .collect();
     let faults: usize = each(&alone, |what, folder| faults::faults(what, folder, most)).into_iter().sum();
+    let own: Vec<&str> = alone.iter().copied().filter(|what| !what.starts_with("ndio")).collect();
+    let poor: usize = each(&own, poor::check).into_iter().sum();
+    let swaps: usize = each(swap::SWAPPED, swap::check).into_iter().sum();
     let losses: usize = each(act::SYNCED, power::losses).into_iter().sum();
     let counts = each(act::COUNTED, counts::check);
     let steep: Vec<&String> = counts.iter().filter_map(|count| count.as_ref().err()).collect();
     assert!(steep.is_empty(), "{steep:#?}");
     let found: pairs::Found<'_> = work.iter().copied().zip(found).collect();
     let stops: usize = found.values().map(|(_, tried)| tried).sum();
-    let numbers = format!("{stops} stops; {faults} kills and faults; {losses} states after a loss of power");
+    let numbers = format!(
+        "{stops} stops; {faults} kills and faults; {swaps} exchanged folders; {poor} on file systems that lack something; {losses} states after a loss of \
+         power"
+    );
     pairs::check_table(&work, &found, &numbers, is_full);
     println!("{} pairs of processes at one file, {numbers}", work.len());
 }

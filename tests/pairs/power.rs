@@ -10,7 +10,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
-use crate::act::{CHECKPOINT, MARK, prepare};
+use crate::act::{CHECKPOINT, MARK, path_in, prepare};
 use crate::faults::{broken_off, committed};
 use crate::random::Random;
 use crate::stop::{Stopped, registers, step};
@@ -55,9 +55,7 @@ fn record(what: &str, path: &Path) -> Vec<Event> {
     };
     let name_of = |path: &str| Path::new(path).file_name().unwrap().to_str().unwrap().to_owned();
     let mut numbers = BTreeMap::new(); // inode by name, as the process sees them
-    if let Ok(file) = fs::metadata(path) {
-        numbers.insert(name_of(path.to_str().unwrap()), file.ino());
-    }
+    numbers.extend(named(path));
     let mut events = Vec::new();
     loop {
         // The process is stopped at the entry of a call, then at its exit.
@@ -123,6 +121,17 @@ fn record(what: &str, path: &Path) -> Vec<Event> {
     }
 }
 
+/// Returns the inodes of a file, or of the files in a folder, by name.
+fn named(path: &Path) -> BTreeMap<String, u64> {
+    let of = |path: &Path| {
+        (path.file_name().unwrap().to_str().unwrap().to_owned(), fs::metadata(path).unwrap().ino())
+    };
+    match fs::read_dir(path) {
+        Ok(entries) => entries.map(|entry| of(&entry.unwrap().path())).collect(),
+        Err(_) => path.exists().then(|| of(path)).into_iter().collect(),
+    }
+}
+
 /// A part of an event that is lost or kept separately.
 #[derive(Clone)]
 enum Piece {
@@ -181,17 +190,12 @@ fn subsets(count: usize) -> Vec<Vec<bool>> {
     prefixes.chain(omitted).chain(sample).collect()
 }
 
-/// Writes the file that has the given name after power loss to `into`.
-fn lose(
-    pieces: &[(Piece, bool)],
-    lost: &[bool],
-    old: &BTreeMap<u64, Vec<u8>>,
-    first: Option<u64>,
-    name: &str,
-    into: &Path,
-) {
-    let mut files = old.clone();
-    let mut target = first;
+/// The contents of files by inode, and their inodes by name.
+type State = (BTreeMap<u64, Vec<u8>>, BTreeMap<String, u64>);
+
+/// Writes the file, or the folder of files, as it is after power loss.
+fn lose(pieces: &[(Piece, bool)], lost: &[bool], old: &State, path: &Path, into: &Path) {
+    let (mut files, mut names) = old.clone();
     let mut lost = lost.iter();
     for (piece, may_be_lost) in pieces {
         if *may_be_lost && *lost.next().unwrap() {
@@ -205,23 +209,34 @@ fn lose(
                 content[at..end].copy_from_slice(bytes);
             }
             Piece::Length { file, len } => files.entry(*file).or_default().resize(*len as usize, 0),
-            Piece::Name { file, name: new } if new == name => target = Some(*file),
-            Piece::Name { .. } => {}
+            Piece::Name { file, name } => drop(names.insert(name.clone(), *file)),
         }
     }
+    let content = |file: &u64| files.get(file).map_or(&[][..], Vec::as_slice);
+    if path.is_dir() {
+        let _ = fs::remove_dir_all(into);
+        fs::create_dir(into).unwrap();
+        for (name, file) in names.iter().filter(|(name, _)| !name.starts_with('.')) {
+            fs::write(into.join(name), content(file)).unwrap();
+        }
+        return;
+    }
     let _ = fs::remove_file(into);
-    if let Some(file) = target {
-        fs::write(into, files.get(&file).map_or(&[][..], Vec::as_slice)).unwrap();
+    if let Some(file) = names.get(path.file_name().unwrap().to_str().unwrap()) {
+        fs::write(into, content(file)).unwrap();
     }
 }
 
 /// Simulates power loss at each moment of an operation, in each way; returns the number of states checked.
 pub(crate) fn losses(what: &str, folder: &Path) -> usize {
-    let (path, after) = (folder.join("a.npy"), folder.join("after.npy"));
+    let path = path_in(folder, what);
+    let after = path.with_file_name(format!("after.{}", path.extension().unwrap().to_str().unwrap()));
     let (allowed, done) = broken_off(what, &path);
     prepare(&path, what, what);
-    let first = fs::metadata(&path).ok().map(|file| file.ino());
-    let old = first.map(|number| (number, fs::read(&path).unwrap())).into_iter().collect();
+    let names = named(&path);
+    let read = |name: &String| if path.is_dir() { fs::read(path.join(name)) } else { fs::read(&path) };
+    let contents = names.iter().map(|(name, file)| (*file, read(name).unwrap())).collect();
+    let old: State = (contents, names);
     let events = record(what, &path);
     assert!(events.iter().any(|event| matches!(event, Event::SyncFile(_))), "{what}: {events:?}");
     let mut states = 0;
@@ -235,12 +250,12 @@ pub(crate) fn losses(what: &str, folder: &Path) -> usize {
                 "{what}: {count} pieces could be lost after it has returned"
             );
             // Promised rows survive: nothing that happens later takes them away.
-            lose(&pieces, &vec![false; count], &old, first, "a.npy", &after);
+            lose(&pieces, &vec![false; count], &old, &path, &after);
             let now = committed(&after);
             promised = Some(allowed.iter().filter(|state| rows(state) >= rows(&now)).cloned().collect());
         }
         for lost in subsets(count) {
-            lose(&pieces, &lost, &old, first, "a.npy", &after);
+            lose(&pieces, &lost, &old, &path, &after);
             let found = committed(&after);
             let is_fine = promised.as_ref().unwrap_or(&allowed).contains(&found);
             assert!(
@@ -250,7 +265,7 @@ pub(crate) fn losses(what: &str, folder: &Path) -> usize {
             states += 1;
         }
     }
-    lose(&pieces(&events), &[], &old, first, "a.npy", &after);
+    lose(&pieces(&events), &[], &old, &path, &after);
     assert_eq!(committed(&after), done, "{what}: all that it has done makes its array");
     states
 }

@@ -48,6 +48,13 @@ pub(crate) fn step(child: &Child) -> bool {
     }
 }
 
+pub(crate) fn set_registers(child: &Child, registers: &libc::user_regs_struct) {
+    // SAFETY: the child is stopped, and the structure is only read.
+    let result =
+        unsafe { libc::ptrace(libc::PTRACE_SETREGS, child.id() as i32, 0, std::ptr::from_ref(registers)) };
+    assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
+}
+
 /// A child that runs an operation and is stopped before one of its system calls.
 pub(crate) struct Stopped {
     pub(crate) child: Child,

@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::lock::Owner;
 use super::system::{Attempt, Folder};
 use super::{draft, sync_folder, target};
 use crate::error::{Error, ErrorKind, Result};
@@ -21,6 +22,7 @@ pub(crate) struct DraftFolder {
     name: OsString,
     wanted: OsString,
     is_placed: bool,
+    owner: Owner,
 }
 
 impl DraftFolder {
@@ -40,7 +42,7 @@ impl DraftFolder {
             let own = parent.open_within(name.as_ref())?;
             // Another process may have taken it for that of a killed one before it was marked.
             if own.try_mark()? != Attempt::Busy && own.is_own_folder(&parent, &name)? {
-                return Ok(Self { parent, own, name, wanted, is_placed: false });
+                return Ok(Self { parent, own, name, wanted, is_placed: false, owner: Owner::new() });
             }
         }
         unreachable!("there is always another number")
@@ -65,7 +67,7 @@ impl DraftFolder {
 
 impl Drop for DraftFolder {
     fn drop(&mut self) {
-        if !self.is_placed {
+        if !self.is_placed && self.owner.is_here() {
             let _ = fs::remove_dir_all(self.own.path()); // an error cannot be reported
         }
     }

@@ -45,6 +45,23 @@ pub(crate) enum Purpose {
 pub(crate) struct Locked {
     file: Arc<File>,
     region: Region,
+    owner: Owner,
+}
+
+/// The process that has made a value.
+///
+/// A process that is forked has a copy of the value, and must neither give up the lock nor write what is buffered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Owner(u32);
+
+impl Owner {
+    pub(crate) fn new() -> Self {
+        Self(if cfg!(unix) { std::process::id() } else { 0 }) // elsewhere, nothing is forked
+    }
+
+    pub(crate) fn is_here(self) -> bool {
+        self.0 == Self::new().0
+    }
 }
 
 impl Locked {
@@ -58,12 +75,12 @@ impl Locked {
             Purpose::Change => Region::Change,
             Purpose::Map => Region::Map,
         };
-        Ok(Self { file: Arc::new(file), region })
+        Ok(Self { file: Arc::new(file), region, owner: Owner::new() })
     }
 
     /// Returns a new file that was locked with [`lock_new`].
     pub(super) fn of_new(file: File) -> Self {
-        Self { file: Arc::new(file), region: Region::Change }
+        Self { file: Arc::new(file), region: Region::Change, owner: Owner::new() }
     }
 
     /// Returns the open file, so that its users can share it.
@@ -105,7 +122,9 @@ impl std::ops::Deref for Locked {
 
 impl Drop for Locked {
     fn drop(&mut self) {
-        system::unlock(&self.file, self.region);
+        if self.owner.is_here() {
+            system::unlock(&self.file, self.region);
+        }
     }
 }
 

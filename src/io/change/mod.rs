@@ -29,7 +29,7 @@ use draft::Draft;
 pub(crate) use draft_folder::DraftFolder;
 #[cfg(feature = "mmap")]
 pub(crate) use lock::leads_to;
-pub(crate) use lock::{Locked, Patience, Purpose, is_being_changed, open_locked, with_header_lock};
+pub(crate) use lock::{Locked, Owner, Patience, Purpose, is_being_changed, open_locked, with_header_lock};
 pub(crate) use system::{FileId, Mode, id_of};
 use system::{Folder, Kind};
 use target::Destination;

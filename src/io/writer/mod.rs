@@ -14,7 +14,7 @@ use ndarray::{ArrayRef, Dimension, ShapeBuilder};
 
 use header::{dtype_for, growing_axis, grown, rewrite, width_of};
 
-use super::change::{self, Locked, Patience, Purpose};
+use super::change::{self, Locked, Owner, Patience, Purpose};
 use super::order::parts_of;
 use crate::bytes;
 use crate::dtype::DType;
@@ -96,6 +96,7 @@ pub struct NpyWriter<A, W> {
     is_foreign: bool,
     /// How long to wait for the lock of the header.
     patience: Patience,
+    owner: Owner,
 }
 
 /// The underlying writer, until it is returned to the caller.
@@ -119,11 +120,12 @@ impl<A, W> Drop for NpyWriter<A, W> {
     /// Writes the buffered rows without counting them in the header.
     ///
     /// So no row that `push` has accepted is lost. After an error, the content of the file is unknown, and
-    /// nothing is written.
+    /// nothing is written. In a forked process, nothing is written either: the rows are those of its parent.
     fn drop(&mut self) {
-        let Self { writer: Slot(writer), write, collected, is_broken, .. } = self;
+        let Self { writer: Slot(writer), write, collected, is_broken, owner, .. } = self;
         if let Some(writer) = writer
             && !*is_broken
+            && owner.is_here()
             && !collected.is_empty()
         {
             let _ = write(writer, collected); // drop cannot report an error
@@ -236,6 +238,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
             is_broken: false,
             is_foreign: false,
             patience: Patience::default(),
+            owner: Owner::new(),
         }
     }
 
