@@ -19,7 +19,7 @@ pub(crate) fn child(what: &str, path: &Path, number: usize) -> Child {
         .envs([("NDARRAY_IO_CHILD", what), ("NDARRAY_IO_NUMBER", &number.to_string())])
         .env("NDARRAY_IO_PATH", path)
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
+        .stderr(Stdio::inherit())
         .spawn()
         .unwrap()
 }

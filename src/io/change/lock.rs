@@ -128,6 +128,34 @@ impl Drop for Locked {
     }
 }
 
+/// Tries of an operation that fails if another process replaces the file meanwhile.
+///
+/// In a crowd that replaces a file again and again, no number of tries is enough: they end with the time that the caller
+/// waits, but not before some have been made.
+pub(super) struct Tries {
+    start: Instant,
+    wait: Duration,
+    count: usize,
+}
+
+impl Tries {
+    pub(super) fn new(wait: Duration) -> Self {
+        Self { start: Instant::now(), wait, count: 0 }
+    }
+
+    /// Returns whether there is another try.
+    pub(super) fn goes_on(&mut self) -> bool {
+        const LEAST: usize = 100;
+        self.count += 1;
+        self.count <= LEAST || !self.left().is_zero()
+    }
+
+    /// Returns how much longer the caller waits.
+    pub(super) fn left(&self) -> Duration {
+        self.wait.saturating_sub(self.start.elapsed())
+    }
+}
+
 /// Retries `attempt` until it succeeds or `longest` has elapsed.
 ///
 /// The pause between attempts doubles from 50 µs up to 10 ms.
@@ -244,15 +272,14 @@ pub(super) fn open_locked_by(
     purpose: Purpose,
     wait: Duration,
 ) -> Result<Locked> {
-    /// The maximum number of retries if the file is replaced between opening and locking.
-    const MOST: usize = 100;
-    for _ in 0..MOST {
+    let mut tries = Tries::new(wait);
+    while tries.goes_on() {
         let file = open()?;
         if bytes::len_of_regular(&file).is_none() {
             return Err(not_regular());
         }
         // The path is checked after locking; the reverse would miss a replacement in between.
-        let file = Locked::new(file, purpose, wait)?;
+        let file = Locked::new(file, purpose, tries.left())?;
         if is_named(&file)? {
             return Ok(file);
         }

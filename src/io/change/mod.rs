@@ -27,6 +27,7 @@ use std::time::Duration;
 use draft::Draft;
 #[cfg(feature = "object")]
 pub(crate) use draft_folder::DraftFolder;
+use lock::Tries;
 #[cfg(feature = "mmap")]
 pub(crate) use lock::leads_to;
 pub(crate) use lock::{Locked, Owner, Patience, Purpose, is_being_changed, open_locked, with_header_lock};
@@ -91,8 +92,6 @@ pub(crate) fn replace_after_look(
     look: impl Fn(io::Result<&File>) -> Result<Vec<u8>>,
     mut write: impl FnMut(&File, &[u8]) -> Result<()>,
 ) -> Result<()> {
-    /// The maximum number of retries if another process creates or removes the file in between.
-    const MOST: usize = 100;
     if options.get_create_new() {
         return create_new(path, options, |file| write(file, &[]));
     }
@@ -107,11 +106,25 @@ pub(crate) fn replace_after_look(
             write(file, &found)
         });
     }
-    for _ in 0..MOST {
-        let is_file = fs::metadata(path).is_ok_and(|found| found.is_file());
-        match target::follow_links(path)? {
-            Destination::File(..) if is_file => {
-                match open_locked(path, Purpose::Change, options.get_wait_for_lock()) {
+    let mut tries = Tries::new(options.get_wait_for_lock());
+    while tries.goes_on() {
+        let (folder, name) = match target::follow_links(path)? {
+            Destination::File(folder, name) => (folder, name),
+            // A descriptor: no trailing bytes can follow an array there.
+            Destination::Open(file) => {
+                write(&file, &[])?;
+                return sync_file(&file, options);
+            }
+        };
+        match folder.kind_of(&name)? {
+            Some(Kind::File) => {
+                let is_named = |file: &File| folder.names(&name, file);
+                match lock::open_locked_by(
+                    || folder.open_file(&name),
+                    is_named,
+                    Purpose::Change,
+                    tries.left(),
+                ) {
                     Err(error) if error.is_io() => match io::Error::from(error) {
                         error if error.kind() == io::ErrorKind::NotFound => {}
                         error => return look(Err(error)).map(drop),
@@ -119,18 +132,20 @@ pub(crate) fn replace_after_look(
                     old => {
                         let old = old?;
                         let found = look(Ok(&old))?;
-                        return place(path, options, &mut Some(old), &mut |_, file| write(file, &found));
+                        let mut write = |_: Option<&File>, file: &File| write(file, &found);
+                        return place_in((&folder, &name), options, &mut Some(old), &mut write);
                     }
                 }
             }
-            Destination::File(..) if fs::symlink_metadata(path).is_err() => {
-                match create_new(path, options, |file| write(file, &[])) {
-                    Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists) => {} // it exists now, so inspect it
-                    created => return created,
-                }
+            None => match create_in((&folder, &name), options, false, |file| write(file, &[])) {
+                Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists) => {} // it exists now, so inspect it
+                created => return created.map(drop),
+            },
+            // A pipe or a device.
+            Some(Kind::Other) => {
+                let mut write = |_: Option<&File>, file: &File| write(file, &[]);
+                return place_in((&folder, &name), options, &mut None, &mut write);
             }
-            // A pipe, a descriptor or a dangling link: no trailing bytes can follow an array there.
-            _ => return place(path, options, &mut None, &mut |_, file| write(file, &[])),
         }
     }
     Err(ErrorKind::Locked.into())
@@ -154,38 +169,45 @@ fn place(
             None => create_new(path, options, |file| write(None, file)),
         };
     }
-    let (folder, name) = match target::follow_links(path)? {
-        Destination::File(folder, name) => (folder, name),
-        Destination::Open(_) if locked.is_some() => return Err(not_itself()),
+    match target::follow_links(path)? {
+        Destination::File(folder, name) => place_in((&folder, &name), options, locked, write),
+        Destination::Open(_) if locked.is_some() => Err(not_itself()),
         Destination::Open(file) => {
             write(None, &file)?;
-            return sync_file(&file, options);
+            sync_file(&file, options)
         }
-    };
-    let kind = folder.kind_of(&name)?;
+    }
+}
+
+/// Replaces the file with this name in a folder.
+fn place_in(
+    (folder, name): (&Folder, &OsStr),
+    options: &WriteOptions,
+    locked: &mut Option<Locked>,
+    write: WriteNew<'_>,
+) -> Result<()> {
+    let kind = folder.kind_of(name)?;
     if kind == Some(Kind::Other) {
         if locked.is_some() {
             return Err(not_itself());
         }
         // A pipe or a terminal cannot be truncated or replaced.
-        let file = folder.open_stream(&name)?;
+        let file = folder.open_stream(name)?;
         write(None, &file)?;
         return sync_file(&file, options);
     }
     if options.get_in_place() {
-        return overwrite((&folder, &name), options, kind.is_none(), write);
+        return overwrite((folder, name), options, kind.is_none(), write);
     }
-    let mut old = if kind.is_some() { open_old(&folder, &name)? } else { None };
+    let mut old = if kind.is_some() { open_old(folder, name)? } else { None };
     if let (Some(old), None) = (&old, &*locked) {
         lock::refuse_early(old, options.get_wait_for_lock())?; // before anything is written
     }
-    let mut draft = Draft::new(&folder, old.is_some()).map_err(|error| match (&old, error.kind()) {
+    let mut draft = Draft::new(folder, old.is_some()).map_err(|error| match (&old, error.kind()) {
         (Some(_), io::ErrorKind::PermissionDenied) => cannot("its folder cannot be written".into()),
         _ => Error::from(error),
     })?;
     let mut put = || -> Result<()> {
-        /// The maximum number of retries if another process creates, replaces or removes the file.
-        const MOST: usize = 100;
         // Before `write`: if metadata would be lost, the call fails before any content is written.
         if let Some(old) = &old {
             target::inherit(old, &draft.file)?;
@@ -196,27 +218,28 @@ fn place(
         if options.get_sync() {
             draft.sync()?;
         }
-        for _ in 0..MOST {
+        let mut tries = Tries::new(options.get_wait_for_lock());
+        while tries.goes_on() {
             let Some(file) = &old else {
-                match draft.take_place(&folder, &name, options.get_sync()) {
+                match draft.take_place(folder, name, options.get_sync()) {
                     Ok(()) => return Ok(()),
                     // Another process has just created it.
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                        old = open_old(&folder, &name)?;
+                        old = open_old(folder, name)?;
                         continue;
                     }
                     Err(error) => return Err(error.into()),
                 }
             };
             // The lock is held only for the rename; slower steps come before it.
-            draft.prepare(&folder, options.get_sync())?;
+            draft.prepare(folder, options.get_sync())?;
             let lock = match &*locked {
-                None => Some(lock::lock_for_replacing(file, options.get_wait_for_lock())?),
+                None => Some(lock::lock_for_replacing(file, tries.left())?),
                 Some(_) => None,
             };
-            if folder.names(&name, locked.as_deref().unwrap_or(file))? {
+            if folder.names(name, locked.as_deref().unwrap_or(file))? {
                 target::inherit(file, &draft.file)?; // the metadata may have changed
-                match draft.replace(&folder, &name) {
+                match draft.replace(folder, name) {
                     Err(error) if cfg!(windows) && is_refused(&error) => {}
                     replaced => return replaced.map_err(refused),
                 }
@@ -225,11 +248,11 @@ fn place(
                 let id = system::id_of(file)?;
                 drop(lock);
                 (old, *locked) = (None, None);
-                return match folder.id_at(&name) {
-                    Ok(found) if found == id => draft.replace(&folder, &name).map_err(refused),
+                return match folder.id_at(name) {
+                    Ok(found) if found == id => draft.replace(folder, name).map_err(refused),
                     Ok(_) => Err(ErrorKind::Locked.into()), // another process has just replaced it
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                        draft.take_place(&folder, &name, options.get_sync()).map_err(refused)
+                        draft.take_place(folder, name, options.get_sync()).map_err(refused)
                     }
                     Err(error) => Err(refused(error)),
                 };
@@ -238,13 +261,13 @@ fn place(
                 break; // another process replaced the input without a lock
             }
             drop(lock);
-            old = open_old(&folder, &name)?;
+            old = open_old(folder, name)?;
         }
         Err(ErrorKind::Locked.into())
     };
-    put().inspect_err(|_| draft.discard(&folder))?;
+    put().inspect_err(|_| draft.discard(folder))?;
     (*locked, _) = (None, old); // releases the lock: syncing the folder is slow
-    sync_folder(&folder, options)
+    sync_folder(folder, options)
 }
 
 /// Returns the error for a file that is read and then replaced, but is not named by a path.
@@ -296,10 +319,19 @@ fn create(
     write: impl FnOnce(&File) -> Result<()>,
 ) -> Result<File> {
     let (folder, name) = target::split(path, Folder::open)?;
-    if folder.kind_of(&name)?.is_some() {
+    create_in((&folder, &name), options, is_locked, write)
+}
+
+fn create_in(
+    (folder, name): (&Folder, &OsStr),
+    options: &WriteOptions,
+    is_locked: bool,
+    write: impl FnOnce(&File) -> Result<()>,
+) -> Result<File> {
+    if folder.kind_of(name)?.is_some() {
         return Err(ErrorKind::AlreadyExists.into());
     }
-    let mut draft = Draft::new(&folder, false)?;
+    let mut draft = Draft::new(folder, false)?;
     let put = || -> Result<()> {
         write(&draft.file)?;
         if options.get_sync() {
@@ -308,16 +340,16 @@ fn create(
         }
         if is_locked {
             // The lock is on the open file, which giving it a name may have to copy.
-            draft.prepare(&folder, options.get_sync())?;
+            draft.prepare(folder, options.get_sync())?;
             lock::lock_new(&draft.file)?;
         }
-        draft.take_place(&folder, &name, options.get_sync()).map_err(|error| match error.kind() {
+        draft.take_place(folder, name, options.get_sync()).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => ErrorKind::AlreadyExists.into(),
             _ => Error::from(error),
         })
     };
-    put().inspect_err(|_| draft.discard(&folder))?;
-    sync_folder(&folder, options)?;
+    put().inspect_err(|_| draft.discard(folder))?;
+    sync_folder(folder, options)?;
     Ok(draft.file)
 }
 
