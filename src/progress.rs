@@ -18,17 +18,14 @@ impl Progress {
         Self(Arc::new(call))
     }
 
-    /// Returns a callback that tells this one only of bytes that it has not been told of.
+    /// Returns a callback that tells this one of the most bytes that were done, so that it can cancel at any time.
     #[cfg(feature = "npz")]
     pub(crate) fn rising(&self) -> Self {
         let (told, most) = (self.clone(), Mutex::new(0));
         Self::new(move |done, all| {
             let mut most = most.lock().unwrap_or_else(PoisonError::into_inner);
-            if done <= *most {
-                return ControlFlow::Continue(());
-            }
-            *most = done;
-            (told.0)(done, all)
+            *most = done.max(*most);
+            (told.0)(*most, all)
         })
     }
 }

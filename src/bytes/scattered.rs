@@ -122,7 +122,7 @@ impl Region<'_> {
             Ok(append(scratch, wanted, fill)? == wanted)
         };
         // The runs are sorted by the window in which they begin: counted, then listed by number and offset in the window.
-        let mut ends = vec![0; (len / WINDOW) as usize + 2];
+        let mut ends: Vec<usize> = zeros((len / WINDOW) as usize + 2)?;
         runs.each_listed(from, into.len() as u64, |_, place| {
             ends[((place - extent.start) / WINDOW) as usize + 1] += 1;
         });
@@ -131,7 +131,7 @@ impl Region<'_> {
             total += *end;
             *end = total;
         });
-        let mut sorted = vec![(0, 0); into.len() / run];
+        let mut sorted: Vec<(u32, u32)> = zeros(into.len() / run)?;
         runs.each_listed(from, into.len() as u64, |number, place| {
             let next = &mut ends[((place - extent.start) / WINDOW) as usize];
             sorted[*next] = (number as u32, ((place - extent.start) % WINDOW) as u32);
@@ -169,6 +169,15 @@ impl Region<'_> {
         }
         Ok(self.with(|source| read_all(source, parts))?.is_none())
     }
+}
+
+fn zeros<T: Clone + Default>(len: usize) -> Result<Vec<T>> {
+    let mut zeros = Vec::new();
+    zeros
+        .try_reserve_exact(len)
+        .map_err(|_| ErrorKind::OutOfMemory { bytes: (len * size_of::<T>()) as u64 })?;
+    zeros.resize(len, T::default());
+    Ok(zeros)
 }
 
 /// Copies runs of `SIZE` bytes, given by their numbers in `into` and their offsets in `bytes`.

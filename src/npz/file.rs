@@ -331,8 +331,8 @@ impl NpzFile {
     ///   the member is damaged or cannot be decompressed.
     /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
     ///   missing or wrong (with the feature `zip-methods`).
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if decompressing an LZMA or XZ member needs more memory
-    ///   than the [`Limits`](crate::Limits) allow.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if the content is larger, or decompressing an LZMA or XZ member needs
+    ///   more memory, than the [`Limits`](crate::Limits) allow.
     pub fn verify_index(&self, index: usize) -> Result<()> {
         let verify = || member::verify(member::whole(&self.holder), self.archive.at(index)?, &self.options);
         verify().map_err(|error| self.at_path(error))
@@ -483,6 +483,9 @@ impl NpzFile {
     /// ```
     pub fn read_all<T: FromPayload + Send>(&self) -> Result<Vec<(String, T)>> {
         let members = self.members();
+        let is_array = |member: &&NpzMember| member.is_array();
+        member::check_sum(members.iter().filter(is_array), &self.options)
+            .map_err(|error| self.at_path(error))?;
         let arrays: Vec<usize> = (0..members.len()).filter(|&index| members[index].is_array()).collect();
         // Use threads either across members or within one, but not both: `threads` is the total.
         let wanted = || self.options.get_threads();
@@ -510,9 +513,10 @@ impl NpzFile {
     ///   a member is damaged or cannot be decompressed.
     /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if a member is encrypted and the password is
     ///   missing or wrong (with the feature `zip-methods`).
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if decompressing an LZMA or XZ member needs more memory
-    ///   than the [`Limits`](crate::Limits) allow.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if the content is larger, or decompressing an LZMA or XZ member needs
+    ///   more memory, than the [`Limits`](crate::Limits) allow.
     pub fn verify(&self) -> Result<()> {
+        member::check_sum(self.members().iter(), &self.options).map_err(|error| self.at_path(error))?;
         (0..self.len()).try_for_each(|index| self.verify_index(index))
     }
 

@@ -177,9 +177,10 @@ impl NpzMmap {
     ///   a member is damaged or cannot be decompressed.
     /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if a member is encrypted and the password is
     ///   missing or wrong (with the feature `zip-methods`).
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if decompressing an LZMA or XZ member needs more memory
-    ///   than the [`Limits`](crate::Limits) allow.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if the content is larger, or decompressing an LZMA or XZ member needs
+    ///   more memory, than the [`Limits`](crate::Limits) allow.
     pub fn verify(&self) -> Result<()> {
+        member::check_sum(self.members().iter(), &self.options)?;
         (0..self.members().len())
             .try_for_each(|index| member::verify(whole(&self.map), self.archive.at(index)?, &self.options))
     }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-use super::archive::ArchiveBytes;
+use super::archive::{ArchiveBytes, NpzMember};
 #[cfg(feature = "zip-methods")]
 use super::foreign;
 use crate::bytes::{ReadAt, Region, Runs};
@@ -138,6 +138,18 @@ fn check_ratio(member: &Member, options: &ReadOptions) -> Result<()> {
     }
 }
 
+/// Returns an error if the limits do not allow so much content of several members together, whatever each of them has.
+pub(super) fn check_sum<'m>(
+    members: impl Iterator<Item = &'m NpzMember>,
+    options: &ReadOptions,
+) -> Result<()> {
+    let add = |(size, packed): (u64, u64), member: &NpzMember| {
+        (size.saturating_add(member.size()), packed.saturating_add(member.packed_size()))
+    };
+    let (size, packed) = members.fold((0, 0), add);
+    options.get_limits().check_expansion(size, packed)
+}
+
 /// Checks a member's local header, and returns the offset of its content.
 fn any_content(place: &mut ArchiveBytes<'_>, member: &Member) -> Result<u64> {
     local_record(place, member).and_then(|record| zip::check_local(&record, member))
@@ -152,12 +164,23 @@ pub(super) fn content(place: &mut ArchiveBytes<'_>, member: &Member) -> Result<u
     Ok(content)
 }
 
-/// Returns the extra fields of a member's local header, except those that are regenerated, and the offset of the content.
-pub(super) fn fields_and_content(place: &mut ArchiveBytes<'_>, member: &Member) -> Result<(Vec<u8>, u64)> {
+/// What a copy of a member keeps of its local header.
+pub(super) struct LocalFields {
+    /// The DOS timestamp, against which the password of a member may be checked.
+    pub(super) stamp: u32,
+    /// The extra fields, except those that are regenerated.
+    pub(super) extra: Vec<u8>,
+}
+
+/// Returns what a copy of a member keeps of its local header, and the offset of the content.
+pub(super) fn local_fields(place: &mut ArchiveBytes<'_>, member: &Member) -> Result<(LocalFields, u64)> {
     let record = local_record(place, member)?;
     let content = zip::check_local(&record, member)?;
     let fields = record.get(zip::LOCAL_SIZE + member.raw_name().len()..).unwrap_or_default();
-    Ok((zip::own_fields(fields), content))
+    // `check_local` has found a complete header.
+    let stamp = record.get(10..14).and_then(<[u8]>::first_chunk::<4>);
+    let stamp = stamp.map_or(member.stamp, |stamp| u32::from_le_bytes(*stamp));
+    Ok((LocalFields { stamp, extra: zip::own_fields(fields) }, content))
 }
 
 /// Reads the local header of a member, with its extra fields.

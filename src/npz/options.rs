@@ -20,7 +20,9 @@ pub enum Compression {
     Deflated(u32),
     /// Zstandard, with a level from 1 (fastest) to 22 (smallest). The usual level is 3.
     ///
-    /// It is faster than Deflate and compresses better, but NumPy can read it only on Python 3.14 or later.
+    /// It is faster than Deflate and compresses better, but NumPy can read it only on Python 3.14 or later. An array of 1 GiB
+    /// or more that it compresses by more than a factor of 1032, such as zeros, is read only with a higher
+    /// [`Limits::expansion`](crate::Limits::expansion).
     #[cfg(feature = "zstd")]
     Zstd(i32),
 }

@@ -118,10 +118,19 @@ impl<'a> NpzUpdate<'a> {
     ///
     /// # Errors
     ///
+    /// - [`UnsupportedZip`](crate::error::ErrorKind::UnsupportedZip) if the member is encrypted: the new content would not be.
+    ///   Remove it and add the array, if that is meant.
     /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
     ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
     pub fn replace(mut self, name: &str, array: &'a (dyn WriteArray + Sync)) -> Result<Self> {
         let index = self.archive.find_if(name, |index| self.stays(index))?;
+        let member = self.archive.at(index)?;
+        if member.is_encrypted() {
+            let reason = "the member is encrypted, and its new content would not be".into();
+            return Err(
+                crate::error::Error::from(ErrorKind::UnsupportedZip { reason }).at_member(&member.name)
+            );
+        }
         self.changes.insert(index, Some(array));
         Ok(self)
     }
@@ -178,7 +187,7 @@ impl<'a> NpzUpdate<'a> {
             std::io::copy(&mut before.take(archive.prefix_len()), &mut file)?;
             let mut npz = NpzWriter::new_with_options(file, &options);
             npz.set_comment(archive.comment().to_vec());
-            let mut records = Records { file: old, bytes: Vec::new(), start: 0 };
+            let mut records = Records { file: old, bytes: Vec::new(), start: 0, served: 0 };
             for index in 0..archive.members().len() {
                 let member = archive.at(index)?;
                 match changes.get(&index) {
@@ -208,15 +217,14 @@ fn copy(npz: &mut NpzWriter<&File>, old: &mut Records<'_>, member: &Member) -> R
     const SMALL: u64 = 64 << 10;
     if member.limit - member.offset > SMALL {
         let mut archive = ArchiveBytes::of(Region::of_file(old.file));
-        let (extra, content) = member::fields_and_content(&mut archive, member)?;
-        return npz.copy(member, &extra, Packed::At(old.file, content));
+        let (local, content) = member::local_fields(&mut archive, member)?;
+        return npz.copy(member, &local, Packed::At(old.file, content));
     }
     let record = old.get(member.offset..member.limit)?;
-    let (extra, content) =
-        member::fields_and_content(&mut ArchiveBytes::part(record, member.offset), member)?;
+    let (local, content) = member::local_fields(&mut ArchiveBytes::part(record, member.offset), member)?;
     // The local header has been checked: the content ends before the limit.
     let packed = &record[(content - member.offset) as usize..][..member.packed as usize];
-    npz.copy(member, &extra, Packed::Bytes(packed))
+    npz.copy(member, &local, Packed::Bytes(packed))
 }
 
 /// The records of small members, read many at a time.
@@ -225,6 +233,8 @@ struct Records<'a> {
     bytes: Vec<u8>,
     /// The offset of these bytes.
     start: u64,
+    /// How many bytes of members were asked for since the last jump.
+    served: u64,
 }
 
 impl Records<'_> {
@@ -232,14 +242,18 @@ impl Records<'_> {
         const AHEAD: u64 = 1 << 20;
         let end = self.start + self.bytes.len() as u64;
         if range.start < self.start || range.end > end {
-            // Members may be in any order in the file: one that does not follow is read alone.
-            let follows = (self.start..=end + AHEAD).contains(&range.start);
-            let wanted = (range.end - range.start).max(if follows { AHEAD } else { 0 });
+            // Members may be in any order in the file: after a jump, little is read ahead, and more with each member that
+            // follows.
+            if !(self.start..=end + AHEAD).contains(&range.start) {
+                self.served = 0;
+            }
+            let wanted = (range.end - range.start).max(AHEAD.min(16 * self.served));
             self.bytes.resize(wanted as usize, 0);
             let filled = Region::of_file(self.file).fill_at(&mut self.bytes, range.start)?;
             self.bytes.truncate(filled);
             self.start = range.start;
         }
+        self.served += range.end - range.start;
         let from = (range.start - self.start) as usize;
         self.bytes.get(from..from + (range.end - range.start) as usize).ok_or_else(cut)
     }

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
+use super::member::LocalFields;
 use super::{Compression, NpzOptions};
 use crate::array::{WriteArray, WriteNpyExt, store_npy_into};
 use crate::codec::{BlockIndex, Crc, Packing};
@@ -186,9 +187,10 @@ impl<W: Write> NpzWriter<W> {
 
     /// Copies a member from another archive without decompressing it, and keeps its metadata.
     ///
-    /// `extra` contains the extra fields of the member's local header.
-    pub(super) fn copy(&mut self, old: &Member, extra: &[u8], content: Packed<'_>) -> Result<()> {
+    /// `local` is what its local header has.
+    pub(super) fn copy(&mut self, old: &Member, local: &LocalFields, content: Packed<'_>) -> Result<()> {
         self.check_whole()?;
+        let extra = &local.extra;
         if !zip::fits(old, extra) {
             let reason = "the extra fields of the member are too long to be copied".into();
             return Err(ErrorKind::UnsupportedZip { reason }.into());
@@ -203,7 +205,8 @@ impl<W: Write> NpzWriter<W> {
             true => zip::Sizes::FollowShort,
             false => zip::Sizes::FollowLong,
         };
-        let record = zip::local_record(&member, extra, self.rows.start + self.rows.len, sizes);
+        let own = Member { stamp: local.stamp, ..member.clone() };
+        let record = zip::local_record(&own, extra, self.rows.start + self.rows.len, sizes);
         self.write_row(&record)?;
         match content {
             Packed::Bytes(bytes) => self.write_row(bytes)?,

@@ -162,7 +162,7 @@ impl ReadOptions {
 
     /// Sets a callback that receives the number of bytes read so far and the total number of bytes.
     ///
-    /// It is invoked by one thread at a time, and never for an array of zero bytes. If it returns
+    /// For each array, it is invoked by one thread at a time; never for an array of zero bytes. If it returns
     /// [`ControlFlow::Break`], the read fails with [`Cancelled`](crate::error::ErrorKind::Cancelled).
     ///
     /// ```
@@ -414,7 +414,8 @@ impl WriteOptions {
     /// [`AlreadyExists`](crate::error::ErrorKind::AlreadyExists).
     ///
     /// Of several processes that create the same file, one succeeds. A complete file does not appear under its name until
-    /// it is complete; one that grows ([`NpyWriter`](crate::NpyWriter)) appears with its header, and locked.
+    /// it is complete; one that grows ([`NpyWriter`](crate::NpyWriter)) appears with its header, and locked. What changes an
+    /// existing file or stack by definition, such as an append, ignores this option, and an update of an archive fails.
     ///
     /// ```
     /// use ndarray_io::{WriteOptions, write_npy_with};

@@ -119,8 +119,9 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// A typical use is to read random rows in a training loop. An index may occur more than once.
     ///
     /// The bytes are read in file order, and ranges that are close together are read with one call. If the indices are
-    /// nearly everywhere, all bytes from the first to the last are read, once for each thread. Locating the elements takes
-    /// eight bytes for each index, and sorting them eight more for up to 16 million at a time.
+    /// nearly everywhere, all bytes from the first to the last are read: short ranges from memory that is at most twice as
+    /// large as the result, other ones window by window, on each thread, which sorts them (eight bytes for each of up to 16
+    /// million). Locating the elements takes eight bytes for each index.
     /// Data that the operating system has not cached is requested from the disk all at once. After `with_map`, short ranges are
     /// copied from the map, in the given order.
     ///

@@ -18,8 +18,9 @@ use crate::parts::NpyFile;
 /// [`convert_npy`](crate::convert::convert_npy).
 ///
 /// The stack appears when it is complete: until then, its parts are in a folder `.ndarray-io-N.draft` beside it, which a
-/// killed process leaves and the next stack in that place removes. If the folder exists, parts are written into it, and
-/// `info` counts them at the end. After an error, everything that was written is removed.
+/// killed process leaves and a later change beside it removes. If the folder exists, parts are written into it, and
+/// `info` counts them at the end. After an error, everything that was written is removed, unless the error says that the
+/// stack is in place.
 ///
 /// # Examples
 ///
@@ -47,7 +48,7 @@ where
     }
     let all = others.remove(axis);
     let write = conversion.get_write().clone();
-    let mut writer = NpyStackWriter::create_whole(folder, header.dtype(), &others, axis, &write)?;
+    let mut writer = NpyStackWriter::make(folder, header.dtype(), (&others, axis), true, &write)?;
     let mut write_all = || {
         (0..all).step_by(length).try_for_each(|first| {
             let length = length.min(all - first);

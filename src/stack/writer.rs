@@ -57,6 +57,8 @@ pub struct NpyStackWriter {
     on_disk: Vec<u8>,
     /// The locked `info`: from opening, or the first part after a commit, until the next commit.
     locked: Option<Locked>,
+    /// Whether the folder was synced after the last commit, if that was asked for.
+    is_synced: bool,
     options: WriteOptions,
 }
 
@@ -108,7 +110,17 @@ impl NpyStackWriter {
         axis: usize,
         options: &WriteOptions,
     ) -> Result<Self> {
-        let folder = folder.as_ref();
+        Self::make(folder.as_ref(), dtype, (others, axis), false, options)
+    }
+
+    /// Creates a stack. With `is_whole`, it gets its name when it is complete, unless its folder exists.
+    pub(super) fn make(
+        folder: &Path,
+        dtype: &DType,
+        (others, axis): (&[usize], usize),
+        is_whole: bool,
+        options: &WriteOptions,
+    ) -> Result<Self> {
         if dtype.has_object() || axis > others.len() {
             let reason = match dtype.has_object() {
                 true => "stacks of Python objects are not supported".into(),
@@ -120,49 +132,45 @@ impl NpyStackWriter {
         shape.insert(axis, 0);
         let info =
             Info::new(dtype.clone(), shape, axis, Vec::new()).map_err(|error| error.at_path(folder))?;
-        let (on_disk, folder) = (info.to_bytes()?, folder.to_owned());
-        let (draft, locked, committed) = (None, None, 0);
-        let mut writer =
-            Self { folder, draft, info, committed, on_disk, locked, options: for_files(options) };
-        writer.begin()?;
+        let (on_disk, folder, options) = (info.to_bytes()?, folder.to_owned(), for_files(options));
+        let (draft, locked, committed, is_synced) = (None, None, 0, true);
+        let mut writer = Self { folder, draft, info, committed, on_disk, locked, is_synced, options };
+        writer.begin(is_whole)?;
         Ok(writer)
     }
 
-    /// Like `create_with`, for a stack that gets its name when it is complete, unless its folder exists.
-    pub(super) fn create_whole(
-        folder: &Path,
-        dtype: &DType,
-        others: &[usize],
-        axis: usize,
-        options: &WriteOptions,
-    ) -> Result<Self> {
-        if folder.exists() {
-            return Self::create_with(folder, dtype, others, axis, options);
-        }
-        let draft = DraftFolder::beside(folder).map_err(|error| error.at_path(folder))?;
-        let writer = Self::create_with(draft.path(), dtype, others, axis, options)?;
-        Ok(Self { folder: folder.to_owned(), draft: Some(draft), ..writer })
-    }
-
     /// Writes an `info` that counts no parts, and locks it.
-    fn begin(&mut self) -> Result<()> {
+    fn begin(&mut self, is_whole: bool) -> Result<()> {
+        let info = self.folder.join(INFO);
         if self.folder.exists() {
             // Parts without an `info` are also a stack, which must not be overwritten.
             if let Some(number) = parts::numbers(&*here(&self.folder))?.first() {
                 let path = self.folder.join(parts::name(*number));
                 return Err(Error::from(ErrorKind::AlreadyExists).at_path(&path));
             }
-            write_new_info(&self.folder, &self.on_disk, &self.options)?;
-        } else {
-            // The folder appears with its `info`.
-            let make = || {
-                let draft = DraftFolder::beside(&self.folder)?;
-                write_new_info(&draft.path(), &self.on_disk, &self.options)?;
-                draft.take_place(&self.options)
-            };
-            make().map_err(|error| error.at_path(&self.folder))?;
+            let write = |mut file: &File| Ok(file.write_all(&self.on_disk)?);
+            let locked = change::create_new_locked(&info, &self.options, write);
+            self.locked = Some(locked.map_err(|error| error.at_path(&info))?);
+            return Ok(());
         }
-        self.lock()
+        // The folder appears with its `info`.
+        let draft = DraftFolder::beside(&self.folder).map_err(|error| error.at_path(&self.folder))?;
+        write_new_info(&draft.path(), &self.on_disk, &self.options).map_err(|error| error.at_path(&info))?;
+        self.draft = Some(draft);
+        if cfg!(windows) && !is_whole {
+            // A folder with an open file in it cannot be renamed there.
+            return self.take_place().and_then(|()| self.lock());
+        }
+        self.lock()?;
+        if is_whole { Ok(()) } else { self.take_place() }
+    }
+
+    /// Gives the folder its name, if it does not have it yet.
+    fn take_place(&mut self) -> Result<()> {
+        match self.draft.take() {
+            Some(draft) => draft.take_place(&self.options).map_err(|error| error.at_path(&self.folder)),
+            None => Ok(()),
+        }
     }
 
     /// Opens an existing stack, to continue after its last part.
@@ -221,7 +229,7 @@ impl NpyStackWriter {
             match write_new_info(folder, &info_of_parts(&*place, 0, &read)?.to_bytes()?, &options) {
                 // Another process has written `info` in the meantime.
                 Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists) => {}
-                written => written?,
+                written => written.map_err(|error| error.at_path(&folder.join(INFO)))?,
             }
         }
         let path = folder.join(INFO);
@@ -231,7 +239,7 @@ impl NpyStackWriter {
             let on_disk = info_bytes(&LocalFile(&*locked), &read)?;
             let info = Info::parse(&on_disk, &read, &shapes_in(&*place, &read))?;
             let (folder, committed, locked) = (folder.to_owned(), info.lengths.len(), Some(locked));
-            Ok(Self { folder, draft: None, info, committed, on_disk, locked, options })
+            Ok(Self { folder, draft: None, info, committed, on_disk, locked, is_synced: true, options })
         };
         let mut writer = open().map_err(|error: Error| error.at_path(&path))?;
         writer.settle(surplus)?;
@@ -249,7 +257,8 @@ impl NpyStackWriter {
                 let parts = numbers.len() as u64;
                 Err(Error::from(ErrorKind::UncommittedParts { parts }).at_path(&self.folder))
             }
-            UncommittedParts::Discard => numbers.into_iter().try_for_each(|number| {
+            // The last one first, so that what is left after an error has no gap.
+            UncommittedParts::Discard => numbers.into_iter().rev().try_for_each(|number| {
                 let path = self.folder.join(parts::name(number));
                 fs::remove_file(&path).map_err(|error| Error::from(error).at_path(&path))
             }),
@@ -274,6 +283,9 @@ impl NpyStackWriter {
                         synced.map_err(|error| Error::from(error).at_path(&path))?;
                     }
                 }
+                // Their names, too, before `info` counts them.
+                change::sync_folder_of(&self.folder.join(INFO), &self.options)
+                    .map_err(|error| error.at_path(&self.folder))?;
                 self.commit()
             }
         }
@@ -324,9 +336,13 @@ impl NpyStackWriter {
         // Locked before the part is written: the part could otherwise overwrite another writer's part.
         self.lock()?;
         let name = parts::name(self.info.lengths.len());
-        let length =
-            write(&self.place().join(&name)).map_err(|error| error.at_path(&self.folder.join(name)))?;
-        self.info.push(length).map_err(|error| error.at_path(&self.folder))
+        let path = self.place().join(&name);
+        let written = write(&path).and_then(|length| self.info.push(length));
+        written.map_err(|error| {
+            // It may have its name already, and would be a part that is not counted.
+            let _ = fs::remove_file(&path);
+            error.at_path(&self.folder.join(name))
+        })
     }
 
     /// Returns the options for parts, with the byte order and text width of the stack.
@@ -354,19 +370,32 @@ impl NpyStackWriter {
     /// [`Io`](ErrorKind::Io) if the system fails; a [conflict](Error::is_conflict) if `info` cannot be
     /// replaced.
     pub fn commit(&mut self) -> Result<()> {
+        let (info, place) = (self.folder.join(INFO), self.place().join(INFO));
         if self.committed == self.info.lengths.len() {
+            if !self.is_synced {
+                change::sync_folder_of(&place, &self.options).map_err(|error| error.at_path(&info))?;
+                self.is_synced = true;
+            }
             return Ok(());
         }
         self.lock()?;
-        let (place, bytes) = (self.place(), self.info.to_bytes()?);
+        let bytes = self.info.to_bytes()?;
         // Never in place: `info` would be locked twice, and readers could see it partially written.
         let options = self.options.clone().in_place(false);
-        change::replace_and_unlock(&place.join(INFO), &mut self.locked, &options, |_, mut file| {
+        let put = change::replace_and_unlock(&place, &mut self.locked, &options, |_, mut file| {
             Ok(file.write_all(&bytes)?)
-        })
-        .map_err(|error| error.at_path(&self.folder.join(INFO)))?;
-        (self.committed, self.on_disk) = (self.info.lengths.len(), bytes);
-        Ok(())
+        });
+        let is_in_place = || fs::read(&place).is_ok_and(|found| found == bytes);
+        if put.is_ok() || self.locked.is_none() && is_in_place() {
+            // If there is an error, then that of syncing the folder, which the next commit repeats.
+            (self.committed, self.on_disk, self.is_synced) = (self.info.lengths.len(), bytes, put.is_ok());
+        } else if self.locked.as_ref().is_none_or(|locked| !change::leads_to(&place, locked).unwrap_or(true))
+        {
+            // The lock has been given up, or another program has replaced `info`, which locking it again tells.
+            self.locked = None;
+            let _ = self.lock();
+        }
+        put.map_err(|error| error.at_path(&info))
     }
 
     /// Commits all parts.
@@ -390,10 +419,7 @@ impl NpyStackWriter {
             })?;
         }
         self.commit()?;
-        match self.draft.take() {
-            Some(draft) => draft.take_place(&self.options).map_err(|error| error.at_path(&self.folder)),
-            None => Ok(()),
-        }
+        self.take_place()
     }
 
     /// Removes a new stack, unless something has been committed.
@@ -427,9 +453,14 @@ impl NpyStackWriter {
         let lock = || {
             let locked = change::open_locked(&path, Purpose::Change, self.options.get_wait_for_lock())?;
             let found = info_bytes(&LocalFile(&*locked), &ReadOptions::new())?;
-            // A commit may have failed after it had replaced `info`.
-            if found != self.on_disk && found != self.info.to_bytes()? {
+            if found != self.on_disk {
                 let reason = "another writer has added parts since this one's last commit".into();
+                return Err(ErrorKind::ArrayChanged { reason }.into());
+            }
+            // A part that `info` does not count: another writer was killed, or is no writer of this library.
+            let next = parts::name(self.info.lengths.len());
+            if self.committed == self.info.lengths.len() && path.with_file_name(&next).exists() {
+                let reason = format!("another writer has left {next}, which the info does not count");
                 return Err(ErrorKind::ArrayChanged { reason }.into());
             }
             Ok(locked)
@@ -440,15 +471,13 @@ impl NpyStackWriter {
     }
 }
 
-/// Returns the options for the files of a stack. That a stack is new is decided for the folder.
+/// Returns the options for the files of a stack, which need not be new: whether the stack is, is another question.
 fn for_files(options: &WriteOptions) -> WriteOptions {
     options.clone().create_new(false)
 }
 
 fn write_new_info(folder: &Path, info: &[u8], options: &WriteOptions) -> Result<()> {
-    let path = folder.join(INFO);
-    change::create_new(&path, options, |mut file| Ok(file.write_all(info)?))
-        .map_err(|error| error.at_path(&path))
+    change::create_new(&folder.join(INFO), options, |mut file| Ok(file.write_all(info)?))
 }
 
 /// Returns the length along the axis of a part that has just been written, if it matches the stack.

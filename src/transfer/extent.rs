@@ -22,17 +22,15 @@ impl Extent {
     pub(crate) fn read(array: Region<'_>, runs: &Runs, options: &ReadOptions) -> Option<Self> {
         /// Longer runs are copied out of each part of the bytes while it is in the cache.
         const SHORT: usize = 64;
-        /// The memory for each run, if that is more than the run: what a list of them would need.
-        const LISTED: u64 = 16;
+        /// The most memory for each selected byte.
+        const MOST: u64 = 2;
         let (hints, selected) = (array.hints(), runs.byte_len());
         if !runs.is_listed() || runs.run() > SHORT || array.bytes().is_some() || hints.is_remote() {
             return None;
         }
         let extent = runs.dense_extent(0, selected, hints.get_gap())?;
         let (start, len) = (extent.start, extent.end - extent.start);
-        if len > selected.max(selected / runs.run().max(1) as u64 * LISTED)
-            || options.get_limits().check_payload(len).is_err()
-        {
+        if len > selected.saturating_mul(MOST) || options.get_limits().check_payload(len).is_err() {
             return None;
         }
         let len = usize::try_from(len).ok()?;

@@ -87,7 +87,7 @@ impl Walk {
                         visit(from + row + column, to + first + at);
                     }
                 }
-                from += last.stride;
+                from = from.wrapping_add(last.stride); // the last sum is not used
                 to += last.step;
             }
             // The next indices of the outer axes.
@@ -95,13 +95,13 @@ impl Walk {
             loop {
                 let Some((axis, index)) = axes.next() else { return };
                 *index += 1;
-                offset += axis.stride;
+                offset = offset.wrapping_add(axis.stride);
                 number += axis.step;
                 if *index < axis.len {
                     break;
                 }
                 *index = 0;
-                offset -= axis.len as isize * axis.stride;
+                offset = offset.wrapping_sub((axis.len as isize).wrapping_mul(axis.stride));
                 number -= axis.len * axis.step;
             }
         }

@@ -85,8 +85,9 @@ impl Method {
             Self::Stored => Some(1),
             Self::Deflated => Some(1032), // a match of 258 bytes needs at least two bits
             Self::Deflate64 => Some(29_128), // a match of 65,538 bytes needs at least 18 bits
-            Self::Bzip2 => Some(1_290_555), // a block of 900,000 bytes, run lengths of which were expanded before
-            Self::Zstd => Some(32 << 10),   // a block of 128 KiB needs at least four bytes
+            // A block of 900,000 bytes, each five of which are a run of 255, needs at least 24 bytes.
+            Self::Bzip2 => Some(1_912_500),
+            Self::Zstd => Some(32 << 10), // a block of 128 KiB needs at least four bytes
             // A range coder spends next to nothing on what it expects.
             Self::Lzma | Self::Xz => None,
             Self::Other(_) => None,

@@ -127,6 +127,8 @@ fn act(folder: &Path, own: u64, operations: usize) -> Counts {
                 Ok(rows) => {
                     assert!(rows.rows().into_iter().all(|row| row[0] == row[1] && row[0] > 0), "{rows}")
                 }
+                // Where there is one lock for the entire file, a reader cannot tell that it is being appended to.
+                Err(error) if !cfg!(target_os = "linux") && error.is_format() => {}
                 Err(error) => assert!(error.is_not_found(), "{error}"),
             },
             _ => {

@@ -369,7 +369,10 @@ fn a_new_stack_appears_when_it_is_complete() {
     fs::create_dir(&draft).unwrap();
     fs::write(draft.join("0.npy"), "a part").unwrap();
     write_npy(&from, &arr1(&[1.0])).unwrap();
-    assert_eq!(draft.exists(), !cfg!(target_os = "linux"));
+    assert!(draft.exists(), "it may be in use on a machine whose locks are not seen here");
+    fs::write(draft.join(".ndarray-io.draft"), "").unwrap();
+    write_npy(&from, &arr1(&[1.0])).unwrap();
+    assert_eq!(draft.exists(), cfg!(windows) || cfg!(target_os = "wasi"));
     // Of two that make the same stack, the second finds it.
     let dtype: ndarray_io::DType = "<f8".parse().unwrap();
     let error = NpyStackWriter::create(&to, &dtype, &[20], 0).unwrap_err();

@@ -116,9 +116,21 @@ impl Draft {
     /// Renames the draft over an existing file.
     pub(super) fn replace(&mut self, folder: &Folder, target: &OsStr) -> io::Result<()> {
         let name = self.give_name(folder)?;
+        self.check_name(folder, &name)?;
         folder.rename(&name, target)?;
         self.name = Some(target.to_owned());
         Ok(())
+    }
+
+    /// Returns an error if another process has taken this draft for that of a killed one, which can happen where locks do
+    /// not reach all machines.
+    fn check_name(&self, folder: &Folder, name: &OsStr) -> io::Result<()> {
+        match folder.names(name, &self.file)? {
+            true => Ok(()),
+            false => {
+                Err(io::Error::new(io::ErrorKind::NotFound, "another process has removed the temporary file"))
+            }
+        }
     }
 
     /// Gives the draft its final name, which must not exist yet.
@@ -137,12 +149,21 @@ impl Draft {
         if syncs {
             self.sync()?;
         }
+        self.check_name(folder, &name)?;
         match folder.rename_to_new(&name, target) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
             // On a file system without links, an empty file reserves the name and is then replaced.
             Err(_) => {
-                folder.create_new(target, false)?;
+                let reserved = folder.create_new(target, false)?;
+                // Locked, so that nobody appends to it; and if it was replaced before, it is not ours any more.
+                system::try_lock(&reserved, Region::Change, Mode::Exclusive)?;
+                if !folder.names(target, &reserved)? {
+                    return Err(io::ErrorKind::AlreadyExists.into());
+                }
+                if cfg!(windows) {
+                    drop(reserved); // a file that is open may not be replaced
+                }
                 folder.rename(&name, target).inspect_err(|_| {
                     let _ = folder.unlink(target); // the empty file that reserved the name
                 })?;

@@ -15,7 +15,7 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -46,6 +46,45 @@ pub(crate) struct Locked {
     file: Arc<File>,
     region: Region,
     owner: Owner,
+}
+
+/// The files that are lent to callbacks while they are written.
+///
+/// Writers on other files lock them. These are locked already, or are drafts: where there is one lock for each open file,
+/// taking and giving up another one would give up the first.
+static LENT: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+
+/// A file that is lent to a callback, until this value is dropped.
+pub(super) struct Lent(usize);
+
+impl Lent {
+    pub(super) fn new(file: &File) -> Self {
+        LENT.lock().unwrap_or_else(PoisonError::into_inner).push(handle_of(file));
+        Self(handle_of(file))
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        let mut lent = LENT.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(at) = lent.iter().rposition(|handle| *handle == self.0) {
+            lent.swap_remove(at);
+        }
+    }
+}
+
+/// Returns whether a file was lent to a callback by this library.
+pub(crate) fn is_lent(file: &File) -> bool {
+    LENT.lock().unwrap_or_else(PoisonError::into_inner).contains(&handle_of(file))
+}
+
+fn handle_of(file: &File) -> usize {
+    #[cfg(unix)]
+    return std::os::fd::AsRawFd::as_raw_fd(file) as usize;
+    #[cfg(windows)]
+    return std::os::windows::io::AsRawHandle::as_raw_handle(file) as usize;
+    #[cfg(not(any(unix, windows)))]
+    return std::ptr::from_ref(file) as usize; // there are no locks
 }
 
 /// The process that has made a value.
@@ -147,6 +186,9 @@ impl Tries {
     pub(super) fn goes_on(&mut self) -> bool {
         const LEAST: usize = 100;
         self.count += 1;
+        if self.count > LEAST {
+            thread::sleep(Duration::from_millis(1).min(self.left()));
+        }
         self.count <= LEAST || !self.left().is_zero()
     }
 

@@ -27,10 +27,11 @@ use std::time::Duration;
 use draft::Draft;
 #[cfg(feature = "object")]
 pub(crate) use draft_folder::DraftFolder;
-use lock::Tries;
-#[cfg(feature = "mmap")]
 pub(crate) use lock::leads_to;
-pub(crate) use lock::{Locked, Owner, Patience, Purpose, is_being_changed, open_locked, with_header_lock};
+use lock::{Lent, Tries};
+pub(crate) use lock::{
+    Locked, Owner, Patience, Purpose, is_being_changed, is_lent, open_locked, with_header_lock,
+};
 pub(crate) use system::{FileId, Mode, id_of};
 use system::{Folder, Kind};
 use target::Destination;
@@ -212,7 +213,7 @@ fn place_in(
         if let Some(old) = &old {
             target::inherit(old, &draft.file)?;
         }
-        write(locked.as_deref(), &draft.file)?;
+        lend(&draft.file, |file| write(locked.as_deref(), file))?;
         // Synced before the file gets its name: after a loss of power, the name must not refer to partial
         // content.
         if options.get_sync() {
@@ -268,6 +269,12 @@ fn place_in(
     put().inspect_err(|_| draft.discard(folder))?;
     (*locked, _) = (None, old); // releases the lock: syncing the folder is slow
     sync_folder(folder, options)
+}
+
+/// Passes a file to a callback, which may make a writer on it.
+fn lend<T>(file: &File, write: impl FnOnce(&File) -> T) -> T {
+    let _lent = Lent::new(file);
+    write(file)
 }
 
 /// Returns the error for a file that is read and then replaced, but is not named by a path.
@@ -333,7 +340,7 @@ fn create_in(
     }
     let mut draft = Draft::new(folder, false)?;
     let put = || -> Result<()> {
-        write(&draft.file)?;
+        lend(&draft.file, write)?;
         if options.get_sync() {
             // Synced before the file gets its name, as in `place`.
             draft.sync()?;
@@ -379,7 +386,7 @@ fn overwrite(
     write: WriteNew<'_>,
 ) -> Result<()> {
     let file = open_or_create(folder, name, options)?;
-    if let Err(error) = write(None, &file) {
+    if let Err(error) = lend(&file, |file| write(None, file)) {
         // A file that this call created is removed if it is still empty.
         if is_new && bytes::len_of_regular(&file) == Some(0) {
             let _ = folder.unlink(name);
@@ -448,14 +455,18 @@ fn lock_if(
 ) -> Result<Option<Locked>> {
     // Either the file does not exist, or opening it will report the error.
     let Ok(target) = fs::metadata(path) else { return Ok(None) };
-    let is_input = target.is_file() && is_input(&system::id_at(path)?);
-    match (is_input, options.get_in_place()) {
+    let is_one = target.is_file() && is_input(&system::id_at(path)?);
+    match (is_one, options.get_in_place()) {
         (false, _) => Ok(None),
         (true, true) => {
             let reason = "the output is one of the inputs, and would be overwritten before it is read";
             Err(ErrorKind::BadOption { reason: reason.into() }.into())
         }
-        (true, false) => open_locked(path, Purpose::Change, options.get_wait_for_lock()).map(Some),
+        (true, false) => {
+            let locked = open_locked(path, Purpose::Change, options.get_wait_for_lock())?;
+            // It may have been replaced in the meantime, and then it is no input.
+            Ok(is_input(&system::id_of(&locked)?).then_some(locked))
+        }
     }
 }
 

@@ -44,7 +44,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
     /// The first axis grows, or the last in Fortran order. The file may have been written by NumPy. It is
     /// locked until the writer is dropped: until then, other changes through this library fail with
     /// [`ErrorKind::Locked`]. The lock is advisory and does not stop readers. The file is not changed until
-    /// rows are written. If the header has no space for a greater length, as in files written by NumPy before
+    /// rows are written or the writer is finished. If the header has no space for a greater length, as in files written by NumPy before
     /// about version 1.23, use [`grow_header`].
     ///
     /// # Errors
@@ -121,6 +121,10 @@ impl<A: WritableElement> NpyWriter<A, File> {
             let (file, locked) = file.split()?;
             let mut writer = Self::go_on(file, row, surplus, options)?;
             (writer.path, writer.locked) = (Some(path.to_owned()), locked);
+            if row.is_some() {
+                // The process that has created the file may have been killed before its name was synced.
+                change::sync_folder_of(path, options)?;
+            }
             if surplus == UncommittedRows::Recover {
                 writer.checkpoint()?; // so that a later error does not lose the recovered rows
             }
@@ -232,6 +236,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
     /// # Errors
     ///
     /// - [`ErrorKind::RowMismatch`] if the rows of an existing file have another shape.
+    /// - [`ErrorKind::AlreadyExists`] if the path is a symbolic link that leads nowhere.
     /// - Those of [`NpyWriter::append`] and [`NpyWriter::create`].
     ///
     /// # Examples
@@ -260,6 +265,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
     /// # Errors
     ///
     /// - [`ErrorKind::RowMismatch`] if the rows of an existing file have another shape.
+    /// - [`ErrorKind::AlreadyExists`] if the path is a symbolic link that leads nowhere.
     /// - Those of [`NpyWriter::append_with`] and [`NpyWriter::create_with`].
     pub fn append_or_create_with<P: AsRef<Path>>(
         path: P,

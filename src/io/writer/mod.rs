@@ -621,6 +621,9 @@ fn lock_of<W>(writer: &mut W, options: &WriteOptions) -> Result<Option<Locked>> 
     let Some(file) = streams::as_any_file(writer).filter(|file| bytes::len_of_regular(file).is_some()) else {
         return Ok(None);
     };
+    if change::is_lent(file) {
+        return Ok(None);
+    }
     match file.try_clone() {
         Ok(file) => Locked::new(file, Purpose::Change, options.get_wait_for_lock()).map(Some),
         Err(error) if error.kind() == std::io::ErrorKind::Unsupported => Ok(None), // WASI has neither

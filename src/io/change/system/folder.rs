@@ -5,7 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{Attempt, FileId, Kind};
+use super::{FileId, Kind};
 
 /// A folder, identified by its path.
 #[derive(Debug)]
@@ -132,13 +132,21 @@ impl Folder {
         }
     }
 
-    /// Folders cannot be marked here.
-    pub(crate) fn try_mark(&self) -> io::Result<Attempt> {
-        Ok(Attempt::Unsupported)
+    pub(crate) fn is_in(&self, _: &Self, _: &OsStr) -> io::Result<bool> {
+        Ok(true)
     }
 
-    pub(crate) fn is_own_folder(&self, _: &Self, _: &OsStr) -> io::Result<bool> {
-        Ok(true)
+    /// Removes the files in this folder.
+    pub(crate) fn clear(&self) -> io::Result<()> {
+        for entry in std::fs::read_dir(&self.path)? {
+            std::fs::remove_file(entry?.path())?;
+        }
+        Ok(())
+    }
+
+    /// Removes an empty folder in this one.
+    pub(crate) fn remove_folder(&self, name: &OsStr) -> io::Result<()> {
+        std::fs::remove_dir(self.path.join(name))
     }
 
     pub(crate) fn is_own(file: &File) -> io::Result<bool> {

@@ -5,13 +5,13 @@ use std::ffi::{CStr, CString, OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{self, AtFlags, Mode as Permissions, OFlags, RenameFlags, XattrFlags};
 use rustix::io::{Errno, retry_on_intr};
 
-use super::{Attempt, FileId, Kind, Mode, Region, link_and_unlink};
+use super::{Attempt, FileId, Kind, Mode, Region};
 
 /// The lock structure with 64-bit offsets, which open file description locks require.
 ///
@@ -184,7 +184,12 @@ impl Folder {
     pub(crate) fn rename_to_new(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         match fs::renameat_with(&self.handle, from, &self.handle, to, RenameFlags::NOREPLACE) {
             // INVAL: the file system does not support NOREPLACE. NOSYS: the kernel does not have the call.
-            Err(Errno::INVAL | Errno::NOSYS) => link_and_unlink(&self.path.join(from), &self.path.join(to)),
+            // A link never replaces a file. A process that is killed between the two calls leaves both names.
+            Err(Errno::INVAL | Errno::NOSYS) => {
+                fs::linkat(&self.handle, from, &self.handle, to, AtFlags::empty())?;
+                let _ = self.unlink(from); // the file already has its new name
+                Ok(())
+            }
             renamed => Ok(renamed?),
         }
     }
@@ -215,21 +220,26 @@ impl Folder {
         }
     }
 
-    /// Marks this folder as in use, if nobody else has. The mark ends with the process.
-    pub(crate) fn try_mark(&self) -> io::Result<Attempt> {
-        match retry_on_intr(|| fs::flock(&self.handle, fs::FlockOperation::NonBlockingLockExclusive)) {
-            Ok(()) => Ok(Attempt::Taken),
-            Err(Errno::WOULDBLOCK) => Ok(Attempt::Busy),
-            Err(error) if is_unsupported(&error.into()) || error == Errno::BADF => Ok(Attempt::Unsupported),
-            Err(error) => Err(error.into()),
-        }
+    /// Returns whether this folder still has this name in another one.
+    pub(crate) fn is_in(&self, parent: &Self, name: &OsStr) -> io::Result<bool> {
+        parent.names(name, &self.handle)
     }
 
-    /// Returns whether this folder belongs to the user, and still has this name in another one.
-    pub(crate) fn is_own_folder(&self, parent: &Self, name: &OsStr) -> io::Result<bool> {
-        use std::os::unix::fs::MetadataExt;
-        let is_own = self.handle.metadata()?.uid() == rustix::process::geteuid().as_raw();
-        Ok(is_own && parent.names(name, &self.handle)?)
+    /// Removes the files in this folder.
+    pub(crate) fn clear(&self) -> io::Result<()> {
+        for entry in fs::Dir::read_from(&self.handle)? {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name != "." && name != ".." {
+                self.unlink(name)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes an empty folder in this one.
+    pub(crate) fn remove_folder(&self, name: &OsStr) -> io::Result<()> {
+        Ok(fs::unlinkat(&self.handle, name, AtFlags::REMOVEDIR)?)
     }
 
     pub(crate) fn is_own(file: &File) -> io::Result<bool> {

@@ -174,7 +174,7 @@ pub(crate) fn copy_attributes(_: &File, _: &File) -> io::Result<()> {
 ///
 /// Unlike a rename, a link never replaces a file. A process that is killed between the two calls leaves both
 /// names.
-#[cfg(not(windows))]
+#[cfg(not(any(target_os = "linux", windows)))]
 fn link_and_unlink(from: &Path, to: &Path) -> io::Result<()> {
     std::fs::hard_link(from, to)?;
     let _ = std::fs::remove_file(from); // the file already has its new name
