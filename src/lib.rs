@@ -60,7 +60,7 @@
 //! # Untrusted files
 //!
 //! No input can make this library panic, overflow, or allocate memory out of proportion to the size of the
-//! input; of compressed input, to what it can stand for. The length of a file is checked before memory is allocated; when
+//! input, or to the content that compressed input can have. The length of a file is checked before memory is allocated; when
 //! reading from a stream, memory grows with the bytes that arrive. [`Limits`] restrict files further.
 //!
 //! # Features

@@ -112,7 +112,7 @@ impl Limits {
 
     #[cfg(feature = "npz")]
     pub(crate) fn check_expansion(&self, size: u64, packed: u64) -> Result<()> {
-        /// Content that is smaller than this harms nobody.
+        /// Smaller content is limited only by its method.
         const LARGE: u64 = 1 << 30;
         match size {
             0..LARGE => Ok(()),

@@ -607,7 +607,9 @@ fn archives_take_little() {
     for name in ["lzma-7zip", "xz-7zip"] {
         let path = format!("{}/testdata/methods/{name}.npz", env!("CARGO_MANIFEST_DIR"));
         let mut bytes = std::fs::read(path).unwrap();
-        let member = NpzReader::new(Cursor::new(&bytes)).unwrap().members()[0].clone();
+        let archive = NpzReader::new(Cursor::new(&bytes)).unwrap();
+        let is_packed = |member: &&ndarray_io::npz::NpzMember| member.packed_size() < member.size();
+        let member = archive.members().iter().find(is_packed).unwrap().clone();
         let old = (member.size() as u32).to_le_bytes();
         let places: Vec<usize> = (0..bytes.len() - 4).filter(|at| bytes[*at..*at + 4] == old).collect();
         places.iter().for_each(|at| bytes[*at..*at + 4].copy_from_slice(&((1 << 30) - 1u32).to_le_bytes()));

@@ -124,7 +124,7 @@ pub(super) fn verify(place: ArchiveBytes<'_>, member: &Member, options: &ReadOpt
     open(place, member, &options.clone().allow_trailing(true), |_| Ok(()))
 }
 
-/// Returns an error if so few compressed bytes cannot stand for so much content, or if the limits do not allow it.
+/// Returns an error if so few compressed bytes cannot contain so much, or if the limits do not allow it.
 fn check_ratio(member: &Member, options: &ReadOptions) -> Result<()> {
     let method = member.aes_method().unwrap_or(member.method);
     match method.highest_ratio() {
@@ -138,7 +138,7 @@ fn check_ratio(member: &Member, options: &ReadOptions) -> Result<()> {
     }
 }
 
-/// Returns an error if the limits do not allow so much content of several members together, whatever each of them has.
+/// Returns an error if the limits do not allow so much content of several members together, even if they allow each.
 pub(super) fn check_sum<'m>(
     members: impl Iterator<Item = &'m NpzMember>,
     options: &ReadOptions,

@@ -72,7 +72,7 @@ where
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Compare and replace, for work that takes too long to lock the file meanwhile:
+/// Compare and replace, for work that takes too long to keep the file locked:
 ///
 /// ```
 /// use ndarray::{arr1, Array1};

@@ -457,7 +457,7 @@ impl NpyStackWriter {
                 let reason = "another writer has added parts since this one's last commit".into();
                 return Err(ErrorKind::ArrayChanged { reason }.into());
             }
-            // A part that `info` does not count: another writer was killed, or is no writer of this library.
+            // A part that `info` does not count: another writer was killed, or does not lock the stack.
             let next = parts::name(self.info.lengths.len());
             if self.committed == self.info.lengths.len() && path.with_file_name(&next).exists() {
                 let reason = format!("another writer has left {next}, which the info does not count");

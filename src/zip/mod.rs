@@ -79,7 +79,7 @@ impl Method {
         }
     }
 
-    /// Returns the most bytes of content that one compressed byte can stand for, if the format has such a limit.
+    /// Returns the most bytes of content for each compressed byte, if the format has such a limit.
     pub(crate) fn highest_ratio(self) -> Option<u64> {
         match self {
             Self::Stored => Some(1),

@@ -97,8 +97,14 @@ fn one_place_changes_files() {
         "sync_data(",
         ".persist(",
     ];
-    // Vectors and mutexes have functions of the same names.
-    const OTHERS: &[&str] = &["items.set_len(", "free.try_lock()", "change::set_len("];
+    // Vectors, mutexes and options have functions of the same names.
+    const OTHERS: &[&str] = &[
+        "items.set_len(",
+        "free.try_lock()",
+        "change::set_len(",
+        "WriteOptions::new().create_new(",
+        "options.clone().create_new(",
+    ];
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let own = source.join("io/change");
     let mut wrong = Vec::new();

@@ -7,8 +7,11 @@ use crate::act::{path_in, prepare};
 use crate::faults::{broken_off, committed};
 use crate::stop::{Stopped, registers, set_registers, step};
 
+/// Returns the error of a call with this number and arguments, if it is lacking.
+type Lacks = fn(i64, [u64; 5]) -> Option<i32>;
+
 /// What a file system lacks, and the error that a call then returns.
-pub(crate) const LACKS: &[(&str, fn(i64, [u64; 5]) -> Option<i32>)] = &[
+const LACKS: &[(&str, Lacks)] = &[
     ("locks", |call, [_, command, ..]| {
         let is_lock = [libc::F_OFD_SETLK, libc::F_OFD_GETLK].contains(&(command as i32));
         (call == libc::SYS_fcntl && is_lock || call == libc::SYS_flock).then_some(libc::ENOLCK)
@@ -42,7 +45,7 @@ pub(crate) fn check(what: &str, folder: &Path) -> usize {
             // The process is stopped at the entry of a call, then at its exit.
             let mut now = registers(&stopped.child);
             let arguments = [now.rdi, now.rsi, now.rdx, now.r10, now.r8];
-            let fails = |lacks: &fn(i64, [u64; 5]) -> Option<i32>| lacks(now.orig_rax as i64, arguments);
+            let fails = |lacks: &Lacks| lacks(now.orig_rax as i64, arguments);
             let error = match only {
                 Some(lacks) => fails(lacks),
                 None => LACKS.iter().find_map(|(_, lacks)| fails(lacks)),

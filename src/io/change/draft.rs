@@ -156,7 +156,7 @@ impl Draft {
             // On a file system without links, an empty file reserves the name and is then replaced.
             Err(_) => {
                 let reserved = folder.create_new(target, false)?;
-                // Locked, so that nobody appends to it; and if it was replaced before, it is not ours any more.
+                // Locked, so that no other process appends to it; and if it was replaced before, it is not ours any more.
                 system::try_lock(&reserved, Region::Change, Mode::Exclusive)?;
                 if !folder.names(target, &reserved)? {
                     return Err(io::ErrorKind::AlreadyExists.into());

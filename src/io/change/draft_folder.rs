@@ -74,7 +74,7 @@ impl DraftFolder {
             _ => Error::from(error),
         })?;
         let placed = match self.marker.take() {
-            // Of a process that is killed here, the stack keeps the marker, which nobody reads.
+            // Of a process that is killed here, the stack keeps the marker, which is never read.
             Some(_) if cfg!(target_os = "linux") => self.own.unlink(MARKER.as_ref()),
             Some(_) => {
                 self.parent.open_within(self.wanted.as_ref()).and_then(|own| own.unlink(MARKER.as_ref()))

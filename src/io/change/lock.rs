@@ -167,9 +167,9 @@ impl Drop for Locked {
     }
 }
 
-/// Tries of an operation that fails if another process replaces the file meanwhile.
+/// Tries of an operation that fails if another process replaces the file at the same time.
 ///
-/// In a crowd that replaces a file again and again, no number of tries is enough: they end with the time that the caller
+/// If many processes replace a file repeatedly, no number of tries is enough: they end with the time that the caller
 /// waits, but not before some have been made.
 pub(super) struct Tries {
     start: Instant,
@@ -218,7 +218,7 @@ fn until<T>(longest: Duration, mut attempt: impl FnMut() -> Result<Option<T>>) -
     }
 }
 
-/// Locks a file that nobody else can have opened yet.
+/// Locks a file that no other process can have opened yet.
 pub(super) fn lock_new(file: &File) -> io::Result<()> {
     system::try_lock(file, Region::Change, Mode::Exclusive).map(drop)
 }

@@ -464,7 +464,7 @@ fn lock_if(
         }
         (true, false) => {
             let locked = open_locked(path, Purpose::Change, options.get_wait_for_lock())?;
-            // It may have been replaced in the meantime, and then it is no input.
+            // It may have been replaced in the meantime, and then it is not an input.
             Ok(is_input(&system::id_of(&locked)?).then_some(locked))
         }
     }

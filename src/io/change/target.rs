@@ -15,7 +15,7 @@ use crate::transfer::os;
 pub(super) enum Destination {
     /// A file, which may not exist yet, by its folder and its name there.
     ///
-    /// All links have been followed, and the folder is open: from now on, nobody can lead the name to another folder, where
+    /// All links have been followed, and the folder is open: from now on, the name cannot be led to another folder, where
     /// the system has folders by handle.
     File(Folder, OsString),
     /// A file that this process has open or, on Windows, a device.

@@ -522,7 +522,7 @@ impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
     /// Writes an array that grows by rows of the given shape, starting at the writer's position.
     ///
     /// A file is locked until the writer is dropped or returns it, and truncated at that position. `File::create` truncates it
-    /// before, whoever is writing to it: open the file without truncating it, or use [`NpyWriter::create`]. A `File`, a
+    /// before, even if another process is writing to it: open the file without truncating it, or use [`NpyWriter::create`]. A `File`, a
     /// `BufWriter<File>` and references to them are recognized; any other writer is not locked. The header is updated only
     /// if the file has the length that this writer gave it; otherwise the update fails with [`ErrorKind::ChangedByOther`] and
     /// leaves the header unchanged. The folder is never synced, even with [`WriteOptions::sync`]; that is up
