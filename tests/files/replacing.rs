@@ -34,6 +34,7 @@ fn every_writer_creates_a_file_once() {
     write_npy(&from, &numbers).unwrap();
     type Write<'a> = Box<dyn Fn(&Path) -> ndarray_io::Result<()> + 'a>;
     let conversion = || Conversion::new().write(new());
+    #[cfg_attr(not(any(feature = "npz", feature = "mmap")), expect(unused_mut))]
     let mut writers: Vec<(&str, Write<'_>)> = vec![
         ("npy", Box::new(|path| write_npy_with(path, &numbers, &new()))),
         ("npy of its own name", Box::new(|path| create_new_npy(path, &numbers))),

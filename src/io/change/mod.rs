@@ -27,6 +27,7 @@ use std::time::Duration;
 use draft::Draft;
 #[cfg(feature = "object")]
 pub(crate) use draft_folder::DraftFolder;
+#[cfg(any(feature = "mmap", feature = "object"))]
 pub(crate) use lock::leads_to;
 use lock::{Lent, Tries};
 pub(crate) use lock::{
