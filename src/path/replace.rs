@@ -10,7 +10,7 @@ use crate::options::WriteOptions;
 /// Atomically replaces a file of any format with what a callback writes.
 ///
 /// By default, the callback writes to an empty temporary file. When it returns `Ok`, this file replaces an
-/// existing file, as with [`write_npy`]. Use this function for formats that this library does not write.
+/// existing file, as with [`write_npy`](crate::write_npy). Use this function for formats that this library does not write.
 ///
 /// # Errors
 ///

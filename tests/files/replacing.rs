@@ -203,3 +203,25 @@ fn nothing_comes_between_reading_and_replacing() {
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
+
+/// A writer on the file that a callback is given takes no lock of its own, which it would give up before the change is complete.
+#[test]
+#[cfg_attr(target_os = "wasi", ignore = "WASI has no locks")]
+fn a_writer_in_a_callback_leaves_the_lock_alone() {
+    let folder = folder();
+    let path = folder.path().join("a.npy");
+    write_npy(&path, &arr1(&[1u64])).unwrap();
+    replace_file_with(&path, &WriteOptions::new().in_place(true), |file| {
+        NpyWriter::<u64, _>::new(file, &[])?.push_and_finish(&arr1(&[2, 3]))?;
+        assert!(is_locked(&NpyWriter::<u64, _>::append(&path).unwrap_err()));
+        Ok::<(), Error>(())
+    })
+    .unwrap();
+    assert_eq!(read_npy::<_, Array1<u64>>(&path).unwrap(), arr1(&[2, 3]));
+    FileReplacement::open(&path)
+        .unwrap()
+        .replace_with(|file| NpyWriter::<u64, _>::new(file, &[])?.push_and_finish(&arr1(&[4])).map(drop))
+        .unwrap();
+    assert_eq!(read_npy::<_, Array1<u64>>(&path).unwrap(), arr1(&[4]));
+    NpyWriter::append(&path).unwrap().push_and_finish(&arr1(&[5u64])).unwrap();
+}

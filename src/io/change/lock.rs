@@ -375,6 +375,16 @@ pub(crate) fn with_header_lock<T>(
 mod tests {
     use super::*;
 
+    /// However often a file is replaced, tries end with the time that the caller waits.
+    #[test]
+    fn tries_last_as_long_as_the_caller_waits() {
+        let count = |wait| {
+            let mut tries = Tries::new(wait);
+            (0..150).filter(|_| tries.goes_on()).count()
+        };
+        assert_eq!([count(Duration::ZERO), count(Duration::from_secs(3600))], [100, 150]);
+    }
+
     /// A reader that is suspended while it holds the lock of a header costs a writer one wait.
     #[test]
     fn patience_ends_once_and_returns_with_the_lock() {
