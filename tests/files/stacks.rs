@@ -327,6 +327,29 @@ fn parts_of_an_interrupted_append_are_recovered_if_they_fit() {
     assert!(later.exists() && NpyStack::open(folder).unwrap().lengths().len() == 5);
 }
 
+/// A writer that has committed lets others in. What one of them leaves is not overwritten by the first one's next part.
+#[test]
+fn parts_that_another_writer_has_left_are_not_overwritten() {
+    let (folder, whole) = copied("dates");
+    let folder = folder.path();
+    let (part, other_part) = (whole.slice(s![..2]).unwrap(), whole.slice(s![2..4]).unwrap());
+    let mut one = NpyStackWriter::append(folder).unwrap();
+    one.push(&part).unwrap();
+    one.commit().unwrap();
+    let mut other = NpyStackWriter::append(folder).unwrap();
+    other.push(&other_part).unwrap();
+    drop(other);
+    let error = one.push(&part).unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::ArrayChanged { .. }) && error.to_string().contains("4.npy"),
+        "{error}"
+    );
+    let recover = UncommittedParts::Recover;
+    NpyStackWriter::append_with(folder, recover, &WriteOptions::new()).unwrap().finish().unwrap();
+    let all: DynArray = NpyStack::open(folder).unwrap().read().unwrap();
+    assert!(equal(&all.slice(s![7..9]).unwrap(), &other_part));
+}
+
 #[test]
 #[cfg(unix)]
 fn a_commit_that_has_failed_can_be_repeated() {
