@@ -78,7 +78,8 @@ impl Limits {
     /// Sets how many times larger the content of a compressed member may be than its compressed bytes.
     ///
     /// The default is 1032, which Deflate cannot exceed. Other methods can: 1 KB of bzip2 may become 1 GB. The limit applies to
-    /// content of 1 GiB or more; smaller content is limited only by what its method can express.
+    /// content of 1 GiB or more, of one member or of all that are read or verified together; smaller content is limited only
+    /// by what its method can express.
     #[must_use]
     pub fn expansion(mut self, times: u64) -> Self {
         self.expansion = times;

@@ -27,7 +27,7 @@ fn size() -> [usize; 3] {
 }
 
 #[test]
-fn a_crowd_loses_nothing_and_leaves_nothing() {
+fn crowd_of_processes_loses_and_leaves_nothing() {
     let folder = crate::support::temp::folder().unwrap();
     let folder = folder.path();
     write_npy(folder.join("count.npy"), &arr1(&[0u64])).unwrap();
@@ -154,7 +154,7 @@ fn memory() -> usize {
 
 /// A process that is forked has copies of writers: dropping them changes nothing.
 #[test]
-fn a_fork_leaves_locks_and_rows_to_its_parent() {
+fn forked_process_leaves_locks_and_rows_to_its_parent() {
     let path = crate::support::temp::file().unwrap().into_temp_path();
     write_npy(&path, &arr1(&[1u64])).unwrap();
     let output = child("fork", &path, 0).wait_with_output().unwrap();

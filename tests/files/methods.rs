@@ -150,7 +150,7 @@ fn dictionaries_count_against_the_limits() {
 
 /// An update keeps encrypted members as they are, without their password.
 #[test]
-fn an_update_keeps_encrypted_members() {
+fn update_keeps_encrypted_members() {
     let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.npz");
     let added = ndarray::arr1(&[1.0, 2.0]);
@@ -187,11 +187,11 @@ fn an_update_keeps_encrypted_members() {
 
 #[test]
 #[cfg(feature = "mmap")]
-fn a_map_copies_encrypted_members() {
+fn map_copies_encrypted_members() {
     for (id, _) in archives().into_iter().filter(|(id, _)| id.matches('-').count() == 2) {
         let path = folder().join(format!("{id}.npz"));
         let map = |options: &ReadOptions| {
-            // SAFETY: nobody changes the file.
+            // SAFETY: no process changes the file.
             let map = unsafe { NpzMmap::open_with(&path, options).unwrap() };
             map.cow::<u8, ndarray::Ix1>("noise").map(|array| array.into_owned())
         };
@@ -202,11 +202,11 @@ fn a_map_copies_encrypted_members() {
     }
 }
 
-/// What is declared is compared with what the compressed bytes can stand for, before anything is decompressed.
+/// What is declared is compared with what the compressed bytes can contain, before anything is decompressed.
 #[test]
-fn more_than_a_method_can_express_is_refused() {
+fn content_beyond_the_ratio_of_its_method_is_refused() {
     const GIB: u32 = 1 << 30;
-    // The number of bytes that one byte can stand for, by the specifications of the formats.
+    // The most bytes of content for each compressed byte, by the specifications of the formats.
     let most = |method| match method {
         Method::Deflated => Some(1032),
         Method::Deflate64 => Some(29_128),
@@ -261,7 +261,7 @@ fn more_than_a_method_can_express_is_refused() {
 /// What Python's bz2 makes of 183.6 million times the same byte: 142 bytes, 1,292,957 for each. It is no more than the method
 /// can express.
 #[test]
-fn the_most_that_bzip2_makes_of_little_is_read() {
+fn smallest_bzip2_of_equal_bytes_is_read() {
     const SIZE: u32 = 183600000;
     let packed: [u8; 142] = [
         66, 90, 104, 57, 49, 65, 89, 38, 83, 89, 95, 172, 150, 3, 0, 0, 0, 0, 0, 128, 8, 32, 0, 48, 140, 38,

@@ -27,7 +27,7 @@ fn exists(error: &Error) -> bool {
 }
 
 #[test]
-fn every_writer_creates_a_file_once() {
+fn create_new_never_replaces_a_file() {
     let folder = folder();
     let (from, numbers, new) =
         (folder.path().join("from.npy"), arr1(&[1.0, 2.0]), || WriteOptions::new().create_new(true));
@@ -63,7 +63,7 @@ fn every_writer_creates_a_file_once() {
     #[cfg(feature = "mmap")]
     writers.push((
         "map",
-        // SAFETY: nobody else uses the file.
+        // SAFETY: the file is used only here.
         Box::new(|path| unsafe {
             ndarray_io::NpyMmapMut::<f64, ndarray::Ix1>::create_with(path, 2, &new()).map(drop)
         }),
@@ -91,7 +91,7 @@ fn every_writer_creates_a_file_once() {
 
 #[test]
 #[cfg_attr(target_os = "wasi", ignore = "WASI has no locks")]
-fn a_writer_on_a_file_of_its_own_locks_it() {
+fn writer_locks_the_file_it_is_given() {
     let folder = folder();
     let path = folder.path().join("a.npy");
     let open = || File::options().read(true).write(true).create(true).truncate(false).open(&path).unwrap();
@@ -129,7 +129,7 @@ fn a_writer_on_a_file_of_its_own_locks_it() {
 }
 
 #[test]
-fn a_log_is_appended_to_or_created() {
+fn append_or_create_does_either() {
     let folder = folder();
     let path = folder.path().join("log.npy");
     for day in 1..=3 {
@@ -170,7 +170,7 @@ fn a_log_is_appended_to_or_created() {
 
 #[test]
 #[cfg_attr(target_os = "wasi", ignore = "WASI has no locks")]
-fn nothing_comes_between_reading_and_replacing() {
+fn file_stays_locked_from_reading_to_replacing() {
     let folder = folder();
     let path = folder.path().join("a.npy");
     assert!(FileReplacement::open(&path).unwrap_err().is_not_found());
@@ -207,7 +207,7 @@ fn nothing_comes_between_reading_and_replacing() {
 /// A writer on the file that a callback is given takes no lock of its own, which it would give up before the change is complete.
 #[test]
 #[cfg_attr(target_os = "wasi", ignore = "WASI has no locks")]
-fn a_writer_in_a_callback_leaves_the_lock_alone() {
+fn writer_in_a_callback_takes_no_second_lock() {
     let folder = folder();
     let path = folder.path().join("a.npy");
     write_npy(&path, &arr1(&[1u64])).unwrap();

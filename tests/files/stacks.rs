@@ -294,7 +294,7 @@ fn parts_count_when_they_are_committed() {
 }
 
 #[test]
-fn parts_of_an_interrupted_append_are_recovered_if_they_fit() {
+fn interrupted_parts_are_recovered_if_they_fit() {
     let (folder, whole) = copied("dates");
     let folder = folder.path();
     let (part, two) = (whole.slice(s![..2]).unwrap(), whole.slice(s![2..3]).unwrap());
@@ -329,7 +329,7 @@ fn parts_of_an_interrupted_append_are_recovered_if_they_fit() {
 
 /// A writer that has committed lets others in. What one of them leaves is not overwritten by the first one's next part.
 #[test]
-fn parts_that_another_writer_has_left_are_not_overwritten() {
+fn parts_left_by_another_writer_are_not_overwritten() {
     let (folder, whole) = copied("dates");
     let folder = folder.path();
     let (part, other_part) = (whole.slice(s![..2]).unwrap(), whole.slice(s![2..4]).unwrap());
@@ -352,7 +352,7 @@ fn parts_that_another_writer_has_left_are_not_overwritten() {
 
 #[test]
 #[cfg(unix)]
-fn a_commit_that_has_failed_can_be_repeated() {
+fn failed_commit_can_be_repeated() {
     let (folder, whole) = copied("dates");
     let folder = folder.path();
     let part = whole.slice(s![..2]).unwrap();
@@ -374,7 +374,7 @@ fn a_commit_that_has_failed_can_be_repeated() {
 }
 
 #[test]
-fn a_new_stack_appears_when_it_is_complete() {
+fn new_stack_appears_when_complete() {
     let folder = temp::folder().unwrap();
     let (from, to) = (folder.path().join("a.npy"), folder.path().join("a"));
     write_npy(&from, &Array2::<f64>::ones((1000, 20))).unwrap();
@@ -387,7 +387,7 @@ fn a_new_stack_appears_when_it_is_complete() {
     convert_npy_to_stack(&from, &to, 0, 300, conversion).unwrap();
     assert!(calls > 1);
     assert_eq!(NpyStack::open(&to).unwrap().lengths(), [300, 300, 300, 100]);
-    // The folder of a killed conversion, which nobody uses any more, is removed by the next change beside it.
+    // The folder of a killed conversion, which is no longer in use, is removed by the next change beside it.
     let draft = folder.path().join(".ndarray-io-0.draft");
     fs::create_dir(&draft).unwrap();
     fs::write(draft.join("0.npy"), "a part").unwrap();

@@ -8,8 +8,9 @@ use std::process::{Child, Command, Stdio};
 
 use ndarray::{Array1, Array2, Ix2, arr1, arr2, s};
 use ndarray_io::convert::{Conversion, concatenate_npy};
-use ndarray_io::file::{FileReplacement, UncommittedRows, WriteArray, grow_header};
+use ndarray_io::file::{FileReplacement, UncommittedRows, WriteArray, grow_header, replace_file_with};
 use ndarray_io::header::Order;
+use ndarray_io::npy::write_zeroed_npy_with;
 use ndarray_io::npz::{Compression, NpzOptions, NpzUpdate, write_npz_with};
 use ndarray_io::ra::{RaOptions, ReadRaExt, WriteRaExt, read_ra, write_ra, write_ra_with};
 use ndarray_io::stack::{NpyStack, NpyStackWriter, UncommittedParts};
@@ -264,6 +265,12 @@ pub(crate) fn act(what: &str, path: &Path, number: u64) -> Result<String> {
             map.view_mut()[[0, number as usize % 2]] = number;
             map.flush()?;
         },
+        "zeros" => {
+            let options = WriteOptions::new().preallocate(true);
+            replace_file_with(path, &options, |file| {
+                write_zeroed_npy_with::<u64, _>(file, (3, 2), &options)
+            })?;
+        }
         "exclusive" => {
             // The second column, whose runs are written together with the first one.
             let file = NpyFile::open_exclusive(path)?;

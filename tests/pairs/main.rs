@@ -64,8 +64,14 @@ fn main() {
             })
             .collect();
     let faults: usize = each(&alone, |what, folder| faults::faults(what, folder, most)).into_iter().sum();
-    let own: Vec<&str> = alone.iter().copied().filter(|what| !what.starts_with("ndio")).collect();
-    let poor: usize = each(&own, poor::check).into_iter().sum();
+    // Zeros are what space is reserved for.
+    let own = alone.iter().copied().filter(|what| !what.starts_with("ndio")).chain(["zeros"]);
+    let own: Vec<&str> = own.collect();
+    let poor = each(&own, poor::check);
+    let met: Vec<usize> =
+        (0..poor[0].len()).map(|lack| poor.iter().map(|failed| failed[lack]).sum()).collect();
+    assert!(met.iter().all(|failed| *failed > 0), "what a file system lacks is never asked for: {met:?}");
+    let poor: usize = poor.iter().map(Vec::len).sum();
     let swaps: usize = each(swap::SWAPPED, swap::check).into_iter().sum();
     let losses: usize = each(act::SYNCED, power::losses).into_iter().sum();
     let counts = each(act::COUNTED, counts::check);

@@ -52,7 +52,7 @@ pub(crate) fn check(what: &str, folder: &Path) -> usize {
     });
     counted.end();
     let done = committed(&files[0]);
-    let first = first.unwrap_or(usize::MAX); // a new file is no link
+    let first = first.unwrap_or(usize::MAX); // a new file is not a link
     for stop in 1..=counted.calls {
         make();
         let stopped = Stopped::before(what, &path, stop);

@@ -387,7 +387,7 @@ mod tests {
 
     /// A reader that is suspended while it holds the lock of a header costs a writer one wait.
     #[test]
-    fn patience_ends_once_and_returns_with_the_lock() {
+    fn header_lock_is_waited_for_in_vain_once() {
         let path = tempfile::NamedTempFile::new().unwrap();
         let open = || File::options().read(true).write(true).open(&path).unwrap();
         let (reader, writer, mut patience) = (open(), open(), Patience::default());
