@@ -531,6 +531,8 @@ fn objects(bench: &Bench) {
         ("set of numbers", "set(range(n))"),
         ("set of texts", "{f'item {i}' for i in range(n)}"),
         ("dict of texts", "{f'item {i}': i for i in range(n)}"),
+        ("set of NaNs", "{float('nan') for i in range(n)}"),
+        ("dict of NaTs", "{np.datetime64('NaT', 's'): i for i in range(n)}"),
     ];
     let path = &bench.path("object.npy");
     bench.tell("import pickle, gc");

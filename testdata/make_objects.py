@@ -38,6 +38,34 @@ def one_dimensional(items):
     return array
 
 
+def not_equal_to_themselves():
+    """Each kind of object that is not equal to itself, as a function that makes another one."""
+    long_nan = b"\0\0\0\0\0\0\0\xc0\xff\x7f"  # what follows is not initialized where NumPy makes one
+    quad_nan = b"\0" * 14 + b"\xff\x7f"
+    long = lambda *parts: lambda: np.frombuffer(b"".join(parts), {16: "<g", 32: "<G"}[len(b"".join(parts))])[0]
+    makers = [lambda: float("nan"), lambda: complex("nan"), lambda: complex(1, float("nan")), lambda: decimal.Decimal("NaN"),
+              lambda: decimal.Decimal("-NaN123"), long(long_nan, b"\0" * 6), long(long_nan, b"garble"),
+              long(long_nan, b"garble", b"\0" * 16), long(b"\0" * 16, long_nan, b"garble")]
+    makers += [lambda kind=kind: np.dtype(kind).type("nan") for kind in ["f2", "f4", "f8"]]
+    makers += [lambda kind=kind: np.dtype(kind).type(complex("nan+1j")) for kind in ["c8", "c16"]]
+    makers += [lambda make=make, unit=unit: make("NaT", unit) for make in [np.datetime64, np.timedelta64]
+               for unit in ["Y", "D", "ns", "25s", "generic"]]
+    return makers
+
+
+def with_keys_not_equal_to_themselves():
+    for make in not_equal_to_themselves():
+        one = make()
+        yield {make(), make()}
+        yield frozenset([make(), make(), make()])
+        yield {make(): "first", make(): "second", 1: "third"}
+        yield {(make(),): "first", (make(),): "second", (1, (make(), 2)): "third", (1, (make(), 2)): "fourth"}
+        yield {frozenset([make(), make()]), frozenset([make(), make()])}
+        yield {one: 1, (one,): 2, (one, one): 3}
+        yield {one}
+        yield {number: make() for number in range(3)} | {make(): number for number in range(20)}
+
+
 def arrays():
     shared = ["once"]
     records = np.zeros(2, [("a", "i1"), ("b", "f4", (2,))])
@@ -54,6 +82,7 @@ def arrays():
         "floats": one_dimensional([0.0, -0.0, 1.5, -2.25, 0.1, 1e15, 1e16, 1.5e16, 1e-4, 1e-5, 1.25e-7, 5e-324, 1.7e308,
                                    float("inf"), float("-inf"), float("nan")]),
         "complexes": one_dimensional([0j, 1 + 2j, -1.5j, complex(-0.0, 1), complex(1, -0.0), complex(float("inf"), float("nan"))]),
+        "not_equal": nested(with_keys_not_equal_to_themselves()),
         "texts": one_dimensional(["", "a", "λ", "it's", 'a"b', "both ' and \"", "\\", "\n\r\t\x00\x7f\x80\xa0", "\u200b\xad\u3000",
                                   "\U0001F600", "\ud800", "a\udfffb\ud83d\ude00", "x" * 255, "ä" * 200]),
         "bytes": one_dimensional([b"", b"a", b"it's", b"'\"", bytes(range(256)), b"z" * 300, bytearray(b""),
@@ -101,6 +130,7 @@ def arrays():
 
 
 def nested(items):
+    items = list(items)
     array = np.empty(len(items), object)
     for index, item in enumerate(items):
         array[index] = item
@@ -135,6 +165,8 @@ def add(lines, name, blob, array):
     shown = [as_python_shows(item) for item in items]
     lines.append({"name": name, "shape": array.shape, "fortran_order": np.lib.format.header_data_from_array_1_0(array)["fortran_order"],
                   "shown": shown})
+    if name == "not_equal":
+        lines[-1]["counts"] = [len(item) for item in items]
 
 
 def main():

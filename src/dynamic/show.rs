@@ -23,6 +23,8 @@ const EDGE: usize = 3;
 ///
 /// An element may be as large as its file.
 const LONGEST: usize = 1000;
+/// The number of bytes after which no further field or item of one element is shown.
+const MOST_BYTES: usize = 16 << 10;
 
 /// Formats the elements in nested brackets, as ndarray and NumPy do.
 ///
@@ -280,7 +282,10 @@ impl<'a> Sheet<'a> {
     fn write(&self, f: &mut fmt::Formatter<'_>, axis: usize, from: usize, width: usize) -> fmt::Result {
         if axis == self.strides.len() {
             self.left.set(self.left.get() - 1);
-            return write!(f, "{:>width$}", self.array.item(from, self.look));
+            let item = self.array.item(from, self.look);
+            // A width in a format string has at most 16 bits.
+            f.write_str(&" ".repeat(width.saturating_sub(item.chars().count())))?;
+            return f.write_str(&item);
         }
         let is_last = axis + 1 == self.strides.len();
         let between = if is_last {
@@ -313,25 +318,49 @@ impl<'a> Sheet<'a> {
     }
 }
 
-/// Formats one element.
+/// Formats one element; a long one is cut after about [`MOST_BYTES`].
 fn value(dtype: &DType, bytes: &[u8], look: &DisplayOptions) -> String {
+    let mut shown = String::new();
+    push_value(&mut shown, dtype, bytes, look);
+    shown
+}
+
+fn push_value(shown: &mut String, dtype: &DType, bytes: &[u8], look: &DisplayOptions) {
     match dtype {
-        DType::Scalar(scalar) => scalar_value(scalar, bytes, look),
+        DType::Scalar(scalar) => shown.push_str(&scalar_value(scalar, bytes, look)),
         DType::Subarray(subarray) => {
             let (base, size) = (subarray.base(), subarray.base().item_size());
-            let items = bytes.chunks_exact(size.max(1)).take(LONGEST);
-            let items: Vec<String> = items.map(|item| value(base, item, look)).collect();
-            let rest = if bytes.len() / size.max(1) > LONGEST { ", …" } else { "" };
-            format!("[{}{rest}]", items.join(", "))
+            let items = bytes.chunks_exact(size.max(1)).map(|item| (base, item));
+            shown.push('[');
+            push_parts(shown, items, look);
+            shown.push(']');
         }
         DType::Record(record) => {
-            let part = |field: &crate::dtype::Field| {
-                value(field.dtype(), &bytes[field.offset()..][..field.dtype().item_size()], look)
-            };
-            let items: Vec<String> = record.fields().iter().map(part).collect();
-            format!("({})", items.join(", "))
+            let part = |field: &crate::dtype::Field| &bytes[field.offset()..][..field.dtype().item_size()];
+            let parts = record.fields().iter().map(|field| (field.dtype(), part(field)));
+            shown.push('(');
+            push_parts(shown, parts, look);
+            shown.push(')');
         }
-        DType::Object => "object".into(),
+        DType::Object => shown.push_str("object"),
+    }
+}
+
+/// Formats the fields of a record or the items of a subarray, as far as there is room.
+fn push_parts<'a>(
+    shown: &mut String,
+    parts: impl Iterator<Item = (&'a DType, &'a [u8])>,
+    look: &DisplayOptions,
+) {
+    for (number, (dtype, bytes)) in parts.enumerate() {
+        if number > 0 {
+            shown.push_str(", ");
+        }
+        if number == LONGEST || shown.len() >= MOST_BYTES {
+            shown.push('…');
+            break;
+        }
+        push_value(shown, dtype, bytes, look);
     }
 }
 

@@ -454,6 +454,9 @@ pub enum LimitKind {
     /// The number of containers and other objects with parts in a pickle:
     /// [`Limits::objects`](crate::Limits::objects).
     Objects,
+    /// The number of all objects in a pickle, including those without parts. The limit of 4,294,967,291 cannot
+    /// be raised.
+    Nodes,
     /// The nesting depth of objects in a pickle: [`Limits::object_height`](crate::Limits::object_height).
     ObjectNesting,
     /// The bytes that are copied because a pickle refers to the same part many times, and the fields of

@@ -181,6 +181,7 @@ impl LimitKind {
             Self::Objects => {
                 write!(f, "the pickle has at least {found} objects with parts, over the limit of {limit}")
             }
+            Self::Nodes => write!(f, "the pickle has at least {found} objects, over the limit of {limit}"),
             Self::ObjectNesting => write!(f, "the pickle nests objects deeper than the limit of {limit}"),
             Self::Copies => write!(
                 f,

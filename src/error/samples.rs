@@ -18,6 +18,7 @@ pub fn one_of_each() -> Vec<Error> {
         LimitKind::RecordNesting,
         LimitKind::Dimensions,
         LimitKind::Objects,
+        LimitKind::Nodes,
         LimitKind::ObjectNesting,
         LimitKind::Copies,
         LimitKind::Digits,

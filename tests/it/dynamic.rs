@@ -191,6 +191,28 @@ fn a_file_shows_the_same() {
     }
 }
 
+/// Elements that are wider than a format string can pad (65,535 characters) are aligned all the same.
+#[test]
+fn elements_of_any_width_are_shown() {
+    let one = |descr: &str, bytes: usize| {
+        let header = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': (2,), }}");
+        DynArray::read_npy(&crate::support::file(&header, &vec![b'a'; 2 * bytes])[..]).unwrap()
+    };
+    let fields: Vec<String> = (0..70).map(|number| format!("('f{number}', '|S2000')")).collect();
+    let wide = one(&format!("[{}]", fields.join(", ")), 140_000);
+    let bytes = one("('|u1', (40000,))", 40_000);
+    let nested = one("[('a', [('b', '<u4', (300, 300))], (5,))]", 5 * 4 * 90_000);
+    for array in [wide, bytes, nested] {
+        let shown = array.to_string();
+        assert!(shown.contains('…') && shown.starts_with('[') && shown.ends_with(']'), "{shown:.100}");
+        assert!((1000..60_000).contains(&shown.len()), "{}", shown.len());
+    }
+    // Two texts of different widths, of which one is padded.
+    let texts = ndarray::arr1(&["a".repeat(990), "b".to_owned()]);
+    let shown = DynArray::new(&texts).unwrap().to_string();
+    assert!(shown.ends_with(&format!("{}\"b\"]", " ".repeat(989))), "{shown}");
+}
+
 /// The size and the time of a preview do not depend on the shape that a file declares.
 #[test]
 fn no_file_takes_for_ever_to_show() {

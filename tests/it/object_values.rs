@@ -301,6 +301,82 @@ fn keys_that_are_odd() {
     assert_eq!(pickle(b"\x80\x04}((K\x01K\x01\x91N(K\x01\x91Nu.").to_string(), "{frozenset({1}): None}");
 }
 
+/// What is not equal to itself is a key for each object, as in Python: the counts are Python's `len`.
+#[test]
+fn keys_that_are_not_equal_to_themselves_are_all_kept() {
+    let folder = manifest::testdata().join("objects");
+    let lines = std::fs::read_to_string(folder.join("objects.jsonl")).unwrap();
+    let lines: Vec<serde_json::Value> =
+        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let line = lines.iter().find(|line| line["name"] == "not_equal").unwrap();
+    let counts = line["counts"].as_array().unwrap();
+    let array: Array1<Object> = ndarray_io::read_npy(folder.join("not_equal.npy")).unwrap();
+    assert!(array.len() == counts.len() && array.len() > 150);
+    let count = |object: &Object| match object.view() {
+        View::Dict(dict) => dict.len(),
+        _ => object.items().unwrap().len(),
+    };
+    let (again, detached) = (array.mapv(|object| object.detach()), {
+        let mut file = Vec::new();
+        array.write_npy(&mut file).unwrap();
+        Array1::<Object>::read_npy(&file[..]).unwrap()
+    });
+    for (index, object) in array.iter().enumerate() {
+        assert_eq!(count(object) as u64, counts[index].as_u64().unwrap(), "{index}: {object}");
+        // Equality compares what they contain.
+        assert!(object == &again[index] && object == &detached[index], "{index}: {object}");
+        assert_eq!((count(&again[index]), count(&detached[index])), (count(object), count(object)));
+        // Lookups compare bits.
+        match object.view() {
+            View::Dict(dict) => assert!(dict.iter().all(|(key, _)| dict.get(key.to_object()).is_some())),
+            _ => {
+                let items = object.items().unwrap();
+                assert!(items.iter().all(|item| items.contains(item.to_object())), "{index}: {object}");
+            }
+        }
+    }
+    // They are told apart by what they contain, in whatever order they are.
+    let set = |lists: &[&[f64]]| {
+        Object::set(lists.iter().map(|list| Object::frozen_set(list.iter().copied()).unwrap())).unwrap()
+    };
+    let nan = f64::NAN;
+    assert_eq!(set(&[&[nan, 1.0], &[nan, 2.0], &[nan, nan]]), set(&[&[nan, nan], &[2.0, nan], &[1.0, nan]]));
+    assert_ne!(set(&[&[nan, 1.0], &[nan, 2.0]]), set(&[&[nan, 1.0], &[nan, 1.0]]));
+    let tuples = [Object::tuple([Object::from(nan), 1.into()]), Object::tuple([nan, 1.0])];
+    let reversed = Object::set([&tuples[1], &tuples[0]]).unwrap();
+    assert_eq!(Object::set(&tuples).unwrap(), reversed);
+    // A complex number is the same object in both keys.
+    let same = Object::from(Complex::new(nan, 0.0));
+    let other = Object::from(Complex::new(nan, 0.0));
+    assert_eq!(Object::set([&same, &other, &same]).unwrap().items().unwrap().len(), 2);
+}
+
+/// Keys that have one hash in Python, and those that are not equal to themselves, take no longer than others.
+/// (Quadratic time would be hours.)
+#[test]
+fn keys_that_collide_in_python_take_linear_time() {
+    const MANY: usize = 40_000;
+    // sys.hash_info.modulus
+    let modulus = Int::from((1i64 << 61) - 1);
+    let modulus = i128::try_from(&Object::from(modulus)).unwrap();
+    let whole = (0..MANY as i128).map(|number| Object::from(number * modulus));
+    let fractions =
+        (0..MANY).map(|number| Object::from(2f64.powi((number % 30) as i32 * 61) + number as f64));
+    let colliding = Object::set(whole.chain(fractions)).unwrap();
+    let nans = Object::set(std::iter::repeat_n(f64::NAN, MANY)).unwrap();
+    let tuples = Object::set((0..MANY).map(|_| Object::tuple([f64::NAN, 1.0]))).unwrap();
+    assert_eq!(nans.items().unwrap().len(), MANY);
+    assert_eq!(tuples.items().unwrap().len(), MANY);
+    for set in [colliding, nans, tuples] {
+        let again = pickle(&Pickle::write(&set, &WriteOptions::new()).unwrap());
+        let items = again.items().unwrap();
+        assert_eq!(items.len(), set.items().unwrap().len());
+        assert!(again == set);
+        assert!((0..MANY).all(|index| items.contains(items.get(index).unwrap().to_object())));
+        assert!(!(0..MANY).any(|index| items.contains(index as f64 + 0.5)));
+    }
+}
+
 #[test]
 fn what_is_thrown_away_is_looked_up_nevertheless() {
     let pickle = Pickle::read(&b"cposix\nsystem\n(S\"true\"\ntR0N."[..]).unwrap();

@@ -527,6 +527,7 @@ fn mutated_pickles_are_values_or_errors() {
         "others",
         "scalars",
         "arrays",
+        "not_equal",
         "shared",
         "records",
         "texts-p0",

@@ -39,16 +39,22 @@ impl Build {
                 let span = self.graph.add_text(graph.text(span));
                 self.graph.add(Node::Text(span))
             }
+            // As a key, a NaN is the same only as the same object, so it is not copied.
+            Node::Complex(number) if number.is_nan() => self.refer(object),
             Node::Complex(_) | Node::Date(_) | Node::Time(_) | Node::Datetime(..) | Node::Timedelta(_) => {
                 self.graph.add(*node)
             }
-            _ => {
-                let foreign = &mut self.graph.rest_mut().foreign;
-                let number = foreign.len() as u32; // cannot truncate: each foreign object has a node, and node indices fit into a u32
-                foreign.push(object.as_ref().to_object());
-                self.graph.add(Node::Foreign(number))
-            }
+            _ => self.refer(object),
         }
+    }
+
+    /// Adds a reference to an object of another graph.
+    fn refer(&mut self, object: Object) -> Slot {
+        let object = object.as_ref().to_object();
+        let foreign = &mut self.graph.rest_mut().foreign;
+        let number = foreign.len() as u32; // cannot truncate: each foreign object has a node, and node indices fit into a u32
+        foreign.push(object);
+        self.graph.add(Node::Foreign(number))
     }
 
     fn take_all(&mut self, objects: impl IntoIterator<Item = Object>) -> Span {
@@ -292,7 +298,7 @@ fn finish_keyed(mut build: Build, span: Span, node: fn(Span) -> Node, step: usiz
     // afterwards.
     let slot = build.graph.add(node(span));
     let mut object = build.finish(slot);
-    let kept = keys::Keys::default().distinct(object.as_ref(), step)?;
+    let kept = keys::Keys::of_python().distinct(object.as_ref(), step)?;
     let number = object.slot.node()?;
     if let Some(kept) = kept
         && let Some(shared) = object.graph.as_mut().and_then(Arc::get_mut)

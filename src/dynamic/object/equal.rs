@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 
 use super::graph::{Id, Node};
-use super::keys::Keys;
+use super::keys::Pairs;
 use super::{Object, ObjectRef, View};
 
 /// Compares strictly: see [the module](super).
@@ -71,7 +71,7 @@ impl Sets {
 }
 
 fn are_equal<'a>(pairs: impl IntoIterator<Item = (ObjectRef<'a>, ObjectRef<'a>)>) -> bool {
-    let (mut sets, mut keys) = (Sets::default(), Keys::default());
+    let (mut sets, mut keys) = (Sets::default(), Pairs::default());
     let mut open = Vec::new();
     pairs.into_iter().all(|(one, two)| {
         open.push((one, two));
@@ -89,7 +89,7 @@ fn compare<'a>(
     one: ObjectRef<'a>,
     two: ObjectRef<'a>,
     sets: &mut Sets,
-    keys: &mut Keys,
+    keys: &mut Pairs,
     open: &mut Vec<(ObjectRef<'a>, ObjectRef<'a>)>,
 ) -> bool {
     if one.is_same(two) {
@@ -154,7 +154,7 @@ fn compare<'a>(
     if is_order_same(one, two, step) {
         return push_parts(one, two, 0, open);
     }
-    let Some(places) = keys.pairs(one, two, step) else { return false };
+    let Some(places) = keys.find(one, two, step) else { return false };
     for (number, place) in places.into_iter().enumerate() {
         let parts = (0..step).map(|part| one.part(number * step + part).zip(two.part(place * step + part)));
         open.extend(parts.flatten());

@@ -113,7 +113,7 @@ fn gather(graph: &mut Graph, pickle: &[u8], heights: &[u32]) {
 
 /// Finds the dicts and sets with duplicate keys, and returns which of their items to keep.
 fn doubles(graph: &Arc<Shared>, heights: &[u32]) -> Result<Vec<(u32, Vec<[usize; 2]>)>> {
-    let mut keys = Keys::default();
+    let mut keys = Keys::of_python();
     let mut doubles = Vec::new();
     for (number, node) in (0u32..).zip(&graph.nodes) {
         let step = match node {

@@ -481,6 +481,13 @@ impl<'a> ObjectRef<'a> {
         self.place().map(|(graph, number)| (Arc::as_ptr(graph).addr(), number))
     }
 
+    /// Returns the identity of the object; a value that is stored in its slot is an object at each place.
+    pub(super) fn id_or_place(self) -> Id {
+        /// No node has this index, so a place is not taken for a node.
+        const IN_SLOT: u32 = u32::MAX;
+        self.id().unwrap_or_else(|| (std::ptr::from_ref(self.slot).addr(), IN_SLOT))
+    }
+
     /// Returns a part of the object's node, unless it is absent.
     pub(super) fn part(self, index: usize) -> Option<Self> {
         let (graph, number) = self.place()?;

@@ -3,7 +3,7 @@
 mod leaf;
 
 use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub(super) use leaf::is_decimal;
@@ -20,18 +20,56 @@ struct Hashed {
     is_known: bool,
 }
 
-/// A hasher and comparer of keys; keys that Python considers equal have equal hashes.
-#[derive(Default)]
+/// Which keys are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sameness {
+    /// Those that a dict of Python cannot have both. What is not equal to itself, as a NaN, is the same key only
+    /// as the same object; a value that is stored in a slot is an object at each place.
+    Python,
+    /// Those that a lookup finds: NaNs are the same key if their bits are.
+    Lookup,
+    /// Those with the same content, to tell objects apart that are equal only to themselves.
+    Content,
+}
+
+/// A hasher and comparer of keys; keys that are the same have equal hashes.
 pub(super) struct Keys {
     state: RandomState,
     /// The hashes of keys that are not [short](is_short), so that each is visited only once.
     made: HashMap<Id, Hashed>,
     equal: Sets,
-    /// Whether NaNs are never equal, as among the keys of one dict. Lookups compare their bits instead.
-    nans_differ: bool,
+    sameness: Sameness,
 }
 
 impl Keys {
+    /// Returns a hasher of keys that a dict of Python could have.
+    pub(super) fn of_python() -> Self {
+        Self::new(RandomState::new(), Sameness::Python)
+    }
+
+    fn new(state: RandomState, sameness: Sameness) -> Self {
+        Self { state, made: HashMap::new(), equal: Sets::default(), sameness }
+    }
+
+    /// Returns the kind of a key; a leaf that is not equal to itself becomes an [object](Leaf::Itself).
+    fn kind<'a>(&self, key: ObjectRef<'a>) -> KeyKind<'a> {
+        match kind(key) {
+            KeyKind::Leaf(leaf) if self.sameness == Sameness::Python && leaf.is_nan() => {
+                KeyKind::Leaf(Leaf::Itself(key.id_or_place()))
+            }
+            kind => kind,
+        }
+    }
+
+    /// Hashes a key without parts.
+    fn of_leaf(&self, key: ObjectRef<'_>, leaf: &Leaf<'_>) -> Hashed {
+        let hash = match self.sameness {
+            Sameness::Content => self.state.hash_one(key),
+            Sameness::Python | Sameness::Lookup => self.state.hash_one(leaf),
+        };
+        Hashed { hash, is_known: !matches!(leaf, Leaf::Itself(_)) }
+    }
+
     /// Hashes a key; `None` if it is not hashable.
     fn hash(&mut self, key: ObjectRef<'_>) -> Option<u64> {
         self.hashed(key).map(|hashed| hashed.hash)
@@ -46,11 +84,10 @@ impl Keys {
             if is_short(object) || object.id().is_some_and(|id| self.made.contains_key(&id)) {
                 continue;
             }
-            match kind(object) {
+            match self.kind(object) {
                 KeyKind::None => return None,
                 KeyKind::Leaf(leaf) => {
-                    let hash = self.state.hash_one(&leaf);
-                    let hashed = Hashed { hash, is_known: !matches!(leaf, Leaf::Itself(_)) };
+                    let hashed = self.of_leaf(object, &leaf);
                     match object.id() {
                         Some(id) => drop(self.made.insert(id, hashed)),
                         None if open.is_empty() => return Some(hashed),
@@ -76,8 +113,8 @@ impl Keys {
 
     /// Hashes a key that is [short](is_short), for which that costs less than looking up what it was before.
     fn of_short(&self, key: ObjectRef<'_>) -> Option<Hashed> {
-        match kind(key) {
-            KeyKind::Leaf(leaf) => Some(Hashed { hash: self.state.hash_one(&leaf), is_known: true }),
+        match self.kind(key) {
+            KeyKind::Leaf(leaf) => Some(self.of_leaf(key, &leaf)),
             _ => None,
         }
     }
@@ -90,9 +127,12 @@ impl Keys {
         let is_set = matches!(object.view(), View::FrozenSet(_));
         let mut parts: Vec<Hashed> = parts.collect();
         if is_set {
-            // The order does not matter, and a set that was just read may contain an item twice.
+            // The order does not matter, and a set that was just read may contain an item twice. Items with the
+            // same content may be two all the same.
             parts.sort_unstable_by_key(|part| part.hash);
-            parts.dedup_by_key(|part| part.hash);
+            if self.sameness != Sameness::Content {
+                parts.dedup_by_key(|part| part.hash);
+            }
         }
         let mut hasher = self.state.build_hasher();
         (is_set, parts.len()).hash(&mut hasher);
@@ -100,16 +140,15 @@ impl Keys {
         Hashed { hash: hasher.finish(), is_known: parts.iter().all(|part| part.is_known) }
     }
 
-    /// Returns whether Python considers two keys equal.
-    pub(super) fn same(&mut self, one: ObjectRef<'_>, two: ObjectRef<'_>) -> bool {
+    /// Returns whether two keys are the same.
+    fn same(&mut self, one: ObjectRef<'_>, two: ObjectRef<'_>) -> bool {
         let mut open = vec![(one, two)];
         while let Some((one, two)) = open.pop() {
             if one.is_same(two) {
                 continue;
             }
-            match (kind(one), kind(two)) {
-                (KeyKind::Leaf(one), KeyKind::Leaf(two))
-                    if one == two && !(self.nans_differ && one.is_nan()) => {}
+            match (self.kind(one), self.kind(two)) {
+                (KeyKind::Leaf(one), KeyKind::Leaf(two)) if one == two => {}
                 (KeyKind::Tuple, KeyKind::Tuple) | (KeyKind::FrozenSet, KeyKind::FrozenSet)
                     if one.part_count() == two.part_count() || matches!(one.view(), View::FrozenSet(_)) =>
                 {
@@ -170,7 +209,6 @@ impl Keys {
         if sorted.windows(2).all(|two| two[0] != two[1]) {
             return Some(None);
         }
-        self.nans_differ = true;
         let mut places = Places::default();
         let mut kept: Vec<[usize; 2]> = Vec::with_capacity(count);
         for (index, hash) in hashes.into_iter().enumerate() {
@@ -206,19 +244,22 @@ fn is_short(key: ObjectRef<'_>) -> bool {
 #[derive(Default)]
 struct Places {
     first: HashMap<u64, u32>,
-    further: Vec<(u64, u32)>,
+    /// The positions of each hash after the first one.
+    further: HashMap<u64, Vec<u32>>,
 }
 
 impl Places {
     fn insert(&mut self, hash: u64, place: u32) {
         match self.first.entry(hash) {
             std::collections::hash_map::Entry::Vacant(entry) => drop(entry.insert(place)),
-            std::collections::hash_map::Entry::Occupied(_) => self.further.push((hash, place)),
+            std::collections::hash_map::Entry::Occupied(_) => {
+                self.further.entry(hash).or_default().push(place);
+            }
         }
     }
 
     fn all(&self, hash: u64) -> impl Iterator<Item = u32> + '_ {
-        let further = self.further.iter().filter(move |(other, _)| *other == hash).map(|(_, place)| *place);
+        let further = self.further.get(&hash).into_iter().flatten().copied();
         self.first.get(&hash).copied().into_iter().chain(further)
     }
 }
@@ -271,19 +312,23 @@ pub(super) const FEW: usize = 8;
 pub(super) fn find(owner: ObjectRef<'_>, key: ObjectRef<'_>) -> Option<usize> {
     let (graph, number) = owner.place()?;
     let step = if matches!(graph.nodes[number as usize], Node::Dict(_)) { 2 } else { 1 };
+    let count = owner.part_count() / step;
+    if count <= FEW {
+        return (0..count).find(|place| owner.part(place * step).is_some_and(|other| same(other, key)));
+    }
     let index = match &graph.indexes {
         Some(indexes) => indexes.once(number, &|| index(owner, step)),
         None => index(owner, step).map(Arc::new),
     }?;
     // The key must be hashed with the same random state as the keys in the index.
-    let mut keys = Keys { state: index.state.clone(), ..Keys::default() };
+    let mut keys = Keys::new(index.state.clone(), Sameness::Lookup);
     let hash = keys.hash(key)?;
     let is_it = |place: &u32| owner.part(*place as usize * step).is_some_and(|other| keys.same(key, other));
     index.places.all(hash).find(is_it).map(|place| place as usize)
 }
 
 fn index(owner: ObjectRef<'_>, step: usize) -> Option<Index> {
-    let mut keys = Keys::default();
+    let mut keys = Keys::new(RandomState::new(), Sameness::Lookup);
     let mut places = Places::default();
     for number in 0..owner.part_count() / step {
         places.insert(keys.hash(owner.part(number * step)?)?, number as u32);
@@ -291,56 +336,59 @@ fn index(owner: ObjectRef<'_>, step: usize) -> Option<Index> {
     Some(Index { state: keys.state, places })
 }
 
-/// Returns whether Python considers two keys equal.
+/// Returns whether two keys are the same for a lookup.
 pub(super) fn same(one: ObjectRef<'_>, two: ObjectRef<'_>) -> bool {
-    Keys::default().same(one, two)
+    match (is_short(one), is_short(two)) {
+        // Neither has parts, so nothing needs to be remembered.
+        (true, true) => {
+            matches!((kind(one), kind(two)), (KeyKind::Leaf(one), KeyKind::Leaf(two)) if one == two)
+        }
+        _ => Keys::new(RandomState::new(), Sameness::Lookup).same(one, two),
+    }
 }
 
-impl Keys {
+/// A matcher of the keys of two dicts or sets.
+pub(super) struct Pairs {
+    keys: Keys,
+    content: Keys,
+}
+
+impl Default for Pairs {
+    fn default() -> Self {
+        let content = Keys::new(RandomState::new(), Sameness::Content);
+        Self { keys: Keys::of_python(), content }
+    }
+}
+
+impl Pairs {
     /// Finds the key of `two` that matches each key of `one`; `None` if one of them has no match.
     ///
-    /// Keys that are equal only to themselves are matched with keys of equal content.
-    pub(super) fn pairs(
-        &mut self,
-        one: ObjectRef<'_>,
-        two: ObjectRef<'_>,
-        step: usize,
-    ) -> Option<Vec<usize>> {
+    /// Keys that are equal only to themselves are matched with keys of equal content, in their order.
+    pub(super) fn find(&mut self, one: ObjectRef<'_>, two: ObjectRef<'_>, step: usize) -> Option<Vec<usize>> {
         let count = one.part_count() / step;
         let mut places = Places::default();
         // Positions by a hash of the content; the caller compares the matched keys.
         let mut unknown: HashMap<u64, VecDeque<usize>> = HashMap::new();
         for number in 0..count {
             let part = two.part(number * step)?;
-            let hashed = self.hashed(part)?;
+            let hashed = self.keys.hashed(part)?;
             match hashed.is_known {
                 true => places.insert(hashed.hash, number as u32),
-                false => unknown.entry(looks(part)).or_default().push_back(number),
+                false => unknown.entry(self.content.hash(part)?).or_default().push_back(number),
             }
         }
-        let mut is_taken = vec![false; count];
         let mut matched = Vec::with_capacity(count);
         for number in 0..count {
             let part = one.part(number * step)?;
-            let hashed = self.hashed(part)?;
+            let hashed = self.keys.hashed(part)?;
             let mut is_it = |place: &u32| {
-                let place = *place as usize;
-                !is_taken[place] && two.part(place * step).is_some_and(|other| self.same(part, other))
+                two.part(*place as usize * step).is_some_and(|other| self.keys.same(part, other))
             };
-            let place = match hashed.is_known {
+            matched.push(match hashed.is_known {
                 true => places.all(hashed.hash).find(&mut is_it)? as usize,
-                false => unknown.get_mut(&looks(part))?.pop_front()?,
-            };
-            is_taken[place] = true;
-            matched.push(place);
+                false => unknown.get_mut(&self.content.hash(part)?)?.pop_front()?,
+            });
         }
         Some(matched)
     }
-}
-
-/// Returns a hash of an object's content, which is the same for equal objects.
-fn looks(object: ObjectRef<'_>) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    object.hash(&mut hasher);
-    hasher.finish()
 }

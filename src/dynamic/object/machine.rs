@@ -67,6 +67,10 @@ const MOST_NODES: u64 = u32::MAX as u64 - 4;
 
 /// Reads one pickle and ignores what follows it.
 pub(super) fn read(pickle: &[u8], limits: &Limits, old_text: OldText) -> Result<Read> {
+    read_within(pickle, limits, old_text, MOST_NODES)
+}
+
+fn read_within(pickle: &[u8], limits: &Limits, old_text: OldText, most_nodes: u64) -> Result<Read> {
     let mut machine = Unpickler {
         pickle,
         at: 0,
@@ -91,7 +95,7 @@ pub(super) fn read(pickle: &[u8], limits: &Limits, old_text: OldText) -> Result<
     loop {
         machine.opcode = machine.at;
         // One check for each opcode is enough: `MOST_NODES` leaves space for the nodes of one opcode.
-        limits::check(LimitKind::Objects, machine.graph.nodes.len() as u64, MOST_NODES)?;
+        limits::check(LimitKind::Nodes, machine.graph.nodes.len() as u64, most_nodes)?;
         match atom(&pickle[machine.at..]) {
             Ok(Some((atom, used))) => {
                 machine.at += used;
@@ -421,5 +425,21 @@ impl<'a> Unpickler<'a> {
         };
         self.stack.push(slot);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The limit of 2³² nodes is not the limit of `Limits::objects`, so raising that does not help.
+    #[test]
+    fn too_many_nodes_are_not_reported_under_an_option() {
+        let many = [&b"("[..], &b"B\0\0\0\0".repeat(10), b"l."].concat();
+        let read = |most| read_within(&many, &Limits::default(), OldText::default(), most);
+        assert!(read(11).is_ok());
+        let error = read(9).err().unwrap();
+        assert!(matches!(error.kind(), ErrorKind::Limit { limit_kind: LimitKind::Nodes, .. }), "{error}");
+        assert_eq!(error.help(), None, "{error}");
     }
 }

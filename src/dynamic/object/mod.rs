@@ -43,8 +43,10 @@
 //!
 //! - A `str` written by Python 2 is read as text if it is ASCII, otherwise as bytes;
 //!   [`ReadOptions::old_text`](crate::ReadOptions::old_text) decodes it as NumPy's `encoding` does.
-//! - As keys, NaNs are equal if their bits are. Some `decimal` numbers with more than 400 digits equal only
-//!   other `decimal` numbers, and NumPy's times equal only times of the same unit.
+//! - What is not equal to itself, as a NaN or NaT, is a key of its own for each object, as in Python; a lookup
+//!   finds the first one with the same bits. A `float` that a pickle refers to twice is two objects.
+//! - Some `decimal` numbers with more than 400 digits equal only other `decimal` numbers, NumPy's times equal
+//!   only times of the same unit, and a `longdouble` only those with the same bytes.
 //! - If a class sets the state of its objects with its own function (as `cloudpickle` does), the state is
 //!   lost: Python calls the function and discards its result.
 //! - In protocol 5, an array that is in neither C nor Fortran order is read as a call.

@@ -9,7 +9,7 @@ use num_traits::FromPrimitive;
 use super::super::graph::{Held, Id, Node};
 use super::super::times::{Date, Time, Timedelta};
 use super::super::{ObjectRef, Text, View};
-use crate::dtype::{DType, Kind};
+use crate::dtype::{ByteOrder, DType, Kind, Scalar};
 use crate::element::trimmed;
 
 /// A key without parts, normalized so that keys that Python considers equal are equal.
@@ -37,14 +37,51 @@ pub(super) enum Leaf<'a> {
 }
 
 impl Leaf<'_> {
+    /// Returns whether Python does not consider the value equal to itself.
     pub(super) fn is_nan(&self) -> bool {
         let is_nan = |bits: u64| f64::from_bits(bits).is_nan();
         match self {
             Self::Float(bits) => is_nan(*bits),
             Self::Complex(re, im) => is_nan(*re) || is_nan(*im),
             Self::Digits(_, digits, _) => digits.to_ascii_lowercase().contains("nan"),
+            Self::Scalar(dtype, bytes) => {
+                dtype.as_scalar().is_some_and(|scalar| is_scalar_nan(scalar, bytes))
+            }
             _ => false,
         }
+    }
+}
+
+/// Returns whether a scalar is NaT, or a `longdouble` or `clongdouble` that is not a number.
+fn is_scalar_nan(scalar: &Scalar, bytes: &[u8]) -> bool {
+    let mut little = bytes.to_vec();
+    if scalar.byte_order() == Some(ByteOrder::Big) {
+        // Also exchanges the parts of a complex number, which does not matter here.
+        little.reverse();
+    }
+    match scalar.kind() {
+        Kind::Datetime(_) | Kind::Timedelta(_) => little == i64::MIN.to_le_bytes(),
+        Kind::Float => is_long_nan(&little),
+        Kind::Complex => little.chunks_exact((little.len() / 2).max(1)).any(is_long_nan),
+        _ => false,
+    }
+}
+
+/// Returns whether a `longdouble` is not a number in one of the formats that it may have.
+///
+/// The file does not say which. On x86, 10 bytes are the number, and what follows is not initialized; elsewhere
+/// 16 bytes are. A number that is taken for a NaN by mistake is only not compared with other keys.
+fn is_long_nan(little: &[u8]) -> bool {
+    const EXPONENT: u16 = 0x7FFF;
+    let bits = |bytes: &[u8]| bytes.iter().rev().fold(0, |bits: u128, byte| bits << 8 | u128::from(*byte));
+    let is_nan = |fraction: &[u8], top: &[u8], unused: u32| {
+        bits(top) as u16 & EXPONENT == EXPONENT && bits(fraction) << unused != 0
+    };
+    match little.len() {
+        // The highest bit of the fraction is that before the point.
+        10..16 => is_nan(&little[..8], &little[8..10], 65),
+        16 => is_nan(&little[..8], &little[8..10], 65) || is_nan(&little[..14], &little[14..], 0),
+        _ => false,
     }
 }
 
