@@ -129,6 +129,78 @@ def arrays():
     }
 
 
+def shown_by_numpy():
+    """Arrays, scalars and what has them in it, of all kinds, shapes and sizes of numbers, made from a fixed seed."""
+    random = np.random.default_rng(38)
+    kinds = ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", "c8", "c16", "S3", "U2", "V2", "M8[D]", "M8[ns]", "m8[s]",
+             "M8[Y]", "M8[25s]", "m8[7D]", "m8", "M8[h]", "M8[W]"]
+
+    def numbers(kind, count):
+        code = np.dtype(kind).kind
+        if code == "c":
+            made = np.empty(count, kind)
+            made.real, made.imag = numbers(made.real.dtype.str[1:], count), numbers(made.real.dtype.str[1:], count)
+            return made
+        if code == "f":
+            scale = int(random.choice([1, 1, 2, 3, 4, 6, 9, 16, 30]))
+            digits = random.integers(-(10**15), 10**15, count) // 10 ** int(random.choice([0, 0, 8, 11, 12, 14]))
+            powers = random.integers(-scale, scale, count)
+            # By decimal digits: NumPy's powers differ in their last bit from processor to processor.
+            made = np.array([float(f"{number}e{power - len(str(abs(number)))}") for number, power in zip(digits.tolist(), powers.tolist())])
+            if random.random() < 0.3:
+                made[random.random(count) < 0.3] = random.choice([np.nan, np.inf, -np.inf, 0.0, -0.0])
+            with np.errstate(over="ignore"):
+                return made.astype(kind)
+        if code in "iu":
+            bits = 8 * np.dtype(kind).itemsize
+            top = int(random.integers(1, bits))
+            made = random.integers(0, 2**63 - 1, count) >> (64 - top)
+            return (made - 3 * int(random.integers(0, 2)) if code == "i" else made).astype(kind)
+        if code == "b":
+            return random.random(count) < 0.5
+        if code == "M":
+            ticks = random.integers(-10**random.integers(1, 5), 10**random.integers(1, 5), count)
+            return np.where(random.random(count) < 0.1, np.int64(-2**63), ticks).astype("i8").view(np.dtype(kind))
+        if code == "m":
+            ticks = random.integers(-10**random.integers(1, 15), 10**random.integers(1, 15), count)
+            return np.where(random.random(count) < 0.1, np.int64(-2**63), ticks).astype("i8").view(np.dtype(kind))
+        letters = ["", "a", "it", "λ", "'", '"', "\\", "\n", "ab", "\x7f", "\u200b"]
+        chosen = [letters[index] for index in random.integers(0, len(letters), count)]
+        return np.array([text.encode("ascii", "ignore") if code in "SV" else text for text in chosen], "S2" if code == "V" else kind).astype(kind)
+
+    shapes = [(), (1,), (2,), (3,), (7,), (25,), (0,), (0, 3), (2, 3), (4, 1), (3, 7), (2, 2, 2), (1, 1, 5), (12, 12), (1001,), (40, 30), (7, 11, 13)]
+    records = [[("a", "i4"), ("b", "f8")], [("x", "f4", (2,)), ("y", "?")], [(("a title", "t"), "U2")], [("a", "M8[D]"), ("b", [("c", "i1"), ("d", "S3")])],
+               {"names": ["a", "b"], "formats": ["i1", "f4"], "offsets": [1, 8], "itemsize": 16}, [("m", "f8", (2, 3)), ("n", "c8")], [("v", "V2"), ("w", "i2", 3)]]
+
+    def of_dtype(dtype, count):
+        if dtype.names is None:
+            return numbers(dtype.str.replace("|", "").replace("b1", "?").replace("<", ""), count)
+        made = np.zeros(count, dtype)
+        for name in dtype.names:
+            base, dims = dtype[name].subdtype or (dtype[name], ())
+            made[name] = of_dtype(base, count * int(np.prod(dims, dtype=int))).reshape((count, *dims))
+        return made
+
+    for number in range(2000):
+        shape = shapes[random.integers(0, len(shapes) if number % 40 == 0 else 14)]
+        dtype = np.dtype(records[random.integers(0, len(records))] if number % 8 == 7 else kinds[number % len(kinds)])
+        array = of_dtype(dtype, int(np.prod(shape)))
+        if dtype.names is None:
+            array = array.astype(dtype)
+        array = array.reshape(shape)
+        if number % 10 == 3 and dtype.names is None:  # NumPy does not initialize the padding of a record that it copies
+            array = np.asfortranarray(array)
+        yield array[(0,) * len(shape)] if number % 3 == 0 and 0 not in shape else array
+    for dtype in [*kinds, *records, "g", "O", "S", "U0", "V0", ">i4", ">U2", ">M8[ns]", ("i4", (2, 3)), [("o", "O"), ("x", "f8")], [("x", "i4", 2)]]:
+        yield np.dtype(dtype)
+        yield [np.dtype(dtype), {"dtype": np.dtype(dtype)}]
+    for shape in [(), (0,), (3,), (2, 2), (1, 4)]:
+        inner = nested([np.arange(3), np.eye(2), [1, "a"], {"k": np.float32(0.5)}, (np.int8(1),), None, "x" * 70, np.zeros((2, 0))])
+        yield np.resize(inner, shape)
+        yield [np.resize(nested([np.arange(4).reshape(2, 2), [np.eye(2)]]), shape), {"a": np.resize(inner, shape)}]
+    yield np.resize(nested([None, 1, np.arange(2)]), (50, 30))
+
+
 def nested(items):
     items = list(items)
     array = np.empty(len(items), object)
@@ -169,6 +241,15 @@ def add(lines, name, blob, array):
         lines[-1]["counts"] = [len(item) for item in items]
 
 
+def add_shown(lines):
+    """As the elements of one array, with what Python shows of them without the class that is the same everywhere."""
+    array = nested(shown_by_numpy())
+    (HERE / "shown_by_numpy.npy").write_bytes(saved(array))
+    with open(HERE / "shown_by_numpy.txt", "w", encoding="utf-8", newline="\n") as shown:
+        for item in array:
+            shown.write(json.dumps(repr(item), ensure_ascii=False) + "\n")
+
+
 def main():
     HERE.mkdir(exist_ok=True)
     for old in HERE.iterdir():
@@ -182,6 +263,7 @@ def main():
             (HERE / f"{name}-p{protocol}.npy").write_bytes(saved(made[name], protocol))
             lines.append({"name": f"{name}-p{protocol}", "like": name})
         (HERE / f"arrays-p{protocol}.npy").write_bytes(saved(made["arrays"], protocol))
+    add_shown(lines)
     header = b"\x93NUMPY\x01\x00\x46\x00{'descr': '|O8', 'fortran_order': False, 'shape': (3,), }"
     (HERE / "python_2.npy").write_bytes(header.ljust(79) + b"\n" + OLD + b"\n")
     with open(HERE / "objects.jsonl", "w", encoding="ascii", newline="\n") as manifest:

@@ -11,7 +11,7 @@ use ndarray::{IxDyn, SliceArg, SliceInfoElem};
 use super::DynArray;
 use super::dates::date;
 use crate::dtype::{ByteOrder, DType, Kind, Scalar, TimeUnit};
-use crate::element::trimmed;
+use crate::element::{half_to_single, trimmed};
 use crate::error::Result;
 use crate::io::ArrayFormat;
 use crate::options::DisplayOptions;
@@ -318,7 +318,7 @@ impl<'a> Sheet<'a> {
     }
 }
 
-/// Formats one element; a long one is cut after about [`MOST_BYTES`].
+/// Formats one element; a long one is truncated after about [`MOST_BYTES`].
 fn value(dtype: &DType, bytes: &[u8], look: &DisplayOptions) -> String {
     let mut shown = String::new();
     push_value(&mut shown, dtype, bytes, look);
@@ -413,16 +413,16 @@ fn beginning(bytes: &[u8], unit: usize) -> (&[u8], &'static str) {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold("0x".to_owned(), |text, byte| format!("{text}{byte:02x}"))
 }
 
-fn unsigned(bytes: &[u8], is_big: bool) -> u128 {
+pub(super) fn unsigned(bytes: &[u8], is_big: bool) -> u128 {
     let push = |number: u128, byte: &u8| number << 8 | u128::from(*byte);
     if is_big { bytes.iter().fold(0, push) } else { bytes.iter().rev().fold(0, push) }
 }
 
-fn signed(bytes: &[u8], is_big: bool) -> i128 {
+pub(super) fn signed(bytes: &[u8], is_big: bool) -> i128 {
     // Shifting left and back extends the sign.
     let unused = 128 - 8 * bytes.len() as u32;
     (unsigned(bytes, is_big) as i128) << unused >> unused
@@ -453,16 +453,4 @@ fn float(bytes: &[u8], is_big: bool, precision: Option<usize>) -> String {
         },
         _ => shortest,
     }
-}
-
-/// Converts a 16-bit float to the `f32` of the same value.
-fn half_to_single(bits: u16) -> f32 {
-    let (exponent, fraction) = (u32::from(bits >> 10 & 0x1F), u32::from(bits & 0x3FF));
-    let value = match exponent {
-        0 => fraction as f32 / 16_777_216.0, // in units of 2⁻²⁴
-        0x1F => f32::from_bits(0x7F80_0000 | fraction << 13),
-        // The exponents are biased by 15 and by 127, which differ by 112.
-        _ => f32::from_bits((exponent + 112) << 23 | fraction << 13),
-    };
-    if bits >> 15 == 1 { -value } else { value }
 }

@@ -26,9 +26,10 @@ pub(crate) use bytes::trimmed;
 pub(crate) use cast::Places;
 #[doc(hidden)]
 pub use cast::{Enumeration, Markers, Newtype};
+pub(crate) use convert::half_to_single;
 pub(crate) use convert::{Change, change};
 #[cfg(feature = "object")]
-pub(crate) use convert::{spelled_complex, spelled_double};
+pub(crate) use convert::{shortest_half, spelled, spelled_complex, spelled_double};
 pub use longdouble::LongDouble;
 pub use text::Chars;
 pub use time::{Datetime64, Timedelta64, units};

@@ -303,7 +303,7 @@ fn keys_that_are_odd() {
 
 /// What is not equal to itself is a key for each object, as in Python: the counts are Python's `len`.
 #[test]
-fn keys_that_are_not_equal_to_themselves_are_all_kept() {
+fn self_unequal_keys_are_all_kept() {
     let folder = manifest::testdata().join("objects");
     let lines = std::fs::read_to_string(folder.join("objects.jsonl")).unwrap();
     let lines: Vec<serde_json::Value> =
@@ -335,7 +335,7 @@ fn keys_that_are_not_equal_to_themselves_are_all_kept() {
             }
         }
     }
-    // They are told apart by what they contain, in whatever order they are.
+    // They are told apart by their content, in any order.
     let set = |lists: &[&[f64]]| {
         Object::set(lists.iter().map(|list| Object::frozen_set(list.iter().copied()).unwrap())).unwrap()
     };
@@ -354,7 +354,7 @@ fn keys_that_are_not_equal_to_themselves_are_all_kept() {
 /// Keys that have one hash in Python, and those that are not equal to themselves, take no longer than others.
 /// (Quadratic time would be hours.)
 #[test]
-fn keys_that_collide_in_python_take_linear_time() {
+fn colliding_keys_take_linear_time() {
     const MANY: usize = 40_000;
     // sys.hash_info.modulus
     let modulus = Int::from((1i64 << 61) - 1);
@@ -375,6 +375,24 @@ fn keys_that_collide_in_python_take_linear_time() {
         assert!((0..MANY).all(|index| items.contains(items.get(index).unwrap().to_object())));
         assert!(!(0..MANY).any(|index| items.contains(index as f64 + 0.5)));
     }
+}
+
+/// A text of a megabyte that a million items share is compared once. (Otherwise this would take a minute.)
+#[test]
+fn shared_parts_are_compared_once() {
+    let text = "x".repeat(1 << 20);
+    let bytes = text.as_bytes().to_vec();
+    let many = |text: &str| {
+        let both = [
+            Object::from(text),
+            Object::from(&bytes[..]),
+            Object::from(&DynArray::new(&arr1(&bytes)).unwrap()),
+        ];
+        Object::list(both.iter().flat_map(|object| std::iter::repeat_n(object.clone(), 200_000)))
+    };
+    let (one, two) = (many(&text), many(&text));
+    assert!(one == two && one == two.detach());
+    assert!(one != many(&text.replace("xxx", "xxy")));
 }
 
 #[test]

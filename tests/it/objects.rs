@@ -73,7 +73,28 @@ fn objects_are_shown_as_python_shows_them() {
     }
 }
 
-/// Objects that only NumPy knows are shown in our own notation; these lines were checked by hand.
+/// 2,000 arrays and scalars of all kinds, and objects with arrays in them, compared with `repr` in NumPy 2.4.
+/// (The texts have the byte order of records.)
+#[cfg(target_endian = "little")]
+#[test]
+fn numpys_own_objects_are_shown_as_numpy_shows_them() {
+    let lines = std::fs::read_to_string(folder().join("shown_by_numpy.txt")).unwrap();
+    let lines: Vec<String> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let array = read("shown_by_numpy");
+    assert!(array.len() == lines.len() && lines.len() > 2000);
+    let differing: Vec<String> = (array.iter().zip(&lines).enumerate())
+        .filter(|(_, (object, line))| object.to_string() != **line)
+        .map(|(number, (object, line))| format!("{number}:\n{line}\n{object}"))
+        .collect();
+    assert!(
+        differing.is_empty(),
+        "{} differ:\n{}",
+        differing.len(),
+        differing[..differing.len().min(12)].join("\n")
+    );
+}
+
+/// What only its own module knows is shown in our own notation; these lines were checked by hand.
 #[test]
 fn what_no_one_else_knows_is_shown_as_a_call() {
     let shown = |name: &str| read(name).iter().map(ToString::to_string).collect::<Vec<_>>();
@@ -94,12 +115,6 @@ fn what_no_one_else_knows_is_shown_as_a_call() {
     assert!(
         others[9]
             .starts_with(r"datetime.datetime(b'\x07\xe4\x01\x01\x00\x00\x00\x00\x00\x00', datetime.timezone")
-    );
-    let scalars = shown("scalars");
-    assert_eq!(
-        scalars[..3],
-        ["numpy.scalar(1.5, dtype='<f4')", "numpy.scalar(-3, dtype='<i8')", "numpy.scalar(200, dtype='|u1')"]
-            .map(native)
     );
 }
 
@@ -340,7 +355,7 @@ fn rust_values_become_objects() {
     assert_eq!(shown("1".repeat(30).parse::<Int>().unwrap().into()), "1".repeat(30));
     assert_eq!(shown(Object::from("it's")), "\"it's\"");
     assert_eq!(shown((&b"\xff"[..]).into()), r"b'\xff'");
-    assert_eq!(shown(DynArray::new(&arr1(&[1u8, 2])).unwrap().into()), "array([1, 2], dtype='|u1')");
+    assert_eq!(shown(DynArray::new(&arr1(&[1u8, 2])).unwrap().into()), "array([1, 2], dtype=uint8)");
 }
 
 /// A struct cannot contain objects: structs are decoded item by item, objects all at once.

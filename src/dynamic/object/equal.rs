@@ -98,6 +98,11 @@ fn compare<'a>(
     if one.part_count() != two.part_count() {
         return false;
     }
+    // The sets are joined before anything is compared, so the comparison of cycles terminates, and a large text that
+    // is shared many times is compared once.
+    if !is_small(one) && !sets.join(one.id(), two.id()) {
+        return true;
+    }
     let are_shells_equal = match (one.view(), two.view()) {
         (View::None, View::None)
         | (View::List(_), View::List(_))
@@ -135,10 +140,6 @@ fn compare<'a>(
     if !are_shells_equal || one.part_count() == 0 {
         return are_shells_equal;
     }
-    // The sets are joined before the parts are pushed, so the comparison of cycles terminates.
-    if !sets.join(one.id(), two.id()) {
-        return true;
-    }
     let step = match one.node() {
         Some((_, Node::Dict(_))) => 2,
         Some((_, Node::Set(_) | Node::FrozenSet(_))) => 1,
@@ -160,6 +161,34 @@ fn compare<'a>(
         open.extend(parts.flatten());
     }
     true
+}
+
+/// Returns whether comparing an object again takes no longer than looking up whether it has been compared.
+fn is_small(object: ObjectRef<'_>) -> bool {
+    const FEW_PARTS: usize = 4;
+    let count = object.part_count();
+    match count {
+        0 => is_small_leaf(object),
+        _ if count > FEW_PARTS
+            || !matches!(object.node(), Some((_, Node::List(_) | Node::Tuple(_) | Node::Dict(_)))) =>
+        {
+            false
+        }
+        _ => (0..count)
+            .filter_map(|index| object.part(index))
+            .all(|part| part.part_count() == 0 && is_small_leaf(part)),
+    }
+}
+
+fn is_small_leaf(object: ObjectRef<'_>) -> bool {
+    const FEW_BYTES: usize = 64;
+    match object.node() {
+        Some((_, Node::Text(span) | Node::Bytes(span) | Node::ByteArray(span) | Node::Decimal(span))) => {
+            span.len <= FEW_BYTES
+        }
+        Some((_, Node::Codes(_) | Node::Big(_))) => false,
+        _ => true,
+    }
 }
 
 fn push_parts<'a>(

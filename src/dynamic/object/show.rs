@@ -1,21 +1,28 @@
 //! Formats objects as Python does.
 
+mod dtypes;
+mod floats;
+mod numpy;
+
 use std::fmt::{self, Write};
+
+use numpy::Grid;
 
 use super::graph::Slot;
 use super::times::{Time, Timedelta};
 use super::walk::{Step, Walk};
-use super::{Object, ObjectRef, View};
+use super::{Call, Object, ObjectRef, View};
 use crate::element::{spelled_complex, spelled_double};
 
-/// Formats like Python's `repr`.
+/// Formats like Python's `repr`; arrays and scalars as NumPy 2 does with its default options.
 ///
-/// An object of an unknown class is shown as the call that Python would make. The output is truncated after
-/// 16 MiB, because shared objects are shown each time, so the output could be far longer than the data. Once
-/// 256 MiB of arrays have been shown, further arrays are abbreviated to `array(…)`.
+/// An object of an unknown class is shown as the call that Python would make, a `longdouble` as its bytes, and
+/// a dtype without its alignment and metadata. The output is truncated after 16 MiB, because shared objects are
+/// shown each time, so the output could be far longer than the data. Once 256 MiB of arrays have been shown,
+/// further arrays are abbreviated to `array(…)`.
 impl fmt::Display for ObjectRef<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Shown { left: 16 << 20, copies: COPIES, out: f }.whole(*self)
+        Shown::new(16 << 20, f).whole(*self)
     }
 }
 
@@ -40,20 +47,35 @@ impl fmt::Debug for Object {
 /// Formats a value as an element of an array, truncated to 1,000 bytes.
 pub(in super::super) fn brief(value: &Object) -> String {
     let mut shown = String::new();
-    let done = Shown { left: 1000, copies: COPIES, out: &mut shown }.whole(value.as_ref());
+    let done = Shown::new(1000, &mut shown).whole(value.as_ref());
     done.expect("writing to a String does not fail");
     shown
 }
 
-/// Maximum number of bytes of arrays that are copied to show them.
+/// Maximum number of bytes of arrays that are visited to show them.
 const COPIES: usize = 256 << 20;
 
 /// A writer that stops after a number of bytes.
 struct Shown<'a> {
     left: usize,
-    /// Bytes of arrays that may still be copied. An array that is referred to many times is copied each time.
+    /// Bytes of arrays that may still be visited. An array that is referred to many times is visited each time.
     copies: usize,
     out: &'a mut dyn Write,
+    /// For each open array of objects, the element that is being shown: it is laid out when all of them are known.
+    elements: Vec<String>,
+}
+
+impl<'a> Shown<'a> {
+    fn new(left: usize, out: &'a mut dyn Write) -> Self {
+        Self { left, copies: COPIES, out, elements: Vec::new() }
+    }
+
+    fn put(&mut self, text: &str) -> fmt::Result {
+        match self.elements.last_mut() {
+            Some(element) => element.write_str(text),
+            None => self.out.write_str(text),
+        }
+    }
 }
 
 impl Write for Shown<'_> {
@@ -61,7 +83,7 @@ impl Write for Shown<'_> {
         match self.left.checked_sub(text.len()) {
             Some(left) => {
                 self.left = left;
-                self.out.write_str(text)
+                self.put(text)
             }
             None => {
                 let fits = |(start, char): (usize, char)| start + char.len_utf8() <= self.left;
@@ -70,9 +92,9 @@ impl Write for Shown<'_> {
                     .take_while(|char| fits(*char))
                     .map(|(start, char)| start + char.len_utf8())
                     .last();
-                self.out.write_str(&text[..end.unwrap_or(0)])?;
+                self.put(&text[..end.unwrap_or(0)])?;
                 self.left = 0;
-                self.out.write_char('…')?;
+                self.put("…")?;
                 Err(fmt::Error) // stops the caller
             }
         }
@@ -92,8 +114,8 @@ enum Between {
     Pairs,
     /// The arguments of a range; a step of 1 is omitted.
     Range,
-    /// The elements of an array whose axes have these lengths.
-    Grid(Vec<usize>),
+    /// The elements of an array, with those that have been shown.
+    Grid(Grid, Vec<String>),
     Call {
         items: usize,
         pairs: usize,
@@ -109,7 +131,10 @@ impl Style {
 impl Shown<'_> {
     fn whole(&mut self, object: ObjectRef<'_>) -> fmt::Result {
         match self.walk(object) {
-            Err(_) if self.left == 0 => Ok(()),
+            Err(_) if self.left == 0 => {
+                let rest = std::mem::take(&mut self.elements);
+                rest.iter().try_for_each(|element| self.out.write_str(element))
+            }
             done => done,
         }
     }
@@ -131,8 +156,13 @@ impl Shown<'_> {
                 Step::End(owner, style) => {
                     self.write_str(style.after)?;
                     self.write_str(style.close)?;
-                    if let View::Array(array) = owner.view() {
-                        self.end_array(array.shape(), &array.dtype().to_string())?;
+                    if let (Between::Grid(grid, mut words), View::Array(array)) =
+                        (style.between, owner.view())
+                    {
+                        words.extend(self.elements.pop());
+                        // What was written as elements is written again as an array.
+                        self.left += words.iter().map(String::len).sum::<usize>();
+                        self.write_str(&grid.laid_out(words, array.dtype()))?;
                     }
                 }
             }
@@ -152,31 +182,52 @@ impl Shown<'_> {
             View::FrozenSet(_) if count == 0 => return self.write_str("frozenset()"),
             View::FrozenSet(_) => ("frozenset({", Style::of(Between::Items, "})"), "frozenset({...})"),
             View::Array(array) => {
+                let grid = Grid::new(array.shape());
+                let Some(shown) = grid.shown() else { return self.write_str("array(…)") };
                 if array.objects().is_none() {
-                    if !self.may_copy(array.bytes().len()) {
+                    if !self.may_copy(shown.saturating_mul(array.dtype().item_size())) {
                         return self.write_str("array(…)");
                     }
-                    let Ok(array) = array.to_dyn() else { return self.write_str("array(…)") };
-                    return write!(self, "array({array}, dtype={})", array.dtype());
+                    let array = numpy::array(array);
+                    return self.write_str(array.as_deref().unwrap_or("array(…)"));
                 }
-                ("array(", Style::of(Between::Grid(array.shape().to_vec()), ""), "array(...)")
+                // All elements are visited, also those that are not shown.
+                if !self.may_copy(count.saturating_mul(size_of::<Slot>())) {
+                    return self.write_str("array(…)");
+                }
+                ("", Style::of(Between::Grid(grid, Vec::new()), ""), "array(..., dtype=object)")
             }
-            View::Call(call) => {
-                let (items, pairs) = (call.items().len(), 2 * call.pairs().len());
-                ("", Style::of(Between::Call { items, pairs }, ""), "...")
+            View::Call(call) if call.global().is_some_and(|global| global.is("numpy", "dtype")) => {
+                /// Decoding a dtype may copy as much.
+                const COST: usize = 1 << 20;
+                let dtype = self.may_copy(COST).then(|| super::dtypes::of_object(object)).flatten();
+                match dtype {
+                    Some(dtype) => return self.write_str(&dtypes::whole(&dtype)),
+                    None => Self::of_call(call),
+                }
             }
+            View::Call(call) => Self::of_call(call),
             View::Persistent(_) => ("<persistent ", Style::of(Between::Items, ">"), "..."),
             leaf => return self.leaf(&leaf),
         };
+        let is_array = matches!(style.between, Between::Grid(..));
         if !walk.enter_once(object, style) {
             return self.write_str(again);
+        }
+        if is_array {
+            self.elements.push(String::new());
         }
         self.write_str(open)
     }
 
+    fn of_call(call: Call<'_>) -> (&'static str, Style, &'static str) {
+        let (items, pairs) = (call.items().len(), 2 * call.pairs().len());
+        ("", Style::of(Between::Call { items, pairs }, ""), "...")
+    }
+
     /// Writes the text before a part, and returns how the part is shown.
     fn before(&mut self, number: usize, part: ObjectRef<'_>, style: &mut Style) -> Result<Shape, fmt::Error> {
-        match &style.between {
+        match &mut style.between {
             Between::Items if number == 0 => {}
             Between::Items => self.write_str(", ")?,
             Between::Pairs if !number.is_multiple_of(2) => self.write_str(": ")?,
@@ -185,10 +236,19 @@ impl Shown<'_> {
             Between::Range if number == 2 && *part.slot == Slot::int(1) => return Ok(Shape::Nothing),
             Between::Range if number == 0 => {}
             Between::Range => self.write_str(", ")?,
-            Between::Grid(_) if number == 0 => return Ok(Shape::Nothing), // the dtype
-            Between::Grid(dims) => self.corner(number - 1, dims)?,
+            Between::Grid(..) if number == 0 => return Ok(Shape::Nothing), // the dtype
+            Between::Grid(grid, _) if !grid.is_shown(number - 1) => return Ok(Shape::Nothing),
+            Between::Grid(_, words) => {
+                if number > 1 {
+                    words.extend(self.elements.last_mut().map(std::mem::take));
+                }
+                if let View::List(_) = part.view() {
+                    self.write_str("list(")?;
+                    style.after = ")";
+                }
+            }
             Between::Call { items, pairs } => {
-                let (items, pairs) = (3..3 + items, 3 + items..3 + items + pairs);
+                let (items, pairs) = (3..3 + *items, 3 + *items..3 + *items + *pairs);
                 let is_last = |all: &std::ops::Range<usize>| number + 1 == all.end;
                 let (before, after) = match number {
                     0 => ("", ""),
@@ -232,35 +292,7 @@ impl Shown<'_> {
         }
     }
 
-    /// Writes the brackets before an element of an array, which end rows and start new ones.
-    ///
-    /// Elements are numbered in C order.
-    fn corner(&mut self, number: usize, dims: &[usize]) -> fmt::Result {
-        let mut rows = 0;
-        let mut size = 1;
-        for dim in dims.iter().rev() {
-            size *= dim;
-            if !number.is_multiple_of(size) {
-                break;
-            }
-            rows += 1;
-        }
-        if number > 0 {
-            (0..rows).try_for_each(|_| self.write_char(']'))?;
-            self.write_str(", ")?;
-        }
-        (0..rows).try_for_each(|_| self.write_char('['))
-    }
-
-    fn end_array(&mut self, dims: &[usize], dtype: &str) -> fmt::Result {
-        match dims.contains(&0) {
-            true => self.write_str("[]")?,
-            false => (0..dims.len()).try_for_each(|_| self.write_char(']'))?,
-        }
-        write!(self, ", dtype={dtype})")
-    }
-
-    /// Returns whether this number of bytes may be copied to show them; the first copy is always allowed.
+    /// Returns whether this number of bytes may be visited to show them; the first time is always allowed.
     fn may_copy(&mut self, bytes: usize) -> bool {
         let is_first = self.copies == COPIES;
         match self.copies.checked_sub(bytes) {
@@ -277,17 +309,10 @@ impl Shown<'_> {
             View::Float(number) => self.write_str(&spelled_double(*number, ".0")),
             View::Complex(number) => self.write_str(&spelled_complex(*number)),
             View::Str(text) => write!(self, "{text}"),
-            View::Bytes(bytes) => self::bytes(bytes, self),
-            View::ByteArray(bytes) => {
-                self.write_str("bytearray(")?;
-                self::bytes(bytes, self)?;
-                self.write_char(')')
-            }
-            View::Scalar(scalar) if !self.may_copy(scalar.bytes().len()) => self.write_str("numpy.scalar(…)"),
-            View::Scalar(scalar) => match scalar.to_dyn() {
-                Ok(array) => write!(self, "numpy.scalar({array}, dtype={})", array.dtype()),
-                Err(_) => self.write_str("numpy.scalar(…)"),
-            },
+            View::Bytes(bytes) => write!(self, "{}", Quoted(bytes)),
+            View::ByteArray(bytes) => write!(self, "bytearray({})", Quoted(bytes)),
+            View::Scalar(scalar) if !self.may_copy(scalar.bytes().len()) => self.write_str("np.void(…)"),
+            View::Scalar(scalar) => self.write_str(&numpy::scalar(*scalar)),
             View::Date(date) => {
                 write!(self, "datetime.date({}, {}, {})", date.year(), date.month(), date.day())
             }
@@ -342,14 +367,19 @@ fn time(time: Time, f: &mut dyn Write) -> fmt::Result {
     f.write_str(if time.is_fold() { ", fold=1)" } else { ")" })
 }
 
-fn bytes(bytes: &[u8], f: &mut dyn Write) -> fmt::Result {
-    let quote = if bytes.contains(&b'\'') && !bytes.contains(&b'"') { '"' } else { '\'' };
-    write!(f, "b{quote}")?;
-    for byte in bytes {
-        match char::from(*byte) {
-            char @ ('\'' | '"') if char != quote => f.write_char(char)?,
-            _ => write!(f, "{}", byte.escape_ascii())?,
+/// Bytes, shown with quotes and escapes.
+struct Quoted<'a>(&'a [u8]);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let quote = if self.0.contains(&b'\'') && !self.0.contains(&b'"') { '"' } else { '\'' };
+        write!(f, "b{quote}")?;
+        for byte in self.0 {
+            match char::from(*byte) {
+                char @ ('\'' | '"') if char != quote => f.write_char(char)?,
+                _ => write!(f, "{}", byte.escape_ascii())?,
+            }
         }
+        f.write_char(quote)
     }
-    f.write_char(quote)
 }

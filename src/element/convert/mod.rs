@@ -4,8 +4,9 @@ mod numbers;
 mod text;
 mod times;
 
+pub(crate) use text::half_to_single;
 #[cfg(feature = "object")]
-pub(crate) use text::{spelled_complex, spelled_double};
+pub(crate) use text::{shortest_half, spelled, spelled_complex, spelled_double};
 
 use super::cast::Places;
 use super::fixed::Fixed;

@@ -163,7 +163,7 @@ fn write_text(text: &str, scalar: &Scalar, into: &mut [u8]) -> Result<()> {
 }
 
 /// Formats a native-endian number as Python's `str` formats the NumPy scalar.
-fn spelled(scalar: &Scalar, item: &[u8]) -> Result<String> {
+pub(crate) fn spelled(scalar: &Scalar, item: &[u8]) -> Result<String> {
     macro_rules! number {
         ($type:ty) => {
             bytemuck::pod_read_unaligned::<$type>(item)
@@ -184,10 +184,9 @@ fn spelled(scalar: &Scalar, item: &[u8]) -> Result<String> {
         (Kind::Uint, 4) => number!(u32).to_string(),
         (Kind::Uint, _) => number!(u64).to_string(),
         // NumPy switches to an exponent at 1e3 for halves, at 1e6 for singles and at 1e16 for doubles.
-        #[cfg(feature = "half-2")]
         (Kind::Float, 2) => {
-            let half = number!(half::f16);
-            spelled_float(shortest_half(half), f64::from(half), 1e3, ".0")
+            let half = half_to_single(number!(u16));
+            spelled_float(shortest_half(half), half.into(), 1e3, ".0")
         }
         (Kind::Float, 4) => spelled_single(number!(f32), ".0"),
         (Kind::Float, 8) => spelled_double(number!(f64), ".0"),
@@ -241,22 +240,43 @@ fn with_parts(re: &str, im: &str, is_imaginary: bool) -> String {
     if is_imaginary { format!("{im}j") } else { format!("({re}{sign}{im}j)") }
 }
 
-/// Returns the fewest digits that identify a half, in Rust's scientific notation.
-#[cfg(feature = "half-2")]
-fn shortest_half(number: half::f16) -> String {
+/// Returns the fewest digits that identify a float of 16 bits, in Rust's scientific notation.
+pub(crate) fn shortest_half(number: f32) -> String {
     let exact = f64::from(number);
-    // A power of two is closer to the half below it than to the half above it. If the nearest number with
-    // these digits is too low to identify it, the next number may do so.
+    if exact == 0.0 || !exact.is_finite() {
+        return format!("{exact:e}");
+    }
+    // What is nearer than half of the distance to the next float is read as this one, and so is what is exactly there,
+    // if the fraction is even. Below a power of two, the floats are closer to each other.
+    let exponent = ((exact.abs().to_bits() >> 52) as i32 - 1023).max(-14);
+    let above = 2f64.powi(exponent - 11);
+    let is_power = exact.to_bits() << 12 == 0 && exponent > -14;
+    let below = if is_power { above / 2.0 } else { above };
+    let is_even = (exact / 2f64.powi(exponent - 10)) % 2.0 == 0.0;
+    let is_same = |text: &str| {
+        let off = text.parse::<f64>().unwrap_or(f64::NAN).abs() - exact.abs();
+        -off < below && off < above || is_even && (-off == below || off == above)
+    };
+    // If the nearest number with these digits is too low, the next one may do.
     let next = |digits: usize| {
         let step = 10f64.powi(exact.abs().log10().floor() as i32 - digits as i32) / 2.0;
         format!("{:.digits$e}", exact + step.copysign(exact))
     };
-    // Five significant digits are enough to identify any half.
-    let candidates = (0..6).flat_map(|digits| [format!("{exact:.digits$e}"), next(digits)]);
-    let mut fitting = candidates.filter(|text| {
-        text.parse::<f64>().is_ok_and(|read| half::f16::from_f64(read).to_bits() == number.to_bits())
-    });
-    fitting.next().unwrap_or_else(|| format!("{exact:e}"))
+    // Five significant digits are enough to identify any float of 16 bits.
+    let mut candidates = (0..6).flat_map(|digits| [format!("{exact:.digits$e}"), next(digits)]);
+    candidates.find(|text| is_same(text)).unwrap_or_else(|| format!("{exact:e}"))
+}
+
+/// Converts a 16-bit float to the `f32` of the same value.
+pub(crate) fn half_to_single(bits: u16) -> f32 {
+    let (exponent, fraction) = (u32::from(bits >> 10 & 0x1F), u32::from(bits & 0x3FF));
+    let value = match exponent {
+        0 => fraction as f32 / 16_777_216.0, // in units of 2⁻²⁴
+        0x1F => f32::from_bits(0x7F80_0000 | fraction << 13),
+        // The exponents are biased by 15 and by 127, which differ by 112.
+        _ => f32::from_bits((exponent + 112) << 23 | fraction << 13),
+    };
+    if bits >> 15 == 1 { -value } else { value }
 }
 
 /// Formats a float from its shortest digits.
@@ -408,19 +428,17 @@ mod tests {
         for (number, text) in singles {
             assert_eq!(spelled_single(number, ".0"), text);
         }
-        #[cfg(feature = "half-2")]
         for (number, text) in [
-            (100.0, "100.0"),
+            (100.0f32, "100.0"),
             (1000.0, "1e+03"),
-            (0.1, "0.1"),
-            (0.0001, "0.0001"),
+            (0.099975586, "0.1"),
+            (0.000_100_016_594, "0.0001"),
             (2048.0, "2.048e+03"),
             (65504.0, "6.55e+04"),
-            (6e-8, "6e-08"),
+            (5.9604645e-8, "6e-08"),
             (0.015625, "0.01563"),
         ] {
-            let half = half::f16::from_f32(number);
-            assert_eq!(spelled_float(shortest_half(half), f64::from(half), 1e3, ".0"), text);
+            assert_eq!(spelled_float(shortest_half(number), number.into(), 1e3, ".0"), text);
         }
         let complex = |re: f64, im: f64| spelled_complex(Complex::new(re, im));
         assert_eq!(complex(1.0, 2.0), "(1+2j)");

@@ -1,0 +1,119 @@
+//! Formats dtypes as NumPy does where it shows an array.
+
+use super::super::text::Text;
+use crate::dtype::{ByteOrder, DType, Kind, Record, Scalar, TimeStep, TimeUnit, Title};
+
+/// Formats a dtype as the argument `dtype=` of an array.
+pub(super) fn short(dtype: &DType) -> String {
+    let DType::Scalar(scalar) = dtype else {
+        return if *dtype == DType::Object { "object".to_owned() } else { construction(dtype) };
+    };
+    let is_foreign = scalar.byte_order().is_some_and(|order| order != ByteOrder::NATIVE);
+    let bits = 8 * scalar.size();
+    let time = |name: &str, step: TimeStep| match step.unit {
+        TimeUnit::Generic => name.to_owned(),
+        _ => format!("'{name}[{step}]'"),
+    };
+    match scalar.kind() {
+        Kind::Bytes | Kind::Text | Kind::Void => dtype.to_string(),
+        _ if is_foreign => dtype.to_string(),
+        Kind::Bool => "bool".to_owned(),
+        Kind::Int => format!("int{bits}"),
+        Kind::Uint => format!("uint{bits}"),
+        Kind::Float => format!("float{bits}"),
+        Kind::Complex => format!("complex{bits}"),
+        Kind::Datetime(step) => time("datetime64", step),
+        Kind::Timedelta(step) => time("timedelta64", step),
+    }
+}
+
+/// Formats a dtype as an object of its own.
+pub(super) fn whole(dtype: &DType) -> String {
+    let DType::Scalar(scalar) = dtype else { return format!("dtype({})", construction(dtype)) };
+    let is_native = scalar.byte_order().is_none_or(|order| order == ByteOrder::NATIVE);
+    match scalar.kind() {
+        Kind::Bool | Kind::Int | Kind::Uint | Kind::Float | Kind::Complex if is_native => {
+            format!("dtype('{}')", short(dtype))
+        }
+        _ => format!("dtype({})", construction(dtype)),
+    }
+}
+
+/// Formats a dtype as the first argument of `numpy.dtype`.
+pub(super) fn construction(dtype: &DType) -> String {
+    match dtype {
+        DType::Object => "'O'".to_owned(),
+        DType::Scalar(scalar) => of_scalar(dtype, scalar),
+        DType::Subarray(subarray) => {
+            let dims = crate::shape::Shape::from(subarray.shape().to_vec());
+            format!("({}, {dims})", construction(subarray.base()))
+        }
+        DType::Record(record) => of_record(record),
+    }
+}
+
+fn of_scalar(dtype: &DType, scalar: &Scalar) -> String {
+    match scalar.kind() {
+        Kind::Bool => "'?'".to_owned(),
+        // NumPy leaves out the sign for dtypes without a byte order, and the width of those without bytes.
+        _ => match (dtype.to_string().replace('|', ""), scalar.size()) {
+            (shown, 0) => shown.replace('0', ""),
+            (shown, _) => shown,
+        },
+    }
+}
+
+fn quoted(text: &str) -> String {
+    Text::new(text).to_string()
+}
+
+fn title(title: Option<&Title>) -> Option<String> {
+    title.map(|title| match title {
+        Title::Text(text) => quoted(text),
+        Title::Int(number) => number.to_string(),
+    })
+}
+
+fn of_record(record: &Record) -> String {
+    let fields = record.fields();
+    let mut end = 0;
+    let is_packed = fields.iter().all(|field| {
+        let starts_there = field.offset() == end;
+        end = field.offset() + field.dtype().item_size();
+        starts_there
+    });
+    let list = |show: &dyn Fn(&crate::dtype::Field) -> String| {
+        let shown: Vec<String> = fields.iter().map(show).collect();
+        format!("[{}]", shown.join(", "))
+    };
+    if is_packed && end == record.size() {
+        return list(&|field| {
+            let name = match title(field.title()) {
+                Some(title) => format!("({title}, {})", quoted(field.name())),
+                None => quoted(field.name()),
+            };
+            // The dtype and the shape of a subarray are items of their own.
+            let dtype = construction(field.dtype());
+            match field.dtype() {
+                DType::Subarray(_) => format!("({name}, {}", &dtype[1..]),
+                _ => format!("({name}, {dtype})"),
+            }
+        });
+    }
+    let titles = match fields.iter().any(|field| field.title().is_some()) {
+        true => {
+            format!(
+                ", 'titles': {}",
+                list(&|field| title(field.title()).unwrap_or_else(|| "None".to_owned()))
+            )
+        }
+        false => String::new(),
+    };
+    format!(
+        "{{'names': {}, 'formats': {}, 'offsets': {}{titles}, 'itemsize': {}}}",
+        list(&|field| quoted(field.name())),
+        list(&|field| construction(field.dtype())),
+        list(&|field| field.offset().to_string()),
+        record.size()
+    )
+}

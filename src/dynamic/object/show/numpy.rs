@@ -1,0 +1,383 @@
+//! Formats the arrays and scalars of NumPy as NumPy 2 does, with its default options.
+
+use super::super::text::Text;
+use super::super::{Array, Scalar};
+use super::floats::{self, Sign};
+use super::{Quoted, dtypes};
+use crate::dtype::{ByteOrder, DType, Kind, Record, Scalar as ScalarType, Subarray, TimeUnit};
+use crate::dynamic::dates::date;
+use crate::dynamic::show::{hex, signed, unsigned};
+use crate::element::{spelled, trimmed};
+use crate::shape::Shape;
+
+/// An array of more elements is abbreviated.
+pub(super) const MOST: usize = 1000;
+/// The number of indices that are shown at each end of an abbreviated axis.
+const EDGE: usize = 3;
+/// No more elements are shown, even if NumPy would show more of an array with many axes.
+const LIMIT: usize = 10_000;
+const WIDTH: usize = 75;
+const PREFIX: &str = "array(";
+
+/// The shape of an array, and which of its elements are shown.
+pub(super) struct Grid {
+    dims: Vec<usize>,
+    is_cut: bool,
+}
+
+impl Grid {
+    pub(super) fn new(dims: &[usize]) -> Self {
+        let count = dims.iter().try_fold(1usize, |count, dim| count.checked_mul(*dim));
+        let is_empty = dims.contains(&0);
+        Self { dims: dims.to_vec(), is_cut: !is_empty && count.is_none_or(|count| count > MOST) }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.dims.contains(&0)
+    }
+
+    /// Returns the indices of an axis that are shown, with `None` for the ellipsis.
+    fn indices(&self, axis: usize) -> impl Iterator<Item = Option<usize>> + use<> {
+        let length = self.dims[axis];
+        let is_cut = self.is_cut && length > 2 * EDGE;
+        let head = if is_cut { EDGE } else { length };
+        let tail = if is_cut { length - EDGE } else { length };
+        (0..head).map(Some).chain(is_cut.then_some(None)).chain((tail..length).map(Some))
+    }
+
+    /// Returns the number of elements that are shown; `None` if they are too many.
+    pub(super) fn shown(&self) -> Option<usize> {
+        let each = |dim: &usize| if self.is_cut { (*dim).min(2 * EDGE) } else { *dim };
+        let count = self.dims.iter().map(each).try_fold(1usize, usize::checked_mul);
+        count.filter(|count| *count <= LIMIT || !self.is_cut)
+    }
+
+    /// Returns whether an element is shown, by its number in C order.
+    pub(super) fn is_shown(&self, number: usize) -> bool {
+        let mut rest = number;
+        !self.is_cut
+            || self.dims.iter().rev().all(|dim| {
+                let index = rest % dim;
+                rest /= dim;
+                *dim <= 2 * EDGE || index < EDGE || index >= dim - EDGE
+            })
+    }
+
+    /// Lays out the shown elements, which are in C order, and appends what they do not tell of the dtype and
+    /// the shape.
+    pub(super) fn laid_out(&self, words: Vec<String>, dtype: &DType) -> String {
+        let body = match self.is_empty() {
+            true => "[]".to_owned(),
+            // The last character of a line is for the closing parenthesis.
+            false => self.part(0, PREFIX.len() + 1, WIDTH - 1, &mut words.into_iter()),
+        };
+        let mut more = Vec::new();
+        if self.is_cut || self.is_empty() && self.dims != [0] {
+            more.push(format!("shape={}", Shape::from(self.dims.clone())));
+        }
+        if !is_implied(dtype) || self.is_empty() {
+            more.push(format!("dtype={}", dtypes::short(dtype)));
+        }
+        if more.is_empty() {
+            return format!("{PREFIX}{body})");
+        }
+        let (shown, more) = (format!("{PREFIX}{body},"), more.join(", ") + ")");
+        let last_line = shown.rsplit('\n').next().unwrap_or("").chars().count();
+        match last_line + more.chars().count() + 1 > WIDTH {
+            true => format!("{shown}\n{}{more}", " ".repeat(PREFIX.len())),
+            false => format!("{shown} {more}"),
+        }
+    }
+
+    /// Lays out the part of an array at one index of all axes before `axis`.
+    fn part(
+        &self,
+        axis: usize,
+        indent: usize,
+        width: usize,
+        words: &mut impl Iterator<Item = String>,
+    ) -> String {
+        let left = self.dims.len() - axis;
+        if left == 0 {
+            return words.next().unwrap_or_default();
+        }
+        let mut lines = Lines { done: String::new(), line: " ".repeat(indent), indent, width: width - 1 };
+        for (number, index) in self.indices(axis).enumerate() {
+            match (left, index) {
+                (1, index) => {
+                    if number > 0 {
+                        lines.line.push_str(", ");
+                    }
+                    lines.push(&match index {
+                        Some(_) => words.next().unwrap_or_default(),
+                        None => "...".to_owned(),
+                    });
+                }
+                (_, index) => {
+                    if number > 0 {
+                        lines.done.push_str(&format!(",{}{}", "\n".repeat(left - 1), " ".repeat(indent)));
+                    }
+                    let part = match index {
+                        Some(_) => self.part(axis + 1, indent + 1, width - 1, words),
+                        None => "...".to_owned(),
+                    };
+                    lines.done.push_str(&part);
+                }
+            }
+        }
+        match left {
+            1 => format!("[{}]", (lines.done + &lines.line).get(indent..).unwrap_or_default()),
+            _ => format!("[{}]", lines.done),
+        }
+    }
+}
+
+/// The lines of a row, which is broken where the next element would not fit.
+struct Lines {
+    done: String,
+    line: String,
+    indent: usize,
+    width: usize,
+}
+
+impl Lines {
+    fn push(&mut self, word: &str) {
+        let longest = word.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+        let length = self.line.chars().count();
+        let is_broken = length + longest > self.width && length > self.indent;
+        if is_broken {
+            self.end_line(self.indent);
+        }
+        // The lines of an element with several, such as an array, start at the same column.
+        let indent = self.line.chars().count();
+        let mut last = 0;
+        for (number, part) in word.lines().enumerate() {
+            if number > 0 {
+                self.end_line(if is_broken { self.indent } else { indent });
+            }
+            self.line.push_str(part);
+            last = part.chars().count();
+        }
+        if word.contains('\n') {
+            self.line.push_str(&" ".repeat(longest - last));
+        }
+    }
+
+    fn end_line(&mut self, indent: usize) {
+        self.done.push_str(self.line.trim_end());
+        self.done.push('\n');
+        self.line = " ".repeat(indent);
+    }
+}
+
+/// Returns whether NumPy would take the elements for this dtype if it were not named.
+fn is_implied(dtype: &DType) -> bool {
+    let DType::Scalar(scalar) = dtype else { return false };
+    let is_native = scalar.byte_order().is_none_or(|order| order == ByteOrder::NATIVE);
+    is_native
+        && matches!(
+            (scalar.kind(), scalar.size()),
+            (Kind::Bool, _) | (Kind::Int | Kind::Float, 8) | (Kind::Complex, 16)
+        )
+}
+
+/// Formats an array whose elements are not objects; `None` if too many would be shown.
+pub(super) fn array(array: Array<'_>) -> Option<String> {
+    let grid = Grid::new(array.shape());
+    grid.shown()?;
+    let size = array.dtype().item_size();
+    let strides = Shape::from(array.shape().to_vec()).strides(array.order());
+    let mut items = Vec::new();
+    if !grid.is_empty() {
+        let mut places = vec![0];
+        for (axis, stride) in strides.iter().enumerate() {
+            let of_axis = |place: usize| {
+                grid.indices(axis).flatten().map(move |index| place + index * *stride as usize)
+            };
+            places = places.into_iter().flat_map(of_axis).collect();
+        }
+        items = places.into_iter().map(|place| &array.bytes()[place * size..][..size]).collect();
+    }
+    let words = words(array.dtype(), &items, array.shape().is_empty(), false);
+    Some(grid.laid_out(words, array.dtype()))
+}
+
+/// Formats elements of one dtype, aligned with one another.
+///
+/// `is_alone` says that it is one element without axes, and `is_scalar` that it is not in an array.
+fn words(dtype: &DType, items: &[&[u8]], is_alone: bool, is_scalar: bool) -> Vec<String> {
+    match dtype {
+        DType::Scalar(scalar) if is_scalar && scalar.kind() == Kind::Float && scalar.size() <= 8 => {
+            items.iter().map(|item| alone(scalar, item)).collect()
+        }
+        DType::Scalar(scalar) => scalars(scalar, items, is_alone),
+        DType::Record(record) => records(record, items, is_alone, is_scalar),
+        DType::Subarray(subarray) => subarrays(subarray, items, is_scalar),
+        DType::Object => vec!["object".to_owned(); items.len()],
+    }
+}
+
+fn records(record: &Record, items: &[&[u8]], is_alone: bool, is_scalar: bool) -> Vec<String> {
+    let mut shown = vec!["(".to_owned(); items.len()];
+    for (number, field) in record.fields().iter().enumerate() {
+        let size = field.dtype().item_size();
+        let parts: Vec<&[u8]> = items.iter().map(|item| &item[field.offset()..][..size]).collect();
+        for (shown, word) in shown.iter_mut().zip(words(field.dtype(), &parts, is_alone, is_scalar)) {
+            shown.push_str(if number > 0 { ", " } else { "" });
+            shown.push_str(&word);
+        }
+    }
+    let end = if record.fields().len() == 1 { ",)" } else { ")" };
+    shown.iter_mut().for_each(|shown| shown.push_str(end));
+    shown
+}
+
+fn subarrays(subarray: &Subarray, items: &[&[u8]], is_scalar: bool) -> Vec<String> {
+    let size = subarray.base().item_size();
+    let count: usize = subarray.shape().iter().product();
+    let part = |item: &&'_ [u8], index: usize| index * size..(index + 1) * size.min(item.len());
+    let parts: Vec<&[u8]> = items
+        .iter()
+        .flat_map(|item| (0..count).map(|index| &item[part(item, index)]).collect::<Vec<_>>())
+        .collect();
+    let words = words(subarray.base(), &parts, false, is_scalar);
+    let rows = |words: &[String]| nested(subarray.shape(), words, count > MOST);
+    match count {
+        0 => items.iter().map(|_| rows(&[])).collect(),
+        _ => words.chunks(count).map(rows).collect(),
+    }
+}
+
+/// Formats the items of a subarray in nested brackets on one line.
+fn nested(dims: &[usize], words: &[String], is_cut: bool) -> String {
+    let Some((dim, inner)) = dims.split_first() else { return words.first().cloned().unwrap_or_default() };
+    let size: usize = inner.iter().product();
+    let row = |index: usize| nested(inner, &words[index * size..][..size], is_cut);
+    let rows: Vec<String> = match is_cut && *dim > 2 * EDGE {
+        true => {
+            let (head, tail) = ((0..EDGE).map(row), (dim - EDGE..*dim).map(row));
+            head.chain(["...".to_owned()]).chain(tail).collect()
+        }
+        false => (0..*dim).map(row).collect(),
+    };
+    format!("[{}]", rows.join(", "))
+}
+
+fn scalars(scalar: &ScalarType, items: &[&[u8]], is_alone: bool) -> Vec<String> {
+    let is_big = scalar.byte_order() == Some(ByteOrder::Big);
+    let aligned = |words: Vec<String>| {
+        let width = words.iter().map(String::len).max().unwrap_or(0);
+        words.into_iter().map(|word| format!("{}{word}", " ".repeat(width - word.len()))).collect()
+    };
+    let each = |show: &dyn Fn(&[u8]) -> String| items.iter().map(|item| show(item)).collect::<Vec<_>>();
+    match scalar.kind() {
+        Kind::Bool => each(&|item| match item {
+            [0] => "False".to_owned(),
+            _ if is_alone => "True".to_owned(),
+            _ => " True".to_owned(),
+        }),
+        Kind::Int => aligned(each(&|item| signed(item, is_big).to_string())),
+        Kind::Uint => aligned(each(&|item| unsigned(item, is_big).to_string())),
+        Kind::Float if scalar.size() <= 8 => {
+            let numbers = items.iter().map(|item| floats::Number::of(item, is_big)).collect();
+            floats::aligned(numbers, Sign::Minus)
+        }
+        Kind::Complex if scalar.size() <= 16 => {
+            let part = |half: fn(&[u8]) -> &[u8]| {
+                items.iter().map(|item| floats::Number::of(half(item), is_big)).collect()
+            };
+            let re = floats::aligned(part(|item| &item[..item.len() / 2]), Sign::Minus);
+            let im = floats::aligned(part(|item| &item[item.len() / 2..]), Sign::Always);
+            let join = |(re, im): (String, String)| {
+                let digits = im.trim_end().len();
+                format!("{re}{}j{}", &im[..digits], &im[digits..])
+            };
+            re.into_iter().zip(im).map(join).collect()
+        }
+        // The file does not say which format a `longdouble` has.
+        Kind::Float | Kind::Complex => each(&hex),
+        Kind::Bytes | Kind::Text | Kind::Void => each(&|item| text(scalar, item)),
+        Kind::Datetime(_) | Kind::Timedelta(_) => aligned(each(&|item| match time(scalar, item) {
+            Some(ticks) => ticks,
+            None => "'NaT'".to_owned(),
+        })),
+    }
+}
+
+/// Formats the text or bytes of an element, with quotes.
+fn text(scalar: &ScalarType, item: &[u8]) -> String {
+    match scalar.kind() {
+        Kind::Bytes => Quoted(trimmed(item)).to_string(),
+        Kind::Text => {
+            let is_big = scalar.byte_order() == Some(ByteOrder::Big);
+            let codes: Vec<u32> = item.chunks_exact(4).map(|code| unsigned(code, is_big) as u32).collect();
+            Text::of_codes(trimmed(&codes)).to_string()
+        }
+        _ => {
+            let bytes: String = item.iter().map(|byte| format!("\\x{byte:02X}")).collect();
+            format!("b'{bytes}'")
+        }
+    }
+}
+
+/// Formats a date with quotes, or a time span; `None` if it is NaT.
+fn time(scalar: &ScalarType, item: &[u8]) -> Option<String> {
+    let ticks = signed(item, scalar.byte_order() == Some(ByteOrder::Big));
+    if ticks == i128::from(i64::MIN) {
+        return None;
+    }
+    Some(match scalar.kind() {
+        Kind::Datetime(step) if step.unit != TimeUnit::Generic => format!("'{}'", date(ticks, step)),
+        _ => ticks.to_string(),
+    })
+}
+
+/// Formats a float that is not aligned with others.
+fn alone(scalar: &ScalarType, item: &[u8]) -> String {
+    let mut native = item.to_vec();
+    if scalar.byte_order().is_some_and(|order| order != ByteOrder::NATIVE) {
+        native.reverse();
+    }
+    spelled(scalar, &native).unwrap_or_else(|_| hex(item))
+}
+
+/// Formats a scalar, whose bytes are in native order.
+pub(super) fn scalar(scalar: Scalar<'_>) -> String {
+    let (dtype, bytes) = (scalar.dtype(), scalar.bytes());
+    let DType::Scalar(kind) = dtype else {
+        let value = words(dtype, &[bytes], true, true).pop().unwrap_or_default();
+        return format!("np.void({value}, dtype={})", dtypes::construction(dtype));
+    };
+    let step = |step: crate::dtype::TimeStep| {
+        let count = if step.count == 1 { String::new() } else { step.count.to_string() };
+        format!("{count}{}", step.unit.symbol())
+    };
+    match kind.kind() {
+        Kind::Bool => format!("np.{}_", if bytes == [0] { "False" } else { "True" }),
+        Kind::Text => format!("np.str_({})", text(kind, bytes)),
+        Kind::Bytes => format!("np.bytes_({})", text(kind, bytes)),
+        Kind::Void => format!("np.void({})", text(kind, bytes)),
+        Kind::Datetime(unit) => match time(kind, bytes) {
+            None => format!("np.datetime64('NaT','{}')", step(unit)),
+            Some(shown) if unit.count == 1 && unit.unit != TimeUnit::Hour => {
+                format!("np.datetime64({shown})")
+            }
+            Some(shown) => format!("np.datetime64({shown},'{}')", step(unit)),
+        },
+        Kind::Timedelta(unit) => {
+            let shown = time(kind, bytes).unwrap_or_else(|| "'NaT'".to_owned());
+            match unit.unit {
+                TimeUnit::Generic => format!("np.timedelta64({shown})"),
+                _ => format!("np.timedelta64({shown},'{}')", step(unit)),
+            }
+        }
+        Kind::Float if kind.size() > 8 => format!("np.longdouble({})", hex(bytes)),
+        Kind::Complex if kind.size() > 16 => format!("np.clongdouble({})", hex(bytes)),
+        Kind::Complex => {
+            let shown = alone(kind, bytes);
+            let shown = shown.strip_prefix('(').and_then(|shown| shown.strip_suffix(')')).unwrap_or(&shown);
+            format!("np.{}({shown})", dtypes::short(dtype))
+        }
+        _ => format!("np.{}({})", dtypes::short(dtype), alone(kind, bytes)),
+    }
+}
