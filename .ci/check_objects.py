@@ -4,6 +4,7 @@ Each array is compared with a new one and, sharing included, with what NumPy its
 """
 
 import importlib.util
+import json
 import pathlib
 import pickle
 import sys
@@ -67,6 +68,11 @@ def main(folder):
             found = np.array(found.tolist(), dtype=wanted.dtype)  # the texts are those; the dtype is Python's own
         wrong = differs(wanted, found, name, {})
         assert wrong is None, f"{path.name}: {wrong}"
+        checked += 1
+    for path in sorted(pathlib.Path(folder).glob("*.out_of_band.json")):
+        line = json.loads(path.read_text())
+        found = pickle.loads(bytes.fromhex(line["pickle"]), buffers=[bytearray.fromhex(buffer) for buffer in line["buffers"]])
+        assert repr(found) == line["shown"], f"{path.name}: {found!r}"
         checked += 1
     print(f"{checked} files of objects are as NumPy wants them")
     assert checked > 400, checked

@@ -250,6 +250,29 @@ def add_shown(lines):
             shown.write(json.dumps(repr(item), ensure_ascii=False) + "\n")
 
 
+def out_of_band():
+    """Objects whose buffers `pickle.dumps` stores outside of the pickle."""
+    table = np.arange(6.0).reshape(2, 3)
+    yield table
+    yield np.asfortranarray(table)
+    yield [table, table, {"again": table, "more": table.T}]
+    yield {"columns": [np.arange(3, dtype="u1"), np.array(["a", "bc"]), np.array([1, 2], "M8[D]"), np.zeros(2, [("a", "i1"), ("b", ">f4")])]}
+    yield [np.zeros((0, 3)), np.array(1.5), np.arange(4, dtype=">i2"), np.arange(10)[::2], nested([1, np.arange(2)]), np.float32(2.5)]
+    yield [pickle.PickleBuffer(b"read only"), pickle.PickleBuffer(bytearray(b"writable")), pickle.PickleBuffer(b"")]
+
+
+def add_out_of_band():
+    with open(HERE / "out_of_band.jsonl", "w", encoding="ascii", newline="\n") as file:
+        for item in out_of_band():
+            buffers = []
+            pickled = pickle.dumps(item, protocol=5, buffer_callback=buffers.append)
+            buffers = [bytearray(buffer.raw()) for buffer in buffers]
+            again = pickle.loads(pickled, buffers=buffers)
+            if isinstance(again, list) and isinstance(again[0], memoryview):
+                again = [bytes(part) if isinstance(part, memoryview) else part for part in again]
+            file.write(json.dumps({"pickle": pickled.hex(), "buffers": [buffer.hex() for buffer in buffers], "shown": repr(again)}) + "\n")
+
+
 def main():
     HERE.mkdir(exist_ok=True)
     for old in HERE.iterdir():
@@ -264,6 +287,7 @@ def main():
             lines.append({"name": f"{name}-p{protocol}", "like": name})
         (HERE / f"arrays-p{protocol}.npy").write_bytes(saved(made["arrays"], protocol))
     add_shown(lines)
+    add_out_of_band()
     header = b"\x93NUMPY\x01\x00\x46\x00{'descr': '|O8', 'fortran_order': False, 'shape': (3,), }"
     (HERE / "python_2.npy").write_bytes(header.ljust(79) + b"\n" + OLD + b"\n")
     with open(HERE / "objects.jsonl", "w", encoding="ascii", newline="\n") as manifest:

@@ -1,4 +1,4 @@
-//! Writes opcodes of protocols 2, 3 and 4.
+//! Writes opcodes of protocols 2, 3 and 4, and buffers of protocol 5.
 
 use super::opcode::*;
 use super::text::push_utf8;
@@ -212,6 +212,11 @@ impl Writer {
     /// Creates a tuple of the last `count` items, at most three.
     pub(crate) fn tuple_of(&mut self, count: u8) {
         self.bytes.push(if count == 0 { EMPTY_TUPLE } else { TUPLE1 + count - 1 });
+    }
+
+    /// Refers to the next buffer that is stored outside of the pickle, which requires protocol 5.
+    pub(crate) fn next_buffer(&mut self) {
+        self.bytes.push(NEXT_BUFFER);
     }
 
     pub(crate) fn reduce(&mut self) {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use ndarray::{Array0, Array1, Array2, ArrayD, Ix1, IxDyn, ShapeBuilder, arr1};
 use ndarray_io::error::{ErrorKind, Help, LimitKind};
 use ndarray_io::header::Order;
-use ndarray_io::object::{Date, Int, Object, Time, Timedelta, View};
+use ndarray_io::object::{Date, Int, Object, Pickle, Time, Timedelta, View};
 use ndarray_io::options::OldText;
 use ndarray_io::{
     Casting, DType, DynArray, Error, Limits, NpyWriter, ReadNpyExt, ReadOptions, WriteNpyExt, WriteOptions,
@@ -162,6 +162,57 @@ fn what_is_written_is_read_again() {
             }
         }
     }
+}
+
+fn of_hex(text: &Value) -> Vec<u8> {
+    let digits = text.as_str().unwrap().as_bytes().as_chunks::<2>().0;
+    digits.iter().map(|digits| u8::from_str_radix(str::from_utf8(digits).unwrap(), 16).unwrap()).collect()
+}
+
+/// Pickles of protocol 5 with buffers of their own, as `pickle.dumps(…, buffer_callback=…)` makes them, are read
+/// and written again; `.ci/check_objects.py` checks what Python reads.
+#[test]
+fn buffers_out_of_band_are_read_and_written() {
+    let lines = std::fs::read_to_string(folder().join("out_of_band.jsonl")).unwrap();
+    let written = std::env::var_os("NDARRAY_IO_WRITTEN").map(PathBuf::from);
+    let options = ReadOptions::new();
+    for (number, line) in lines.lines().enumerate() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let pickled = of_hex(&line["pickle"]);
+        let buffers: Vec<Vec<u8>> = line["buffers"].as_array().unwrap().iter().map(of_hex).collect();
+        let pickle = Pickle::read_with_buffers(&pickled[..], &buffers, &options).unwrap();
+        let object = pickle.object();
+        assert_eq!(object.to_string(), line["shown"].as_str().unwrap());
+        // With fewer buffers or none at all.
+        if let Some((_, fewer)) = buffers.split_last() {
+            let error = Pickle::read_with_buffers(&pickled[..], fewer, &options).unwrap_err();
+            assert!(error.is_format() && error.to_string().contains("buffers given"), "{error}");
+            let numbered = Pickle::read(&pickled[..]).unwrap();
+            assert!(numbered.object().to_string().contains("<buffer 0>"));
+        }
+        let (again, outside) = Pickle::write_with_buffers(object).unwrap();
+        // One for each array that has bytes; NumPy writes one that is not contiguous into the pickle.
+        assert_eq!(outside.len(), [1, 1, 2, 4, 4, 0][number], "{object}");
+        let read = Pickle::read_with_buffers(&again[..], &outside, &options).unwrap();
+        assert!(read.object() == object, "{object}");
+        if let Some(folder) = &written {
+            let buffers: Vec<String> = outside.iter().map(|buffer| hex(buffer)).collect();
+            let line =
+                serde_json::json!({ "pickle": hex(&again), "buffers": buffers, "shown": line["shown"] });
+            std::fs::write(folder.join(format!("{number}.out_of_band.json")), line.to_string()).unwrap();
+        }
+    }
+    // An array is stored once, however often it is referred to, and none is copied to be written.
+    let array = Object::from(&DynArray::new(&arr1(&[1u8; 1000])).unwrap());
+    let both = Object::list([array.clone(), array.clone()]);
+    let (pickled, outside) = Pickle::write_with_buffers(&both).unwrap();
+    assert!(outside.len() == 1 && pickled.len() < 300);
+    let View::Array(array) = array.view() else { panic!("an array") };
+    assert!(std::ptr::eq(outside[0], array.bytes()));
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Objects of the corpus are written again, for NumPy to check.

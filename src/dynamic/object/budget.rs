@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::error::{LimitKind, Result};
 use crate::limits;
 
-/// The number of bytes that may be copied out of a pickle, in proportion to its length.
+/// The number of bytes that may be copied out of a pickle and its buffers, in proportion to their length.
 ///
 /// The pickles that NumPy writes need only a small part of it. A malicious pickle that refers to one string a
 /// million times, to have it copied each time, exhausts the budget.
@@ -15,11 +15,11 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    pub(super) fn of(pickle: &[u8]) -> Self {
+    pub(super) fn of(length: usize) -> Self {
         // The minimum is for short pickles, and for dtypes decoded without a pickle (`dtypes::in_graph`).
         const TIMES: u64 = 16;
         const LEAST: u64 = 1 << 20;
-        Self { spent: AtomicU64::new(0), most: LEAST + TIMES * pickle.len() as u64 }
+        Self { spent: AtomicU64::new(0), most: LEAST + TIMES * length as u64 }
     }
 
     /// Subtracts `bytes` from the budget, or returns an error if too few remain.

@@ -8,6 +8,7 @@ use super::budget::Budget;
 use super::graph::{CallParts, Slot, StoredDType};
 use super::known::GraphView;
 use super::machine::Unpickler;
+use super::source::Source;
 use crate::dtype::{
     ByteOrder, DType, Kind, MAX_NESTING, Record, Scalar, Subarray, TimeStep, TimeUnit, Title,
 };
@@ -45,7 +46,7 @@ pub(super) fn of(machine: &mut Unpickler<'_>, slot: Slot) -> Result<Option<Known
     if let Some(known) = machine.dtypes.used.get(&number) {
         return Ok(Some(*known));
     }
-    let look = GraphView::new(&machine.graph, machine.pickle);
+    let look = GraphView::new(&machine.graph, machine.source);
     let mut decoder = Decoder { look, made: &mut machine.dtypes.made, budget: &machine.budget };
     let Some(stored) = decoder.within(slot, 0)? else { return Ok(None) };
     // NumPy converts numbers, strings and times to native byte order, and leaves records unchanged.
@@ -68,13 +69,13 @@ pub(super) fn of(machine: &mut Unpickler<'_>, slot: Slot) -> Result<Option<Known
 
 /// Decodes the dtype that an object of a complete graph represents.
 pub(super) fn in_graph(look: GraphView<'_>, slot: Slot) -> Option<DType> {
-    let mut decoder = Decoder { look, made: &mut HashMap::new(), budget: &Budget::of(&[]) };
+    let mut decoder = Decoder { look, made: &mut HashMap::new(), budget: &Budget::of(0) };
     decoder.within(slot, 0).ok()?.map(|dtype| (*dtype).clone())
 }
 
 /// Decodes the dtype that an object represents.
 pub(super) fn of_object(object: ObjectRef<'_>) -> Option<DType> {
-    in_graph(GraphView::new(object.graph?, &[]), *object.slot)
+    in_graph(GraphView::new(object.graph?, Source::NONE), *object.slot)
 }
 
 struct Decoder<'a, 'b> {

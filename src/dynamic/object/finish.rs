@@ -6,17 +6,18 @@ use super::graph::{Graph, Node, Shared, Slot, Span};
 use super::keys::{Keys, UNHASHABLE, room_for_indexes};
 use super::known::bad;
 use super::machine::Read;
+use super::source::Source;
 use super::{Object, ObjectRef};
 use crate::error::{LimitKind, Result};
 use crate::limits::{self, Limits};
 
 /// Finishes the graph of a pickle and returns its object.
-pub(super) fn finish(read: Read, pickle: &[u8], limits: &Limits) -> Result<Object> {
+pub(super) fn finish(read: Read, source: &Source<'_>, limits: &Limits) -> Result<Object> {
     let Read { mut graph, top, .. } = read;
     let Some(first) = top.node() else { return Ok(Object { slot: top, graph: None }) };
     // The heights come first, because they also show which objects are reachable. All others are skipped.
     let heights = heights(&graph, first, limits.get_object_height())?;
-    gather(&mut graph, pickle, &heights);
+    gather(&mut graph, source, &heights);
     graph.indexes = room_for_indexes(&graph);
     let mut shared = Shared::new(graph);
     let doubles = doubles(&shared, &heights)?;
@@ -77,8 +78,8 @@ fn heights(graph: &Graph, first: u32, most: u32) -> Result<Vec<u32>> {
     Ok(heights)
 }
 
-/// Copies the bytes of reachable objects out of the pickle.
-fn gather(graph: &mut Graph, pickle: &[u8], heights: &[u32]) {
+/// Copies the bytes of reachable objects out of what the pickle was read from.
+fn gather(graph: &mut Graph, source: &Source<'_>, heights: &[u32]) {
     let mut spans = Vec::new();
     for (number, node) in graph.nodes.iter().enumerate().filter(|(number, _)| heights[*number] > 0) {
         match node {
@@ -95,7 +96,7 @@ fn gather(graph: &mut Graph, pickle: &[u8], heights: &[u32]) {
     let mut bytes = Vec::with_capacity(spans.iter().map(|(_, span)| span.len).sum());
     for (_, span) in &mut spans {
         let start = bytes.len();
-        bytes.extend_from_slice(graph.data(pickle, *span));
+        bytes.extend_from_slice(graph.data(source, *span));
         span.start = start;
     }
     graph.rest_mut().bytes = bytes;
@@ -163,7 +164,8 @@ pub(super) fn read(
     limits: &Limits,
     old_text: crate::options::OldText,
 ) -> Result<(Object, usize)> {
-    let read = super::machine::read(pickle, limits, old_text)?;
+    let source = Source::new(pickle);
+    let read = super::machine::read(&source, limits, old_text)?;
     let used = read.used;
-    Ok((finish(read, pickle, limits)?, used))
+    Ok((finish(read, &source, limits)?, used))
 }

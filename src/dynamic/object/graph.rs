@@ -11,6 +11,7 @@ use num_bigint::BigInt;
 use num_complex::Complex;
 
 use super::keys::Indexes;
+use super::source::Source;
 use super::times::{Date, Time, Timedelta};
 use super::{Object, ObjectRef};
 use crate::dtype::DType;
@@ -317,15 +318,17 @@ impl Graph {
         &self.rest().dtypes[number as usize]
     }
 
-    /// Returns bytes in a pickle or in the table of bytes.
-    ///
-    /// Positions below the pickle's length refer to the pickle, and all others to the table. A complete graph
-    /// does not refer to a pickle, so its callers pass `&[]`.
-    pub(super) fn data<'a>(&'a self, pickle: &'a [u8], span: Span) -> &'a [u8] {
-        match span.start.checked_sub(pickle.len()) {
+    /// Returns bytes of a complete graph.
+    pub(super) fn bytes(&self, span: Span) -> &[u8] {
+        self.data(Source::NONE, span)
+    }
+
+    /// Returns bytes in what a pickle is read from or in the table of bytes, whose positions follow.
+    pub(super) fn data<'a>(&'a self, source: &Source<'a>, span: Span) -> &'a [u8] {
+        match span.start.checked_sub(source.len()) {
             _ if span.len == 0 => &[],
             Some(start) => &self.rest().bytes[start..][..span.len],
-            None => &pickle[span.range()],
+            None => source.get(span.start, span.len),
         }
     }
 

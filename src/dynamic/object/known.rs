@@ -6,6 +6,7 @@ use num_complex::Complex;
 
 use super::graph::{ArrayParts, CallParts, Graph, Held, Node, Slot, Span};
 use super::machine::Unpickler;
+use super::source::Source;
 use super::times::{self, Date, Time, Timedelta};
 use super::{ObjectRef, call, dtypes, keys};
 use crate::dtype::Casting;
@@ -76,12 +77,12 @@ pub(super) fn bad(reason: impl Into<String>) -> Error {
 #[derive(Clone, Copy)]
 pub(super) struct GraphView<'a> {
     pub(super) graph: &'a Graph,
-    pickle: &'a [u8],
+    source: &'a Source<'a>,
 }
 
 impl<'a> GraphView<'a> {
-    pub(super) fn new(graph: &'a Graph, pickle: &'a [u8]) -> Self {
-        Self { graph, pickle }
+    pub(super) fn new(graph: &'a Graph, source: &'a Source<'a>) -> Self {
+        Self { graph, source }
     }
 
     pub(super) fn node(self, slot: Slot) -> Option<&'a Node> {
@@ -93,7 +94,7 @@ impl<'a> GraphView<'a> {
             (Held::Short(text), _) => Some(Cow::Owned(text.to_owned())),
             (_, Some(Node::Text(span))) => Some(Cow::Borrowed(self.graph.text(*span))),
             (_, Some(Node::Bytes(span))) => {
-                std::str::from_utf8(self.graph.data(self.pickle, *span)).ok().map(Cow::Borrowed)
+                std::str::from_utf8(self.graph.data(self.source, *span)).ok().map(Cow::Borrowed)
             }
             _ => None,
         }
@@ -103,7 +104,7 @@ impl<'a> GraphView<'a> {
     fn latin1(self, slot: Slot) -> Option<Cow<'a, [u8]>> {
         match self.node(slot) {
             Some(Node::Bytes(span) | Node::ByteArray(span)) => {
-                Some(Cow::Borrowed(self.graph.data(self.pickle, *span)))
+                Some(Cow::Borrowed(self.graph.data(self.source, *span)))
             }
             Some(Node::Text(span)) => call::latin1(super::Text::new(self.graph.text(*span))).map(Cow::Owned),
             Some(_) => None,
@@ -300,7 +301,7 @@ impl Unpickler<'_> {
 
     /// Returns the span of bytes, which may be in the pickle, or of a copied string encoded as Latin-1.
     fn copied(&mut self, slot: Slot) -> Result<Option<Span>> {
-        if let Some(Node::Bytes(span)) = self.look().node(slot) {
+        if let Some(Node::Bytes(span) | Node::ByteArray(span)) = self.look().node(slot) {
             let span = *span;
             // `finish` copies the bytes out of the pickle, once for each object that refers to them.
             self.budget.spend(span.len)?;
@@ -332,7 +333,7 @@ impl Unpickler<'_> {
         }
         let (stored, native) = (self.dtype(dtype.stored).clone(), self.dtype(dtype.native).clone());
         let header = Header::new(stored, Order::C, dims.to_vec().into())?;
-        let array = DynArray::of_bytes(header, self.graph.data(self.pickle, span))?;
+        let array = DynArray::of_bytes(header, self.graph.data(self.source, span))?;
         let swapped = array.cast_to(&native, Casting::Safe)?;
         Ok(self.data(swapped.bytes()))
     }
@@ -412,7 +413,7 @@ pub(super) struct Objects<'a> {
 
 /// Decodes the state of an object into [`Objects`].
 pub(super) fn objects_of_state(object: ObjectRef<'_>) -> Option<Objects<'_>> {
-    let look = GraphView::new(object.graph?, &[]);
+    let look = GraphView::new(object.graph?, Source::NONE);
     let call = look.call(*object.slot)?;
     look.name(call.callable).filter(|name| is_reconstruct(*name))?;
     let [_, dims, dtype, is_fortran, data] = *look.tuple(call.state)? else { return None };
@@ -429,7 +430,7 @@ pub(super) fn objects_of_state(object: ObjectRef<'_>) -> Option<Objects<'_>> {
 /// whose bytes follow the data.
 pub(super) fn array_of_state(object: ObjectRef<'_>, which: usize) -> Option<DynArray> {
     let graph = object.graph?;
-    let look = GraphView::new(graph, &[]);
+    let look = GraphView::new(graph, Source::NONE);
     let call = look.call(*object.slot)?;
     let state = look.tuple(call.state)?;
     // A derived class may wrap the state of the array in its own: `(state of the array, more)`.

@@ -14,6 +14,7 @@ use super::budget::Budget;
 use super::dtypes;
 use super::graph::{Graph, Node, Slot, Span};
 use super::known::{GraphView, Known};
+use super::source::Source;
 use super::text::code_points;
 use crate::error::{Error, ErrorKind, LimitKind, Result};
 use crate::limits::{self, Limits};
@@ -23,7 +24,8 @@ use crate::pickle::{Atom, atom, line, text};
 
 /// The state of the interpreter.
 pub(super) struct Unpickler<'a> {
-    pub(super) pickle: &'a [u8],
+    pub(super) source: &'a Source<'a>,
+    pickle: &'a [u8],
     at: usize,
     protocol: u8,
     /// Offset of the opcode that is being executed.
@@ -66,12 +68,14 @@ pub(super) struct Read {
 const MOST_NODES: u64 = u32::MAX as u64 - 4;
 
 /// Reads one pickle and ignores what follows it.
-pub(super) fn read(pickle: &[u8], limits: &Limits, old_text: OldText) -> Result<Read> {
-    read_within(pickle, limits, old_text, MOST_NODES)
+pub(super) fn read(source: &Source<'_>, limits: &Limits, old_text: OldText) -> Result<Read> {
+    read_within(source, limits, old_text, MOST_NODES)
 }
 
-fn read_within(pickle: &[u8], limits: &Limits, old_text: OldText, most_nodes: u64) -> Result<Read> {
+fn read_within(source: &Source<'_>, limits: &Limits, old_text: OldText, most_nodes: u64) -> Result<Read> {
+    let pickle = source.pickle();
     let mut machine = Unpickler {
+        source,
         pickle,
         at: 0,
         protocol: 0,
@@ -86,7 +90,7 @@ fn read_within(pickle: &[u8], limits: &Limits, old_text: OldText, most_nodes: u6
         names: HashMap::new(),
         known: Vec::new(),
         dtypes: dtypes::Memo::default(),
-        budget: Budget::of(pickle),
+        budget: Budget::of(source.len()),
         old_text,
         buffers: 0,
         count: 0,
@@ -125,7 +129,7 @@ impl<'a> Unpickler<'a> {
     }
 
     pub(super) fn look(&self) -> GraphView<'_> {
-        GraphView::new(&self.graph, self.pickle)
+        GraphView::new(&self.graph, self.source)
     }
 
     fn take<const N: usize>(&mut self) -> Result<[u8; N]> {
@@ -292,10 +296,10 @@ impl<'a> Unpickler<'a> {
 
     /// Stores bytes that are not in the pickle, and returns their span.
     ///
-    /// Positions of these bytes follow those of the pickle: see [`Graph::data`].
+    /// Positions of these bytes follow those of the source: see [`Graph::data`].
     pub(super) fn data(&mut self, bytes: &[u8]) -> Span {
         let table = &mut self.graph.rest_mut().bytes;
-        let start = self.pickle.len() + table.len();
+        let start = self.source.len() + table.len();
         table.extend_from_slice(bytes);
         Span { start, len: bytes.len() }
     }
@@ -436,7 +440,8 @@ mod tests {
     #[test]
     fn too_many_nodes_are_not_reported_under_an_option() {
         let many = [&b"("[..], &b"B\0\0\0\0".repeat(10), b"l."].concat();
-        let read = |most| read_within(&many, &Limits::default(), OldText::default(), most);
+        let source = Source::new(&many);
+        let read = |most| read_within(&source, &Limits::default(), OldText::default(), most);
         assert!(read(11).is_ok());
         let error = read(9).err().unwrap();
         assert!(matches!(error.kind(), ErrorKind::Limit { limit_kind: LimitKind::Nodes, .. }), "{error}");

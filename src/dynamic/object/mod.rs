@@ -78,6 +78,7 @@ mod pickle;
 #[cfg(feature = "serde-1")]
 mod serde;
 mod show;
+mod source;
 mod text;
 mod times;
 mod walk;
@@ -235,8 +236,8 @@ impl<'a> ObjectRef<'a> {
         match *node {
             Node::Text(span) => View::Str(Text::new(graph.text(span))),
             Node::Codes(number) => View::Str(Text::of_codes(&graph.rest().codes[number as usize])),
-            Node::Bytes(span) => View::Bytes(graph.data(&[], span)),
-            Node::ByteArray(span) => View::ByteArray(graph.data(&[], span)),
+            Node::Bytes(span) => View::Bytes(graph.bytes(span)),
+            Node::ByteArray(span) => View::ByteArray(graph.bytes(span)),
             Node::List(_) => View::List(items()),
             Node::Tuple(_) => View::Tuple(items()),
             Node::Dict(_) => View::Dict(Dict::new(self)),
@@ -250,7 +251,7 @@ impl<'a> ObjectRef<'a> {
             Node::Datetime(date, time) => View::Datetime(date, time),
             Node::Timedelta(length) => View::Timedelta(length),
             Node::Scalar(dtype, span) => {
-                View::Scalar(Scalar::new(&graph.dtype(dtype).dtype, graph.data(&[], span)))
+                View::Scalar(Scalar::new(&graph.dtype(dtype).dtype, graph.bytes(span)))
             }
             Node::Array(number) => View::Array(Array::new(self, graph.array(number))),
             Node::Global(number) => View::Global(Global::new(graph.name(number))),

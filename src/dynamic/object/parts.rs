@@ -286,7 +286,7 @@ impl<'a> Array<'a> {
     pub fn bytes(self) -> &'a [u8] {
         match self.parts.has_objects {
             true => &[],
-            false => self.graph().data(&[], self.parts.items),
+            false => self.graph().bytes(self.parts.items),
         }
     }
 
@@ -394,7 +394,7 @@ impl<'a> ObjectRef<'a> {
     /// Returns the bytes, if the object is a `bytes` or `bytearray`.
     pub fn as_bytes(self) -> Option<&'a [u8]> {
         match self.node() {
-            Some((graph, Node::Bytes(span) | Node::ByteArray(span))) => Some(graph.data(&[], *span)),
+            Some((graph, Node::Bytes(span) | Node::ByteArray(span))) => Some(graph.bytes(*span)),
             _ => None,
         }
     }

@@ -3,6 +3,7 @@
 use std::io::Read;
 
 use super::graph::Name;
+use super::source::Source;
 use super::write::Pickler;
 use super::{Global, Object, ObjectRef, View, finish, walk};
 use crate::error::{Error, Result};
@@ -54,15 +55,40 @@ impl Pickle {
     /// # Errors
     ///
     /// As for [`Pickle::read`].
-    pub fn read_with(mut reader: impl Read, options: &ReadOptions) -> Result<Self> {
-        let most = options.get_limits();
-        let bytes = read_one(|bytes, count| {
-            // The check precedes the read, because the count comes from the pickle and cannot be trusted.
-            most.check_payload((bytes.len() as u64).saturating_add(count))?;
-            let came = reader.by_ref().take(count).read_to_end(bytes);
-            came.map(|came| came as u64).map_err(Error::from)
-        })?;
-        Self::from_bytes_with(&bytes, options)
+    pub fn read_with(reader: impl Read, options: &ReadOptions) -> Result<Self> {
+        Self::from_bytes_with(&read_bytes(reader, options)?, options)
+    }
+
+    /// Reads exactly one pickle of protocol 5 whose buffers are stored outside of it, as in `pickle.loads(…, buffers=…)`.
+    ///
+    /// A buffer is a [`ByteArray`](View::ByteArray), or [`Bytes`](View::Bytes) if the pickle says that it is read-only;
+    /// arrays are made of buffers as of bytes. Without this method, buffers are [numbers](View::Buffer).
+    ///
+    /// # Errors
+    ///
+    /// As for [`Pickle::read`], and [`ErrorKind::BadPickle`](crate::error::ErrorKind::BadPickle) if there are fewer
+    /// buffers than the pickle needs. More are ignored, as in Python.
+    ///
+    /// ```
+    /// use ndarray::arr1;
+    /// use ndarray_io::object::{Object, Pickle};
+    /// use ndarray_io::{DynArray, ReadOptions};
+    ///
+    /// let object = Object::from(&DynArray::new(&arr1(&[1.5, 2.5]))?);
+    /// let (pickle, buffers) = Pickle::write_with_buffers(&object)?;
+    /// assert_eq!(buffers, [bytemuck::bytes_of(&[1.5, 2.5])]);
+    /// let again = Pickle::read_with_buffers(&pickle[..], &buffers, &ReadOptions::new())?;
+    /// assert_eq!(again.object(), &object);
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn read_with_buffers(
+        reader: impl Read,
+        buffers: &[impl AsRef<[u8]>],
+        options: &ReadOptions,
+    ) -> Result<Self> {
+        let bytes = read_bytes(reader, options)?;
+        let buffers: Vec<&[u8]> = buffers.iter().map(AsRef::as_ref).collect();
+        Self::of_source(&Source::with_buffers(&bytes, &buffers)?, options)
     }
 
     /// Decodes the pickle at the start of `bytes`, and ignores what follows it.
@@ -71,9 +97,13 @@ impl Pickle {
     ///
     /// As for [`Pickle::read`], except for I/O errors.
     pub fn from_bytes_with(bytes: &[u8], options: &ReadOptions) -> Result<Self> {
-        let read = super::machine::read(bytes, options.get_limits(), options.get_old_text())?;
+        Self::of_source(&Source::new(bytes), options)
+    }
+
+    fn of_source(source: &Source<'_>, options: &ReadOptions) -> Result<Self> {
+        let read = super::machine::read(source, options.get_limits(), options.get_old_text())?;
         let names = read.graph.rest.as_ref().map_or_else(Vec::new, |rest| rest.names.clone());
-        Ok(Self { object: finish::finish(read, bytes, options.get_limits())?, names })
+        Ok(Self { object: finish::finish(read, source, options.get_limits())?, names })
     }
 
     /// Returns the object.
@@ -128,4 +158,27 @@ impl Pickle {
     pub fn write(object: &Object, options: &WriteOptions) -> Result<Vec<u8>> {
         Pickler::new(options)?.object(object.as_ref())
     }
+
+    /// Pickles an object in protocol 5 and returns the bytes of its arrays separately, without a copy.
+    ///
+    /// This is what `pickle.dumps(…, protocol=5, buffer_callback=…)` does; `pickle.loads(…, buffers=…)` and
+    /// [`read_with_buffers`](Self::read_with_buffers) take both. Arrays of objects and empty arrays are in the pickle.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Pickle::write`].
+    pub fn write_with_buffers(object: &Object) -> Result<(Vec<u8>, Vec<&[u8]>)> {
+        Pickler::with_buffers(object.as_ref())
+    }
+}
+
+/// Reads the bytes of exactly one pickle.
+fn read_bytes(mut reader: impl Read, options: &ReadOptions) -> Result<Vec<u8>> {
+    let most = options.get_limits();
+    read_one(|bytes, count| {
+        // The check precedes the read, because the count comes from the pickle and cannot be trusted.
+        most.check_payload((bytes.len() as u64).saturating_add(count))?;
+        let came = reader.by_ref().take(count).read_to_end(bytes);
+        came.map(|came| came as u64).map_err(Error::from)
+    })
 }

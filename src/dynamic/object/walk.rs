@@ -127,7 +127,7 @@ impl Copy {
 
     fn data(&mut self, graph: &Graph, span: Span) -> Span {
         let table = &mut self.graph.rest_mut().bytes;
-        table.extend_from_slice(graph.data(&[], span));
+        table.extend_from_slice(graph.bytes(span));
         Span::new(table.len() - span.len..table.len())
     }
 

@@ -10,7 +10,7 @@ use numpy::is_fortran;
 
 use super::graph::{Held, Id, Node, Slot};
 use super::walk::{Step, Walk};
-use super::{Object, ObjectRef, View, times};
+use super::{Array, Object, ObjectRef, View, times};
 use crate::dtype::DType;
 use crate::error::{Error, ErrorKind, Help, Result};
 use crate::header::Header;
@@ -33,6 +33,8 @@ pub(super) struct Pickler<'a> {
     texts: Lately<&'a str>,
     /// Number of unfinished objects that were started again within themselves.
     circles: u64,
+    /// The bytes of arrays that are stored outside of the pickle; `None` if all are stored in it.
+    buffers: Option<Vec<&'a [u8]>>,
 }
 
 /// The state of an object that is being written.
@@ -71,7 +73,11 @@ impl<'a> Pickler<'a> {
             let reason = format!("expected pickle protocol 2, 3 or 4, found {protocol}");
             return Err(ErrorKind::BadOption { reason }.into());
         }
-        Ok(Self {
+        Ok(Self::of_protocol(protocol))
+    }
+
+    fn of_protocol(protocol: u8) -> Self {
+        Self {
             out: Writer::new(protocol),
             memo: Vec::new(),
             graphs: HashMap::new(),
@@ -81,7 +87,15 @@ impl<'a> Pickler<'a> {
             shorts: Lately::new(),
             texts: Lately::new(),
             circles: 0,
-        })
+            buffers: None,
+        }
+    }
+
+    /// Pickles one object in protocol 5, and returns the pickle and the bytes of the arrays that are not in it.
+    pub(super) fn with_buffers(object: ObjectRef<'a>) -> Result<(Vec<u8>, Vec<&'a [u8]>)> {
+        let mut pickler = Self { buffers: Some(Vec::new()), ..Self::of_protocol(5) };
+        pickler.tree(object)?;
+        Ok((pickler.out.finish(), pickler.buffers.unwrap_or_default()))
     }
 
     /// Pickles one object.
@@ -256,6 +270,12 @@ impl<'a> Pickler<'a> {
                 self.named("builtins", "frozenset")?;
                 self.out.empty_list();
             }
+            View::Array(array) if self.is_outside(array) => {
+                self.named("numpy._core.numeric", "_frombuffer")?;
+                self.out.mark();
+                self.out.next_buffer();
+                self.buffers.as_mut().map(|buffers| buffers.push(array.bytes()));
+            }
             View::Array(array) => {
                 self.begin_array()?;
                 self.memoize(object);
@@ -396,6 +416,13 @@ impl<'a> Pickler<'a> {
                 self.out.reduce();
                 self.replace_or_memoize(object);
             }
+            View::Array(array) if self.is_outside(array) => {
+                self.dims(array.shape());
+                self.out.str(if is_fortran(array) { "F" } else { "C" });
+                self.out.tuple();
+                self.out.reduce();
+                self.replace_or_memoize(object);
+            }
             View::Array(array) => {
                 match array.objects() {
                     Some(items) if !items.is_empty() => self.out.appends(),
@@ -421,6 +448,11 @@ impl<'a> Pickler<'a> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Returns whether the bytes of an array are stored outside of the pickle: not if there are none.
+    fn is_outside(&self, array: Array<'_>) -> bool {
+        self.buffers.is_some() && !array.bytes().is_empty()
     }
 
     /// Adds an object to the memo, or replaces it with a reference if it was already written within itself.

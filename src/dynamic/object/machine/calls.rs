@@ -89,18 +89,33 @@ impl Unpickler<'_> {
             NEXT_BUFFER => {
                 let number = self.buffers;
                 self.buffers += 1; // cannot overflow: each buffer adds a node, and nodes are limited
-                self.push_counted(Node::Buffer { number, is_read_only: false })
-            }
-            READONLY_BUFFER => {
-                if let Some(last) = self.last()?.node()
-                    && let Node::Buffer { is_read_only, .. } = &mut self.graph.nodes[last as usize]
-                {
-                    *is_read_only = true;
+                let Some(count) = self.source.buffer_count() else {
+                    return self.push_counted(Node::Buffer { number, is_read_only: false });
+                };
+                match self.source.buffer(number as usize) {
+                    Some((start, len)) => self.push_counted(Node::ByteArray(Span { start, len })),
+                    None => Err(self.fault(format!("the pickle needs more than the {count} buffers given"))),
                 }
-                Ok(())
             }
+            READONLY_BUFFER => self.read_only(),
             other => Err(self.fault(format!("unknown opcode {other:#04x}"))),
         }
+    }
+
+    /// Replaces the buffer at the top of the stack by a read-only one.
+    fn read_only(&mut self) -> Result<()> {
+        let Some(last) = self.last()?.node() else { return Ok(()) };
+        match &mut self.graph.nodes[last as usize] {
+            Node::Buffer { is_read_only, .. } => *is_read_only = true,
+            // The bytes are the same, but Python makes another object.
+            Node::ByteArray(span) => {
+                let span = *span;
+                self.pop()?;
+                self.push_counted(Node::Bytes(span))?;
+            }
+            _ => {}
+        }
+        Ok(())
     }
 
     pub(super) fn instance(&mut self, class: Slot, mark: usize, from: usize) -> Result<()> {

@@ -1,0 +1,66 @@
+//! The bytes that are read as one pickle.
+
+use crate::error::{ErrorKind, Result};
+
+/// A pickle, and the buffers of protocol 5 that were stored outside of it.
+///
+/// Positions count through the pickle, and then through the buffers.
+pub(super) struct Source<'a> {
+    pickle: &'a [u8],
+    /// `None` if the caller has not passed any: the buffers then stay numbers.
+    buffers: Option<&'a [&'a [u8]]>,
+    /// The positions where the buffers start, and where the last one ends.
+    starts: Vec<usize>,
+}
+
+impl<'a> Source<'a> {
+    /// Of a complete graph, which refers to no bytes but its own.
+    pub(super) const NONE: &'static Source<'static> =
+        &Source { pickle: &[], buffers: None, starts: Vec::new() };
+
+    pub(super) fn new(pickle: &'a [u8]) -> Self {
+        Self { pickle, buffers: None, starts: Vec::new() }
+    }
+
+    pub(super) fn with_buffers(pickle: &'a [u8], buffers: &'a [&'a [u8]]) -> Result<Self> {
+        let mut starts = Vec::with_capacity(buffers.len() + 1);
+        let mut end = pickle.len();
+        starts.push(end);
+        for buffer in buffers {
+            end = end.checked_add(buffer.len()).ok_or(ErrorKind::OutOfMemory { bytes: u64::MAX })?;
+            starts.push(end);
+        }
+        Ok(Self { pickle, buffers: Some(buffers), starts })
+    }
+
+    pub(super) fn pickle(&self) -> &'a [u8] {
+        self.pickle
+    }
+
+    /// Returns the length of the pickle and the buffers.
+    pub(super) fn len(&self) -> usize {
+        self.starts.last().copied().unwrap_or(self.pickle.len())
+    }
+
+    /// Returns the number of buffers, if the caller has passed some.
+    pub(super) fn buffer_count(&self) -> Option<usize> {
+        self.buffers.map(<[_]>::len)
+    }
+
+    /// Returns the position and the length of a buffer.
+    pub(super) fn buffer(&self, number: usize) -> Option<(usize, usize)> {
+        let buffer = self.buffers?.get(number)?;
+        Some((self.starts[number], buffer.len()))
+    }
+
+    /// Returns bytes that are within the pickle or within one buffer.
+    pub(super) fn get(&self, start: usize, len: usize) -> &'a [u8] {
+        match self.buffers.filter(|_| start >= self.pickle.len()) {
+            None => &self.pickle[start..start + len],
+            Some(buffers) => {
+                let number = self.starts.partition_point(|first| *first <= start) - 1;
+                &buffers[number][start - self.starts[number]..][..len]
+            }
+        }
+    }
+}
