@@ -11,6 +11,8 @@ mod corpus;
 mod dynamic;
 mod faults;
 mod hostile;
+#[cfg(all(feature = "object", feature = "npz"))]
+mod joblib;
 mod layers;
 #[cfg(all(feature = "derive", feature = "mmap", feature = "npz"))]
 mod names;

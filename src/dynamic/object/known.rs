@@ -35,6 +35,8 @@ pub(super) enum Known {
     NdArray,
     Scalar,
     FromBuffer,
+    /// An array of `joblib.dump`, which follows.
+    JoblibArray,
 }
 
 impl Known {
@@ -52,6 +54,9 @@ impl Known {
             ("datetime", "time") => Self::Time,
             ("datetime", "datetime") => Self::Datetime,
             ("numpy", "ndarray") => Self::NdArray,
+            ("joblib.numpy_pickle" | "sklearn.externals.joblib.numpy_pickle", "NumpyArrayWrapper") => {
+                Self::JoblibArray
+            }
             ("numpy._core.multiarray" | "numpy.core.multiarray", "scalar") => Self::Scalar,
             ("numpy._core.numeric" | "numpy.core.numeric", "_frombuffer") => Self::FromBuffer,
             name if is_reconstruct(name) => Self::Reconstruct,
@@ -327,7 +332,7 @@ impl Unpickler<'_> {
     }
 
     /// Converts bytes to native byte order, as NumPy does for all arrays except those of `_frombuffer`.
-    fn native(&mut self, dtype: &dtypes::Known, span: Span, dims: &[usize]) -> Result<Span> {
+    pub(super) fn native(&mut self, dtype: &dtypes::Known, span: Span, dims: &[usize]) -> Result<Span> {
         if dtype.stored == dtype.native || span.len == 0 {
             return Ok(span);
         }
@@ -351,7 +356,7 @@ impl Unpickler<'_> {
         Ok(Some(self.array(dtype, &header, span)))
     }
 
-    fn array(&mut self, dtype: u32, header: &Header, items: Span) -> Node {
+    pub(super) fn array(&mut self, dtype: u32, header: &Header, items: Span) -> Node {
         let rest = self.graph.rest_mut();
         let start = rest.lengths.len();
         rest.lengths.extend_from_slice(header.shape());
@@ -368,6 +373,9 @@ impl Unpickler<'_> {
         let look = self.look();
         let class = look.tuple(args).and_then(|args| args.first().copied()).unwrap_or(Slot::ABSENT);
         let is_plain = items.len == 0 && pairs.len == 0;
+        if self.known(callable) == Known::JoblibArray {
+            return self.joblib_array(number, state);
+        }
         if !is_plain || self.known(callable) != Known::Reconstruct || self.known(class) != Known::NdArray {
             return Ok(());
         }

@@ -3,6 +3,7 @@
 //! A call is also an object, which records the callable and the arguments. Nothing is ever called.
 
 mod calls;
+mod joblib;
 mod parts;
 
 use std::collections::HashMap;
@@ -51,7 +52,10 @@ pub(super) struct Unpickler<'a> {
     buffers: u32,
     /// Number of objects with parts.
     count: u64,
-    most: u64,
+    limits: &'a Limits,
+    most_nodes: u64,
+    /// Whether the arrays of `joblib.dump` follow their descriptions.
+    has_arrays: bool,
 }
 
 /// The result of reading a pickle.
@@ -73,57 +77,75 @@ pub(super) fn read(source: &Source<'_>, limits: &Limits, old_text: OldText) -> R
 }
 
 fn read_within(source: &Source<'_>, limits: &Limits, old_text: OldText, most_nodes: u64) -> Result<Read> {
-    let pickle = source.pickle();
-    let mut machine = Unpickler {
-        source,
-        pickle,
-        at: 0,
-        protocol: 0,
-        opcode: 0,
-        stack: Vec::new(),
-        marks: Vec::new(),
-        memo: Vec::new(),
-        far: HashMap::new(),
-        memoized: 0,
-        graph: Graph::default(),
-        room: HashMap::new(),
-        names: HashMap::new(),
-        known: Vec::new(),
-        dtypes: dtypes::Memo::default(),
-        budget: Budget::of(source.len()),
-        old_text,
-        buffers: 0,
-        count: 0,
-        most: limits.get_objects(),
-    };
-    loop {
-        machine.opcode = machine.at;
-        // One check for each opcode is enough: `MOST_NODES` leaves space for the nodes of one opcode.
-        limits::check(LimitKind::Nodes, machine.graph.nodes.len() as u64, most_nodes)?;
-        match atom(&pickle[machine.at..]) {
-            Ok(Some((atom, used))) => {
-                machine.at += used;
-                let slot = machine.atom(atom)?;
-                machine.stack.push(slot);
-                continue;
-            }
-            Ok(None) => {}
-            Err(fault) => return Err(machine.fault(fault.to_string())),
-        }
-        let [opcode] = machine.take()?;
-        match opcode {
-            MEMOIZE => machine.memoize()?,
-            STOP => {
-                let top = machine.pop()?;
-                let Unpickler { graph, at: used, .. } = machine;
-                return Ok(Read { graph, top, used });
-            }
-            _ => machine.step(opcode)?,
-        }
-    }
+    let machine = Unpickler { most_nodes, ..Unpickler::new(source, limits, old_text) };
+    machine.read()
+}
+
+/// Reads a pickle of `joblib.dump`, in which the bytes of arrays follow the objects that describe them.
+pub(super) fn read_joblib(source: &Source<'_>, limits: &Limits, old_text: OldText) -> Result<Read> {
+    let machine = Unpickler { has_arrays: true, ..Unpickler::new(source, limits, old_text) };
+    machine.read()
 }
 
 impl<'a> Unpickler<'a> {
+    fn new(source: &'a Source<'a>, limits: &'a Limits, old_text: OldText) -> Self {
+        Self {
+            source,
+            pickle: source.pickle(),
+            at: 0,
+            protocol: 0,
+            opcode: 0,
+            stack: Vec::new(),
+            marks: Vec::new(),
+            memo: Vec::new(),
+            far: HashMap::new(),
+            memoized: 0,
+            graph: Graph::default(),
+            room: HashMap::new(),
+            names: HashMap::new(),
+            known: Vec::new(),
+            dtypes: dtypes::Memo::default(),
+            budget: Budget::of(source.len()),
+            old_text,
+            buffers: 0,
+            count: 0,
+            limits,
+            most_nodes: MOST_NODES,
+            has_arrays: false,
+        }
+    }
+
+    fn read(mut self) -> Result<Read> {
+        let top = self.run()?;
+        Ok(Read { graph: self.graph, top, used: self.at })
+    }
+
+    /// Executes the opcodes, and returns the object.
+    fn run(&mut self) -> Result<Slot> {
+        let pickle = self.pickle;
+        loop {
+            self.opcode = self.at;
+            // One check for each opcode is enough: `MOST_NODES` leaves space for the nodes of one opcode.
+            limits::check(LimitKind::Nodes, self.graph.nodes.len() as u64, self.most_nodes)?;
+            match atom(&pickle[self.at..]) {
+                Ok(Some((atom, used))) => {
+                    self.at += used;
+                    let slot = self.atom(atom)?;
+                    self.stack.push(slot);
+                    continue;
+                }
+                Ok(None) => {}
+                Err(fault) => return Err(self.fault(fault.to_string())),
+            }
+            let [opcode] = self.take()?;
+            match opcode {
+                MEMOIZE => self.memoize()?,
+                STOP => return self.pop(),
+                _ => self.step(opcode)?,
+            }
+        }
+    }
+
     pub(super) fn fault(&self, reason: impl Into<String>) -> Error {
         ErrorKind::BadPickle { reason: reason.into(), offset: Some(self.opcode as u64) }.into()
     }
@@ -198,7 +220,7 @@ impl<'a> Unpickler<'a> {
     /// Pushes an object that counts toward the limit on objects with parts.
     fn push_counted(&mut self, node: Node) -> Result<()> {
         self.count += 1;
-        limits::check(LimitKind::Objects, self.count, self.most)?;
+        limits::check(LimitKind::Objects, self.count, self.limits.get_objects())?;
         self.push(node);
         Ok(())
     }

@@ -70,6 +70,7 @@ mod finish;
 mod globals;
 mod graph;
 mod int;
+mod joblib;
 mod keys;
 mod known;
 mod machine;

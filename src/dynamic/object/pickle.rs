@@ -45,7 +45,8 @@ impl Pickle {
     /// - [`ErrorKind::Limit`](crate::error::ErrorKind::Limit) if the pickle exceeds one of the
     ///   [limits](crate::Limits).
     /// - [`ErrorKind::UnsupportedPickle`](crate::error::ErrorKind::UnsupportedPickle) if the pickle was
-    ///   written by `joblib.dump`, which puts the bytes of arrays into the pickle.
+    ///   written by `joblib.dump`, which puts the bytes of arrays into the pickle: see
+    ///   [`read_joblib`](Self::read_joblib).
     pub fn read(reader: impl Read) -> Result<Self> {
         Self::read_with(reader, &ReadOptions::new())
     }
@@ -101,7 +102,19 @@ impl Pickle {
     }
 
     fn of_source(source: &Source<'_>, options: &ReadOptions) -> Result<Self> {
-        let read = super::machine::read(source, options.get_limits(), options.get_old_text())?;
+        Self::of_read(
+            super::machine::read(source, options.get_limits(), options.get_old_text())?,
+            source,
+            options,
+        )
+    }
+
+    pub(super) fn of_joblib(source: &Source<'_>, options: &ReadOptions) -> Result<Self> {
+        let read = super::machine::read_joblib(source, options.get_limits(), options.get_old_text())?;
+        Self::of_read(read, source, options)
+    }
+
+    fn of_read(read: super::machine::Read, source: &Source<'_>, options: &ReadOptions) -> Result<Self> {
         let names = read.graph.rest.as_ref().map_or_else(Vec::new, |rest| rest.names.clone());
         Ok(Self { object: finish::finish(read, source, options.get_limits())?, names })
     }

@@ -274,7 +274,9 @@ impl<'a> Pickler<'a> {
                 self.named("numpy._core.numeric", "_frombuffer")?;
                 self.out.mark();
                 self.out.next_buffer();
-                self.buffers.as_mut().map(|buffers| buffers.push(array.bytes()));
+                if let Some(buffers) = &mut self.buffers {
+                    buffers.push(array.bytes());
+                }
             }
             View::Array(array) => {
                 self.begin_array()?;

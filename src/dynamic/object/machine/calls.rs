@@ -6,6 +6,7 @@ use super::super::compat::python_3;
 use super::super::graph::{CallParts, Name, Node, Slot, Span};
 use super::super::known::Known;
 use super::Unpickler;
+use super::joblib::is_description;
 use crate::error::{ErrorKind, Result};
 use crate::pickle::opcode::*;
 
@@ -139,9 +140,17 @@ impl Unpickler<'_> {
         }
         let stored = (module, name);
         let (module, name) = if is_old { python_3(module, name) } else { stored };
-        if (module, name) == ("joblib.numpy_pickle", "NumpyArrayWrapper") {
-            let reason = "a file of joblib.dump, which mixes the bytes of arrays into the pickle".into();
-            return Err(ErrorKind::UnsupportedPickle { reason }.into());
+        let reason = match is_description(module, name) {
+            Some(true) if !self.has_arrays => {
+                Some("a file of joblib.dump, which mixes the bytes of arrays into the pickle")
+            }
+            Some(false) => {
+                Some("a file of an early version of joblib, whose arrays are in files of their own")
+            }
+            _ => None,
+        };
+        if let Some(reason) = reason {
+            return Err(ErrorKind::UnsupportedPickle { reason: reason.into() }.into());
         }
         // `known` and the graph's table of names have the same indices.
         self.known.push(Known::of(module, name));

@@ -1,0 +1,86 @@
+//! Arrays that `joblib.dump` writes into the pickle, each after an object that describes it.
+
+use super::super::graph::{Node, Slot};
+use super::super::known::bad;
+use super::super::source::Source;
+use super::super::{dtypes, finish};
+use super::{Read, Unpickler};
+use crate::error::Result;
+use crate::header::Header;
+use crate::shape::Order;
+
+impl Unpickler<'_> {
+    /// Replaces the description of an array by the array, whose bytes come next in the pickle.
+    pub(in super::super) fn joblib_array(&mut self, number: u32, state: Slot) -> Result<()> {
+        let look = self.look();
+        /// The dict is searched for each part, and any number of arrays may share a large one.
+        const MOST_PARTS: usize = 16;
+        let state = look.dict(state).filter(|state| state.len() <= MOST_PARTS);
+        let state = state.ok_or_else(|| bad("an array of joblib has no description"))?;
+        let named = |name: &str| {
+            let is_it = |key: &Slot| look.text(*key).is_some_and(|key| key == name);
+            state.iter().rev().find(|[key, _]| is_it(key)).map(|[_, part]| *part)
+        };
+        let dims = named("shape").and_then(|dims| look.dims(dims));
+        let dims = dims.ok_or_else(|| bad("the shape of an array of joblib is not a tuple of lengths"))?;
+        let order = match named("order").and_then(|order| look.text(order)).as_deref() {
+            Some("F") => Order::Fortran,
+            Some("C") => Order::C,
+            _ => return Err(bad("the order of an array of joblib is neither 'C' nor 'F'")),
+        };
+        // Before joblib 1.2, arrays were not aligned.
+        let is_aligned = named("numpy_array_alignment_bytes").is_some_and(|bytes| bytes != Slot::NONE);
+        let dtype = named("dtype").map(|dtype| dtypes::of(self, dtype)).transpose()?.flatten();
+        let dtype = dtype.ok_or_else(|| bad("the dtype of an array of joblib is unknown"))?;
+        let stored = self.graph.dtype(dtype.stored).dtype.clone();
+        if stored.has_object() {
+            let node = self.joblib_objects()?;
+            self.graph.nodes[number as usize] = node;
+            return Ok(());
+        }
+        if is_aligned {
+            let [padding] = self.take()?;
+            self.span(padding.into())?;
+        }
+        let header = Header::new((*stored).clone(), order, dims.into())?;
+        let len = header.payload_len().ok_or_else(|| bad("an array of joblib has too many elements"))?;
+        let span = self.span(len)?;
+        let span = self.native(&dtype, span, header.shape())?;
+        let node = self.array(dtype.native, &header, span);
+        self.graph.nodes[number as usize] = node;
+        Ok(())
+    }
+
+    /// Reads the pickle of an array of objects that comes next.
+    fn joblib_objects(&mut self) -> Result<Node> {
+        let rest = Source::new(&self.pickle[self.at..]);
+        let mut inner = Unpickler::new(&rest, self.limits, self.old_text);
+        // What the inner pickles copy and how many objects they have counts for the whole.
+        inner.count = self.count;
+        std::mem::swap(&mut inner.budget, &mut self.budget);
+        let top = inner.run();
+        std::mem::swap(&mut inner.budget, &mut self.budget);
+        let top = top?;
+        self.at += inner.at;
+        self.count = inner.count;
+        let names = inner.graph.rest.as_ref().map_or_else(Vec::new, |rest| rest.names.clone());
+        let object = finish::finish(Read { graph: inner.graph, top, used: inner.at }, &rest, self.limits)?;
+        for name in names {
+            self.global(&name.module, &name.name)?;
+        }
+        let foreign = &mut self.graph.rest_mut().foreign;
+        foreign.push(object);
+        Ok(Node::Foreign(foreign.len() as u32 - 1))
+    }
+}
+
+/// Returns whether this is a class of joblib that describes an array, and whether the array follows.
+pub(super) fn is_description(module: &str, name: &str) -> Option<bool> {
+    match (module.strip_prefix("sklearn.externals.").unwrap_or(module), name) {
+        ("joblib.numpy_pickle", "NumpyArrayWrapper") => Some(true),
+        ("joblib.numpy_pickle" | "joblib.numpy_pickle_compat", "NDArrayWrapper" | "ZNDArrayWrapper") => {
+            Some(false)
+        }
+        _ => None,
+    }
+}
