@@ -25,7 +25,7 @@ impl Pickle {
     /// use ndarray_io::object::Pickle;
     ///
     /// // joblib.dump([1, 2], file)
-    /// let file = b"\x80\x04\x95\x0b\0\0\0\0\0\0\0]\x94(K\x01K\x02e.";
+    /// let file = b"\x80\x04\x95\x09\0\0\0\0\0\0\0]\x94(K\x01K\x02e.";
     /// let pickle = Pickle::read_joblib(&file[..], &ReadOptions::new())?;
     /// assert_eq!(pickle.object().to_string(), "[1, 2]");
     /// # Ok::<(), ndarray_io::Error>(())
