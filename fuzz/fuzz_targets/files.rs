@@ -21,6 +21,12 @@ fn show(array: Result<DynArray>) {
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let options = ReadOptions::new().limits(Limits::default().payload(1 << 24)).threads(2);
     show(DynArray::read_npy_with(bytes, &options.clone().allow_objects(true)));
+    for pickle in [
+        Pickle::read_joblib(bytes, &options),
+        Pickle::read_with_buffers(bytes, &[&b"abcdefgh"[..], b"", b"1234"], &options),
+    ] {
+        let _ = pickle.map(|pickle| pickle.object().detach().to_string());
+    }
     if let Ok(pickle) = Pickle::from_bytes_with(bytes, &options) {
         let _ = pickle.object().to_string();
     }

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use ndarray_io::error::{ErrorKind, LimitKind};
-use ndarray_io::object::Pickle;
+use ndarray_io::object::{Object, Pickle};
 use ndarray_io::{Error, Limits, ReadOptions};
 
 use crate::support::manifest;
@@ -109,4 +109,21 @@ fn small_files_of_joblib_do_not_fill_the_memory() {
     let at = file.windows(3).position(|bytes| bytes == b"K\x05\x85").unwrap();
     let lying = [&file[..at], b"J\xff\xff\xff\x7f", &file[at + 2..]].concat();
     assert!(read(&lying).unwrap_err().to_string().contains("17179869176 bytes"));
+}
+
+/// The pickle that stands for an array of objects may be of anything: `joblib.load` returns it.
+#[test]
+fn inner_pickles_may_be_of_any_value() {
+    let (_, file, _) = files().into_iter().find(|(name, ..)| name == "objects.pkl").unwrap();
+    let at = file.windows(4).position(|bytes| bytes == b"ub\x80\x05").unwrap() + 2;
+    for (inner, shown) in [(&b"N."[..], "None"), (b"K\x07.", "7"), (b"X\x01\0\0\0x.", "'x'"), (b"].", "[]")] {
+        let file = [&file[..at], inner, b"."].concat();
+        let object = read(&file).unwrap().into_object();
+        assert_eq!(object.to_string(), shown);
+        let list = Object::list([object.clone(), object.clone()]);
+        assert_eq!(list.to_string(), format!("[{shown}, {shown}]"));
+        assert_eq!(list.detach(), list);
+        let again = Pickle::write(&object, &Default::default()).unwrap();
+        assert_eq!(Pickle::read(&again[..]).unwrap().object(), &object);
+    }
 }

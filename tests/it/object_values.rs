@@ -395,6 +395,45 @@ fn shared_parts_are_compared_once() {
     assert!(one != many(&text.replace("xxx", "xxy")));
 }
 
+/// Pickles of a few bytes that would take gigabytes to be read or shown.
+#[test]
+fn small_pickles_do_not_grow_large() {
+    // A megabyte that is made read-only 100,000 times is an object each time.
+    let mut many = b"\x80\x05\x96\0\0\x10\0\0\0\0\0".to_vec();
+    many.extend(vec![7; 1 << 20]);
+    many.extend(b"\x940(");
+    (0..100_000).for_each(|_| many.extend(b"h\0\x98"));
+    many.extend(b"l.");
+    let error = Pickle::read(&many[..]).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Limit { limit_kind: LimitKind::Copies, .. }), "{error}");
+    // An element of a billion items that have no bytes, and records of such fields: in an array and as a scalar.
+    let fields: Vec<String> = (0..1000).map(|number| format!("('f{number}', '|V0')")).collect();
+    for descr in ["('|V0', (1000000000,))".to_owned(), format!("[{}]", fields.join(", "))] {
+        let header =
+            format!("{{'descr': [('a', {descr})], 'fortran_order': False, 'shape': (6, 6, 6, 6), }}");
+        let file = crate::support::file(&header, &[]);
+        let Ok(array) = DynArray::read_npy(&file[..]) else { continue };
+        let object = Object::from(&array);
+        let list = Object::list(vec![object; 1000]);
+        assert!(list.to_string().len() <= (16 << 20) + 3, "{}", list.to_string().len());
+    }
+}
+
+/// What does not fit is cut off at its end, also within arrays that are not laid out yet.
+#[test]
+fn truncated_arrays_keep_their_beginning() {
+    let texts: Vec<Object> = ["a", "b", "c"].map(|letter| Object::from(letter.repeat(600))).into();
+    let dynamic = |items: &[Object]| {
+        let mut file = Vec::new();
+        arr1(items).write_npy(&mut file).unwrap();
+        DynArray::read_npy_with(&file[..], &ReadOptions::new().allow_objects(true)).unwrap()
+    };
+    let outer = dynamic(&[Object::from(&dynamic(&texts))]);
+    let shown = outer.to_string();
+    assert!(shown.starts_with("[array(['aaaa") && shown.ends_with("bbb…]"), "{shown}");
+    assert!(shown.contains("aa', 'bb"), "{shown}");
+}
+
 #[test]
 fn what_is_thrown_away_is_looked_up_nevertheless() {
     let pickle = Pickle::read(&b"cposix\nsystem\n(S\"true\"\ntR0N."[..]).unwrap();

@@ -33,7 +33,7 @@ impl Build {
     /// Short strings, complex numbers, dates and times are copied. All other objects stay in their own graph
     /// and are referred to, because they are mutable or may be large.
     fn take(&mut self, object: Object) -> Slot {
-        let Some((graph, node)) = object.as_ref().node() else { return object.slot };
+        let Some((graph, node)) = object.as_ref().node() else { return *object.as_ref().slot };
         match *node {
             Node::Text(span) if span.len < 1024 => {
                 let span = self.graph.add_text(graph.text(span));

@@ -58,7 +58,7 @@ enum Packing {
 }
 
 impl Packing {
-    /// Recognizes a method by the first bytes of the file; a pickle starts with none of them.
+    /// Recognizes a method by the first bytes of the file, as joblib does.
     fn of(file: &[u8]) -> Option<Self> {
         Some(match file {
             [0x78, 0x01 | 0x5E | 0x9C | 0xDA, ..] => Self::Zlib,
@@ -67,6 +67,7 @@ impl Packing {
             [0xFD, b'7', b'z', b'X', b'Z', 0, ..] => Self::Other("XZ"),
             [0x5D, 0, 0, ..] => Self::Other("LZMA"),
             [0x04, 0x22, 0x4D, 0x18, ..] => Self::Other("LZ4"),
+            [b'Z', b'F', ..] => Self::Other("a version of joblib before 0.10"),
             _ => return None,
         })
     }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use num_complex::Complex;
 
 use super::graph::{ArrayParts, CallParts, Graph, Held, Node, Slot, Span};
-use super::machine::Unpickler;
+use super::machine::{Unpickler, is_description};
 use super::source::Source;
 use super::times::{self, Date, Time, Timedelta};
 use super::{ObjectRef, call, dtypes, keys};
@@ -14,6 +14,7 @@ use crate::dtype::DType;
 use crate::dynamic::DynArray;
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
+use crate::limits::Limits;
 use crate::shape::Order;
 
 /// The meaning of a class or function.
@@ -54,12 +55,10 @@ impl Known {
             ("datetime", "time") => Self::Time,
             ("datetime", "datetime") => Self::Datetime,
             ("numpy", "ndarray") => Self::NdArray,
-            ("joblib.numpy_pickle" | "sklearn.externals.joblib.numpy_pickle", "NumpyArrayWrapper") => {
-                Self::JoblibArray
-            }
             ("numpy._core.multiarray" | "numpy.core.multiarray", "scalar") => Self::Scalar,
             ("numpy._core.numeric" | "numpy.core.numeric", "_frombuffer") => Self::FromBuffer,
             name if is_reconstruct(name) => Self::Reconstruct,
+            (module, name) if is_description(module, name) == Some(true) => Self::JoblibArray,
             _ => Self::Nothing,
         }
     }
@@ -175,7 +174,9 @@ impl<'a> GraphView<'a> {
 
     /// Returns the lengths of axes.
     pub(super) fn dims(self, slot: Slot) -> Option<Vec<usize>> {
-        self.tuple(slot)?.iter().map(|dim| usize::try_from(self.int(*dim)?).ok()).collect()
+        // A long tuple that arrays share would be copied for each of them.
+        let dims = self.tuple(slot).filter(|dims| dims.len() <= Limits::DIMENSIONS)?;
+        dims.iter().map(|dim| usize::try_from(self.int(*dim)?).ok()).collect()
     }
 }
 

@@ -11,6 +11,8 @@ use std::sync::Arc;
 
 use num_bigint::BigInt;
 
+pub(super) use joblib::is_description;
+
 use super::budget::Budget;
 use super::dtypes;
 use super::graph::{Graph, Node, Slot, Span};

@@ -4,11 +4,12 @@ mod dtypes;
 mod floats;
 mod numpy;
 
+use std::collections::HashMap;
 use std::fmt::{self, Write};
 
 use numpy::Grid;
 
-use super::graph::Slot;
+use super::graph::{Id, Slot};
 use super::times::{Time, Timedelta};
 use super::walk::{Step, Walk};
 use super::{Call, Object, ObjectRef, View};
@@ -19,10 +20,10 @@ use crate::element::{spelled_complex, spelled_double};
 /// An object of an unknown class is shown as the call that Python would make, a `longdouble` as its bytes, and
 /// a dtype without its alignment and metadata. The output is truncated after 16 MiB, because shared objects are
 /// shown each time, so the output could be far longer than the data. Once 256 MiB of arrays have been shown,
-/// further arrays are abbreviated to `array(…)`.
+/// further arrays are abbreviated to `array(…)`; a number counts as 128 bytes.
 impl fmt::Display for ObjectRef<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Shown::new(16 << 20, f).whole(*self)
+        Shown::new(16 << 20, COPIES, f).whole(*self)
     }
 }
 
@@ -47,7 +48,7 @@ impl fmt::Debug for Object {
 /// Formats a value as an element of an array, truncated to 1,000 bytes.
 pub(in super::super) fn brief(value: &Object) -> String {
     let mut shown = String::new();
-    let done = Shown::new(1000, &mut shown).whole(value.as_ref());
+    let done = Shown::new(1000, COPIES / 256, &mut shown).whole(value.as_ref());
     done.expect("writing to a String does not fail");
     shown
 }
@@ -61,18 +62,27 @@ struct Shown<'a> {
     /// Bytes of arrays that may still be visited. An array that is referred to many times is visited each time.
     copies: usize,
     out: &'a mut dyn Write,
-    /// For each open array of objects, the element that is being shown: it is laid out when all of them are known.
-    elements: Vec<String>,
+    /// The open arrays of objects, which are laid out when all of their elements are known.
+    open: Vec<OpenArray>,
+    /// The dtypes that have been shown; `None` for those that are shown as calls.
+    dtypes: HashMap<Id, Option<String>>,
+}
+
+/// An array of objects that is being shown: the elements before the current one, and that one.
+#[derive(Default)]
+struct OpenArray {
+    words: Vec<String>,
+    element: String,
 }
 
 impl<'a> Shown<'a> {
-    fn new(left: usize, out: &'a mut dyn Write) -> Self {
-        Self { left, copies: COPIES, out, elements: Vec::new() }
+    fn new(left: usize, copies: usize, out: &'a mut dyn Write) -> Self {
+        Self { left, copies, out, open: Vec::new(), dtypes: HashMap::new() }
     }
 
     fn put(&mut self, text: &str) -> fmt::Result {
-        match self.elements.last_mut() {
-            Some(element) => element.write_str(text),
+        match self.open.last_mut() {
+            Some(array) => array.element.write_str(text),
             None => self.out.write_str(text),
         }
     }
@@ -114,8 +124,8 @@ enum Between {
     Pairs,
     /// The arguments of a range; a step of 1 is omitted.
     Range,
-    /// The elements of an array, with those that have been shown.
-    Grid(Grid, Vec<String>),
+    /// The elements of an array.
+    Grid(Grid),
     Call {
         items: usize,
         pairs: usize,
@@ -132,8 +142,12 @@ impl Shown<'_> {
     fn whole(&mut self, object: ObjectRef<'_>) -> fmt::Result {
         match self.walk(object) {
             Err(_) if self.left == 0 => {
-                let rest = std::mem::take(&mut self.elements);
-                rest.iter().try_for_each(|element| self.out.write_str(element))
+                // The arrays that are open are not laid out.
+                std::mem::take(&mut self.open).into_iter().try_for_each(|array| {
+                    self.out.write_str("array([")?;
+                    array.words.iter().try_for_each(|word| write!(self.out, "{word}, "))?;
+                    self.out.write_str(&array.element)
+                })
             }
             done => done,
         }
@@ -156,13 +170,16 @@ impl Shown<'_> {
                 Step::End(owner, style) => {
                     self.write_str(style.after)?;
                     self.write_str(style.close)?;
-                    if let (Between::Grid(grid, mut words), View::Array(array)) =
-                        (style.between, owner.view())
-                    {
-                        words.extend(self.elements.pop());
+                    if let (Between::Grid(grid), View::Array(array)) = (style.between, owner.view()) {
+                        let OpenArray { mut words, element } = self.open.pop().unwrap_or_default();
+                        words.push(element);
                         // What was written as elements is written again as an array.
-                        self.left += words.iter().map(String::len).sum::<usize>();
-                        self.write_str(&grid.laid_out(words, array.dtype()))?;
+                        let len = words.iter().map(String::len).sum::<usize>();
+                        self.left += len;
+                        match self.may_copy(len) {
+                            true => self.write_str(&grid.laid_out(words, array.dtype()))?,
+                            false => self.write_str("array(…)")?,
+                        }
                     }
                 }
             }
@@ -185,7 +202,7 @@ impl Shown<'_> {
                 let grid = Grid::new(array.shape());
                 let Some(shown) = grid.shown() else { return self.write_str("array(…)") };
                 if array.objects().is_none() {
-                    if !self.may_copy(shown.saturating_mul(array.dtype().item_size())) {
+                    if !self.may_copy(shown.saturating_mul(numpy::cost(array.dtype()))) {
                         return self.write_str("array(…)");
                     }
                     let array = numpy::array(array);
@@ -195,14 +212,11 @@ impl Shown<'_> {
                 if !self.may_copy(count.saturating_mul(size_of::<Slot>())) {
                     return self.write_str("array(…)");
                 }
-                ("", Style::of(Between::Grid(grid, Vec::new()), ""), "array(..., dtype=object)")
+                ("", Style::of(Between::Grid(grid), ""), "array(..., dtype=object)")
             }
             View::Call(call) if call.global().is_some_and(|global| global.is("numpy", "dtype")) => {
-                /// Decoding a dtype may copy as much.
-                const COST: usize = 1 << 20;
-                let dtype = self.may_copy(COST).then(|| super::dtypes::of_object(object)).flatten();
-                match dtype {
-                    Some(dtype) => return self.write_str(&dtypes::whole(&dtype)),
+                match self.dtype(object) {
+                    Some(shown) => return self.write_str(&shown),
                     None => Self::of_call(call),
                 }
             }
@@ -215,9 +229,21 @@ impl Shown<'_> {
             return self.write_str(again);
         }
         if is_array {
-            self.elements.push(String::new());
+            self.open.push(OpenArray::default());
         }
         self.write_str(open)
+    }
+
+    /// Returns the text of a dtype; `None` if it is shown as a call.
+    fn dtype(&mut self, object: ObjectRef<'_>) -> Option<String> {
+        /// Decoding a dtype may copy as much.
+        const COST: usize = 1 << 20;
+        let id = object.id()?;
+        if !self.dtypes.contains_key(&id) {
+            let dtype = self.may_copy(COST).then(|| super::dtypes::of_object(object)).flatten();
+            self.dtypes.insert(id, dtype.map(|dtype| dtypes::whole(&dtype)));
+        }
+        self.dtypes.get(&id)?.clone()
     }
 
     fn of_call(call: Call<'_>) -> (&'static str, Style, &'static str) {
@@ -237,10 +263,10 @@ impl Shown<'_> {
             Between::Range if number == 0 => {}
             Between::Range => self.write_str(", ")?,
             Between::Grid(..) if number == 0 => return Ok(Shape::Nothing), // the dtype
-            Between::Grid(grid, _) if !grid.is_shown(number - 1) => return Ok(Shape::Nothing),
-            Between::Grid(_, words) => {
-                if number > 1 {
-                    words.extend(self.elements.last_mut().map(std::mem::take));
+            Between::Grid(grid) if !grid.is_shown(number - 1) => return Ok(Shape::Nothing),
+            Between::Grid(_) => {
+                if let Some(array) = self.open.last_mut().filter(|_| number > 1) {
+                    array.words.push(std::mem::take(&mut array.element));
                 }
                 if let View::List(_) = part.view() {
                     self.write_str("list(")?;
@@ -292,14 +318,11 @@ impl Shown<'_> {
         }
     }
 
-    /// Returns whether this number of bytes may be visited to show them; the first time is always allowed.
+    /// Returns whether this number of bytes may be visited to show them.
     fn may_copy(&mut self, bytes: usize) -> bool {
-        let is_first = self.copies == COPIES;
-        match self.copies.checked_sub(bytes) {
-            Some(left) => self.copies = left,
-            None => self.copies = 0,
-        }
-        is_first || self.copies > 0
+        let left = self.copies.checked_sub(bytes);
+        self.copies = left.unwrap_or(0);
+        left.is_some()
     }
 
     fn leaf(&mut self, view: &View<'_>) -> fmt::Result {
@@ -311,7 +334,9 @@ impl Shown<'_> {
             View::Str(text) => write!(self, "{text}"),
             View::Bytes(bytes) => write!(self, "{}", Quoted(bytes)),
             View::ByteArray(bytes) => write!(self, "bytearray({})", Quoted(bytes)),
-            View::Scalar(scalar) if !self.may_copy(scalar.bytes().len()) => self.write_str("np.void(…)"),
+            View::Scalar(scalar) if !self.may_copy(numpy::cost(scalar.dtype())) => {
+                self.write_str("np.void(…)")
+            }
             View::Scalar(scalar) => self.write_str(&numpy::scalar(*scalar)),
             View::Date(date) => {
                 write!(self, "datetime.date({}, {}, {})", date.year(), date.month(), date.day())

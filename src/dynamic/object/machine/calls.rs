@@ -5,8 +5,7 @@ use std::borrow::Cow;
 use super::super::compat::python_3;
 use super::super::graph::{CallParts, Name, Node, Slot, Span};
 use super::super::known::Known;
-use super::Unpickler;
-use super::joblib::is_description;
+use super::{Unpickler, is_description};
 use crate::error::{ErrorKind, Result};
 use crate::pickle::opcode::*;
 
@@ -111,6 +110,8 @@ impl Unpickler<'_> {
             // The bytes are the same, but Python makes another object.
             Node::ByteArray(span) => {
                 let span = *span;
+                // `finish` copies the bytes once for each object.
+                self.budget.spend(span.len)?;
                 self.pop()?;
                 self.push_counted(Node::Bytes(span))?;
             }

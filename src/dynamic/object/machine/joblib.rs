@@ -18,16 +18,15 @@ impl Unpickler<'_> {
         let state = look.dict(state).filter(|state| state.len() <= MOST_PARTS);
         let state = state.ok_or_else(|| bad("an array of joblib has no description"))?;
         let named = |name: &str| {
-            let is_it = |key: &Slot| look.text(*key).is_some_and(|key| key == name);
+            // Bytes are not taken for a name: they would be checked to be text each time.
+            let may_be = |key: &Slot| matches!(look.node(*key), None | Some(Node::Text(_)));
+            let is_it = |key: &Slot| may_be(key) && look.text(*key).is_some_and(|key| key == name);
             state.iter().rev().find(|[key, _]| is_it(key)).map(|[_, part]| *part)
         };
         let dims = named("shape").and_then(|dims| look.dims(dims));
         let dims = dims.ok_or_else(|| bad("the shape of an array of joblib is not a tuple of lengths"))?;
-        let order = match named("order").and_then(|order| look.text(order)).as_deref() {
-            Some("F") => Order::Fortran,
-            Some("C") => Order::C,
-            _ => return Err(bad("the order of an array of joblib is neither 'C' nor 'F'")),
-        };
+        let is_fortran = named("order").is_some_and(|order| Slot::short(b"F") == Some(order));
+        let order = if is_fortran { Order::Fortran } else { Order::C };
         // Before joblib 1.2, arrays were not aligned.
         let is_aligned = named("numpy_array_alignment_bytes").is_some_and(|bytes| bytes != Slot::NONE);
         let dtype = named("dtype").map(|dtype| dtypes::of(self, dtype)).transpose()?.flatten();
@@ -64,10 +63,15 @@ impl Unpickler<'_> {
         self.at += inner.at;
         self.count = inner.count;
         let names = inner.graph.rest.as_ref().map_or_else(Vec::new, |rest| rest.names.clone());
+        let inner_protocol = inner.protocol;
         let object = finish::finish(Read { graph: inner.graph, top, used: inner.at }, &rest, self.limits)?;
+        let protocol = std::mem::replace(&mut self.protocol, inner_protocol);
         for name in names {
-            self.global(&name.module, &name.name)?;
+            let stored = name.stored.as_deref().map(|(module, name)| (&**module, &**name));
+            let (module, name) = stored.unwrap_or((&name.module, &name.name));
+            self.global(module, name)?;
         }
+        self.protocol = protocol;
         let foreign = &mut self.graph.rest_mut().foreign;
         foreign.push(object);
         Ok(Node::Foreign(foreign.len() as u32 - 1))
@@ -75,7 +79,7 @@ impl Unpickler<'_> {
 }
 
 /// Returns whether this is a class of joblib that describes an array, and whether the array follows.
-pub(super) fn is_description(module: &str, name: &str) -> Option<bool> {
+pub(in super::super) fn is_description(module: &str, name: &str) -> Option<bool> {
     match (module.strip_prefix("sklearn.externals.").unwrap_or(module), name) {
         ("joblib.numpy_pickle", "NumpyArrayWrapper") => Some(true),
         ("joblib.numpy_pickle" | "joblib.numpy_pickle_compat", "NDArrayWrapper" | "ZNDArrayWrapper") => {

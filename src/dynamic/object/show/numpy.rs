@@ -170,6 +170,24 @@ impl Lines {
     }
 }
 
+/// Returns what it costs to show an element, in bytes: what is visited, and what its parts take as text.
+pub(super) fn cost(dtype: &DType) -> usize {
+    const PART: usize = 128;
+    fn parts(dtype: &DType) -> usize {
+        match dtype {
+            DType::Scalar(_) | DType::Object => 1,
+            DType::Subarray(subarray) => {
+                subarray.shape().iter().fold(parts(subarray.base()), |parts, dim| parts.saturating_mul(*dim))
+            }
+            // A record without fields is an item as well.
+            DType::Record(record) => {
+                record.fields().iter().fold(1usize, |sum, field| sum.saturating_add(parts(field.dtype())))
+            }
+        }
+    }
+    dtype.item_size().max(parts(dtype).saturating_mul(PART))
+}
+
 /// Returns whether NumPy would take the elements for this dtype if it were not named.
 fn is_implied(dtype: &DType) -> bool {
     let DType::Scalar(scalar) = dtype else { return false };
