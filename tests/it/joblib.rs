@@ -111,7 +111,7 @@ fn small_files_of_joblib_do_not_fill_the_memory() {
     assert!(read(&lying).unwrap_err().to_string().contains("17179869176 bytes"));
 }
 
-/// The pickle that stands for an array of objects may be of anything: `joblib.load` returns it.
+/// The pickle in the place of an array of objects may be any value, which `joblib.load` returns.
 #[test]
 fn inner_pickles_may_be_of_any_value() {
     let (_, file, _) = files().into_iter().find(|(name, ..)| name == "objects.pkl").unwrap();

@@ -406,16 +406,14 @@ fn small_pickles_do_not_grow_large() {
     many.extend(b"l.");
     let error = Pickle::read(&many[..]).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Limit { limit_kind: LimitKind::Copies, .. }), "{error}");
-    // An element of a billion items that have no bytes, and records of such fields: in an array and as a scalar.
-    let fields: Vec<String> = (0..1000).map(|number| format!("('f{number}', '|V0')")).collect();
-    for descr in ["('|V0', (1000000000,))".to_owned(), format!("[{}]", fields.join(", "))] {
-        let header =
-            format!("{{'descr': [('a', {descr})], 'fortran_order': False, 'shape': (6, 6, 6, 6), }}");
+    // An element of a billion items that have no bytes, and records of such fields.
+    let fields: Vec<String> = (0..1000).map(|number| format!("('f{number}', [])")).collect();
+    for fields in ["('a', [], (1000000000,))".to_owned(), fields.join(", ")] {
+        let header = format!("{{'descr': [{fields}], 'fortran_order': False, 'shape': (6, 6, 6, 6), }}");
         let file = crate::support::file(&header, &[]);
-        let Ok(array) = DynArray::read_npy(&file[..]) else { continue };
-        let object = Object::from(&array);
-        let list = Object::list(vec![object; 1000]);
-        assert!(list.to_string().len() <= (16 << 20) + 3, "{}", list.to_string().len());
+        let object = Object::from(&DynArray::read_npy(&file[..]).unwrap());
+        let shown = Object::list(vec![object; 1000]).to_string();
+        assert!(shown.len() <= (16 << 20) + 3 && shown.contains("array(…)"), "{}", shown.len());
     }
 }
 

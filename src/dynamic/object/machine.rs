@@ -122,13 +122,17 @@ impl<'a> Unpickler<'a> {
         Ok(Read { graph: self.graph, top, used: self.at })
     }
 
+    fn check_nodes(&self) -> Result<()> {
+        limits::check(LimitKind::Nodes, self.graph.nodes.len() as u64, self.most_nodes)
+    }
+
     /// Executes the opcodes, and returns the object.
     fn run(&mut self) -> Result<Slot> {
         let pickle = self.pickle;
         loop {
             self.opcode = self.at;
             // One check for each opcode is enough: `MOST_NODES` leaves space for the nodes of one opcode.
-            limits::check(LimitKind::Nodes, self.graph.nodes.len() as u64, self.most_nodes)?;
+            self.check_nodes()?;
             match atom(&pickle[self.at..]) {
                 Ok(Some((atom, used))) => {
                     self.at += used;

@@ -23,7 +23,7 @@ use crate::element::{spelled_complex, spelled_double};
 /// further arrays are abbreviated to `array(…)`; a number counts as 128 bytes.
 impl fmt::Display for ObjectRef<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Shown::new(16 << 20, COPIES, f).whole(*self)
+        Shown::new(16 << 20, MOST_VISITED, f).whole(*self)
     }
 }
 
@@ -48,19 +48,19 @@ impl fmt::Debug for Object {
 /// Formats a value as an element of an array, truncated to 1,000 bytes.
 pub(in super::super) fn brief(value: &Object) -> String {
     let mut shown = String::new();
-    let done = Shown::new(1000, COPIES / 256, &mut shown).whole(value.as_ref());
+    let done = Shown::new(1000, MOST_VISITED / 256, &mut shown).whole(value.as_ref());
     done.expect("writing to a String does not fail");
     shown
 }
 
 /// Maximum number of bytes of arrays that are visited to show them.
-const COPIES: usize = 256 << 20;
+const MOST_VISITED: usize = 256 << 20;
 
 /// A writer that stops after a number of bytes.
 struct Shown<'a> {
     left: usize,
     /// Bytes of arrays that may still be visited. An array that is referred to many times is visited each time.
-    copies: usize,
+    visits: usize,
     out: &'a mut dyn Write,
     /// The open arrays of objects, which are laid out when all of their elements are known.
     open: Vec<OpenArray>,
@@ -76,8 +76,8 @@ struct OpenArray {
 }
 
 impl<'a> Shown<'a> {
-    fn new(left: usize, copies: usize, out: &'a mut dyn Write) -> Self {
-        Self { left, copies, out, open: Vec::new(), dtypes: HashMap::new() }
+    fn new(left: usize, visits: usize, out: &'a mut dyn Write) -> Self {
+        Self { left, visits, out, open: Vec::new(), dtypes: HashMap::new() }
     }
 
     fn put(&mut self, text: &str) -> fmt::Result {
@@ -176,7 +176,7 @@ impl Shown<'_> {
                         // What was written as elements is written again as an array.
                         let len = words.iter().map(String::len).sum::<usize>();
                         self.left += len;
-                        match self.may_copy(len) {
+                        match self.may_visit(len) {
                             true => self.write_str(&grid.laid_out(words, array.dtype()))?,
                             false => self.write_str("array(…)")?,
                         }
@@ -202,14 +202,14 @@ impl Shown<'_> {
                 let grid = Grid::new(array.shape());
                 let Some(shown) = grid.shown() else { return self.write_str("array(…)") };
                 if array.objects().is_none() {
-                    if !self.may_copy(shown.saturating_mul(numpy::cost(array.dtype()))) {
+                    if !self.may_visit(shown.saturating_mul(numpy::cost(array.dtype()))) {
                         return self.write_str("array(…)");
                     }
                     let array = numpy::array(array);
                     return self.write_str(array.as_deref().unwrap_or("array(…)"));
                 }
                 // All elements are visited, also those that are not shown.
-                if !self.may_copy(count.saturating_mul(size_of::<Slot>())) {
+                if !self.may_visit(count.saturating_mul(size_of::<Slot>())) {
                     return self.write_str("array(…)");
                 }
                 ("", Style::of(Between::Grid(grid), ""), "array(..., dtype=object)")
@@ -240,7 +240,7 @@ impl Shown<'_> {
         const COST: usize = 1 << 20;
         let id = object.id()?;
         if !self.dtypes.contains_key(&id) {
-            let dtype = self.may_copy(COST).then(|| super::dtypes::of_object(object)).flatten();
+            let dtype = self.may_visit(COST).then(|| super::dtypes::of_object(object)).flatten();
             self.dtypes.insert(id, dtype.map(|dtype| dtypes::whole(&dtype)));
         }
         self.dtypes.get(&id)?.clone()
@@ -319,9 +319,9 @@ impl Shown<'_> {
     }
 
     /// Returns whether this number of bytes may be visited to show them.
-    fn may_copy(&mut self, bytes: usize) -> bool {
-        let left = self.copies.checked_sub(bytes);
-        self.copies = left.unwrap_or(0);
+    fn may_visit(&mut self, bytes: usize) -> bool {
+        let left = self.visits.checked_sub(bytes);
+        self.visits = left.unwrap_or(0);
         left.is_some()
     }
 
@@ -334,7 +334,7 @@ impl Shown<'_> {
             View::Str(text) => write!(self, "{text}"),
             View::Bytes(bytes) => write!(self, "{}", Quoted(bytes)),
             View::ByteArray(bytes) => write!(self, "bytearray({})", Quoted(bytes)),
-            View::Scalar(scalar) if !self.may_copy(numpy::cost(scalar.dtype())) => {
+            View::Scalar(scalar) if !self.may_visit(numpy::cost(scalar.dtype())) => {
                 self.write_str("np.void(…)")
             }
             View::Scalar(scalar) => self.write_str(&numpy::scalar(*scalar)),

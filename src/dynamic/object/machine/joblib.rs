@@ -69,6 +69,7 @@ impl Unpickler<'_> {
         for name in names {
             let stored = name.stored.as_deref().map(|(module, name)| (&**module, &**name));
             let (module, name) = stored.unwrap_or((&name.module, &name.name));
+            self.check_nodes()?;
             self.global(module, name)?;
         }
         self.protocol = protocol;
