@@ -28,12 +28,25 @@ const KINDS: &[(&str, usize, &str)] = &[
         100_000,
         "[datetime.datetime(2020, 1, 1) + datetime.timedelta(seconds=i) for i in range(n)]",
     ),
+    (
+        "datetime, zone",
+        100_000,
+        "[datetime.datetime(2020, 1, 1, tzinfo=datetime.timezone.utc) + datetime.timedelta(seconds=i) for i in range(n)]",
+    ),
+    ("Decimal", 100_000, "[decimal.Decimal(i) / 8 for i in range(n)]"),
+    ("named tuple", 100_000, "[statistics.LinearRegression(i, i / 3) for i in range(n)]"),
+    (
+        "dataclass",
+        100_000,
+        "[pstats.FunctionProfile(str(i), i / 3, 0.5, 0.1, 0.1, 'f.py', i) for i in range(n)]",
+    ),
+    ("nested list", 100_000, "[[[i, i + 1], [i * 0.5, [i]]] for i in range(n)]"),
     ("np.float64", 100_000, "[np.float64(i) for i in range(n)]"),
     ("small array", 100_000, "[np.arange(3.0) + i for i in range(n)]"),
 ];
 
 const MAKE: &str = "
-import sys, time, datetime
+import sys, time, datetime, decimal, statistics, pstats
 import numpy as np
 what, path, kind, n = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
 if what == 'read':

@@ -26,6 +26,7 @@ fn what_is_shared_is_made_once_or_refused() {
     assert_eq!(limited(&bombs::names(1000)), LimitKind::Copies);
     assert_eq!(limited(&bombs::encoded(1000)), LimitKind::Copies);
     assert_eq!(limited(&bombs::buffers(1000)), LimitKind::Copies);
+    assert_eq!(limited(&bombs::undecodable("decimal", "Decimal", 1000)), LimitKind::Copies);
     assert_eq!(limited(&bombs::records(31)), LimitKind::Copies);
     assert_eq!(limited(&bombs::formats(30)), LimitKind::Copies);
 
@@ -33,7 +34,14 @@ fn what_is_shared_is_made_once_or_refused() {
     let texts = texts[0].items().unwrap();
     assert_eq!((texts.len(), texts.get(999).unwrap().as_str().unwrap().len()), (1000, 1 << 20));
 
+    // A date is known by its length, so a longer text is not looked at.
+    let calls = read(&bombs::undecodable("datetime", "date", 100_000)).unwrap();
+    let calls = calls[0].items().unwrap();
+    assert!(matches!(calls.get(99_999).unwrap().view(), View::Call(_)));
+
     // A few repetitions are allowed.
+    let calls = read(&bombs::undecodable("decimal", "Decimal", 10)).unwrap();
+    assert!(matches!(calls[0].items().unwrap().get(9).unwrap().view(), View::Call(_)));
     assert_eq!(read(&bombs::chain(900)).unwrap().len(), 900);
     assert_eq!(read(&bombs::encoded(10)).unwrap()[0].items().unwrap().len(), 10);
     let records = read(&bombs::records(10)).unwrap();

@@ -128,7 +128,7 @@ impl Decoder<'_, '_> {
             return Ok(base.and_then(|base| subarray_of(look, &base, dims)));
         }
         if let Some((names, fields)) = look.tuple(names).zip(look.dict(fields)) {
-            self.budget.spend(64 * names.len())?;
+            self.budget.spend(64 * (names.len() + fields.len()))?;
             // Of equal names, the last one is used, as in a dict.
             let mut places = HashMap::with_capacity(fields.len());
             for [name, field] in fields {
@@ -166,6 +166,7 @@ impl Decoder<'_, '_> {
     fn of_format(&mut self, slot: Slot, depth: usize) -> Made {
         let look = self.look;
         if let Some(name) = look.text(slot) {
+            self.budget.spend(name.len())?;
             return Ok(npy::named(&name).map(Arc::new));
         }
         if depth > MAX_NESTING {

@@ -195,7 +195,8 @@ impl Keys {
     pub(super) fn distinct(&mut self, owner: ObjectRef<'_>, step: usize) -> Option<Option<Vec<[usize; 2]>>> {
         let count = owner.part_count() / step;
         let Some((graph, number)) = owner.place() else { return Some(None) };
-        let key = |index: usize| *graph.part(number, index * step);
+        let (_, items) = graph.items(number);
+        let key = |index: usize| items[index * step];
         // Comparing a few simple keys with each other is cheaper than hashing them.
         let is_simple = count <= FEW && (0..count).all(|index| key(index).is_simple());
         if is_simple && (1..count).all(|index| (0..index).all(|before| key(index) != key(before))) {

@@ -93,11 +93,16 @@ impl<'a> GraphView<'a> {
         slot.node().map(|number| &self.graph.nodes[number as usize])
     }
 
+    /// Returns a string, or bytes of Python 2 that are a name.
+    ///
+    /// Bytes are validated each time. Many calls may share them, hence the limit.
     pub(super) fn text(self, slot: Slot) -> Option<Cow<'a, str>> {
+        /// Maximum length of bytes in a pickle of Python 2 that are taken for a name.
+        const MOST_BYTES: usize = 4096;
         match (slot.held(), self.node(slot)) {
             (Held::Short(text), _) => Some(Cow::Owned(text.to_owned())),
             (_, Some(Node::Text(span))) => Some(Cow::Borrowed(self.graph.text(*span))),
-            (_, Some(Node::Bytes(span))) => {
+            (_, Some(Node::Bytes(span))) if span.len <= MOST_BYTES => {
                 std::str::from_utf8(self.graph.data(self.source, *span)).ok().map(Cow::Borrowed)
             }
             _ => None,
@@ -116,6 +121,20 @@ impl<'a> GraphView<'a> {
                 Held::Short(text) => call::latin1(super::Text::new(text)).map(Cow::Owned),
                 _ => None,
             },
+        }
+    }
+
+    /// Like `latin1`, for a string that encodes at most `most` bytes; longer ones are not looked at.
+    fn few(self, slot: Slot, most: usize) -> Option<Cow<'a, [u8]>> {
+        (self.byte_len(slot) <= 2 * most).then(|| self.latin1(slot)).flatten()
+    }
+
+    /// Returns the length in bytes of a string, `bytes` or `bytearray`; 0 for all others.
+    fn byte_len(self, slot: Slot) -> usize {
+        match (slot.held(), self.node(slot)) {
+            (Held::Short(text), _) => text.len(),
+            (_, Some(Node::Text(span) | Node::Bytes(span) | Node::ByteArray(span))) => span.len,
+            _ => 0,
         }
     }
 
@@ -257,13 +276,15 @@ impl Unpickler<'_> {
                     false => None,
                 }
             }
-            (Known::Decimal, [digits]) => match look.text(*digits).map(Cow::into_owned) {
-                Some(digits) if keys::is_decimal(&digits) => {
-                    self.budget.spend(digits.len())?;
-                    Some(Node::Decimal(self.graph.add_text(&digits)))
+            (Known::Decimal, [digits]) => {
+                self.budget.spend(look.byte_len(*digits))?;
+                match look.text(*digits).map(Cow::into_owned) {
+                    Some(digits) if keys::is_decimal(&digits) => {
+                        Some(Node::Decimal(self.graph.add_text(&digits)))
+                    }
+                    _ => None,
                 }
-                _ => None,
-            },
+            }
             (Known::Timedelta, [days, seconds, microseconds]) => (|| {
                 let days = i32::try_from(look.int(*days)?).ok()?;
                 let seconds = u32::try_from(look.int(*seconds)?).ok()?;
@@ -271,13 +292,15 @@ impl Unpickler<'_> {
                 Timedelta::new(days, seconds, microseconds).map(Node::Timedelta)
             })(),
             (Known::Date, [packed]) => {
-                look.latin1(*packed).and_then(|packed| Date::unpack(&packed)).map(Node::Date)
+                look.few(*packed, times::MOST_PACKED).and_then(|packed| Date::unpack(&packed)).map(Node::Date)
             }
-            (Known::Time, [packed]) => {
-                look.latin1(*packed).and_then(|packed| Time::unpack_alone(&packed)).map(Node::Time)
-            }
+            (Known::Time, [packed]) => look
+                .few(*packed, times::MOST_PACKED)
+                .and_then(|packed| Time::unpack_alone(&packed))
+                .map(Node::Time),
             (Known::Datetime, [packed]) => {
-                let unpacked = look.latin1(*packed).and_then(|packed| times::unpack(&packed));
+                let unpacked =
+                    look.few(*packed, times::MOST_PACKED).and_then(|packed| times::unpack(&packed));
                 unpacked.map(|(date, time)| Node::Datetime(date, time))
             }
             (Known::Scalar, [dtype, value]) => self.scalar(*dtype, *value)?,
@@ -313,8 +336,9 @@ impl Unpickler<'_> {
             self.budget.spend(span.len)?;
             return Ok(Some(span));
         }
+        // Spent before the string is looked at, because it may turn out not to be Latin-1.
+        self.budget.spend(self.look().byte_len(slot))?;
         let Some(bytes) = self.look().latin1(slot).map(Cow::into_owned) else { return Ok(None) };
-        self.budget.spend(bytes.len())?;
         Ok(Some(self.data(&bytes)))
     }
 

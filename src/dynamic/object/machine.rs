@@ -5,6 +5,7 @@
 mod calls;
 mod joblib;
 mod parts;
+mod room;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -56,6 +57,8 @@ pub(super) struct Unpickler<'a> {
     count: u64,
     limits: &'a Limits,
     most_nodes: u64,
+    /// Position of the pickle at which the sizes of the tables are estimated next.
+    next_estimate: usize,
     /// Whether the arrays of `joblib.dump` follow their descriptions.
     has_arrays: bool,
 }
@@ -113,12 +116,14 @@ impl<'a> Unpickler<'a> {
             count: 0,
             limits,
             most_nodes: MOST_NODES,
+            next_estimate: room::FIRST_ESTIMATE,
             has_arrays: false,
         }
     }
 
     fn read(mut self) -> Result<Read> {
         let top = self.run()?;
+        self.release_room();
         Ok(Read { graph: self.graph, top, used: self.at })
     }
 
@@ -133,6 +138,9 @@ impl<'a> Unpickler<'a> {
             self.opcode = self.at;
             // One check for each opcode is enough: `MOST_NODES` leaves space for the nodes of one opcode.
             self.check_nodes()?;
+            if self.at >= self.next_estimate {
+                self.make_room();
+            }
             match atom(&pickle[self.at..]) {
                 Ok(Some((atom, used))) => {
                     self.at += used;
@@ -463,6 +471,21 @@ impl<'a> Unpickler<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn memory_reserved_for_more_small_objects_is_given_back() {
+        const SMALL: usize = 70_000;
+        let long = 3u32 << 20;
+        let tuples = b")".repeat(SMALL);
+        let text = [&b"X"[..], &long.to_le_bytes(), &b"a".repeat(long as usize)].concat();
+        let pickle = [&b"("[..], &tuples, &text, b"l."].concat();
+        let read = read(&Source::new(&pickle), &Limits::default(), OldText::default()).unwrap();
+        let Graph { nodes, slots, texts, .. } = read.graph;
+        assert_eq!((nodes.len(), slots.len(), texts.len()), (SMALL + 2, SMALL + 1, long as usize));
+        for (len, capacity) in [(nodes.len(), nodes.capacity()), (slots.len(), slots.capacity())] {
+            assert!(capacity <= 2 * len, "{capacity} for {len}");
+        }
+    }
 
     /// The limit of 2³² nodes is not the limit of `Limits::objects`, so raising that does not help.
     #[test]

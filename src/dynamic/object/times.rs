@@ -234,6 +234,9 @@ pub(super) fn packed(date: Date, time: Time) -> [u8; 10] {
     packed
 }
 
+/// Maximum length of a packed date, time or both, in bytes.
+pub(super) const MOST_PACKED: usize = 10;
+
 pub(super) fn unpack(packed: &[u8]) -> Option<(Date, Time)> {
     let (&[high, low, month, day], time) = packed.split_first_chunk::<4>()?;
     let date = Date::unpack(&[high, low, month & !FOLD, day])?;

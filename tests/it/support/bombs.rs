@@ -87,6 +87,13 @@ pub(crate) fn encoded(times: usize) -> Vec<u8> {
     all.repeat(times, |all, _| all.get(0).get(1).raw(b"R")).raw(b"l").file(1)
 }
 
+/// A long text, which many calls of a function share that cannot decode it.
+pub(crate) fn undecodable(module: &str, name: &str, times: usize) -> Vec<u8> {
+    let all = Opcodes::default().raw(b"(").global(module, name).put(0).raw(b"0").long(b'X');
+    let all = all.raw(b"\x85").put(1).raw(b"0");
+    all.repeat(times, |all, _| all.get(0).get(1).raw(b"R")).raw(b"l").file(1)
+}
+
 /// Long bytes that many arrays share.
 pub(crate) fn buffers(times: usize) -> Vec<u8> {
     let all = Opcodes::default().raw(b"(").global("numpy._core.numeric", "_frombuffer").put(0).raw(b"0(");
