@@ -60,6 +60,13 @@ fn many_arrays_have_one_dtype() {
 }
 
 #[test]
+fn scalars_as_keys_share_the_hash_of_their_dtype() {
+    let made = read(&bombs::record_keys(10_000, 50_000)).unwrap();
+    let View::Set(set) = made[0].view() else { panic!("a set") };
+    assert_eq!(set.len(), 50_000);
+}
+
+#[test]
 fn graphs_that_share_their_parts_otherwise_are_compared_once() {
     let made = read(&bombs::graphs(60)).unwrap();
     assert!(made[0] == made[1]);

@@ -12,6 +12,7 @@ use leaf::{KeyKind, Leaf, kind};
 use super::equal::Sets;
 use super::graph::{Graph, Held, Id, Node};
 use super::{ObjectRef, View};
+use crate::dtype::DType;
 
 /// The hash of a key, and whether a different object can be equal to the key.
 #[derive(Clone, Copy)]
@@ -37,6 +38,8 @@ pub(super) struct Keys {
     state: RandomState,
     /// The hashes of keys that are not [short](is_short), so that each is visited only once.
     made: HashMap<Id, Hashed>,
+    /// The hashes of the dtypes of scalars by their addresses: many scalars share a dtype with many fields.
+    dtypes: HashMap<*const DType, u64>,
     equal: Sets,
     sameness: Sameness,
 }
@@ -48,7 +51,8 @@ impl Keys {
     }
 
     fn new(state: RandomState, sameness: Sameness) -> Self {
-        Self { state, made: HashMap::new(), equal: Sets::default(), sameness }
+        let (made, dtypes) = (HashMap::new(), HashMap::new());
+        Self { state, made, dtypes, equal: Sets::default(), sameness }
     }
 
     /// Returns the kind of a key; a leaf that is not equal to itself becomes an [object](Leaf::Itself).
@@ -70,6 +74,11 @@ impl Keys {
         Hashed { hash, is_known: !matches!(leaf, Leaf::Itself(_)) }
     }
 
+    fn of_scalar(&mut self, dtype: &DType, bytes: &[u8]) -> Hashed {
+        let of_dtype = *self.dtypes.entry(dtype).or_insert_with(|| self.state.hash_one(dtype));
+        Hashed { hash: self.state.hash_one((of_dtype, bytes)), is_known: true }
+    }
+
     /// Hashes a key; `None` if it is not hashable.
     fn hash(&mut self, key: ObjectRef<'_>) -> Option<u64> {
         self.hashed(key).map(|hashed| hashed.hash)
@@ -87,7 +96,12 @@ impl Keys {
             match self.kind(object) {
                 KeyKind::None => return None,
                 KeyKind::Leaf(leaf) => {
-                    let hashed = self.of_leaf(object, &leaf);
+                    let hashed = match &leaf {
+                        Leaf::Scalar(dtype, bytes) if self.sameness != Sameness::Content => {
+                            self.of_scalar(dtype, bytes)
+                        }
+                        leaf => self.of_leaf(object, leaf),
+                    };
                     match object.id() {
                         Some(id) => drop(self.made.insert(id, hashed)),
                         None if open.is_empty() => return Some(hashed),
@@ -148,6 +162,8 @@ impl Keys {
                 continue;
             }
             match (self.kind(one), self.kind(two)) {
+                (KeyKind::Leaf(Leaf::Scalar(one, first)), KeyKind::Leaf(Leaf::Scalar(two, second)))
+                    if std::ptr::eq(one, two) && first == second => {}
                 (KeyKind::Leaf(one), KeyKind::Leaf(two)) if one == two => {}
                 (KeyKind::Tuple, KeyKind::Tuple) | (KeyKind::FrozenSet, KeyKind::FrozenSet)
                     if one.part_count() == two.part_count() || matches!(one.view(), View::FrozenSet(_)) =>

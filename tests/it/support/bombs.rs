@@ -187,6 +187,22 @@ pub(crate) fn arrays(fields: usize, arrays: usize) -> Vec<u8> {
     all.repeat(arrays, array).raw(b"l").file(1)
 }
 
+/// A set of many scalars of one record type of 4 bytes, with many fields of no bytes.
+pub(crate) fn record_keys(fields: usize, scalars: usize) -> Vec<u8> {
+    let all = Opcodes::default().global("numpy", "dtype").text("V0").raw(b"\x85R").put(0).raw(b"0");
+    let name = |number: usize| format!("f{number}");
+    let all = all.global("numpy", "dtype").text("V4").raw(b"\x85R(K\x03").text("|").raw(b"N(");
+    let all = all.repeat(fields, |all, number| all.text(&name(number))).raw(b"t}(");
+    let all = all.repeat(fields, |all, number| all.text(&name(number)).get(0).raw(b"K\x00\x86"));
+    let all = all.raw(b"uK\x04K\x01K\x10tb").put(1).raw(b"0");
+    let all = all.global("numpy.core.multiarray", "scalar").put(2).raw(b"0\x8F(");
+    let scalar = |all: Opcodes, number: usize| {
+        let bytes = (number as u32).to_le_bytes();
+        all.get(2).get(1).raw(&[&b"C\x04"[..], &bytes, b"\x86R"].concat())
+    };
+    all.repeat(scalars, scalar).raw(b"\x90").file(1)
+}
+
 /// Many empty lists.
 pub(crate) fn lists(count: usize) -> Vec<u8> {
     Opcodes::default().raw(&vec![b']'; count]).file(count)
