@@ -60,6 +60,16 @@ fn many_arrays_have_one_dtype() {
 }
 
 #[test]
+fn records_may_each_have_a_dtype_of_their_own() {
+    for (fields, arrays) in [(50, 2000), (100, 1000)] {
+        let made = read(&bombs::own_dtypes(fields, arrays)).unwrap();
+        let made = made[0].items().unwrap();
+        let View::Array(last) = made.get(arrays - 1).unwrap().view() else { panic!("an array") };
+        assert_eq!((made.len(), last.dtype().item_size()), (arrays, fields));
+    }
+}
+
+#[test]
 fn scalars_as_keys_share_the_hash_of_their_dtype() {
     let made = read(&bombs::record_keys(10_000, 50_000)).unwrap();
     let View::Set(set) = made[0].view() else { panic!("a set") };

@@ -128,7 +128,8 @@ impl Decoder<'_, '_> {
             return Ok(base.and_then(|base| subarray_of(look, &base, dims)));
         }
         if let Some((names, fields)) = look.tuple(names).zip(look.dict(fields)) {
-            self.budget.spend(64 * (names.len() + fields.len()))?;
+            // A field with a title has two entries.
+            self.budget.spend(64 * names.len().max(fields.len() / 2))?;
             // Of equal names, the last one is used, as in a dict.
             let mut places = HashMap::with_capacity(fields.len());
             for [name, field] in fields {

@@ -203,6 +203,25 @@ pub(crate) fn record_keys(fields: usize, scalars: usize) -> Vec<u8> {
     all.repeat(scalars, scalar).raw(b"\x90").file(1)
 }
 
+/// Many empty arrays, each of which has a record type of its own, as NumPy makes them from a list of fields.
+pub(crate) fn own_dtypes(fields: usize, arrays: usize) -> Vec<u8> {
+    let all = Opcodes::default().raw(b"(").global("numpy", "dtype").text("u1").raw(b"\x85R").put(0).raw(b"0");
+    let all = all.global("numpy.core.multiarray", "_reconstruct").put(1).raw(b"0");
+    let all = all.global("numpy", "ndarray").put(2).raw(b"0").global("numpy", "dtype").put(3).raw(b"0");
+    let name = |all: Opcodes, number| all.text(&format!("a field {number:02}")).put(4 + number).raw(b"0");
+    let all = all.repeat(fields, name).text(&format!("V{fields}")).put(4 + fields).raw(b"0");
+    let array = |all: Opcodes, _| {
+        let all = all.get(1).get(2).raw(b"K\x00\x85C\x01b\x87R(K\x01K\x00\x85");
+        let all = all.get(3).get(4 + fields).raw(b"\x89\x88\x87R\x94(K\x03").text("|").raw(b"N(");
+        let all = all.repeat(fields, |all, field| all.raw(&[b'h', 4 + field as u8])).raw(b"t\x94}\x94(");
+        let field = |all: Opcodes, field: usize| {
+            all.raw(&[b'h', 4 + field as u8, b'h', 0, b'K', field as u8, 0x86, 0x94])
+        };
+        all.repeat(fields, field).raw(b"uK").raw(&[fields as u8]).raw(b"K\x01K\x10tb\x89C\x00t\x94b")
+    };
+    all.repeat(arrays, array).raw(b"l").file(1)
+}
+
 /// Many empty lists.
 pub(crate) fn lists(count: usize) -> Vec<u8> {
     Opcodes::default().raw(&vec![b']'; count]).file(count)

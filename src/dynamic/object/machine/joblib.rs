@@ -54,6 +54,8 @@ impl Unpickler<'_> {
     fn joblib_objects(&mut self) -> Result<Node> {
         let rest = Source::new(&self.pickle[self.at..]);
         let mut inner = Unpickler::new(&rest, self.limits, self.old_text);
+        // Where the inner pickle ends is not known, so what it needs cannot be estimated.
+        inner.next_estimate = usize::MAX;
         // What the inner pickles copy and how many objects they have counts for the whole.
         inner.count = self.count;
         std::mem::swap(&mut inner.budget, &mut self.budget);

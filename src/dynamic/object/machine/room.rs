@@ -1,8 +1,8 @@
 //! Reserves memory for the tables of a large pickle from what its beginning needed.
 //!
 //! The first access to memory takes about as long as executing the opcodes. It is cheaper in huge pages, and
-//! those are for tables that do not move: the system cannot move memory of which only a part is in huge pages,
-//! so the allocator would copy it.
+//! those are for tables that do not move: the system does not move memory of which only a part is advised to
+//! be in huge pages, so the allocator would copy all of it.
 
 use super::super::graph::Graph;
 use super::Unpickler;
@@ -19,27 +19,46 @@ const STEP: usize = 16;
 /// Small objects may be followed by an array that is much longer, which needs no tables.
 const MOST_TIMES: f64 = 1024.0;
 
+/// What an estimate is made from.
+#[derive(Clone, Copy)]
+struct Estimate {
+    /// How many times longer than its beginning the pickle is.
+    times: f64,
+    /// Number of bytes of the pickle that remain, which is also the maximum number of entries to reserve.
+    left: usize,
+}
+
 impl Unpickler<'_> {
     /// Reserves the memory that each table will need if the rest of the pickle is like its beginning.
     #[cold]
     pub(super) fn make_room(&mut self) {
-        let times = (self.pickle.len() as f64 / self.at as f64).min(MOST_TIMES);
         self.next_estimate = self.at.saturating_mul(STEP);
-        reserve(&mut self.memo, 0, times);
-        reserve(&mut self.graph.nodes, 0, times);
+        // Memory that is not accessed costs nothing only where addresses are plentiful.
+        if usize::BITS < 64 {
+            return;
+        }
+        let times = (self.pickle.len() as f64 / self.at as f64).min(MOST_TIMES);
+        let estimate = Estimate { times, left: self.pickle.len() - self.at };
+        estimate.reserve(&mut self.memo, 0);
+        estimate.reserve(&mut self.graph.nodes, 0);
         // The items on the stack are going to be slots.
-        reserve(&mut self.graph.slots, self.stack.len(), times);
+        estimate.reserve(&mut self.graph.slots, self.stack.len());
         if let Some(rest) = &mut self.graph.rest {
-            reserve(&mut rest.calls, 0, times);
-            reserve(&mut rest.arrays, 0, times);
-            reserve(&mut rest.bytes, 0, times);
+            // Their entries are the largest, and few are made from fewer bytes.
+            const USUAL: usize = 4;
+            let of_calls = Estimate { left: estimate.left / USUAL, ..estimate };
+            of_calls.reserve(&mut rest.calls, 0);
+            of_calls.reserve(&mut rest.arrays, 0);
+            estimate.reserve(&mut rest.bytes, 0);
         }
         let texts = &mut self.graph.texts;
-        if let Some(further) = missing(texts.len(), texts.capacity(), times)
-            && texts.try_reserve_exact(further).is_ok()
-        {
-            let (len, capacity) = (texts.len(), texts.capacity());
-            advise_huge_pages((texts.as_ptr().wrapping_add(len), capacity - len));
+        if let Some(wanted) = estimate.wanted(texts.len(), texts.capacity()) {
+            let mut larger = String::new();
+            if larger.try_reserve_exact(wanted).is_ok() {
+                advise_huge_pages((larger.as_ptr(), larger.capacity()));
+                larger.push_str(texts);
+                *texts = larger;
+            }
         }
     }
 
@@ -57,20 +76,27 @@ impl Unpickler<'_> {
     }
 }
 
-fn reserve<T>(table: &mut Vec<T>, waiting: usize, times: f64) {
-    // If memory is scarce, the table grows as it is filled.
-    if let Some(further) = missing(table.len() + waiting, table.capacity(), times)
-        && table.try_reserve_exact(further).is_ok()
-    {
-        let unused = table.spare_capacity_mut();
-        advise_huge_pages((unused.as_ptr().cast(), size_of_val(unused)));
+impl Estimate {
+    /// Makes room in a table, to which as many entries as are waiting will be added in any case.
+    fn reserve<T>(self, table: &mut Vec<T>, waiting: usize) {
+        if let Some(wanted) = self.wanted(table.len() + waiting, table.capacity()) {
+            // The allocator would copy the whole old memory, of which only the entries were accessed.
+            let mut larger = Vec::<T>::new();
+            // If memory is scarce, the table grows as it is filled.
+            if larger.try_reserve_exact(wanted).is_ok() {
+                advise_huge_pages((larger.as_ptr().cast(), larger.capacity() * size_of::<T>()));
+                larger.append(table);
+                *table = larger;
+            }
+        }
     }
-}
 
-/// Returns how many entries to reserve in addition to `len`, for a pickle that is as many times as long as
-/// what was read; `None` if the capacity is sufficient.
-fn missing(len: usize, capacity: usize, times: f64) -> Option<usize> {
-    let all = len as f64 * times;
-    // A quarter more than expected, so that the table is not copied if the rest of the pickle is a bit denser.
-    (all > capacity as f64).then_some((1.25 * all) as usize - len)
+    /// Returns the capacity that a table with `len` entries should have; `None` if it is sufficient.
+    fn wanted(self, len: usize, capacity: usize) -> Option<usize> {
+        let all = len as f64 * self.times;
+        // A quarter more than expected, so that the table is not copied if the rest is a bit denser. The number
+        // saturates.
+        let wanted = ((1.25 * all) as usize).min(len + self.left);
+        (all > capacity as f64 && wanted > capacity).then_some(wanted)
+    }
 }
