@@ -124,9 +124,10 @@ impl<'a> GraphView<'a> {
         }
     }
 
-    /// Like `latin1`, for a string that encodes at most `most` bytes; longer ones are not looked at.
-    fn few(self, slot: Slot, most: usize) -> Option<Cow<'a, [u8]>> {
-        (self.byte_len(slot) <= 2 * most).then(|| self.latin1(slot)).flatten()
+    /// Returns the bytes of a packed date or time; what is longer is not looked at, because calls may share it.
+    fn packed(self, slot: Slot) -> Option<Cow<'a, [u8]>> {
+        // A character of Latin-1 has at most two bytes in UTF-8.
+        (self.byte_len(slot) <= 2 * times::MOST_PACKED).then(|| self.latin1(slot)).flatten()
     }
 
     /// Returns the length in bytes of a string, `bytes` or `bytearray`; 0 for all others.
@@ -292,15 +293,13 @@ impl Unpickler<'_> {
                 Timedelta::new(days, seconds, microseconds).map(Node::Timedelta)
             })(),
             (Known::Date, [packed]) => {
-                look.few(*packed, times::MOST_PACKED).and_then(|packed| Date::unpack(&packed)).map(Node::Date)
+                look.packed(*packed).and_then(|packed| Date::unpack(&packed)).map(Node::Date)
             }
-            (Known::Time, [packed]) => look
-                .few(*packed, times::MOST_PACKED)
-                .and_then(|packed| Time::unpack_alone(&packed))
-                .map(Node::Time),
+            (Known::Time, [packed]) => {
+                look.packed(*packed).and_then(|packed| Time::unpack_alone(&packed)).map(Node::Time)
+            }
             (Known::Datetime, [packed]) => {
-                let unpacked =
-                    look.few(*packed, times::MOST_PACKED).and_then(|packed| times::unpack(&packed));
+                let unpacked = look.packed(*packed).and_then(|packed| times::unpack(&packed));
                 unpacked.map(|(date, time)| Node::Datetime(date, time))
             }
             (Known::Scalar, [dtype, value]) => self.scalar(*dtype, *value)?,
