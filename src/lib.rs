@@ -72,9 +72,9 @@
 //!   read without it.
 //! - `zstd`: archive members compressed with Zstandard.
 //! - `zip-methods`: reading members that are encrypted (with AES or the traditional ZIP encryption), or
-//!   compressed with bzip2, LZMA, XZ or deflate64.
+//!   compressed with bzip2, LZMA, XZ or deflate64; files of joblib compressed with these.
 //! - `libdeflate`: a C library that decompresses deflated members faster.
-//! - `lz4`: compressed RA files.
+//! - `lz4`: RA files and files of joblib that are compressed with LZ4.
 //! - `object`: Python objects as data ([`object`](mod@object)), and stacks of files ([`stack`]).
 //! - `refs`: references for readers of Zarr ([`refs`]).
 //! - `object-store`: arrays in S3, GCS and Azure, and on web servers ([`store`]). Programs that use types of

@@ -111,7 +111,7 @@ impl Limits {
         self.expansion
     }
 
-    #[cfg(feature = "npz")]
+    #[cfg(any(feature = "npz", feature = "object"))]
     pub(crate) fn check_expansion(&self, size: u64, packed: u64) -> Result<()> {
         /// Smaller content is limited only by its method.
         const LARGE: u64 = 1 << 30;

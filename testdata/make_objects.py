@@ -258,6 +258,9 @@ def out_of_band():
     yield [table, table, {"again": table, "more": table.T}]
     yield {"columns": [np.arange(3, dtype="u1"), np.array(["a", "bc"]), np.array([1, 2], "M8[D]"), np.zeros(2, [("a", "i1"), ("b", ">f4")])]}
     yield [np.zeros((0, 3)), np.array(1.5), np.arange(4, dtype=">i2"), np.arange(10)[::2], nested([1, np.arange(2)]), np.float32(2.5)]
+    cube = np.arange(24, dtype="<i2").reshape(2, 3, 4)
+    yield [cube.transpose(1, 0, 2), cube.transpose(2, 0, 1), cube[::-1], np.array(["a", "bc", "def", ""]).reshape(1, 2, 2).transpose(1, 0, 2),
+           np.arange(8, dtype=">f4").reshape(2, 2, 2).transpose(0, 2, 1)]
     yield [pickle.PickleBuffer(b"read only"), pickle.PickleBuffer(bytearray(b"writable")), pickle.PickleBuffer(b"")]
 
 

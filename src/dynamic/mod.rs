@@ -232,13 +232,8 @@ impl DynArray {
     /// - A [mismatch](crate::Error::is_mismatch) if the elements have a different type, are in the other byte
     ///   order or have a different layout in memory, or if the number of axes differs.
     /// - A [format error](crate::Error::is_format) if an element is invalid.
-    #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
     pub fn view<A: ViewElement, D: Dimension>(&self) -> Result<ArrayView<'_, A, D>> {
-        let (shape, plain) = self.viewable::<A, D>()?;
-        let items = cast::view(&plain, self.data.bytes(), shape.size());
-        let items = items.map_err(|error| self.header.name_element(error, inner_of::<A>().len(), false))?;
-        // The header satisfies ndarray's limits for shapes, and `items` has exactly its number of elements.
-        Ok(ArrayView::from_shape(shape, items).expect("a checked shape with exactly its number of items"))
+        view_of(&self.header, self.data.bytes())
     }
 
     /// Returns a mutable typed view of the elements.
@@ -263,18 +258,12 @@ impl DynArray {
     /// ```
     #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
     pub fn view_mut<A: ViewMutElement, D: Dimension>(&mut self) -> Result<ArrayViewMut<'_, A, D>> {
-        let (shape, plain) = self.viewable::<A, D>()?;
+        let (shape, plain) = viewable::<A, D>(&self.header)?;
         plain.check_full(self.header.dtype())?;
         let (header, items) = (&self.header, cast::view_mut(&plain, self.data.bytes_mut(), shape.size()));
         let items = items.map_err(|error| header.name_element(error, inner_of::<A>().len(), false))?;
-        // As in `view`.
+        // As in `view_of`.
         Ok(ArrayViewMut::from_shape(shape, items).expect("a checked shape with exactly its number of items"))
-    }
-
-    /// Returns the shape for a view of this type, or an error if such a view is impossible.
-    fn viewable<A: ViewElement, D: Dimension>(&self) -> Result<(ndarray::Shape<D>, Bitwise<A>)> {
-        let (elements, dim, plain) = viewable_as::<A, D>(&self.header, &ReadOptions::new())?;
-        Ok((dim.set_f(elements.order() == Order::Fortran), plain))
     }
 
     /// Converts the array to an array of a known type.
@@ -444,4 +433,22 @@ impl WriteArray for DynArray {
             ),
         }
     }
+}
+
+/// Views the elements that a header describes.
+fn view_of<'a, A: ViewElement, D: Dimension>(
+    header: &Header,
+    bytes: &'a [u8],
+) -> Result<ArrayView<'a, A, D>> {
+    let (shape, plain) = viewable::<A, D>(header)?;
+    let items = cast::view(&plain, bytes, shape.size());
+    let items = items.map_err(|error| header.name_element(error, inner_of::<A>().len(), false))?;
+    // The header satisfies ndarray's limits for shapes, and `items` has exactly its number of elements.
+    Ok(ArrayView::from_shape(shape, items).expect("a checked shape with exactly its number of items"))
+}
+
+/// Returns the shape for a view of this type, or an error if such a view is impossible.
+fn viewable<A: ViewElement, D: Dimension>(header: &Header) -> Result<(ndarray::Shape<D>, Bitwise<A>)> {
+    let (elements, dim, plain) = viewable_as::<A, D>(header, &ReadOptions::new())?;
+    Ok((dim.set_f(elements.order() == Order::Fortran), plain))
 }

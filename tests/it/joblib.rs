@@ -1,9 +1,11 @@
 //! Files of `joblib.dump` (`testdata/make_joblib.py`), compared with what joblib loads.
 
 use std::io::Write;
+use std::sync::Arc;
 
+use ndarray::{Ix1, arr1};
 use ndarray_io::error::{ErrorKind, LimitKind};
-use ndarray_io::object::{Object, Pickle};
+use ndarray_io::object::{Object, Pickle, View};
 use ndarray_io::{Error, Limits, ReadOptions};
 
 use crate::support::manifest;
@@ -23,6 +25,16 @@ fn files() -> Vec<(String, Vec<u8>, String)> {
         .collect()
 }
 
+/// The feature with which a file is unpacked, by the ending of its name.
+fn feature(name: &str) -> Option<&'static str> {
+    match name.rsplit('.').next()? {
+        "z" | "gz" => Some("npz"),
+        "bz2" | "xz" | "lzma" => Some("zip-methods"),
+        "lz4" => Some("lz4"),
+        _ => None,
+    }
+}
+
 /// (The texts have the byte order of records.)
 #[cfg(target_endian = "little")]
 #[test]
@@ -30,17 +42,22 @@ fn joblibs_files_have_the_objects_that_joblib_loads() {
     let files = files();
     assert_eq!(files.len(), 21);
     for (name, file, shown) in files {
-        let is_other = ["bz2", "xz", "lzma", "lz4"].iter().any(|ending| name.ends_with(ending));
+        let feature = feature(&name);
+        let is_read = match feature {
+            Some("npz") => cfg!(feature = "npz"),
+            Some("zip-methods") => cfg!(feature = "zip-methods"),
+            Some("lz4") => cfg!(feature = "lz4"),
+            _ => true,
+        };
         match read(&file) {
             Ok(pickle) => {
-                assert!(!is_other && pickle.object().to_string() == shown, "{name}:\n{}", pickle.object())
+                assert!(is_read && pickle.object().to_string() == shown, "{name}:\n{}", pickle.object())
             }
             Err(error) => {
-                assert!(
-                    is_other && matches!(error.kind(), ErrorKind::UnsupportedPickle { .. }),
-                    "{name}: {error}"
-                );
-                assert!(error.to_string().contains("unpacked first"), "{error}");
+                assert!(!is_read, "{name}: {error}");
+                assert!(matches!(error.kind(), ErrorKind::UnsupportedPickle { .. }), "{name}: {error}");
+                let help = error.help().map(|help| help.to_string()).unwrap_or_default();
+                assert!(feature.is_some_and(|feature| help.contains(feature)), "{name}: {help}");
             }
         }
         // What is read can be written as an ordinary pickle.
@@ -58,11 +75,7 @@ fn damaged_files_of_joblib_are_values_or_errors() {
     for (name, file, _) in files() {
         for end in 0..file.len() {
             if let Ok(pickle) = read(&file[..end]) {
-                assert!(
-                    name.starts_with("nothing") || name.ends_with("gz"),
-                    "{name} cut at {end}: {}",
-                    pickle.object()
-                );
+                assert!(name.starts_with("nothing"), "{name} cut at {end}: {}", pickle.object());
             }
         }
         for at in 0..file.len() {
@@ -95,6 +108,22 @@ fn names_of_inner_pickles_are_listed() {
     assert_eq!(names("objects.pkl"), expected);
 }
 
+/// The size of the dictionary is a claim of the file, for which nothing is allocated.
+#[cfg(feature = "zip-methods")]
+#[test]
+fn dictionaries_of_joblibs_files_are_limited() {
+    let (_, file, _) = files().into_iter().find(|(name, ..)| name == "model.lzma").unwrap();
+    // The format of LZMA alone: a byte of properties, then the size of the dictionary.
+    let claims = |size: u32| [&file[..1], &size.to_le_bytes(), &file[5..]].concat();
+    assert!(read(&claims(64 << 20)).is_ok());
+    let error = read(&claims(3 << 30)).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::UnsupportedPickle { .. }), "{error}");
+    assert!(error.to_string().contains("needs too much memory"), "{error}");
+    let options = ReadOptions::new().limits(Limits::default().payload(1 << 20));
+    let error = Pickle::read_joblib(&claims(64 << 20)[..], &options).unwrap_err();
+    assert!(error.to_string().contains("needs too much memory"), "{error}");
+}
+
 #[test]
 fn small_files_of_joblib_do_not_fill_the_memory() {
     let zeros = vec![0; 64 << 20];
@@ -125,5 +154,59 @@ fn inner_pickles_may_be_of_any_value() {
         assert_eq!(list.detach(), list);
         let again = Pickle::write(&object, &Default::default()).unwrap();
         assert_eq!(Pickle::read(&again[..]).unwrap().object(), &object);
+    }
+}
+
+/// A file in memory that is aligned as a memory map is.
+struct Aligned(Vec<u128>, usize);
+
+impl Aligned {
+    fn new(file: &[u8]) -> Self {
+        let mut words = vec![0; file.len().div_ceil(16)];
+        bytemuck::cast_slice_mut(&mut words)[..file.len()].copy_from_slice(file);
+        Self(words, file.len())
+    }
+}
+
+impl AsRef<[u8]> for Aligned {
+    fn as_ref(&self) -> &[u8] {
+        &bytemuck::cast_slice(&self.0)[..self.1]
+    }
+}
+
+#[test]
+fn arrays_of_joblibs_files_are_viewed_where_they_are_stored() {
+    for (name, file, _) in files().into_iter().filter(|(name, ..)| name.ends_with("pkl")) {
+        let bytes = Arc::new(Aligned::new(&file));
+        let place = (*bytes).as_ref().as_ptr_range();
+        /// What is kept belongs to the caller as well.
+        struct Both(Arc<Aligned>);
+        impl AsRef<[u8]> for Both {
+            fn as_ref(&self) -> &[u8] {
+                (*self.0).as_ref()
+            }
+        }
+        let options = ReadOptions::new();
+        let viewed = Pickle::view_joblib(Both(Arc::clone(&bytes)), &options).unwrap();
+        let copied = read(&file).unwrap();
+        assert!(viewed.object() == copied.object(), "{name}");
+        assert!(viewed.object().detach() == *copied.object(), "{name}");
+        let written = |pickle: &Pickle| Pickle::write(pickle.object(), &Default::default()).unwrap();
+        assert!(written(&viewed) == written(&copied), "{name}");
+        // `<i8`: 0 to 4, as joblib loads it.
+        if let (true, View::Array(array)) = (name.starts_with("numbers"), viewed.object().view()) {
+            let view = array.view::<i64, Ix1>().unwrap();
+            assert_eq!(view, arr1(&[0, 1, 2, 3, 4]));
+            assert!(place.contains(&view.as_ptr().cast()), "{name}");
+            // It is shared with the object, and independent of what is detached.
+            assert_eq!(Arc::strong_count(&bytes), 2);
+            let alone = viewed.object().detach();
+            drop((viewed, copied));
+            assert_eq!(Arc::strong_count(&bytes), 1);
+            let View::Array(array) = alone.view() else { panic!("an array") };
+            assert_eq!(array.to_array::<i64, Ix1>().unwrap(), arr1(&[0, 1, 2, 3, 4]));
+        } else {
+            assert!(!name.starts_with("numbers"), "{name}");
+        }
     }
 }

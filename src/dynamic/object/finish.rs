@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::graph::{Graph, Node, Shared, Slot, Span};
+use super::graph::{Graph, Kept, Node, Shared, Slot, Span};
 use super::keys::{Keys, UNHASHABLE, room_for_indexes};
 use super::known::bad;
 use super::machine::Read;
@@ -12,12 +12,22 @@ use crate::error::{LimitKind, Result};
 use crate::limits::{self, Limits};
 
 /// Finishes the graph of a pickle and returns its object.
-pub(super) fn finish(read: Read, source: &Source<'_>, limits: &Limits) -> Result<Object> {
+///
+/// If what the pickle was read from is kept, bytes stay there.
+pub(super) fn finish(
+    read: Read,
+    source: &Source<'_>,
+    kept: Option<&Kept>,
+    limits: &Limits,
+) -> Result<Object> {
     let Read { mut graph, top, .. } = read;
     let Some(first) = top.node() else { return Ok(Object { slot: top, graph: None }) };
     // The heights come first, because they also show which objects are reachable. All others are skipped.
     let heights = heights(&graph, first, limits.get_object_height())?;
-    gather(&mut graph, source, &heights);
+    match kept {
+        None => gather(&mut graph, source, &heights),
+        Some(kept) => graph.rest_mut().kept = Some(Arc::clone(kept)),
+    }
     graph.indexes = room_for_indexes(&graph);
     let mut shared = Shared::new(graph);
     let doubles = doubles(&shared, &heights)?;
@@ -167,5 +177,5 @@ pub(super) fn read(
     let source = Source::new(pickle);
     let read = super::machine::read(&source, limits, old_text)?;
     let used = read.used;
-    Ok((finish(read, &source, limits)?, used))
+    Ok((finish(read, &source, None, limits)?, used))
 }

@@ -181,7 +181,7 @@ pub(super) enum Node {
     Text(Span),
     /// A string with lone surrogates, by its index in the table of code points.
     Codes(u32),
-    /// Bytes in the table of bytes or, while a pickle is being read, in the pickle: see [`Graph::data`].
+    /// Bytes in the table of bytes, or in what the pickle is or was read from: see [`Graph::data`].
     Bytes(Span),
     ByteArray(Span),
     /// A list; its items are in the table of slots, as are those of all variants with items.
@@ -274,6 +274,8 @@ pub(super) struct Graph {
 #[derive(Default)]
 pub(super) struct Rest {
     pub(super) bytes: Vec<u8>,
+    /// What the pickle was read from, if bytes have stayed there.
+    pub(super) kept: Option<Kept>,
     pub(super) codes: Vec<Box<[u32]>>,
     pub(super) bigs: Vec<Arc<BigInt>>,
     pub(super) names: Vec<Name>,
@@ -283,6 +285,9 @@ pub(super) struct Rest {
     pub(super) lengths: Vec<usize>,
     pub(super) foreign: Vec<Object>,
 }
+
+/// Bytes that belong to the caller.
+pub(super) type Kept = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
 impl Graph {
     /// Returns the rarely needed tables, which exist if there is an index into one of them.
@@ -323,10 +328,21 @@ impl Graph {
         self.data(Source::NONE, span)
     }
 
-    /// Returns bytes in what a pickle is read from or in the table of bytes, whose positions follow.
+    /// Returns bytes in what a pickle is or was read from, or in the table of bytes, whose positions follow.
     pub(super) fn data<'a>(&'a self, source: &Source<'a>, span: Span) -> &'a [u8] {
+        if span.len == 0 {
+            return &[];
+        }
+        let kept = self.rest.as_ref().and_then(|rest| rest.kept.as_deref()).map(AsRef::as_ref);
+        let of_kept;
+        let source = match kept {
+            None => source,
+            Some(kept) => {
+                of_kept = Source::new(kept);
+                &of_kept
+            }
+        };
         match span.start.checked_sub(source.len()) {
-            _ if span.len == 0 => &[],
             Some(start) => &self.rest().bytes[start..][..span.len],
             None => source.get(span.start, span.len),
         }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use ndarray::ArrayViewD;
 use num_complex::Complex;
 
 use super::graph::{ArrayParts, CallParts, Graph, Held, Node, Slot, Span};
@@ -232,6 +233,20 @@ fn check_count(found: usize, header: &Header) -> Result<()> {
     }
 }
 
+/// Rearranges elements in C order for another order of the axes; `None` if these are not the axes.
+fn in_order_of(axes: &[usize], dims: &[usize], item: usize, bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut sorted = axes.to_vec();
+    sorted.sort_unstable();
+    if !sorted.iter().copied().eq(0..dims.len()) {
+        return None;
+    }
+    // The bytes of each element are one more axis, which stays the last.
+    let with_item = |axes: &[usize], last| [axes, &[last]].concat();
+    let view = ArrayViewD::from_shape(with_item(dims, item), bytes).ok()?;
+    let view = view.permuted_axes(with_item(axes, dims.len()));
+    Some(view.as_standard_layout().into_owned().into_raw_vec_and_offset().0)
+}
+
 impl Unpickler<'_> {
     /// Returns the object that a call creates, if the meaning of the call is known.
     pub(super) fn called(&mut self, callable: Slot, args: Slot) -> Result<Option<Node>> {
@@ -240,9 +255,10 @@ impl Unpickler<'_> {
             return Ok(None);
         }
         let look = self.look();
-        // No call with a known meaning has more than four arguments.
-        let Some(args) = look.tuple(args).filter(|args| args.len() <= 4) else { return Ok(None) };
-        let mut few = [Slot::ABSENT; 4];
+        /// No call with a known meaning has more arguments.
+        const MOST: usize = 5;
+        let Some(args) = look.tuple(args).filter(|args| args.len() <= MOST) else { return Ok(None) };
+        let mut few = [Slot::ABSENT; MOST];
         few[..args.len()].copy_from_slice(args);
         let args = &few[..args.len()];
         Ok(match (known, args) {
@@ -303,18 +319,23 @@ impl Unpickler<'_> {
                 unpacked.map(|(date, time)| Node::Datetime(date, time))
             }
             (Known::Scalar, [dtype, value]) => self.scalar(*dtype, *value)?,
-            (Known::FromBuffer, [buffer, dtype, dims, order]) => {
+            (Known::FromBuffer, [buffer, dtype, dims, order, axes @ ..]) => {
                 let is_bytes = matches!(look.node(*buffer), Some(Node::Bytes(_) | Node::ByteArray(_)));
-                let order = match look.text(*order).as_deref() {
-                    Some("F") => Order::Fortran,
-                    Some("C") => Order::C,
+                let dims = look.dims(*dims);
+                // The order of the axes in memory, if it is neither C nor Fortran order.
+                let (order, axes) = match (look.text(*order).as_deref(), axes) {
+                    (Some("F"), []) => (Order::Fortran, None),
+                    (Some("C"), []) => (Order::C, None),
+                    (Some("K"), [axes]) => match look.dims(*axes) {
+                        axes @ Some(_) => (Order::C, axes),
+                        None => return Ok(None),
+                    },
                     _ => return Ok(None),
                 };
-                let dims = look.dims(*dims);
                 let dtype = dtypes::of(self, *dtype)?;
                 match (dims, dtype) {
                     (Some(dims), Some(dtype)) if is_bytes && !self.dtype(dtype.stored).has_object() => {
-                        self.array_of_bytes(dtype.stored, dims, order, *buffer)?
+                        self.array_of_bytes(dtype.stored, (dims, order), axes.as_deref(), *buffer)?
                     }
                     _ => None,
                 }
@@ -367,16 +388,25 @@ impl Unpickler<'_> {
         Ok(self.data(swapped.bytes()))
     }
 
+    /// Returns an array with the given bytes. If there are `axes`, they are those of the array, by their
+    /// places in `dims`, and the bytes are rearranged in C order.
     fn array_of_bytes(
         &mut self,
         dtype: u32,
-        dims: Vec<usize>,
-        order: Order,
+        (dims, order): (Vec<usize>, Order),
+        axes: Option<&[usize]>,
         bytes: Slot,
     ) -> Result<Option<Node>> {
-        let Some(span) = self.copied(bytes)? else { return Ok(None) };
+        let Some(mut span) = self.copied(bytes)? else { return Ok(None) };
         let header = Header::new(self.dtype(dtype).clone(), order, dims.into())?;
         check_len(span.len, &header)?;
+        let Some(axes) = axes else { return Ok(Some(self.array(dtype, &header, span))) };
+        let item = header.dtype().item_size();
+        let bytes = self.graph.data(self.source, span);
+        let Some(rearranged) = in_order_of(axes, header.shape(), item, bytes) else { return Ok(None) };
+        span = self.data(&rearranged);
+        let dims: Vec<usize> = axes.iter().map(|axis| header.shape()[*axis]).collect();
+        let header = Header::new(header.dtype().clone(), order, dims.into())?;
         Ok(Some(self.array(dtype, &header, span)))
     }
 

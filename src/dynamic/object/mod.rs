@@ -49,7 +49,7 @@
 //!   only times of the same unit, and a `longdouble` only those with the same bytes.
 //! - If a class sets the state of its objects with its own function (as `cloudpickle` does), the state is
 //!   lost: Python calls the function and discards its result.
-//! - In protocol 5, an array that is in neither C nor Fortran order is read as a call.
+//! - In protocol 5, the elements of an array that is in neither C nor Fortran order are rearranged in C order.
 //! - If an array file contains its own array as an element, the inner array is not the same object as the
 //!   array that is read.
 //! - Equal strings and numbers may become one object when they are written; lists, dicts and other mutable

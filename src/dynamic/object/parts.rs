@@ -3,14 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
-use ndarray::Dimension;
+use ndarray::{ArrayView, Dimension};
 
 use super::graph::{ArrayParts, Held, Node, Shared, Slot};
 use super::{Object, ObjectRef, keys};
 use crate::dtype::Casting;
 use crate::dtype::DType;
 use crate::dynamic::DynArray;
-use crate::element::ReadableElement;
+use crate::element::{ReadableElement, ViewElement};
 use crate::error::Result;
 use crate::header::Header;
 use crate::shape::Order;
@@ -316,6 +316,30 @@ impl<'a> Array<'a> {
                 Ok(DynArray::of_objects(header, items))
             }
         }
+    }
+
+    /// Returns a typed view of the elements, without copying them.
+    ///
+    /// Arrays are aligned if the file aligns them and its bytes were kept: see
+    /// [`Pickle::view_joblib`](super::Pickle::view_joblib).
+    ///
+    /// # Errors
+    ///
+    /// A [mismatch](crate::Error::is_mismatch) if the elements are of another type, in the other byte order or
+    /// misaligned, or if the number of axes differs.
+    ///
+    /// ```
+    /// use ndarray::{Ix1, arr1};
+    /// use ndarray_io::DynArray;
+    /// use ndarray_io::object::{Object, View};
+    ///
+    /// let object = Object::from(&DynArray::new(&arr1(&[1u8, 2]))?);
+    /// let View::Array(array) = object.view() else { panic!("an array") };
+    /// assert_eq!(array.view::<u8, Ix1>()?, arr1(&[1, 2]));
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn view<A: ViewElement, D: Dimension>(self) -> Result<ArrayView<'a, A, D>> {
+        super::super::view_of(&self.header()?, self.bytes())
     }
 
     /// Copies the elements into an array of type `A`.

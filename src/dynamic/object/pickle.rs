@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use super::graph::Name;
+use super::graph::{Kept, Name};
 use super::source::Source;
 use super::write::Pickler;
 use super::{Global, Object, ObjectRef, View, finish, walk};
@@ -105,18 +105,26 @@ impl Pickle {
         Self::of_read(
             super::machine::read(source, options.get_limits(), options.get_old_text())?,
             source,
+            None,
             options,
         )
     }
 
-    pub(super) fn of_joblib(source: &Source<'_>, options: &ReadOptions) -> Result<Self> {
-        let read = super::machine::read_joblib(source, options.get_limits(), options.get_old_text())?;
-        Self::of_read(read, source, options)
+    /// Decodes a file of joblib; if `kept` has the same bytes, those of arrays stay there.
+    pub(super) fn of_joblib(bytes: &[u8], kept: Option<&Kept>, options: &ReadOptions) -> Result<Self> {
+        let source = Source::new(bytes);
+        let read = super::machine::read_joblib(&source, options.get_limits(), options.get_old_text())?;
+        Self::of_read(read, &source, kept, options)
     }
 
-    fn of_read(read: super::machine::Read, source: &Source<'_>, options: &ReadOptions) -> Result<Self> {
+    fn of_read(
+        read: super::machine::Read,
+        source: &Source<'_>,
+        kept: Option<&Kept>,
+        options: &ReadOptions,
+    ) -> Result<Self> {
         let names = read.graph.rest.as_ref().map_or_else(Vec::new, |rest| rest.names.clone());
-        Ok(Self { object: finish::finish(read, source, options.get_limits())?, names })
+        Ok(Self { object: finish::finish(read, source, kept, options.get_limits())?, names })
     }
 
     /// Returns the object.

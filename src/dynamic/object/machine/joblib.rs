@@ -66,7 +66,8 @@ impl Unpickler<'_> {
         self.count = inner.count;
         let names = inner.graph.rest.as_ref().map_or_else(Vec::new, |rest| rest.names.clone());
         let inner_protocol = inner.protocol;
-        let object = finish::finish(Read { graph: inner.graph, top, used: inner.at }, &rest, self.limits)?;
+        let read = Read { graph: inner.graph, top, used: inner.at };
+        let object = finish::finish(read, &rest, None, self.limits)?;
         let protocol = std::mem::replace(&mut self.protocol, inner_protocol);
         for name in names {
             let stored = name.stored.as_deref().map(|(module, name)| (&**module, &**name));
