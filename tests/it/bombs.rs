@@ -77,6 +77,20 @@ fn scalars_as_keys_share_the_hash_of_their_dtype() {
 }
 
 #[test]
+fn dtypes_and_texts_of_keys_are_compared_once() {
+    let (one, two) = (bombs::record_keys(10_000, 50_000), bombs::record_keys(10_000, 50_000));
+    assert!(read(&one).unwrap()[0] == read(&two).unwrap()[0]);
+    let made = read(&bombs::texts_in_keys(100_000)).unwrap();
+    let View::Set(set) = made[0].view() else { panic!("a set") };
+    assert_eq!(set.len(), 100_000);
+    let one = read(&bombs::set_of_calls(0..20_000)).unwrap();
+    let two = read(&bombs::set_of_calls((0..20_000).rev())).unwrap();
+    assert!(one[0] == two[0]);
+    let other = read(&bombs::set_of_calls((1..20_001).rev())).unwrap();
+    assert!(one[0] != other[0]);
+}
+
+#[test]
 fn graphs_that_share_their_parts_otherwise_are_compared_once() {
     let made = read(&bombs::graphs(60)).unwrap();
     assert!(made[0] == made[1]);

@@ -6,6 +6,7 @@ use std::hash::{Hash, Hasher};
 use super::graph::{Id, Node};
 use super::keys::Pairs;
 use super::{Object, ObjectRef, View};
+use crate::dtype::DType;
 
 /// Compares strictly: see [the module](super).
 impl PartialEq for Object {
@@ -54,6 +55,12 @@ impl Sets {
             self.firsts.insert(one, two);
             true
         }
+    }
+
+    /// Returns whether two dtypes are equal; they are compared once, however many scalars and arrays share them.
+    pub(super) fn are_equal_dtypes(&mut self, one: &DType, two: &DType) -> bool {
+        let id = |dtype: &DType| Some((std::ptr::from_ref(dtype).addr(), 0));
+        !self.join(id(one), id(two)) || one == two
     }
 
     /// Returns the representative of an object's set, and shortens the path to it for later calls.
@@ -120,10 +127,12 @@ fn compare<'a>(
         (View::Str(one), View::Str(two)) => one == two,
         (View::Decimal(one), View::Decimal(two)) => one == two,
         (View::Bytes(one), View::Bytes(two)) | (View::ByteArray(one), View::ByteArray(two)) => one == two,
-        (View::Scalar(one), View::Scalar(two)) => return one == two,
+        (View::Scalar(one), View::Scalar(two)) => {
+            return one.bytes() == two.bytes() && sets.are_equal_dtypes(one.dtype(), two.dtype());
+        }
         (View::Array(one), View::Array(two)) => {
-            (one.dtype(), one.shape(), one.order(), one.bytes())
-                == (two.dtype(), two.shape(), two.order(), two.bytes())
+            (one.shape(), one.order(), one.bytes()) == (two.shape(), two.order(), two.bytes())
+                && sets.are_equal_dtypes(one.dtype(), two.dtype())
         }
         (View::Date(one), View::Date(two)) => one == two,
         (View::Time(one), View::Time(two)) => one == two,
@@ -180,13 +189,15 @@ fn is_small(object: ObjectRef<'_>) -> bool {
     }
 }
 
-fn is_small_leaf(object: ObjectRef<'_>) -> bool {
+/// Returns whether an object without parts, or a scalar, has so few bytes that it is compared and hashed at once.
+pub(super) fn is_small_leaf(object: ObjectRef<'_>) -> bool {
     const FEW_BYTES: usize = 64;
     match object.node() {
         Some((_, Node::Text(span) | Node::Bytes(span) | Node::ByteArray(span) | Node::Decimal(span))) => {
             span.len <= FEW_BYTES
         }
-        Some((_, Node::Codes(_) | Node::Big(_))) => false,
+        Some((_, Node::Scalar(_, span))) => span.len <= FEW_BYTES,
+        Some((_, Node::Codes(_) | Node::Big(_) | Node::Array(_))) => false,
         _ => true,
     }
 }
@@ -220,24 +231,29 @@ fn is_order_same(one: ObjectRef<'_>, two: ObjectRef<'_>, step: usize) -> bool {
 /// Hashes at most 64 objects, and at most 64 parts of each. Of dicts and sets, only the length is hashed.
 impl Hash for ObjectRef<'_> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        const MOST: usize = 64;
-        let mut open = vec![*self];
-        for _ in 0..MOST {
-            let Some(object) = open.pop() else { break };
-            shell(object, state);
-            let from = match object.view() {
-                View::Dict(_) | View::Set(_) | View::FrozenSet(_) | View::Scalar(_) => continue,
-                View::Array(_) => 1,
-                _ => 0,
-            };
-            let last = object.part_count().min(from + MOST);
-            open.extend((from..last).rev().filter_map(|index| object.part(index)));
-        }
+        first_parts(*self, |part| shell(part, state));
+    }
+}
+
+/// Visits an object and the parts within it that are hashed.
+pub(super) fn first_parts<'a>(object: ObjectRef<'a>, mut visit: impl FnMut(ObjectRef<'a>)) {
+    const MOST: usize = 64;
+    let mut open = vec![object];
+    for _ in 0..MOST {
+        let Some(object) = open.pop() else { break };
+        visit(object);
+        let from = match object.view() {
+            View::Dict(_) | View::Set(_) | View::FrozenSet(_) | View::Scalar(_) => continue,
+            View::Array(_) => 1,
+            _ => 0,
+        };
+        let last = object.part_count().min(from + MOST);
+        open.extend((from..last).rev().filter_map(|index| object.part(index)));
     }
 }
 
 /// Hashes an object without its parts.
-fn shell<H: Hasher>(object: ObjectRef<'_>, state: &mut H) {
+pub(super) fn shell<H: Hasher>(object: ObjectRef<'_>, state: &mut H) {
     let view = object.view();
     std::mem::discriminant(&view).hash(state);
     match view {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(super) use leaf::is_decimal;
 use leaf::{KeyKind, Leaf, kind};
 
-use super::equal::Sets;
+use super::equal::{Sets, first_parts, is_small_leaf, shell};
 use super::graph::{Graph, Held, Id, Node};
 use super::{ObjectRef, View};
 use crate::dtype::DType;
@@ -40,6 +40,8 @@ pub(super) struct Keys {
     made: HashMap<Id, Hashed>,
     /// The hashes of the dtypes of scalars by their addresses: many scalars share a dtype with many fields.
     dtypes: HashMap<*const DType, u64>,
+    /// The hashes of large texts and arrays, which many objects with content to be hashed may share.
+    large: HashMap<Id, u64>,
     equal: Sets,
     sameness: Sameness,
 }
@@ -51,8 +53,8 @@ impl Keys {
     }
 
     fn new(state: RandomState, sameness: Sameness) -> Self {
-        let (made, dtypes) = (HashMap::new(), HashMap::new());
-        Self { state, made, dtypes, equal: Sets::default(), sameness }
+        let (made, dtypes, large) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Self { state, made, dtypes, large, equal: Sets::default(), sameness }
     }
 
     /// Returns the kind of a key; a leaf that is not equal to itself becomes an [object](Leaf::Itself).
@@ -66,17 +68,38 @@ impl Keys {
     }
 
     /// Hashes a key without parts.
-    fn of_leaf(&self, key: ObjectRef<'_>, leaf: &Leaf<'_>) -> Hashed {
-        let hash = match self.sameness {
-            Sameness::Content => self.state.hash_one(key),
-            Sameness::Python | Sameness::Lookup => self.state.hash_one(leaf),
+    fn of_leaf(&mut self, key: ObjectRef<'_>, leaf: &Leaf<'_>) -> Hashed {
+        let hash = match (self.sameness, leaf) {
+            (Sameness::Content, _) => self.of_content(key),
+            (_, Leaf::Scalar(dtype, bytes)) => {
+                let of_dtype = self.of_dtype(dtype);
+                self.state.hash_one((of_dtype, bytes))
+            }
+            _ => self.state.hash_one(leaf),
         };
         Hashed { hash, is_known: !matches!(leaf, Leaf::Itself(_)) }
     }
 
-    fn of_scalar(&mut self, dtype: &DType, bytes: &[u8]) -> Hashed {
-        let of_dtype = *self.dtypes.entry(dtype).or_insert_with(|| self.state.hash_one(dtype));
-        Hashed { hash: self.state.hash_one((of_dtype, bytes)), is_known: true }
+    fn of_dtype(&mut self, dtype: &DType) -> u64 {
+        *self.dtypes.entry(dtype).or_insert_with(|| self.state.hash_one(dtype))
+    }
+
+    /// Hashes what an object has in it, as its `Hash` does.
+    fn of_content(&mut self, object: ObjectRef<'_>) -> u64 {
+        let mut hasher = self.state.build_hasher();
+        first_parts(object, |part| match (part.id(), part.view()) {
+            (_, View::Scalar(scalar)) => (self.of_dtype(scalar.dtype()), scalar.bytes()).hash(&mut hasher),
+            (Some(id), _) if !is_small_leaf(part) => {
+                let large = self.large.entry(id).or_insert_with(|| {
+                    let mut hasher = self.state.build_hasher();
+                    shell(part, &mut hasher);
+                    hasher.finish()
+                });
+                large.hash(&mut hasher);
+            }
+            _ => shell(part, &mut hasher),
+        });
+        hasher.finish()
     }
 
     /// Hashes a key; `None` if it is not hashable.
@@ -96,12 +119,7 @@ impl Keys {
             match self.kind(object) {
                 KeyKind::None => return None,
                 KeyKind::Leaf(leaf) => {
-                    let hashed = match &leaf {
-                        Leaf::Scalar(dtype, bytes) if self.sameness != Sameness::Content => {
-                            self.of_scalar(dtype, bytes)
-                        }
-                        leaf => self.of_leaf(object, leaf),
-                    };
+                    let hashed = self.of_leaf(object, &leaf);
                     match object.id() {
                         Some(id) => drop(self.made.insert(id, hashed)),
                         None if open.is_empty() => return Some(hashed),
@@ -126,14 +144,14 @@ impl Keys {
     }
 
     /// Hashes a key that is [short](is_short), for which that costs less than looking up what it was before.
-    fn of_short(&self, key: ObjectRef<'_>) -> Option<Hashed> {
+    fn of_short(&mut self, key: ObjectRef<'_>) -> Option<Hashed> {
         match self.kind(key) {
             KeyKind::Leaf(leaf) => Some(self.of_leaf(key, &leaf)),
             _ => None,
         }
     }
 
-    fn of_parts(&self, object: ObjectRef<'_>) -> Hashed {
+    fn of_parts(&mut self, object: ObjectRef<'_>) -> Hashed {
         let parts = (0..object.part_count()).filter_map(|index| object.part(index)).map(|part| {
             let made = part.id().and_then(|id| self.made.get(&id).copied());
             made.or_else(|| self.of_short(part)).expect("the parts have been hashed")
@@ -162,8 +180,11 @@ impl Keys {
                 continue;
             }
             match (self.kind(one), self.kind(two)) {
+                // What is large and shared is compared once.
+                (KeyKind::Leaf(_), KeyKind::Leaf(_))
+                    if !is_small_leaf(one) && !self.equal.join(one.id(), two.id()) => {}
                 (KeyKind::Leaf(Leaf::Scalar(one, first)), KeyKind::Leaf(Leaf::Scalar(two, second)))
-                    if std::ptr::eq(one, two) && first == second => {}
+                    if first == second && self.equal.are_equal_dtypes(one, two) => {}
                 (KeyKind::Leaf(one), KeyKind::Leaf(two)) if one == two => {}
                 (KeyKind::Tuple, KeyKind::Tuple) | (KeyKind::FrozenSet, KeyKind::FrozenSet)
                     if one.part_count() == two.part_count() || matches!(one.view(), View::FrozenSet(_)) =>

@@ -203,6 +203,20 @@ pub(crate) fn record_keys(fields: usize, scalars: usize) -> Vec<u8> {
     all.repeat(scalars, scalar).raw(b"\x90").file(1)
 }
 
+/// A set of pairs of a number and one of two equal texts; each pair is there twice, once with each text.
+pub(crate) fn texts_in_keys(pairs: usize) -> Vec<u8> {
+    let all = Opcodes::default().long(b'X').put(0).raw(b"0").long(b'X').put(1).raw(b"0\x8F(");
+    let pair = |all: Opcodes, number: usize| all.raw(b"(").number(number / 2).get(number % 2).raw(b"\x91");
+    all.repeat(2 * pairs, pair).raw(b"\x90").file(1)
+}
+
+/// A set of calls, in the given order, that share a text.
+pub(crate) fn set_of_calls(numbers: impl Iterator<Item = usize>) -> Vec<u8> {
+    let all = Opcodes::default().long(b'X').put(0).raw(b"0").global("some", "thing").put(1);
+    let call = |all: Opcodes, number: usize| all.get(1).get(0).number(number).raw(b"\x86R");
+    numbers.fold(all.raw(b"0\x8F("), call).raw(b"\x90").file(1)
+}
+
 /// Many empty arrays, each of which has a record type of its own, as NumPy makes them from a list of fields.
 pub(crate) fn own_dtypes(fields: usize, arrays: usize) -> Vec<u8> {
     let all = Opcodes::default().raw(b"(").global("numpy", "dtype").text("u1").raw(b"\x85R").put(0).raw(b"0");
