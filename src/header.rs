@@ -145,6 +145,65 @@ impl Header {
     }
 }
 
+/// How many bytes a file has for its array, as far as the header says how many are needed.
+///
+/// ```
+/// use ndarray::arr1;
+/// use ndarray_io::bytes::InMemory;
+/// use ndarray_io::file::Extent;
+/// use ndarray_io::{NpyFile, WriteNpyExt};
+///
+/// let mut file = Vec::new();
+/// arr1(&[1.0, 2.0]).write_npy(&mut file)?;
+/// let extent = |bytes: &[u8]| NpyFile::from_source(InMemory::new(bytes.to_vec()))?.extent();
+/// assert_eq!(extent(&file)?, Extent::Whole);
+/// assert_eq!(extent(&file[..file.len() - 3])?, Extent::Short { missing: 3 });
+/// assert_eq!(extent(&[&file[..], b"a note"].concat())?, Extent::Long { more: 6 });
+/// # Ok::<(), ndarray_io::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Extent {
+    /// The file ends where its array ends.
+    Whole,
+    /// The file ends before its array does.
+    Short {
+        /// The number of bytes that are missing.
+        missing: u64,
+    },
+    /// Bytes follow the array: rows that are being appended, further arrays, or notes.
+    Long {
+        /// The number of bytes after the array.
+        more: u64,
+    },
+}
+
+impl Extent {
+    pub(crate) fn of(have: u64, need: u64) -> Self {
+        match (have.checked_sub(need), need.saturating_sub(have)) {
+            (Some(0), _) => Self::Whole,
+            (Some(more), _) => Self::Long { more },
+            (None, missing) => Self::Short { missing },
+        }
+    }
+
+    /// Returns the number of bytes after the array; `None` if the file is too short.
+    pub fn trailing(self) -> Option<u64> {
+        match self {
+            Self::Whole => Some(0),
+            Self::Long { more } => Some(more),
+            Self::Short { .. } => None,
+        }
+    }
+
+    /// Returns the number of bytes that are missing.
+    pub fn missing(self) -> u64 {
+        match self {
+            Self::Short { missing } => missing,
+            Self::Whole | Self::Long { .. } => 0,
+        }
+    }
+}
+
 /// The result of parsing the start of a file.
 ///
 /// ```

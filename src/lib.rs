@@ -157,6 +157,7 @@ pub mod file {
 
     pub use crate::array::WriteArray;
     pub use crate::blocks::Chunks;
+    pub use crate::header::Extent;
     pub use crate::io::{
         ArrayFormat, ArrayReader, FromPayload, Npy, Ra, UncommittedRows, grow_header, grow_header_with,
     };

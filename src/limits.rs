@@ -141,6 +141,22 @@ pub(crate) fn check(limit_kind: LimitKind, found: u64, limit: u64) -> Result<()>
     if found > limit { Err(ErrorKind::Limit { limit_kind, found, limit }.into()) } else { Ok(()) }
 }
 
+/// Changes the number of items to `len`; new ones are zero.
+///
+/// Memory whose size a file declares is allocated by this function or one like it: without it, an error is returned,
+/// and the process goes on.
+pub(crate) fn resize<T: Clone + Default>(items: &mut Vec<T>, len: usize) -> Result<()> {
+    reserve(items, len.saturating_sub(items.len()))?;
+    items.resize(len, T::default());
+    Ok(())
+}
+
+/// Allocates memory for exactly `more` further items.
+pub(crate) fn reserve<T>(items: &mut Vec<T>, more: usize) -> Result<()> {
+    let bytes = more.saturating_mul(size_of::<T>());
+    items.try_reserve_exact(more).map_err(|_| ErrorKind::OutOfMemory { bytes: bytes as u64 }.into())
+}
+
 /// Returns the capacity for a payload of `total` bytes after `arrived` of them have been read.
 ///
 /// It is at most 1 MiB or 64 times `arrived`, whichever is greater, which bounds the memory that a false

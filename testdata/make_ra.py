@@ -78,6 +78,33 @@ def lz4(data):
     return bytes(packed + length(len(literals)) + literals)
 
 
+def more():
+    """What RawArray.jl writes with compress=true (rawrite in its source): a number of variable length for each bool, as for each integer, and
+    all else as it is."""
+    rng = np.random.default_rng(50)
+    bools = np.asfortranarray(rng.integers(0, 2, (5, 4)).astype(bool))
+    packed = leb128(bools.flatten(order="F"), False)
+    add("julia-bools", header(PACKED, 5, 1, bools.nbytes, bools.shape) + packed, bools)
+    packed = leb128(np.zeros(6), False)
+    add("julia-bools-false", header(PACKED, 5, 1, 6, (6,)) + packed, np.zeros(6, bool))
+    points = np.asfortranarray((rng.normal(size=(3, 2)) + 1j * rng.normal(size=(3, 2))).astype("<c8"))
+    plain("julia-complex", points, flags=PACKED)
+    plain("julia-half", points.real.astype("<f2", order="F"), flags=PACKED)
+    plain("marked-ints", np.frombuffer(rng.bytes(200) + b"\x80", "u1"), flags=PACKED, expect="bad_packing", ignoring_flags="ok")
+    add("bad-julia-bools-2", header(PACKED, 5, 1, 4, (4,)) + bytes([0, 1, 2, 1]), expect="bad_packing")
+    add("bad-julia-bools-cut", header(PACKED, 5, 1, 4, (4,)) + bytes([0, 1, 1]), expect="truncated")
+    # Floats of which a block happens to be as long as they are.
+    for count in range(1, 200):
+        floats = np.concatenate([rng.normal(size=1), [0.0], rng.normal(size=count)])
+        data = elements(floats)
+        packed = lz4(data)
+        if len(packed) == len(data):
+            add("lz4-same-length", header(PACKED, 3, 8, len(data), floats.shape) + packed, floats)
+            break
+    else:
+        raise AssertionError("no such block was found")
+
+
 def main():
     HERE.mkdir(exist_ok=True)
     rng = np.random.default_rng(6)
@@ -137,7 +164,7 @@ def main():
         add(f"leb128-{code}", header(PACKED, KINDS[code[0]], values.itemsize, values.nbytes, values.shape) + packed, values)
 
     floats = np.asfortranarray(rng.normal(size=(3, 4)))
-    plain("marked-but-plain", floats, flags=PACKED, expect="bad_packing", ignoring_flags="ok")
+    plain("marked-but-plain", floats, flags=PACKED)  # as RawArray.jl marks floats that it should compress
     plain("unknown-flag", floats, flags=1 << 7, expect="unknown_flags", ignoring_flags="ok")
     plain("bits-of-floats", floats, flags=BITS, expect="unknown_flags", ignoring_flags="ok")
     good = header(0, 3, 8, 96, (3, 4)) + elements(floats)
@@ -162,6 +189,10 @@ def main():
     add("bad-lz4-promise", header(PACKED, 2, 2, 1 << 50, image.shape) + packed, expect="truncated")
     add("bad-leb128-cut", header(PACKED, 1, 4, 144, (36,)) + bytes(35), expect="truncated")
     add("bad-leb128-long", header(PACKED, 1, 4, 144, (36,)) + bytes(37), expect="truncated")
+    for eltype in range(1, 6):
+        add(f"bad-size-0-{eltype}", header(0, eltype, 0, 0, (3,)), expect="bad_header")
+    add("bad-complex-3", header(0, 4, 3, 9, (3,)) + bytes(9), expect="bad_header")
+    more()
     (HERE / "ra.jsonl").write_text("".join(json.dumps(line) + "\n" for line in LINES))
 
 

@@ -7,6 +7,7 @@ use super::room::by_size;
 use super::runs::Rows;
 use super::{ReadAt, ReadHints, Region, Room, Runs, append, fill_at};
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits;
 
 /// The largest number of parts in a batch, which bounds the memory for them.
 const MOST_PARTS: usize = 1 << 16;
@@ -117,7 +118,7 @@ impl Region<'_> {
         let read = |scratch: &mut Vec<u8>, range: Range<u64>| -> Result<bool> {
             scratch.clear();
             let wanted = (range.end - range.start) as usize;
-            scratch.try_reserve_exact(wanted).map_err(|_| ErrorKind::OutOfMemory { bytes: wanted as u64 })?;
+            limits::reserve(scratch, wanted)?;
             let fill = |room: &mut Room<'_>| self.fill_room(room, usize::MAX, range.start).map(drop);
             Ok(append(scratch, wanted, fill)? == wanted)
         };
@@ -173,10 +174,7 @@ impl Region<'_> {
 
 fn zeros<T: Clone + Default>(len: usize) -> Result<Vec<T>> {
     let mut zeros = Vec::new();
-    zeros
-        .try_reserve_exact(len)
-        .map_err(|_| ErrorKind::OutOfMemory { bytes: (len * size_of::<T>()) as u64 })?;
-    zeros.resize(len, T::default());
+    limits::resize(&mut zeros, len)?;
     Ok(zeros)
 }
 

@@ -200,7 +200,7 @@ impl<'a> Inputs<'a> {
         let opened = file.borrow();
         opened.check_complete()?;
         self.headers.push(opened.header().clone());
-        self.files.push((opened.id()?, opened.trailing_len()?));
+        self.files.push((opened.id()?, opened.extent()?.trailing()));
         self.sources.push(Box::new(Open(file, PhantomData)));
         Ok(())
     }

@@ -14,7 +14,7 @@ use crate::dtype::Casting;
 use crate::dtype::{ByteOrder, DType};
 use crate::dynamic::DynArray;
 use crate::error::{Error, ErrorKind, Help, Result};
-use crate::header::Header;
+use crate::header::{Extent, Header};
 use crate::io::change::{self, Locked};
 use crate::io::{ArrayFormat, Npy, Ra, RaReader};
 use crate::npy_format as npy;
@@ -441,7 +441,7 @@ fn join_files<'f, F: ArrayFormat>(
     conversion: Conversion<'_>,
 ) -> Result<()> {
     for file in from.clone() {
-        check_for_npy::<F>(file.found(), file.trailing_len()?, &conversion)
+        check_for_npy::<F>(file.found(), file.extent()?.trailing(), &conversion)
             .map_err(|error| file.at_path(error))?;
     }
     let ids = from.clone().into_iter().map(ArrayFile::id).collect::<Result<Vec<_>>>()?;
@@ -538,7 +538,7 @@ where
         .map_err(Error::from)
         .and_then(|file| RaReader::new_with(file, &conversion.read))
         .map_err(|error| error.at_path(from))?;
-    let trailing = reader.trailing_len();
+    let trailing = reader.extent().and_then(Extent::trailing);
     check_for_npy::<Ra>(reader.ra_header(), trailing, &conversion).map_err(|error| error.at_path(from))?;
     let inputs = match RaFile::open_with(from, &conversion.read) {
         Ok(file) => Inputs::of_file::<Ra>(file)?,

@@ -435,6 +435,8 @@ pub enum FileSection {
         /// The dtype that the header declares.
         dtype: DType,
     },
+    /// The elements, which are compressed.
+    Packed,
 }
 
 /// What a limit applies to.

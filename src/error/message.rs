@@ -48,6 +48,9 @@ impl fmt::Display for ErrorKind {
                     "truncated: the header declares {shape} elements of {dtype} ({need} bytes), {have} bytes remain"
                 )
             }
+            Self::Truncated { part: FileSection::Packed, need, have } => {
+                write!(f, "truncated: the compressed data has at least {}, {have} remain", Count(*need, "byte"))
+            }
             Self::BadHeader { reason, offset: None } => write!(f, "malformed header: {reason}"),
             Self::BadHeader { reason, offset: Some(offset) } => {
                 write!(f, "malformed header at byte {offset}: {reason}")

@@ -38,6 +38,7 @@ pub fn one_of_each() -> Vec<Error> {
             need: 96,
             have: 80,
         },
+        ErrorKind::Truncated { part: FileSection::Packed, need: 214, have: 100 },
         ErrorKind::BadHeader { reason: reason(), offset: None },
         ErrorKind::BadHeader { reason: reason(), offset: Some(69) },
         ErrorKind::UnknownFlags { flags: 0x80 },

@@ -61,6 +61,12 @@ pub trait ArrayFormat: fmt::Debug + Send + Sync + 'static + private::Sealed {
         Self::header(found).payload_len()
     }
 
+    /// Returns the size in bytes that the stored elements have at least.
+    #[doc(hidden)]
+    fn least_len(found: &Self::Found) -> u64 {
+        Self::stored_len(found).unwrap_or_default()
+    }
+
     /// Returns the options, extended by what dispatch on the element type needs to know about this format.
     #[doc(hidden)]
     fn gate<'o>(_: &Self::Found, options: &'o ReadOptions) -> Cow<'o, ReadOptions> {

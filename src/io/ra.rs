@@ -6,9 +6,9 @@ use super::format::{ArrayFormat, private};
 use super::payload::{Payload, PayloadRef};
 use crate::codec::{self, leb128};
 use crate::dtype::{ByteOrder, Kind, Scalar};
-use crate::error::{Error, ErrorKind, Help, Result};
+use crate::error::{Error, ErrorKind, FileSection, Help, Result};
 use crate::header::{Header, Parsed};
-use crate::limits::Limits;
+use crate::limits::{self, Limits};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::ra_format::{self as ra, Packing, RaHeader};
 use crate::shape::Order;
@@ -72,6 +72,10 @@ impl ArrayFormat for Ra {
 
     fn stored_len(found: &RaHeader) -> Option<u64> {
         (found.packing() != Packing::Unclear).then_some(found.size)
+    }
+
+    fn least_len(found: &RaHeader) -> u64 {
+        if found.packing() == Packing::Unclear { least_len(found) } else { found.size }
     }
 
     fn gate<'o>(found: &RaHeader, options: &'o ReadOptions) -> Cow<'o, ReadOptions> {
@@ -149,7 +153,15 @@ fn stored(source: &mut Source<'_>, found: &RaHeader, options: &ReadOptions) -> R
     let size = usize::try_from(found.size).map_err(|_| {
         Error::from(ErrorKind::Overflow { what: format!("{} bytes of compressed data", found.size) })
     })?;
-    transfer::read_bytes(source, &Header::new(bytes.into(), Order::C, [size].into())?, options)
+    let header = Header::new(bytes.into(), Order::C, [size].into())?;
+    transfer::read_bytes(source, &header, options).map_err(|error| match *error.kind() {
+        ErrorKind::Truncated { need, have, .. } => packed_truncated(need, have),
+        _ => error,
+    })
+}
+
+fn packed_truncated(need: u64, have: u64) -> Error {
+    ErrorKind::Truncated { part: FileSection::Packed, need, have }.into()
 }
 
 /// Returns an error if the compressed size is too small for the elements.
@@ -179,38 +191,81 @@ fn unpack_lz4(_: &[u8], _: &mut [u8]) -> Result<()> {
 
 /// Decompresses data that is marked as compressed although its declared size is that of the elements.
 ///
-/// The data may be an LZ4 block that happens to have this length; variable-length integers, which extend to
-/// the end of the file; or uncompressed. `rest` is everything after the header.
+/// The data may be an LZ4 block that happens to have this length; variable-length numbers, which extend to the end of
+/// the file; or not compressed. `rest` is everything after the header. What two of these could be is decided by what
+/// is likelier:
+///
+/// - If the file ends exactly after the declared size, LZ4 is tried first. Numbers of variable length would have this
+///   length only by chance, or if each has one byte; a block of such bytes that decodes to exactly as many is unlikely.
+/// - Floats and complex numbers that are no LZ4 block are not compressed: RawArray.jl marks them as if they were.
+/// - Bools have one byte each, 0 or 1. No LZ4 block begins with such a byte.
 fn unclear(rest: Vec<u8>, found: &RaHeader, options: &ReadOptions) -> Result<Vec<u8>> {
     let have = rest.len() as u64;
     options.get_limits().check_payload(found.unpacked())?;
     let (_, len) = found.header.in_memory()?;
     let stored = rest.get(..len); // here the stored size equals the uncompressed size
-    let scalar = found.header.dtype().as_scalar();
-    let unpack_numbers = || {
-        let scalar = scalar.filter(|scalar| matches!(scalar.kind(), Kind::Int | Kind::Uint))?;
-        // Each number occupies at least one byte.
-        let mut numbers = vec![0; Some(len).filter(|_| have >= found.header.len())?];
-        let (is_signed, is_big) = (scalar.kind() == Kind::Int, found.is_big_endian());
-        leb128::unpack(&rest, scalar.size(), is_signed, is_big, &mut numbers).then_some(numbers)
-    };
-    let unpack_block = || {
-        let mut bytes = vec![0; len];
-        unpack_lz4(stored?, &mut bytes).is_ok().then_some(bytes)
-    };
-    // If the file ends exactly after the declared size, LZ4 is tried first: for variable-length integers, the
-    // header declares the decompressed size, which would equal the stored size only by chance.
+    let kind = found.header.dtype().as_scalar().map(Scalar::kind);
     let unpacked = match have == found.size {
-        true => unpack_block().or_else(unpack_numbers),
-        false => unpack_numbers().or_else(unpack_block),
+        true => match block(stored, len)? {
+            None => numbers(&rest, found, len)?,
+            block => block,
+        },
+        false => match numbers(&rest, found, len)? {
+            None => block(stored, len)?,
+            numbers => numbers,
+        },
     };
+    let is_float = matches!(kind, Some(Kind::Float | Kind::Complex));
+    let is_plain = options.get_ignore_ra_flags() || (is_float && cfg!(feature = "lz4"));
     match (unpacked, stored) {
         (Some(bytes), _) => Ok(bytes),
+        (None, None) if have < least_len(found) => Err(packed_truncated(least_len(found), have)),
         (None, None) => Err(transfer::truncated(&found.header, have)),
-        (None, Some(stored)) if options.get_ignore_ra_flags() => Ok(stored.to_vec()),
+        (None, Some(_)) if is_plain => {
+            let mut bytes = rest;
+            bytes.truncate(len);
+            Ok(bytes)
+        }
+        // Without the feature, floats may be a block.
+        (None, Some(stored)) if is_float => unpack_lz4(stored, &mut []).map(|()| Vec::new()),
         (None, Some(_)) => {
             let reason = "neither an LZ4 block nor numbers of variable length; perhaps not compressed".into();
             Err(Error::from(ErrorKind::BadPacking { reason }).with_help(Help::IgnoreRaFlags))
         }
     }
+}
+
+/// Returns whether RawArray.jl writes elements of this type with variable length.
+fn is_number(scalar: &Scalar) -> bool {
+    matches!(scalar.kind(), Kind::Int | Kind::Uint | Kind::Bool)
+}
+
+/// Returns how many bytes data that is [unclear](Packing::Unclear) has at least: one for each number, and otherwise
+/// as many as the header declares.
+fn least_len(found: &RaHeader) -> u64 {
+    match found.header.dtype().as_scalar().is_some_and(is_number) {
+        true => found.header.len(),
+        false => found.size,
+    }
+}
+
+/// Decompresses an LZ4 block of `len` bytes to as many; `None` if it is none.
+fn block(stored: Option<&[u8]>, len: usize) -> Result<Option<Vec<u8>>> {
+    let Some(stored) = stored else { return Ok(None) };
+    let mut bytes = Vec::new();
+    limits::resize(&mut bytes, len)?;
+    Ok(unpack_lz4(stored, &mut bytes).is_ok().then_some(bytes))
+}
+
+/// Decodes integers or bools of variable length; `None` if these are none.
+fn numbers(rest: &[u8], found: &RaHeader, len: usize) -> Result<Option<Vec<u8>>> {
+    let scalar = found.header.dtype().as_scalar();
+    let scalar = scalar.filter(|scalar| is_number(scalar) && rest.len() as u64 >= least_len(found));
+    let Some(scalar) = scalar else { return Ok(None) };
+    let mut numbers = Vec::new();
+    limits::resize(&mut numbers, len)?;
+    let (is_signed, is_big) = (scalar.kind() == Kind::Int, found.is_big_endian());
+    let is_right = leb128::unpack(rest, scalar.size(), is_signed, is_big, &mut numbers);
+    let are_bools = scalar.kind() != Kind::Bool || numbers.iter().all(|number| *number <= 1);
+    Ok((is_right && are_bools).then_some(numbers))
 }

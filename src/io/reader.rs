@@ -7,7 +7,7 @@ use super::payload::{self, FromPayload, Payload, PayloadRef};
 use super::ra::Ra;
 use crate::dtype::DType;
 use crate::error::{Error, ErrorKind, Help, Result};
-use crate::header::Header;
+use crate::header::{Extent, Header};
 use crate::npy_format::Version;
 use crate::options::ReadOptions;
 use crate::ra_format::RaHeader;
@@ -178,30 +178,37 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
         self.header().payload_len()
     }
 
-    /// Returns the number of bytes that follow the array, or `None` if it is unknown.
+    /// Returns whether the file is whole, and otherwise how many bytes are missing or follow; `None` if it is unknown.
     ///
-    /// It is known for files and slices whose header declares the size of the elements, unless the array is
-    /// truncated or an earlier error has left the reader within it. A file that is being appended to may have
-    /// trailing bytes.
+    /// It is known for files and slices whose header declares the size of the elements as they are stored, unless
+    /// an earlier error has left the reader within the array. If the header does not, as in some compressed RA files, a
+    /// file that is too short in any case lacks at least the bytes that are returned. After an array that has been
+    /// read, this is about what follows it. A file that is being appended to may have trailing bytes.
     ///
     /// ```
     /// # use ndarray::arr1;
+    /// # use ndarray_io::file::Extent;
     /// # use ndarray_io::{NpyReader, WriteNpyExt};
     /// # use std::io::{Seek, Write};
     /// let mut file = tempfile::tempfile()?;
     /// arr1(&[1.0, 2.0]).write_npy(&mut file)?;
     /// file.write_all(b"more")?;
     /// file.rewind()?;
-    /// assert_eq!(NpyReader::new(file)?.trailing_len(), Some(4));
+    /// let extent = NpyReader::new(file)?.extent();
+    /// assert_eq!(extent.and_then(Extent::trailing), Some(4));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn trailing_len(&mut self) -> Option<u64> {
-        let pending = match self.state {
-            State::AtPayload => F::stored_len(&self.found)?,
-            State::AtEnd => 0,
+    pub fn extent(&mut self) -> Option<Extent> {
+        let (pending, least) = match self.state {
+            State::AtPayload => (F::stored_len(&self.found), F::least_len(&self.found)),
+            State::AtEnd => (Some(0), 0),
             State::Lost => return None,
         };
-        Source::of(&mut self.reader).remaining()?.checked_sub(pending)
+        let have = Source::of(&mut self.reader).remaining()?;
+        match pending {
+            Some(pending) => Some(Extent::of(have, pending)),
+            None => (have < least).then(|| Extent::of(have, least)),
+        }
     }
 
     /// Reads the elements into an array of the requested type.

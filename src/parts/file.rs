@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::bytes::{LocalFile, ReadAt, Region, Runs, SharedRegion, len_of_regular};
 use crate::dtype::DType;
 use crate::error::{Error, ErrorKind, Help, Result};
-use crate::header::Header;
+use crate::header::{Extent, Header};
 use crate::io::change::{FileId, Locked, Purpose, id_of};
 use crate::io::{self, ArrayFormat, Npy, Ra};
 use crate::npy_format::Version;
@@ -60,7 +60,7 @@ pub type RaFile = ArrayFile<Ra>;
 /// A handle to an array in a file: see [`NpyFile`] and [`RaFile`](crate::ra::RaFile).
 ///
 /// Reads are positional, so threads can share a handle and read concurrently. Bytes after the array, such as
-/// rows that another process is appending, are ignored: see [`ArrayFile::trailing_len`].
+/// rows that another process is appending, are ignored: see [`ArrayFile::extent`].
 ///
 /// # Examples
 ///
@@ -317,7 +317,30 @@ impl<F: ArrayFormat> ArrayFile<F> {
     }
 
     /// Returns an error if the file is shorter than its array, or its source lacks some of the elements.
-    pub(crate) fn check_complete(&self) -> Result<()> {
+    ///
+    /// This is the error that reading all of it would give. Bytes after the array are none: see
+    /// [`extent`](Self::extent).
+    ///
+    /// # Errors
+    ///
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`Truncated`](crate::error::ErrorKind::Truncated) if elements are missing.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::arr1;
+    /// use ndarray_io::bytes::InMemory;
+    /// use ndarray_io::{NpyFile, WriteNpyExt};
+    ///
+    /// let mut file = Vec::new();
+    /// arr1(&[1u8, 2, 3]).write_npy(&mut file)?;
+    /// file.pop();
+    /// let error = NpyFile::from_source(InMemory::new(file))?.check_complete().unwrap_err();
+    /// assert_eq!(error.to_string(), "truncated: the header declares 3 elements of '|u1' (3 bytes), 2 bytes remain");
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn check_complete(&self) -> Result<()> {
         let header = self.header();
         let whole = Runs::of_bytes(
             0,
@@ -437,16 +460,16 @@ impl<F: ArrayFormat> ArrayFile<F> {
         self.data_offset as u64
     }
 
-    /// Returns the number of bytes after the array, or `None` if the file is shorter than its array.
+    /// Returns whether the file is whole, and otherwise how many bytes are missing or follow.
     ///
     /// Each call queries the current length of the file.
     ///
     /// # Errors
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    pub fn trailing_len(&self) -> Result<Option<u64>> {
-        let array = self.data_offset as u64 + self.header().payload_len().unwrap_or_default();
-        Ok(self.file_len()?.checked_sub(array))
+    pub fn extent(&self) -> Result<Extent> {
+        let array = self.header().payload_len().unwrap_or_default();
+        Ok(Extent::of(self.file_len()?, array.saturating_add(self.data_offset as u64)))
     }
 
     pub(crate) fn id(&self) -> Result<Option<FileId>> {

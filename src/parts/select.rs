@@ -7,6 +7,7 @@ use ndarray::{ArrayBase, ArrayD, Axis, IxDyn, RawData, SliceArg, SliceInfoElem};
 use crate::bytes::Runs;
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
+use crate::limits;
 use crate::options::ReadOptions;
 use crate::shape::{Order, Shape};
 use crate::transfer::os;
@@ -176,9 +177,7 @@ impl Selection {
         let place = |index: usize| (index as u64).saturating_mul(bytes);
         // There may be as many as there are elements.
         let mut places: Vec<u64> = Vec::new();
-        places
-            .try_reserve_exact(indices.len())
-            .map_err(|_| ErrorKind::OutOfMemory { bytes: 8 * indices.len() as u64 })?;
+        limits::reserve(&mut places, indices.len())?;
         os::advise_huge_pages((places.as_ptr().cast(), 8 * indices.len()));
         places.extend(indices.iter().map(|index| (index - least) as u64 * bytes));
         let picked = Runs::listed(place(least), (outer, place(length)), (places, place(most - least)), run);

@@ -4,6 +4,9 @@ use crate::dtype::{ByteOrder, DType, Kind, MAX_ITEM_SIZE, Scalar};
 use crate::error::{Error, ErrorKind, Help, Result};
 
 /// Returns the dtype for an element type and size; raw bytes if NumPy has no such dtype.
+///
+/// Numbers of any number of bytes are possible, as 24 bits of sound, but not of none, and a complex number has two
+/// parts.
 pub(super) fn dtype(eltype: u64, elbyte: u64, order: ByteOrder) -> Result<DType> {
     let kind = match eltype {
         1 => Kind::Int,
@@ -17,6 +20,15 @@ pub(super) fn dtype(eltype: u64, elbyte: u64, order: ByteOrder) -> Result<DType>
             return Err(ErrorKind::BadHeader { reason, offset: Some(16) }.into());
         }
     };
+    let is_possible = match eltype {
+        4 => elbyte > 0 && elbyte.is_multiple_of(2),
+        0 => true,
+        _ => elbyte > 0,
+    };
+    if !is_possible {
+        let reason = format!("an element of type {eltype} cannot have {elbyte} bytes");
+        return Err(ErrorKind::BadHeader { reason, offset: Some(24) }.into());
+    }
     let size = usize::try_from(elbyte).ok().filter(|size| *size <= MAX_ITEM_SIZE);
     let scalar =
         size.and_then(|size| Scalar::new(kind, size, order).or_else(|| Scalar::new(Kind::Void, size, order)));

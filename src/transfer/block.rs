@@ -2,7 +2,8 @@
 
 use std::io::{self, Read};
 
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
+use crate::limits;
 
 /// Reads `len` bytes that can be decompressed only as a whole.
 ///
@@ -30,11 +31,7 @@ impl<F: FnMut(&mut [u8]) -> Result<()>> Read for Block<F> {
             return Ok(self.len);
         }
         if self.ready.is_empty() {
-            let bytes = self.len;
-            self.ready
-                .try_reserve_exact(bytes)
-                .map_err(|_| crate::Error::from(ErrorKind::OutOfMemory { bytes: bytes as u64 }))?;
-            self.ready.resize(bytes, 0);
+            limits::resize(&mut self.ready, self.len)?;
             (self.unpack)(&mut self.ready)?;
         }
         let rest = &self.ready[self.done..];

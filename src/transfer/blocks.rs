@@ -10,6 +10,7 @@ use super::share::share_out;
 use crate::bytes::{LocalFile, ReadAt, ReadHints, Runs, fill_at};
 use crate::codec::{BlockIndex, Crc, Turn, Unpacker};
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits;
 
 /// The content of a member with a block index.
 ///
@@ -129,10 +130,7 @@ impl<'a> PackedBlocks<'a> {
     fn make_room(&self, index: usize, bytes: &mut Vec<u8>) -> Result<()> {
         let Range { start, end } = self.range(index);
         let len = usize::try_from(end - start).unwrap_or(usize::MAX);
-        let missing = len.saturating_sub(bytes.len());
-        bytes.try_reserve_exact(missing).map_err(|_| ErrorKind::OutOfMemory { bytes: end - start })?;
-        bytes.resize(len, 0);
-        Ok(())
+        limits::resize(bytes, len)
     }
 
     /// Copies the content of a block from an offset on, as far as `into` has space, and caches the block.
@@ -230,9 +228,7 @@ fn packed<'r>(archive: &'r dyn ReadAt, range: Range<u64>, room: &'r mut Vec<u8>)
         return bytes.get(place(range.start)..place(range.end)).ok_or_else(cut);
     }
     let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
-    let missing = len.saturating_sub(room.len());
-    room.try_reserve(missing).map_err(|_| ErrorKind::OutOfMemory { bytes: len as u64 })?;
-    room.resize(len, 0);
+    limits::resize(room, len)?;
     match fill_at(archive, room, range.start)? {
         filled if filled < len => Err(cut()),
         _ => Ok(room),

@@ -8,7 +8,8 @@ use super::os;
 use super::share::share_out;
 use crate::element::Places;
 use crate::element::cast::append;
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
+use crate::limits;
 
 /// Fills places from the index of their first element on; the words are a buffer that each thread reuses.
 type Fill<'a, T> = dyn Fn(&mut Places<'_, T>, usize, &mut Vec<u128>) -> Result<()> + Sync + 'a;
@@ -57,7 +58,7 @@ pub(super) fn make_blocks<T: Send>(
 fn make_parts<T: Send>(len: usize, threads: usize, fill: &Fill<'_, T>) -> Result<Vec<T>> {
     let mut items: Vec<T> = Vec::new();
     let bytes = len.saturating_mul(size_of::<T>());
-    items.try_reserve_exact(len).map_err(|_| ErrorKind::OutOfMemory { bytes: bytes as u64 })?;
+    limits::reserve(&mut items, len)?;
     os::advise_huge_pages((items.as_ptr().cast(), bytes));
     if threads <= 1 {
         append(&mut items, len, |places| fill(places, 0, &mut Vec::new()))?;

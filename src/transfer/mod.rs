@@ -52,7 +52,8 @@ pub(crate) use source::Source;
 pub(crate) use unpack::Unpack;
 pub(crate) use write::{Items, write, write_bytes, write_more};
 
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
+use crate::limits;
 
 /// The size of blocks that are processed after loading or before writing; a block fits into the cache.
 pub(crate) const BLOCK: usize = 256 << 10;
@@ -72,7 +73,7 @@ fn aligned(words: &mut Vec<u128>, len: usize) -> Result<&mut [u8]> {
     if words.len() < count {
         // Cleared first, so that reallocation does not copy the old content.
         words.clear();
-        words.try_reserve_exact(count).map_err(|_| ErrorKind::OutOfMemory { bytes: len as u64 })?;
+        limits::reserve(words, count)?;
         os::advise_huge_pages((words.as_ptr().cast(), len));
         words.resize(count, 0);
     }

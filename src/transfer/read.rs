@@ -46,7 +46,7 @@ pub(crate) fn read<T: Send + Sync>(
             // A stream may be shorter than its header claims: memory for the entire payload is allocated in
             // advance only if the length is known.
             if source.remaining().is_some() && bytes > 0 {
-                reserve(&mut items, header.count())?;
+                limits::reserve(&mut items, header.count())?;
             }
             let item = header.dtype().item_size().max(1);
             each_block(source, header, &tally, |block, more| {
@@ -54,7 +54,7 @@ pub(crate) fn read<T: Send + Sync>(
                     let arrived = (items.len() + more) * item;
                     let room = limits::room_for(arrived, bytes).div_ceil(item);
                     let missing = room - items.len();
-                    reserve(&mut items, missing)?;
+                    limits::reserve(&mut items, missing)?;
                 }
                 append_items(&mut items, more, |places| decode.decode(block, more, places))
             })?;
@@ -407,8 +407,7 @@ fn load_block(
     let mut filled = 0;
     while filled < length {
         let room = limits::room_for(filled, length).max(block.len());
-        reserve(block, room - block.len())?;
-        block.resize(room, 0);
+        limits::resize(block, room)?;
         let came = source.fill(&mut block[filled..])?;
         filled += came;
         if filled < block.len() {
@@ -513,9 +512,4 @@ pub(crate) fn read_rest(source: &mut Source<'_>, options: &ReadOptions) -> Resul
             return Ok(payload);
         }
     }
-}
-
-fn reserve<T>(items: &mut Vec<T>, more: usize) -> Result<()> {
-    let bytes = more.saturating_mul(size_of::<T>());
-    items.try_reserve_exact(more).map_err(|_| ErrorKind::OutOfMemory { bytes: bytes as u64 }.into())
 }

@@ -10,6 +10,7 @@ use ndarray::{Array, Array1, Array2, Array3, ArrayD, Axis, Ix2, Ix3, IxDyn, Slic
 use ndarray_io::bytes::{ReadAt, ReadHints};
 use ndarray_io::dtype::ByteOrder;
 use ndarray_io::error::ErrorKind;
+use ndarray_io::file::Extent;
 use ndarray_io::header::Order;
 use ndarray_io::{
     Casting, DynArray, NpyFile, NpyReader, ReadOptions, WriteNpyExt, WriteOptions, read_npy, write_npy,
@@ -250,7 +251,7 @@ fn chunks_and_rows_are_the_array() {
         file.chunks(0, 1).unwrap().for_each_ahead(first).unwrap();
         assert_eq!(seen, 1);
         assert_eq!(file.read::<Array3<u16>>().unwrap(), cube());
-        assert_eq!(file.trailing_len().unwrap(), Some(0));
+        assert_eq!(file.extent().unwrap(), Extent::Whole);
     }
 }
 
@@ -349,7 +350,7 @@ fn a_file_that_shrinks_is_an_error() {
     ] {
         assert!(matches!(error.kind(), ErrorKind::Truncated { .. }), "{error}");
     }
-    assert_eq!(file.trailing_len().unwrap(), None);
+    assert!(matches!(file.extent().unwrap(), Extent::Short { .. }));
     assert!(read_npy::<_, Array3<u16>>(&path).is_err());
 }
 

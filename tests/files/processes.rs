@@ -169,7 +169,7 @@ fn where_there_is_no_room_the_old_array_stays_and_grows_by_whole_rows() {
         assert_eq!(said.last().unwrap(), "step 0");
         let file = NpyFile::open(&path).unwrap();
         assert_eq!(file.shape(), [counted, 1000]);
-        assert!(file.trailing_len().unwrap().is_some());
+        assert!(file.extent().unwrap().trailing().is_some());
         assert_eq!(file.read::<Array2<u64>>().unwrap().sum() as usize, (counted - 3) * 1000);
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 2, "what could not replace it is gone");
     }

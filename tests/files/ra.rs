@@ -10,6 +10,7 @@ use ndarray::{Array2, ArrayD, ArrayView2, ArrayViewMut2, ShapeBuilder, arr1, arr
 use ndarray_io::convert::{Conversion, convert_npy_to_ra, convert_ra_to_npy};
 use ndarray_io::dtype::ByteOrder;
 use ndarray_io::error::{ErrorKind, FileSection, Help};
+use ndarray_io::file::Extent;
 use ndarray_io::header::Order;
 use ndarray_io::options::Trailing;
 use ndarray_io::ra::{
@@ -361,10 +362,10 @@ fn what_stands_behind_is_kept_or_missed() {
         fs::copy(folder().join(format!("{id}.ra")), &path).unwrap();
         for read_first in [true, false] {
             let mut reader = RaReader::new(File::open(&path).unwrap()).unwrap();
-            assert_eq!(reader.trailing_len(), Some(trailing.len() as u64));
+            assert_eq!(reader.extent().and_then(Extent::trailing), Some(trailing.len() as u64));
             if read_first {
                 reader.read::<DynArray>().unwrap();
-                assert_eq!(reader.trailing_len(), Some(trailing.len() as u64));
+                assert_eq!(reader.extent().and_then(Extent::trailing), Some(trailing.len() as u64));
             }
             assert_eq!(reader.trailing().unwrap(), trailing.as_bytes());
         }
@@ -459,7 +460,7 @@ fn npy_files_become_ra_files_and_npy_files_again() {
     let mut seen = 0;
     for (id, path, line) in cases() {
         let from = path.with_extension("npy");
-        if line["expect"] != "ok" || id == "complex-2x16" || id == "bool" || id.starts_with("bits") {
+        if line["expect"] != "ok" || id == "complex-2x16" || id.contains("bool") || id.starts_with("bits") {
             continue;
         }
         convert_npy_to_ra(&from, &ra, Conversion::new().memory(50)).unwrap();

@@ -5,6 +5,7 @@
 use ndarray::{ArrayD, ArrayViewD, Axis, IxDyn, ShapeBuilder, concatenate, stack};
 use ndarray_io::convert::{Conversion, concatenate_npy, convert_npy, stack_npy};
 use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
+use ndarray_io::file::Extent;
 use ndarray_io::header::Order;
 use ndarray_io::{
     Casting, DType, ReadableElement, Void, WritableElement, WriteOptions, read_npy, write_npy_with,
@@ -50,7 +51,7 @@ fn check<A>(
     let bytes: Vec<u8> = elements.iter().flat_map(bytes_of).collect();
     assert!(std::fs::read(path).unwrap().ends_with(&bytes), "{:?} {order:?}", wanted.shape());
     let file = ndarray_io::NpyFile::open(path).unwrap();
-    assert_eq!((file.order(), file.trailing_len().unwrap()), (order, Some(0)));
+    assert_eq!((file.order(), file.extent().unwrap()), (order, Extent::Whole));
 }
 
 fn work<A>(numbers: &mut Numbers, make: impl Fn(usize) -> A, bytes_of: impl Fn(&A) -> Vec<u8>)

@@ -4,6 +4,7 @@ use std::io::{Cursor, Read, Seek, SeekFrom, Write};
 
 use ndarray::{Array1, Array2, ArrayD, arr1, arr2};
 use ndarray_io::error::{ErrorKind, FileSection};
+use ndarray_io::file::Extent;
 use ndarray_io::header::Order;
 use ndarray_io::npy::Version;
 use ndarray_io::{Limits, NpyReader, ReadNpyExt, ReadNpyIntoExt, ReadOptions, WriteNpyExt};
@@ -59,9 +60,9 @@ fn a_stream_is_left_right_behind_an_array() {
     file.seek(SeekFrom::Start(0)).unwrap();
     arr2(&[[0f32; 3]; 2]).read_npy_into(&file).unwrap();
     let mut reader = NpyReader::new(&mut file).unwrap();
-    assert_eq!(reader.trailing_len(), Some(8));
+    assert_eq!(reader.extent(), Some(Extent::Long { more: 8 }));
     reader.skip().unwrap();
-    assert_eq!(reader.trailing_len(), Some(8));
+    assert_eq!(reader.extent(), Some(Extent::Long { more: 8 }));
     let mut rest = String::new();
     reader.into_inner().read_to_string(&mut rest).unwrap();
     assert_eq!(rest, "and more");
@@ -155,7 +156,7 @@ fn objects_are_bound_by_the_limit_too() {
 fn a_lost_place_has_no_surplus() {
     let path = manifest::testdata().join("bad-bool-2.bin");
     let mut reader = NpyReader::new(std::fs::File::open(path).unwrap()).unwrap();
-    assert_eq!(reader.trailing_len(), Some(0));
+    assert_eq!(reader.extent(), Some(Extent::Whole));
     assert_eq!(reader.read::<ArrayD<bool>>().unwrap_err().element(), Some(4));
-    assert_eq!(reader.trailing_len(), None);
+    assert_eq!(reader.extent(), None);
 }

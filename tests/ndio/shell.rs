@@ -83,7 +83,7 @@ sessions!(password show verify join pack query json plot manual stacks);
 sessions!(#[cfg(target_endian = "little")] info convert tables diff hostile streams);
 
 #[cfg(target_pointer_width = "64")]
-sessions!(verify_ra);
+sessions!(verify_bad verify_ra);
 
 /// A signal that arrives while the program waits for input ends it and removes its partial output.
 #[test]

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use ndarray_io::blocks::map_in_order;
 use ndarray_io::error::ErrorKind;
+use ndarray_io::file::Extent;
 use ndarray_io::header::{Order, Shape};
 use ndarray_io::npy::NpyHeader;
 use ndarray_io::npz::{Method, NpzMember};
@@ -94,8 +95,15 @@ fn facts(path: &Path, format: Format, stats: bool) -> Result<Value, Failure> {
             let header = reader.ra_header().clone();
             let mut facts = array(reader.dtype(), reader.order(), reader.shape());
             facts["data_offset"] = json!(reader.data_offset());
-            facts["trailing"] = json!(reader.trailing_len());
-            facts["can_be_mapped"] = json!(header.flags & !1 == 0 && is_native(reader.dtype()));
+            add_extent(&mut facts, reader.extent());
+            let is_plain = header.flags & !1 == 0 && facts["is_whole"] == true;
+            facts["can_be_mapped"] = json!(is_plain && is_native(reader.dtype()));
+            // Numbers of variable length extend to the end of the file, and the header declares their size when unpacked.
+            let is_declared = facts["trailing"].is_u64() || facts["bytes"] != header.size;
+            if header.flags & !1 != 0 {
+                let rest = open::size_of(path)?.saturating_sub(reader.data_offset());
+                facts["stored_bytes"] = json!(if is_declared { header.size } else { rest });
+            }
             for (name, number) in
                 [("flags", header.flags), ("eltype", header.eltype), ("elbyte", header.elbyte)]
             {
@@ -153,23 +161,22 @@ fn parts(facts: &Value) -> String {
 /// Describes a remote NPY or RA file from its header.
 fn remote_array(path: &Path, format: Format, stats: bool) -> Result<Value, Failure> {
     let options = crate::password::options();
-    let (mut facts, trailing, source) = match format {
+    let (mut facts, extent, source) = match format {
         Format::Ra => {
             let file = open::ra_file(path, &options)?;
             let mut facts = array(file.dtype(), file.order(), file.shape());
             facts["data_offset"] = json!(file.data_offset());
-            (facts, file.trailing_len()?, Source::Ra(file))
+            (facts, file.extent()?, Source::Ra(file))
         }
         _ => {
             let file = open::npy(path, &options)?;
             let mut facts = array(file.dtype(), file.order(), file.shape());
             facts["version"] = json!(file.version().to_string());
             facts["data_offset"] = json!(file.data_offset());
-            (facts, file.trailing_len()?, Source::Npy(file))
+            (facts, file.extent()?, Source::Npy(file))
         }
     };
-    facts["trailing"] = json!(trailing);
-    facts["is_whole"] = json!(trailing.is_some());
+    add_extent(&mut facts, Some(extent));
     facts["can_be_mapped"] = json!(false);
     if stats && format == Format::Npy {
         facts["stats"] = stats_of(&source.readable(path)?);
@@ -206,15 +213,25 @@ fn npy_array(reader: &mut NpyReader<File>) -> Value {
     let mut facts = array(reader.dtype(), reader.order(), reader.shape());
     facts["version"] = json!(reader.version().to_string());
     facts["data_offset"] = json!(reader.data_offset());
-    let trailing = reader.trailing_len();
-    facts["trailing"] = json!(trailing);
+    add_extent(&mut facts, reader.extent());
     if reader.dtype().has_object() {
-        facts["bytes"] = Value::Null; // a pickle must be read to find its end
+        // A pickle must be read to find its end.
+        facts["bytes"] = Value::Null;
+        facts["is_whole"] = json!(true);
     }
-    let is_whole = trailing.is_some() || reader.payload_len().is_none();
-    facts["is_whole"] = json!(is_whole);
-    facts["can_be_mapped"] = json!(is_whole && is_native(reader.dtype()) && !reader.dtype().has_object());
+    let can_be_mapped =
+        facts["is_whole"] == true && is_native(reader.dtype()) && !reader.dtype().has_object();
+    facts["can_be_mapped"] = json!(can_be_mapped);
     facts
+}
+
+/// Adds whether the file is whole, if that is known without reading all of it.
+fn add_extent(facts: &mut Value, extent: Option<Extent>) {
+    facts["trailing"] = json!(extent.and_then(Extent::trailing));
+    facts["is_whole"] = json!(extent.map(|extent| extent.trailing().is_some()));
+    if let Some(missing @ 1..) = extent.map(Extent::missing) {
+        facts["missing"] = json!(missing);
+    }
 }
 
 /// Computes the statistics, or returns the reason why there are none.
@@ -409,13 +426,17 @@ fn print_array(facts: &Value, out: &mut dyn Write) -> Result<(), Failure> {
     }
     let offset = facts["data_offset"].as_u64().unwrap_or_default();
     let align = 1u64 << offset.trailing_zeros().min(12);
+    let size = match facts["stored_bytes"].as_u64() {
+        Some(stored) => format!("{stored} bytes, {size} when unpacked"),
+        None => size,
+    };
     writeln!(out, "  data    {size}, at byte {offset} (a multiple of {align})")?;
     match facts["trailing"].as_u64() {
         Some(0) | None => {}
         Some(bytes) => writeln!(out, "  after   {bytes} bytes that are not part of the array")?,
     }
     if facts["is_whole"] == false {
-        writeln!(out, "  truncated  the file is shorter than its array")?;
+        writeln!(out, "  truncated  bytes that are missing: {}", facts["missing"])?;
     }
     let mapped = if facts["can_be_mapped"] == true { "yes" } else { "no" };
     writeln!(out, "  mapped  {mapped}")?;

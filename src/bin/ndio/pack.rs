@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
 use clap::Args;
+use ndarray_io::file::Extent;
 use ndarray_io::npz::{Compression, NpzOptions};
 use ndarray_io::{NpyReader, NpzFile, NpzWriter};
 
@@ -77,9 +78,9 @@ pub(crate) fn pack(arguments: &Pack) -> Result<u8, Failure> {
         let file = File::open(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         // Refuse files that NumPy could not read from the archive.
         let mut reader = NpyReader::new(&file).map_err(|error| format!("{}: {error}", shown(&path)))?;
-        let trailing = if reader.dtype().has_object() { Some(0) } else { reader.trailing_len() };
+        let is_whole = reader.dtype().has_object() || reader.extent() == Some(Extent::Whole);
         refuse_several(&path, "ndio convert --array extracts one")?;
-        if trailing != Some(0) {
+        if !is_whole {
             let what = "truncated, or with data after its array; see ndio verify";
             return Err(format!("{}: {what}", shown(&path)).into());
         }

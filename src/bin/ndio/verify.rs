@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use ndarray_io::file::Extent;
 use ndarray_io::{DynArray, ReadOptions};
 
 use super::input::shown;
@@ -72,8 +73,8 @@ fn verify(path: &Path, options: &ReadOptions, allowed: &[String]) -> Result<(), 
             // Check each part by itself, to find trailing bytes.
             (0..stack.lengths().len()).try_for_each(|number| {
                 let part = stack.part(number)?;
-                match part.trailing_len()? {
-                    Some(0) => check(&Source::Npy(part), allowed),
+                match part.extent()? {
+                    Extent::Whole => check(&Source::Npy(part), allowed),
                     _ => {
                         let path = path.join(format!("{number}.npy"));
                         Ok(ndarray_io::read_npy_with::<_, DynArray>(path, options).map(drop)?) // reports the error
@@ -96,13 +97,13 @@ fn verify(path: &Path, options: &ReadOptions, allowed: &[String]) -> Result<(), 
                 match Source::whole_member(&archive, index)? {
                     // A partial read checks only the blocks that it needs, so check all of them.
                     Source::Npy(file)
-                        if file.trailing_len()? == Some(0)
+                        if file.extent()? == Extent::Whole
                             && member.has_index()
                             && !file.dtype().has_invalid_bytes() =>
                     {
                         archive.verify_index(index)?;
                     }
-                    Source::Npy(file) if file.trailing_len()? == Some(0) => {
+                    Source::Npy(file) if file.extent()? == Extent::Whole => {
                         check(&Source::Npy(file), allowed)?
                     }
                     Source::Memory(array) => check(&Source::Memory(array), allowed)?,
@@ -120,10 +121,10 @@ fn check(source: &Source, allowed: &[String]) -> Result<(), Failure> {
     if let Source::Memory(array) = source {
         check_globals(array, allowed)?;
     }
-    if let Source::Npy(file) = source
-        && file.trailing_len()?.is_none()
-    {
-        file.read::<DynArray>()?; // reports the truncation
+    match source {
+        Source::Npy(file) => file.check_complete()?,
+        Source::Ra(file) => file.check_complete()?,
+        Source::Memory(_) => {}
     }
     // There may be any number of zero-sized elements, so do not iterate over them.
     if !source.dtype().has_invalid_bytes() || source.dtype().item_size() == 0 {

@@ -105,7 +105,9 @@ pub(crate) fn class(error: &Error) -> &'static str {
     match error.kind() {
         ErrorKind::BadMagic { .. } => "bad_magic",
         ErrorKind::BadVersion { .. } => "bad_version",
-        ErrorKind::Truncated { part: FileSection::Payload { .. }, .. } => "truncated_data",
+        ErrorKind::Truncated { part: FileSection::Payload { .. } | FileSection::Packed, .. } => {
+            "truncated_data"
+        }
         ErrorKind::Truncated { .. } => "truncated_header",
         ErrorKind::BadHeader { .. } => "bad_header",
         ErrorKind::UnsupportedDType { .. } => "unsupported_dtype",

@@ -11,6 +11,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use ndarray_io::convert::{Conversion, convert_file, convert_npy, convert_npy_to_ra, convert_ra_to_npy};
+use ndarray_io::file::Extent;
 use ndarray_io::header::Order;
 use ndarray_io::npz::NpzOptions;
 use ndarray_io::ra::RaOptions;
@@ -414,7 +415,7 @@ fn convert_member(arguments: &Arguments) -> Result<bool, Failure> {
         return Ok(false);
     }
     let Source::Npy(member) = Source::whole_member(&archive, index)? else { return Ok(false) };
-    if member.trailing_len()? != Some(0) {
+    if member.extent()? != Extent::Whole {
         return Ok(false); // the copy is checked as any other file
     }
     let mut progress = Progress::new();

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ndarray_io::error::{ErrorKind, FileSection, LimitKind};
+use ndarray_io::file::Extent;
 use ndarray_io::npy::NpyHeader;
 use ndarray_io::ra::RaHeader;
 use ndarray_io::{DynArray, Error, NpyReader, NpzFile, ReadOptions, npy};
@@ -134,11 +135,11 @@ fn stream(path: &Path, offset: u64, options: &ReadOptions) -> Result<Vec<Value>,
         array["start"] = json!(offset + start);
         array["data_start"] = json!(offset + data_start);
         arrays.push(array);
-        let left = reader.trailing_len().unwrap_or(0);
+        let left = trailing(&mut reader);
         match reader.next_array() {
             Ok(true) => {
                 // The header of the next array has just been read: subtract it and the bytes after it.
-                let all = reader.payload_len().unwrap_or_default() + reader.trailing_len().unwrap_or(0);
+                let all = reader.payload_len().unwrap_or_default() + trailing(&mut reader);
                 start = file_len(path)? - offset - all - reader.data_offset();
             }
             Ok(false) => return Ok(arrays),
@@ -202,7 +203,9 @@ pub(crate) fn class(error: &Error) -> &'static str {
         ErrorKind::Io(_) | ErrorKind::OutOfMemory { .. } => "io",
         ErrorKind::BadMagic { .. } => "bad_magic",
         ErrorKind::BadVersion { .. } => "bad_version",
-        ErrorKind::Truncated { part: FileSection::Payload { .. }, .. } => "truncated_data",
+        ErrorKind::Truncated { part: FileSection::Payload { .. } | FileSection::Packed, .. } => {
+            "truncated_data"
+        }
         ErrorKind::Truncated { .. } => "truncated_header",
         ErrorKind::BadHeader { .. } => "bad_header",
         ErrorKind::UnsupportedDType { .. } => "unsupported_dtype",
@@ -228,4 +231,9 @@ pub(crate) fn class(error: &Error) -> &'static str {
         ErrorKind::UnsupportedPacking { .. } => "unsupported_packing",
         _ => "other",
     }
+}
+
+/// Returns the number of bytes after the array.
+fn trailing(reader: &mut NpyReader<File>) -> u64 {
+    reader.extent().and_then(Extent::trailing).unwrap_or(0)
 }
