@@ -58,7 +58,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
             let reason = "it is not a regular file: only regular files can be mapped".into();
             return Err(ErrorKind::BadOption { reason }.into());
         }
-        let (found, start) = io::read_header_of_file::<F>(&mut source, options.get_limits())?;
+        let (found, start) = io::read_header_of_file::<F>(&mut source, options)?;
         let whole = F::header(&found);
         F::check_plain(&found, options)?;
         let (mut header, _, plain): (Header, D, _) = viewable_as::<A, D>(whole, &F::gate(&found, options))?;

@@ -85,13 +85,15 @@ def more():
     bools = np.asfortranarray(rng.integers(0, 2, (5, 4)).astype(bool))
     packed = leb128(bools.flatten(order="F"), False)
     add("julia-bools", header(PACKED, 5, 1, bools.nbytes, bools.shape) + packed, bools)
+    plain("python-bools", bools.view("V1"))  # as ra.py writes them
     packed = leb128(np.zeros(6), False)
     add("julia-bools-false", header(PACKED, 5, 1, 6, (6,)) + packed, np.zeros(6, bool))
     points = np.asfortranarray((rng.normal(size=(3, 2)) + 1j * rng.normal(size=(3, 2))).astype("<c8"))
     plain("julia-complex", points, flags=PACKED)
     plain("julia-half", points.real.astype("<f2", order="F"), flags=PACKED)
     plain("marked-ints", np.frombuffer(rng.bytes(200) + b"\x80", "u1"), flags=PACKED, expect="bad_packing", ignoring_flags="ok")
-    add("bad-julia-bools-2", header(PACKED, 5, 1, 4, (4,)) + bytes([0, 1, 2, 1]), expect="bad_packing")
+    blob = bytes([0, 1, 2, 1])
+    add("julia-bools-2", header(PACKED, 5, 1, 4, (4,)) + blob, np.frombuffer(blob, bool), expect="bad_packing", ignoring_flags="ok")
     add("bad-julia-bools-cut", header(PACKED, 5, 1, 4, (4,)) + bytes([0, 1, 1]), expect="truncated")
     # Floats of which a block happens to be as long as they are.
     for count in range(1, 200):

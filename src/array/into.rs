@@ -72,7 +72,7 @@ pub trait ReadNpyIntoExt: Sealed {
 impl<A: ReadableElement, D: Dimension> ReadNpyIntoExt for ArrayRef<A, D> {
     fn read_npy_into_with<R: Read>(&mut self, mut reader: R, options: &ReadOptions) -> Result<()> {
         let mut source = Source::of(&mut reader);
-        let (found, _) = io::read_header::<io::Npy>(&mut source, options.get_limits())?;
+        let (found, _) = io::read_header::<io::Npy>(&mut source, options)?;
         let result = read_into(self, Payload { source: &mut source, header: &found.header, options });
         // Also after an error, so that the position of a file is where reading stopped.
         source.settle()?;

@@ -177,7 +177,7 @@ fn locate<A: ViewElement, D: Dimension, F: ArrayFormat>(
 ) -> Result<ViewLocation<A, D>> {
     let mut rest = bytes;
     let mut source = Source::of(&mut rest);
-    let (found, start) = io::read_header::<F>(&mut source, options.get_limits())?;
+    let (found, start) = io::read_header::<F>(&mut source, options)?;
     let header = F::header(&found);
     F::check_plain(&found, options)?;
     // As for reading, the number of axes and the dtype are checked before the payload.

@@ -6,7 +6,6 @@ use std::fmt;
 use super::payload::PayloadRef;
 use crate::error::{Error, Result};
 use crate::header::{Header, Parsed};
-use crate::limits::Limits;
 use crate::npy_format::{self as npy, NpyHeader};
 use crate::options::{ReadOptions, WriteOptions};
 
@@ -30,7 +29,7 @@ pub trait ArrayFormat: fmt::Debug + Send + Sync + 'static + private::Sealed {
     const HAS_TRAILING: bool;
 
     #[doc(hidden)]
-    fn parse(bytes: &[u8], limits: &Limits) -> Result<Parsed<Self::Found>>;
+    fn parse(bytes: &[u8], options: &ReadOptions) -> Result<Parsed<Self::Found>>;
 
     /// Returns the error for a source that ends after `have` bytes where `parse` needs `need`.
     #[doc(hidden)]
@@ -98,8 +97,8 @@ impl ArrayFormat for Npy {
 
     const HAS_TRAILING: bool = false;
 
-    fn parse(bytes: &[u8], limits: &Limits) -> Result<Parsed<NpyHeader>> {
-        npy::parse_with(bytes, limits)
+    fn parse(bytes: &[u8], options: &ReadOptions) -> Result<Parsed<NpyHeader>> {
+        npy::parse_with(bytes, options.get_limits())
     }
 
     fn truncated(have: usize, need: usize) -> Error {

@@ -6,7 +6,6 @@ use std::fs::File;
 
 use crate::error::{ErrorKind, Result};
 use crate::header::{Header, Parsed};
-use crate::limits::Limits;
 use crate::options::ReadOptions;
 use crate::transfer::Source;
 
@@ -63,11 +62,11 @@ pub trait FromPayload: Sized {
 /// Reads a header and returns it with its length, leaving the source directly after the header.
 pub(crate) fn read_header<F: ArrayFormat>(
     source: &mut Source<'_>,
-    limits: &Limits,
+    options: &ReadOptions,
 ) -> Result<(F::Found, usize)> {
-    match next_header::<F>(source, limits)? {
+    match next_header::<F>(source, options)? {
         Some(found) => Ok(found),
-        None => match F::parse(&[], limits)? {
+        None => match F::parse(&[], options)? {
             Parsed::NeedMore(need) => Err(F::truncated(0, need)),
             Parsed::Done(..) => unreachable!("a header has bytes"),
         },
@@ -80,28 +79,28 @@ pub(crate) fn read_header<F: ArrayFormat>(
 /// being written, so it is read again under the header lock.
 pub(crate) fn read_header_of_file<F: ArrayFormat>(
     source: &mut Source<'_>,
-    limits: &Limits,
+    options: &ReadOptions,
 ) -> Result<(F::Found, usize)> {
-    let first = read_header::<F>(source, limits);
+    let first = read_header::<F>(source, options);
     let Some(file) = source.lock_file() else { return first };
     match &first {
         // If the format allows trailing bytes, the length proves nothing; such files (RA) are never appended
         // to.
         Ok((found, _)) if F::HAS_TRAILING || surplus_of::<F>(source, found) == Some(0) => first,
         Err(error) if !error.is_format() => first,
-        _ => read_header_again::<F>(source, file, limits),
+        _ => read_header_again::<F>(source, file, options),
     }
 }
 
 fn read_header_again<F: ArrayFormat>(
     source: &mut Source<'_>,
     file: &File,
-    limits: &Limits,
+    options: &ReadOptions,
 ) -> Result<(F::Found, usize)> {
     let again =
         change::with_header_lock(file, change::Mode::Shared, &mut change::Patience::default(), || {
             source.restart();
-            read_header::<F>(source, limits)
+            read_header::<F>(source, options)
         });
     source.update_length(); // after the header has been read: it counts only rows that were written before it
     again
@@ -122,7 +121,7 @@ fn read_small<F: ArrayFormat, T: FromPayload>(
     let length = source.remaining().filter(|length| source.lock_file().is_some() && *length <= MOST)?;
     let mut bytes = vec![0; length as usize];
     let filled = source.positioned()?.fill_at(&mut bytes, 0).ok()?;
-    let Ok(Parsed::Done(found, used)) = F::parse(&bytes, options.get_limits()) else { return None };
+    let Ok(Parsed::Done(found, used)) = F::parse(&bytes, options) else { return None };
     if filled < bytes.len() || F::stored_len(&found) != Some(length - used as u64) {
         return None; // the general path reports the error
     }
@@ -138,7 +137,7 @@ pub(crate) fn read_file<F: ArrayFormat, T: FromPayload>(
     if let Some(read) = read_small::<F, T>(source, options) {
         return read;
     }
-    let (mut found, _) = read_header_of_file::<F>(source, options.get_limits())?;
+    let (mut found, _) = read_header_of_file::<F>(source, options)?;
     if !F::HAS_TRAILING
         && !options.get_allow_trailing()
         && surplus_of::<F>(source, &found).is_some_and(|bytes| bytes > 0)
@@ -149,7 +148,7 @@ pub(crate) fn read_file<F: ArrayFormat, T: FromPayload>(
             if change::is_being_changed(file) {
                 return read_last::<F, T>(source, &found, &options.clone().allow_trailing(true));
             }
-            (found, _) = read_header_again::<F>(source, file, options.get_limits())?;
+            (found, _) = read_header_again::<F>(source, file, options)?;
             if surplus_of::<F>(source, &found) == Some(0) {
                 break;
             }
@@ -161,10 +160,10 @@ pub(crate) fn read_file<F: ArrayFormat, T: FromPayload>(
 /// Reads the header of the next array; `None` if the source ends here.
 pub(crate) fn next_header<F: ArrayFormat>(
     source: &mut Source<'_>,
-    limits: &Limits,
+    options: &ReadOptions,
 ) -> Result<Option<(F::Found, usize)>> {
     if let Some(bytes) = source.positioned().and_then(|source| source.bytes()) {
-        return match F::parse(bytes, limits)? {
+        return match F::parse(bytes, options)? {
             Parsed::NeedMore(_) if bytes.is_empty() => Ok(None),
             Parsed::NeedMore(need) => Err(F::truncated(bytes.len(), need)),
             Parsed::Done(header, used) => {
@@ -178,7 +177,7 @@ pub(crate) fn next_header<F: ArrayFormat>(
     let mut head = Vec::with_capacity(128); // the length of NumPy's header for nearly every array
     let mut has_ended = false;
     loop {
-        let need = match F::parse(&head, limits)? {
+        let need = match F::parse(&head, options)? {
             Parsed::Done(header, used) => return Ok(Some((header, used))),
             Parsed::NeedMore(_) if has_ended && head.is_empty() => return Ok(None),
             Parsed::NeedMore(need) if has_ended => return Err(F::truncated(head.len(), need)),
@@ -195,7 +194,7 @@ pub(crate) fn next_header<F: ArrayFormat>(
 /// Reads an array that occupies an entire source.
 #[cfg(feature = "npz")]
 pub(crate) fn read_whole<T: FromPayload>(source: &mut Source<'_>, options: &ReadOptions) -> Result<T> {
-    let (found, _) = read_header::<super::Npy>(source, options.get_limits())?;
+    let (found, _) = read_header::<super::Npy>(source, options)?;
     read_last::<super::Npy, _>(source, &found, options)
 }
 

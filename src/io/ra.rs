@@ -8,7 +8,7 @@ use crate::codec::{self, leb128};
 use crate::dtype::{ByteOrder, Kind, Scalar};
 use crate::error::{Error, ErrorKind, FileSection, Help, Result};
 use crate::header::{Header, Parsed};
-use crate::limits::{self, Limits};
+use crate::limits;
 use crate::options::{ReadOptions, WriteOptions};
 use crate::ra_format::{self as ra, Packing, RaHeader};
 use crate::shape::Order;
@@ -32,8 +32,14 @@ impl ArrayFormat for Ra {
 
     const HAS_TRAILING: bool = true;
 
-    fn parse(bytes: &[u8], _: &Limits) -> Result<Parsed<RaHeader>> {
-        ra::parse(bytes)
+    fn parse(bytes: &[u8], options: &ReadOptions) -> Result<Parsed<RaHeader>> {
+        let parsed = ra::parse(bytes)?;
+        Ok(match parsed {
+            Parsed::Done(found, used) if options.get_ra_bytes_are_bools() => {
+                Parsed::Done(found.with_bools()?, used)
+            }
+            parsed => parsed,
+        })
     }
 
     fn truncated(have: usize, need: usize) -> Error {

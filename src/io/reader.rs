@@ -393,7 +393,7 @@ impl<R: Read> NpyReader<R> {
         self.check_state(State::AtEnd)?;
         self.state = State::Lost;
         let mut source = Source::of(&mut self.reader);
-        match payload::next_header::<Npy>(&mut source, self.options.get_limits())? {
+        match payload::next_header::<Npy>(&mut source, &self.options)? {
             None => {
                 self.state = State::AtEnd;
                 Ok(false)
@@ -454,7 +454,7 @@ impl<R: Read> RaReader<R> {
 
 fn header_from<R: Read, F: ArrayFormat>(reader: &mut R, options: &ReadOptions) -> Result<(F::Found, usize)> {
     let mut source = Source::of(reader);
-    let found = payload::read_header::<F>(&mut source, options.get_limits())?;
+    let found = payload::read_header::<F>(&mut source, options)?;
     source.settle()?;
     Ok(found)
 }

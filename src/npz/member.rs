@@ -60,7 +60,7 @@ fn peek_before(
         Decoder::Own(make) => Some(make()?),
         #[cfg(feature = "zip-methods")]
         Decoder::Crate => {
-            let head = |source: &mut Source<'_>| io::read_header::<Npy>(source, options.get_limits());
+            let head = |source: &mut Source<'_>| io::read_header::<Npy>(source, options);
             return foreign::peek(&mut place, (member, content), options, head).map(|(found, _)| found);
         }
     };
@@ -71,9 +71,9 @@ fn peek_before(
     let found = place.with(packed, |mut source| match unpacker {
         Some(unpacker) => {
             let mut unpack = Unpack::new(source, unpacker);
-            io::read_header::<Npy>(&mut Source::of(&mut unpack), options.get_limits())
+            io::read_header::<Npy>(&mut Source::of(&mut unpack), options)
         }
-        None => io::read_header::<Npy>(&mut source, options.get_limits()),
+        None => io::read_header::<Npy>(&mut source, options),
     });
     found.map(|(found, _)| found)
 }

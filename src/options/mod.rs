@@ -39,6 +39,7 @@ pub struct ReadOptions {
     allow_trailing: bool,
     ignore_extra_fields: bool,
     ignore_ra_flags: bool,
+    ra_bytes_are_bools: bool,
     allow_objects: bool,
     old_text: OldText,
     /// If this is set, raw bytes may be read as records of equal size, in this byte order.
@@ -150,6 +151,31 @@ impl ReadOptions {
         self
     }
 
+    /// Reads composites of one byte in an RA file as `bool`.
+    ///
+    /// The format's Python program writes bools as such composites (element type 0). By default, they are raw bytes,
+    /// `Void<1>`.
+    ///
+    /// ```
+    /// use ndarray::{Array1, arr1};
+    /// use ndarray_io::ReadOptions;
+    /// use ndarray_io::ra::ReadRaExt;
+    ///
+    /// let mut file = b"rawarray".to_vec();
+    /// for number in [0u64, 0, 1, 2, 1, 2] { // flags, composite, its size, data size, axes, their lengths
+    ///     file.extend(number.to_le_bytes());
+    /// }
+    /// file.extend([1, 0]);
+    /// let options = ReadOptions::new().ra_bytes_are_bools(true);
+    /// assert_eq!(Array1::<bool>::read_ra_with(&file[..], &options)?, arr1(&[true, false]));
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn ra_bytes_are_bools(mut self, are_bools: bool) -> Self {
+        self.ra_bytes_are_bools = are_bools;
+        self
+    }
+
     /// Sets the maximum number of threads that read one array; fewer are used if the work is short.
     ///
     /// By default it is the available parallelism when it is first asked for, at most 4. With 1, no thread is
@@ -236,6 +262,11 @@ impl ReadOptions {
     /// Returns the value set with [`old_text`](Self::old_text).
     pub fn get_old_text(&self) -> OldText {
         self.old_text
+    }
+
+    /// Returns the value set with [`ra_bytes_are_bools`](Self::ra_bytes_are_bools).
+    pub fn get_ra_bytes_are_bools(&self) -> bool {
+        self.ra_bytes_are_bools
     }
 
     /// Returns the value set with [`ignore_ra_flags`](Self::ignore_ra_flags).

@@ -117,8 +117,8 @@ pub(super) fn header_of<F: ArrayFormat>(
     let mut source = Source::region(bytes.get().fixed()?);
     match bytes.lock_file() {
         // This handles a header that another process is changing as it appends.
-        Some(_) => io::read_header_of_file::<F>(&mut source, options.get_limits()),
-        None => io::read_header::<F>(&mut source, options.get_limits()),
+        Some(_) => io::read_header_of_file::<F>(&mut source, options),
+        None => io::read_header::<F>(&mut source, options),
     }
 }
 

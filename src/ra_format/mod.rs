@@ -111,6 +111,14 @@ impl RaHeader {
         self.flags & !known
     }
 
+    /// Returns the header with composites of one byte as bools.
+    pub(crate) fn with_bools(mut self) -> Result<Self> {
+        if (self.eltype, self.elbyte) == (0, 1) {
+            self.header = Header::new(bool_dtype(), self.header.order(), self.header.shape_ref().clone())?;
+        }
+        Ok(self)
+    }
+
     /// Creates the header of an uncompressed array.
     pub(crate) fn of(header: &Header, eltype_5: bool) -> Result<Self> {
         let header = &*header.ungrouped()?;

@@ -483,12 +483,11 @@ fn write_new_info(folder: &Path, info: &[u8], options: &WriteOptions) -> Result<
 /// Returns the length along the axis of a part that has just been written, if it matches the stack.
 fn fitting_length(mut file: &File, dtype: &DType, shape: &[usize], axis: usize) -> Result<usize> {
     let len = len_of_regular(file).unwrap_or(0);
-    let limits = ReadOptions::new();
     // Positioned reads may move the file's position, so it is restored: a file that is overwritten in place
     // is truncated at its position.
     let end = file.stream_position()?;
     let (found, _) =
-        io::read_header::<Npy>(&mut Source::region(Region::of_file(file).part(0..len)), limits.get_limits())?;
+        io::read_header::<Npy>(&mut Source::region(Region::of_file(file).part(0..len)), &ReadOptions::new())?;
     file.seek(SeekFrom::Start(end))?;
     let header = found.header;
     let length = header.shape().get(axis).copied().unwrap_or(0);

@@ -478,6 +478,24 @@ fn npy_files_become_ra_files_and_npy_files_again() {
     assert!(matches!(error.kind(), ErrorKind::NotExpressible { .. }), "{error}");
 }
 
+/// `python-bools.ra` has the bools of `julia-bools.npy`, as `ra.py` writes them.
+#[test]
+fn composites_of_one_byte_are_bools_if_asked_for() {
+    let wanted: Array2<bool> = read_npy(folder().join("julia-bools.npy")).unwrap();
+    let path = folder().join("python-bools.ra");
+    let options = ReadOptions::new().ra_bytes_are_bools(true);
+    assert_eq!(read_ra_with::<_, Array2<bool>>(&path, &options).unwrap(), wanted);
+    assert_eq!(RaFile::open_with(&path, &options).unwrap().read::<Array2<bool>>().unwrap(), wanted);
+    assert!(read_ra::<_, Array2<bool>>(&path).unwrap_err().is_mismatch());
+    // Other types stay what they are, and what is no bool is an error.
+    let other: ArrayD<f64> = read_ra_with(folder().join("f8-1-little.ra"), &options).unwrap();
+    assert_eq!(other, read_npy::<_, ArrayD<f64>>(folder().join("f8-1-little.npy")).unwrap());
+    let mut bytes = fs::read(&path).unwrap();
+    *bytes.last_mut().unwrap() = 2;
+    let error = Array2::<bool>::read_ra_with(&bytes[..], &options).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::BadBool { .. }), "{error}");
+}
+
 /// Any file that is truncated, or whose header has a changed byte, is read or refused.
 #[test]
 fn no_header_is_a_surprise() {

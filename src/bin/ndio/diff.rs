@@ -52,7 +52,7 @@ impl Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
-    let options = crate::password::options().allow_objects(arguments.allow_objects);
+    let options = crate::reading::options().allow_objects(arguments.allow_objects);
     let are_equal = if format_of(&arguments.a)? == Format::Npz && format_of(&arguments.b)? == Format::Npz {
         archives(arguments, &options, out)?
     } else {

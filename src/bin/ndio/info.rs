@@ -91,7 +91,7 @@ fn facts(path: &Path, format: Format, stats: bool) -> Result<Value, Failure> {
         Format::Npy | Format::Ra if open::remote(path)?.is_some() => remote_array(path, format, stats)?,
         Format::Npy => npy(path, stats)?,
         Format::Ra => {
-            let mut reader = ra(path, &crate::password::options())?;
+            let mut reader = ra(path, &crate::reading::options())?;
             let header = reader.ra_header().clone();
             let mut facts = array(reader.dtype(), reader.order(), reader.shape());
             facts["data_offset"] = json!(reader.data_offset());
@@ -115,7 +115,7 @@ fn facts(path: &Path, format: Format, stats: bool) -> Result<Value, Failure> {
         Format::Stack => stack(path)?,
     };
     if stats && matches!(format, Format::Ra | Format::Stack) {
-        facts["stats"] = stats_of(&Source::open_all(path, None, &crate::password::options())?);
+        facts["stats"] = stats_of(&Source::open_all(path, None, &crate::reading::options())?);
     }
     add_file(&mut facts, path, format)?;
     Ok(facts)
@@ -133,7 +133,7 @@ fn add_file(facts: &mut Value, path: &Path, format: Format) -> Result<(), Failur
 
 /// Describes a stack from its `info`, without opening the parts.
 fn stack(path: &Path) -> Result<Value, Failure> {
-    let stack = open::stack(path, &crate::password::options())?;
+    let stack = open::stack(path, &crate::reading::options())?;
     let mut facts = array(stack.dtype(), stack.as_file().order(), stack.shape());
     facts["axis"] = json!(stack.axis());
     facts["parts"] = json!(stack.lengths());
@@ -160,7 +160,7 @@ fn parts(facts: &Value) -> String {
 
 /// Describes a remote NPY or RA file from its header.
 fn remote_array(path: &Path, format: Format, stats: bool) -> Result<Value, Failure> {
-    let options = crate::password::options();
+    let options = crate::reading::options();
     let (mut facts, extent, source) = match format {
         Format::Ra => {
             let file = open::ra_file(path, &options)?;
@@ -193,7 +193,7 @@ fn npy(path: &Path, stats: bool) -> Result<Value, Failure> {
         all.push(npy_array(&mut reader));
     }
     if stats {
-        let options = crate::password::options().allow_objects(true);
+        let options = crate::reading::options().allow_objects(true);
         for (facts, source) in all.iter_mut().zip(Arrays::of(path, &options)) {
             facts["stats"] = stats_of(&source?.readable(path)?);
         }
@@ -289,7 +289,7 @@ fn short(error: ndarray_io::Error) -> String {
 
 /// Writes an archive as a line of JSON, member by member: there may be millions.
 fn write_npz(path: &Path, stats: bool, out: &mut dyn Write) -> Result<(), Failure> {
-    let archive = open::npz(path, &crate::password::options())?;
+    let archive = open::npz(path, &crate::reading::options())?;
     let mut file = json!({});
     add_file(&mut file, path, Format::Npz)?;
     let file = file.to_string();
@@ -321,7 +321,7 @@ fn write_npz(path: &Path, stats: bool, out: &mut dyn Write) -> Result<(), Failur
 
 /// Prints an archive as a table.
 fn print_npz(path: &Path, stats: bool, out: &mut dyn Write) -> Result<(), Failure> {
-    let archive = open::npz(path, &crate::password::options())?;
+    let archive = open::npz(path, &crate::reading::options())?;
     writeln!(out, "{}: NPZ, {} bytes", shown(path), open::size_of(path)?)?;
     let mut all_stats = Vec::new();
     let mut rows = vec![["member", "array", "bytes", "packed", "method"].map(str::to_owned)];

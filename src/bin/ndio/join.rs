@@ -113,7 +113,7 @@ pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failur
     const BLOCK: usize = 4 << 20;
     let mut file = arguments.file.clone();
     let made = without_pipes(vec![&mut file], false)?;
-    let source = arguments.choice.open_all(&file, &crate::password::options())?;
+    let source = arguments.choice.open_all(&file, &crate::reading::options())?;
     let axis = axis_of(arguments.axis, source.shape().len())?;
     let length = source.shape()[axis];
     let ends: Vec<usize> = match (arguments.parts, arguments.size) {

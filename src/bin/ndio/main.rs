@@ -20,6 +20,7 @@ mod plot;
 mod progress;
 mod query;
 mod raw;
+mod reading;
 mod refs;
 mod show;
 mod slice;
@@ -49,7 +50,7 @@ struct Program {
     #[command(subcommand)]
     verb: Verb,
     #[command(flatten)]
-    password: password::Arguments,
+    reading: reading::Options,
 }
 
 #[derive(Subcommand)]
@@ -141,9 +142,9 @@ impl Verb {
 }
 
 fn main() -> ExitCode {
-    let Program { mut verb, password } = Program::parse();
+    let Program { mut verb, reading } = Program::parse();
     let mut out = io::BufWriter::new(io::stdout().lock());
-    let inputs = password::find(&password).and_then(|()| {
+    let inputs = reading::set(&reading).and_then(|()| {
         let reads_parts = verb.reads_parts();
         verb.outputs().into_iter().try_for_each(open::refuse_url)?;
         input::without_pipes(verb.inputs(), reads_parts)

@@ -116,7 +116,7 @@ impl Unpack {
 }
 
 pub(crate) fn unpack(arguments: &Unpack, out: &mut dyn Write) -> Result<u8, Failure> {
-    let archive = NpzFile::open_with(&arguments.archive, &crate::password::options())?;
+    let archive = NpzFile::open_with(&arguments.archive, &crate::reading::options())?;
     let all = archive.members().iter().fold(0, |all: u64, member| all.saturating_add(member.size()));
     let mut progress = Progress::new();
     for wanted in &arguments.members {

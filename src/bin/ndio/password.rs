@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use clap::Args;
-use ndarray_io::ReadOptions;
 
 use super::Failure;
 
@@ -56,10 +55,7 @@ pub(crate) fn find(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns read options with the password, if there is one.
-pub(crate) fn options() -> ReadOptions {
-    match PASSWORD.get() {
-        Some(password) => ReadOptions::new().password(password),
-        None => ReadOptions::new(),
-    }
+/// Returns the password, if there is one.
+pub(crate) fn get() -> Option<&'static [u8]> {
+    PASSWORD.get().map(Vec::as_slice)
 }

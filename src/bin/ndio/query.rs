@@ -4,9 +4,10 @@ use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use ndarray_io::dtype::{ByteOrder, Kind};
 use ndarray_io::header::Order;
+use ndarray_io::ra::RaHeader;
 use ndarray_io::{DType, NpyReader, ra as format};
 
 use super::input::shown;
@@ -17,8 +18,17 @@ use super::{Failure, at};
 #[derive(Args)]
 #[command(after_help = "Example:\n  ndio query x.npy")]
 pub(crate) struct Arguments {
+    /// The form of the text: that of the page of the format, or that of RawArray.jl, which is for RA files
+    #[arg(long, value_enum, default_value_t = Form::Page)]
+    form: Form,
     #[arg(required = true)]
     files: Vec<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Form {
+    Page,
+    Julia,
 }
 
 impl Arguments {
@@ -32,8 +42,14 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         let name = shown(path);
         match format_of(path)? {
             Format::Ra => {
-                let reader = ra(path, &crate::password::options()).map_err(|failure| at(path, failure))?;
-                write!(out, "{}", format::query(reader.ra_header(), &name))?;
+                let reader = ra(path, &crate::reading::options()).map_err(|failure| at(path, failure))?;
+                match arguments.form {
+                    Form::Page => write!(out, "{}", format::query(reader.ra_header(), &name))?,
+                    Form::Julia => writeln!(out, "{}", julia(reader.ra_header(), &name))?,
+                }
+            }
+            _ if arguments.form == Form::Julia => {
+                return Err(format!("{name}: the form of RawArray.jl is for RA files").into());
             }
             Format::Npy => {
                 let mut reader = NpyReader::new(File::open(path)?).map_err(|error| at(path, error.into()))?;
@@ -50,6 +66,30 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         }
     }
     Ok(0)
+}
+
+/// Formats a header as `raquery` of RawArray.jl does, without a newline at the end.
+fn julia(header: &RaHeader, name: &str) -> String {
+    /// Flags of RawArray.jl: elements of variable length, and single bits.
+    const FLAGS: [(&str, u64); 2] = [("compressed", 2), ("bits", 4)];
+    let bits = header.elbyte.saturating_mul(8);
+    let kind = match header.eltype {
+        1 => format!("Int{bits}"),
+        2 => format!("UInt{bits}"),
+        3 => format!("Float{bits}"),
+        4 => format!("Complex{{Float{}}}", bits / 2),
+        5 => "Bool".to_owned(),
+        _ => format!("user{bits}"),
+    };
+    let endian = if header.flags & 1 == 0 { "little" } else { "big" };
+    let flags = FLAGS.map(|(flag, bit)| format!("{flag}: {}\n", header.flags & bit)).concat();
+    let dims = header.header.shape();
+    let shape: String = dims.iter().map(|dim| format!("  - {dim}\n")).collect();
+    let size = header.size;
+    format!(
+        "---\nname: {name}\nendian: {endian}\n{flags}type: {kind}\nsize: {size}\ndimension: {}\nshape:\n{shape}...",
+        dims.len()
+    )
 }
 
 fn print(name: &str, reader: &NpyReader<File>, out: &mut dyn Write) -> Result<(), Failure> {

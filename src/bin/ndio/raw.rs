@@ -14,7 +14,7 @@ use super::source::Source;
 /// Writes the elements of an array, by default in the order of the file.
 pub(crate) fn write(path: &Path, order: Option<Order>, out: &mut dyn Write) -> Result<(), Failure> {
     const BLOCK: usize = 4 << 20;
-    let source = Source::open_all(path, None, &crate::password::options())?;
+    let source = Source::open_all(path, None, &crate::reading::options())?;
     if source.dtype().has_object() {
         return Err("Python objects have no raw bytes".into());
     }

@@ -87,7 +87,7 @@ pub(crate) fn refs(arguments: &Refs, out: &mut dyn Write) -> Result<u8, Failure>
                 Ok(axis) => axis,
                 Err(_) => {
                     let first =
-                        super::source::Source::open(&arguments.files[0], None, &crate::password::options())?;
+                        super::source::Source::open(&arguments.files[0], None, &crate::reading::options())?;
                     super::join::axis_of(axis, first.shape().len())?
                 }
             };

@@ -66,7 +66,7 @@ impl Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
-    let options = crate::password::options().allow_objects(arguments.allow_objects);
+    let options = crate::reading::options().allow_objects(arguments.allow_objects);
     let Which { choice, slice, file } = &arguments.which;
     let look = arguments.look();
     let is_whole = arguments.json && slice.is_none();

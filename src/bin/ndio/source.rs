@@ -248,7 +248,7 @@ impl Source {
 
 /// Returns an error with this advice if a file has more than one array.
 pub(crate) fn refuse_several(path: &Path, advice: &str) -> Result<(), Failure> {
-    let options = crate::password::options();
+    let options = crate::reading::options();
     let mut arrays = Arrays::of(path, &options);
     match arrays.next() {
         Some(Ok(_)) if arrays.has_more() => {

@@ -35,7 +35,7 @@ impl Arguments {
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     // Objects are read as data: nothing is executed.
-    let options = crate::password::options().allow_objects(true);
+    let options = crate::reading::options().allow_objects(true);
     let mut code = 0;
     for path in &array_files(&arguments.files)? {
         match verify(path, &options, &arguments.allow) {

@@ -390,11 +390,11 @@ fn look(file: &File) -> Result<(NpyHeader, Vec<u8>, u64)> {
     // No longer than the file, so that its end need not be found by another read.
     let mut head = vec![0; usize::try_from(length).unwrap_or(HEAD).min(HEAD)];
     let filled = region.fill_at(&mut head, 0)?;
-    let (found, used) = match Npy::parse(&head[..filled], options.get_limits())? {
+    let (found, used) = match Npy::parse(&head[..filled], &options)? {
         Parsed::Done(found, used) => (found, used),
         Parsed::NeedMore(_) => {
             let mut source = Source::region(region.fixed()?);
-            let (found, used) = payload::read_header::<Npy>(&mut source, options.get_limits())?;
+            let (found, used) = payload::read_header::<Npy>(&mut source, &options)?;
             head.resize(used, 0);
             region.fill_at(&mut head, 0)?;
             (found, used)

@@ -276,7 +276,7 @@ impl Input {
         let mut file = File::options().write(true).open(&made)?;
         match from {
             Kind::Npy | Kind::Npz => {
-                let archive = NpzFile::open_with(path, &crate::password::options())?;
+                let archive = NpzFile::open_with(path, &crate::reading::options())?;
                 let index = member_index(&archive, path, arguments.which.member.as_deref())?;
                 let name = archive.members()[index].file_name();
                 archive.copy_raw(name, &mut file)?;
@@ -287,10 +287,13 @@ impl Input {
                 convert_ra_to_npy(
                     path,
                     &made,
-                    Conversion::new().drop_trailing(arguments.drop_trailing).progress(|done, all| {
-                        progress.set(done, all);
-                        ControlFlow::Continue(())
-                    }),
+                    Conversion::new()
+                        .read(crate::reading::options())
+                        .drop_trailing(arguments.drop_trailing)
+                        .progress(|done, all| {
+                            progress.set(done, all);
+                            ControlFlow::Continue(())
+                        }),
                 )?;
             }
             Kind::Stack => {
@@ -315,7 +318,7 @@ impl Input {
         if arguments.which.member.is_some() {
             return Err(format!("{}: not an archive with members", shown(path)).into());
         }
-        let options = crate::password::options().allow_objects(arguments.allow_objects);
+        let options = crate::reading::options().allow_objects(arguments.allow_objects);
         let mut arrays = Arrays::of(path, &options);
         let mut ranges = Vec::new();
         while let Some(array) = arrays.next() {
@@ -409,7 +412,7 @@ fn convert_member(arguments: &Arguments) -> Result<bool, Failure> {
     if arguments.which.array.is_some() {
         return Err(format!("{}: --array is for NPY files", shown(path)).into());
     }
-    let archive = NpzFile::open_with(path, &crate::password::options())?;
+    let archive = NpzFile::open_with(path, &crate::reading::options())?;
     let index = member_index(&archive, path, arguments.which.member.as_deref())?;
     if archive.peek_index(index).is_ok_and(|found| found.header.dtype().has_object()) {
         return Ok(false);
@@ -431,7 +434,7 @@ fn convert(
     kind: Kind,
     progress: &mut Progress,
 ) -> Result<(), Failure> {
-    let options = crate::password::options().allow_objects(arguments.allow_objects);
+    let options = crate::reading::options().allow_objects(arguments.allow_objects);
     if kind == Kind::Stack && from.is_dir() {
         return Ok(convert_stack_to_npy(from, to, full_conversion(arguments, kind, progress)?)?);
     }

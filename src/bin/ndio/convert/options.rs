@@ -208,10 +208,11 @@ impl Arguments {
         if let Some(version) = self.version {
             write = write.version(version);
         }
-        let conversion = Conversion::new().write(write).progress(|done, all| {
-            progress.set(done, all);
-            ControlFlow::Continue(())
-        });
+        let conversion =
+            Conversion::new().read(crate::reading::options()).write(write).progress(|done, all| {
+                progress.set(done, all);
+                ControlFlow::Continue(())
+            });
         Ok(conversion)
     }
 }

@@ -19,7 +19,7 @@ use super::super::source::Source;
 /// the names of the fields.
 pub(crate) fn write(path: &Path, delimiter: u8, out: &mut dyn Write) -> Result<(), Failure> {
     const BLOCK: usize = 1 << 20;
-    let source = Source::open_all(path, None, &crate::password::options().allow_objects(true))?;
+    let source = Source::open_all(path, None, &crate::reading::options().allow_objects(true))?;
     let is_record = matches!(source.dtype(), DType::Record(_));
     if source.shape().len() > if is_record { 1 } else { 2 } {
         let shape = Shape::from(source.shape().to_vec());

@@ -41,7 +41,7 @@ impl Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
-    let options = crate::password::options().allow_objects(arguments.allow_objects);
+    let options = crate::reading::options().allow_objects(arguments.allow_objects);
     let mut code = 0;
     for path in &arguments.files {
         let line = match content(path, arguments.offset, &options) {

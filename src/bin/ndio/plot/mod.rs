@@ -115,7 +115,7 @@ impl Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
-    let options = crate::password::options();
+    let options = crate::reading::options();
     let which = &arguments.which;
     let source = which.open(&options)?;
     if source.len() == 0 {

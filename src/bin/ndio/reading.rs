@@ -1,0 +1,47 @@
+//! Options for reading that every subcommand has.
+
+use clap::Args;
+use ndarray_io::ReadOptions;
+use std::sync::OnceLock;
+
+use super::Failure;
+use super::password;
+
+/// How RA files are read
+#[derive(Args, Clone, Copy)]
+pub(crate) struct RaFiles {
+    /// Ignore unknown flags of RA files, and read data that is marked as compressed but is not
+    #[arg(long, global = true, help_heading = "RA files")]
+    ignore_ra_flags: bool,
+    /// Read composites of one byte as bools: ra.py writes bools in this way
+    #[arg(long, global = true, help_heading = "RA files")]
+    ra_bools: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    password: password::Arguments,
+    #[command(flatten)]
+    ra: RaFiles,
+}
+
+static RA: OnceLock<RaFiles> = OnceLock::new();
+
+/// Sets the options for all further reads.
+pub(crate) fn set(arguments: &Options) -> Result<(), Failure> {
+    RA.get_or_init(|| arguments.ra);
+    password::find(&arguments.password)
+}
+
+/// Returns the options.
+pub(crate) fn options() -> ReadOptions {
+    let mut options = ReadOptions::new();
+    if let Some(ra) = RA.get() {
+        options = options.ignore_ra_flags(ra.ignore_ra_flags).ra_bytes_are_bools(ra.ra_bools);
+    }
+    match password::get() {
+        Some(password) => options.password(password),
+        None => options,
+    }
+}
