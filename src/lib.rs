@@ -72,7 +72,7 @@
 //!   read without it.
 //! - `zstd`: archive members compressed with Zstandard.
 //! - `zip-methods`: reading members that are encrypted (with AES or the traditional ZIP encryption), or
-//!   compressed with bzip2, LZMA, XZ or deflate64; files of joblib compressed with these.
+//!   compressed with bzip2, LZMA, XZ or deflate64; files of joblib compressed with the first three.
 //! - `libdeflate`: a C library that decompresses deflated members faster.
 //! - `lz4`: RA files and files of joblib that are compressed with LZ4.
 //! - `object`: Python objects as data ([`object`](mod@object)), and stacks of files ([`stack`]).

@@ -8,6 +8,7 @@ import pathlib
 import warnings
 
 import joblib
+import lz4.frame
 import numpy as np
 
 HERE = pathlib.Path(__file__).parent / "joblib"
@@ -35,12 +36,18 @@ def main():
     HERE.mkdir(exist_ok=True)
     shown = {}
     for name, made in objects().items():
-        for ending, options in {"pkl": {}, "p2.pkl": {"protocol": 2}, "p5.pkl": {"protocol": 5}}.items():
+        for ending, options in {"pkl": {}, "p0.pkl": {"protocol": 0}, "p1.pkl": {"protocol": 1}, "p2.pkl": {"protocol": 2}, "p5.pkl": {"protocol": 5}}.items():
             joblib.dump(made, HERE / f"{name}.{ending}", **options)
             shown[f"{name}.{ending}"] = repr(joblib.load(HERE / f"{name}.{ending}"))
     for ending, method in {"z": ("zlib", 3), "gz": ("gzip", 3), "bz2": ("bz2", 3), "xz": ("xz", 3), "lzma": ("lzma", 3), "lz4": ("lz4", 3)}.items():
         joblib.dump(objects()["model"], HERE / f"model.{ending}", compress=method)
         shown[f"model.{ending}"] = repr(joblib.load(HERE / f"model.{ending}"))
+    # Several frames, the first of which is empty, with blocks of different sizes.
+    whole = (HERE / "model.pkl").read_bytes()
+    parts = [(b"", 7), (whole[:300], 7), (whole[300:], 4)]
+    frames = b"".join(lz4.frame.compress(part, block_size=size, content_checksum=size == 4, store_size=size == 7) for part, size in parts)
+    (HERE / "frames.lz4").write_bytes(frames)
+    shown["frames.lz4"] = repr(joblib.load(HERE / "frames.lz4"))
     (HERE / "shown.json").write_text(json.dumps(shown, indent=1) + "\n")
 
 

@@ -29,28 +29,22 @@ pub(crate) fn unpack(packed: &[u8], into: &mut [u8]) -> Result<()> {
     Err(ErrorKind::BadPacking { reason }.into())
 }
 
-/// Returns whether every LZ4 frame has the mark of its end, which the decoder does not require.
+/// Returns the first of several LZ4 frames; `None` if it has no end, or is not one.
 #[cfg(feature = "object")]
-pub(crate) fn frames_are_complete(mut frames: &[u8]) -> bool {
-    fn one(frames: &mut &[u8]) -> Option<()> {
-        let mut skip = |count: usize| frames.split_off(..count);
-        let [.., flags] = *skip(5)? else { return None };
-        let has = |bit: u8| usize::from(flags & bit != 0);
-        // What blocks are like, the size of the content, the number of a dictionary, and a checksum of this.
-        skip(1 + 8 * has(0x08) + 4 * has(0x01) + 1)?;
-        loop {
-            let len = u32::from_le_bytes(*skip(4)?.first_chunk()?);
-            if len == 0 {
-                return skip(4 * has(0x04)).map(|_| ());
-            }
-            // The highest bit says that the block is not compressed.
-            skip((len & 0x7FFF_FFFF) as usize + 4 * has(0x10))?;
+pub(crate) fn first_frame(frames: &[u8]) -> Option<&[u8]> {
+    let mut rest = frames;
+    let mut skip = |count: usize| rest.split_off(..count);
+    let [.., flags] = *skip(5)? else { return None };
+    let has = |bit: u8| usize::from(flags & bit != 0);
+    // What blocks are like, the size of the content, the number of a dictionary, and a checksum of this.
+    skip(1 + 8 * has(0x08) + 4 * has(0x01) + 1)?;
+    loop {
+        let len = u32::from_le_bytes(*skip(4)?.first_chunk()?);
+        if len == 0 {
+            skip(4 * has(0x04))?;
+            return Some(&frames[..frames.len() - rest.len()]);
         }
+        // The highest bit says that the block is not compressed.
+        skip((len & 0x7FFF_FFFF) as usize + 4 * has(0x10))?;
     }
-    while !frames.is_empty() {
-        if one(&mut frames).is_none() {
-            return false;
-        }
-    }
-    true
 }

@@ -77,12 +77,16 @@ fn scalars_as_keys_share_the_hash_of_their_dtype() {
 }
 
 #[test]
-fn dtypes_and_texts_of_keys_are_compared_once() {
+fn dtypes_and_large_values_are_compared_once() {
     let (one, two) = (bombs::record_keys(10_000, 50_000), bombs::record_keys(10_000, 50_000));
     assert!(read(&one).unwrap()[0] == read(&two).unwrap()[0]);
-    let made = read(&bombs::texts_in_keys(100_000)).unwrap();
-    let View::Set(set) = made[0].view() else { panic!("a set") };
-    assert_eq!(set.len(), 100_000);
+    for kind in 0..4 {
+        let made = read(&bombs::values_in_keys(kind, 20_000)).unwrap();
+        let View::Set(set) = made[0].view() else { panic!("a set") };
+        assert_eq!(set.len(), 20_000, "{kind}");
+    }
+    let dicts = bombs::dicts_of_one_key(100_000);
+    assert!(read(&dicts).unwrap()[0] == read(&dicts).unwrap()[0]);
     let one = read(&bombs::set_of_calls(0..20_000)).unwrap();
     let two = read(&bombs::set_of_calls((0..20_000).rev())).unwrap();
     assert!(one[0] == two[0]);

@@ -40,7 +40,7 @@ fn feature(name: &str) -> Option<&'static str> {
 #[test]
 fn joblibs_files_have_the_objects_that_joblib_loads() {
     let files = files();
-    assert_eq!(files.len(), 21);
+    assert_eq!(files.len(), 32);
     for (name, file, shown) in files {
         let feature = feature(&name);
         let is_read = match feature {
@@ -108,20 +108,18 @@ fn names_of_inner_pickles_are_listed() {
     assert_eq!(names("objects.pkl"), expected);
 }
 
-/// The size of the dictionary is a claim of the file, for which nothing is allocated.
+/// The size of the dictionary is a claim of the file, which does not count as memory.
 #[cfg(feature = "zip-methods")]
 #[test]
-fn dictionaries_of_joblibs_files_are_limited() {
-    let (_, file, _) = files().into_iter().find(|(name, ..)| name == "model.lzma").unwrap();
-    // The format of LZMA alone: a byte of properties, then the size of the dictionary.
-    let claims = |size: u32| [&file[..1], &size.to_le_bytes(), &file[5..]].concat();
-    assert!(read(&claims(64 << 20)).is_ok());
-    let error = read(&claims(3 << 30)).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::UnsupportedPickle { .. }), "{error}");
-    assert!(error.to_string().contains("needs too much memory"), "{error}");
+fn dictionaries_of_joblibs_files_may_be_large() {
+    let (_, file, shown) = files().into_iter().find(|(name, ..)| name == "model.lzma").unwrap();
     let options = ReadOptions::new().limits(Limits::default().payload(1 << 20));
-    let error = Pickle::read_joblib(&claims(64 << 20)[..], &options).unwrap_err();
-    assert!(error.to_string().contains("needs too much memory"), "{error}");
+    for size in [4352u32, 64 << 20, 3 << 30] {
+        // The format of LZMA alone: a byte of properties, then the size of the dictionary.
+        let claims = [&file[..1], &size.to_le_bytes(), &file[5..]].concat();
+        let pickle = Pickle::read_joblib(&claims[..], &options).unwrap();
+        assert!(cfg!(target_endian = "big") || pickle.object().to_string() == shown);
+    }
 }
 
 #[test]

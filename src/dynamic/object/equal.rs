@@ -57,6 +57,11 @@ impl Sets {
         }
     }
 
+    /// Returns whether two objects have been joined.
+    fn are_joined(&mut self, one: Option<Id>, two: Option<Id>) -> bool {
+        one.zip(two).is_some_and(|(one, two)| self.first(one) == self.first(two))
+    }
+
     /// Returns whether two dtypes are equal; they are compared once, however many scalars and arrays share them.
     pub(super) fn are_equal_dtypes(&mut self, one: &DType, two: &DType) -> bool {
         let id = |dtype: &DType| Some((std::ptr::from_ref(dtype).addr(), 0));
@@ -161,7 +166,7 @@ fn compare<'a>(
         }
         _ => return push_parts(one, two, 0, open),
     };
-    if is_order_same(one, two, step) {
+    if is_order_same(one, two, step, sets) {
         return push_parts(one, two, 0, open);
     }
     let Some(places) = keys.find(one, two, step) else { return false };
@@ -177,7 +182,7 @@ fn is_small(object: ObjectRef<'_>) -> bool {
     const FEW_PARTS: usize = 4;
     let count = object.part_count();
     match count {
-        0 => is_small_leaf(object),
+        0 => !is_large_leaf(object),
         _ if count > FEW_PARTS
             || !matches!(object.node(), Some((_, Node::List(_) | Node::Tuple(_) | Node::Dict(_)))) =>
         {
@@ -185,20 +190,28 @@ fn is_small(object: ObjectRef<'_>) -> bool {
         }
         _ => (0..count)
             .filter_map(|index| object.part(index))
-            .all(|part| part.part_count() == 0 && is_small_leaf(part)),
+            .all(|part| part.part_count() == 0 && !is_large_leaf(part)),
     }
 }
 
-/// Returns whether an object without parts, or a scalar, has so few bytes that it is compared and hashed at once.
-pub(super) fn is_small_leaf(object: ObjectRef<'_>) -> bool {
+/// Returns whether an object without parts, or a scalar or array of numbers, has so many bytes that comparing or hashing
+/// it takes longer than looking up whether that was done.
+pub(super) fn is_large_leaf(object: ObjectRef<'_>) -> bool {
     const FEW_BYTES: usize = 64;
-    match object.node() {
-        Some((_, Node::Text(span) | Node::Bytes(span) | Node::ByteArray(span) | Node::Decimal(span))) => {
-            span.len <= FEW_BYTES
+    let Some((graph, node)) = object.node() else { return false };
+    match node {
+        Node::Text(span)
+        | Node::Bytes(span)
+        | Node::ByteArray(span)
+        | Node::Decimal(span)
+        | Node::Scalar(_, span) => span.len > FEW_BYTES,
+        Node::Codes(_) | Node::Big(_) => true,
+        Node::Array(number) => !graph.array(*number).has_objects,
+        Node::Global(number) => {
+            let name = graph.name(*number);
+            name.module.len() + name.name.len() > FEW_BYTES
         }
-        Some((_, Node::Scalar(_, span))) => span.len <= FEW_BYTES,
-        Some((_, Node::Codes(_) | Node::Big(_) | Node::Array(_))) => false,
-        _ => true,
+        _ => false,
     }
 }
 
@@ -218,9 +231,11 @@ fn push_parts<'a>(
 }
 
 /// Returns whether a cheap test shows that two dicts or sets have their keys in the same order.
-fn is_order_same(one: ObjectRef<'_>, two: ObjectRef<'_>, step: usize) -> bool {
+fn is_order_same(one: ObjectRef<'_>, two: ObjectRef<'_>, step: usize, sets: &mut Sets) -> bool {
     (0..one.part_count()).step_by(step).all(|index| match (one.part(index), two.part(index)) {
         (Some(one), Some(two)) if one.slot.is_simple() => one.slot == two.slot,
+        // A large text that is shared is compared once: here it is enough that it was.
+        (Some(one), Some(two)) if is_large_leaf(one) => sets.are_joined(one.id(), two.id()),
         (Some(one), Some(two)) => one.as_str().zip(two.as_str()).is_some_and(|(one, two)| one == two),
         _ => false,
     })

@@ -26,7 +26,7 @@ pub(super) fn finish(
     let heights = heights(&graph, first, limits.get_object_height())?;
     match kept {
         None => gather(&mut graph, source, &heights),
-        Some(kept) => graph.rest_mut().kept = Some(Arc::clone(kept)),
+        Some(kept) => graph.rest_mut().kept = Some((Arc::clone(kept), source.len())),
     }
     graph.indexes = room_for_indexes(&graph);
     let mut shared = Shared::new(graph);

@@ -274,8 +274,8 @@ pub(super) struct Graph {
 #[derive(Default)]
 pub(super) struct Rest {
     pub(super) bytes: Vec<u8>,
-    /// What the pickle was read from, if bytes have stayed there.
-    pub(super) kept: Option<Kept>,
+    /// What the pickle was read from, and its length at that time, if bytes have stayed there.
+    pub(super) kept: Option<(Kept, usize)>,
     pub(super) codes: Vec<Box<[u32]>>,
     pub(super) bigs: Vec<Arc<BigInt>>,
     pub(super) names: Vec<Name>,
@@ -333,18 +333,13 @@ impl Graph {
         if span.len == 0 {
             return &[];
         }
-        let kept = self.rest.as_ref().and_then(|rest| rest.kept.as_deref()).map(AsRef::as_ref);
-        let of_kept;
-        let source = match kept {
-            None => source,
-            Some(kept) => {
-                of_kept = Source::new(kept);
-                &of_kept
-            }
-        };
-        match span.start.checked_sub(source.len()) {
+        let kept = self.rest.as_ref().and_then(|rest| rest.kept.as_ref());
+        match span.start.checked_sub(kept.map_or(source.len(), |(_, len)| *len)) {
             Some(start) => &self.rest().bytes[start..][..span.len],
-            None => source.get(span.start, span.len),
+            None => match kept {
+                Some((kept, _)) => &(**kept).as_ref()[span.range()],
+                None => source.get(span.start, span.len),
+            },
         }
     }
 

@@ -44,9 +44,10 @@ impl Pickle {
 
     /// Reads a file of `joblib.dump` without copying its arrays, as `joblib.load(…, mmap_mode="r")` does.
     ///
-    /// `bytes` is the whole file, for instance a memory map of it. What is not a plain array, and what is in an array of
-    /// objects, is copied, and so is everything if the file is compressed or has arrays in the other byte order.
-    /// joblib aligns arrays, so [`view`](super::Array::view) needs no copy either.
+    /// `bytes` is the whole file, for instance a memory map of it. Arrays in the other byte order are copied, and so are
+    /// those within arrays of objects; if the file is compressed, everything is.
+    /// Since version 1.2, joblib aligns arrays in the file to 16 bytes, so [`view`](super::Array::view) needs no copy
+    /// either if `bytes` is aligned as a map is.
     ///
     /// The object keeps `bytes` until it is dropped; [`detach`](super::Object::detach) makes it independent.
     ///
@@ -56,7 +57,7 @@ impl Pickle {
     ///
     /// # Panics
     ///
-    /// Reading an array panics if `bytes` returns fewer bytes than at first.
+    /// If `bytes` later returns fewer bytes than at first, access to those that are missing panics.
     ///
     /// ```
     /// use ndarray_io::ReadOptions;
@@ -108,11 +109,11 @@ impl Packing {
     /// Recognizes a method by the first bytes of the file, as joblib does.
     fn of(file: &[u8]) -> Option<Self> {
         Some(match file {
-            [0x78, 0x01 | 0x5E | 0x9C | 0xDA, ..] => Self::Zlib,
+            [0x78, ..] => Self::Zlib,
             [0x1F, 0x8B, ..] => Self::Gzip,
-            [b'B', b'Z', b'h', ..] => Self::Bzip2,
-            [0xFD, b'7', b'z', b'X', b'Z', 0, ..] => Self::Xz,
-            [0x5D, 0, 0, ..] => Self::Lzma,
+            [b'B', b'Z', ..] => Self::Bzip2,
+            [0xFD, b'7', b'z', b'X', b'Z', ..] => Self::Xz,
+            [0x5D, 0, ..] => Self::Lzma,
             [0x04, 0x22, 0x4D, 0x18, ..] => Self::Lz4,
             [b'Z', b'F', ..] => Self::Early,
             _ => return None,
@@ -133,46 +134,54 @@ impl Packing {
     }
 
     fn unpack(self, packed: &[u8], limits: &Limits) -> Result<Vec<u8>> {
-        let mut reader = self.reader(packed, limits)?;
-        // A pack is checked as it grows, so a small file does not fill the memory.
-        const PIECE: u64 = 64 << 20;
-        let mut bytes = Vec::new();
+        let (mut bytes, mut rest) = (Vec::new(), packed);
         loop {
-            let came = reader.by_ref().take(PIECE).read_to_end(&mut bytes).map_err(damaged)?;
-            limits.check_payload(bytes.len() as u64)?;
-            limits.check_expansion(bytes.len() as u64, packed.len() as u64)?;
-            if came == 0 {
+            let mut reader = self.reader(&mut rest)?;
+            // A pack is checked as it grows, so a small file does not fill the memory.
+            const PIECE: u64 = 64 << 20;
+            loop {
+                let came = reader.by_ref().take(PIECE).read_to_end(&mut bytes).map_err(damaged)?;
+                limits.check_payload(bytes.len() as u64)?;
+                limits.check_expansion(bytes.len() as u64, packed.len() as u64)?;
+                if came == 0 {
+                    break;
+                }
+            }
+            drop(reader);
+            if rest.is_empty() {
                 return Ok(bytes);
             }
         }
     }
 
-    #[cfg_attr(not(feature = "zip-methods"), expect(unused_variables))]
-    fn reader<'a>(self, packed: &'a [u8], limits: &Limits) -> Result<Box<dyn Read + 'a>> {
+    /// Returns a reader of what follows in `rest`, of which it takes at least one stream.
+    #[cfg_attr(not(any(feature = "npz", feature = "lz4")), expect(unused_variables))]
+    fn reader<'a>(self, rest: &'a mut &[u8]) -> Result<Box<dyn Read + 'a>> {
         match self {
+            // joblib reads one stream, and ignores what follows it.
             #[cfg(feature = "npz")]
-            Self::Zlib => Ok(Box::new(flate2::read::ZlibDecoder::new(packed))),
+            Self::Zlib => Ok(Box::new(flate2::read::ZlibDecoder::new(std::mem::take(rest)))),
             #[cfg(feature = "npz")]
-            Self::Gzip => Ok(Box::new(flate2::read::MultiGzDecoder::new(packed))),
+            Self::Gzip => Ok(Box::new(flate2::read::MultiGzDecoder::new(std::mem::take(rest)))),
             #[cfg(feature = "zip-methods")]
-            Self::Bzip2 => Ok(Box::new(bzip2::read::MultiBzDecoder::new(packed))),
+            Self::Bzip2 => Ok(Box::new(bzip2::read::MultiBzDecoder::new(std::mem::take(rest)))),
             #[cfg(feature = "zip-methods")]
-            Self::Xz => {
-                let memory = lzma_memory(packed, limits);
-                Ok(Box::new(lzma_rust2::XzReader::new_mem_limit(packed, true, memory)))
-            }
+            Self::Xz => Ok(Box::new(lzma_rust2::XzReader::new(std::mem::take(rest), true))),
             #[cfg(feature = "zip-methods")]
             Self::Lzma => {
-                let memory = lzma_memory(packed, limits);
-                let reader = lzma_rust2::LzmaReader::new_mem_limit(packed, memory, None).map_err(damaged)?;
-                Ok(Box::new(reader))
+                // The memory for the dictionary grows with what is unpacked, whatever the file claims.
+                let packed = std::mem::take(rest);
+                let reader = lzma_rust2::LzmaReader::new_mem_limit(packed, u32::MAX, None);
+                Ok(Box::new(reader.map_err(damaged)?))
             }
+            // The decoder takes the end of a frame for that of the file, and does not require that there is one.
             #[cfg(feature = "lz4")]
-            Self::Lz4 if !crate::codec::lz4::frames_are_complete(packed) => {
-                Err(damaged(std::io::ErrorKind::UnexpectedEof.into()))
+            Self::Lz4 => {
+                let frame = crate::codec::lz4::first_frame(rest);
+                let frame = frame.ok_or_else(|| damaged(std::io::ErrorKind::UnexpectedEof.into()))?;
+                *rest = &rest[frame.len()..];
+                Ok(Box::new(lz4_flex::frame::FrameDecoder::new(frame)))
             }
-            #[cfg(feature = "lz4")]
-            Self::Lz4 => Ok(Box::new(lz4_flex::frame::FrameDecoder::new(packed))),
             _ => {
                 let (method, feature) = self.named();
                 let reason = format!(
@@ -188,27 +197,6 @@ impl Packing {
     }
 }
 
-/// Returns how much memory the dictionary of a file may need, in KiB.
-///
-/// The size of the dictionary is a claim of the file. The presets of XZ need 65 MiB at most; a larger
-/// dictionary is of use only for more data.
-#[cfg(feature = "zip-methods")]
-fn lzma_memory(packed: &[u8], limits: &Limits) -> u32 {
-    const PRESETS: u64 = 80 << 20;
-    let most = PRESETS.max(16 * packed.len() as u64).min(limits.get_payload());
-    u32::try_from(most >> 10).unwrap_or(u32::MAX)
-}
-
 fn damaged(error: std::io::Error) -> Error {
-    match error.kind() {
-        std::io::ErrorKind::OutOfMemory => {
-            let reason = format!("a file of joblib.dump whose compression needs too much memory: {error}");
-            ErrorKind::UnsupportedPickle { reason }.into()
-        }
-        _ => ErrorKind::BadPickle {
-            reason: format!("its compressed bytes are damaged: {error}"),
-            offset: None,
-        }
-        .into(),
-    }
+    ErrorKind::BadPickle { reason: format!("its compressed bytes are damaged: {error}"), offset: None }.into()
 }

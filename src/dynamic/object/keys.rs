@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(super) use leaf::is_decimal;
 use leaf::{KeyKind, Leaf, kind};
 
-use super::equal::{Sets, first_parts, is_small_leaf, shell};
+use super::equal::{Sets, first_parts, is_large_leaf, shell};
 use super::graph::{Graph, Held, Id, Node};
 use super::{ObjectRef, View};
 use crate::dtype::DType;
@@ -89,7 +89,7 @@ impl Keys {
         let mut hasher = self.state.build_hasher();
         first_parts(object, |part| match (part.id(), part.view()) {
             (_, View::Scalar(scalar)) => (self.of_dtype(scalar.dtype()), scalar.bytes()).hash(&mut hasher),
-            (Some(id), _) if !is_small_leaf(part) => {
+            (Some(id), _) if is_large_leaf(part) => {
                 let large = self.large.entry(id).or_insert_with(|| {
                     let mut hasher = self.state.build_hasher();
                     shell(part, &mut hasher);
@@ -176,13 +176,11 @@ impl Keys {
     fn same(&mut self, one: ObjectRef<'_>, two: ObjectRef<'_>) -> bool {
         let mut open = vec![(one, two)];
         while let Some((one, two)) = open.pop() {
-            if one.is_same(two) {
+            // What is large and shared is normalized and compared once.
+            if one.is_same(two) || is_large_leaf(one) && !self.equal.join(one.id(), two.id()) {
                 continue;
             }
             match (self.kind(one), self.kind(two)) {
-                // What is large and shared is compared once.
-                (KeyKind::Leaf(_), KeyKind::Leaf(_))
-                    if !is_small_leaf(one) && !self.equal.join(one.id(), two.id()) => {}
                 (KeyKind::Leaf(Leaf::Scalar(one, first)), KeyKind::Leaf(Leaf::Scalar(two, second)))
                     if first == second && self.equal.are_equal_dtypes(one, two) => {}
                 (KeyKind::Leaf(one), KeyKind::Leaf(two)) if one == two => {}

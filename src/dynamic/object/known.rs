@@ -39,6 +39,8 @@ pub(super) enum Known {
     FromBuffer,
     /// An array of `joblib.dump`, which follows.
     JoblibArray,
+    /// What creates instances before protocol 2, from their class.
+    Instance,
 }
 
 impl Known {
@@ -56,6 +58,7 @@ impl Known {
             ("datetime", "time") => Self::Time,
             ("datetime", "datetime") => Self::Datetime,
             ("numpy", "ndarray") => Self::NdArray,
+            ("copyreg", "_reconstructor") => Self::Instance,
             ("numpy._core.multiarray" | "numpy.core.multiarray", "scalar") => Self::Scalar,
             ("numpy._core.numeric" | "numpy.core.numeric", "_frombuffer") => Self::FromBuffer,
             name if is_reconstruct(name) => Self::Reconstruct,
@@ -240,11 +243,24 @@ fn in_order_of(axes: &[usize], dims: &[usize], item: usize, bytes: &[u8]) -> Opt
     if !sorted.iter().copied().eq(0..dims.len()) {
         return None;
     }
-    // The bytes of each element are one more axis, which stays the last.
-    let with_item = |axes: &[usize], last| [axes, &[last]].concat();
-    let view = ArrayViewD::from_shape(with_item(dims, item), bytes).ok()?;
-    let view = view.permuted_axes(with_item(axes, dims.len()));
-    Some(view.as_standard_layout().into_owned().into_raw_vec_and_offset().0)
+    /// Rearranges elements of `SIZE` bytes.
+    fn of_size<const SIZE: usize>(axes: &[usize], dims: &[usize], bytes: &[u8]) -> Option<Vec<u8>> {
+        let view = ArrayViewD::from_shape(dims, bytes.as_chunks::<SIZE>().0).ok()?;
+        let items = view.permuted_axes(axes).as_standard_layout().into_owned().into_raw_vec_and_offset().0;
+        Some(items.into_flattened())
+    }
+    match item {
+        1 => of_size::<1>(axes, dims, bytes),
+        2 => of_size::<2>(axes, dims, bytes),
+        4 => of_size::<4>(axes, dims, bytes),
+        8 => of_size::<8>(axes, dims, bytes),
+        16 => of_size::<16>(axes, dims, bytes),
+        _ => {
+            // The bytes of each element are one more axis, which stays the last.
+            let with_item = |axes: &[usize], last| [axes, &[last]].concat();
+            of_size::<1>(&with_item(axes, dims.len()), &with_item(dims, item), bytes)
+        }
+    }
 }
 
 impl Unpickler<'_> {
@@ -402,6 +418,7 @@ impl Unpickler<'_> {
         check_len(span.len, &header)?;
         let Some(axes) = axes else { return Ok(Some(self.array(dtype, &header, span))) };
         let item = header.dtype().item_size();
+        self.budget.spend(span.len)?;
         let bytes = self.graph.data(self.source, span);
         let Some(rearranged) = in_order_of(axes, header.shape(), item, bytes) else { return Ok(None) };
         span = self.data(&rearranged);
@@ -427,7 +444,8 @@ impl Unpickler<'_> {
         let look = self.look();
         let class = look.tuple(args).and_then(|args| args.first().copied()).unwrap_or(Slot::ABSENT);
         let is_plain = items.len == 0 && pairs.len == 0;
-        if self.known(callable) == Known::JoblibArray {
+        let is_instance = self.known(callable) == Known::Instance;
+        if self.known(if is_instance { class } else { callable }) == Known::JoblibArray {
             return self.joblib_array(number, state);
         }
         if !is_plain || self.known(callable) != Known::Reconstruct || self.known(class) != Known::NdArray {

@@ -320,13 +320,14 @@ impl<'a> Array<'a> {
 
     /// Returns a typed view of the elements, without copying them.
     ///
-    /// Arrays are aligned if the file aligns them and its bytes were kept: see
+    /// An array is aligned by chance, unless it is that of an aligned file: see
     /// [`Pickle::view_joblib`](super::Pickle::view_joblib).
     ///
     /// # Errors
     ///
-    /// A [mismatch](crate::Error::is_mismatch) if the elements are of another type, in the other byte order or
-    /// misaligned, or if the number of axes differs.
+    /// - A [mismatch](crate::Error::is_mismatch) if the elements are of another type, in the other byte order or
+    ///   misaligned, or if the number of axes differs.
+    /// - A [format error](crate::Error::is_format) if an element is invalid, as a `bool` of 2.
     ///
     /// ```
     /// use ndarray::{Ix1, arr1};

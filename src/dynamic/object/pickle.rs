@@ -110,7 +110,7 @@ impl Pickle {
         )
     }
 
-    /// Decodes a file of joblib; if `kept` has the same bytes, those of arrays stay there.
+    /// Decodes a file of joblib; if `kept` has the same bytes, what it has need not be copied.
     pub(super) fn of_joblib(bytes: &[u8], kept: Option<&Kept>, options: &ReadOptions) -> Result<Self> {
         let source = Source::new(bytes);
         let read = super::machine::read_joblib(&source, options.get_limits(), options.get_old_text())?;

@@ -203,18 +203,42 @@ pub(crate) fn record_keys(fields: usize, scalars: usize) -> Vec<u8> {
     all.repeat(scalars, scalar).raw(b"\x90").file(1)
 }
 
-/// A set of pairs of a number and one of two equal texts; each pair is there twice, once with each text.
-pub(crate) fn texts_in_keys(pairs: usize) -> Vec<u8> {
-    let all = Opcodes::default().long(b'X').put(0).raw(b"0").long(b'X').put(1).raw(b"0\x8F(");
+/// The opcodes of a value of a mebibyte, which `kind` chooses: a text, one with a lone surrogate, a `Decimal`, or a `str_`.
+pub(crate) fn large(all: Opcodes, kind: usize) -> Opcodes {
+    match kind {
+        0 => all.long(b'X'),
+        1 => all.raw(b"X\x03\0\x10\0\xed\xa0\x80").raw(&vec![b'a'; 1 << 20]),
+        2 => {
+            let all = all.global("decimal", "Decimal").raw(b"X\x02\0\x10\0\x31\x2e");
+            all.raw(&vec![b'3'; 1 << 20]).raw(b"\x85R")
+        }
+        _ => {
+            let all = all.global("numpy.core.multiarray", "scalar").global("numpy", "dtype");
+            let all = all.text("<U262144").raw(b"\x85RB\0\0\x10\0");
+            all.raw(&b"a\0\0\0".repeat(1 << 18)).raw(b"\x86R")
+        }
+    }
+}
+
+/// A set of pairs of a number and one of two equal values; each pair is there twice, once with each value.
+pub(crate) fn values_in_keys(kind: usize, pairs: usize) -> Vec<u8> {
+    let all = large(large(Opcodes::default(), kind).put(0).raw(b"0"), kind).put(1).raw(b"0\x8F(");
     let pair = |all: Opcodes, number: usize| all.raw(b"(").number(number / 2).get(number % 2).raw(b"\x91");
     all.repeat(2 * pairs, pair).raw(b"\x90").file(1)
 }
 
-/// A set of calls, in the given order, that share a text.
+/// A set of calls, in the given order, of a function with a long name, that share a text.
 pub(crate) fn set_of_calls(numbers: impl Iterator<Item = usize>) -> Vec<u8> {
-    let all = Opcodes::default().long(b'X').put(0).raw(b"0").global("some", "thing").put(1);
+    let name = ["c", &"a".repeat(1 << 20), "\nb\n"].concat();
+    let all = Opcodes::default().long(b'X').put(0).raw(b"0").raw(name.as_bytes()).put(1);
     let call = |all: Opcodes, number: usize| all.get(1).get(0).number(number).raw(b"\x86R");
     numbers.fold(all.raw(b"0\x8F("), call).raw(b"\x90").file(1)
+}
+
+/// A list of dicts whose one key is the same long text.
+pub(crate) fn dicts_of_one_key(dicts: usize) -> Vec<u8> {
+    let all = Opcodes::default().long(b'X').put(0).raw(b"0](");
+    all.repeat(dicts, |all, number| all.raw(b"}").get(0).number(number).raw(b"s")).raw(b"e").file(1)
 }
 
 /// Many empty arrays, each of which has a record type of its own, as NumPy makes them from a list of fields.
