@@ -14,6 +14,9 @@ use ndarray_io::{Casting, ReadNpyExt, ReadNpyIntoExt, ReadOptions, WriteNpyExt};
 #[path = "it/support/headers.rs"]
 mod headers;
 
+#[path = "it/support/claims.rs"]
+mod claims;
+
 #[cfg(feature = "object")]
 #[path = "it/support/bombs.rs"]
 #[allow(dead_code)] // it has more than are measured
@@ -224,6 +227,7 @@ fn memory_is_in_proportion() {
     let (peak, _, read) = measured(|| ArrayD::<f64>::read_npy(Stream { head, left: 0 }));
     assert!(read.is_err() && peak <= MIB / 8, "{peak}");
 
+    claims_take_nothing();
     parts_take_little();
     conversions_take_their_budget();
     casts_take_their_result();
@@ -234,6 +238,57 @@ fn memory_is_in_proportion() {
     pickles_take_memory_and_work_in_proportion();
     #[cfg(feature = "npz")]
     archives_take_little();
+}
+
+/// Whatever a header claims, reading a short file is an error and takes little.
+fn claims_take_nothing() {
+    use ndarray_io::{DynArray, NpyFile, ra};
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    let refused = |what: &str, read: &mut dyn FnMut() -> Result<DynArray, ndarray_io::Error>| {
+        let (peak, largest, read) = measured(read);
+        assert!(read.is_err(), "{what} was read");
+        assert!(peak <= 2 * MIB, "{what} took {peak} bytes, {largest} at once");
+    };
+    let options = ReadOptions::new().allow_objects(true);
+    for (number, (what, file)) in claims::ra().enumerate() {
+        let stream = || Stream { head: file.clone(), left: 0 };
+        refused(&what, &mut || ra::ReadRaExt::read_ra_with(&file[..], &options));
+        refused(&what, &mut || ra::ReadRaExt::read_ra_with(stream(), &options.clone().ignore_ra_flags(true)));
+        // Files are slower, so a part of them.
+        if number % 7 == 0 {
+            std::fs::write(&path, &file).unwrap();
+            refused(&what, &mut || ra::read_ra_with(&path, &options));
+            refused(&what, &mut || ra::RaFile::open_with(&path, &options)?.read());
+        }
+    }
+    for (number, (what, file)) in claims::npy().enumerate() {
+        refused(&what, &mut || DynArray::read_npy_with(&file[..], &options));
+        refused(&what, &mut || DynArray::read_npy_with(Stream { head: file.clone(), left: 0 }, &options));
+        if number % 3 == 0 {
+            std::fs::write(&path, &file).unwrap();
+            refused(&what, &mut || ndarray_io::read_npy_with(&path, &options));
+            refused(&what, &mut || NpyFile::open_with(&path, &options)?.read());
+        }
+    }
+    #[cfg(feature = "npz")]
+    for (what, file) in claims::archives() {
+        use ndarray_io::{NpzFile, NpzReader};
+        let cursor = || io::Cursor::new(file.clone());
+        refused(&what, &mut || NpzReader::new_with(cursor(), &options)?.read("a"));
+        std::fs::write(&path, &file).unwrap();
+        refused(&what, &mut || NpzFile::open_with(&path, &options)?.read("a"));
+        refused(&what, &mut || NpzFile::open_with(&path, &options)?.open_member("a")?.read());
+    }
+    #[cfg(feature = "object")]
+    for (what, pickle) in claims::pickles() {
+        use ndarray_io::object::Pickle;
+        let (peak, _, read) = measured(|| Pickle::read_with(&pickle[..], &options).map(drop));
+        assert!(read.is_err() && peak <= 2 * MIB, "{what}: {peak}");
+        let (peak, _, read) = measured(|| Pickle::read_joblib(&pickle[..], &options).map(drop));
+        assert!(read.is_err() && peak <= 2 * MIB, "{what}: {peak}");
+    }
 }
 
 /// Reading, writing and transposing in pieces takes memory for a few pieces, for any file size.
