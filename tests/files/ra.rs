@@ -478,6 +478,86 @@ fn npy_files_become_ra_files_and_npy_files_again() {
     assert!(matches!(error.kind(), ErrorKind::NotExpressible { .. }), "{error}");
 }
 
+/// What the programs write, in which file of `testdata/ra`, and what they read of files that this library writes.
+const PROGRAMS: &[(&str, &[(&str, &str)], &str)] = &[
+    (
+        "C, `ra`",
+        &[
+            ("numbers", "page"),
+            ("LZ4", "lz4"),
+            ("on a big-endian machine", "c-on-big-endian"),
+            ("`squash`, until 2017", "marked-ints"),
+        ],
+        "all but element type 5; the data of big-endian files in the wrong order",
+    ),
+    (
+        "Python, `ra.py`",
+        &[("numbers", "f8-1-little"), ("big-endian arrays", "c16-1-big"), ("bools", "python-bools")],
+        "what is not compressed and has nothing after it; big-endian data in the wrong order; nothing with NumPy 2.3 and later",
+    ),
+    (
+        "Julia, `RawArray.jl`",
+        &[
+            ("numbers", "c16-2-little"),
+            ("integers, `compress=true`", "leb128-i4"),
+            ("bools, `compress=true`", "julia-bools"),
+            ("floats, `compress=true`", "julia-half"),
+            ("`BitArray`", "bits"),
+            ("on a big-endian machine", "julia-on-big-endian"),
+        ],
+        "numbers and, with `RaOptions::eltype_5`, bools; not LZ4",
+    ),
+    (
+        "Rust, `rawarray`",
+        &[("numbers", "i4-1-little"), ("`bf16`", "bf16")],
+        "what has no flags and nothing after it",
+    ),
+    ("BART", &[("complex numbers of 8 bytes", "page")], "complex numbers of 8 bytes without flags"),
+];
+
+/// Compares the table of `docs/npz-and-ra.md` with how the files are read. NDARRAY_IO_UPDATE rewrites it.
+#[cfg(feature = "lz4")]
+#[test]
+fn the_guide_says_how_files_of_other_programs_are_read() {
+    let mut table = "| program | writes | read as | reads of ours |\n|---|---|---|---|\n".to_owned();
+    let options = [
+        ("", ReadOptions::new()),
+        (" (`ignore_ra_flags`)", ReadOptions::new().ignore_ra_flags(true)),
+        (" (`ra_bytes_are_bools`)", ReadOptions::new().ra_bytes_are_bools(true)),
+    ];
+    for (program, files, reads) in PROGRAMS {
+        for (number, (what, file)) in files.iter().enumerate() {
+            let mut read: Vec<String> = Vec::new();
+            for (name, options) in &options {
+                let made = match read_ra_with::<_, DynArray>(folder().join(format!("{file}.ra")), options) {
+                    Ok(array) => {
+                        format!("`{}`", array.dtype().to_string().trim_matches('\'').replace('|', "\\|"))
+                    }
+                    Err(error) => {
+                        let kind = format!("{:?}", error.kind());
+                        format!("the error `{}`", kind.split(' ').next().unwrap_or_default())
+                    }
+                };
+                if !read.iter().any(|before| *before == made || before.starts_with(&format!("{made} ("))) {
+                    read.push(format!("{made}{name}"));
+                }
+            }
+            let (program, reads) = if number == 0 { (*program, *reads) } else { ("", "") };
+            table += &format!("| {program} | {what} | {} | {reads} |\n", read.join(", "));
+        }
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/npz-and-ra.md");
+    let guide = fs::read_to_string(&path).unwrap();
+    let (before, rest) = guide.split_once("tests/files/ra.rs. -->\n").unwrap();
+    let (_, after) = rest.split_once("\n```rust").unwrap();
+    let wanted = format!("{before}tests/files/ra.rs. -->\n{table}\n```rust{after}");
+    if std::env::var_os("NDARRAY_IO_UPDATE").is_some() {
+        fs::write(&path, wanted).unwrap();
+    } else {
+        assert_eq!(guide, wanted);
+    }
+}
+
 /// `python-bools.ra` has the bools of `julia-bools.npy`, as `ra.py` writes them.
 #[test]
 fn composites_of_one_byte_are_bools_if_asked_for() {

@@ -122,6 +122,116 @@ fn one_place_changes_files() {
     assert!(wrong.is_empty(), "files are changed outside of io::change:\n{}", wrong.join("\n"));
 }
 
+/// Memory of which a file declares the size is allocated by the functions of `limits` (or those that return an error
+/// as they do), so that a claim never ends the process. Every other allocation of a length that is not constant is
+/// listed here, with the reason why it is in proportion.
+#[test]
+fn lengths_that_are_allocated_are_bounded() {
+    /// (file, part of the line, what bounds the length)
+    const LISTED: &[(&str, &str, &str)] = &[
+        ("codec/lz4.rs", "get_maximum_output_size(bytes.len())", "bytes to be packed, which are in memory"),
+        ("codec/pack.rs", "out.reserve(bytes.len()", "bytes to be packed, which are in memory"),
+        ("codec/xz.rs", "WINDOW.max(count)", "a block header of at most 1 KiB"),
+        ("codec/zstd_blocks.rs", "(bytes.len() - input.pos())", "bytes to be packed, which are in memory"),
+        ("npz/update.rs", "wanted as usize", "at most AHEAD, or SMALL for one member"),
+        ("element/text.rs", "String::with_capacity(length)", "one text, which is in memory"),
+        ("element/convert/mod.rs", "vec![0u8; count]", "items of a block that has been read"),
+        ("element/record/read.rs", "vec![0; count * self.size]", "items of a block that has been read"),
+        ("pickle/text.rs", "inner.len()", "a text, which is in memory"),
+        ("pickle/text.rs", "text.len()", "a text, which is in memory"),
+        ("refs/meta.rs", "vec![0; bytes]", "at most VOID, checked above"),
+        ("refs/meta.rs", "bytes.len().div_ceil(3)", "bytes in memory"),
+        ("refs/parts.rs", "full as usize", "at most INLINE"),
+        ("refs/parts.rs", "counts.len()", "axes"),
+        ("shape.rs", "self.ndim()", "axes"),
+        ("stack/info.rs", "chunks.len()", "axes, checked above"),
+        ("parts/select.rs", "shape.ndim()", "axes"),
+        ("parts/select.rs", "counts.len()", "axes"),
+        ("npy_format/write.rs", "end + SPARE", "a header to be written"),
+        ("npy_format/write.rs", "end - 1", "a header to be written"),
+        ("npy_format/direct.rs", "text.len()", "a header, which is in memory"),
+        ("npy_format/direct.rs", "{ 0 } else { 4 }", "constants"),
+        ("store/mod.rs", "left.min(AT_ONCE * PART)", "constants"),
+        ("store/upload.rs", "self.part", "an option of the caller"),
+        ("store/response.rs", "len.min(WINDOW * 2)", "constants"),
+        ("store/bytes.rs", "(end - at) as usize", "a window, or what the caller has asked for"),
+        ("store/bytes.rs", "(at - self.at).min(WINDOW)", "constants"),
+        ("io/payload.rs", "length as usize", "at most MOST bytes of a file"),
+        ("io/payload.rs", "need.min(have + STEP)", "what was read, and a constant"),
+        ("io/zeroed.rs", "bytes.min(BLOCK as u64)", "constants"),
+        ("io/writer/append.rs", "unwrap_or(HEAD).min(HEAD)", "constants"),
+        ("io/writer/append.rs", "head.resize(used, 0)", "a header that has been read"),
+        ("io/writer/mod.rs", "clamp(1, MOST)", "constants"),
+        ("io/change/system/windows.rs", "(length as usize).div_ceil(8)", "what the system asks for"),
+        ("zip/write.rs", "record.0.len() + fill - 4", "a record to be written"),
+        ("dynamic/show.rs", "strides.len()", "axes"),
+        ("dynamic/object/dtypes.rs", "fields.len()", "spent from the budget before"),
+        ("dynamic/object/dtypes.rs", "names.len()", "spent from the budget before"),
+        ("dynamic/object/finish.rs", "graph.nodes.len()", "objects that have been read"),
+        ("dynamic/object/finish.rs", "spans.iter()", "spent from the budget before"),
+        ("dynamic/object/source.rs", "buffers.len() + 1", "buffers of the caller"),
+        ("dynamic/object/machine/parts.rs", "start + 2 * len", "items on the stack"),
+        ("dynamic/object/machine/room.rs", "estimate.reserve(", "an estimate that may fail"),
+        ("dynamic/object/machine/room.rs", "of_calls.reserve(", "an estimate that may fail"),
+        ("dynamic/object/build.rs", "objects.size_hint().0", "objects of the caller"),
+        ("dynamic/object/write.rs", "number as usize + 1", "objects in memory"),
+        ("dynamic/object/write/lately.rs", "1 << Self::BITS", "constants"),
+        ("dynamic/object/keys.rs", "with_capacity(count)", "keys that have been read"),
+        ("bytes/join.rs", "resize(span, 0)", "parts that are close together: at most the span of the hints"),
+        ("bytes/scattered.rs", "(range.end - range.start) as usize", "at most the span of the hints"),
+        ("limits.rs", "items.resize(len", "reserved before"),
+        ("transfer/unpack.rs", "left.min(PIECE)", "constants"),
+        ("transfer/source.rs", "most(bytes)", "at most BLOCK"),
+        ("transfer/mod.rs", "words.resize(count, 0)", "reserved before"),
+        ("transfer/write.rs", "length", "a block of an array in memory"),
+        ("transfer/tiles/plan.rs", "self.axes.len()", "axes"),
+        ("transfer/tiles/plan.rs", "axes.len()", "axes"),
+        ("transfer/tiles/run.rs", "(range.end - range.start) as usize", "at most SPAN"),
+        ("transfer/walk.rs", "outer.len()", "axes"),
+        ("npz/member.rs", "left.min(BLOCK)", "constants"),
+        ("npz/member.rs", "transfer::BLOCK", "constants"),
+        ("element/record/read.rs", "record.fields().len()", "fields of a dtype that has been read"),
+        ("parts/select.rs", "axes.len()", "axes"),
+        ("dynamic/order.rs", "self.shape().len() + 1", "axes"),
+        ("dynamic/object/show/numpy.rs", "items.len()", "what is shown"),
+        ("dynamic/show.rs", "ndim()", "axes"),
+        ("transfer/gather.rs", "block.ndim()", "axes"),
+    ];
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let (mut wrong, mut used) = (Vec::new(), BTreeSet::new());
+    for path in files(&source) {
+        let inner = path.strip_prefix(&source).unwrap().to_str().unwrap().replace('\\', "/");
+        let text = fs::read_to_string(&path).unwrap();
+        let code = text.split("#[cfg(test)]\nmod").next().unwrap();
+        let code = code.split("#[cfg(all(test").next().unwrap();
+        if inner.starts_with("bin/") || inner.ends_with("samples.rs") {
+            continue;
+        }
+        for line in code.lines().filter(|line| !line.trim_start().starts_with("//")) {
+            let calls = ["with_capacity(", ".resize(", ".reserve(", ".reserve_exact("];
+            let mut lengths: Vec<&str> =
+                calls.iter().filter_map(|call| Some(line.split_once(call)?.1)).collect();
+            lengths.extend(line.split_once("vec![").and_then(|(_, items)| Some(items.split_once("; ")?.1)));
+            for length in lengths {
+                let length = length.split("//").next().unwrap();
+                // Numbers and names of constants have no lower-case letter, unless it is a type or a method of theirs.
+                let is_constant =
+                    !length.split([',', ']']).next().unwrap().contains(|char: char| char.is_lowercase());
+                let listed = LISTED.iter().position(|(file, part, _)| *file == inner && line.contains(part));
+                match listed {
+                    _ if is_constant => {}
+                    Some(number) => drop(used.insert(number)),
+                    None => wrong.push(format!("{inner}: {}", line.trim())),
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "lengths that nothing bounds:\n{}", wrong.join("\n"));
+    let unused: Vec<_> =
+        (0..LISTED.len()).filter(|number| !used.contains(number)).map(|number| LISTED[number]).collect();
+    assert!(unused.is_empty(), "exceptions for lines that are no more:\n{unused:#?}");
+}
+
 /// `docs/safety.md` lists every function and implementation with unsafe code, and no other; the tests that it names
 /// exist.
 #[test]
