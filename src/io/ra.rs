@@ -203,7 +203,7 @@ fn unpack_lz4(_: &[u8], _: &mut [u8]) -> Result<()> {
 ///
 /// - If the file ends exactly after the declared size, LZ4 is tried first. Numbers of variable length would have this
 ///   length only by chance, or if each has one byte; a block of such bytes that decodes to exactly as many is unlikely.
-/// - Floats and complex numbers that are no LZ4 block are not compressed: RawArray.jl marks them as if they were.
+/// - Floats and complex numbers that are not an LZ4 block are not compressed, although RawArray.jl marks them.
 /// - Bools have one byte each, 0 or 1. No LZ4 block begins with such a byte.
 fn unclear(rest: Vec<u8>, found: &RaHeader, options: &ReadOptions) -> Result<Vec<u8>> {
     let have = rest.len() as u64;

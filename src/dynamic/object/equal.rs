@@ -194,8 +194,8 @@ fn is_small(object: ObjectRef<'_>) -> bool {
     }
 }
 
-/// Returns whether an object without parts, or a scalar or array of numbers, has so many bytes that comparing or hashing
-/// it takes longer than looking up whether that was done.
+/// Returns whether comparing or hashing an object without parts, a scalar or an array of numbers takes longer than
+/// looking up whether that was done.
 pub(super) fn is_large_leaf(object: ObjectRef<'_>) -> bool {
     const FEW_BYTES: usize = 64;
     let Some((graph, node)) = object.node() else { return false };

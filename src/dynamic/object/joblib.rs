@@ -101,7 +101,7 @@ enum Packing {
     Xz,
     Lzma,
     Lz4,
-    /// Not by a method that is read here, whatever the features.
+    /// By a version of joblib that stores each array in a file of its own.
     Early,
 }
 
@@ -169,7 +169,7 @@ impl Packing {
             Self::Xz => Ok(Box::new(lzma_rust2::XzReader::new(std::mem::take(rest), true))),
             #[cfg(feature = "zip-methods")]
             Self::Lzma => {
-                // The memory for the dictionary grows with what is unpacked, whatever the file claims.
+                // The memory for the dictionary grows with what is unpacked, and not with what the file claims.
                 let packed = std::mem::take(rest);
                 let reader = lzma_rust2::LzmaReader::new_mem_limit(packed, u32::MAX, None);
                 Ok(Box::new(reader.map_err(damaged)?))
