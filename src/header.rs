@@ -155,7 +155,7 @@ impl Header {
 ///
 /// let mut file = Vec::new();
 /// arr1(&[1.0, 2.0]).write_npy(&mut file)?;
-/// let extent = |bytes: &[u8]| NpyFile::from_source(InMemory::new(bytes.to_vec()))?.extent();
+/// let extent = |bytes: &[u8]| NpyFile::from_source(InMemory(bytes.to_vec()))?.extent();
 /// assert_eq!(extent(&file)?, Extent::Whole);
 /// assert_eq!(extent(&file[..file.len() - 3])?, Extent::Short { missing: 3 });
 /// assert_eq!(extent(&[&file[..], b"a note"].concat())?, Extent::Long { more: 6 });

@@ -336,7 +336,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// let mut file = Vec::new();
     /// arr1(&[1u8, 2, 3]).write_npy(&mut file)?;
     /// file.pop();
-    /// let error = NpyFile::from_source(InMemory::new(file))?.check_complete().unwrap_err();
+    /// let error = NpyFile::from_source(InMemory(file))?.check_complete().unwrap_err();
     /// assert_eq!(error.to_string(), "truncated: the header declares 3 elements of '|u1' (3 bytes), 2 bytes remain");
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
