@@ -478,8 +478,11 @@ fn npy_files_become_ra_files_and_npy_files_again() {
     assert!(matches!(error.kind(), ErrorKind::NotExpressible { .. }), "{error}");
 }
 
+/// A program, what it writes, each with the name of a file, and what it reads of ours.
+type Program = (&'static str, &'static [(&'static str, &'static str)], &'static str);
+
 /// What the programs write, in which file of `testdata/ra`, and what they read of files that this library writes.
-const PROGRAMS: &[(&str, &[(&str, &str)], &str)] = &[
+const PROGRAMS: &[Program] = &[
     (
         "C, `ra`",
         &[
