@@ -14,6 +14,7 @@ use ndarray_io::{Casting, ReadNpyExt, ReadNpyIntoExt, ReadOptions, WriteNpyExt};
 #[path = "it/support/headers.rs"]
 mod headers;
 
+#[allow(dead_code)] // archives and pickles need features
 #[path = "it/support/claims.rs"]
 mod claims;
 

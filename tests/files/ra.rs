@@ -134,7 +134,12 @@ fn files_are_read_as_numpy_says() {
         for (way, options) in
             [("expect", ReadOptions::new()), ("ignoring_flags", ReadOptions::new().ignore_ra_flags(true))]
         {
-            let expect = line[way].as_str().or(line["expect"].as_str()).unwrap();
+            // Without the feature, it is not known whether floats that are marked as compressed are an LZ4 block.
+            let may_be_packed = ["marked-but-plain", "julia-complex", "julia-half"].contains(&&*id);
+            let expect = match line[way].as_str().or(line["expect"].as_str()).unwrap() {
+                _ if !cfg!(feature = "lz4") && may_be_packed && way == "expect" => "unsupported_packing",
+                expect => expect,
+            };
             for (name, route) in ROUTES {
                 match route(&path, &options) {
                     Ok(found) => {
@@ -479,9 +484,11 @@ fn npy_files_become_ra_files_and_npy_files_again() {
 }
 
 /// A program, what it writes, each with the name of a file, and what it reads of ours.
+#[cfg(feature = "lz4")]
 type Program = (&'static str, &'static [(&'static str, &'static str)], &'static str);
 
 /// What the programs write, in which file of `testdata/ra`, and what they read of files that this library writes.
+#[cfg(feature = "lz4")]
 const PROGRAMS: &[Program] = &[
     (
         "C, `ra`",
