@@ -1,6 +1,6 @@
 //! Limits on what an untrusted file may request, and on how fast memory may grow for it.
 //!
-//! This module computes limits; it does not allocate.
+//! What allocates memory of which a file declares the size is here as well: [`resize`] and [`reserve`].
 
 use crate::error::{ErrorKind, LimitKind, Result};
 

@@ -95,6 +95,17 @@ def more():
     blob = bytes([0, 1, 2, 1])
     add("julia-bools-2", header(PACKED, 5, 1, 4, (4,)) + blob, np.frombuffer(blob, bool), expect="bad_packing", ignoring_flags="ok")
     add("bad-julia-bools-cut", header(PACKED, 5, 1, 4, (4,)) + bytes([0, 1, 1]), expect="truncated")
+    add("julia-bools-trailing", header(PACKED, 5, 1, bools.nbytes, bools.shape) + elements(bools) + b"a note", bools, trailing="a note")
+    plain("julia-complex-big", points.astype(">c8", order="F"), flags=PACKED | BIG)
+    data = elements(points)
+    add("julia-complex-trailing", header(PACKED, 4, 8, len(data), points.shape) + data + b"a note", points, trailing="a note")
+    # Numbers of 128 bits, which NumPy does not have.
+    wide = [0, 1, -1, 2**64, -(2**127), 2**127 - 1]
+    blob = b"".join(number.to_bytes(16, "little", signed=True) for number in wide)
+    add("julia-int128", header(PACKED, 1, 16, len(blob), (6,)) + leb128(wide, True), np.frombuffer(blob, "V16"))
+    # Of one byte each, which could also be blocks of LZ4 that a decoder accepts.
+    for number, values in enumerate([[16, 97, 1, 0, 0], [16, 7, 1, 0, 16, 9]]):
+        plain(f"julia-small-{number}", np.array(values, "u1"), flags=PACKED)
     # Floats of which a block happens to be as long as they are.
     for count in range(1, 200):
         floats = np.concatenate([rng.normal(size=1), [0.0], rng.normal(size=count)])

@@ -31,6 +31,8 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         let _ = pickle.object().to_string();
     }
     show(DynArray::read_ra_with(bytes, &options));
+    // testdata/ra has files with each of the flags 2, 4 and 6.
+    show(DynArray::read_ra_with(bytes, &options.clone().ignore_ra_flags(true).ra_bytes_are_bools(true)));
     if let Ok(mut npz) = NpzReader::new_with(Cursor::new(bytes), &options) {
         for index in 0..npz.members().len() {
             show(npz.read_index(index));

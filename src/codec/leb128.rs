@@ -3,7 +3,7 @@
 //! Signed integers are mapped to unsigned ones ("zigzag"), as in RA files written by the format's Julia
 //! implementation.
 
-/// Decodes exactly the integers that fill `into`, `size` bytes each.
+/// Decodes exactly the integers that fill `into`, `size` bytes each, which are at most 16.
 ///
 /// The integers are stored in big-endian order if `is_big` is set, otherwise in little-endian order.
 /// Returns `false` if `packed` is malformed, too short or too long, or if a number does not fit.
@@ -24,12 +24,12 @@ pub(crate) fn unpack(packed: &[u8], size: usize, is_signed: bool, is_big: bool, 
 }
 
 /// Decodes the next integer. Returns `None` if it has more than `bits` bits.
-fn next(rest: &mut &[u8], bits: u32) -> Option<u64> {
-    let mut number = 0u64;
+fn next(rest: &mut &[u8], bits: u32) -> Option<u128> {
+    let mut number = 0u128;
     for shift in (0..bits).step_by(7) {
         let (byte, after) = rest.split_first()?;
         *rest = after;
-        let part = u64::from(byte & 0x7F);
+        let part = u128::from(byte & 0x7F);
         if shift + 7 > bits && part >> (bits - shift) != 0 {
             return None; // more bits than the type has
         }
@@ -71,5 +71,9 @@ mod tests {
             &mut large
         ));
         assert_eq!(u64::from_le_bytes(large), u64::MAX);
+        let mut largest = [0; 16];
+        let packed = [&[0xFF; 18][..], &[3]].concat();
+        assert!(unpack(&packed, 16, true, false, &mut largest));
+        assert_eq!(i128::from_le_bytes(largest), i128::MIN);
     }
 }

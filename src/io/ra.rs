@@ -81,7 +81,7 @@ impl ArrayFormat for Ra {
     }
 
     fn least_len(found: &RaHeader) -> u64 {
-        if found.packing() == Packing::Unclear { least_len(found) } else { found.size }
+        if found.packing() == Packing::Unclear { found.header.len() } else { found.size }
     }
 
     fn gate<'o>(found: &RaHeader, options: &'o ReadOptions) -> Cow<'o, ReadOptions> {
@@ -143,6 +143,13 @@ fn unpacking(source: &mut Source<'_>, found: &RaHeader, options: &ReadOptions) -
             let packed = stored(source, found, options)?;
             Ok(Some(Box::new(move |into| unpack_lz4(&packed, into))))
         }
+        Packing::Same => {
+            let bytes = same(stored(source, found, options)?, found, options)?;
+            Ok(Some(Box::new(move |into| {
+                into.copy_from_slice(&bytes);
+                Ok(())
+            })))
+        }
         Packing::Unclear => {
             let bytes = unclear(transfer::read_rest(source, options)?, found, options)?;
             Ok(Some(Box::new(move |into| {
@@ -197,21 +204,36 @@ fn unpack_lz4(_: &[u8], _: &mut [u8]) -> Result<()> {
 
 /// Decompresses data that is marked as compressed although its declared size is that of the elements.
 ///
-/// The data may be an LZ4 block that happens to have this length; variable-length numbers, which extend to the end of
-/// the file; or not compressed. `rest` is everything after the header. What two of these could be is decided by what
-/// is likelier:
+/// `stored` is as long as the elements. If it decodes as an LZ4 block to exactly that size, it is one. Otherwise it is
+/// not compressed: RawArray.jl marks floats and complex numbers as if they were, and its bools of variable length have
+/// one byte each, with which no block begins.
+fn same(stored: Vec<u8>, found: &RaHeader, options: &ReadOptions) -> Result<Vec<u8>> {
+    if let Some(bytes) = block(Some(&stored), stored.len())? {
+        return Ok(bytes);
+    }
+    match found.header.dtype().as_scalar().map(Scalar::kind) {
+        _ if options.get_ignore_ra_flags() => Ok(stored),
+        Some(Kind::Bool) if stored.iter().all(|byte| *byte <= 1) => Ok(stored),
+        Some(Kind::Float | Kind::Complex) if cfg!(feature = "lz4") => Ok(stored),
+        // Without the feature, floats may be a block.
+        Some(Kind::Float | Kind::Complex) => unpack_lz4(&stored, &mut []).map(|()| stored),
+        _ => Err(not_packed()),
+    }
+}
+
+/// Decompresses integers, of which the declared size is that of the elements.
 ///
-/// - If the file ends exactly after the declared size, LZ4 is tried first. Numbers of variable length would have this
-///   length only by chance, or if each has one byte; a block of such bytes that decodes to exactly as many is unlikely.
-/// - Floats and complex numbers that are not an LZ4 block are not compressed, although RawArray.jl marks them.
-/// - Bools have one byte each, 0 or 1. No LZ4 block begins with such a byte.
+/// They may be an LZ4 block that happens to have this length; numbers of variable length, which extend to the end of
+/// the file; or not compressed. `rest` is everything after the header. What both of these could be is decided by what is
+/// likelier: if the file ends exactly after the declared size, LZ4 is tried first, because numbers would have this
+/// length by chance. Those of one byte have it always, so they are tried first: it is unlikely that a block has only
+/// bytes below 128.
 fn unclear(rest: Vec<u8>, found: &RaHeader, options: &ReadOptions) -> Result<Vec<u8>> {
     let have = rest.len() as u64;
     options.get_limits().check_payload(found.unpacked())?;
     let (_, len) = found.header.in_memory()?;
     let stored = rest.get(..len); // here the stored size equals the uncompressed size
-    let kind = found.header.dtype().as_scalar().map(Scalar::kind);
-    let unpacked = match have == found.size {
+    let unpacked = match have == found.size && found.elbyte > 1 {
         true => match block(stored, len)? {
             None => numbers(&rest, found, len)?,
             block => block,
@@ -221,38 +243,19 @@ fn unclear(rest: Vec<u8>, found: &RaHeader, options: &ReadOptions) -> Result<Vec
             numbers => numbers,
         },
     };
-    let is_float = matches!(kind, Some(Kind::Float | Kind::Complex));
-    let is_plain = options.get_ignore_ra_flags() || (is_float && cfg!(feature = "lz4"));
     match (unpacked, stored) {
         (Some(bytes), _) => Ok(bytes),
-        (None, None) if have < least_len(found) => Err(packed_truncated(least_len(found), have)),
+        // Each number has at least one byte.
+        (None, None) if have < found.header.len() => Err(packed_truncated(found.header.len(), have)),
         (None, None) => Err(transfer::truncated(&found.header, have)),
-        (None, Some(_)) if is_plain => {
-            let mut bytes = rest;
-            bytes.truncate(len);
-            Ok(bytes)
-        }
-        // Without the feature, floats may be a block.
-        (None, Some(stored)) if is_float => unpack_lz4(stored, &mut []).map(|()| Vec::new()),
-        (None, Some(_)) => {
-            let reason = "neither an LZ4 block nor numbers of variable length; perhaps not compressed".into();
-            Err(Error::from(ErrorKind::BadPacking { reason }).with_help(Help::IgnoreRaFlags))
-        }
+        (None, Some(stored)) if options.get_ignore_ra_flags() => Ok(stored.to_vec()),
+        (None, Some(_)) => Err(not_packed()),
     }
 }
 
-/// Returns whether RawArray.jl writes elements of this type with variable length.
-fn is_number(scalar: &Scalar) -> bool {
-    matches!(scalar.kind(), Kind::Int | Kind::Uint | Kind::Bool)
-}
-
-/// Returns how many bytes data that is [unclear](Packing::Unclear) has at least: one for each number, and otherwise
-/// as many as the header declares.
-fn least_len(found: &RaHeader) -> u64 {
-    match found.header.dtype().as_scalar().is_some_and(is_number) {
-        true => found.header.len(),
-        false => found.size,
-    }
+fn not_packed() -> Error {
+    let reason = "neither an LZ4 block nor numbers of variable length; perhaps not compressed".into();
+    Error::from(ErrorKind::BadPacking { reason }).with_help(Help::IgnoreRaFlags)
 }
 
 /// Decompresses an LZ4 block of `len` bytes to as many; `None` if it is none.
@@ -263,15 +266,14 @@ fn block(stored: Option<&[u8]>, len: usize) -> Result<Option<Vec<u8>>> {
     Ok(unpack_lz4(stored, &mut bytes).is_ok().then_some(bytes))
 }
 
-/// Decodes integers or bools of variable length; `None` if these are none.
+/// Decodes integers of variable length; `None` if these are none.
 fn numbers(rest: &[u8], found: &RaHeader, len: usize) -> Result<Option<Vec<u8>>> {
-    let scalar = found.header.dtype().as_scalar();
-    let scalar = scalar.filter(|scalar| is_number(scalar) && rest.len() as u64 >= least_len(found));
-    let Some(scalar) = scalar else { return Ok(None) };
+    if (rest.len() as u64) < found.header.len() {
+        return Ok(None);
+    }
     let mut numbers = Vec::new();
     limits::resize(&mut numbers, len)?;
-    let (is_signed, is_big) = (scalar.kind() == Kind::Int, found.is_big_endian());
-    let is_right = leb128::unpack(rest, scalar.size(), is_signed, is_big, &mut numbers);
-    let are_bools = scalar.kind() != Kind::Bool || numbers.iter().all(|number| *number <= 1);
-    Ok((is_right && are_bools).then_some(numbers))
+    let (is_signed, is_big) = (found.eltype == 1, found.is_big_endian());
+    let is_right = leb128::unpack(rest, found.elbyte as usize, is_signed, is_big, &mut numbers);
+    Ok(is_right.then_some(numbers))
 }

@@ -142,7 +142,8 @@ impl ReadOptions {
 
     /// Ignores unknown flags of an RA file.
     ///
-    /// Data that is marked as compressed, but is not, is then read unchanged. By default, both are errors:
+    /// Data that is marked as compressed, but is neither an LZ4 block nor numbers of variable length, is then read
+    /// unchanged. By default, both are errors:
     /// [`UnknownFlags`](crate::error::ErrorKind::UnknownFlags) and
     /// [`BadPacking`](crate::error::ErrorKind::BadPacking).
     #[must_use]

@@ -144,7 +144,6 @@ pub(crate) fn refuse_trailing(old: std::io::Result<&File>) -> Result<Vec<u8>> {
 /// An RA file that cannot be parsed is an error, because bytes after its array might be lost.
 fn trailing_of(old: std::io::Result<&File>) -> Result<Vec<u8>> {
     let mut old = old.map_err(|error| unread(&error))?;
-    let metadata = old.metadata()?;
     let mut magic = [0; 8];
     old.rewind()?;
     let has_magic = match old.read_exact(&mut magic) {
@@ -163,12 +162,9 @@ fn trailing_of(old: std::io::Result<&File>) -> Result<Vec<u8>> {
     }
     let read = || {
         let mut reader = RaReader::new(old)?; // recognized as a file, so its elements are skipped
-        // Some writers store the decompressed size in the header of compressed data. The position where the
-        // data ends is then unknown.
-        let size = reader.ra_header().size;
-        let is_unpacked = reader.payload_len() == Some(size);
-        if reader.flags() & 2 != 0 && (size > metadata.len() || is_unpacked) {
-            let reason = "its header declares a size that the file does not have".into();
+        // Integers of variable length extend to the end of the file, so it is not known whether something follows them.
+        if reader.extent().is_none() {
+            let reason = "where its numbers of variable length end is unknown".into();
             return Err(ErrorKind::BadPacking { reason }.into());
         }
         reader.trailing()

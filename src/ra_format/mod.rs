@@ -72,7 +72,11 @@ pub(crate) enum Packing {
     Bits,
     /// One LZ4 block.
     Lz4,
-    /// Can only be determined from the data: an LZ4 block, variable-length integers, or not compressed.
+    /// Can only be determined from the data, of which there are as many bytes as of the elements: an LZ4 block, bools of
+    /// one byte, or not compressed.
+    Same,
+    /// Can only be determined from the data: an LZ4 block, or integers of variable length, which extend to the end of
+    /// the file.
     Unclear,
 }
 
@@ -95,10 +99,15 @@ impl RaHeader {
         } else if self.size == self.unpacked() {
             // For variable-length integers, `size` is the decompressed size. An LZ4 block may have the same
             // size by chance.
-            Packing::Unclear
+            if self.has_numbers() { Packing::Unclear } else { Packing::Same }
         } else {
             Packing::Lz4
         }
+    }
+
+    /// Returns whether RawArray.jl writes the elements with variable length: integers of up to 128 bits.
+    pub(crate) fn has_numbers(&self) -> bool {
+        matches!(self.eltype, 1 | 2) && self.elbyte <= 16
     }
 
     fn is_bits(&self) -> bool {
@@ -233,7 +242,7 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed> {
     let expected = match found.packing() {
         Packing::None => Some(found.unpacked()),
         Packing::Bits => Some(found.unpacked().div_ceil(64) * 8),
-        Packing::Lz4 | Packing::Unclear => None,
+        Packing::Lz4 | Packing::Same | Packing::Unclear => None,
     };
     match expected {
         Some(expected) if expected != size => {

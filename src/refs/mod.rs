@@ -206,16 +206,19 @@ impl References {
         let mut first = [0; 2];
         fill_at(&*source, &mut first, 0)?;
         match &first {
-            b"PK" => {
-                self.add_archive(&NpzFile::from_source(source)?.with_path(path), path, &location, options)
-            }
+            b"PK" => self.add_archive(
+                &NpzFile::from_source_with(source, &options.read)?.with_path(path),
+                path,
+                &location,
+                options,
+            ),
             _ if options.member.is_some() => Err(no_archive()),
             b"ra" | b"ya" => {
-                let file = RaFile::from_source(source)?.with_path(path);
+                let file = RaFile::from_source_with(source, &options.read)?.with_path(path);
                 self.add_file(path, &name_of(path, options)?, file, location, options)
             }
             _ => {
-                let file = NpyFile::from_source(source)?.with_path(path);
+                let file = NpyFile::from_source_with(source, &options.read)?.with_path(path);
                 self.add_file(path, &name_of(path, options)?, file, location, options)
             }
         }
@@ -373,8 +376,10 @@ impl References {
                     let reason = "an archive cannot be part of a concatenated array".into();
                     Err(ErrorKind::BadOption { reason }.into())
                 }
-                [b'r' | b'y', b'a'] => ReferencedPart::new(path, &RaFile::open(path)?, location),
-                _ => ReferencedPart::new(path, &NpyFile::open(path)?, location),
+                [b'r' | b'y', b'a'] => {
+                    ReferencedPart::new(path, &RaFile::open_with(path, &options.read)?, location)
+                }
+                _ => ReferencedPart::new(path, &NpyFile::open_with(path, &options.read)?, location),
             };
             let part = open().map_err(|error: Error| error.at_path(path))?;
             let first = first.get_or_insert_with(|| part.header.clone());

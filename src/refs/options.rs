@@ -2,6 +2,7 @@
 
 #[cfg(doc)]
 use super::References;
+use crate::options::ReadOptions;
 
 /// Options for the references to an array.
 ///
@@ -17,11 +18,20 @@ pub struct RefOptions {
     pub(super) chunk: Option<usize>,
     pub(super) inline_limit: u64,
     pub(super) dims: Option<Vec<String>>,
+    pub(super) read: ReadOptions,
 }
 
 impl Default for RefOptions {
     fn default() -> Self {
-        Self { name: None, location: None, member: None, chunk: None, inline_limit: 1 << 20, dims: None }
+        Self {
+            name: None,
+            location: None,
+            member: None,
+            chunk: None,
+            inline_limit: 1 << 20,
+            dims: None,
+            read: ReadOptions::new(),
+        }
     }
 }
 
@@ -29,6 +39,20 @@ impl RefOptions {
     /// Creates the default options.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Sets how the headers of files are read, as for an RA file with unknown flags.
+    ///
+    /// ```
+    /// use ndarray_io::ReadOptions;
+    /// use ndarray_io::refs::RefOptions;
+    ///
+    /// let options = RefOptions::new().read(ReadOptions::new().ra_bytes_are_bools(true));
+    /// ```
+    #[must_use]
+    pub fn read(mut self, read: ReadOptions) -> Self {
+        self.read = read;
+        self
     }
 
     /// Sets the name of the array.

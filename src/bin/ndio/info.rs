@@ -68,11 +68,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
 fn tell(path: &Path, arguments: &Arguments, out: &mut dyn Write) -> Result<bool, Failure> {
     let format = format_of(path)?;
     if format == Format::Npz {
-        match arguments.json {
-            true => write_npz(path, arguments.stats, out)?,
-            false => print_npz(path, arguments.stats, out)?,
-        }
-        return Ok(true);
+        return match arguments.json {
+            true => write_npz(path, arguments.stats, out),
+            false => print_npz(path, arguments.stats, out),
+        };
     }
     let facts = facts(path, format, arguments.stats)?;
     let several = facts["arrays"].as_array();
@@ -98,9 +97,9 @@ fn facts(path: &Path, format: Format, stats: bool) -> Result<Value, Failure> {
             add_extent(&mut facts, reader.extent());
             let is_plain = header.flags & !1 == 0 && facts["is_whole"] == true;
             facts["can_be_mapped"] = json!(is_plain && is_native(reader.dtype()));
-            // Numbers of variable length extend to the end of the file, and the header declares their size when unpacked.
+            // Integers of variable length extend to the end of the file, and the header declares their size when unpacked.
             let is_declared = facts["trailing"].is_u64() || facts["bytes"] != header.size;
-            if header.flags & !1 != 0 {
+            if header.flags & 6 != 0 && (facts["bytes"] != header.size || !is_declared) {
                 let rest = open::size_of(path)?.saturating_sub(reader.data_offset());
                 facts["stored_bytes"] = json!(if is_declared { header.size } else { rest });
             }
@@ -247,6 +246,14 @@ struct Known<'a> {
     stats: Value,
 }
 
+impl Known<'_> {
+    /// Returns whether the member is in any case too small for the elements that its header declares.
+    fn is_short(&self) -> bool {
+        let declared = self.found.as_ref().and_then(|found| found.as_ref().ok()?.header.payload_len());
+        declared.is_some_and(|bytes| bytes > self.member.size())
+    }
+}
+
 /// Passes what is known of each member to `take`, in the order of the archive.
 fn each_known<'a>(
     archive: &'a NpzFile,
@@ -288,14 +295,18 @@ fn short(error: ndarray_io::Error) -> String {
 }
 
 /// Writes an archive as a line of JSON, member by member: there may be millions.
-fn write_npz(path: &Path, stats: bool, out: &mut dyn Write) -> Result<(), Failure> {
+///
+/// Returns whether all members have what their headers declare.
+fn write_npz(path: &Path, stats: bool, out: &mut dyn Write) -> Result<bool, Failure> {
     let archive = open::npz(path, &crate::reading::options())?;
     let mut file = json!({});
     add_file(&mut file, path, Format::Npz)?;
     let file = file.to_string();
     write!(out, "{},\"members\":[", file.trim_end_matches('}'))?;
-    let mut is_first = true;
+    let (mut is_first, mut are_whole) = (true, true);
     each_known(&archive, stats, |known| {
+        let is_short = known.is_short();
+        are_whole &= !is_short;
         let mut facts = match &known.found {
             Some(Ok(found)) => array(found.header.dtype(), found.header.order(), found.header.shape()),
             Some(Err(error)) => json!({"error": error}),
@@ -303,6 +314,9 @@ fn write_npz(path: &Path, stats: bool, out: &mut dyn Write) -> Result<(), Failur
         };
         if !known.stats.is_null() {
             facts["stats"] = known.stats;
+        }
+        if is_short {
+            facts["is_whole"] = json!(false);
         }
         facts["member"] = json!(known.member.file_name());
         facts["size"] = json!(known.member.size());
@@ -316,19 +330,24 @@ fn write_npz(path: &Path, stats: bool, out: &mut dyn Write) -> Result<(), Failur
         }
         Ok(serde_json::to_writer(&mut *out, &facts)?)
     })?;
-    Ok(writeln!(out, "]}}")?)
+    writeln!(out, "]}}")?;
+    Ok(are_whole)
 }
 
-/// Prints an archive as a table.
-fn print_npz(path: &Path, stats: bool, out: &mut dyn Write) -> Result<(), Failure> {
+/// Prints an archive as a table, and returns whether all members have what their headers declare.
+fn print_npz(path: &Path, stats: bool, out: &mut dyn Write) -> Result<bool, Failure> {
     let archive = open::npz(path, &crate::reading::options())?;
     writeln!(out, "{}: NPZ, {} bytes", shown(path), open::size_of(path)?)?;
     let mut all_stats = Vec::new();
     let mut rows = vec![["member", "array", "bytes", "packed", "method"].map(str::to_owned)];
+    let mut are_whole = true;
     each_known(&archive, stats, |known| {
+        let is_short = known.is_short();
+        are_whole &= !is_short;
         let what = match known.found {
             Some(Ok(found)) => {
-                format!("{} {}", dtype_text(found.header.dtype()), Shape::from(found.header.shape()))
+                let (dtype, shape) = (dtype_text(found.header.dtype()), Shape::from(found.header.shape()));
+                format!("{dtype} {shape}{}", if is_short { ", truncated" } else { "" })
             }
             Some(Err(error)) => error,
             None => "no array".to_owned(),
@@ -359,7 +378,7 @@ fn print_npz(path: &Path, stats: bool, out: &mut dyn Write) -> Result<(), Failur
         writeln!(out, "  {name}")?;
         print_stats(&stats, out)?;
     }
-    Ok(())
+    Ok(are_whole)
 }
 
 fn array(dtype: &DType, order: Order, shape: &[usize]) -> Value {

@@ -116,7 +116,7 @@ pub(crate) fn refs(arguments: &Refs, out: &mut dyn Write) -> Result<u8, Failure>
 
 impl Refs {
     fn options(&self) -> RefOptions {
-        let mut options = RefOptions::new().inline_limit(self.inline_limit);
+        let mut options = RefOptions::new().inline_limit(self.inline_limit).read(crate::reading::options());
         if let Some(name) = &self.name {
             options = options.name(name);
         }

@@ -76,6 +76,7 @@ pub(crate) fn npz(method: u16, content: &[u8], packed: u32, size: u32) -> Vec<u8
 }
 
 /// Archives, with what they are.
+#[cfg(feature = "npz")]
 pub(crate) fn archives() -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
     for (what, content) in npy().step_by(5) {
@@ -89,6 +90,12 @@ pub(crate) fn archives() -> Vec<(String, Vec<u8>)> {
                     npz(method, &content, packed, size),
                 ));
             }
+            // Compressed in fact.
+            let mut deflate = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::default());
+            std::io::Write::write_all(&mut deflate, &content).unwrap();
+            let deflated = deflate.finish().unwrap();
+            let packed = if packed == len { deflated.len() as u32 } else { packed };
+            all.push((format!("{what} deflated, {packed}/{size}"), npz(8, &deflated, packed, size)));
         }
     }
     all
