@@ -535,7 +535,7 @@ const PROGRAMS: &[Program] = &[
 /// Compares the table of `docs/npz-and-ra.md` with how the files are read. NDARRAY_IO_UPDATE rewrites it.
 #[cfg(feature = "lz4")]
 #[test]
-fn the_guide_says_how_files_of_other_programs_are_read() {
+fn files_of_other_programs_are_read_as_the_guide_says() {
     let mut table = "| program | writes | read as | reads of ours |\n|---|---|---|---|\n".to_owned();
     let options = [
         ("", ReadOptions::new()),
@@ -584,7 +584,7 @@ fn composites_of_one_byte_are_bools_if_asked_for() {
     assert_eq!(read_ra_with::<_, Array2<bool>>(&path, &options).unwrap(), wanted);
     assert_eq!(RaFile::open_with(&path, &options).unwrap().read::<Array2<bool>>().unwrap(), wanted);
     assert!(read_ra::<_, Array2<bool>>(&path).unwrap_err().is_mismatch());
-    // Other types stay what they are, and what is no bool is an error.
+    // Other types are not affected, and other bytes than 0 and 1 are errors.
     let other: ArrayD<f64> = read_ra_with(folder().join("f8-1-little.ra"), &options).unwrap();
     assert_eq!(other, read_npy::<_, ArrayD<f64>>(folder().join("f8-1-little.npy")).unwrap());
     let mut bytes = fs::read(&path).unwrap();
