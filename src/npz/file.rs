@@ -504,7 +504,8 @@ impl NpzFile {
 
     /// Reads every member and verifies its size and checksum.
     ///
-    /// Stops at the first damaged member, which the error names.
+    /// A member with an index of its blocks is decompressed from its beginning, as other programs do, and its blocks are
+    /// compared with that. Stops at the first damaged member, which the error names.
     ///
     /// # Errors
     ///

@@ -120,8 +120,26 @@ pub(super) fn copy_raw(
 }
 
 /// Reads a member and verifies its size and checksum, discarding the content.
+///
+/// A member with a block index is decompressed from its beginning, as a program does that does not know the index, and each
+/// block is compared with what comes out.
 pub(super) fn verify(place: ArchiveBytes<'_>, member: &Member, options: &ReadOptions) -> Result<()> {
-    open(place, member, &options.clone().allow_trailing(true), |_| Ok(()))
+    let options = options.clone().allow_trailing(true);
+    let Some(index) = zip::block_index(member) else { return open(place, member, &options, |_| Ok(())) };
+    let mut place = place;
+    let mut verify = || {
+        let content = any_content(&mut place, member)?;
+        check_ratio(member, &options)?;
+        let (Decoder::Own(make), Some((archive, start))) = (way(member)?, place.located(content)) else {
+            return open_at(place.again(), member, &options, |_| Ok(()));
+        };
+        archive.check(&Runs::of_range(start..start.saturating_add(member.packed)))?;
+        let threads = options.get_threads();
+        let blocks = PackedBlocks::new(Box::new(archive), start, index.clone(), make, threads);
+        let compare = |source: &mut Source<'_>| blocks.compare(source, threads);
+        in_order(&mut place.again(), (member, content), Some(make), &options, compare)
+    };
+    verify().map_err(|error| error.at_member(&member.name))
 }
 
 /// Returns an error if so few compressed bytes cannot contain so much, or if the limits do not allow it.
@@ -391,6 +409,17 @@ fn open_at<T>(
         }
         // The index does not match the content, so decode the stream from its beginning.
     }
+    in_order(&mut place, (member, content), make, options, call)
+}
+
+/// Invokes `call` with the content of a member, which is decompressed from its beginning, and verifies size and checksum.
+fn in_order<T>(
+    place: &mut ArchiveBytes<'_>,
+    (member, content): (&Member, u64),
+    make: Option<fn() -> Result<Unpacker>>,
+    options: &ReadOptions,
+    mut call: impl FnMut(&mut Source<'_>) -> Result<T>,
+) -> Result<T> {
     let unpacker = make.map(|make| make()).transpose()?;
     let packed = content..content + member.packed;
     // The checksum is computed while the bytes are read, when they are still in the CPU cache.
