@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::array::{ReadRaExt, WriteRaExt, store_ra};
 use crate::error::{Error, ErrorKind, Help, Result};
+use crate::header::Extent;
 use crate::io::{RaReader, change};
 use crate::options::{RaOptions, ReadOptions, Trailing};
 use crate::ra_format::MAGIC;
@@ -163,8 +164,9 @@ fn trailing_of(old: std::io::Result<&File>) -> Result<Vec<u8>> {
     let read = || {
         let mut reader = RaReader::new(old)?; // recognized as a file, so its elements are skipped
         // Integers of variable length extend to the end of the file, so it is not known whether something follows them.
-        if reader.extent().is_none() {
-            let reason = "where its numbers of variable length end is unknown".into();
+        // The same holds if some of the data is missing.
+        if reader.flags() & 2 != 0 && reader.extent().and_then(Extent::trailing).is_none() {
+            let reason = "where its compressed data ends is unknown".into();
             return Err(ErrorKind::BadPacking { reason }.into());
         }
         reader.trailing()

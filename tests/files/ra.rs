@@ -575,6 +575,33 @@ fn files_of_other_programs_are_read_as_the_guide_says() {
     }
 }
 
+/// Where compressed data ends is known if the header declares its size, and the file has it.
+#[test]
+fn a_file_of_which_the_end_is_unknown_is_not_replaced() {
+    let folder_ = crate::support::temp::folder().unwrap();
+    let path = folder_.path().join("a.ra");
+    for (id, is_replaced) in [
+        ("leb128-i4", false),
+        ("bad-leb128-cut", false),
+        ("bad-lz4-promise", false),
+        ("julia-half", true),
+        ("lz4", true),
+    ] {
+        let old = fs::read(folder().join(format!("{id}.ra"))).unwrap();
+        fs::write(&path, &old).unwrap();
+        match write_ra(&path, &arr1(&[1.5])) {
+            Ok(()) => assert!(is_replaced, "{id}"),
+            Err(error) => {
+                assert!(
+                    !is_replaced && matches!(error.kind(), ErrorKind::CannotReplace { .. }),
+                    "{id}: {error}"
+                );
+                assert_eq!(fs::read(&path).unwrap(), old, "{id}");
+            }
+        }
+    }
+}
+
 /// `python-bools.ra` has the bools of `julia-bools.npy`, as `ra.py` writes them.
 #[test]
 fn composites_of_one_byte_are_bools_if_asked_for() {
