@@ -143,15 +143,11 @@ fn unpacking(source: &mut Source<'_>, found: &RaHeader, options: &ReadOptions) -
             let packed = stored(source, found, options)?;
             Ok(Some(Box::new(move |into| unpack_lz4(&packed, into))))
         }
-        Packing::Same => {
-            let bytes = same(stored(source, found, options)?, found, options)?;
-            Ok(Some(Box::new(move |into| {
-                into.copy_from_slice(&bytes);
-                Ok(())
-            })))
-        }
-        Packing::Unclear => {
-            let bytes = unclear(transfer::read_rest(source, options)?, found, options)?;
+        packing @ (Packing::Same | Packing::Unclear) => {
+            let bytes = match packing {
+                Packing::Same => same(stored(source, found, options)?, found, options)?,
+                _ => unclear(transfer::read_rest(source, options)?, found, options)?,
+            };
             Ok(Some(Box::new(move |into| {
                 into.copy_from_slice(&bytes);
                 Ok(())
@@ -208,7 +204,7 @@ fn unpack_lz4(_: &[u8], _: &mut [u8]) -> Result<()> {
 /// not compressed: RawArray.jl marks floats and complex numbers as if they were, and its bools of variable length have
 /// one byte each, with which no block begins.
 fn same(stored: Vec<u8>, found: &RaHeader, options: &ReadOptions) -> Result<Vec<u8>> {
-    if let Some(bytes) = block(Some(&stored), stored.len())? {
+    if let Some(bytes) = block(&stored)? {
         return Ok(bytes);
     }
     match found.header.dtype().as_scalar().map(Scalar::kind) {
@@ -234,12 +230,12 @@ fn unclear(rest: Vec<u8>, found: &RaHeader, options: &ReadOptions) -> Result<Vec
     let (_, len) = found.header.in_memory()?;
     let stored = rest.get(..len); // here the stored size equals the uncompressed size
     let unpacked = match have == found.size && found.elbyte > 1 {
-        true => match block(stored, len)? {
+        true => match stored.map(block).transpose()?.flatten() {
             None => numbers(&rest, found, len)?,
             block => block,
         },
         false => match numbers(&rest, found, len)? {
-            None => block(stored, len)?,
+            None => stored.map(block).transpose()?.flatten(),
             numbers => numbers,
         },
     };
@@ -258,11 +254,10 @@ fn not_packed() -> Error {
     Error::from(ErrorKind::BadPacking { reason }).with_help(Help::IgnoreRaFlags)
 }
 
-/// Decompresses an LZ4 block of `len` bytes to as many; `None` if it is none.
-fn block(stored: Option<&[u8]>, len: usize) -> Result<Option<Vec<u8>>> {
-    let Some(stored) = stored else { return Ok(None) };
+/// Decompresses an LZ4 block to as many bytes as it has; `None` if it is none.
+fn block(stored: &[u8]) -> Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
-    limits::resize(&mut bytes, len)?;
+    limits::resize(&mut bytes, stored.len())?;
     Ok(unpack_lz4(stored, &mut bytes).is_ok().then_some(bytes))
 }
 

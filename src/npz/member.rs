@@ -127,7 +127,7 @@ pub(super) fn verify(place: ArchiveBytes<'_>, member: &Member, options: &ReadOpt
     let options = options.clone().allow_trailing(true);
     let Some(index) = zip::block_index(member) else { return open(place, member, &options, |_| Ok(())) };
     let mut place = place;
-    let mut verify = || {
+    let verify = || {
         let content = any_content(&mut place, member)?;
         check_ratio(member, &options)?;
         let (Decoder::Own(make), Some((archive, start))) = (way(member)?, place.located(content)) else {
@@ -135,7 +135,7 @@ pub(super) fn verify(place: ArchiveBytes<'_>, member: &Member, options: &ReadOpt
         };
         archive.check(&Runs::of_range(start..start.saturating_add(member.packed)))?;
         let threads = options.get_threads();
-        let blocks = PackedBlocks::new(Box::new(archive), start, index.clone(), make, threads);
+        let blocks = PackedBlocks::new(Box::new(archive), start, index, make, threads);
         let compare = |source: &mut Source<'_>| blocks.compare(source, threads);
         in_order(&mut place.again(), (member, content), Some(make), &options, compare)
     };

@@ -98,10 +98,15 @@ fn facts(path: &Path, format: Format, stats: bool) -> Result<Value, Failure> {
             let is_plain = header.flags & !1 == 0 && facts["is_whole"] == true;
             facts["can_be_mapped"] = json!(is_plain && is_native(reader.dtype()));
             // Integers of variable length extend to the end of the file, and the header declares their size when unpacked.
-            let is_declared = facts["trailing"].is_u64() || facts["bytes"] != header.size;
-            if header.flags & 6 != 0 && (facts["bytes"] != header.size || !is_declared) {
-                let rest = open::size_of(path)?.saturating_sub(reader.data_offset());
-                facts["stored_bytes"] = json!(if is_declared { header.size } else { rest });
+            let rest = open::size_of(path)?.saturating_sub(reader.data_offset());
+            let stored = match (facts["bytes"] == header.size, facts["trailing"].is_u64()) {
+                _ if header.flags & 6 == 0 => None,
+                (false, _) => Some(header.size),
+                (true, false) => Some(rest),
+                (true, true) => None, // the data is as long as the elements
+            };
+            if let Some(stored) = stored {
+                facts["stored_bytes"] = json!(stored);
             }
             for (name, number) in
                 [("flags", header.flags), ("eltype", header.eltype), ("elbyte", header.elbyte)]

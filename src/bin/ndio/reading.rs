@@ -1,8 +1,9 @@
 //! Options for reading that every subcommand has.
 
+use std::sync::OnceLock;
+
 use clap::Args;
 use ndarray_io::ReadOptions;
-use std::sync::OnceLock;
 
 use super::Failure;
 use super::password;

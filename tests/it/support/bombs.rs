@@ -204,7 +204,7 @@ pub(crate) fn record_keys(fields: usize, scalars: usize) -> Vec<u8> {
 }
 
 /// The opcodes of a value of a mebibyte, which `kind` chooses: a text, one with a lone surrogate, a `Decimal`, or a `str_`.
-pub(crate) fn large(all: Opcodes, kind: usize) -> Opcodes {
+fn large(all: Opcodes, kind: usize) -> Opcodes {
     match kind {
         0 => all.long(b'X'),
         1 => all.raw(b"X\x03\0\x10\0\xed\xa0\x80").raw(&vec![b'a'; 1 << 20]),

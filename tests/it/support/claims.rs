@@ -1,9 +1,9 @@
 //! Short files whose headers claim far more than follows: each is an error, and nothing is allocated for the claim.
 
 /// Numbers of elements or bytes that are claimed.
-pub(crate) const CLAIMS: [u64; 3] = [1 << 33, 1 << 40, 1 << 62];
+const CLAIMS: [u64; 3] = [1 << 33, 1 << 40, 1 << 62];
 /// Numbers of bytes that follow the header.
-pub(crate) const LEFT: [usize; 4] = [0, 1, 20, 100];
+const LEFT: [usize; 4] = [0, 1, 20, 100];
 
 /// What follows a header: bytes that are valid bools, and the beginning of valid LEB128.
 fn data(left: usize) -> Vec<u8> {
@@ -63,7 +63,7 @@ pub(crate) fn npy() -> impl Iterator<Item = (String, Vec<u8>)> {
 }
 
 /// An archive of one member, in which the sizes and the method are as given.
-pub(crate) fn npz(method: u16, content: &[u8], packed: u32, size: u32) -> Vec<u8> {
+fn npz(method: u16, content: &[u8], packed: u32, size: u32) -> Vec<u8> {
     let fields = |method: u16| {
         [&method.to_le_bytes()[..], &[0; 4], &[1, 2, 3, 4], &packed.to_le_bytes(), &size.to_le_bytes()]
             .concat()
