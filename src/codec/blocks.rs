@@ -5,12 +5,19 @@
 
 use super::Crc;
 
-/// The uncompressed size of each block except the last, in bytes.
+/// The uncompressed size of each block that this library compresses, except the last, in bytes.
 pub(crate) const STEP: usize = 1 << 20;
+/// The smallest size of blocks that an index may describe.
+const LEAST_STEP: u64 = 1 << 16;
 /// The maximum number of blocks in a field.
 ///
 /// With this many blocks and the Zip64 field, the extra fields do not exceed 65,535 bytes.
 const MOST: usize = 8120;
+/// If the blocks are larger than usual, there must be more of them than this.
+///
+/// Fewer would be larger than needed, and with them the buffers of a reader. A record whose name takes much of its
+/// room has fewer than `MOST`.
+const LEAST_OF_LARGE: usize = MOST / 4;
 const VERSION: u8 = 1;
 /// The size of the part of the field that precedes the entries of the blocks, in bytes.
 const HEAD: usize = 22;
@@ -108,12 +115,19 @@ impl BlockIndex {
         self.step
     }
 
-    /// Encodes the extra field.
+    /// Encodes the extra field, which may have `room` bytes.
     ///
-    /// Returns `None` for fewer than two blocks, or if a compressed block is 4 GiB or longer.
-    pub(crate) fn to_field(&self) -> Option<Vec<u8>> {
-        if self.blocks.len() < 2 {
-            // A single block has to be decompressed from the beginning anyway.
+    /// Returns `None` for fewer than two blocks, if a compressed block is 4 GiB or longer, or if there is no room.
+    pub(crate) fn to_field(&self, room: usize) -> Option<Vec<u8>> {
+        let most = Some(room.checked_sub(HEAD)? / 8).filter(|most| *most >= 2)?;
+        if self.blocks.len() > most {
+            let mut wider = self.clone();
+            wider.widen();
+            return wider.to_field(room);
+        }
+        // A single block has to be decompressed from the beginning anyway.
+        let least = if self.step > STEP as u64 { LEAST_OF_LARGE } else { 1 };
+        if self.blocks.len() <= least {
             return None;
         }
         let mut field = vec![VERSION, self.step.ilog2() as u8];
@@ -127,43 +141,67 @@ impl BlockIndex {
         Some(field)
     }
 
-    /// Decodes an extra field. Returns `None` unless it matches the member's checksum and both its lengths.
-    ///
-    /// The index is stale if another program has replaced the member's content but kept its extra fields.
+    /// Decodes an extra field, which must match the member's checksum and both its lengths.
     ///
     /// `ratio` is the highest possible compression ratio. Blocks that would exceed it are rejected, so that
     /// the memory for a block is at most proportional to the size of the archive.
-    pub(crate) fn of_field(field: &[u8], crc: u32, size: u64, packed: u64, ratio: u64) -> Option<Self> {
-        let (head, mut rest) = field.split_at_checked(HEAD)?;
-        let mut stated = vec![VERSION, *head.get(1)?];
-        stated.extend(crc.to_le_bytes());
-        stated.extend(size.to_le_bytes());
-        stated.extend(packed.to_le_bytes());
-        let step = 1u64.checked_shl(head[1].into()).filter(|step| *step >= STEP as u64)?;
-        let count = size.div_ceil(step);
-        // Only the smallest sufficient step is accepted: a larger one would need larger buffers.
-        let is_least = step == STEP as u64 || size.div_ceil(step / 2) > MOST as u64;
+    pub(crate) fn of_field(field: &[u8], of: &Described, ratio: u64) -> Result<Self, NoIndex> {
+        let (head, entries) = field.split_at_checked(HEAD).ok_or(NoIndex::Ignored)?;
+        if head[0] != VERSION {
+            return Err(NoIndex::Ignored);
+        }
+        let mut described = of.crc.to_le_bytes().to_vec();
+        described.extend(of.size.to_le_bytes());
+        described.extend(of.packed.to_le_bytes());
+        if head[2..] != described {
+            return Err(NoIndex::Stale);
+        }
+        Self::of_entries(entries, head[1], of, ratio).ok_or(NoIndex::Ignored)
+    }
+
+    fn of_entries(mut entries: &[u8], log: u8, of: &Described, ratio: u64) -> Option<Self> {
+        let step = 1u64.checked_shl(log.into()).filter(|step| *step >= LEAST_STEP)?;
+        let count = of.size.div_ceil(step);
+        let least = if step > STEP as u64 { LEAST_OF_LARGE } else { 1 };
         let fits_memory = isize::try_from(step).is_ok();
-        if head != stated || count < 2 || !is_least || !fits_memory || rest.len() as u64 != count * 8 {
+        if count <= least as u64 || !fits_memory || entries.len() as u64 != count * 8 {
             return None;
         }
         let mut index = Self { step, ..Self::default() };
         let mut at = 0;
-        while let Some((block, more)) = rest.split_first_chunk::<8>() {
+        while let Some((block, more)) = entries.split_first_chunk::<8>() {
             let [packed, crc] =
                 [0, 4].map(|from| u32::from_le_bytes([0, 1, 2, 3].map(|byte| block[from + byte])));
-            let sum = Crc::of(crc, (size - index.sum.len()).min(step));
+            let sum = Crc::of(crc, (of.size - index.sum.len()).min(step));
             if sum.len() > u64::from(packed).saturating_mul(ratio) {
                 return None;
             }
             index.sum.append(&sum);
             index.blocks.push(Block { at, packed: packed.into(), sum });
             at += u64::from(packed);
-            rest = more;
+            entries = more;
         }
         // The combined checksum of the blocks must be that of the member.
-        (index.sum.get() == crc && at == packed).then_some(index)
+        (index.sum.get() == of.crc && at == of.packed).then_some(index)
     }
+}
+
+/// What the directory says of the content that an index describes.
+#[derive(Clone, Copy)]
+pub(crate) struct Described {
+    pub(crate) crc: u32,
+    pub(crate) size: u64,
+    pub(crate) packed: u64,
+}
+
+/// Why a member has no index that can be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoIndex {
+    Absent,
+    /// The index describes other content: another program has replaced the content and kept the field.
+    Stale,
+    /// The index is of an unknown version, is not allowed here, or contradicts itself.
+    Ignored,
 }
 
 #[cfg(test)]
@@ -185,26 +223,29 @@ mod tests {
         }
         let (crc, size, packed) = (crc32fast::hash(&content), content.len() as u64, index.packed());
         assert_eq!(index.sum().get(), crc);
-        let field = index.to_field().unwrap();
+        let field = index.to_field(1000).unwrap();
         assert_eq!(field.len(), HEAD + 4 * 8);
-        let found = BlockIndex::of_field(&field, crc, size, packed, 8).unwrap();
+        let described = Described { crc, size, packed };
+        let found = BlockIndex::of_field(&field, &described, 8).unwrap();
         assert_eq!((found.len(), found.step()), (4, STEP as u64));
         assert_eq!(found.packed_range(3), 3 * (STEP as u64).div_ceil(7)..packed);
         assert_eq!(found.content(3).len(), 5);
 
-        let is_refused =
-            |field: &[u8], crc, size, packed| BlockIndex::of_field(field, crc, size, packed, 8).is_none();
-        assert!(is_refused(&field, crc ^ 1, size, packed));
-        assert!(is_refused(&field, crc, size + 1, packed));
-        assert!(is_refused(&field, crc, size, packed - 1));
-        assert!(BlockIndex::of_field(&field, crc, size, packed, 6).is_none()); // exceeds the compression ratio
+        let read =
+            |field: &[u8], described: Described| BlockIndex::of_field(field, &described, 8).map(|_| ());
+        assert_eq!(read(&field, Described { crc: crc ^ 1, ..described }), Err(NoIndex::Stale));
+        assert_eq!(read(&field, Described { size: size + 1, ..described }), Err(NoIndex::Stale));
+        assert_eq!(read(&field, Described { packed: packed - 1, ..described }), Err(NoIndex::Stale));
+        // The compression ratio would be higher than any.
+        assert_eq!(BlockIndex::of_field(&field, &described, 6).map(|_| ()), Err(NoIndex::Ignored));
         for length in 0..field.len() {
-            assert!(is_refused(&field[..length], crc, size, packed));
+            assert_eq!(read(&field[..length], described), Err(NoIndex::Ignored));
         }
         for at in 0..field.len() {
             let mut other = field.clone();
             other[at] ^= 1;
-            assert!(is_refused(&other, crc, size, packed), "byte {at}");
+            let wanted = if (2..HEAD).contains(&at) { NoIndex::Stale } else { NoIndex::Ignored };
+            assert_eq!(read(&other, described), Err(wanted), "byte {at}");
         }
     }
 
@@ -218,16 +259,27 @@ mod tests {
         assert_eq!(index.len() as u64, count.div_ceil(8));
         let size = count * STEP as u64;
         assert_eq!((index.sum().len(), index.packed()), (size, count * 1000));
-        let field = index.to_field().unwrap();
+        let field = index.to_field(usize::from(u16::MAX)).unwrap();
         assert!(field.len() + 4 + 28 <= usize::from(u16::MAX), "{}", field.len());
-        let found = BlockIndex::of_field(&field, index.sum().get(), size, index.packed(), 1100).unwrap();
+        let described = Described { crc: index.sum().get(), size, packed: index.packed() };
+        let found = BlockIndex::of_field(&field, &described, 1100).unwrap();
         assert_eq!(found.content(found.len() - 1).len(), STEP as u64);
         assert_eq!(found.packed_range(1), 8000..16_000);
 
-        // A step that is larger than needed is rejected.
+        // Less room makes fewer blocks, but not so few that they are larger than a reader accepts.
+        let field = index.to_field(field.len() - 1).unwrap();
+        assert_eq!(BlockIndex::of_field(&field, &described, 1100).unwrap().step(), 16 * STEP as u64);
+        assert!(index.to_field(HEAD + 8 * LEAST_OF_LARGE).is_none());
         let mut longer = index.clone();
-        longer.widen();
-        let field = longer.to_field().unwrap();
-        assert!(BlockIndex::of_field(&field, index.sum().get(), size, index.packed(), 1100).is_none());
+        (0..2).for_each(|_| longer.widen());
+        let mut field = field[..HEAD].to_vec();
+        field[1] += 1;
+        field.extend(
+            longer.blocks.iter().flat_map(|block| {
+                [(block.packed as u32).to_le_bytes(), block.sum.get().to_le_bytes()].concat()
+            }),
+        );
+        let found = BlockIndex::of_field(&field, &described, 1100).map(|_| ());
+        assert_eq!(found, Err(NoIndex::Ignored));
     }
 }

@@ -18,9 +18,11 @@ mod unpack;
 pub(crate) mod xz;
 #[cfg(feature = "zstd")]
 mod zstd_blocks;
+#[cfg(feature = "zstd")]
+mod zstd_proof;
 
 #[cfg(feature = "npz")]
-pub(crate) use blocks::{BlockIndex, STEP};
+pub(crate) use blocks::{BlockIndex, Described, NoIndex, STEP};
 #[cfg(feature = "npz")]
 pub(crate) use crc::{Crc, UnorderedCrc};
 #[cfg(feature = "npz")]

@@ -4,7 +4,7 @@ use flate2::{Decompress, FlushDecompress, Status};
 
 use super::pack::Turn;
 #[cfg(feature = "zstd")]
-use super::zstd_blocks;
+use super::{zstd_blocks, zstd_proof};
 use crate::error::{ErrorKind, Result};
 
 /// The result of one decompression step.
@@ -71,48 +71,66 @@ impl Unpacker {
     /// Decompresses a block that refers to no other block of its stream.
     ///
     /// Returns whether the block decompresses to exactly the length of `into`, and ends where another block
-    /// can follow.
+    /// can follow. If this holds for all blocks, the stream decompresses to the same (except as `docs/block-index.md`
+    /// says).
     pub(crate) fn block(&mut self, packed: &[u8], turn: Turn, into: &mut [u8]) -> bool {
         const FLUSH: [u8; 4] = [0, 0, 0xFF, 0xFF]; // ends every block except the last
-        if matches!(self, Self::Deflate(_)) && !turn.is_last && !packed.ends_with(&FLUSH) {
-            return false;
-        }
-        // `libdeflate` decodes only complete streams, so an end is appended to each block except the last.
-        #[cfg(feature = "libdeflate")]
-        if matches!(self, Self::Deflate(_)) {
-            return match turn.is_last {
+        match self {
+            Self::Deflate(_) if !turn.is_last && !packed.ends_with(&FLUSH) => false,
+            // `libdeflate` decodes only complete streams, so an end is appended to each block except the last.
+            #[cfg(feature = "libdeflate")]
+            Self::Deflate(_) => match turn.is_last {
                 true => super::libdeflate::unpack(packed, into),
                 false => super::libdeflate::unpack(&[packed, self.frame().1].concat(), into),
-            };
+            },
+            #[cfg(feature = "zstd")]
+            Self::Zstd(_) if !zstd_proof::is_independent(packed, turn) => false,
+            _ => self.block_as_stream(packed, turn, into),
         }
-        self.block_as_stream(packed, turn, into)
     }
 
     /// Like [`Unpacker::block`], but always uses the streaming decoder.
     fn block_as_stream(&mut self, packed: &[u8], turn: Turn, into: &mut [u8]) -> bool {
         let (head, tail) = self.frame();
         let head = if turn.is_first { &[] } else { head };
-        let tail = if turn.is_last { &[] } else { tail };
         // State left over from a failed block must not affect this one.
         if self.restart().is_err() {
             return false;
         }
+        let Some((_, end)) = self.all_of(&[head, packed], into).filter(|(made, _)| *made == into.len())
+        else {
+            return false;
+        };
+        // The end of a stream that is not the block's own must not be needed for its content: that
+        // would be another content if other bytes followed, as they do in the stream.
+        match turn.is_last {
+            true => end != End::Nothing,
+            false => {
+                end == End::Nothing
+                    && self.all_of(&[tail], &mut []).is_some_and(|(_, end)| end != End::Nothing)
+            }
+        }
+    }
+
+    /// Decompresses all of these bytes, and returns how many bytes they make, and what ends with them.
+    ///
+    /// Returns `None` if they make more than fits, or if something ends before them.
+    fn all_of(&mut self, packed: &[&[u8]], into: &mut [u8]) -> Option<(usize, End)> {
         let (mut made, mut end) = (0, End::Nothing);
-        for mut packed in [head, packed, tail] {
+        for mut packed in packed.iter().copied() {
             while !packed.is_empty() {
                 // A spare byte detects content that is longer than `into`.
                 let mut more = [0];
                 let room = if made < into.len() { &mut into[made..] } else { &mut more[..] };
-                match self.unpack(packed, room) {
-                    Ok(step) if end == End::Nothing && step.taken + step.made > 0 => {
-                        packed = &packed[step.taken..];
-                        (made, end) = (made + step.made, step.end);
-                    }
-                    _ => return false,
+                let step = self.unpack(packed, room).ok()?;
+                if end != End::Nothing || step.taken + step.made == 0 || made + step.made > into.len() {
+                    return None;
                 }
+                packed = &packed[step.taken..];
+                (made, end) = (made + step.made, step.end);
             }
         }
-        made == into.len() && end != End::Nothing
+        Some((made, end))
     }
 
     /// Resets the decoder for a new stream.

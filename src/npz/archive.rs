@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use crate::bytes::Region;
+use crate::codec::NoIndex;
 use crate::error::{ErrorKind, Result};
 use crate::progress::Tally;
 use crate::transfer::{Effort, Observed, Observer, Source, append, cut};
@@ -198,7 +199,33 @@ impl NpzMember {
     /// this library writes them. Reading a part of such a member decompresses only the blocks that contain
     /// the part (see [`NpzFile::open_member`](crate::NpzFile::open_member)).
     pub fn has_index(&self) -> bool {
-        !self.0.is_encrypted() && zip::block_index(&self.0).is_some()
+        zip::block_index(&self.0).is_ok()
+    }
+
+    /// Returns whether the member has a block index, and whether it is used.
+    ///
+    /// Whether the blocks match the index shows when they are read, or verified (see [`Remark`](super::Remark)).
+    ///
+    /// ```
+    /// use ndarray::Array1;
+    /// use ndarray_io::npz::IndexState;
+    /// use ndarray_io::{NpzReader, NpzWriter};
+    ///
+    /// let mut npz = NpzWriter::new_compressed(Vec::new());
+    /// npz.add_array("large", &Array1::<f64>::zeros(400_000))?;
+    /// npz.add_array("small", &Array1::<f64>::zeros(4))?;
+    /// let npz = NpzReader::new(std::io::Cursor::new(npz.finish()?))?;
+    /// let states: Vec<_> = npz.members().iter().map(|member| member.index_state()).collect();
+    /// assert_eq!(states, [IndexState::Used { block: 1 << 20, count: 4 }, IndexState::Absent]);
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn index_state(&self) -> IndexState {
+        match zip::block_index(&self.0) {
+            Ok(index) => IndexState::Used { block: index.step(), count: index.len() },
+            Err(NoIndex::Absent) => IndexState::Absent,
+            Err(NoIndex::Stale) => IndexState::Stale,
+            Err(NoIndex::Ignored) => IndexState::Ignored,
+        }
     }
 
     /// Returns the CRC-32 of the uncompressed content.
@@ -211,6 +238,28 @@ impl NpzMember {
 
 fn array_name(name: &str) -> &str {
     name.strip_suffix(".npy").unwrap_or(name)
+}
+
+/// Whether a member has an index of independent blocks, and whether reading uses it.
+///
+/// See [the guide](crate::guide::block_index).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum IndexState {
+    /// There is no index.
+    Absent,
+    /// The member can be read in parts.
+    Used {
+        /// How many bytes of content each block has, except the last one.
+        block: u64,
+        /// How many blocks there are.
+        count: usize,
+    },
+    /// The index describes other content: another program has replaced the content, and kept the field with the index.
+    Stale,
+    /// The index is not used, because its version is not known, it contradicts itself, or the member is encrypted or
+    /// compressed by a method that has no blocks.
+    Ignored,
 }
 
 /// The central directory of an archive.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::archive::{Archive, NpzMember};
-use super::member;
+use super::member::{self, Remark};
 use crate::bytes::{LocalFile, ReadAt, SharedRegion};
 use crate::dynamic::DynArray;
 use crate::error::{Error, Result};
@@ -321,7 +321,7 @@ impl NpzFile {
 
     /// Reads a member by its index, whether or not it is an array, and verifies its size and checksum.
     ///
-    /// The content is discarded.
+    /// The content is discarded. Returns what is not damage.
     ///
     /// # Errors
     ///
@@ -333,7 +333,7 @@ impl NpzFile {
     ///   missing or wrong (with the feature `zip-methods`).
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the content is larger, or decompressing an LZMA or XZ member needs
     ///   more memory, than the [`Limits`](crate::Limits) allow.
-    pub fn verify_index(&self, index: usize) -> Result<()> {
+    pub fn verify_index(&self, index: usize) -> Result<Vec<Remark>> {
         let verify = || member::verify(member::whole(&self.holder), self.archive.at(index)?, &self.options);
         verify().map_err(|error| self.at_path(error))
     }
@@ -505,7 +505,8 @@ impl NpzFile {
     /// Reads every member and verifies its size and checksum.
     ///
     /// A member with an index of its blocks is decompressed from its beginning, as other programs do, and its blocks are
-    /// compared with that. Stops at the first damaged member, which the error names.
+    /// compared with that. Stops at the first damaged member, which the error names. Returns what is not damage, each
+    /// remark with the index of its member.
     ///
     /// # Errors
     ///
@@ -516,9 +517,10 @@ impl NpzFile {
     ///   missing or wrong (with the feature `zip-methods`).
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the content is larger, or decompressing an LZMA or XZ member needs
     ///   more memory, than the [`Limits`](crate::Limits) allow.
-    pub fn verify(&self) -> Result<()> {
-        member::check_sum(self.members().iter(), &self.options).map_err(|error| self.at_path(error))?;
-        (0..self.len()).try_for_each(|index| self.verify_index(index))
+    pub fn verify(&self) -> Result<Vec<(usize, Remark)>> {
+        let verify =
+            |index| member::verify(member::whole(&self.holder), self.archive.at(index)?, &self.options);
+        member::verify_all(self.members(), &self.options, verify).map_err(|error| self.at_path(error))
     }
 
     fn at_path(&self, error: Error) -> Error {

@@ -10,7 +10,7 @@ use memmap2::{Mmap, MmapMut};
 use ndarray::{Array, ArrayView, ArrayViewMut, CowArray, Dimension};
 
 use super::archive::{Archive, ArchiveBytes, NpzMember};
-use super::member;
+use super::member::{self, Remark};
 use crate::array::{ViewMutNpyExt, ViewNpyExt};
 use crate::codec::Crc;
 use crate::element::{ViewElement, ViewMutElement};
@@ -168,7 +168,8 @@ impl NpzMmap {
 
     /// Reads every member and verifies its size and checksum.
     ///
-    /// Stops at the first damaged member, which the error names.
+    /// Stops at the first damaged member, which the error names. Returns what is not damage, each remark with the index of its
+    /// member.
     ///
     /// # Errors
     ///
@@ -179,10 +180,9 @@ impl NpzMmap {
     ///   missing or wrong (with the feature `zip-methods`).
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the content is larger, or decompressing an LZMA or XZ member needs
     ///   more memory, than the [`Limits`](crate::Limits) allow.
-    pub fn verify(&self) -> Result<()> {
-        member::check_sum(self.members().iter(), &self.options)?;
-        (0..self.members().len())
-            .try_for_each(|index| member::verify(whole(&self.map), self.archive.at(index)?, &self.options))
+    pub fn verify(&self) -> Result<Vec<(usize, Remark)>> {
+        let verify = |index| member::verify(whole(&self.map), self.archive.at(index)?, &self.options);
+        member::verify_all(self.members(), &self.options, verify)
     }
 }
 

@@ -8,7 +8,7 @@ use super::archive::{ArchiveBytes, NpzMember};
 #[cfg(feature = "zip-methods")]
 use super::foreign;
 use crate::bytes::{ReadAt, Region, Runs};
-use crate::codec::{UnorderedCrc, Unpacker};
+use crate::codec::{NoIndex, UnorderedCrc, Unpacker};
 use crate::dtype::{ByteOrder, DType, Kind, Scalar};
 use crate::error::{ErrorKind, Result};
 use crate::header::Header;
@@ -123,23 +123,94 @@ pub(super) fn copy_raw(
 ///
 /// A member with a block index is decompressed from its beginning, as a program does that does not know the index, and each
 /// block is compared with what comes out.
-pub(super) fn verify(place: ArchiveBytes<'_>, member: &Member, options: &ReadOptions) -> Result<()> {
+pub(super) fn verify(
+    mut place: ArchiveBytes<'_>,
+    member: &Member,
+    options: &ReadOptions,
+) -> Result<Vec<Remark>> {
     let options = options.clone().allow_trailing(true);
-    let Some(index) = zip::block_index(member) else { return open(place, member, &options, |_| Ok(())) };
-    let mut place = place;
-    let verify = || {
+    let (mut remarks, index) = match zip::block_index(member) {
+        Ok(index) => (vec![], Some(index)),
+        Err(NoIndex::Absent) => (vec![], None),
+        Err(NoIndex::Stale) => (vec![Remark::StaleIndex], None),
+        Err(NoIndex::Ignored) => (vec![Remark::UnusableIndex], None),
+    };
+    if index.is_none() && member.method != Method::Zstd {
+        open(place, member, &options, |_| Ok(()))?;
+        return Ok(remarks);
+    }
+    let verify = || -> Result<Vec<Remark>> {
         let content = any_content(&mut place, member)?;
         check_ratio(member, &options)?;
-        let (Decoder::Own(make), Some((archive, start))) = (way(member)?, place.located(content)) else {
-            return open_at(place.again(), member, &options, |_| Ok(()));
+        let Decoder::Own(make) = way(member)? else {
+            open_at(place.again(), member, &options, |_| Ok(()))?;
+            return Ok(remarks);
         };
-        archive.check(&Runs::of_range(start..start.saturating_add(member.packed)))?;
         let threads = options.get_threads();
-        let blocks = PackedBlocks::new(Box::new(archive), start, index, make, threads);
-        let compare = |source: &mut Source<'_>| blocks.compare(source, threads);
-        in_order(&mut place.again(), (member, content), Some(make), &options, compare)
+        let blocks = match (index, place.located(content)) {
+            (Some(index), Some((archive, start))) => {
+                archive.check(&Runs::of_range(start..start.saturating_add(member.packed)))?;
+                Some(PackedBlocks::new(Box::new(archive), start, index, make, threads))
+            }
+            _ => None,
+        };
+        let compare = |source: &mut Source<'_>| match &blocks {
+            Some(blocks) => blocks.compare(source, threads),
+            None => Ok(()),
+        };
+        let ((), has_more_frames) =
+            in_order(&mut place.again(), (member, content), Some(make), &options, compare)?;
+        if blocks.is_some_and(|blocks| blocks.is_wrong()) {
+            remarks.push(Remark::UnusableIndex);
+        }
+        if has_more_frames {
+            remarks.push(Remark::SeveralFrames);
+        }
+        Ok(remarks)
     };
     verify().map_err(|error| error.at_member(&member.name))
+}
+
+/// Verifies all members, and returns each remark with the index of its member.
+pub(super) fn verify_all(
+    members: &[NpzMember],
+    options: &ReadOptions,
+    verify: impl Fn(usize) -> Result<Vec<Remark>>,
+) -> Result<Vec<(usize, Remark)>> {
+    check_sum(members.iter(), options)?;
+    let mut remarks = Vec::new();
+    for index in 0..members.len() {
+        remarks.extend(verify(index)?.into_iter().map(|remark| (index, remark)));
+    }
+    Ok(remarks)
+}
+
+/// What verifying a member found that is not damage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Remark {
+    /// Another program has replaced the content and kept the [block index](super::IndexState) of the earlier content, which
+    /// readers ignore. So parts of the member cannot be read alone.
+    StaleIndex,
+    /// The block index contradicts itself or the content, its blocks are not independent, or its version is not known.
+    /// Readers ignore it.
+    UnusableIndex,
+    /// The content consists of several Zstandard frames, of which some programs read only the first. Python 3.14 is one.
+    SeveralFrames,
+}
+
+impl std::fmt::Display for Remark {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::StaleIndex => "its block index is that of other content, and is ignored",
+            Self::UnusableIndex => {
+                "its block index does not match it, or is of an unknown kind, and is ignored"
+            }
+            Self::SeveralFrames => {
+                "it consists of several Zstandard frames, of which some programs read only the first"
+            }
+        })
+    }
 }
 
 /// Returns an error if so few compressed bytes cannot contain so much, or if the limits do not allow it.
@@ -255,7 +326,7 @@ fn blocks<'a>(
     options: &ReadOptions,
 ) -> Option<PackedBlocks<'a>> {
     let (archive, start) = place.located(content)?;
-    let index = zip::block_index(member).or_else(|| at_once(member))?;
+    let index = zip::block_index(member).ok().or_else(|| at_once(member))?;
     Some(PackedBlocks::new(Box::new(archive), start, index, make, options.get_threads()))
 }
 
@@ -282,7 +353,7 @@ pub(super) fn blocks_within(
     member: &Member,
     options: &ReadOptions,
 ) -> Result<Option<PackedBlocks<'static>>> {
-    let Some(index) = zip::block_index(member) else { return Ok(None) };
+    let Ok(index) = zip::block_index(member) else { return Ok(None) };
     check_ratio(member, options)?;
     let Decoder::Own(make) = way(member)? else { return Ok(None) };
     let content = any_content(&mut whole(archive), member)?;
@@ -409,17 +480,19 @@ fn open_at<T>(
         }
         // The index does not match the content, so decode the stream from its beginning.
     }
-    in_order(&mut place, (member, content), make, options, call)
+    in_order(&mut place, (member, content), make, options, call).map(|(taken, _)| taken)
 }
 
 /// Invokes `call` with the content of a member, which is decompressed from its beginning, and verifies size and checksum.
+///
+/// Also returns whether the content consists of several frames.
 fn in_order<T>(
     place: &mut ArchiveBytes<'_>,
     (member, content): (&Member, u64),
     make: Option<fn() -> Result<Unpacker>>,
     options: &ReadOptions,
     mut call: impl FnMut(&mut Source<'_>) -> Result<T>,
-) -> Result<T> {
+) -> Result<(T, bool)> {
     let unpacker = make.map(|make| make()).transpose()?;
     let packed = content..content + member.packed;
     // The checksum is computed while the bytes are read, when they are still in the CPU cache.
@@ -429,14 +502,14 @@ fn in_order<T>(
             let mut unpack = Unpack::new(source, unpacker);
             let taken = exactly(&mut unpack, member, options, &seen, call)?;
             match unpack.is_at_end() {
-                true => Ok(taken),
+                true => Ok((taken, unpack.has_more_frames())),
                 false => {
                     let reason = format!("the compressed stream ends before its {} bytes", member.packed);
                     Err(ErrorKind::BadZip { reason }.into())
                 }
             }
         })?,
-        None => place.again().with_seen(packed, &seen, |mut source| call(&mut source))?,
+        None => place.again().with_seen(packed, &seen, |mut source| Ok((call(&mut source)?, false)))?,
     };
     // Add the bytes that were skipped, or used in place, to the checksum.
     let found = seen.finish(member.size, |missing, add| {

@@ -20,10 +20,11 @@ mod reader;
 mod update;
 mod writer;
 
-pub use archive::NpzMember;
+pub use archive::{IndexState, NpzMember};
 pub use file::{NpzFile, read_npz, read_npz_with};
 #[cfg(feature = "mmap")]
 pub use map::{NpzMmap, NpzMmapMut};
+pub use member::Remark;
 pub use options::{Compression, NpzOptions};
 pub use reader::NpzReader;
 pub use update::NpzUpdate;

@@ -438,7 +438,7 @@ fn set_stored(member: &mut Member, sum: &Crc) {
 /// Records the checksum, the sizes and the block index of a compressed member.
 fn set_packed(member: &mut Member, index: &BlockIndex) {
     (member.crc, member.size, member.packed) = (index.sum().get(), index.sum().len(), index.packed());
-    member.extra = zip::index_field(index);
+    member.extra = zip::index_field(index, member.raw_name().len());
 }
 
 /// Returns the metadata of a new member.

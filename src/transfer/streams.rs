@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::io::BufWriter;
 
-/// Returns the file of a reader or writer that is a `File`, a `&File` or a `&mut File`.
+/// Returns the file of a reader or writer that is a `File`, or a reference to one or to a `&File`.
 pub(crate) fn as_file<R>(stream: &mut R) -> Option<&File> {
     let id = typeid::of::<R>();
     let pointer = std::ptr::from_mut(stream);
@@ -18,6 +18,9 @@ pub(crate) fn as_file<R>(stream: &mut R) -> Option<&File> {
     } else if id == typeid::of::<&mut File>() {
         // SAFETY: as above; the mutable borrow of the stream ensures that nothing else uses the File.
         Some(unsafe { &**pointer.cast::<&mut File>() })
+    } else if id == typeid::of::<&mut &File>() {
+        // SAFETY: as above; what is returned is the inner reference, which lives longer than the stream.
+        Some(unsafe { **pointer.cast::<&mut &File>() })
     } else {
         None
     }

@@ -23,11 +23,30 @@ pub(crate) struct Unpack<'a> {
     is_end: bool,
     /// Whether a frame has ended: the stream ends here, or another frame follows.
     is_between: bool,
+    /// Whether a frame has ended before.
+    has_frame: bool,
+    /// Whether there was content after the first frame.
+    has_more_frames: bool,
 }
 
 impl<'a> Unpack<'a> {
     pub(crate) fn new(source: Source<'a>, unpacker: Unpacker) -> Self {
-        Self { source, unpacker, piece: Vec::new(), filled: 0, done: 0, is_end: false, is_between: false }
+        Self {
+            source,
+            unpacker,
+            piece: Vec::new(),
+            filled: 0,
+            done: 0,
+            is_end: false,
+            is_between: false,
+            has_frame: false,
+            has_more_frames: false,
+        }
+    }
+
+    /// Returns whether there was content after the first frame, which some programs do not read.
+    pub(crate) fn has_more_frames(&self) -> bool {
+        self.has_more_frames
     }
 
     /// Returns whether the stream and the source have both ended.
@@ -54,7 +73,9 @@ impl Read for Unpack<'_> {
             let unpacked = self.unpacker.unpack(packed, into)?;
             self.done += unpacked.taken;
             self.is_end = unpacked.end == End::Stream;
+            self.has_more_frames |= self.has_frame && unpacked.made > 0;
             self.is_between = unpacked.end == End::Frame;
+            self.has_frame |= self.is_between;
             if unpacked.made > 0 {
                 return Ok(unpacked.made);
             }
@@ -91,5 +112,17 @@ mod tests {
         let mut text = String::new();
         unpack.read_to_string(&mut text).unwrap();
         assert_eq!(text, "one, two");
+        assert!(unpack.has_more_frames());
+    }
+
+    #[test]
+    fn a_frame_without_content_is_not_more() {
+        let mut packed = zstd::encode_all(&b"all"[..], 3).unwrap();
+        packed.extend([0x50, 0x2A, 0x4D, 0x18, 3, 0, 0, 0, 1, 2, 3]);
+        let mut packed = &packed[..];
+        let mut unpack = Unpack::new(Source::of(&mut packed), Unpacker::zstd().unwrap());
+        let mut text = String::new();
+        unpack.read_to_string(&mut text).unwrap();
+        assert_eq!((&text[..], unpack.has_more_frames(), unpack.is_at_end()), ("all", false, true));
     }
 }

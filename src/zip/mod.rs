@@ -11,6 +11,7 @@ mod write;
 
 use std::fmt;
 
+use parse::CENTRAL_SIZE;
 pub(crate) use parse::{
     End, LOCAL_SIZE, TAIL, block_index, check_local, directory, extra_len, find_end, own_fields,
 };

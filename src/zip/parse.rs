@@ -4,7 +4,7 @@ use super::{
     CENTRAL, DESCRIPTOR, ENCRYPTED, END, END64, EXTRA64, FILL, INDEX, LOCAL, LOCATOR64, Member, Method,
     PATCH, STRONGLY_ENCRYPTED, name,
 };
-use crate::codec::BlockIndex;
+use crate::codec::{BlockIndex, Described, NoIndex};
 use crate::error::{ErrorKind, Result};
 
 /// The number of bytes at the end of a file that [`find_end`] needs.
@@ -14,7 +14,7 @@ use crate::error::{ErrorKind, Result};
 pub(crate) const TAIL: u64 = 22 + 65_535 + 20 + 56;
 /// The fixed size of a local header.
 pub(crate) const LOCAL_SIZE: usize = 30;
-const CENTRAL_SIZE: usize = 46;
+pub(super) const CENTRAL_SIZE: usize = 46;
 const END_BYTES: [u8; 4] = END.to_le_bytes();
 
 /// The position of the central directory, as recorded in the end record.
@@ -261,21 +261,42 @@ fn extra64(extra: &[u8]) -> &[u8] {
 }
 
 /// Returns the content of the first extra field with this identifier.
-pub(super) fn field(mut extra: &[u8], id: u16) -> Option<&[u8]> {
-    while let Some((head, rest)) = extra.split_first_chunk::<4>() {
-        let len = usize::from(u16::from_le_bytes([head[2], head[3]])).min(rest.len());
-        if [head[0], head[1]] == id.to_le_bytes() {
-            return Some(&rest[..len]);
-        }
-        extra = &rest[len..];
-    }
-    None
+pub(super) fn field(extra: &[u8], id: u16) -> Option<&[u8]> {
+    fields(extra, id).next()
 }
 
-/// Returns the block index of a compressed member, if it matches the member's checksum and sizes.
-pub(crate) fn block_index(member: &Member) -> Option<BlockIndex> {
-    let ratio = member.method.highest_ratio().filter(|_| member.method.can_have_index())?;
-    BlockIndex::of_field(field(&member.extra, INDEX)?, member.crc, member.size, member.packed, ratio)
+/// Returns the contents of all extra fields with this identifier.
+fn fields(mut extra: &[u8], id: u16) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        while let Some((head, rest)) = extra.split_first_chunk::<4>() {
+            let len = usize::from(u16::from_le_bytes([head[2], head[3]])).min(rest.len());
+            let content;
+            (content, extra) = rest.split_at(len);
+            if [head[0], head[1]] == id.to_le_bytes() {
+                return Some(content);
+            }
+        }
+        None
+    })
+}
+
+/// Returns the first block index of a member that can be used, or says why there is none.
+pub(crate) fn block_index(member: &Member) -> Result<BlockIndex, NoIndex> {
+    let ratio = member.method.highest_ratio().filter(|_| member.method.can_have_index());
+    let described = Described { crc: member.crc, size: member.size, packed: member.packed };
+    let mut found = NoIndex::Absent;
+    for field in fields(&member.extra, INDEX) {
+        let read = match ratio {
+            Some(ratio) if !member.is_encrypted() => BlockIndex::of_field(field, &described, ratio),
+            _ => Err(NoIndex::Ignored),
+        };
+        match read {
+            Ok(index) => return Ok(index),
+            Err(reason) if found == NoIndex::Absent => found = reason,
+            Err(_) => {}
+        }
+    }
+    Err(found)
 }
 
 /// Returns the extra fields of a record, except those that are regenerated when it is written.

@@ -13,10 +13,11 @@ pub(crate) const VERSION: u16 = 45;
 /// The value of "version made by": Unix (3), since the attributes are Unix permissions, and the version.
 pub(crate) const MADE_BY: u16 = 3 << 8 | VERSION;
 
+/// The length of the Zip64 field of the central directory: a header of four bytes, and three numbers.
+const LARGE: usize = 4 + 3 * 8;
+
 /// Returns whether a member's extra fields still fit into a record together with the Zip64 field.
 pub(crate) fn fits(member: &Member, extra: &[u8]) -> bool {
-    // The Zip64 field of the central directory: a header of four bytes, and three numbers.
-    const LARGE: usize = 4 + 3 * 8;
     extra.len().max(member.extra.len()) + LARGE <= usize::from(u16::MAX)
 }
 
@@ -52,9 +53,12 @@ impl Record {
     }
 }
 
-/// Returns the extra field with the block index, or no bytes if the member needs no index.
-pub(crate) fn index_field(index: &BlockIndex) -> Vec<u8> {
-    let Some(field) = index.to_field() else { return Vec::new() };
+/// Returns the extra field with the block index, or no bytes if the member needs no index, or has no room for it.
+///
+/// Some programs refuse a record of the directory that is longer than 65,535 bytes in all.
+pub(crate) fn index_field(index: &BlockIndex, name_len: usize) -> Vec<u8> {
+    let room = usize::from(u16::MAX).saturating_sub(super::CENTRAL_SIZE + name_len + LARGE + 4);
+    let Some(field) = index.to_field(room) else { return Vec::new() };
     let mut record = Record::default().u16(INDEX).u16(short(field.len()));
     record.0.extend(field);
     record.0

@@ -12,6 +12,8 @@ mod convert;
 mod crowd;
 #[cfg(all(feature = "derive", feature = "mmap"))]
 mod elements;
+#[cfg(feature = "npz")]
+mod index;
 mod maps;
 #[cfg(feature = "zip-methods")]
 mod methods;

@@ -739,6 +739,17 @@ fn sizes_that_follow_are_short() {
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).unwrap();
     assert_eq!(stored.finish().unwrap(), bytes);
+    // Pieces are known only afterwards, and a file takes their sizes in the header, whatever kind of reference it is.
+    let write = |pieces: &mut ndarray_io::NpyWriter<u32, &mut dyn Write>| pieces.push(&array);
+    let mut of_pieces = crate::support::temp::unnamed().unwrap();
+    let mut reference = &of_pieces;
+    let mut npz = NpzWriter::new(&mut reference);
+    npz.add_pieces("a", 100_000, write).unwrap();
+    npz.finish().unwrap();
+    of_pieces.rewind().unwrap();
+    let mut through_references = Vec::new();
+    of_pieces.read_to_end(&mut through_references).unwrap();
+    assert_eq!(through_references, bytes);
     for pieces in [false, true] {
         let compression = if pieces { Compression::Stored } else { Compression::Deflated(1) };
         let options = NpzOptions::new().compression(compression);

@@ -10,7 +10,7 @@ use ndarray_io::error::ErrorKind;
 use ndarray_io::file::Extent;
 use ndarray_io::header::{Order, Shape};
 use ndarray_io::npy::NpyHeader;
-use ndarray_io::npz::{Method, NpzMember};
+use ndarray_io::npz::{IndexState, NpzMember};
 use ndarray_io::{DType, NpyReader, NpzFile, ReadOptions};
 use serde_json::{Value, json};
 
@@ -246,7 +246,6 @@ fn stats_of(source: &Source) -> Value {
 /// A member of an archive, and what could be read of it.
 struct Known<'a> {
     member: &'a NpzMember,
-    packed: Method,
     found: Option<Result<NpyHeader, String>>,
     stats: Value,
 }
@@ -277,7 +276,6 @@ fn each_known<'a>(
 }
 
 fn known_at<'a>(archive: &NpzFile, index: usize, member: &'a NpzMember, stats: bool) -> Known<'a> {
-    let packed = member.method();
     let found = member.is_array().then(|| archive.peek_index(index).map_err(short));
     let stats = match &found {
         Some(Ok(_)) if stats => match Source::whole_member(archive, index) {
@@ -286,7 +284,7 @@ fn known_at<'a>(archive: &NpzFile, index: usize, member: &'a NpzMember, stats: b
         },
         _ => Value::Null,
     };
-    Known { member, packed, found, stats }
+    Known { member, found, stats }
 }
 
 /// Shortens the error for a member whose header cannot be read. The column `how` already shows
@@ -326,9 +324,17 @@ fn write_npz(path: &Path, stats: bool, out: &mut dyn Write) -> Result<bool, Fail
         facts["member"] = json!(known.member.file_name());
         facts["size"] = json!(known.member.size());
         facts["packed_size"] = json!(known.member.packed_size());
-        facts["packed"] = json!(known.packed.to_string());
+        facts["packed"] = json!(known.member.method().to_string());
         if known.member.is_encrypted() {
             facts["encrypted"] = json!(true);
+        }
+        match known.member.index_state() {
+            IndexState::Absent => {}
+            IndexState::Used { block, count } => {
+                facts["block_index"] = json!({"state": "used", "block_size": block, "blocks": count});
+            }
+            IndexState::Stale => facts["block_index"] = json!({"state": "stale"}),
+            _ => facts["block_index"] = json!({"state": "ignored"}),
         }
         if !std::mem::take(&mut is_first) {
             out.write_all(b",")?;
@@ -337,6 +343,21 @@ fn write_npz(path: &Path, stats: bool, out: &mut dyn Write) -> Result<bool, Fail
     })?;
     writeln!(out, "]}}")?;
     Ok(are_whole)
+}
+
+/// Returns how a member is compressed, whether it is encrypted, and whether it can be read in parts.
+fn how(member: &NpzMember) -> String {
+    let encrypted = if member.is_encrypted() { ", encrypted" } else { "" };
+    let index = match member.index_state() {
+        IndexState::Absent => String::new(),
+        IndexState::Used { block, count } if block < 1 << 20 => {
+            format!(", {count} blocks of {} KiB", block >> 10)
+        }
+        IndexState::Used { block, count } => format!(", {count} blocks of {} MiB", block >> 20),
+        IndexState::Stale => ", stale index".into(),
+        _ => ", ignored index".into(),
+    };
+    format!("{}{encrypted}{index}", member.method())
 }
 
 /// Prints an archive as a table, and returns whether all members have what their headers declare.
@@ -366,11 +387,7 @@ fn print_npz(path: &Path, stats: bool, out: &mut dyn Write) -> Result<bool, Fail
             what,
             known.member.size().to_string(),
             known.member.packed_size().to_string(),
-            if known.member.is_encrypted() {
-                format!("{}, encrypted", known.packed)
-            } else {
-                known.packed.to_string()
-            },
+            how(known.member),
         ]);
         Ok(())
     })?;

@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ndarray_io::file::Extent;
-use ndarray_io::{DynArray, ReadOptions};
+use ndarray_io::npz::{IndexState, Method, Remark};
+use ndarray_io::{DynArray, NpzFile, ReadOptions};
 
+use super::failure::escaped;
 use super::input::shown;
 use super::open::{Format, array_files, format_of, npy, npz, ra, ra_file, remote, stack};
 use super::progress::Progress;
@@ -39,7 +41,12 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     let mut code = 0;
     for path in &array_files(&arguments.files)? {
         match verify(path, &options, &arguments.allow) {
-            Ok(()) => writeln!(out, "{}: sound", shown(path))?,
+            Ok(remarks) => {
+                writeln!(out, "{}: sound", shown(path))?;
+                for (member, remark) in remarks {
+                    writeln!(out, "  {}: {remark}", escaped(&member))?;
+                }
+            }
             Err(failure) => {
                 // Exit code 1 means that damage was found. A file that cannot be read has not been checked.
                 let is_failing = |error: &ndarray_io::Error| error.is_io() || error.is_conflict();
@@ -55,8 +62,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     Ok(code)
 }
 
-fn verify(path: &Path, options: &ReadOptions, allowed: &[String]) -> Result<(), Failure> {
-    match format_of(path)? {
+/// Returns what is not damage, each remark with the name of its member.
+fn verify(path: &Path, options: &ReadOptions, allowed: &[String]) -> Result<Vec<(String, Remark)>, Failure> {
+    let checked = match format_of(path)? {
         Format::Npy if remote(path)?.is_some() => {
             check(&Source::Npy(npy(path, options)?), allowed) // a file with trailing data has been downloaded
         }
@@ -87,27 +95,30 @@ fn verify(path: &Path, options: &ReadOptions, allowed: &[String]) -> Result<(), 
             Err(failure) if remote(path)?.is_some() => Err(failure),
             Err(_) => Ok(ra(path, options)?.read::<DynArray>()?.check()?), // compressed data is decompressed completely
         },
-        Format::Npz => {
-            let archive = npz(path, options)?;
-            for (index, member) in archive.members().iter().enumerate() {
-                if !member.is_array() {
-                    archive.verify_index(index)?;
-                    continue;
-                }
-                match Source::whole_member(&archive, index)? {
-                    Source::Npy(file) if file.extent()? == Extent::Whole => {
-                        if member.has_index() {
-                            archive.verify_index(index)?; // also that the blocks are what other programs read
-                        }
-                        check(&Source::Npy(file), allowed)?
-                    }
-                    Source::Memory(array) => check(&Source::Memory(array), allowed)?,
-                    _ => drop(archive.read_index::<DynArray>(index)?), // reports what is wrong
-                }
-            }
-            Ok(())
+        Format::Npz => return verify_npz(&npz(path, options)?, allowed),
+    };
+    checked.map(|()| Vec::new())
+}
+
+fn verify_npz(archive: &NpzFile, allowed: &[String]) -> Result<Vec<(String, Remark)>, Failure> {
+    let mut all = Vec::new();
+    for (index, member) in archive.members().iter().enumerate() {
+        // Also that the blocks of an index are what other programs read, and other remarks.
+        let is_special = member.index_state() != IndexState::Absent || member.method() == Method::Zstd;
+        if !member.is_array() || is_special {
+            let remarks = archive.verify_index(index)?;
+            all.extend(remarks.into_iter().map(|remark| (member.file_name().to_owned(), remark)));
+        }
+        if !member.is_array() {
+            continue;
+        }
+        match Source::whole_member(archive, index)? {
+            Source::Npy(file) if file.extent()? == Extent::Whole => check(&Source::Npy(file), allowed)?,
+            Source::Memory(array) => check(&Source::Memory(array), allowed)?,
+            _ => drop(archive.read_index::<DynArray>(index)?), // reports what is wrong
         }
     }
+    Ok(all)
 }
 
 /// Checks the elements of a file of any size, block by block.

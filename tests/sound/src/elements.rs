@@ -262,7 +262,7 @@ fn streams_are_recognized_through_references() {
             std::fs::File::options().read(true).write(true).create(true).truncate(true).open(&path).unwrap();
         arr1(&[1u32, 2]).write_npy(&file).unwrap();
         arr1(&[3u32, 4]).write_npy(&mut file).unwrap();
-        arr1(&[5u32, 6]).write_npy(BufWriter::new(&file)).unwrap();
+        arr1(&[5u32, 6]).write_npy(BufWriter::new(&mut &file)).unwrap();
         let mut buffered = BufWriter::new(file);
         arr1(&[7u32, 8]).write_npy(&mut buffered).unwrap();
         let mut file = buffered.into_inner().unwrap();
@@ -270,7 +270,7 @@ fn streams_are_recognized_through_references() {
         let next = |found: Array1<u32>| found.to_vec();
         assert_eq!(next(NpyReader::new(&file).unwrap().read().unwrap()), [1, 2]);
         assert_eq!(next(NpyReader::new(&mut file).unwrap().read().unwrap()), [3, 4]);
-        assert_eq!(next(NpyReader::new(&file).unwrap().read().unwrap()), [5, 6]);
+        assert_eq!(next(NpyReader::new(&mut &file).unwrap().read().unwrap()), [5, 6]);
         assert_eq!(next(NpyReader::new(file).unwrap().read().unwrap()), [7, 8]);
         std::fs::remove_file(path).unwrap();
     }

@@ -119,6 +119,13 @@ fn to_file(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     if (from, to) == (Kind::Npz, Kind::Npy) && !is_standard(&arguments.output) && convert_member(arguments)? {
         return Ok(0);
     }
+    if (from, to) == (Kind::Npz, Kind::Npz)
+        && !has_choice
+        && arguments.keeps_arrays()
+        && !is_standard(&arguments.output)
+    {
+        return copy_archive(arguments, &near);
+    }
     let inputs = match (from, to) {
         (Kind::Stack, Kind::Npy) => vec![Input::Given(arguments.input.clone())], // no intermediate file needed
         _ => Input::of(arguments, from, &near)?,
@@ -157,18 +164,20 @@ fn finish(
     let output = passing.as_deref().unwrap_or(&arguments.output);
     match to {
         Kind::Npz => {
-            refuse_to_lose_members(arguments, arrays.len(), output)?;
+            let count = arrays.len();
+            let names: Vec<String> = (0..count).map(|number| arguments.member_name(number, count)).collect();
+            refuse_to_lose_members(arguments, &names, output)?;
             let options = NpzOptions::new().compression(arguments.packed()?);
             let mut progress = Progress::new();
             let all =
                 arrays.iter().map(|array| Ok(fs::metadata(array.path())?.len())).sum::<io::Result<u64>>()?;
             replace(output, |file| {
                 let mut archive = NpzWriter::new_with_options(file, &options);
-                for (number, array) in arrays.iter().enumerate() {
+                for (name, array) in names.into_iter().zip(arrays) {
                     let npy = open(array.path())?;
                     let len = npy.metadata()?.len();
                     let npy = Watched { input: npy, progress: &mut progress, all };
-                    archive.add_raw(arguments.member_name(number, arrays.len()), npy, len)?;
+                    archive.add_raw(name, npy, len)?;
                 }
                 archive.finish()?;
                 Ok(())
@@ -218,6 +227,29 @@ fn finish(
     Ok(0)
 }
 
+/// Writes all members of an archive to another one, compressed as the arguments say.
+fn copy_archive(arguments: &Arguments, near: &Path) -> Result<u8, Failure> {
+    let (path, output) = (&arguments.input, &arguments.output);
+    let archive = NpzFile::open_with(path, &crate::reading::options())?;
+    let names: Vec<String> = archive.members().iter().map(|member| member.file_name().to_owned()).collect();
+    refuse_to_lose_members(arguments, &names, output)?;
+    let all = archive.members().iter().fold(0, |all: u64, member| all.saturating_add(member.size()));
+    let options = NpzOptions::new().compression(arguments.packed()?);
+    let mut progress = Progress::new();
+    replace(output, |file| {
+        let mut copy = NpzWriter::new_with_options(file, &options);
+        for name in names {
+            let made = temporary(near)?;
+            let len = archive.copy_raw(&name, File::options().write(true).open(&made)?)?;
+            let content = Watched { input: open(&made)?, progress: &mut progress, all };
+            copy.add_raw(name, content, len)?;
+        }
+        copy.finish()?;
+        Ok(())
+    })?;
+    Ok(0)
+}
+
 /// Returns the number of indices of an axis that take about 128 MiB, the default chunk size of Dask.
 fn indices_of(file: &NpyFile, axis: usize) -> usize {
     const BYTES: u64 = 128 << 20;
@@ -229,12 +261,11 @@ fn indices_of(file: &NpyFile, axis: usize) -> usize {
 }
 
 /// Returns an error if the output is an archive whose other members would be lost.
-fn refuse_to_lose_members(arguments: &Arguments, count: usize, output: &Path) -> Result<(), Failure> {
-    let own: Vec<String> = (0..count).map(|number| arguments.member_name(number, count)).collect();
+fn refuse_to_lose_members(arguments: &Arguments, own: &[String], output: &Path) -> Result<(), Failure> {
     if arguments.replace || !output.is_file() || by_content(output)? != Some(Format::Npz) {
         return Ok(());
     }
-    refuse_others(&NpzFile::open(output)?, &own, &output.display().to_string())
+    refuse_others(&NpzFile::open(output)?, own, &output.display().to_string())
 }
 
 /// Returns an error if an archive has members other than these.

@@ -169,6 +169,11 @@ impl Arguments {
         self.order.is_some() || self.byte_order.is_some() || self.version.is_some()
     }
 
+    /// Whether arrays keep their names and everything else but the compression.
+    pub(super) fn keeps_arrays(&self) -> bool {
+        self.name.is_none() && self.dtype.is_none() && !self.changes_layout() && !self.drop_trailing
+    }
+
     /// Returns the CSV dialect.
     pub(super) fn form(&self) -> Form {
         Form { has_header: self.header, delimiter: self.delimiter }

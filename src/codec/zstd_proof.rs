@@ -1,0 +1,446 @@
+//! Proves that a part of a Zstandard frame means the same alone as in its frame.
+//!
+//! A decoder carries four things from block to block: the window, the table for literals, the tables for
+//! sequences, and the last three offsets. A part that is decompressed alone begins without them: a match that
+//! reaches beyond its start fails, and so does the use of a table that no block of the part defines. But there always
+//! are three offsets: at the beginning of a frame 1, 4 and 8. So what is checked here is that the part
+//! repeats no offset before it has set it. A few bytes are enough for most parts: sequences are decoded only until
+//! three offsets are known.
+
+use super::pack::Turn;
+use super::zstd_blocks::HEAD;
+
+/// Returns whether a part consists of complete blocks that repeat no offset of blocks before it.
+///
+/// The last part of a frame ends with the block that is marked as the last one, and no other part has such a block. The
+/// first part begins with the header that all such frames have.
+pub(super) fn is_independent(part: &[u8], turn: Turn) -> bool {
+    let (part, known) = match turn {
+        // A single part is an ordinary frame.
+        Turn { is_first: true, is_last: true } => return true,
+        // The offsets at its beginning are those of the frame.
+        Turn { is_first: true, .. } => (part.strip_prefix(&HEAD), [true; 3]),
+        _ => (Some(part), [false; 3]),
+    };
+    part.and_then(|part| walk(part, turn.is_last, known)).is_some()
+}
+
+/// Passes all blocks. `known` says which of the last three offsets the part has set, the most recent one first.
+fn walk(mut part: &[u8], ends_frame: bool, mut known: [bool; 3]) -> Option<()> {
+    let (mut is_last, mut tables) = (false, Default::default());
+    while !part.is_empty() && !is_last {
+        let (head, rest) = part.split_first_chunk::<3>()?;
+        let head = u32::from_le_bytes([head[0], head[1], head[2], 0]);
+        is_last = head & 1 == 1;
+        let kind = head >> 1 & 3;
+        let len = match kind {
+            RAW | COMPRESSED => (head >> 3) as usize,
+            RUN => 1,
+            _ => return None,
+        };
+        let (content, rest) = rest.split_at_checked(len)?;
+        if kind == COMPRESSED && known != [true; 3] {
+            see(content, &mut tables, &mut known)?;
+        }
+        part = rest;
+    }
+    (part.is_empty() && is_last == ends_frame).then_some(())
+}
+
+// The types of blocks; those of literals and of tables have the same numbers.
+const RAW: u32 = 0;
+const RUN: u32 = 1;
+const COMPRESSED: u32 = 2;
+
+/// Follows a compressed block, and returns `None` if it uses what is not known.
+///
+/// The tables are those of the last sequences: see `KINDS`.
+fn see(block: &[u8], tables: &mut [Table; 3], known: &mut [bool; 3]) -> Option<()> {
+    let (count, rest) = match *after_literals(block)? {
+        [0] => return Some(()),
+        [low @ 1..128, ref rest @ ..] => (usize::from(low), rest),
+        [high @ 128..=254, low, ref rest @ ..] => ((usize::from(high) - 128) << 8 | usize::from(low), rest),
+        [255, low, high, ref rest @ ..] => (usize::from(u16::from_le_bytes([low, high])) + 0x7F00, rest),
+        _ => return None,
+    };
+    let (modes, mut rest) = rest.split_first()?;
+    for (table, (shift, kind)) in tables.iter_mut().zip([6, 4, 2].into_iter().zip(&KINDS)) {
+        (*table, rest) = match u32::from(*modes) >> shift & 3 {
+            RAW => (Table::of(kind.usual, kind.usual_log)?, rest),
+            RUN => (Table::of_one(*rest.first()?), &rest[1..]),
+            COMPRESSED => Table::read(rest, kind)?,
+            _ => continue, // that of the last sequences
+        };
+    }
+    see_sequences(rest, count, tables, known)
+}
+
+/// Passes the literals of a block, and returns what follows.
+fn after_literals(block: &[u8]) -> Option<&[u8]> {
+    let head = word(block, 0);
+    let (kind, form) = ((head & 3) as u32, head >> 2 & 3);
+    let (head_len, len) = match (kind, form) {
+        (RAW | RUN, 0 | 2) => (1, head >> 3 & 0x1F),
+        (RAW | RUN, 1) => (2, head >> 4 & 0xFFF),
+        (RAW | RUN, _) => (3, head >> 4 & 0xF_FFFF),
+        (_, 0 | 1) => (3, head >> 14 & 0x3FF),
+        (_, 2) => (4, head >> 18 & 0x3FFF),
+        _ => (5, head >> 22 & 0x3_FFFF),
+    };
+    block.get(head_len + if kind == RUN { 1 } else { len as usize }..)
+}
+
+/// Follows the sequences of a block until all offsets are known.
+///
+/// Returns `None` if an offset is repeated that is not known.
+fn see_sequences(stream: &[u8], count: usize, tables: &[Table; 3], known: &mut [bool; 3]) -> Option<()> {
+    let [lengths, offsets, matches] = tables;
+    let mut bits = Backward::of(stream)?;
+    let mut first = |table: &Table| table.at(bits.take(table.log)? as usize);
+    let (mut length, mut offset, mut matched) = (first(lengths)?, first(offsets)?, first(matches)?);
+    for left in (0..count).rev() {
+        match (1u64 << (offset.symbol & 31)) + bits.take(offset.symbol)? {
+            value @ 1..=3 => {
+                // After no literals, the numbers count from the second offset, and the last one is for an offset that
+                // is one less than the first.
+                let place = value as usize - usize::from(length.symbol != 0);
+                if !known[place % 3] {
+                    return None;
+                }
+                known[..=place.min(2)].rotate_right(1);
+            }
+            _ => known.rotate_right(1),
+        }
+        known[0] = true;
+        if *known == [true; 3] {
+            return Some(());
+        }
+        bits.take(KINDS[2].more_bits(matched.symbol)?)?;
+        bits.take(KINDS[0].more_bits(length.symbol)?)?;
+        if left > 0 {
+            // In this order: that of the format.
+            length = lengths.at(length.next(&mut bits)?)?;
+            matched = matches.at(matched.next(&mut bits)?)?;
+            offset = offsets.at(offset.next(&mut bits)?)?;
+        }
+    }
+    Some(())
+}
+
+/// A table that turns states into symbols (RFC 8878, section 4.1).
+#[derive(Default)]
+struct Table {
+    log: u8,
+    states: Vec<State>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct State {
+    symbol: u8,
+    /// How many bits of the next state are read, and what is added to them.
+    bits: u8,
+    base: u16,
+}
+
+impl State {
+    fn next(self, bits: &mut Backward<'_>) -> Option<usize> {
+        Some(usize::from(self.base) + bits.take(self.bits)? as usize)
+    }
+}
+
+impl Table {
+    fn at(&self, state: usize) -> Option<State> {
+        self.states.get(state).copied()
+    }
+
+    fn of_one(symbol: u8) -> Self {
+        Self { log: 0, states: vec![State { symbol, bits: 0, base: 0 }] }
+    }
+
+    /// Builds the table from the number of states of each symbol; −1 is for one state, at the end.
+    fn of(counts: &[i16], log: u8) -> Option<Self> {
+        let size = 1usize << log;
+        let mut states = vec![State::default(); size];
+        let mut end = size;
+        for (symbol, _) in counts.iter().enumerate().filter(|(_, count)| **count == -1) {
+            end = end.checked_sub(1)?;
+            states[end].symbol = symbol as u8;
+        }
+        let mut at = 0;
+        for (symbol, count) in counts.iter().enumerate() {
+            for _ in 0..(*count).max(0) {
+                states[at].symbol = symbol as u8;
+                // The step has no factor in common with the size, so this ends unless all states are taken.
+                loop {
+                    at = (at + (size >> 1) + (size >> 3) + 3) % size;
+                    if at < end || end == 0 {
+                        break;
+                    }
+                }
+            }
+        }
+        let mut next: Vec<u16> = counts.iter().map(|count| count.unsigned_abs()).collect();
+        for state in &mut states {
+            let next = next.get_mut(usize::from(state.symbol))?;
+            state.bits = log - next.checked_ilog2()? as u8;
+            state.base = (*next << state.bits) - size as u16;
+            *next += 1;
+        }
+        Some(Self { log, states })
+    }
+
+    /// Reads a table that is written down, and returns what follows it.
+    fn read<'b>(from: &'b [u8], kind: &Kind) -> Option<(Self, &'b [u8])> {
+        let mut bits = Forward { bytes: from, at: 0 };
+        let log = bits.take(4)? as u8 + 5;
+        if log > kind.highest_log {
+            return None;
+        }
+        let (mut left, mut counts) = (1i16 << log, Vec::new());
+        while left > 0 {
+            // As many bits as the highest value needs, of which some of the lower values need one less.
+            let most = left as u16 + 1;
+            let width = most.ilog2() as u8;
+            let spare = (2u16 << width) - 1 - most;
+            let mut value = bits.take(width)?;
+            if value >= spare {
+                value |= bits.take(1)? << width;
+                if value >> width == 1 {
+                    value -= spare;
+                }
+            }
+            let count = value as i16 - 1;
+            left -= count.abs();
+            counts.push(count);
+            let mut zeros = if count == 0 { 3 } else { 0 };
+            while zeros == 3 {
+                zeros = bits.take(2)?;
+                counts.resize(counts.len() + usize::from(zeros), 0);
+            }
+            if counts.len() > kind.codes {
+                return None;
+            }
+        }
+        // No count is more than is left, so together they are all states.
+        Some((Self::of(&counts, log)?, from.get(bits.at.div_ceil(8)..)?))
+    }
+}
+
+/// What distinguishes the three kinds of tables.
+struct Kind {
+    highest_log: u8,
+    /// The number of codes.
+    codes: usize,
+    /// How many bits follow the last codes. None follow the codes before them.
+    more: &'static [u8],
+    /// The table that is not written down.
+    usual: &'static [i16],
+    usual_log: u8,
+}
+
+impl Kind {
+    fn more_bits(&self, code: u8) -> Option<u8> {
+        let first = self.codes - self.more.len();
+        match usize::from(code) {
+            code if code < first => Some(0),
+            code => self.more.get(code - first).copied(),
+        }
+    }
+}
+
+/// Lengths of literals, offsets, and lengths of matches.
+#[rustfmt::skip]
+const KINDS: [Kind; 3] = [
+    Kind {
+        highest_log: 9,
+        codes: 36,
+        more: &[1, 1, 1, 1, 2, 2, 3, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16],
+        usual: &[
+            4, 3, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3, 2, 1, 1, 1, 1, 1,
+            -1, -1, -1, -1,
+        ],
+        usual_log: 6,
+    },
+    Kind {
+        highest_log: 8,
+        codes: 32,
+        more: &[], // as many as the number of the code
+        usual: &[1, 1, 1, 1, 1, 1, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, -1, -1, -1, -1, -1],
+        usual_log: 5,
+    },
+    Kind {
+        highest_log: 9,
+        codes: 53,
+        more: &[1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16],
+        usual: &[
+            1, 4, 3, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+            1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, -1, -1, -1, -1, -1, -1, -1,
+        ],
+        usual_log: 6,
+    },
+];
+
+/// Reads bits from the beginning, the lowest bit of each byte first.
+struct Forward<'b> {
+    bytes: &'b [u8],
+    at: usize,
+}
+
+impl Forward<'_> {
+    fn take(&mut self, count: u8) -> Option<u16> {
+        let value = word(self.bytes, self.at / 8) >> (self.at % 8) & ((1 << count) - 1);
+        self.at += usize::from(count);
+        (self.at <= 8 * self.bytes.len()).then_some(value as u16)
+    }
+}
+
+/// Reads bits from the end, where the highest bit that is set marks the end.
+struct Backward<'b> {
+    bytes: &'b [u8],
+    /// How many bits are left.
+    left: usize,
+}
+
+impl<'b> Backward<'b> {
+    fn of(bytes: &'b [u8]) -> Option<Self> {
+        let mark = bytes.last()?.checked_ilog2()? as usize;
+        Some(Self { bytes, left: 8 * (bytes.len() - 1) + mark })
+    }
+
+    /// Returns the next bits, at most 32.
+    fn take(&mut self, count: u8) -> Option<u64> {
+        self.left = self.left.checked_sub(count.into())?;
+        Some(word(self.bytes, self.left / 8) >> (self.left % 8) & ((1 << count.min(32)) - 1))
+    }
+}
+
+/// Returns eight bytes, of which those beyond the end are zero.
+fn word(bytes: &[u8], at: usize) -> u64 {
+    let rest = bytes.get(at..).unwrap_or_default();
+    match rest.first_chunk::<8>() {
+        Some(word) => u64::from_le_bytes(*word),
+        None => rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_independent;
+    use crate::codec::pack::Turn;
+    use crate::codec::zstd_blocks::{HEAD, TAIL, ZstdPacker};
+
+    const FIRST: Turn = Turn { is_first: true, is_last: false };
+    const MIDDLE: Turn = Turn { is_first: false, is_last: false };
+
+    /// Contents that compress in different ways: matches at one distance, at many, runs, text, noise.
+    fn contents() -> Vec<Vec<u8>> {
+        let len = 400_000;
+        let mut state = 1u32;
+        let mut random = move || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            state >> 16
+        };
+        let floats =
+            |of: &dyn Fn(usize) -> f32| (0..len / 4).flat_map(|index| of(index).to_le_bytes()).collect();
+        vec![
+            vec![7; len],
+            (0..len).map(|_| random() as u8).collect(),
+            (0..len).map(|_| random() as u8 % 4).collect(),
+            (0..len / 4).flat_map(|index| (index as u32).to_le_bytes()).collect(),
+            floats(&|index| (index as f32).sqrt()),
+            floats(&|index| (index % 100) as f32 / 8.0),
+            (0..len).map(|index| b"a name and a number, "[(index + index / 1000) % 21]).collect(),
+        ]
+    }
+
+    #[test]
+    fn what_we_write_is_independent() {
+        for level in [-5, 1, 2, 3, 5, 8, 12, 16, 19, 22] {
+            let mut packer = ZstdPacker::new(level);
+            for content in contents() {
+                for turn in [FIRST, MIDDLE, Turn { is_first: false, is_last: true }] {
+                    let mut part = Vec::new();
+                    packer.block(&content, turn, &mut part).unwrap();
+                    assert!(is_independent(&part, turn), "level {level}");
+                    for other in [1, 2, part.len() - 1] {
+                        assert!(!is_independent(&part[..part.len() - other], turn), "{other} bytes less");
+                    }
+                    let other = Turn { is_last: !turn.is_last, ..turn };
+                    assert!(turn.is_first || !is_independent(&part, other));
+                }
+            }
+        }
+    }
+
+    /// The blocks of an ordinary frame, after its header.
+    fn blocks(content: &[u8], level: i32) -> Vec<Vec<u8>> {
+        let mut packer = zstd::bulk::Compressor::new(level).unwrap();
+        packer.include_contentsize(false).unwrap();
+        let frame = packer.compress(content).unwrap();
+        let mut rest = &frame[HEAD.len()..];
+        let mut blocks = Vec::new();
+        while let Some(head) = rest.first_chunk::<3>() {
+            let head = u32::from_le_bytes([head[0], head[1], head[2], 0]);
+            let (block, after) = rest.split_at(3 + if head >> 1 & 3 == 1 { 1 } else { (head >> 3) as usize });
+            blocks.push(block.to_vec());
+            rest = after;
+        }
+        blocks
+    }
+
+    fn decode(parts: &[&[u8]]) -> Option<Vec<u8>> {
+        zstd::decode_all(&[&HEAD[..], &parts.concat()].concat()[..]).ok()
+    }
+
+    /// What passes means the same after other blocks, if it can be decompressed alone: the end of an ordinary frame, and
+    /// what becomes of it if some of its bytes are changed.
+    #[test]
+    fn what_is_independent_means_the_same_after_others() {
+        let last = Turn { is_first: false, is_last: true };
+        let before: Vec<Vec<u8>> =
+            contents().iter().map(|content| blocks(&content[..3000], 9)[0].clone()).collect();
+        let before: Vec<_> = before
+            .into_iter()
+            .map(|mut block| {
+                block[0] &= 0xFE; // no longer the last one
+                block
+            })
+            .collect();
+        let rounds = std::env::var("NDARRAY_IO_LONG").map_or(300, |_| 20_000);
+        let (mut same, mut refused, mut random) = (0, 0, 1u64);
+        for (number, content) in contents().iter().enumerate() {
+            for level in [1, 3, 9, 19] {
+                for part in [blocks(&content[..2000], level), blocks(content, level)] {
+                    let sound = part.last().unwrap();
+                    if sound.len() > 5000 {
+                        continue;
+                    }
+                    for round in 0..rounds {
+                        let mut part = sound.clone();
+                        for _ in 0..round % 4 {
+                            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                            let at = (random >> 40) as usize % part.len();
+                            part[if round % 3 == 0 { at % 30 % sound.len() } else { at }] ^=
+                                1 << (random >> 33 & 7);
+                        }
+                        let Some(alone) = decode(&[&part]) else { continue };
+                        if !is_independent(&part, last) {
+                            refused += 1;
+                            continue;
+                        }
+                        same += 1;
+                        for before in &before {
+                            let all = decode(&[before, &part]);
+                            let made = decode(&[before, &TAIL]).unwrap().len();
+                            assert!(
+                                all.is_some_and(|all| all[made..] == alone),
+                                "{number}, {level}, {round}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
+        assert!(same > 1000 && refused > 1000, "{same} pass, {refused} do not");
+    }
+}

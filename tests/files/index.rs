@@ -1,0 +1,96 @@
+//! The archives of `testdata/index`, which were written without this library: block indexes that follow the rules of
+//! `docs/block-index.md`, and that do not.
+
+use std::fs;
+use std::path::PathBuf;
+
+use ndarray::{Array1, s};
+use ndarray_io::npy::{self, Parsed};
+use ndarray_io::npz::{IndexState, Remark};
+use ndarray_io::{NpzFile, NpzReader, ReadOptions};
+use serde_json::Value;
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/index")
+}
+
+/// What the writer of the archives expects of each.
+fn vectors() -> Vec<(String, Value)> {
+    let expected = fs::read_to_string(folder().join("expected.json")).unwrap();
+    let Value::Object(expected) = serde_json::from_str(&expected).unwrap() else { panic!("no object") };
+    let vectors: Vec<_> = expected
+        .into_iter()
+        .filter(|(name, _)| cfg!(feature = "zstd") || !name.starts_with("zstd"))
+        .collect();
+    assert!(vectors.len() >= 30);
+    vectors
+}
+
+fn word(state: IndexState) -> &'static str {
+    match state {
+        IndexState::Used { .. } => "used",
+        IndexState::Stale => "stale",
+        IndexState::Ignored => "ignored",
+        _ => "absent",
+    }
+}
+
+fn words(remarks: &[Remark]) -> Option<String> {
+    let words: Vec<_> = remarks
+        .iter()
+        .map(|remark| match remark {
+            Remark::StaleIndex => "stale",
+            Remark::UnusableIndex => "unusable",
+            Remark::SeveralFrames => "frames",
+            _ => "other",
+        })
+        .collect();
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
+#[test]
+fn archives_of_another_writer_are_read_as_it_expects() {
+    let mut parts = 0;
+    for (name, expected) in vectors() {
+        let path = folder().join(format!("{name}.npz"));
+        for threads in [1, 3] {
+            let options = ReadOptions::new().threads(threads).allow_trailing(true);
+            let npz = NpzFile::open_with(&path, &options).unwrap();
+            assert_eq!(word(npz.members()[0].index_state()), expected["state"], "{name}");
+            let verified = npz.verify_index(0);
+            assert_eq!(verified.is_ok(), expected["reads"].as_bool().unwrap(), "{name}: {verified:?}");
+            let Ok(remarks) = verified else {
+                // `docs/block-index.md` names the exception.
+                if !(cfg!(feature = "libdeflate") && name == "early-end") {
+                    assert!(npz.read_raw("a.npy").unwrap_err().is_format(), "{name}");
+                }
+                continue;
+            };
+            assert_eq!(words(&remarks).as_deref(), expected["remark"].as_str(), "{name}");
+            let raw = npz.read_raw("a.npy").unwrap();
+            let found = (raw.len() as u64, u64::from(crc32fast::hash(&raw)));
+            let wanted = (expected["size"].as_u64().unwrap(), expected["crc"].as_u64().unwrap());
+            assert_eq!(found, wanted, "{name}");
+
+            // Parts of those whose content is an array.
+            let Ok(Parsed::Done(parsed, header_len)) = npy::parse(&raw) else { continue };
+            if parsed.header.dtype().to_string() != "'<u4'" {
+                continue;
+            }
+            let elements =
+                raw[header_len..].chunks(4).map(|four| u32::from_le_bytes(four.try_into().unwrap()));
+            let elements = Array1::from_iter(elements);
+            assert_eq!(Some(elements.len() as u64 * 4), parsed.header.payload_len(), "{name}");
+            let member = npz.open_member("a").unwrap();
+            let len = elements.len();
+            for range in [len / 2..len / 2 + 500, 0..10, len - 5..len] {
+                let part: Array1<u32> = member.slice(s![range.clone()]).unwrap();
+                assert_eq!(part, elements.slice(s![range]), "{name}");
+            }
+            let mut reader = NpzReader::new_with(fs::File::open(&path).unwrap(), &options).unwrap();
+            assert_eq!(reader.read::<Array1<u32>>("a").unwrap(), elements, "{name}");
+            parts += 1;
+        }
+    }
+    assert!(parts >= 2 * 24, "{parts}");
+}
