@@ -125,9 +125,7 @@ impl BlockIndex {
             wider.widen();
             return wider.to_field(room);
         }
-        // A single block has to be decompressed from the beginning anyway.
-        let least = if self.step > STEP as u64 { LEAST_OF_LARGE } else { 1 };
-        if self.blocks.len() <= least {
+        if self.blocks.len() <= least(self.step) {
             return None;
         }
         let mut field = vec![VERSION, self.step.ilog2() as u8];
@@ -162,9 +160,8 @@ impl BlockIndex {
     fn of_entries(mut entries: &[u8], log: u8, of: &Described, ratio: u64) -> Option<Self> {
         let step = 1u64.checked_shl(log.into()).filter(|step| *step >= LEAST_STEP)?;
         let count = of.size.div_ceil(step);
-        let least = if step > STEP as u64 { LEAST_OF_LARGE } else { 1 };
         let fits_memory = isize::try_from(step).is_ok();
-        if count <= least as u64 || !fits_memory || entries.len() as u64 != count * 8 {
+        if count <= least(step) as u64 || !fits_memory || entries.len() as u64 != count * 8 {
             return None;
         }
         let mut index = Self { step, ..Self::default() };
@@ -183,6 +180,14 @@ impl BlockIndex {
         }
         // The combined checksum of the blocks must be that of the member.
         (index.sum.get() == of.crc && at == of.packed).then_some(index)
+    }
+}
+
+/// Returns the number of blocks of a size that are too few for an index.
+fn least(step: u64) -> usize {
+    match step > STEP as u64 {
+        true => LEAST_OF_LARGE,
+        false => 1, // a single block has to be decompressed from the beginning anyway
     }
 }
 

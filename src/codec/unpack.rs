@@ -1,11 +1,15 @@
 //! Streaming decompression.
 
+use std::sync::LazyLock;
+
 use flate2::{Decompress, FlushDecompress, Status};
 
 use super::pack::Turn;
 #[cfg(feature = "zstd")]
 use super::{zstd_blocks, zstd_proof};
 use crate::error::{ErrorKind, Result};
+#[cfg(feature = "libdeflate")]
+use crate::limits;
 
 /// The result of one decompression step.
 pub(crate) struct Unpacked {
@@ -24,18 +28,19 @@ pub(crate) enum End {
 }
 
 /// A streaming decompressor.
-///
-/// The state is in a box: `zlib-rs` holds a reference to memory that it releases when it is dropped, which is
-/// undefined behavior in a function that was given the state by value (zlib-rs issue 491).
 pub(crate) enum Unpacker {
-    Deflate(Box<Decompress>),
+    Deflate(Box<Inflate>),
     #[cfg(feature = "zstd")]
     Zstd(Box<zstd::stream::raw::Decoder<'static>>),
 }
 
 impl Unpacker {
     pub(crate) fn deflate() -> Self {
-        Self::Deflate(Box::new(Decompress::new(false)))
+        Self::Deflate(Box::new(Inflate {
+            stream: Decompress::new(false),
+            #[cfg(feature = "libdeflate")]
+            room: Default::default(),
+        }))
     }
 
     #[cfg(feature = "zstd")]
@@ -46,7 +51,8 @@ impl Unpacker {
     /// Decompresses as much of `packed` as fits into `into`.
     pub(crate) fn unpack(&mut self, packed: &[u8], into: &mut [u8]) -> Result<Unpacked> {
         match self {
-            Self::Deflate(stream) => {
+            Self::Deflate(inflate) => {
+                let stream = &mut inflate.stream;
                 let (taken, made) = (stream.total_in(), stream.total_out());
                 let status = stream.decompress(packed, into, FlushDecompress::None);
                 let status = status.map_err(|error| ErrorKind::BadDeflate { reason: error.to_string() })?;
@@ -71,45 +77,37 @@ impl Unpacker {
     /// Decompresses a block that refers to no other block of its stream.
     ///
     /// Returns whether the block decompresses to exactly the length of `into`, and ends where another block
-    /// can follow. If this holds for all blocks, the stream decompresses to the same (except as `docs/block-index.md`
-    /// says).
+    /// can follow. If this holds for all blocks, the stream decompresses to the same.
     pub(crate) fn block(&mut self, packed: &[u8], turn: Turn, into: &mut [u8]) -> bool {
-        const FLUSH: [u8; 4] = [0, 0, 0xFF, 0xFF]; // ends every block except the last
         match self {
-            Self::Deflate(_) if !turn.is_last && !packed.ends_with(&FLUSH) => false,
-            // `libdeflate` decodes only complete streams, so an end is appended to each block except the last.
             #[cfg(feature = "libdeflate")]
-            Self::Deflate(_) => match turn.is_last {
-                true => super::libdeflate::unpack(packed, into),
-                false => super::libdeflate::unpack(&[packed, self.frame().1].concat(), into),
-            },
+            Self::Deflate(inflate) => inflate.block_at_once(packed, turn, into),
             #[cfg(feature = "zstd")]
-            Self::Zstd(_) if !zstd_proof::is_independent(packed, turn) => false,
+            Self::Zstd(_) if !zstd_proof::is_independent(packed, into.len(), turn) => false,
             _ => self.block_as_stream(packed, turn, into),
         }
     }
 
     /// Like [`Unpacker::block`], but always uses the streaming decoder.
     fn block_as_stream(&mut self, packed: &[u8], turn: Turn, into: &mut [u8]) -> bool {
-        let (head, tail) = self.frame();
-        let head = if turn.is_first { &[] } else { head };
         // State left over from a failed block must not affect this one.
         if self.restart().is_err() {
             return false;
         }
-        let Some((_, end)) = self.all_of(&[head, packed], into).filter(|(made, _)| *made == into.len())
-        else {
+        let frame = self.frame();
+        let head = if turn.is_first { &[] } else { frame.head };
+        let Some(packed) = (if turn.is_last { Some(packed) } else { packed.strip_suffix(frame.end) }) else {
             return false;
         };
-        // The end of a stream that is not the block's own must not be needed for its content: that
-        // would be another content if other bytes followed, as they do in the stream.
-        match turn.is_last {
-            true => end != End::Nothing,
-            false => {
-                end == End::Nothing
-                    && self.all_of(&[tail], &mut []).is_some_and(|(_, end)| end != End::Nothing)
-            }
+        match self.all_of(&[head, packed], into) {
+            Some((made, end)) if made == into.len() && (end != End::Nothing) == turn.is_last => {}
+            _ => return false,
         }
+        let mut made = vec![0; frame.made.len()];
+        turn.is_last
+            || self
+                .all_of(&[frame.tail], &mut made)
+                .is_some_and(|(count, end)| count == made.len() && made == frame.made && end != End::Nothing)
     }
 
     /// Decompresses all of these bytes, and returns how many bytes they make, and what ends with them.
@@ -136,20 +134,97 @@ impl Unpacker {
     /// Resets the decoder for a new stream.
     fn restart(&mut self) -> Result<()> {
         match self {
-            Self::Deflate(stream) => stream.reset(false),
+            Self::Deflate(inflate) => inflate.stream.reset(false),
             #[cfg(feature = "zstd")]
             Self::Zstd(stream) => zstd::stream::raw::Operation::reinit(&mut **stream)?,
         }
         Ok(())
     }
 
-    /// Returns the prefix and the suffix that turn a block into a complete stream.
-    fn frame(&self) -> (&'static [u8], &'static [u8]) {
+    /// Returns what turns a block into a complete stream.
+    fn frame(&self) -> Frame {
         match self {
-            Self::Deflate(_) => (&[], &[1, 0, 0, 0xFF, 0xFF]), // an empty stored block, marked as the last one
+            Self::Deflate(_) => PROBE.frame(),
             #[cfg(feature = "zstd")]
-            Self::Zstd(_) => (&zstd_blocks::HEAD, &zstd_blocks::TAIL),
+            Self::Zstd(_) => {
+                Frame { head: &zstd_blocks::HEAD, end: &[], tail: &zstd_blocks::TAIL, made: &[] }
+            }
         }
+    }
+}
+
+/// What turns a block into a complete stream.
+struct Frame {
+    /// What comes before a block that is not the first.
+    head: &'static [u8],
+    /// With what a block ends that is not the last one.
+    end: &'static [u8],
+    /// What comes instead of that.
+    tail: &'static [u8],
+    /// The content of that.
+    made: &'static [u8],
+}
+
+/// Proves that a block of Deflate ends where it says.
+///
+/// A block ends with the length of an empty stored block. Whether these four bytes are really that, and not a part of
+/// something else that ends in what follows, a decoder does not tell. So they are replaced by the length of a stored block
+/// that is not empty, whose content cannot be foreseen. It comes out only if a length was expected at this place.
+struct Probe {
+    made: Vec<u8>,
+    tail: Vec<u8>,
+}
+
+static PROBE: LazyLock<Probe> = LazyLock::new(|| {
+    let random = std::hash::RandomState::new();
+    let hash = |number: usize| std::hash::BuildHasher::hash_one(&random, number);
+    // The length, too, cannot be foreseen: it could be content of a stored block that is longer than it seems.
+    let len = 256 + (hash(0) % 8192) as u16;
+    let made: Vec<u8> = (0..usize::from(len)).map(|index| hash(index + 1) as u8).collect();
+    // The last block is an empty one.
+    let tail = [&len.to_le_bytes()[..], &(!len).to_le_bytes(), &made, &[1, 0, 0, 0xFF, 0xFF]].concat();
+    Probe { made, tail }
+});
+
+impl Probe {
+    fn frame(&'static self) -> Frame {
+        Frame { head: &[], end: &[0, 0, 0xFF, 0xFF], tail: &self.tail, made: &self.made }
+    }
+}
+
+/// The state of a decoder for Deflate.
+///
+/// It is in a box: `zlib-rs` holds a reference to memory that it releases when it is dropped, which is
+/// undefined behavior in a function that was given the state by value (zlib-rs issue 491).
+pub(crate) struct Inflate {
+    stream: Decompress,
+    /// A block with its tail, and its content.
+    #[cfg(feature = "libdeflate")]
+    room: (Vec<u8>, Vec<u8>),
+}
+
+#[cfg(feature = "libdeflate")]
+impl Inflate {
+    /// Decompresses a block with `libdeflate`, which decodes only complete streams, and all at once.
+    fn block_at_once(&mut self, packed: &[u8], turn: Turn, into: &mut [u8]) -> bool {
+        if turn.is_last {
+            return super::libdeflate::unpack(packed, into);
+        }
+        let frame = PROBE.frame();
+        let Some(packed) = packed.strip_suffix(frame.end) else { return false };
+        let (stream, made) = &mut self.room;
+        let len = into.len() + frame.made.len();
+        stream.clear();
+        if limits::reserve(stream, packed.len() + frame.tail.len()).is_err()
+            || limits::resize(made, len).is_err()
+        {
+            return false;
+        }
+        stream.extend_from_slice(packed);
+        stream.extend_from_slice(frame.tail);
+        let is_made = super::libdeflate::unpack(stream, made) && made.ends_with(frame.made);
+        into.copy_from_slice(&made[..into.len()]);
+        is_made
     }
 }
 

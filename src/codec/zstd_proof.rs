@@ -5,8 +5,10 @@
 //! reaches beyond its start fails, and so does the use of a table that no block of the part defines. But there always
 //! are three offsets: at the beginning of a frame 1, 4 and 8. So what is checked here is that the part
 //! repeats no offset before it has set it. A few bytes are enough for most parts: sequences are decoded only until
-//! three offsets are known.
+//! three offsets are known. In a part that is longer than the window, no offset may be larger than the window either:
+//! decoders do not check that, and what they find there depends on where they have begun.
 
+use super::blocks::STEP;
 use super::pack::Turn;
 use super::zstd_blocks::HEAD;
 
@@ -14,33 +16,56 @@ use super::zstd_blocks::HEAD;
 ///
 /// The last part of a frame ends with the block that is marked as the last one, and no other part has such a block. The
 /// first part begins with the header that all such frames have.
-pub(super) fn is_independent(part: &[u8], turn: Turn) -> bool {
-    let (part, known) = match turn {
+///
+/// `len` is the length of its content.
+pub(super) fn is_independent(part: &[u8], len: usize, turn: Turn) -> bool {
+    // The first part means the same alone, because nothing precedes it: the offsets at its beginning are those of the frame.
+    let (part, set, is_long) = match turn {
         // A single part is an ordinary frame.
         Turn { is_first: true, is_last: true } => return true,
-        // The offsets at its beginning are those of the frame.
-        Turn { is_first: true, .. } => (part.strip_prefix(&HEAD), [true; 3]),
-        _ => (Some(part), [false; 3]),
+        Turn { is_first: true, .. } => (part.strip_prefix(&HEAD), [true; 3], false),
+        _ => (Some(part), [false; 3], len > WINDOW),
     };
+    let known = Known { set, is_long, tables: Default::default() };
     part.and_then(|part| walk(part, turn.is_last, known)).is_some()
 }
 
-/// Passes all blocks. `known` says which of the last three offsets the part has set, the most recent one first.
-fn walk(mut part: &[u8], ends_frame: bool, mut known: [bool; 3]) -> Option<()> {
-    let (mut is_last, mut tables) = (false, Default::default());
+/// The longest distance of a match, as the header of the frame declares it.
+const WINDOW: usize = STEP;
+/// The most bytes that a compressed block has.
+const LONGEST: usize = 128 << 10;
+
+/// What is known after some blocks of a part.
+struct Known {
+    /// Which of the last three offsets the part has set, the most recent one first.
+    set: [bool; 3],
+    /// Whether the part is longer than the window, so that all offsets have to be checked.
+    is_long: bool,
+    /// Those of the last sequences: see `KINDS`.
+    tables: [Table; 3],
+}
+
+impl Known {
+    fn has_all_offsets(&self) -> bool {
+        self.set == [true; 3]
+    }
+}
+
+fn walk(mut part: &[u8], ends_frame: bool, mut known: Known) -> Option<()> {
+    let mut is_last = false;
     while !part.is_empty() && !is_last {
         let (head, rest) = part.split_first_chunk::<3>()?;
         let head = u32::from_le_bytes([head[0], head[1], head[2], 0]);
         is_last = head & 1 == 1;
         let kind = head >> 1 & 3;
         let len = match kind {
-            RAW | COMPRESSED => (head >> 3) as usize,
+            RAW | COMPRESSED => Some((head >> 3) as usize).filter(|len| *len <= LONGEST)?,
             RUN => 1,
             _ => return None,
         };
         let (content, rest) = rest.split_at_checked(len)?;
-        if kind == COMPRESSED && known != [true; 3] {
-            see(content, &mut tables, &mut known)?;
+        if kind == COMPRESSED && (known.is_long || !known.has_all_offsets()) {
+            see(content, &mut known)?;
         }
         part = rest;
     }
@@ -53,9 +78,7 @@ const RUN: u32 = 1;
 const COMPRESSED: u32 = 2;
 
 /// Follows a compressed block, and returns `None` if it uses what is not known.
-///
-/// The tables are those of the last sequences: see `KINDS`.
-fn see(block: &[u8], tables: &mut [Table; 3], known: &mut [bool; 3]) -> Option<()> {
+fn see(block: &[u8], known: &mut Known) -> Option<()> {
     let (count, rest) = match *after_literals(block)? {
         [0] => return Some(()),
         [low @ 1..128, ref rest @ ..] => (usize::from(low), rest),
@@ -64,7 +87,7 @@ fn see(block: &[u8], tables: &mut [Table; 3], known: &mut [bool; 3]) -> Option<(
         _ => return None,
     };
     let (modes, mut rest) = rest.split_first()?;
-    for (table, (shift, kind)) in tables.iter_mut().zip([6, 4, 2].into_iter().zip(&KINDS)) {
+    for (table, (shift, kind)) in known.tables.iter_mut().zip([6, 4, 2].into_iter().zip(&KINDS)) {
         (*table, rest) = match u32::from(*modes) >> shift & 3 {
             RAW => (Table::of(kind.usual, kind.usual_log)?, rest),
             RUN => (Table::of_one(*rest.first()?), &rest[1..]),
@@ -72,7 +95,7 @@ fn see(block: &[u8], tables: &mut [Table; 3], known: &mut [bool; 3]) -> Option<(
             _ => continue, // that of the last sequences
         };
     }
-    see_sequences(rest, count, tables, known)
+    see_sequences(rest, count, known)
 }
 
 /// Passes the literals of a block, and returns what follows.
@@ -92,9 +115,15 @@ fn after_literals(block: &[u8]) -> Option<&[u8]> {
 
 /// Follows the sequences of a block until all offsets are known.
 ///
-/// Returns `None` if an offset is repeated that is not known.
-fn see_sequences(stream: &[u8], count: usize, tables: &[Table; 3], known: &mut [bool; 3]) -> Option<()> {
-    let [lengths, offsets, matches] = tables;
+/// Returns `None` if an offset is repeated that is not known, or is too large.
+fn see_sequences(stream: &[u8], count: usize, known: &mut Known) -> Option<()> {
+    let [lengths, offsets, matches] = &known.tables;
+    // The offsets with these symbols are all smaller than the window.
+    let is_short = !known.is_long || offsets.states.iter().all(|state| state.symbol < WINDOW.ilog2() as u8);
+    if is_short && known.has_all_offsets() {
+        return Some(());
+    }
+    let known = &mut known.set;
     let mut bits = Backward::of(stream)?;
     let mut first = |table: &Table| table.at(bits.take(table.log)? as usize);
     let (mut length, mut offset, mut matched) = (first(lengths)?, first(offsets)?, first(matches)?);
@@ -109,10 +138,11 @@ fn see_sequences(stream: &[u8], count: usize, tables: &[Table; 3], known: &mut [
                 }
                 known[..=place.min(2)].rotate_right(1);
             }
+            value if !is_short && value - 3 > WINDOW as u64 => return None,
             _ => known.rotate_right(1),
         }
         known[0] = true;
-        if *known == [true; 3] {
+        if is_short && *known == [true; 3] {
             return Some(());
         }
         bits.take(KINDS[2].more_bits(matched.symbol)?)?;
@@ -216,10 +246,13 @@ impl Table {
             while zeros == 3 {
                 zeros = bits.take(2)?;
                 counts.resize(counts.len() + usize::from(zeros), 0);
+                if counts.len() > kind.codes {
+                    return None;
+                }
             }
-            if counts.len() > kind.codes {
-                return None;
-            }
+        }
+        if counts.len() > kind.codes {
+            return None;
         }
         // No count is more than is left, so together they are all states.
         Some((Self::of(&counts, log)?, from.get(bits.at.div_ceil(8)..)?))
@@ -361,14 +394,38 @@ mod tests {
                 for turn in [FIRST, MIDDLE, Turn { is_first: false, is_last: true }] {
                     let mut part = Vec::new();
                     packer.block(&content, turn, &mut part).unwrap();
-                    assert!(is_independent(&part, turn), "level {level}");
+                    assert!(is_independent(&part, content.len(), turn), "level {level}");
                     for other in [1, 2, part.len() - 1] {
-                        assert!(!is_independent(&part[..part.len() - other], turn), "{other} bytes less");
+                        assert!(
+                            !is_independent(&part[..part.len() - other], content.len(), turn),
+                            "{other} bytes less"
+                        );
                     }
                     let other = Turn { is_last: !turn.is_last, ..turn };
-                    assert!(turn.is_first || !is_independent(&part, other));
+                    assert!(turn.is_first || !is_independent(&part, content.len(), other));
                 }
             }
+        }
+    }
+
+    /// Within a part of two MiB, a match may reach further back than the window. Alone, the decoder has the content; in the
+    /// frame, it need not.
+    #[test]
+    fn no_match_reaches_further_than_the_window() {
+        let noise = &contents()[1];
+        let mut content = Vec::new();
+        (0..3).for_each(|at| content.extend(noise.iter().map(|byte| byte.wrapping_mul(2 * at + 1))));
+        content.extend_from_slice(&noise[..100_000]); // 1,200,000 bytes after the same
+        let last = Turn { is_first: false, is_last: true };
+        for (window, passes) in [(20, true), (21, false)] {
+            let mut packer = zstd::bulk::Compressor::new(3).unwrap();
+            packer.include_contentsize(false).unwrap();
+            packer.window_log(window).unwrap();
+            let part = packer.compress(&content).unwrap().split_off(HEAD.len());
+            assert_eq!(part.len() < content.len(), !passes); // only the longer window finds the match
+            assert_eq!(is_independent(&part, content.len(), last), passes, "a window of 2^{window}");
+            // A shorter part is within the window of any match that its decoder accepts.
+            assert!(is_independent(&part, 1 << 20, last));
         }
     }
 
@@ -424,7 +481,7 @@ mod tests {
                                 1 << (random >> 33 & 7);
                         }
                         let Some(alone) = decode(&[&part]) else { continue };
-                        if !is_independent(&part, last) {
+                        if !is_independent(&part, alone.len(), last) {
                             refused += 1;
                             continue;
                         }

@@ -518,9 +518,8 @@ impl NpzFile {
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the content is larger, or decompressing an LZMA or XZ member needs
     ///   more memory, than the [`Limits`](crate::Limits) allow.
     pub fn verify(&self) -> Result<Vec<(usize, Remark)>> {
-        let verify =
-            |index| member::verify(member::whole(&self.holder), self.archive.at(index)?, &self.options);
-        member::verify_all(self.members(), &self.options, verify).map_err(|error| self.at_path(error))
+        let place = || member::whole(&self.holder);
+        member::verify_all(&self.archive, &self.options, place).map_err(|error| self.at_path(error))
     }
 
     fn at_path(&self, error: Error) -> Error {

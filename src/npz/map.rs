@@ -181,8 +181,7 @@ impl NpzMmap {
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the content is larger, or decompressing an LZMA or XZ member needs
     ///   more memory, than the [`Limits`](crate::Limits) allow.
     pub fn verify(&self) -> Result<Vec<(usize, Remark)>> {
-        let verify = |index| member::verify(whole(&self.map), self.archive.at(index)?, &self.options);
-        member::verify_all(self.members(), &self.options, verify)
+        member::verify_all(&self.archive, &self.options, || whole(&self.map))
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-use super::archive::{ArchiveBytes, NpzMember};
+use super::archive::{Archive, ArchiveBytes, NpzMember};
 #[cfg(feature = "zip-methods")]
 use super::foreign;
 use crate::bytes::{ReadAt, Region, Runs};
@@ -172,15 +172,16 @@ pub(super) fn verify(
 }
 
 /// Verifies all members, and returns each remark with the index of its member.
-pub(super) fn verify_all(
-    members: &[NpzMember],
+pub(super) fn verify_all<'a>(
+    archive: &Archive,
     options: &ReadOptions,
-    verify: impl Fn(usize) -> Result<Vec<Remark>>,
+    place: impl Fn() -> ArchiveBytes<'a>,
 ) -> Result<Vec<(usize, Remark)>> {
-    check_sum(members.iter(), options)?;
+    check_sum(archive.members().iter(), options)?;
     let mut remarks = Vec::new();
-    for index in 0..members.len() {
-        remarks.extend(verify(index)?.into_iter().map(|remark| (index, remark)));
+    for index in 0..archive.members().len() {
+        let found = verify(place(), archive.at(index)?, options)?;
+        remarks.extend(found.into_iter().map(|remark| (index, remark)));
     }
     Ok(remarks)
 }

@@ -282,15 +282,15 @@ fn fields(mut extra: &[u8], id: u16) -> impl Iterator<Item = &[u8]> {
 
 /// Returns the first block index of a member that can be used, or says why there is none.
 pub(crate) fn block_index(member: &Member) -> Result<BlockIndex, NoIndex> {
-    let ratio = member.method.highest_ratio().filter(|_| member.method.can_have_index());
+    // Nothing can be that dense, so an index that is not allowed is ignored, unless it is stale.
+    let ratio = match member.method.highest_ratio() {
+        Some(ratio) if member.method.can_have_index() && !member.is_encrypted() => ratio,
+        _ => 0,
+    };
     let described = Described { crc: member.crc, size: member.size, packed: member.packed };
     let mut found = NoIndex::Absent;
     for field in fields(&member.extra, INDEX) {
-        let read = match ratio {
-            Some(ratio) if !member.is_encrypted() => BlockIndex::of_field(field, &described, ratio),
-            _ => Err(NoIndex::Ignored),
-        };
-        match read {
+        match BlockIndex::of_field(field, &described, ratio) {
             Ok(index) => return Ok(index),
             Err(reason) if found == NoIndex::Absent => found = reason,
             Err(_) => {}

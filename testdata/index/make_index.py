@@ -17,6 +17,8 @@ try:
 except ImportError:
     from backports import zstd
 
+from forge_deflate import forged
+
 FOLDER = Path(__file__).parent
 STORED, DEFLATED, BZIP2, ZSTD = 0, 8, 12, 93
 FLUSH = b"\x00\x00\xff\xff"
@@ -120,7 +122,8 @@ def vector(name, rule, state, method, blocks, packed, log, reads=True, remark=No
     """Writes an archive and what is expected of a reader.
 
     `state`: what the directory alone says of the index: "used", "stale" or "ignored". `reads`: whether the member can be read at
-    all, as programs that do not know the index read it. `remark`: what verifying says of a readable member.
+    all, as programs that do not know the index read it. `remark`: what verifying says of a readable member; it refuses one of
+    which a block follows the rules and nevertheless "differs" from the stream.
     """
     content = b"".join(blocks) if content is None else content
     fields = [index(blocks, packed, log, **other)] if fields is None else fields
@@ -196,6 +199,7 @@ def contradicting():
     bad("too-dense", "R4", lengths=[63, lengths[1] + lengths[0] - 63, *lengths[2:]])
     tiny = cut(npy(16_400), 16)
     vector("stored", "R5", "ignored", STORED, tiny, tiny, 16)
+    vector("stored-stale", "R2", "stale", STORED, tiny, tiny, 16, crc=1)
 
 
 def lying():
@@ -221,6 +225,9 @@ def lying():
     first, appended = bytes(65531), b"\1" + FLUSH
     early = b"\0" + struct.pack("<HH", 65527, 65527 ^ 0xFFFF) + first[:65527] + b"\1" + struct.pack("<HH", 9, 9 ^ 0xFFFF) + FLUSH
     lie("early-end", "R6", DEFLATED, [first[:65527] + FLUSH + appended, *blocks[1:]], [early, *packed[1:]], reads=False)
+
+    first, alone, framed, opened, second = forged(header)
+    vector("deflate-forged", "R6", "used", DEFLATED, [first, alone], [opened, second], 16, remark="differs", content=first + framed)
 
     sound = zstandard(blocks)
     lie("zstd-window", "R7", ZSTD, blocks, [HEAD[:5] + b"\x48" + sound[0][6:], *sound[1:]])
