@@ -582,6 +582,20 @@ def casts():
     line(np.array([0.015625, -0.015625, 0.1, 65504], "f2"), "<U32")
     line(ticks[:5].view("<m8[s]"), ">i4", ticks[:5].astype(">i4"))
     line(ticks[:5].view("<M8[s]"), "<f8", ticks[:5].astype("<f8"))
+    # Texts at, and just beside, the points half-way between two floats, where rounding twice shows.
+    rng = random.Random("half-way")
+    for code, bits, part in (("f2", 16, 1 << 15), ("f4", 32, 1 << 31)):
+        picked = [0, 1, 2, (31 if bits == 16 else 255) << (10 if bits == 16 else 23)]
+        picked = picked[:3] + [picked[3] - 2] + [rng.randrange(1, picked[3] - 1) for _ in range(100)]
+        texts = []
+        for number in picked:
+            pair = np.array([number, number + 1], f"u{bits // 8}").view(code).astype("f8")
+            middle = pair.sum() / 2
+            texts += [repr(float(x)) for x in (middle, np.nextafter(middle, 0), np.nextafter(middle, np.inf))]
+        largest = float(np.finfo(code).max)
+        texts += [repr(largest), repr(-largest), "65519.999999", "65520", "1.000488282181323", "3.4028235677973366e+38"]
+        with np.errstate(over="ignore"):
+            line(np.array(texts, "S"), code)
     text = "\n".join(json.dumps(line) for line in lines) + "\n"
     (HERE / "casts.jsonl").write_text(text, encoding="ascii", newline="\n")
 

@@ -5,7 +5,7 @@ use std::fmt;
 use super::cast::Places;
 use super::fixed::{Fixed, elements};
 use super::record::FileLayout;
-use super::{Decode, Encode, ReadPlan, ReadableElement, WritableElement, WritePlan, mismatch};
+use super::{Decode, Encode, ReadPlan, ReadableElement, WritableElement, WritePlan, convert};
 use crate::dtype::{ByteOrder, DType, Kind, MAX_ITEM_SIZE, Scalar};
 use crate::error::{ErrorKind, Result};
 use crate::options::{ReadOptions, WriteOptions};
@@ -79,11 +79,8 @@ impl<const N: usize> Fixed for Bytes<N> {
         Scalar::new(Kind::Bytes, N, order).expect("the size has been checked") // above
     }
 
-    fn otherwise(found: &DType, _: &ReadOptions) -> Result<ReadPlan<Self>> {
-        match width(found) {
-            Some(width) if width < N => Ok(ReadPlan::PerItem(Box::new(Items { width }))),
-            _ => Err(mismatch(found, Self::scalar(ByteOrder::NATIVE).into(), false)),
-        }
+    fn narrower(found: &DType) -> Option<ReadPlan<Self>> {
+        width(found).filter(|width| *width < N).map(|width| ReadPlan::PerItem(Box::new(Items { width }) as _))
     }
 }
 
@@ -128,10 +125,12 @@ impl Decode<Vec<u8>> for Items {
 }
 
 impl ReadableElement for Vec<u8> {
-    fn accept(found: &DType, _: &ReadOptions) -> Result<ReadPlan<Self>> {
+    fn accept(found: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>> {
         match width(found) {
             Some(width) => Ok(ReadPlan::PerItem(Box::new(Items { width }))),
-            None => Err(mismatch(found, of_width(1)?, false)),
+            None => convert::accept_text(found, Kind::Bytes, options, |wanted| {
+                Box::new(Items { width: wanted.size() })
+            }),
         }
     }
 }

@@ -2,12 +2,9 @@
 
 use num_complex::Complex;
 
-use super::ReadPlan;
 use super::fixed::{Fixed, elements};
 use super::number::numbers;
-use crate::dtype::{ByteOrder, DType, Kind, Scalar};
-use crate::error::Result;
-use crate::options::ReadOptions;
+use crate::dtype::{ByteOrder, Kind, Scalar};
 
 /// The sizes that have a Rust type, for messages.
 pub(super) const TYPES: &[(Kind, usize, &str)] = &[

@@ -3,7 +3,7 @@
 use bytemuck::Pod;
 
 use super::cast::Bitwise;
-use super::{ReadPlan, mismatch};
+use super::{ReadPlan, convert, mismatch};
 use crate::dtype::{ByteOrder, DType, Scalar};
 use crate::error::Result;
 use crate::options::ReadOptions;
@@ -19,9 +19,9 @@ pub(super) trait Fixed: Pod + Send + Sync {
     /// Returns the dtype that corresponds to the type.
     fn scalar(order: ByteOrder) -> Scalar;
 
-    /// Returns the plan for reading a different dtype, if it can be read.
-    fn otherwise(found: &DType, _: &ReadOptions) -> Result<ReadPlan<Self>> {
-        Err(mismatch(found, Self::scalar(ByteOrder::NATIVE).into(), false))
+    /// Returns the plan for reading a narrower dtype of the same kind, if the type reads it without being asked.
+    fn narrower(_: &DType) -> Option<ReadPlan<Self>> {
+        None
     }
 }
 
@@ -31,7 +31,22 @@ pub(super) fn accept<T: Fixed>(found: &DType, options: &ReadOptions) -> Result<R
         DType::Scalar(scalar) if scalar.with_order(ByteOrder::NATIVE) == T::scalar(ByteOrder::NATIVE) => {
             Ok(ReadPlan::Bitwise(Bitwise::pod(T::UNIT, scalar.is_foreign())))
         }
-        _ => T::otherwise(found, options),
+        _ => match T::narrower(found) {
+            Some(plan) => Ok(plan),
+            None => converted(found, options),
+        },
+    }
+}
+
+/// Returns the plan for converting elements of another dtype, if the options ask for it and allow it.
+fn converted<T: Fixed>(found: &DType, options: &ReadOptions) -> Result<ReadPlan<T>> {
+    match (found, options.get_casting()) {
+        (DType::Scalar(scalar), Some(casting)) => convert::accept(scalar, casting),
+        _ => {
+            let wanted = T::scalar(ByteOrder::NATIVE);
+            let can_convert = found.as_scalar().is_some_and(|scalar| convert::is_possible(scalar, &wanted));
+            Err(mismatch(found, wanted.into(), can_convert))
+        }
     }
 }
 

@@ -1,12 +1,9 @@
 //! Integers and floats: they have the same bytes in the file as in memory, but in either byte order.
 
 use super::fixed::{Fixed, elements};
-use super::{ReadPlan, convert, mismatch};
-use crate::dtype::{ByteOrder, DType, Kind, Scalar};
-use crate::error::Result;
-use crate::options::ReadOptions;
+use crate::dtype::{ByteOrder, Kind, Scalar};
 
-/// Implements `Fixed` for number types, with conversion from other dtypes.
+/// Implements `Fixed` for number types.
 macro_rules! numbers {
     ($($type:ty: $kind:ident, $unit:expr;)*) => {$(
         impl Fixed for $type {
@@ -16,27 +13,12 @@ macro_rules! numbers {
                 // This macro is invoked only with sizes that the kind allows; the tests read and write each.
                 Scalar::new(Kind::$kind, size_of::<Self>(), order).expect("each number's kind has its size")
             }
-
-            fn otherwise(found: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>> {
-                $crate::element::number::converted(found, options)
-            }
         }
 
         elements! { [] $type; }
     )*};
 }
 pub(super) use numbers;
-
-pub(super) fn converted<T: Fixed>(found: &DType, options: &ReadOptions) -> Result<ReadPlan<T>> {
-    match (found, options.get_casting()) {
-        (DType::Scalar(scalar), Some(casting)) => convert::accept(scalar, casting),
-        _ => {
-            let wanted = T::scalar(ByteOrder::NATIVE);
-            let can_convert = found.as_scalar().is_some_and(|scalar| convert::is_possible(scalar, &wanted));
-            Err(mismatch(found, wanted.into(), can_convert))
-        }
-    }
-}
 
 /// The kinds and sizes that have a Rust type, for messages.
 pub(super) const TYPES: &[(Kind, usize, &str)] = &[

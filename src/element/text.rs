@@ -7,7 +7,7 @@ use super::cast::Places;
 use super::fixed::{Fixed, elements};
 use super::record::FileLayout;
 use super::swap::swap_units;
-use super::{Decode, Encode, ReadPlan, ReadableElement, WritableElement, WritePlan, mismatch};
+use super::{Decode, Encode, ReadPlan, ReadableElement, WritableElement, WritePlan, convert};
 use crate::dtype::{ByteOrder, DType, Kind, MAX_ITEM_SIZE, Scalar};
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::{ReadOptions, WriteOptions};
@@ -100,11 +100,10 @@ impl<const N: usize> Fixed for Chars<N> {
         Scalar::new(Kind::Text, 4 * N, order).expect("the size has been checked") // above
     }
 
-    fn otherwise(found: &DType, _: &ReadOptions) -> Result<ReadPlan<Self>> {
-        match Items::of(found) {
-            Some(items) if items.size < 4 * N => Ok(ReadPlan::PerItem(Box::new(items))),
-            _ => Err(mismatch(found, Self::scalar(ByteOrder::NATIVE).into(), false)),
-        }
+    fn narrower(found: &DType) -> Option<ReadPlan<Self>> {
+        Items::of(found)
+            .filter(|items| items.size < 4 * N)
+            .map(|items| ReadPlan::PerItem(Box::new(items) as _))
     }
 }
 
@@ -187,13 +186,15 @@ pub(super) fn utf8(item: &[u8]) -> Result<&str> {
 }
 
 impl ReadableElement for String {
-    fn accept(found: &DType, _: &ReadOptions) -> Result<ReadPlan<Self>> {
+    fn accept(found: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>> {
         if let Some(width) = bytes::width(found) {
             return Ok(ReadPlan::PerItem(Box::new(Utf8(bytes::Items { width }))));
         }
         match Items::of(found) {
             Some(items) => Ok(ReadPlan::PerItem(Box::new(items))),
-            None => Err(mismatch(found, of_width(1, ByteOrder::NATIVE)?, false)),
+            None => convert::accept_text(found, Kind::Text, options, |wanted| {
+                Box::new(Items { size: wanted.size(), swap: false })
+            }),
         }
     }
 }

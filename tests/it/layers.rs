@@ -132,6 +132,7 @@ fn lengths_that_are_allocated_are_bounded() {
         ("codec/lz4.rs", "get_maximum_output_size(bytes.len())", "bytes to be packed, which are in memory"),
         ("codec/pack.rs", "out.reserve(bytes.len()", "bytes to be packed, which are in memory"),
         ("codec/xz.rs", "WINDOW.max(count)", "a block header of at most 1 KiB"),
+        ("codec/unpack.rs", "frame.made.len()", "at most 8,447"),
         ("codec/zstd_proof.rs", "State::default(); size]", "at most 512"),
         ("codec/zstd_proof.rs", "counts.len() + usize::from(zeros)", "three for each two bits of a block"),
         ("codec/zstd_blocks.rs", "(bytes.len() - input.pos())", "bytes to be packed, which are in memory"),

@@ -15,6 +15,8 @@ use super::{Decode, ReadPlan, mismatch, swap_between};
 use crate::dtype::Casting;
 use crate::dtype::{ByteOrder, DType, Kind, Scalar, TimeUnit};
 use crate::error::{Error, ErrorKind, Help, Result};
+use crate::limits;
+use crate::options::ReadOptions;
 
 /// Converts bytes of one dtype (which it may modify) to bytes of another. An error names the element.
 pub(crate) type Recode = Box<dyn Fn(&mut [u8], &mut [u8]) -> Result<()> + Send + Sync>;
@@ -44,15 +46,23 @@ pub(crate) fn change(found: &DType, wanted: &DType, casting: Casting) -> Result<
     let (Some(from), Some(to)) = (found.as_scalar(), wanted.as_scalar()) else {
         return Err(mismatch(found, wanted.clone(), false));
     };
-    let Some(recode) = recoder(from, to) else { return Err(mismatch(found, wanted.clone(), false)) };
-    check(casting, from, to)?;
-    Ok(Change::Recode(recode))
+    recoder(from, to, casting).map(Change::Recode)
+}
+
+/// Returns the conversion from one scalar dtype to another, or an error if there is none or the casting does not allow it.
+fn recoder(from: &Scalar, to: &Scalar, casting: Casting) -> Result<Recode> {
+    match any_recoder(from, to, casting) {
+        Some(recode) => check(casting, from, to).map(|()| recode),
+        None => Err(mismatch(&(*from).into(), (*to).into(), false)),
+    }
 }
 
 /// Returns the conversion from one scalar dtype to another, or `None` if it does not exist.
-fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
+fn any_recoder(from: &Scalar, to: &Scalar, casting: Casting) -> Option<Recode> {
     // The modules do not overlap: each returns `None` for pairs that it does not convert.
-    numbers::recoder(from, to).or_else(|| times::recoder(from, to)).or_else(|| text::recoder(from, to))
+    numbers::recoder(from, to, casting)
+        .or_else(|| times::recoder(from, to, casting))
+        .or_else(|| text::recoder(from, to))
 }
 
 /// Fails if the casting does not allow this conversion, which must exist.
@@ -66,17 +76,66 @@ fn check(casting: Casting, from: &Scalar, to: &Scalar) -> Result<()> {
 
 /// Returns whether there is a casting option that allows elements of a file to be read as this type.
 pub(super) fn is_possible(found: &Scalar, wanted: &Scalar) -> bool {
-    recoder(found, wanted).is_some()
+    any_recoder(found, wanted, Casting::Unsafe).is_some()
 }
 
 /// Returns the plan for reading a file of another dtype as `T`, if the casting allows it.
 pub(super) fn accept<T: Fixed>(found: &Scalar, casting: Casting) -> Result<ReadPlan<T>> {
-    let wanted = T::scalar(ByteOrder::NATIVE);
-    match recoder(found, &wanted) {
-        Some(recode) => check(casting, found, &wanted).map(|()| {
-            ReadPlan::PerItem(Box::new(Converted::of(recode, found, &wanted)) as Box<dyn Decode<T>>)
-        }),
-        None => Err(mismatch(&(*found).into(), wanted.into(), false)),
+    let converted = Converted::of(found, &T::scalar(ByteOrder::NATIVE), casting)?;
+    Ok(ReadPlan::PerItem(Box::new(converted) as Box<dyn Decode<T>>))
+}
+
+/// Returns the plan for reading elements as text (`U` or `S`, by the kind) of any width, if the casting allows it.
+///
+/// They are converted to the width that suffices for all of them, of which `items` makes the elements.
+pub(super) fn accept_text<T: 'static>(
+    found: &DType,
+    kind: Kind,
+    options: &ReadOptions,
+    items: impl FnOnce(&Scalar) -> Box<dyn Decode<T>>,
+) -> Result<ReadPlan<T>> {
+    let unit = if kind == Kind::Text { 4 } else { 1 };
+    let of_width = |width: usize| Scalar::new(kind, width.checked_mul(unit)?, ByteOrder::NATIVE);
+    let width = |from: &Scalar| text::width(from).or_else(|| text::longest(from));
+    let wanted = found.as_scalar().and_then(|from| Some((from, of_width(width(from)?.max(1))?)));
+    match (wanted, options.get_casting()) {
+        (Some((from, wanted)), Some(casting)) => {
+            let recode = recoder(from, &wanted, casting)?;
+            let spelled = Spelled { recode, size: wanted.size(), items: items(&wanted) };
+            Ok(ReadPlan::PerItem(Box::new(spelled) as _))
+        }
+        (wanted, _) => {
+            let narrowest = of_width(1).expect("there is text of one character");
+            Err(mismatch(found, narrowest.into(), wanted.is_some()))
+        }
+    }
+}
+
+/// Converts elements to text of a width, and decodes that.
+struct Spelled<T> {
+    recode: Recode,
+    size: usize,
+    items: Box<dyn Decode<T>>,
+}
+
+impl<T> Decode<T> for Spelled<T> {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, T>) -> Result<()> {
+        /// So few elements that their texts are small.
+        const AT_ONCE: usize = 512;
+        let item = items.len().checked_div(count).unwrap_or(0);
+        let mut texts = Vec::new();
+        for first in (0..count).step_by(AT_ONCE) {
+            let end = count.min(first + AT_ONCE);
+            limits::resize(&mut texts, (end - first) * self.size)?;
+            (self.recode)(&mut items[first * item..end * item], &mut texts)
+                .and_then(|()| self.items.decode(&mut texts, end - first, out))
+                .map_err(|error| error.offset_element(first))?;
+        }
+        Ok(())
+    }
+
+    fn cost(&self) -> u64 {
+        100
     }
 }
 
@@ -88,9 +147,10 @@ struct Converted {
 }
 
 impl Converted {
-    fn of(recode: Recode, found: &Scalar, wanted: &Scalar) -> Self {
-        let plain = numbers::plain(found, wanted);
-        Self { recode, plain, is_text: text::width(found).or(text::width(wanted)).is_some() }
+    fn of(found: &Scalar, wanted: &Scalar, casting: Casting) -> Result<Self> {
+        let recode = recoder(found, wanted, casting)?;
+        let plain = numbers::plain(found, wanted, casting);
+        Ok(Self { recode, plain, is_text: text::width(found).or(text::width(wanted)).is_some() })
     }
 
     fn cost(&self) -> u64 {
@@ -132,13 +192,8 @@ impl<T: Fixed> Decode<T> for Converted {
 
 /// Returns the plan for reading other types as bools: as in NumPy, any number but zero is true.
 pub(super) fn accept_bool(found: &Scalar, casting: Casting) -> Result<ReadPlan<bool>> {
-    let wanted = super::boolean::scalar();
-    match recoder(found, &wanted) {
-        Some(recode) => check(casting, found, &wanted).map(|()| {
-            ReadPlan::PerItem(Box::new(Converted::of(recode, found, &wanted)) as Box<dyn Decode<bool>>)
-        }),
-        None => Err(mismatch(&(*found).into(), wanted.into(), false)),
-    }
+    let converted = Converted::of(found, &super::boolean::scalar(), casting)?;
+    Ok(ReadPlan::PerItem(Box::new(converted) as Box<dyn Decode<bool>>))
 }
 
 impl Decode<bool> for Converted {

@@ -8,7 +8,7 @@ use num_traits::AsPrimitive;
 
 use super::Recode;
 use crate::bytes::Room;
-use crate::dtype::{Kind, Scalar};
+use crate::dtype::{Casting, Kind, Scalar};
 use crate::element::swap::{swap_units, unit_of};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -19,13 +19,14 @@ pub(super) type Loop = fn(&[u8], &mut Room<'_>);
 const BLOCK: usize = 4096;
 
 /// Returns the loop for numbers that need neither be swapped nor checked.
-pub(super) fn plain(from: &Scalar, to: &Scalar) -> Option<Loop> {
+pub(super) fn plain(from: &Scalar, to: &Scalar, casting: Casting) -> Option<Loop> {
     let is_plain = !from.is_foreign() && !to.is_foreign() && from.kind() != Kind::Bool;
-    if is_plain { converter(from, to) } else { None }
+    if is_plain && range_check(from, to, casting).is_none() { converter(from, to) } else { None }
 }
 
-pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
+pub(super) fn recoder(from: &Scalar, to: &Scalar, casting: Casting) -> Option<Recode> {
     let convert = converter(from, to)?;
+    let first_outside = range_check(from, to, casting);
     let (from, to) = (*from, *to);
     let (size, made_size) = (from.size(), to.size());
     Some(Box::new(move |items, made| {
@@ -37,6 +38,11 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
             }
             if from.kind() == Kind::Bool {
                 check_bools(items).map_err(|error| error.offset_element(index * BLOCK))?;
+            }
+            if let Some(at) = first_outside.and_then(|first| first(items)) {
+                let number = super::text::spelled(&from, &items[at * size..][..size])?;
+                let reason = format!("{number} is out of range for {to}");
+                return Err(Error::from(ErrorKind::NotConvertible { reason }).at_element(index * BLOCK + at));
             }
             convert(items, &mut Room::of(made));
             if to.is_foreign() {
@@ -52,6 +58,57 @@ fn check_bools(items: &[u8]) -> Result<()> {
         Some(index) => Err(Error::from(ErrorKind::BadBool { found: items[index] }).at_element(index)),
         None => Ok(()),
     }
+}
+
+/// Returns the index of the first of these native-endian integers that another type cannot represent.
+type FirstOutside = fn(&[u8]) -> Option<usize>;
+
+/// Returns the check that integers are in the range of another type, if the casting asks for one.
+///
+/// NumPy drops the high bits; here, only a cast that is `Unsafe` does.
+fn range_check(from: &Scalar, to: &Scalar, casting: Casting) -> Option<FirstOutside> {
+    fn first_outside<S: Pod, T: TryFrom<S>>(items: &[u8]) -> Option<usize> {
+        let is_outside = |item: &[u8]| T::try_from(bytemuck::pod_read_unaligned(item)).is_err();
+        let mut items = items.chunks_exact(size_of::<S>());
+        // Without a branch for each item, which the compiler vectorizes.
+        let any = items.clone().fold(false, |any, item| any | is_outside(item));
+        if any { items.position(is_outside) } else { None }
+    }
+    macro_rules! into_each {
+        ($from:ty) => {
+            match (to.kind(), to.size()) {
+                (Kind::Int, 1) => first_outside::<$from, i8>,
+                (Kind::Int, 2) => first_outside::<$from, i16>,
+                (Kind::Int, 4) => first_outside::<$from, i32>,
+                (Kind::Int, 8) => first_outside::<$from, i64>,
+                (Kind::Uint, 1) => first_outside::<$from, u8>,
+                (Kind::Uint, 2) => first_outside::<$from, u16>,
+                (Kind::Uint, 4) => first_outside::<$from, u32>,
+                (Kind::Uint, 8) => first_outside::<$from, u64>,
+                _ => return None,
+            }
+        };
+    }
+    if casting == Casting::Unsafe || super::is_safe(from, to) {
+        return None;
+    }
+    Some(match (from.kind(), from.size()) {
+        (Kind::Int, 1) => into_each!(i8),
+        (Kind::Int, 2) => into_each!(i16),
+        (Kind::Int, 4) => into_each!(i32),
+        (Kind::Int, 8) => into_each!(i64),
+        (Kind::Uint, 1) => into_each!(u8),
+        (Kind::Uint, 2) => into_each!(u16),
+        (Kind::Uint, 4) => into_each!(u32),
+        (Kind::Uint, 8) => into_each!(u64),
+        _ => return None,
+    })
+}
+
+/// Returns the half that is nearest to a number.
+#[cfg(feature = "half-2")]
+pub(super) fn half_of(number: f64) -> half::f16 {
+    half::f16::from_f32(narrowed_to_odd(number))
 }
 
 /// A type with the representation of the numbers to convert from.

@@ -333,7 +333,7 @@ fn read_number(text: &str, scalar: &Scalar, into: &mut [u8]) -> Option<()> {
             }
         }
         #[cfg(feature = "half-2")]
-        (Kind::Float, 2) => put!(half::f16::from_f64(read_float(text)?)),
+        (Kind::Float, 2) => put!(super::numbers::half_of(read_float(text)?)),
         (Kind::Float, 4) => put!(read_float(text)? as f32),
         (Kind::Float, 8) => put!(read_float(text)?),
         (Kind::Complex, 8) => {

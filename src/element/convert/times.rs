@@ -1,7 +1,7 @@
 //! Converts times and durations to other units, and to and from numbers of ticks.
 
 use super::{Recode, numbers, swap_units};
-use crate::dtype::{ByteOrder, Kind, Scalar, TimeStep, TimeUnit};
+use crate::dtype::{ByteOrder, Casting, Kind, Scalar, TimeStep, TimeUnit};
 use crate::element::time::{NAT, days_to_months, months_to_days, nanos_per_tick};
 use crate::error::{Error, ErrorKind};
 
@@ -14,7 +14,7 @@ pub(super) fn step_of(kind: Kind) -> Option<(TimeStep, bool)> {
     }
 }
 
-pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
+pub(super) fn recoder(from: &Scalar, to: &Scalar, casting: Casting) -> Option<Recode> {
     match (step_of(from.kind()), step_of(to.kind())) {
         (Some((one, is_date)), Some((other, to_date))) => {
             let scale = (is_date == to_date).then(|| Scale::between(one, other, is_date)).flatten()?;
@@ -40,9 +40,9 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
             }))
         }
         // The remaining conversions are from or to the number of ticks.
-        (Some(_), None) => numbers::recoder(&ticks(from), to),
+        (Some(_), None) => numbers::recoder(&ticks(from), to, casting),
         (None, Some(_)) if matches!(from.kind(), Kind::Float | Kind::Complex) => of_floats(from, to),
-        (None, Some(_)) => numbers::recoder(from, &ticks(to)),
+        (None, Some(_)) => numbers::recoder(from, &ticks(to), casting),
         (None, None) => None,
     }
 }
@@ -50,7 +50,7 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
 /// Converts floats to ticks: NaN and numbers out of range become NaT.
 fn of_floats(from: &Scalar, to: &Scalar) -> Option<Recode> {
     let double = Scalar::new(Kind::Float, 8, ByteOrder::NATIVE)?;
-    let doubles = numbers::recoder(from, &double)?;
+    let doubles = numbers::recoder(from, &double, Casting::Unsafe)?; // no integers
     let is_foreign = to.is_foreign();
     Some(Box::new(move |items, made| {
         doubles(items, made)?;

@@ -29,22 +29,31 @@ fn whole(text: &str, error: &std::num::ParseIntError) -> String {
     }
 }
 
-/// Parses a float; an empty cell is NaN. A number beyond `most`, the largest of its type, is an error.
-fn float(text: &str, most: f64) -> Result<f64, String> {
+/// Returns the least number that becomes infinite in a float of this size: halfway between its largest number and the next.
+fn beyond(size: usize) -> f64 {
+    match size {
+        2 => 65520.0,
+        4 => 2f64.powi(128) - 2f64.powi(103),
+        _ => f64::INFINITY,
+    }
+}
+
+/// Parses a float; an empty cell is NaN. A number that would become infinite in a float of `size` bytes is an error.
+fn float(text: &str, size: usize) -> Result<f64, String> {
     if text.is_empty() {
         return Ok(f64::NAN);
     }
     let number = text.parse::<f64>().map_err(|_| NO_NUMBER)?;
     let is_meant = text.trim_start_matches(['+', '-']).starts_with(['i', 'I']); // a literal infinity
-    if number.abs() > most && !is_meant {
-        return Err(format!("the number is larger than {most:?}, the largest of its type"));
+    if number.abs() >= beyond(size) && !is_meant {
+        return Err(format!("the number is too large for a float of {} bits", 8 * size));
     }
     Ok(number)
 }
 
 /// Like `float`, but for the default dtype: an integer that `f64` cannot represent exactly is an error.
 fn float_or_integer(text: &str) -> Result<f64, String> {
-    let number = float(text, f64::MAX)?;
+    let number = float(text, 8)?;
     match text.parse::<i128>() {
         Ok(integer) if number as i128 != integer => {
             Err("the number has more digits than a float; --dtype i8 or u8 reads integers, --dtype f8 rounds"
@@ -56,17 +65,17 @@ fn float_or_integer(text: &str) -> Result<f64, String> {
 
 /// Parses a complex number in the notation of Python and NumPy: `1.5+2j`, with or without parentheses, or a
 /// real number.
-fn complex(text: &str) -> Result<Complex<f64>, String> {
+fn complex(text: &str, size: usize) -> Result<Complex<f64>, String> {
     let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).unwrap_or(text);
-    let Some(inner) = inner.strip_suffix(['j', 'i']) else { return Ok(float(inner, f64::MAX)?.into()) };
+    let Some(inner) = inner.strip_suffix(['j', 'i']) else { return Ok(float(inner, size)?.into()) };
     // Split at the last sign that is neither at the beginning nor part of an exponent.
     let bytes = inner.as_bytes();
     let sign = (1..bytes.len())
         .rev()
         .find(|at| matches!(bytes[*at], b'+' | b'-') && !matches!(bytes[*at - 1], b'e' | b'E'));
     let (real, imaginary) = inner.split_at(sign.unwrap_or(0));
-    let real = if real.is_empty() { 0.0 } else { float(real.trim(), f64::MAX)? };
-    Ok(Complex::new(real, float(imaginary.trim(), f64::MAX)?))
+    let real = if real.is_empty() { 0.0 } else { float(real.trim(), size)? };
+    Ok(Complex::new(real, float(imaginary.trim(), size)?))
 }
 
 /// Converts CSV to an NPY file of the given dtype, or of `f64` if there is none.
@@ -101,14 +110,13 @@ pub(crate) fn read(input: File, form: Form, dtype: Option<DType>, out: &Path) ->
     let bits = 8 * dtype.item_size() as u32;
     match kind {
         Some(Kind::Float) => {
-            let most = match dtype.item_size() {
-                2 => 65504.0,
-                4 => f32::MAX.into(),
-                _ => f64::MAX,
-            };
-            table.numbers(wide, |text| float(text, most))?
+            let size = dtype.item_size();
+            table.numbers(wide, |text| float(text, size))?
         }
-        Some(Kind::Complex) => table.numbers(wide, complex)?,
+        Some(Kind::Complex) => {
+            let size = dtype.item_size() / 2;
+            table.numbers(wide, |text| complex(text, size))?
+        }
         Some(Kind::Int) => table.numbers(wide, |text| {
             let number = text.parse::<i64>().map_err(|error| whole(text, &error))?;
             let fits = bits >= 64 || (-(1i64 << (bits - 1))..1 << (bits - 1)).contains(&number);
