@@ -4,9 +4,11 @@
 ///
 /// Conversions follow these rules:
 ///
-/// - Numbers are converted as by Rust's `as`: floats are truncated to integers and saturate, and NaN becomes
-///   zero. (In NumPy, the result for a value out of range depends on the machine.) When numbers are converted
-///   to bools, anything but zero is `true`.
+/// - An integer that the other type of integers does not have is an error, except with `Unsafe`, which keeps the
+///   low bits as NumPy does (NumPy does so with `SameKind`, too).
+/// - Floats are converted to integers by truncation; those out of range saturate, and NaN becomes zero. (In NumPy, the
+///   result for them depends on the machine.) Floats that are too large for a smaller float become infinite, as in NumPy.
+///   When numbers are converted to bools, anything but zero is `true`.
 /// - Times are converted to another unit by rounding down; a time out of range is an error. Floats that are
 ///   converted to times become "not a time" if they are NaN or out of range.
 /// - Numbers are converted to text in NumPy's spelling, and text is parsed as a number as Python does. Text

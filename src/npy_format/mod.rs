@@ -36,7 +36,7 @@ use crate::error::{Error, ErrorKind, FileSection, Result};
 use crate::header::Header;
 use crate::limits::Limits;
 
-const MAGIC: &[u8; 6] = b"\x93NUMPY";
+pub(crate) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
 /// A version of the NPY format.
 ///

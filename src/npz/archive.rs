@@ -154,7 +154,8 @@ impl NpzMember {
         &self.0.name
     }
 
-    /// Returns whether the name ends in `.npy`, as the names of arrays do.
+    /// Returns whether the name ends in `.npy`, as the names of arrays do. The content of a member with another name may
+    /// nevertheless be an array (see [`NpzFile::holds_array`](crate::NpzFile::holds_array)).
     pub fn is_array(&self) -> bool {
         self.0.name.ends_with(".npy")
     }

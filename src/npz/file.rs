@@ -10,7 +10,7 @@ use super::archive::{Archive, NpzMember};
 use super::member::{self, Remark};
 use crate::bytes::{LocalFile, ReadAt, SharedRegion};
 use crate::dynamic::DynArray;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::io::FromPayload;
 use crate::npy_format::NpyHeader;
 use crate::options::ReadOptions;
@@ -357,6 +357,55 @@ impl NpzFile {
         peek().map_err(|error| self.at_path(error))
     }
 
+    /// Returns whether a member is an array: its name ends in `.npy`, or its content begins as an NPY file does.
+    ///
+    /// NumPy goes by the content alone: it returns the bytes of a member `a.npy` that is no NPY file, as
+    /// [`read_raw`](Self::read_raw) does. Here, reading such a member is an error. The content of a member that
+    /// cannot be decompressed, for instance for lack of a password, is not looked at.
+    ///
+    /// # Errors
+    ///
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if `index` is out of range.
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use ndarray::arr1;
+    /// # use ndarray_io::{NpzFile, NpzWriter, WriteNpyExt};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("arrays.npz");
+    /// let mut npy = Vec::new();
+    /// arr1(&[1.5]).write_npy(&mut npy)?;
+    /// let mut npz = NpzWriter::new(std::fs::File::create(&path)?);
+    /// npz.add_raw("weights", &npy[..], npy.len() as u64)?;
+    /// npz.add_raw("read.me", &b"text"[..], 4)?;
+    /// npz.finish()?;
+    /// let npz = NpzFile::open(&path)?;
+    /// assert!(npz.holds_array(0)? && !npz.holds_array(1)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn holds_array(&self, index: usize) -> Result<bool> {
+        let look = || {
+            let member = self.archive.at(index)?;
+            match member.name.ends_with(".npy") {
+                true => Ok(true),
+                false => member::begins_as_npy(member::whole(&self.holder), member, &self.options),
+            }
+        };
+        match look() {
+            // What cannot be decompressed goes by its name.
+            Err(error)
+                if error.is_format()
+                    || error.is_limit()
+                    || matches!(error.kind(), ErrorKind::Encrypted { .. }) =>
+            {
+                Ok(false)
+            }
+            looked => looked.map_err(|error| self.at_path(error)),
+        }
+    }
+
     /// Reads the header of an array by its index in the central directory, without its elements.
     ///
     /// The checksum is not verified.
@@ -483,10 +532,14 @@ impl NpzFile {
     /// ```
     pub fn read_all<T: FromPayload + Send>(&self) -> Result<Vec<(String, T)>> {
         let members = self.members();
-        let is_array = |member: &&NpzMember| member.is_array();
-        member::check_sum(members.iter().filter(is_array), &self.options)
+        let mut arrays = Vec::new();
+        for index in 0..members.len() {
+            if self.holds_array(index)? {
+                arrays.push(index);
+            }
+        }
+        member::check_sum(arrays.iter().map(|index| &members[*index]), &self.options)
             .map_err(|error| self.at_path(error))?;
-        let arrays: Vec<usize> = (0..members.len()).filter(|&index| members[index].is_array()).collect();
         // Use threads either across members or within one, but not both: `threads` is the total.
         let wanted = || self.options.get_threads();
         let effort = arrays.iter().map(|&index| members[index].effort()).fold(Effort::default(), Effort::and);

@@ -14,7 +14,7 @@ use crate::error::{ErrorKind, Result};
 use crate::header::Header;
 use crate::io::change::{temporary_folder, unnamed};
 use crate::io::{self, FromPayload, Npy};
-use crate::npy_format::NpyHeader;
+use crate::npy_format::{self, NpyHeader};
 use crate::options::ReadOptions;
 use crate::shape::Order;
 use crate::transfer::{self, Observed, Observer, PackedBlocks, Source, Unpack, cut};
@@ -32,7 +32,31 @@ pub(super) fn read<T: FromPayload>(
 }
 
 /// Reads a member's header, usually with a single read of the archive.
-pub(super) fn peek(mut place: ArchiveBytes<'_>, member: &Member, options: &ReadOptions) -> Result<NpyHeader> {
+pub(super) fn peek(place: ArchiveBytes<'_>, member: &Member, options: &ReadOptions) -> Result<NpyHeader> {
+    beginning(place, member, options, &|source| {
+        io::read_header::<Npy>(source, options).map(|(found, _)| found)
+    })
+}
+
+/// Returns whether a member's content begins as NPY files do.
+pub(super) fn begins_as_npy(place: ArchiveBytes<'_>, member: &Member, options: &ReadOptions) -> Result<bool> {
+    beginning(place, member, options, &|source| {
+        let mut magic = [0; npy_format::MAGIC.len()];
+        let filled = source.fill(&mut magic)?;
+        match filled < magic.len() && source.passed() < member.size {
+            true => Err(cut()), // more of the archive is needed
+            false => Ok(magic == *npy_format::MAGIC),
+        }
+    })
+}
+
+/// Invokes `look` with the beginning of a member's content, usually with a single read of the archive.
+fn beginning<T>(
+    mut place: ArchiveBytes<'_>,
+    member: &Member,
+    options: &ReadOptions,
+    look: &dyn Fn(&mut Source<'_>) -> Result<T>,
+) -> Result<T> {
     /// Nearly always enough for the local header and the NPY header, so one read suffices.
     const HEAD: u64 = 1024;
     let end = member.limit.min(member.offset.saturating_add(HEAD));
@@ -40,42 +64,38 @@ pub(super) fn peek(mut place: ArchiveBytes<'_>, member: &Member, options: &ReadO
     // So errors are ignored here, and the full read below decides.
     if !place.is_memory()
         && let Ok(bytes) = place.read(member.offset..end)
-        && let Ok(found) = peek_before(end, ArchiveBytes::part(&bytes, member.offset), member, options)
+        && let Ok(found) = before(end, ArchiveBytes::part(&bytes, member.offset), member, options, look)
     {
         return Ok(found);
     }
-    peek_before(u64::MAX, place, member, options).map_err(|error| error.at_member(&member.name))
+    before(u64::MAX, place, member, options, look).map_err(|error| error.at_member(&member.name))
 }
 
-/// Reads the header from the bytes before the offset `end`.
-fn peek_before(
+/// Invokes `look` with the content that comes from the bytes before the offset `end`.
+fn before<T>(
     end: u64,
     mut place: ArchiveBytes<'_>,
     member: &Member,
     options: &ReadOptions,
-) -> Result<NpyHeader> {
+    look: &dyn Fn(&mut Source<'_>) -> Result<T>,
+) -> Result<T> {
     let content = any_content(&mut place, member)?;
     let unpacker = match way(member)? {
         Decoder::Stored => None,
         Decoder::Own(make) => Some(make()?),
         #[cfg(feature = "zip-methods")]
-        Decoder::Crate => {
-            let head = |source: &mut Source<'_>| io::read_header::<Npy>(source, options);
-            return foreign::peek(&mut place, (member, content), options, head).map(|(found, _)| found);
-        }
+        Decoder::Crate => return foreign::peek(&mut place, (member, content), options, look),
     };
+    #[cfg(not(feature = "zip-methods"))]
+    let _ = options;
     let packed = content..(content + member.packed).min(end);
     if packed.start > packed.end || packed.is_empty() && member.packed > 0 {
         return Err(cut()); // these bytes are not enough: the caller reads more
     }
-    let found = place.with(packed, |mut source| match unpacker {
-        Some(unpacker) => {
-            let mut unpack = Unpack::new(source, unpacker);
-            io::read_header::<Npy>(&mut Source::of(&mut unpack), options)
-        }
-        None => io::read_header::<Npy>(&mut source, options),
-    });
-    found.map(|(found, _)| found)
+    place.with(packed, |mut source| match unpacker {
+        Some(unpacker) => look(&mut Source::of(&mut Unpack::new(source, unpacker))),
+        None => look(&mut source),
+    })
 }
 
 /// Reads all bytes of a member, without interpreting them as an array.

@@ -281,9 +281,12 @@ impl References {
         options: &RefOptions,
     ) -> Result<()> {
         let chosen = options.member.as_deref().map(|name| archive.index_of(name)).transpose()?;
-        let is_chosen =
-            |index: usize| chosen.map_or(archive.members()[index].is_array(), |chosen| chosen == index);
-        let indices: Vec<usize> = (0..archive.len()).filter(|index| is_chosen(*index)).collect();
+        let mut indices = Vec::new();
+        for index in 0..archive.len() {
+            if chosen.map_or_else(|| archive.holds_array(index), |chosen| Ok(chosen == index))? {
+                indices.push(index);
+            }
+        }
         if options.name.is_some() && indices.len() > 1 {
             let reason = format!("one name was given for {} arrays of an archive", indices.len());
             return Err(ErrorKind::BadOption { reason }.into());

@@ -810,3 +810,28 @@ fn fields_that_cannot_be_written_again_stop_an_update() {
     assert!(updated.is_err());
     assert_eq!(fs::read(&path).unwrap(), long);
 }
+
+/// As NumPy, which goes by the content: a member with another name is an array if it begins as one.
+#[test]
+fn arrays_are_recognized_by_their_content() {
+    let folder = crate::support::temp::folder().unwrap();
+    let path = folder.path().join("a.npz");
+    let array = Array1::from_iter(0..300u32);
+    let mut npy = Vec::new();
+    ndarray_io::WriteNpyExt::write_npy(&array, &mut npy).unwrap();
+    for compression in [Compression::Stored, Compression::Deflated(6)] {
+        let options = NpzOptions::new().compression(compression);
+        let mut npz = NpzWriter::new_with_options(File::create(&path).unwrap(), &options);
+        npz.add_raw("weights", &npy[..], npy.len() as u64).unwrap();
+        npz.add_raw("read.me", &b"\x93NUMP"[..], 5).unwrap();
+        npz.add_raw("empty", &b""[..], 0).unwrap();
+        npz.add_array("named", &array).unwrap();
+        npz.finish().unwrap();
+        let npz = NpzFile::open(&path).unwrap();
+        let holds: Vec<bool> = (0..4).map(|index| npz.holds_array(index).unwrap()).collect();
+        assert_eq!(holds, [true, false, false, true]);
+        let all = npz.read_all::<Array1<u32>>().unwrap();
+        assert_eq!(all, [("weights".to_owned(), array.clone()), ("named".to_owned(), array.clone())]);
+        assert_eq!(ndarray_io::read_npz(&path).unwrap().len(), 2);
+    }
+}

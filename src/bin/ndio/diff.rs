@@ -114,7 +114,7 @@ fn archives(arguments: &Arguments, options: &ReadOptions, out: &mut dyn Write) -
             are_equal = false;
             continue;
         };
-        are_equal &= if one.members()[*index].is_array() {
+        are_equal &= if one.holds_array(*index)? {
             let (one, two) = (Source::whole_member(&one, *index)?, Source::whole_member(&two, *other)?);
             arrays(&format!("{}: ", called(name)), &one, &two, arguments, out)?
         } else {

@@ -276,7 +276,11 @@ fn each_known<'a>(
 }
 
 fn known_at<'a>(archive: &NpzFile, index: usize, member: &'a NpzMember, stats: bool) -> Known<'a> {
-    let found = member.is_array().then(|| archive.peek_index(index).map_err(short));
+    let found = match archive.holds_array(index) {
+        Ok(true) => Some(archive.peek_index(index).map_err(short)),
+        Ok(false) => None,
+        Err(error) => Some(Err(short(error))),
+    };
     let stats = match &found {
         Some(Ok(_)) if stats => match Source::whole_member(archive, index) {
             Ok(source) => stats_of(&source),

@@ -105,11 +105,12 @@ fn verify_npz(archive: &NpzFile, allowed: &[String]) -> Result<Vec<(String, Rema
     for (index, member) in archive.members().iter().enumerate() {
         // Also that the blocks of an index are what other programs read, and other remarks.
         let is_special = member.index_state() != IndexState::Absent || member.method() == Method::Zstd;
-        if !member.is_array() || is_special {
+        let is_array = archive.holds_array(index)?;
+        if !is_array || is_special {
             let remarks = archive.verify_index(index)?;
             all.extend(remarks.into_iter().map(|remark| (member.file_name().to_owned(), remark)));
         }
-        if !member.is_array() {
+        if !is_array {
             continue;
         }
         match Source::whole_member(archive, index)? {

@@ -10,7 +10,7 @@ use super::Recode;
 use crate::bytes::Room;
 use crate::dtype::{Casting, Kind, Scalar};
 use crate::element::swap::{swap_units, unit_of};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Help, Result};
 
 /// Appends native-endian numbers, converted.
 pub(super) type Loop = fn(&[u8], &mut Room<'_>);
@@ -42,7 +42,8 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar, casting: Casting) -> Option<Re
             if let Some(at) = first_outside.and_then(|first| first(items)) {
                 let number = super::text::spelled(&from, &items[at * size..][..size])?;
                 let reason = format!("{number} is out of range for {to}");
-                return Err(Error::from(ErrorKind::NotConvertible { reason }).at_element(index * BLOCK + at));
+                let error = Error::from(ErrorKind::NotConvertible { reason }).at_element(index * BLOCK + at);
+                return Err(error.with_help(Help::Cast(Casting::Unsafe))); // which drops the high bits
             }
             convert(items, &mut Room::of(made));
             if to.is_foreign() {
