@@ -240,7 +240,7 @@ impl<'a> Inputs<'a> {
         };
         for (header, source) in self.headers.iter().zip(&self.sources) {
             // Checked even for empty arrays, so that success does not depend on the lengths of the inputs.
-            change(header.dtype(), &conversion.target(header.dtype()), conversion.casting())
+            change(header.dtype(), &conversion.target(header.dtype()), conversion.rules())
                 .map_err(|error| source.named(error))?;
             // A header may declare any number of zero-byte elements, to which the conversion would add bytes.
             if header.dtype().item_size() == 0 && dtype.item_size() > 0 {
@@ -396,7 +396,7 @@ impl<'a> Inputs<'a> {
                 .map(|((&len, from), to)| Axis { len, from: from.saturating_mul(own as u64), to })
                 .collect();
             let from = Side { start: begin, item: own };
-            let change = change(header.dtype(), target.dtype(), conversion.casting())
+            let change = change(header.dtype(), target.dtype(), conversion.rules())
                 .map_err(|error| source.named(error))?;
             let (work, memory) = match &change {
                 Change::Nothing => (Work::Nothing, memory),

@@ -10,8 +10,8 @@ use std::path::Path;
 
 use join::{Along, Inputs};
 
-use crate::dtype::Casting;
 use crate::dtype::{ByteOrder, DType};
+use crate::dtype::{Casting, Rules};
 use crate::dynamic::DynArray;
 use crate::error::{Error, ErrorKind, Help, Result};
 use crate::header::{Extent, Header};
@@ -180,8 +180,9 @@ impl<'a> Conversion<'a> {
         }
     }
 
-    fn casting(&self) -> Casting {
-        self.dtype.as_ref().map_or(Casting::Safe, |(_, casting)| *casting)
+    fn rules(&self) -> Rules {
+        let casting = self.dtype.as_ref().map_or(Casting::Safe, |(_, casting)| *casting);
+        self.read.rules_by(casting)
     }
 
     fn target(&self, dtype: &DType) -> DType {

@@ -1,5 +1,15 @@
 //! The casting rules for conversions between dtypes.
 
+/// The format of NumPy's `longdouble`, which depends on the machine that wrote a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum LongDoubleFormat {
+    /// The 80-bit format of the x87, in the first ten bytes: Linux and macOS on x86.
+    X87,
+    /// IEEE 754 binary128: Linux on most other machines.
+    Quad,
+}
+
 /// The conversions that a read may perform, by NumPy's rules (`numpy.can_cast`).
 ///
 /// Conversions follow these rules:
@@ -38,4 +48,12 @@ pub enum Casting {
     SameKind,
     /// Any supported conversion, including numbers to bools, times to numbers, and text to numbers.
     Unsafe,
+}
+
+/// What determines how elements are converted.
+#[derive(Clone, Copy)]
+pub(crate) struct Rules {
+    pub(crate) casting: Casting,
+    /// The format of `longdouble`s, without which they are not converted.
+    pub(crate) long_double: Option<LongDoubleFormat>,
 }

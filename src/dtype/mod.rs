@@ -13,7 +13,8 @@ mod record;
 mod scalar;
 
 pub use builder::{RecordBuilder, RecordError};
-pub use casting::Casting;
+pub(crate) use casting::Rules;
+pub use casting::{Casting, LongDoubleFormat};
 pub use path::FieldPath;
 pub use record::{Field, Record, Subarray, Title};
 pub use scalar::{ByteOrder, Kind, Scalar, TimeStep, TimeUnit};

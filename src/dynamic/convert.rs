@@ -74,6 +74,29 @@ impl DynArray {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn cast_to(&self, dtype: &DType, casting: Casting) -> Result<Self> {
+        self.cast_to_with(dtype, &ReadOptions::new().casting(casting))
+    }
+
+    /// Like [`cast_to`](Self::cast_to), with options: the casting (by default `Safe`), the format of `longdouble`s and the
+    /// number of threads.
+    ///
+    /// # Errors
+    ///
+    /// As for [`cast_to`](Self::cast_to).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::arr1;
+    /// use ndarray_io::dtype::LongDoubleFormat;
+    /// use ndarray_io::{DynArray, ReadOptions};
+    ///
+    /// let options = ReadOptions::new().long_double(LongDoubleFormat::Quad);
+    /// let array = DynArray::new(&arr1(&[0.5]))?.cast_to_with(&"<f16".parse()?, &options)?;
+    /// assert_eq!(array.bytes()[14..], [0xFE, 0x3F]);
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn cast_to_with(&self, dtype: &DType, options: &ReadOptions) -> Result<Self> {
         #[cfg(feature = "object")]
         if let Some(objects) = &self.objects {
             // Objects stay as they are: only the byte order in the dtype may differ.
@@ -84,7 +107,8 @@ impl DynArray {
             let header = Header::new(dtype.clone(), self.order(), self.shape().into())?;
             return Ok(Self::of_objects(header, objects.clone()));
         }
-        let change = change(self.dtype(), dtype, casting)?;
+        let rules = options.rules_by(options.get_casting().unwrap_or(Casting::Safe));
+        let change = change(self.dtype(), dtype, rules)?;
         let work = match &change {
             Change::Nothing => return Ok(self.clone()),
             Change::Swap(swap) => Work::InPlace(swap),
@@ -93,7 +117,7 @@ impl DynArray {
         let header = Header::new(dtype.clone(), self.order(), self.shape().into())?;
         let mut data = Data::new(&header)?;
         let (item, made) = (self.dtype().item_size(), dtype.item_size());
-        let threads = || ReadOptions::new().get_threads();
+        let threads = || options.get_threads();
         recode_all(self.bytes(), item, data.bytes_mut(), made, work, threads)
             .map_err(|error| self.header.name_element(error, 0, false))?;
         Ok(Self::of_data(header, data))

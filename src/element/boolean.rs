@@ -22,13 +22,13 @@ fn dtype() -> DType {
 
 impl ReadableElement for bool {
     fn accept(found: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>> {
-        match (found.as_scalar(), options.get_casting()) {
+        match (found.as_scalar(), options.rules()) {
             (Some(found), _) if found.kind() == Kind::Bool => {
                 Ok(ReadPlan::Bitwise(Bitwise::checked(|item| ErrorKind::BadBool {
                     found: item.first().copied().unwrap_or_default(),
                 })))
             }
-            (Some(found), Some(casting)) => convert::accept_bool(found, casting),
+            (Some(found), Some(rules)) => convert::accept_bool(found, rules),
             _ => Err(mismatch(found, dtype(), false)),
         }
     }

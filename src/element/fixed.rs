@@ -40,8 +40,8 @@ pub(super) fn accept<T: Fixed>(found: &DType, options: &ReadOptions) -> Result<R
 
 /// Returns the plan for converting elements of another dtype, if the options ask for it and allow it.
 fn converted<T: Fixed>(found: &DType, options: &ReadOptions) -> Result<ReadPlan<T>> {
-    match (found, options.get_casting()) {
-        (DType::Scalar(scalar), Some(casting)) => convert::accept(scalar, casting),
+    match (found, options.rules()) {
+        (DType::Scalar(scalar), Some(rules)) => convert::accept(scalar, rules),
         _ => {
             let wanted = T::scalar(ByteOrder::NATIVE);
             let can_convert = found.as_scalar().is_some_and(|scalar| convert::is_possible(scalar, &wanted));

@@ -3,12 +3,13 @@
 use num_complex::Complex;
 
 use super::fixed::{Fixed, elements};
-use crate::dtype::{ByteOrder, Kind, Scalar};
+use crate::dtype::{ByteOrder, Kind, LongDoubleFormat, Scalar};
 
 /// NumPy's `longdouble` (`<f16`): sixteen bytes that can be converted from either of two formats.
 ///
 /// On x86 it is the x87 80-bit format with six bytes of padding; on most other 64-bit machines it is IEEE 754
-/// binary128 (quad). The file does not say which, so the caller has to. `Complex<LongDouble>` is NumPy's
+/// binary128 (quad). The file does not say which, so the caller has to, here or with
+/// [`ReadOptions::long_double`](crate::ReadOptions::long_double), which reads such a file as `f64` or another number. `Complex<LongDouble>` is NumPy's
 /// `complex256`.
 ///
 /// Equality compares all sixteen bytes, including the padding.
@@ -44,16 +45,7 @@ impl LongDouble {
     /// The padding is ignored. Values beyond the range of `f64` become infinite; the payload of a NaN is
     /// lost.
     pub fn x87_to_f64(self) -> f64 {
-        let bits = u128::from_ne_bytes(self.0);
-        let mantissa = bits as u64;
-        let exponent = (bits >> 64) as u16 & 0x7FFF;
-        let is_negative = bits >> 79 & 1 == 1;
-        match exponent {
-            // The shift drops the integer bit, which leaves 0 for an infinity but not for a NaN.
-            0x7FFF => special(is_negative, mantissa << 1 == 0),
-            // The integer bit is explicit, so subnormals (exponent 0) have the scale of exponent 1.
-            _ => nearest(is_negative, u128::from(mantissa) << 64, i32::from(exponent.max(1)) - 16383),
-        }
+        Wide::of(u128::from_ne_bytes(self.0), LongDoubleFormat::X87).to_f64()
     }
 
     /// Converts to the nearest `f64`, ties to even, from IEEE 754 binary128.
@@ -67,53 +59,153 @@ impl LongDouble {
     /// assert_eq!(LongDouble::from_le_bytes(bytes).quad_to_f64(), 0.5);
     /// ```
     pub fn quad_to_f64(self) -> f64 {
-        let bits = u128::from_ne_bytes(self.0);
-        let fraction = bits & ((1 << 112) - 1);
-        let exponent = (bits >> 112) as u16 & 0x7FFF;
-        let is_negative = bits >> 127 == 1;
-        match exponent {
-            0x7FFF => special(is_negative, fraction == 0),
-            0 => nearest(is_negative, fraction << 15, 1 - 16383),
-            _ => nearest(is_negative, (fraction | 1 << 112) << 15, i32::from(exponent) - 16383),
+        Wide::of(u128::from_ne_bytes(self.0), LongDoubleFormat::Quad).to_f64()
+    }
+}
+
+/// A number of any format, without its rounding.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Wide {
+    is_negative: bool,
+    size: Size,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Size {
+    NotANumber,
+    Infinite,
+    /// `mantissa` × 2^(`exponent` − 127): the highest bit of the mantissa has the weight 2^`exponent`.
+    Finite {
+        mantissa: u128,
+        exponent: i32,
+    },
+}
+
+/// How the exponents of both formats are biased.
+const BIAS: i32 = 16383;
+/// The exponent of infinities and NaNs.
+const SPECIAL: u128 = 0x7FFF;
+
+impl Wide {
+    pub(super) fn of(bits: u128, format: LongDoubleFormat) -> Self {
+        let (sign_at, fraction, has_integer_bit) = match format {
+            // The mantissa with its integer bit is that of the format; the shift makes it a fraction like the other's.
+            LongDoubleFormat::X87 => (79, u128::from(bits as u64) << 64, true),
+            LongDoubleFormat::Quad => (127, bits << 16, false),
+        };
+        let exponent = bits >> (sign_at - 15) & SPECIAL;
+        let size = match exponent {
+            // An infinity has nothing below the integer bit.
+            SPECIAL if fraction << u32::from(has_integer_bit) == 0 => Size::Infinite,
+            SPECIAL => Size::NotANumber,
+            _ => {
+                let mantissa = match has_integer_bit {
+                    true => fraction,
+                    false => fraction >> 1 | u128::from(exponent > 0) << 127,
+                };
+                // Subnormal numbers (exponent 0) have the scale of exponent 1.
+                Size::Finite { mantissa, exponent: (exponent as i32).max(1) - BIAS }
+            }
+        };
+        Self { is_negative: bits >> sign_at & 1 == 1, size }
+    }
+
+    pub(super) fn of_f64(number: f64) -> Self {
+        let bits = number.to_bits();
+        let (exponent, fraction) = ((bits >> 52 & 0x7FF) as i32, u128::from(bits << 12 >> 12));
+        let size = match exponent {
+            0x7FF if fraction == 0 => Size::Infinite,
+            0x7FF => Size::NotANumber,
+            0 => Size::Finite { mantissa: fraction << 75, exponent: -1022 },
+            _ => Size::Finite { mantissa: (fraction | 1 << 52) << 75, exponent: exponent - 1023 },
+        };
+        Self { is_negative: number.is_sign_negative(), size }
+    }
+
+    pub(super) fn of_integer(number: i128) -> Self {
+        let size = Size::Finite { mantissa: number.unsigned_abs(), exponent: 127 };
+        Self { is_negative: number < 0, size }
+    }
+
+    /// Returns the bits of a number of at most 64 bits of mantissa, which both formats have.
+    pub(super) fn bits(self, format: LongDoubleFormat) -> u128 {
+        let (exponent, mantissa) = match self.size {
+            Size::NotANumber => (SPECIAL, 0b11 << 126),
+            Size::Infinite => (SPECIAL, 1 << 127),
+            Size::Finite { mantissa: 0, .. } => (0, 0),
+            Size::Finite { mantissa, exponent } => {
+                let zeros = mantissa.leading_zeros();
+                ((exponent - zeros as i32 + BIAS) as u128, mantissa << zeros)
+            }
+        };
+        let sign = u128::from(self.is_negative);
+        match format {
+            LongDoubleFormat::X87 => sign << 79 | exponent << 64 | mantissa >> 64,
+            LongDoubleFormat::Quad => sign << 127 | exponent << 112 | mantissa << 1 >> 16,
         }
     }
-}
 
-fn special(is_negative: bool, is_infinite: bool) -> f64 {
-    let value = if is_infinite { f64::INFINITY } else { f64::NAN };
-    if is_negative { -value } else { value }
-}
+    /// Returns the nearest `f64`, ties to even.
+    pub(super) fn to_f64(self) -> f64 {
+        self.to_f64_by(|whole, rest| {
+            const HALF: u128 = 1 << 127;
+            whole + u64::from(rest > HALF || (rest == HALF && whole & 1 == 1))
+        })
+    }
 
-/// Returns the `f64` nearest to `mantissa` × 2^(`exponent` − 127).
-///
-/// The highest bit of `mantissa` has the weight 2^`exponent`.
-fn nearest(is_negative: bool, mantissa: u128, exponent: i32) -> f64 {
-    let sign = u64::from(is_negative) << 63;
-    if mantissa == 0 {
-        return f64::from_bits(sign);
+    /// Returns an `f64` that becomes the same when it is rounded to fewer bits as this number would: what is cut off is
+    /// noted in its last bit.
+    pub(super) fn to_odd_f64(self) -> f64 {
+        self.to_f64_by(|whole, rest| whole | u64::from(rest != 0))
     }
-    let zeros = mantissa.leading_zeros();
-    let mantissa = mantissa << zeros;
-    let exponent = exponent - zeros as i32;
-    // How many of the 128 bits an `f64` with this exponent keeps: 53, or fewer if it is subnormal.
-    let kept = (53 + (exponent + 1022).min(0)).max(-1);
-    if kept < 0 {
-        return f64::from_bits(sign); // less than half of the smallest subnormal
+
+    /// `round` is given the kept bits and those after them, of which the highest is the next one.
+    fn to_f64_by(self, round: impl Fn(u64, u128) -> u64) -> f64 {
+        let sign = u64::from(self.is_negative) << 63;
+        let (mantissa, exponent) = match self.size {
+            Size::NotANumber => return f64::NAN.copysign(f64::from_bits(sign | 0x3FF << 52)),
+            Size::Infinite => return f64::from_bits(sign | f64::INFINITY.to_bits()),
+            Size::Finite { mantissa: 0, .. } => return f64::from_bits(sign),
+            Size::Finite { mantissa, exponent } => {
+                let zeros = mantissa.leading_zeros();
+                (mantissa << zeros, exponent - zeros as i32)
+            }
+        };
+        // How many of the 128 bits an `f64` with this exponent keeps: 53, or fewer if it is subnormal.
+        let kept = (53 + (exponent + 1022).min(0)).max(-1);
+        let (whole, rest) = match kept {
+            -1 => (0, 1), // less than half of the smallest subnormal
+            0 => (0, mantissa),
+            _ => ((mantissa >> (128 - kept)) as u64, mantissa << kept),
+        };
+        let base = match exponent {
+            ..-1022 => 0,
+            1024.. => return f64::from_bits(sign | f64::INFINITY.to_bits()),
+            _ => ((exponent + 1022) as u64) << 52, // the leading bit of `whole` adds 1 to the exponent
+        };
+        // Rounding up may carry out of the fraction into the exponent. This is correct: the fraction becomes 0.
+        f64::from_bits(sign | (base + round(whole, rest)))
     }
-    let (whole, rest) = match kept {
-        0 => (0, mantissa),
-        _ => ((mantissa >> (128 - kept)) as u64, mantissa << kept),
-    };
-    const HALF: u128 = 1 << 127;
-    // Round half to even.
-    let is_up = rest > HALF || (rest == HALF && whole & 1 == 1);
-    let base = match exponent {
-        ..-1022 => 0,
-        1024.. => return f64::from_bits(sign | f64::INFINITY.to_bits()),
-        _ => ((exponent + 1022) as u64) << 52, // the leading bit of `whole` adds 1 to the exponent
-    };
-    // Rounding up may carry out of the fraction into the exponent. This is correct: the fraction becomes 0.
-    f64::from_bits(sign | (base + whole + u64::from(is_up)))
+
+    /// Returns the integer without the fraction; the nearest one if it is out of range, and 0 for NaN.
+    pub(super) fn to_integer(self) -> i128 {
+        let magnitude = match self.size {
+            Size::NotANumber => 0,
+            Size::Infinite => i128::MAX,
+            Size::Finite { exponent: ..0, .. } => 0,
+            Size::Finite { mantissa, exponent } => match 127 - exponent {
+                // The highest bit is that of the sign.
+                shift @ 1.. => (mantissa >> shift) as i128,
+                _ if mantissa == 0 => 0,
+                _ => i128::MAX,
+            },
+        };
+        if self.is_negative { -magnitude } else { magnitude }
+    }
+
+    pub(super) fn is_zero(self) -> bool {
+        matches!(self.size, Size::Finite { mantissa: 0, .. })
+    }
 }
 
 impl Fixed for LongDouble {

@@ -41,6 +41,8 @@ pub enum Help {
     },
     /// Allow the conversion with this casting rule.
     Cast(Casting),
+    /// Say which format the `longdouble`s of the file have.
+    LongDoubleFormat,
     /// Read the records as a struct that derives `Record`, or as a [`DynArray`](crate::DynArray).
     ReadRecords,
     /// Read the array as a [`DynArray`](crate::DynArray), which can have any dtype.
@@ -169,6 +171,7 @@ impl fmt::Display for Help {
                     version.0, version.1
                 );
             }
+            Self::LongDoubleFormat => "state their format with ReadOptions::long_double",
             Self::IgnoreRaFlags => "ignore them with ReadOptions::ignore_ra_flags",
             Self::AllowTrailing { may_recover: true } => {
                 "ignore them with ReadOptions::allow_trailing, or, if they belong to an interrupted append, recover or discard \

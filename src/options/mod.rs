@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 
-use crate::dtype::{ByteOrder, Casting};
+use crate::dtype::{ByteOrder, Casting, LongDoubleFormat, Rules};
 use crate::limits::Limits;
 use crate::npy_format::Version;
 use crate::progress::Progress;
@@ -36,6 +36,7 @@ use crate::shape::Order;
 pub struct ReadOptions {
     limits: Limits,
     casting: Option<Casting>,
+    long_double: Option<LongDoubleFormat>,
     allow_trailing: bool,
     ignore_extra_fields: bool,
     ignore_ra_flags: bool,
@@ -93,12 +94,35 @@ impl ReadOptions {
 
     /// Converts elements of another dtype if the casting rule allows it.
     ///
-    /// Numbers, bools and times can be converted to one another. By default the file's dtype must be that of
+    /// Numbers, bools, times and text can be converted to one another as far as NumPy does. By default the file's dtype must be that of
     /// the Rust type, in either byte order. A conversion that the rule does not allow is a
     /// [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch).
     #[must_use]
     pub fn casting(mut self, casting: Casting) -> Self {
         self.casting = Some(casting);
+        self
+    }
+
+    /// Sets the format of the file's `longdouble`s (`f16`, `c32`), which the file does not say, so that they can be
+    /// converted.
+    ///
+    /// By default such elements are read as [`LongDouble`](crate::LongDouble) only.
+    ///
+    /// ```
+    /// use ndarray::{Array1, arr1};
+    /// use ndarray_io::dtype::LongDoubleFormat;
+    /// use ndarray_io::{Casting, LongDouble, ReadNpyExt, ReadOptions, WriteNpyExt};
+    ///
+    /// let half = LongDouble::from_le_bytes([0, 0, 0, 0, 0, 0, 0, 0x80, 0xFE, 0x3F, 0, 0, 0, 0, 0, 0]);
+    /// let mut file = Vec::new();
+    /// arr1(&[half]).write_npy(&mut file)?;
+    /// let options = ReadOptions::new().casting(Casting::SameKind).long_double(LongDoubleFormat::X87);
+    /// assert_eq!(Array1::<f64>::read_npy_with(&file[..], &options)?, arr1(&[0.5]));
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn long_double(mut self, format: LongDoubleFormat) -> Self {
+        self.long_double = Some(format);
         self
     }
 
@@ -243,6 +267,21 @@ impl ReadOptions {
     /// Returns the casting rule set with [`casting`](Self::casting), if any.
     pub fn get_casting(&self) -> Option<Casting> {
         self.casting
+    }
+
+    /// Returns the format set with [`long_double`](Self::long_double), if any.
+    pub fn get_long_double(&self) -> Option<LongDoubleFormat> {
+        self.long_double
+    }
+
+    /// Returns how elements are converted, if that is allowed.
+    pub(crate) fn rules(&self) -> Option<Rules> {
+        self.casting.map(|casting| self.rules_by(casting))
+    }
+
+    /// Returns how elements are converted with another casting.
+    pub(crate) fn rules_by(&self, casting: Casting) -> Rules {
+        Rules { casting, long_double: self.long_double }
     }
 
     /// Returns the value set with [`allow_trailing`](Self::allow_trailing).

@@ -1,7 +1,7 @@
 //! Conversions between dtypes, compared with NumPy's results for the same bytes.
 
 use ndarray::{Array1, Ix1};
-use ndarray_io::dtype::Kind;
+use ndarray_io::dtype::{Kind, LongDoubleFormat};
 use ndarray_io::error::ErrorKind;
 use ndarray_io::{
     Bytes, Casting, Chars, DType, Datetime64, DynArray, LongDouble, ReadNpyExt, ReadOptions, ReadableElement,
@@ -213,4 +213,43 @@ fn are_equal_but_for_nan(made: &DynArray, wanted: &[u8]) -> bool {
     matches!(scalar.kind(), Kind::Float | Kind::Complex)
         && made.to_string().contains("nan")
         && made.to_string() == array(made.dtype().to_string().trim_matches('\''), wanted).to_string()
+}
+
+/// Long doubles of the x87 as NumPy converts them, and those of other machines as exact arithmetic does.
+#[test]
+fn long_doubles_are_numbers() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
+    let lines = std::fs::read_to_string(folder.join("longdouble.jsonl")).unwrap();
+    let mut count = 0;
+    for line in lines.lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let (format, to) = (line[0].as_str().unwrap(), line[1].as_str().unwrap());
+        let from = line[4].as_str().unwrap_or("<f16");
+        if !cfg!(feature = "half-2") && [from, to].iter().any(|descr| descr.ends_with("f2")) {
+            continue;
+        }
+        let format = if format == "quad" { LongDoubleFormat::Quad } else { LongDoubleFormat::X87 };
+        let (found, wanted) = (array(from, &bytes(&line[2])), array(to, &[]));
+        let error = found.cast_to(wanted.dtype(), Casting::Unsafe).unwrap_err();
+        assert!(error.is_mismatch() && error.help().unwrap().to_string().contains("long_double"), "{error}");
+        let options = ReadOptions::new().casting(Casting::Unsafe).long_double(format);
+        let made = found.cast_to_with(wanted.dtype(), &options).unwrap();
+        let wanted = bytes(&line[3]);
+        let is_same = made.bytes() == wanted || are_equal_but_for_nan(&made, &wanted);
+        assert!(is_same, "{from} as {to}: {made}\nand {} by NumPy", array(to, &wanted));
+        count += 1;
+    }
+    assert!(count >= 20, "{count}");
+    // As quads and back.
+    let doubles = ndarray::arr1(&[0.0, -0.0, 1.5, -0.1, 5e-324, f64::MAX, f64::INFINITY, 2f64.powi(-1030)]);
+    let options = ReadOptions::new().casting(Casting::SameKind).long_double(LongDoubleFormat::Quad);
+    let long = DynArray::new(&doubles).unwrap().cast_to_with(&"<f16".parse().unwrap(), &options).unwrap();
+    let quads = long.clone().into_array::<LongDouble, Ix1>().unwrap();
+    assert!(
+        quads.iter().zip(&doubles).all(|(quad, double)| quad.quad_to_f64().to_bits() == double.to_bits())
+    );
+    let mut file = Vec::new();
+    long.write_npy(&mut file).unwrap();
+    assert_eq!(Array1::<f64>::read_npy_with(&file[..], &options).unwrap(), doubles);
+    assert!(Array1::<f64>::read_npy_with(&file[..], &options.casting(Casting::Safe)).is_err());
 }

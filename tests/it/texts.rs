@@ -219,7 +219,10 @@ fn the_unit_has_to_be_the_files() {
     let read: Array1<Datetime64<units::Second>> = Array1::read_npy(&bytes[..]).unwrap();
     assert_eq!(format!("{read:?}").split(", shape").next().unwrap(), "[5[s], NaT]");
     let error = Array1::<Datetime64<units::Millisecond>>::read_npy(&bytes[..]).unwrap_err();
-    assert_eq!(error.help().unwrap().to_string(), "read it as Datetime64 with the unit [s]");
+    assert_eq!(
+        error.help().unwrap().to_string(),
+        "read it as Datetime64 with the unit [s], or convert it with ReadOptions::casting"
+    );
     assert!(Array1::<Timedelta64<units::Second>>::read_npy(&bytes[..]).unwrap_err().is_mismatch());
 }
 

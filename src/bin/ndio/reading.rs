@@ -2,8 +2,9 @@
 
 use std::sync::OnceLock;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use ndarray_io::ReadOptions;
+use ndarray_io::dtype::LongDoubleFormat;
 
 use super::Failure;
 use super::password;
@@ -19,8 +20,24 @@ pub(crate) struct RaFiles {
     ra_bools: bool,
 }
 
+/// How `longdouble`s are read
+#[derive(Args, Clone, Copy)]
+pub(crate) struct LongDoubles {
+    /// The format of long doubles (f16), which files do not say: that of x86, or of most other machines
+    #[arg(long, global = true, value_name = "FORMAT")]
+    long_double: Option<LongDoubleName>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum LongDoubleName {
+    X87,
+    Quad,
+}
+
 #[derive(Args)]
 pub(crate) struct Options {
+    #[command(flatten)]
+    long: LongDoubles,
     #[command(flatten)]
     password: password::Arguments,
     #[command(flatten)]
@@ -28,10 +45,12 @@ pub(crate) struct Options {
 }
 
 static RA: OnceLock<RaFiles> = OnceLock::new();
+static LONG: OnceLock<LongDoubles> = OnceLock::new();
 
 /// Sets the options for all further reads.
 pub(crate) fn set(arguments: &Options) -> Result<(), Failure> {
     RA.get_or_init(|| arguments.ra);
+    LONG.get_or_init(|| arguments.long);
     password::find(&arguments.password)
 }
 
@@ -41,6 +60,11 @@ pub(crate) fn options() -> ReadOptions {
     if let Some(ra) = RA.get() {
         options = options.ignore_ra_flags(ra.ignore_ra_flags).ra_bytes_are_bools(ra.ra_bools);
     }
+    options = match LONG.get().and_then(|long| long.long_double) {
+        Some(LongDoubleName::X87) => options.long_double(LongDoubleFormat::X87),
+        Some(LongDoubleName::Quad) => options.long_double(LongDoubleFormat::Quad),
+        None => options,
+    };
     match password::get() {
         Some(password) => options.password(password),
         None => options,

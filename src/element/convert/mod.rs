@@ -1,5 +1,6 @@
 //! Converts elements of one dtype to another, by NumPy's casting rules.
 
+mod longdouble;
 mod numbers;
 mod text;
 mod times;
@@ -13,7 +14,7 @@ use super::fixed::Fixed;
 use super::swap::swap_units;
 use super::{Decode, ReadPlan, mismatch, swap_between};
 use crate::dtype::Casting;
-use crate::dtype::{ByteOrder, DType, Kind, Scalar, TimeUnit};
+use crate::dtype::{ByteOrder, DType, Kind, LongDoubleFormat, Rules, Scalar, TimeUnit};
 use crate::error::{Error, ErrorKind, Help, Result};
 use crate::limits;
 use crate::options::ReadOptions;
@@ -36,7 +37,7 @@ pub(crate) enum Change {
 ///
 /// Fails with [`ErrorKind::DTypeMismatch`] if there is no conversion or the casting does not allow it, and
 /// with [`ErrorKind::Objects`] if `found` contains Python objects.
-pub(crate) fn change(found: &DType, wanted: &DType, casting: Casting) -> Result<Change> {
+pub(crate) fn change(found: &DType, wanted: &DType, rules: Rules) -> Result<Change> {
     if found == wanted {
         return Ok(Change::Nothing);
     }
@@ -46,42 +47,57 @@ pub(crate) fn change(found: &DType, wanted: &DType, casting: Casting) -> Result<
     let (Some(from), Some(to)) = (found.as_scalar(), wanted.as_scalar()) else {
         return Err(mismatch(found, wanted.clone(), false));
     };
-    recoder(from, to, casting).map(Change::Recode)
+    recoder(from, to, rules).map(Change::Recode)
 }
 
 /// Returns the conversion from one scalar dtype to another, or an error if there is none or the casting does not allow it.
-fn recoder(from: &Scalar, to: &Scalar, casting: Casting) -> Result<Recode> {
-    match any_recoder(from, to, casting) {
-        Some(recode) => check(casting, from, to).map(|()| recode),
-        None => Err(mismatch(&(*from).into(), (*to).into(), false)),
+fn recoder(from: &Scalar, to: &Scalar, rules: Rules) -> Result<Recode> {
+    match any_recoder(from, to, rules) {
+        Some(recode) => check(rules.casting, from, to).map(|()| recode),
+        None => {
+            let with_format = Rules { long_double: Some(LongDoubleFormat::X87), ..rules };
+            match rules.long_double.is_none() && any_recoder(from, to, with_format).is_some() {
+                true => Err(not_allowed(from, to, Help::LongDoubleFormat)),
+                false => Err(mismatch(&(*from).into(), (*to).into(), false)),
+            }
+        }
     }
 }
 
+/// Returns the error for a conversion that something else allows.
+fn not_allowed(from: &Scalar, to: &Scalar, help: Help) -> Error {
+    let error = ErrorKind::DTypeMismatch { found: (*from).into(), wanted: (*to).into() };
+    Error::from(error).with_help(help)
+}
+
 /// Returns the conversion from one scalar dtype to another, or `None` if it does not exist.
-fn any_recoder(from: &Scalar, to: &Scalar, casting: Casting) -> Option<Recode> {
+fn any_recoder(from: &Scalar, to: &Scalar, rules: Rules) -> Option<Recode> {
+    if longdouble::is_long(from) || longdouble::is_long(to) {
+        return longdouble::recoder(from, to, rules.long_double?);
+    }
     // The modules do not overlap: each returns `None` for pairs that it does not convert.
-    numbers::recoder(from, to, casting)
-        .or_else(|| times::recoder(from, to, casting))
+    numbers::recoder(from, to, rules.casting)
+        .or_else(|| times::recoder(from, to, rules.casting))
         .or_else(|| text::recoder(from, to))
 }
 
 /// Fails if the casting does not allow this conversion, which must exist.
 fn check(casting: Casting, from: &Scalar, to: &Scalar) -> Result<()> {
-    if allows(casting, from, to) {
-        return Ok(());
+    match allows(casting, from, to) {
+        true => Ok(()),
+        false => Err(not_allowed(from, to, Help::Cast(weakest(from, to)))),
     }
-    let error = Error::from(ErrorKind::DTypeMismatch { found: (*from).into(), wanted: (*to).into() });
-    Err(error.with_help(Help::Cast(weakest(from, to))))
 }
 
 /// Returns whether there is a casting option that allows elements of a file to be read as this type.
 pub(super) fn is_possible(found: &Scalar, wanted: &Scalar) -> bool {
-    any_recoder(found, wanted, Casting::Unsafe).is_some()
+    let rules = Rules { casting: Casting::Unsafe, long_double: Some(LongDoubleFormat::X87) };
+    any_recoder(found, wanted, rules).is_some()
 }
 
 /// Returns the plan for reading a file of another dtype as `T`, if the casting allows it.
-pub(super) fn accept<T: Fixed>(found: &Scalar, casting: Casting) -> Result<ReadPlan<T>> {
-    let converted = Converted::of(found, &T::scalar(ByteOrder::NATIVE), casting)?;
+pub(super) fn accept<T: Fixed>(found: &Scalar, rules: Rules) -> Result<ReadPlan<T>> {
+    let converted = Converted::of(found, &T::scalar(ByteOrder::NATIVE), rules)?;
     Ok(ReadPlan::PerItem(Box::new(converted) as Box<dyn Decode<T>>))
 }
 
@@ -98,9 +114,9 @@ pub(super) fn accept_text<T: 'static>(
     let of_width = |width: usize| Scalar::new(kind, width.checked_mul(unit)?, ByteOrder::NATIVE);
     let width = |from: &Scalar| text::width(from).or_else(|| text::longest(from));
     let wanted = found.as_scalar().and_then(|from| Some((from, of_width(width(from)?.max(1))?)));
-    match (wanted, options.get_casting()) {
-        (Some((from, wanted)), Some(casting)) => {
-            let recode = recoder(from, &wanted, casting)?;
+    match (wanted, options.rules()) {
+        (Some((from, wanted)), Some(rules)) => {
+            let recode = recoder(from, &wanted, rules)?;
             let spelled = Spelled { recode, size: wanted.size(), items: items(&wanted) };
             Ok(ReadPlan::PerItem(Box::new(spelled) as _))
         }
@@ -147,9 +163,9 @@ struct Converted {
 }
 
 impl Converted {
-    fn of(found: &Scalar, wanted: &Scalar, casting: Casting) -> Result<Self> {
-        let recode = recoder(found, wanted, casting)?;
-        let plain = numbers::plain(found, wanted, casting);
+    fn of(found: &Scalar, wanted: &Scalar, rules: Rules) -> Result<Self> {
+        let recode = recoder(found, wanted, rules)?;
+        let plain = numbers::plain(found, wanted, rules.casting);
         Ok(Self { recode, plain, is_text: text::width(found).or(text::width(wanted)).is_some() })
     }
 
@@ -191,8 +207,8 @@ impl<T: Fixed> Decode<T> for Converted {
 }
 
 /// Returns the plan for reading other types as bools: as in NumPy, any number but zero is true.
-pub(super) fn accept_bool(found: &Scalar, casting: Casting) -> Result<ReadPlan<bool>> {
-    let converted = Converted::of(found, &super::boolean::scalar(), casting)?;
+pub(super) fn accept_bool(found: &Scalar, rules: Rules) -> Result<ReadPlan<bool>> {
+    let converted = Converted::of(found, &super::boolean::scalar(), rules)?;
     Ok(ReadPlan::PerItem(Box::new(converted) as Box<dyn Decode<bool>>))
 }
 

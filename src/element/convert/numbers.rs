@@ -61,6 +61,16 @@ fn check_bools(items: &[u8]) -> Result<()> {
     }
 }
 
+/// Returns the conversion of one native-endian number to one of eight bytes.
+pub(super) fn one(from: &Scalar, to: &Scalar) -> Option<impl Fn(&[u8]) -> [u8; 8] + use<>> {
+    let convert = converter(from, to)?;
+    Some(move |item: &[u8]| {
+        let mut made = [0; 8];
+        convert(item, &mut Room::of(&mut made));
+        made
+    })
+}
+
 /// Returns the index of the first of these native-endian integers that another type cannot represent.
 type FirstOutside = fn(&[u8]) -> Option<usize>;
 

@@ -1,0 +1,118 @@
+//! Converts between `longdouble` and other numbers, one by one.
+
+use super::{Recode, numbers};
+use crate::dtype::{ByteOrder, Kind, LongDoubleFormat, Scalar};
+use crate::element::longdouble::Wide;
+use crate::element::swap::{swap_units, unit_of};
+use crate::error::{Error, ErrorKind};
+
+/// Returns whether a number consists of `longdouble`s.
+pub(super) fn is_long(scalar: &Scalar) -> bool {
+    matches!((scalar.kind(), scalar.size()), (Kind::Float, 16) | (Kind::Complex, 32))
+}
+
+/// Returns how many parts a number has, and the type of each.
+fn part(scalar: &Scalar) -> Option<(usize, Scalar)> {
+    match scalar.kind() {
+        Kind::Bool | Kind::Int | Kind::Uint | Kind::Float => Some((1, *scalar)),
+        Kind::Complex => {
+            Scalar::new(Kind::Float, scalar.size() / 2, scalar.byte_order()?).map(|part| (2, part))
+        }
+        _ => None,
+    }
+}
+
+/// Returns the conversion between two numbers of which one is a `longdouble`.
+pub(super) fn recoder(from: &Scalar, to: &Scalar, format: LongDoubleFormat) -> Option<Recode> {
+    let ((parts, part), (made_parts, made_part)) = (part(from)?, part(to)?);
+    let read = reader(&part, format)?;
+    let write = writer(&made_part, format)?;
+    let (from, to) = (*from, *to);
+    Some(Box::new(move |items, made| {
+        if from.is_foreign() {
+            swap_units(items, unit_of(&from));
+        }
+        let pairs = items.chunks_exact(from.size()).zip(made.chunks_exact_mut(to.size()));
+        for (index, (item, into)) in pairs.enumerate() {
+            let mut values = [Wide::of_integer(0); 2];
+            for (value, part) in values.iter_mut().zip(item.chunks_exact(from.size() / parts)) {
+                *value = read(part)
+                    .map_err(|found| Error::from(ErrorKind::BadBool { found }).at_element(index))?;
+            }
+            // As bools, complex numbers are true if any part is.
+            if to.kind() == Kind::Bool && values[0].is_zero() {
+                values.swap(0, 1);
+            }
+            for (value, part) in values.iter().zip(into.chunks_exact_mut(to.size() / made_parts)) {
+                write(*value, part);
+            }
+        }
+        if to.is_foreign() {
+            swap_units(made, unit_of(&to));
+        }
+        Ok(())
+    }))
+}
+
+type Read = Box<dyn Fn(&[u8]) -> Result<Wide, u8> + Send + Sync>;
+type Write = Box<dyn Fn(Wide, &mut [u8]) + Send + Sync>;
+
+/// Returns how a native-endian number is read; an error is a byte that is no bool.
+fn reader(part: &Scalar, format: LongDoubleFormat) -> Option<Read> {
+    let native = part.with_order(ByteOrder::NATIVE);
+    Some(match (part.kind(), part.size()) {
+        (Kind::Float, 16) => Box::new(move |item| Ok(Wide::of(bytemuck::pod_read_unaligned(item), format))),
+        (Kind::Bool, _) => Box::new(|item| match item[0] {
+            bool @ 0..=1 => Ok(Wide::of_integer(bool.into())),
+            found => Err(found),
+        }),
+        (Kind::Float, _) => {
+            let double = Scalar::new(Kind::Float, 8, ByteOrder::NATIVE)?;
+            let convert = numbers::one(&native, &double)?;
+            Box::new(move |item| Ok(Wide::of_f64(f64::from_ne_bytes(convert(item)))))
+        }
+        (Kind::Uint, 8) => {
+            Box::new(|item| Ok(Wide::of_integer(bytemuck::pod_read_unaligned::<u64>(item).into())))
+        }
+        _ => {
+            let integer = Scalar::new(Kind::Int, 8, ByteOrder::NATIVE)?;
+            let convert = numbers::one(&native, &integer)?;
+            Box::new(move |item| Ok(Wide::of_integer(i64::from_ne_bytes(convert(item)).into())))
+        }
+    })
+}
+
+/// Returns how a number is written in native byte order.
+fn writer(part: &Scalar, format: LongDoubleFormat) -> Option<Write> {
+    fn put<const N: usize>(bytes: [u8; N], into: &mut [u8]) {
+        into.copy_from_slice(&bytes);
+    }
+    macro_rules! integer {
+        ($type:ty) => {
+            Box::new(|value, into| {
+                let clamped = value.to_integer().clamp(<$type>::MIN.into(), <$type>::MAX.into());
+                put((clamped as $type).to_ne_bytes(), into);
+            })
+        };
+    }
+    Some(match (part.kind(), part.size()) {
+        (Kind::Float, 16) => Box::new(move |value, into| put(value.bits(format).to_ne_bytes(), into)),
+        (Kind::Float, 8) => Box::new(|value, into| put(value.to_f64().to_ne_bytes(), into)),
+        (Kind::Float, 4) => Box::new(|value, into| put((value.to_odd_f64() as f32).to_ne_bytes(), into)),
+        // By way of an `f32`, as NumPy does, so that these are rounded twice.
+        #[cfg(feature = "half-2")]
+        (Kind::Float, 2) => Box::new(|value, into| {
+            put(numbers::half_of((value.to_odd_f64() as f32).into()).to_ne_bytes(), into)
+        }),
+        (Kind::Bool, 1) => Box::new(|value, into| put([u8::from(!value.is_zero())], into)),
+        (Kind::Int, 1) => integer!(i8),
+        (Kind::Int, 2) => integer!(i16),
+        (Kind::Int, 4) => integer!(i32),
+        (Kind::Int, 8) => integer!(i64),
+        (Kind::Uint, 1) => integer!(u8),
+        (Kind::Uint, 2) => integer!(u16),
+        (Kind::Uint, 4) => integer!(u32),
+        (Kind::Uint, 8) => integer!(u64),
+        _ => return None,
+    })
+}
