@@ -153,8 +153,8 @@ impl Wide {
         })
     }
 
-    /// Returns an `f64` that becomes the same when it is rounded to fewer bits as this number would: what is cut off is
-    /// noted in its last bit.
+    /// Returns an `f64` that becomes the same when it is rounded to fewer bits as this number would: its last
+    /// bit says whether anything was truncated.
     pub(super) fn to_odd_f64(self) -> f64 {
         self.to_f64_by(|whole, rest| whole | u64::from(rest != 0))
     }

@@ -359,7 +359,7 @@ impl NpzFile {
 
     /// Returns whether a member is an array: its name ends in `.npy`, or its content begins as an NPY file does.
     ///
-    /// NumPy goes by the content alone: it returns the bytes of a member `a.npy` that is no NPY file, as
+    /// NumPy goes by the content alone: it returns the bytes of a member `a.npy` that is not an NPY file, as
     /// [`read_raw`](Self::read_raw) does. Here, reading such a member is an error. The content of a member that
     /// cannot be decompressed, for instance for lack of a password, is not looked at.
     ///

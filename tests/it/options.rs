@@ -40,7 +40,9 @@ fn numbers_are_converted_as_by_as() {
             cast::<Complex<f32>>(&integers, Casting::Safe).unwrap(),
             arr1(&[(-1.0).into(), 300.0.into()])
         );
-        assert_eq!(cast::<i8>(&integers, Casting::SameKind).unwrap(), arr1(&[-1, 44]));
+        assert_eq!(cast::<i8>(&integers, Casting::Unsafe).unwrap(), arr1(&[-1, 44]));
+        let error = cast::<i8>(&integers, Casting::SameKind).unwrap_err();
+        assert_eq!((error.element(), error.help()), (Some(1), Some(Help::Cast(Casting::Unsafe))));
         assert_eq!(cast::<u16>(&integers, Casting::Unsafe).unwrap(), arr1(&[65535, 300]));
 
         let complex = written(&arr1(&[Complex::new(1.5, 2.0)]), order);
@@ -147,8 +149,11 @@ fn half_floats_are_rounded_once() {
 #[test]
 fn help_is_what_works() {
     let integers = written(&arr1(&[1i32]), ByteOrder::Little);
-    let texts = cast::<String>(&integers, Casting::Unsafe).unwrap_err();
-    assert_eq!(texts.help().unwrap().to_string(), "read it as i32");
+    assert_eq!(cast::<String>(&integers, Casting::Safe).unwrap(), arr1(&["1".to_owned()]));
+    let void = cast::<ndarray_io::Void<4>>(&integers, Casting::Unsafe).unwrap_err();
+    assert_eq!(void.help().unwrap().to_string(), "read it as i32");
+    let texts = Array1::<String>::read_npy(&integers[..]).unwrap_err();
+    assert_eq!(texts.help().unwrap().to_string(), "read it as i32, or convert it with ReadOptions::casting");
     let doubles = written(&arr1(&[1.0]), ByteOrder::Little);
     let singles = cast::<f32>(&doubles, Casting::Safe).unwrap_err();
     assert_eq!(singles.help(), Some(Help::Cast(Casting::SameKind)));

@@ -57,7 +57,7 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar, format: LongDoubleFormat) -> O
 type Read = Box<dyn Fn(&[u8]) -> Result<Wide, u8> + Send + Sync>;
 type Write = Box<dyn Fn(Wide, &mut [u8]) + Send + Sync>;
 
-/// Returns how a native-endian number is read; an error is a byte that is no bool.
+/// Returns how a native-endian number is read; an error is a byte that is not a bool.
 fn reader(part: &Scalar, format: LongDoubleFormat) -> Option<Read> {
     let native = part.with_order(ByteOrder::NATIVE);
     Some(match (part.kind(), part.size()) {
