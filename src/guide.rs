@@ -17,6 +17,7 @@
 //! | fast reading and writing | [`performance`] |
 //! | Dask, Zarr and MPI | [`scaling`] |
 //! | how compressed members are read in parts | [`block_index`] |
+//! | where the library differs from NumPy | [`numpy_differences`] |
 
 /// Turns a page into a module.
 ///
@@ -39,6 +40,7 @@ macro_rules! page {
                             "[performance.md]: crate::guide::performance\n",
                             "[scaling.md]: crate::guide::scaling\n",
                             "[block-index.md]: crate::guide::block_index\n",
+                            "[numpy-differences.md]: crate::guide::numpy_differences\n",
                             "[pairs.md]: https://github.com/ndarray-io/ndarray-io/blob/main/docs/pairs.md\n",
                         )]
         #[doc = include_str!(concat!("../docs/", $file))]
@@ -60,3 +62,4 @@ page!(safety, "safety.md");
 page!(performance, "performance.md");
 page!(scaling, "scaling.md");
 page!(block_index, "block-index.md");
+page!(numpy_differences, "numpy-differences.md");

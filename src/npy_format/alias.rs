@@ -132,7 +132,7 @@ fn by_name(name: &str) -> Option<DType> {
         "complex128" | "complex" | "cdouble" => (Kind::Complex, 16),
         "complex256" | "clongdouble" => (Kind::Complex, 32),
         "bytes" | "bytes_" => (Kind::Bytes, 0),
-        "str" | "str_" => (Kind::Text, 0),
+        "str" | "str_" | "unicode" => (Kind::Text, 0),
         "void" => (Kind::Void, 0),
         "object" | "object_" => return Some(DType::Object),
         _ => return None,
