@@ -55,8 +55,7 @@ ROWS = [
     ("Casts", "time-ends", "close to the ends of 64 bits, rounding down to a coarser unit overflows: the result is some other time", "the right time", "It is possible."),
     ("Casts", "other-digits", "digits of other scripts (`'٣'`) are digits", "`NotConvertible`", "Programs that write numbers as text use ASCII."),
     ("Casts", "attoseconds", "between units that are too far apart (`Y` and `as`): `OverflowError`, for any value", "converted, if the value fits", "It is possible."),
-    ("Casts", "no-unit", "as a target, `M8` or `m8` without a unit takes the unit of the source; points in time without a unit do not convert", "without a unit, a time is a count",
-     "The dtype of the result is the one that was asked for."),
+    ("Casts", "no-unit", "points in time without a unit do not convert to any unit", "their counts are kept", "It is possible, and durations do so in NumPy, too."),
 ]
 
 
@@ -210,7 +209,7 @@ def explain_header(head, data, answer, fault, message, found):
 # Casts.
 
 NUMBERS = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"]
-TARGETS = NUMBERS + ["S3", "S20", "S64", "U3", "U20", "U64", "M8[s]", "M8[D]", "M8[M]", "M8[Y]", "M8[10D]", "M8[ns]", "M8[as]", "M8", "m8[s]", "m8[D]",
+TARGETS = NUMBERS + ["S3", "S20", "S64", "S", "U", "U3", "U20", "U64", "M8[s]", "M8[D]", "M8[M]", "M8[Y]", "M8[10D]", "M8[ns]", "M8[as]", "M8", "m8[s]", "m8[D]",
                      "m8[M]", "m8[ns]", "m8", "V4", "V8"]
 
 
@@ -246,7 +245,7 @@ CASTS = [
     (np.array([1e10, np.nan]), "i4", "unsafe"), (np.array([300]), "i1", "same_kind"), (np.array(["long"]), "U2", "unsafe"), (np.array([1]), "V4", "unsafe"),
     (np.array([b"abcd"]).view("V4"), "V8", "unsafe"), (np.array([1], "M8[s]"), "U20", "unsafe"), (np.array([1], "M8[s]"), "m8[s]", "unsafe"),
     (np.array([1], "m8[M]"), "m8[D]", "unsafe"), (np.array([2**62], "M8[D]"), "M8[s]", "unsafe"), (np.array([1 - 2**63], "M8[ns]"), "M8[s]", "same_kind"),
-    (np.array(["\u0663"]), "i8", "unsafe"), (np.array([1], "M8[as]"), "M8[Y]", "unsafe"), (np.array([1], "m8[s]"), "m8", "unsafe"),
+    (np.array(["\u0663"]), "i8", "unsafe"), (np.array([1], "M8[as]"), "M8[Y]", "unsafe"), (np.array([1]).view("M8"), "M8[s]", "unsafe"),
 ]
 
 
@@ -308,6 +307,10 @@ def near_ends(array, wanted, found):
 
 def explain_cast(array, target, casting, wanted, found):
     refused, refuses = isinstance(wanted, Exception), isinstance(found, str)
+    if not refused and not refuses and (target.itemsize == 0 or target.kind in "mM" and np.datetime_data(target)[0] == "generic"):
+        # Where the width or the unit is left open, so is the byte order in NumPy.
+        swapped = (made.byteswap().view(made.dtype.newbyteorder("<")) if made.dtype.str[0] == ">" else made for made in (wanted, found))
+        wanted, found = swapped
     if refused and refuses or not refused and not refuses and same(found, wanted):
         return True
     source = array.dtype
@@ -321,7 +324,7 @@ def explain_cast(array, target, casting, wanted, found):
         "text-width": target.kind in "SU" and refuses and "exceeds the width" in found,
         "raw-width": kinds == "VV" and does_not,
         "raw-bytes": "V" in kinds and kinds != "VV" and does_not,
-        "no-unit": no_unit and ("M" in kinds or "m" in kinds) and (not refuses or does_not),
+        "no-unit": no_unit and kinds == "MM" and refused and not refuses,
         "time-and-text": set(kinds) & set("mM") and set(kinds) & set("SU") and does_not,
         "date-and-duration": kinds in ("mM", "Mm") and does_not,
         "calendar-durations": kinds == "mm" and is_calendar and does_not,

@@ -13,6 +13,7 @@ use join::{Along, Inputs};
 use crate::dtype::{ByteOrder, DType};
 use crate::dtype::{Casting, Rules};
 use crate::dynamic::DynArray;
+use crate::element::resolved;
 use crate::error::{Error, ErrorKind, Help, Result};
 use crate::header::{Extent, Header};
 use crate::io::change::{self, Locked};
@@ -186,7 +187,7 @@ impl<'a> Conversion<'a> {
     }
 
     fn target(&self, dtype: &DType) -> DType {
-        let target = self.dtype.as_ref().map_or(dtype, |(dtype, _)| dtype);
+        let target = self.dtype.as_ref().map_or_else(|| dtype.clone(), |(target, _)| resolved(dtype, target));
         self.byte_order.map_or_else(|| target.clone(), |order| target.with_byte_order(order))
     }
 }

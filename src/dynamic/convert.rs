@@ -9,7 +9,7 @@ use crate::dtype::Casting;
 use crate::dtype::DType;
 #[cfg(feature = "object")]
 use crate::element::mismatch;
-use crate::element::{Change, ReadableElement, change};
+use crate::element::{Change, ReadableElement, change, resolved};
 use crate::error::Result;
 use crate::header::Header;
 use crate::options::ReadOptions;
@@ -48,7 +48,8 @@ impl DynArray {
     ///
     /// Numbers and bools convert to one another, text (`U`, `S`) to text of another width or kind, numbers to
     /// text and back in NumPy's notation, and times to other units. Elements of every dtype convert to the
-    /// other byte order. Text that is too long and times that are out of range are errors.
+    /// other byte order. Text that is too long and times that are out of range are errors. As in NumPy, text without a width
+    /// (`U`, `S`) has the width that suffices for all values, and a time without a unit (`M8`, `m8`) keeps its unit.
     ///
     /// # Errors
     ///
@@ -107,6 +108,7 @@ impl DynArray {
             let header = Header::new(dtype.clone(), self.order(), self.shape().into())?;
             return Ok(Self::of_objects(header, objects.clone()));
         }
+        let dtype = &resolved(self.dtype(), dtype);
         let rules = options.rules_by(options.get_casting().unwrap_or(Casting::Safe));
         let change = change(self.dtype(), dtype, rules)?;
         let work = match &change {

@@ -27,7 +27,7 @@ pub(crate) use cast::Places;
 #[doc(hidden)]
 pub use cast::{Enumeration, Markers, Newtype};
 pub(crate) use convert::half_to_single;
-pub(crate) use convert::{Change, change};
+pub(crate) use convert::{Change, change, resolved};
 #[cfg(feature = "object")]
 pub(crate) use convert::{shortest_half, spelled, spelled_complex, spelled_double};
 pub use longdouble::LongDouble;

@@ -33,6 +33,29 @@ pub(crate) enum Change {
     Recode(Recode),
 }
 
+/// Returns the dtype that is meant as the target of a conversion: text without a width has the width that suffices for
+/// every value, and a time without a unit has that of the source, as in NumPy.
+pub(crate) fn resolved(found: &DType, wanted: &DType) -> DType {
+    let scalar = |from: &Scalar, to: &Scalar| {
+        let order = to.byte_order().unwrap_or(ByteOrder::NATIVE);
+        match (to.kind(), times::step_of(from.kind()), times::step_of(to.kind())) {
+            (kind @ (Kind::Text | Kind::Bytes), _, _) if to.size() == 0 => {
+                let unit = if kind == Kind::Text { 4 } else { 1 };
+                let width = text::width(from).or_else(|| text::longest(from))?;
+                Scalar::new(kind, width.checked_mul(unit)?, order)
+            }
+            (_, Some((one, is_date)), Some((other, to_date)))
+                if is_date == to_date && other.unit == TimeUnit::Generic =>
+            {
+                Scalar::new(if is_date { Kind::Datetime(one) } else { Kind::Timedelta(one) }, 8, order)
+            }
+            _ => None,
+        }
+    };
+    let meant = found.as_scalar().zip(wanted.as_scalar()).and_then(|(from, to)| scalar(from, to));
+    meant.map_or_else(|| wanted.clone(), DType::from)
+}
+
 /// Returns the conversion from one dtype to another.
 ///
 /// Fails with [`ErrorKind::DTypeMismatch`] if there is no conversion or the casting does not allow it, and
