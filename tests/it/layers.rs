@@ -239,6 +239,41 @@ fn lengths_that_are_allocated_are_bounded() {
     assert!(unused.is_empty(), "exceptions for lines that are no more:\n{unused:#?}");
 }
 
+/// Numbers become numbers of other types in `element/convert`. Where a float is made elsewhere, it is not an element of an array that is
+/// converted, as the list says.
+#[test]
+fn elements_are_converted_in_one_place() {
+    /// (file, what is made there)
+    const LISTED: &[(&str, &str)] = &[
+        ("dynamic/object/convert.rs", "Python floats and integers, as a program asks for them"),
+        ("dynamic/object/int.rs", "Python integers"),
+        ("dynamic/object/known.rs", "arguments of Python calls"),
+        ("dynamic/object/machine/room.rs", "a ratio"),
+        ("dynamic/object/show/floats.rs", "limits of notations"),
+    ];
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let (mut wrong, mut used) = (Vec::new(), BTreeSet::new());
+    for path in files(&source) {
+        let inner = path.strip_prefix(&source).unwrap().to_str().unwrap().replace('\\', "/");
+        if inner.starts_with("bin/") || inner.starts_with("element/convert/") || !inner.ends_with(".rs") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        let code = text.split("#[cfg(test)]\nmod").next().unwrap().split("#[cfg(all(test").next().unwrap();
+        for line in code.lines().map(|line| line.split("//").next().unwrap()) {
+            let ways = [" as f32", " as f64", "f16::from_", "bf16::from_", "parse::<f32>", "parse::<f64>"];
+            if ways.iter().any(|way| line.contains(way)) {
+                match LISTED.iter().position(|(file, _)| *file == inner) {
+                    Some(number) => drop(used.insert(number)),
+                    None => wrong.push(format!("{inner}: {}", line.trim())),
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "floats that are made elsewhere:\n{}", wrong.join("\n"));
+    assert_eq!(used.len(), LISTED.len(), "exceptions for files that make none: {used:?}");
+}
+
 /// `docs/safety.md` lists every function and implementation with unsafe code, and no other; the tests that it names
 /// exist.
 #[test]

@@ -132,7 +132,8 @@ pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failur
         }
         (None, size) => {
             let size = size.unwrap_or(1);
-            (1..=length.div_ceil(size)).map(|part| part.saturating_mul(size).min(length)).collect()
+            // Of an axis without indices, one part, so that joining the parts gives the array.
+            (1..=length.div_ceil(size).max(1)).map(|part| part.saturating_mul(size).min(length)).collect()
         }
     };
     let name = if made.is_empty() { arguments.file.file_stem() } else { None };
