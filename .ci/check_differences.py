@@ -35,8 +35,8 @@ ROWS = [
      "`numpy.save` writes none of them."),
     ("Files and headers", "zero-multiple", "`'M8[0D]'`: a unit of nothing", "an error", "A time in it means nothing."),
     ("Files and headers", "string-dtype", "`'T'` is `StringDType`, whose arrays are pickles", "an error", "`numpy.save` writes `'|O'` for it."),
-    ("Files and headers", "unnamed-array", "a field without a name that is an array (`('', '<i4', (3,))`) is padding, even of objects", "a field, whose name is empty",
-     "Its elements are kept."),
+    ("Files and headers", "unnamed-array", "a field without a name that is an array is padding, even an array of objects (`('', 'O', (3,))`)", "an array of objects is one, which needs permission",
+     "No object is overlooked."),
     ("Files and headers", "axis-of-objects", "a negative or boolean axis of an array of objects is found when its pickle has been loaded",
      "an error", "Nothing is loaded before the header is known to be right."),
     ("Casts", "float-to-integer", "a float that is out of range, or NaN, becomes an integer that depends on the machine", "the nearest integer; 0 for NaN",
@@ -55,7 +55,7 @@ ROWS = [
     ("Casts", "time-ends", "close to the ends of 64 bits, rounding down to a coarser unit overflows: the result is some other time", "the right time", "It is possible."),
     ("Casts", "other-digits", "digits of other scripts (`'٣'`) are digits", "`NotConvertible`", "Programs that write numbers as text use ASCII."),
     ("Casts", "attoseconds", "between units that are too far apart (`Y` and `as`): `OverflowError`, for any value", "converted, if the value fits", "It is possible."),
-    ("Casts", "no-unit", "points in time without a unit do not convert to any unit", "their counts are kept", "It is possible, and durations do so in NumPy, too."),
+    ("Casts", "no-unit", "points in time without a unit do not convert to years and months", "their counts are kept", "It is possible, and durations do so in NumPy, too."),
 ]
 
 
@@ -245,7 +245,7 @@ CASTS = [
     (np.array([1e10, np.nan]), "i4", "unsafe"), (np.array([300]), "i1", "same_kind"), (np.array(["long"]), "U2", "unsafe"), (np.array([1]), "V4", "unsafe"),
     (np.array([b"abcd"]).view("V4"), "V8", "unsafe"), (np.array([1], "M8[s]"), "U20", "unsafe"), (np.array([1], "M8[s]"), "m8[s]", "unsafe"),
     (np.array([1], "m8[M]"), "m8[D]", "unsafe"), (np.array([2**62], "M8[D]"), "M8[s]", "unsafe"), (np.array([1 - 2**63], "M8[ns]"), "M8[s]", "same_kind"),
-    (np.array(["\u0663"]), "i8", "unsafe"), (np.array([1], "M8[as]"), "M8[Y]", "unsafe"), (np.array([1]).view("M8"), "M8[s]", "unsafe"),
+    (np.array(["\u0663"]), "i8", "unsafe"), (np.array([1], "M8[as]"), "M8[Y]", "unsafe"), (np.array([1]).view("M8"), "M8[Y]", "unsafe"),
 ]
 
 

@@ -40,7 +40,7 @@ use crate::transfer;
 ///
 /// It consists of the dtype, the order, the shape, and the bytes of the elements as they are in the file. The
 /// functions that read and write typed arrays also read and write a `DynArray`, with any dtype. Writing it
-/// back produces the same bytes. Use [`view`](Self::view), [`into_array`](Self::into_array) or
+/// back produces the same bytes, with the header as `numpy.save` spells it. Use [`view`](Self::view), [`into_array`](Self::into_array) or
 /// [`cast`](Self::cast) to access it as a typed array.
 ///
 /// Python objects are read only if [`ReadOptions::allow_objects`] is set. Writing pickles them again, so the
