@@ -46,7 +46,8 @@ ROWS = [
     ("Casts", "text-width", "text that is longer than its new width is truncated", "`TextTooLong`", "Text does not change silently."),
     ("Casts", "raw-bytes", "anything converts to raw bytes (`V`), padded or truncated", "an error", "`DynArray::bytes` has the bytes."),
     ("Casts", "raw-width", "raw bytes of another width are padded or truncated", "an error", "What the bytes mean is not known."),
-    ("Casts", "time-and-text", "times convert to text in ISO 8601 and back, durations to the text of their count", "an error",
+    ("Casts", "long-double", "long doubles convert to text and times, and back", "an error", "Their text has more digits than any other number's; as times, they are counts, which an integer holds."),
+    ("Casts", "time-and-text", "times convert to text in ISO 8601 and back, durations to text such as `'1 days'`", "an error",
      "Text of times has many notations; `chrono` and `jiff`, to whose times they convert, know them. `DynArray` shows this one."),
     ("Casts", "date-and-duration", "a point in time becomes a duration of the same count, and the reverse, with any units", "an error",
      "The count means something else: the result is a wrong time."),
@@ -208,7 +209,7 @@ def explain_header(head, data, answer, fault, message, found):
 
 # Casts.
 
-NUMBERS = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"]
+NUMBERS = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "f16", "c8", "c16", "c32"]
 TARGETS = NUMBERS + ["S3", "S20", "S64", "S", "U", "U3", "U20", "U64", "M8[s]", "M8[D]", "M8[M]", "M8[Y]", "M8[10D]", "M8[ns]", "M8[as]", "M8", "m8[s]", "m8[D]",
                      "m8[M]", "m8[ns]", "m8", "V4", "V8"]
 
@@ -245,7 +246,7 @@ CASTS = [
     (np.array([1e10, np.nan]), "i4", "unsafe"), (np.array([300]), "i1", "same_kind"), (np.array(["long"]), "U2", "unsafe"), (np.array([1]), "V4", "unsafe"),
     (np.array([b"abcd"]).view("V4"), "V8", "unsafe"), (np.array([1], "M8[s]"), "U20", "unsafe"), (np.array([1], "M8[s]"), "m8[s]", "unsafe"),
     (np.array([1], "m8[M]"), "m8[D]", "unsafe"), (np.array([2**62], "M8[D]"), "M8[s]", "unsafe"), (np.array([1 - 2**63], "M8[ns]"), "M8[s]", "same_kind"),
-    (np.array(["\u0663"]), "i8", "unsafe"), (np.array([1], "M8[as]"), "M8[Y]", "unsafe"), (np.array([1]).view("M8"), "M8[Y]", "unsafe"),
+    (np.array([1], "f16"), "U64", "unsafe"), (np.array(["\u0663"]), "i8", "unsafe"), (np.array([1], "M8[as]"), "M8[Y]", "unsafe"), (np.array([1]).view("M8"), "M8[Y]", "unsafe"),
 ]
 
 
@@ -253,7 +254,7 @@ def ask_cast(job):
     program, folder, number, array, target, casting = job
     source, made = folder / f"{number}.npy", folder / f"{number}.out.npy"
     np.save(source, array)
-    done = run(program, "convert", source, made, "--dtype", target.str, "--casting", {"same_kind": "same-kind"}.get(casting, casting))
+    done = run(program, "convert", source, made, "--dtype", target.str, "--casting", {"same_kind": "same-kind"}.get(casting, casting), "--long-double", "x87")
     result = np.load(made) if done.returncode == 0 else done.stderr.strip()
     source.unlink()
     made.unlink(missing_ok=True)
@@ -294,7 +295,7 @@ def same(one, other):
 def saturated(array, target):
     """What a float becomes as an integer here."""
     limits, made = np.iinfo(target), []
-    for number in array.real.astype("f8").tolist():
+    for number in array.real:
         made.append(0 if number != number else limits.max if number >= limits.max else limits.min if number <= limits.min else int(number))
     return np.array(made, target)
 
@@ -325,6 +326,7 @@ def explain_cast(array, target, casting, wanted, found):
         "raw-width": kinds == "VV" and does_not,
         "raw-bytes": "V" in kinds and kinds != "VV" and does_not,
         "no-unit": no_unit and kinds == "MM" and refused and not refuses,
+        "long-double": any(dtype.str[1:] in ("f16", "c32") for dtype in (source, target)) and set(kinds) & set("SUMm") and does_not,
         "time-and-text": set(kinds) & set("mM") and set(kinds) & set("SU") and does_not,
         "date-and-duration": kinds in ("mM", "Mm") and does_not,
         "calendar-durations": kinds == "mm" and is_calendar and does_not,

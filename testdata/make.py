@@ -569,7 +569,8 @@ def casts():
             for one in named:
                 for other in named:
                     calendar = [unit in "YM2M" for unit in (one[4:-1], other[4:-1])]
-                    if one != other and (kind == "M" or calendar[0] == calendar[1]):
+                    # A target without a unit has that of the source.
+                    if one != other and other != f"<{kind}8" and (kind == "M" or calendar[0] == calendar[1]):
                         line(ticks.view(one), other)
     for number in ("?", "i1", "u4", "i8", "u8"):
         line(np.array([0, 1], number), "<m8[s]")

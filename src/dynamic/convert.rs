@@ -41,7 +41,30 @@ impl DynArray {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn cast<A: ReadableElement, D: Dimension>(&self, casting: Casting) -> Result<Array<A, D>> {
-        self.to_array_with(&ReadOptions::new().casting(casting))
+        self.cast_with(&ReadOptions::new().casting(casting))
+    }
+
+    /// Like [`cast`](Self::cast), with options: the casting (by default none, so that the dtype must be that of the type),
+    /// the format of `longdouble`s, and all others that apply to a file's elements.
+    ///
+    /// # Errors
+    ///
+    /// As for [`cast`](Self::cast).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::{Ix1, arr1};
+    /// use ndarray_io::dtype::LongDoubleFormat;
+    /// use ndarray_io::{Casting, DynArray, ReadOptions};
+    ///
+    /// let options = ReadOptions::new().casting(Casting::SameKind).long_double(LongDoubleFormat::X87);
+    /// let long = DynArray::new(&arr1(&[0.5]))?.cast_to_with(&"<f16".parse()?, &options)?;
+    /// assert_eq!(long.cast_with::<f32, Ix1>(&options)?, arr1(&[0.5]));
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn cast_with<A: ReadableElement, D: Dimension>(&self, options: &ReadOptions) -> Result<Array<A, D>> {
+        self.to_array_with(options)
     }
 
     /// Converts the elements to a dtype that is known only at run time, by the rules of [`Casting`].
@@ -49,7 +72,8 @@ impl DynArray {
     /// Numbers and bools convert to one another, text (`U`, `S`) to text of another width or kind, numbers to
     /// text and back in NumPy's notation, and times to other units. Elements of every dtype convert to the
     /// other byte order. Text that is too long and times that are out of range are errors. As in NumPy, text without a width
-    /// (`U`, `S`) has the width that suffices for all values, and a time without a unit (`M8`, `m8`) keeps its unit.
+    /// (`U`, `S`) has the width that suffices for all values, and a time without a unit (`M8`, `m8`) keeps its unit. (A Rust type is a
+    /// complete dtype: read as `Datetime64<Generic>`, a time loses its unit.)
     ///
     /// # Errors
     ///

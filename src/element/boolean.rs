@@ -29,7 +29,10 @@ impl ReadableElement for bool {
                 })))
             }
             (Some(found), Some(rules)) => convert::accept_bool(found, rules),
-            _ => Err(mismatch(found, dtype(), false)),
+            (scalar, _) => {
+                let can_convert = scalar.is_some_and(|scalar| convert::is_possible(scalar, &self::scalar()));
+                Err(mismatch(found, dtype(), can_convert))
+            }
         }
     }
 }

@@ -127,7 +127,8 @@ impl Wide {
         Self { is_negative: number < 0, size }
     }
 
-    /// Returns the bits of a number of at most 64 bits of mantissa, which both formats have.
+    /// Returns the bits of a number that comes from another type: of at most 64 bits of mantissa, and an exponent that both
+    /// formats have.
     pub(super) fn bits(self, format: LongDoubleFormat) -> u128 {
         let (exponent, mantissa) = match self.size {
             Size::NotANumber => (SPECIAL, 0b11 << 126),

@@ -23,9 +23,9 @@ mod wrapped;
 
 pub use bytes::Bytes;
 pub(crate) use bytes::trimmed;
-pub(crate) use cast::Places;
 #[doc(hidden)]
 pub use cast::{Enumeration, Markers, Newtype};
+pub(crate) use cast::{Places, append};
 pub(crate) use convert::half_to_single;
 pub(crate) use convert::{Change, change, resolved};
 #[cfg(feature = "object")]
@@ -55,7 +55,8 @@ pub(crate) use swap::unit_of;
 /// - `String`, `Vec<u8>`, [`Bytes`], [`Chars`] and [`Void`];
 /// - [`Datetime64`] and [`Timedelta64`];
 /// - with the feature `half-2`, `half::f16`, `Complex<half::f16>` and `half::bf16`;
-/// - with the feature `object`, `Object`;
+/// - with the feature `object`, `Object`, and `Option<String>`, which is only read: texts of which some are missing, as
+///   NumPy's `StringDType` has them;
 /// - structs that derive [`Record`](macro@crate::Record), and types that derive `Element`;
 /// - arrays `[T; N]` of these, except that reading `[Object; N]` fails. Such an array is the innermost
 ///   axis of the array in the file: an `Array1<[f32; 3]>` is stored with the shape (n, 3).
@@ -97,7 +98,7 @@ pub(crate) fn inner_of<A: ReadableElement>() -> Vec<usize> {
 
 /// A type whose elements can be written.
 ///
-/// It is implemented for the same types as [`ReadableElement`].
+/// It is implemented for the same types as [`ReadableElement`], except `Option<String>`.
 ///
 /// ```
 /// use ndarray::ArrayView1;
@@ -134,7 +135,7 @@ pub trait WritableElement: Sized + Send + Sync {
 
 /// A type that a file's bytes can be viewed as, without copying them.
 ///
-/// It is implemented for the same types as [`ReadableElement`], except `String`, `Vec<u8>` and `Object`. A
+/// It is implemented for the same types as [`ReadableElement`], except `String`, `Option<String>`, `Vec<u8>` and `Object`. A
 /// struct that derives [`Record`](macro@crate::Record) implements it if the struct has `#[repr(C)]` or
 /// `#[repr(C, packed)]` and its fields can be viewed.
 ///

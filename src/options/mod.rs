@@ -104,7 +104,7 @@ impl ReadOptions {
     }
 
     /// Sets the format of the file's `longdouble`s (`f16`, `c32`), which the file does not say, so that they can be
-    /// converted.
+    /// converted to other numbers and bools, and these to them.
     ///
     /// By default such elements are read as [`LongDouble`](crate::LongDouble) only.
     ///

@@ -215,13 +215,15 @@ fn what_is_not_allowed_is_refused_without_elements_as_well() {
         write_npy_with(&from, &ndarray::Array1::<f64>::zeros(len), &WriteOptions::new()).unwrap();
         assert!(convert(scalar(Kind::Int, 4), Casting::Safe).unwrap_err().is_mismatch());
         assert!(convert(scalar(Kind::Void, 3), Casting::Unsafe).unwrap_err().is_mismatch());
-        // Text without characters could not hold the numbers.
-        assert!(convert(scalar(Kind::Text, 0), Casting::Unsafe).unwrap_err().is_mismatch());
+        assert!(!to.exists());
     }
+    // Text without a width has the one that NumPy gives it: that of a float, and that of the text.
+    convert(scalar(Kind::Text, 0), Casting::SameKind).unwrap();
+    assert_eq!(ndarray_io::NpyFile::open(&to).unwrap().dtype().to_string(), "'<U32'");
     let texts = ndarray::arr1(&["abc".to_owned()]);
     write_npy_with(&from, &texts, &WriteOptions::new()).unwrap();
-    assert!(convert(scalar(Kind::Bytes, 0), Casting::Unsafe).unwrap_err().is_mismatch());
-    assert!(!to.exists());
+    convert(scalar(Kind::Bytes, 0), Casting::Unsafe).unwrap();
+    assert_eq!(ndarray_io::NpyFile::open(&to).unwrap().dtype().to_string(), "'|S3'");
 }
 
 #[test]

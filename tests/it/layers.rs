@@ -138,7 +138,6 @@ fn lengths_that_are_allocated_are_bounded() {
         ("codec/zstd_blocks.rs", "(bytes.len() - input.pos())", "bytes to be packed, which are in memory"),
         ("npz/update.rs", "wanted as usize", "at most AHEAD, or SMALL for one member"),
         ("element/text.rs", "String::with_capacity(length)", "one text, which is in memory"),
-        ("element/convert/mod.rs", "vec![0u8; count]", "items of a block that has been read"),
         ("element/record/read.rs", "vec![0; count * self.size]", "items of a block that has been read"),
         ("pickle/text.rs", "inner.len()", "a text, which is in memory"),
         ("pickle/text.rs", "text.len()", "a text, which is in memory"),

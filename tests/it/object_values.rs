@@ -526,3 +526,23 @@ fn serde_sees_what_tolist_makes() {
     let back: Object = serde_json::from_str(r#"{"a": [1, 2.5, null, true, "x"]}"#).unwrap();
     assert_eq!(back.to_string(), "{'a': [1, 2.5, None, True, 'x']}");
 }
+
+/// `numpy.save` of an array of `StringDType`, which it pickles: see testdata/make_objects.py.
+#[test]
+fn texts_that_may_be_missing() {
+    let path = manifest::testdata().join("objects/missing_texts.npy");
+    let texts: ndarray::Array1<Option<String>> = ndarray_io::read_npy(&path).unwrap();
+    let wanted = [Some("a"), Some("longer than an item of text"), None, Some("é"), Some("")];
+    assert_eq!(texts.to_vec(), wanted.map(|text| text.map(str::to_owned)));
+    let error = ndarray_io::read_npy::<_, ndarray::Array1<Option<String>>>(
+        manifest::testdata().join("objects/ints.npy"),
+    )
+    .unwrap_err();
+    assert!(error.to_string().contains("expected a str"), "{error}");
+    // Text that is not pickled has none that is missing.
+    let mut file = Vec::new();
+    ndarray_io::WriteNpyExt::write_npy(&ndarray::arr1(&["b".to_owned(), "cd".to_owned()]), &mut file)
+        .unwrap();
+    let texts: ndarray::Array1<Option<String>> = ndarray_io::ReadNpyExt::read_npy(&file[..]).unwrap();
+    assert_eq!(texts.to_vec(), [Some("b".to_owned()), Some("cd".to_owned())]);
+}

@@ -364,7 +364,9 @@ impl Compared<'_> {
 
     /// Converts the elements of one of the two files, which an error names.
     fn cast<T: ReadableElement>(&self, array: &DynArray, which: usize) -> Result<ArrayD<T>, Failure> {
-        Ok(array.cast(Casting::Unsafe).map_err(|error| self.sources[which].named(error))?)
+        Ok(array
+            .cast_with(&crate::reading::options().casting(Casting::Unsafe))
+            .map_err(|error| self.sources[which].named(error))?)
     }
 
     /// Records whether an item is equal. The item is given by its number and the number of items.

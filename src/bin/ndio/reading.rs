@@ -23,7 +23,8 @@ pub(crate) struct RaFiles {
 /// How `longdouble`s are read
 #[derive(Args, Clone, Copy)]
 pub(crate) struct LongDoubles {
-    /// The format of long doubles (f16), which files do not say: that of x86, or of most other machines
+    /// The format of long doubles (f16), which files do not say, to convert, compare or plot them:
+    /// that of x86, or of most other machines
     #[arg(long, global = true, value_name = "FORMAT")]
     long_double: Option<LongDoubleName>,
 }

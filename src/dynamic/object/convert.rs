@@ -88,8 +88,8 @@ fn integer(scalar: Scalar<'_>) -> Option<Int> {
     }
 }
 
-fn is_bytes(scalar: Scalar<'_>) -> bool {
-    scalar.dtype().as_scalar().is_some_and(|scalar| scalar.kind() == Kind::Bytes)
+fn is_text(scalar: Scalar<'_>) -> bool {
+    scalar.dtype().as_scalar().is_some_and(|scalar| scalar.kind() == Kind::Text)
 }
 
 /// Returns a NumPy scalar as a float; integers are rounded, as in Python.
@@ -146,7 +146,7 @@ try_from! {
         _ => Some(f64::try_from(object).map(Complex::from)),
     };
     String, "a str": |object| match object.view() {
-        View::Scalar(scalar) if !is_bytes(scalar) => scalar.cast::<String>().ok().map(Ok),
+        View::Scalar(scalar) if is_text(scalar) => scalar.cast::<String>().ok().map(Ok),
         _ => object.as_str().map(|text| Ok(text.to_owned())),
     };
     DynArray, "an array": |object| object.as_array().map(Ok);

@@ -1,11 +1,12 @@
 //! Objects as array elements: the payload is a single pickle.
 
-use super::{Object, decode, encode};
+use super::{Object, View, decode, encode};
 use crate::dtype::DType;
 use crate::element::{
-    DecodeOpaque, EncodeOpaque, ReadPlan, ReadableElement, WritableElement, WritePlan, mismatch,
+    Decode, DecodeOpaque, EncodeOpaque, Places, ReadPlan, ReadableElement, WritableElement, WritePlan,
+    append, mismatch,
 };
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::header::Header;
 use crate::options::{ReadOptions, WriteOptions};
 
@@ -52,5 +53,71 @@ impl EncodeOpaque<Object> for Pickle {
         options: &WriteOptions,
     ) -> Result<Vec<u8>> {
         encode(items, header, options)
+    }
+}
+
+/// Text that may be missing: what an array of NumPy's `StringDType` has, which is saved as objects.
+///
+/// Python's `None` and NaN are `None`. Any other object that is not a `str` is an error. Arrays of text (`U`, `S`) are
+/// read as well; none of theirs is missing.
+///
+/// ```
+/// use ndarray::{Array1, arr1};
+/// use ndarray_io::object::Object;
+/// use ndarray_io::{ReadNpyExt, WriteNpyExt};
+///
+/// let mut file = Vec::new();
+/// arr1(&[Object::from("a"), Object::none()]).write_npy(&mut file)?;
+/// let texts = Array1::<Option<String>>::read_npy(&file[..])?;
+/// assert_eq!(texts, arr1(&[Some("a".to_owned()), None]));
+/// # Ok::<(), ndarray_io::Error>(())
+/// ```
+impl ReadableElement for Option<String> {
+    fn accept(found: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>> {
+        match (found, String::accept(found, options)) {
+            (DType::Object, _) => Ok(ReadPlan::Opaque(Box::new(Texts))),
+            (_, Ok(ReadPlan::PerItem(texts))) => Ok(ReadPlan::PerItem(Box::new(Present(texts)))),
+            (_, texts) => Err(texts.err().unwrap_or_else(|| mismatch(found, DType::Object, false))),
+        }
+    }
+}
+
+/// Objects that are text.
+struct Texts;
+
+impl DecodeOpaque<Option<String>> for Texts {
+    fn decode(
+        &self,
+        payload: &[u8],
+        header: &Header,
+        options: &ReadOptions,
+    ) -> Result<(Vec<Option<String>>, usize)> {
+        let (objects, taken) = decode(payload, header, options)?;
+        let text = |(index, object): (usize, Object)| match object.view() {
+            View::None => Ok(None),
+            View::Float(number) if number.is_nan() => Ok(None),
+            _ => String::try_from(&object).map(Some).map_err(|error: Error| error.at_element(index)),
+        };
+        Ok((objects.into_iter().enumerate().map(text).collect::<Result<_>>()?, taken))
+    }
+
+    fn read_one(&self, more: &mut dyn FnMut(&mut Vec<u8>, u64) -> Result<u64>) -> Result<Option<Vec<u8>>> {
+        crate::pickle::read_one(more).map(Some)
+    }
+}
+
+/// Text of which none is missing.
+struct Present(Box<dyn Decode<String>>);
+
+impl Decode<Option<String>> for Present {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, Option<String>>) -> Result<()> {
+        let mut texts = Vec::new();
+        append(&mut texts, count, |places| self.0.decode(items, count, places))?;
+        out.extend(texts.into_iter().map(Some));
+        Ok(())
+    }
+
+    fn cost(&self) -> u64 {
+        self.0.cost()
     }
 }

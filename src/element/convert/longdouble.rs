@@ -25,9 +25,12 @@ fn part(scalar: &Scalar) -> Option<(usize, Scalar)> {
 /// Returns the conversion between two numbers of which one is a `longdouble`.
 pub(super) fn recoder(from: &Scalar, to: &Scalar, format: LongDoubleFormat) -> Option<Recode> {
     let ((parts, part), (made_parts, made_part)) = (part(from)?, part(to)?);
+    let (from, to) = (*from, *to);
+    if is_long(&from) && is_long(&to) {
+        return Some(parts_of(from, parts, to, made_parts));
+    }
     let read = reader(&part, format)?;
     let write = writer(&made_part, format)?;
-    let (from, to) = (*from, *to);
     Some(Box::new(move |items, made| {
         if from.is_foreign() {
             swap_units(items, unit_of(&from));
@@ -52,6 +55,23 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar, format: LongDoubleFormat) -> O
         }
         Ok(())
     }))
+}
+
+/// Returns the conversion between real and complex `longdouble`s, whose parts stay as they are.
+fn parts_of(from: Scalar, parts: usize, to: Scalar, made_parts: usize) -> Recode {
+    Box::new(move |items, made| {
+        if from.is_foreign() {
+            swap_units(items, unit_of(&from));
+        }
+        for (item, into) in items.chunks_exact(16 * parts).zip(made.chunks_exact_mut(16 * made_parts)) {
+            into.fill(0);
+            into[..16].copy_from_slice(&item[..16]);
+        }
+        if to.is_foreign() {
+            swap_units(made, unit_of(&to));
+        }
+        Ok(())
+    })
 }
 
 type Read = Box<dyn Fn(&[u8]) -> Result<Wide, u8> + Send + Sync>;

@@ -80,7 +80,10 @@ fn recoder(from: &Scalar, to: &Scalar, rules: Rules) -> Result<Recode> {
         None => {
             let with_format = Rules { long_double: Some(LongDoubleFormat::X87), ..rules };
             match rules.long_double.is_none() && any_recoder(from, to, with_format).is_some() {
-                true => Err(not_allowed(from, to, Help::LongDoubleFormat)),
+                true => {
+                    check(rules.casting, from, to)?;
+                    Err(not_allowed(from, to, Help::LongDoubleFormat))
+                }
                 false => Err(mismatch(&(*from).into(), (*to).into(), false)),
             }
         }
@@ -238,9 +241,15 @@ pub(super) fn accept_bool(found: &Scalar, rules: Rules) -> Result<ReadPlan<bool>
 impl Decode<bool> for Converted {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, bool>) -> Result<()> {
         // `bool` is not `Pod`, so the result cannot be written into the memory of `out` as bytes.
-        let mut bytes = vec![0u8; count];
-        (self.recode)(items, &mut bytes)?;
-        out.extend(bytes.iter().map(|byte| *byte != 0));
+        let mut bytes = [0u8; 512];
+        let item = items.len().checked_div(count).unwrap_or(0);
+        for first in (0..count).step_by(bytes.len()) {
+            let end = count.min(first + bytes.len());
+            let made = &mut bytes[..end - first];
+            (self.recode)(&mut items[first * item..end * item], made)
+                .map_err(|error| error.offset_element(first))?;
+            out.extend(made.iter().map(|byte| *byte != 0));
+        }
         Ok(())
     }
 

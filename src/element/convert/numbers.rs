@@ -25,9 +25,14 @@ pub(super) fn plain(from: &Scalar, to: &Scalar, casting: Casting) -> Option<Loop
 }
 
 pub(super) fn recoder(from: &Scalar, to: &Scalar, casting: Casting) -> Option<Recode> {
+    recoder_for(from, to, to, casting)
+}
+
+/// Like `recoder`; errors name `meant`, whose numbers are those of `to`.
+pub(super) fn recoder_for(from: &Scalar, to: &Scalar, meant: &Scalar, casting: Casting) -> Option<Recode> {
     let convert = converter(from, to)?;
     let first_outside = range_check(from, to, casting);
-    let (from, to) = (*from, *to);
+    let (from, to, meant) = (*from, *to, *meant);
     let (size, made_size) = (from.size(), to.size());
     Some(Box::new(move |items, made| {
         for (index, (items, made)) in
@@ -41,7 +46,7 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar, casting: Casting) -> Option<Re
             }
             if let Some(at) = first_outside.and_then(|first| first(items)) {
                 let number = super::text::spelled(&from, &items[at * size..][..size])?;
-                let reason = format!("{number} is out of range for {to}");
+                let reason = format!("{number} is out of range for {meant}");
                 let error = Error::from(ErrorKind::NotConvertible { reason }).at_element(index * BLOCK + at);
                 return Err(error.with_help(Help::Cast(Casting::Unsafe))); // which drops the high bits
             }

@@ -47,6 +47,9 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
         (Some(_), Some(_)) if from.kind() == Kind::Bytes && to.kind() == Kind::Bytes => {
             Some(of_bytes(*from, *to))
         }
+        (Some(_), Some(_)) if from.kind() == Kind::Text && to.kind() == Kind::Text => {
+            Some(of_code_points(*from, *to))
+        }
         (Some(_), Some(_)) => {
             let (from, to) = (*from, *to);
             Some(of_texts(from, to.size(), move |text, into| write_text(&text, &to, into)))
@@ -107,6 +110,25 @@ fn of_bytes(from: Scalar, to: Scalar) -> Recode {
         if from.size() == 0 {
             // With a width of 0, there are no items to read in the loop above: all strings are empty.
             made.fill(0);
+        }
+        Ok(())
+    })
+}
+
+/// Returns the conversion of texts to another width, with all code points, even invalid ones, as in NumPy.
+fn of_code_points(from: Scalar, to: Scalar) -> Recode {
+    Box::new(move |items, made| {
+        if from.is_foreign() != to.is_foreign() {
+            swap_units(items, 4);
+        }
+        let (size, width) = (from.size(), to.size() / 4);
+        for (index, into) in made.chunks_exact_mut((4 * width).max(1)).enumerate() {
+            let text = trimmed(items[index * size..][..size].as_chunks::<4>().0);
+            if text.len() > width {
+                let (length, width) = (text.len() as u64, width as u64);
+                return Err(Error::from(ErrorKind::TextTooLong { length, width }).at_element(index));
+            }
+            put_padded(text.as_flattened(), into);
         }
         Ok(())
     })
@@ -362,7 +384,11 @@ fn plain_digits(text: &str) -> Option<Cow<'_, str>> {
 }
 
 fn read_float(text: &str) -> Option<f64> {
-    plain_digits(text.trim())?.parse().ok()
+    plain_float(text.trim())
+}
+
+fn plain_float(text: &str) -> Option<f64> {
+    plain_digits(text)?.parse().ok()
 }
 
 /// Parses a complex number: `1+2j`, `(1+2j)`, `2j`, `j` or `1`.
@@ -372,16 +398,16 @@ fn read_complex(text: &str) -> Option<(f64, f64)> {
         Some(rest) => rest.strip_suffix(')')?.trim(),
         None => text,
     };
-    let Some(rest) = text.strip_suffix(['j', 'J']) else { return Some((read_float(text)?, 0.0)) };
+    let Some(rest) = text.strip_suffix(['j', 'J']) else { return Some((plain_float(text)?, 0.0)) };
     // The sign between the parts is neither the first character nor the sign of an exponent.
     let bytes = rest.as_bytes();
     let is_sign = |at: &usize| matches!(bytes[*at], b'+' | b'-') && !matches!(bytes[at - 1], b'e' | b'E');
     let parting = (1..bytes.len()).rev().find(is_sign);
-    let (re, im) = parting.map_or((0.0.into(), rest), |at| (read_float(&rest[..at]), &rest[at..]));
+    let (re, im) = parting.map_or((0.0.into(), rest), |at| (plain_float(&rest[..at]), &rest[at..]));
     let im = match im {
         "" | "+" => Some(1.0),
         "-" => Some(-1.0),
-        im => read_float(im),
+        im => plain_float(im),
     };
     Some((re?, im?))
 }

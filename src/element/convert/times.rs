@@ -42,7 +42,7 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar, casting: Casting) -> Option<Re
         // The remaining conversions are from or to the number of ticks.
         (Some(_), None) => numbers::recoder(&ticks(from), to, casting),
         (None, Some(_)) if matches!(from.kind(), Kind::Float | Kind::Complex) => of_floats(from, to),
-        (None, Some(_)) => numbers::recoder(from, &ticks(to), casting),
+        (None, Some(_)) => numbers::recoder_for(from, &ticks(to), to, casting),
         (None, None) => None,
     }
 }

@@ -38,11 +38,15 @@ fn beyond(size: usize) -> f64 {
     }
 }
 
-/// Parses a float; an empty cell is NaN. A number that would become infinite in a float of `size` bytes is an error.
+/// Parses a cell; an empty one is NaN. A number that would become infinite in a float of `size` bytes is an error.
 fn float(text: &str, size: usize) -> Result<f64, String> {
     if text.is_empty() {
         return Ok(f64::NAN);
     }
+    number(text, size)
+}
+
+fn number(text: &str, size: usize) -> Result<f64, String> {
     let number = text.parse::<f64>().map_err(|_| NO_NUMBER)?;
     let is_meant = text.trim_start_matches(['+', '-']).starts_with(['i', 'I']); // a literal infinity
     if number.abs() >= beyond(size) && !is_meant {
@@ -66,16 +70,24 @@ fn float_or_integer(text: &str) -> Result<f64, String> {
 /// Parses a complex number in the notation of Python and NumPy: `1.5+2j`, with or without parentheses, or a
 /// real number.
 fn complex(text: &str, size: usize) -> Result<Complex<f64>, String> {
+    if text.is_empty() {
+        return Ok(f64::NAN.into());
+    }
     let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).unwrap_or(text);
-    let Some(inner) = inner.strip_suffix(['j', 'i']) else { return Ok(float(inner, size)?.into()) };
+    let Some(inner) = inner.strip_suffix(['j', 'i']) else { return Ok(number(inner, size)?.into()) };
     // Split at the last sign that is neither at the beginning nor part of an exponent.
     let bytes = inner.as_bytes();
     let sign = (1..bytes.len())
         .rev()
         .find(|at| matches!(bytes[*at], b'+' | b'-') && !matches!(bytes[*at - 1], b'e' | b'E'));
     let (real, imaginary) = inner.split_at(sign.unwrap_or(0));
-    let real = if real.is_empty() { 0.0 } else { float(real.trim(), size)? };
-    Ok(Complex::new(real, float(imaginary.trim(), size)?))
+    let real = if real.is_empty() { 0.0 } else { number(real.trim(), size)? };
+    let imaginary = match imaginary.trim() {
+        "" | "+" => 1.0,
+        "-" => -1.0,
+        imaginary => number(imaginary, size)?,
+    };
+    Ok(Complex::new(real, imaginary))
 }
 
 /// Converts CSV to an NPY file of the given dtype, or of `f64` if there is none.

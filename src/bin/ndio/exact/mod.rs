@@ -166,7 +166,7 @@ fn archive(path: &Path, options: &ReadOptions) -> Result<Value, Fault> {
     let (mut arrays, mut others) = (Vec::new(), Vec::new());
     for (index, member) in archive.members().iter().enumerate() {
         let raw = archive.read_raw_index(index);
-        if !member.is_array() {
+        if !archive.holds_array(index)? {
             let raw = raw?;
             others.push(json!({"member": member.file_name(), "size": raw.len(), "sha256": sha256(&raw)}));
             continue;

@@ -132,7 +132,9 @@ fn numbers(array: &DynArray) -> Result<ArrayD<f64>, Failure> {
         Some(Kind::Complex) => {
             Ok(array.cast::<Complex<f64>, IxDyn>(Casting::Unsafe)?.mapv(num_complex::Complex::norm))
         }
-        Some(Kind::Bool | Kind::Int | Kind::Uint | Kind::Float) => Ok(array.cast(Casting::Unsafe)?),
+        Some(Kind::Bool | Kind::Int | Kind::Uint | Kind::Float) => {
+            Ok(array.cast_with(&crate::reading::options().casting(Casting::Unsafe))?)
+        }
         _ => Err(format!("dtype {} is not numeric", array.dtype()).into()),
     }
 }
