@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
+import zipfile
 
 import numpy as np
 from numpy.lib import _format_impl
@@ -39,6 +40,13 @@ ROWS = [
      "No object is overlooked."),
     ("Files and headers", "axis-of-objects", "a negative or boolean axis of an array of objects is found when its pickle has been loaded",
      "an error", "Nothing is loaded before the header is known to be right."),
+    ("Parts, joins and archives", "new-axis", "`None` in an index adds an axis", "an error", "A part of a file has the file's axes."),
+    ("Parts, joins and archives", "chosen-by-array", "`True` and lists choose elements", "an error; `take` reads listed indices", "`--slice` is one part of the file."),
+    ("Parts, joins and archives", "python-number", "`0x1`, `1_0` and `- 1` are integers, `01` is not", "decimal digits", "An index is a number, not a program."),
+    ("Parts, joins and archives", "one-dtype", "`concatenate` and `stack` convert arrays of several dtypes, or byte orders, to a common one", "an error, unless `Conversion::dtype` names the dtype",
+     "The dtype of a large file is not a matter of chance."),
+    ("Parts, joins and archives", "not-an-array", "a member `x.npy` that is not an NPY file is bytes", "an error when it is read as an array; `NpzFile::read_raw` returns the bytes",
+     "A damaged array is not mistaken for something else."),
     ("Casts", "float-to-integer", "a float that is out of range, or NaN, becomes an integer that depends on the machine", "the nearest integer; 0 for NaN",
      "The result is the same everywhere, as by `as` in Rust."),
     ("Casts", "integer-range", "below `unsafe`, an integer that does not fit loses its high bits", "an error that names the element; `Casting::Unsafe` does as NumPy",
@@ -338,11 +346,167 @@ def explain_cast(array, target, casting, wanted, found):
     return next((name for name, holds in rows.items() if holds), None)
 
 
+# Slices, joins and archives.
+
+
+def random_index(rng, length):
+    bound = lambda: rng.choice(["", "", str(rng.randrange(-length - 3, length + 4))])
+    choice = rng.random()
+    if choice < 0.25:
+        return str(rng.randrange(-length - 1, length + 1))
+    if choice < 0.3:
+        return "..."
+    if choice < 0.35:
+        return rng.choice(["None", "True", "[0, 1]", "", "::0", "1:2:3:4", " 1 : 2 ", "- 1", "1.0", "0x1", "1_0", "np.newaxis", "+1", "01"])
+    return f"{bound()}:{bound()}" + rng.choice(["", "", f":{rng.choice(['', '1', '2', '-1', '-2', '3', str(10**6), '-' + str(10**6)])}"])
+
+
+def slices(program, rng, count, tally, folder):
+    jobs = []
+    for number in range(count):
+        shape = tuple(rng.choice([0, 1, 2, 3, 5, 8]) for _ in range(rng.randrange(0, 4)))
+        array = np.arange(int(np.prod(shape)), dtype="i4").reshape(shape)
+        if rng.random() < 0.3:
+            array = np.asfortranarray(array)
+        parts = [random_index(rng, rng.choice(shape or (1,))) for _ in range(rng.randrange(1, len(shape) + 2))]
+        text = rng.choice([", ", ","]).join(parts)
+        if number < len(SLICES):
+            array, text = np.arange(12).reshape(3, 4), SLICES[number]
+        jobs.append((program, folder, number, array, text))
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for job, found in zip(jobs, pool.map(ask_slice, jobs)):
+            _, _, _, array, text = job
+            try:
+                # An empty text is the whole array, which has no notation in Python.
+                wanted = array[eval(f"np.s_[{text.strip() or '...'}]", {"np": np})]
+            except Exception as error:
+                wanted = error
+            tally.case(explain_slice(text, wanted, found), f"slice {array.shape} [{text}]: NumPy {wanted!r}; here {found!r}")
+
+
+SLICES = ["None", "[0, 1]", "True", "0x1"]
+
+
+def ask_slice(job):
+    program, folder, number, array, text = job
+    path = folder / f"{number}.npy"
+    np.save(path, array)
+    done = run(program, "show", path, f"--slice={text}", "--json")
+    path.unlink()
+    return json.loads(done.stdout) if done.returncode == 0 else done.stderr.strip()
+
+
+def explain_slice(text, wanted, found):
+    refused, refuses = isinstance(wanted, Exception), isinstance(found, str)
+    if refused and refuses:
+        return True
+    if not refused and not refuses:
+        is_same = list(np.shape(wanted)) == found["shape"] and np.asarray(wanted).tolist() == found["values"]
+        return True if is_same else None
+    rows = {
+        "new-axis": "None" in text or "newaxis" in text,
+        "chosen-by-array": "[" in text or "True" in text,
+        "python-number": re.search("0x|_|\\b0\\d|- ", text),
+    }
+    return next((name for name, holds in rows.items() if holds and (refuses or name == "python-number")), None)
+
+
+def joins(program, rng, count, tally, folder):
+    jobs = []
+    for number in range(count):
+        base = [rng.choice([0, 1, 2, 3]) for _ in range(rng.randrange(0, 4))]
+        axis, arrays = rng.randrange(-len(base) - 1, len(base) + 1), []
+        dtypes = [rng.choice(["i4", ">i4", "f8", "U3", "M8[s]", "?"])] * 3
+        if rng.random() < 0.2:
+            dtypes[1] = rng.choice(["i8", "f4", "U5", ">f8"])
+        for dtype in dtypes[: rng.randrange(1, 4)]:
+            shape = list(base)
+            if shape and rng.random() < 0.7:
+                shape[rng.randrange(len(shape)) if rng.random() < 0.2 else axis % len(shape)] = rng.choice([0, 1, 2, 4])
+            array = np.arange(int(np.prod(shape))).astype("i8").astype(dtype).reshape(shape)
+            arrays.append(np.asfortranarray(array) if rng.random() < 0.3 else array)
+        verb = rng.choice(["cat", "stack"])
+        if number < len(JOINS):
+            verb, axis, arrays = JOINS[number]
+        jobs.append((program, folder, number, verb, axis, arrays))
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for job, found in zip(jobs, pool.map(ask_join, jobs)):
+            _, _, _, verb, axis, arrays = job
+            try:
+                wanted = (np.concatenate if verb == "cat" else np.stack)(arrays, axis)
+            except Exception as error:
+                wanted = error
+            shapes = [(array.dtype.str, array.shape) for array in arrays]
+            tally.case(explain_join(arrays, wanted, found), f"{verb} {shapes} along {axis}: NumPy {shown(wanted)}; here {shown(found)}")
+
+
+JOINS = [("cat", 0, [np.zeros(2), np.zeros(2, "f4")])]
+
+
+def ask_join(job):
+    program, folder, number, verb, axis, arrays = job
+    paths = [folder / f"{number}-{part}.npy" for part in range(len(arrays))]
+    for path, array in zip(paths, arrays):
+        np.save(path, array)
+    made = folder / f"{number}.npy"
+    done = run(program, verb, *paths, f"--axis={axis}", "-o", made)
+    result = np.load(made) if done.returncode == 0 else done.stderr.strip()
+    for path in [*paths, made]:
+        path.unlink(missing_ok=True)
+    return result
+
+
+def explain_join(arrays, wanted, found):
+    refused, refuses = isinstance(wanted, Exception), isinstance(found, str)
+    if refused and refuses:
+        return True
+    if not refused and not refuses:
+        native = [made.astype(made.dtype.newbyteorder("=")) for made in (wanted, found)]
+        return True if same(*native) else None
+    several = len({array.dtype for array in arrays}) > 1
+    return "one-dtype" if refuses and several else None
+
+
+def archives(program, rng, count, tally, folder):
+    for number in range(count):
+        path = folder / "a.npz"
+        names = [rng.choice(["a", "a.npy", "b.npy", "folder/c.npy", "é.npy", "d", ".npy", "x y.npy", "e.NPY"]) for _ in range(rng.randrange(0, 5))]
+        with zipfile.ZipFile(path, "w") as archive:
+            for name in names:
+                content = io.BytesIO()
+                np.save(content, np.arange(rng.randrange(0, 4)))
+                content = content.getvalue() if rng.random() < 0.85 else rng.choice([b"", b"text", content.getvalue()[:30], b"\x93NUMPY"])
+                archive.writestr(name, content, rng.choice([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED]))
+        found = json.loads(run(program, "info", "--json", path).stdout)
+        with np.load(path) as archive, zipfile.ZipFile(path) as raw:
+            for info, member in zip(raw.infolist(), found["members"], strict=True):
+                if names.count(info.filename) > 1:
+                    continue  # NumPy sees the last one only
+                try:
+                    content = archive.zip.read(info.filename)
+                    wanted = np.lib.format.read_array(io.BytesIO(content)) if content.startswith(b"\x93NUMPY") else content
+                except Exception as error:
+                    wanted = error
+                tally.case(explain_member(info.filename, wanted, member), f"member {info.filename} of {names}: NumPy {wanted!r}; here {member}")
+        path.unlink()
+
+
+def explain_member(name, wanted, found):
+    is_array, is_fault = isinstance(wanted, np.ndarray), "error" in found
+    if isinstance(wanted, Exception):
+        return True if is_fault or found.get("is_whole") is False else None
+    if is_array:
+        return True if found.get("shape") == list(wanted.shape) and found.get("dtype") == wanted.dtype.str else None
+    if "shape" not in found and not is_fault:
+        return True
+    return "not-an-array" if name.endswith(".npy") and is_fault else None
+
+
 def page():
     lines = [
         "# Where this library differs from NumPy",
         "",
-        "`.ci/check_differences.py` generates headers and casts by chance, 20,000 in each run, and compares what NumPy 2.4 and `ndio` make of them. Every difference is a row here, and",
+        "`.ci/check_differences.py` generates headers, casts, slices, joins and archives by chance, 20,000 in each run, and compares what NumPy 2.4 and `ndio` make of them. Every difference is a row here, and",
         "every row has been met; the page is made from the script. What is compared in other ways is at the end.",
     ]
     for section in dict.fromkeys(row[0] for row in ROWS):
@@ -365,7 +529,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         headers(program, rng, asked.cases // 2, tally, folder)
-        casts(program, rng, asked.cases // 2, tally, folder)
+        casts(program, rng, asked.cases // 4, tally, folder)
+        slices(program, rng, asked.cases // 8, tally, folder)
+        joins(program, rng, asked.cases // 16, tally, folder)
+        archives(program, rng, asked.cases // 16, tally, folder)
     for what in tally.unexplained[:40]:
         print(f"{what:.700}")
     missed = [row[1] for row in ROWS if row[1] not in tally.hits]

@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn what_we_write_is_independent() {
+    fn written_parts_are_independent() {
         for level in [-5, 1, 2, 3, 5, 8, 12, 16, 19, 22] {
             let mut packer = ZstdPacker::new(level);
             for content in contents() {
@@ -452,7 +452,7 @@ mod tests {
     /// What passes means the same after other blocks, if it can be decompressed alone: the end of an ordinary frame, and
     /// what becomes of it if some of its bytes are changed.
     #[test]
-    fn what_is_independent_means_the_same_after_others() {
+    fn independent_parts_mean_the_same_after_other_blocks() {
         let last = Turn { is_first: false, is_last: true };
         let before: Vec<Vec<u8>> =
             contents().iter().map(|content| blocks(&content[..3000], 9)[0].clone()).collect();

@@ -247,7 +247,7 @@ fn array_name(name: &str) -> &str {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum IndexState {
-    /// There is no index.
+    /// The member has no index.
     Absent,
     /// The member can be read in parts.
     Used {

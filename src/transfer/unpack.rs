@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_without_content_is_not_more() {
+    fn frames_without_content_do_not_count() {
         let mut packed = zstd::encode_all(&b"all"[..], 3).unwrap();
         packed.extend([0x50, 0x2A, 0x4D, 0x18, 3, 0, 0, 0, 1, 2, 3]);
         let mut packed = &packed[..];

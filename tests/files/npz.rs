@@ -739,7 +739,7 @@ fn sizes_that_follow_are_short() {
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).unwrap();
     assert_eq!(stored.finish().unwrap(), bytes);
-    // Pieces are known only afterwards, and a file takes their sizes in the header, whatever kind of reference it is.
+    // Pieces are known only afterwards, and a file takes their sizes in the header, also through references.
     let write = |pieces: &mut ndarray_io::NpyWriter<u32, &mut dyn Write>| pieces.push(&array);
     let mut of_pieces = crate::support::temp::unnamed().unwrap();
     let mut reference = &of_pieces;

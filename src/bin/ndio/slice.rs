@@ -4,7 +4,13 @@ use ndarray::{Slice, SliceInfoElem};
 
 /// Parses a slice in NumPy's notation, for an array of this shape.
 pub(crate) fn parse(text: &str, shape: &[usize]) -> Result<Vec<SliceInfoElem>, String> {
-    let parts: Vec<&str> = text.split(',').map(str::trim).filter(|part| !part.is_empty()).collect();
+    let listed = text.trim();
+    // A comma may follow the last part, as in Python.
+    let listed = listed.strip_suffix(',').filter(|listed| !listed.is_empty()).unwrap_or(listed);
+    let parts: Vec<&str> = match listed {
+        "" => Vec::new(),
+        listed => listed.split(',').map(str::trim).collect(),
+    };
     let given = parts.iter().filter(|part| **part != "...").count();
     if given > shape.len() {
         return Err(format!("the slice '{text}' has {given} parts, but the array has {} axes", shape.len()));
