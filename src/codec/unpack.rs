@@ -81,7 +81,10 @@ impl Unpacker {
     pub(crate) fn block(&mut self, packed: &[u8], turn: Turn, into: &mut [u8]) -> bool {
         match self {
             #[cfg(feature = "libdeflate")]
-            Self::Deflate(inflate) => inflate.block_at_once(packed, turn, into),
+            Self::Deflate(inflate) => match inflate.block_at_once(packed, turn, into) {
+                Some(is_right) => is_right,
+                None => self.block_as_stream(packed, turn, into),
+            },
             #[cfg(feature = "zstd")]
             Self::Zstd(_) if !zstd_proof::is_independent(packed, into.len(), turn) => false,
             _ => self.block_as_stream(packed, turn, into),
@@ -178,7 +181,7 @@ struct Probe {
 static PROBE: LazyLock<Probe> = LazyLock::new(|| {
     let random = std::hash::RandomState::new();
     let hash = |number: usize| std::hash::BuildHasher::hash_one(&random, number);
-    // The length, too, cannot be foreseen: it could be content of a stored block that is longer than it seems.
+    // The length, too, cannot be foreseen.
     let len = 256 + (hash(0) % 8192) as u16;
     let made: Vec<u8> = (0..usize::from(len)).map(|index| hash(index + 1) as u8).collect();
     // The last block is an empty one.
@@ -206,25 +209,29 @@ pub(crate) struct Inflate {
 #[cfg(feature = "libdeflate")]
 impl Inflate {
     /// Decompresses a block with `libdeflate`, which decodes only complete streams, and all at once.
-    fn block_at_once(&mut self, packed: &[u8], turn: Turn, into: &mut [u8]) -> bool {
+    ///
+    /// Returns whether the block is right, or `None` if only a streaming decoder can tell.
+    fn block_at_once(&mut self, packed: &[u8], turn: Turn, into: &mut [u8]) -> Option<bool> {
         if turn.is_last {
-            return super::libdeflate::unpack(packed, into);
+            return Some(super::libdeflate::unpack(packed, into));
         }
         let frame = PROBE.frame();
-        let Some(packed) = packed.strip_suffix(frame.end) else { return false };
+        let Some(packed) = packed.strip_suffix(frame.end) else { return Some(false) };
         let (stream, made) = &mut self.room;
         let len = into.len() + frame.made.len();
         stream.clear();
         if limits::reserve(stream, packed.len() + frame.tail.len()).is_err()
             || limits::resize(made, len).is_err()
         {
-            return false;
+            return Some(false);
         }
         stream.extend_from_slice(packed);
         stream.extend_from_slice(frame.tail);
         let is_made = super::libdeflate::unpack(stream, made) && made.ends_with(frame.made);
         into.copy_from_slice(&made[..into.len()]);
-        is_made
+        // A stored block that is longer than it seems has the length as content, which a block could have guessed.
+        let may_be_guessed = is_made && into.ends_with(&frame.tail[1..4]);
+        Some(is_made).filter(|_| !may_be_guessed)
     }
 }
 
@@ -266,6 +273,25 @@ mod tests {
         let few = (0..len).map(|_| (random() % 5) as u8).collect();
         let text = (0..len).map(|index| b"a name and a number, "[(index + index / 1000) % 21]).collect();
         vec![noise, steps, few, vec![0; len], text]
+    }
+
+    /// A block that ends within a stored block of exactly the length that the proof has in this process.
+    #[test]
+    fn guessed_lengths_are_found_out() {
+        let probe = PROBE.frame();
+        let turn = Turn { is_first: true, is_last: false };
+        let text = b"some content, ".repeat(100);
+        let mut packed = Vec::new();
+        Packer::new(Packing::Deflate(6)).block(&text, turn, &mut packed).unwrap();
+        let mut into = vec![0; text.len()];
+        assert!(Unpacker::deflate().block(&packed, turn, &mut into) && into == text);
+        let len = 4 + probe.made.len() as u16;
+        packed.push(0);
+        packed.extend(len.to_le_bytes());
+        packed.extend((!len).to_le_bytes());
+        packed.extend([0, 0, 0xFF, 0xFF]);
+        let mut into = vec![0; text.len() + 4];
+        assert!(!Unpacker::deflate().block(&packed, turn, &mut into));
     }
 
     #[test]
