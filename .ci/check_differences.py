@@ -55,8 +55,10 @@ ROWS = [
     ("Casts", "raw-bytes", "anything converts to raw bytes (`V`), padded or truncated", "an error", "`DynArray::bytes` has the bytes."),
     ("Casts", "raw-width", "raw bytes of another width are padded or truncated", "an error", "What the bytes mean is not known."),
     ("Casts", "long-double", "long doubles convert to text and times, and back", "an error", "Their text has more digits than any other number's; as times, they are counts, which an integer holds."),
-    ("Casts", "time-and-text", "times convert to text in ISO 8601 and back, durations to text such as `'1 days'`", "an error",
-     "Text of times has many notations; `chrono` and `jiff`, to whose times they convert, know them. `DynArray` shows this one."),
+    ("Casts", "text-of-time", "text is a time if it begins like one in several notations (`'now'`, `'2000-01-01T24'`); a date out of range becomes some other time", "ISO 8601 as NumPy writes it, with `Z` or the difference to UTC; anything else is `NotConvertible`",
+     "A time is not guessed, and does not change silently."),
+    ("Casts", "long-duration", "the text of a duration is truncated to 21 characters (`'9223372036854775807 d'`)", "all of it", "Text does not change silently."),
+    ("Casts", "far-dates", "of dates that are too far away for its arithmetic, the text is that of another date", "the right date", "It is possible."),
     ("Casts", "date-and-duration", "a point in time becomes a duration of the same count, and the reverse, with any units", "an error",
      "The count means something else: the result is a wrong time."),
     ("Casts", "calendar-durations", "durations in months and years convert to days with their average lengths, 30.436875 and 365.2425", "an error", "A month has no length."),
@@ -243,7 +245,8 @@ def random_values(rng, dtype):
         return np.array([rng.choice(ticks) if rng.random() < 0.6 else rng.randrange(-(10**6), 10**6) for _ in range(count)], "i8").view(dtype)
     if kind in "SU":
         texts = ["", "1", "-12", "1.5", "nan", "inf", " 7 ", "1e3", "abc", "0x10", "1_000", "True", "2000-01-01", "2000-01-01T00:00", "NaT", "3+4j",
-                 "1" * 20, "é", "٣", "+5", "a\0b", "1.0", "300", "-1", "1j", "(1+2j)", "0", "1e400", "1__0", "\t3\n"]
+                 "1" * 20, "é", "2000-02-29", "1969-12-31T23:59:59.5", "-0044-03-15", "2001-02-29", "1999-12", "2000-01-01T00:00Z", "2000-01-01 12:30:15.123456789+01:30",
+                 "12345-06-07", "20000101", "2000-1-1", "2000-01-01T24", "now", "nat", "٣", "+5", "a\0b", "1.0", "300", "-1", "1j", "(1+2j)", "0", "1e400", "1__0", "\t3\n"]
         kept = [text for text in (rng.choice(texts) for _ in range(count)) if kind == "U" or text.isascii()] or ["1"]
         return np.array(kept, dtype)
     return np.frombuffer(rng.randbytes(dtype.itemsize * count), dtype)
@@ -252,7 +255,8 @@ def random_values(rng, dtype):
 # One for each row, so that every run meets them.
 CASTS = [
     (np.array([1e10, np.nan]), "i4", "unsafe"), (np.array([300]), "i1", "same_kind"), (np.array(["long"]), "U2", "unsafe"), (np.array([1]), "V4", "unsafe"),
-    (np.array([b"abcd"]).view("V4"), "V8", "unsafe"), (np.array([1], "M8[s]"), "U20", "unsafe"), (np.array([1], "M8[s]"), "m8[s]", "unsafe"),
+    (np.array([b"abcd"]).view("V4"), "V8", "unsafe"), (np.array(["now"]), "M8[s]", "unsafe"), (np.array([2**63 - 1], "m8[s]"), "U64", "unsafe"),
+    (np.array([2**63 - 1], "M8[Y]"), "U64", "unsafe"), (np.array([1], "M8[s]"), "m8[s]", "unsafe"),
     (np.array([1], "m8[M]"), "m8[D]", "unsafe"), (np.array([2**62], "M8[D]"), "M8[s]", "unsafe"), (np.array([1 - 2**63], "M8[ns]"), "M8[s]", "same_kind"),
     (np.array([1], "f16"), "U64", "unsafe"), (np.array(["\u0663"]), "i8", "unsafe"), (np.array([1], "M8[as]"), "M8[Y]", "unsafe"), (np.array([1]).view("M8"), "M8[Y]", "unsafe"),
 ]
@@ -308,6 +312,18 @@ def saturated(array, target):
     return np.array(made, target)
 
 
+def shortened(wanted, found):
+    """Whether the texts differ only in that NumPy's have 21 characters."""
+    return all(one == other[:21] for one, other in zip(wanted.astype("U").tolist(), found.astype("U").tolist()))
+
+
+def far_dates(array, wanted, found):
+    """Whether only dates differ of which NumPy cannot count the units in 64 bits."""
+    ticks, count = array.astype(array.dtype.newbyteorder("=")).view("i8").tolist(), np.datetime_data(array.dtype)[1]
+    differ = wanted.astype("U") != found.astype("U")
+    return all(abs(tick) * count > 2**63 - 2**45 for tick, differs in zip(ticks, differ) if differs)
+
+
 def near_ends(array, wanted, found):
     """Whether only elements differ that are close to the ends of 64 bits."""
     ticks, one, other = (value.astype(value.dtype.newbyteorder("=")).view("i8") for value in (array, wanted, found))
@@ -335,7 +351,9 @@ def explain_cast(array, target, casting, wanted, found):
         "raw-bytes": "V" in kinds and kinds != "VV" and does_not,
         "no-unit": no_unit and kinds == "MM" and refused and not refuses,
         "long-double": any(dtype.str[1:] in ("f16", "c32") for dtype in (source, target)) and set(kinds) & set("SUMm") and does_not,
-        "time-and-text": set(kinds) & set("mM") and set(kinds) & set("SU") and does_not,
+        "text-of-time": source.kind in "SU" and target.kind in "mM" and refuses and ("expected the text of" in found or does_not and no_unit),
+        "long-duration": source.kind == "m" and target.kind in "SU" and not refuses and not refused and shortened(wanted, found),
+        "far-dates": source.kind == "M" and target.kind in "SU" and not refuses and not refused and far_dates(array, wanted, found),
         "date-and-duration": kinds in ("mM", "Mm") and does_not,
         "calendar-durations": kinds == "mm" and is_calendar and does_not,
         "time-range": set(kinds) <= set("mM") and refuses and "is out of range for [" in found,

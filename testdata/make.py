@@ -584,6 +584,15 @@ def casts():
     line(np.array([133906845957463.125, 2.0**-25, 5e-324]), "<U32")
     line(np.array([0.015625, -0.015625, 0.1, 65504], "f2"), "<U32")
     line(ticks[:5].view("<m8[s]"), ">i4", ticks[:5].astype(">i4"))
+    for unit in ("Y", "3M", "W", "D", "6h", "m", "25s", "ms", "ns", "as"):
+        line(ticks.view(f"<M8[{unit}]"), "<U60")
+        line(ticks.astype(">i8").view(f">M8[{unit}]"), "S60")
+        line(ticks[[0, 1, 2, 3, 6]].view(f"<m8[{unit}]"), "<U30")
+    texts = ["2000-02-29", "1969-12-31T23:59:59.5", "NaT", "", "1999-12", "1985", "2000-01-01T00:00Z", "2000-01-01 12:30:15.123456789+01:30", "1970-01-01T00:00:01.5"]
+    for unit in ("Y", "M", "D", "6h", "s", "ms", "ns"):
+        line(np.array(texts), f"<M8[{unit}]")
+        line(np.array(texts, "S"), f">M8[{unit}]")
+    line(np.array(["5", "-12", "NaT", "+7"]), "<m8[s]")
     line(ticks[:5].view("<M8[s]"), "<f8", ticks[:5].astype("<f8"))
     # Texts at, and just beside, the points half-way between two floats, where rounding twice shows.
     rng = random.Random("half-way")

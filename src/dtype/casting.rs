@@ -21,7 +21,8 @@ pub enum LongDoubleFormat {
 ///   When numbers are converted to bools, anything but zero is `true`.
 /// - Times are converted to another unit by rounding down; a time out of range is an error. Floats that are
 ///   converted to times become "not a time" if they are NaN or out of range.
-/// - Numbers are converted to text in NumPy's spelling, and text is parsed as a number as Python does. Text
+/// - Numbers are converted to text in NumPy's spelling, and text is parsed as a number as Python does. Points in time are
+///   text in ISO 8601, and durations such as `5 days`; text is parsed as a time in ISO 8601, or as a number of ticks. Text
 ///   that does not fit its width is an error; it is never truncated.
 ///
 /// ```
@@ -46,7 +47,7 @@ pub enum Casting {
     ///
     /// This includes numbers to text of any width, and times to a coarser unit.
     SameKind,
-    /// Any supported conversion, including numbers to bools, times to numbers, and text to numbers.
+    /// Any supported conversion, including numbers to bools, times to numbers and text, and text to numbers and times.
     Unsafe,
 }
 

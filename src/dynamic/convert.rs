@@ -69,8 +69,8 @@ impl DynArray {
 
     /// Converts the elements to a dtype that is known only at run time, by the rules of [`Casting`].
     ///
-    /// Numbers and bools convert to one another, text (`U`, `S`) to text of another width or kind, numbers to
-    /// text and back in NumPy's notation, and times to other units. Elements of every dtype convert to the
+    /// Numbers and bools convert to one another, text (`U`, `S`) to text of another width or kind, numbers and
+    /// times to text and back in NumPy's notation, and times to other units. Elements of every dtype convert to the
     /// other byte order. Text that is too long and times that are out of range are errors. As in NumPy, text without a width
     /// (`U`, `S`) has the width that suffices for all values, and a time without a unit (`M8`, `m8`) keeps its unit. (A Rust type is a
     /// complete dtype: read as `Datetime64<Generic>`, a time loses its unit.)

@@ -4,7 +4,6 @@ mod check;
 mod columns;
 mod convert;
 mod data;
-mod dates;
 mod field;
 mod numbers;
 #[cfg(feature = "object")]

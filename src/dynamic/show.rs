@@ -9,8 +9,8 @@ use std::ops::Range;
 use ndarray::{IxDyn, SliceArg, SliceInfoElem};
 
 use super::DynArray;
-use super::dates::date;
 use crate::dtype::{ByteOrder, DType, Kind, Scalar, TimeUnit};
+use crate::element::date;
 use crate::element::{half_to_single, trimmed};
 use crate::error::Result;
 use crate::io::ArrayFormat;

@@ -32,6 +32,7 @@ pub(crate) use convert::{Change, change, resolved};
 pub(crate) use convert::{shortest_half, spelled, spelled_complex, spelled_double};
 pub use longdouble::LongDouble;
 pub use text::Chars;
+pub(crate) use time::date;
 pub use time::{Datetime64, Timedelta64, units};
 pub(crate) use transform::swap_between;
 pub use void::Void;

@@ -138,8 +138,7 @@ pub(super) fn accept_text<T: 'static>(
 ) -> Result<ReadPlan<T>> {
     let unit = if kind == Kind::Text { 4 } else { 1 };
     let of_width = |width: usize| Scalar::new(kind, width.checked_mul(unit)?, ByteOrder::NATIVE);
-    let width = |from: &Scalar| text::width(from).or_else(|| text::longest(from));
-    let wanted = found.as_scalar().and_then(|from| Some((from, of_width(width(from)?.max(1))?)));
+    let wanted = found.as_scalar().and_then(|from| Some((from, of_width(text::enough(from)?.max(1))?)));
     match (wanted, options.rules()) {
         (Some((from, wanted)), Some(rules)) => {
             let recode = recoder(from, &wanted, rules)?;
@@ -276,6 +275,7 @@ fn weakest(from: &Scalar, to: &Scalar) -> Casting {
             let is_narrowed = from.kind() == Kind::Text && to.kind() == Kind::Bytes;
             return of(own <= width && !is_narrowed, !is_narrowed);
         }
+        (None, Some(_)) if times::step_of(from.kind()).is_some() => return Casting::Unsafe,
         (None, Some(width)) => return of(text::longest(from).is_some_and(|longest| longest <= width), true),
         (Some(_), None) => return Casting::Unsafe,
         (None, None) => {}

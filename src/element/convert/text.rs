@@ -5,10 +5,11 @@ use std::borrow::Cow;
 use num_complex::Complex;
 
 use super::Recode;
-use crate::dtype::{ByteOrder, Kind, Scalar};
+use crate::dtype::{ByteOrder, Kind, Scalar, TimeUnit};
 use crate::element::bytes::put_padded;
 use crate::element::swap::{swap_units, unit_of};
 use crate::element::text::{put_code_points, text, utf8};
+use crate::element::time::{NAT, date, dates};
 use crate::element::trimmed;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -37,8 +38,33 @@ pub(super) fn longest(number: &Scalar) -> Option<usize> {
         (Kind::Uint, 8) => 20,
         (Kind::Float, 2 | 4 | 8) => 32,
         (Kind::Complex, 8 | 16) => 64,
+        (Kind::Datetime(step), _) => match step.unit {
+            TimeUnit::Year => 22,
+            TimeUnit::Month => 25,
+            TimeUnit::Week | TimeUnit::Day => 28,
+            TimeUnit::Hour => 32,
+            TimeUnit::Minute => 35,
+            TimeUnit::Second => 38,
+            TimeUnit::Millisecond => 42,
+            TimeUnit::Microsecond => 45,
+            TimeUnit::Nanosecond => 48,
+            TimeUnit::Picosecond => 51,
+            TimeUnit::Femtosecond => 54,
+            TimeUnit::Attosecond => 57,
+            TimeUnit::Generic => return None,
+        },
+        (Kind::Timedelta(_), _) => 21, // some are longer, which NumPy truncates
         _ => return None,
     })
+}
+
+/// Returns a width that suffices for every element of a type.
+pub(super) fn enough(scalar: &Scalar) -> Option<usize> {
+    let least = match scalar.kind() {
+        Kind::Datetime(_) | Kind::Timedelta(_) => 80,
+        _ => 0,
+    };
+    width(scalar).or_else(|| longest(scalar)).map(|width| width.max(least))
 }
 
 pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
@@ -217,6 +243,15 @@ pub(crate) fn spelled(scalar: &Scalar, item: &[u8]) -> Result<String> {
             with_parts(&spelled_single(number.re, ""), &spelled_single(number.im, ""), is_nothing(number.re))
         }
         (Kind::Complex, _) => spelled_complex(number!(Complex<f64>)),
+        (Kind::Datetime(_) | Kind::Timedelta(_), 8) if number!(i64) == NAT => "NaT".into(),
+        (Kind::Datetime(step), 8) => date(number!(i64).into(), step),
+        (Kind::Timedelta(step), 8) => {
+            let units = match step.unit {
+                TimeUnit::Generic => "generic time units".into(),
+                unit => format!("{unit:?}s").to_lowercase(),
+            };
+            format!("{} {units}", i128::from(number!(i64)) * i128::from(step.count))
+        }
         _ => return Err(ErrorKind::NotConvertible { reason: format!("{scalar} has no form as text") }.into()),
     })
 }
@@ -366,9 +401,16 @@ fn read_number(text: &str, scalar: &Scalar, into: &mut [u8]) -> Option<()> {
             let (re, im) = read_complex(text)?;
             put!(Complex::new(re, im));
         }
+        (Kind::Datetime(_) | Kind::Timedelta(_), _) if is_not_a_time(text) => put!(NAT),
+        (Kind::Datetime(step), _) => put!(dates::parse(text, step)?),
+        (Kind::Timedelta(_), _) => put!(text.parse::<i64>().ok()?),
         _ => return None,
     }
     Some(())
+}
+
+fn is_not_a_time(text: &str) -> bool {
+    text.is_empty() || text.eq_ignore_ascii_case("NaT")
 }
 
 /// Removes Python's underscores; returns `None` if one of them is not between two digits.

@@ -3,11 +3,13 @@
 #[cfg(feature = "chrono-0_4")]
 mod chrono;
 mod convert;
+pub(super) mod dates;
 #[cfg(feature = "jiff-0_2")]
 mod jiff;
 pub mod units;
 
 pub(super) use convert::{days_to_months, months_to_days, nanos_per_tick};
+pub(crate) use dates::date;
 
 use std::fmt;
 use std::hash::{Hash, Hasher};

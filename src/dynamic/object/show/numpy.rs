@@ -5,8 +5,8 @@ use super::super::{Array, Scalar};
 use super::floats::{self, Sign};
 use super::{Quoted, dtypes};
 use crate::dtype::{ByteOrder, DType, Kind, Record, Scalar as ScalarType, Subarray, TimeUnit};
-use crate::dynamic::dates::date;
 use crate::dynamic::show::{hex, signed, unsigned};
+use crate::element::date;
 use crate::element::{spelled, trimmed};
 use crate::shape::Shape;
 
