@@ -23,9 +23,11 @@ mod wrapped;
 
 pub use bytes::Bytes;
 pub(crate) use bytes::trimmed;
+pub(crate) use cast::Places;
+#[cfg(feature = "object")]
+pub(crate) use cast::append;
 #[doc(hidden)]
 pub use cast::{Enumeration, Markers, Newtype};
-pub(crate) use cast::{Places, append};
 pub(crate) use convert::half_to_single;
 pub(crate) use convert::{Change, change, resolved};
 #[cfg(feature = "object")]

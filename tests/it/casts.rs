@@ -239,7 +239,7 @@ fn long_doubles_are_numbers() {
         assert!(is_same, "{from} as {to}: {made}\nand {} by NumPy", array(to, &wanted));
         count += 1;
     }
-    assert!(count >= 20, "{count}");
+    assert!(count >= 18, "{count}");
     // As quads and back.
     let doubles = ndarray::arr1(&[0.0, -0.0, 1.5, -0.1, 5e-324, f64::MAX, f64::INFINITY, 2f64.powi(-1030)]);
     let options = ReadOptions::new().casting(Casting::SameKind).long_double(LongDoubleFormat::Quad);
