@@ -617,32 +617,37 @@ def long_doubles():
     which this machine does not have, Python divides the fractions, which rounds once."""
     lines = []
     rng = random.Random("long")
+
+    def long(values):
+        """The padding of a long double is not initialized."""
+        array = np.array(values, "<f16")
+        return np.frombuffer(b"".join(item.tobytes()[:10] + bytes(6) for item in array), "<f16")
+
     big = np.longdouble(2) ** 63
     values = [0, -0.0, 1, -1.5, 0.1, np.inf, -np.inf, np.nan, 1e300, 5e-324, 1e-320, 65519.999, 65520, 2.0**-149, 2.0**-150,
               3.4028235677973366e38, np.longdouble(1) / 3, np.longdouble(2) ** -1074 * 1.5, np.longdouble(2) ** 1024,
               np.longdouble(1) + np.longdouble(2) ** -53 + np.longdouble(2) ** -63, np.finfo(np.longdouble).tiny]
     values += [np.longdouble(rng.getrandbits(64)) * np.longdouble(2) ** rng.randrange(-1200, 1000) for _ in range(200)]
-    array = np.array(values, "<f16")
+    array = long(values)
     with np.errstate(all="ignore"):
         for code in ("f8", ">f4", "f2", "?", "c16"):
             lines.append(["x87", np.dtype(code).str, array.tobytes().hex(), array.astype(code).tobytes().hex()])
-    whole = np.array([0, 1, -1, 1.9, -1.9, big - 1, -big, 2**53 + 1, 1e-5, 127.5, -127.5], "<f16")
+    whole = long([0, 1, -1, 1.9, -1.9, big - 1, -big, 2**53 + 1, 1e-5, 127.5, -127.5])
     lines.append(["x87", "<i8", whole.tobytes().hex(), whole.astype("<i8").tobytes().hex()])
     small = whole[[0, 1, 2, 3, 4, 8, 9, 10]]
     for code in ("i1", "i2", "i4"):
         lines.append(["x87", np.dtype(code).str, small.tobytes().hex(), small.astype(code).tobytes().hex()])
-    large = np.array([0, 1, 1.9, 2 * big - 1, big, 2**53 + 1], "<f16")
+    large = long([0, 1, 1.9, 2 * big - 1, big, 2**53 + 1])
     lines.append(["x87", "<u8", large.tobytes().hex(), large.astype("<u8").tobytes().hex()])
     pairs = array[:40].view("<c32")
     for code in ("<c16", "<c8", "?"):
         with np.errstate(all="ignore"):
             lines.append(["x87", np.dtype(code).str, pairs.tobytes().hex(), pairs.astype(code).tobytes().hex(), "<c32"])
-    # From other numbers; the padding of a long double is not initialized, and cleared here.
+    # From other numbers.
     for source in (np.array([0, -0.0, 1.5, 0.1, 5e-324, -1e308, np.inf]), np.array([0.1, 65504], "f2"), np.array([1e-45, 0.3], "f4"),
                    np.array([0, 1, 2**64 - 1, 2**53 + 1], "u8"), np.array([-(2**63), -1, 127], "i8"), np.array([-128, 5], "i1"),
                    np.array([True, False])):
-        made = b"".join(item.tobytes()[:10] + bytes(6) for item in source.astype("<f16"))
-        lines.append(["x87", "<f16", source.tobytes().hex(), made.hex(), source.dtype.str])
+        lines.append(["x87", "<f16", source.tobytes().hex(), long(source).tobytes().hex(), source.dtype.str])
     quads, doubles, integers = b"", [], []
     for _ in range(200):
         exponent, fraction = 16383 + rng.randrange(-1100, 1010), rng.getrandbits(112) & -(1 << rng.randrange(0, 112))
