@@ -294,7 +294,7 @@ def main():
     header = b"\x93NUMPY\x01\x00\x46\x00{'descr': '|O8', 'fortran_order': False, 'shape': (3,), }"
     (HERE / "python_2.npy").write_bytes(header.ljust(79) + b"\n" + OLD + b"\n")
     texts = np.array(["a", "longer than an item of text", np.nan, "é", ""], np.dtypes.StringDType(na_object=np.nan))
-    (HERE / "missing_texts.npy").write_bytes(saved(texts))
+    (HERE / "string_dtype_nan.npy").write_bytes(saved(texts))
     with open(HERE / "objects.jsonl", "w", encoding="ascii", newline="\n") as manifest:
         for line in lines:
             manifest.write(json.dumps(line) + "\n")

@@ -530,7 +530,7 @@ fn serde_sees_what_tolist_makes() {
 /// `numpy.save` of an array of `StringDType`, which it pickles: see testdata/make_objects.py.
 #[test]
 fn texts_that_may_be_missing() {
-    let path = manifest::testdata().join("objects/missing_texts.npy");
+    let path = manifest::testdata().join("objects/string_dtype_nan.npy");
     let texts: ndarray::Array1<Option<String>> = ndarray_io::read_npy(&path).unwrap();
     let wanted = [Some("a"), Some("longer than an item of text"), None, Some("é"), Some("")];
     assert_eq!(texts.to_vec(), wanted.map(|text| text.map(str::to_owned)));
