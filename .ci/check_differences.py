@@ -57,7 +57,7 @@ ROWS = [
     ("Casts", "long-double", "long doubles convert to text and times, and back", "an error", "Their text has more digits than any other number's; as times, they are counts, which an integer holds."),
     ("Casts", "text-of-time", "text is a time if it begins like one in several notations (`'now'`, `'2000-01-01T24'`); a date out of range becomes some other time", "ISO 8601 as NumPy writes it, with `Z` or the difference to UTC; anything else is `NotConvertible`",
      "A time is not guessed, and does not change silently."),
-    ("Casts", "long-duration", "the text of a duration is truncated to 21 characters (`'9223372036854775807 d'`)", "all of it", "Text does not change silently."),
+    ("Casts", "long-duration", "the text of a duration is truncated to 21 characters (`'9223372036854775807 d'`), that of a date to one less than its width", "all of it, or `TextTooLong`", "Text does not change silently."),
     ("Casts", "far-dates", "of dates that are too far away for its arithmetic, the text is that of another date", "the right date", "It is possible."),
     ("Casts", "date-and-duration", "a point in time becomes a duration of the same count, and the reverse, with any units", "an error",
      "The count means something else: the result is a wrong time."),
@@ -313,15 +313,14 @@ def saturated(array, target):
 
 
 def shortened(wanted, found):
-    """Whether the texts differ only in that NumPy's have 21 characters."""
-    return all(one == other[:21] for one, other in zip(wanted.astype("U").tolist(), found.astype("U").tolist()))
+    """Which of NumPy's texts are the beginnings of those here."""
+    return [other.startswith(one) for one, other in zip(wanted.astype("U").tolist(), found.astype("U").tolist())]
 
 
 def far_dates(array, wanted, found):
     """Whether only dates differ of which NumPy cannot count the units in 64 bits."""
     ticks, count = array.astype(array.dtype.newbyteorder("=")).view("i8").tolist(), np.datetime_data(array.dtype)[1]
-    differ = wanted.astype("U") != found.astype("U")
-    return all(abs(tick) * count > 2**63 - 2**45 for tick, differs in zip(ticks, differ) if differs)
+    return all(abs(tick) * count > 2**63 - 2**45 for tick, same in zip(ticks, shortened(wanted, found)) if not same)
 
 
 def near_ends(array, wanted, found):
@@ -352,7 +351,7 @@ def explain_cast(array, target, casting, wanted, found):
         "no-unit": no_unit and kinds == "MM" and refused and not refuses,
         "long-double": any(dtype.str[1:] in ("f16", "c32") for dtype in (source, target)) and set(kinds) & set("SUMm") and does_not,
         "text-of-time": source.kind in "SU" and target.kind in "mM" and refuses and ("expected the text of" in found or does_not and no_unit),
-        "long-duration": source.kind == "m" and target.kind in "SU" and not refuses and not refused and shortened(wanted, found),
+        "long-duration": source.kind in "mM" and target.kind in "SU" and not refuses and not refused and all(shortened(wanted, found)),
         "far-dates": source.kind == "M" and target.kind in "SU" and not refuses and not refused and far_dates(array, wanted, found),
         "date-and-duration": kinds in ("mM", "Mm") and does_not,
         "calendar-durations": kinds == "mm" and is_calendar and does_not,

@@ -577,7 +577,7 @@ fn files_of_other_programs_are_read_as_the_guide_says() {
 
 /// Where compressed data ends is known if the header declares its size, and the file has it.
 #[test]
-fn a_file_of_which_the_end_is_unknown_is_not_replaced() {
+fn replacement_without_a_known_end_is_refused() {
     let folder_ = crate::support::temp::folder().unwrap();
     let path = folder_.path().join("a.ra");
     for (id, is_replaced) in [

@@ -41,7 +41,7 @@ pub(crate) fn resolved(found: &DType, wanted: &DType) -> DType {
         match (to.kind(), times::step_of(from.kind()), times::step_of(to.kind())) {
             (kind @ (Kind::Text | Kind::Bytes), _, _) if to.size() == 0 => {
                 let unit = if kind == Kind::Text { 4 } else { 1 };
-                let width = text::width(from).or_else(|| text::longest(from))?;
+                let width = text::usual(from)?;
                 Scalar::new(kind, width.checked_mul(unit)?, order)
             }
             (_, Some((one, is_date)), Some((other, to_date)))
@@ -152,6 +152,24 @@ pub(super) fn accept_text<T: 'static>(
     }
 }
 
+/// So few elements stay in the nearest cache between being cleared and being written.
+const AT_ONCE: usize = 512;
+
+/// Invokes `part` with the items of a few elements at a time, and their number.
+fn in_parts(
+    items: &mut [u8],
+    count: usize,
+    mut part: impl FnMut(&mut [u8], usize) -> Result<()>,
+) -> Result<()> {
+    let item = items.len().checked_div(count).unwrap_or(0);
+    for first in (0..count).step_by(AT_ONCE) {
+        let end = count.min(first + AT_ONCE);
+        part(&mut items[first * item..end * item], end - first)
+            .map_err(|error| error.offset_element(first))?;
+    }
+    Ok(())
+}
+
 /// Converts elements to text of a width, and decodes that.
 struct Spelled<T> {
     recode: Recode,
@@ -161,18 +179,12 @@ struct Spelled<T> {
 
 impl<T> Decode<T> for Spelled<T> {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, T>) -> Result<()> {
-        /// So few elements that their texts are small.
-        const AT_ONCE: usize = 512;
-        let item = items.len().checked_div(count).unwrap_or(0);
         let mut texts = Vec::new();
-        for first in (0..count).step_by(AT_ONCE) {
-            let end = count.min(first + AT_ONCE);
-            limits::resize(&mut texts, (end - first) * self.size)?;
-            (self.recode)(&mut items[first * item..end * item], &mut texts)
-                .and_then(|()| self.items.decode(&mut texts, end - first, out))
-                .map_err(|error| error.offset_element(first))?;
-        }
-        Ok(())
+        in_parts(items, count, |items, count| {
+            limits::resize(&mut texts, count * self.size)?;
+            (self.recode)(items, &mut texts)?;
+            self.items.decode(&mut texts, count, out)
+        })
     }
 
     fn cost(&self) -> u64 {
@@ -201,20 +213,13 @@ impl Converted {
 
 impl<T: Fixed> Decode<T> for Converted {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, T>) -> Result<()> {
-        /// So few elements stay in the nearest cache between being cleared and being written.
-        const AT_ONCE: usize = 512;
         if self.decode_shared(items, count, out)? {
             return Ok(());
         }
-        let item = items.len().checked_div(count).unwrap_or(0);
-        for first in (0..count).step_by(AT_ONCE) {
-            let end = count.min(first + AT_ONCE);
-            let items = &mut items[first * item..end * item];
+        in_parts(items, count, |items, count| {
             let recode = |made: &mut [u8]| (self.recode)(items, made).map(|()| made.len());
-            out.fill(end - first, |room| room.read_with(usize::MAX, recode).map(drop))
-                .map_err(|error| error.offset_element(first))?;
-        }
-        Ok(())
+            out.fill(count, |room| room.read_with(usize::MAX, recode).map(drop))
+        })
     }
 
     fn decode_shared(&self, items: &[u8], count: usize, out: &mut Places<'_, T>) -> Result<bool> {
@@ -240,16 +245,13 @@ pub(super) fn accept_bool(found: &Scalar, rules: Rules) -> Result<ReadPlan<bool>
 impl Decode<bool> for Converted {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, bool>) -> Result<()> {
         // `bool` is not `Pod`, so the result cannot be written into the memory of `out` as bytes.
-        let mut bytes = [0u8; 512];
-        let item = items.len().checked_div(count).unwrap_or(0);
-        for first in (0..count).step_by(bytes.len()) {
-            let end = count.min(first + bytes.len());
-            let made = &mut bytes[..end - first];
-            (self.recode)(&mut items[first * item..end * item], made)
-                .map_err(|error| error.offset_element(first))?;
+        let mut bytes = [0u8; AT_ONCE];
+        in_parts(items, count, |items, count| {
+            let made = &mut bytes[..count];
+            (self.recode)(items, made)?;
             out.extend(made.iter().map(|byte| *byte != 0));
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     fn cost(&self) -> u64 {

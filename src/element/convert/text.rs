@@ -58,23 +58,28 @@ pub(super) fn longest(number: &Scalar) -> Option<usize> {
     })
 }
 
+/// Returns the width of text, or that which NumPy reserves for another type.
+pub(super) fn usual(scalar: &Scalar) -> Option<usize> {
+    width(scalar).or_else(|| longest(scalar))
+}
+
 /// Returns a width that suffices for every element of a type.
 pub(super) fn enough(scalar: &Scalar) -> Option<usize> {
     let least = match scalar.kind() {
         Kind::Datetime(_) | Kind::Timedelta(_) => 80,
         _ => 0,
     };
-    width(scalar).or_else(|| longest(scalar)).map(|width| width.max(least))
+    usual(scalar).map(|width| width.max(least))
 }
 
 pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
     match (width(from), width(to)) {
         (Some(1..), Some(0)) => None, // nothing would fit
         (Some(_), Some(_)) if from.kind() == Kind::Bytes && to.kind() == Kind::Bytes => {
-            Some(of_bytes(*from, *to))
+            Some(of_units::<1>(*from, *to))
         }
         (Some(_), Some(_)) if from.kind() == Kind::Text && to.kind() == Kind::Text => {
-            Some(of_code_points(*from, *to))
+            Some(of_units::<4>(*from, *to))
         }
         (Some(_), Some(_)) => {
             let (from, to) = (*from, *to);
@@ -116,40 +121,19 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
     }
 }
 
-/// Returns the conversion of byte strings, which need not be text, to another width.
-fn of_bytes(from: Scalar, to: Scalar) -> Recode {
-    Box::new(move |items, made| {
-        let width = to.size();
-        let pairs = items.chunks_exact(from.size().max(1)).zip(made.chunks_exact_mut(width.max(1)));
-        for (index, (item, into)) in pairs.enumerate() {
-            let string = trimmed(item);
-            if string.len() > width {
-                let length = string.len();
-                return Err(Error::from(ErrorKind::TextTooLong {
-                    length: length as u64,
-                    width: width as u64,
-                })
-                .at_element(index));
-            }
-            put_padded(string, into);
-        }
-        if from.size() == 0 {
-            // With a width of 0, there are no items to read in the loop above: all strings are empty.
-            made.fill(0);
-        }
-        Ok(())
-    })
-}
-
-/// Returns the conversion of texts to another width, with all code points, even invalid ones, as in NumPy.
-fn of_code_points(from: Scalar, to: Scalar) -> Recode {
+/// Returns the conversion of texts or byte strings to another width, unit by unit, whether or not the units of `N` bytes are
+/// characters.
+fn of_units<const N: usize>(from: Scalar, to: Scalar) -> Recode
+where
+    [u8; N]: Default,
+{
     Box::new(move |items, made| {
         if from.is_foreign() != to.is_foreign() {
-            swap_units(items, 4);
+            swap_units(items, N);
         }
-        let (size, width) = (from.size(), to.size() / 4);
-        for (index, into) in made.chunks_exact_mut((4 * width).max(1)).enumerate() {
-            let text = trimmed(items[index * size..][..size].as_chunks::<4>().0);
+        let (size, width) = (from.size(), to.size() / N);
+        for (index, into) in made.chunks_exact_mut(to.size().max(1)).enumerate() {
+            let text = trimmed(items[index * size..][..size].as_chunks::<N>().0);
             if text.len() > width {
                 let (length, width) = (text.len() as u64, width as u64);
                 return Err(Error::from(ErrorKind::TextTooLong { length, width }).at_element(index));
