@@ -38,6 +38,8 @@ ROWS = [
     ("Files and headers", "string-dtype", "`'T'` is `StringDType`, whose arrays are pickles", "an error", "`numpy.save` writes `'|O'` for it."),
     ("Files and headers", "unnamed-array", "a field without a name that is an array is padding, even an array of objects (`('', 'O', (3,))`)", "an array of objects is one, which needs permission",
      "No object is overlooked."),
+    ("Files and headers", "array-dtype", "a dtype that is an array itself (`('<f4', (2, 3))`) is an error once the data has been read", "read: each element is an array",
+     "The header says exactly what the data is."),
     ("Files and headers", "axis-of-objects", "a negative or boolean axis of an array of objects is found when its pickle has been loaded",
      "an error", "Nothing is loaded before the header is known to be right."),
     ("Parts, joins and archives", "new-axis", "`None` in an index adds an axis", "an error", "A part of a file has the file's axes."),
@@ -117,7 +119,7 @@ def random_descr(rng, depth=0):
 # One for each row, so that every run meets them.
 HEADERS = [f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}\n" for descr, shape in [
     ("'?'", "(40,)"), ("'i 4'", "(2,)"), ("'M8[0D]'", "(2,)"), ("'T'", "(2,)"), ("'O'", "(-1,)"), ("[('', 'O', 3), ('a', 'i4')]", "(2,)"),
-    ("'<i4'", "(2,), 'shape': (1,)"),
+    ("'<i4'", "(2,), 'shape': (1,)"), ("('<f4', (2, 3))", "(2,)"),
 ]]
 
 
@@ -196,7 +198,10 @@ def headers(program, rng, count, tally, folder):
 
 def explain_header(head, data, answer, fault, message, found):
     if isinstance(answer, Exception):
-        return True if fault else None
+        # These faults are found in the data: the header was accepted.
+        is_accepted = fault in (None, "extra_data", "truncated", "truncated_data", "bad_bool", "object_needs_opt_in")
+        is_array_dtype = "could only read" in str(answer) and re.search(r"descr['\"]: \(", head.decode("latin1"))
+        return True if not is_accepted else "array-dtype" if is_array_dtype else None
     if isinstance(answer, str):
         if fault in {"objects": ["object_needs_opt_in"], "long": ["truncated", "truncated_data"]}[answer]:
             return True
