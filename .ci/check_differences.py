@@ -40,6 +40,8 @@ ROWS = [
      "No object is overlooked."),
     ("Files and headers", "array-dtype", "a dtype that is an array itself (`('<f4', (2, 3))`) is an error once the data has been read", "read: each element is an array",
      "The header says exactly what the data is."),
+    ("Files and headers", "narrow-dtype", "`'<f1'` (`float8_e5m2` of `ml_dtypes`) is an error", "read", "`numpy.save` writes it."),
+    ("Files and headers", "type-number", "a character is a dtype if its code is NumPy's number of one (`'\\t'`)", "an error", "`numpy.save` writes none of them."),
     ("Files and headers", "axis-of-objects", "a negative or boolean axis of an array of objects is found when its pickle has been loaded",
      "an error", "Nothing is loaded before the header is known to be right."),
     ("Parts, joins and archives", "new-axis", "`None` in an index adds an axis", "an error", "A part of a file has the file's axes."),
@@ -120,6 +122,7 @@ def random_descr(rng, depth=0):
 HEADERS = [f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}\n" for descr, shape in [
     ("'?'", "(40,)"), ("'i 4'", "(2,)"), ("'M8[0D]'", "(2,)"), ("'T'", "(2,)"), ("'O'", "(-1,)"), ("[('', 'O', 3), ('a', 'i4')]", "(2,)"),
     ("'<i4'", "(2,), 'shape': (1,)"), ("('<f4', (2, 3))", "(2,)"),
+    ("'f1'", "(2,)"), ("'\t'", "(2,)"),
 ]]
 
 
@@ -201,7 +204,8 @@ def explain_header(head, data, answer, fault, message, found):
         # These faults are found in the data: the header was accepted.
         is_accepted = fault in (None, "extra_data", "truncated", "truncated_data", "bad_bool", "object_needs_opt_in")
         is_array_dtype = "could only read" in str(answer) and re.search(r"descr['\"]: \(", head.decode("latin1"))
-        return True if not is_accepted else "array-dtype" if is_array_dtype else None
+        is_narrow = re.search(r"['\"][<>|=]?f1", head.decode("latin1"))
+        return True if not is_accepted else "array-dtype" if is_array_dtype else "narrow-dtype" if is_narrow else None
     if isinstance(answer, str):
         if fault in {"objects": ["object_needs_opt_in"], "long": ["truncated", "truncated_data"]}[answer]:
             return True
@@ -215,6 +219,7 @@ def explain_header(head, data, answer, fault, message, found):
         "key-twice": "duplicate key" in message or max(text.count(key) for key in ("shape", "descr")) > 1,
         "comma-dtype": fault == "unsupported_dtype" and re.search("2i4|\\(2,3\\)f8|[a-z] +\\d|\\d +[a-z]", text),
         "zero-multiple": "M8[0D]" in text and "unknown unit" in message,
+        "type-number": fault == "unsupported_dtype" and re.search("[\"'][<>=|]?[\\0-\x1f][\"']", text),
         "string-dtype": fault == "unsupported_dtype" and re.search("[\"']T[\"']", text),
         "unnamed-array": fault == "object_needs_opt_in" and re.search("\\('', ", text),
         "axis-of-objects": answer == "objects" and ("negative length" in message or "not an integer" in message),

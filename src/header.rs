@@ -4,7 +4,7 @@ mod inner;
 
 pub(crate) use inner::Grouped;
 
-use crate::dtype::DType;
+use crate::dtype::{DType, Narrow};
 use crate::error::{ErrorKind, LimitKind, Result};
 use crate::limits::{self, Limits};
 pub use crate::shape::{Order, Shape};
@@ -75,6 +75,11 @@ impl Header {
         };
         let payload = if dtype.has_object() { Payload::Whole } else { Payload::Items(bytes) };
         Ok(Self { dtype, order, shape, len, payload })
+    }
+
+    /// Returns the header with numbers of this type for all raw bytes of that size.
+    pub(crate) fn with_raw_bytes_as(&self, narrow: Narrow) -> Result<Self> {
+        Self::new(self.dtype.with_raw_bytes_as(narrow), self.order, self.shape.clone())
     }
 
     /// Returns the dtype of the elements as stored in the file.

@@ -167,6 +167,32 @@ pub mod file {
     pub use crate::path::{FileReplacement, replace_file_with};
 }
 
+pub mod narrow {
+    //! The numbers of the Python package `ml_dtypes`: floats of 4, 6 and 8 bits, and integers of fewer than 8.
+    //!
+    //! NumPy writes such arrays as raw bytes, and so does this library: they are read by asking for the type, or with
+    //! [`ReadOptions::raw_bytes_are`](crate::ReadOptions::raw_bytes_are) as numbers of any type. Each element has a byte of its own.
+    //! (`bfloat16` is `half::bf16`, with the feature `half-2`. The complex numbers `complex32` and `bcomplex32` are read as raw
+    //! bytes, `V4`.)
+    //!
+    //! ```
+    //! use ndarray::{Array1, arr1};
+    //! use ndarray_io::narrow::Float8E4M3Fn;
+    //! use ndarray_io::{ReadNpyExt, WriteNpyExt};
+    //!
+    //! let mut file = Vec::new();
+    //! arr1(&[1.0, 0.3]).mapv(Float8E4M3Fn::from_f32).write_npy(&mut file)?;
+    //! let read = Array1::<Float8E4M3Fn>::read_npy(&file[..])?;
+    //! assert_eq!(read.mapv(f32::from), arr1(&[1.0, 0.3125]));
+    //! # Ok::<(), ndarray_io::Error>(())
+    //! ```
+
+    pub use crate::element::narrow::{
+        Float4E2M1Fn, Float6E2M3Fn, Float6E3M2Fn, Float8E3M4, Float8E4M3, Float8E4M3B11Fnuz, Float8E4M3Fn,
+        Float8E4M3Fnuz, Float8E5M2, Float8E5M2Fnuz, Float8E8M0Fnu, Int1, Int2, Int4, Uint1, Uint2, Uint4,
+    };
+}
+
 pub mod npy {
     //! Parsing and formatting of NPY headers, and rarely needed functions.
     //!

@@ -21,6 +21,7 @@ import re
 import zipfile
 from fractions import Fraction
 
+import ml_dtypes
 import numpy as np
 
 HERE = pathlib.Path(__file__).parent
@@ -52,6 +53,7 @@ def main():
     expected()
     casts()
     long_doubles()
+    narrow()
     with open(HERE / "manifest.jsonl", "w", encoding="ascii", newline="\n") as manifest:
         for line in LINES:
             manifest.write(json.dumps(line) + "\n")
@@ -656,9 +658,74 @@ def long_doubles():
         quads += (sign << 127 | exponent << 112 | fraction).to_bytes(16, "little")
         doubles.append(float(-number if sign else number))
     lines.append(["quad", "<f8", quads.hex(), np.array(doubles, "<f8").tobytes().hex()])
+    # As text, with the fewest digits: those of the x87 by NumPy, and quads by exact arithmetic.
+    edges = [np.finfo(np.longdouble).max, np.finfo(np.longdouble).smallest_subnormal, np.finfo(np.longdouble).tiny, -big, 1e22, 1e16, 123456.0, 1e-5, 9.99e15]
+    edges += [np.longdouble(2) ** power for power in (-16000, 16000, *range(-300, 300, 7))]
+    shown = np.concatenate([array[np.isfinite(array) & (array != 0)], long(edges)])
+    texts = [np.format_float_scientific(number, unique=True, trim="-", exp_digits=1) for number in shown]
+    lines.append(["x87", "text", shown.tobytes().hex(), texts])
+    texts, some = [], b""
+    for bits in [1 << 112, 0x3FFF << 112, 0x7FFE << 112 | (1 << 112) - 1, 1, 0x4000 << 112] + [int.from_bytes(quads[at : at + 16], "little") for at in range(0, 800, 16)]:
+        exponent = max(bits >> 112 & 0x7FFF, 1) - 16383 - 112
+        mantissa = (bits & (1 << 112) - 1) + ((bits >> 112 & 0x7FFF > 0) << 112)
+        number = Fraction(mantissa) * Fraction(2) ** exponent
+        below = number - Fraction(2) ** (exponent - (2 if mantissa == 1 << 112 and exponent > -16494 else 1))
+        above = number + Fraction(2) ** (exponent - 1)
+        power = int((mantissa.bit_length() + exponent) * 0.30103) + 2
+        while Fraction(10) ** power > number:
+            power -= 1
+        for count in range(36):
+            unit = Fraction(10) ** (power - count)
+            digits = round(number / unit)
+            if below < digits * unit < above or mantissa % 2 == 0 and digits * unit in (below, above):
+                break
+        point = power + len(str(digits)) - count - 1
+        text = str(digits).rstrip("0")
+        texts.append(("-" if bits >> 127 else "") + text[0] + ("." + text[1:] if text[1:] else "") + f"e{point:+}")
+        some += bits.to_bytes(16, "little")
+    lines.append(["quad", "text", some.hex(), texts])
     (HERE / "longdouble.jsonl").write_text(
         "\n".join(json.dumps(line) for line in lines) + "\n", encoding="ascii", newline="\n"
     )
+
+
+def narrow():
+    """The numbers of `ml_dtypes`: for each type, a file of all codes that `numpy.save` makes and their values as f8, and numbers of
+    NumPy's own types, and the codes that they become."""
+    lines = []
+    rng = np.random.default_rng(8)
+    names = sorted(name for name in dir(ml_dtypes) if re.fullmatch(r"(bfloat|float|int|uint)[0-9]+.*", name))
+    for name in names:
+        dtype = np.dtype(getattr(ml_dtypes, name))
+        is_float, bits = "float" in name, int(re.search("[0-9]+", name)[0])
+        codes = np.arange(2**bits, dtype=f"u{dtype.itemsize}")
+        values = codes.view(dtype).astype("f8")
+        file = io.BytesIO()
+        np.save(file, (codes[::97] if bits == 16 else codes).view(dtype))
+        known = values[::97] if bits == 16 else values
+        line = {"type": name, "file": file.getvalue().hex(), "values": known.astype("<f8").tobytes().hex(), "from": {}}
+        with np.errstate(all="ignore"):
+            finite = np.unique(values[np.isfinite(values)])[:: 199 if bits == 16 else 1]
+            middle = (finite[1:] + finite[:-1]) / 2
+            edges = [0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan, 1e300, -1e300, 5e-324, 1e-40, -1e-40, 1e-45, 3e38, finite[-1] * 1.01, finite[-1] * 1.1]
+            spread = rng.choice([-1, 1], 30) * 10.0 ** rng.uniform(-9, 6, 30)
+            near = middle[:: 3 if bits == 8 else 1].astype("f4")
+            floats = np.concatenate([middle, np.nextafter(near, np.float32(np.inf)), np.nextafter(near, np.float32(-np.inf)),
+                                     np.nextafter(middle[::9], np.inf), edges, spread])
+            if not is_float:
+                limits = ml_dtypes.iinfo(dtype)
+                # Beyond the range of an integer, the result depends on the machine.
+                floats = np.array([x for x in np.linspace(int(limits.min), int(limits.max), 31)] + [-0.0, int(limits.max) + 0.0])
+            for code in ("<f8", ">f4", "<f2", "<i8", "|i1", "<u8", ">u2", "|b1"):
+                few = floats if code == "<f8" else floats[::7]
+                source = few.astype(code) if code[1] in "fb" else np.array([*range(17), 100, 127, 133, 200, *(2**rng.integers(0, 62, 9))]).astype(code)
+                if code[1] == "i":
+                    source = np.concatenate([source, -source])
+                if is_float and code[1] == "f":
+                    source = source if code != "<f2" else source[np.abs(source) < 6e4]
+                line["from"][code] = [source.tobytes().hex(), source.astype(dtype).tobytes().hex()]
+        lines.append(json.dumps(line))
+    (HERE / "narrow.jsonl").write_text("\n".join(lines) + "\n", encoding="ascii", newline="\n")
 
 
 def raw(array):

@@ -17,6 +17,9 @@ impl fmt::Display for DType {
 
 impl fmt::Display for Scalar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Kind::Narrow(narrow) = self.kind() {
+            return f.write_str(narrow.name());
+        }
         let order = match self.byte_order() {
             None => '|',
             Some(ByteOrder::Little) => '<',

@@ -8,6 +8,7 @@ mod builder;
 mod casting;
 mod descr;
 mod names;
+mod narrow;
 mod path;
 mod record;
 mod scalar;
@@ -15,6 +16,7 @@ mod scalar;
 pub use builder::{RecordBuilder, RecordError};
 pub(crate) use casting::Rules;
 pub use casting::{Casting, LongDoubleFormat};
+pub use narrow::Narrow;
 pub use path::FieldPath;
 pub use record::{Field, Record, Subarray, Title};
 pub use scalar::{ByteOrder, Kind, Scalar, TimeStep, TimeUnit};
@@ -138,8 +140,34 @@ impl DType {
     pub fn with_byte_order(&self, order: ByteOrder) -> Self {
         match self {
             Self::Scalar(scalar) => scalar.with_order(order).into(),
-            Self::Subarray(subarray) => subarray.with_byte_order(order).into(),
+            Self::Subarray(subarray) => subarray.with_base(subarray.base().with_byte_order(order)).into(),
             Self::Record(record) => record.with_byte_order(order).into(),
+            Self::Object => Self::Object,
+        }
+    }
+
+    /// Returns the same dtype with numbers of this type for all of its raw bytes of that size.
+    pub(crate) fn with_raw_bytes_as(&self, narrow: Narrow) -> Self {
+        self.replaced(&|scalar| match (scalar.kind(), scalar.size()) {
+            (Kind::Void, size) if size == narrow.size() => narrow.into(),
+            _ => *scalar,
+        })
+    }
+
+    /// Returns the dtype that files say: [`Narrow`] numbers are raw bytes.
+    pub(crate) fn stored(&self) -> Self {
+        self.replaced(&|scalar| match scalar.kind() {
+            Kind::Narrow(narrow) => Scalar::raw(narrow.size()),
+            _ => *scalar,
+        })
+    }
+
+    /// Returns the dtype with another scalar of the same size for each.
+    fn replaced(&self, replace: &dyn Fn(&Scalar) -> Scalar) -> Self {
+        match self {
+            Self::Scalar(scalar) => replace(scalar).into(),
+            Self::Subarray(subarray) => subarray.with_base(subarray.base().replaced(replace)).into(),
+            Self::Record(record) => record.with_fields(&|dtype| dtype.replaced(replace)).into(),
             Self::Object => Self::Object,
         }
     }
@@ -178,6 +206,12 @@ impl DType {
 impl From<Scalar> for DType {
     fn from(scalar: Scalar) -> Self {
         Self::Scalar(scalar)
+    }
+}
+
+impl From<Narrow> for DType {
+    fn from(narrow: Narrow) -> Self {
+        Self::Scalar(narrow.into())
     }
 }
 

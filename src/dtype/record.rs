@@ -73,8 +73,9 @@ impl Subarray {
         self.nesting
     }
 
-    pub(super) fn with_byte_order(&self, order: ByteOrder) -> Self {
-        Self { base: self.base.with_byte_order(order), ..self.clone() }
+    /// Returns the subarray with another base of the same size.
+    pub(super) fn with_base(&self, base: DType) -> Self {
+        Self { base, ..self.clone() }
     }
 }
 
@@ -282,6 +283,12 @@ impl Record {
             size: self.size,
             within: Within { has_little, has_big, ..self.within },
         }
+    }
+
+    /// Returns the record with other dtypes of the same size and byte order for its fields.
+    pub(super) fn with_fields(&self, dtype_of: &dyn Fn(&DType) -> DType) -> Self {
+        let field = |field: &Field| Field { dtype: dtype_of(&field.dtype), ..field.clone() };
+        Self { fields: Arc::new(self.fields.iter().map(field).collect()), ..self.clone() }
     }
 
     pub(super) fn nesting(&self) -> usize {

@@ -1,6 +1,6 @@
 //! Scalars: a kind, a size and, where they apply, a byte order or a unit of time.
 
-use super::MAX_ITEM_SIZE;
+use super::{MAX_ITEM_SIZE, Narrow};
 
 /// The order of the bytes of a number in a file.
 ///
@@ -52,6 +52,8 @@ pub enum Kind {
     Datetime(TimeStep),
     /// `m`: a duration, counted in steps.
     Timedelta(TimeStep),
+    /// A number of the package `ml_dtypes`, which files store as raw bytes.
+    Narrow(Narrow),
 }
 
 impl Kind {
@@ -69,7 +71,7 @@ impl Kind {
             Self::Complex => 'c',
             Self::Bytes => 'S',
             Self::Text => 'U',
-            Self::Void => 'V',
+            Self::Void | Self::Narrow(_) => 'V',
             Self::Datetime(_) => 'M',
             Self::Timedelta(_) => 'm',
         }
@@ -84,6 +86,7 @@ impl Kind {
             Self::Complex => matches!(size, 4 | 8 | 16 | 32),
             Self::Bytes | Self::Void => size <= MAX_ITEM_SIZE,
             Self::Text => size <= MAX_ITEM_SIZE && size.is_multiple_of(4),
+            Self::Narrow(narrow) => size == narrow.size(),
             Self::Datetime(step) | Self::Timedelta(step) => {
                 size == 8 && (1..=i32::MAX as u32).contains(&step.count)
             }
@@ -227,11 +230,16 @@ impl Scalar {
             return None;
         }
         let has_order = match kind {
-            Kind::Bool | Kind::Bytes | Kind::Void => false,
+            Kind::Bool | Kind::Bytes | Kind::Void | Kind::Narrow(_) => false,
             Kind::Text => true, // NumPy writes a byte order even for text without characters
             _ => size > 1,
         };
         Some(Self { kind, size: u32::try_from(size).ok()?, order: has_order.then_some(order) })
+    }
+
+    /// Returns raw bytes of a small size.
+    pub(super) fn raw(size: usize) -> Self {
+        Self { kind: Kind::Void, size: size as u32, order: None }
     }
 
     /// Returns the kind of the scalar.
@@ -284,5 +292,11 @@ impl Scalar {
     /// ```
     pub fn is_foreign(&self) -> bool {
         self.order.is_some_and(|order| order != ByteOrder::NATIVE)
+    }
+}
+
+impl From<Narrow> for Scalar {
+    fn from(narrow: Narrow) -> Self {
+        Self { kind: Kind::Narrow(narrow), ..Self::raw(narrow.size()) }
     }
 }

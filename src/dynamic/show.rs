@@ -11,7 +11,7 @@ use ndarray::{IxDyn, SliceArg, SliceInfoElem};
 use super::DynArray;
 use crate::dtype::{ByteOrder, DType, Kind, Scalar, TimeUnit};
 use crate::element::date;
-use crate::element::{half_to_single, trimmed};
+use crate::element::{Shown, half_to_single, long_double, shown, to_double, trimmed};
 use crate::error::Result;
 use crate::io::ArrayFormat;
 use crate::options::DisplayOptions;
@@ -365,7 +365,7 @@ fn push_parts<'a>(
 }
 
 fn scalar_value(scalar: &Scalar, bytes: &[u8], look: &DisplayOptions) -> String {
-    let float = |bytes: &[u8], is_big| float(bytes, is_big, look.precision);
+    let float = |bytes: &[u8], is_big| float(bytes, is_big, look);
     let is_big = scalar.byte_order() == Some(ByteOrder::Big);
     match scalar.kind() {
         // A DynArray may contain bools that are neither 0 nor 1.
@@ -394,6 +394,10 @@ fn scalar_value(scalar: &Scalar, bytes: &[u8], look: &DisplayOptions) -> String 
             let (shown, rest) = beginning(bytes, 1);
             hex(shown) + rest
         }
+        Kind::Narrow(narrow) => match shown(narrow, bytes) {
+            Shown::Integer(integer) => integer.to_string(),
+            Shown::Float(number) => float(&number.to_be_bytes(), true),
+        },
         Kind::Datetime(step) | Kind::Timedelta(step) => match signed(bytes, is_big) {
             // NumPy stores NaT as the smallest integer.
             ticks if ticks == i128::from(i64::MIN) => "NaT".into(),
@@ -430,15 +434,22 @@ pub(super) fn signed(bytes: &[u8], is_big: bool) -> i128 {
 
 /// Formats a float with the shortest digits that round-trip, or with at most `precision` digits.
 ///
-/// A `longdouble` is shown as its bytes, because the file does not say which of its two formats it has.
-fn float(bytes: &[u8], is_big: bool, precision: Option<usize>) -> String {
+/// A `longdouble` is shown as its bytes, unless the options say which of its two formats it has.
+fn float(bytes: &[u8], is_big: bool, look: &DisplayOptions) -> String {
     let bits = unsigned(bytes, is_big);
     let (number, shortest) = match bytes.len() {
         2 => (half_to_single(bits as u16).into(), format!("{:?}", half_to_single(bits as u16))),
         4 => (f32::from_bits(bits as u32).into(), format!("{:?}", f32::from_bits(bits as u32))),
         8 => (f64::from_bits(bits as u64), format!("{:?}", f64::from_bits(bits as u64))),
-        _ => return hex(&bits.to_be_bytes()),
+        _ => match look.long_double {
+            Some(format) => (to_double(bits, format), long_double(bits, format)),
+            None => return hex(&bits.to_be_bytes()),
+        },
     };
+    // With fewer digits, it is shown by way of an `f64`, if it is in its range.
+    let is_out_of_range = number.is_infinite() && shortest.contains('e')
+        || number == 0.0 && shortest.contains(|digit| ('1'..='9').contains(&digit));
+
     // The number of digits after the decimal point, without the exponent.
     let digits = |text: &str| {
         let mantissa = text.split('e').next().unwrap_or(text);
@@ -446,11 +457,13 @@ fn float(bytes: &[u8], is_big: bool, precision: Option<usize>) -> String {
     };
     // A number that would round to zero is shown with an exponent.
     let is_small = |most: usize| number != 0.0 && number.abs() < 10f64.powi(-(most as i32));
-    match precision {
-        Some(most) if digits(&shortest) > most => match shortest.contains('e') || is_small(most) {
-            true => format!("{number:.most$e}"),
-            false => format!("{number:.most$}"),
-        },
+    match look.precision {
+        Some(most) if digits(&shortest) > most && !is_out_of_range => {
+            match shortest.contains('e') || is_small(most) {
+                true => format!("{number:.most$e}"),
+                false => format!("{number:.most$}"),
+            }
+        }
         _ => shortest,
     }
 }

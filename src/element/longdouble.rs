@@ -45,7 +45,7 @@ impl LongDouble {
     /// The padding is ignored. Values beyond the range of `f64` become infinite; the payload of a NaN is
     /// lost.
     pub fn x87_to_f64(self) -> f64 {
-        Wide::of(u128::from_ne_bytes(self.0), LongDoubleFormat::X87).to_f64()
+        to_double(u128::from_ne_bytes(self.0), LongDoubleFormat::X87)
     }
 
     /// Converts to the nearest `f64`, ties to even, from IEEE 754 binary128.
@@ -59,8 +59,13 @@ impl LongDouble {
     /// assert_eq!(LongDouble::from_le_bytes(bytes).quad_to_f64(), 0.5);
     /// ```
     pub fn quad_to_f64(self) -> f64 {
-        Wide::of(u128::from_ne_bytes(self.0), LongDoubleFormat::Quad).to_f64()
+        to_double(u128::from_ne_bytes(self.0), LongDoubleFormat::Quad)
     }
+}
+
+/// Returns the nearest `f64`, ties to even.
+pub(crate) fn to_double(bits: u128, format: LongDoubleFormat) -> f64 {
+    Wide::of(bits, format).to_f64()
 }
 
 /// A number of any format, without its rounding.
@@ -202,6 +207,24 @@ impl Wide {
             },
         };
         if self.is_negative { -magnitude } else { magnitude }
+    }
+
+    pub(super) fn is_negative(self) -> bool {
+        self.is_negative
+    }
+
+    /// Returns the number as an integer of at most `precision` bits and the exponent of its unit, which is at least `least`.
+    ///
+    /// Returns `None` for zero, infinities and NaN. The bits after those are none, in a number of that precision.
+    pub(super) fn scaled(self, precision: i32, least: i32) -> Option<(u128, i32)> {
+        match self.size {
+            Size::Finite { mantissa: mantissa @ 1.., exponent } => {
+                let zeros = mantissa.leading_zeros() as i32;
+                let unit = (exponent - zeros - precision + 1).max(least);
+                Some((mantissa >> (unit + 127 - exponent), unit))
+            }
+            _ => None,
+        }
     }
 
     pub(super) fn is_zero(self) -> bool {

@@ -5,13 +5,17 @@
 //! `transfer` has one loop for each. Only `cast` reinterprets bytes as elements.
 
 mod array;
+#[cfg(feature = "half-2")]
+mod bfloat16;
 mod boolean;
 mod bytes;
 pub(crate) mod cast;
 mod complex;
 mod convert;
+mod decimal;
 mod fixed;
 mod longdouble;
+pub(crate) mod narrow;
 mod number;
 pub(crate) mod record;
 mod swap;
@@ -29,10 +33,12 @@ pub(crate) use cast::append;
 #[doc(hidden)]
 pub use cast::{Enumeration, Markers, Newtype};
 pub(crate) use convert::half_to_single;
-pub(crate) use convert::{Change, change, resolved};
+pub(crate) use convert::{Change, Shown, change, resolved, shown};
 #[cfg(feature = "object")]
 pub(crate) use convert::{shortest_half, spelled, spelled_complex, spelled_double};
+pub(crate) use decimal::long_double;
 pub use longdouble::LongDouble;
+pub(crate) use longdouble::to_double;
 pub use text::Chars;
 pub(crate) use time::date;
 pub use time::{Datetime64, Timedelta64, units};
@@ -57,6 +63,7 @@ pub(crate) use swap::unit_of;
 /// - [`Complex`](num_complex::Complex) of `f32`, `f64` and `LongDouble`;
 /// - `String`, `Vec<u8>`, [`Bytes`], [`Chars`] and [`Void`];
 /// - [`Datetime64`] and [`Timedelta64`];
+/// - the numbers of `ml_dtypes`: see [`narrow`](crate::narrow);
 /// - with the feature `half-2`, `half::f16`, `Complex<half::f16>` and `half::bf16`;
 /// - with the feature `object`, `Object`, and `Option<String>`, which is only read: texts of which some are missing, as
 ///   NumPy's `StringDType` has them;

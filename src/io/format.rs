@@ -98,7 +98,13 @@ impl ArrayFormat for Npy {
     const HAS_TRAILING: bool = false;
 
     fn parse(bytes: &[u8], options: &ReadOptions) -> Result<Parsed<NpyHeader>> {
-        npy::parse_with(bytes, options.get_limits())
+        Ok(match (npy::parse_with(bytes, options.get_limits())?, options.get_raw_bytes()) {
+            (Parsed::Done(found, used), Some(narrow)) => {
+                let header = found.header.with_raw_bytes_as(narrow)?;
+                Parsed::Done(NpyHeader { header, ..found }, used)
+            }
+            (parsed, _) => parsed,
+        })
     }
 
     fn truncated(have: usize, need: usize) -> Error {

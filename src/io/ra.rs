@@ -33,13 +33,14 @@ impl ArrayFormat for Ra {
     const HAS_TRAILING: bool = true;
 
     fn parse(bytes: &[u8], options: &ReadOptions) -> Result<Parsed<RaHeader>> {
-        let parsed = ra::parse(bytes)?;
-        Ok(match parsed {
-            Parsed::Done(found, used) if options.get_ra_bytes_are_bools() => {
-                Parsed::Done(found.with_bools()?, used)
-            }
-            parsed => parsed,
-        })
+        let Parsed::Done(mut found, used) = ra::parse(bytes)? else { return ra::parse(bytes) };
+        if options.get_ra_bytes_are_bools() {
+            found = found.with_bools()?;
+        }
+        if let Some(narrow) = options.get_raw_bytes() {
+            found.header = found.header.with_raw_bytes_as(narrow)?;
+        }
+        Ok(Parsed::Done(found, used))
     }
 
     fn truncated(have: usize, need: usize) -> Error {

@@ -1,9 +1,10 @@
-//! The strings that name a scalar dtype: `<f8`, and the other spellings that `numpy.dtype` accepts.
+//! The strings that name a scalar dtype: `<f8`, and the other spellings that `numpy.dtype` accepts (with the package
+//! `ml_dtypes`, also the names of its types).
 //!
 //! The platform-dependent types (`int`, `long`, `intp`) have their sizes on 64-bit Linux, the most common
 //! platform on which files are written.
 
-use crate::dtype::{ByteOrder, DType, Kind, Record, Scalar, TimeStep, TimeUnit};
+use crate::dtype::{ByteOrder, DType, Kind, Narrow, Record, Scalar, TimeStep, TimeUnit};
 
 /// Returns the dtype that a string names, or a message that says what is wrong.
 pub(super) fn dtype(code: &str) -> Result<DType, String> {
@@ -69,6 +70,9 @@ fn by_size(letter: u8, size: usize, order: ByteOrder) -> Result<DType, String> {
         b'b' => (Kind::Bool, size),
         b'i' => (Kind::Int, size),
         b'u' => (Kind::Uint, size),
+        // NumPy writes these for `float8_e5m2` and the complex numbers of `ml_dtypes`, and does not read them.
+        b'f' if size == 1 => return Ok(Narrow::Float8E5M2.into()),
+        b'W' if size == 4 && order == ByteOrder::Little => (Kind::Void, size),
         b'f' => (Kind::Float, size),
         b'c' => (Kind::Complex, size),
         b'S' | b'a' => (Kind::Bytes, size),
@@ -135,7 +139,7 @@ fn by_name(name: &str) -> Option<DType> {
         "str" | "str_" | "unicode" => (Kind::Text, 0),
         "void" => (Kind::Void, 0),
         "object" | "object_" => return Some(DType::Object),
-        _ => return None,
+        _ => return Narrow::from_name(name).map(DType::from),
     };
     Scalar::new(kind, size, ByteOrder::NATIVE).map(DType::from)
 }

@@ -168,7 +168,7 @@ fn text(header: &Header) -> String {
         Order::C => ("False", header.shape().first()),
         Order::Fortran => ("True", header.shape().last()),
     };
-    let (dtype, shape) = (header.dtype(), header.shape_ref());
+    let (dtype, shape) = (header.dtype().stored(), header.shape_ref());
     let mut text = String::with_capacity(128);
     // Writing into a string never fails.
     let _ = write!(text, "{{'descr': {dtype}, 'fortran_order': {order}, 'shape': {shape}, }}");

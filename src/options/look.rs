@@ -1,5 +1,7 @@
 //! [`DisplayOptions`]: how arrays are formatted as text.
 
+use crate::dtype::LongDoubleFormat;
+
 /// Options for formatting an array as text: the number of elements, the width and the number of digits.
 ///
 /// # Examples
@@ -22,11 +24,12 @@ pub struct DisplayOptions {
     pub(crate) last: usize,
     pub(crate) width: usize,
     pub(crate) precision: Option<usize>,
+    pub(crate) long_double: Option<LongDoubleFormat>,
 }
 
 impl Default for DisplayOptions {
     fn default() -> Self {
-        Self { most: 1000, last: 10_000, width: usize::MAX, precision: None }
+        Self { most: 1000, last: 10_000, width: usize::MAX, precision: None, long_double: None }
     }
 }
 
@@ -60,5 +63,26 @@ impl DisplayOptions {
     pub fn precision(self, digits: usize) -> Self {
         // `format!` supports this precision, and no `f64` has more than 1074 digits after the decimal point.
         Self { precision: Some(digits.min(1100)), ..self }
+    }
+
+    /// Sets the format of `longdouble`s (`f16`, `c32`), which files do not say, so that they are shown as numbers.
+    ///
+    /// By default their bytes are shown.
+    ///
+    /// ```
+    /// use ndarray_io::dtype::LongDoubleFormat;
+    /// use ndarray_io::options::DisplayOptions;
+    /// use ndarray_io::{DynArray, ReadOptions};
+    /// use ndarray::arr1;
+    ///
+    /// let options = ReadOptions::new().long_double(LongDoubleFormat::X87);
+    /// let long = DynArray::new(&arr1(&[0.5, 1e300]))?.cast_to_with(&"<f16".parse()?, &options)?;
+    /// let look = DisplayOptions::new().long_double(LongDoubleFormat::X87);
+    /// assert_eq!(long.shown(&look), "[0.5, 1.0000000000000000525e300]"); // more digits than the `f64` needed
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn long_double(self, format: LongDoubleFormat) -> Self {
+        Self { long_double: Some(format), ..self }
     }
 }

@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 
-use crate::dtype::{ByteOrder, Casting, LongDoubleFormat, Rules};
+use crate::dtype::{ByteOrder, Casting, LongDoubleFormat, Narrow, Rules};
 use crate::limits::Limits;
 use crate::npy_format::Version;
 use crate::progress::Progress;
@@ -37,6 +37,7 @@ pub struct ReadOptions {
     limits: Limits,
     casting: Option<Casting>,
     long_double: Option<LongDoubleFormat>,
+    raw_bytes: Option<Narrow>,
     allow_trailing: bool,
     ignore_extra_fields: bool,
     ignore_ra_flags: bool,
@@ -123,6 +124,31 @@ impl ReadOptions {
     #[must_use]
     pub fn long_double(mut self, format: LongDoubleFormat) -> Self {
         self.long_double = Some(format);
+        self
+    }
+
+    /// Reads raw bytes (`V1`, for `bfloat16` `V2`) as numbers of the Python package `ml_dtypes`, which files do not tell from
+    /// other raw bytes.
+    ///
+    /// The dtype of what is read is then this type, also in the fields of records: it is shown and converted as numbers. A file
+    /// that is written says that they are raw bytes.
+    ///
+    /// ```
+    /// use ndarray::{Array1, arr1};
+    /// use ndarray_io::dtype::Narrow;
+    /// use ndarray_io::{Casting, DynArray, ReadNpyExt, ReadOptions, Void, WriteNpyExt};
+    ///
+    /// let mut file = Vec::new();
+    /// arr1(&[Void([0x38]), Void([0xC4])]).write_npy(&mut file)?;
+    /// let options = ReadOptions::new().raw_bytes_are(Narrow::Float8E4M3Fn);
+    /// assert_eq!(DynArray::read_npy_with(&file[..], &options)?.to_string(), "[ 1.0, -3.0]");
+    /// let floats = Array1::<f32>::read_npy_with(&file[..], &options.casting(Casting::Safe))?;
+    /// assert_eq!(floats, arr1(&[1.0, -3.0]));
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn raw_bytes_are(mut self, narrow: Narrow) -> Self {
+        self.raw_bytes = Some(narrow);
         self
     }
 
@@ -272,6 +298,11 @@ impl ReadOptions {
     /// Returns the format set with [`long_double`](Self::long_double), if any.
     pub fn get_long_double(&self) -> Option<LongDoubleFormat> {
         self.long_double
+    }
+
+    /// Returns the type set with [`raw_bytes_are`](Self::raw_bytes_are), if any.
+    pub fn get_raw_bytes(&self) -> Option<Narrow> {
+        self.raw_bytes
     }
 
     /// Returns how elements are converted, if that is allowed.

@@ -49,6 +49,7 @@ pub(super) fn of(dtype: &DType, eltype_5: bool) -> Result<(u64, bool)> {
             Kind::Bool if eltype_5 => Some(5),
             Kind::Void if eltype_5 && scalar.size() == 2 => Some(5),
             Kind::Void => Some(0),
+            Kind::Narrow(_) => return of(&dtype.stored(), eltype_5),
             _ => None,
         },
         DType::Record(_) if !dtype.has_object() => Some(0),

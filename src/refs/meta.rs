@@ -125,6 +125,7 @@ fn spelled(dtype: &DType) -> String {
 }
 
 fn dtype_v2(dtype: &DType) -> Result<Value> {
+    let dtype = &dtype.stored();
     match dtype {
         DType::Scalar(scalar) => check(dtype, scalar).map(|()| Value::String(spelled(dtype))),
         DType::Record(record) => {
@@ -158,6 +159,7 @@ fn dtype_v2(dtype: &DType) -> Result<Value> {
 fn data_type_v3(dtype: &DType) -> Result<(Value, Value, Option<&'static str>)> {
     /// The maximum size of raw bytes: the metadata contain a fill value of the same size.
     const VOID: usize = 1 << 16;
+    let dtype = &dtype.stored();
     let DType::Scalar(scalar) = dtype else {
         return Err(cannot(dtype, "version 3 supports only numbers, text and times"));
     };
@@ -175,7 +177,7 @@ fn data_type_v3(dtype: &DType) -> Result<(Value, Value, Option<&'static str>)> {
         Kind::Void if bytes > VOID => {
             return Err(cannot(dtype, "the value of missing chunks would be too long"));
         }
-        Kind::Void => (sized("raw_bytes"), json!(base64(&vec![0; bytes]))),
+        Kind::Void | Kind::Narrow(_) => (sized("raw_bytes"), json!(base64(&vec![0; bytes]))),
         Kind::Datetime(step) | Kind::Timedelta(step) => {
             let is_date = matches!(scalar.kind(), Kind::Datetime(_));
             if is_date && step.unit == TimeUnit::Generic {

@@ -3,6 +3,7 @@
 use ndarray::{Array1, Ix1};
 use ndarray_io::dtype::{Kind, LongDoubleFormat};
 use ndarray_io::error::ErrorKind;
+use ndarray_io::options::DisplayOptions;
 use ndarray_io::{
     Bytes, Casting, Chars, DType, Datetime64, DynArray, LongDouble, ReadNpyExt, ReadOptions, ReadableElement,
     Timedelta64, Void, WritableElement, WriteNpyExt, units,
@@ -11,7 +12,7 @@ use num_complex::Complex;
 use serde_json::Value;
 
 /// Returns an array with these bytes as elements.
-fn array(descr: &str, bytes: &[u8]) -> DynArray {
+pub(crate) fn array(descr: &str, bytes: &[u8]) -> DynArray {
     let of = |len: usize| {
         let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({len},), }}");
         let head = [&b"\x93NUMPY\x01\x00"[..], &(text.len() as u16).to_le_bytes(), text.as_bytes()].concat();
@@ -20,7 +21,7 @@ fn array(descr: &str, bytes: &[u8]) -> DynArray {
     of(bytes.len() / of(0).dtype().item_size())
 }
 
-fn bytes(hex: &Value) -> Vec<u8> {
+pub(crate) fn bytes(hex: &Value) -> Vec<u8> {
     let digits = hex.as_str().unwrap().as_bytes().as_chunks::<2>().0;
     digits.iter().map(|byte| u8::from_str_radix(std::str::from_utf8(byte).unwrap(), 16).unwrap()).collect()
 }
@@ -229,6 +230,21 @@ fn long_doubles_are_numbers() {
             continue;
         }
         let format = if format == "quad" { LongDoubleFormat::Quad } else { LongDoubleFormat::X87 };
+        if to == "text" {
+            let look = DisplayOptions::new().long_double(format);
+            let texts = line[3].as_array().unwrap();
+            assert!(texts.len() > 50);
+            for (bytes, text) in bytes(&line[2]).chunks_exact(16).zip(texts) {
+                let number = DynArray::from_bytes(
+                    "<f16".parse().unwrap(),
+                    vec![],
+                    ndarray_io::header::Order::C,
+                    bytes,
+                );
+                assert_eq!(scientific(&number.unwrap().shown(&look)), text.as_str().unwrap());
+            }
+            continue;
+        }
         let (found, wanted) = (array(from, &bytes(&line[2])), array(to, &[]));
         let error = found.cast_to(wanted.dtype(), Casting::Unsafe).unwrap_err();
         assert!(error.is_mismatch() && error.help().unwrap().to_string().contains("long_double"), "{error}");
@@ -252,6 +268,19 @@ fn long_doubles_are_numbers() {
     long.write_npy(&mut file).unwrap();
     assert_eq!(Array1::<f64>::read_npy_with(&file[..], &options).unwrap(), doubles);
     assert!(Array1::<f64>::read_npy_with(&file[..], &options.casting(Casting::Safe)).is_err());
+}
+
+/// Formats the text of a number as NumPy's `format_float_scientific` does.
+fn scientific(text: &str) -> String {
+    let (sign, text) = text.strip_prefix('-').map_or(("", text), |text| ("-", text));
+    let (number, exponent) = text.split_once('e').unwrap_or((text, "0"));
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let digits = format!("{whole}{fraction}");
+    let zeros = digits.len() - digits.trim_start_matches('0').len();
+    let power = exponent.parse::<i32>().unwrap() + whole.len() as i32 - 1 - zeros as i32;
+    let digits = digits.trim_matches('0');
+    let rest = if digits.len() > 1 { format!(".{}", &digits[1..]) } else { String::new() };
+    format!("{sign}{}{rest}e{power:+}", &digits[..1])
 }
 
 /// Between real and complex long doubles, the bits stay as they are: also those that other types do not have.

@@ -16,6 +16,8 @@ mod joblib;
 mod layers;
 #[cfg(all(feature = "derive", feature = "mmap", feature = "npz"))]
 mod names;
+#[cfg(feature = "py_literal")]
+mod narrow;
 #[cfg(feature = "object")]
 mod object_values;
 #[cfg(feature = "object")]

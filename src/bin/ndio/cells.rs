@@ -24,7 +24,10 @@ impl Leaf {
     /// Whether the text may contain any character, unlike that of a number.
     pub(crate) fn is_text(&self) -> bool {
         let kind = self.dtype.as_scalar().map(Scalar::kind);
-        !matches!(kind, Some(Kind::Bool | Kind::Int | Kind::Uint | Kind::Float | Kind::Complex))
+        !matches!(
+            kind,
+            Some(Kind::Bool | Kind::Int | Kind::Uint | Kind::Float | Kind::Complex | Kind::Narrow(_))
+        )
     }
 }
 
@@ -106,7 +109,11 @@ pub(crate) fn put_scalar(dtype: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Resu
         // The library formats times, raw bytes and long doubles.
         _ => {
             let one = DynArray::from_bytes(dtype.clone(), Vec::new(), Order::C, bytes)?;
-            one.texts().for_each(|text| out.extend_from_slice(text.as_bytes()));
+            let text = one.shown(&crate::reading::look());
+            // Complex numbers in Python's notation, as above.
+            let is_complex = scalar.kind() == Kind::Complex;
+            out.extend_from_slice(if is_complex { text.trim_end_matches('i') } else { &text }.as_bytes());
+            out.extend_from_slice(if is_complex { b"j" } else { b"" });
         }
     }
     Ok(())
@@ -259,6 +266,22 @@ fn put_json(dtype: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Failur
             put_json_float(bytes, scalar.byte_order() == Some(ByteOrder::Big), out);
         }
         DType::Scalar(scalar) if is_plain(scalar) => put_scalar(dtype, bytes, out)?,
+        DType::Scalar(scalar) if scalar.kind() == Kind::Complex && is_other_number(scalar) => {
+            let part =
+                Scalar::new(Kind::Float, bytes.len() / 2, scalar.byte_order().unwrap_or(ByteOrder::NATIVE));
+            let part = DType::from(part.ok_or("a complex number has two floats")?);
+            let (real, imaginary) = bytes.split_at(bytes.len() / 2);
+            out.push(b'[');
+            put_json(&part, real, out)?;
+            out.push(b',');
+            put_json(&part, imaginary, out)?;
+            out.push(b']');
+        }
+        DType::Scalar(scalar) if is_other_number(scalar) => {
+            let at = out.len();
+            put_scalar(dtype, bytes, out)?;
+            quote_if_not_finite(out, at);
+        }
         _ => {
             let mut text = Vec::new();
             put_scalar(dtype, bytes, &mut text)?;
@@ -266,6 +289,15 @@ fn put_json(dtype: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Failur
         }
     }
     Ok(())
+}
+
+/// Whether the library formats a scalar as a number.
+fn is_other_number(scalar: &Scalar) -> bool {
+    match scalar.kind() {
+        Kind::Narrow(_) => true,
+        Kind::Float | Kind::Complex => scalar.size() >= 16 && crate::reading::long_double().is_some(),
+        _ => false,
+    }
 }
 
 /// Whether the text of a scalar is also valid JSON.
@@ -276,6 +308,11 @@ fn is_plain(scalar: &Scalar) -> bool {
 fn put_json_float(bytes: &[u8], is_big: bool, out: &mut Vec<u8>) {
     let at = out.len();
     put_float(bytes, is_big, out);
+    quote_if_not_finite(out, at);
+}
+
+/// Makes a float that JSON does not have (infinite, or NaN) a text.
+fn quote_if_not_finite(out: &mut Vec<u8>, at: usize) {
     if out[at..].iter().any(|byte| matches!(byte, b'N' | b'n')) {
         out.insert(at, b'"');
         out.push(b'"');

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use ndarray::{ArrayD, IxDyn, SliceInfoElem};
 use ndarray_io::blocks::Block;
-use ndarray_io::dtype::Kind;
+use ndarray_io::dtype::{Kind, LongDoubleFormat};
 use ndarray_io::header::Order;
 use ndarray_io::{Casting, DType, DynArray, NpzFile, ReadOptions, ReadableElement};
 
@@ -215,9 +215,17 @@ fn arrays(
 
 fn is_number(dtype: &DType) -> bool {
     dtype.as_scalar().is_some_and(|scalar| {
-        matches!(scalar.kind(), Kind::Bool | Kind::Int | Kind::Uint | Kind::Float | Kind::Complex)
-            && scalar.size() <= if scalar.kind() == Kind::Complex { 16 } else { 8 }
+        matches!(
+            scalar.kind(),
+            Kind::Bool | Kind::Int | Kind::Uint | Kind::Float | Kind::Complex | Kind::Narrow(_)
+        ) && (!is_long(dtype) || crate::reading::long_double().is_some())
     })
+}
+
+/// Whether elements consist of `longdouble`s.
+fn is_long(dtype: &DType) -> bool {
+    let scalar = dtype.as_scalar().map(|scalar| (scalar.kind(), scalar.size()));
+    matches!(scalar, Some((Kind::Float, 16) | (Kind::Complex, 32)))
 }
 
 fn is_complex(dtype: &DType) -> bool {
@@ -285,7 +293,7 @@ fn compare(
         let within = index_of(one.shape(), number);
         let value = |array: &DynArray| -> Result<String, Failure> {
             let index: Vec<_> = within.iter().map(|index| SliceInfoElem::Index(*index as isize)).collect();
-            Ok(escaped(&array.slice(&index[..])?.to_string()))
+            Ok(escaped(&array.slice(&index[..])?.shown(&crate::reading::look())))
         };
         found.first = Some(format!("{}: {} and {}", place(first, &within), value(one)?, value(two)?));
     }
@@ -319,12 +327,18 @@ impl Compared<'_> {
             return Ok(());
         }
         if is_number(one.dtype()) && is_number(two.dtype()) {
+            // Long doubles that are equal as `f64` may differ.
+            let (long_one, long_two) = (long_doubles(one)?, long_doubles(two)?);
+            let are_equal = |index: usize| match (&long_one, &long_two) {
+                (Some(ones), Some(twos)) => ones.parts(index) == twos.parts(index),
+                _ => true,
+            };
             if is_complex(one.dtype()) || is_complex(two.dtype()) {
                 type C = num_complex::Complex<f64>;
                 let (a, b) = (self.cast::<C>(one, 0)?, self.cast::<C>(two, 1)?);
                 let count = a.len();
                 for (index, (a, b)) in a.iter().zip(&b).enumerate() {
-                    let is_equal = a == b || !strict_nan && a.is_nan() && b.is_nan();
+                    let is_equal = a == b && are_equal(index) || !strict_nan && a.is_nan() && b.is_nan();
                     self.see((index, count), is_equal, (a - b).norm(), b.norm());
                 }
                 return Ok(());
@@ -340,7 +354,7 @@ impl Compared<'_> {
             let (a, b) = (self.cast::<f64>(one, 0)?, self.cast::<f64>(two, 1)?);
             let count = a.len();
             for (index, (a, b)) in a.iter().zip(&b).enumerate() {
-                let is_equal = a == b || !strict_nan && a.is_nan() && b.is_nan();
+                let is_equal = a == b && are_equal(index) || !strict_nan && a.is_nan() && b.is_nan();
                 self.see((index, count), is_equal, (a - b).abs(), b.abs());
             }
             return Ok(());
@@ -381,8 +395,9 @@ impl Compared<'_> {
     /// Like `note`, for numbers that differ by `apart`, where the second has the magnitude `size`.
     fn see(&mut self, number: (usize, usize), is_equal: bool, apart: f64, size: f64) {
         let Arguments { atol, rtol, .. } = self.arguments;
+        let tolerance = atol + rtol * size.abs();
         // An infinite number would make the relative tolerance infinite.
-        if is_equal || size.is_finite() && apart <= atol + rtol * size.abs() {
+        if is_equal || size.is_finite() && tolerance > 0.0 && apart <= tolerance {
             return;
         }
         let element = self.note(number, false);
@@ -415,6 +430,38 @@ fn whole_numbers(array: &DynArray) -> Option<ndarray::Array1<i128>> {
         Kind::Uint => Some(flat(array.cast::<u64, IxDyn>(Casting::Unsafe).ok()?.mapv(i128::from))),
         _ => None,
     }
+}
+
+/// The bits of long doubles that belong to their values.
+struct LongDoubles {
+    bits: Vec<u128>,
+    /// The number of parts of an element: 2 for complex numbers.
+    each: usize,
+}
+
+impl LongDoubles {
+    fn parts(&self, index: usize) -> &[u128] {
+        &self.bits[index * self.each..][..self.each]
+    }
+}
+
+/// Returns the bits of an array's elements, or `None` if they are not long doubles.
+fn long_doubles(array: &DynArray) -> Result<Option<LongDoubles>, Failure> {
+    let format = match crate::reading::long_double() {
+        Some(format) if is_long(array.dtype()) => format,
+        _ => return Ok(None),
+    };
+    let native = array.dtype().with_byte_order(ndarray_io::dtype::ByteOrder::NATIVE);
+    let value = |bytes: &[u8; 16]| {
+        let (bits, sign) = match format {
+            // The other bytes are padding.
+            LongDoubleFormat::X87 => (u128::from_ne_bytes(*bytes) & ((1 << 80) - 1), 1 << 79),
+            _ => (u128::from_ne_bytes(*bytes), 1 << 127),
+        };
+        if bits == sign { 0 } else { bits } // both zeros are equal
+    };
+    let bits = with_dtype(array, &native)?.bytes().as_chunks().0.iter().map(value).collect();
+    Ok(Some(LongDoubles { bits, each: native.item_size() / 16 }))
 }
 
 /// Formats the array index of an element, given its index within a block.

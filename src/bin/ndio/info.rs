@@ -190,7 +190,7 @@ fn remote_array(path: &Path, format: Format, stats: bool) -> Result<Value, Failu
 
 /// Describes an NPY file; if the file has several arrays, returns a list.
 fn npy(path: &Path, stats: bool) -> Result<Value, Failure> {
-    let mut reader = NpyReader::new(File::open(path)?)?;
+    let mut reader = NpyReader::new_with(File::open(path)?, &crate::reading::options())?;
     let mut all = vec![npy_array(&mut reader)];
     // The array may be followed by any data, which is reported as trailing bytes and not as an error.
     while let Ok(true) = reader.next_array() {

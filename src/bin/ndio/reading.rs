@@ -4,7 +4,8 @@ use std::sync::OnceLock;
 
 use clap::{Args, ValueEnum};
 use ndarray_io::ReadOptions;
-use ndarray_io::dtype::LongDoubleFormat;
+use ndarray_io::dtype::{LongDoubleFormat, Narrow};
+use ndarray_io::options::DisplayOptions;
 
 use super::Failure;
 use super::password;
@@ -20,13 +21,23 @@ pub(crate) struct RaFiles {
     ra_bools: bool,
 }
 
-/// How `longdouble`s are read
+/// What numbers are that files do not tell
 #[derive(Args, Clone, Copy)]
-pub(crate) struct LongDoubles {
-    /// The format of long doubles (f16), which files do not say, to convert, compare or plot them:
+pub(crate) struct Numbers {
+    /// The format of long doubles (f16), which files do not say, to show, convert and compare them as numbers:
     /// that of x86, or of most other machines
     #[arg(long, global = true, value_name = "FORMAT")]
     long_double: Option<LongDoubleName>,
+    /// Read raw bytes (V1, V2) as numbers of the package ml_dtypes, such as bfloat16, float8_e4m3fn or int4
+    #[arg(long, global = true, value_name = "TYPE", value_parser = narrow)]
+    r#as: Option<Narrow>,
+}
+
+fn narrow(name: &str) -> Result<Narrow, String> {
+    Narrow::from_name(name).ok_or_else(|| {
+        let names: Vec<_> = Narrow::ALL.iter().map(|narrow| narrow.name()).collect();
+        format!("expected {}", names.join(", "))
+    })
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -38,7 +49,7 @@ enum LongDoubleName {
 #[derive(Args)]
 pub(crate) struct Options {
     #[command(flatten)]
-    long: LongDoubles,
+    numbers: Numbers,
     #[command(flatten)]
     password: password::Arguments,
     #[command(flatten)]
@@ -46,13 +57,29 @@ pub(crate) struct Options {
 }
 
 static RA: OnceLock<RaFiles> = OnceLock::new();
-static LONG: OnceLock<LongDoubles> = OnceLock::new();
+static NUMBERS: OnceLock<Numbers> = OnceLock::new();
 
 /// Sets the options for all further reads.
 pub(crate) fn set(arguments: &Options) -> Result<(), Failure> {
     RA.get_or_init(|| arguments.ra);
-    LONG.get_or_init(|| arguments.long);
+    NUMBERS.get_or_init(|| arguments.numbers);
     password::find(&arguments.password)
+}
+
+/// Returns the format of long doubles, if it is known.
+pub(crate) fn long_double() -> Option<LongDoubleFormat> {
+    Some(match NUMBERS.get()?.long_double? {
+        LongDoubleName::X87 => LongDoubleFormat::X87,
+        LongDoubleName::Quad => LongDoubleFormat::Quad,
+    })
+}
+
+/// Returns how elements are shown.
+pub(crate) fn look() -> DisplayOptions {
+    match long_double() {
+        Some(format) => DisplayOptions::new().long_double(format),
+        None => DisplayOptions::new(),
+    }
 }
 
 /// Returns the options.
@@ -61,11 +88,12 @@ pub(crate) fn options() -> ReadOptions {
     if let Some(ra) = RA.get() {
         options = options.ignore_ra_flags(ra.ignore_ra_flags).ra_bytes_are_bools(ra.ra_bools);
     }
-    options = match LONG.get().and_then(|long| long.long_double) {
-        Some(LongDoubleName::X87) => options.long_double(LongDoubleFormat::X87),
-        Some(LongDoubleName::Quad) => options.long_double(LongDoubleFormat::Quad),
-        None => options,
-    };
+    if let Some(narrow) = NUMBERS.get().and_then(|numbers| numbers.r#as) {
+        options = options.raw_bytes_are(narrow);
+    }
+    if let Some(format) = long_double() {
+        options = options.long_double(format);
+    }
     match password::get() {
         Some(password) => options.password(password),
         None => options,

@@ -57,7 +57,7 @@ impl Arguments {
 
     fn look(&self) -> DisplayOptions {
         let terminal = || terminal_size::terminal_size().map_or(80, |(width, _)| width.0.into());
-        let mut look = DisplayOptions::new().width(self.width.unwrap_or_else(terminal));
+        let mut look = crate::reading::look().width(self.width.unwrap_or_else(terminal));
         if let Some(digits) = self.precision {
             look = look.precision(digits);
         }

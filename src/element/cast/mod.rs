@@ -28,7 +28,7 @@ pub(super) use wrapped::{inner_slice, no_variant};
 use super::record::{FieldsRead, FieldsWritten, RecordSpec};
 use super::time::units::Unit;
 use super::transform::{ByteTransform, Explain};
-use super::{Bytes, Chars, Datetime64, LongDouble, Timedelta64, ViewMutElement, Void};
+use super::{Bytes, Chars, Datetime64, LongDouble, Timedelta64, ViewMutElement, Void, narrow};
 use crate::bytes::Room;
 use crate::dtype::DType;
 use crate::error::{ErrorKind, Result};
@@ -52,6 +52,21 @@ unsafe impl<const N: usize> Pod for Chars<N> {}
 unsafe impl Zeroable for LongDouble {}
 // SAFETY: as above, and without padding.
 unsafe impl Pod for LongDouble {}
+/// Declares types that are transparent over a byte.
+macro_rules! bytes {
+    ($($type:ident)*) => {$(
+        // SAFETY: transparent over a byte, for which any bit pattern is valid.
+        unsafe impl Zeroable for narrow::$type {}
+        // SAFETY: as above, and without padding.
+        unsafe impl Pod for narrow::$type {}
+    )*};
+}
+
+bytes! {
+    Float8E3M4 Float8E4M3 Float8E4M3B11Fnuz Float8E4M3Fn Float8E4M3Fnuz Float8E5M2 Float8E5M2Fnuz Float8E8M0Fnu
+    Float6E2M3Fn Float6E3M2Fn Float4E2M1Fn Int1 Int2 Int4 Uint1 Uint2 Uint4
+}
+
 // SAFETY: transparent over an integer; the unit is a marker without size or alignment.
 unsafe impl<U: Unit> Zeroable for Datetime64<U> {}
 // SAFETY: as above, and without padding.

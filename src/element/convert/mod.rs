@@ -1,10 +1,12 @@
 //! Converts elements of one dtype to another, by NumPy's casting rules.
 
 mod longdouble;
+pub(super) mod narrow;
 mod numbers;
 mod text;
 mod times;
 
+pub(crate) use narrow::{Shown, shown};
 pub(crate) use text::half_to_single;
 #[cfg(feature = "object")]
 pub(crate) use text::{shortest_half, spelled, spelled_complex, spelled_double};
@@ -98,6 +100,9 @@ fn not_allowed(from: &Scalar, to: &Scalar, help: Help) -> Error {
 
 /// Returns the conversion from one scalar dtype to another, or `None` if it does not exist.
 fn any_recoder(from: &Scalar, to: &Scalar, rules: Rules) -> Option<Recode> {
+    if narrow::narrow(from).or(narrow::narrow(to)).is_some() {
+        return narrow::recoder(from, to, rules.casting);
+    }
     if longdouble::is_long(from) || longdouble::is_long(to) {
         return longdouble::recoder(from, to, rules.long_double?);
     }
@@ -259,6 +264,31 @@ impl Decode<bool> for Converted {
     }
 }
 
+/// Returns the plan for reading other numbers as `bfloat16`.
+#[cfg(feature = "half-2")]
+pub(super) fn accept_bfloat16(found: &Scalar, rules: Rules) -> Result<ReadPlan<half::bf16>> {
+    let converted = Converted::of(found, &crate::dtype::Narrow::BFloat16.into(), rules)?;
+    Ok(ReadPlan::PerItem(Box::new(converted) as Box<dyn Decode<half::bf16>>))
+}
+
+#[cfg(feature = "half-2")]
+impl Decode<half::bf16> for Converted {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, half::bf16>) -> Result<()> {
+        // What is converted are little-endian bytes, on any machine.
+        let mut bytes = [0u8; 2 * AT_ONCE];
+        in_parts(items, count, |items, count| {
+            let made = &mut bytes[..2 * count];
+            (self.recode)(items, made)?;
+            out.extend(made.as_chunks().0.iter().map(|bytes| half::bf16::from_le_bytes(*bytes)));
+            Ok(())
+        })
+    }
+
+    fn cost(&self) -> u64 {
+        self.cost()
+    }
+}
+
 /// Returns what `numpy.can_cast(from, to, casting)` returns, for conversions that exist.
 fn allows(casting: Casting, from: &Scalar, to: &Scalar) -> bool {
     casting >= weakest(from, to)
@@ -306,11 +336,23 @@ fn rank(kind: Kind) -> u8 {
         Kind::Uint => 1,
         Kind::Int => 2,
         Kind::Float => 3,
+        Kind::Narrow(narrow) => match narrow.limits() {
+            Some((0, _)) => 1,
+            Some(_) => 2,
+            None => 3,
+        },
         _ => 4,
     }
 }
 
 fn is_safe(from: &Scalar, to: &Scalar) -> bool {
+    match (narrow::narrow(from), narrow::narrow(to)) {
+        (_, Some(_)) => return false,
+        // Every unsigned integer of fewer than 8 bits is a signed one of 8.
+        (Some(from), None) if from.limits().is_some() && to.kind() == Kind::Int => return true,
+        (Some(from), None) => return narrow::wide(from).is_some_and(|wide| is_safe(&wide, to)),
+        (None, None) => {}
+    }
     let (from_size, to_size) = (from.size(), to.size());
     match (from.kind(), to.kind()) {
         (Kind::Bool, _) => true,

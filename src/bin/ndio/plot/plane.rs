@@ -130,9 +130,10 @@ impl Grid {
 fn numbers(array: &DynArray) -> Result<ArrayD<f64>, Failure> {
     match array.dtype().as_scalar().map(ndarray_io::dtype::Scalar::kind) {
         Some(Kind::Complex) => {
-            Ok(array.cast::<Complex<f64>, IxDyn>(Casting::Unsafe)?.mapv(num_complex::Complex::norm))
+            let options = crate::reading::options().casting(Casting::Unsafe);
+            Ok(array.cast_with::<Complex<f64>, IxDyn>(&options)?.mapv(num_complex::Complex::norm))
         }
-        Some(Kind::Bool | Kind::Int | Kind::Uint | Kind::Float) => {
+        Some(Kind::Bool | Kind::Int | Kind::Uint | Kind::Float | Kind::Narrow(_)) => {
             Ok(array.cast_with(&crate::reading::options().casting(Casting::Unsafe))?)
         }
         _ => Err(format!("dtype {} is not numeric", array.dtype()).into()),

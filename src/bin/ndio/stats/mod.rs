@@ -50,10 +50,13 @@ impl Found {
             dtype => dtype.as_scalar().map(|scalar| (scalar.kind(), scalar.size())),
         };
         match kind {
-            Some((Kind::Bool | Kind::Int | Kind::Uint, _) | (Kind::Float, 2 | 4 | 8)) => {
+            Some((Kind::Float, 16) | (Kind::Complex, 32)) if crate::reading::long_double().is_none() => {
+                Ok(Self::Nothing(no_statistics(array.dtype()) + ": --long-double states its format"))
+            }
+            Some((Kind::Bool | Kind::Int | Kind::Uint | Kind::Float | Kind::Narrow(_), _)) => {
                 Ok(Self::Numbers(of_numbers(array)?))
             }
-            Some((Kind::Complex, 8 | 16)) => Self::of_complex(array),
+            Some((Kind::Complex, 8..)) => Self::of_complex(array),
             Some((Kind::Datetime(_) | Kind::Timedelta(_), _)) => {
                 let dtype = array.dtype().clone();
                 // Casting to `i64` converts the ticks to native byte order.
@@ -67,7 +70,8 @@ impl Found {
     }
 
     fn of_complex(array: &DynArray) -> Result<Self, Failure> {
-        let all = array.cast::<Complex<f64>, ndarray::IxDyn>(Casting::Unsafe)?;
+        let options = crate::reading::options().casting(Casting::Unsafe);
+        let all = array.cast_with::<Complex<f64>, ndarray::IxDyn>(&options)?;
         let part = |part: fn(&Complex<f64>) -> f64| {
             // A complex number is NaN or infinite if either part is, so count it in the statistics of both
             // parts.

@@ -261,20 +261,23 @@ fn of_odd_items<T: Number>(items: &[T], mut found: Stats) -> Stats {
     found
 }
 
-/// Converts to a type that the loops support: native byte order, and `f32` for `f16`.
+/// Converts to a type that the loops support: native byte order, `f32` for halves and less, and `f64` for long doubles.
 fn plain(array: &DynArray) -> Result<Cow<'_, DynArray>, Failure> {
     let no_numbers = || super::no_statistics(array.dtype());
     let scalar = array.dtype().as_scalar().ok_or_else(no_numbers)?;
     let wanted = match (scalar.kind(), scalar.size()) {
         (Kind::Bool, _) => Scalar::new(Kind::Uint, 1, ByteOrder::NATIVE),
-        (Kind::Float, 2) => Scalar::new(Kind::Float, 4, ByteOrder::NATIVE),
+        (Kind::Float, 2) | (Kind::Narrow(_), _) => Scalar::new(Kind::Float, 4, ByteOrder::NATIVE),
+        (Kind::Float, 16) => Scalar::new(Kind::Float, 8, ByteOrder::NATIVE),
         (Kind::Int | Kind::Uint | Kind::Float, size) => Scalar::new(scalar.kind(), size, ByteOrder::NATIVE),
         _ => None,
     };
     let wanted = DType::from(wanted.ok_or_else(no_numbers)?);
     match array.dtype() == &wanted {
         true => Ok(Cow::Borrowed(array)),
-        false => Ok(Cow::Owned(array.cast_to(&wanted, Casting::Unsafe)?)),
+        false => {
+            Ok(Cow::Owned(array.cast_to_with(&wanted, &crate::reading::options().casting(Casting::Unsafe))?))
+        }
     }
 }
 

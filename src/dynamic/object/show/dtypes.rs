@@ -16,6 +16,7 @@ pub(super) fn short(dtype: &DType) -> String {
     };
     match scalar.kind() {
         Kind::Bytes | Kind::Text | Kind::Void => dtype.to_string(),
+        Kind::Narrow(narrow) => narrow.name().to_owned(),
         _ if is_foreign => dtype.to_string(),
         Kind::Bool => "bool".to_owned(),
         Kind::Int => format!("int{bits}"),

@@ -315,6 +315,8 @@ fn scalars(scalar: &ScalarType, items: &[&[u8]], is_alone: bool) -> Vec<String> 
         // The file does not say which format a `longdouble` has.
         Kind::Float | Kind::Complex => each(&hex),
         Kind::Bytes | Kind::Text | Kind::Void => each(&|item| text(scalar, item)),
+        // Objects have no arrays of them: their pickles name a module that is not NumPy.
+        Kind::Narrow(_) => each(&hex),
         Kind::Datetime(_) | Kind::Timedelta(_) => aligned(each(&|item| match time(scalar, item) {
             Some(ticks) => ticks,
             None => "'NaT'".to_owned(),

@@ -1,0 +1,289 @@
+//! Converts between the numbers of `ml_dtypes` and other numbers, as that package does: by way of `f32`, or of an integer of one byte.
+
+use super::{Recode, in_parts, numbers};
+use crate::dtype::{ByteOrder, Casting, Kind, Narrow, Scalar};
+use crate::error::{Error, ErrorKind, Help, Result};
+use crate::limits;
+
+/// How a float of a byte is composed of a sign, an exponent and a mantissa.
+#[derive(Clone, Copy)]
+struct Layout {
+    bits: u32,
+    mantissa: u32,
+    bias: i32,
+    special: Special,
+}
+
+/// What else than finite numbers a float can be.
+#[derive(Clone, Copy, PartialEq)]
+enum Special {
+    /// Infinities and NaN, all with the largest exponent, as in IEEE 754.
+    Ieee,
+    /// One NaN of each sign, with the largest exponent and mantissa.
+    LargestIsNan,
+    /// One NaN, in the place of negative zero.
+    MinusZeroIsNan,
+    Nothing,
+}
+
+fn layout(narrow: Narrow) -> Layout {
+    let layout = |bits, mantissa, bias, special| Layout { bits, mantissa, bias, special };
+    match narrow {
+        Narrow::Float8E3M4 => layout(8, 4, 3, Special::Ieee),
+        Narrow::Float8E4M3 => layout(8, 3, 7, Special::Ieee),
+        Narrow::Float8E4M3B11Fnuz => layout(8, 3, 11, Special::MinusZeroIsNan),
+        Narrow::Float8E4M3Fn => layout(8, 3, 7, Special::LargestIsNan),
+        Narrow::Float8E4M3Fnuz => layout(8, 3, 8, Special::MinusZeroIsNan),
+        Narrow::Float8E5M2 => layout(8, 2, 15, Special::Ieee),
+        Narrow::Float8E5M2Fnuz => layout(8, 2, 16, Special::MinusZeroIsNan),
+        Narrow::Float6E2M3Fn => layout(6, 3, 1, Special::Nothing),
+        Narrow::Float6E3M2Fn => layout(6, 2, 3, Special::Nothing),
+        // Those that are not floats of this composition do not ask for it.
+        _ => layout(4, 1, 1, Special::Nothing),
+    }
+}
+
+impl Layout {
+    fn sign(self) -> u8 {
+        1 << (self.bits - 1)
+    }
+
+    /// Returns the code of the largest finite number.
+    fn largest(self) -> u8 {
+        let all = self.sign() - 1;
+        match self.special {
+            Special::Ieee => (all >> self.mantissa << self.mantissa) - 1,
+            Special::LargestIsNan => all - 1,
+            Special::MinusZeroIsNan | Special::Nothing => all,
+        }
+    }
+
+    fn to_f32(self, code: u8) -> f32 {
+        let (sign, magnitude) = (code & self.sign(), code & (self.sign() - 1));
+        let is_nan = match self.special {
+            Special::MinusZeroIsNan => sign != 0 && magnitude == 0,
+            Special::Ieee => magnitude > self.largest() + 1,
+            Special::LargestIsNan => magnitude > self.largest(),
+            Special::Nothing => false,
+        };
+        let exponent = i32::from(magnitude >> self.mantissa);
+        let fraction = magnitude & ((1 << self.mantissa) - 1);
+        let significand = f32::from(fraction | u8::from(exponent > 0) << self.mantissa);
+        // Subnormal numbers (exponent 0) have the scale of exponent 1.
+        let scale = power_of_two(exponent.max(1) - self.bias - self.mantissa as i32);
+        let number = match magnitude > self.largest() {
+            _ if is_nan => f32::NAN,
+            true => f32::INFINITY,
+            false => significand * scale,
+        };
+        if sign == 0 { number } else { -number }
+    }
+
+    /// Returns the nearest number, ties to even.
+    fn of(self, number: f32) -> u8 {
+        let sign = if number.is_sign_negative() { self.sign() } else { 0 };
+        let all = self.sign() - 1;
+        let nan = match self.special {
+            Special::Ieee => sign | (self.largest() + 1) | 1 << (self.mantissa - 1),
+            Special::LargestIsNan => sign | all,
+            Special::MinusZeroIsNan => self.sign(),
+            Special::Nothing => sign ^ self.sign(), // zero of the other sign, as in `ml_dtypes`
+        };
+        if number.is_nan() {
+            return nan;
+        }
+        let too_large = match self.special {
+            Special::Ieee => sign | (self.largest() + 1),
+            Special::LargestIsNan | Special::MinusZeroIsNan => nan,
+            Special::Nothing => sign | all,
+        };
+        let size = f64::from(number.abs());
+        // The exponent of a double, which represents every single normally.
+        let exponent = ((size.to_bits() >> 52) as i32 - 1023).max(1 - self.bias);
+        if exponent > 1 << (self.bits - self.mantissa - 1) {
+            return too_large;
+        }
+        let quanta = size / f64::from(power_of_two(exponent - self.mantissa as i32));
+        let rounded = quanta.round_ties_even() as i32;
+        // The leading bit of a normal number adds 1 to the exponent.
+        let code = ((exponent + self.bias - 1) << self.mantissa) + rounded;
+        match u8::try_from(code) {
+            Ok(0) if self.special == Special::MinusZeroIsNan => 0,
+            Ok(code) if code <= self.largest() => sign | code,
+            _ => too_large,
+        }
+    }
+}
+
+/// Returns 2 to this power, which an `f32` must have.
+fn power_of_two(exponent: i32) -> f32 {
+    match exponent {
+        -126.. => f32::from_bits(((exponent + 127) as u32) << 23),
+        _ => f32::from_bits(1 << (exponent + 149)),
+    }
+}
+
+/// Decodes a float; `bytes` are those of one element.
+pub(in crate::element) fn to_f32(narrow: Narrow, bytes: &[u8]) -> f32 {
+    match (narrow, bytes) {
+        (Narrow::BFloat16, &[low, high]) => f32::from_bits(u32::from_le_bytes([0, 0, low, high])),
+        (Narrow::Float8E8M0Fnu, &[0xFF]) => f32::NAN,
+        (Narrow::Float8E8M0Fnu, &[code]) => power_of_two(i32::from(code) - 127),
+        (_, &[code, ..]) => layout(narrow).to_f32(code),
+        _ => f32::NAN,
+    }
+}
+
+/// Returns the number that an element is.
+pub(crate) fn shown(narrow: Narrow, bytes: &[u8]) -> Shown {
+    match (narrow.limits(), bytes) {
+        (Some(limits), &[code]) => Shown::Integer(to_integer(limits, code)),
+        _ => Shown::Float(to_f32(narrow, bytes)),
+    }
+}
+
+/// An integer, or a float.
+pub(crate) enum Shown {
+    Integer(i8),
+    Float(f32),
+}
+
+/// Encodes a float in `into`, which are the bytes of one element.
+pub(in crate::element) fn of_f32(narrow: Narrow, number: f32, into: &mut [u8]) {
+    match (narrow, into) {
+        (Narrow::BFloat16, into) => into.copy_from_slice(&bfloat16(number).to_le_bytes()),
+        (Narrow::Float8E8M0Fnu, into) => into.fill(power(number)),
+        (_, into) => into.fill(layout(narrow).of(number)),
+    }
+}
+
+/// Returns the upper half of a float, rounded to the nearest, ties to even.
+fn bfloat16(number: f32) -> u16 {
+    let bits = number.to_bits();
+    match number.is_nan() {
+        true => (bits >> 16) as u16 & 0x8000 | 0x7FC0,
+        false => ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16) as u16,
+    }
+}
+
+/// Returns the code of the nearest power of two, the larger one of a tie.
+fn power(number: f32) -> u8 {
+    if number.is_nan() || number <= 0.0 || number.is_infinite() {
+        return 0xFF;
+    }
+    // Half of the distance to the next power carries into the exponent.
+    let exponent = ((f64::from(number).to_bits() + (1 << 51)) >> 52) as i32 - 1023;
+    u8::try_from((exponent + 127).max(0)).unwrap_or(0xFF)
+}
+
+/// Returns an integer of fewer than 8 bits from its byte, of which the higher bits are ignored.
+pub(in crate::element) fn to_integer(limits: (i8, i8), code: u8) -> i8 {
+    let unused = bits_above(limits);
+    match limits.0 < 0 {
+        true => (code << unused) as i8 >> unused,
+        false => (code << unused >> unused) as i8,
+    }
+}
+
+/// Returns the byte of an integer.
+pub(in crate::element) fn of_integer(limits: (i8, i8), integer: i64) -> u8 {
+    let unused = bits_above(limits);
+    (integer as u8) << unused >> unused
+}
+
+/// Returns how many bits of a byte an integer does not have.
+fn bits_above((least, most): (i8, i8)) -> u32 {
+    most.wrapping_sub(least).leading_zeros()
+}
+
+/// Returns the type of `ml_dtypes`, or `None` for any other dtype.
+pub(super) fn narrow(scalar: &Scalar) -> Option<Narrow> {
+    match scalar.kind() {
+        Kind::Narrow(narrow) => Some(narrow),
+        _ => None,
+    }
+}
+
+/// Returns the type of NumPy's own that has all values of this one.
+pub(super) fn wide(narrow: Narrow) -> Option<Scalar> {
+    match narrow.limits() {
+        Some((..0, _)) => Scalar::new(Kind::Int, 1, ByteOrder::NATIVE),
+        Some(_) => Scalar::new(Kind::Uint, 1, ByteOrder::NATIVE),
+        None => Scalar::new(Kind::Float, 4, ByteOrder::NATIVE),
+    }
+}
+
+/// Returns the conversion between numbers of which one or both are of `ml_dtypes`.
+pub(super) fn recoder(from: &Scalar, to: &Scalar, casting: Casting) -> Option<Recode> {
+    let Some(narrow) = narrow(from) else { return of_number(from, to, casting) };
+    let wide = wide(narrow)?;
+    let rest = of_number(&wide, to, casting)?;
+    let (size, wide_size, made_size) = (from.size(), wide.size(), to.size());
+    Some(Box::new(move |items, made| {
+        let mut numbers = Vec::new();
+        let count = items.len() / size;
+        let mut done = 0;
+        in_parts(items, count, |items, count| {
+            limits::resize(&mut numbers, count * wide_size)?;
+            for (item, number) in items.chunks_exact(size).zip(numbers.chunks_exact_mut(wide_size)) {
+                match narrow.limits() {
+                    Some(limits) => number.fill(to_integer(limits, item[0]) as u8),
+                    None => number.copy_from_slice(&to_f32(narrow, item).to_ne_bytes()),
+                }
+            }
+            let made = &mut made[done * made_size..(done + count) * made_size];
+            done += count;
+            rest(&mut numbers, made)
+        })
+    }))
+}
+
+/// Returns the conversion of one of NumPy's own numbers.
+fn of_number(from: &Scalar, to: &Scalar, casting: Casting) -> Option<Recode> {
+    let Some(narrow) = narrow(to) else { return numbers::recoder(from, to, casting) };
+    let (from, to) = (*from, *to);
+    let is_float = matches!(from.kind(), Kind::Float | Kind::Complex);
+    let wide = match narrow.limits() {
+        None => wide(narrow)?,
+        Some(_) => Scalar::new(Kind::Int, 8, ByteOrder::NATIVE)?,
+    };
+    let widen = numbers::recoder_for(&from, &wide, &to, casting)?;
+    Some(Box::new(move |items, made| {
+        let mut numbers = Vec::new();
+        let (count, wide_size, made_size) = (made.len() / to.size(), wide.size(), to.size());
+        let mut done = 0;
+        in_parts(items, count, |items, count| {
+            limits::resize(&mut numbers, count * wide_size)?;
+            widen(items, &mut numbers)?;
+            let made = &mut made[done * made_size..(done + count) * made_size];
+            done += count;
+            let pairs = numbers.chunks_exact(wide_size).zip(made.chunks_exact_mut(made_size));
+            for (index, (number, into)) in pairs.enumerate() {
+                match narrow.limits() {
+                    None => of_f32(narrow, bytemuck::pod_read_unaligned(number), into),
+                    Some(limits) => {
+                        let integer = bytemuck::pod_read_unaligned(number);
+                        let integer = in_range(integer, limits, is_float, casting, &to)
+                            .map_err(|error| error.at_element(index))?;
+                        into.fill(of_integer(limits, integer));
+                    }
+                }
+            }
+            Ok(())
+        })
+    }))
+}
+
+/// Returns the integer to store: floats saturate, and other integers that do not fit are errors, unless they are to lose
+/// their high bits.
+fn in_range(integer: i64, limits: (i8, i8), is_float: bool, casting: Casting, to: &Scalar) -> Result<i64> {
+    let (least, most) = (i64::from(limits.0), i64::from(limits.1));
+    match (least..=most).contains(&integer) {
+        false if is_float => Ok(integer.clamp(least, most)),
+        false if casting != Casting::Unsafe => {
+            let reason = format!("{integer} is out of range for {to}");
+            Err(Error::from(ErrorKind::NotConvertible { reason }).with_help(Help::Cast(Casting::Unsafe)))
+        }
+        _ => Ok(integer),
+    }
+}
