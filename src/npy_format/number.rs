@@ -27,6 +27,10 @@ pub(super) fn whole(text: &str, python2: bool) -> Result<(u64, usize), Fault> {
         let shown: String = literal.chars().take(40).collect();
         return Err(Fault::new(format!("'{shown}' is not an integer"), 0));
     }
+    // NumPy removes an `L` that follows a number, also after blanks.
+    let rest = text[length..].trim_start_matches([' ', '\t', '\x0c']);
+    let is_suffix = python2 && rest.starts_with('L') && !rest.as_bytes().get(1).is_some_and(is_word);
+    let length = if is_suffix { text.len() - rest.len() + 1 } else { length };
     if significant.is_empty() {
         return Ok((0, length));
     }
@@ -58,6 +62,7 @@ mod tests {
         for (text, number) in sound.into_iter().chain([("0b101", 5), ("18446744073709551615", u64::MAX)]) {
             assert_eq!(whole(&format!("{text}, 3"), false).ok(), Some((number, text.len())), "{text}");
             assert_eq!(whole(&format!("{text}L)"), true).ok(), Some((number, text.len() + 1)), "{text}L");
+            assert_eq!(whole(&format!("{text}\t L,"), true).ok(), Some((number, text.len() + 3)), "{text} L");
             assert!(whole(&format!("{text}L)"), false).is_err());
         }
         let refused =

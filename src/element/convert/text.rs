@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use num_complex::Complex;
 
 use super::Recode;
-use crate::dtype::{ByteOrder, Kind, Scalar, TimeUnit};
+use crate::dtype::{ByteOrder, Kind, Scalar, TimeStep, TimeUnit};
 use crate::element::bytes::put_padded;
 use crate::element::swap::{swap_units, unit_of};
 use crate::element::text::{put_code_points, text, utf8};
@@ -51,7 +51,7 @@ pub(super) fn longest(number: &Scalar) -> Option<usize> {
             TimeUnit::Picosecond => 51,
             TimeUnit::Femtosecond => 54,
             TimeUnit::Attosecond => 57,
-            TimeUnit::Generic => return None,
+            TimeUnit::Generic => 4, // only NaT has a form as text
         },
         (Kind::Timedelta(_), _) => 21, // some are longer, which NumPy truncates
         _ => return None,
@@ -86,8 +86,8 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
             Some(of_texts(from, to.size(), move |text, into| write_text(&text, &to, into)))
         }
         (Some(_), None) => {
-            // `longest` is `None` for types that cannot be converted to or from text.
-            longest(to)?;
+            // `longest` is `None` for types that cannot be converted to or from text. A date in text has a unit.
+            longest(to).filter(|_| to.kind() != Kind::Datetime(TimeStep::GENERIC))?;
             let (from, to, size) = (*from, *to, to.size());
             let native = to.with_order(ByteOrder::NATIVE);
             Some(of_texts(from, size, move |text, into| {
@@ -228,7 +228,7 @@ pub(crate) fn spelled(scalar: &Scalar, item: &[u8]) -> Result<String> {
         }
         (Kind::Complex, _) => spelled_complex(number!(Complex<f64>)),
         (Kind::Datetime(_) | Kind::Timedelta(_), 8) if number!(i64) == NAT => "NaT".into(),
-        (Kind::Datetime(step), 8) => date(number!(i64).into(), step),
+        (Kind::Datetime(step), 8) if step.unit != TimeUnit::Generic => date(number!(i64).into(), step),
         (Kind::Timedelta(step), 8) => {
             let units = match step.unit {
                 TimeUnit::Generic => "generic time units".into(),

@@ -1,0 +1,143 @@
+"""Headers: random dtypes and shapes, keys in any order, and slips of the pen."""
+
+import hashlib
+import io
+import json
+import re
+import warnings
+
+import numpy as np
+from numpy.lib import _format_impl
+
+from common import run
+
+PLAIN = ["?", "b1", "i1", "u1", "<i2", ">i2", "i4", "=u4", "|i8", "u8", "<f2", "f4", ">f8", "c8", "<c16", "f16", "c32", "S5", "a3", "|S0",
+         "U4", ">U0", "V7", "|V0", "M8[s]", "<M8[25ms]", "m8", ">m8[D]", "M8", "O", "bool", "int8", "uint16", "float32", "complex64",
+         "float", "int", "str", "bytes", "unicode", "object", "void", "datetime64[ns]", "timedelta64", "half", "single", "double",
+         "longdouble", "intc", "intp", "B", "H", "q", "Q", "e", "d", "g", "F", "D", "p", "2i4", "(2,3)f8", "M8[0D]", "M8[s/2]", "M8[2s/4]",
+         "i3", "f1", "S-1", "U", "S", "V", "i4,f8", "x4", "", "<", "i 4", "I4", "M8[]", "M8[fortnight]", "m8[-1s]", "S99999999999",
+         "T", "c4", "f12", "N", "n", "l", "L", "P", "?1", "b", "h", "i", "f", "c", "G", "O8", "|O", "<O4"]
+
+
+def random_descr(rng, depth=0):
+    choice = rng.random()
+    if choice < 0.6 or depth > 2:
+        return repr(rng.choice(PLAIN))
+    if choice < 0.7:
+        # For an array of nothing, NumPy has a size that is not 0.
+        return f"({random_descr(rng, depth + 1).replace('[]', '[(1, 2)]')}, {rng.choice(['3', '(2,)', '(2, 3)', '()', '-1', '(1, -2)', 'True', '2.0'])})"
+    fields = []
+    for number in range(rng.randrange(0, 4)):
+        name = rng.choice([f"'f{number}'", f"'f{number}'", "'é'", "''", "'x y'", "'a'", "('title', 'b')", "1", "None", "b'c'"])
+        shape = rng.choice(["", "", "", ", (2,)", ", 3", ", ()", ", (2, 2)", ", '2'"])
+        fields.append(f"({name}, {random_descr(rng, depth + 1)}{shape})")
+    return "[" + ", ".join(fields) + "]"
+
+
+# One for each row, so that every run meets them.
+HEADERS = [f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}\n" for descr, shape in [
+    ("'?'", "(40,)"), ("'i 4'", "(2,)"), ("'M8[0D]'", "(2,)"), ("'T'", "(2,)"), ("'O'", "(-1,)"), ("[('', 'O', 3), ('a', 'i4')]", "(2,)"),
+    ("'<i4'", "(2,), 'shape': (1,)"), ("('<f4', (2, 3))", "(2,)"),
+    ("'f1'", "(2,)"), ("'\t'", "(2,)"),
+]]
+
+
+def random_header(rng):
+    shape = rng.choice(["(2,)", "()", "(3, 2)", "(0,)", "(1, 0, 2)", "(2L,)", "[2]", "2", "(2.0,)", "(-1,)", "(True,)", "(2, )", "(0x2,)", "(1_0,)",
+                        "(+2,)", "(02,)", "None", "('2',)", "(2,) + (3,)"])
+    order = rng.choice(["False", "False", "True", "0", "None", "'C'", "false"])
+    keys = [("'descr'", random_descr(rng)), ("'fortran_order'", order), ("'shape'", shape)]
+    change = rng.random()
+    if change < 0.05:
+        keys.pop(rng.randrange(3))
+    elif change < 0.1:
+        keys.append(rng.choice([("'more'", "1"), ("'shape'", "(1,)"), ("'descr'", "'<i4'")]))
+    elif change < 0.2:
+        rng.shuffle(keys)
+    text = "{" + ", ".join(f"{key}: {value}" for key, value in keys) + rng.choice(["}", ", }", ",}"])
+    if rng.random() < 0.1:
+        text = text.replace("'", '"', rng.choice([2, -1]))
+    if rng.random() < 0.15:  # a slip of the pen
+        at = rng.randrange(len(text))
+        text = text[:at] + rng.choice(["", " ", ",", "'", "0", "x", "\\", "(", "#", "\n", "\t", "é", "\0"]) + text[at + rng.randrange(2) :]
+    text += rng.choice(["\n", " " * 20 + "\n", "", " \n\n"])
+    return encoded(text, rng.choice([(1, 0), (1, 0), (1, 0), (2, 0), (3, 0), (1, 1), (4, 0)]))
+
+
+def encoded(text, version):
+    try:
+        text = text.encode("utf8" if version == (3, 0) else "latin1")
+    except UnicodeEncodeError:
+        text = text.encode("utf8")
+    length = len(text).to_bytes(2 if version[0] == 1 else 4, "little")
+    return b"\x93NUMPY" + bytes(version) + length + text
+
+
+def headers(program, rng, count, tally, folder):
+    files, answers = [], []
+    for number in range(count):
+        head = encoded(HEADERS[number], (1, 0)) if number < len(HEADERS) else random_header(rng)
+        data = rng.randbytes(600)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                stream = io.BytesIO(head + data)
+                version = np.lib.format.read_magic(stream)
+                shape, fortran, dtype = _format_impl._read_array_header(stream, version)
+                items = int(np.prod(shape, dtype=object)) * dtype.itemsize
+                if dtype.hasobject:
+                    answer = "objects"
+                elif items > len(data):
+                    answer = "long"
+                else:
+                    np.lib.format.read_array(io.BytesIO(head + data[:items]))
+                    # The bytes in C order, whatever they mean.
+                    stored = np.frombuffer(data[:items], f"V{dtype.itemsize}") if items else np.zeros(shape, "V0")
+                    content = stored.reshape(shape, order="F" if fortran else "C").tobytes()
+                    answer = (shape, dtype.itemsize, content)
+                data = data[: min(items, len(data))]
+        except Exception as error:  # NumPy has no common one
+            answer = error
+        path = folder / f"{number}.npy"
+        path.write_bytes(head + data)
+        files.append(path)
+        answers.append((head, data, answer))
+    lines = []
+    for at in range(0, len(files), 500):
+        lines += run(program, "json", "--exact", *files[at : at + 500]).stdout.splitlines()
+    assert len(lines) == len(files)
+    for line, (head, data, answer) in zip(lines, answers):
+        found = json.loads(line)
+        fault = found.get("error") or next((array["error"] for array in found["arrays"] if "error" in array), None)
+        message = found.get("message") or next((array.get("message") for array in found["arrays"] if "error" in array), None) if fault else None
+        tally.case(explain_header(head, data, answer, fault, message, found), f"header {head!r}: NumPy {answer!r:.300}; here {fault}: {message} {found if not fault else ''!s:.300}")
+    for path in files:
+        path.unlink()
+
+
+def explain_header(head, data, answer, fault, message, found):
+    if isinstance(answer, Exception):
+        # These faults are found in the data: the header was accepted.
+        is_accepted = fault in (None, "extra_data", "truncated", "truncated_data", "bad_bool", "object_needs_opt_in")
+        is_array_dtype = "could only read" in str(answer)
+        is_narrow = re.search(r"['\"][<>|=]?f1", head.decode("latin1"))
+        return True if not is_accepted else "array-dtype" if is_array_dtype else "narrow-dtype" if is_narrow else None
+    if isinstance(answer, str):
+        if fault in {"objects": ["object_needs_opt_in"], "long": ["truncated", "truncated_data"]}[answer]:
+            return True
+    elif not fault:
+        array = found["arrays"][0]
+        is_same = (tuple(array["shape"]), array["itemsize"]) == answer[:2] and array["sha256"] == hashlib.sha256(answer[2]).hexdigest()
+        return True if is_same else None
+    text = head.decode("latin1")
+    rows = {
+        "bool": fault == "bad_bool",
+        "key-twice": "duplicate key" in message or max(text.count(key) for key in ("shape", "descr")) > 1,
+        "comma-dtype": fault == "unsupported_dtype" and re.search("2i4|\\(2,3\\)f8|[a-z] +\\d|\\d +[a-z]", text),
+        "zero-multiple": "M8[0D]" in text and "unknown unit" in message,
+        "type-number": fault == "unsupported_dtype" and re.search("[\"'][<>=|]?[\\0-\x1f][\"']", text),
+        "string-dtype": fault == "unsupported_dtype" and re.search("[\"']T[\"']", text),
+        "unnamed-array": fault == "object_needs_opt_in" and re.search("\\('', ", text),
+        "axis-of-objects": answer == "objects" and ("negative length" in message or "not an integer" in message),
+    }
+    return next((name for name, holds in rows.items() if holds), None)
