@@ -46,9 +46,10 @@ CASTS = [
     (np.array([1e10, np.nan]), "i4", "unsafe"), (np.array([300]), "i1", "same_kind"), (np.array(["long"]), "U2", "unsafe"), (np.array([1]), "V4", "unsafe"),
     (np.array([b"abcd"]).view("V4"), "V8", "unsafe"), (np.array(["now"]), "M8[s]", "unsafe"), (np.array([2**63 - 1], "m8[s]"), "U64", "unsafe"),
     (np.array([2**63 - 1], "M8[Y]"), "U64", "unsafe"), (np.array([1], "M8[s]"), "m8[s]", "unsafe"),
+    (np.array([2 * 10**18], "M8[W]"), "M8[Y]", "unsafe"),
     (np.array([1], "m8[M]"), "m8[D]", "unsafe"), (np.array([2**62], "M8[D]"), "M8[s]", "unsafe"), (np.array([1 - 2**63], "M8[ns]"), "M8[s]", "same_kind"),
     (np.zeros(2, [("a", "i4")]), [("a", "f8")], "unsafe"),
-    (np.array(["é".encode()]), "U4", "unsafe"),
+    (np.array(["2000"]), "M8", "unsafe"), (np.array(["é".encode()]), "U4", "unsafe"),
     (np.array([1], "f16"), "U64", "unsafe"), (np.array(["\u0663"]), "i8", "unsafe"), (np.array([1], "M8[as]"), "M8[Y]", "unsafe"), (np.array([1]).view("M8"), "M8[Y]", "unsafe"),
 ]
 
@@ -105,6 +106,14 @@ def far_dates(array, wanted, found):
     return all(abs(tick) * count > 2**63 - 2**45 for tick, same in zip(ticks, shortened(wanted, found)) if not same)
 
 
+def far_days(array, wanted, found):
+    """Whether only dates differ of which NumPy cannot count the days in 64 bits."""
+    units, count = np.datetime_data(array.dtype)
+    days = count * {"Y": 365, "M": 30, "W": 7, "D": 1}.get(units, 0)
+    ticks, one, other = (value.astype(value.dtype.newbyteorder("=")).view("i8") for value in (array, wanted, found))
+    return all(abs(int(tick)) * days > 2**62 for tick, same in zip(ticks, one == other) if not same)
+
+
 def near_ends(array, wanted, found):
     """Whether only elements differ that are close to the ends of 64 bits."""
     ticks, one, other = (value.astype(value.dtype.newbyteorder("=")).view("i8") for value in (array, wanted, found))
@@ -134,8 +143,10 @@ def explain_cast(array, target, casting, wanted, found):
         "raw-bytes": "V" in kinds and kinds != "VV" and does_not,
         "no-unit": no_unit and kinds == "MM" and refused and not refuses,
         "long-double": any(dtype.str[1:] in ("f16", "c32") for dtype in (source, target)) and set(kinds) & set("SUMm") and does_not,
-        "text-of-time": source.kind in "SU" and target.kind in "mM" and refuses and ("expected the text of" in found or does_not and no_unit),
+        "text-without-unit": kinds in ("SM", "UM") and no_unit and does_not,
+        "text-of-time": source.kind in "SU" and target.kind in "mM" and refuses and "expected the text of" in found,
         "long-duration": source.kind in "mM" and target.kind in "SU" and not refuses and not refused and all(shortened(wanted, found)),
+        "far-days": kinds == "MM" and not refuses and not refused and far_days(array, wanted, found),
         "far-dates": source.kind == "M" and target.kind in "SU" and not refuses and not refused and far_dates(array, wanted, found),
         "date-and-duration": kinds in ("mM", "Mm") and does_not,
         "calendar-durations": kinds == "mm" and is_calendar and does_not,

@@ -16,7 +16,7 @@ PLAIN = ["?", "b1", "i1", "u1", "<i2", ">i2", "i4", "=u4", "|i8", "u8", "<f2", "
          "float", "int", "str", "bytes", "unicode", "object", "void", "datetime64[ns]", "timedelta64", "half", "single", "double",
          "longdouble", "intc", "intp", "B", "H", "q", "Q", "e", "d", "g", "F", "D", "p", "2i4", "(2,3)f8", "M8[0D]", "M8[s/2]", "M8[2s/4]",
          "i3", "f1", "S-1", "U", "S", "V", "i4,f8", "x4", "", "<", "i 4", "I4", "M8[]", "M8[fortnight]", "m8[-1s]", "S99999999999",
-         "T", "c4", "f12", "N", "n", "l", "L", "P", "?1", "b", "h", "i", "f", "c", "G", "O8", "|O", "<O4"]
+         "T", "c4", "f12", "N", "n", "l", "L", "P", "?1", "int4", "bfloat16", "float8_e4m3fn", "<W4", "c24", "b", "h", "i", "f", "c", "G", "O8", "|O", "<O4"]
 
 
 def random_descr(rng, depth=0):
@@ -120,7 +120,7 @@ def explain_header(head, data, answer, fault, message, found):
         # These faults are found in the data: the header was accepted.
         is_accepted = fault in (None, "extra_data", "truncated", "truncated_data", "bad_bool", "object_needs_opt_in")
         is_array_dtype = "could only read" in str(answer)
-        is_narrow = re.search(r"['\"][<>|=]?f1", head.decode("latin1"))
+        is_narrow = re.search(r"['\"][<>|=]?(f12?|c24|W4|int4|bfloat16|float8_e4m3fn)['\"]", head.decode("latin1"))
         return True if not is_accepted else "array-dtype" if is_array_dtype else "narrow-dtype" if is_narrow else None
     if isinstance(answer, str):
         if fault in {"objects": ["object_needs_opt_in"], "long": ["truncated", "truncated_data"]}[answer]:
@@ -137,7 +137,7 @@ def explain_header(head, data, answer, fault, message, found):
         "zero-multiple": "M8[0D]" in text and "unknown unit" in message,
         "type-number": fault == "unsupported_dtype" and re.search("[\"'][<>=|]?[\\0-\x1f][\"']", text),
         "string-dtype": fault == "unsupported_dtype" and re.search("[\"']T[\"']", text),
-        "unnamed-array": fault == "object_needs_opt_in" and re.search("\\('', ", text),
+        "unnamed-array": (fault == "object_needs_opt_in" or "duplicate field name ''" in message) and re.search("\\('', ", text),
         "axis-of-objects": answer == "objects" and ("negative length" in message or "not an integer" in message),
     }
     return next((name for name, holds in rows.items() if holds), None)

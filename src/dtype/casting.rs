@@ -8,6 +8,8 @@ pub enum LongDoubleFormat {
     X87,
     /// IEEE 754 binary128: Linux on most other machines.
     Quad,
+    /// The sum of two `f64`, the larger one first: Linux and AIX on PowerPC.
+    DoubleDouble,
 }
 
 /// The conversions that a read may perform, by NumPy's rules (`numpy.can_cast`).
@@ -22,8 +24,8 @@ pub enum LongDoubleFormat {
 /// - Times are converted to another unit by rounding down; a time out of range is an error. Floats that are
 ///   converted to times become "not a time" if they are NaN or out of range.
 /// - Numbers are converted to text in NumPy's spelling, and text is parsed as a number as Python does. Points in time are
-///   text in ISO 8601, and durations such as `5 days`; text is parsed as a time in ISO 8601, or as a number of ticks. Text
-///   that does not fit its width is an error; it is never truncated.
+///   text in ISO 8601, and durations such as `5 days`; text is parsed as a point in time in ISO 8601, and as a duration if it is a
+///   number of ticks. Text that does not fit its width is an error; it is never truncated.
 ///
 /// ```
 /// use ndarray::{arr1, Array1};
@@ -39,13 +41,15 @@ pub enum LongDoubleFormat {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Casting {
-    /// Only conversions that keep every value, and 64-bit integers to `f64` (real or complex), as in NumPy.
+    /// Only conversions that keep every value, and those that NumPy takes for such: 64-bit integers to `f64` (real or complex), dates in
+    /// years and months to weeks and multiples of days, which are rounded down, and −2⁶³ to "not a time".
     ///
-    /// Conversions to text are safe if the width suffices for every number of the type.
+    /// Conversions to text are safe if the width is the one that NumPy reserves for the type, which may be more than any value
+    /// needs. Integers to durations are safe, but for 64-bit unsigned ones.
     Safe,
     /// Also conversions within a kind, or to a later one in the order bool, unsigned, signed, float, complex.
     ///
-    /// This includes numbers to text of any width, and times to a coarser unit.
+    /// This includes numbers and text to text of any width, and times to a coarser unit.
     SameKind,
     /// Any supported conversion, including numbers to bools, times to numbers and text, and text to numbers and times.
     Unsafe,

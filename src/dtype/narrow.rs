@@ -128,7 +128,11 @@ impl Narrow {
     }
 
     /// Returns the smallest and the largest integer; `None` if the type is a float.
-    pub(crate) fn limits(self) -> Option<(i8, i8)> {
+    ///
+    /// ```
+    /// assert_eq!(ndarray_io::dtype::Narrow::Int4.limits(), Some((-8, 7)));
+    /// ```
+    pub fn limits(self) -> Option<(i8, i8)> {
         match self {
             Self::Int1 => Some((-1, 0)),
             Self::Int2 => Some((-2, 1)),

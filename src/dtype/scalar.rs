@@ -36,7 +36,7 @@ pub enum Kind {
     Int,
     /// `u`: an unsigned integer.
     Uint,
-    /// `f`: a floating-point number of 2, 4, 8 or 16 bytes.
+    /// `f`: a floating-point number of 2, 4, 8 or 16 bytes, or of 12 (a `longdouble` of 32-bit x86).
     Float,
     /// `c`: two floating-point numbers, the real part first.
     ///
@@ -82,8 +82,8 @@ impl Kind {
         match self {
             Self::Bool => size == 1,
             Self::Int | Self::Uint => matches!(size, 1 | 2 | 4 | 8),
-            Self::Float => matches!(size, 2 | 4 | 8 | 16),
-            Self::Complex => matches!(size, 4 | 8 | 16 | 32),
+            Self::Float => matches!(size, 2 | 4 | 8 | 12 | 16),
+            Self::Complex => matches!(size, 4 | 8 | 16 | 24 | 32),
             Self::Bytes | Self::Void => size <= MAX_ITEM_SIZE,
             Self::Text => size <= MAX_ITEM_SIZE && size.is_multiple_of(4),
             Self::Narrow(narrow) => size == narrow.size(),

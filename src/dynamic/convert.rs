@@ -70,9 +70,9 @@ impl DynArray {
     /// Converts the elements to a dtype that is known only at run time, by the rules of [`Casting`].
     ///
     /// Numbers and bools convert to one another, text (`U`, `S`) to text of another width or kind, numbers and
-    /// times to text and back in NumPy's notation, and times to other units. Elements of every dtype convert to the
+    /// points in time to text and back in NumPy's notation, durations to text, and times to other units. Elements of every dtype convert to the
     /// other byte order. Text that is too long and times that are out of range are errors. As in NumPy, text without a width
-    /// (`U`, `S`) has the width that suffices for all values, and a time without a unit (`M8`, `m8`) keeps its unit. (A Rust type is a
+    /// (`U`, `S`) has the width that NumPy reserves for the type (of durations, some need more, which is an error), and a time without a unit (`M8`, `m8`) keeps its unit. (A Rust type is a
     /// complete dtype: read as `Datetime64<Generic>`, a time loses its unit.)
     ///
     /// # Errors
@@ -102,8 +102,8 @@ impl DynArray {
         self.cast_to_with(dtype, &ReadOptions::new().casting(casting))
     }
 
-    /// Like [`cast_to`](Self::cast_to), with options: the casting (by default `Safe`), the format of `longdouble`s and the
-    /// number of threads.
+    /// Like [`cast_to`](Self::cast_to), with options: the casting (by default `Safe`), the format of `longdouble`s, which numbers raw
+    /// bytes are, and the number of threads.
     ///
     /// # Errors
     ///
@@ -132,11 +132,13 @@ impl DynArray {
             let header = Header::new(dtype.clone(), self.order(), self.shape().into())?;
             return Ok(Self::of_objects(header, objects.clone()));
         }
-        let dtype = &resolved(self.dtype(), dtype);
+        let header = self.header_by(options)?;
+        let dtype = &resolved(header.dtype(), dtype);
         let rules = options.rules_by(options.get_casting().unwrap_or(Casting::Safe));
-        let change = change(self.dtype(), dtype, rules)?;
+        let change = change(header.dtype(), dtype, rules)?;
         let work = match &change {
-            Change::Nothing => return Ok(self.clone()),
+            Change::Nothing if self.dtype() == dtype => return Ok(self.clone()),
+            Change::Nothing => Work::Nothing,
             Change::Swap(swap) => Work::InPlace(swap),
             Change::Recode(recode) => Work::Into(recode),
         };

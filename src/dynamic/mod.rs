@@ -17,6 +17,8 @@ use std::sync::Arc;
 #[cfg(feature = "object")]
 use object::Object;
 
+use std::borrow::Cow;
+
 use ndarray::{Array, ArrayView, ArrayViewMut, Dimension, ShapeBuilder};
 
 use data::Data;
@@ -344,6 +346,14 @@ impl DynArray {
         Ok(Self::of_objects(header.clone(), Arc::new(objects)))
     }
 
+    /// Returns the header as the options have it: they may say which numbers raw bytes are.
+    fn header_by(&self, options: &ReadOptions) -> Result<Cow<'_, Header>> {
+        Ok(match options.get_raw_bytes() {
+            Some(narrow) => Cow::Owned(self.header.with_raw_bytes_as(narrow)?),
+            None => Cow::Borrowed(&self.header),
+        })
+    }
+
     fn to_array_with<A: ReadableElement, D: Dimension>(&self, options: &ReadOptions) -> Result<Array<A, D>> {
         #[cfg(feature = "object")]
         if let Some(objects) = &self.objects {
@@ -360,7 +370,8 @@ impl DynArray {
         }
         let mut bytes = self.data.bytes();
         let mut source = transfer::Source::of(&mut bytes);
-        Array::from_payload(PayloadRef::new(&mut source, &self.header, options))
+        let header = self.header_by(options)?;
+        Array::from_payload(PayloadRef::new(&mut source, &header, options))
             .map_err(|error| self.header.name_element(error, inner_of::<A>().len(), false))
     }
 }

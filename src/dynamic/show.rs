@@ -9,9 +9,9 @@ use std::ops::Range;
 use ndarray::{IxDyn, SliceArg, SliceInfoElem};
 
 use super::DynArray;
-use crate::dtype::{ByteOrder, DType, Kind, Scalar, TimeUnit};
+use crate::dtype::{ByteOrder, DType, Kind, LongDoubleFormat, Scalar, TimeUnit};
 use crate::element::date;
-use crate::element::{Shown, half_to_single, long_double, shown, to_double, trimmed};
+use crate::element::{Shown, half_to_single, long_double, shown, trimmed};
 use crate::error::Result;
 use crate::io::ArrayFormat;
 use crate::options::DisplayOptions;
@@ -437,19 +437,15 @@ pub(super) fn signed(bytes: &[u8], is_big: bool) -> i128 {
 /// A `longdouble` is shown as its bytes, unless the options say which of its two formats it has.
 fn float(bytes: &[u8], is_big: bool, look: &DisplayOptions) -> String {
     let bits = unsigned(bytes, is_big);
-    let (number, shortest) = match bytes.len() {
-        2 => (half_to_single(bits as u16).into(), format!("{:?}", half_to_single(bits as u16))),
-        4 => (f32::from_bits(bits as u32).into(), format!("{:?}", f32::from_bits(bits as u32))),
-        8 => (f64::from_bits(bits as u64), format!("{:?}", f64::from_bits(bits as u64))),
-        _ => match look.long_double {
-            Some(format) => (to_double(bits, format), long_double(bits, format)),
-            None => return hex(&bits.to_be_bytes()),
-        },
+    let long = |format| long_double(bits, format, look.precision);
+    let (number, shortest) = match (bytes.len(), look.long_double) {
+        (2, _) => (half_to_single(bits as u16).into(), format!("{:?}", half_to_single(bits as u16))),
+        (4, _) => (f32::from_bits(bits as u32).into(), format!("{:?}", f32::from_bits(bits as u32))),
+        (8, _) => (f64::from_bits(bits as u64), format!("{:?}", f64::from_bits(bits as u64))),
+        (12, _) => return long(LongDoubleFormat::X87),
+        (_, Some(format)) => return long(format),
+        (_, None) => return hex(&bits.to_be_bytes()),
     };
-    // With fewer digits, it is shown by way of an `f64`, if it is in its range.
-    let is_out_of_range = number.is_infinite() && shortest.contains('e')
-        || number == 0.0 && shortest.contains(|digit| ('1'..='9').contains(&digit));
-
     // The number of digits after the decimal point, without the exponent.
     let digits = |text: &str| {
         let mantissa = text.split('e').next().unwrap_or(text);
@@ -458,12 +454,10 @@ fn float(bytes: &[u8], is_big: bool, look: &DisplayOptions) -> String {
     // A number that would round to zero is shown with an exponent.
     let is_small = |most: usize| number != 0.0 && number.abs() < 10f64.powi(-(most as i32));
     match look.precision {
-        Some(most) if digits(&shortest) > most && !is_out_of_range => {
-            match shortest.contains('e') || is_small(most) {
-                true => format!("{number:.most$e}"),
-                false => format!("{number:.most$}"),
-            }
-        }
+        Some(most) if digits(&shortest) > most => match shortest.contains('e') || is_small(most) {
+            true => format!("{number:.most$e}"),
+            false => format!("{number:.most$}"),
+        },
         _ => shortest,
     }
 }

@@ -41,7 +41,7 @@ impl WritableElement for bf16 {
             let reason = "bf16 is stored as raw bytes, which have no byte order to choose".into();
             return Err(ErrorKind::BadOption { reason }.into());
         }
-        Ok(dtype().stored())
+        Ok(dtype())
     }
 
     fn emit(_: &DType) -> WritePlan<Self> {

@@ -1,14 +1,20 @@
 //! The decimal digits of long doubles, which the standard library cannot format.
 
+use std::sync::OnceLock;
+
 use super::longdouble::Wide;
 use crate::dtype::LongDoubleFormat;
 
-/// Formats a `longdouble` with the fewest digits that identify it, as `f64` is formatted by `Debug`.
-pub(crate) fn long_double(bits: u128, format: LongDoubleFormat) -> String {
+/// Formats a `longdouble` as `f64` is formatted by `Debug`, with the fewest digits that identify it, or at most `most` of them
+/// after the point.
+///
+/// With fewer digits, a number that would be shown as zero has an exponent.
+pub(crate) fn long_double(bits: u128, format: LongDoubleFormat, most: Option<usize>) -> String {
     let wide = Wide::of(bits, format);
     let (precision, least) = match format {
         LongDoubleFormat::X87 => (64, -16445),
         LongDoubleFormat::Quad => (113, -16494),
+        LongDoubleFormat::DoubleDouble => (106, -1074),
     };
     let Some((mantissa, exponent)) = wide.scaled(precision, least) else {
         return format!("{:?}", wide.to_f64()); // NaN, infinite, or zero
@@ -16,43 +22,114 @@ pub(crate) fn long_double(bits: u128, format: LongDoubleFormat) -> String {
     let sign = if wide.is_negative() { "-" } else { "" };
     // Below a power of two, the numbers are closer to each other.
     let is_power = mantissa == 1 << (precision - 1) && exponent > least;
+    let power = Power::of(exponent - 2);
     let exact = 4 * mantissa;
     let [low, exact, high] =
-        [exact - if is_power { 1 } else { 2 }, exact, exact + 2].map(|number| digits(number, exponent - 2));
-    // The digits after the decimal point.
-    let scale = (2 - exponent).max(0) as usize;
+        [exact - if is_power { 1 } else { 2 }, exact, exact + 2].map(|number| power.times(number));
+    // The digits after the decimal point of `exact`.
+    let scale = (2 - exponent).max(0);
+    let point = |length: usize| length as i32 - scale - 1;
     let (shortest, length) = shortest(&low, &exact, &high, mantissa.is_multiple_of(2));
-    sign.to_owned() + &spelled(&shortest, length as i32 - scale as i32 - 1)
+    let text = spelled(&shortest, point(length));
+    let mantissa = text.split('e').next().unwrap_or(&text);
+    let fraction = mantissa.split_once('.').map_or(0, |(_, digits)| digits.len());
+    let text = match most.filter(|most| fraction > *most) {
+        None => text,
+        Some(most) => {
+            // The digits before the point, of which a number below 1 has none.
+            let before = point(exact.len()) + 1;
+            let kept = before + most as i32;
+            let has_exponent = text.contains('e') || kept < 1;
+            let count = if has_exponent { most + 1 } else { kept as usize };
+            let rounded = if count < exact.len() { rounded(&exact, count, "5") } else { exact };
+            let exponent = point(rounded.len());
+            let digits = rounded.get(..count).unwrap_or(&rounded);
+            match has_exponent {
+                true => format!("{}.{}e{exponent}", &digits[..1], &digits[1..]).replace(".e", "e"),
+                false => with_point(&rounded, exponent, most),
+            }
+        }
+    };
+    sign.to_owned() + &text
 }
 
-/// Returns the digits of `number` × 2^`exponent`, as an integer: with a negative exponent, × 10^−`exponent`.
-fn digits(number: u128, exponent: i32) -> String {
-    const LIMB: u64 = 1_000_000_000;
-    let mut limbs = Vec::new();
-    let mut rest = number;
-    while rest > 0 {
-        limbs.push((rest % u128::from(LIMB)) as u32);
-        rest /= u128::from(LIMB);
+/// Formats digits of which the first has the weight 10^`exponent`, with `most` of them after the point.
+fn with_point(digits: &str, exponent: i32, most: usize) -> String {
+    let zeros = "0".repeat((-exponent).max(0) as usize);
+    let all = format!("{zeros}{digits}");
+    let (whole, fraction) = all.split_at(exponent.max(0) as usize + 1);
+    match most {
+        0 => whole.to_owned(),
+        _ => format!("{whole}.{:0<most$}", &fraction[..fraction.len().min(most)]),
     }
-    // 2^29 and 5^12 are the largest powers that one limb has room for.
-    let (base, at_once) = if exponent < 0 { (5u64, 12) } else { (2, 29) };
-    let mut left = exponent.unsigned_abs();
-    while left > 0 {
-        let step = left.min(at_once);
-        let factor = base.pow(step);
+}
+
+/// The number of values in a limb.
+const LIMB: u64 = 1_000_000_000;
+
+/// 2^`exponent`, or 5^−`exponent` if it is negative, as an integer with its lowest digits first.
+struct Power(Vec<u32>);
+
+impl Power {
+    /// Returns the power that makes a number × 2^`exponent` an integer, or one × 10^`exponent` if that is negative.
+    fn of(exponent: i32) -> Self {
+        /// Powers of which the exponents are this far apart are kept.
+        const APART: u32 = 256;
+        /// Enough for every exponent of a long double.
+        const COUNT: usize = 70;
+        type Kept = OnceLock<Vec<Vec<u32>>>;
+        static OF_TWO: Kept = OnceLock::new();
+        static OF_FIVE: Kept = OnceLock::new();
+        let (kept, base, at_once) = if exponent < 0 { (&OF_FIVE, 5u64, 12) } else { (&OF_TWO, 2, 29) };
+        let raised = |mut limbs: Vec<u32>, mut left: u32| {
+            while left > 0 {
+                let step = left.min(at_once);
+                multiply(&mut limbs, base.pow(step));
+                left -= step;
+            }
+            limbs
+        };
+        let kept = kept.get_or_init(|| {
+            let next = |limbs: &Vec<u32>| Some(raised(limbs.clone(), APART));
+            std::iter::successors(Some(vec![1]), next).take(COUNT).collect()
+        });
+        let exponent = exponent.unsigned_abs();
+        let below = kept[(exponent / APART) as usize].clone();
+        Self(raised(below, exponent % APART))
+    }
+
+    /// Returns the digits of the product with a number.
+    fn times(&self, number: u128) -> String {
+        let factors: [u64; 5] = std::array::from_fn(|place| {
+            let limb = number / u128::from(LIMB).pow(place as u32) % u128::from(LIMB);
+            limb as u64
+        });
         let mut carry = 0;
-        for limb in &mut limbs {
-            let product = u64::from(*limb) * factor + carry;
-            *limb = (product % LIMB) as u32;
-            carry = product / LIMB;
-        }
-        if carry > 0 {
-            limbs.push(carry as u32); // at most the factor
-        }
-        left -= step;
+        let limb = |index: usize| {
+            let parts = factors.iter().enumerate().filter_map(|(place, factor)| {
+                Some(factor * u64::from(*self.0.get(index.checked_sub(place)?)?))
+            });
+            let sum = carry + parts.sum::<u64>(); // five products of less than 10^18
+            carry = sum / LIMB;
+            sum % LIMB
+        };
+        let product: Vec<u64> = (0..self.0.len() + factors.len()).map(limb).collect();
+        let all: String = product.iter().rev().map(|limb| format!("{limb:09}")).collect();
+        all.trim_start_matches('0').to_owned()
     }
-    let all: String = limbs.iter().rev().map(|limb| format!("{limb:09}")).collect();
-    all.trim_start_matches('0').to_owned()
+}
+
+/// Multiplies an integer by a number of one limb.
+fn multiply(limbs: &mut Vec<u32>, factor: u64) {
+    let mut carry = 0;
+    for limb in &mut *limbs {
+        let product = u64::from(*limb) * factor + carry;
+        *limb = (product % LIMB) as u32;
+        carry = product / LIMB;
+    }
+    if carry > 0 {
+        limbs.push(carry as u32); // less than the factor
+    }
 }
 
 /// Returns the fewest digits of a number between two others, or at them if `at_ends`, without trailing zeros, and how many digits

@@ -19,11 +19,6 @@ pub(super) trait Fixed: Pod + Send + Sync {
     /// Returns the dtype that corresponds to the type.
     fn scalar(order: ByteOrder) -> Scalar;
 
-    /// Returns the dtype that files have for the type.
-    fn stored(order: ByteOrder) -> DType {
-        Self::scalar(order).into()
-    }
-
     /// Returns the plan for reading another dtype that the type reads without being asked, such as narrower text.
     fn narrower(_: &DType) -> Option<ReadPlan<Self>> {
         None
@@ -73,7 +68,7 @@ macro_rules! elements {
                 options: &$crate::options::WriteOptions,
             ) -> $crate::error::Result<$crate::dtype::DType> {
                 use $crate::element::fixed::Fixed;
-                Ok(Self::stored(options.get_byte_order()))
+                Ok(Self::scalar(options.get_byte_order()).into())
             }
 
             fn emit(dtype: &$crate::dtype::DType) -> $crate::element::WritePlan<Self> {

@@ -64,7 +64,7 @@ impl LongDouble {
 }
 
 /// Returns the nearest `f64`, ties to even.
-pub(crate) fn to_double(bits: u128, format: LongDoubleFormat) -> f64 {
+fn to_double(bits: u128, format: LongDoubleFormat) -> f64 {
     Wide::of(bits, format).to_f64()
 }
 
@@ -93,10 +93,14 @@ const SPECIAL: u128 = 0x7FFF;
 
 impl Wide {
     pub(super) fn of(bits: u128, format: LongDoubleFormat) -> Self {
+        if format == LongDoubleFormat::DoubleDouble {
+            let half = |bits: u64| Self::of_f64(f64::from_bits(bits));
+            return half(bits as u64).plus(half((bits >> 64) as u64));
+        }
         let (sign_at, fraction, has_integer_bit) = match format {
             // The mantissa with its integer bit is that of the format; the shift makes it a fraction like the other's.
             LongDoubleFormat::X87 => (79, u128::from(bits as u64) << 64, true),
-            LongDoubleFormat::Quad => (127, bits << 16, false),
+            _ => (127, bits << 16, false),
         };
         let exponent = bits >> (sign_at - 15) & SPECIAL;
         let size = match exponent {
@@ -132,9 +136,51 @@ impl Wide {
         Self { is_negative: number < 0, size }
     }
 
-    /// Returns the bits of a number that comes from another type: of at most 64 bits of mantissa, and an exponent that both
-    /// formats have.
-    pub(super) fn bits(self, format: LongDoubleFormat) -> u128 {
+    /// Adds another number. Bits after the 127th are lost, but for one that says that there were any.
+    fn plus(self, other: Self) -> Self {
+        let ((one, exponent), (two, lower)) = match (self.size, other.size) {
+            (Size::NotANumber, _) | (_, Size::Finite { mantissa: 0, .. }) => return self,
+            (_, Size::NotANumber) | (Size::Finite { mantissa: 0, .. }, _) => return other,
+            (Size::Infinite, Size::Infinite) if self.is_negative != other.is_negative => {
+                return Self { size: Size::NotANumber, ..self };
+            }
+            (Size::Infinite, _) => return self,
+            (_, Size::Infinite) => return other,
+            (Size::Finite { mantissa, exponent }, Size::Finite { mantissa: two, exponent: lower }) => {
+                // With their highest bits set, so that the order of the exponents is that of the numbers.
+                let high = |mantissa: u128, exponent: i32| {
+                    let zeros = mantissa.leading_zeros();
+                    (mantissa << zeros, exponent - zeros as i32)
+                };
+                (high(mantissa, exponent), high(two, lower))
+            }
+        };
+        if lower > exponent || lower == exponent && two > one {
+            return other.plus(self);
+        }
+        // One bit of room for the carry: the lowest bits of a number that comes from another type are 0.
+        let shift = (exponent - lower + 1) as u32;
+        let (one, moved) = (one >> 1, two.checked_shr(shift).unwrap_or(0));
+        let is_inexact = moved.checked_shl(shift).unwrap_or(0) != two;
+        let mantissa = match self.is_negative == other.is_negative {
+            true => (one + moved) | u128::from(is_inexact),
+            false => (one - moved - u128::from(is_inexact)) | u128::from(is_inexact),
+        };
+        Self {
+            is_negative: self.is_negative && mantissa > 0,
+            size: Size::Finite { mantissa, exponent: exponent + 1 },
+        }
+    }
+
+    /// Returns the bits of a number that comes from another type: of at most 64 bits of mantissa, and an exponent that all
+    /// formats have. Of two doubles, the larger one has the higher bits if `is_big`.
+    pub(super) fn bits(self, format: LongDoubleFormat, is_big: bool) -> u128 {
+        if format == LongDoubleFormat::DoubleDouble {
+            let large = self.to_f64();
+            let rest = if large.is_finite() { self.plus(Self::of_f64(-large)).to_f64() } else { 0.0 };
+            let (low, high) = if is_big { (rest, large) } else { (large, rest) };
+            return u128::from(high.to_bits()) << 64 | u128::from(low.to_bits());
+        }
         let (exponent, mantissa) = match self.size {
             Size::NotANumber => (SPECIAL, 0b11 << 126),
             Size::Infinite => (SPECIAL, 1 << 127),
@@ -147,7 +193,7 @@ impl Wide {
         let sign = u128::from(self.is_negative);
         match format {
             LongDoubleFormat::X87 => sign << 79 | exponent << 64 | mantissa >> 64,
-            LongDoubleFormat::Quad => sign << 127 | exponent << 112 | mantissa << 1 >> 16,
+            _ => sign << 127 | exponent << 112 | mantissa << 1 >> 16,
         }
     }
 

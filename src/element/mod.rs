@@ -38,7 +38,6 @@ pub(crate) use convert::{Change, Shown, change, resolved, shown};
 pub(crate) use convert::{shortest_half, spelled, spelled_complex, spelled_double};
 pub(crate) use decimal::long_double;
 pub use longdouble::LongDouble;
-pub(crate) use longdouble::to_double;
 pub use text::Chars;
 pub(crate) use time::date;
 pub use time::{Datetime64, Timedelta64, units};

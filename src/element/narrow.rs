@@ -45,10 +45,6 @@ macro_rules! bytes {
             fn narrower(found: &DType) -> Option<ReadPlan<Self>> {
                 of_raw_bytes(found)
             }
-
-            fn stored(order: ByteOrder) -> DType {
-                DType::from(Self::scalar(order)).stored()
-            }
         }
 
         elements! {

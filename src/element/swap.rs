@@ -21,6 +21,7 @@ pub(crate) fn swap_units(bytes: &mut [u8], unit: usize) {
         2 => each::<2>(bytes, |unit| u16::from_ne_bytes(unit).swap_bytes().to_ne_bytes()),
         4 => each::<4>(bytes, |unit| u32::from_ne_bytes(unit).swap_bytes().to_ne_bytes()),
         8 => each::<8>(bytes, |unit| u64::from_ne_bytes(unit).swap_bytes().to_ne_bytes()),
+        12 => each::<12>(bytes, reversed),
         16 => each::<16>(bytes, |unit| u128::from_ne_bytes(unit).swap_bytes().to_ne_bytes()),
         _ => {}
     }
@@ -32,9 +33,15 @@ pub(crate) fn swap_column(bytes: &mut [u8], record: usize, offset: usize, unit: 
         2 => each_record(bytes, record, offset, |unit| u16::from_ne_bytes(unit).swap_bytes().to_ne_bytes()),
         4 => each_record(bytes, record, offset, |unit| u32::from_ne_bytes(unit).swap_bytes().to_ne_bytes()),
         8 => each_record(bytes, record, offset, |unit| u64::from_ne_bytes(unit).swap_bytes().to_ne_bytes()),
+        12 => each_record(bytes, record, offset, reversed::<12>),
         16 => each_record(bytes, record, offset, |unit| u128::from_ne_bytes(unit).swap_bytes().to_ne_bytes()),
         _ => {}
     }
+}
+
+fn reversed<const N: usize>(mut unit: [u8; N]) -> [u8; N] {
+    unit.reverse();
+    unit
 }
 
 fn each<const N: usize>(bytes: &mut [u8], swap: impl Fn([u8; N]) -> [u8; N]) {
@@ -61,7 +68,7 @@ fn each_record<const N: usize>(
 mod tests {
     #[test]
     fn a_column_is_reversed_and_nothing_else() {
-        for unit in [2, 4, 8, 16] {
+        for unit in [2, 4, 8, 12, 16] {
             let mut bytes: Vec<u8> = (0..60).collect();
             let mut expected = bytes.clone();
             super::swap_column(&mut bytes, 20, 3, unit);
@@ -72,7 +79,7 @@ mod tests {
 
     #[test]
     fn units_are_reversed() {
-        for unit in [1, 2, 4, 8, 16] {
+        for unit in [1, 2, 4, 8, 12, 16] {
             let mut bytes: Vec<u8> = (0..48).collect();
             super::swap_units(&mut bytes, unit);
             let expected: Vec<u8> =

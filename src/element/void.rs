@@ -1,7 +1,9 @@
 //! Raw bytes without a meaning.
 
+use super::ReadPlan;
+use super::cast::Bitwise;
 use super::fixed::{Fixed, elements};
-use crate::dtype::{ByteOrder, Kind, MAX_ITEM_SIZE, Scalar};
+use crate::dtype::{ByteOrder, DType, Kind, MAX_ITEM_SIZE, Scalar};
 
 /// `N` raw bytes without a meaning (`|V4` is `Void<4>`).
 ///
@@ -30,6 +32,11 @@ impl<const N: usize> Fixed for Void<N> {
     fn scalar(order: ByteOrder) -> Scalar {
         const { assert!(N <= MAX_ITEM_SIZE, "NumPy limits elements to 2147483647 bytes") };
         Scalar::new(Kind::Void, N, order).expect("the size has been checked") // above
+    }
+
+    fn narrower(found: &DType) -> Option<ReadPlan<Self>> {
+        (found.stored() == Self::scalar(ByteOrder::NATIVE).into())
+            .then(|| ReadPlan::Bitwise(Bitwise::pod(1, false)))
     }
 }
 

@@ -37,7 +37,8 @@ impl ArrayFormat for Ra {
         if options.get_ra_bytes_are_bools() {
             found = found.with_bools()?;
         }
-        if let Some(narrow) = options.get_raw_bytes() {
+        // `ml_dtypes` has no complex numbers of two bytes.
+        if let Some(narrow) = options.get_raw_bytes().filter(|_| found.eltype != 4) {
             found.header = found.header.with_raw_bytes_as(narrow)?;
         }
         Ok(Parsed::Done(found, used))

@@ -95,7 +95,8 @@ impl ReadOptions {
 
     /// Converts elements of another dtype if the casting rule allows it.
     ///
-    /// Numbers, bools, times and text can be converted to one another as far as NumPy does. By default the file's dtype must be that of
+    /// Numbers, bools, times and text can be converted to one another, nearly as in NumPy ([`Casting`] has the rules, `docs/numpy-differences.md` the
+    /// differences). By default the file's dtype must be that of
     /// the Rust type, in either byte order. A conversion that the rule does not allow is a
     /// [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch).
     #[must_use]
@@ -105,7 +106,7 @@ impl ReadOptions {
     }
 
     /// Sets the format of the file's `longdouble`s (`f16`, `c32`), which the file does not say, so that they can be
-    /// converted to other numbers and bools, and these to them.
+    /// converted to other numbers and bools, and these to them. (Those of 12 bytes are of 32-bit x86, and need no format.)
     ///
     /// By default such elements are read as [`LongDouble`](crate::LongDouble) only.
     ///
@@ -303,6 +304,13 @@ impl ReadOptions {
     /// Returns the type set with [`raw_bytes_are`](Self::raw_bytes_are), if any.
     pub fn get_raw_bytes(&self) -> Option<Narrow> {
         self.raw_bytes
+    }
+
+    /// Returns the options without that of [`raw_bytes_are`](Self::raw_bytes_are).
+    #[cfg(feature = "object")]
+    pub(crate) fn without_raw_bytes(mut self) -> Self {
+        self.raw_bytes = None;
+        self
     }
 
     /// Returns how elements are converted, if that is allowed.

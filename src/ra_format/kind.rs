@@ -30,6 +30,9 @@ pub(super) fn dtype(eltype: u64, elbyte: u64, order: ByteOrder) -> Result<DType>
         return Err(ErrorKind::BadHeader { reason, offset: Some(24) }.into());
     }
     let size = usize::try_from(elbyte).ok().filter(|size| *size <= MAX_ITEM_SIZE);
+    // Floats of 12 bytes are those of 32-bit x86 in NPY files only.
+    let kind =
+        if matches!((kind, elbyte), (Kind::Float, 12) | (Kind::Complex, 24)) { Kind::Void } else { kind };
     let scalar =
         size.and_then(|size| Scalar::new(kind, size, order).or_else(|| Scalar::new(Kind::Void, size, order)));
     scalar.map(DType::from).ok_or_else(|| {

@@ -24,7 +24,8 @@ pub(super) fn bad(reason: impl Into<String>) -> Error {
 
 /// Returns whether two dtypes differ at most in byte order, and so may occur in one stack.
 pub(super) fn is_alike(one: &DType, other: &DType) -> bool {
-    one == other || one.with_byte_order(ByteOrder::NATIVE) == other.with_byte_order(ByteOrder::NATIVE)
+    let native = |dtype: &DType| dtype.stored().with_byte_order(ByteOrder::NATIVE);
+    one == other || native(one) == native(other)
 }
 
 fn tuple(object: ObjectRef<'_>) -> Result<Items<'_>> {
@@ -59,7 +60,7 @@ impl Info {
         let axes = shape.len();
         *shape.get_mut(axis).ok_or_else(|| bad(format!("there is no axis {axis} among {axes}")))? = all;
         Header::new(dtype.clone(), Order::C, shape.clone().into())?; // checks the size and number of axes
-        Ok(Self { dtype, axis, shape, lengths })
+        Ok(Self { dtype: dtype.stored(), axis, shape, lengths })
     }
 
     /// Parses an `info` file, without executing the pickle.

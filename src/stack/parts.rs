@@ -69,6 +69,8 @@ pub(super) struct Parts {
 
 impl Parts {
     pub(super) fn new(folder: &Arc<dyn Folder>, info: Info, options: &ReadOptions) -> Result<Self> {
+        // Which numbers raw bytes are is decided when the header of the entire array is read.
+        let options = &options.clone().without_raw_bytes();
         // A part with at most one axis longer than 1 has the same bytes in either order.
         let order_tells =
             (0..info.lengths.len()).find(|part| !Shape::from(info.part_shape(*part)).is_any_order());
@@ -76,7 +78,7 @@ impl Parts {
         let (mut dtype, mut order, mut hints) = (info.dtype.clone(), Order::C, ReadHints::new());
         if let Some(first) = first {
             let file = open(&**folder, &info, first, options)?;
-            (dtype, order, hints) = (file.dtype().clone(), file.order(), file.payload().hints());
+            (dtype, order, hints) = (file.dtype().stored(), file.order(), file.payload().hints());
         }
         let header = Header::new(dtype, order, info.shape.clone().into())?;
         let head = npy_format::format(&header, WriteOptions::new().get_version())?;

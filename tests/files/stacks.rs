@@ -584,3 +584,34 @@ fn a_stack_that_cannot_be_removed_keeps_its_info() {
     assert!(error.is_cancelled(), "{error}");
     assert!(parts.join("info").is_file());
 }
+
+/// Files say that numbers of `ml_dtypes` are raw bytes; which they are is an option for stacks, too.
+#[test]
+fn stacks_of_narrow_numbers() {
+    use ndarray_io::Casting;
+    use ndarray_io::dtype::Narrow;
+    use ndarray_io::narrow::Float8E5M2;
+    let folder = crate::support::temp::folder().unwrap();
+    let path = folder.path().join("stack");
+    let numbers = arr1(&[1.0, -2.5, 3.0]).mapv(Float8E5M2::from_f32);
+    let mut writer = NpyStackWriter::create(&path, &"float8_e5m2".parse().unwrap(), &[], 0).unwrap();
+    writer.push(&numbers).unwrap();
+    writer.push(&DynArray::new(&numbers).unwrap()).unwrap();
+    writer.commit().unwrap();
+    let stack = NpyStack::open(&path).unwrap();
+    assert_eq!(stack.dtype().to_string(), "'|V1'");
+    let options = ReadOptions::new().raw_bytes_are(Narrow::Float8E5M2);
+    let stack = NpyStack::open_with(&path, &options).unwrap();
+    assert_eq!(stack.dtype().to_string(), "'float8_e5m2'");
+    let read = stack.as_file().slice_any(s![2..5]).unwrap();
+    assert_eq!(read.cast::<f32, ndarray::Ix1>(Casting::Safe).unwrap(), arr1(&[3.0, 1.0, -2.5]));
+    // As NumPy writes them, without `info`.
+    let text = "{'descr': '<f1', 'fortran_order': False, 'shape': (2,), }";
+    let file =
+        [&b"\x93NUMPY\x01\x00"[..], &(text.len() as u16).to_le_bytes(), text.as_bytes(), &[0x3C, 0xC1]];
+    fs::remove_file(path.join("info")).unwrap();
+    fs::write(path.join("2.npy"), file.concat()).unwrap();
+    let stack = NpyStack::open_with(&path, &options).unwrap();
+    let read: ndarray::Array1<Float8E5M2> = stack.as_file().slice(s![3..]).unwrap();
+    assert_eq!(read.mapv(f32::from), arr1(&[1.0, -2.5, 3.0, 1.0, -2.5]));
+}

@@ -357,3 +357,34 @@ fn a_length_that_power_could_tear_is_refused_or_kept_within_a_sector() {
     let numbers: Array1<Long> = read_npy(&path).unwrap();
     assert_eq!(numbers.map(|long| long.number), arr1(&[1, 2, 3]));
 }
+
+/// Numbers of `ml_dtypes` extend files of raw bytes, and those that say which numbers they are, if they are the same.
+#[test]
+fn files_of_narrow_numbers_grow() {
+    use ndarray_io::narrow::{Float8E4M3Fn, Float8E5M2};
+    let folder = crate::support::temp::folder().unwrap();
+    let path = folder.path().join("a.npy");
+    let codes = |path: &std::path::Path| std::fs::read(path).unwrap()[128..].to_vec();
+    let of =
+        |numbers: &[f32]| numbers.iter().map(|number| Float8E5M2::from_f32(*number)).collect::<Array1<_>>();
+    ndarray_io::write_npy(&path, &of(&[1.0])).unwrap();
+    let mut writer = NpyWriter::<Float8E5M2, _>::append(&path).unwrap();
+    writer.push(&of(&[-2.5])).unwrap();
+    writer.finish().unwrap();
+    assert_eq!(codes(&path), [0x3C, 0xC1]);
+    // With the dtype as `numpy.save` writes it.
+    let bytes = std::fs::read(&path).unwrap();
+    let text = String::from_utf8_lossy(&bytes[10..128]).replace("'|V1'", "'<f1'");
+    std::fs::write(&path, [&bytes[..10], text.as_bytes(), &bytes[128..]].concat()).unwrap();
+    let error = NpyWriter::<Float8E4M3Fn, std::fs::File>::append(&path).unwrap_err();
+    assert!(error.is_mismatch(), "{error}");
+    let mut writer = NpyWriter::<Float8E5M2, _>::append(&path).unwrap();
+    writer.push(&of(&[3.0])).unwrap();
+    writer.finish().unwrap();
+    let file = ndarray_io::NpyFile::open_to_write(&path).unwrap();
+    file.write_slice(s![..1], &of(&[0.0])).unwrap();
+    drop(file);
+    assert_eq!(codes(&path), [0, 0xC1, 0x42]);
+    // A header that is written says what NumPy reads.
+    assert!(std::fs::read(&path).unwrap()[10..].starts_with(b"{'descr': '|V1'"));
+}

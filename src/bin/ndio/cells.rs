@@ -295,7 +295,9 @@ fn put_json(dtype: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Failur
 fn is_other_number(scalar: &Scalar) -> bool {
     match scalar.kind() {
         Kind::Narrow(_) => true,
-        Kind::Float | Kind::Complex => scalar.size() >= 16 && crate::reading::long_double().is_some(),
+        Kind::Float | Kind::Complex => {
+            scalar.size() == 12 || scalar.size() >= 16 && crate::reading::long_double().is_some()
+        }
         _ => false,
     }
 }

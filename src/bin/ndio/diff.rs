@@ -14,6 +14,7 @@ use ndarray_io::{Casting, DType, DynArray, NpzFile, ReadOptions, ReadableElement
 use super::Failure;
 use super::failure::{escaped, in_block};
 use super::input::shown;
+use super::long_doubles::{Difference, Exact};
 use super::open::{Format, format_of};
 use super::progress::Progress;
 use super::source::{Choice, Source};
@@ -218,14 +219,14 @@ fn is_number(dtype: &DType) -> bool {
         matches!(
             scalar.kind(),
             Kind::Bool | Kind::Int | Kind::Uint | Kind::Float | Kind::Complex | Kind::Narrow(_)
-        ) && (!is_long(dtype) || crate::reading::long_double().is_some())
+        ) && (!is_long(dtype) || scalar.size() % 12 == 0 || crate::reading::long_double().is_some())
     })
 }
 
 /// Whether elements consist of `longdouble`s.
 fn is_long(dtype: &DType) -> bool {
     let scalar = dtype.as_scalar().map(|scalar| (scalar.kind(), scalar.size()));
-    matches!(scalar, Some((Kind::Float, 16) | (Kind::Complex, 32)))
+    matches!(scalar, Some((Kind::Float, 12 | 16) | (Kind::Complex, 24 | 32)))
 }
 
 fn is_complex(dtype: &DType) -> bool {
@@ -327,18 +328,24 @@ impl Compared<'_> {
             return Ok(());
         }
         if is_number(one.dtype()) && is_number(two.dtype()) {
-            // Long doubles that are equal as `f64` may differ.
-            let (long_one, long_two) = (long_doubles(one)?, long_doubles(two)?);
-            let are_equal = |index: usize| match (&long_one, &long_two) {
-                (Some(ones), Some(twos)) => ones.parts(index) == twos.parts(index),
-                _ => true,
-            };
+            if let Some(format) = exact_format(one.dtype(), two.dtype()) {
+                let exact = |array, which: usize| {
+                    Exact::of(array, format).map_err(|error| self.sources[which].named(error))
+                };
+                let (a, b) = (exact(one, 0)?, exact(two, 1)?);
+                let count = a.len();
+                for index in 0..count {
+                    let Difference { is_equal, apart, size, scale } = a.differ(&b, index, strict_nan);
+                    self.see_scaled((index, count), is_equal, (apart, size), scale);
+                }
+                return Ok(());
+            }
             if is_complex(one.dtype()) || is_complex(two.dtype()) {
                 type C = num_complex::Complex<f64>;
                 let (a, b) = (self.cast::<C>(one, 0)?, self.cast::<C>(two, 1)?);
                 let count = a.len();
                 for (index, (a, b)) in a.iter().zip(&b).enumerate() {
-                    let is_equal = a == b && are_equal(index) || !strict_nan && a.is_nan() && b.is_nan();
+                    let is_equal = a == b || !strict_nan && a.is_nan() && b.is_nan();
                     self.see((index, count), is_equal, (a - b).norm(), b.norm());
                 }
                 return Ok(());
@@ -354,7 +361,7 @@ impl Compared<'_> {
             let (a, b) = (self.cast::<f64>(one, 0)?, self.cast::<f64>(two, 1)?);
             let count = a.len();
             for (index, (a, b)) in a.iter().zip(&b).enumerate() {
-                let is_equal = a == b && are_equal(index) || !strict_nan && a.is_nan() && b.is_nan();
+                let is_equal = a == b || !strict_nan && a.is_nan() && b.is_nan();
                 self.see((index, count), is_equal, (a - b).abs(), b.abs());
             }
             return Ok(());
@@ -394,20 +401,25 @@ impl Compared<'_> {
 
     /// Like `note`, for numbers that differ by `apart`, where the second has the magnitude `size`.
     fn see(&mut self, number: (usize, usize), is_equal: bool, apart: f64, size: f64) {
+        self.see_scaled(number, is_equal, (apart, size.abs()), 0);
+    }
+
+    /// Like `see`, with numbers in units of 2^`scale`.
+    fn see_scaled(&mut self, number: (usize, usize), is_equal: bool, (apart, size): (f64, f64), scale: i32) {
         let Arguments { atol, rtol, .. } = self.arguments;
-        let tolerance = atol + rtol * size.abs();
         // An infinite number would make the relative tolerance infinite.
-        if is_equal || size.is_finite() && tolerance > 0.0 && apart <= tolerance {
+        if is_equal || size.is_finite() && apart <= atol * 2f64.powi(-scale) + rtol * size {
             return;
         }
         let element = self.note(number, false);
         let place = || place(self.first, &index_of(self.shape, element));
         let larger =
             |largest: &Option<(f64, String)>, new: f64| largest.as_ref().is_none_or(|(old, _)| new > *old);
-        if apart.is_finite() && larger(&self.found.absolute, apart) {
-            self.found.absolute = Some((apart, place()));
+        let absolute = apart * 2f64.powi(scale);
+        if absolute.is_finite() && larger(&self.found.absolute, absolute) {
+            self.found.absolute = Some((absolute, place()));
         }
-        let part = apart / size.abs();
+        let part = apart / size;
         if part.is_finite() && larger(&self.found.relative, part) {
             self.found.relative = Some((part, place()));
         }
@@ -432,36 +444,18 @@ fn whole_numbers(array: &DynArray) -> Option<ndarray::Array1<i128>> {
     }
 }
 
-/// The bits of long doubles that belong to their values.
-struct LongDoubles {
-    bits: Vec<u128>,
-    /// The number of parts of an element: 2 for complex numbers.
-    each: usize,
-}
-
-impl LongDoubles {
-    fn parts(&self, index: usize) -> &[u128] {
-        &self.bits[index * self.each..][..self.each]
+/// Returns the format of the long doubles by way of which numbers are compared, if `f64` does not have all their values.
+fn exact_format(one: &DType, two: &DType) -> Option<LongDoubleFormat> {
+    let is_whole = |dtype: &DType| {
+        let scalar = dtype.as_scalar().map(|scalar| (scalar.kind(), scalar.size()));
+        matches!(scalar, Some((Kind::Int | Kind::Uint, 8)))
+    };
+    match crate::reading::long_double() {
+        format @ Some(_) if is_long(one) || is_long(two) => format,
+        _ if is_long(one) || is_long(two) => Some(LongDoubleFormat::X87), // those of 12 bytes
+        _ if is_whole(one) != is_whole(two) => Some(LongDoubleFormat::X87),
+        _ => None,
     }
-}
-
-/// Returns the bits of an array's elements, or `None` if they are not long doubles.
-fn long_doubles(array: &DynArray) -> Result<Option<LongDoubles>, Failure> {
-    let format = match crate::reading::long_double() {
-        Some(format) if is_long(array.dtype()) => format,
-        _ => return Ok(None),
-    };
-    let native = array.dtype().with_byte_order(ndarray_io::dtype::ByteOrder::NATIVE);
-    let value = |bytes: &[u8; 16]| {
-        let (bits, sign) = match format {
-            // The other bytes are padding.
-            LongDoubleFormat::X87 => (u128::from_ne_bytes(*bytes) & ((1 << 80) - 1), 1 << 79),
-            _ => (u128::from_ne_bytes(*bytes), 1 << 127),
-        };
-        if bits == sign { 0 } else { bits } // both zeros are equal
-    };
-    let bits = with_dtype(array, &native)?.bytes().as_chunks().0.iter().map(value).collect();
-    Ok(Some(LongDoubles { bits, each: native.item_size() / 16 }))
 }
 
 /// Formats the array index of an element, given its index within a block.

@@ -12,6 +12,7 @@ mod info;
 mod input;
 mod interrupt;
 mod join;
+mod long_doubles;
 mod manual;
 mod open;
 mod pack;

@@ -25,7 +25,7 @@ pub(crate) struct RaFiles {
 #[derive(Args, Clone, Copy)]
 pub(crate) struct Numbers {
     /// The format of long doubles (f16), which files do not say, to show, convert and compare them as numbers:
-    /// that of x86, or of most other machines
+    /// that of x86, of PowerPC (double-double), or of most other machines
     #[arg(long, global = true, value_name = "FORMAT")]
     long_double: Option<LongDoubleName>,
     /// Read raw bytes (V1, V2) as numbers of the package ml_dtypes, such as bfloat16, float8_e4m3fn or int4
@@ -44,6 +44,7 @@ fn narrow(name: &str) -> Result<Narrow, String> {
 enum LongDoubleName {
     X87,
     Quad,
+    DoubleDouble,
 }
 
 #[derive(Args)]
@@ -71,6 +72,7 @@ pub(crate) fn long_double() -> Option<LongDoubleFormat> {
     Some(match NUMBERS.get()?.long_double? {
         LongDoubleName::X87 => LongDoubleFormat::X87,
         LongDoubleName::Quad => LongDoubleFormat::Quad,
+        LongDoubleName::DoubleDouble => LongDoubleFormat::DoubleDouble,
     })
 }
 

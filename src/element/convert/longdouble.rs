@@ -8,7 +8,15 @@ use crate::error::{Error, ErrorKind};
 
 /// Returns whether a number consists of `longdouble`s.
 pub(super) fn is_long(scalar: &Scalar) -> bool {
-    matches!((scalar.kind(), scalar.size()), (Kind::Float, 16) | (Kind::Complex, 32))
+    matches!((scalar.kind(), scalar.size()), (Kind::Float, 12 | 16) | (Kind::Complex, 24 | 32))
+}
+
+/// Returns the format of a number's `longdouble`s, or `None` if the file does not say it and `format` does not either.
+fn format_of(scalar: &Scalar, format: Option<LongDoubleFormat>) -> Option<LongDoubleFormat> {
+    match (scalar.kind(), scalar.size()) {
+        (Kind::Float, 16) | (Kind::Complex, 32) => format,
+        _ => Some(LongDoubleFormat::X87), // of 12 bytes, or not asked for
+    }
 }
 
 /// Returns how many parts a number has, and the type of each.
@@ -23,14 +31,15 @@ fn part(scalar: &Scalar) -> Option<(usize, Scalar)> {
 }
 
 /// Returns the conversion between two numbers of which one is a `longdouble`.
-pub(super) fn recoder(from: &Scalar, to: &Scalar, format: LongDoubleFormat) -> Option<Recode> {
+pub(super) fn recoder(from: &Scalar, to: &Scalar, format: Option<LongDoubleFormat>) -> Option<Recode> {
     let ((parts, part), (made_parts, made_part)) = (part(from)?, part(to)?);
     let (from, to) = (*from, *to);
-    if is_long(&from) && is_long(&to) {
+    let (read_format, written_format) = (format_of(&part, format)?, format_of(&made_part, format)?);
+    if part.size() == made_part.size() && is_long(&part) {
         return Some(parts_of(from, parts, to, made_parts));
     }
-    let read = reader(&part, format)?;
-    let write = writer(&made_part, format)?;
+    let read = reader(&part, read_format)?;
+    let write = writer(&made_part, written_format)?;
     Some(Box::new(move |items, made| {
         if from.is_foreign() {
             swap_units(items, unit_of(&from));
@@ -63,15 +72,24 @@ fn parts_of(from: Scalar, parts: usize, to: Scalar, made_parts: usize) -> Recode
         if from.is_foreign() {
             swap_units(items, unit_of(&from));
         }
-        for (item, into) in items.chunks_exact(16 * parts).zip(made.chunks_exact_mut(16 * made_parts)) {
+        let size = from.size() / parts;
+        for (item, into) in items.chunks_exact(size * parts).zip(made.chunks_exact_mut(size * made_parts)) {
             into.fill(0);
-            into[..16].copy_from_slice(&item[..16]);
+            into[..size].copy_from_slice(&item[..size]);
         }
         if to.is_foreign() {
             swap_units(made, unit_of(&to));
         }
         Ok(())
     })
+}
+
+/// Returns the bits of a native-endian number of at most 16 bytes.
+fn native_bits(item: &[u8]) -> u128 {
+    let mut bits = [0; 16];
+    let unused = if cfg!(target_endian = "big") { 16 - item.len() } else { 0 };
+    bits[unused..][..item.len()].copy_from_slice(item);
+    u128::from_ne_bytes(bits)
 }
 
 type Read = Box<dyn Fn(&[u8]) -> Result<Wide, u8> + Send + Sync>;
@@ -81,7 +99,7 @@ type Write = Box<dyn Fn(Wide, &mut [u8]) + Send + Sync>;
 fn reader(part: &Scalar, format: LongDoubleFormat) -> Option<Read> {
     let native = part.with_order(ByteOrder::NATIVE);
     Some(match (part.kind(), part.size()) {
-        (Kind::Float, 16) => Box::new(move |item| Ok(Wide::of(bytemuck::pod_read_unaligned(item), format))),
+        (Kind::Float, 12 | 16) => Box::new(move |item| Ok(Wide::of(native_bits(item), format))),
         (Kind::Bool, _) => Box::new(|item| match item[0] {
             bool @ 0..=1 => Ok(Wide::of_integer(bool.into())),
             found => Err(found),
@@ -116,7 +134,15 @@ fn writer(part: &Scalar, format: LongDoubleFormat) -> Option<Write> {
         };
     }
     Some(match (part.kind(), part.size()) {
-        (Kind::Float, 16) => Box::new(move |value, into| put(value.bits(format).to_ne_bytes(), into)),
+        (Kind::Float, 16) => {
+            // Of two doubles, the larger one comes first, in any byte order.
+            let is_big = part.byte_order() == Some(ByteOrder::Big);
+            Box::new(move |value, into| put(value.bits(format, is_big).to_ne_bytes(), into))
+        }
+        (Kind::Float, 12) => Box::new(move |value, into| {
+            let bits = value.bits(format, false).to_ne_bytes();
+            into.copy_from_slice(if cfg!(target_endian = "big") { &bits[4..] } else { &bits[..12] });
+        }),
         (Kind::Float, 8) => Box::new(|value, into| put(value.to_f64().to_ne_bytes(), into)),
         (Kind::Float, 4) => Box::new(|value, into| put((value.to_odd_f64() as f32).to_ne_bytes(), into)),
         // By way of an `f32`, as NumPy does, so that these are rounded twice.

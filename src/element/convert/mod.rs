@@ -63,7 +63,8 @@ pub(crate) fn resolved(found: &DType, wanted: &DType) -> DType {
 /// Fails with [`ErrorKind::DTypeMismatch`] if there is no conversion or the casting does not allow it, and
 /// with [`ErrorKind::Objects`] if `found` contains Python objects.
 pub(crate) fn change(found: &DType, wanted: &DType, rules: Rules) -> Result<Change> {
-    if found == wanted {
+    // Raw bytes are what numbers of `ml_dtypes` are in files, so they become each other without a change.
+    if found == wanted || found.stored() == *wanted || *found == wanted.stored() {
         return Ok(Change::Nothing);
     }
     if found.with_byte_order(ByteOrder::NATIVE) == wanted.with_byte_order(ByteOrder::NATIVE) {
@@ -101,15 +102,50 @@ fn not_allowed(from: &Scalar, to: &Scalar, help: Help) -> Error {
 /// Returns the conversion from one scalar dtype to another, or `None` if it does not exist.
 fn any_recoder(from: &Scalar, to: &Scalar, rules: Rules) -> Option<Recode> {
     if narrow::narrow(from).or(narrow::narrow(to)).is_some() {
-        return narrow::recoder(from, to, rules.casting);
-    }
-    if longdouble::is_long(from) || longdouble::is_long(to) {
-        return longdouble::recoder(from, to, rules.long_double?);
+        return narrow::recoder(from, to, rules);
     }
     // The modules do not overlap: each returns `None` for pairs that it does not convert.
-    numbers::recoder(from, to, rules.casting)
+    numbers_recoder(from, to, rules)
         .or_else(|| times::recoder(from, to, rules.casting))
         .or_else(|| text::recoder(from, to))
+}
+
+/// Returns the conversion between two numbers of NumPy's own, or of RA's.
+fn numbers_recoder(from: &Scalar, to: &Scalar, rules: Rules) -> Option<Recode> {
+    let is_of_halves = |scalar: &Scalar| (scalar.kind(), scalar.size()) == (Kind::Complex, 4);
+    // By way of doubles, which are rounded to halves once. The parts of a complex number are converted like other floats, twice
+    // as many.
+    let complex = Scalar::new(Kind::Complex, 16, ByteOrder::NATIVE)?;
+    let parts = |scalar: &Scalar| Scalar::new(Kind::Float, scalar.size() / 2, scalar.byte_order()?);
+    let of_parts = |from, to| numbers::recoder(&parts(from)?, &parts(to)?, rules.casting);
+    if is_of_halves(from) {
+        let rest = numbers_recoder(&complex, to, rules)?;
+        return Some(then(of_parts(from, &complex)?, [from, &complex, to], rest));
+    }
+    if is_of_halves(to) {
+        let first = numbers_recoder(from, &complex, rules)?;
+        return Some(then(first, [from, &complex, to], of_parts(&complex, to)?));
+    }
+    match longdouble::is_long(from) || longdouble::is_long(to) {
+        true => longdouble::recoder(from, to, rules.long_double),
+        false => numbers::recoder(from, to, rules.casting),
+    }
+}
+
+/// Returns one conversion after another, of elements of three dtypes.
+fn then(first: Recode, [from, between, to]: [&Scalar; 3], second: Recode) -> Recode {
+    let (from, between, to) = (from.size(), between.size(), to.size());
+    Box::new(move |items, made| {
+        let mut middle = Vec::new();
+        let (count, mut done) = (items.len() / from, 0);
+        in_parts(items, count, |items, count| {
+            limits::resize(&mut middle, count * between)?;
+            first(items, &mut middle)?;
+            let part = done * to..(done + count) * to;
+            done += count;
+            second(&mut middle, &mut made[part])
+        })
+    })
 }
 
 /// Fails if the casting does not allow this conversion, which must exist.

@@ -1,9 +1,8 @@
 //! Converts between the numbers of `ml_dtypes` and other numbers, as that package does: by way of `f32`, or of an integer of one byte.
 
-use super::{Recode, in_parts, numbers};
-use crate::dtype::{ByteOrder, Casting, Kind, Narrow, Scalar};
+use super::{Recode, longdouble, numbers, numbers_recoder, then};
+use crate::dtype::{ByteOrder, Casting, Kind, Narrow, Rules, Scalar};
 use crate::error::{Error, ErrorKind, Help, Result};
-use crate::limits;
 
 /// How a float of a byte is composed of a sign, an exponent and a mantissa.
 #[derive(Clone, Copy)]
@@ -213,75 +212,76 @@ pub(super) fn wide(narrow: Narrow) -> Option<Scalar> {
     }
 }
 
-/// Returns the conversion between numbers of which one or both are of `ml_dtypes`.
-pub(super) fn recoder(from: &Scalar, to: &Scalar, casting: Casting) -> Option<Recode> {
-    let Some(narrow) = narrow(from) else { return of_number(from, to, casting) };
-    let wide = wide(narrow)?;
-    let rest = of_number(&wide, to, casting)?;
-    let (size, wide_size, made_size) = (from.size(), wide.size(), to.size());
-    Some(Box::new(move |items, made| {
-        let mut numbers = Vec::new();
-        let count = items.len() / size;
-        let mut done = 0;
-        in_parts(items, count, |items, count| {
-            limits::resize(&mut numbers, count * wide_size)?;
-            for (item, number) in items.chunks_exact(size).zip(numbers.chunks_exact_mut(wide_size)) {
-                match narrow.limits() {
-                    Some(limits) => number.fill(to_integer(limits, item[0]) as u8),
-                    None => number.copy_from_slice(&to_f32(narrow, item).to_ne_bytes()),
-                }
-            }
-            let made = &mut made[done * made_size..(done + count) * made_size];
-            done += count;
-            rest(&mut numbers, made)
-        })
-    }))
+/// Returns the conversion between numbers of which one or both are of `ml_dtypes`, by way of `wide` types.
+pub(super) fn recoder(from: &Scalar, to: &Scalar, rules: Rules) -> Option<Recode> {
+    match (narrow(from), narrow(to)) {
+        (Some(own), None) => {
+            let wide = wide(own)?;
+            Some(then(decoder(own), [from, &wide, to], numbers_recoder(&wide, to, rules)?))
+        }
+        (Some(own), Some(_)) => {
+            let wide = wide(own)?;
+            Some(then(decoder(own), [from, &wide, to], recoder(&wide, to, rules)?))
+        }
+        (None, Some(made)) => {
+            let wide = match made.limits() {
+                None => wide(made)?,
+                // The range of its own is checked afterwards.
+                Some(_) => Scalar::new(Kind::Int, 8, ByteOrder::NATIVE)?,
+            };
+            let widen = match longdouble::is_long(from) {
+                true => longdouble::recoder(from, &wide, rules.long_double)?,
+                false => numbers::recoder_for(from, &wide, to, rules.casting)?,
+            };
+            let is_float = matches!(from.kind(), Kind::Float | Kind::Complex);
+            Some(then(widen, [from, &wide, to], encoder(made, is_float, rules.casting)))
+        }
+        (None, None) => None,
+    }
 }
 
-/// Returns the conversion of one of NumPy's own numbers.
-fn of_number(from: &Scalar, to: &Scalar, casting: Casting) -> Option<Recode> {
-    let Some(narrow) = narrow(to) else { return numbers::recoder(from, to, casting) };
-    let (from, to) = (*from, *to);
-    let is_float = matches!(from.kind(), Kind::Float | Kind::Complex);
-    let wide = match narrow.limits() {
-        None => wide(narrow)?,
-        Some(_) => Scalar::new(Kind::Int, 8, ByteOrder::NATIVE)?,
-    };
-    let widen = numbers::recoder_for(&from, &wide, &to, casting)?;
-    Some(Box::new(move |items, made| {
-        let mut numbers = Vec::new();
-        let (count, wide_size, made_size) = (made.len() / to.size(), wide.size(), to.size());
-        let mut done = 0;
-        in_parts(items, count, |items, count| {
-            limits::resize(&mut numbers, count * wide_size)?;
-            widen(items, &mut numbers)?;
-            let made = &mut made[done * made_size..(done + count) * made_size];
-            done += count;
-            let pairs = numbers.chunks_exact(wide_size).zip(made.chunks_exact_mut(made_size));
-            for (index, (number, into)) in pairs.enumerate() {
-                match narrow.limits() {
-                    None => of_f32(narrow, bytemuck::pod_read_unaligned(number), into),
-                    Some(limits) => {
-                        let integer = bytemuck::pod_read_unaligned(number);
-                        let integer = in_range(integer, limits, is_float, casting, &to)
-                            .map_err(|error| error.at_element(index))?;
-                        into.fill(of_integer(limits, integer));
-                    }
-                }
+/// Returns the conversion of elements to those of the `wide` type.
+fn decoder(narrow: Narrow) -> Recode {
+    let wide_size = if narrow.limits().is_some() { 1 } else { 4 };
+    Box::new(move |items, made| {
+        for (item, number) in items.chunks_exact(narrow.size()).zip(made.chunks_exact_mut(wide_size)) {
+            match narrow.limits() {
+                Some(limits) => number.fill(to_integer(limits, item[0]) as u8),
+                None => number.copy_from_slice(&to_f32(narrow, item).to_ne_bytes()),
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Returns the conversion of `f32`, or of `i64` that may have been floats, to elements.
+fn encoder(narrow: Narrow, is_float: bool, casting: Casting) -> Recode {
+    let Some(limits) = narrow.limits() else {
+        return Box::new(move |items, made| {
+            for (item, into) in items.as_chunks().0.iter().zip(made.chunks_exact_mut(narrow.size())) {
+                of_f32(narrow, f32::from_ne_bytes(*item), into);
             }
             Ok(())
-        })
-    }))
+        });
+    };
+    Box::new(move |items, made| {
+        for (index, (item, into)) in items.as_chunks().0.iter().zip(made).enumerate() {
+            let integer = in_range(i64::from_ne_bytes(*item), limits, is_float, casting, narrow)
+                .map_err(|error| error.at_element(index))?;
+            *into = of_integer(limits, integer);
+        }
+        Ok(())
+    })
 }
 
 /// Returns the integer to store: floats saturate, and other integers that do not fit are errors, unless they are to lose
 /// their high bits.
-fn in_range(integer: i64, limits: (i8, i8), is_float: bool, casting: Casting, to: &Scalar) -> Result<i64> {
+fn in_range(integer: i64, limits: (i8, i8), is_float: bool, casting: Casting, to: Narrow) -> Result<i64> {
     let (least, most) = (i64::from(limits.0), i64::from(limits.1));
     match (least..=most).contains(&integer) {
         false if is_float => Ok(integer.clamp(least, most)),
         false if casting != Casting::Unsafe => {
-            let reason = format!("{integer} is out of range for {to}");
+            let reason = format!("{integer} is out of range for {}", to.name());
             Err(Error::from(ErrorKind::NotConvertible { reason }).with_help(Help::Cast(Casting::Unsafe)))
         }
         _ => Ok(integer),

@@ -130,19 +130,17 @@ impl Scale {
     }
 
     fn apply(&self, ticks: i64) -> Option<i64> {
-        let scaled = match self {
-            Self::Same => i128::from(ticks),
-            Self::Fixed { many, of } => i128::from(ticks).checked_mul(*many)?.div_euclid(*of),
-            Self::MonthsOf { months, days } => {
-                days_to_months(i128::from(days.apply(ticks)?)).div_euclid(*months)
-            }
-            Self::DaysOf { months, days } => {
-                let day = months_to_days(i128::from(ticks).checked_mul(*months)?);
-                i128::from(days.apply(i64::try_from(day).ok()?)?)
-            }
-        };
         // i64::MIN is NaT, so a time must not be converted to it.
-        i64::try_from(scaled).ok().filter(|ticks| *ticks != NAT)
+        i64::try_from(self.scaled(ticks.into())?).ok().filter(|ticks| *ticks != NAT)
+    }
+
+    fn scaled(&self, ticks: i128) -> Option<i128> {
+        Some(match self {
+            Self::Same => ticks,
+            Self::Fixed { many, of } => ticks.checked_mul(*many)?.div_euclid(*of),
+            Self::MonthsOf { months, days } => days_to_months(days.scaled(ticks)?).div_euclid(*months),
+            Self::DaysOf { months, days } => days.scaled(months_to_days(ticks.checked_mul(*months)?))?,
+        })
     }
 }
 
@@ -183,6 +181,11 @@ mod tests {
                 assert_eq!(scale.apply(*from), Some(*to), "{from} {count}{one:?} in {to_count}{other:?}");
             }
         }
+        // Days that 64 bits cannot count are on the way only.
+        let weeks = Scale::between(TimeStep::new(1, Week), TimeStep::new(1, Year), true).unwrap();
+        assert_eq!(weeks.apply(2_000_000_000_000_000_000), Some(38_330_698_097_839_106));
+        let years = Scale::between(TimeStep::new(1, Year), TimeStep::new(10, Week), true).unwrap();
+        assert_eq!(years.apply(300_000_000_000_000_000), Some(1_565_325_000_000_000_000));
         let days = Scale::between(TimeStep::new(1, Day), TimeStep::new(1, Second), true).unwrap();
         assert_eq!(days.apply(i64::MAX), None);
         assert!(Scale::between(TimeStep::new(1, Day), TimeStep::new(1, Month), false).is_none());

@@ -142,10 +142,11 @@ fn clock_time(text: &str) -> Option<(i128, i128)> {
 /// Returns what precedes the zone, and the minutes by which its clocks are ahead.
 fn zone(text: &str) -> Option<(&str, i128)> {
     if let Some(text) = text.strip_suffix('Z') {
-        return text.contains(':').then_some((text, 0));
+        return text.contains(['T', ' ']).then_some((text, 0));
     }
-    // A zone follows a time with minutes.
-    let Some(at) = text.find(':').and_then(|colon| Some(colon + text[colon..].find(['+', '-'])?)) else {
+    // A zone follows a time of day.
+    let Some(at) = text.find(['T', ' ']).and_then(|clock| Some(clock + text[clock..].find(['+', '-'])?))
+    else {
         return Some((text, 0));
     };
     let digits = &text[at + 1..];

@@ -110,8 +110,10 @@ pub(crate) fn options_for<A: WritableElement>(dtype: &DType, options: &WriteOpti
     let of = |order| width_of::<A>(dtype, &options.clone().byte_order(order));
     let made = |options: &WriteOptions| A::dtype_for(&mut std::iter::empty(), options);
     let orders = [ByteOrder::NATIVE, ByteOrder::Little, ByteOrder::Big];
-    if let Some(options) =
-        orders.map(of).into_iter().find(|options| made(options).is_ok_and(|own| own == *dtype))
+    if let Some(options) = orders
+        .map(of)
+        .into_iter()
+        .find(|options| made(options).is_ok_and(|own| own == *dtype || own.stored() == *dtype))
     {
         return Ok(options);
     }

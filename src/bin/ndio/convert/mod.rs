@@ -137,7 +137,16 @@ fn to_file(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     }
     match (to, &arrays[..]) {
         (Kind::Csv, [one]) => {
-            with_output(&arguments.output, out, |out| csv::write(one.path(), arguments.delimiter, out))
+            // What has been made has the dtype that was asked for, which its file does not say.
+            let mut options = crate::reading::options();
+            if let Some(ndarray_io::dtype::Kind::Narrow(narrow)) =
+                arguments.dtype()?.and_then(|dtype| Some(dtype.as_scalar()?.kind()))
+            {
+                options = options.raw_bytes_are(narrow);
+            }
+            with_output(&arguments.output, out, |out| {
+                csv::write(one.path(), arguments.delimiter, options, out)
+            })
         }
         (Kind::Raw, [one]) => {
             with_output(&arguments.output, out, |out| raw::write(one.path(), arguments.order(), out))

@@ -139,6 +139,14 @@ pub(crate) fn read(input: File, form: Form, dtype: Option<DType>, out: &Path) ->
             let fits = bits >= 64 || number >> bits == 0;
             if fits { Ok(number) } else { Err(format!("the number does not fit {dtype}")) }
         })?,
+        Some(Kind::Narrow(narrow)) => match narrow.limits() {
+            Some((least, most)) => table.numbers(wide, |text| {
+                let number = text.parse::<i64>().map_err(|error| whole(text, &error))?;
+                let fits = (least.into()..=most.into()).contains(&number);
+                if fits { Ok(number) } else { Err(format!("the number does not fit {dtype}")) }
+            })?,
+            None => table.numbers(wide, |text| float(text, 8))?,
+        },
         Some(Kind::Bool) => table.numbers(wide, |text| match text {
             "true" | "True" | "1" => Ok(true),
             "false" | "False" | "0" => Ok(false),

@@ -6,7 +6,7 @@ use std::path::Path;
 use ndarray_io::blocks::Block;
 use ndarray_io::header::{Order, Shape};
 use ndarray_io::object::{ObjectRef, View};
-use ndarray_io::{DType, DynArray};
+use ndarray_io::{DType, DynArray, ReadOptions};
 
 use super::super::Failure;
 use super::super::cells::{Leaf, leaves, put_object, put_scalar};
@@ -17,9 +17,14 @@ use super::super::source::Source;
 
 /// Writes an array of up to two axes. A record gets a column for each field, and the file a header line with
 /// the names of the fields.
-pub(crate) fn write(path: &Path, delimiter: u8, out: &mut dyn Write) -> Result<(), Failure> {
+pub(crate) fn write(
+    path: &Path,
+    delimiter: u8,
+    options: ReadOptions,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     const BLOCK: usize = 1 << 20;
-    let source = Source::open_all(path, None, &crate::reading::options().allow_objects(true))?;
+    let source = Source::open_all(path, None, &options.allow_objects(true))?;
     let is_record = matches!(source.dtype(), DType::Record(_));
     if source.shape().len() > if is_record { 1 } else { 2 } {
         let shape = Shape::from(source.shape().to_vec());

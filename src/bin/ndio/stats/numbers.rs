@@ -267,8 +267,11 @@ fn plain(array: &DynArray) -> Result<Cow<'_, DynArray>, Failure> {
     let scalar = array.dtype().as_scalar().ok_or_else(no_numbers)?;
     let wanted = match (scalar.kind(), scalar.size()) {
         (Kind::Bool, _) => Scalar::new(Kind::Uint, 1, ByteOrder::NATIVE),
+        (Kind::Narrow(narrow), _) if narrow.limits().is_some() => {
+            Scalar::new(Kind::Int, 1, ByteOrder::NATIVE)
+        }
         (Kind::Float, 2) | (Kind::Narrow(_), _) => Scalar::new(Kind::Float, 4, ByteOrder::NATIVE),
-        (Kind::Float, 16) => Scalar::new(Kind::Float, 8, ByteOrder::NATIVE),
+        (Kind::Float, 12 | 16) => Scalar::new(Kind::Float, 8, ByteOrder::NATIVE),
         (Kind::Int | Kind::Uint | Kind::Float, size) => Scalar::new(scalar.kind(), size, ByteOrder::NATIVE),
         _ => None,
     };
