@@ -63,3 +63,8 @@ page!(performance, "performance.md");
 page!(scaling, "scaling.md");
 page!(block_index, "block-index.md");
 page!(numpy_differences, "numpy-differences.md");
+
+/// The examples of a page that is not part of the guide are compiled with the tests, too.
+#[cfg(doctest)]
+#[doc = include_str!("../MIGRATING.md")]
+mod migrating {}

@@ -124,7 +124,7 @@ mod transfer;
 #[cfg(feature = "npz")]
 mod zip;
 
-pub use array::{ReadNpyExt, ReadNpyIntoExt, ViewMutNpyExt, ViewNpyExt, WriteNpyExt};
+pub use array::{FlatArray, FlatView, ReadNpyExt, ReadNpyIntoExt, ViewMutNpyExt, ViewNpyExt, WriteNpyExt};
 pub use dtype::{Casting, DType};
 pub use dynamic::DynArray;
 #[cfg(feature = "object")]

@@ -4,6 +4,7 @@
 //! a wrong number of axes or a wrong dtype is reported before any of the payload is read. (Elements `[T; N]` of a file in Fortran order are the
 //! exception: their payload is transposed first.)
 
+mod flat;
 mod grouped;
 mod into;
 mod ra;
@@ -15,6 +16,7 @@ mod write;
 
 use ndarray::{Dimension, IntoDimension};
 
+pub use flat::{FlatArray, FlatView};
 pub(crate) use grouped::{grouped, with_grouped};
 pub use into::ReadNpyIntoExt;
 pub(crate) use into::read_into;

@@ -92,14 +92,24 @@ where
     }
 
     fn from_payload(PayloadRef(payload): PayloadRef<'_, '_>) -> Result<Self> {
-        with_grouped::<A, D, _>(payload, |Payload { source, header, options }| {
-            let dim: D = dimension(header.shape_ref())?;
-            let how = element::reading::<A>(header.dtype(), options)?;
-            let items = transfer::read(source, header, how, options)?;
-            let shape = dim.set_f(header.order() == Order::Fortran);
+        read_grouped::<A, D, _>(payload, |dim, order, items| {
+            let shape = dim.set_f(order == Order::Fortran);
             // `transfer` returns exactly the header's number of items, and the header satisfies ndarray's
             // limits for shapes.
-            Ok(Self::from_shape_vec(shape, items).expect("a checked shape with exactly its number of items"))
+            Self::from_shape_vec(shape, items).expect("a checked shape with exactly its number of items")
         })
     }
+}
+
+/// Reads all elements, and makes an array of them, their dimension and their order.
+pub(super) fn read_grouped<A: ReadableElement, D: Dimension, T>(
+    payload: Payload<'_, '_>,
+    make: impl FnOnce(D, Order, Vec<A>) -> T,
+) -> Result<T> {
+    with_grouped::<A, D, _>(payload, |Payload { source, header, options }| {
+        let dim: D = dimension(header.shape_ref())?;
+        let how = element::reading::<A>(header.dtype(), options)?;
+        let items = transfer::read(source, header, how, options)?;
+        Ok(make(dim, header.order(), items))
+    })
 }

@@ -58,7 +58,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// # Errors
     ///
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the axis does not exist or `length` is 0.
+    /// - [`NoSuchAxis`](crate::error::ErrorKind::NoSuchAxis) if the axis does not exist, [`BadOption`](crate::error::ErrorKind::BadOption) if `length` is 0.
     /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the number of axes does not match.
     ///
     /// A mismatch of the element type is reported with the first piece.
@@ -106,6 +106,18 @@ impl<F: ArrayFormat> ArrayFile<F> {
     }
 }
 
+/// Fails unless an array can be divided into pieces of this length along this axis.
+pub(crate) fn check_division(shape: &Shape, axis: usize, length: usize) -> Result<()> {
+    if axis >= shape.ndim() {
+        return Err(ErrorKind::NoSuchAxis { axis, shape: shape.clone() }.into());
+    }
+    if length == 0 {
+        let reason = "an array cannot be divided into pieces of length 0".into();
+        return Err(ErrorKind::BadOption { reason }.into());
+    }
+    Ok(())
+}
+
 impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
     fn new(file: &'a ArrayFile<F>, axis: usize, length: usize) -> Result<Self> {
         let Axes { shape, .. } = &file.axes::<A>()?;
@@ -113,12 +125,7 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
             let wanted = D::NDIM.unwrap_or_default();
             return Err(ErrorKind::RankMismatch { found: shape.clone(), wanted }.into());
         }
-        if axis >= shape.ndim() || length == 0 {
-            let reason = format!(
-                "an array of shape {shape} cannot be divided into pieces of {length} along axis {axis}"
-            );
-            return Err(ErrorKind::BadOption { reason }.into());
-        }
+        check_division(shape, axis, length)?;
         // If another axis has length 0, there are pieces all the same.
         let all = shape.dims().iter().map(|length| 0..*length).collect();
         let cuts = Cuts::along(all, axis, length);

@@ -30,6 +30,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use chunks::Chunks;
+#[cfg(feature = "object")]
+pub(crate) use chunks::check_division;
 use cuts::Cuts;
 use ndarray::SliceInfoElem;
 

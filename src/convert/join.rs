@@ -250,8 +250,7 @@ impl<'a> Inputs<'a> {
         }
         let has_axis = matches!(along, Along::Axis(_) | Along::NewAxis(_));
         if has_axis && axis >= dims.len() + usize::from(is_new) {
-            let reason = format!("axis {axis} is out of range for arrays of shape {}", first.shape_ref());
-            return Err(ErrorKind::BadOption { reason }.into());
+            return Err(ErrorKind::NoSuchAxis { axis, shape: first.shape_ref().clone() }.into());
         }
         for (header, source) in self.headers.iter().zip(&self.sources).skip(1) {
             let others = header.shape();

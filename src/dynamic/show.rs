@@ -128,7 +128,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// # Errors
     ///
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if an index is out of bounds.
+    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if an index is out of bounds.
     /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has a different number of axes.
     /// - [`Io`](crate::error::ErrorKind::Io) if reading fails.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
@@ -155,7 +155,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// # Errors
     ///
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if an index is out of bounds.
+    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if an index is out of bounds.
     /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has a different number of axes.
     /// - [`Io`](crate::error::ErrorKind::Io) if reading fails.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.

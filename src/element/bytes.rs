@@ -1,13 +1,14 @@
 //! Byte strings of fixed length (`S`), padded with NULs, as `Bytes` and as `Vec<u8>`.
 
 use std::fmt;
+use std::str::FromStr;
 
 use super::cast::Places;
 use super::fixed::{Fixed, elements};
 use super::record::FileLayout;
 use super::{Decode, Encode, ReadPlan, ReadableElement, WritableElement, WritePlan, convert};
 use crate::dtype::{ByteOrder, DType, Kind, MAX_ITEM_SIZE, Scalar};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::options::{ReadOptions, WriteOptions};
 
 /// A string of at most `N` bytes, padded with NULs as in the file (`|S5` is `Bytes<5>`).
@@ -68,6 +69,49 @@ impl<const N: usize> Default for Bytes<N> {
 impl<const N: usize> fmt::Debug for Bytes<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "b\"{}\"", self.as_bytes().escape_ascii())
+    }
+}
+
+/// Formats the string as text, if it is UTF-8, and otherwise with the escapes of a byte string literal.
+impl<const N: usize> fmt::Display for Bytes<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match std::str::from_utf8(self.as_bytes()) {
+            Ok(text) => f.pad(text),
+            Err(_) => f.pad(&self.as_bytes().escape_ascii().to_string()),
+        }
+    }
+}
+
+impl<const N: usize> AsRef<[u8]> for Bytes<N> {
+    fn as_ref(&self) -> &[u8] {
+        self.as_bytes()
+    }
+}
+
+/// Fails with [`TextTooLong`](ErrorKind::TextTooLong) if there are more than `N` bytes.
+impl<const N: usize> TryFrom<&[u8]> for Bytes<N> {
+    type Error = Error;
+
+    fn try_from(bytes: &[u8]) -> Result<Self> {
+        let (length, width) = (bytes.len() as u64, N as u64);
+        Self::new(bytes).ok_or_else(|| ErrorKind::TextTooLong { length, width }.into())
+    }
+}
+
+/// Fails with [`TextTooLong`](ErrorKind::TextTooLong) if the text has more than `N` bytes in UTF-8.
+impl<const N: usize> TryFrom<&str> for Bytes<N> {
+    type Error = Error;
+
+    fn try_from(text: &str) -> Result<Self> {
+        text.as_bytes().try_into()
+    }
+}
+
+impl<const N: usize> FromStr for Bytes<N> {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        text.try_into()
     }
 }
 

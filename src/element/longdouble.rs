@@ -1,5 +1,7 @@
 //! `longdouble`: sixteen bytes in one of two formats. The file does not say which.
 
+use std::fmt;
+
 use num_complex::Complex;
 
 use super::fixed::{Fixed, elements};
@@ -20,7 +22,7 @@ use crate::dtype::{ByteOrder, Kind, LongDoubleFormat, Scalar};
 /// let half = LongDouble::from_le_bytes([0, 0, 0, 0, 0, 0, 0, 0x80, 0xFE, 0x3F, 0, 0, 0, 0, 0, 0]);
 /// assert_eq!(half.x87_to_f64(), 0.5);
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub struct LongDouble(pub(super) [u8; 16]);
 
@@ -38,6 +40,18 @@ impl LongDouble {
     /// ```
     pub fn to_le_bytes(self) -> [u8; 16] {
         u128::from_ne_bytes(self.0).to_le_bytes()
+    }
+
+    /// Formats the number with the fewest digits that identify it.
+    ///
+    /// ```
+    /// # use ndarray_io::LongDouble;
+    /// # use ndarray_io::dtype::LongDoubleFormat;
+    /// let half = LongDouble::from_le_bytes([0, 0, 0, 0, 0, 0, 0, 0x80, 0xFE, 0x3F, 0, 0, 0, 0, 0, 0]);
+    /// assert_eq!(half.to_text(LongDoubleFormat::X87), "0.5");
+    /// ```
+    pub fn to_text(self, format: LongDoubleFormat) -> String {
+        super::long_double(u128::from_ne_bytes(self.0), format, None)
     }
 
     /// Converts to the nearest `f64`, ties to even, from the x87 80-bit format.
@@ -60,6 +74,13 @@ impl LongDouble {
     /// ```
     pub fn quad_to_f64(self) -> f64 {
         to_double(u128::from_ne_bytes(self.0), LongDoubleFormat::Quad)
+    }
+}
+
+/// Formats the bits, as `DynArray` shows them.
+impl fmt::Debug for LongDouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "0x{:032x}", u128::from_ne_bytes(self.0))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Text of fixed length (`U`), in four-byte code points padded with NULs, as `Chars` and as `String`.
 
 use std::fmt;
+use std::str::FromStr;
 
 use super::bytes::{self, trimmed, width_for};
 use super::cast::Places;
@@ -69,6 +70,11 @@ impl<const N: usize> Chars<N> {
     pub fn try_to_string(&self) -> Result<String> {
         text(self.code_points().iter().copied())
     }
+
+    fn lossy(&self) -> String {
+        let codes = self.code_points().iter();
+        codes.map(|code| char::from_u32(*code).unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+    }
 }
 
 impl<const N: usize> Default for Chars<N> {
@@ -80,11 +86,32 @@ impl<const N: usize> Default for Chars<N> {
 /// Formats the text as a string literal, with U+FFFD in place of invalid code points.
 impl<const N: usize> fmt::Debug for Chars<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let chars = self
-            .code_points()
-            .iter()
-            .map(|code| char::from_u32(*code).unwrap_or(char::REPLACEMENT_CHARACTER));
-        chars.collect::<String>().fmt(f)
+        fmt::Debug::fmt(&self.lossy(), f)
+    }
+}
+
+/// Formats the text, with U+FFFD in place of invalid code points.
+impl<const N: usize> fmt::Display for Chars<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.lossy())
+    }
+}
+
+/// Fails with [`TextTooLong`](ErrorKind::TextTooLong) if the text has more than `N` characters.
+impl<const N: usize> TryFrom<&str> for Chars<N> {
+    type Error = Error;
+
+    fn try_from(text: &str) -> Result<Self> {
+        let too_long = || ErrorKind::TextTooLong { length: text.chars().count() as u64, width: N as u64 };
+        Self::new(text).ok_or_else(|| too_long().into())
+    }
+}
+
+impl<const N: usize> FromStr for Chars<N> {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        text.try_into()
     }
 }
 

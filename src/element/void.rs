@@ -1,5 +1,7 @@
 //! Raw bytes without a meaning.
 
+use std::fmt;
+
 use super::ReadPlan;
 use super::cast::Bitwise;
 use super::fixed::{Fixed, elements};
@@ -23,6 +25,14 @@ pub struct Void<const N: usize>(pub [u8; N]);
 impl<const N: usize> Default for Void<N> {
     fn default() -> Self {
         Self([0; N])
+    }
+}
+
+/// Formats the bytes in hexadecimal digits: `0x0102`.
+impl<const N: usize> fmt::Display for Void<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("0x")?;
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 

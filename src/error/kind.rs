@@ -411,6 +411,22 @@ pub enum ErrorKind {
         /// The number of parts.
         parts: u64,
     },
+    /// An index, or an end of a slice, is not within the axis.
+    #[non_exhaustive]
+    OutOfBounds {
+        /// The index as it was given: a negative one counts from the end.
+        index: i64,
+        /// The length of the axis.
+        length: u64,
+    },
+    /// The array does not have this axis.
+    #[non_exhaustive]
+    NoSuchAxis {
+        /// The axis, counted from 0.
+        axis: usize,
+        /// The shape of the array.
+        shape: Shape,
+    },
     /// The options or arguments are invalid, contradict each other, or do not apply to this call.
     #[non_exhaustive]
     BadOption {
@@ -549,6 +565,8 @@ impl ErrorKind {
             | Self::WrongCount { .. }
             // The caller has to provide another password; the file itself is valid.
             | Self::Encrypted { .. }
+            | Self::OutOfBounds { .. }
+            | Self::NoSuchAxis { .. }
             | Self::BadOption { .. } => Class::Usage,
         }
     }

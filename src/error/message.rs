@@ -168,6 +168,10 @@ impl fmt::Display for ErrorKind {
             Self::UncommittedParts { parts } => {
                 write!(f, "found {} that the info does not count, perhaps of an interrupted append", Count(*parts, "part"))
             }
+            Self::OutOfBounds { index, length } => {
+                write!(f, "index {index} is out of bounds for an axis of length {length}")
+            }
+            Self::NoSuchAxis { axis, shape } => write!(f, "an array of shape {shape} has no axis {axis}"),
             Self::NotConvertible { reason } | Self::BadOption { reason } => f.write_str(reason),
         }
     }

@@ -126,6 +126,32 @@ impl Error {
         &self.0.kind
     }
 
+    /// Returns what went wrong, without the location.
+    ///
+    /// ```
+    /// use ndarray_io::error::ErrorKind;
+    ///
+    /// let error = ndarray_io::read_npy::<_, ndarray::Array1<f64>>("/no/such/file").unwrap_err();
+    /// let ErrorKind::Io(error) = error.into_kind() else { panic!() };
+    /// assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
+    /// ```
+    pub fn into_kind(self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// Returns the code of the operating system, if this is an I/O error that has one.
+    ///
+    /// ```
+    /// let error = ndarray_io::read_npy::<_, ndarray::Array1<f64>>("/no/such/file").unwrap_err();
+    /// assert!(error.raw_os_error().is_some());
+    /// ```
+    pub fn raw_os_error(&self) -> Option<i32> {
+        match self.kind() {
+            ErrorKind::Io(error) => error.raw_os_error(),
+            _ => None,
+        }
+    }
+
     /// Returns the path of the file that caused the error, if it was opened by path.
     ///
     /// ```

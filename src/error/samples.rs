@@ -5,6 +5,7 @@ use std::io;
 use super::{Error, ErrorKind, FileSection, Help, LimitKind};
 use crate::dtype::Casting;
 use crate::dtype::DType;
+use crate::shape::Shape;
 
 /// Returns one error of each kind, with its remedy, for the tests of `ndio`.
 #[must_use]
@@ -93,6 +94,8 @@ pub fn one_of_each() -> Vec<Error> {
         ErrorKind::HeaderCrossesSector { header: 640 },
         ErrorKind::UncommittedRows { bytes: 17, rows: 2 },
         ErrorKind::UncommittedParts { parts: 2 },
+        ErrorKind::OutOfBounds { index: -4, length: 3 },
+        ErrorKind::NoSuchAxis { axis: 2, shape: Shape::from([3, 4]) },
         ErrorKind::BadOption { reason: reason() },
     ];
     let limits = limits.map(|limit_kind| ErrorKind::Limit { limit_kind, found: 5000, limit: 1000 });

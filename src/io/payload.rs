@@ -33,7 +33,7 @@ impl<'p, 's> PayloadRef<'p, 's> {
 /// A type into which the elements after a header can be read.
 ///
 /// [`NpyReader::read`](super::NpyReader::read) returns a value of such a type. The trait is implemented for
-/// every owned array of [`ReadableElement`](crate::ReadableElement)s and for [`DynArray`](crate::DynArray).
+/// every owned array of [`ReadableElement`](crate::ReadableElement)s, [`FlatArray`](crate::FlatArray) and [`DynArray`](crate::DynArray).
 /// All formats use it.
 ///
 /// ```

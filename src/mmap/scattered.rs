@@ -104,7 +104,8 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     ///
     /// # Errors
     ///
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the slice is out of bounds or has a step of 0.
+    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the slice is out of bounds, [`BadOption`](crate::error::ErrorKind::BadOption) if it
+    ///   has a step of 0.
     /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has a different number of axes.
     /// - [`OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if there is not enough memory for the copy.
     ///
@@ -135,8 +136,8 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     ///
     /// # Errors
     ///
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the axis does not exist or an index is out of
-    ///   bounds.
+    /// - [`NoSuchAxis`](crate::error::ErrorKind::NoSuchAxis) if the axis does not exist, [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if an index
+    ///   is out of bounds.
     /// - [`Overflow`](crate::error::ErrorKind::Overflow) if the copy would be larger than the address space.
     /// - [`OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if there is not enough memory for the copy.
     #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]

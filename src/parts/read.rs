@@ -45,7 +45,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// # Errors
     ///
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the slice is out of bounds or has a step of 0.
+    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the slice is out of bounds, [`BadOption`](crate::error::ErrorKind::BadOption) if it
+    ///   has a step of 0.
     /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has a different number of axes.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
@@ -68,7 +69,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// # Errors
     ///
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the slice is out of bounds or has a step of 0.
+    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the slice is out of bounds, [`BadOption`](crate::error::ErrorKind::BadOption) if it
+    ///   has a step of 0.
     /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has a different number of axes.
     /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the array and the slice have different
     ///   shapes.
@@ -127,8 +129,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// # Errors
     ///
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the axis does not exist or an index is out of
-    ///   bounds.
+    /// - [`NoSuchAxis`](crate::error::ErrorKind::NoSuchAxis) if the axis does not exist, [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if an index
+    ///   is out of bounds.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
@@ -222,7 +224,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// # Errors
     ///
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the axis does not exist or the mask has a
+    /// - [`NoSuchAxis`](crate::error::ErrorKind::NoSuchAxis) if the axis does not exist, [`BadOption`](crate::error::ErrorKind::BadOption) if the mask has a
     ///   different length.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
@@ -289,8 +291,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     fn axis_of<T: FromPayload>(&self, axis: usize) -> Result<usize> {
         let (shape, inner) = (self.header().shape_ref(), T::inner_ndim());
         if axis >= shape.ndim().saturating_sub(inner) {
-            let reason = format!("an array of shape {shape} has no axis {axis}");
-            return Err(ErrorKind::BadOption { reason }.into());
+            return Err(ErrorKind::NoSuchAxis { axis, shape: shape.clone() }.into());
         }
         Ok(if self.options.is_innermost_first() { axis + inner } else { axis })
     }

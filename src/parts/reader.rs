@@ -23,7 +23,8 @@ impl<R: Read + Seek, F: ArrayFormat> ArrayReader<R, F> {
     ///
     /// # Errors
     ///
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the slice is out of bounds or has a step of 0,
+    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the slice is out of bounds, [`BadOption`](crate::error::ErrorKind::BadOption) if it
+    ///   has a step of 0,
     ///   or if the array has already been read.
     /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has a different number of axes.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.

@@ -146,16 +146,15 @@ impl Selection {
     pub(crate) fn listed(header: &Header, axis: usize, indices: &[usize]) -> Result<(Header, Runs)> {
         let dims = header.shape();
         let Some(length) = dims.get(axis).copied() else {
-            let reason = format!("an array of shape {} has no axis {axis}", header.shape_ref());
-            return Err(ErrorKind::BadOption { reason }.into());
+            return Err(ErrorKind::NoSuchAxis { axis, shape: header.shape_ref().clone() }.into());
         };
         let (least, most) = indices
             .iter()
             .fold((usize::MAX, 0), |(least, most), index| (least.min(*index), most.max(*index)));
         if !indices.is_empty() && most >= length {
             let index = indices.iter().find(|index| **index >= length).unwrap_or(&most);
-            let reason = format!("index {index} is out of bounds for an axis of length {length}");
-            return Err(ErrorKind::BadOption { reason }.into());
+            let index = i64::try_from(*index).unwrap_or(i64::MAX);
+            return Err(ErrorKind::OutOfBounds { index, length: length as u64 }.into());
         }
         let wanted =
             dims.iter().enumerate().map(|(at, length)| if at == axis { indices.len() } else { *length });
@@ -318,11 +317,8 @@ fn taken(element: SliceInfoElem, length: usize) -> Result<Taken> {
         0.. => Some(index as usize),
         _ => length.checked_sub(index.unsigned_abs()),
     };
-    let outside = |index: isize| {
-        let reason =
-            format!("the slice selects index {index}, which is out of bounds for an axis of length {length}");
-        crate::error::Error::from(ErrorKind::BadOption { reason })
-    };
+    let outside =
+        |index: isize| Error::from(ErrorKind::OutOfBounds { index: index as i64, length: length as u64 });
     match element {
         SliceInfoElem::Index(index) => {
             let start = place(index).filter(|start| *start < length).ok_or_else(|| outside(index))?;

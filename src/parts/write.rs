@@ -101,7 +101,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// # Errors
     ///
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the slice is out of bounds or has a step of 0,
+    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the slice is out of bounds, [`BadOption`](crate::error::ErrorKind::BadOption) if it
+    ///   has a step of 0,
     ///   or if the file was opened for reading only.
     /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has a different number of axes.
     /// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) or

@@ -387,8 +387,8 @@ impl References {
             let part = open().map_err(|error: Error| error.at_path(path))?;
             let first = first.get_or_insert_with(|| part.header.clone());
             let Some(&length) = part.header.shape().get(axis) else {
-                let reason = format!("an array of shape {} has no axis {axis}", part.header.shape_ref());
-                return Err(part.named(ErrorKind::BadOption { reason }.into()));
+                let shape = part.header.shape_ref().clone();
+                return Err(part.named(ErrorKind::NoSuchAxis { axis, shape }.into()));
             };
             let mut shape = first.shape().to_vec();
             if let Some(own) = shape.get_mut(axis) {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::{NpyStack, NpyStackWriter, parts};
+use crate::blocks::check_division;
 use crate::convert::{Conversion, Splitter, concatenate_as, convert_file};
 use crate::error::{Error, ErrorKind, Result};
 use crate::parts::NpyFile;
@@ -14,7 +15,7 @@ use crate::parts::NpyFile;
 /// # Errors
 ///
 /// [`AlreadyExists`](ErrorKind::AlreadyExists) if the folder already contains an `info` or parts;
-/// [`BadOption`](ErrorKind::BadOption) if there is no such axis, or `length` is 0; otherwise as for
+/// [`NoSuchAxis`](ErrorKind::NoSuchAxis) if there is no such axis, [`BadOption`](ErrorKind::BadOption) if `length` is 0; otherwise as for
 /// [`convert_npy`](crate::convert::convert_npy).
 ///
 /// The stack appears when it is complete: until then, its parts are in a folder `.ndarray-io-N.draft` beside it, which a
@@ -40,12 +41,7 @@ where
     let pieces = Splitter::of_file(NpyFile::open_with(from, conversion.get_read())?)?;
     let header = pieces.header(&conversion)?;
     let mut others = header.shape().to_vec();
-    if axis >= others.len() || length == 0 {
-        let shape = header.shape_ref();
-        let reason =
-            format!("an array of shape {shape} cannot be divided into pieces of {length} along axis {axis}");
-        return Err(Error::from(ErrorKind::BadOption { reason }).at_path(from));
-    }
+    check_division(header.shape_ref(), axis, length).map_err(|error| error.at_path(from))?;
     let all = others.remove(axis);
     let write = conversion.get_write().clone();
     let mut writer = NpyStackWriter::make(folder, header.dtype(), (&others, axis), true, &write)?;

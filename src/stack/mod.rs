@@ -199,7 +199,7 @@ impl NpyStack {
     ///
     /// # Errors
     ///
-    /// As for [`NpyStack::open`], and [`BadOption`](ErrorKind::BadOption) if the parts have no such axis, or
+    /// As for [`NpyStack::open`], [`NoSuchAxis`](ErrorKind::NoSuchAxis) if the parts have no such axis, and [`BadOption`](ErrorKind::BadOption) if
     /// `info` names another axis.
     pub fn open_along<P: AsRef<Path>>(folder: P, axis: usize, options: &ReadOptions) -> Result<Self> {
         Self::open_at_along(&here(folder.as_ref()), axis, options)
@@ -406,8 +406,8 @@ fn info_of_parts(folder: &dyn Folder, axis: usize, options: &ReadOptions) -> Res
     for number in numbers {
         let Some(part) = not_loaded.keep(parts::open_any(folder, number, options))? else { continue };
         let Some(&length) = part.shape().get(axis) else {
-            let reason = format!("an array of shape {} has no axis {axis}", part.header().shape_ref());
-            return Err(part.at_path(ErrorKind::BadOption { reason }.into()));
+            let shape = part.header().shape_ref().clone();
+            return Err(part.at_path(ErrorKind::NoSuchAxis { axis, shape }.into()));
         };
         lengths.push(length);
         let Some(first) = &mut first else {

@@ -9,7 +9,8 @@ use ndarray_io::error::{ErrorKind, Help};
 use ndarray_io::file::{UncommittedRows, grow_header};
 use ndarray_io::header::Order;
 use ndarray_io::{
-    DynArray, NpyReader, NpyWriter, ReadNpyExt, WritableElement, WriteOptions, read_npy, write_npy,
+    DynArray, FlatArray, NpyReader, NpyWriter, ReadNpyExt, WritableElement, WriteNpyExt, WriteOptions,
+    read_npy, write_npy,
 };
 
 use crate::support::manifest::{self, assert_is_numpys, with_type};
@@ -29,6 +30,11 @@ fn pieces_make_numpys_files() {
         let options = WriteOptions::new().order(order).byte_order(byte_order);
         let is_fortran = order == Order::Fortran;
 
+        let flat = FlatArray::<A>::read_npy(&case.bytes[..]).unwrap();
+        assert_eq!((flat.order(), flat.shape()), (order, array.shape()));
+        let mut whole = Vec::new();
+        flat.write_npy_with(&mut whole, &WriteOptions::new().byte_order(byte_order)).unwrap();
+        assert_eq!(whole.escape_ascii().to_string(), case.bytes.escape_ascii().to_string(), "{}", case.id);
         let mut whole = Vec::new();
         let shape = array.raw_dim().set_f(is_fortran);
         let mut writer = NpyWriter::<A, _>::shaped_with(&mut whole, shape, &options).unwrap();

@@ -10,6 +10,7 @@ mod compat;
 mod corpus;
 mod dynamic;
 mod faults;
+mod flat;
 mod hostile;
 #[cfg(all(feature = "object", feature = "npz"))]
 mod joblib;
@@ -29,4 +30,5 @@ mod reader;
 mod records;
 mod strides;
 mod texts;
+mod values;
 mod words;

@@ -63,7 +63,7 @@ fn words(help: &Help) -> Option<&'static str> {
         Help::OneDType => "convert them to one dtype with ndio convert --dtype",
         Help::DropTrailing => "--drop-trailing drops them",
         Help::FortranOrder => "use --order fortran",
-        Help::LongDoubleFormat => "--long-double x87 or --long-double quad states their format",
+        Help::LongDoubleFormat => "--long-double x87, quad or double-double states their format",
         Help::IgnoreRaFlags => "--ignore-ra-flags ignores them",
         Help::Version { .. } => "without --version, the lowest sufficient version is written",
         _ => return None,

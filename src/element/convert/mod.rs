@@ -8,8 +8,11 @@ mod times;
 
 pub(crate) use narrow::{Shown, shown};
 pub(crate) use text::half_to_single;
+pub(super) use text::parsed;
+pub(crate) use text::spelled;
 #[cfg(feature = "object")]
-pub(crate) use text::{shortest_half, spelled, spelled_complex, spelled_double};
+pub(crate) use text::{shortest_half, spelled_complex, spelled_double};
+pub(super) use times::ticks_in;
 
 use super::cast::Places;
 use super::fixed::Fixed;

@@ -91,10 +91,7 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
             let (from, to, size) = (*from, *to, to.size());
             let native = to.with_order(ByteOrder::NATIVE);
             Some(of_texts(from, size, move |text, into| {
-                read_number(&text, &native, into).ok_or_else(|| {
-                    let reason = format!("expected the text of {native}, found {:?}", &*text);
-                    Error::from(ErrorKind::NotConvertible { reason })
-                })?;
+                read(&text, &native, into)?;
                 if to.is_foreign() {
                     swap_units(into, unit_of(&to));
                 }
@@ -349,6 +346,25 @@ fn spelled_float(scientific: String, number: f64, large: f64, end: &str) -> Stri
         len if len <= point => format!("{sign}{digits}{}{end}", "0".repeat(point - len)),
         _ => format!("{sign}{}.{}", &digits[..point], &digits[point..]),
     }
+}
+
+/// Parses an element of eight bytes, in native byte order.
+pub(in crate::element) fn parsed(text: &str, scalar: &Scalar) -> Result<[u8; 8]> {
+    let mut made = [0; 8];
+    // A date in text has a unit.
+    match scalar.kind() == Kind::Datetime(TimeStep::GENERIC) && !is_not_a_time(text) {
+        true => Err(not_the_text(text, scalar)),
+        false => read(text, scalar, &mut made).map(|()| made),
+    }
+}
+
+fn read(text: &str, native: &Scalar, into: &mut [u8]) -> Result<()> {
+    read_number(text, native, into).ok_or_else(|| not_the_text(text, native))
+}
+
+fn not_the_text(text: &str, scalar: &Scalar) -> Error {
+    let reason = format!("expected the text of {scalar}, found {text:?}");
+    ErrorKind::NotConvertible { reason }.into()
 }
 
 /// Parses a number as Python does, and writes it in native byte order.

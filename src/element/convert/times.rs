@@ -3,7 +3,7 @@
 use super::{Recode, numbers, swap_units};
 use crate::dtype::{ByteOrder, Casting, Kind, Scalar, TimeStep, TimeUnit};
 use crate::element::time::{NAT, days_to_months, months_to_days, nanos_per_tick};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 
 /// Returns the step of a datetime or timedelta, and whether it is a datetime.
 pub(super) fn step_of(kind: Kind) -> Option<(TimeStep, bool)> {
@@ -26,11 +26,10 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar, casting: Casting) -> Option<Re
                 let pairs = items.as_chunks().0.iter().zip(made.as_chunks_mut().0);
                 for (index, (item, made)) in pairs.enumerate() {
                     let ticks = i64::from_ne_bytes(*item);
-                    let scaled = if ticks == NAT { Some(NAT) } else { scale.apply(ticks) };
-                    let scaled = scaled.ok_or_else(|| {
-                        let reason = format!("{ticks}[{one}] is out of range for [{other}]");
-                        Error::from(ErrorKind::NotConvertible { reason }).at_element(index)
-                    })?;
+                    let scaled = match ticks {
+                        NAT => NAT,
+                        _ => scale.ticks(ticks, one, other).map_err(|error| error.at_element(index))?,
+                    };
                     *made = scaled.to_ne_bytes();
                 }
                 if to.is_foreign() {
@@ -65,6 +64,17 @@ fn of_floats(from: &Scalar, to: &Scalar) -> Option<Recode> {
         }
         Ok(())
     }))
+}
+
+/// Converts ticks of one step to ticks of another, rounded down.
+pub(in crate::element) fn ticks_in(ticks: i64, one: TimeStep, other: TimeStep, is_date: bool) -> Result<i64> {
+    match Scale::between(one, other, is_date) {
+        Some(scale) => scale.ticks(ticks, one, other),
+        None => {
+            let reason = format!("a duration in [{one}] has no fixed length in [{other}]");
+            Err(ErrorKind::NotConvertible { reason }.into())
+        }
+    }
 }
 
 fn ticks(scalar: &Scalar) -> Scalar {
@@ -127,6 +137,13 @@ impl Scale {
             (one, rest) = (rest, one % rest);
         }
         Self::Fixed { many: many / one, of: of / one }
+    }
+
+    fn ticks(&self, ticks: i64, one: TimeStep, other: TimeStep) -> Result<i64> {
+        self.apply(ticks).ok_or_else(|| {
+            let reason = format!("{ticks}[{one}] is out of range for [{other}]");
+            Error::from(ErrorKind::NotConvertible { reason })
+        })
     }
 
     fn apply(&self, ticks: i64) -> Option<i64> {

@@ -7,6 +7,7 @@ pub(super) mod dates;
 #[cfg(feature = "jiff-0_2")]
 mod jiff;
 pub mod units;
+mod values;
 
 pub(super) use convert::{days_to_months, months_to_days, nanos_per_tick};
 pub(crate) use dates::date;
@@ -123,12 +124,15 @@ time_type! {
     ///
     /// It converts to and from `SystemTime`. With the feature `chrono-0_4`, it also converts to and from
     /// `chrono`'s `DateTime<Utc>` and `NaiveDateTime`, and with the feature `jiff-0_2`, to and from `jiff`'s
-    /// `Timestamp`. Conversions are exact or fail.
+    /// `Timestamp`. Conversions are exact or fail; [`in_unit`](Self::in_unit) rounds. `Display` and `FromStr` have the text that NumPy
+    /// prints, in ISO 8601.
     ///
     /// ```
     /// use std::time::{Duration, SystemTime};
     /// use ndarray_io::{Datetime64, units};
     ///
+    /// let now = Datetime64::<units::Nanosecond>::try_from(SystemTime::now())?.in_unit::<units::Second>()?;
+    /// assert!(now > "2024-01-01T00:00:00".parse()?);
     /// let time = Datetime64::<units::Millisecond>::new(1_500);
     /// assert_eq!(SystemTime::try_from(time)?, SystemTime::UNIX_EPOCH + Duration::from_millis(1_500));
     /// assert_eq!(Datetime64::<units::Day>::NAT.ticks(), None);
@@ -144,7 +148,8 @@ time_type! {
     ///
     /// It converts to and from `Duration`. With the feature `chrono-0_4`, it also converts to and from
     /// `chrono`'s `TimeDelta`, and with the feature `jiff-0_2`, to and from `jiff`'s `SignedDuration`.
-    /// Conversions are exact or fail.
+    /// Conversions are exact or fail; [`in_unit`](Self::in_unit) rounds. `Display` is what NumPy prints (`5 days`), and `FromStr` takes the
+    /// number of ticks.
     ///
     /// ```
     /// use std::time::Duration;

@@ -5,8 +5,8 @@ use std::io::{self, Read, Seek, SeekFrom};
 use ndarray::{Array, ArrayD, ArrayView, ArrayViewMut, IxDyn, ShapeBuilder};
 use ndarray_io::dtype::ByteOrder;
 use ndarray_io::{
-    NpyReader, ReadNpyExt, ReadNpyIntoExt, ReadOptions, ReadableElement, Result, ViewMutElement,
-    ViewMutNpyExt, ViewNpyExt,
+    FlatArray, FlatView, NpyReader, ReadNpyExt, ReadNpyIntoExt, ReadOptions, ReadableElement, Result,
+    ViewMutElement, ViewMutNpyExt, ViewNpyExt,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +33,8 @@ pub(crate) enum Route {
     IntoFortran,
     IntoStrided,
     IntoFromFile,
+    Flat,
+    FlatView,
 }
 
 pub(crate) const ALL: &[Route] = &[
@@ -58,6 +60,8 @@ pub(crate) const ALL: &[Route] = &[
     Route::IntoFortran,
     Route::IntoStrided,
     Route::IntoFromFile,
+    Route::Flat,
+    Route::FlatView,
 ];
 
 impl Route {
@@ -67,12 +71,12 @@ impl Route {
         if matches!(self, Self::Map | Self::MapMut | Self::MapCow) {
             return true;
         }
-        matches!(self, Self::View | Self::ViewMut)
+        matches!(self, Self::View | Self::ViewMut | Self::FlatView)
     }
 
     /// Whether the array must be at the end, so that trailing bytes are an error.
     pub(crate) fn is_strict(self) -> bool {
-        matches!(self, Self::Path | Self::View | Self::ViewMut)
+        matches!(self, Self::Path | Self::View | Self::ViewMut | Self::FlatView)
     }
 }
 
@@ -90,6 +94,10 @@ where
         Route::ViewMut => {
             ArrayViewMut::<A, IxDyn>::view_mut_npy(&mut Aligned::new(bytes)).map(|view| view.to_owned())
         }
+        Route::FlatView => FlatView::<A>::view_npy(&Aligned::new(bytes)).map(|view| {
+            let (items, shape) = (view.items().to_vec(), view.shape().to_vec());
+            FlatArray::new(items, shape, view.order()).unwrap().into()
+        }),
         #[cfg(feature = "mmap")]
         Route::Map => map::<A>(file().path()),
         #[cfg(feature = "mmap")]
@@ -124,6 +132,7 @@ where
         Route::IntoFortran => into(bytes, ArrayD::default(header.shape.f())),
         Route::IntoStrided => into_strided(bytes, header.shape),
         Route::IntoFromFile => into(file().reopen().unwrap(), ArrayD::default(header.shape)),
+        Route::Flat => FlatArray::<A>::read_npy(bytes).map(ArrayD::from),
         view => {
             assert!(view.views());
             return None;
