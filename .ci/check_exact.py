@@ -10,6 +10,8 @@ KEYS = ["name", "member", "method", "version", "descr", "fortran_order", "shape"
 
 # What Python's `zipfile` cannot read and the feature `zip-methods` can.
 READ_BY_US = ["badzip-method-deflate64"]
+# What NumPy writes (for float8_e5m2 of ml_dtypes, and on 32-bit x86), and does not read where the corpus is made.
+ALSO_READ = ["bad-dtype-f1", "bad-dtype-f12"]
 
 
 def ask(program, path, *options):
@@ -63,6 +65,8 @@ def main(program, folder):
             case["expect"] = "ok"
             for array in case["arrays"]:
                 array["expect"] = "ok"
+        if case["id"] in ALSO_READ:
+            case["also"].append("ok")
         offset = case["arrays"][0].get("start", 0) if case["arrays"] and case["kind"] == "npy" else 0
         runs = [((), case["expect"], case["also"])]
         if case.get("allow_pickle"):

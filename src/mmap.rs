@@ -140,7 +140,7 @@ fn slowest_of(header: &Header) -> usize {
 
 fn check_rows(rows: &Range<usize>, length: usize) -> Result<()> {
     if rows.end > length {
-        let (index, length) = (i64::try_from(rows.end).unwrap_or(i64::MAX), length as u64);
+        let (index, length) = (rows.end as i128, length as u64);
         return Err(ErrorKind::OutOfBounds { index, length }.into());
     }
     if rows.start > rows.end {
@@ -193,7 +193,8 @@ macro_rules! description {
         ///
         /// # Errors
         ///
-        /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the range is out of bounds.
+        /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the range ends beyond the axis, [`BadOption`](crate::error::ErrorKind::BadOption) if
+        ///   it ends before it starts.
         /// - [`Io`](crate::error::ErrorKind::Io) if the system call fails.
         pub fn will_need(&self, range: Range<usize>) -> Result<()> {
             let (start, len) = self.mapped.bytes_of(range)?;
@@ -371,7 +372,8 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
     ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,
     ///   misaligned, not in native byte order, or laid out differently in memory.
-    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the range is out of bounds.
+    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the range ends beyond the axis, [`BadOption`](crate::error::ErrorKind::BadOption) if
+    ///   it ends before it starts.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     ///
     /// # Safety

@@ -15,9 +15,12 @@ use crate::shape::{Order, Shape};
 
 /// An array of any number of axes as a flat vector: the elements in the order of the file, and the shape.
 ///
-/// It takes the place of an `ndarray` array in every function that reads or writes one, for programs that use another version of
-/// `ndarray`, another matrix library, or plain vectors. Nothing is copied or transposed: an array in Fortran order has its
-/// elements in that order.
+/// It takes the place of an `ndarray` array in the functions that read or write an entire one (of readers, files, archives, stacks and
+/// other sources), for programs that use another version of `ndarray`, another matrix library, or plain vectors. Nothing is copied
+/// or transposed: an array in Fortran order has its elements in that order. (Elements `[T; N]` are the exception: their parts are
+/// contiguous in C order only.)
+///
+/// Two arrays are equal if their shapes, their orders and their elements are.
 ///
 /// ```
 /// use ndarray_io::header::Order;
@@ -62,9 +65,12 @@ pub struct FlatView<'a, T> {
 /// Fails unless the shape has this number of elements.
 fn check(count: usize, shape: &[usize]) -> Result<()> {
     let shape = Shape::from(shape);
-    match shape.len() == Some(count as u64) && shape.fits_memory(1) {
-        true => Ok(()),
-        false => Err(ErrorKind::ShapeMismatch { found: [count].as_slice().into(), wanted: shape }.into()),
+    match shape.len() {
+        Some(len) if len != count as u64 => {
+            Err(ErrorKind::ShapeMismatch { found: [count].as_slice().into(), wanted: shape }.into())
+        }
+        Some(_) if shape.fits_memory(1) => Ok(()),
+        _ => Err(ErrorKind::Overflow { what: format!("an array of shape {shape}") }.into()),
     }
 }
 
@@ -216,23 +222,23 @@ impl<'a, T: ViewElement> ViewRaExt<'a> for FlatView<'a, T> {
     }
 }
 
-/// Implements writing for types that are an `ndarray` array in another form.
+/// Implements writing for types that are an `ndarray` view in another form.
 macro_rules! written {
     ($([$($generics:tt)*] $type:ty: |$self:ident| $array:expr;)*) => {$(
         impl<$($generics)*> WriteArray for $type {
             fn byte_len(&self) -> usize {
                 let $self = self;
-                WriteArray::byte_len(&$array)
+                $array.map_or(0, |array| WriteArray::byte_len(&array))
             }
 
             fn payload_len(&self, options: &WriteOptions) -> Option<u64> {
                 let $self = self;
-                WriteArray::payload_len(&$array, options)
+                WriteArray::payload_len(&$array.ok()?, options)
             }
 
             fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut Format<'_>) -> Result<()> {
                 let $self = self;
-                WriteArray::store(&$array, sink, options, format)
+                WriteArray::store(&$array?, sink, options, format)
             }
         }
 
@@ -241,12 +247,17 @@ macro_rules! written {
     )*};
 }
 
+/// Returns a view with one axis.
+fn one_axis<T>(items: &[T]) -> Result<ArrayViewD<'_, T>> {
+    FlatView::new(items, &[items.len()], Order::C).map(|view| view.array())
+}
+
 written! {
-    [T: WritableElement] FlatArray<T>: |flat| flat.view().array();
-    [T: WritableElement] FlatView<'_, T>: |flat| flat.array();
-    [T: WritableElement] [T]: |items| ndarray::aview1(items);
-    [T: WritableElement] Vec<T>: |items| ndarray::aview1(items);
-    [T: WritableElement, const N: usize] [T; N]: |items| ndarray::aview1(items);
+    [T: WritableElement] FlatArray<T>: |flat| Ok::<_, Error>(flat.view().array());
+    [T: WritableElement] FlatView<'_, T>: |flat| Ok::<_, Error>(flat.array());
+    [T: WritableElement] [T]: |items| one_axis(items);
+    [T: WritableElement] Vec<T>: |items| one_axis(items);
+    [T: WritableElement, const N: usize] [T; N]: |items| one_axis(items);
 }
 
 impl<T> Sealed for [T] {}

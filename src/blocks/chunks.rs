@@ -76,7 +76,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// # Errors
     ///
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the array has no axes.
+    /// - [`NoSuchAxis`](crate::error::ErrorKind::NoSuchAxis) if the array has no axes.
     /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the number of axes does not match.
     ///
     /// A mismatch of the element type is reported with the first row.

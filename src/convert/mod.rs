@@ -260,8 +260,8 @@ pub fn convert_npy<P: AsRef<Path>, Q: AsRef<Path>>(from: P, to: Q, conversion: C
 /// - A [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced.
 /// - [`UncommittedRows`](crate::error::ErrorKind::UncommittedRows) if the output is also an input, and has rows
 ///   of an interrupted append, which would be lost.
-/// - [`BadOption`](crate::error::ErrorKind::BadOption) if an input would be overwritten in place, `from` is
-///   empty, or `axis` is out of range.
+/// - [`BadOption`](crate::error::ErrorKind::BadOption) if an input would be overwritten in place, or `from` is empty.
+/// - [`NoSuchAxis`](crate::error::ErrorKind::NoSuchAxis) if the arrays do not have the axis.
 /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the shapes are incompatible.
 /// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if the dtypes differ.
 /// - [`Overflow`](crate::error::ErrorKind::Overflow) if the result is too large.
@@ -305,8 +305,8 @@ where
 /// - A [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced.
 /// - [`UncommittedRows`](crate::error::ErrorKind::UncommittedRows) if the output is also an input, and has rows
 ///   of an interrupted append, which would be lost.
-/// - [`BadOption`](crate::error::ErrorKind::BadOption) if an input would be overwritten in place, `from` is
-///   empty, or `axis` is out of range.
+/// - [`BadOption`](crate::error::ErrorKind::BadOption) if an input would be overwritten in place, or `from` is empty.
+/// - [`NoSuchAxis`](crate::error::ErrorKind::NoSuchAxis) if the arrays do not have the axis.
 /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the shapes are incompatible.
 /// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if the dtypes differ.
 /// - [`Overflow`](crate::error::ErrorKind::Overflow) if the result is too large.

@@ -286,8 +286,10 @@ impl Wide {
     pub(super) fn scaled(self, precision: i32, least: i32) -> Option<(u128, i32)> {
         match self.size {
             Size::Finite { mantissa: mantissa @ 1.., exponent } => {
-                let zeros = mantissa.leading_zeros() as i32;
-                let unit = (exponent - zeros - precision + 1).max(least);
+                // With its highest bit set: the sum of two doubles may have fewer bits than the precision.
+                let zeros = mantissa.leading_zeros();
+                let (mantissa, exponent) = (mantissa << zeros, exponent - zeros as i32);
+                let unit = (exponent - precision + 1).max(least);
                 Some((mantissa >> (unit + 127 - exponent), unit))
             }
             _ => None,

@@ -31,8 +31,7 @@ impl<const N: usize> Default for Void<N> {
 /// Formats the bytes in hexadecimal digits: `0x0102`.
 impl<const N: usize> fmt::Display for Void<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("0x")?;
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.pad(&self.0.iter().fold("0x".to_owned(), |text, byte| format!("{text}{byte:02x}")))
     }
 }
 

@@ -415,7 +415,7 @@ pub enum ErrorKind {
     #[non_exhaustive]
     OutOfBounds {
         /// The index as it was given: a negative one counts from the end.
-        index: i64,
+        index: i128,
         /// The length of the axis.
         length: u64,
     },

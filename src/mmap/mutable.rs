@@ -268,7 +268,8 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
     ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,
     ///   misaligned, not in native byte order, or laid out differently in memory.
-    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the range is out of bounds.
+    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the range ends beyond the axis, [`BadOption`](crate::error::ErrorKind::BadOption) if
+    ///   it ends before it starts.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     ///
     /// # Examples
@@ -355,7 +356,8 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     ///
     /// # Errors
     ///
-    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the range is out of bounds.
+    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the range ends beyond the axis, [`BadOption`](crate::error::ErrorKind::BadOption) if
+    ///   it ends before it starts.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     pub fn flush_range(&self, range: Range<usize>) -> Result<()> {
         let (start, len) = self.mapped.bytes_of(range)?;

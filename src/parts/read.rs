@@ -289,9 +289,10 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// If the elements are arrays, their axes come first in RA files.
     fn axis_of<T: FromPayload>(&self, axis: usize) -> Result<usize> {
-        let (shape, inner) = (self.header().shape_ref(), T::inner_ndim());
-        if axis >= shape.ndim().saturating_sub(inner) {
-            return Err(ErrorKind::NoSuchAxis { axis, shape: shape.clone() }.into());
+        let inner = T::inner_ndim();
+        let shape = self.header().outer_shape(inner, self.options.is_innermost_first());
+        if axis >= shape.ndim() {
+            return Err(ErrorKind::NoSuchAxis { axis, shape }.into());
         }
         Ok(if self.options.is_innermost_first() { axis + inner } else { axis })
     }

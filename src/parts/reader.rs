@@ -23,9 +23,8 @@ impl<R: Read + Seek, F: ArrayFormat> ArrayReader<R, F> {
     ///
     /// # Errors
     ///
-    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the slice is out of bounds, [`BadOption`](crate::error::ErrorKind::BadOption) if it
-    ///   has a step of 0,
-    ///   or if the array has already been read.
+    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the slice is out of bounds.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the slice has a step of 0, or if the array has already been read.
     /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has a different number of axes.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.

@@ -153,8 +153,7 @@ impl Selection {
             .fold((usize::MAX, 0), |(least, most), index| (least.min(*index), most.max(*index)));
         if !indices.is_empty() && most >= length {
             let index = indices.iter().find(|index| **index >= length).unwrap_or(&most);
-            let index = i64::try_from(*index).unwrap_or(i64::MAX);
-            return Err(ErrorKind::OutOfBounds { index, length: length as u64 }.into());
+            return Err(ErrorKind::OutOfBounds { index: *index as i128, length: length as u64 }.into());
         }
         let wanted =
             dims.iter().enumerate().map(|(at, length)| if at == axis { indices.len() } else { *length });
@@ -318,7 +317,7 @@ fn taken(element: SliceInfoElem, length: usize) -> Result<Taken> {
         _ => length.checked_sub(index.unsigned_abs()),
     };
     let outside =
-        |index: isize| Error::from(ErrorKind::OutOfBounds { index: index as i64, length: length as u64 });
+        |index: isize| Error::from(ErrorKind::OutOfBounds { index: index as i128, length: length as u64 });
     match element {
         SliceInfoElem::Index(index) => {
             let start = place(index).filter(|start| *start < length).ok_or_else(|| outside(index))?;

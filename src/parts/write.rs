@@ -101,9 +101,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// # Errors
     ///
-    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the slice is out of bounds, [`BadOption`](crate::error::ErrorKind::BadOption) if it
-    ///   has a step of 0,
-    ///   or if the file was opened for reading only.
+    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the slice is out of bounds.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the slice has a step of 0, or if the file was opened for reading only.
     /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has a different number of axes.
     /// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) or
     ///   [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if the elements cannot be stored with the

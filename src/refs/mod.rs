@@ -319,8 +319,9 @@ impl References {
     ///
     /// - [`ShapeMismatch`](ErrorKind::ShapeMismatch) or [`DTypeMismatch`](ErrorKind::DTypeMismatch) if a file
     ///   does not match the first one.
-    /// - [`BadOption`](ErrorKind::BadOption) if there are no files, one of them is an archive or does not
-    ///   have the axis, their orders or lengths differ, or the options set a member or a location.
+    /// - [`BadOption`](ErrorKind::BadOption) if there are no files, one of them is an archive, their orders or lengths differ, or the
+    ///   options set a member or a location.
+    /// - [`NoSuchAxis`](ErrorKind::NoSuchAxis) if a file does not have the axis.
     /// - [`Overflow`](ErrorKind::Overflow) if the shape is too large.
     ///
     /// An error about a file contains its path.

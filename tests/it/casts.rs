@@ -300,6 +300,7 @@ fn complex_numbers_of_halves() {
     assert_eq!(of("<i2", Casting::Unsafe).unwrap().bytes(), [1, 0, 0, 0]);
     assert!(of("<f4", Casting::SameKind).unwrap_err().is_mismatch());
     assert_eq!(wide.cast_to(&halves.into(), Casting::SameKind).unwrap().bytes(), bytes);
+    assert_eq!(of("bfloat16", Casting::Unsafe).unwrap().bytes(), [0x80, 0x3F, 0, 0xBF]);
     let floats = DynArray::new(&ndarray::arr1(&[65519.999, 0.1])).unwrap();
     // np.float16(65519.999) and np.float16(0.1)
     let made = floats.cast_to(&halves.into(), Casting::SameKind).unwrap();
@@ -330,6 +331,8 @@ fn other_long_doubles() {
         (0.1, -5.551115123125783e-18, "0.1", 0.1),
         (1.0, -2f64.powi(-60), "0.9999999999999999991326382620116", 1.0),
         (-3.0, 0.0, "-3.0", -3.0),
+        (1.0, -0.9999999, "9.9999999947364415220363298431039e-8", 1.0 - 0.9999999),
+        (5e-324, 0.0, "5e-324", 5e-324),
     ] {
         for bytes in
             [[large.to_le_bytes(), f64::to_le_bytes(small)], [f64::to_le_bytes(small), large.to_le_bytes()]]

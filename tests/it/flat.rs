@@ -48,12 +48,14 @@ fn other_versions_of_ndarray() {
         let (one, two) = (old(array.clone()), newer(array.clone()));
         assert_eq!((one[[1, 0]], two[[1, 0]], one[[0, 2]], two[[0, 2]]), (-1.0, -1.0, 2.0, 2.0));
         let mut written = Vec::new();
-        let order = if one.is_standard_layout() { Order::C } else { Order::Fortran };
-        let items = one.as_slice_memory_order().unwrap();
+        let (items, order) = match one.as_slice() {
+            Some(items) => (items, Order::C),
+            None => (one.t().to_slice().unwrap(), Order::Fortran),
+        };
         FlatView::new(items, one.shape(), order).unwrap().write_npy(&mut written).unwrap();
         assert_eq!(written, bytes);
         written.clear();
-        let items = two.as_slice_memory_order().unwrap();
+        let items = two.as_slice().unwrap_or_else(|| two.t().to_slice().unwrap());
         FlatView::new(items, two.shape(), order).unwrap().write_npy(&mut written).unwrap();
         assert_eq!(written, bytes);
     }
@@ -84,6 +86,10 @@ fn arrays_of_another_number_of_elements_are_refused() {
         assert!(FlatView::<u8>::new(&[], &shape, Order::C).is_err(), "{shape:?}");
     }
     assert!(FlatView::<u8>::new(&[], &[3, 0], Order::C).is_ok());
+    // More elements than an array can have, of no size.
+    let endless = [ndarray_io::Void([0u8; 0]); usize::MAX];
+    let error = endless[..].write_npy(Vec::new()).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Overflow { .. }), "{error}");
     let scattered = ndarray::arr2(&[[1, 2], [3, 4]]);
     assert!(FlatView::try_from(scattered.column(0)).is_err());
     assert_eq!(FlatView::try_from(scattered.t()).unwrap().order(), Order::Fortran);

@@ -408,14 +408,14 @@ impl Compared<'_> {
     fn see_scaled(&mut self, number: (usize, usize), is_equal: bool, (apart, size): (f64, f64), scale: i32) {
         let Arguments { atol, rtol, .. } = self.arguments;
         // An infinite number would make the relative tolerance infinite.
-        if is_equal || size.is_finite() && apart <= atol * 2f64.powi(-scale) + rtol * size {
+        if is_equal || size.is_finite() && apart <= scaled(*atol, -scale) + rtol * size {
             return;
         }
         let element = self.note(number, false);
         let place = || place(self.first, &index_of(self.shape, element));
         let larger =
             |largest: &Option<(f64, String)>, new: f64| largest.as_ref().is_none_or(|(old, _)| new > *old);
-        let absolute = apart * 2f64.powi(scale);
+        let absolute = scaled(apart, scale);
         if absolute.is_finite() && larger(&self.found.absolute, absolute) {
             self.found.absolute = Some((absolute, place()));
         }
@@ -456,6 +456,14 @@ fn exact_format(one: &DType, two: &DType) -> Option<LongDoubleFormat> {
         _ if is_whole(one) != is_whole(two) => Some(LongDoubleFormat::X87),
         _ => None,
     }
+}
+
+/// Returns a number × 2^`scale`.
+fn scaled(number: f64, scale: i32) -> f64 {
+    // In two steps: the power itself may be out of range. Zero stays zero.
+    let half = scale / 2;
+    let steps = [half, scale - half].map(|step| 2f64.powi(step.clamp(-1000, 1000)));
+    number * steps[0] * steps[1]
 }
 
 /// Formats the array index of an element, given its index within a block.

@@ -1,6 +1,6 @@
 //! Converts between the numbers of `ml_dtypes` and other numbers, as that package does: by way of `f32`, or of an integer of one byte.
 
-use super::{Recode, longdouble, numbers, numbers_recoder, then};
+use super::{Recode, numbers, numbers_recoder, then};
 use crate::dtype::{ByteOrder, Casting, Kind, Narrow, Rules, Scalar};
 use crate::error::{Error, ErrorKind, Help, Result};
 
@@ -229,10 +229,9 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar, rules: Rules) -> Option<Recode
                 // The range of its own is checked afterwards.
                 Some(_) => Scalar::new(Kind::Int, 8, ByteOrder::NATIVE)?,
             };
-            let widen = match longdouble::is_long(from) {
-                true => longdouble::recoder(from, &wide, rules.long_double)?,
-                false => numbers::recoder_for(from, &wide, to, rules.casting)?,
-            };
+            // Errors of integers name the type that is meant.
+            let widen = numbers::recoder_for(from, &wide, to, rules.casting);
+            let widen = widen.or_else(|| numbers_recoder(from, &wide, rules))?;
             let is_float = matches!(from.kind(), Kind::Float | Kind::Complex);
             Some(then(widen, [from, &wide, to], encoder(made, is_float, rules.casting)))
         }

@@ -165,7 +165,7 @@ fn two(text: &str) -> Option<i128> {
 }
 
 fn all_digits(text: &str) -> Option<i128> {
-    let is_number = !text.is_empty() && text.len() <= 20 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_number = !text.is_empty() && text.len() <= 30 && text.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| text.parse().ok()).flatten()
 }
 

@@ -90,6 +90,10 @@ fn case(folder: &Path, line: Value) -> Case {
     if cfg!(feature = "zip-methods") && line["id"] == "badzip-method-deflate64" {
         allowed.push("ok".to_owned()); // Python's `zipfile` has no Deflate64; the feature has
     }
+    // NumPy writes the first one for `float8_e5m2`, and the second one on 32-bit x86; where the corpus was made, it reads neither.
+    if ["bad-dtype-f1", "bad-dtype-f12"].iter().any(|id| line["id"] == *id) {
+        allowed.push("ok".to_owned());
+    }
     let entries = line["arrays"].as_array().expect("a list").clone();
     let starts: Vec<usize> =
         entries.iter().map(|entry| entry["start"].as_u64().unwrap_or(0) as usize).collect();
