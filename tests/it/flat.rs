@@ -16,7 +16,7 @@ fn file(name: &str) -> Vec<u8> {
 }
 
 #[test]
-fn the_elements_are_in_the_order_of_the_file() {
+fn elements_in_the_order_of_the_file() {
     let array: FlatArray<f64> = ndarray_io::read_npy(testdata().join(C)).unwrap();
     assert_eq!((array.shape(), array.order()), (&[2, 3][..], Order::C));
     assert_eq!(array.items(), [-2.0, 0.0, 2.0, -1.0, 1.0, -2.0]);

@@ -30,7 +30,7 @@ fn is_same(one: f64, other: f64) -> bool {
 
 /// The file that `numpy.save` makes of all codes has the values that NumPy says, through each way to say what they are.
 #[test]
-fn all_codes_are_read_as_numpy_reads_them() {
+fn codes_have_the_values_of_ml_dtypes() {
     for line in lines() {
         let narrow = Narrow::from_name(line["type"].as_str().unwrap()).unwrap();
         let (file, wanted) = (bytes(&line["file"]), doubles(&line["values"]));

@@ -239,25 +239,44 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar, rules: Rules) -> Option<Recode
     }
 }
 
-/// Returns the conversion of elements to those of the `wide` type.
+/// Returns the conversion of elements to those of the `wide` type: by a table, if they have a byte.
 fn decoder(narrow: Narrow) -> Recode {
-    let wide_size = if narrow.limits().is_some() { 1 } else { 4 };
-    Box::new(move |items, made| {
-        for (item, number) in items.chunks_exact(narrow.size()).zip(made.chunks_exact_mut(wide_size)) {
-            match narrow.limits() {
-                Some(limits) => number.fill(to_integer(limits, item[0]) as u8),
-                None => number.copy_from_slice(&to_f32(narrow, item).to_ne_bytes()),
+    if narrow == Narrow::BFloat16 {
+        return Box::new(|items, made| {
+            for (item, number) in items.as_chunks().0.iter().zip(made.as_chunks_mut().0) {
+                *number = f32::from_bits(u32::from(u16::from_le_bytes(*item)) << 16).to_ne_bytes();
             }
-        }
+            Ok(())
+        });
+    }
+    if let Some(limits) = narrow.limits() {
+        let table: [u8; 256] = std::array::from_fn(|code| to_integer(limits, code as u8) as u8);
+        return Box::new(move |items, made| {
+            items.iter().zip(made).for_each(|(code, number)| *number = table[usize::from(*code)]);
+            Ok(())
+        });
+    }
+    let table: [[u8; 4]; 256] = std::array::from_fn(|code| to_f32(narrow, &[code as u8]).to_ne_bytes());
+    Box::new(move |items, made| {
+        let numbers = made.as_chunks_mut().0;
+        items.iter().zip(numbers).for_each(|(code, number)| *number = table[usize::from(*code)]);
         Ok(())
     })
 }
 
 /// Returns the conversion of `f32`, or of `i64` that may have been floats, to elements.
 fn encoder(narrow: Narrow, is_float: bool, casting: Casting) -> Recode {
+    if narrow == Narrow::BFloat16 {
+        return Box::new(|items, made| {
+            for (item, into) in items.as_chunks().0.iter().zip(made.as_chunks_mut().0) {
+                *into = bfloat16(f32::from_ne_bytes(*item)).to_le_bytes();
+            }
+            Ok(())
+        });
+    }
     let Some(limits) = narrow.limits() else {
         return Box::new(move |items, made| {
-            for (item, into) in items.as_chunks().0.iter().zip(made.chunks_exact_mut(narrow.size())) {
+            for (item, into) in items.as_chunks().0.iter().zip(made.as_chunks_mut::<1>().0) {
                 of_f32(narrow, f32::from_ne_bytes(*item), into);
             }
             Ok(())
