@@ -135,7 +135,7 @@ def explain_header(head, data, answer, fault, message, found):
         "key-twice": "duplicate key" in message or max(text.count(key) for key in ("shape", "descr")) > 1,
         "comma-dtype": fault == "unsupported_dtype" and re.search("2i4|\\(2,3\\)f8|[a-z] +\\d|\\d +[a-z]", text),
         "zero-multiple": "M8[0D]" in text and "unknown unit" in message,
-        "type-number": fault == "unsupported_dtype" and re.search("[\"'][<>=|]?[\\0-\x1f][\"']", text),
+        "type-number": fault == "unsupported_dtype" and re.search(r"""["'][<>=|]?([\0-\x1f]|\\[0-7]{1,3}|\\x[0-9a-f]{2}|\\[abfnrtv])["']""", text),
         "string-dtype": fault == "unsupported_dtype" and re.search("[\"']T[\"']", text),
         "unnamed-array": (fault == "object_needs_opt_in" or "duplicate field name ''" in message) and re.search("\\('', ", text),
         "axis-of-objects": answer == "objects" and ("negative length" in message or "not an integer" in message),
