@@ -5,9 +5,7 @@
 use half::bf16;
 
 use super::cast::{Bitwise, BitwiseOut};
-use super::{
-    ReadPlan, ReadableElement, ViewElement, ViewMutElement, WritableElement, WritePlan, convert, mismatch,
-};
+use super::{ReadPlan, ReadableElement, ViewElement, ViewMutElement, WritableElement, WritePlan, convert};
 use crate::dtype::{ByteOrder, DType, Narrow};
 use crate::error::{ErrorKind, Result};
 use crate::options::{ReadOptions, WriteOptions};
@@ -21,14 +19,9 @@ fn dtype() -> DType {
 
 impl ReadableElement for bf16 {
     fn accept(found: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>> {
-        match (found.as_scalar(), options.rules()) {
-            _ if found.stored() == dtype().stored() => Ok(ReadPlan::Bitwise(Bitwise::pod(2, IS_FOREIGN))),
-            (Some(found), Some(rules)) => convert::accept_bfloat16(found, rules),
-            (scalar, _) => {
-                let wanted = Narrow::BFloat16.into();
-                let can_convert = scalar.is_some_and(|scalar| convert::is_possible(scalar, &wanted));
-                Err(mismatch(found, dtype(), can_convert))
-            }
+        match found.stored() == dtype().stored() {
+            true => Ok(ReadPlan::Bitwise(Bitwise::pod(2, IS_FOREIGN))),
+            false => convert::accept(found, Narrow::BFloat16.into(), options),
         }
     }
 }

@@ -1,9 +1,7 @@
 //! Bools: one byte each, checked to be 0 or 1. Any other byte would be undefined behavior in Rust.
 
 use super::cast::{Bitwise, BitwiseOut};
-use super::{
-    ReadPlan, ReadableElement, ViewElement, ViewMutElement, WritableElement, WritePlan, convert, mismatch,
-};
+use super::{ReadPlan, ReadableElement, ViewElement, ViewMutElement, WritableElement, WritePlan, convert};
 use crate::dtype::{ByteOrder, DType, Kind, Scalar};
 use crate::error::{ErrorKind, Result};
 use crate::options::{ReadOptions, WriteOptions};
@@ -22,17 +20,11 @@ fn dtype() -> DType {
 
 impl ReadableElement for bool {
     fn accept(found: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>> {
-        match (found.as_scalar(), options.rules()) {
-            (Some(found), _) if found.kind() == Kind::Bool => {
-                Ok(ReadPlan::Bitwise(Bitwise::checked(|item| ErrorKind::BadBool {
-                    found: item.first().copied().unwrap_or_default(),
-                })))
-            }
-            (Some(found), Some(rules)) => convert::accept_bool(found, rules),
-            (scalar, _) => {
-                let can_convert = scalar.is_some_and(|scalar| convert::is_possible(scalar, &self::scalar()));
-                Err(mismatch(found, dtype(), can_convert))
-            }
+        match found.as_scalar() {
+            Some(scalar) if scalar.kind() == Kind::Bool => Ok(ReadPlan::Bitwise(Bitwise::checked(|item| {
+                ErrorKind::BadBool { found: item.first().copied().unwrap_or_default() }
+            }))),
+            _ => convert::accept(found, scalar(), options),
         }
     }
 }

@@ -45,7 +45,7 @@ pub(crate) fn long_double(bits: u128, format: LongDoubleFormat, most: Option<usi
             let exponent = point(rounded.len());
             let digits = rounded.get(..count).unwrap_or(&rounded);
             match has_exponent {
-                true => format!("{}.{}e{exponent}", &digits[..1], &digits[1..]).replace(".e", "e"),
+                true => scientific(digits, exponent),
                 false => with_point(&rounded, exponent, most),
             }
         }
@@ -171,7 +171,6 @@ fn rounded(exact: &str, count: usize, least: &str) -> String {
 
 /// Formats digits of which the first has the weight 10^`exponent`.
 fn spelled(digits: &str, exponent: i32) -> String {
-    let (first, rest) = digits.split_at(1);
     match exponent {
         0..16 => {
             let whole = exponent as usize + 1;
@@ -180,7 +179,13 @@ fn spelled(digits: &str, exponent: i32) -> String {
             format!("{whole}.{}", if fraction.is_empty() { "0" } else { fraction })
         }
         -5..0 => format!("0.{}{digits}", "0".repeat(exponent.unsigned_abs() as usize - 1)),
-        _ if rest.is_empty() => format!("{first}e{exponent}"),
-        _ => format!("{first}.{rest}e{exponent}"),
+        _ => scientific(digits, exponent),
+    }
+}
+
+fn scientific(digits: &str, exponent: i32) -> String {
+    match digits.split_at(1) {
+        (first, "") => format!("{first}e{exponent}"),
+        (first, rest) => format!("{first}.{rest}e{exponent}"),
     }
 }

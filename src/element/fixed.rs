@@ -3,7 +3,7 @@
 use bytemuck::Pod;
 
 use super::cast::Bitwise;
-use super::{ReadPlan, convert, mismatch};
+use super::{ReadPlan, convert};
 use crate::dtype::{ByteOrder, DType, Scalar};
 use crate::error::Result;
 use crate::options::ReadOptions;
@@ -33,20 +33,8 @@ pub(super) fn accept<T: Fixed>(found: &DType, options: &ReadOptions) -> Result<R
         }
         _ => match T::narrower(found) {
             Some(plan) => Ok(plan),
-            None => converted(found, options),
+            None => convert::accept(found, T::scalar(ByteOrder::NATIVE), options),
         },
-    }
-}
-
-/// Returns the plan for converting elements of another dtype, if the options ask for it and allow it.
-fn converted<T: Fixed>(found: &DType, options: &ReadOptions) -> Result<ReadPlan<T>> {
-    match (found, options.rules()) {
-        (DType::Scalar(scalar), Some(rules)) => convert::accept(scalar, rules),
-        _ => {
-            let wanted = T::scalar(ByteOrder::NATIVE);
-            let can_convert = found.as_scalar().is_some_and(|scalar| convert::is_possible(scalar, &wanted));
-            Err(mismatch(found, wanted.into(), can_convert))
-        }
     }
 }
 

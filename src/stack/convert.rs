@@ -15,7 +15,7 @@ use crate::parts::NpyFile;
 /// # Errors
 ///
 /// [`AlreadyExists`](ErrorKind::AlreadyExists) if the folder already contains an `info` or parts;
-/// [`NoSuchAxis`](ErrorKind::NoSuchAxis) if there is no such axis, [`BadOption`](ErrorKind::BadOption) if `length` is 0; otherwise as for
+/// [`NoSuchAxis`](ErrorKind::NoSuchAxis) if the array does not have the axis, [`BadOption`](ErrorKind::BadOption) if `length` is 0; otherwise as for
 /// [`convert_npy`](crate::convert::convert_npy).
 ///
 /// The stack appears when it is complete: until then, its parts are in a folder `.ndarray-io-N.draft` beside it, which a

@@ -293,13 +293,7 @@ fn put_json(dtype: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Failur
 
 /// Whether the library formats a scalar as a number.
 fn is_other_number(scalar: &Scalar) -> bool {
-    match scalar.kind() {
-        Kind::Narrow(_) => true,
-        Kind::Float | Kind::Complex => {
-            scalar.size() == 12 || scalar.size() >= 16 && crate::reading::long_double().is_some()
-        }
-        _ => false,
-    }
+    matches!(scalar.kind(), Kind::Narrow(_)) || crate::reading::format_of(scalar).is_some()
 }
 
 /// Whether the text of a scalar is also valid JSON.

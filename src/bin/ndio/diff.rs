@@ -219,7 +219,7 @@ fn is_number(dtype: &DType) -> bool {
         matches!(
             scalar.kind(),
             Kind::Bool | Kind::Int | Kind::Uint | Kind::Float | Kind::Complex | Kind::Narrow(_)
-        ) && (!is_long(dtype) || scalar.size() % 12 == 0 || crate::reading::long_double().is_some())
+        ) && (!is_long(dtype) || crate::reading::format_of(scalar).is_some())
     })
 }
 

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use clap::{Args, ValueEnum};
 use ndarray_io::ReadOptions;
-use ndarray_io::dtype::{LongDoubleFormat, Narrow};
+use ndarray_io::dtype::{Kind, LongDoubleFormat, Narrow, Scalar};
 use ndarray_io::options::DisplayOptions;
 
 use super::Failure;
@@ -74,6 +74,15 @@ pub(crate) fn long_double() -> Option<LongDoubleFormat> {
         LongDoubleName::Quad => LongDoubleFormat::Quad,
         LongDoubleName::DoubleDouble => LongDoubleFormat::DoubleDouble,
     })
+}
+
+/// Returns the format of a number's long doubles, if it consists of them and their format is known.
+pub(crate) fn format_of(scalar: &Scalar) -> Option<LongDoubleFormat> {
+    match (scalar.kind(), scalar.size()) {
+        (Kind::Float, 12) | (Kind::Complex, 24) => Some(LongDoubleFormat::X87),
+        (Kind::Float, 16) | (Kind::Complex, 32) => long_double(),
+        _ => None,
+    }
 }
 
 /// Returns how elements are shown.

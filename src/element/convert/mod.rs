@@ -160,15 +160,26 @@ fn check(casting: Casting, from: &Scalar, to: &Scalar) -> Result<()> {
 }
 
 /// Returns whether there is a casting option that allows elements of a file to be read as this type.
-pub(super) fn is_possible(found: &Scalar, wanted: &Scalar) -> bool {
+fn is_possible(found: &Scalar, wanted: &Scalar) -> bool {
     let rules = Rules { casting: Casting::Unsafe, long_double: Some(LongDoubleFormat::X87) };
     any_recoder(found, wanted, rules).is_some()
 }
 
-/// Returns the plan for reading a file of another dtype as `T`, if the casting allows it.
-pub(super) fn accept<T: Fixed>(found: &Scalar, rules: Rules) -> Result<ReadPlan<T>> {
-    let converted = Converted::of(found, &T::scalar(ByteOrder::NATIVE), rules)?;
-    Ok(ReadPlan::PerItem(Box::new(converted) as Box<dyn Decode<T>>))
+/// Returns the plan for converting elements of another dtype to `T`, of this dtype, if the options ask for it and allow it.
+pub(super) fn accept<T: 'static>(found: &DType, wanted: Scalar, options: &ReadOptions) -> Result<ReadPlan<T>>
+where
+    Converted: Decode<T>,
+{
+    match (found.as_scalar(), options.rules()) {
+        (Some(found), Some(rules)) => {
+            let converted = Converted::of(found, &wanted, rules)?;
+            Ok(ReadPlan::PerItem(Box::new(converted) as _))
+        }
+        (scalar, _) => {
+            let can_convert = scalar.is_some_and(|scalar| is_possible(scalar, &wanted));
+            Err(mismatch(found, wanted.into(), can_convert))
+        }
+    }
 }
 
 /// Returns the plan for reading elements as text (`U` or `S`, by the kind) of any width, if the casting allows it.
@@ -236,7 +247,7 @@ impl<T> Decode<T> for Spelled<T> {
     }
 }
 
-struct Converted {
+pub(super) struct Converted {
     recode: Recode,
     /// Does the same without modifying the items, if that is possible.
     plain: Option<numbers::Loop>,
@@ -280,12 +291,7 @@ impl<T: Fixed> Decode<T> for Converted {
     }
 }
 
-/// Returns the plan for reading other types as bools: as in NumPy, any number but zero is true.
-pub(super) fn accept_bool(found: &Scalar, rules: Rules) -> Result<ReadPlan<bool>> {
-    let converted = Converted::of(found, &super::boolean::scalar(), rules)?;
-    Ok(ReadPlan::PerItem(Box::new(converted) as Box<dyn Decode<bool>>))
-}
-
+/// As in NumPy, any number but zero is true.
 impl Decode<bool> for Converted {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, bool>) -> Result<()> {
         // `bool` is not `Pod`, so the result cannot be written into the memory of `out` as bytes.
@@ -301,13 +307,6 @@ impl Decode<bool> for Converted {
     fn cost(&self) -> u64 {
         self.cost()
     }
-}
-
-/// Returns the plan for reading other numbers as `bfloat16`.
-#[cfg(feature = "half-2")]
-pub(super) fn accept_bfloat16(found: &Scalar, rules: Rules) -> Result<ReadPlan<half::bf16>> {
-    let converted = Converted::of(found, &crate::dtype::Narrow::BFloat16.into(), rules)?;
-    Ok(ReadPlan::PerItem(Box::new(converted) as Box<dyn Decode<half::bf16>>))
 }
 
 #[cfg(feature = "half-2")]
