@@ -117,7 +117,9 @@ fn files(folder: &Path, numpy: &Side) {
         make(from, rows, columns);
         let turn = move |threads: usize| {
             let write = ndarray_io::WriteOptions::new().threads(threads);
-            new(own, || convert_npy(from, own, Conversion::new().order(Order::Fortran).write(write)).unwrap())
+            new(own, || {
+                convert_npy(from, own, Conversion::new().order(Order::Fortran).write_options(write)).unwrap()
+            })
         };
         let race = Race::new(work)
             .runner("ndarray-io", move || turn(2))

@@ -47,7 +47,7 @@ fn ask(numpy: &Python, work: &str) -> Duration {
 }
 
 fn options(compression: Compression, threads: usize) -> NpzOptions {
-    NpzOptions::new().compression(compression).write(WriteOptions::new().threads(threads))
+    NpzOptions::new().compression(compression).write_options(WriteOptions::new().threads(threads))
 }
 
 fn read(path: &Path, threads: usize) -> DynArray {

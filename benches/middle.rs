@@ -241,7 +241,7 @@ fn members() {
         for (kind, compression) in [("stored", Compression::Stored), ("deflated", Compression::deflated())] {
             let options = NpzOptions::new().compression(compression);
             let own = || {
-                let mut npz = NpzWriter::new_with_options(Vec::new(), &options);
+                let mut npz = NpzWriter::new_with(Vec::new(), &options);
                 names.iter().for_each(|name| npz.add_array(name.as_str(), &array).unwrap());
                 npz.finish().unwrap()
             };
@@ -282,7 +282,7 @@ fn members() {
 
 fn read_members(bytes: &[u8], options: &ReadOptions, count: usize) {
     let mut npz = NpzReader::new_with(Cursor::new(bytes), options).unwrap();
-    (0..count).for_each(|index| drop(npz.read_index::<Array1<f64>>(index).unwrap()));
+    (0..count).for_each(|index| drop(npz.read::<Array1<f64>>(index).unwrap()));
 }
 
 fn rows_and_columns(folder: &Path, numpy: &Python) {

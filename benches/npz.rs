@@ -113,7 +113,7 @@ fn deflated(folder: &Path, numpy: &Python) {
     tell(numpy, &format!("let waves = np.load(r'{}')", npy.display()));
     let options = |threads| {
         let write = WriteOptions::new().threads(threads);
-        NpzOptions::new().compression(Compression::deflated()).write(write)
+        NpzOptions::new().compression(Compression::deflated()).write_options(write)
     };
     let (all, one) = (NpzOptions::new().compression(Compression::deflated()), options(1));
     let race = Race::new("write deflated")
@@ -181,7 +181,7 @@ fn many(folder: &Path, numpy: &Python) {
         .runner("ndarray-io", || {
             timed(|| {
                 let mut npz = NpzReader::new(File::open(own).unwrap()).unwrap();
-                (0..MEMBERS).map(|index| npz.read_index::<Array1<f64>>(index).unwrap()).collect::<Vec<_>>()
+                (0..MEMBERS).map(|index| npz.read::<Array1<f64>>(index).unwrap()).collect::<Vec<_>>()
             })
         })
         .runner("ndarray-npy", || {

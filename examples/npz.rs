@@ -40,13 +40,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Add, replace and remove members. The others are copied unchanged.
     let trained = Array2::<f32>::ones((100, 50));
     NpzUpdate::open(&path)?.replace("weights", &trained)?.add("epoch", &arr1(&[1u32]))?.finish()?;
-    println!("updated: {:?}", NpzFile::open(&path)?.names());
+    println!("updated: {:?}", NpzFile::open(&path)?.names()?);
     println!("the map still has {}", map.view::<f32, Ix2>("weights")?[[99, 49]]);
 
     // Write to any writer, compressed on all cores.
     let options = NpzOptions::new().compression(Compression::deflated());
-    let mut npz = NpzWriter::new_with_options(Vec::new(), &options);
-    npz.add_array("numbers", &Array1::from_iter(0..1_000_000u32))?;
+    let mut npz = NpzWriter::new_with(Vec::new(), &options);
+    npz.add("numbers", &Array1::from_iter(0..1_000_000u32))?;
     println!("4,000,000 bytes deflated to {}", npz.finish()?.len());
     describe(&path)
 }
@@ -55,7 +55,7 @@ fn describe(path: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let npz = NpzFile::open(path)?;
     println!("{}: {} members", path.display(), npz.len());
     for member in npz.members() {
-        print!("  {:16} {:>9} bytes in {:>9}", member.file_name(), member.size(), member.packed_size());
+        print!("  {:16} {:>9} bytes in {:>9}", member.file_name(), member.size(), member.compressed_size());
         match npz.read::<DynArray>(member.file_name()) {
             Ok(array) => println!("  {} {:?}", array.dtype(), array.shape()),
             Err(error) => println!("  {error}"),

@@ -4,7 +4,7 @@
 //! Each day has a number of hours, with the values of three sensors.
 
 use ndarray::Array2;
-use ndarray_io::stack::{NpyStack, NpyStackWriter};
+use ndarray_io::dask::{NpyStack, NpyStackWriter};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let temporary = std::env::temp_dir().join(format!("ndarray-io-stack-{}", std::process::id()));

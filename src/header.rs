@@ -5,7 +5,7 @@ mod inner;
 pub(crate) use inner::Grouped;
 
 use crate::dtype::{DType, Narrow};
-use crate::error::{ErrorKind, LimitKind, Result};
+use crate::error::{Error, ErrorKind, Help, LimitKind, Result};
 use crate::limits::{self, Limits};
 pub use crate::shape::{Order, Shape};
 
@@ -147,6 +147,13 @@ impl Header {
             Payload::Items(bytes) => Some(bytes),
             Payload::Whole => None,
         }
+    }
+
+    /// Returns the size of the elements in bytes, or an error for Python objects, whose pickle cannot be read in parts.
+    pub(crate) fn payload_len_in_parts(&self) -> Result<u64> {
+        self.payload_len().ok_or_else(|| {
+            Error::from(ErrorKind::Objects { found: self.dtype.clone() }).with_help(Help::ReadPickle)
+        })
     }
 }
 

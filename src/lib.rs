@@ -25,7 +25,7 @@
 //! | write an array piece by piece, or append to a file | [`NpyWriter`] |
 //! | read parts of a file: slices, chunks, random rows | [`NpyFile`] |
 //! | convert or join files of any size | [`convert_npy`](convert::convert_npy), [`concatenate_npy`](convert::concatenate_npy), [`stack_npy`](convert::stack_npy) |
-//! | read or write a stack of files, as Dask writes them | [`NpyStack`](stack::NpyStack), [`NpyStackWriter`](stack::NpyStackWriter) |
+//! | read or write a stack of files, as Dask writes them | [`NpyStack`](dask::NpyStack), [`NpyStackWriter`](dask::NpyStackWriter) |
 //! | let zarr-python, xarray and Dask read files in place | [`References`](refs::References) |
 //! | read and write in S3, GCS and Azure, and on web servers | [`Remote`](store::Remote) |
 //! | fill a file from several threads or processes | [`NpyFile::write_slice`], [`NpyMmapMut::open_slab`] |
@@ -75,7 +75,8 @@
 //!   compressed with bzip2, LZMA, XZ or deflate64; files of joblib compressed with the first three.
 //! - `libdeflate`: a C library that decompresses deflated members faster.
 //! - `lz4`: RA files and files of joblib that are compressed with LZ4.
-//! - `object`: Python objects as data ([`object`](mod@object)), and stacks of files ([`stack`]).
+//! - `object`: Python objects as data ([`object`](mod@object)).
+//! - `dask`: stacks of files, as Dask writes them ([`dask`]).
 //! - `refs`: references for readers of Zarr ([`refs`]).
 //! - `object-store`: arrays in S3, GCS and Azure, and on web servers ([`store`]). Programs that use types of
 //!   the crate `object_store` enable it as `object-store-0_14`.
@@ -94,6 +95,8 @@ pub mod blocks;
 pub mod bytes;
 mod codec;
 pub mod convert;
+#[cfg(feature = "dask")]
+pub mod dask;
 pub mod dtype;
 mod dynamic;
 mod element;
@@ -116,8 +119,6 @@ mod ra_format;
 #[cfg(feature = "refs")]
 pub mod refs;
 mod shape;
-#[cfg(feature = "object")]
-pub mod stack;
 #[cfg(feature = "object-store-0_14")]
 pub mod store;
 mod transfer;
@@ -126,9 +127,9 @@ mod zip;
 
 pub use array::{FlatArray, FlatView, ReadNpyExt, ReadNpyIntoExt, ViewMutNpyExt, ViewNpyExt, WriteNpyExt};
 pub use dtype::{Casting, DType};
-pub use dynamic::DynArray;
 #[cfg(feature = "object")]
 pub use dynamic::object;
+pub use dynamic::{DynArray, DynView};
 pub use element::{
     Bytes, Chars, Datetime64, LongDouble, ReadableElement, Timedelta64, ViewElement, ViewMutElement, Void,
     WritableElement, units,

@@ -56,7 +56,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
         let mut source = Source::of(&mut file);
         if source.remaining().is_none() {
             let reason = "it is not a regular file: only regular files can be mapped".into();
-            return Err(ErrorKind::BadOption { reason }.into());
+            return Err(ErrorKind::NotRegularFile { reason }.into());
         }
         let (found, start) = io::read_header_of_file::<F>(&mut source, options)?;
         let whole = F::header(&found);
@@ -73,8 +73,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
             check_rows(rows, length)?;
             let mut dims = header.shape().to_vec();
             let Some(axis) = slowest_axis(&header) else {
-                let reason = "an array without axes has no rows to map".into();
-                return Err(ErrorKind::BadOption { reason }.into());
+                return Err(ErrorKind::NoSuchAxis { axis: 0, shape: header.shape_ref().clone() }.into());
             };
             dims[axis] = rows.len();
             first = rows.start * (header.count() / length.max(1));

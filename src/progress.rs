@@ -18,6 +18,12 @@ impl Progress {
         Self(Arc::new(call))
     }
 
+    /// Returns a callback for a part of what this one is told of, of which this many bytes precede the part.
+    pub(crate) fn of_part(&self, before: u64, all: u64) -> Self {
+        let told = self.clone();
+        Self::new(move |done, _| (told.0)(before + done, all))
+    }
+
     /// Returns a callback that tells this one of the most bytes that were done, so that it can cancel at any time.
     #[cfg(feature = "npz")]
     pub(crate) fn rising(&self) -> Self {

@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ndarray::{Array1, ArrayD};
-use ndarray_io::{Casting, ReadNpyExt, ReadNpyIntoExt, ReadOptions, WriteNpyExt};
+use ndarray_io::{Casting, FlatArray, NpyReader, ReadNpyExt, ReadNpyIntoExt, ReadOptions, WriteNpyExt};
 
 #[allow(dead_code)] // `file` is for others
 #[path = "it/support/headers.rs"]
@@ -162,6 +162,25 @@ fn memory_is_in_proportion() {
             assert!(peak <= 12 * MIB, "writing {mib} MiB took {peak} bytes");
         }
     }
+
+    // In pieces, an array of any size takes a piece.
+    let stream = || Stream { head: head(">f8", "(20, 1000000)"), left: 160_000_000 };
+    let (peak, _, ()) = measured(|| {
+        NpyReader::new(stream())
+            .unwrap()
+            .blocks::<FlatArray<f64>>()
+            .unwrap()
+            .for_each(|block| drop(block.unwrap()))
+    });
+    assert!(peak <= 2 * MIB, "160 MB in blocks took {peak} bytes");
+    let (peak, _, ()) = measured(|| {
+        NpyReader::new(stream())
+            .unwrap()
+            .rows::<f64, ndarray::Ix2>()
+            .unwrap()
+            .for_each(|row| drop(row.unwrap()));
+    });
+    assert!(peak <= 8_000_000 / 64 * 65 + 2 * MIB, "160 MB in rows of 8 MB took {peak} bytes");
 
     // A conversion takes the array of the new type and a block.
     let stream = Stream { head: head("<i2", "(5000000,)"), left: 10_000_000 };
@@ -411,8 +430,9 @@ fn items_take_few_allocations() {
         };
         check("members of a directory", 1.0, calls_for_each(members, |_| NpzFile::open(path).unwrap()));
         check("members verified", 13.0, calls_for_each(members, |npz| npz.verify().unwrap()));
-        let all =
-            |npz: &NpzFile| npz.names().iter().for_each(|name| drop(npz.read::<Array1<u64>>(name).unwrap()));
+        let all = |npz: &NpzFile| {
+            npz.names().unwrap().iter().for_each(|name| drop(npz.read::<Array1<u64>>(name).unwrap()))
+        };
         check("members read", 26.0, calls_for_each(members, all));
         check(
             "members that stay",
@@ -422,9 +442,9 @@ fn items_take_few_allocations() {
             }),
         );
     }
-    #[cfg(feature = "object")]
+    #[cfg(feature = "dask")]
     {
-        use ndarray_io::stack::{NpyStack, NpyStackWriter};
+        use ndarray_io::dask::{NpyStack, NpyStackWriter};
 
         let path = |count: usize| folder.path().join(format!("{count}"));
         let parts = |count: usize| {
@@ -616,16 +636,16 @@ fn archives_take_little() {
 
     let array = Array1::<f64>::from_shape_fn(4 << 20, |index| (index % 1000) as f64); // 32 MiB
     let two = WriteOptions::new().threads(2);
-    let deflated = NpzOptions::new().compression(Compression::Deflated(1)).write(two);
+    let deflated = NpzOptions::new().compression(Compression::Deflated(1)).write_options(two);
     let (peak, _, ()) = measured(|| {
-        let mut npz = NpzWriter::new_with_options(io::sink(), &deflated);
-        npz.add_array("a", &array).unwrap();
-        npz.add_array("b", &array.slice(ndarray::s![..;-1])).unwrap();
+        let mut npz = NpzWriter::new_with(io::sink(), &deflated);
+        npz.add("a", &array).unwrap();
+        npz.add("b", &array.slice(ndarray::s![..;-1])).unwrap();
         npz.finish().unwrap();
     });
     assert!(peak <= 16 * MIB, "deflating twice 32 MiB took {peak} bytes");
-    let mut npz = NpzWriter::new_with_options(Cursor::new(Vec::new()), &deflated);
-    npz.add_array("a", &array).unwrap();
+    let mut npz = NpzWriter::new_with(Cursor::new(Vec::new()), &deflated);
+    npz.add("a", &array).unwrap();
     let bytes = npz.finish().unwrap();
     drop(array);
     let (peak, _, read) = measured(|| NpzReader::new(bytes).unwrap().read::<Array1<f64>>("a").unwrap());
@@ -635,8 +655,8 @@ fn archives_take_little() {
     // Decompressed block by block on two threads: reading takes the result and a few blocks, slicing the part
     // and some blocks.
     let file = tempfile::NamedTempFile::new().unwrap();
-    let mut npz = NpzWriter::new_with_options(file.as_file(), &deflated);
-    npz.add_array("a", &Array1::<f64>::from_shape_fn(4 << 20, |index| (index % 1000) as f64)).unwrap();
+    let mut npz = NpzWriter::new_with(file.as_file(), &deflated);
+    npz.add("a", &Array1::<f64>::from_shape_fn(4 << 20, |index| (index % 1000) as f64)).unwrap();
     npz.finish().unwrap();
     let options = ReadOptions::new().threads(2);
     let npz = NpzFile::open_with(file.path(), &options).unwrap();
@@ -650,7 +670,7 @@ fn archives_take_little() {
 
     // A member of zeros that exceeds the payload limit is refused before memory is allocated for it.
     let mut npz = NpzWriter::new_compressed(Cursor::new(Vec::new()));
-    npz.add_array("zeros", &Array1::<u8>::zeros(200 << 20)).unwrap();
+    npz.add("zeros", &Array1::<u8>::zeros(200 << 20)).unwrap();
     let bytes = npz.finish().unwrap();
     let limits = ndarray_io::Limits::default().payload(1 << 20);
     let options = ReadOptions::new().limits(limits);
@@ -664,7 +684,7 @@ fn archives_take_little() {
         let path = format!("{}/testdata/methods/{name}.npz", env!("CARGO_MANIFEST_DIR"));
         let mut bytes = std::fs::read(path).unwrap();
         let archive = NpzReader::new(Cursor::new(&bytes)).unwrap();
-        let is_packed = |member: &&ndarray_io::npz::NpzMember| member.packed_size() < member.size();
+        let is_packed = |member: &&ndarray_io::npz::NpzMember| member.compressed_size() < member.size();
         let member = archive.members().iter().find(is_packed).unwrap().clone();
         let old = (member.size() as u32).to_le_bytes();
         let places: Vec<usize> = (0..bytes.len() - 4).filter(|at| bytes[*at..*at + 4] == old).collect();

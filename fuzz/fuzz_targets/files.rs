@@ -35,14 +35,14 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     show(DynArray::read_ra_with(bytes, &options.clone().ignore_ra_flags(true).ra_bytes_are_bools(true)));
     if let Ok(mut npz) = NpzReader::new_with(Cursor::new(bytes), &options) {
         for index in 0..npz.members().len() {
-            show(npz.read_index(index));
+            show(npz.read(index));
         }
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(bytes).unwrap();
         let npz = NpzFile::new_with(file, &options).unwrap();
         for index in 0..npz.len() {
-            show(npz.read_index(index));
-            if let Ok(member) = npz.open_member_index(index) {
+            show(npz.read(index));
+            if let Ok(member) = npz.open_member(index) {
                 show(member.read());
             }
         }

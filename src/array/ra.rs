@@ -87,7 +87,7 @@ pub trait WriteRaExt: WriteArray {
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if writing fails.
     /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or
-    ///   [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the format or the options cannot
+    ///   [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) if the format or the options cannot
     ///   represent the elements.
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options are incompatible with the call, or an
     ///   array to be compressed is larger than an LZ4 block can be (2,113,929,216 bytes).

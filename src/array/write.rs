@@ -37,7 +37,7 @@ pub trait WriteNpyExt: WriteArray {
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if writing fails.
     /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong),
-    ///   [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
+    ///   [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) or
     ///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot
     ///   represent the elements.
     /// - [`Overflow`](crate::error::ErrorKind::Overflow) or [`Limit`](crate::error::ErrorKind::Limit) if a text or
@@ -110,6 +110,27 @@ pub trait WriteArray: Sealed {
     /// Writes the header, as encoded by `format`, and the elements.
     #[doc(hidden)]
     fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut Format<'_>) -> Result<()>;
+}
+
+impl<T: WriteArray + ?Sized> Sealed for &T {}
+
+/// A reference to an array, as iterators over maps return them.
+impl<T: WriteArray + ?Sized> WriteArray for &T {
+    fn byte_len(&self) -> usize {
+        (**self).byte_len()
+    }
+
+    fn payload_len(&self, options: &WriteOptions) -> Option<u64> {
+        (**self).payload_len(options)
+    }
+
+    fn is_repeatable(&self) -> bool {
+        (**self).is_repeatable()
+    }
+
+    fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut Format<'_>) -> Result<()> {
+        (**self).store(sink, options, format)
+    }
 }
 
 /// A format's encoding of a header.

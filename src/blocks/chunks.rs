@@ -4,9 +4,10 @@ use std::marker::PhantomData;
 use std::ops::{ControlFlow, Range};
 use std::sync::{Mutex, PoisonError};
 
-use ndarray::{Array, ArrayView, Axis, Dimension, RemoveAxis, ShapeBuilder, Slice};
+use ndarray::{Array, ArrayView, Axis, Dimension, RemoveAxis, Slice};
 
 use super::cuts::Cuts;
+use super::held::Held;
 use crate::element::ReadableElement;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::ArrayFormat;
@@ -29,16 +30,6 @@ pub struct Chunks<'a, A, D, F: ArrayFormat> {
     at_once: usize,
     held: Option<Held<A, D>>,
     pieces: PhantomData<fn() -> Array<A, D>>,
-}
-
-/// Elements of several pieces that have been read and not been returned.
-struct Held<A, D> {
-    items: std::vec::IntoIter<A>,
-    /// How many indices along the axis are left, and the elements of each.
-    left: usize,
-    each: usize,
-    /// The shape of a complete piece.
-    dim: D,
 }
 
 impl<A, D, F: ArrayFormat> std::fmt::Debug for Chunks<'_, A, D, F> {
@@ -118,13 +109,18 @@ pub(crate) fn check_division(shape: &Shape, axis: usize, length: usize) -> Resul
     Ok(())
 }
 
+/// Fails unless arrays of this type can have these axes.
+pub(super) fn check_rank<D: Dimension>(shape: &Shape) -> Result<()> {
+    match D::NDIM.filter(|wanted| *wanted != shape.ndim()) {
+        Some(wanted) => Err(ErrorKind::RankMismatch { found: shape.clone(), wanted }.into()),
+        None => Ok(()),
+    }
+}
+
 impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
     fn new(file: &'a ArrayFile<F>, axis: usize, length: usize) -> Result<Self> {
         let Axes { shape, .. } = &file.axes::<A>()?;
-        if D::NDIM.is_some_and(|wanted| wanted != shape.ndim()) {
-            let wanted = D::NDIM.unwrap_or_default();
-            return Err(ErrorKind::RankMismatch { found: shape.clone(), wanted }.into());
-        }
+        check_rank::<D>(shape)?;
         check_division(shape, axis, length)?;
         // If another axis has length 0, there are pieces all the same.
         let all = shape.dims().iter().map(|length| 0..*length).collect();
@@ -189,12 +185,7 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
 
     /// Returns the next of the pieces that have been read together.
     fn next_held(&mut self) -> Option<Array<A, D>> {
-        let held = self.held.as_mut().filter(|held| held.left > 0)?;
-        let (length, mut dim) = (self.length.min(held.left), held.dim.clone());
-        dim[self.axis] = length;
-        held.left -= length;
-        let items: Vec<A> = held.items.by_ref().take(length * held.each).collect();
-        Array::from_shape_vec(dim.set_f(self.file.order() == Order::Fortran), items).ok()
+        self.held.as_mut()?.next(self.length)
     }
 
     /// Calls a function with the rest of the pieces that have been read together.
@@ -216,20 +207,9 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
             Err(error) if !is_of_some(&error) => return Err(error),
             read => read.ok(),
         };
-        let dim = read.as_ref().map(Array::raw_dim).unwrap_or_default();
-        // The pieces follow one another in memory.
-        let is_fortran = self.file.order() == Order::Fortran;
-        let follow = |array: &Array<A, D>| match is_fortran {
-            true => array.view().reversed_axes().is_standard_layout(),
-            false => array.is_standard_layout(),
-        };
-        match read.filter(follow).map(Array::into_raw_vec_and_offset) {
-            Some((items, None | Some(0))) => {
-                let left = ranges[self.axis].len();
-                let each = items.len() / left.max(1);
-                self.held = Some(Held { items: items.into_iter(), left, each, dim });
-            }
-            _ => (self.cuts, self.at_once) = (before, 1),
+        self.held = read.and_then(|pieces| Held::of(pieces, self.axis, self.file.order()));
+        if self.held.is_none() {
+            (self.cuts, self.at_once) = (before, 1);
         }
         Ok(())
     }
@@ -359,7 +339,7 @@ impl<A: ReadableElement, D: Dimension, F: ArrayFormat> Iterator for Chunks<'_, A
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let held = self.held.as_ref().map_or(0, |held| held.left.div_ceil(self.length));
+        let held = self.held.as_ref().map_or(0, |held| held.left().div_ceil(self.length));
         let left = self.cuts.left().saturating_add(held);
         // The lower bound is not `left`, because an error ends the iteration early.
         (usize::from(left > 0), Some(left))
@@ -367,12 +347,12 @@ impl<A: ReadableElement, D: Dimension, F: ArrayFormat> Iterator for Chunks<'_, A
 }
 
 /// Returns whether an error is of some of the pieces that were read together, rather than of reading.
-fn is_of_some(error: &Error) -> bool {
+pub(super) fn is_of_some(error: &Error) -> bool {
     error.is_format() || matches!(error.kind(), ErrorKind::Limit { .. } | ErrorKind::OutOfMemory { .. })
 }
 
 /// Returns the axis that varies slowest.
-fn slowest(order: Order, shape: &Shape) -> usize {
+pub(super) fn slowest(order: Order, shape: &Shape) -> usize {
     match order {
         Order::C => 0,
         Order::Fortran => shape.ndim().saturating_sub(1),

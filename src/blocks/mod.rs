@@ -24,16 +24,19 @@
 
 mod chunks;
 mod cuts;
+mod held;
+mod stream;
 
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use chunks::Chunks;
-#[cfg(feature = "object")]
+#[cfg(feature = "dask")]
 pub(crate) use chunks::check_division;
 use cuts::Cuts;
 use ndarray::SliceInfoElem;
+pub use stream::StreamBlocks;
 
 use crate::bytes::ReadHints;
 use crate::dynamic::DynArray;
@@ -165,6 +168,21 @@ fn slice_of(ranges: &[Range<usize>]) -> Vec<SliceInfoElem> {
     ranges.iter().map(of).collect()
 }
 
+/// Returns the size in a file of an element of an array with these axes; such an element may be an array.
+fn item_size(header: &Header, shape: &Shape) -> usize {
+    let parts = header.len() / shape.len().unwrap_or(1).max(1);
+    header.dtype().item_size().saturating_mul(usize::try_from(parts).unwrap_or(usize::MAX))
+}
+
+/// Returns an error if a part of an array has more elements without bytes than can be visited.
+fn check_visit(header: &Header, part: &[Range<usize>]) -> Result<()> {
+    if header.dtype().item_size() > 0 {
+        return Ok(());
+    }
+    let len = part.iter().fold(1u64, |len, range| len.saturating_mul(range.len() as u64));
+    limits::check(LimitKind::EmptyItems, len, Limits::EMPTY_ITEMS as u64)
+}
+
 impl<F: ArrayFormat> ArrayFile<F> {
     /// Visits the array in blocks, as arrays of type `T`: `ArrayD<f64>`, `Array2<f64>`, [`DynArray`].
     ///
@@ -280,19 +298,12 @@ impl<'a, T> Blocks<'a, T> {
 
     /// Returns the size in the file of an element of the visit, which may be an array.
     fn item_size(&self) -> usize {
-        let header = self.source.header();
-        let parts = header.len() / self.place.shape.len().unwrap_or(1).max(1);
-        header.dtype().item_size().saturating_mul(usize::try_from(parts).unwrap_or(usize::MAX))
+        item_size(self.source.header(), &self.place.shape)
     }
 
     /// Begins the iteration: returns the number of the first block, and what is left.
-    ///
-    /// Returns an error if there are more elements without bytes than can be visited.
     fn begun(&self) -> Result<(usize, Cuts)> {
-        if self.source.header().dtype().item_size() == 0 {
-            let len = self.part.iter().fold(1u64, |len, range| len.saturating_mul(range.len() as u64));
-            limits::check(LimitKind::EmptyItems, len, Limits::EMPTY_ITEMS as u64)?;
-        }
+        check_visit(self.source.header(), &self.part)?;
         Ok((0, self.cuts()))
     }
 
@@ -416,6 +427,11 @@ impl<T> Block<T> {
     pub fn take_array(self) -> (Block<()>, T) {
         let Self { array, ranges, number, order, place } = self;
         (Block { array: (), ranges, number, order, place }, array)
+    }
+
+    fn with_array<O>(self, array: O) -> Block<O> {
+        let Self { ranges, number, order, place, .. } = self;
+        Block { array, ranges, number, order, place }
     }
 
     /// Returns the indices of the array that are in the block, as a range along each axis.

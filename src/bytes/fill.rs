@@ -1,6 +1,6 @@
 //! Repeats reads until a buffer is full.
 
-use std::io;
+use std::io::{self, Read};
 
 use super::ReadAt;
 use crate::error::{Error, ErrorKind, Result};
@@ -18,7 +18,7 @@ pub(crate) fn fill(
         let rest = &mut into[filled..];
         match read(rest, filled) {
             Ok(0) => break,
-            Ok(count) if count > rest.len() => return Err(too_many(count, rest.len())),
+            Ok(count) if count > rest.len() => return Err(too_many(count, rest.len()).into()),
             Ok(count) => filled += count,
             Err(error) if is_interrupted(&error) => {}
             Err(error) => return Err(error),
@@ -37,9 +37,16 @@ pub(crate) fn fill_at<T: ReadAt + ?Sized>(source: &T, into: &mut [u8], offset: u
     })
 }
 
+/// Calls a reader once, and rejects a count that exceeds the buffer.
+pub(crate) fn read_once(reader: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
+    let count = reader.read(into)?;
+    if count > into.len() { Err(too_many(count, into.len())) } else { Ok(count) }
+}
+
 /// Returns the error for a reader that reports more bytes than it was asked for.
-fn too_many(count: usize, room: usize) -> Error {
-    io::Error::other(format!("the reader reported {count} bytes read into a buffer of {room}")).into()
+fn too_many(count: usize, room: usize) -> io::Error {
+    let reason = format!("the reader reported {count} bytes read into a buffer of {room}");
+    Error::from(ErrorKind::BadSource { reason }).into()
 }
 
 /// Returns whether a call failed only because it was interrupted, and should be repeated.

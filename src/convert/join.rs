@@ -31,7 +31,7 @@ pub(super) enum Along {
     /// A single input.
     Alone,
     /// A part of a single input: `len` indices of `axis`, starting at `first`.
-    #[cfg_attr(not(feature = "object"), allow(dead_code))]
+    #[cfg_attr(not(feature = "dask"), allow(dead_code))]
     Piece { axis: usize, first: usize, len: usize },
 }
 

@@ -119,16 +119,16 @@ impl<'a> Conversion<'a> {
 
     /// Sets the options for reading the inputs, such as limits. Arrays that are open keep their own.
     ///
-    /// The number of threads is that of the options set with [`write`](Self::write).
+    /// The number of threads is that of the options set with [`write`](Self::write_options).
     #[must_use]
-    pub fn read(mut self, options: ReadOptions) -> Self {
+    pub fn read_options(mut self, options: ReadOptions) -> Self {
         self.read = options;
         self
     }
 
     /// Sets the options for the new file: version, `sync`, threads.
     #[must_use]
-    pub fn write(mut self, options: WriteOptions) -> Self {
+    pub fn write_options(mut self, options: WriteOptions) -> Self {
         self.write = options.without_progress(); // `Conversion` has its own callback
         self
     }
@@ -158,13 +158,13 @@ impl<'a> Conversion<'a> {
         self.drop_trailing
     }
 
-    /// Returns the options set by [`read`](Self::read).
-    pub fn get_read(&self) -> &ReadOptions {
+    /// Returns the options set by [`read`](Self::read_options).
+    pub fn get_read_options(&self) -> &ReadOptions {
         &self.read
     }
 
-    /// Returns the options set by [`write`](Self::write).
-    pub fn get_write(&self) -> &WriteOptions {
+    /// Returns the options set by [`write`](Self::write_options).
+    pub fn get_write_options(&self) -> &WriteOptions {
         &self.write
     }
 
@@ -499,7 +499,7 @@ where
     if let DType::Record(_) = header.dtype() {
         let reason = "the names of its fields would be lost".into();
         let dtype = header.dtype().clone();
-        return Err(Error::from(ErrorKind::NotExpressible { format: "RA", dtype, reason }).at_path(to));
+        return Err(Error::from(ErrorKind::NotRepresentable { format: "RA", dtype, reason }).at_path(to));
     }
     let head = ra::format(&header).map_err(|error| error.at_path(to))?;
     let heads = (&header, &head[..]);
@@ -559,7 +559,7 @@ where
 /// Concatenates NPY files that differ at most in order and byte order.
 ///
 /// Unless the conversion sets them, the order and dtype of the result are those of `header`.
-#[cfg(feature = "object")]
+#[cfg(feature = "dask")]
 pub(crate) fn concatenate_as<P: AsRef<Path>>(
     from: &[P],
     to: &Path,
@@ -575,10 +575,10 @@ pub(crate) fn concatenate_as<P: AsRef<Path>>(
 }
 
 /// A file to be split along an axis into several files.
-#[cfg(feature = "object")]
+#[cfg(feature = "dask")]
 pub(crate) struct Splitter(Inputs<'static>);
 
-#[cfg(feature = "object")]
+#[cfg(feature = "dask")]
 impl Splitter {
     pub(crate) fn of_file(file: NpyFile) -> Result<Self> {
         Inputs::of_file::<Npy>(file).map(Self)

@@ -25,17 +25,19 @@ impl DynArray {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn check(&self) -> Result<()> {
-        let size = self.dtype().item_size();
-        // Elements without bytes are skipped, since `chunks_exact` panics for a length of 0.
-        if self.dtype().has_object() || size == 0 || !self.dtype().has_invalid_bytes() {
-            return Ok(());
-        }
-        for (index, item) in self.bytes().chunks_exact(size).enumerate() {
-            check_item(self.dtype(), item)
-                .map_err(|error| self.header.name_element(error.at_element(index), 0, false))?;
-        }
-        Ok(())
+        check_items(self.dtype(), self.bytes()).map_err(|error| self.header.name_element(error, 0, false))
     }
+}
+
+/// Checks the elements that these bytes consist of.
+pub(super) fn check_items(dtype: &DType, bytes: &[u8]) -> Result<()> {
+    let size = dtype.item_size();
+    // Elements without bytes are skipped, since `chunks_exact` panics for a length of 0.
+    if dtype.has_object() || size == 0 || !dtype.has_invalid_bytes() {
+        return Ok(());
+    }
+    let mut items = bytes.chunks_exact(size).enumerate();
+    items.try_for_each(|(index, item)| check_item(dtype, item).map_err(|error| error.at_element(index)))
 }
 
 fn check_item(dtype: &DType, bytes: &[u8]) -> Result<()> {

@@ -105,7 +105,7 @@ impl DynArray {
             return Err(ErrorKind::Objects { found: self.dtype().clone() }.into());
         }
         let Some((own, within)) = self.shape().split_first() else {
-            return Err(ErrorKind::BadOption { reason: "a column has no axes".into() }.into());
+            return Err(ErrorKind::NoSuchAxis { axis: 0, shape: self.shape().into() }.into());
         };
         if *length.get_or_insert(*own) != *own {
             let mut wanted = self.shape().to_vec();

@@ -242,12 +242,14 @@ impl<'a> FieldLayout<'a> {
             FieldPath::Text(text) => start.find(text, &mut found, &mut HashSet::new()),
         }
         let path = path.to_string();
-        let reason = match found.len() {
+        Err(match found.len() {
             1 => return Ok(found.remove(0)),
-            0 => format!("expected a field '{}', found {}", path.escape_debug(), names_of(array.dtype())),
-            _ => format!("'{}' could be several of the fields", path.escape_debug()),
-        };
-        Err(ErrorKind::BadOption { reason }.into())
+            0 => ErrorKind::NoSuchField { field: path, available: names_of(array.dtype()) },
+            _ => ErrorKind::BadOption {
+                reason: format!("'{}' could be several of the fields", path.escape_debug()),
+            },
+        }
+        .into())
     }
 
     /// Collects the fields that a text can name.
@@ -320,15 +322,11 @@ impl<'a> FieldLayout<'a> {
     }
 }
 
-/// Lists the names of the fields for a message, at most 20 of them.
+/// Returns the names of the fields for an error, at most 20 of them.
 ///
-/// The message does not show the dtype: nested records share their parts, so its text can be larger than
-/// memory.
-fn names_of(dtype: &DType) -> String {
+/// The error does not have the dtype: nested records share their parts, so its text can be larger than memory.
+fn names_of(dtype: &DType) -> Vec<String> {
     const MOST: usize = 20;
-    let Some(record) = dtype.as_record() else { return "elements that are not records".to_owned() };
-    let names = record.fields().iter().take(MOST);
-    let names: Vec<String> = names.map(|field| format!("'{}'", field.name().escape_debug())).collect();
-    let rest = if record.fields().len() > MOST { ", …" } else { "" };
-    format!("the fields {}{rest}", names.join(", "))
+    let fields = dtype.as_record().map(|record| record.fields()).unwrap_or_default();
+    fields.iter().take(MOST).map(|field| field.name().to_owned()).collect()
 }

@@ -5,6 +5,7 @@ mod columns;
 mod convert;
 mod data;
 mod field;
+mod foreign;
 mod numbers;
 #[cfg(feature = "object")]
 pub mod object;
@@ -22,6 +23,9 @@ use std::borrow::Cow;
 use ndarray::{Array, ArrayView, ArrayViewMut, Dimension, ShapeBuilder};
 
 use data::Data;
+pub use foreign::DynView;
+#[cfg(feature = "npz")]
+pub(crate) use foreign::fill;
 
 use crate::array::{Format, ReadNpyExt, ReadRaExt, Sealed, SinkRef, WriteArray, WriteNpyExt, WriteRaExt};
 use crate::array::{dimension, viewable_as};
@@ -101,7 +105,7 @@ impl DynArray {
     /// # Errors
     ///
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects.
-    /// - [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if NumPy does not have the dtype.
+    /// - [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) if NumPy does not have the dtype.
     /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if a text does not fit the field of a struct.
     /// - [`Overflow`](crate::error::ErrorKind::Overflow) if a text is longer than NumPy allows.
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if a struct or inner array contains Python objects.

@@ -15,7 +15,7 @@ use crate::shape::Order;
 use crate::transfer::{self, Items, Sink};
 
 /// The slice of an entire axis.
-const WHOLE: SliceInfoElem = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
+pub(super) const WHOLE: SliceInfoElem = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
 
 impl<F: ArrayFormat> ArrayFile<F> {
     /// Reads part of the array as a [`DynArray`].
@@ -168,7 +168,7 @@ fn reversed<W>(view: ArrayViewD<'_, W>) -> ArrayViewD<'_, W> {
 }
 
 /// Writes part of a view in the given order. Its last axis consists of the words of one element.
-fn put_words<W: WritableElement>(
+pub(super) fn put_words<W: WritableElement>(
     view: ArrayViewD<'_, W>,
     elements: &[SliceInfoElem],
     sink: &mut Sink<'_>,

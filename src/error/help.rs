@@ -123,6 +123,8 @@ pub enum Help {
     NextArray,
     /// Open the file for writing.
     OpenToWrite,
+    /// Wait for the lock.
+    WaitForLock,
     /// Provide the right password for an encrypted member.
     Password,
     /// Enable a Cargo feature of this library.
@@ -202,12 +204,13 @@ impl fmt::Display for Help {
             }
             Self::TextWidth => "set WriteOptions::text_width",
             Self::WidenField => "give the struct's field a wider type",
-            Self::ByIndex => "select one of the members with by_index",
+            Self::ByIndex => "select one of the members by its index",
             Self::ReplaceMember => "replace it with NpzUpdate::replace",
             Self::PushAllRows => "push exactly the declared rows before finish",
             Self::GrowHeader => "rewrite the file with grow_header, which adds padding to its header",
             Self::NextArray => "advance to the next array with NpyReader::next_array",
             Self::OpenToWrite => "open it with NpyFile::open_to_write",
+            Self::WaitForLock => "try again later; calls that take WriteOptions can wait, with WriteOptions::wait_for_lock",
             Self::Feature { name } => return write!(f, "enable the Cargo feature `{name}`"),
         })
     }

@@ -12,6 +12,13 @@ use crate::shape::Shape;
 pub enum ErrorKind {
     /// An I/O operation failed.
     Io(io::Error),
+    /// A source of bytes did not do what it is for: a reader was shorter than the caller had said, or reported more
+    /// bytes than it was asked for; a server ignored the range of a request.
+    #[non_exhaustive]
+    BadSource {
+        /// A description of the fault.
+        reason: String,
+    },
     /// An allocation failed.
     #[non_exhaustive]
     OutOfMemory {
@@ -282,7 +289,7 @@ pub enum ErrorKind {
     Packed,
     /// A format cannot represent elements of a dtype.
     #[non_exhaustive]
-    NotExpressible {
+    NotRepresentable {
         /// The format: `NPY`, `RA` or `Zarr`.
         format: &'static str,
         /// The dtype.
@@ -411,12 +418,12 @@ pub enum ErrorKind {
         /// The number of parts.
         parts: u64,
     },
-    /// An index, or an end of a slice, is not within the axis.
+    /// An index, or an end of a slice, is not within the axis; or there are fewer members or parts.
     #[non_exhaustive]
     OutOfBounds {
         /// The index as it was given: a negative one counts from the end.
         index: i128,
-        /// The length of the axis.
+        /// The length of the axis, or the number of members or parts.
         length: u64,
     },
     /// The array does not have this axis.
@@ -427,6 +434,30 @@ pub enum ErrorKind {
         /// The shape of the array.
         shape: Shape,
     },
+    /// The array has no such field.
+    #[non_exhaustive]
+    NoSuchField {
+        /// The name or path of the field.
+        field: String,
+        /// The names of the first 20 fields; none if the elements are not records.
+        available: Vec<String>,
+    },
+    /// The call is not possible now: the array has already been read, or an earlier error has left it incomplete.
+    #[non_exhaustive]
+    OutOfTurn {
+        /// A description of what has happened before.
+        reason: String,
+    },
+    /// The file was opened for reading only.
+    ReadOnly,
+    /// The path names a pipe, a folder or a device, which this call cannot use.
+    #[non_exhaustive]
+    NotRegularFile {
+        /// A description of what needs a regular file.
+        reason: String,
+    },
+    /// The output is one of the inputs, and would be overwritten before it is read.
+    OutputIsInput,
     /// The options or arguments are invalid, contradict each other, or do not apply to this call.
     #[non_exhaustive]
     BadOption {
@@ -509,7 +540,7 @@ pub(super) enum Class {
 impl ErrorKind {
     pub(super) fn class(&self) -> Class {
         match self {
-            Self::Io(_) | Self::OutOfMemory { .. } => Class::Io,
+            Self::Io(_) | Self::BadSource { .. } | Self::OutOfMemory { .. } => Class::Io,
             Self::BadMagic { .. }
             | Self::BadVersion { .. }
             | Self::Truncated { .. }
@@ -544,7 +575,7 @@ impl ErrorKind {
             | Self::NotViewable { .. }
             | Self::NotStored { .. }
             | Self::Packed
-            | Self::NotExpressible { .. }
+            | Self::NotRepresentable { .. }
             | Self::Misaligned { .. } => Class::Mismatch,
             Self::Limit { .. } => Class::Limit,
             Self::NoSuchMember { .. } => Class::NotFound,
@@ -567,6 +598,11 @@ impl ErrorKind {
             | Self::Encrypted { .. }
             | Self::OutOfBounds { .. }
             | Self::NoSuchAxis { .. }
+            | Self::NoSuchField { .. }
+            | Self::OutOfTurn { .. }
+            | Self::ReadOnly
+            | Self::NotRegularFile { .. }
+            | Self::OutputIsInput
             | Self::BadOption { .. } => Class::Usage,
         }
     }
@@ -600,6 +636,8 @@ impl ErrorKind {
 
             Self::Limit { limit_kind, .. } if limit_kind.method().is_some() => Help::RaiseLimit(*limit_kind),
             Self::VersionTooLow { needed, .. } => Help::Version { version: *needed },
+            Self::ReadOnly => Help::OpenToWrite,
+            Self::Locked => Help::WaitForLock,
             Self::AlreadyExists => Help::Replace,
             Self::CannotReplace { .. } => Help::InPlace,
             Self::TextTooLong { .. } => Help::TextWidth,

@@ -29,7 +29,7 @@ impl fmt::Display for ErrorKind {
             Self::Packed => {
                 f.write_str("the data is compressed or stored as single bits: it cannot be viewed, mapped or read in parts")
             }
-            Self::NotExpressible { format, dtype, reason } => {
+            Self::NotRepresentable { format, dtype, reason } => {
                 write!(f, "{format} cannot represent elements of {}: {reason}", Short(dtype))
             }
             Self::BadVersion { major, minor } => {
@@ -124,10 +124,8 @@ impl fmt::Display for ErrorKind {
             }
             Self::BadDeflate { reason } => write!(f, "malformed compressed content: {reason}"),
             Self::NoSuchMember { name, available } => {
-                let listed: Vec<String> =
-                    available.iter().map(|name| format!("'{}'", name.escape_debug())).collect();
-                let name = name.escape_debug();
-                write!(f, "the archive has no member '{name}'; it contains {}", Short(Listed(&listed)))
+                let (name, listed) = (name.escape_debug(), Short(Listed(available, "no members")));
+                write!(f, "the archive has no member '{name}'; it contains {listed}")
             }
             Self::AmbiguousName { name, indices } => {
                 let (name, count) = (name.escape_debug(), indices.len());
@@ -169,10 +167,22 @@ impl fmt::Display for ErrorKind {
                 write!(f, "found {} that the info does not count, perhaps of an interrupted append", Count(*parts, "part"))
             }
             Self::OutOfBounds { index, length } => {
-                write!(f, "index {index} is out of bounds for an axis of length {length}")
+                write!(f, "index {index} is out of bounds for length {length}")
             }
             Self::NoSuchAxis { axis, shape } => write!(f, "an array of shape {shape} has no axis {axis}"),
-            Self::NotConvertible { reason } | Self::BadOption { reason } => f.write_str(reason),
+            Self::NoSuchField { field, available } => {
+                let (field, listed) = (field.escape_debug(), Short(Listed(available, "none")));
+                write!(f, "the array has no field '{field}'; its fields are {listed}")
+            }
+            Self::ReadOnly => f.write_str("the file was opened for reading only"),
+            Self::OutputIsInput => {
+                f.write_str("the output is one of the inputs, and would be overwritten before it is read")
+            }
+            Self::NotConvertible { reason }
+            | Self::BadSource { reason }
+            | Self::OutOfTurn { reason }
+            | Self::NotRegularFile { reason }
+            | Self::BadOption { reason } => f.write_str(reason),
         }
     }
 }
@@ -242,12 +252,16 @@ impl fmt::Display for Axes {
     }
 }
 
-/// A list of names, separated by commas.
-struct Listed<'a>(&'a [String]);
+/// A list of names, separated by commas; or what to say if there are none.
+struct Listed<'a>(&'a [String], &'static str);
 
 impl fmt::Display for Listed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() { f.write_str("no members") } else { f.write_str(&self.0.join(", ")) }
+        if self.0.is_empty() {
+            return f.write_str(self.1);
+        }
+        let names: Vec<String> = self.0.iter().map(|name| format!("'{}'", name.escape_debug())).collect();
+        f.write_str(&names.join(", "))
     }
 }
 

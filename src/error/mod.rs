@@ -110,6 +110,8 @@ struct Inner {
     index: Vec<usize>,
     field: Option<String>,
     help: Option<Help>,
+    /// Whether an I/O error is one of writing.
+    is_of_writing: bool,
 }
 
 impl Error {
@@ -170,7 +172,7 @@ impl Error {
     /// # use ndarray::{arr1, Array1};
     /// # use ndarray_io::{NpzReader, NpzWriter};
     /// let mut npz = NpzWriter::new(Vec::new());
-    /// npz.add_array("x", &arr1(&[1.0]))?;
+    /// npz.add("x", &arr1(&[1.0]))?;
     /// let mut npz = NpzReader::new(std::io::Cursor::new(npz.finish()?))?;
     /// assert_eq!(npz.read::<Array1<u8>>("x").unwrap_err().member(), Some("x.npy"));
     /// # }
@@ -399,6 +401,13 @@ impl Error {
         self
     }
 
+    /// Says that the operation that failed was one of writing, unless the error is of another file, such as an input.
+    pub(crate) fn while_writing(mut self) -> Self {
+        let Inner { kind, path, .. } = &*self.0;
+        self.0.is_of_writing |= matches!(kind, ErrorKind::Io(_)) && path.is_none();
+        self
+    }
+
     pub(crate) fn at_member(mut self, name: &str) -> Self {
         self.0.member.get_or_insert_with(|| name.to_owned());
         self
@@ -462,6 +471,7 @@ impl From<ErrorKind> for Error {
             index: Vec::new(),
             field: None,
             help: None,
+            is_of_writing: false,
         }))
     }
 }
@@ -513,8 +523,17 @@ impl From<io::Error> for Error {
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let error = match *error.0 {
-            // Returned unwrapped, so that the caller can still query the `raw_os_error`.
-            Inner { kind: ErrorKind::Io(inner), path: None, member: None, .. } => return inner,
+            // Returned as it was, so that the caller can still query the `raw_os_error`.
+            Inner {
+                kind: ErrorKind::Io(inner),
+                path: None,
+                member: None,
+                element: None,
+                field: None,
+                help: None,
+                is_of_writing: false,
+                index: _,
+            } => return inner,
             inner => Error(Box::new(inner)),
         };
         let kind = match error.kind() {
@@ -547,7 +566,7 @@ impl std::error::Error for Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { kind, path, member, element, index: _, field, help: _ } = &*self.0;
+        let Inner { kind, path, member, element, index: _, field, help: _, is_of_writing: _ } = &*self.0;
         let mut debug = f.debug_struct("Error");
         debug.field("kind", kind);
         if let Some(path) = path {
@@ -583,6 +602,9 @@ impl fmt::Display for Error {
         }
         if let Some(field) = self.field() {
             write!(f, "field '{}': ", field.escape_debug())?;
+        }
+        if self.0.is_of_writing {
+            f.write_str("writing failed: ")?;
         }
         self.kind().fmt(f)
     }

@@ -75,7 +75,7 @@ pub fn one_of_each() -> Vec<Error> {
         ErrorKind::NotStored { packed: 10, size: 100 },
         ErrorKind::Misaligned { wanted: 8, off_by: 2 },
         ErrorKind::Packed,
-        ErrorKind::NotExpressible { format: "RA", dtype: dtype("<U3"), reason: reason() },
+        ErrorKind::NotRepresentable { format: "RA", dtype: dtype("<U3"), reason: reason() },
         ErrorKind::VersionTooLow { wanted: (1, 0), needed: (2, 0) },
         ErrorKind::AlreadyExists,
         ErrorKind::CannotReplace { reason: reason() },
@@ -96,6 +96,12 @@ pub fn one_of_each() -> Vec<Error> {
         ErrorKind::UncommittedParts { parts: 2 },
         ErrorKind::OutOfBounds { index: -4, length: 3 },
         ErrorKind::NoSuchAxis { axis: 2, shape: Shape::from([3, 4]) },
+        ErrorKind::NoSuchField { field: "mass".into(), available: vec!["x".into(), "y".into()] },
+        ErrorKind::OutOfTurn { reason: reason() },
+        ErrorKind::ReadOnly,
+        ErrorKind::NotRegularFile { reason: reason() },
+        ErrorKind::OutputIsInput,
+        ErrorKind::BadSource { reason: reason() },
         ErrorKind::BadOption { reason: reason() },
     ];
     let limits = limits.map(|limit_kind| ErrorKind::Limit { limit_kind, found: 5000, limit: 1000 });
@@ -112,16 +118,47 @@ pub fn one_of_each() -> Vec<Error> {
         mismatch(Help::FileDType),
         mismatch(Help::OneDType),
         Error::from(ErrorKind::Objects { found: DType::Object }).with_help(Help::ReadPickle),
-        Error::from(ErrorKind::NotExpressible { format: "RA", dtype: dtype("|b1"), reason: reason() })
+        Error::from(ErrorKind::NotRepresentable { format: "RA", dtype: dtype("|b1"), reason: reason() })
             .with_help(Help::RaBool),
         Error::from(ErrorKind::Trailing { bytes: 5, at_least: false, rows: 0 }).with_help(Help::DropTrailing),
         Error::from(ErrorKind::CannotReplace { reason: reason() }).with_help(Help::KeepTrailing),
         Error::from(ErrorKind::TextTooLong { length: 5, width: 4 }).at_field("name").at_element(3),
+        Error::from(ErrorKind::Io(std::io::ErrorKind::StorageFull.into())).while_writing(),
         Error::from(ErrorKind::BadOption { reason: reason() }).with_help(Help::FortranOrder),
-        Error::from(ErrorKind::BadOption { reason: reason() }).with_help(Help::NextArray),
-        Error::from(ErrorKind::BadOption { reason: reason() }).with_help(Help::OpenToWrite),
+        Error::from(ErrorKind::OutOfTurn { reason: reason() }).with_help(Help::NextArray),
         Error::from(ErrorKind::BadOption { reason: reason() })
             .with_help(Help::PickleProtocol { protocol: 4 }),
     ]);
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    /// Errors pass through readers and writers, whose errors are those of `std::io`.
+    #[test]
+    fn nothing_is_lost_in_an_io_error() {
+        let placed: [fn(Error) -> Error; 6] = [
+            |error| error,
+            |error| error.at_path("a.npz"),
+            |error| error.at_member("a"),
+            |error| error.at_element(5).in_array(&Shape::from([2, 3]), crate::shape::Order::C),
+            |error| error.at_field("mass"),
+            |error| error.with_help(Help::Read),
+        ];
+        for place in placed {
+            for (wanted, error) in one_of_each().into_iter().zip(one_of_each()) {
+                let wanted = place(wanted);
+                let error = Error::from(io::Error::from(place(error)));
+                let of = |error: &Error| {
+                    (format!("{error:?}"), error.to_string(), error.index().map(<[usize]>::to_vec))
+                };
+                assert_eq!(of(&error), of(&wanted));
+                assert_eq!(error.help(), wanted.help());
+            }
+        }
+    }
 }

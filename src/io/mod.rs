@@ -1,5 +1,6 @@
 //! Readers and writers of arrays, and the code between a format's header and an array.
 
+mod arriving;
 pub(crate) mod change;
 mod format;
 mod order;
@@ -9,6 +10,7 @@ mod reader;
 mod writer;
 mod zeroed;
 
+pub(crate) use arriving::Arriving;
 pub use format::{ArrayFormat, Npy};
 pub(crate) use order::order_of;
 pub use payload::FromPayload;

@@ -191,11 +191,16 @@ pub(crate) fn next_header<F: ArrayFormat>(
     }
 }
 
-/// Reads an array that occupies an entire source.
+/// Reads an array that occupies an entire source, and whose elements have `inner` axes.
 #[cfg(feature = "npz")]
-pub(crate) fn read_whole<T: FromPayload>(source: &mut Source<'_>, options: &ReadOptions) -> Result<T> {
+pub(crate) fn read_whole<T>(
+    source: &mut Source<'_>,
+    options: &ReadOptions,
+    inner: usize,
+    read: impl FnOnce(PayloadRef<'_, '_>) -> Result<T>,
+) -> Result<T> {
     let (found, _) = read_header::<super::Npy>(source, options)?;
-    read_last::<super::Npy, _>(source, &found, options)
+    read_last_with::<super::Npy, _>(source, &found, options, inner, read)
 }
 
 /// Reads the elements after a header, and checks that nothing follows them, unless that is allowed.
@@ -204,28 +209,38 @@ pub(crate) fn read_last<F: ArrayFormat, T: FromPayload>(
     found: &F::Found,
     options: &ReadOptions,
 ) -> Result<T> {
+    read_last_with::<F, T>(source, found, options, T::inner_ndim(), T::from_payload)
+}
+
+fn read_last_with<F: ArrayFormat, T>(
+    source: &mut Source<'_>,
+    found: &F::Found,
+    options: &ReadOptions,
+    inner: usize,
+    read: impl FnOnce(PayloadRef<'_, '_>) -> Result<T>,
+) -> Result<T> {
     let header = F::header(found);
     if F::HAS_TRAILING {
-        return read_payload::<F, T>(source, found, options);
+        return read_payload::<F, T>(source, found, options, inner, read);
     }
     // If the length is known, trailing bytes are reported before any element is read.
     let surplus = source.remaining().zip(header.payload_len()).map(|(have, need)| have.saturating_sub(need));
     check_surplus(surplus.unwrap_or(0), false, header.row_bytes(), options)?;
-    let array = read_payload::<F, T>(source, found, options)?;
+    let array = read_payload::<F, T>(source, found, options, inner, read)?;
     check_end(source, header, options)?;
     Ok(array)
 }
 
-fn read_payload<F: ArrayFormat, T: FromPayload>(
+fn read_payload<F: ArrayFormat, T>(
     source: &mut Source<'_>,
     found: &F::Found,
     options: &ReadOptions,
+    inner: usize,
+    read: impl FnOnce(PayloadRef<'_, '_>) -> Result<T>,
 ) -> Result<T> {
     let header = F::header(found);
-    let read = F::with_payload(found, PayloadRef::new(source, header, options), T::from_payload);
-    read.map_err(|error| {
-        header.name_element(error, T::inner_ndim(), F::gate(found, options).is_innermost_first())
-    })
+    let read = F::with_payload(found, PayloadRef::new(source, header, options), read);
+    read.map_err(|error| header.name_element(error, inner, F::gate(found, options).is_innermost_first()))
 }
 
 /// Returns an error if bytes follow the array, unless the options allow trailing bytes.

@@ -73,7 +73,7 @@ impl ArrayFormat for Ra {
         let is_void = dtype.as_scalar().is_some_and(|scalar| scalar.kind() == Kind::Void);
         if matches!(found.eltype, 1..=4) && is_void {
             let reason = format!("it is a number of {} bytes in the RA file", found.elbyte);
-            return Err(ErrorKind::NotExpressible { format: "NPY", dtype: dtype.clone(), reason }.into());
+            return Err(ErrorKind::NotRepresentable { format: "NPY", dtype: dtype.clone(), reason }.into());
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use std::io::Read;
 
+use super::arriving::Arriving;
 use super::format::{ArrayFormat, Npy};
 use super::payload::{self, FromPayload, Payload, PayloadRef};
 use super::ra::Ra;
@@ -107,9 +108,14 @@ pub struct ArrayReader<R, F: ArrayFormat> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+pub(super) enum State {
     /// Directly after a header.
     AtPayload,
+    /// Within a payload of which some parts have been read.
+    Within {
+        /// How many bytes follow before its end.
+        left: u64,
+    },
     /// Directly after a payload.
     AtEnd,
     /// At an unknown position, after an error.
@@ -201,6 +207,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     pub fn extent(&mut self) -> Option<Extent> {
         let (pending, least) = match self.state {
             State::AtPayload => (F::stored_len(&self.found), F::least_len(&self.found)),
+            State::Within { left } => (Some(left), 0),
             State::AtEnd => (Some(0), 0),
             State::Lost => return None,
         };
@@ -219,7 +226,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     ///
     /// # Errors
     ///
-    /// - [`ErrorKind::BadOption`] if the array has already been read, or an earlier error has left the reader
+    /// - [`ErrorKind::OutOfTurn`] if the array has already been read, or an earlier error has left the reader
     ///   within it.
     /// - [`ErrorKind::Io`] if reading fails.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
@@ -227,10 +234,18 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// - [`ErrorKind::Limit`] if the array exceeds the [`Limits`](crate::Limits).
     /// - [`ErrorKind::Cancelled`] if the progress callback cancels the operation.
     pub fn read<T: FromPayload>(&mut self) -> Result<T> {
+        self.take_with(T::inner_ndim(), T::from_payload)
+    }
+
+    /// Passes the elements, which have `inner` axes, to `read`.
+    pub(crate) fn take_with<T>(
+        &mut self,
+        inner: usize,
+        read: impl FnOnce(PayloadRef<'_, '_>) -> Result<T>,
+    ) -> Result<T> {
         self.take(|payload| {
             let (header, innermost_first) = (payload.header, payload.options.is_innermost_first());
-            let name = |error| header.name_element(error, T::inner_ndim(), innermost_first);
-            T::from_payload(PayloadRef(payload)).map_err(name)
+            read(PayloadRef(payload)).map_err(|error| header.name_element(error, inner, innermost_first))
         })
     }
 
@@ -241,7 +256,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     ///
     /// # Errors
     ///
-    /// - [`ErrorKind::BadOption`] if the array has already been read, or an earlier error has left the reader
+    /// - [`ErrorKind::OutOfTurn`] if the array has already been read, or an earlier error has left the reader
     ///   within it.
     /// - [`ErrorKind::Io`] if reading fails.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
@@ -262,14 +277,14 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
         self.take(|Payload { source, header, options }| transfer::read_bytes(source, header, options))
     }
 
-    /// Skips the elements.
+    /// Skips the elements that have not been read.
     ///
     /// This skips to the end of the stream if the stored size is unknown: for Python objects, and for compressed RA
     /// data whose header declares the uncompressed size.
     ///
     /// # Errors
     ///
-    /// - [`ErrorKind::BadOption`] if the array has already been read, or an earlier error has left the reader
+    /// - [`ErrorKind::OutOfTurn`] if the array has already been read, or an earlier error has left the reader
     ///   within it.
     /// - [`ErrorKind::Io`] if reading fails.
     /// - [`ErrorKind::Truncated`] if the elements are truncated.
@@ -290,15 +305,20 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn skip(&mut self) -> Result<()> {
-        self.check_state(State::AtPayload)?;
+        let all = F::stored_len(&self.found);
+        let left = match self.state {
+            State::Within { left } => Some(left),
+            _ => self.check_state(State::AtPayload).map(|()| all)?,
+        };
         // Lost until the skip has succeeded: an early return leaves the reader within the array.
         self.state = State::Lost;
         let mut source = Source::of(&mut self.reader);
-        match F::stored_len(&self.found) {
+        match left {
             None => source.skip(u64::MAX).map(drop)?,
-            Some(bytes) => match source.skip(bytes)? {
-                skipped if skipped < bytes => {
-                    return Err(transfer::truncated(F::header(&self.found), skipped));
+            Some(left) => match source.skip(left)? {
+                skipped if skipped < left => {
+                    let before = all.unwrap_or(left).saturating_sub(left);
+                    return Err(transfer::truncated(F::header(&self.found), before + skipped));
                 }
                 _ => {}
             },
@@ -324,6 +344,23 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
         self.check_state(State::AtPayload)?;
         F::check_plain(&self.found, &self.options)?;
         Ok((&mut self.reader, &self.found, &self.options))
+    }
+
+    /// Skips what has not been read, and returns the header; `None` if an error has left the reader within the array.
+    #[cfg(feature = "npz")]
+    pub(crate) fn skip_rest(&mut self) -> Result<Option<&Header>> {
+        match self.state {
+            State::Lost => return Ok(None),
+            State::AtPayload | State::Within { .. } => self.skip()?,
+            State::AtEnd => {}
+        }
+        Ok(Some(self.header()))
+    }
+
+    /// Begins to read the elements in parts.
+    pub(crate) fn arriving(&mut self) -> Result<Arriving<'_, R, F>> {
+        self.check_state(State::AtPayload)?;
+        Arriving::new(&mut self.reader, &self.found, &self.options, &mut self.state)
     }
 
     fn take<T>(&mut self, read: impl FnOnce(Payload<'_, '_>) -> Result<T>) -> Result<T> {
@@ -355,11 +392,12 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
             (state, wanted) if state == wanted => return Ok(()),
             (State::Lost, _) => {
                 let reason = "an earlier error has left the reader within an array".into();
-                return Err(ErrorKind::BadOption { reason }.into());
+                return Err(ErrorKind::OutOfTurn { reason }.into());
             }
+            (State::Within { .. }, _) => "parts of the array have already been read",
             _ => "the array has already been read",
         };
-        Err(Error::from(ErrorKind::BadOption { reason: reason.into() }).with_help(Help::NextArray))
+        Err(Error::from(ErrorKind::OutOfTurn { reason: reason.into() }).with_help(Help::NextArray))
     }
 }
 
@@ -381,13 +419,13 @@ impl<R: Read> NpyReader<R> {
     ///
     /// # Errors
     ///
-    /// - [`ErrorKind::BadOption`] if an earlier error has left the reader within an array.
+    /// - [`ErrorKind::OutOfTurn`] if an earlier error has left the reader within an array.
     /// - [`ErrorKind::Io`] if reading fails.
     /// - A [format error](crate::Error::is_format) if the skipped elements are truncated, or the bytes that
     ///   follow are not an array.
     /// - [`ErrorKind::Limit`] if the next header exceeds the [`Limits`](crate::Limits).
     pub fn next_array(&mut self) -> Result<bool> {
-        if self.state == State::AtPayload {
+        if matches!(self.state, State::AtPayload | State::Within { .. }) {
             self.skip()?;
         }
         self.check_state(State::AtEnd)?;
@@ -435,13 +473,13 @@ impl<R: Read> RaReader<R> {
     ///
     /// # Errors
     ///
-    /// - [`ErrorKind::BadOption`] if an earlier error has left the reader within an array.
+    /// - [`ErrorKind::OutOfTurn`] if an earlier error has left the reader within an array.
     /// - [`ErrorKind::Io`] if reading fails.
     /// - [`ErrorKind::Truncated`] if the skipped elements are truncated.
     /// - [`ErrorKind::Limit`] if the trailing bytes exceed [`Limits::payload`](crate::Limits::payload).
     /// - [`ErrorKind::Cancelled`] if the progress callback cancels the operation.
     pub fn trailing(&mut self) -> Result<Vec<u8>> {
-        if self.state == State::AtPayload {
+        if matches!(self.state, State::AtPayload | State::Within { .. }) {
             self.skip()?;
         }
         self.check_state(State::AtEnd)?;

@@ -175,7 +175,7 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - [`Overflow`](crate::error::ErrorKind::Overflow) or [`Limit`](crate::error::ErrorKind::Limit) if the
     ///   shape is too large or has too many axes.
-    /// - [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
+    /// - [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) or
     ///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format cannot represent the header.
     /// - A [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced.
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if an RA file with more than one axis would be in
@@ -203,7 +203,7 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - [`Overflow`](crate::error::ErrorKind::Overflow) or [`Limit`](crate::error::ErrorKind::Limit) if the
     ///   shape is too large or has too many axes.
-    /// - [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
+    /// - [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) or
     ///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format cannot represent the header.
     /// - A [conflict](crate::Error::is_conflict) if the existing file is locked or cannot be replaced.
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options select a byte order that is not

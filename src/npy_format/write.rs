@@ -25,7 +25,7 @@ const SPARE: usize = 128;
 /// # Errors
 ///
 /// - [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the header does not fit the version.
-/// - [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if NumPy does not support the dtype.
+/// - [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) if NumPy does not support the dtype.
 /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the elements are subarrays and the order is
 ///   Fortran's.
 /// - [`Overflow`](crate::error::ErrorKind::Overflow) if no version can hold the header.
@@ -68,7 +68,7 @@ fn format_text(
     if header.dtype().is_foreign_to_numpy() {
         let reason = "NumPy has no complex numbers of 2 × 16 bits".into();
         let dtype = header.dtype().clone();
-        let error = Error::from(ErrorKind::NotExpressible { format: "NPY", dtype, reason });
+        let error = Error::from(ErrorKind::NotRepresentable { format: "NPY", dtype, reason });
         return Err(error.with_help(Help::WriteAs { rust_type: "Complex<f32>" }));
     }
     if matches!(header.dtype(), DType::Subarray(_)) && header.order() == Order::Fortran {

@@ -175,7 +175,7 @@ impl NpzMember {
     }
 
     /// Returns the compressed size in bytes: the size of the content as stored in the archive.
-    pub fn packed_size(&self) -> u64 {
+    pub fn compressed_size(&self) -> u64 {
         self.0.packed
     }
 
@@ -213,8 +213,8 @@ impl NpzMember {
     /// use ndarray_io::{NpzReader, NpzWriter};
     ///
     /// let mut npz = NpzWriter::new_compressed(Vec::new());
-    /// npz.add_array("large", &Array1::<f64>::zeros(400_000))?;
-    /// npz.add_array("small", &Array1::<f64>::zeros(4))?;
+    /// npz.add("large", &Array1::<f64>::zeros(400_000))?;
+    /// npz.add("small", &Array1::<f64>::zeros(4))?;
     /// let npz = NpzReader::new(std::io::Cursor::new(npz.finish()?))?;
     /// let states: Vec<_> = npz.members().iter().map(|member| member.index_state()).collect();
     /// assert_eq!(states, [IndexState::Used { block: 1 << 20, count: 4 }, IndexState::Absent]);
@@ -315,15 +315,21 @@ impl Archive {
         self.members.iter().map(|member| member.name().to_owned()).collect()
     }
 
-    /// Finds a member by NumPy's rule: the exact name, or else the name with the suffix `.npy`.
-    pub(super) fn find(&self, name: &str) -> Result<&Member> {
-        self.find_if(name, |_| true).map(|index| &self.members[index].0)
+    /// Returns the member that a key denotes.
+    pub(super) fn get(&self, key: impl MemberKey) -> Result<&Member> {
+        self.at(self.find_if(key, |_| true)?)
     }
 
-    /// Returns the index of the only member that matches `name` and satisfies the predicate `passes`.
-    ///
-    /// Members with exactly this name are preferred to those with the suffix `.npy`.
-    pub(super) fn find_if(&self, name: &str, passes: impl Fn(usize) -> bool) -> Result<usize> {
+    /// Returns the index of the only member that a key denotes and that satisfies the predicate `passes`.
+    pub(super) fn find_if(&self, key: impl MemberKey, passes: impl Fn(usize) -> bool) -> Result<usize> {
+        match key.place() {
+            KeyPlace::Name(name) => self.named_if(name, passes),
+            KeyPlace::Index(index) => self.at(index).map(|_| index),
+        }
+    }
+
+    /// Finds a member by NumPy's rule: the exact name, or else the name with the suffix `.npy`.
+    fn named_if(&self, name: &str, passes: impl Fn(usize) -> bool) -> Result<usize> {
         let with_suffix = format!("{name}.npy");
         let mut named =
             [name, &with_suffix].into_iter().map(|name| self.named(name).filter(|index| passes(*index)));
@@ -366,10 +372,71 @@ impl Archive {
     }
 
     pub(super) fn at(&self, index: usize) -> Result<&Member> {
-        self.members.get(index).map(|member| &member.0).ok_or_else(|| {
-            let reason =
-                format!("index {index} is out of range: the archive has {} members", self.members.len());
-            ErrorKind::BadOption { reason }.into()
-        })
+        let length = self.members.len() as u64;
+        let member = self.members.get(index).map(|member| &member.0);
+        member.ok_or_else(|| ErrorKind::OutOfBounds { index: index as i128, length }.into())
     }
+}
+
+/// What denotes a member of an archive: its name, with or without the suffix `.npy` (an exact match is preferred), or its
+/// index in the central directory.
+///
+/// ```
+/// use ndarray::{Array1, arr1};
+/// use ndarray_io::NpzFile;
+///
+/// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+/// ndarray_io::write_npz(&path, &[("a", &arr1(&[1.5]))])?;
+/// let npz = NpzFile::open(&path)?;
+/// let [by_name, by_index] = [npz.read::<Array1<f64>>("a")?, npz.read(0)?];
+/// assert_eq!(by_name, by_index);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// It is implemented for `str`, `String`, `usize`, and references to these.
+pub trait MemberKey: private::Sealed {
+    #[doc(hidden)]
+    fn place(&self) -> KeyPlace<'_>;
+}
+
+/// What a [`MemberKey`] consists of.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub enum KeyPlace<'a> {
+    Name(&'a str),
+    Index(usize),
+}
+
+impl MemberKey for str {
+    fn place(&self) -> KeyPlace<'_> {
+        KeyPlace::Name(self)
+    }
+}
+
+impl MemberKey for String {
+    fn place(&self) -> KeyPlace<'_> {
+        KeyPlace::Name(self)
+    }
+}
+
+impl MemberKey for usize {
+    fn place(&self) -> KeyPlace<'_> {
+        KeyPlace::Index(*self)
+    }
+}
+
+impl<K: MemberKey + ?Sized> MemberKey for &K {
+    fn place(&self) -> KeyPlace<'_> {
+        (**self).place()
+    }
+}
+
+mod private {
+    /// Restricts the trait to names and indices.
+    pub trait Sealed {}
+
+    impl Sealed for str {}
+    impl Sealed for String {}
+    impl Sealed for usize {}
+    impl<K: Sealed + ?Sized> Sealed for &K {}
 }

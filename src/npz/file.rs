@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::archive::{Archive, NpzMember};
+use super::archive::{Archive, MemberKey, NpzMember};
 use super::member::{self, Remark};
 use crate::bytes::{LocalFile, ReadAt, SharedRegion};
+use crate::dtype::ByteOrder;
 use crate::dynamic::DynArray;
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::FromPayload;
+use crate::io::{FromPayload, NpyReader};
 use crate::npy_format::NpyHeader;
 use crate::options::ReadOptions;
 use crate::parts::NpyFile;
@@ -106,7 +107,7 @@ impl NpzFile {
     /// use ndarray_io::{NpzFile, NpzWriter};
     ///
     /// let mut npz = NpzWriter::new(Vec::new());
-    /// npz.add_array("x", &arr1(&[1.0, 2.0]))?;
+    /// npz.add("x", &arr1(&[1.0, 2.0]))?;
     /// let npz = NpzFile::from_source(InMemory(npz.finish()?))?;
     /// assert_eq!(npz.read::<Array1<f64>>("x")?, arr1(&[1.0, 2.0]));
     /// # Ok::<(), ndarray_io::Error>(())
@@ -161,8 +162,12 @@ impl NpzFile {
     /// Returns the names of all members, in the order of the central directory.
     ///
     /// If a name ends in `.npy`, this suffix is removed once.
-    pub fn names(&self) -> Vec<String> {
-        self.archive.names()
+    ///
+    /// # Errors
+    ///
+    /// None at present. The return type matches `ndarray-npy`.
+    pub fn names(&self) -> Result<Vec<String>> {
+        Ok(self.archive.names())
     }
 
     /// Returns the metadata of all members, in the order of the central directory.
@@ -170,14 +175,15 @@ impl NpzFile {
         self.archive.members()
     }
 
-    /// Reads an array by name, and verifies its checksum.
+    /// Reads an array by name or index, and verifies its checksum.
     ///
     /// The name may be given with or without the suffix `.npy`; an exact match is preferred.
     ///
     /// # Errors
     ///
     /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
-    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
+    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
+    ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
     ///   the member is damaged or cannot be decompressed.
@@ -186,9 +192,8 @@ impl NpzFile {
     /// - A [mismatch](crate::Error::is_mismatch) if the elements or axes do not match the requested type.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
-    pub fn read<T: FromPayload>(&self, name: &str) -> Result<T> {
-        let read = || member::read(member::whole(&self.holder), self.archive.find(name)?, &self.options);
-        read().map_err(|error| self.at_path(error))
+    pub fn read<T: FromPayload>(&self, member: impl MemberKey) -> Result<T> {
+        self.read_with(member, &self.options)
     }
 
     /// Returns the index of a member in the central directory. The suffix `.npy` may be omitted.
@@ -196,7 +201,8 @@ impl NpzFile {
     /// # Errors
     ///
     /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
-    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
+    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
+    ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
     ///
     /// # Examples
     ///
@@ -212,26 +218,45 @@ impl NpzFile {
         self.archive.find_if(name, |_| true).map_err(|error| self.at_path(error))
     }
 
-    /// Reads an array by its index in the central directory, and verifies its checksum.
+    fn read_with<T: FromPayload>(&self, member: impl MemberKey, options: &ReadOptions) -> Result<T> {
+        let read = || member::read(member::whole(&self.holder), self.archive.get(member)?, options);
+        read().map_err(|error| self.at_path(error))
+    }
+
+    /// Reads the elements of an array into memory of the caller: see [`NpyReader::read_into_bytes`].
     ///
     /// # Errors
     ///
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if `index` is out of range.
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
-    ///   the member is damaged or cannot be decompressed.
-    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
-    ///   missing or wrong (with the feature `zip-methods`).
-    /// - A [mismatch](crate::Error::is_mismatch) if the elements or axes do not match the requested type.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
-    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
-    pub fn read_index<T: FromPayload>(&self, index: usize) -> Result<T> {
-        self.read_index_with(index, &self.options)
+    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the memory has another size.
+    /// - Those of [`read`](Self::read).
+    pub fn read_into_bytes(
+        &self,
+        member: impl MemberKey,
+        into: &mut [u8],
+        byte_order: Option<ByteOrder>,
+    ) -> Result<()> {
+        let read = || {
+            let (place, member) = (member::whole(&self.holder), self.archive.get(member)?);
+            member::read_into_bytes(place, member, &self.options, into, byte_order)
+        };
+        read().map_err(|error| self.at_path(error))
     }
 
-    fn read_index_with<T: FromPayload>(&self, index: usize, options: &ReadOptions) -> Result<T> {
-        let read = || member::read(member::whole(&self.holder), self.archive.at(index)?, options);
-        read().map_err(|error| self.at_path(error))
+    /// Reads an array in pieces, in order: see [`NpzReader::stream`](crate::NpzReader::stream).
+    ///
+    /// Unlike [`open_member`](Self::open_member), this verifies the checksum, and decompresses a member without a temporary file.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`read`](Self::read), and of the function.
+    pub fn stream<O>(
+        &self,
+        member: impl MemberKey,
+        call: impl FnOnce(&mut NpyReader<&mut dyn Read>) -> Result<O>,
+    ) -> Result<O> {
+        let stream =
+            || member::stream(member::whole(&self.holder), self.archive.get(member)?, &self.options, call);
+        stream().map_err(|error| self.at_path(error))
     }
 
     /// Opens an array for reading slices and chunks in bounded memory, like [`NpyFile::open`].
@@ -250,7 +275,8 @@ impl NpzFile {
     /// # Errors
     ///
     /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
-    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
+    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
+    ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
     ///   the member is damaged or cannot be decompressed.
@@ -273,26 +299,8 @@ impl NpzFile {
     /// assert_eq!(array.slice::<i32, _>(s![.., 1])?, arr1(&[2, 4]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn open_member(&self, name: &str) -> Result<NpyFile> {
-        let open = || self.open_found(self.archive.find(name)?);
-        open().map_err(|error| self.at_path(error))
-    }
-
-    /// Opens an array by its index in the central directory. See [`NpzFile::open_member`].
-    ///
-    /// # Errors
-    ///
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if `index` is out of range.
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
-    ///   the member is damaged or cannot be decompressed.
-    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
-    ///   missing or wrong (with the feature `zip-methods`).
-    /// - [`Objects`](crate::error::ErrorKind::Objects) if the array contains Python objects, which cannot be
-    ///   read in parts.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
-    pub fn open_member_index(&self, index: usize) -> Result<NpyFile> {
-        let open = || self.open_found(self.archive.at(index)?);
+    pub fn open_member(&self, member: impl MemberKey) -> Result<NpyFile> {
+        let open = || self.open_found(self.archive.get(member)?);
         open().map_err(|error| self.at_path(error))
     }
 
@@ -319,13 +327,15 @@ impl NpzFile {
         NpyFile::member(self.path.as_deref(), &member.name, bytes, &self.options)
     }
 
-    /// Reads a member by its index, whether or not it is an array, and verifies its size and checksum.
+    /// Reads a member, whether or not it is an array, and verifies its size and checksum.
     ///
     /// The content is discarded. Returns what is not damage.
     ///
     /// # Errors
     ///
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if `index` is out of range.
+    /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
+    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
+    ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
     ///   the member is damaged or cannot be decompressed.
@@ -333,8 +343,8 @@ impl NpzFile {
     ///   missing or wrong (with the feature `zip-methods`).
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the content is larger, or decompressing an LZMA or XZ member needs
     ///   more memory, than the [`Limits`](crate::Limits) allow.
-    pub fn verify_index(&self, index: usize) -> Result<Vec<Remark>> {
-        let verify = || member::verify(member::whole(&self.holder), self.archive.at(index)?, &self.options);
+    pub fn verify_member(&self, member: impl MemberKey) -> Result<Vec<Remark>> {
+        let verify = || member::verify(member::whole(&self.holder), self.archive.get(member)?, &self.options);
         verify().map_err(|error| self.at_path(error))
     }
 
@@ -345,15 +355,16 @@ impl NpzFile {
     /// # Errors
     ///
     /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
-    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
+    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
+    ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - A [format error](crate::Error::is_format) if the member is malformed, truncated or compressed by an
     ///   unsupported method.
     /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
     ///   missing or wrong (with the feature `zip-methods`).
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
-    pub fn peek(&self, name: &str) -> Result<NpyHeader> {
-        let peek = || member::peek(member::whole(&self.holder), self.archive.find(name)?, &self.options);
+    pub fn peek(&self, member: impl MemberKey) -> Result<NpyHeader> {
+        let peek = || member::peek(member::whole(&self.holder), self.archive.get(member)?, &self.options);
         peek().map_err(|error| self.at_path(error))
     }
 
@@ -365,7 +376,9 @@ impl NpzFile {
     ///
     /// # Errors
     ///
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if `index` is out of range.
+    /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
+    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
+    ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     ///
     /// # Examples
@@ -385,9 +398,9 @@ impl NpzFile {
     /// assert!(npz.holds_array(0)? && !npz.holds_array(1)?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn holds_array(&self, index: usize) -> Result<bool> {
+    pub fn holds_array(&self, member: impl MemberKey) -> Result<bool> {
         let look = || {
-            let member = self.archive.at(index)?;
+            let member = self.archive.get(member)?;
             match member.name.ends_with(".npy") {
                 true => Ok(true),
                 false => member::begins_as_npy(member::whole(&self.holder), member, &self.options),
@@ -406,24 +419,6 @@ impl NpzFile {
         }
     }
 
-    /// Reads the header of an array by its index in the central directory, without its elements.
-    ///
-    /// The checksum is not verified.
-    ///
-    /// # Errors
-    ///
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if `index` is out of range.
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - A [format error](crate::Error::is_format) if the member is malformed, truncated or compressed by an
-    ///   unsupported method.
-    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
-    ///   missing or wrong (with the feature `zip-methods`).
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
-    pub fn peek_index(&self, index: usize) -> Result<NpyHeader> {
-        let peek = || member::peek(member::whole(&self.holder), self.archive.at(index)?, &self.options);
-        peek().map_err(|error| self.at_path(error))
-    }
-
     /// Reads all bytes of a member, whether or not it is an array, and verifies its checksum.
     ///
     /// For an array, the result is a complete NPY file.
@@ -431,7 +426,8 @@ impl NpzFile {
     /// # Errors
     ///
     /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
-    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
+    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
+    ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
     ///   the member is damaged or cannot be decompressed.
@@ -439,8 +435,8 @@ impl NpzFile {
     ///   missing or wrong (with the feature `zip-methods`).
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
-    pub fn read_raw(&self, name: &str) -> Result<Vec<u8>> {
-        let read = || member::read_raw(member::whole(&self.holder), self.archive.find(name)?, &self.options);
+    pub fn read_raw(&self, member: impl MemberKey) -> Result<Vec<u8>> {
+        let read = || member::read_raw(member::whole(&self.holder), self.archive.get(member)?, &self.options);
         read().map_err(|error| self.at_path(error))
     }
 
@@ -452,7 +448,8 @@ impl NpzFile {
     /// # Errors
     ///
     /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
-    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
+    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
+    ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
     ///   the member is damaged or cannot be decompressed.
@@ -472,33 +469,16 @@ impl NpzFile {
     /// assert!(file.starts_with(b"\x93NUMPY"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn copy_raw<W: Write>(&self, name: &str, mut writer: W) -> Result<u64> {
-        let mut copy = || {
+    pub fn copy_raw<W: Write>(&self, member: impl MemberKey, mut writer: W) -> Result<u64> {
+        let copy = || {
             member::copy_raw(
                 member::whole(&self.holder),
-                self.archive.find(name)?,
+                self.archive.get(member)?,
                 &self.options,
                 &mut writer,
             )
         };
         copy().map_err(|error| self.at_path(error))
-    }
-
-    /// Reads all bytes of a member by its index, and verifies its checksum.
-    ///
-    /// # Errors
-    ///
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if `index` is out of range.
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
-    ///   the member is damaged or cannot be decompressed.
-    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
-    ///   missing or wrong (with the feature `zip-methods`).
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
-    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
-    pub fn read_raw_index(&self, index: usize) -> Result<Vec<u8>> {
-        let read = || member::read_raw(member::whole(&self.holder), self.archive.at(index)?, &self.options);
-        read().map_err(|error| self.at_path(error))
     }
 
     /// Reads all arrays, using several threads if that is worth it.
@@ -547,7 +527,7 @@ impl NpzFile {
         let threads = threads.min(arrays.len());
         let options = if threads > 1 { self.options.clone().threads(1) } else { self.options.clone() };
         let mut all = Vec::new();
-        let read = |index: usize| (index, self.read_index_with::<T>(index, &options));
+        let read = |index: usize| (index, self.read_with::<T>(index, &options));
         transfer::map_in_order(arrays.into_iter(), threads, read, |(index, array)| {
             all.push((members[index].name().to_owned(), array?));
             Ok::<(), Error>(())
@@ -632,7 +612,7 @@ pub fn read_npz<P: AsRef<Path>>(path: P) -> Result<BTreeMap<String, DynArray>> {
 pub fn read_npz_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<BTreeMap<String, DynArray>> {
     let npz = NpzFile::open_with(path, options)?;
     // A map cannot represent two members with the same name: return an error instead of losing an array.
-    let twice = npz.members().iter().find_map(|member| npz.archive.find(member.file_name()).err());
+    let twice = npz.members().iter().find_map(|member| npz.archive.get(member.file_name()).err());
     match twice {
         Some(error) => Err(npz.at_path(error)),
         None => Ok(npz.read_all()?.into_iter().collect()),

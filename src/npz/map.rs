@@ -9,7 +9,7 @@ use std::path::Path;
 use memmap2::{Mmap, MmapMut};
 use ndarray::{Array, ArrayView, ArrayViewMut, CowArray, Dimension};
 
-use super::archive::{Archive, ArchiveBytes, NpzMember};
+use super::archive::{Archive, ArchiveBytes, MemberKey, NpzMember};
 use super::member::{self, Remark};
 use crate::array::{ViewMutNpyExt, ViewNpyExt};
 use crate::codec::Crc;
@@ -93,8 +93,12 @@ impl NpzMmap {
     /// Returns the names of all members, in the order of the central directory.
     ///
     /// If a name ends in `.npy`, this suffix is removed once.
-    pub fn names(&self) -> Vec<String> {
-        self.archive.names()
+    ///
+    /// # Errors
+    ///
+    /// None at present. The return type matches `ndarray-npy`.
+    pub fn names(&self) -> Result<Vec<String>> {
+        Ok(self.archive.names())
     }
 
     /// Returns the metadata of all members, in the order of the central directory.
@@ -109,15 +113,16 @@ impl NpzMmap {
     /// # Errors
     ///
     /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
-    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
+    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
+    ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
     /// - A [format error](crate::Error::is_format) if the member is malformed, truncated, longer than its
     ///   array, or encrypted.
     /// - A [mismatch](crate::Error::is_mismatch) if the elements or axes do not match the requested type, or
     ///   if the member cannot be viewed: it is compressed, misaligned, in the other byte order, or not laid
     ///   out as in memory.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
-    pub fn view<A: ViewElement, D: Dimension>(&self, name: &str) -> Result<ArrayView<'_, A, D>> {
-        let member = self.archive.find(name)?;
+    pub fn view<A: ViewElement, D: Dimension>(&self, member: impl MemberKey) -> Result<ArrayView<'_, A, D>> {
+        let member = self.archive.get(member)?;
         let view = || ArrayView::view_npy_with(&self.map[stored(&self.map, member)?], &self.options);
         view().map_err(|error: Error| error.at_member(&member.name))
     }
@@ -129,7 +134,8 @@ impl NpzMmap {
     /// # Errors
     ///
     /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
-    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
+    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
+    ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
     /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
     ///   the member is damaged or cannot be decompressed.
     /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
@@ -153,10 +159,11 @@ impl NpzMmap {
     /// assert!(npz.cow::<f64, Ix1>("a")?.is_owned());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn cow<A: ViewElement, D: Dimension>(&self, name: &str) -> Result<CowArray<'_, A, D>> {
-        let member = self.archive.find(name)?;
+    pub fn cow<A: ViewElement, D: Dimension>(&self, member: impl MemberKey) -> Result<CowArray<'_, A, D>> {
+        let index = self.archive.find_if(member, |_| true)?;
+        let member = self.archive.at(index)?;
         if !member.is_encrypted() {
-            match self.view(name) {
+            match self.view(index) {
                 Ok(view) => return Ok(view.into()),
                 Err(error) if needs_copy(&error) => {}
                 Err(error) => return Err(error),
@@ -271,8 +278,12 @@ impl NpzMmapMut {
     /// Returns the names of all members, in the order of the central directory.
     ///
     /// If a name ends in `.npy`, this suffix is removed once.
-    pub fn names(&self) -> Vec<String> {
-        self.archive.names()
+    ///
+    /// # Errors
+    ///
+    /// None at present. The return type matches `ndarray-npy`.
+    pub fn names(&self) -> Result<Vec<String>> {
+        Ok(self.archive.names())
     }
 
     /// Returns the metadata of all members, in the order of the central directory.
@@ -289,7 +300,8 @@ impl NpzMmapMut {
     /// # Errors
     ///
     /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
-    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
+    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
+    ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
     /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
     ///   the member is damaged or encrypted.
     /// - A [mismatch](crate::Error::is_mismatch) if the elements or axes do not match the requested type, or
@@ -298,9 +310,9 @@ impl NpzMmapMut {
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     pub fn view_mut<A: ViewMutElement, D: Dimension>(
         &mut self,
-        name: &str,
+        member: impl MemberKey,
     ) -> Result<ArrayViewMut<'_, A, D>> {
-        let member = self.archive.find(name)?.clone();
+        let member = self.archive.get(member)?.clone();
         let at_member = |error: Error| error.at_member(&member.name);
         let range = stored(&self.map, &member).map_err(at_member)?;
         if !self.changed.contains(&member.name) {
@@ -323,7 +335,7 @@ impl NpzMmapMut {
     pub fn flush(&mut self) -> Result<()> {
         // A member is forgotten only once its checksums are written, so that a failed call can be repeated.
         while let Some(name) = self.changed.first().cloned() {
-            let member = self.archive.find(&name)?.clone();
+            let member = self.archive.get(&name)?.clone();
             let range = stored(&self.map, &member)?;
             let content = range.start as u64;
             let mut sum = Crc::default();

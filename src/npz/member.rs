@@ -10,10 +10,11 @@ use super::foreign;
 use crate::bytes::{ReadAt, Region, Runs};
 use crate::codec::{NoIndex, UnorderedCrc, Unpacker};
 use crate::dtype::{ByteOrder, DType, Kind, Scalar};
+use crate::dynamic::fill;
 use crate::error::{ErrorKind, Result};
 use crate::header::Header;
 use crate::io::change::{temporary_folder, unnamed};
-use crate::io::{self, FromPayload, Npy};
+use crate::io::{self, FromPayload, Npy, NpyReader};
 use crate::npy_format::{self, NpyHeader};
 use crate::options::ReadOptions;
 use crate::shape::Order;
@@ -28,7 +29,21 @@ pub(super) fn read<T: FromPayload>(
 ) -> Result<T> {
     // If the content has to be read again, what the callback has been told remains true.
     let told = options.with_rising_progress();
-    open(place, member, options, |source| io::read_whole(source, &told))
+    open(place, member, options, |source| io::read_whole(source, &told, T::inner_ndim(), T::from_payload))
+}
+
+/// Reads the elements of a member into memory.
+pub(super) fn read_into_bytes(
+    place: ArchiveBytes<'_>,
+    member: &Member,
+    options: &ReadOptions,
+    into: &mut [u8],
+    byte_order: Option<ByteOrder>,
+) -> Result<()> {
+    let told = options.with_rising_progress();
+    open(place, member, options, |source| {
+        io::read_whole(source, &told, 0, |payload| fill(payload, into, byte_order))
+    })
 }
 
 /// Reads a member's header, usually with a single read of the archive.
@@ -109,6 +124,51 @@ pub(super) fn read_raw(place: ArchiveBytes<'_>, member: &Member, options: &ReadO
         let header = Header::new(byte.expect("u1 is a dtype"), Order::C, [len].into())?;
         transfer::read_bytes(source, &header, &told)
     })
+}
+
+/// Calls a function with a reader of a member, which is decompressed from its beginning, and verifies its checksum.
+pub(super) fn stream<T>(
+    mut place: ArchiveBytes<'_>,
+    member: &Member,
+    options: &ReadOptions,
+    call: impl FnOnce(&mut NpyReader<&mut dyn Read>) -> Result<T>,
+) -> Result<T> {
+    let mut call = Some(call);
+    let mut read = || {
+        let content = any_content(&mut place, member)?;
+        check_ratio(member, options)?;
+        let read = |source: &mut Source<'_>| {
+            let call = call.take().ok_or_else(cut)?; // it is called once: the stream has one beginning
+            let mut content = SourceReader(&mut *source);
+            let mut reader = NpyReader::new_with(&mut content as &mut dyn Read, options)?;
+            let taken = call(&mut reader)?;
+            match reader.skip_rest()?.cloned() {
+                Some(header) => io::check_end(source, &header, options)?,
+                None => drop(source.skip(member.size.saturating_sub(source.passed()))?),
+            }
+            Ok(taken)
+        };
+        match way(member)? {
+            Decoder::Stored => {
+                in_order(&mut place, (member, content), None, options, read).map(|(taken, _)| taken)
+            }
+            Decoder::Own(make) => {
+                in_order(&mut place, (member, content), Some(make), options, read).map(|(taken, _)| taken)
+            }
+            #[cfg(feature = "zip-methods")]
+            Decoder::Crate => foreign::open(&mut place, (member, content), options, read),
+        }
+    };
+    read().map_err(|error| error.at_member(&member.name))
+}
+
+/// A source as a reader.
+struct SourceReader<'a, 's>(&'a mut Source<'s>);
+
+impl Read for SourceReader<'_, '_> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        Ok(self.0.fill(into)?)
+    }
 }
 
 /// Copies all bytes of a member to a writer, block by block. Returns the number of bytes.
@@ -254,7 +314,7 @@ pub(super) fn check_sum<'m>(
     options: &ReadOptions,
 ) -> Result<()> {
     let add = |(size, packed): (u64, u64), member: &NpzMember| {
-        (size.saturating_add(member.size()), packed.saturating_add(member.packed_size()))
+        (size.saturating_add(member.size()), packed.saturating_add(member.compressed_size()))
     };
     let (size, packed) = members.fold((0, 0), add);
     options.get_limits().check_expansion(size, packed)

@@ -20,7 +20,7 @@ mod reader;
 mod update;
 mod writer;
 
-pub use archive::{IndexState, NpzMember};
+pub use archive::{IndexState, MemberKey, NpzMember};
 pub use file::{NpzFile, read_npz, read_npz_with};
 #[cfg(feature = "mmap")]
 pub use map::{NpzMmap, NpzMmapMut};
@@ -28,6 +28,6 @@ pub use member::Remark;
 pub use options::{Compression, NpzOptions};
 pub use reader::NpzReader;
 pub use update::NpzUpdate;
-pub use writer::{NpzWriter, write_npz, write_npz_with};
+pub use writer::{NpzWriter, write_npz, write_npz_from, write_npz_from_with, write_npz_with};
 
 pub use crate::zip::Method;

@@ -49,7 +49,7 @@ impl Compression {
 ///
 /// let options = NpzOptions::new()
 ///     .compression(Compression::deflated())
-///     .write(WriteOptions::new().threads(1));
+///     .write_options(WriteOptions::new().threads(1));
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct NpzOptions {
@@ -75,7 +75,7 @@ impl NpzOptions {
 
     /// Sets the options for writing each array, and for replacing an existing file by path.
     #[must_use]
-    pub fn write(mut self, options: WriteOptions) -> Self {
+    pub fn write_options(mut self, options: WriteOptions) -> Self {
         self.write = options;
         self
     }
@@ -85,8 +85,8 @@ impl NpzOptions {
         self.compression
     }
 
-    /// Returns the value of [`write`](Self::write).
-    pub fn get_write(&self) -> &WriteOptions {
+    /// Returns the value of [`write`](Self::write_options).
+    pub fn get_write_options(&self) -> &WriteOptions {
         &self.write
     }
 }

@@ -70,9 +70,10 @@ impl<W: Write> NpzWriter<W> {
         };
         let byte_len = elements.saturating_mul(size_of::<A>());
         let options = self.options.clone();
-        let item = A::dtype_for(&mut std::iter::empty(), options.get_write()).map(|dtype| dtype.item_size());
+        let item =
+            A::dtype_for(&mut std::iter::empty(), options.get_write_options()).map(|dtype| dtype.item_size());
         let payload_len = item.ok().and_then(|item| (item as u64).checked_mul(elements as u64));
-        self.add(name.into(), &StreamedArray { byte_len, payload_len, make: Cell::new(Some(make)) }, &options)
+        self.add_with(name, &StreamedArray { byte_len, payload_len, make: Cell::new(Some(make)) }, &options)
     }
 }
 
@@ -107,7 +108,7 @@ impl<W: Write> NpzWriter<W> {
             let copied = std::io::copy(&mut reader.take(len), writer)?;
             if copied < len {
                 let reason = format!("expected {len} bytes from the reader, found {copied}");
-                return Err(ErrorKind::BadOption { reason }.into());
+                return Err(ErrorKind::BadSource { reason }.into());
             }
             Ok(())
         };

@@ -4,12 +4,13 @@ use std::io::{Read, Seek};
 
 use ndarray::{ArrayBase, DataOwned, Dimension};
 
-use super::archive::{Archive, ArchiveBytes, NpzMember};
+use super::archive::{Archive, ArchiveBytes, MemberKey, NpzMember};
 use super::member;
 use crate::bytes::Region;
+use crate::dtype::ByteOrder;
 use crate::element::ReadableElement;
 use crate::error::Result;
-use crate::io::FromPayload;
+use crate::io::{FromPayload, NpyReader};
 use crate::npy_format::NpyHeader;
 use crate::options::ReadOptions;
 use crate::transfer::streams;
@@ -28,8 +29,8 @@ use crate::transfer::streams;
 /// use std::io::Cursor;
 ///
 /// let mut npz = NpzWriter::new(Vec::new());
-/// npz.add_array("a", &arr1(&[1, 2, 3]))?;
-/// npz.add_array("b", &arr2(&[[1.5], [2.5]]))?;
+/// npz.add("a", &arr1(&[1, 2, 3]))?;
+/// npz.add("b", &arr2(&[[1.5], [2.5]]))?;
 ///
 /// let mut npz = NpzReader::new(Cursor::new(npz.finish()?))?;
 /// assert_eq!(npz.names()?, ["a", "b"]);
@@ -93,7 +94,7 @@ impl<R: Read + Seek> NpzReader<R> {
         self.archive.members()
     }
 
-    /// Reads an array by name.
+    /// Reads an array by name: [`read`](Self::read), under the name that `ndarray-npy` uses.
     ///
     /// # Errors
     ///
@@ -116,11 +117,11 @@ impl<R: Read + Seek> NpzReader<R> {
         self.read(name)
     }
 
-    /// Reads an array by its index in the central directory.
+    /// Reads an array by its index in the central directory: [`read`](Self::read), under the name that `ndarray-npy` uses.
     ///
     /// # Errors
     ///
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if `index` is out of range.
+    /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
     ///   the member is damaged or cannot be decompressed.
@@ -135,15 +136,16 @@ impl<R: Read + Seek> NpzReader<R> {
         S::Elem: ReadableElement,
         D: Dimension,
     {
-        self.read_index(index)
+        self.read(index)
     }
 
-    /// Reads an array by name as any supported type, including [`DynArray`](crate::DynArray).
+    /// Reads an array by name or index, as any supported type, including [`DynArray`](crate::DynArray).
     ///
     /// # Errors
     ///
     /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
-    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
+    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
+    ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
     ///   the member is damaged or cannot be decompressed.
@@ -159,30 +161,59 @@ impl<R: Read + Seek> NpzReader<R> {
     /// # use ndarray::arr1;
     /// # use ndarray_io::{DynArray, NpzReader, NpzWriter};
     /// # let mut npz = NpzWriter::new(Vec::new());
-    /// # npz.add_array("x", &arr1(&[1.5]))?;
+    /// # npz.add("x", &arr1(&[1.5]))?;
     /// # let mut npz = NpzReader::new(std::io::Cursor::new(npz.finish()?))?;
     /// println!("{}", npz.read::<DynArray>("x")?);
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    pub fn read<T: FromPayload>(&mut self, name: &str) -> Result<T> {
-        member::read(place(&mut self.reader), self.archive.find(name)?, &self.options)
+    pub fn read<T: FromPayload>(&mut self, member: impl MemberKey) -> Result<T> {
+        member::read(place(&mut self.reader), self.archive.get(member)?, &self.options)
     }
 
-    /// Reads an array by its index in the central directory, as any supported type.
+    /// Reads the elements of an array into memory of the caller: see [`NpyReader::read_into_bytes`].
     ///
     /// # Errors
     ///
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if `index` is out of range.
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
-    ///   the member is damaged or cannot be decompressed.
-    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
-    ///   missing or wrong (with the feature `zip-methods`).
-    /// - A [mismatch](crate::Error::is_mismatch) if the elements or axes do not match the requested type.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
-    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
-    pub fn read_index<T: FromPayload>(&mut self, index: usize) -> Result<T> {
-        member::read(place(&mut self.reader), self.archive.at(index)?, &self.options)
+    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the memory has another size.
+    /// - Those of [`read`](Self::read).
+    pub fn read_into_bytes(
+        &mut self,
+        member: impl MemberKey,
+        into: &mut [u8],
+        byte_order: Option<ByteOrder>,
+    ) -> Result<()> {
+        let member = self.archive.get(member)?;
+        member::read_into_bytes(place(&mut self.reader), member, &self.options, into, byte_order)
+    }
+
+    /// Reads an array in pieces: calls a function with a reader of its member.
+    ///
+    /// The [`blocks`](crate::NpyReader::blocks), [`chunks`](crate::NpyReader::chunks) and [`rows`](crate::NpyReader::rows) of the
+    /// reader are read in bounded memory. What the function does not read is skipped. The checksum is verified when it has
+    /// returned, and only then is it certain that it has seen the right bytes.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`read`](Self::read), and of the function.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use ndarray::{Array2, Ix2};
+    /// # use ndarray_io::{NpzReader, NpzWriter};
+    /// # let mut npz = NpzWriter::new(Vec::new());
+    /// # npz.add("x", &Array2::<f64>::ones((100, 3)))?;
+    /// # let mut npz = NpzReader::new(std::io::Cursor::new(npz.finish()?))?;
+    /// let sum: f64 = npz.stream("x", |reader| reader.rows::<f64, Ix2>()?.map(|row| Ok(row?.sum())).sum())?;
+    /// assert_eq!(sum, 300.0);
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn stream<O>(
+        &mut self,
+        member: impl MemberKey,
+        call: impl FnOnce(&mut NpyReader<&mut dyn Read>) -> Result<O>,
+    ) -> Result<O> {
+        member::stream(place(&mut self.reader), self.archive.get(member)?, &self.options, call)
     }
 
     /// Reads the header of an array, without its elements.
@@ -192,7 +223,8 @@ impl<R: Read + Seek> NpzReader<R> {
     /// # Errors
     ///
     /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
-    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
+    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
+    ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - A [format error](crate::Error::is_format) if the member is malformed, truncated or compressed by an
     ///   unsupported method.
@@ -206,13 +238,13 @@ impl<R: Read + Seek> NpzReader<R> {
     /// # use ndarray::arr1;
     /// # use ndarray_io::{NpzReader, NpzWriter};
     /// # let mut npz = NpzWriter::new(Vec::new());
-    /// # npz.add_array("x", &arr1(&[1.5]))?;
+    /// # npz.add("x", &arr1(&[1.5]))?;
     /// # let mut npz = NpzReader::new(std::io::Cursor::new(npz.finish()?))?;
     /// assert_eq!(npz.peek("x")?.header.shape(), [1]);
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    pub fn peek(&mut self, name: &str) -> Result<NpyHeader> {
-        member::peek(place(&mut self.reader), self.archive.find(name)?, &self.options)
+    pub fn peek(&mut self, member: impl MemberKey) -> Result<NpyHeader> {
+        member::peek(place(&mut self.reader), self.archive.get(member)?, &self.options)
     }
 
     /// Reads all bytes of a member, whether or not it is an array, and verifies its checksum.
@@ -220,7 +252,8 @@ impl<R: Read + Seek> NpzReader<R> {
     /// # Errors
     ///
     /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
-    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
+    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
+    ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
     ///   the member is damaged or cannot be decompressed.
@@ -235,29 +268,13 @@ impl<R: Read + Seek> NpzReader<R> {
     /// # use ndarray::arr1;
     /// # use ndarray_io::{NpzReader, NpzWriter};
     /// # let mut npz = NpzWriter::new(Vec::new());
-    /// # npz.add_array("x", &arr1(&[1.5]))?;
+    /// # npz.add("x", &arr1(&[1.5]))?;
     /// # let mut npz = NpzReader::new(std::io::Cursor::new(npz.finish()?))?;
     /// assert!(npz.read_raw("x.npy")?.starts_with(b"\x93NUMPY"));
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    pub fn read_raw(&mut self, name: &str) -> Result<Vec<u8>> {
-        member::read_raw(place(&mut self.reader), self.archive.find(name)?, &self.options)
-    }
-
-    /// Reads all bytes of a member by its index, and verifies its checksum.
-    ///
-    /// # Errors
-    ///
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if `index` is out of range.
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
-    ///   the member is damaged or cannot be decompressed.
-    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
-    ///   missing or wrong (with the feature `zip-methods`).
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
-    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
-    pub fn read_raw_index(&mut self, index: usize) -> Result<Vec<u8>> {
-        member::read_raw(place(&mut self.reader), self.archive.at(index)?, &self.options)
+    pub fn read_raw(&mut self, member: impl MemberKey) -> Result<Vec<u8>> {
+        member::read_raw(place(&mut self.reader), self.archive.get(member)?, &self.options)
     }
 
     /// Returns the underlying reader.

@@ -6,7 +6,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::archive::{Archive, ArchiveBytes};
+use super::archive::{Archive, ArchiveBytes, MemberKey};
 use super::member;
 use super::writer::Packed;
 use super::{NpzOptions, NpzWriter};
@@ -41,7 +41,7 @@ use crate::zip::Member;
 /// NpzUpdate::open(&path)?.replace("b", &new_b)?.remove("c")?.add("d", &d)?.finish()?;
 ///
 /// let npz = NpzFile::open(&path)?;
-/// assert_eq!(npz.names(), ["a", "b", "d"]);
+/// assert_eq!(npz.names()?, ["a", "b", "d"]);
 /// assert_eq!(npz.read::<Array1<i32>>("b")?, new_b);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -85,12 +85,13 @@ impl<'a> NpzUpdate<'a> {
     pub fn open_with<P: AsRef<Path>>(path: P, options: &NpzOptions) -> Result<Self> {
         let path = path.as_ref();
         let open = || {
-            if options.get_write().get_in_place() {
+            if options.get_write_options().get_in_place() {
                 let reason = "an archive cannot be updated in place: the old archive is read while the new one is written";
                 return Err(ErrorKind::BadOption { reason: reason.into() }.into());
             }
             // Lock before reading the directory, which must still be valid when the members are copied.
-            let file = change::open_locked(path, Purpose::Change, options.get_write().get_wait_for_lock())?;
+            let file =
+                change::open_locked(path, Purpose::Change, options.get_write_options().get_wait_for_lock())?;
             let archive = Archive::load(&mut ArchiveBytes::of(Region::of_file(&file)))?;
             let (changes, added, names) = Default::default();
             let options = options.clone();
@@ -104,13 +105,14 @@ impl<'a> NpzUpdate<'a> {
     /// # Errors
     ///
     /// - [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member of this name already exists.
-    pub fn add(mut self, name: &str, array: &'a (dyn WriteArray + Sync)) -> Result<Self> {
+    pub fn add(mut self, name: impl Into<String>, array: &'a (dyn WriteArray + Sync)) -> Result<Self> {
+        let name = name.into();
         let member = format!("{name}.npy");
         let is_old = self.archive.named(&member).any(|index| self.stays(index));
-        if is_old || !self.names.insert(name.to_owned()) {
+        if is_old || !self.names.insert(name.clone()) {
             return Err(ErrorKind::NameTaken { name: member }.into());
         }
-        self.added.push((name.to_owned(), array));
+        self.added.push((name, array));
         Ok(self)
     }
 
@@ -121,9 +123,10 @@ impl<'a> NpzUpdate<'a> {
     /// - [`UnsupportedZip`](crate::error::ErrorKind::UnsupportedZip) if the member is encrypted: the new content would not be.
     ///   Remove it and add the array, if that is meant.
     /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
-    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
-    pub fn replace(mut self, name: &str, array: &'a (dyn WriteArray + Sync)) -> Result<Self> {
-        let index = self.archive.find_if(name, |index| self.stays(index))?;
+    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
+    ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
+    pub fn replace(mut self, member: impl MemberKey, array: &'a (dyn WriteArray + Sync)) -> Result<Self> {
+        let index = self.archive.find_if(member, |index| self.stays(index))?;
         let member = self.archive.at(index)?;
         if member.is_encrypted() {
             let reason = "the member is encrypted, and its new content would not be".into();
@@ -135,27 +138,15 @@ impl<'a> NpzUpdate<'a> {
         Ok(self)
     }
 
-    /// Removes a member.
+    /// Removes a member, by name or index. An index can tell several members of the same name apart.
     ///
     /// # Errors
     ///
     /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
-    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
-    pub fn remove(mut self, name: &str) -> Result<Self> {
-        let index = self.archive.find_if(name, |index| self.stays(index))?;
-        self.changes.insert(index, None);
-        Ok(self)
-    }
-
-    /// Removes a member by its index in the central directory.
-    ///
-    /// This can remove one of several members with the same name.
-    ///
-    /// # Errors
-    ///
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if `index` is out of range.
-    pub fn remove_index(mut self, index: usize) -> Result<Self> {
-        self.archive.at(index)?;
+    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
+    ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
+    pub fn remove(mut self, member: impl MemberKey) -> Result<Self> {
+        let index = self.archive.find_if(member, |index| self.stays(index))?;
         self.changes.insert(index, None);
         Ok(self)
     }
@@ -185,7 +176,7 @@ impl<'a> NpzUpdate<'a> {
             let mut before = old;
             before.seek(SeekFrom::Start(0))?;
             std::io::copy(&mut before.take(archive.prefix_len()), &mut file)?;
-            let mut npz = NpzWriter::new_with_options(file, &options);
+            let mut npz = NpzWriter::new_with(file, &options);
             npz.set_comment(archive.comment().to_vec());
             let mut records = Records { file: old, bytes: Vec::new(), start: 0, served: 0 };
             for index in 0..archive.members().len() {
@@ -199,7 +190,7 @@ impl<'a> NpzUpdate<'a> {
                 }
             }
             for (name, array) in added {
-                npz.add(name, array, &options)?;
+                npz.add_with(name, array, &options)?;
             }
             // On systems without locks, another program may have changed the archive since it was opened.
             // Check this before the central directory makes the copy a valid archive.
@@ -208,7 +199,8 @@ impl<'a> NpzUpdate<'a> {
                 _ => Err(ErrorKind::Locked.into()),
             }
         };
-        change::replace_locked(&path, old, options.get_write(), write).map_err(|error| error.at_path(&path))
+        change::replace_locked(&path, old, options.get_write_options(), write)
+            .map_err(|error| error.at_path(&path))
     }
 }
 

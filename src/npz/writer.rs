@@ -38,8 +38,8 @@ const ROW: usize = 256 << 10;
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("arrays.npz");
 /// let mut npz = NpzWriter::new(File::create(&path)?);
-/// npz.add_array("a", &arr1(&[1, 2, 3]))?;
-/// npz.add_array("b", &arr2(&[[1.5], [2.5]]))?;
+/// npz.add("a", &arr1(&[1, 2, 3]))?;
+/// npz.add("b", &arr2(&[[1.5], [2.5]]))?;
 /// npz.finish()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -74,18 +74,18 @@ struct ArchiveState {
 impl<W: Write> NpzWriter<W> {
     /// Creates a writer that does not compress arrays.
     pub fn new(writer: W) -> Self {
-        Self::new_with_options(writer, &NpzOptions::new())
+        Self::new_with(writer, &NpzOptions::new())
     }
 
     /// Creates a writer that compresses arrays with Deflate at the usual level, 6.
     ///
     /// Large arrays are compressed by several threads: by default one for each available core, but at most 4.
     pub fn new_compressed(writer: W) -> Self {
-        Self::new_with_options(writer, &NpzOptions::new().compression(Compression::deflated()))
+        Self::new_with(writer, &NpzOptions::new().compression(Compression::deflated()))
     }
 
     /// Creates a writer with options that apply to all members by default.
-    pub fn new_with_options(mut writer: W, options: &NpzOptions) -> Self {
+    pub fn new_with(mut writer: W, options: &NpzOptions) -> Self {
         let mut rows = ArchiveState::default();
         // In a file, sizes and checksums can be patched into a member's local header after its content is
         // written.
@@ -104,20 +104,33 @@ impl<W: Write> NpzWriter<W> {
     ///   or contains a NUL, if the options contradict the call, or after an earlier error left an incomplete
     ///   member.
     /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong),
-    ///   [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
+    ///   [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) or
     ///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot
     ///   represent the elements.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if the array changes while it is written to
     ///   a stream.
     /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
+    pub fn add<N, T>(&mut self, name: N, array: &T) -> Result<()>
+    where
+        N: Into<String>,
+        T: WriteArray + ?Sized,
+    {
+        let options = self.options.clone();
+        self.add_with(name, array, &options)
+    }
+
+    /// Adds an array: [`add`](Self::add), under the name that `ndarray-npy` uses.
+    ///
+    /// # Errors
+    ///
+    /// As for [`add`](Self::add).
     pub fn add_array<N, T>(&mut self, name: N, array: &T) -> Result<()>
     where
         N: Into<String>,
         T: WriteNpyExt + ?Sized,
     {
-        let options = self.options.clone();
-        self.add(name.into(), array, &options)
+        self.add(name, array)
     }
 
     /// Adds an array with its own options, such as a different compression.
@@ -129,7 +142,7 @@ impl<W: Write> NpzWriter<W> {
     ///   or contains a NUL, if the options contradict the call, or after an earlier error left an incomplete
     ///   member.
     /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong),
-    ///   [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
+    ///   [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) or
     ///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot
     ///   represent the elements.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
@@ -145,25 +158,16 @@ impl<W: Write> NpzWriter<W> {
     /// # use ndarray_io::NpzWriter;
     /// let mut npz = NpzWriter::new(Vec::new());
     /// let small = NpzOptions::new().compression(Compression::Deflated(9));
-    /// npz.add_array_with_options("zeros", &ndarray::Array1::<f64>::zeros(100_000), &small)?;
+    /// npz.add_with("zeros", &ndarray::Array1::<f64>::zeros(100_000), &small)?;
     /// assert!(npz.finish()?.len() < 2000);
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    pub fn add_array_with_options<N, T>(&mut self, name: N, array: &T, options: &NpzOptions) -> Result<()>
+    pub fn add_with<N, T>(&mut self, name: N, array: &T, options: &NpzOptions) -> Result<()>
     where
         N: Into<String>,
-        T: WriteNpyExt + ?Sized,
+        T: WriteArray + ?Sized,
     {
-        self.add(name.into(), array, options)
-    }
-
-    pub(super) fn add<T: WriteArray + ?Sized>(
-        &mut self,
-        name: String,
-        array: &T,
-        options: &NpzOptions,
-    ) -> Result<()> {
-        self.add_member(name + ".npy", array, options)
+        self.add_member(name.into() + ".npy", array, options)
     }
 
     /// Adds a member under exactly this name.
@@ -252,7 +256,7 @@ impl<W: Write> NpzWriter<W> {
             false => Ok(()),
             true => {
                 let reason = "an earlier error has left an incomplete member in the archive".into();
-                Err(ErrorKind::BadOption { reason }.into())
+                Err(ErrorKind::OutOfTurn { reason }.into())
             }
         }
     }
@@ -265,7 +269,7 @@ impl<W: Write> NpzWriter<W> {
     ) -> Result<bool> {
         // Encoding into memory first keeps the archive intact if the array cannot be encoded.
         let mut content = Vec::new();
-        store_npy_into(array, Sink::of(&mut content), options.get_write())?;
+        store_npy_into(array, Sink::of(&mut content), options.get_write_options())?;
         if let (_, Some(packing)) = packing(options.get_compression()) {
             let mut packed = Vec::new();
             let write = |packer: &mut dyn Write| Ok(packer.write_all(&content)?);
@@ -299,14 +303,14 @@ impl<W: Write> NpzWriter<W> {
         if is_known {
             let mut sum = Crc::default();
             let mut see = |bytes: &[u8]| sum.add(bytes);
-            let options = options.get_write().without_progress();
+            let options = options.get_write_options().without_progress();
             store_npy_into(array, Sink::of(&mut std::io::sink()).seen_by(&mut see), &options)?;
             set_stored(member, &sum);
         }
         let is_short = |len: u64| len < u64::from(u32::MAX) - SPARE;
         let sizes = if self.rows.can_patch || is_known {
             zip::Sizes::Here
-        } else if array.payload_len(options.get_write()).is_some_and(is_short) {
+        } else if array.payload_len(options.get_write_options()).is_some_and(is_short) {
             zip::Sizes::FollowShort
         } else {
             zip::Sizes::FollowLong
@@ -321,13 +325,13 @@ impl<W: Write> NpzWriter<W> {
         let mut sink = Sink::of(&mut self.writer);
         if let (_, Some(packing)) = packing(options.get_compression()) {
             let write = |mut packer: &mut dyn Write| {
-                store_npy_into(array, Sink::of(&mut packer), options.get_write())
+                store_npy_into(array, Sink::of(&mut packer), options.get_write_options())
             };
             set_packed(member, &self.rows.pack(&mut sink, packing, options, write)?);
         } else {
             let mut sum = Crc::default();
             let mut see = |bytes: &[u8]| sum.add(bytes);
-            store_npy_into(array, sink.seen_by(&mut see), options.get_write())?;
+            store_npy_into(array, sink.seen_by(&mut see), options.get_write_options())?;
             set_stored(member, &sum);
         }
         self.rows.len += member.packed;
@@ -387,7 +391,7 @@ impl<W: Write> NpzWriter<W> {
         self.write_row(&end)?;
         self.flush_row()?;
         Sink::of(&mut self.writer).flush()?;
-        change::sync_writer(&mut self.writer, self.options.get_write())?;
+        change::sync_writer(&mut self.writer, self.options.get_write_options())?;
         Ok(self.writer)
     }
 }
@@ -407,7 +411,8 @@ impl ArchiveState {
             Some(packers) if packers.packing() == packing => packers,
             _ => Packers::new(packing),
         };
-        let mut pack = Pack::new(sink, self.packers.insert(packers), options.get_write().get_threads());
+        let mut pack =
+            Pack::new(sink, self.packers.insert(packers), options.get_write_options().get_threads());
         write(&mut pack)?;
         pack.finish()
     }
@@ -479,7 +484,7 @@ fn new_member(name: &str, compression: Compression) -> Member {
 /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call, or a name is
 ///   longer than 65,535 bytes or contains a NUL.
 /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong),
-///   [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
+///   [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) or
 ///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot represent
 ///   the elements.
 /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
@@ -509,7 +514,7 @@ pub fn write_npz<P: AsRef<Path>>(path: P, arrays: &[(&str, &dyn WriteArray)]) ->
 /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options contradict the call, or a name is
 ///   longer than 65,535 bytes or contains a NUL.
 /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong),
-///   [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
+///   [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) or
 ///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot represent
 ///   the elements.
 /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
@@ -533,13 +538,61 @@ pub fn write_npz_with<P: AsRef<Path>>(
     arrays: &[(&str, &dyn WriteArray)],
     options: &NpzOptions,
 ) -> Result<()> {
+    write_npz_from_with(path, arrays.iter().copied(), options)
+}
+
+/// Writes the arrays of an iterator to an archive at a path: those of a map, for example.
+///
+/// Arrays of several Rust types are written by [`write_npz`], or as [`DynArray`](crate::DynArray)s.
+///
+/// # Errors
+///
+/// As for [`write_npz`].
+///
+/// # Examples
+///
+/// ```
+/// use std::collections::BTreeMap;
+///
+/// use ndarray::{Array1, arr1};
+/// use ndarray_io::npz::write_npz_from;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("arrays.npz");
+/// let arrays: BTreeMap<String, Array1<f64>> = BTreeMap::from([("a".to_owned(), arr1(&[1.5])), ("b".to_owned(), arr1(&[]))]);
+/// write_npz_from(&path, &arrays)?;
+/// # assert_eq!(ndarray_io::read_npz(&path)?.len(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn write_npz_from<P, I, N, T>(path: P, arrays: I) -> Result<()>
+where
+    P: AsRef<Path>,
+    I: IntoIterator<Item = (N, T)>,
+    N: AsRef<str>,
+    T: WriteArray,
+{
+    write_npz_from_with(path, arrays, &NpzOptions::new())
+}
+
+/// Writes the arrays of an iterator to an archive at a path, with options. See [`write_npz_from`].
+///
+/// # Errors
+///
+/// As for [`write_npz_with`].
+pub fn write_npz_from_with<P, I, N, T>(path: P, arrays: I, options: &NpzOptions) -> Result<()>
+where
+    P: AsRef<Path>,
+    I: IntoIterator<Item = (N, T)>,
+    N: AsRef<str>,
+    T: WriteArray,
+{
     let path = path.as_ref();
     let write = |file: &File| {
-        let mut npz = NpzWriter::new_with_options(file, options);
+        let mut npz = NpzWriter::new_with(file, options);
         for (name, array) in arrays {
-            npz.add((*name).to_owned(), *array, options)?;
+            npz.add_with(name.as_ref(), &array, options)?;
         }
         npz.finish().map(drop)
     };
-    change::replace(path, options.get_write(), write).map_err(|error| error.at_path(path))
+    change::replace(path, options.get_write_options(), write).map_err(|error| error.at_path(path))
 }

@@ -7,6 +7,7 @@ pub use look::DisplayOptions;
 pub(crate) use ra::RaOptions;
 pub use ra::Trailing;
 
+use std::borrow::Cow;
 use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
@@ -307,7 +308,7 @@ impl ReadOptions {
     }
 
     /// Returns the options without that of [`raw_bytes_are`](Self::raw_bytes_are).
-    #[cfg(feature = "object")]
+    #[cfg(feature = "dask")]
     pub(crate) fn without_raw_bytes(mut self) -> Self {
         self.raw_bytes = None;
         self
@@ -371,6 +372,16 @@ impl ReadOptions {
     /// Returns the options for a file whose records are identified only by their size.
     pub(crate) fn with_composites(self, order: ByteOrder) -> Self {
         Self { composites: Some(order), ..self }
+    }
+
+    /// Returns the options for a part of what the callback is told of, of which this many bytes precede the part.
+    pub(crate) fn with_progress_of_part(&self, before: u64, all: u64) -> Cow<'_, Self> {
+        match &self.progress {
+            None => Cow::Borrowed(self),
+            Some(progress) => {
+                Cow::Owned(Self { progress: Some(progress.of_part(before, all)), ..self.clone() })
+            }
+        }
     }
 
     /// Returns the options without the callback, for a step whose progress the caller reports itself.

@@ -62,7 +62,7 @@ impl RaOptions {
 
     /// Sets the options that all formats share. The version and the order have no effect on RA files.
     #[must_use]
-    pub fn write(mut self, write: WriteOptions) -> Self {
+    pub fn write_options(mut self, write: WriteOptions) -> Self {
         self.write = write;
         self
     }
@@ -92,7 +92,7 @@ impl RaOptions {
     ///
     /// Some programs interpret this type by its size, some always as `bool` or always as `bf16`, and some
     /// cannot read it. By default, `bool` is an error,
-    /// [`NotExpressible`](crate::error::ErrorKind::NotExpressible), and `bf16` is written as raw bytes.
+    /// [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable), and `bf16` is written as raw bytes.
     #[must_use]
     pub fn eltype_5(mut self, eltype_5: bool) -> Self {
         self.eltype_5 = eltype_5;
@@ -106,8 +106,8 @@ impl RaOptions {
         self
     }
 
-    /// Returns the options set with [`write`](Self::write).
-    pub fn get_write(&self) -> &WriteOptions {
+    /// Returns the options set with [`write`](Self::write_options).
+    pub fn get_write_options(&self) -> &WriteOptions {
         &self.write
     }
 

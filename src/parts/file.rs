@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::bytes::{LocalFile, ReadAt, Region, Runs, SharedRegion, len_of_regular};
 use crate::dtype::DType;
-use crate::error::{Error, ErrorKind, Help, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::header::{Extent, Header};
 use crate::io::change::{FileId, Locked, Purpose, id_of};
 use crate::io::{self, ArrayFormat, Npy, Ra};
@@ -255,11 +255,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         options: &ReadOptions,
     ) -> Result<Self> {
         F::check_plain(&found, options)?;
-        let header = F::header(&found);
-        if header.payload_len().is_none() {
-            let error = Error::from(ErrorKind::Objects { found: header.dtype().clone() });
-            return Err(error.with_help(Help::ReadPickle)); // the pickle of all objects cannot be read in parts
-        }
+        F::header(&found).payload_len_in_parts()?;
         let options = F::gate(&found, options).into_owned();
         Ok(Self {
             bytes,
@@ -510,7 +506,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     }
 
     /// Sets why the array cannot be refreshed.
-    #[cfg_attr(not(feature = "object"), allow(dead_code))]
+    #[cfg_attr(not(feature = "dask"), allow(dead_code))]
     pub(crate) fn fixed(self, reason: &'static str) -> Self {
         Self { fixed: Some(reason), ..self }
     }

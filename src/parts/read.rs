@@ -309,7 +309,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// Passes the selected bytes to `read`, as a payload with the given header.
     ///
     /// `inner` is the number of axes of each element. Errors name elements by their place in the file.
-    fn with_picked<T>(
+    pub(crate) fn with_picked<T>(
         &self,
         header: &Header,
         picked: &Runs,

@@ -63,7 +63,7 @@ impl Axes {
     }
 
     /// Selects a range of indices along each axis; they must be within bounds.
-    pub(super) fn within(self, ranges: &[Range<usize>]) -> Selection {
+    pub(crate) fn within(self, ranges: &[Range<usize>]) -> Selection {
         let taken = |range: &Range<usize>| Taken {
             start: range.start,
             count: range.len(),

@@ -8,7 +8,7 @@ use super::ArrayFile;
 use super::select::Selection;
 use crate::bytes::Region;
 use crate::element::WritableElement;
-use crate::error::{Error, ErrorKind, Help, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
 use crate::io::change::{self, Purpose};
 use crate::io::{self, ArrayFormat};
@@ -154,8 +154,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         array: &ArrayRef<A, D>,
     ) -> Result<()> {
         if self.locked.is_none() {
-            let reason = "the file was opened for reading only".into();
-            return Err(Error::from(ErrorKind::BadOption { reason }).with_help(Help::OpenToWrite));
+            return Err(ErrorKind::ReadOnly.into());
         }
         let header = &*io::grouped_for::<A>(self.header(), None, self.options.is_innermost_first())?;
         let options = io::options_for::<A>(header.dtype(), &WriteOptions::new())?;

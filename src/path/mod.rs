@@ -105,7 +105,7 @@ where
 ///
 /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
 /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong),
-///   [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
+///   [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) or
 ///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot represent
 ///   the elements.
 /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options are incompatible with each other or
@@ -135,7 +135,7 @@ where
 ///
 /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
 /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong),
-///   [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
+///   [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) or
 ///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot represent
 ///   the elements.
 /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options are incompatible with each other or
@@ -172,7 +172,7 @@ where
 /// - [`AlreadyExists`](crate::error::ErrorKind::AlreadyExists) if the path exists.
 /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
 /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong),
-///   [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
+///   [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) or
 ///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot represent
 ///   the elements.
 /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options are incompatible with each other or
@@ -204,7 +204,7 @@ where
 /// - [`AlreadyExists`](crate::error::ErrorKind::AlreadyExists) if the path exists.
 /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
 /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong),
-///   [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
+///   [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) or
 ///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot represent
 ///   the elements.
 /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options are incompatible with each other or
@@ -242,7 +242,7 @@ where
 /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
 /// - [`Overflow`](crate::error::ErrorKind::Overflow) or [`Limit`](crate::error::ErrorKind::Limit) if the
 ///   shape is too large or has too many axes.
-/// - [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
+/// - [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) or
 ///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format cannot represent the header.
 /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the elements are Python objects.
 ///
@@ -273,7 +273,7 @@ where
 /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
 /// - [`Overflow`](crate::error::ErrorKind::Overflow) or [`Limit`](crate::error::ErrorKind::Limit) if the
 ///   shape is too large or has too many axes.
-/// - [`NotExpressible`](crate::error::ErrorKind::NotExpressible) or
+/// - [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) or
 ///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format cannot represent the header.
 /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the elements are Python objects.
 ///

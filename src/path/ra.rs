@@ -69,7 +69,7 @@ where
 ///
 /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
 /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or
-///   [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the format or the options cannot
+///   [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) if the format or the options cannot
 ///   represent the elements.
 /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options are incompatible with each other or
 ///   with the call.
@@ -100,7 +100,7 @@ where
 ///
 /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
 /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong) or
-///   [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if the format or the options cannot
+///   [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) if the format or the options cannot
 ///   represent the elements.
 /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options are incompatible with each other or
 ///   with the call.

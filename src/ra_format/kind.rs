@@ -70,7 +70,7 @@ pub(super) fn of(dtype: &DType, eltype_5: bool) -> Result<(u64, bool)> {
             _ => ("RA has no such type", Help::UseNpy),
         };
         let (format, dtype, reason) = ("RA", dtype.clone(), reason.into());
-        return Err(Error::from(ErrorKind::NotExpressible { format, dtype, reason }).with_help(help));
+        return Err(Error::from(ErrorKind::NotRepresentable { format, dtype, reason }).with_help(help));
     };
     // A dtype without a byte order, such as that of single bytes, passes both tests. It counts as
     // little-endian.
@@ -80,7 +80,7 @@ pub(super) fn of(dtype: &DType, eltype_5: bool) -> Result<(u64, bool)> {
         (false, true) => Ok((number, true)),
         (false, false) => {
             let reason = "its fields have different byte orders".into();
-            Err(ErrorKind::NotExpressible { format: "RA", dtype: dtype.clone(), reason }.into())
+            Err(ErrorKind::NotRepresentable { format: "RA", dtype: dtype.clone(), reason }.into())
         }
     }
 }

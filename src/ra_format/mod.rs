@@ -163,7 +163,7 @@ impl RaHeader {
 ///
 /// # Errors
 ///
-/// - [`NotExpressible`](crate::error::ErrorKind::NotExpressible) if RA has no type for the elements, as for
+/// - [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) if RA has no type for the elements, as for
 ///   text, times and objects; for bools, because not every program reads element type 5; and for records
 ///   whose fields have different byte orders.
 /// - [`Limit`](crate::error::ErrorKind::Limit) if the array has more than 64 axes, including those of a

@@ -40,7 +40,7 @@ pub(super) fn check_item(dtype: &DType) -> Result<()> {
 }
 
 fn cannot(dtype: &DType, reason: &str) -> Error {
-    ErrorKind::NotExpressible { format: "Zarr", dtype: dtype.clone(), reason: reason.into() }.into()
+    ErrorKind::NotRepresentable { format: "Zarr", dtype: dtype.clone(), reason: reason.into() }.into()
 }
 
 impl ZarrFormat {

@@ -22,13 +22,13 @@
 //! # Supported files and dtypes
 //!
 //! References work for NPY files, uncompressed RA files, stored members of NPZ archives, and stacks
-//! ([`stack`](crate::stack)), but not for pipes and compressed files. The result is a group with one array
+//! ([`dask`](crate::dask)), but not for pipes and compressed files. The result is a group with one array
 //! per file or member, which is named after the stem of the file or after the member. A `/` in the name of a
 //! member creates groups.
 //!
 //! Zarr can represent numbers, text, times and, in version 2, records of these without gaps between the
 //! fields. Adding an array of any other dtype fails with
-//! [`NotExpressible`](crate::error::ErrorKind::NotExpressible), or with
+//! [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable), or with
 //! [`Objects`](crate::error::ErrorKind::Objects) for Python objects.
 //!
 //! References contain the shape that a file has when it is added. They are not updated if the file changes
@@ -67,12 +67,12 @@ pub use options::RefOptions;
 use parts::{ReferencedPart, push, refuse_other_dtype};
 
 use crate::bytes::{LocalFile, ReadAt, fill_at};
+use crate::dask::NpyStack;
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::{Header, Order};
 use crate::io::ArrayFormat;
 use crate::npz::{Method, NpzFile};
 use crate::parts::{ArrayFile, NpyFile, RaFile};
-use crate::stack::NpyStack;
 #[cfg(feature = "object-store-0_14")]
 use crate::store::Remote;
 
@@ -126,7 +126,7 @@ impl References {
     /// - A [format error](Error::is_format) if the file is malformed or truncated.
     /// - [`NotStored`](ErrorKind::NotStored) if a member is compressed or encrypted, and
     ///   [`Packed`](ErrorKind::Packed) if an RA file is compressed.
-    /// - [`NotExpressible`](ErrorKind::NotExpressible) if Zarr cannot represent the dtype, and
+    /// - [`NotRepresentable`](ErrorKind::NotRepresentable) if Zarr cannot represent the dtype, and
     ///   [`Objects`](ErrorKind::Objects) if the elements are Python objects.
     /// - [`NoSuchMember`](ErrorKind::NoSuchMember) or [`AmbiguousName`](ErrorKind::AmbiguousName) if not
     ///   exactly one member has the name in the options.
@@ -295,10 +295,10 @@ impl References {
         for index in indices {
             let member = &archive.members()[index];
             if member.method() != Method::Stored || member.is_encrypted() {
-                let (packed, size) = (member.packed_size(), member.size());
+                let (packed, size) = (member.compressed_size(), member.size());
                 return Err(Error::from(ErrorKind::NotStored { packed, size }).at_member(member.name()));
             }
-            let file = archive.open_member_index(index)?;
+            let file = archive.open_member(index)?;
             let name = options.name.as_deref().unwrap_or(member.name());
             added
                 .add_file(path, name, file, location.to_owned(), options)

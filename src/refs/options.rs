@@ -47,10 +47,10 @@ impl RefOptions {
     /// use ndarray_io::ReadOptions;
     /// use ndarray_io::refs::RefOptions;
     ///
-    /// let options = RefOptions::new().read(ReadOptions::new().ra_bytes_are_bools(true));
+    /// let options = RefOptions::new().read_options(ReadOptions::new().ra_bytes_are_bools(true));
     /// ```
     #[must_use]
-    pub fn read(mut self, read: ReadOptions) -> Self {
+    pub fn read_options(mut self, read: ReadOptions) -> Self {
         self.read = read;
         self
     }

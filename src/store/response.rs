@@ -126,5 +126,5 @@ pub(super) fn no_ranges_or(error: &StoreError) -> Error {
 
 pub(super) fn no_ranges() -> Error {
     let reason = "the server ignores requests for ranges".into();
-    ErrorKind::BadOption { reason }.into()
+    ErrorKind::BadSource { reason }.into()
 }

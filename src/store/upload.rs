@@ -31,7 +31,7 @@ const AT_ONCE: usize = 4;
 ///
 /// ```
 /// use ndarray_io::store::UploadOptions;
-/// let options = UploadOptions::new().new_only().len(3 << 30);
+/// let options = UploadOptions::new().create_new().len(3 << 30);
 /// # let _ = options;
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -78,7 +78,7 @@ impl UploadOptions {
     /// for several parts. In other stores, an upload of several parts checks this just before its last
     /// request: another writer may create the object in between.
     #[must_use]
-    pub fn new_only(mut self) -> Self {
+    pub fn create_new(mut self) -> Self {
         self.condition = Some(Condition::New);
         self
     }
@@ -86,7 +86,7 @@ impl UploadOptions {
     /// Replaces the object only if it still has this version.
     ///
     /// Otherwise the upload fails with [`ArrayChanged`](ErrorKind::ArrayChanged), and no concurrent change by
-    /// another writer is lost. The condition is checked as for [`new_only`](Self::new_only).
+    /// another writer is lost. The condition is checked as for [`create_new`](Self::create_new).
     ///
     /// # Errors
     ///
@@ -94,7 +94,7 @@ impl UploadOptions {
     pub fn replacing(mut self, version: &Version) -> Result<Self> {
         let Some(tag) = version.tag().filter(|_| version.is_verified()) else {
             let reason = "the server sent no strong entity tag for the object";
-            return Err(ErrorKind::BadOption { reason: reason.into() }.into());
+            return Err(ErrorKind::BadSource { reason: reason.into() }.into());
         };
         let number = version.number.clone();
         self.condition = Some(Condition::Unchanged { tag: tag.to_owned(), number });
@@ -136,9 +136,9 @@ impl UploadOptions {
 /// # let store = Arc::new(InMemory::new());
 /// let remote = Remote::new(store, "arrays.npz")?;
 /// let mut npz = NpzWriter::new(remote.upload(&UploadOptions::new())?);
-/// npz.add_array("a", &arr1(&[1, 2]))?;
+/// npz.add("a", &arr1(&[1, 2]))?;
 /// npz.finish()?.finish()?;
-/// assert_eq!(remote.open_npz()?.names(), ["a"]);
+/// assert_eq!(remote.open_npz()?.names()?, ["a"]);
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 #[derive(Debug)]
@@ -370,7 +370,7 @@ impl Mark {
 type Sending = VecDeque<JoinHandle<Result<(), StoreError>>>;
 
 fn broken() -> Error {
-    ErrorKind::BadOption { reason: "an earlier part could not be written".into() }.into()
+    ErrorKind::OutOfTurn { reason: "an earlier part could not be written".into() }.into()
 }
 
 impl Write for Upload {

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use super::{os, streams};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::options::WriteOptions;
 use crate::progress::Tally;
 
@@ -120,10 +120,14 @@ impl Write for Sink<'_> {
 }
 
 impl Target<'_> {
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.write_all(bytes).map_err(Error::while_writing)
+    }
+
     /// Writes all bytes.
     ///
     /// Retries after interruptions and short writes, and rejects a count that exceeds the bytes.
-    fn write(&mut self, mut bytes: &[u8]) -> Result<()> {
+    fn write_all(&mut self, mut bytes: &[u8]) -> Result<()> {
         while !bytes.is_empty() {
             let written = match self {
                 Self::File(file) => file.write(bytes),
@@ -151,7 +155,7 @@ impl Target<'_> {
             };
             match flushed {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                flushed => return Ok(flushed?),
+                flushed => return flushed.map_err(|error| Error::from(error).while_writing()),
             }
         }
     }

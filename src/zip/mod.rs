@@ -27,7 +27,7 @@ pub(crate) use write::{
 /// # use ndarray_io::npz::{Method, NpzWriter};
 /// # use ndarray_io::NpzReader;
 /// let mut npz = NpzWriter::new_compressed(Vec::new());
-/// npz.add_array("a", &arr1(&[0.0; 100]))?;
+/// npz.add("a", &arr1(&[0.0; 100]))?;
 /// let npz = NpzReader::new(std::io::Cursor::new(npz.finish()?))?;
 /// assert_eq!(npz.members()[0].method(), Method::Deflated);
 /// # Ok::<(), ndarray_io::Error>(())

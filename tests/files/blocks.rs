@@ -24,7 +24,7 @@ fn compressions() -> Vec<Compression> {
 }
 
 fn options(compression: Compression, threads: usize) -> NpzOptions {
-    NpzOptions::new().compression(compression).write(WriteOptions::new().threads(threads))
+    NpzOptions::new().compression(compression).write_options(WriteOptions::new().threads(threads))
 }
 
 /// An array of 5 MB, compressed in six blocks: the numbers repeat, but no two rows are the same.
@@ -33,8 +33,8 @@ fn array() -> Array2<u32> {
 }
 
 fn packed(compression: Compression) -> Vec<u8> {
-    let mut npz = NpzWriter::new_with_options(Vec::new(), &options(compression, 2));
-    npz.add_array("a", &array()).unwrap();
+    let mut npz = NpzWriter::new_with(Vec::new(), &options(compression, 2));
+    npz.add("a", &array()).unwrap();
     npz.finish().unwrap()
 }
 
@@ -163,10 +163,10 @@ fn any_elements_cross_the_seams() {
     for compression in compressions() {
         let big = WriteOptions::new().byte_order(ndarray_io::dtype::ByteOrder::Big);
         let options = NpzOptions::new().compression(compression);
-        let mut npz = NpzWriter::new_with_options(Vec::new(), &options);
-        npz.add_array("bools", &bools).unwrap();
-        npz.add_array("texts", &texts).unwrap();
-        npz.add_array_with_options("large", &large, &options.clone().write(big)).unwrap();
+        let mut npz = NpzWriter::new_with(Vec::new(), &options);
+        npz.add("bools", &bools).unwrap();
+        npz.add("texts", &texts).unwrap();
+        npz.add_with("large", &large, &options.clone().write_options(big)).unwrap();
         let folder = crate::support::temp::folder().unwrap();
         let path = file(&folder, &npz.finish().unwrap());
         for threads in [1, 3] {
@@ -261,11 +261,11 @@ fn the_bytes_depend_on_the_content_alone() {
         let wanted = packed(compression);
         for threads in [1, 3, 8] {
             let options = options(compression, threads);
-            let mut at_once = NpzWriter::new_with_options(Vec::new(), &options);
-            at_once.add_array("a", &array).unwrap();
+            let mut at_once = NpzWriter::new_with(Vec::new(), &options);
+            at_once.add("a", &array).unwrap();
             assert!(at_once.finish().unwrap() == wanted, "{compression:?}, {threads} threads");
             for rows in [1, 37, 600, 4999] {
-                let mut pieces = NpzWriter::new_with_options(Vec::new(), &options);
+                let mut pieces = NpzWriter::new_with(Vec::new(), &options);
                 let write = |writer: &mut ndarray_io::NpyWriter<u32, &mut dyn Write>| {
                     array.axis_chunks_iter(ndarray::Axis(0), rows).try_for_each(|chunk| writer.push(&chunk))
                 };
@@ -330,7 +330,7 @@ fn bytes_after_the_array_are_seen() {
         let mut content = Vec::new();
         ndarray_io::WriteNpyExt::write_npy(&array(), &mut content).unwrap();
         content.extend([7; 3]);
-        let mut npz = NpzWriter::new_with_options(Vec::new(), &options(compression, 2));
+        let mut npz = NpzWriter::new_with(Vec::new(), &options(compression, 2));
         npz.add_raw("a.npy", &content[..], content.len() as u64).unwrap();
         let folder = crate::support::temp::folder().unwrap();
         let path = file(&folder, &npz.finish().unwrap());

@@ -42,7 +42,7 @@ fn an_output_that_is_an_input_is_never_overwritten_while_it_is_read() {
     write_npy(&a, &array).unwrap();
     write_npy(&b, &array.slice(s![..10, ..])).unwrap();
     let before = fs::read(&a).unwrap();
-    let in_place = || Conversion::new().write(WriteOptions::new().in_place(true));
+    let in_place = || Conversion::new().write_options(WriteOptions::new().in_place(true));
     let error = convert_npy(&a, &a, in_place().order(Order::Fortran)).unwrap_err();
     assert!(error.is_usage() && error.to_string().contains("one of the inputs"), "{error}");
     assert!(concatenate_npy(&[&b, &a], &a, 0, in_place()).unwrap_err().is_usage());
@@ -559,7 +559,7 @@ fn an_old_ra_file_that_cannot_be_understood_is_not_replaced_by_accident() {
             assert_eq!(written.is_err(), is_there, "the old file is locked while its successor is written");
             std::ops::ControlFlow::Continue(())
         };
-        let options = RaOptions::new().write(WriteOptions::new().progress(progress));
+        let options = RaOptions::new().write_options(WriteOptions::new().progress(progress));
         let error = write_ra_with(&path, &arr1(&[9u8]), &options);
         assert_eq!(error.is_ok(), is_there, "{error:?}");
         let len = fs::metadata(&path).unwrap().len();
@@ -591,7 +591,7 @@ mod archives {
         assert!(is_locked(&write_npz(&path, &[("x", &c)]).unwrap_err()));
         first.finish().unwrap();
         NpzUpdate::open(&path).unwrap().add("c", &c).unwrap().finish().unwrap();
-        assert_eq!(NpzFile::open(&path).unwrap().names(), ["a", "b", "c"]);
+        assert_eq!(NpzFile::open(&path).unwrap().names().unwrap(), ["a", "b", "c"]);
     }
 
     /// Returns the bytes of each directory record, with the member's offset zeroed.
@@ -657,10 +657,10 @@ mod archives {
         fs::write(&path, &bytes).unwrap();
         let error = NpzUpdate::open(&path).unwrap().remove("a1").unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::AmbiguousName { .. }), "{error}");
-        NpzUpdate::open(&path).unwrap().remove_index(0).unwrap().finish().unwrap();
+        NpzUpdate::open(&path).unwrap().remove(0).unwrap().finish().unwrap();
         let npz = NpzFile::open(&path).unwrap();
         assert_eq!(
-            (npz.names(), npz.read::<Array1<i32>>("a1").unwrap()),
+            (npz.names().unwrap(), npz.read::<Array1<i32>>("a1").unwrap()),
             (vec!["a1".to_owned()], arr1(&[2]))
         );
     }
@@ -700,7 +700,7 @@ mod archives {
         let path = folder.path().join("a.npz");
         fs::write(&path, b"something else").unwrap();
         let mut npz = ndarray_io::NpzWriter::new(File::options().append(true).open(&path).unwrap());
-        npz.add_array("a", &Array1::<f64>::ones(100_000)).unwrap();
+        npz.add("a", &Array1::<f64>::ones(100_000)).unwrap();
         npz.finish().unwrap();
         let bytes = fs::read(&path).unwrap();
         let content = bytes.windows(6).position(|bytes| bytes == b"\x93NUMPY").unwrap();

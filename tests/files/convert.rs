@@ -111,7 +111,7 @@ fn progress_is_told_and_cancels() {
     let mut told = Vec::new();
     // On one thread, since progress on other threads is reported together with that of the calling thread.
     let conversion =
-        Conversion::new().write(WriteOptions::new().threads(1)).memory(3000).progress(|done, all| {
+        Conversion::new().write_options(WriteOptions::new().threads(1)).memory(3000).progress(|done, all| {
             told.push((done, all));
             ControlFlow::Continue(())
         });

@@ -1,14 +1,14 @@
 //! Many processes and threads that change and read the same files: nothing is lost, and nothing is left.
-#![cfg(all(unix, feature = "npz", feature = "object"))]
+#![cfg(all(unix, feature = "npz", feature = "dask"))]
 
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
 use ndarray::{Array1, Array2, arr1, arr2};
+use ndarray_io::dask::{NpyStack, NpyStackWriter, UncommittedParts};
 use ndarray_io::file::{FileReplacement, UncommittedRows};
 use ndarray_io::npz::{NpzOptions, NpzUpdate};
-use ndarray_io::stack::{NpyStack, NpyStackWriter, UncommittedParts};
 use ndarray_io::{
     NpyWriter, ReadNpyExt, WriteNpyExt, WriteOptions, read_npy, read_npz, write_npy, write_npz,
 };
@@ -102,7 +102,7 @@ fn act(folder: &Path, own: u64, operations: usize) -> Counts {
                 counts[1] += 1;
             }
             2 => {
-                let options = NpzOptions::new().write(patient.clone());
+                let options = NpzOptions::new().write_options(patient.clone());
                 let array = arr1(&[id]);
                 let update = NpzUpdate::open_with(&archive, &options).unwrap();
                 update.add(&id.to_string(), &array).unwrap().finish().unwrap();

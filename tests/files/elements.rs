@@ -185,7 +185,7 @@ fn arrays_are_appended() {
     assert_eq!(ndarray_io::read_npy::<_, Array2<f32>>(&path).unwrap(), wanted);
     assert!(NpyWriter::<[f32; 3], _>::append(&path).unwrap_err().is_mismatch());
 
-    let mut shaped = NpyWriter::<[u8; 2], _>::shaped(Vec::new(), 2).unwrap();
+    let mut shaped = NpyWriter::<[u8; 2], _>::with_shape(Vec::new(), 2).unwrap();
     shaped.push(&arr1(&[[1, 2], [3, 4]])).unwrap();
     assert_eq!(shaped.finish().unwrap(), saved(&arr2(&[[1u8, 2], [3, 4]])));
 }

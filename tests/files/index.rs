@@ -57,7 +57,7 @@ fn archives_of_another_writer_are_read_as_it_expects() {
             let options = ReadOptions::new().threads(threads).allow_trailing(true);
             let npz = NpzFile::open_with(&path, &options).unwrap();
             assert_eq!(word(npz.members()[0].index_state()), expected["state"], "{name}");
-            let verified = npz.verify_index(0);
+            let verified = npz.verify_member(0);
             if !expected["reads"].as_bool().unwrap() {
                 assert!(verified.unwrap_err().is_format(), "{name}");
                 assert!(npz.read_raw("a.npy").unwrap_err().is_format(), "{name}");

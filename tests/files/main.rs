@@ -29,7 +29,7 @@ mod ra;
 #[cfg(feature = "refs")]
 mod refs;
 mod replacing;
-#[cfg(feature = "object")]
+#[cfg(feature = "dask")]
 mod stacks;
 mod streams;
 mod tiles;

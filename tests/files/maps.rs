@@ -344,9 +344,9 @@ fn members_get_a_map() {
     let numbers = Array2::from_shape_fn((100, 20), |(a, b)| (a * 100 + b) as f64);
     for compression in [Compression::Stored, Compression::deflated()] {
         let options = NpzOptions::new().compression(compression);
-        let mut writer = NpzWriter::new_with_options(File::create(&archive).unwrap(), &options);
-        writer.add_array("before", &arr1(&[1u8])).unwrap();
-        writer.add_array("numbers", &numbers).unwrap();
+        let mut writer = NpzWriter::new_with(File::create(&archive).unwrap(), &options);
+        writer.add("before", &arr1(&[1u8])).unwrap();
+        writer.add("numbers", &numbers).unwrap();
         writer.finish().unwrap();
         let member = NpzFile::open(&archive).unwrap().open_member("numbers").unwrap();
         // SAFETY: nothing changes the file.

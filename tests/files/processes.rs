@@ -86,7 +86,7 @@ fn as_a_child() {
             #[cfg(feature = "npz")]
             {
                 let mut npz = ndarray_io::NpzWriter::new(File::create(&other).unwrap());
-                assert!(npz.add_array("a", &large).unwrap_err().is_io());
+                assert!(npz.add("a", &large).unwrap_err().is_io());
                 assert!(npz.finish().unwrap_err().is_usage(), "half a member must not pass for a whole one");
             }
             say(0);
@@ -325,7 +325,7 @@ fn a_full_disk_is_an_error() {
     assert!(error.is_io(), "{error}");
     let full = File::options().write(true).open("/dev/full").unwrap();
     assert!(
-        NpyWriter::<u8, _>::shaped(&full, 10)
+        NpyWriter::<u8, _>::with_shape(&full, 10)
             .and_then(|mut writer| writer.extend([1; 10]).map(|()| writer))
             .and_then(NpyWriter::finish)
             .is_err()

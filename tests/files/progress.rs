@@ -122,8 +122,8 @@ fn members_tell_too() {
         let told = Told::default();
         let write = WriteOptions::new().progress(told.call(usize::MAX));
         let mut npz =
-            NpzWriter::new_with_options(Vec::new(), &NpzOptions::new().compression(compression).write(write));
-        npz.add_array("a", &array).unwrap();
+            NpzWriter::new_with(Vec::new(), &NpzOptions::new().compression(compression).write_options(write));
+        npz.add("a", &array).unwrap();
         told.check(BYTES + 128);
         let npz = npz.finish().unwrap();
         let options = ReadOptions::new().progress(told.call(usize::MAX));

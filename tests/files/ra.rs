@@ -37,7 +37,7 @@ fn cases() -> Vec<(String, PathBuf, Value)> {
 
 /// Options for the byte order of `testdata`.
 fn little() -> RaOptions {
-    RaOptions::new().write(WriteOptions::new().byte_order(ByteOrder::Little))
+    RaOptions::new().write_options(WriteOptions::new().byte_order(ByteOrder::Little))
 }
 
 /// The names of this machine's byte order and of the other one in file names.
@@ -116,9 +116,9 @@ const ROUTES: &[(&str, Route)] = &[
         match convert_ra_to_npy(
             path,
             &npy,
-            Conversion::new().memory(40).drop_trailing(true).read(options.clone()),
+            Conversion::new().memory(40).drop_trailing(true).read_options(options.clone()),
         ) {
-            Err(error) if matches!(error.kind(), ErrorKind::NotExpressible { .. }) => file.read(),
+            Err(error) if matches!(error.kind(), ErrorKind::NotRepresentable { .. }) => file.read(),
             converted => converted.and_then(|()| read_npy(&npy)),
         }
     }),
@@ -258,7 +258,7 @@ mod composites {
             assert_eq!(again[3], entries[6]);
             let order = if id == "composite" { ByteOrder::Little } else { ByteOrder::Big };
             let mut file = Vec::new();
-            let options = RaOptions::new().write(WriteOptions::new().byte_order(order));
+            let options = RaOptions::new().write_options(WriteOptions::new().byte_order(order));
             entries.write_ra_with(&mut file, &options).unwrap();
             assert_eq!(file, fs::read(&path).unwrap(), "{id}");
         }
@@ -284,7 +284,7 @@ mod composites {
         let (npy, ra) = (crate::support::Temp::new(), crate::support::Temp::new());
         ndarray_io::write_npy(npy.path(), &arr1(&[Entry { info: [1; 12], index: 2, v: [3.0; 8] }])).unwrap();
         let error = convert_npy_to_ra(npy.path(), ra.path(), Conversion::new()).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::NotExpressible { .. }), "{error}");
+        assert!(matches!(error.kind(), ErrorKind::NotRepresentable { .. }), "{error}");
     }
 }
 
@@ -299,7 +299,7 @@ fn halves() {
     read.write_ra_with(&mut file, &little()).unwrap();
     assert_eq!(file, fs::read(folder().join("complex-2x16.ra")).unwrap());
     let error = read.write_npy(Vec::new()).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::NotExpressible { format: "NPY", .. }), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::NotRepresentable { format: "NPY", .. }), "{error}");
     let read: Array1<bf16> = read_ra(folder().join("bf16.ra")).unwrap();
     assert_eq!(read, arr1(&[1.0, -2.5, 256.0]).mapv(bf16::from_f64));
     for text in ["'<c4'", "'c4'"] {
@@ -347,7 +347,7 @@ fn shapes_and_orders() {
 #[test]
 fn what_has_no_word_is_refused() {
     let refused = |error: Error, help: &str| {
-        assert!(matches!(error.kind(), ErrorKind::NotExpressible { format: "RA", .. }), "{error}");
+        assert!(matches!(error.kind(), ErrorKind::NotRepresentable { format: "RA", .. }), "{error}");
         assert!(error.help().unwrap().to_string().contains(help), "{error}");
     };
     refused(arr1(&[true]).write_ra(Vec::new()).unwrap_err(), "u8");
@@ -486,7 +486,7 @@ fn npy_files_become_ra_files_and_npy_files_again() {
     let error = convert_npy_to_ra(folder().join("bool.npy"), &ra, Conversion::new()).unwrap_err();
     assert_eq!(error.help(), Some(Help::RaBool), "{error}");
     let error = convert_ra_to_npy(folder().join("raw-int-3.ra"), &npy, Conversion::new()).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::NotExpressible { .. }), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::NotRepresentable { .. }), "{error}");
 }
 
 /// A program, what it writes, each with the name of a file, and what it reads of ours.

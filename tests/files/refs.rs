@@ -95,8 +95,8 @@ fn members_are_named_and_compressed_ones_refused() {
     assert!(refs.get("two/0").is_some() && refs.get("one/0").is_none());
 
     let options = NpzOptions::new().compression(Compression::deflated());
-    let mut archive = NpzWriter::new_with_options(fs::File::create(&path).unwrap(), &options);
-    archive.add_array("z", &Array1::<u8>::zeros(1000)).unwrap();
+    let mut archive = NpzWriter::new_with(fs::File::create(&path).unwrap(), &options);
+    archive.add("z", &Array1::<u8>::zeros(1000)).unwrap();
     archive.finish().unwrap();
     let error = of(&path, &RefOptions::new()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::NotStored { .. }), "{error}");
@@ -113,7 +113,7 @@ fn what_zarr_cannot_have_is_refused() {
     };
     for name in ["longdouble-l.npy", "dtype-titled.npy"] {
         let error = dtype(name, ZarrFormat::V2).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::NotExpressible { .. }), "{name}: {error}");
+        assert!(matches!(error.kind(), ErrorKind::NotRepresentable { .. }), "{name}: {error}");
     }
     assert!(dtype("objects/grid.npy", ZarrFormat::V2).unwrap_err().is_mismatch());
     let records = folder.path().join("records.npy");
@@ -122,7 +122,7 @@ fn what_zarr_cannot_have_is_refused() {
     references.add(&records, &RefOptions::new()).unwrap();
     assert_eq!(inner(&all(&references), "records/.zarray")["dtype"], json!([["a", "<i4"], ["b", ">f8"]]));
     let error = References::new(ZarrFormat::V3).add(&records, &RefOptions::new()).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::NotExpressible { .. }), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::NotRepresentable { .. }), "{error}");
 
     // Invalid names: duplicates, nested ones, and those that Zarr reserves.
     let path = folder.path().join("x.npy");
@@ -221,7 +221,7 @@ fn what_readers_found() {
         fs::write(path("endless.npy"), file).unwrap();
         let error = References::new(ZarrFormat::V3).add(path("endless.npy"), &RefOptions::new()).unwrap_err();
         assert!(
-            matches!(error.kind(), ErrorKind::NotExpressible { .. }) || error.is_format(),
+            matches!(error.kind(), ErrorKind::NotRepresentable { .. }) || error.is_format(),
             "{name}: {error}"
         );
     }

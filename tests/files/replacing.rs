@@ -33,13 +33,13 @@ fn create_new_never_replaces_a_file() {
         (folder.path().join("from.npy"), arr1(&[1.0, 2.0]), || WriteOptions::new().create_new(true));
     write_npy(&from, &numbers).unwrap();
     type Write<'a> = Box<dyn Fn(&Path) -> ndarray_io::Result<()> + 'a>;
-    let conversion = || Conversion::new().write(new());
+    let conversion = || Conversion::new().write_options(new());
     #[cfg_attr(not(any(feature = "npz", feature = "mmap")), expect(unused_mut))]
     let mut writers: Vec<(&str, Write<'_>)> = vec![
         ("npy", Box::new(|path| write_npy_with(path, &numbers, &new()))),
         ("npy of its own name", Box::new(|path| create_new_npy(path, &numbers))),
         ("npy in place", Box::new(|path| write_npy_with(path, &numbers, &new().in_place(true)))),
-        ("ra", Box::new(|path| write_ra_with(path, &numbers, &RaOptions::new().write(new())))),
+        ("ra", Box::new(|path| write_ra_with(path, &numbers, &RaOptions::new().write_options(new())))),
         (
             "growing",
             Box::new(|path| NpyWriter::create_with(path, &[], &new())?.push_and_finish(&numbers).map(drop)),
@@ -56,7 +56,7 @@ fn create_new_never_replaces_a_file() {
     writers.push((
         "npz",
         Box::new(|path| {
-            let options = ndarray_io::npz::NpzOptions::new().write(new());
+            let options = ndarray_io::npz::NpzOptions::new().write_options(new());
             ndarray_io::npz::write_npz_with(path, &[("a", &numbers)], &options)
         }),
     ));

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use ndarray::{Array2, ArrayD, Axis, Ix2, ShapeBuilder, SliceInfoElem, arr1, arr2, s};
 use ndarray_io::convert::Conversion;
+use ndarray_io::dask::{
+    NpyStack, NpyStackWriter, UncommittedParts, convert_npy_to_stack, convert_stack_to_npy,
+};
 use ndarray_io::dtype::ByteOrder;
 use ndarray_io::error::ErrorKind;
 use ndarray_io::object::{Object, Pickle};
-use ndarray_io::stack::{
-    NpyStack, NpyStackWriter, UncommittedParts, convert_npy_to_stack, convert_stack_to_npy,
-};
 use ndarray_io::{DynArray, NpyFile, ReadOptions, WriteOptions, read_npy, write_npy, write_npy_with};
 
 use crate::support::random::Random;

@@ -150,22 +150,22 @@ const WRITE: &[(&str, Work)] = &[
         writer.finish().map(|_| String::new())
     }),
     ("elements", |file| {
-        let mut writer = NpyWriter::shaped(file, (40, 30))?;
+        let mut writer = NpyWriter::with_shape(file, (40, 30))?;
         writer.extend(array())?;
         writer.finish().map(|_| String::new())
     }),
     #[cfg(feature = "npz")]
     ("archive", |file| {
         let mut npz = ndarray_io::NpzWriter::new(file);
-        npz.add_array("a", &array())?;
+        npz.add("a", &array())?;
         npz.add_raw("b.txt", &b"some text"[..], 9)?;
         npz.finish().map(|_| String::new())
     }),
     #[cfg(feature = "npz")]
     ("deflated archive", |file| {
         let mut npz = ndarray_io::NpzWriter::new_compressed(file);
-        npz.add_array("a", &array())?;
-        npz.add_array("large", &Array1::from_shape_fn(40_000, |index| (index * index % 977) as f32))?;
+        npz.add("a", &array())?;
+        npz.add("large", &Array1::from_shape_fn(40_000, |index| (index * index % 977) as f32))?;
         npz.finish().map(|_| String::new())
     }),
 ];
@@ -173,8 +173,8 @@ const WRITE: &[(&str, Work)] = &[
 #[cfg(feature = "npz")]
 fn npz() -> Vec<u8> {
     let mut npz = ndarray_io::NpzWriter::new_compressed(Vec::new());
-    npz.add_array("a", &array()).unwrap();
-    npz.add_array("large", &Array1::from_shape_fn(40_000, |index| (index * index % 977) as f32)).unwrap();
+    npz.add("a", &array()).unwrap();
+    npz.add("large", &Array1::from_shape_fn(40_000, |index| (index * index % 977) as f32)).unwrap();
     npz.finish().unwrap()
 }
 

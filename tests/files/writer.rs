@@ -98,14 +98,14 @@ fn pieces_make_numpys_files() {
 #[test]
 fn too_few_and_too_many_are_errors() {
     let mut file = Vec::new();
-    let mut writer = NpyWriter::shaped(&mut file, (2, 3)).unwrap();
+    let mut writer = NpyWriter::with_shape(&mut file, (2, 3)).unwrap();
     writer.extend([1.0, 2.0, 3.0, 4.0]).unwrap();
     let error = writer.finish().unwrap_err();
     assert!(
         matches!(error.kind(), ErrorKind::WrongCount { found: 4, wanted: 6, .. }) && error.is_usage(),
         "{error}"
     );
-    let mut writer = NpyWriter::shaped(Vec::new(), (2, 3)).unwrap();
+    let mut writer = NpyWriter::with_shape(Vec::new(), (2, 3)).unwrap();
     writer.push(&arr2(&[[1, 2, 3], [4, 5, 6]])).unwrap();
     let error = writer.push(&arr1(&[7, 8, 9])).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::WrongCount { found: 9, wanted: 6, .. }), "{error}");

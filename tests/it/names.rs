@@ -22,7 +22,7 @@ names! {
     create_new_npy read_npy read_npy_with write_npy write_npy_with write_zeroed_npy
     NpyFile NpyMmap NpyMmapMut NpyReader NpyWriter
     NpzFile NpzReader NpzWriter read_npz write_npz
-    DynArray FlatArray FlatView
+    DynArray DynView FlatArray FlatView
     // Options and errors.
     Casting Limits ReadOptions WriteOptions
     Error Result

@@ -2,7 +2,8 @@
 
 use ndarray::{Array3, ArrayD, ArrayView3, ArrayViewD, Axis, Dimension, ShapeBuilder, s};
 use ndarray_io::dtype::ByteOrder;
-use ndarray_io::{ReadNpyIntoExt, WriteNpyExt, WriteOptions};
+use ndarray_io::error::ErrorKind;
+use ndarray_io::{DynView, ReadNpyExt, ReadNpyIntoExt, WriteNpyExt, WriteOptions};
 
 use crate::support::manifest;
 
@@ -125,4 +126,101 @@ fn strange_shapes_are_gathered() {
         let expected: Vec<u8> = view.iter().flat_map(|item| item.to_ne_bytes()).collect();
         assert!(written[written.len() - expected.len()..] == expected);
     }
+}
+
+/// The same views as bytes of a dtype that is known at run time only, in memory of someone else.
+#[test]
+fn views_of_bytes_are_written_as_numpy_writes_them() {
+    let folder = manifest::testdata();
+    let base: Array3<i32> = ndarray_io::read_npy(folder.join("views-base.npy")).unwrap();
+    let mut fortran = Array3::zeros(base.raw_dim().f());
+    fortran.assign(&base);
+    let mut seen = 0;
+    for case in manifest::cases(&folder) {
+        let Some(name) = case.line["view"].as_str() else { continue };
+        let view = view(name, &base, &fortran);
+        let owner = if name.starts_with("fortran") { &fortran } else { &base };
+        let memory = owner.as_slice_memory_order().unwrap();
+        // As bytes, all of them, at each alignment; and as the numbers' own units.
+        for before in [0, 1, 2, 4] {
+            let mut bytes = vec![7; before];
+            bytes.extend(memory.iter().flat_map(|item| item.to_le_bytes()));
+            let first = match view.is_empty() {
+                true => 0, // `ndarray` moves the pointer of an empty view
+                false => (view.as_ptr().addr() - memory.as_ptr().addr()) + before,
+            };
+            let strides: Vec<isize> = view.strides().iter().map(|stride| stride * 4).collect();
+            let view = DynView::new(&bytes, first, "<i4".parse().unwrap(), view.shape(), &strides).unwrap();
+            let mut written = Vec::new();
+            view.write_npy(&mut written).unwrap();
+            assert_eq!(written.escape_ascii().to_string(), case.bytes.escape_ascii().to_string(), "{name}");
+            assert_eq!(view.to_array().unwrap(), ndarray_io::DynArray::read_npy(&case.bytes[..]).unwrap());
+            // In the other byte order, it is what the typed view is.
+            let big = WriteOptions::new().byte_order(ByteOrder::Big);
+            let mut wanted = Vec::new();
+            self::view(name, &base, &fortran).write_npy_with(&mut wanted, &big).unwrap();
+            written.clear();
+            view.write_npy_with(&mut written, &big).unwrap();
+            assert_eq!(written, wanted, "{name}");
+        }
+        seen += 1;
+    }
+    assert!(seen > 15);
+}
+
+/// Strides need not be multiples of the elements, and records have any size.
+#[test]
+fn elements_of_any_size_are_found_by_their_strides() {
+    let memory: Vec<u8> = (0..=255).collect();
+    for dtype in ["|u1", "<u2", "<u4", "<f8", "<c16", "|V3", "|S5", "<U3"] {
+        let dtype: ndarray_io::DType = dtype.parse().unwrap();
+        let item = dtype.item_size();
+        for (first, shape, strides) in [
+            (7usize, [3usize, 4], [17isize, 5]),
+            (200, [5, 3], [-19, 16]),
+            (250 - item, [2, 5], [-3, -16]),
+            (9, [4, 2], [0, 1]),
+        ] {
+            let view = DynView::new(&memory, first, dtype.clone(), shape, &strides).unwrap();
+            let mut wanted = Vec::new();
+            for (one, two) in (0..shape[0]).flat_map(|one| (0..shape[1]).map(move |two| (one, two))) {
+                let at = first as isize + one as isize * strides[0] + two as isize * strides[1];
+                wanted.extend_from_slice(&memory[at as usize..][..item]);
+            }
+            assert_eq!(view.to_array().unwrap().bytes(), wanted, "{dtype} {strides:?}");
+            let mut file = Vec::new();
+            view.write_npy(&mut file).unwrap();
+            assert!(file.ends_with(&wanted), "{dtype} {strides:?}");
+        }
+    }
+}
+
+/// Lengths and strides that lie are found before anything is read through them.
+#[test]
+fn elements_outside_the_memory_are_refused() {
+    let memory = [0; 64];
+    let new = |first, shape: &[usize], strides: &[isize]| {
+        DynView::new(&memory, first, "<f8".parse().unwrap(), shape, strides)
+            .map(|view| view.to_array().unwrap())
+    };
+    assert_eq!(new(0, &[8], &[8]).unwrap().shape(), [8]);
+    assert_eq!(new(56, &[8], &[-8]).unwrap().shape(), [8]);
+    assert_eq!(new(56, &[1], &[isize::MAX]).unwrap().shape(), [1]);
+    assert_eq!(new(99, &[0, 3], &[isize::MIN, 8]).unwrap().shape(), [0, 3]);
+    for (first, shape, strides) in [
+        (1usize, vec![8usize], vec![8isize]),
+        (0, vec![9], vec![8]),
+        (0, vec![2], vec![-8]),
+        (57, vec![1], vec![8]),
+        (usize::MAX, vec![1], vec![8]),
+        (0, vec![2, 2], vec![isize::MAX, isize::MAX]),
+        (0, vec![2, 2], vec![isize::MAX, isize::MIN]),
+        (0, vec![1 << 40], vec![1 << 40]),
+    ] {
+        let error = new(first, &shape, &strides).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::OutOfBounds { length: 64, .. }), "{shape:?}: {error}");
+    }
+    assert!(matches!(new(0, &[2], &[8, 8]).unwrap_err().kind(), ErrorKind::RankMismatch { .. }));
+    let objects = DynView::new(&memory, 0, "|O".parse().unwrap(), [1], &[8]);
+    assert!(matches!(objects.unwrap_err().kind(), ErrorKind::Objects { .. }));
 }

@@ -8,12 +8,12 @@ use std::process::{Child, Command, Stdio};
 
 use ndarray::{Array1, Array2, Ix2, arr1, arr2, s};
 use ndarray_io::convert::{Conversion, concatenate_npy};
+use ndarray_io::dask::{NpyStack, NpyStackWriter, UncommittedParts};
 use ndarray_io::file::{FileReplacement, UncommittedRows, WriteArray, grow_header, replace_file_with};
 use ndarray_io::header::Order;
 use ndarray_io::npy::write_zeroed_npy_with;
 use ndarray_io::npz::{Compression, NpzOptions, NpzUpdate, write_npz_with};
 use ndarray_io::ra::{RaOptions, ReadRaExt, WriteRaExt, read_ra, write_ra, write_ra_with};
-use ndarray_io::stack::{NpyStack, NpyStackWriter, UncommittedParts};
 use ndarray_io::{
     DType, DynArray, NpyFile, NpyMmap, NpyMmapMut, NpyWriter, NpzFile, ReadNpyExt, Record, Result,
     WriteNpyExt, WriteOptions, create_new_npy, read_npy, read_npz, write_npy, write_npz,
@@ -155,12 +155,12 @@ fn act_counted(what: &str, path: &Path) -> Result<()> {
         }
         "count: members that stay" => NpzUpdate::open(path)?.add("new", &new)?.finish()?,
         "count: members removed" => {
-            let names = NpzFile::open(path)?.names();
+            let names = NpzFile::open(path)?.names()?;
             let remove = |update: NpzUpdate<'static>, name: &String| update.remove(name);
             names.iter().step_by(2).try_fold(NpzUpdate::open(path)?, remove)?.finish()?;
         }
         "count: members written" => {
-            let names = NpzFile::open(path)?.names();
+            let names = NpzFile::open(path)?.names()?;
             let arrays: Vec<(&str, &dyn WriteArray)> =
                 names.iter().map(|name| (&name[..], &new as &dyn WriteArray)).collect();
             write_npz(path, &arrays)?;
@@ -168,7 +168,7 @@ fn act_counted(what: &str, path: &Path) -> Result<()> {
         "count: members verified" => NpzFile::open(path)?.verify().map(drop)?,
         "count: members read" => {
             let npz = NpzFile::open(path)?;
-            for name in npz.names() {
+            for name in npz.names()? {
                 npz.read::<Array1<u64>>(&name)?;
             }
         }
@@ -288,12 +288,12 @@ pub(crate) fn act(what: &str, path: &Path, number: u64) -> Result<String> {
             return Ok(format!("{:?}", map.shape()));
         },
         "npz create new" => {
-            let options = NpzOptions::new().write(WriteOptions::new().create_new(true));
+            let options = NpzOptions::new().write_options(WriteOptions::new().create_new(true));
             write_npz_with(path, &[("x", &arr1(&[number]))], &options)?;
         }
         "ra write" => write_ra(path, &arr2(&[[number, number]]))?,
         "ra create new" => {
-            let options = RaOptions::new().write(WriteOptions::new().create_new(true));
+            let options = RaOptions::new().write_options(WriteOptions::new().create_new(true));
             write_ra_with(path, &arr2(&[[number, number]]), &options)?;
         }
         "ra replace" => {
@@ -305,15 +305,15 @@ pub(crate) fn act(what: &str, path: &Path, number: u64) -> Result<String> {
         "ra read" => return Ok(format!("{:?}", read_ra::<_, Array2<u64>>(path)?)),
         "npz write" => write_npz(path, &[("x", &arr1(&[number]))])?,
         "npz write synced" => {
-            let options = NpzOptions::new().write(WriteOptions::new().sync(true));
+            let options = NpzOptions::new().write_options(WriteOptions::new().sync(true));
             write_npz_with(path, &[("x", &arr1(&[number])), ("y", &arr2(&[[number, 1], [2, 3]]))], &options)?;
         }
         "npz update synced" => {
-            let options = NpzOptions::new().write(WriteOptions::new().sync(true));
+            let options = NpzOptions::new().write_options(WriteOptions::new().sync(true));
             NpzUpdate::open_with(path, &options)?.add("b", &arr1(&[number]))?.finish()?;
         }
         "ra write synced" => {
-            let options = RaOptions::new().write(WriteOptions::new().sync(true));
+            let options = RaOptions::new().write_options(WriteOptions::new().sync(true));
             write_ra_with(path, &arr2(&[[number, number]]), &options)?;
         }
         "npz update" => {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use ndarray::{Array2, arr1};
-use ndarray_io::stack::NpyStackWriter;
+use ndarray_io::dask::NpyStackWriter;
 use ndarray_io::{DType, DynArray, NpyFile, write_npy};
 
 use crate::act::{GROWING, path_in, prepare, run, seen, write_long};

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use ndarray::Array2;
-use ndarray_io::stack::NpyStackWriter;
+use ndarray_io::dask::NpyStackWriter;
 use ndarray_io::{DType, write_npy};
 
 use crate::act::{GROWING, READERS, path_in, prepare, run, seen};

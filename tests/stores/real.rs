@@ -27,7 +27,7 @@ fn real_arrays_are_read() {
     assert_eq!(taken, array.select(ndarray::Axis(0), &[5999, 1, 4000]));
     for name in ["stored.npz", "compressed.npz"] {
         let npz = object(name).open_npz().unwrap();
-        assert_eq!(npz.names(), ["large", "small"]);
+        assert_eq!(npz.names().unwrap(), ["large", "small"]);
         assert!(npz.read::<Array2<u64>>("large").unwrap() == array);
         let row: Array1<u64> = npz.open_member("large").unwrap().slice(s![5000, ..]).unwrap();
         assert_eq!(row, array.row(5000));
@@ -54,7 +54,7 @@ fn real_objects_are_written() {
     assert!(object("dropped.npy").open_npy().unwrap_err().is_io());
 
     for (name, bytes) in [("small", b"small".to_vec()), ("parts", vec![7; 11 << 20])] {
-        let new = parts.clone().new_only();
+        let new = parts.clone().create_new();
         let mut uploads = [object(name).upload(&new).unwrap(), object(name).upload(&new).unwrap()];
         uploads.iter_mut().for_each(|upload| upload.write_all(&bytes).unwrap());
         let [first, second] = uploads;

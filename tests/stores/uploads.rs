@@ -51,7 +51,7 @@ fn an_object_is_visible_when_it_is_complete() {
 #[test]
 fn two_writers_lose_nothing() {
     let (store, remote) = store();
-    let new = UploadOptions::new().part_size(5 << 20).new_only();
+    let new = UploadOptions::new().part_size(5 << 20).create_new();
     let large = vec![7; 11 << 20];
     // Both uploads start while no object exists.
     let mut uploads = [remote.upload(&new).unwrap(), remote.upload(&new).unwrap()];
@@ -89,8 +89,8 @@ fn two_writers_lose_nothing() {
 fn archives_are_written_as_to_a_file() {
     let (_, remote) = store();
     let mut npz = NpzWriter::new_compressed(remote.upload(&UploadOptions::new()).unwrap());
-    npz.add_array("a", &numbers(100, 100)).unwrap();
-    npz.add_array("b", &arr1(&[1.5])).unwrap();
+    npz.add("a", &numbers(100, 100)).unwrap();
+    npz.add("b", &arr1(&[1.5])).unwrap();
     npz.finish().unwrap().finish().unwrap();
     let npz = remote.open_npz().unwrap();
     assert_eq!(npz.read::<Array2<u64>>("a").unwrap(), numbers(100, 100));
@@ -109,7 +109,7 @@ fn the_store_itself_compares() {
             .set("aws_access_key_id", "id")
             .set("aws_secret_access_key", "key");
         let remote = Remote::parse_with("s3://bucket/a.npy", &options).unwrap();
-        let mut upload = remote.upload(&UploadOptions::new().part_size(5 << 20).new_only()).unwrap();
+        let mut upload = remote.upload(&UploadOptions::new().part_size(5 << 20).create_new()).unwrap();
         upload.write_all(&vec![1; 12 << 20]).unwrap();
         let finished = upload.finish();
         let requests = std::mem::take(&mut state.lock().unwrap().requests);

@@ -155,7 +155,7 @@ fn a_server_without_ranges_serves_whole_arrays() {
     assert_eq!(part, Array1::from_vec(vec![90, 91, 92]));
 
     let mut npz = NpzWriter::new(Vec::new());
-    npz.add_array("a", &array).unwrap();
+    npz.add("a", &array).unwrap();
     let server = Server::new(&npz.finish().unwrap());
     server.decide(|_, _| Answer::Whole);
     let error = super::remote(&server, "a.npz").open_npz().unwrap_err();

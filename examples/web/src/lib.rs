@@ -55,7 +55,7 @@ impl Dropped {
                 let mut line = json!({
                     "name": member.name(),
                     "bytes": member.size(),
-                    "packed": member.packed_size(),
+                    "packed": member.compressed_size(),
                     "method": member.method().to_string(),
                 });
                 let header = match member.is_array() && !member.is_encrypted() {
@@ -96,7 +96,7 @@ impl Dropped {
     /// Reads one of the arrays.
     pub fn read(&self, index: usize) -> Result<DynArray> {
         if self.0.starts_with(b"PK") {
-            NpzReader::new_with(Cursor::new(&self.0), &options())?.read_index(index)
+            NpzReader::new_with(Cursor::new(&self.0), &options())?.read(index)
         } else if self.0.starts_with(b"rawarray") {
             DynArray::read_ra_with(&self.0[..], &options())
         } else {

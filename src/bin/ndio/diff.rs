@@ -119,7 +119,7 @@ fn archives(arguments: &Arguments, options: &ReadOptions, out: &mut dyn Write) -
             let (one, two) = (Source::whole_member(&one, *index)?, Source::whole_member(&two, *other)?);
             arrays(&format!("{}: ", called(name)), &one, &two, arguments, out)?
         } else {
-            let is_same = one.read_raw_index(*index)? == two.read_raw_index(*other)?;
+            let is_same = one.read_raw(*index)? == two.read_raw(*other)?;
             if !is_same {
                 writeln!(out, "{}: the bytes differ", called(name))?;
             }

@@ -277,7 +277,7 @@ fn each_known<'a>(
 
 fn known_at<'a>(archive: &NpzFile, index: usize, member: &'a NpzMember, stats: bool) -> Known<'a> {
     let found = match archive.holds_array(index) {
-        Ok(true) => Some(archive.peek_index(index).map_err(short)),
+        Ok(true) => Some(archive.peek(index).map_err(short)),
         Ok(false) => None,
         Err(error) => Some(Err(short(error))),
     };
@@ -327,7 +327,7 @@ fn write_npz(path: &Path, stats: bool, out: &mut dyn Write) -> Result<bool, Fail
         }
         facts["member"] = json!(known.member.file_name());
         facts["size"] = json!(known.member.size());
-        facts["packed_size"] = json!(known.member.packed_size());
+        facts["compressed_size"] = json!(known.member.compressed_size());
         facts["packed"] = json!(known.member.method().to_string());
         if known.member.is_encrypted() {
             facts["encrypted"] = json!(true);
@@ -390,7 +390,7 @@ fn print_npz(path: &Path, stats: bool, out: &mut dyn Write) -> Result<bool, Fail
             name,
             what,
             known.member.size().to_string(),
-            known.member.packed_size().to_string(),
+            known.member.compressed_size().to_string(),
             how(known.member),
         ]);
         Ok(())

@@ -65,7 +65,7 @@ pub(crate) fn axis_of(axis: isize, count: usize) -> Result<usize, Failure> {
 
 fn with_progress(join: impl FnOnce(Conversion<'_>) -> ndarray_io::Result<()>) -> Result<u8, Failure> {
     let mut progress = Progress::new();
-    join(Conversion::new().read(crate::reading::options()).progress(|done, all| {
+    join(Conversion::new().read_options(crate::reading::options()).progress(|done, all| {
         progress.set(done, all);
         ControlFlow::Continue(())
     }))?;

@@ -5,8 +5,8 @@ use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use ndarray_io::dask::NpyStack;
 use ndarray_io::ra::{RaFile, RaReader};
-use ndarray_io::stack::NpyStack;
 use ndarray_io::store::Remote;
 use ndarray_io::{DynArray, NpyFile, NpyReader, NpzFile, ReadOptions};
 
@@ -203,7 +203,7 @@ pub(crate) fn read(path: &Path, member: Option<&str>, options: &ReadOptions) -> 
         Format::Ra => Ok(ndarray_io::ra::read_ra_with(path, options)?),
         Format::Npz => {
             let archive = npz(path, options)?;
-            Ok(archive.read_index(member_index(&archive, path, member)?)?)
+            Ok(archive.read(member_index(&archive, path, member)?)?)
         }
     }
 }

@@ -89,7 +89,7 @@ pub(crate) fn pack(arguments: &Pack) -> Result<u8, Failure> {
     }
     let all = inputs.iter().map(|(_, _, len)| len).sum();
     replace(&arguments.archive, |file| {
-        let mut archive = NpzWriter::new_with_options(file, &NpzOptions::new().compression(compression));
+        let mut archive = NpzWriter::new_with(file, &NpzOptions::new().compression(compression));
         for (name, path, len) in inputs {
             archive.add_raw(name, Watched { input: File::open(path)?, progress: &mut progress, all }, len)?;
         }

@@ -116,7 +116,8 @@ pub(crate) fn refs(arguments: &Refs, out: &mut dyn Write) -> Result<u8, Failure>
 
 impl Refs {
     fn options(&self) -> RefOptions {
-        let mut options = RefOptions::new().inline_limit(self.inline_limit).read(crate::reading::options());
+        let mut options =
+            RefOptions::new().inline_limit(self.inline_limit).read_options(crate::reading::options());
         if let Some(name) = &self.name {
             options = options.name(name);
         }

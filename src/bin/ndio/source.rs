@@ -155,10 +155,10 @@ impl Source {
 
     /// Opens a member of an archive by its index, for partial reads.
     pub(crate) fn member(archive: &NpzFile, index: usize) -> Result<Self, Failure> {
-        let has_object = archive.peek_index(index).is_ok_and(|found| found.header.dtype().has_object());
+        let has_object = archive.peek(index).is_ok_and(|found| found.header.dtype().has_object());
         Ok(match has_object {
-            true => Self::Memory(Box::new(archive.read_index(index)?)), // one pickle
-            false => Self::Npy(archive.open_member_index(index)?),
+            true => Self::Memory(Box::new(archive.read(index)?)), // one pickle
+            false => Self::Npy(archive.open_member(index)?),
         })
     }
 
@@ -167,7 +167,7 @@ impl Source {
     pub(crate) fn whole_member(archive: &NpzFile, index: usize) -> Result<Self, Failure> {
         let is_stored = archive.members().get(index).is_some_and(|member| member.method() == Method::Stored);
         if is_stored {
-            archive.verify_index(index)?;
+            archive.verify_member(index)?;
         }
         Self::member(archive, index)
     }

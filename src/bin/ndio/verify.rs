@@ -107,7 +107,7 @@ fn verify_npz(archive: &NpzFile, allowed: &[String]) -> Result<Vec<(String, Rema
         let is_special = member.index_state() != IndexState::Absent || member.method() == Method::Zstd;
         let is_array = archive.holds_array(index)?;
         if !is_array || is_special {
-            let remarks = archive.verify_index(index)?;
+            let remarks = archive.verify_member(index)?;
             all.extend(remarks.into_iter().map(|remark| (member.file_name().to_owned(), remark)));
         }
         if !is_array {
@@ -116,7 +116,7 @@ fn verify_npz(archive: &NpzFile, allowed: &[String]) -> Result<Vec<(String, Rema
         match Source::whole_member(archive, index)? {
             Source::Npy(file) if file.extent()? == Extent::Whole => check(&Source::Npy(file), allowed)?,
             Source::Memory(array) => check(&Source::Memory(array), allowed)?,
-            _ => drop(archive.read_index::<DynArray>(index)?), // reports what is wrong
+            _ => drop(archive.read::<DynArray>(index)?), // reports what is wrong
         }
     }
     Ok(all)

@@ -265,7 +265,7 @@ impl Object {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotExpressible`] if NumPy does not have the dtype: complex numbers of 2 × 16 bits.
+    /// [`ErrorKind::NotRepresentable`] if NumPy does not have the dtype: complex numbers of 2 × 16 bits.
     ///
     /// ```
     /// use ndarray_io::object::Object;

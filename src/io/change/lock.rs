@@ -226,7 +226,7 @@ pub(super) fn lock_new(file: &File) -> io::Result<()> {
 /// Returns the error for a path that names no regular file.
 pub(super) fn not_regular() -> crate::error::Error {
     let reason = "it is not a regular file: only regular files can be changed in place".into();
-    ErrorKind::BadOption { reason }.into()
+    ErrorKind::NotRegularFile { reason }.into()
 }
 
 fn lock(file: &File, purpose: Purpose, wait: Duration) -> Result<()> {

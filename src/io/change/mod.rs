@@ -11,7 +11,7 @@
 //! if another module renames, links, truncates, locks or syncs a file.
 
 mod draft;
-#[cfg_attr(not(feature = "object"), expect(dead_code, reason = "only stacks are folders"))]
+#[cfg_attr(not(feature = "dask"), expect(dead_code, reason = "only stacks are folders"))]
 mod draft_folder;
 mod lock;
 mod system;
@@ -25,9 +25,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use draft::Draft;
-#[cfg(feature = "object")]
+#[cfg(feature = "dask")]
 pub(crate) use draft_folder::DraftFolder;
-#[cfg(any(feature = "mmap", feature = "object"))]
+#[cfg(any(feature = "mmap", feature = "dask"))]
 pub(crate) use lock::leads_to;
 use lock::{Lent, Tries};
 pub(crate) use lock::{
@@ -52,6 +52,7 @@ pub(crate) fn replace(
 ) -> Result<()> {
     let mut write = Some(write);
     place(path, options, &mut None, &mut |_, file| write.take().map_or(Ok(()), |write| write(file)))
+        .map_err(Error::while_writing)
 }
 
 /// Replaces a file that the caller has locked since before reading it.
@@ -81,6 +82,7 @@ pub(crate) fn replace_and_unlock(
         // the caller with an empty file.
         _ => Err(not_itself()),
     })
+    .map_err(Error::while_writing)
 }
 
 /// Replaces a file after inspecting the old one.
@@ -89,6 +91,15 @@ pub(crate) fn replace_and_unlock(
 /// be opened, `look` receives the error. `write` receives the result of `look`, or an empty slice if there is
 /// no old file. `write` is called again if another process creates the file in between.
 pub(crate) fn replace_after_look(
+    path: &Path,
+    options: &WriteOptions,
+    look: impl Fn(io::Result<&File>) -> Result<Vec<u8>>,
+    write: impl FnMut(&File, &[u8]) -> Result<()>,
+) -> Result<()> {
+    look_and_replace(path, options, look, write).map_err(Error::while_writing)
+}
+
+fn look_and_replace(
     path: &Path,
     options: &WriteOptions,
     look: impl Fn(io::Result<&File>) -> Result<Vec<u8>>,
@@ -282,7 +293,7 @@ fn lend<T>(file: &File, write: impl FnOnce(&File) -> T) -> T {
 fn not_itself() -> Error {
     let reason =
         "a file that is read before it is replaced must be named by its path, not by a descriptor".into();
-    ErrorKind::BadOption { reason }.into()
+    ErrorKind::NotRegularFile { reason }.into()
 }
 
 /// Opens the old file so that it can be locked.
@@ -307,7 +318,7 @@ pub(crate) fn create_new(
     options: &WriteOptions,
     write: impl FnOnce(&File) -> Result<()>,
 ) -> Result<()> {
-    create(path, options, false, write).map(drop)
+    create(path, options, false, write).map(drop).map_err(Error::while_writing)
 }
 
 /// Creates a file that must not exist yet, and that is locked when it appears with what `write` has written.
@@ -316,7 +327,7 @@ pub(crate) fn create_new_locked(
     options: &WriteOptions,
     write: impl FnOnce(&File) -> Result<()>,
 ) -> Result<Locked> {
-    create(path, options, true, write).map(Locked::of_new)
+    create(path, options, true, write).map(Locked::of_new).map_err(Error::while_writing)
 }
 
 /// Creates a file that must not exist yet and returns it.
@@ -459,10 +470,7 @@ fn lock_if(
     let is_one = target.is_file() && is_input(&system::id_at(path)?);
     match (is_one, options.get_in_place()) {
         (false, _) => Ok(None),
-        (true, true) => {
-            let reason = "the output is one of the inputs, and would be overwritten before it is read";
-            Err(ErrorKind::BadOption { reason: reason.into() }.into())
-        }
+        (true, true) => Err(ErrorKind::OutputIsInput.into()),
         (true, false) => {
             let locked = open_locked(path, Purpose::Change, options.get_wait_for_lock())?;
             // It may have been replaced in the meantime, and then it is not an input.

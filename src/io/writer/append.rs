@@ -143,7 +143,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
     /// - [`ErrorKind::Io`] if an I/O operation fails.
     /// - [`ErrorKind::Locked`] if another writer has locked the file.
     /// - [`ErrorKind::VersionTooLow`] if the header does not fit the format version.
-    /// - [`ErrorKind::NotExpressible`] if NumPy has no dtype for the elements.
+    /// - [`ErrorKind::NotRepresentable`] if NumPy has no dtype for the elements.
     /// - [`ErrorKind::Limit`] if the array would have more than 64 axes.
     /// - [`ErrorKind::Overflow`] if the size of a row overflows.
     /// - [`ErrorKind::BadOption`] if text has no width, the elements are Python objects, or the path is not a
@@ -162,7 +162,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
     /// - [`ErrorKind::Io`] if an I/O operation fails.
     /// - [`ErrorKind::Locked`] if another writer has locked the file.
     /// - [`ErrorKind::VersionTooLow`] if the header does not fit the format version.
-    /// - [`ErrorKind::NotExpressible`] if NumPy has no dtype for the elements.
+    /// - [`ErrorKind::NotRepresentable`] if NumPy has no dtype for the elements.
     /// - [`ErrorKind::Limit`] if the array would have more than 64 axes.
     /// - [`ErrorKind::Overflow`] if the size of a row overflows.
     /// - [`ErrorKind::BadOption`] if text has no width, the elements are Python objects, or the path is not a
@@ -341,8 +341,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
         options_for::<A>(dtype, options)?;
         let row = match (header.order(), header.shape()) {
             (_, []) => {
-                let reason = "an array without axes cannot grow".into();
-                return Err(ErrorKind::BadOption { reason }.into());
+                return Err(ErrorKind::NoSuchAxis { axis: 0, shape: header.shape_ref().clone() }.into());
             }
             (Order::C, [_, row @ ..]) | (Order::Fortran, [row @ .., _]) => Shape::from(row),
         };

@@ -31,7 +31,7 @@ const COLLECTED: usize = 1 << 20;
 
 /// Writes NPY arrays incrementally.
 ///
-/// There are two modes. [`shaped`](NpyWriter::shaped) writes an array of known shape to any [`Write`].
+/// There are two modes. [`with_shape`](NpyWriter::with_shape) writes an array of known shape to any [`Write`].
 /// [`create`](NpyWriter::create) and [`new`](NpyWriter::new) write an array that grows by rows; this needs a
 /// writer that can seek, because the header is updated. [`append`](NpyWriter::append) continues an existing
 /// file.
@@ -156,7 +156,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     ///
     /// - [`ErrorKind::Io`] if writing fails.
     /// - [`ErrorKind::VersionTooLow`] if the header does not fit the format version.
-    /// - [`ErrorKind::NotExpressible`] if NumPy has no dtype for the elements.
+    /// - [`ErrorKind::NotRepresentable`] if NumPy has no dtype for the elements.
     /// - [`ErrorKind::Limit`] if the shape has more than 64 axes.
     /// - [`ErrorKind::Overflow`] if the size of the array overflows.
     /// - [`ErrorKind::BadOption`] if text has no width, the elements are Python objects, or `sync` is set for
@@ -169,14 +169,14 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     /// use ndarray_io::{NpyWriter, ReadNpyExt};
     ///
     /// let mut file = Vec::new();
-    /// let mut writer = NpyWriter::shaped(&mut file, (2, 3).f())?;
+    /// let mut writer = NpyWriter::with_shape(&mut file, (2, 3).f())?;
     /// writer.extend((0..6).map(|number| number as f32))?;
     /// writer.finish()?;
     /// let array = ndarray::Array2::<f32>::read_npy(&file[..])?;
     /// assert_eq!(array, arr2(&[[0.0, 2.0, 4.0], [1.0, 3.0, 5.0]]));
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    pub fn shaped<Sh: ShapeBuilder>(writer: W, shape: Sh) -> Result<Self> {
+    pub fn with_shape<Sh: ShapeBuilder>(writer: W, shape: Sh) -> Result<Self> {
         Self::shaped_with(writer, shape, &WriteOptions::new())
     }
 
@@ -188,7 +188,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     ///
     /// - [`ErrorKind::Io`] if writing fails.
     /// - [`ErrorKind::VersionTooLow`] if the header does not fit the format version.
-    /// - [`ErrorKind::NotExpressible`] if NumPy has no dtype for the elements.
+    /// - [`ErrorKind::NotRepresentable`] if NumPy has no dtype for the elements.
     /// - [`ErrorKind::Limit`] if the shape has more than 64 axes.
     /// - [`ErrorKind::Overflow`] if the size of the array overflows.
     /// - [`ErrorKind::BadOption`] if text has no width, the elements are Python objects, or `sync` is set for
@@ -279,7 +279,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         if self.elements.checked_rem(self.row_len).unwrap_or(0) != 0 {
             let reason =
                 "a row begun with single elements must be completed before entire rows are pushed".into();
-            return Err(ErrorKind::BadOption { reason }.into());
+            return Err(ErrorKind::OutOfTurn { reason }.into());
         }
         if self.row_len == 0 {
             self.empty_rows = self.empty_rows.saturating_add(count);
@@ -425,7 +425,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
             false => Ok(()),
             true => {
                 let reason = "an earlier error has left the writer within the array".into();
-                Err(self.at_path(ErrorKind::BadOption { reason }.into()))
+                Err(self.at_path(ErrorKind::OutOfTurn { reason }.into()))
             }
         }
     }
@@ -533,7 +533,7 @@ impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
     /// - [`ErrorKind::Io`] if writing or seeking fails.
     /// - [`ErrorKind::Locked`] if another writer has locked the file.
     /// - [`ErrorKind::VersionTooLow`] if the header does not fit the format version.
-    /// - [`ErrorKind::NotExpressible`] if NumPy has no dtype for the elements.
+    /// - [`ErrorKind::NotRepresentable`] if NumPy has no dtype for the elements.
     /// - [`ErrorKind::Limit`] if the array would have more than 64 axes.
     /// - [`ErrorKind::Overflow`] if the size of a row overflows.
     /// - [`ErrorKind::BadOption`] if text has no width, the elements are Python objects, the file was opened
@@ -552,7 +552,7 @@ impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
     /// - [`ErrorKind::Io`] if writing or seeking fails.
     /// - [`ErrorKind::Locked`] if another writer has locked the file.
     /// - [`ErrorKind::VersionTooLow`] if the header does not fit the format version.
-    /// - [`ErrorKind::NotExpressible`] if NumPy has no dtype for the elements.
+    /// - [`ErrorKind::NotRepresentable`] if NumPy has no dtype for the elements.
     /// - [`ErrorKind::Limit`] if the array would have more than 64 axes.
     /// - [`ErrorKind::Overflow`] if the size of a row overflows.
     /// - [`ErrorKind::BadOption`] if text has no width, the elements are Python objects, the file was opened

@@ -4,9 +4,10 @@ use std::io::{self, Read, Seek, SeekFrom};
 
 use ndarray::{Array, ArrayD, ArrayView, ArrayViewMut, IxDyn, ShapeBuilder};
 use ndarray_io::dtype::ByteOrder;
+use ndarray_io::header::Order;
 use ndarray_io::{
-    FlatArray, FlatView, NpyReader, ReadNpyExt, ReadNpyIntoExt, ReadOptions, ReadableElement, Result,
-    ViewMutElement, ViewMutNpyExt, ViewNpyExt,
+    DynArray, FlatArray, FlatView, NpyReader, ReadNpyExt, ReadNpyIntoExt, ReadOptions, ReadableElement,
+    Result, ViewMutElement, ViewMutNpyExt, ViewNpyExt,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,9 @@ pub(crate) enum Route {
     IntoFromFile,
     Flat,
     FlatView,
+    StreamBlocks,
+    StreamChunks,
+    IntoBytes,
 }
 
 pub(crate) const ALL: &[Route] = &[
@@ -62,6 +66,9 @@ pub(crate) const ALL: &[Route] = &[
     Route::IntoFromFile,
     Route::Flat,
     Route::FlatView,
+    Route::StreamBlocks,
+    Route::StreamChunks,
+    Route::IntoBytes,
 ];
 
 impl Route {
@@ -133,6 +140,9 @@ where
         Route::IntoStrided => into_strided(bytes, header.shape),
         Route::IntoFromFile => into(file().reopen().unwrap(), ArrayD::default(header.shape)),
         Route::Flat => FlatArray::<A>::read_npy(bytes).map(ArrayD::from),
+        Route::StreamBlocks => stream_blocks(bytes),
+        Route::StreamChunks => return stream_chunks(bytes),
+        Route::IntoBytes => into_bytes(bytes),
         view => {
             assert!(view.views());
             return None;
@@ -191,6 +201,60 @@ fn map_mut<A: ViewMutElement + Clone>(path: &std::path::Path, shared: bool) -> R
     let cow = || unsafe { ndarray_io::NpyMmapMut::<A, IxDyn>::open_cow(path) };
     let mut map = if shared { open()? } else { cow()? };
     Ok(map.view_mut().to_owned())
+}
+
+/// Reads block by block, each as soon as it has come.
+fn stream_blocks<A: ReadableElement + Clone + Default>(bytes: &[u8]) -> Result<ArrayD<A>> {
+    let mut reader = NpyReader::new(Chunks::new(bytes, |call| 1 + call * 7919 % 211))?;
+    let shape = outer_shape::<A>(reader.shape());
+    let mut whole = match reader.order() {
+        Order::C => ArrayD::<A>::default(shape),
+        Order::Fortran => ArrayD::default(shape.f()),
+    };
+    for block in reader.blocks::<ArrayD<A>>()?.bytes(100) {
+        let block = block?;
+        whole.slice_mut(&block.slice()[..]).assign(block.array());
+    }
+    assert!(reader.read_bytes().unwrap_err().is_usage());
+    Ok(whole)
+}
+
+/// Reads two indices of the slowest axis at a time.
+fn stream_chunks<A: ReadableElement + Clone + Default>(bytes: &[u8]) -> Option<Result<ArrayD<A>>> {
+    let read = |reader: &mut NpyReader<_>, axis| {
+        let pieces = reader.chunks::<A, IxDyn>(axis, 2)?.collect::<Result<Vec<_>>>()?;
+        let views: Vec<_> = pieces.iter().map(|piece| piece.view()).collect();
+        Ok(ndarray::concatenate(ndarray::Axis(axis), &views).unwrap())
+    };
+    match NpyReader::new(Chunks::new(bytes, |call| 1 + call * 7919 % 50_021)) {
+        Err(error) => Some(Err(error)),
+        Ok(mut reader) => {
+            let shape = outer_shape::<A>(reader.shape());
+            let axis = if reader.order() == Order::C { 0 } else { shape.len().checked_sub(1)? };
+            (*shape.get(axis)? > 0).then(|| read(&mut reader, axis))
+        }
+    }
+}
+
+/// Returns the axes of the array that are not those of its elements.
+fn outer_shape<A: ReadableElement>(shape: &[usize]) -> Vec<usize> {
+    let inner = <ArrayD<A> as ndarray_io::file::FromPayload>::inner_ndim();
+    shape[..shape.len().saturating_sub(inner)].to_vec()
+}
+
+/// Reads the bytes into memory, and makes an array of them.
+fn into_bytes<A: ReadableElement>(bytes: &[u8]) -> Result<ArrayD<A>> {
+    let mut reader = NpyReader::new(bytes)?;
+    let (shape, order) = (reader.shape().to_vec(), reader.order());
+    let have = bytes.len() as u64 - reader.data_offset();
+    let len = reader.payload_len().filter(|len| *len <= have); // no more memory than there are bytes
+    let mut memory = vec![0; len.unwrap_or_default() as usize];
+    let dtype = reader.dtype().with_byte_order(ByteOrder::Big);
+    if len.is_none() {
+        return reader.read();
+    }
+    reader.read_into_bytes(&mut memory, Some(ByteOrder::Big))?;
+    Ok(DynArray::from_bytes(dtype, shape, order, &memory)?.into_array()?)
 }
 
 fn into<A: ReadableElement>(reader: impl Read, mut array: ArrayD<A>) -> Result<ArrayD<A>> {

@@ -13,7 +13,7 @@ use ndarray_io::header::Order;
 use ndarray_io::npz::{Compression, NpzOptions};
 use ndarray_io::ra::{RaFile, WriteRaExt};
 use ndarray_io::refs::{RefOptions, References, ZarrFormat};
-use ndarray_io::stack::NpyStack;
+use ndarray_io::dask::NpyStack;
 use ndarray_io::{DynArray, NpyFile, NpzFile, NpzWriter, Result, WriteNpyExt, WriteOptions};
 use outside::{Fault, Faulty, Fetched, FetchedFolder, Memory};
 
@@ -31,9 +31,9 @@ fn npy(array: &Array2<u32>, order: Order) -> Arc<Vec<u8>> {
 }
 
 fn npz(compression: Compression) -> Arc<Vec<u8>> {
-    let mut npz = NpzWriter::new_with_options(Vec::new(), &NpzOptions::new().compression(compression));
-    npz.add_array("a", &array()).unwrap();
-    npz.add_array("b", &array()).unwrap();
+    let mut npz = NpzWriter::new_with(Vec::new(), &NpzOptions::new().compression(compression));
+    npz.add("a", &array()).unwrap();
+    npz.add("b", &array()).unwrap();
     Arc::new(npz.finish().unwrap())
 }
 

@@ -87,7 +87,7 @@ fn lying_readers_give_no_uninitialized_memory() {
         true => ndarray_io::NpzWriter::new(&mut archive),
         false => ndarray_io::NpzWriter::new_compressed(&mut archive),
     };
-    writer.add_array("numbers", &Array1::from_iter(0..500u32)).unwrap();
+    writer.add("numbers", &Array1::from_iter(0..500u32)).unwrap();
     writer.finish().unwrap();
     let archive = archive.into_inner();
     for lie in [Lie::TooMany, Lie::Nothing, Lie::Panic, Lie::Fail, Lie::Interrupted] {

@@ -175,9 +175,9 @@ fn blocks_are_packed_and_unpacked_by_threads() {
     use ndarray_io::npz::{Compression, NpzOptions};
     use ndarray_io::{NpzReader, NpzWriter};
     let options = NpzOptions::new().compression(Compression::deflated());
-    let mut writer = NpzWriter::new_with_options(std::io::Cursor::new(Vec::new()), &options);
-    writer.add_array("a", &numbers).unwrap();
-    writer.add_array("b", &numbers.t()).unwrap();
+    let mut writer = NpzWriter::new_with(std::io::Cursor::new(Vec::new()), &options);
+    writer.add("a", &numbers).unwrap();
+    writer.add("b", &numbers.t()).unwrap();
     let archive = writer.finish().unwrap().into_inner();
     std::thread::scope(|scope| {
         for name in ["a", "b", "a"] {

@@ -11,11 +11,11 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use ndarray_io::convert::{Conversion, convert_file, convert_npy, convert_npy_to_ra, convert_ra_to_npy};
+use ndarray_io::dask::{convert_npy_to_stack, convert_stack_to_npy};
 use ndarray_io::file::Extent;
 use ndarray_io::header::Order;
 use ndarray_io::npz::NpzOptions;
 use ndarray_io::ra::RaOptions;
-use ndarray_io::stack::{convert_npy_to_stack, convert_stack_to_npy};
 use ndarray_io::store::UploadOptions;
 use ndarray_io::{DType, NpyFile, NpyReader, NpzFile, NpzWriter, WriteOptions, npy};
 use tempfile::TempPath;
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
                 }
                 if version.is_verified() { options.replacing(&version)? } else { options }
             }
-            Err(error) if error.is_not_found() => options.new_only(),
+            Err(error) if error.is_not_found() => options.create_new(),
             Err(error) => return Err(error.into()),
         };
     }
@@ -181,7 +181,7 @@ fn finish(
             let all =
                 arrays.iter().map(|array| Ok(fs::metadata(array.path())?.len())).sum::<io::Result<u64>>()?;
             replace(output, |file| {
-                let mut archive = NpzWriter::new_with_options(file, &options);
+                let mut archive = NpzWriter::new_with(file, &options);
                 for (name, array) in names.into_iter().zip(arrays) {
                     let npy = open(array.path())?;
                     let len = npy.metadata()?.len();
@@ -246,7 +246,7 @@ fn copy_archive(arguments: &Arguments, near: &Path) -> Result<u8, Failure> {
     let options = NpzOptions::new().compression(arguments.packed()?);
     let mut progress = Progress::new();
     replace(output, |file| {
-        let mut copy = NpzWriter::new_with_options(file, &options);
+        let mut copy = NpzWriter::new_with(file, &options);
         for name in names {
             let made = temporary(near)?;
             let len = archive.copy_raw(&name, File::options().write(true).open(&made)?)?;
@@ -328,7 +328,7 @@ impl Input {
                     path,
                     &made,
                     Conversion::new()
-                        .read(crate::reading::options())
+                        .read_options(crate::reading::options())
                         .drop_trailing(arguments.drop_trailing)
                         .progress(|done, all| {
                             progress.set(done, all);
@@ -454,7 +454,7 @@ fn convert_member(arguments: &Arguments) -> Result<bool, Failure> {
     }
     let archive = NpzFile::open_with(path, &crate::reading::options())?;
     let index = member_index(&archive, path, arguments.which.member.as_deref())?;
-    if archive.peek_index(index).is_ok_and(|found| found.header.dtype().has_object()) {
+    if archive.peek(index).is_ok_and(|found| found.header.dtype().has_object()) {
         return Ok(false);
     }
     let Source::Npy(member) = Source::whole_member(&archive, index)? else { return Ok(false) };

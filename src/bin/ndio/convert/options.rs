@@ -213,8 +213,10 @@ impl Arguments {
         if let Some(version) = self.version {
             write = write.version(version);
         }
-        let conversion =
-            Conversion::new().read(crate::reading::options()).write(write).progress(|done, all| {
+        let conversion = Conversion::new()
+            .read_options(crate::reading::options())
+            .write_options(write)
+            .progress(|done, all| {
                 progress.set(done, all);
                 ControlFlow::Continue(())
             });

@@ -165,7 +165,7 @@ fn archive(path: &Path, options: &ReadOptions) -> Result<Value, Fault> {
     }
     let (mut arrays, mut others) = (Vec::new(), Vec::new());
     for (index, member) in archive.members().iter().enumerate() {
-        let raw = archive.read_raw_index(index);
+        let raw = archive.read_raw(index);
         // By the name alone, as the corpora that this is compared with.
         if !member.is_array() {
             let raw = raw?;
@@ -178,7 +178,7 @@ fn archive(path: &Path, options: &ReadOptions) -> Result<Value, Fault> {
             _ => "other",
         };
         let show = || -> Result<Value, Fault> {
-            let mut array = described(&archive.read_index::<DynArray>(index)?)?;
+            let mut array = described(&archive.read::<DynArray>(index)?)?;
             let npy::Parsed::Done(NpyHeader { version, descr, .. }, used) = npy::parse(&raw?)? else {
                 unreachable!("the array has been read")
             };

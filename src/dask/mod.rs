@@ -8,7 +8,7 @@
 //!
 //! ```
 //! use ndarray::{Array2, arr2, s};
-//! use ndarray_io::stack::{NpyStack, NpyStackWriter};
+//! use ndarray_io::dask::{NpyStack, NpyStackWriter};
 //!
 //! # let temporary = tempfile::tempdir()?;
 //! # let folder = temporary.path().join("steps");
@@ -89,7 +89,7 @@ use crate::transfer::{Source, read_rest};
 ///
 /// ```
 /// use ndarray::{Array2, Ix2};
-/// use ndarray_io::stack::{NpyStack, convert_npy_to_stack};
+/// use ndarray_io::dask::{NpyStack, convert_npy_to_stack};
 /// use ndarray_io::convert::Conversion;
 ///
 /// # let temporary = tempfile::tempdir()?;
@@ -182,7 +182,7 @@ impl NpyStack {
     /// As for [`NpyStack::open`], and [`Remote::open_npy`](crate::store::Remote::open_npy).
     ///
     /// ```no_run
-    /// use ndarray_io::stack::NpyStack;
+    /// use ndarray_io::dask::NpyStack;
     /// use ndarray_io::{ReadOptions, store::Remote};
     ///
     /// let stack = NpyStack::open_remote(&Remote::parse("s3://bucket/steps")?, &ReadOptions::new())?;
@@ -249,13 +249,13 @@ impl NpyStack {
     ///
     /// # Errors
     ///
-    /// As for [`NpyFile::open`]; [`BadOption`](ErrorKind::BadOption) if there is no such part;
+    /// As for [`NpyFile::open`]; [`OutOfBounds`](ErrorKind::OutOfBounds) if there is no such part;
     /// [`ShapeMismatch`](ErrorKind::ShapeMismatch) or [`DTypeMismatch`](ErrorKind::DTypeMismatch) if it does
     /// not match `info`.
     pub fn part(&self, number: usize) -> Result<NpyFile> {
         if number >= self.info.lengths.len() {
-            let reason = format!("there is no part {number}: the stack has {}", self.info.lengths.len());
-            return Err(Error::from(ErrorKind::BadOption { reason }).at_path(&self.folder.path()));
+            let (index, length) = (number as i128, self.info.lengths.len() as u64);
+            return Err(Error::from(ErrorKind::OutOfBounds { index, length }).at_path(&self.folder.path()));
         }
         parts::open(&*self.folder, &self.info, number, &self.options)
     }
@@ -267,7 +267,7 @@ impl NpyStack {
     ///
     /// ```
     /// use ndarray::{Array1, arr1};
-    /// use ndarray_io::stack::NpyStack;
+    /// use ndarray_io::dask::NpyStack;
     ///
     /// # let folder = tempfile::tempdir()?;
     /// # ndarray_io::write_npy(folder.path().join("0.npy"), &arr1(&[1, 2]))?;

@@ -30,7 +30,7 @@ use crate::transfer::Source;
 ///
 /// ```
 /// use ndarray::{Array1, arr1};
-/// use ndarray_io::stack::{NpyStack, NpyStackWriter};
+/// use ndarray_io::dask::{NpyStack, NpyStackWriter};
 ///
 /// # let temporary = tempfile::tempdir()?;
 /// # let folder = temporary.path().join("log");
@@ -67,7 +67,7 @@ pub struct NpyStackWriter {
 /// Such parts were written before a crash or an error and not committed.
 ///
 /// ```
-/// use ndarray_io::stack::UncommittedParts;
+/// use ndarray_io::dask::UncommittedParts;
 /// assert_eq!(UncommittedParts::default(), UncommittedParts::Refuse);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -122,11 +122,12 @@ impl NpyStackWriter {
         options: &WriteOptions,
     ) -> Result<Self> {
         if dtype.has_object() || axis > others.len() {
-            let reason = match dtype.has_object() {
-                true => "stacks of Python objects are not supported".into(),
-                false => format!("parts of {} axes have no axis {axis}", others.len() + 1),
+            let reason = || "stacks of Python objects are not supported".to_owned();
+            let kind = match dtype.has_object() {
+                true => ErrorKind::BadOption { reason: reason() },
+                false => ErrorKind::NoSuchAxis { axis, shape: vec![0; others.len() + 1].into() },
             };
-            return Err(Error::from(ErrorKind::BadOption { reason }).at_path(folder));
+            return Err(Error::from(kind).at_path(folder));
         }
         let mut shape = others.to_vec();
         shape.insert(axis, 0);
@@ -206,7 +207,7 @@ impl NpyStackWriter {
     /// ```
     /// use ndarray::arr1;
     /// use ndarray_io::WriteOptions;
-    /// use ndarray_io::stack::{NpyStackWriter, UncommittedParts};
+    /// use ndarray_io::dask::{NpyStackWriter, UncommittedParts};
     ///
     /// # let temporary = tempfile::tempdir()?;
     /// # let folder = temporary.path().join("log");

@@ -38,12 +38,12 @@ where
     Q: AsRef<Path>,
 {
     let (from, folder) = (from.as_ref(), folder.as_ref());
-    let pieces = Splitter::of_file(NpyFile::open_with(from, conversion.get_read())?)?;
+    let pieces = Splitter::of_file(NpyFile::open_with(from, conversion.get_read_options())?)?;
     let header = pieces.header(&conversion)?;
     let mut others = header.shape().to_vec();
     check_division(header.shape_ref(), axis, length).map_err(|error| error.at_path(from))?;
     let all = others.remove(axis);
-    let write = conversion.get_write().clone();
+    let write = conversion.get_write_options().clone();
     let mut writer = NpyStackWriter::make(folder, header.dtype(), (&others, axis), true, &write)?;
     let mut write_all = || {
         (0..all).step_by(length).try_for_each(|first| {
@@ -74,7 +74,7 @@ where
 /// ```
 /// use ndarray::{Array1, arr1};
 /// use ndarray_io::convert::Conversion;
-/// use ndarray_io::stack::{convert_npy_to_stack, convert_stack_to_npy};
+/// use ndarray_io::dask::{convert_npy_to_stack, convert_stack_to_npy};
 ///
 /// # let temporary = tempfile::tempdir()?;
 /// # let (path, folder) = (temporary.path().join("a.npy"), temporary.path().join("a"));
@@ -90,7 +90,7 @@ where
     Q: AsRef<Path>,
 {
     let (folder, to) = (folder.as_ref(), to.as_ref());
-    let stack = NpyStack::open_with(folder, conversion.get_read())?;
+    let stack = NpyStack::open_with(folder, conversion.get_read_options())?;
     if is_in(to, folder) {
         let reason = "the new file would be in the folder of the stack".into();
         return Err(Error::from(ErrorKind::BadOption { reason }).at_path(to));

@@ -1,0 +1,53 @@
+//! [`Held`]: pieces of an array that have been read together.
+
+use ndarray::{Array, Dimension, ShapeBuilder};
+
+use crate::shape::Order;
+
+/// Elements of several pieces that have been read and not been returned.
+pub(super) struct Held<A, D> {
+    items: std::vec::IntoIter<A>,
+    axis: usize,
+    order: Order,
+    /// How many indices along the axis are left, and the elements of each.
+    left: usize,
+    each: usize,
+    /// The shape of all pieces.
+    dim: D,
+}
+
+impl<A, D: Dimension> Held<A, D> {
+    /// Divides an array along an axis; `None` unless the pieces follow one another in memory.
+    pub(super) fn of(pieces: Array<A, D>, axis: usize, order: Order) -> Option<Self> {
+        let follow = match order {
+            Order::Fortran => pieces.view().reversed_axes().is_standard_layout(),
+            Order::C => pieces.is_standard_layout(),
+        };
+        let dim = pieces.raw_dim();
+        let left = dim[axis];
+        match pieces.into_raw_vec_and_offset() {
+            (items, None | Some(0)) if follow => {
+                let each = items.len() / left.max(1);
+                Some(Self { items: items.into_iter(), axis, order, left, each, dim })
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the next piece of this length; the last one may be shorter.
+    pub(super) fn next(&mut self, length: usize) -> Option<Array<A, D>> {
+        if self.left == 0 {
+            return None;
+        }
+        let (length, mut dim) = (length.min(self.left), self.dim.clone());
+        dim[self.axis] = length;
+        self.left -= length;
+        let items: Vec<A> = self.items.by_ref().take(length * self.each).collect();
+        Array::from_shape_vec(dim.set_f(self.order == Order::Fortran), items).ok()
+    }
+
+    /// Returns how many indices along the axis are left.
+    pub(super) fn left(&self) -> usize {
+        self.left
+    }
+}

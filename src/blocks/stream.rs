@@ -1,0 +1,303 @@
+//! Visiting an array that comes from a reader, in the order in which it comes.
+
+use std::io::Read;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::Arc;
+
+use ndarray::{Array, Axis, Dimension, RemoveAxis};
+
+use super::chunks::{check_division, check_rank, slowest};
+use super::cuts::Cuts;
+use super::held::Held;
+use super::{Block, Place, check_visit, item_size};
+use crate::element::{ReadableElement, inner_of};
+use crate::error::{ErrorKind, Result};
+use crate::header::Header;
+use crate::io::{ArrayFormat, ArrayReader, Arriving, FromPayload};
+use crate::parts::Axes;
+use crate::shape::Shape;
+
+/// An iterator over the blocks of an array that comes from a reader, returned by [`ArrayReader::blocks`].
+///
+/// Each block is a box that is contiguous in the order of the array. An error ends the iteration.
+pub struct StreamBlocks<'r, R, F: ArrayFormat, T> {
+    parts: Parts<'r, R, F>,
+    bytes: usize,
+    /// What is left, once the iteration has begun.
+    left: Option<Cuts>,
+    of: PhantomData<fn() -> T>,
+}
+
+/// The parts of an array that comes from a reader.
+struct Parts<'r, R, F: ArrayFormat> {
+    arriving: Arriving<'r, R, F>,
+    /// How many innermost axes belong to each element.
+    inner: usize,
+    number: usize,
+    place: Arc<Place>,
+}
+
+impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
+    /// Visits the array in blocks, as arrays of type `T`: `ArrayD<f64>`, `Array2<f64>`, [`FlatArray`](crate::FlatArray),
+    /// [`DynArray`](crate::DynArray).
+    ///
+    /// Memory is bounded by the size of a block. Blocks are read when the iterator advances, and a small one as soon as its bytes
+    /// have come, which matters for pipes. If the iterator is dropped early, [`skip`](ArrayReader::skip) and
+    /// [`next_array`](ArrayReader::next_array) skip the rest.
+    ///
+    /// # Errors
+    ///
+    /// - [`OutOfTurn`](ErrorKind::OutOfTurn) if some of the array has already been read.
+    /// - [`Objects`](ErrorKind::Objects) and [`Packed`](ErrorKind::Packed) if the array can be read only as a whole.
+    /// - [`Truncated`](ErrorKind::Truncated) if the reader is known to be too short.
+    ///
+    /// A mismatch of the element type is reported with the first block.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::{Array2, ArrayD};
+    /// use ndarray_io::{NpyReader, WriteNpyExt};
+    ///
+    /// let mut stream = Vec::new();
+    /// Array2::<f32>::ones((100, 30)).write_npy(&mut stream)?;
+    /// let mut sum = 0.0;
+    /// for block in NpyReader::new(&stream[..])?.blocks::<ArrayD<f32>>()?.bytes(1000) {
+    ///     sum += block?.array().sum();
+    /// }
+    /// assert_eq!(sum, 3000.0);
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn blocks<T: FromPayload>(&mut self) -> Result<StreamBlocks<'_, R, F, T>> {
+        let parts = Parts::new(self.arriving()?, T::inner_ndim());
+        Ok(StreamBlocks { parts, bytes: 1 << 20, left: None, of: PhantomData })
+    }
+
+    /// Returns an iterator over pieces of `length` indices along the slowest-varying axis, which is the first, or the last in
+    /// Fortran order.
+    ///
+    /// The last piece may be shorter. Memory, and what happens if the iterator is dropped early, are as for
+    /// [`blocks`](ArrayReader::blocks).
+    ///
+    /// # Errors
+    ///
+    /// - Those of [`blocks`](ArrayReader::blocks).
+    /// - [`BadOption`](ErrorKind::BadOption) if `axis` is not the slowest one: [`NpyFile`](crate::NpyFile) divides an array along any
+    ///   axis. Also if `length` is 0.
+    /// - [`NoSuchAxis`](ErrorKind::NoSuchAxis) if the array does not have the axis.
+    /// - [`RankMismatch`](ErrorKind::RankMismatch) if the number of axes does not match.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::{Array2, Ix2};
+    /// use ndarray_io::{NpyReader, WriteNpyExt};
+    ///
+    /// let mut stream = Vec::new();
+    /// Array2::<f32>::ones((10, 3)).write_npy(&mut stream)?;
+    /// let mut reader = NpyReader::new(&stream[..])?;
+    /// let lengths = reader.chunks::<f32, Ix2>(0, 4)?.map(|chunk| Ok(chunk?.nrows()));
+    /// assert_eq!(lengths.collect::<ndarray_io::Result<Vec<_>>>()?, [4, 4, 2]);
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn chunks<A: ReadableElement, D: Dimension>(
+        &mut self,
+        axis: usize,
+        length: usize,
+    ) -> Result<impl Iterator<Item = Result<Array<A, D>>>> {
+        StreamChunks::new(self, Some(axis), length)
+    }
+
+    /// Returns an iterator over the rows of the array, along the slowest-varying axis.
+    ///
+    /// The rows do not include that axis. Memory, and what happens if the iterator is dropped early, are as for
+    /// [`blocks`](ArrayReader::blocks).
+    ///
+    /// # Errors
+    ///
+    /// - Those of [`blocks`](ArrayReader::blocks).
+    /// - [`NoSuchAxis`](ErrorKind::NoSuchAxis) if the array has no axes.
+    /// - [`RankMismatch`](ErrorKind::RankMismatch) if the number of axes does not match.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::{Ix2, arr1, arr2};
+    /// use ndarray_io::{NpyReader, WriteNpyExt};
+    ///
+    /// let mut stream = Vec::new();
+    /// arr2(&[[1, 2], [3, 4]]).write_npy(&mut stream)?;
+    /// let mut reader = NpyReader::new(&stream[..])?;
+    /// let mut rows = reader.rows::<i32, Ix2>()?;
+    /// assert_eq!(rows.next().transpose()?, Some(arr1(&[1, 2])));
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn rows<A, D>(&mut self) -> Result<impl Iterator<Item = Result<Array<A, D::Smaller>>>>
+    where
+        A: ReadableElement,
+        D: RemoveAxis,
+    {
+        let chunks = StreamChunks::<R, F, A, D>::new(self, None, 1)?;
+        let axis = Axis(chunks.axis);
+        Ok(chunks.map(move |row| Ok(row?.index_axis_move(axis, 0))))
+    }
+}
+
+impl<'r, R: Read, F: ArrayFormat> Parts<'r, R, F> {
+    fn new(arriving: Arriving<'r, R, F>, inner: usize) -> Self {
+        let header = arriving.header();
+        let shape = header.outer_shape(inner, arriving.options().is_innermost_first());
+        let place = Arc::new(Place { shape, order: header.order(), path: None, member: None });
+        Self { arriving, inner, number: 0, place }
+    }
+
+    fn shape(&self) -> &Shape {
+        &self.place.shape
+    }
+
+    /// Returns the whole array as a range along each axis.
+    fn all(&self) -> Vec<Range<usize>> {
+        self.shape().dims().iter().map(|length| 0..*length).collect()
+    }
+
+    /// Returns the header of a part, which must be what comes next.
+    fn header_of(&self, ranges: &[Range<usize>]) -> Result<Header> {
+        let header = self.arriving.header();
+        let (part, runs) =
+            Axes::of(header, self.inner, self.arriving.options())?.within(ranges).locate(header)?;
+        let mut runs = runs.iter();
+        let is_next = match (runs.next(), runs.next()) {
+            (None, _) => true,
+            (Some(run), None) => run.start == self.arriving.done(),
+            _ => false,
+        };
+        if !is_next {
+            let reason = "elements that are arrays are not contiguous in Fortran order: read the array whole, or with NpyFile";
+            return Err(ErrorKind::BadOption { reason: reason.into() }.into());
+        }
+        Ok(part)
+    }
+
+    fn read<T: FromPayload>(&mut self, ranges: Vec<Range<usize>>) -> Result<Block<T>> {
+        let read = self.header_of(&ranges).and_then(|part| self.arriving.read(&part));
+        let (number, order, place) = (self.number, self.place.order, Arc::clone(&self.place));
+        let block = Block { array: (), ranges, number, order, place };
+        self.number += 1;
+        match read {
+            Ok(array) => Ok(block.with_array(array)),
+            Err(error) => Err(block.located(error)),
+        }
+    }
+}
+
+impl<R, F: ArrayFormat, T> std::fmt::Debug for StreamBlocks<'_, R, F, T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StreamBlocks")
+            .field("bytes", &self.bytes)
+            .field("left", &self.left)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<R, F: ArrayFormat, T> StreamBlocks<'_, R, F, T> {
+    /// Sets the approximate size of a block in the stream, in bytes; by default, 1 MiB.
+    ///
+    /// A block has at least one element.
+    #[must_use]
+    pub fn bytes(mut self, bytes: usize) -> Self {
+        self.bytes = bytes;
+        self
+    }
+}
+
+impl<R: Read, F: ArrayFormat, T: FromPayload> Iterator for StreamBlocks<'_, R, F, T> {
+    type Item = Result<Block<T>>;
+
+    /// Reads the next block. Returns `None` after the last block or after an error.
+    fn next(&mut self) -> Option<Self::Item> {
+        let (header, shape) = (self.parts.arriving.header(), self.parts.shape());
+        let all = self.parts.all();
+        if self.left.is_none() {
+            let cuts = Cuts::new(all.clone(), header.order(), self.bytes / item_size(header, shape).max(1));
+            let cuts = self.left.insert(cuts);
+            if let Err(error) = check_visit(header, &all) {
+                cuts.stop();
+                return Some(Err(error));
+            }
+        }
+        let cuts = self.left.as_mut()?;
+        let Some(ranges) = cuts.next() else {
+            self.parts.arriving.finish();
+            return None;
+        };
+        let block = self.parts.read(ranges);
+        if block.is_err() {
+            cuts.stop(); // an error ends the iteration
+        }
+        Some(block)
+    }
+}
+
+/// An iterator over the pieces of an array that comes from a reader.
+struct StreamChunks<'r, R, F: ArrayFormat, A, D> {
+    parts: Parts<'r, R, F>,
+    axis: usize,
+    length: usize,
+    cuts: Cuts,
+    /// Pieces whose bytes had come together.
+    held: Option<Held<A, D>>,
+}
+
+impl<'r, R: Read, F: ArrayFormat, A: ReadableElement, D: Dimension> StreamChunks<'r, R, F, A, D> {
+    /// Divides the array along its slowest axis, which `axis` must be if it is given.
+    fn new(reader: &'r mut ArrayReader<R, F>, axis: Option<usize>, length: usize) -> Result<Self> {
+        let parts = Parts::new(reader.arriving()?, inner_of::<A>().len());
+        let slowest = slowest(parts.place.order, parts.shape());
+        let axis = axis.unwrap_or(slowest);
+        check_rank::<D>(parts.shape())?;
+        check_division(parts.shape(), axis, length)?;
+        if axis != slowest {
+            let reason = format!(
+                "a reader is divided along its slowest axis, {slowest}, not along axis {axis}: NpyFile divides along any axis"
+            );
+            return Err(ErrorKind::BadOption { reason }.into());
+        }
+        let cuts = Cuts::along(parts.all(), axis, length);
+        Ok(Self { parts, axis, length, cuts, held: None })
+    }
+
+    /// Reads several pieces if their bytes have come already, and none of them is at fault.
+    fn hold(&mut self) -> Option<Array<A, D>> {
+        let arriving = &self.parts.arriving;
+        let rows = self.parts.shape().dims()[self.axis].max(1) as u64;
+        let piece = arriving.header().payload_len()? / rows * self.length as u64;
+        let count = (arriving.arrived() as u64).checked_div(piece).filter(|count| *count > 1)?;
+        let mut cuts = self.cuts.clone();
+        let part = self.parts.header_of(&cuts.next_many(count as usize)?).ok()?;
+        let pieces = self.parts.arriving.read_arrived(&part)?;
+        self.held = Held::of(pieces, self.axis, self.parts.place.order);
+        self.cuts = cuts;
+        self.held.as_mut()?.next(self.length)
+    }
+}
+
+impl<R: Read, F: ArrayFormat, A: ReadableElement, D: Dimension> Iterator for StreamChunks<'_, R, F, A, D> {
+    type Item = Result<Array<A, D>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let held = self.held.as_mut().and_then(|held| held.next(self.length));
+        if let Some(piece) = held.or_else(|| self.hold()) {
+            return Some(Ok(piece));
+        }
+        let Some(ranges) = self.cuts.next() else {
+            self.parts.arriving.finish();
+            return None;
+        };
+        let piece = self.parts.read(ranges).map(Block::into_array);
+        if piece.is_err() {
+            self.cuts.stop(); // an error ends the iteration
+        }
+        Some(piece)
+    }
+}

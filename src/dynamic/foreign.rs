@@ -1,0 +1,334 @@
+//! Arrays of any dtype in memory of others: reading into it, and [`DynView`], which writes from it.
+
+use std::io::Read;
+
+use bytemuck::AnyBitPattern;
+use ndarray::{ArrayViewD, Axis, IxDyn, ShapeBuilder, SliceArg, SliceInfoElem};
+
+use super::DynArray;
+use super::check::check_items;
+use super::order::{WHOLE, put_words};
+use crate::array::{Format, Sealed, SinkRef, WriteArray, WriteNpyExt, WriteRaExt};
+use crate::bytes::Runs;
+use crate::dtype::{ByteOrder, Casting, DType};
+use crate::element::{Bytes, Change, ReadPlan, WritableElement, change, raw};
+use crate::error::{ErrorKind, Result};
+use crate::header::Header;
+use crate::io::{ArrayFormat, ArrayReader, Payload, PayloadRef};
+use crate::options::WriteOptions;
+use crate::parts::{ArrayFile, Selection};
+use crate::shape::{Order, Shape};
+use crate::transfer::{self, Sink, Target};
+
+/// An array of any dtype in memory of someone else, with any strides: what another language or library lends to be written.
+///
+/// ```
+/// use ndarray_io::{DynView, WriteNpyExt};
+///
+/// // Two columns of three numbers of 16 bits each, of which every other one is written, from the last to the first.
+/// let memory = [1u8, 0, 9, 9, 2, 0, 9, 9, 3, 0, 9, 9];
+/// let view = DynView::new(&memory, 8, "<i2".parse()?, [3], &[-4])?;
+/// let mut file = Vec::new();
+/// view.write_npy(&mut file)?;
+/// assert!(file.ends_with(&[3, 0, 2, 0, 1, 0]));
+/// # Ok::<(), ndarray_io::Error>(())
+/// ```
+///
+/// It is written as NumPy would write such an array: in Fortran order if only that is contiguous, and in the byte order of its
+/// dtype unless the options choose another one.
+#[derive(Clone, Debug)]
+pub struct DynView<'a> {
+    /// From the first byte of the lowest element to the last of the highest one.
+    bytes: &'a [u8],
+    header: Header,
+    /// The distance in bytes from an element to the next one along each axis; 0 for axes of one element.
+    strides: Vec<isize>,
+}
+
+impl<'a> DynView<'a> {
+    /// Creates a view of elements in `bytes`, of which the first one begins at the offset `first`, and `strides` are the distances
+    /// in bytes between the elements along each axis.
+    ///
+    /// Strides may be negative, 0, or no multiples of the elements' size. The elements may overlap, and have any alignment.
+    ///
+    /// # Errors
+    ///
+    /// - [`RankMismatch`](ErrorKind::RankMismatch) if there is not one stride for each axis.
+    /// - [`OutOfBounds`](ErrorKind::OutOfBounds) if an element is not within the bytes.
+    /// - [`Objects`](ErrorKind::Objects) if the dtype has Python objects, whose elements are pointers.
+    /// - [`Limit`](ErrorKind::Limit) if there are more than 64 axes.
+    /// - [`Overflow`](ErrorKind::Overflow) if the array is larger than this machine can address.
+    pub fn new(
+        bytes: &'a [u8],
+        first: usize,
+        dtype: DType,
+        shape: impl Into<Shape>,
+        strides: &[isize],
+    ) -> Result<Self> {
+        let header = Header::new(dtype, Order::C, shape.into())?;
+        let dims = header.shape();
+        if strides.len() != dims.len() {
+            return Err(ErrorKind::RankMismatch { found: dims.into(), wanted: strides.len() }.into());
+        }
+        header.payload_len_in_parts()?;
+        header.in_memory()?;
+        let strides: Vec<isize> =
+            dims.iter().zip(strides).map(|(length, stride)| if *length > 1 { *stride } else { 0 }).collect();
+        if header.len() == 0 || header.dtype().item_size() == 0 {
+            let strides = vec![0; strides.len()];
+            return Ok(Self { bytes: &[], header: in_order(header, &strides)?, strides });
+        }
+        // In 128 bits, the product of two numbers of 64 does not overflow, nor does the sum of 64 of them below 2¹²⁰.
+        let (mut low, mut high) = (first as i128, first as i128);
+        for (length, stride) in dims.iter().zip(&strides) {
+            let far = (*length as i128 - 1).saturating_mul(*stride as i128);
+            let end = if far < 0 { &mut low } else { &mut high };
+            *end = end.saturating_add(far);
+        }
+        let end = high.saturating_add(header.dtype().item_size() as i128);
+        let within = usize::try_from(low).ok().zip(usize::try_from(end).ok());
+        let Some(bytes) = within.and_then(|(low, end)| bytes.get(low..end)) else {
+            let index = if low < 0 { low } else { end.saturating_sub(1) };
+            return Err(ErrorKind::OutOfBounds { index, length: bytes.len() as u64 }.into());
+        };
+        Ok(Self { bytes, header: in_order(header, &strides)?, strides })
+    }
+
+    /// Returns the dtype of the elements.
+    pub fn dtype(&self) -> &DType {
+        self.header.dtype()
+    }
+
+    /// Returns the lengths of the axes.
+    pub fn shape(&self) -> &[usize] {
+        self.header.shape()
+    }
+
+    /// Copies the elements, in the order in which they would be written.
+    ///
+    /// # Errors
+    ///
+    /// [`OutOfMemory`](ErrorKind::OutOfMemory) if the copy cannot be allocated.
+    pub fn to_array(&self) -> Result<DynArray> {
+        let mut bytes = Vec::new();
+        crate::limits::reserve(&mut bytes, self.byte_len())?;
+        self.put(&mut Sink::of(&mut bytes), self.header.order(), &WriteOptions::new().threads(1))?;
+        DynArray::of_bytes(self.header.clone(), &bytes)
+    }
+
+    /// Writes the elements, without a header.
+    fn put(&self, sink: &mut Sink<'_>, order: Order, options: &WriteOptions) -> Result<()> {
+        let (item, to) = (self.dtype().item_size(), (order, options));
+        if self.header.len() == 0 || item == 0 {
+            return Ok(());
+        }
+        if order == self.header.order() && self.is_contiguous(order) {
+            return sink.write(self.bytes);
+        }
+        let is_multiple =
+            |unit: usize| self.strides.iter().all(|stride| stride.unsigned_abs().is_multiple_of(unit));
+        match item {
+            2 if is_multiple(2) => self.put_as::<Bytes<2>, 2>(sink, to),
+            4 if is_multiple(4) => self.put_as::<Bytes<4>, 4>(sink, to),
+            8 if is_multiple(8) => self.put_as::<Bytes<8>, 8>(sink, to),
+            16 if is_multiple(16) => self.put_as::<Bytes<16>, 16>(sink, to),
+            _ => self.put_as::<u8, 1>(sink, to),
+        }
+    }
+
+    /// Writes the elements as words of `SIZE` bytes, which the strides must be multiples of.
+    fn put_as<W: WritableElement + AnyBitPattern, const SIZE: usize>(
+        &self,
+        sink: &mut Sink<'_>,
+        to: (Order, &WriteOptions),
+    ) -> Result<()> {
+        let words: &[W] = bytemuck::cast_slice(&self.bytes[..self.bytes.len() / SIZE * SIZE]);
+        let mut dims = self.shape().to_vec();
+        dims.push(self.dtype().item_size() / SIZE);
+        let strides = self.strides.iter().map(|stride| stride.unsigned_abs() / SIZE).chain([1]);
+        let shape = IxDyn(&dims).strides(IxDyn(&strides.collect::<Vec<_>>()));
+        // `new` has checked that all elements are within the bytes, and views may overlap.
+        let mut view = ArrayViewD::from_shape(shape, words).expect("elements within the bytes");
+        for (axis, stride) in self.strides.iter().enumerate() {
+            if *stride < 0 {
+                view.invert_axis(Axis(axis));
+            }
+        }
+        put_words::<W>(view, &vec![WHOLE; dims.len()], sink, to)
+    }
+
+    fn is_contiguous(&self, order: Order) -> bool {
+        are_contiguous(&self.header, &self.strides, order)
+    }
+}
+
+/// Returns the header in the order in which NumPy saves an array: Fortran if it is contiguous only in Fortran order.
+fn in_order(header: Header, strides: &[isize]) -> Result<Header> {
+    let is = |order| are_contiguous(&header, strides, order);
+    let order = if is(Order::Fortran) && !is(Order::C) { Order::Fortran } else { Order::C };
+    Header::new(header.dtype().clone(), order, header.shape_ref().clone())
+}
+
+fn are_contiguous(header: &Header, strides: &[isize], order: Order) -> bool {
+    let item = header.dtype().item_size() as u64;
+    let wanted = header.shape_ref().strides(order).into_iter().map(|stride| stride.saturating_mul(item));
+    let is = |((length, stride), wanted): ((&usize, &isize), u64)| {
+        *length <= 1 || u64::try_from(*stride).is_ok_and(|stride| stride == wanted)
+    };
+    header.len() == 0 || header.shape().iter().zip(strides).zip(wanted).all(is)
+}
+
+impl Sealed for DynView<'_> {}
+impl WriteNpyExt for DynView<'_> {}
+impl WriteRaExt for DynView<'_> {}
+
+impl WriteArray for DynView<'_> {
+    fn byte_len(&self) -> usize {
+        usize::try_from(self.header.payload_len().unwrap_or_default()).unwrap_or(usize::MAX)
+    }
+
+    fn payload_len(&self, _: &WriteOptions) -> Option<u64> {
+        self.header.payload_len()
+    }
+
+    fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut Format<'_>) -> Result<()> {
+        let other = options.chosen_byte_order().map(|order| self.dtype().with_byte_order(order));
+        if other.is_some_and(|other| other != *self.dtype()) {
+            return self.to_array()?.store(sink, options, format); // which converts a copy
+        }
+        let order = options.get_order().unwrap_or(self.header.order());
+        let header = Header::new(self.dtype().clone(), order, self.header.shape_ref().clone())?;
+        let head = format.make(&header, options)?;
+        let mut sink = sink.into_inner();
+        sink.write(&head)?;
+        self.put(&mut sink, order, options)?;
+        sink.write_last(&[])
+    }
+}
+
+fn check_len(header: &Header, into: &[u8]) -> Result<()> {
+    let len = usize::try_from(header.payload_len_in_parts()?).unwrap_or(usize::MAX);
+    if len != into.len() {
+        let (found, wanted) = (Shape::from([into.len()]), Shape::from([len]));
+        return Err(ErrorKind::ShapeMismatch { found, wanted }.into());
+    }
+    Ok(())
+}
+
+/// Reads the elements of a payload into memory of exactly their size, checks them, and puts them into a byte order.
+pub(crate) fn fill(
+    PayloadRef(Payload { source, header, options }): PayloadRef<'_, '_>,
+    into: &mut [u8],
+    order: Option<ByteOrder>,
+) -> Result<()> {
+    check_len(header, into)?;
+    let target = Target::Contiguous(into);
+    transfer::read_into(source, header, ReadPlan::Bitwise(raw::<u8>()), target, options)?;
+    check_items(header.dtype(), into)?;
+    let wanted = order.map(|order| header.dtype().with_byte_order(order));
+    if let Some(wanted) = wanted
+        && let Change::Swap(swap) = change(header.dtype(), &wanted, options.rules_by(Casting::Safe))?
+    {
+        swap(into);
+    }
+    Ok(())
+}
+
+impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
+    /// Reads the elements into memory of the caller, of any dtype without Python objects.
+    ///
+    /// The memory must have exactly the size of the elements, [`payload_len`](ArrayReader::payload_len). They are in the
+    /// [order](ArrayReader::order) of the array; with a byte order, their bytes are in that order, and otherwise as in the file.
+    /// Bools and text are checked, as [`DynArray::check`] does. After an error, the content of the memory is unspecified.
+    ///
+    /// # Errors
+    ///
+    /// - [`ShapeMismatch`](ErrorKind::ShapeMismatch) if the memory has another size.
+    /// - [`Objects`](ErrorKind::Objects) if the elements are Python objects.
+    /// - Those of [`read`](ArrayReader::read).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray_io::dtype::ByteOrder;
+    /// use ndarray_io::{NpyReader, WriteNpyExt};
+    ///
+    /// let mut file = Vec::new();
+    /// [1u16, 2].write_npy(&mut file)?;
+    /// let mut memory = [0; 4];
+    /// NpyReader::new(&file[..])?.read_into_bytes(&mut memory, Some(ByteOrder::Big))?;
+    /// assert_eq!(memory, [0, 1, 0, 2]);
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn read_into_bytes(&mut self, into: &mut [u8], byte_order: Option<ByteOrder>) -> Result<()> {
+        self.take_with(0, |payload| fill(payload, into, byte_order))
+    }
+}
+
+impl<F: ArrayFormat> ArrayFile<F> {
+    /// Reads all elements into memory of the caller: see [`ArrayReader::read_into_bytes`].
+    ///
+    /// # Errors
+    ///
+    /// - [`ShapeMismatch`](ErrorKind::ShapeMismatch) if the memory has another size.
+    /// - Those of [`read`](ArrayFile::read).
+    pub fn read_into_bytes(&self, into: &mut [u8], byte_order: Option<ByteOrder>) -> Result<()> {
+        let all = vec![WHOLE; self.shape().len()];
+        self.slice_into_bytes(&all[..], into, byte_order)
+    }
+
+    /// Reads the elements of a slice into memory of the caller: see [`ArrayReader::read_into_bytes`].
+    ///
+    /// They are in the [order](ArrayFile::order) of the array, without the axes that the slice drops.
+    ///
+    /// # Errors
+    ///
+    /// - [`ShapeMismatch`](ErrorKind::ShapeMismatch) if the memory has another size than the elements of the slice.
+    /// - Those of [`slice`](ArrayFile::slice).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::{arr2, s};
+    /// use ndarray_io::NpyFile;
+    ///
+    /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+    /// ndarray_io::write_npy(&path, &arr2(&[[1u8, 2, 3], [4, 5, 6]]))?;
+    /// let mut memory = [0; 2];
+    /// NpyFile::open(&path)?.slice_into_bytes(s![.., 1], &mut memory, None)?;
+    /// assert_eq!(memory, [2, 5]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn slice_into_bytes<I: SliceArg<IxDyn>>(
+        &self,
+        slice: I,
+        into: &mut [u8],
+        byte_order: Option<ByteOrder>,
+    ) -> Result<()> {
+        let read = |into: &mut [u8], header: &Header, picked: &Runs| {
+            self.with_picked(header, picked, (0, self.the_options()), |payload| {
+                fill(payload, into, byte_order)
+            })
+        };
+        let at_path = |error| self.at_path(error);
+        let selection = Selection::of(self.header().shape_ref(), &slice).map_err(at_path)?;
+        let (header, picked) = selection.locate(self.header()).map_err(at_path)?;
+        let residual = selection.residual_slice();
+        if !residual.iter().any(is_reversed) {
+            return read(into, &header, &picked);
+        }
+        // Elements are read in ascending order, and axes reversed in memory.
+        check_len(&header, into).map_err(at_path)?;
+        let mut bytes = Vec::new();
+        crate::limits::resize(&mut bytes, into.len()).map_err(at_path)?;
+        read(&mut bytes, &header, &picked)?;
+        let part = DynArray::of_bytes(header, &bytes).and_then(|part| part.slice(&residual[..]));
+        part.and_then(|part| part.put(&mut Sink::of(&mut &mut *into), self.order(), &WriteOptions::new()))
+            .map_err(at_path)
+    }
+}
+
+/// Returns whether a slice reverses an axis.
+fn is_reversed(element: &SliceInfoElem) -> bool {
+    matches!(element, SliceInfoElem::Slice { step: ..0, .. })
+}

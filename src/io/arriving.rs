@@ -1,0 +1,171 @@
+//! [`Arriving`]: the elements of an array that comes from a reader, part by part.
+
+use std::borrow::Cow;
+use std::io::{self, Read};
+
+use super::format::ArrayFormat;
+use super::payload::{FromPayload, PayloadRef};
+use super::reader::State;
+use crate::bytes;
+use crate::error::{ErrorKind, Result};
+use crate::header::Header;
+use crate::options::ReadOptions;
+use crate::transfer::{self, Source};
+
+/// The elements of an array that comes from a reader. They are read part by part, in the order in which they come.
+///
+/// If it is dropped early, the reader knows how many bytes of the array it has yet to skip.
+pub(crate) struct Arriving<'r, R, F: ArrayFormat> {
+    ahead: Ahead<'r, R>,
+    found: &'r F::Found,
+    options: Cow<'r, ReadOptions>,
+    state: &'r mut State,
+    len: u64,
+    /// How many bytes of the array have been read.
+    done: u64,
+}
+
+impl<'r, R: Read, F: ArrayFormat> Arriving<'r, R, F> {
+    /// Fails if the array cannot be read in parts, or if the reader is known to be too short for it.
+    pub(super) fn new(
+        reader: &'r mut R,
+        found: &'r F::Found,
+        options: &'r ReadOptions,
+        state: &'r mut State,
+    ) -> Result<Self> {
+        F::check_plain(found, options)?;
+        let header = F::header(found);
+        let len = header.payload_len_in_parts()?;
+        if let Some(have) = Source::of(reader).remaining().filter(|have| *have < len) {
+            return Err(transfer::truncated(header, have));
+        }
+        let ahead = Ahead { reader, left: len, bytes: Vec::new(), read: 0 };
+        Ok(Self { ahead, found, options: F::gate(found, options), state, len, done: 0 })
+    }
+
+    pub(crate) fn header(&self) -> &'r Header {
+        F::header(self.found)
+    }
+
+    pub(crate) fn options(&self) -> &ReadOptions {
+        &self.options
+    }
+
+    /// Returns how many bytes of the array have been read.
+    pub(crate) fn done(&self) -> u64 {
+        self.done
+    }
+
+    /// Returns how many bytes have come from the reader, and not been read.
+    pub(crate) fn arrived(&self) -> usize {
+        self.ahead.arrived().len()
+    }
+
+    /// Reads the next part, which has this header.
+    pub(crate) fn read<T: FromPayload>(&mut self, part: &Header) -> Result<T> {
+        // Lost until the part has been read: a panic leaves the reader within it.
+        *self.state = State::Lost;
+        let options = self.options.with_progress_of_part(self.done, self.len);
+        let read = self.ahead.take_arrived(part, &options).unwrap_or_else(|| {
+            let mut source = Source::of(&mut self.ahead);
+            T::from_payload(PayloadRef::new(&mut source, part, &options))
+        });
+        match read {
+            Ok(_) => self.advance(part),
+            // The type and the limits are checked before elements are read, so another type can be tried.
+            Err(ref error) if error.is_mismatch() || error.is_limit() => self.set_state(),
+            Err(ref error) if matches!(error.kind(), ErrorKind::Truncated { .. }) => {
+                return Err(transfer::truncated(self.header(), self.len - self.ahead.left));
+            }
+            Err(_) => {}
+        }
+        read
+    }
+
+    /// Reads the next part if all its bytes have come already; `None` if some have not, or there is an error.
+    ///
+    /// After an error, the part can be read again, and divided differently.
+    pub(crate) fn read_arrived<T: FromPayload>(&mut self, part: &Header) -> Option<T> {
+        let options = self.options.with_progress_of_part(self.done, self.len);
+        let made = self.ahead.take_arrived(part, &options)?.ok()?;
+        self.advance(part);
+        Some(made)
+    }
+
+    /// All parts have been visited; an array without elements has none that could be read.
+    pub(crate) fn finish(&mut self) {
+        if self.done == self.len {
+            *self.state = State::AtEnd;
+        }
+    }
+
+    /// A part has been read.
+    fn advance(&mut self, part: &Header) {
+        self.done += part.payload_len().unwrap_or_default();
+        self.set_state();
+    }
+
+    fn set_state(&mut self) {
+        *self.state = match self.ahead.left {
+            left if left == self.len && self.done == 0 => State::AtPayload,
+            _ if self.done == self.len => State::AtEnd,
+            // What is in the buffer has come from the reader.
+            left => State::Within { left },
+        };
+    }
+}
+
+/// A reader's next bytes up to the end of an array. Small parts are taken from a buffer.
+///
+/// Each read asks the reader once: what has come can be used before more comes.
+struct Ahead<'r, R> {
+    reader: &'r mut R,
+    /// How many bytes of the array have not come from the reader.
+    left: u64,
+    bytes: Vec<u8>,
+    /// How many bytes of the buffer have been read.
+    read: usize,
+}
+
+impl<R> Ahead<'_, R> {
+    /// The size of the buffer: that of a pipe.
+    const SIZE: usize = 64 << 10;
+
+    fn arrived(&self) -> &[u8] {
+        &self.bytes[self.read..]
+    }
+
+    /// Reads a part from the buffer; `None` unless all of it is there. After an error, it still is.
+    fn take_arrived<T: FromPayload>(&mut self, part: &Header, options: &ReadOptions) -> Option<Result<T>> {
+        let need = usize::try_from(part.payload_len()?).ok()?;
+        let mut bytes = self.arrived().get(..need)?;
+        let made = T::from_payload(PayloadRef::new(&mut Source::of(&mut bytes), part, options));
+        if made.is_ok() {
+            self.read += need;
+        }
+        Some(made)
+    }
+}
+
+impl<R: Read> Read for Ahead<'_, R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.left).unwrap_or(usize::MAX);
+        if self.arrived().is_empty() {
+            if into.len() >= Self::SIZE {
+                let most = left.min(into.len());
+                let count = bytes::read_once(self.reader, &mut into[..most])?;
+                self.left -= count as u64;
+                return Ok(count);
+            }
+            self.read = 0;
+            self.bytes.resize(left.min(Self::SIZE), 0);
+            let came = bytes::read_once(self.reader, &mut self.bytes);
+            self.bytes.truncate(*came.as_ref().unwrap_or(&0));
+            self.left -= came? as u64;
+        }
+        let count = self.arrived().len().min(into.len());
+        into[..count].copy_from_slice(&self.bytes[self.read..self.read + count]);
+        self.read += count;
+        Ok(count)
+    }
+}

@@ -1,0 +1,252 @@
+//! Arrays that come from readers, piece by piece.
+
+use std::io::{self, Read};
+
+use ndarray::{Array1, Array2, Array3, ArrayD, Ix1, Ix2, Ix3, IxDyn, ShapeBuilder, arr1, arr2, s};
+use ndarray_io::error::ErrorKind;
+use ndarray_io::header::Order;
+use ndarray_io::{
+    DynArray, FlatArray, NpyReader, ReadNpyExt, ReadOptions, WriteNpyExt, WriteOptions, error::FileSection,
+};
+
+use crate::support::routes::Chunks;
+
+fn saved(array: &impl WriteNpyExt) -> Vec<u8> {
+    let mut file = Vec::new();
+    array.write_npy(&mut file).unwrap();
+    file
+}
+
+/// A reader that has only some bytes for now, and fails if it is asked for more.
+struct Live<'a>(&'a [u8]);
+
+impl Read for Live<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self.0.read(into)? {
+            0 => Err(io::Error::other("asked for what has not come")),
+            count => Ok(count),
+        }
+    }
+}
+
+/// What has come from a pipe is returned before more comes.
+#[test]
+fn rows_are_there_as_soon_as_they_have_come() {
+    let file = saved(&Array2::from_shape_fn((1000, 3), |(row, column)| (row * 10 + column) as u32));
+    let mut reader = NpyReader::new(Live(&file[..128 + 5 * 12 + 7])).unwrap();
+    let mut rows = reader.rows::<u32, Ix2>().unwrap();
+    for row in 0..5 {
+        assert_eq!(rows.next().unwrap().unwrap(), arr1(&[row * 10, row * 10 + 1, row * 10 + 2]));
+    }
+    assert!(rows.next().unwrap().unwrap_err().to_string().contains("asked for what has not come"));
+    assert!(rows.next().is_none());
+}
+
+/// A stream of several arrays, of which only the beginnings are read.
+#[test]
+fn what_is_dropped_early_is_skipped() {
+    let mut stream = saved(&Array2::<f64>::ones((5000, 4)));
+    stream.extend(saved(&Array3::from_shape_fn((3, 4, 5).f(), |(i, j, k)| (i + 10 * j + 100 * k) as i16)));
+    stream.extend(saved(&arr1(&[7u8])));
+    for size in [|_| 1_000_000, |call: usize| 1 + call * 7919 % 5003] {
+        let mut reader = NpyReader::new(Chunks::new(&stream, size)).unwrap();
+        assert_eq!(reader.rows::<f64, Ix2>().unwrap().take(3).count(), 3);
+        let error = reader.read::<DynArray>().unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::OutOfTurn { .. }) && error.help().is_some(), "{error}");
+        assert!(matches!(reader.blocks::<DynArray>().unwrap_err().kind(), ErrorKind::OutOfTurn { .. }));
+        assert!(reader.next_array().unwrap());
+        // In Fortran order, the last axis is the slowest.
+        let planes = reader.chunks::<i16, Ix3>(2, 2).unwrap().take(2).collect::<Result<Vec<_>, _>>().unwrap();
+        assert_eq!((planes[1].shape(), planes[1][[2, 3, 1]]), (&[3, 4, 2][..], 332));
+        reader.skip().unwrap();
+        assert!(reader.next_array().unwrap());
+        assert_eq!(reader.read::<Array1<u8>>().unwrap(), arr1(&[7]));
+        assert!(!reader.next_array().unwrap());
+    }
+}
+
+/// Whatever the type, the pieces are what reading all of it gives; and one long axis is divided as well.
+#[test]
+fn blocks_are_boxes_of_the_array() {
+    for array in [
+        Array3::from_shape_fn((4, 5, 6), |(i, j, k)| (i * 30 + j * 6 + k) as f32),
+        Array3::from_shape_fn((1, 1, 120).f(), |(_, _, k)| k as f32),
+        Array3::from_shape_fn((7, 3, 2).f(), |(i, j, k)| (i + j * 7 + k * 21) as f32),
+    ] {
+        let array = array.into_dyn();
+        let file = saved(&array);
+        for bytes in [1, 10, 33, 1000] {
+            let mut reader = NpyReader::new(Chunks::new(&file, |call| 1 + call * 31 % 77)).unwrap();
+            let mut numbers = Vec::new();
+            for (number, block) in reader.blocks::<FlatArray<f32>>().unwrap().bytes(bytes).enumerate() {
+                let block = block.unwrap();
+                assert_eq!(block.number(), number);
+                let part = array.slice(&block.slice()[..]);
+                let in_order = if block.array().order() == Order::C { part } else { part.reversed_axes() };
+                assert_eq!(block.array().items(), in_order.iter().copied().collect::<Vec<_>>());
+                assert!(block.array().items().len() <= (bytes / 4).max(1));
+                numbers.extend_from_slice(block.array().items());
+            }
+            let whole = FlatArray::<f32>::read_npy(&file[..]).unwrap();
+            assert_eq!(numbers, whole.items());
+        }
+    }
+}
+
+#[test]
+fn an_element_at_fault_is_named_by_its_place_in_the_array() {
+    let mut file = saved(&Array2::from_elem((50, 4), true));
+    file[128 + 4 * 30 + 2] = 9;
+    for size in [|_| 1_000_000, |_| 1] {
+        let mut reader = NpyReader::new(Chunks::new(&file, size)).unwrap();
+        let mut rows = reader.rows::<bool, Ix2>().unwrap();
+        assert_eq!(
+            rows.by_ref()
+                .take(30)
+                .filter(|row| row.as_ref().is_ok_and(|row| row == &arr1(&[true; 4])))
+                .count(),
+            30
+        );
+        let error = rows.next().unwrap().unwrap_err();
+        assert_eq!((error.element(), error.index()), (Some(122), Some(&[30, 2][..])));
+        assert!(rows.next().is_none());
+    }
+}
+
+#[test]
+fn a_stream_that_ends_early_says_how_much_there_was() {
+    let file = saved(&Array2::<f64>::ones((100, 3)));
+    let cut = &file[..file.len() - 100];
+    let mut reader = NpyReader::new(Chunks::new(cut, |_| 1000)).unwrap();
+    let mut rows = reader.rows::<f64, Ix2>().unwrap();
+    assert_eq!(rows.by_ref().take(95).filter(Result::is_ok).count(), 95);
+    let error = rows.next().unwrap().unwrap_err();
+    assert!(
+        matches!(
+            error.kind(),
+            ErrorKind::Truncated { part: FileSection::Payload { .. }, need: 2400, have: 2300, .. }
+        ),
+        "{error}"
+    );
+    drop(rows);
+    assert!(reader.next_array().unwrap_err().is_usage());
+    // Of a slice, this is known before.
+    assert!(NpyReader::new(cut).unwrap().rows::<f64, Ix2>().err().unwrap().is_format());
+    // If the rest is skipped, the number counts from the beginning of the elements.
+    let mut reader = NpyReader::new(Chunks::new(cut, |_| 1000)).unwrap();
+    reader.rows::<f64, Ix2>().unwrap().take(2).for_each(drop);
+    assert!(matches!(reader.skip().unwrap_err().kind(), ErrorKind::Truncated { need: 2400, have: 2300, .. }));
+}
+
+#[test]
+fn what_cannot_be_divided_says_so() {
+    let file = saved(&Array2::<f64>::ones((3, 2)));
+    let mut reader = NpyReader::new(&file[..]).unwrap();
+    let error = reader.chunks::<f64, Ix2>(1, 1).err().unwrap();
+    assert!(error.is_usage() && error.to_string().contains("NpyFile"), "{error}");
+    assert!(matches!(reader.chunks::<f64, Ix2>(2, 1).err().unwrap().kind(), ErrorKind::NoSuchAxis { .. }));
+    assert!(reader.chunks::<f64, Ix2>(0, 0).err().unwrap().is_usage());
+    assert!(matches!(reader.rows::<f64, Ix1>().err().unwrap().kind(), ErrorKind::RankMismatch { .. }));
+    // Another type can be tried after the wrong one.
+    assert!(reader.rows::<i32, Ix2>().unwrap().next().unwrap().unwrap_err().is_mismatch());
+    assert_eq!(reader.rows::<f64, Ix2>().unwrap().filter(Result::is_ok).count(), 3);
+
+    // The parts of an element are not contiguous in Fortran order.
+    let fortran = WriteOptions::new().order(Order::Fortran);
+    let mut file = Vec::new();
+    arr2(&[[1u8, 2, 3], [4, 5, 6]]).write_npy_with(&mut file, &fortran).unwrap();
+    let mut reader = NpyReader::new(&file[..]).unwrap();
+    let error = reader.rows::<[u8; 3], Ix1>().unwrap().next().unwrap().unwrap_err();
+    assert!(error.is_usage(), "{error}");
+    assert_eq!(Array1::<[u8; 3]>::read_npy(&file[..]).unwrap(), arr1(&[[1, 2, 3], [4, 5, 6]]));
+    assert!(
+        NpyReader::new(&saved(&Array2::<f64>::ones((0, 2)))[..])
+            .unwrap()
+            .rows::<f64, Ix2>()
+            .unwrap()
+            .next()
+            .is_none()
+    );
+}
+
+/// A header that lies about its length costs no more memory than what comes, and its limit is that of a piece.
+#[test]
+fn a_piece_is_bounded_by_what_comes() {
+    let head = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1, 1099511627776), }";
+    let mut file = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+    file.extend(head);
+    file.resize(127, b' ');
+    file.extend(b"\n12345678");
+    let mut reader = NpyReader::new(Chunks::new(&file, |_| 100)).unwrap();
+    let mut blocks = reader.blocks::<ArrayD<f64>>().unwrap().bytes(8);
+    assert_eq!(blocks.next().unwrap().unwrap().ranges(), [0..1, 0..1]);
+    assert!(blocks.next().unwrap().unwrap_err().is_format());
+    let mut reader = NpyReader::new(Chunks::new(&file, |_| 100)).unwrap();
+    assert!(reader.rows::<f64, Ix2>().unwrap().next().unwrap().unwrap_err().is_format());
+}
+
+/// A reader that claims to have read more than it was asked for.
+struct Liar;
+
+impl Read for Liar {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        Ok(into.len() + 1)
+    }
+}
+
+#[test]
+fn readers_are_not_trusted() {
+    let file = saved(&Array2::<u8>::ones((100, 3)));
+    let mut reader = NpyReader::new(file[..128].chain(Liar)).unwrap();
+    let error = reader.rows::<u8, Ix2>().unwrap().next().unwrap().unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::BadSource { .. }) && !error.is_usage(), "{error}");
+}
+
+/// Progress is that of the whole array, and its callback can stop in between.
+#[test]
+fn progress_is_that_of_the_array() {
+    use std::ops::ControlFlow;
+    use std::sync::{Arc, Mutex};
+
+    let file = saved(&Array2::<u8>::ones((100, 10)));
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let tell = Arc::clone(&told);
+    let options = ReadOptions::new().progress(move |done, all| {
+        tell.lock().unwrap().push((done, all));
+        if done < 500 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    let mut reader = NpyReader::new_with(Chunks::new(&file, |_| 10), &options).unwrap();
+    let read = reader.chunks::<u8, IxDyn>(0, 10).unwrap().collect::<Vec<_>>();
+    assert!(matches!(read.last().unwrap().as_ref().unwrap_err().kind(), ErrorKind::Cancelled));
+    assert_eq!(*told.lock().unwrap(), [(100, 1000), (200, 1000), (300, 1000), (400, 1000), (500, 1000)]);
+}
+
+/// The elements go to memory of the caller.
+#[test]
+fn memory_of_the_caller_has_the_elements() {
+    use ndarray_io::NpyFile;
+    use ndarray_io::dtype::ByteOrder;
+
+    let array = Array3::from_shape_fn((3, 4, 5).f(), |(i, j, k)| (i * 100 + j * 10 + k) as u16);
+    let temporary = crate::support::routes::temporary(&saved(&array), 0);
+    let file = NpyFile::open(temporary.path()).unwrap();
+    let big = |items: Vec<u16>| items.into_iter().flat_map(u16::to_be_bytes).collect::<Vec<_>>();
+    let mut memory = vec![0; 120];
+    file.read_into_bytes(&mut memory, Some(ByteOrder::Big)).unwrap();
+    assert_eq!(memory, big(array.t().iter().copied().collect()));
+    let mut part = vec![0; 24];
+    file.slice_into_bytes(s![..;-1, 1..3, ..;3], &mut part, Some(ByteOrder::Big)).unwrap();
+    let wanted = array.slice(s![..;-1, 1..3, ..;3]);
+    assert_eq!(part, big(wanted.t().iter().copied().collect()));
+    file.slice_into_bytes(s![2, .., 2..], &mut part, Some(ByteOrder::Big)).unwrap();
+    assert_eq!(part, big(array.slice(s![2, .., 2..]).t().iter().copied().collect()));
+    for wrong in [119, 121] {
+        let error = file.read_into_bytes(&mut vec![0; wrong], None).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::ShapeMismatch { .. }), "{error}");
+        assert!(file.slice_into_bytes(s![..;-1, .., ..], &mut vec![0; wrong], None).is_err());
+    }
+    let mut bools = saved(&arr1(&[true, false]));
+    *bools.last_mut().unwrap() = 2;
+    let error = NpyReader::new(&bools[..]).unwrap().read_into_bytes(&mut [0; 2], None).unwrap_err();
+    assert_eq!(error.element(), Some(1));
+}
