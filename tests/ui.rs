@@ -103,7 +103,7 @@ fn errors_point_at_the_field() {
             assert_eq!(compile(path, &libraries, out.path(), &["--edition=2021"]), "", "{}", path.display());
         }
     }
-    assert_eq!(files.len(), 14);
+    assert_eq!(files.len(), 16);
 }
 
 #[test]

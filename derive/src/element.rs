@@ -2,9 +2,11 @@
 
 use proc_macro2::TokenStream;
 use quote::quote_spanned;
+use syn::meta::ParseNestedMeta;
 use syn::spanned::Spanned;
 use syn::{
-    Attribute, Data, DataEnum, DeriveInput, Error, Fields, Ident, Member, Path, Result, Type, parse_quote,
+    Attribute, Data, DataEnum, DeriveInput, Error, Fields, Ident, LitStr, Member, Path, Result, Type,
+    parse_quote,
 };
 
 use crate::{hidden, located};
@@ -13,10 +15,13 @@ use crate::{hidden, located};
 const NUMBERS: [&str; 8] = ["u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64"];
 
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
-    let library = library(&input.attrs)?;
+    let Attributes { library, from, into } = Attributes::of(&input.attrs)?;
     if let Some(lifetime) = input.generics.lifetimes().next() {
         let message = "an element cannot have a lifetime parameter: it must own its data";
         return Err(Error::new(lifetime.span(), message));
+    }
+    if from.is_some() || into.is_some() {
+        return Ok(through(input, &library, from, into));
     }
     match &input.data {
         Data::Struct(data) => newtype(input, &data.fields, &library),
@@ -28,19 +33,111 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     }
 }
 
-/// Returns the path of the library.
-fn library(attributes: &[Attribute]) -> Result<Path> {
-    let mut library = None;
-    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("element")) {
-        attribute.parse_nested_meta(|meta| {
-            if !meta.path.is_ident("crate") {
-                return Err(meta.error("unknown attribute, expected `crate`"));
-            }
-            library = Some(meta.value()?.call(Path::parse_mod_style)?);
-            Ok(())
-        })?;
+/// What the attributes `#[element(…)]` say.
+struct Attributes {
+    /// The path of the library.
+    library: Path,
+    /// The type from which an element is made, and whether that can fail.
+    from: Option<(Type, bool)>,
+    /// The type that an element becomes.
+    into: Option<Type>,
+}
+
+impl Attributes {
+    fn of(attributes: &[Attribute]) -> Result<Self> {
+        let (mut library, mut from, mut into) = (None, None, None);
+        for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("element")) {
+            attribute.parse_nested_meta(|meta| {
+                let type_ = |meta: &ParseNestedMeta<'_>| meta.value()?.parse::<LitStr>()?.parse::<Type>();
+                let is = |name: &str| meta.path.is_ident(name);
+                let is_second = match () {
+                    () if is("crate") => {
+                        library.replace(meta.value()?.call(Path::parse_mod_style)?).is_some()
+                    }
+                    () if is("from") || is("try_from") => {
+                        from.replace((type_(&meta)?, is("try_from"))).is_some()
+                    }
+                    () if is("into") => into.replace(type_(&meta)?).is_some(),
+                    () => {
+                        return Err(
+                            meta.error("unknown attribute, expected `crate`, `from`, `try_from` or `into`")
+                        );
+                    }
+                };
+                if is_second {
+                    return Err(meta.error("it is given twice (`from` and `try_from` are one)"));
+                }
+                Ok(())
+            })?;
+        }
+        let library = library.unwrap_or_else(|| parse_quote!(::ndarray_io));
+        Ok(Self { library, from, into })
     }
-    Ok(library.unwrap_or_else(|| parse_quote!(::ndarray_io)))
+}
+
+/// Implements the traits through another element type: conversions alone, which safe code makes.
+fn through(
+    input: &DeriveInput,
+    library: &Path,
+    from: Option<(Type, bool)>,
+    into: Option<Type>,
+) -> TokenStream {
+    let (ident, private) = (&input.ident, template!(#library::__private));
+    let Locals { axes, dtype, items, options } = &Locals::new();
+    let value = hidden("value");
+    // The compiler checks the bounds of a type without parameters at once, where it reports them best.
+    let bounded = |bounds: [TokenStream; 2]| {
+        let mut generics = input.generics.clone();
+        if !generics.params.is_empty() {
+            let predicates = &mut generics.make_where_clause().predicates;
+            predicates
+                .extend(bounds.into_iter().map(|bound| -> syn::WherePredicate { parse_quote!(#bound) }));
+        }
+        generics
+    };
+    let always = template!(#private::core::marker::Send + #private::core::marker::Sync + 'static);
+    let read = from.map(|(type_, can_fail)| {
+        let (trait_, make) = match can_fail {
+            false => (
+                template!(#private::core::convert::From<#type_>),
+                template!(#library::Result::Ok(<Self as #private::core::convert::From<#type_>>::from(#value))),
+            ),
+            true => (
+                template!(#private::core::convert::TryFrom<#type_, Error: #private::core::fmt::Display>),
+                template!(#private::converted(<Self as #private::core::convert::TryFrom<#type_>>::try_from(#value))),
+            ),
+        };
+        let generics = bounded([
+            template!(#type_: #library::ReadableElement + 'static),
+            template!(Self: #trait_ + #always),
+        ]);
+        let (implemented, arguments, clause) = generics.split_for_impl();
+        let calls = ReadCalls {
+            axes: template!(<#type_ as #library::ReadableElement>::inner_axes(#axes)),
+            accept: template!(#private::accept_from::<#type_, Self>(#dtype, #options, |#value: #type_| #make)),
+        };
+        readable(&template!(#implemented), &template!(#ident #arguments), &template!(#clause), library, &calls)
+    });
+    let written = into.map(|type_| {
+        let generics = bounded([
+            template!(#type_: #library::WritableElement + 'static),
+            template!(Self: #private::core::clone::Clone + #private::core::convert::Into<#type_> + #always),
+        ]);
+        let (implemented, arguments, clause) = generics.split_for_impl();
+        let calls = WriteCalls {
+            file_layout: template!(<#type_ as #library::WritableElement>::FILE_LAYOUT),
+            dtype: template!(#private::dtype_into::<Self, #type_>(#items, #options)),
+            emit: template!(#private::emit_into::<Self, #type_>(#dtype)),
+        };
+        writable(
+            &template!(#implemented),
+            &template!(#ident #arguments),
+            &template!(#clause),
+            library,
+            &calls,
+        )
+    });
+    template!(#read #written)
 }
 
 /// Returns the identifiers in `#[repr(…)]`.
@@ -110,9 +207,11 @@ fn newtype(input: &DeriveInput, fields: &Fields, library: &Path) -> Result<Token
         &template!(#ident #arguments),
         &template!(#clause),
         library,
-        &Calls {
+        &ReadCalls {
             axes: template!(#private::newtype_axes::<Self>(#axes)),
             accept: template!(#private::accept_newtype(#dtype, #options)),
+        },
+        &WriteCalls {
             file_layout: template!(#private::newtype_file_layout::<Self>()),
             dtype: template!(#private::newtype_dtype(#items, #options)),
             emit: template!(#private::emit_newtype(#dtype)),
@@ -202,9 +301,8 @@ fn enumeration(input: &DeriveInput, data: &DataEnum, library: &Path) -> Result<T
         &template!(#ident),
         &TokenStream::new(),
         library,
-        &Calls {
-            axes: TokenStream::new(),
-            accept: template!(#private::accept_enum(#dtype, #options)),
+        &ReadCalls { axes: TokenStream::new(), accept: template!(#private::accept_enum(#dtype, #options)) },
+        &WriteCalls {
             file_layout: template!(#private::enum_file_layout::<Self>()),
             dtype: template!({ let _ = #items; #private::enum_dtype::<Self>(#options) }),
             emit: template!(#private::emit_enum(#dtype)),
@@ -257,10 +355,14 @@ impl Locals {
     }
 }
 
-/// The bodies of the generated trait methods.
-struct Calls {
+/// The bodies of the generated methods for reading.
+struct ReadCalls {
     axes: TokenStream,
     accept: TokenStream,
+}
+
+/// The bodies of the generated methods for writing.
+struct WriteCalls {
     file_layout: TokenStream,
     dtype: TokenStream,
     emit: TokenStream,
@@ -271,11 +373,24 @@ fn implementations(
     name: &TokenStream,
     clause: &TokenStream,
     library: &Path,
-    calls: &Calls,
+    read: &ReadCalls,
+    written: &WriteCalls,
+) -> TokenStream {
+    let read = readable(implemented, name, clause, library, read);
+    let written = writable(implemented, name, clause, library, written);
+    template!(#read #written)
+}
+
+fn readable(
+    implemented: &TokenStream,
+    name: &TokenStream,
+    clause: &TokenStream,
+    library: &Path,
+    calls: &ReadCalls,
 ) -> TokenStream {
     let private = template!(#library::__private);
-    let Calls { axes: of_axes, accept, file_layout, dtype: of_dtype, emit } = calls;
-    let Locals { axes, dtype, items, options } = &Locals::new();
+    let ReadCalls { axes: of_axes, accept } = calls;
+    let Locals { axes, dtype, options, .. } = &Locals::new();
     template! {
         #[automatically_derived]
         impl #implemented #library::ReadableElement for #name #clause {
@@ -291,7 +406,20 @@ fn implementations(
                 #accept
             }
         }
+    }
+}
 
+fn writable(
+    implemented: &TokenStream,
+    name: &TokenStream,
+    clause: &TokenStream,
+    library: &Path,
+    calls: &WriteCalls,
+) -> TokenStream {
+    let private = template!(#library::__private);
+    let WriteCalls { file_layout, dtype: of_dtype, emit } = calls;
+    let Locals { dtype, items, options, .. } = &Locals::new();
+    template! {
         #[automatically_derived]
         impl #implemented #library::WritableElement for #name #clause {
             const FILE_LAYOUT: #private::FileLayout = #file_layout;

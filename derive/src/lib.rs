@@ -96,7 +96,8 @@ fn located(place: Span) -> Span {
 /// - `#[record(title = "…")]`: the NumPy title, a second name for the field. It is written to files, but
 ///   ignored when reading.
 /// - `#[record(len = 16)]`: the width of a `String` in characters, or of a `Vec<u8>` in bytes. Writing a
-///   longer value fails with `ErrorKind::TextTooLong`.
+///   longer value fails with `ErrorKind::TextTooLong`. A struct that is only read does not need it; code that writes
+///   a struct without it does not compile.
 /// - `#[record(offset = 8)]`: the offset of the field in the file's record, in bytes.
 #[proc_macro_derive(Record, attributes(record))]
 pub fn derive_record(input: TokenStream) -> TokenStream {
@@ -147,6 +148,45 @@ pub fn derive_record(input: TokenStream) -> TokenStream {
 /// assert_eq!(Array1::<f64>::read_npy(&file[..])?, arr1(&[1.5]));
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
+///
+/// # Through another type
+///
+/// Any type can be read and written through an element type, as in serde, which costs a conversion for each element:
+///
+/// - `#[element(from = "T")]` reads elements of type `T` and converts them by `From<T>`; `#[element(try_from = "T")]` does so
+///   by `TryFrom<T>`, whose error becomes `ErrorKind::NotConvertible` and names the element.
+/// - `#[element(into = "T")]` writes elements that `Into<T>` converts; the type must be `Clone`.
+///
+/// Without one of them, the type is only written or only read. It cannot be viewed.
+///
+/// ```
+/// use ndarray::{arr1, Array1};
+/// use ndarray_io::{Element, ReadNpyExt, WriteNpyExt};
+///
+/// /// A depth in metres; NaN in a file if it is not known.
+/// #[derive(Element, Clone, Copy, Debug, PartialEq)]
+/// #[element(from = "f32", into = "f32")]
+/// struct Depth(Option<f32>);
+///
+/// impl From<f32> for Depth {
+///     fn from(metres: f32) -> Self {
+///         Self(Some(metres).filter(|metres| !metres.is_nan()))
+///     }
+/// }
+///
+/// impl From<Depth> for f32 {
+///     fn from(depth: Depth) -> Self {
+///         depth.0.unwrap_or(f32::NAN)
+///     }
+/// }
+///
+/// let mut file = Vec::new();
+/// arr1(&[1.5, f32::NAN]).write_npy(&mut file)?;
+/// assert_eq!(Array1::<Depth>::read_npy(&file[..])?, arr1(&[Depth(Some(1.5)), Depth(None)]));
+/// # Ok::<(), ndarray_io::Error>(())
+/// ```
+///
+/// # The path of the library
 ///
 /// `#[element(crate = path::to::ndarray_io)]` sets the path of the library, if it is not `::ndarray_io`. A module
 /// there must export the library's names and no others in their place.

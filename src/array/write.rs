@@ -213,6 +213,7 @@ impl<A: WritableElement, D: Dimension> WriteArray for ArrayRef<A, D> {
         options: &WriteOptions,
         format: &mut Format<'_>,
     ) -> Result<()> {
+        const { A::FILE_LAYOUT.check_written() };
         let is_array = const { A::FILE_LAYOUT.is_array() }; // the parts of an element are contiguous only in C order
         let order = options.get_order().unwrap_or_else(|| if is_array { Order::C } else { order_of(self) });
         // Fortran order is C order with the axes reversed.

@@ -20,6 +20,7 @@ mod number;
 pub(crate) mod record;
 mod swap;
 mod text;
+mod through;
 mod time;
 mod transform;
 mod void;
@@ -39,6 +40,8 @@ pub(crate) use convert::{shortest_half, spelled, spelled_complex, spelled_double
 pub(crate) use decimal::long_double;
 pub use longdouble::LongDouble;
 pub use text::Chars;
+#[doc(hidden)]
+pub use through::{accept_from, converted, dtype_into, emit_into};
 pub(crate) use time::date;
 pub use time::{Datetime64, Timedelta64, units};
 pub(crate) use transform::swap_between;

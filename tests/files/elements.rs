@@ -337,3 +337,182 @@ fn enums_and_newtypes_are_fields() {
     let error = Array1::<Graded>::read_npy(&bad[..]).unwrap_err();
     assert_eq!(error.to_string(), "element 1: field 'grade': expected a variant of enum Grade, found 5");
 }
+
+/// A bool as any type of numbers, 0 and others.
+#[derive(Clone, Copy, Debug, PartialEq, Element)]
+#[element(from = "T", into = "T")]
+struct NumBool<T>(bool, std::marker::PhantomData<T>);
+
+impl From<u8> for NumBool<u8> {
+    fn from(number: u8) -> Self {
+        Self(number != 0, std::marker::PhantomData)
+    }
+}
+
+impl From<NumBool<u8>> for u8 {
+    fn from(own: NumBool<u8>) -> Self {
+        own.0.into()
+    }
+}
+
+/// NaN is a number that is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Element)]
+#[element(from = "f32", into = "f32")]
+struct Maybe(Option<f32>);
+
+impl From<f32> for Maybe {
+    fn from(number: f32) -> Self {
+        Self(Some(number).filter(|number| !number.is_nan()))
+    }
+}
+
+impl From<Maybe> for f32 {
+    fn from(own: Maybe) -> Self {
+        own.0.unwrap_or(f32::NAN)
+    }
+}
+
+/// A number that is written in hexadecimal.
+#[derive(Clone, Debug, PartialEq, Element)]
+#[element(try_from = "String", into = "String")]
+struct Hex(u32);
+
+impl TryFrom<String> for Hex {
+    type Error = std::num::ParseIntError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        u32::from_str_radix(&text, 16).map(Self)
+    }
+}
+
+impl From<Hex> for String {
+    fn from(own: Hex) -> Self {
+        format!("{:x}", own.0)
+    }
+}
+
+/// A direction, which is stored as two letters.
+#[derive(Clone, Copy, Debug, PartialEq, Element)]
+#[element(from = "[u8; 2]", into = "[u8; 2]")]
+enum Way {
+    Up,
+    Other([u8; 2]),
+}
+
+impl From<[u8; 2]> for Way {
+    fn from(letters: [u8; 2]) -> Self {
+        if letters == *b"up" { Self::Up } else { Self::Other(letters) }
+    }
+}
+
+impl From<Way> for [u8; 2] {
+    fn from(own: Way) -> Self {
+        if let Way::Other(letters) = own { letters } else { *b"up" }
+    }
+}
+
+#[derive(Record, Clone, Debug, PartialEq)]
+struct Through {
+    maybe: [Maybe; 2],
+    #[record(len = 4)]
+    hex: Hex,
+    flag: NumBool<u8>,
+    way: Way,
+}
+
+#[test]
+fn types_are_read_and_written_through_others() {
+    // The files are those of the types that are named in the attributes.
+    let maybes = arr1(&[Maybe(Some(1.5)), Maybe(None), Maybe(Some(-0.0))]);
+    let file = saved(&maybes);
+    assert_eq!(file, saved(&arr1(&[1.5, f32::NAN, -0.0])));
+    assert_eq!(Array1::<Maybe>::read_npy(&file[..]).unwrap(), maybes);
+    let big = saved(&arr1(&[1.0f32]))
+        .iter()
+        .map(|byte| if *byte == b'<' { b'>' } else { *byte })
+        .collect::<Vec<_>>();
+    assert_eq!(Array1::<Maybe>::read_npy(&big[..]).unwrap(), arr1(&[Maybe(Some(f32::from_bits(0x803F)))]));
+    let casting = ReadOptions::new().casting(Casting::SameKind);
+    let wide = saved(&arr1(&[0.5f64, f64::NAN]));
+    assert!(Array1::<Maybe>::read_npy(&wide[..]).unwrap_err().is_mismatch());
+    let read = Array1::<Maybe>::read_npy_with(&wide[..], &casting).unwrap();
+    assert_eq!(read, arr1(&[Maybe(Some(0.5)), Maybe(None)]));
+
+    let hexes = arr2(&[[Hex(10), Hex(0xfff0)], [Hex(0), Hex(7)]]);
+    let file = saved(&hexes);
+    assert_eq!(file, saved(&hexes.mapv(String::from)));
+    assert!(file.windows(5).any(|bytes| bytes == b"'<U4'"));
+    assert_eq!(Array2::<Hex>::read_npy(&file[..]).unwrap(), hexes);
+    let wrong = saved(&arr2(&[["1".to_owned(), "2".into()], ["x".into(), "3".into()]]));
+    let error = Array2::<Hex>::read_npy(&wrong[..]).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::NotConvertible { .. }), "{error}");
+    assert_eq!((error.element(), error.index()), (Some(2), Some(&[1, 0][..])));
+
+    let flags = arr1(&[NumBool::<u8>::from(0), 1.into()]);
+    assert_eq!(saved(&flags), saved(&arr1(&[0u8, 1])));
+    let ways = arr1(&[Way::Up, Way::Other(*b"xy")]);
+    assert_eq!(saved(&ways), saved(&arr2(&[[b'u', b'p'], [b'x', b'y']])));
+    assert_eq!(Array1::<Way>::read_npy(&saved(&ways)[..]).unwrap(), ways);
+
+    let record =
+        Through { maybe: [Maybe(None), Maybe(Some(2.0))], hex: Hex(0xab), flag: 7.into(), way: Way::Up };
+    let file = saved(&arr1(&[record.clone()]));
+    let dynamic = DynArray::read_npy(&file[..]).unwrap();
+    assert_eq!(
+        dynamic.dtype().to_string(),
+        "[('maybe', '<f4', (2,)), ('hex', '<U4'), ('flag', '|u1'), ('way', '|u1', (2,))]"
+    );
+    assert_eq!(Array1::<Through>::read_npy(&file[..]).unwrap(), arr1(&[record]));
+    // Pieces, parts and many elements on several threads are the same.
+    let many = Array1::from_shape_fn(300_000, |index| Maybe(Some(index as f32).filter(|_| index % 3 > 0)));
+    let mut writer = NpyWriter::<Maybe, _>::with_shape(Vec::new(), 300_000).unwrap();
+    many.exact_chunks(100_000).into_iter().for_each(|part| writer.push(&part).unwrap());
+    let file = writer.finish().unwrap();
+    assert_eq!(file, saved(&many));
+    assert_eq!(Array1::<Maybe>::read_npy(&file[..]).unwrap(), many);
+}
+
+/// A type may be only read, or only written.
+#[test]
+fn one_direction_is_enough() {
+    #[derive(Clone, Debug, PartialEq, Element)]
+    #[element(from = "i16")]
+    struct Read(i32);
+
+    impl From<i16> for Read {
+        fn from(number: i16) -> Self {
+            Self(number.into())
+        }
+    }
+
+    #[derive(Clone, Element)]
+    #[element(into = "i16")]
+    struct Written(i8);
+
+    impl From<Written> for i16 {
+        fn from(own: Written) -> Self {
+            own.0.into()
+        }
+    }
+
+    let file = saved(&arr1(&[Written(-3)]));
+    assert_eq!(Array1::<Read>::read_npy(&file[..]).unwrap(), arr1(&[Read(-3)]));
+
+    /// The width of a text matters to what is written only.
+    #[derive(Record, Clone, Debug, PartialEq)]
+    struct Named {
+        name: String,
+        bytes: Vec<u8>,
+    }
+    #[derive(Record, Clone)]
+    struct Wide {
+        #[record(len = 5)]
+        name: String,
+        #[record(len = 2)]
+        bytes: Vec<u8>,
+    }
+    let file = saved(&arr1(&[Wide { name: "Vega".into(), bytes: b"v".to_vec() }]));
+    let wanted = Named { name: "Vega".into(), bytes: b"v".to_vec() };
+    assert_eq!(Array1::<Named>::read_npy(&file[..]).unwrap(), arr1(&[wanted]));
+    assert!(ndarray_io::DType::of::<Named>().unwrap_err().is_usage());
+}

@@ -15,6 +15,8 @@ pub struct FileLayout {
     align: usize,
     /// Whether a field of the type has a declared width (the `len` of text).
     pub takes_len: bool,
+    /// Whether the type is a struct with text of no declared width, which can be read and not written.
+    lacks_len: bool,
     /// Whether the type has values that may not fit the field.
     varies: bool,
     /// Whether the type adds axes to an array in a file.
@@ -30,6 +32,7 @@ impl FileLayout {
             size: size_of::<T>(),
             align: align_of::<T>(),
             takes_len: false,
+            lacks_len: false,
             varies: false,
             is_array: false,
             has_zero: true,
@@ -43,7 +46,7 @@ impl FileLayout {
 
     /// Returns the layout of text whose width is in units of `unit` bytes.
     pub(crate) const fn text(unit: usize) -> Self {
-        Self { size: unit, align: unit, takes_len: true, varies: true, is_array: false, has_zero: true }
+        Self { size: unit, align: unit, takes_len: true, varies: true, ..Self::of::<u8>() }
     }
 
     const fn times(self, count: usize) -> Self {
@@ -53,6 +56,11 @@ impl FileLayout {
     /// Returns the layout of an array of `count` elements.
     pub(in crate::element) const fn repeated(self, count: usize) -> Self {
         Self { is_array: true, ..self.times(count) }
+    }
+
+    /// Fails to compile unless elements of the type can be written.
+    pub(crate) const fn check_written(self) {
+        assert!(!self.lacks_len, "a text in a record needs a width to be written: #[record(len = 16)]");
     }
 
     pub(crate) const fn has_zero(self) -> bool {
@@ -238,16 +246,19 @@ impl RecordSpec {
 
     /// Returns the layout of the struct in a file.
     pub const fn file_layout(&self) -> FileLayout {
-        let (mut varies, mut has_zero, mut index) = (false, true, 0);
+        let (mut varies, mut has_zero, mut lacks_len, mut index) = (false, true, false, 0);
         while index < self.fields.len() {
-            varies |= self.fields[index].file_layout.varies;
-            has_zero &= self.fields[index].file_layout.has_zero;
+            let layout = self.fields[index].file_layout;
+            varies |= layout.varies;
+            has_zero &= layout.has_zero;
+            lacks_len |= layout.lacks_len || layout.takes_len && self.fields[index].len.is_none();
             index += 1;
         }
         FileLayout {
             size: self.size(),
             align: self.alignment(),
             takes_len: false,
+            lacks_len,
             varies,
             is_array: false,
             has_zero,
@@ -262,6 +273,10 @@ impl RecordSpec {
             // Overlaps and sizes are checked when the struct is compiled. Sums that overflow saturate, and
             // `pad` rejects them.
             record.pad(start.saturating_sub(record.size()))?;
+            if field.file_layout.takes_len && field.len.is_none() {
+                let reason = "a text in a record needs a width to be written: #[record(len = 16)]".into();
+                return Err(Error::from(ErrorKind::BadOption { reason }).at_field(field.name));
+            }
             let dtype =
                 (field.dtype)(&options.for_field(field.len)).map_err(|error| error.at_field(field.name))?;
             if dtype.has_object() {
