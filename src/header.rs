@@ -7,7 +7,7 @@ pub(crate) use inner::Grouped;
 use crate::dtype::{DType, Narrow};
 use crate::error::{Error, ErrorKind, Help, LimitKind, Result};
 use crate::limits::{self, Limits};
-pub use crate::shape::{Order, Shape};
+pub use crate::shape::{AxisIndex, Order, Shape};
 
 /// The dtype, memory order and shape of an array, as declared by the header of any format.
 ///

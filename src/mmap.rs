@@ -19,7 +19,7 @@ use crate::dtype::DType;
 use crate::element::ViewElement;
 use crate::element::cast::{self, Bitwise};
 use crate::error::{Error, ErrorKind, Result};
-use crate::header::Header;
+use crate::header::{Extent, Header};
 use crate::io::{self, ArrayFormat, Npy, Ra};
 use crate::npy_format::Version;
 use crate::options::ReadOptions;
@@ -43,8 +43,8 @@ struct Mapped<A, D, F: ArrayFormat> {
     len: usize,
     /// The shape of the array in the file, and the number of the first mapped element in it.
     whole: (Shape, usize),
-    /// The number of bytes after the array when the file was opened; 0 for a map of a part.
-    trailing: usize,
+    /// What followed the array when the file was opened; nothing for a map of a part.
+    extent: Extent,
     /// Makes a map `Send` and `Sync` only if its elements are.
     elements: PhantomData<Vec<A>>,
 }
@@ -52,6 +52,7 @@ struct Mapped<A, D, F: ArrayFormat> {
 impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
     /// Locates the elements in a file, or those of a range of the slowest-varying axis.
     fn locate(mut file: &File, rows: Option<Range<usize>>, options: &ReadOptions) -> Result<Self> {
+        options.check_without_end()?;
         file.rewind()?;
         let mut source = Source::of(&mut file);
         if source.remaining().is_none() {
@@ -83,7 +84,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
         Ok(Self {
             dim: dimension(header.shape_ref())?,
             len: header.in_memory()?.1,
-            trailing: if rows.is_some() { 0 } else { usize::try_from(after).unwrap_or(usize::MAX) },
+            extent: if rows.is_some() { Extent::Whole } else { Extent::of(after, 0) },
             start: mapped_at,
             whole: (whole_shape, first),
             found,
@@ -204,11 +205,11 @@ macro_rules! description {
             Ok(())
         }
 
-        /// Returns the number of bytes after the array when the file was opened, such as rows being appended.
+        /// Returns whether bytes followed the array when the file was opened, such as rows being appended.
         ///
-        /// For a map of a part of the file, this is 0.
-        pub fn trailing_len(&self) -> usize {
-            self.mapped.trailing
+        /// A map of a part of the file does not know what follows the array.
+        pub fn extent(&self) -> Extent {
+            self.mapped.extent
         }
     };
 }
@@ -319,7 +320,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     /// # Errors
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path does not refer to a regular file.
+    /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path refers to something else.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
     ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,
@@ -344,7 +345,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     /// # Errors
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path does not refer to a regular file.
+    /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path refers to something else.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
     ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,
@@ -359,6 +360,48 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
         unsafe { Self::map(path.as_ref(), None, options) }
     }
 
+    /// Maps an open file for reading, regardless of its position.
+    ///
+    /// # Errors
+    ///
+    /// As for [`ArrayMmap::open`].
+    ///
+    /// # Safety
+    ///
+    /// As for [`ArrayMmap::open`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::{Ix1, arr1};
+    /// use ndarray_io::{NpyMmap, WriteNpyExt};
+    ///
+    /// let mut file = tempfile::tempfile()?;
+    /// arr1(&[1.5, 2.5]).write_npy(&mut file)?;
+    /// // SAFETY: this file has no name by which others could change it.
+    /// let map = unsafe { NpyMmap::<f64, Ix1>::new(&file)? };
+    /// assert_eq!(map.view(), arr1(&[1.5, 2.5]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub unsafe fn new(file: &File) -> Result<Self> {
+        // SAFETY: the caller upholds the same contract.
+        unsafe { Self::new_with(file, &ReadOptions::new()) }
+    }
+
+    /// Maps an open file for reading, with options.
+    ///
+    /// # Errors
+    ///
+    /// As for [`ArrayMmap::open_with`].
+    ///
+    /// # Safety
+    ///
+    /// As for [`ArrayMmap::open`].
+    pub unsafe fn new_with(file: &File, options: &ReadOptions) -> Result<Self> {
+        // SAFETY: the caller upholds the same contract.
+        unsafe { Self::map_file(file, None, options) }
+    }
+
     /// Maps a range of the slowest-varying axis of a file for reading.
     ///
     /// This is the first axis, or the last in Fortran order. Other processes may change the rest of the file.
@@ -366,7 +409,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     /// # Errors
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path does not refer to a regular file.
+    /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path refers to something else.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
     ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,
@@ -390,14 +433,23 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     /// As for [`ArrayMmap::open`], for the elements that are mapped.
     unsafe fn map(path: &Path, rows: Option<Range<usize>>, options: &ReadOptions) -> Result<Self> {
         let map = || {
-            let file = File::open(path)?;
-            let mapped = Mapped::locate(&file, rows, options)?;
-            // SAFETY: the caller guarantees that these bytes do not change.
-            let map = unsafe { mapped.how().map(&file)? };
-            mapped.check(&map)?;
-            Ok(Self { map, mapped })
+            // SAFETY: the caller upholds the same contract.
+            unsafe { Self::map_file(&File::open(path)?, rows, options) }
         };
         map().map_err(|error: Error| error.at_path(path))
+    }
+
+    /// Maps all rows of an open file, or some of them.
+    ///
+    /// # Safety
+    ///
+    /// As for [`ArrayMmap::open`], for the elements that are mapped.
+    unsafe fn map_file(file: &File, rows: Option<Range<usize>>, options: &ReadOptions) -> Result<Self> {
+        let mapped = Mapped::locate(file, rows, options)?;
+        // SAFETY: the caller guarantees that these bytes do not change.
+        let map = unsafe { mapped.how().map(file)? };
+        mapped.check(&map)?;
+        Ok(Self { map, mapped })
     }
 
     /// Returns a view of the array, in constant time.

@@ -170,6 +170,37 @@ impl fmt::Display for Shape {
     }
 }
 
+/// The number of an axis, counted from 0: a `usize`, or an `Axis` of `ndarray`.
+///
+/// ```
+/// use ndarray::{Array2, Axis, arr2};
+/// use ndarray_io::NpyFile;
+///
+/// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+/// ndarray_io::write_npy(&path, &arr2(&[[1, 2], [3, 4]]))?;
+/// let file = NpyFile::open(&path)?;
+/// let [one, other]: [Array2<i32>; 2] = [file.take(1, &[1])?, file.take(Axis(1), &[1])?];
+/// assert_eq!(one, other);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait AxisIndex: private::Sealed {
+    /// Returns the number of the axis.
+    fn number(self) -> usize;
+}
+
+impl AxisIndex for usize {
+    fn number(self) -> usize {
+        self
+    }
+}
+
+pub(crate) mod private {
+    /// Restricts the trait to two types.
+    pub trait Sealed {}
+
+    impl Sealed for usize {}
+}
+
 #[cfg(test)]
 mod tests {
     #[cfg(target_pointer_width = "64")]

@@ -71,6 +71,7 @@ pub trait ReadNpyIntoExt: Sealed {
 
 impl<A: ReadableElement, D: Dimension> ReadNpyIntoExt for ArrayRef<A, D> {
     fn read_npy_into_with<R: Read>(&mut self, mut reader: R, options: &ReadOptions) -> Result<()> {
+        options.check_without_end()?;
         let mut source = Source::of(&mut reader);
         let (found, _) = io::read_header::<io::Npy>(&mut source, options)?;
         let result = read_into(self, Payload { source: &mut source, header: &found.header, options });

@@ -14,7 +14,7 @@ mod view;
 mod whole;
 mod write;
 
-use ndarray::{Dimension, IntoDimension};
+use ndarray::{Axis, Dimension, IntoDimension};
 
 pub use flat::{FlatArray, FlatView};
 pub(crate) use grouped::{grouped, with_grouped};
@@ -28,7 +28,7 @@ pub use view::{ViewMutNpyExt, ViewNpyExt};
 pub use write::WriteNpyExt;
 
 use crate::error::{ErrorKind, Result};
-use crate::shape::Shape;
+use crate::shape::{AxisIndex, Shape};
 
 /// Converts a shape to an `ndarray` dimension.
 ///
@@ -44,6 +44,14 @@ pub(crate) fn dimension<D: Dimension>(shape: &Shape) -> Result<D> {
         let wanted = D::NDIM.unwrap_or_default();
         ErrorKind::RankMismatch { found: shape.clone(), wanted }.into()
     })
+}
+
+impl crate::shape::private::Sealed for Axis {}
+
+impl AxisIndex for Axis {
+    fn number(self) -> usize {
+        self.0
+    }
 }
 
 /// Converts an `ndarray` dimension to a shape.

@@ -185,9 +185,9 @@ fn locate<A: ViewElement, D: Dimension, F: ArrayFormat>(
     transfer::check_length(&source, header, options)?;
     let (_, length) = header.in_memory()?;
     source.advance(length as u64);
-    // Other formats allow trailing bytes, so there is nothing to check.
-    if !F::HAS_TRAILING {
-        io::check_end(&mut source, header, options)?;
+    match F::HAS_TRAILING {
+        true => options.check_without_end()?,
+        false => io::check_end(&mut source, header, options)?,
     }
     Ok(ViewLocation { header: elements, dim, payload: start..start + length, plain })
 }

@@ -12,7 +12,7 @@ use crate::element::ReadableElement;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::ArrayFormat;
 use crate::parts::{ArrayFile, Axes};
-use crate::shape::{Order, Shape};
+use crate::shape::{AxisIndex, Order, Shape};
 use crate::transfer;
 
 /// An iterator over the pieces of an array along an axis, returned by [`ArrayFile::chunks`].
@@ -55,10 +55,10 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// A mismatch of the element type is reported with the first piece.
     pub fn chunks<A: ReadableElement, D: Dimension>(
         &self,
-        axis: usize,
+        axis: impl AxisIndex,
         length: usize,
     ) -> Result<Chunks<'_, A, D, F>> {
-        Chunks::new(self, axis, length).map_err(|error| self.at_path(error))
+        Chunks::new(self, axis.number(), length).map_err(|error| self.at_path(error))
     }
 
     /// Returns an iterator over the rows of the array, along the slowest-varying axis.

@@ -11,12 +11,13 @@ use super::chunks::{check_division, check_rank, slowest};
 use super::cuts::Cuts;
 use super::held::Held;
 use super::{Block, Place, check_visit, item_size};
+use crate::array::FlatArray;
 use crate::element::{ReadableElement, inner_of};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
 use crate::io::{ArrayFormat, ArrayReader, Arriving, FromPayload};
 use crate::parts::Axes;
-use crate::shape::Shape;
+use crate::shape::{AxisIndex, Order, Shape};
 
 /// An iterator over the blocks of an array that comes from a reader, returned by [`ArrayReader::blocks`].
 ///
@@ -74,6 +75,32 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
         Ok(StreamBlocks { parts, bytes: 1 << 20, left: None, of: PhantomData })
     }
 
+    /// Returns an iterator over the elements, in the order of the array.
+    ///
+    /// An array in Fortran order has its elements in that order. Memory, and what happens if the iterator is dropped early, are as
+    /// for [`blocks`](ArrayReader::blocks).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`blocks`](ArrayReader::blocks), and [`RankMismatch`](ErrorKind::RankMismatch) if the array has fewer axes than its
+    /// elements.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::arr2;
+    /// use ndarray_io::{NpyReader, WriteNpyExt};
+    ///
+    /// let mut stream = Vec::new();
+    /// arr2(&[[1, 2], [3, 4]]).write_npy(&mut stream)?;
+    /// let elements = NpyReader::new(&stream[..])?.elements::<i32>()?.collect::<ndarray_io::Result<Vec<_>>>()?;
+    /// assert_eq!(elements, [1, 2, 3, 4]);
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn elements<A: ReadableElement>(&mut self) -> Result<impl Iterator<Item = Result<A>>> {
+        Elements::new(self)
+    }
+
     /// Returns an iterator over pieces of `length` indices along the slowest-varying axis, which is the first, or the last in
     /// Fortran order.
     ///
@@ -103,10 +130,10 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// ```
     pub fn chunks<A: ReadableElement, D: Dimension>(
         &mut self,
-        axis: usize,
+        axis: impl AxisIndex,
         length: usize,
     ) -> Result<impl Iterator<Item = Result<Array<A, D>>>> {
-        StreamChunks::new(self, Some(axis), length)
+        StreamChunks::new(self, Some(axis.number()), length)
     }
 
     /// Returns an iterator over the rows of the array, along the slowest-varying axis.
@@ -173,8 +200,7 @@ impl<'r, R: Read, F: ArrayFormat> Parts<'r, R, F> {
             _ => false,
         };
         if !is_next {
-            let reason = "elements that are arrays are not contiguous in Fortran order: read the array whole, or with NpyFile";
-            return Err(ErrorKind::BadOption { reason: reason.into() }.into());
+            return Err(not_contiguous());
         }
         Ok(part)
     }
@@ -300,4 +326,95 @@ impl<R: Read, F: ArrayFormat, A: ReadableElement, D: Dimension> Iterator for Str
         }
         Some(piece)
     }
+}
+
+/// An iterator over the elements of an array that comes from a reader.
+struct Elements<'r, R, F: ArrayFormat, A> {
+    arriving: Arriving<'r, R, F>,
+    shape: Shape,
+    /// The axes of each element, and the size of all its parts in bytes.
+    inner: (Vec<usize>, usize),
+    /// How many elements are left, not counting `items`.
+    left: u64,
+    /// Elements that have come together.
+    items: std::vec::IntoIter<A>,
+}
+
+impl<'r, R: Read, F: ArrayFormat, A: ReadableElement> Elements<'r, R, F, A> {
+    fn new(reader: &'r mut ArrayReader<R, F>) -> Result<Self> {
+        let inner = inner_of::<A>();
+        let Parts { arriving, place, .. } = Parts::new(reader.arriving()?, inner.len());
+        let (header, shape) = (arriving.header(), place.shape.clone());
+        // Checks the axes of the elements, and that their parts are contiguous.
+        let grouped = header.grouped(&inner, None, arriving.options().is_innermost_first())?;
+        if grouped.is_scattered {
+            return Err(not_contiguous());
+        }
+        check_visit(header, &[0..grouped.header.count()])?;
+        let (item, left) = (grouped.header.dtype().item_size(), grouped.header.len());
+        Ok(Self { arriving, shape, inner: (inner, item), left, items: Vec::new().into_iter() })
+    }
+
+    /// Returns the header of the next elements.
+    fn header_of(&self, count: usize) -> Result<Header> {
+        let header = self.arriving.header();
+        let mut dims = vec![count];
+        match self.arriving.options().is_innermost_first() && header.order() == Order::Fortran {
+            true => dims.splice(0..0, self.inner.0.iter().rev().copied()).for_each(drop),
+            false => dims.extend(&self.inner.0),
+        }
+        // With one axis of elements, both orders are the same, but for the parts of elements.
+        Header::new(
+            header.dtype().clone(),
+            if self.inner.0.is_empty() { Order::C } else { header.order() },
+            dims.into(),
+        )
+    }
+
+    /// Reads the elements that have come already, if none of them is at fault; otherwise the next one.
+    fn read(&mut self) -> Result<Vec<A>> {
+        let come = self.arriving.arrived().checked_div(self.inner.1).unwrap_or(0);
+        let come = come.min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        if come > 1
+            && let Some(read) = self.arriving.read_arrived::<FlatArray<A>>(&self.header_of(come)?)
+        {
+            return Ok(read.into_parts().0);
+        }
+        Ok(self.arriving.read::<FlatArray<A>>(&self.header_of(1)?)?.into_parts().0)
+    }
+}
+
+impl<R: Read, F: ArrayFormat, A: ReadableElement> Iterator for Elements<'_, R, F, A> {
+    type Item = Result<A>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(item) = self.items.next() {
+            return Some(Ok(item));
+        }
+        if self.left == 0 {
+            self.arriving.finish();
+            return None;
+        }
+        let before =
+            self.arriving.header().len() / self.inner.0.iter().product::<usize>().max(1) as u64 - self.left;
+        match self.read() {
+            Ok(items) => {
+                self.left -= items.len() as u64;
+                self.items = items.into_iter();
+                self.items.next().map(Ok)
+            }
+            Err(error) => {
+                self.left = 0; // an error ends the iteration
+                let error = error.offset_element(usize::try_from(before).unwrap_or(usize::MAX));
+                Some(Err(error.in_array(&self.shape, self.arriving.header().order())))
+            }
+        }
+    }
+}
+
+/// Returns the error for elements whose parts are not contiguous.
+fn not_contiguous() -> Error {
+    let reason =
+        "elements that are arrays are not contiguous in Fortran order: read the array whole, or with NpyFile";
+    ErrorKind::BadOption { reason: reason.into() }.into()
 }

@@ -24,7 +24,7 @@ use crate::parts::{ArrayFile, NpyFile, RaFile};
 use crate::path;
 use crate::progress::go_on;
 use crate::ra_format as ra;
-use crate::shape::Order;
+use crate::shape::{AxisIndex, Order};
 
 /// Options for converting and joining files.
 ///
@@ -220,7 +220,7 @@ impl std::fmt::Debug for Conversion<'_> {
 /// - A [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced.
 /// - [`UncommittedRows`](crate::error::ErrorKind::UncommittedRows) if the output is also an input, and has rows
 ///   of an interrupted append, which would be lost.
-/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the input would be overwritten in place.
+/// - [`OutputIsInput`](crate::error::ErrorKind::OutputIsInput) if the input would be overwritten in place.
 ///
 /// # Examples
 ///
@@ -260,7 +260,7 @@ pub fn convert_npy<P: AsRef<Path>, Q: AsRef<Path>>(from: P, to: Q, conversion: C
 /// - A [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced.
 /// - [`UncommittedRows`](crate::error::ErrorKind::UncommittedRows) if the output is also an input, and has rows
 ///   of an interrupted append, which would be lost.
-/// - [`BadOption`](crate::error::ErrorKind::BadOption) if an input would be overwritten in place, or `from` is empty.
+/// - [`OutputIsInput`](crate::error::ErrorKind::OutputIsInput) if an input would be overwritten in place, [`BadOption`](crate::error::ErrorKind::BadOption) if `from` is empty.
 /// - [`NoSuchAxis`](crate::error::ErrorKind::NoSuchAxis) if the arrays do not have the axis.
 /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the shapes are incompatible.
 /// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if the dtypes differ.
@@ -280,12 +280,17 @@ pub fn convert_npy<P: AsRef<Path>, Q: AsRef<Path>>(from: P, to: Q, conversion: C
 /// assert_eq!(ndarray_io::read_npy::<_, Array1<i32>>(&all)?, arr1(&[1, 2, 3]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn concatenate_npy<P, Q>(from: &[P], to: Q, axis: usize, conversion: Conversion<'_>) -> Result<()>
+pub fn concatenate_npy<P, Q>(
+    from: &[P],
+    to: Q,
+    axis: impl AxisIndex,
+    conversion: Conversion<'_>,
+) -> Result<()>
 where
     P: AsRef<Path>,
     Q: AsRef<Path>,
 {
-    join_npy(from, to.as_ref(), Along::Axis(axis), conversion)
+    join_npy(from, to.as_ref(), Along::Axis(axis.number()), conversion)
 }
 
 /// Stacks NPY files of equal shape along a new axis, like `numpy.stack`.
@@ -305,7 +310,7 @@ where
 /// - A [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced.
 /// - [`UncommittedRows`](crate::error::ErrorKind::UncommittedRows) if the output is also an input, and has rows
 ///   of an interrupted append, which would be lost.
-/// - [`BadOption`](crate::error::ErrorKind::BadOption) if an input would be overwritten in place, or `from` is empty.
+/// - [`OutputIsInput`](crate::error::ErrorKind::OutputIsInput) if an input would be overwritten in place, [`BadOption`](crate::error::ErrorKind::BadOption) if `from` is empty.
 /// - [`NoSuchAxis`](crate::error::ErrorKind::NoSuchAxis) if the arrays do not have the axis.
 /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the shapes are incompatible.
 /// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if the dtypes differ.
@@ -325,12 +330,12 @@ where
 /// assert_eq!(ndarray_io::read_npy::<_, Array2<i32>>(&all)?, arr2(&[[1, 3], [2, 4]]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn stack_npy<P, Q>(from: &[P], to: Q, axis: usize, conversion: Conversion<'_>) -> Result<()>
+pub fn stack_npy<P, Q>(from: &[P], to: Q, axis: impl AxisIndex, conversion: Conversion<'_>) -> Result<()>
 where
     P: AsRef<Path>,
     Q: AsRef<Path>,
 {
-    join_npy(from, to.as_ref(), Along::NewAxis(axis), conversion)
+    join_npy(from, to.as_ref(), Along::NewAxis(axis.number()), conversion)
 }
 
 fn join_npy<P: AsRef<Path>>(from: &[P], to: &Path, along: Along, conversion: Conversion<'_>) -> Result<()> {
@@ -397,14 +402,14 @@ where
 pub fn concatenate_files<F, Q>(
     from: &[&ArrayFile<F>],
     to: Q,
-    axis: usize,
+    axis: impl AxisIndex,
     conversion: Conversion<'_>,
 ) -> Result<()>
 where
     F: ArrayFormat,
     Q: AsRef<Path>,
 {
-    join_files(from.iter().copied(), to.as_ref(), Along::Axis(axis), conversion)
+    join_files(from.iter().copied(), to.as_ref(), Along::Axis(axis.number()), conversion)
 }
 
 /// Stacks open arrays along a new axis, like [`stack_npy`].
@@ -412,12 +417,17 @@ where
 /// # Errors
 ///
 /// As for [`stack_npy`].
-pub fn stack_files<F, Q>(from: &[&ArrayFile<F>], to: Q, axis: usize, conversion: Conversion<'_>) -> Result<()>
+pub fn stack_files<F, Q>(
+    from: &[&ArrayFile<F>],
+    to: Q,
+    axis: impl AxisIndex,
+    conversion: Conversion<'_>,
+) -> Result<()>
 where
     F: ArrayFormat,
     Q: AsRef<Path>,
 {
-    join_files(from.iter().copied(), to.as_ref(), Along::NewAxis(axis), conversion)
+    join_files(from.iter().copied(), to.as_ref(), Along::NewAxis(axis.number()), conversion)
 }
 
 /// Returns an error if an NPY file cannot have all that is in a file with this header.
@@ -469,7 +479,7 @@ fn join_files<'f, F: ArrayFormat>(
 ///   that follow its array would be lost.
 /// - [`UncommittedRows`](crate::error::ErrorKind::UncommittedRows) if the output is also an input, and has rows
 ///   of an interrupted append, which would be lost.
-/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the input would be overwritten in place.
+/// - [`OutputIsInput`](crate::error::ErrorKind::OutputIsInput) if the input would be overwritten in place.
 ///
 /// # Examples
 ///
@@ -528,7 +538,7 @@ where
 /// - [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the header does not fit the requested version.
 /// - A [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced.
 /// - [`Trailing`](crate::error::ErrorKind::Trailing) if bytes follow the array.
-/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the input would be overwritten in place.
+/// - [`OutputIsInput`](crate::error::ErrorKind::OutputIsInput) if the input would be overwritten in place.
 pub fn convert_ra_to_npy<P, Q>(from: P, to: Q, mut conversion: Conversion<'_>) -> Result<()>
 where
     P: AsRef<Path>,

@@ -6,6 +6,7 @@ use super::{NpyStack, NpyStackWriter, parts};
 use crate::blocks::check_division;
 use crate::convert::{Conversion, Splitter, concatenate_as, convert_file};
 use crate::error::{Error, ErrorKind, Result};
+use crate::header::AxisIndex;
 use crate::parts::NpyFile;
 
 /// Converts an NPY file of any size to a new stack, with parts of `length` indices along an axis.
@@ -29,7 +30,7 @@ use crate::parts::NpyFile;
 pub fn convert_npy_to_stack<P, Q>(
     from: P,
     folder: Q,
-    axis: usize,
+    axis: impl AxisIndex,
     length: usize,
     mut conversion: Conversion<'_>,
 ) -> Result<()>
@@ -37,7 +38,7 @@ where
     P: AsRef<Path>,
     Q: AsRef<Path>,
 {
-    let (from, folder) = (from.as_ref(), folder.as_ref());
+    let (from, folder, axis) = (from.as_ref(), folder.as_ref(), axis.number());
     let pieces = Splitter::of_file(NpyFile::open_with(from, conversion.get_read_options())?)?;
     let header = pieces.header(&conversion)?;
     let mut others = header.shape().to_vec();

@@ -76,6 +76,7 @@ use crate::bytes::{Folder, LocalFolder, NotLoaded, ReadAt, Region};
 use crate::dtype::DType;
 use crate::element::ReadableElement;
 use crate::error::{Error, ErrorKind, Result};
+use crate::header::AxisIndex;
 use crate::io::{FromPayload, Npy};
 use crate::options::ReadOptions;
 use crate::parts::NpyFile;
@@ -158,10 +159,10 @@ impl NpyStack {
     /// Those of [`open_along`](Self::open_along), and those of the folder and its sources.
     pub fn from_folder_along<S: Folder + 'static>(
         folder: S,
-        axis: usize,
+        axis: impl AxisIndex,
         options: &ReadOptions,
     ) -> Result<Self> {
-        Self::open_at_along(&(Arc::new(folder) as Arc<dyn Folder>), axis, options)
+        Self::open_at_along(&(Arc::new(folder) as Arc<dyn Folder>), axis.number(), options)
     }
 
     /// Opens a stack. Without `info`, its parts are concatenated along `axis`.
@@ -201,8 +202,12 @@ impl NpyStack {
     ///
     /// As for [`NpyStack::open`], [`NoSuchAxis`](ErrorKind::NoSuchAxis) if the parts have no such axis, and [`BadOption`](ErrorKind::BadOption) if
     /// `info` names another axis.
-    pub fn open_along<P: AsRef<Path>>(folder: P, axis: usize, options: &ReadOptions) -> Result<Self> {
-        Self::open_at_along(&here(folder.as_ref()), axis, options)
+    pub fn open_along<P: AsRef<Path>>(
+        folder: P,
+        axis: impl AxisIndex,
+        options: &ReadOptions,
+    ) -> Result<Self> {
+        Self::open_at_along(&here(folder.as_ref()), axis.number(), options)
     }
 
     fn open_at_along(folder: &Arc<dyn Folder>, axis: usize, options: &ReadOptions) -> Result<Self> {
@@ -321,7 +326,7 @@ impl NpyStack {
     /// As for [`NpyFile::chunks`].
     pub fn chunks<A: ReadableElement, D: Dimension>(
         &self,
-        axis: usize,
+        axis: impl AxisIndex,
         length: usize,
     ) -> Result<Chunks<'_, A, D, Npy>> {
         self.whole.chunks(axis, length)

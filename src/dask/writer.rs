@@ -10,7 +10,7 @@ use crate::array::{WriteNpyExt, store_npy};
 use crate::bytes::{LocalFile, Region, len_of_regular};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::{Error, ErrorKind, Help, Result};
-use crate::header::{Header, Order};
+use crate::header::{AxisIndex, Header, Order};
 use crate::io::change::{self, DraftFolder, Locked, Purpose};
 use crate::io::{self, Npy};
 use crate::npy_format as npy;
@@ -91,10 +91,16 @@ impl NpyStackWriter {
     /// # Errors
     ///
     /// - [`AlreadyExists`](ErrorKind::AlreadyExists) if the folder already has an `info` or parts;
-    /// - [`BadOption`](ErrorKind::BadOption) if the dtype contains Python objects, or there is no such axis;
+    /// - [`BadOption`](ErrorKind::BadOption) if the dtype contains Python objects;
+    /// - [`NoSuchAxis`](ErrorKind::NoSuchAxis) if there are not as many axes;
     /// - [`Overflow`](ErrorKind::Overflow) or [`Limit`](ErrorKind::Limit) if the shape is too large;
     /// - [`Io`](ErrorKind::Io) if the system fails.
-    pub fn create<P: AsRef<Path>>(folder: P, dtype: &DType, others: &[usize], axis: usize) -> Result<Self> {
+    pub fn create<P: AsRef<Path>>(
+        folder: P,
+        dtype: &DType,
+        others: &[usize],
+        axis: impl AxisIndex,
+    ) -> Result<Self> {
         Self::create_with(folder, dtype, others, axis, &WriteOptions::new())
     }
 
@@ -107,10 +113,10 @@ impl NpyStackWriter {
         folder: P,
         dtype: &DType,
         others: &[usize],
-        axis: usize,
+        axis: impl AxisIndex,
         options: &WriteOptions,
     ) -> Result<Self> {
-        Self::make(folder.as_ref(), dtype, (others, axis), false, options)
+        Self::make(folder.as_ref(), dtype, (others, axis.number()), false, options)
     }
 
     /// Creates a stack. With `is_whole`, it gets its name when it is complete, unless its folder exists.

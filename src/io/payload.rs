@@ -139,7 +139,7 @@ pub(crate) fn read_file<F: ArrayFormat, T: FromPayload>(
     }
     let (mut found, _) = read_header_of_file::<F>(source, options)?;
     if !F::HAS_TRAILING
-        && !options.get_allow_trailing()
+        && !options.allows_trailing()
         && surplus_of::<F>(source, &found).is_some_and(|bytes| bytes > 0)
         && let Some(file) = source.lock_file()
     {
@@ -249,7 +249,7 @@ pub(crate) fn check_end(source: &mut Source<'_>, header: &Header, options: &Read
     const MOST: u64 = 64 << 10;
     let surplus = match source.remaining() {
         Some(bytes) => bytes,
-        None if options.get_allow_trailing() => 0,
+        None if options.allows_trailing() => 0,
         None => {
             let bytes = source.skip(MOST)?;
             return check_surplus(bytes, bytes == MOST, header.row_bytes(), options);
@@ -259,7 +259,7 @@ pub(crate) fn check_end(source: &mut Source<'_>, header: &Header, options: &Read
 }
 
 fn check_surplus(bytes: u64, at_least: bool, row: u64, options: &ReadOptions) -> Result<()> {
-    if bytes > 0 && !options.get_allow_trailing() {
+    if bytes > 0 && !options.allows_trailing() {
         let rows = bytes.checked_div(row).unwrap_or(0);
         return Err(ErrorKind::Trailing { bytes, at_least, rows }.into());
     }

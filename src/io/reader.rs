@@ -154,7 +154,12 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// # let array: Array1<f64> = reader.read()?;
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    pub fn new_with(mut reader: R, options: &ReadOptions) -> Result<Self> {
+    pub fn new_with(reader: R, options: &ReadOptions) -> Result<Self> {
+        options.check_without_end()?;
+        Self::of(reader, options)
+    }
+
+    pub(crate) fn of(mut reader: R, options: &ReadOptions) -> Result<Self> {
         let (found, data_offset) = header_from::<R, F>(&mut reader, options)?;
         Ok(Self { reader, options: options.clone(), found, data_offset, state: State::AtPayload })
     }

@@ -14,6 +14,7 @@ use super::{MapAdvice, Mapped, NpyMmapMut};
 use crate::dtype::{ByteOrder, DType};
 use crate::element::{ViewMutElement, WritableElement};
 use crate::error::{Error, ErrorKind, Result};
+use crate::header::Extent;
 use crate::io::change::{self, Locked, Purpose};
 use crate::io::{self, ArrayFormat};
 use crate::npy_format::Version;
@@ -56,7 +57,7 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer has locked the file.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path does not refer to a regular file.
+    /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path refers to something else.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
     ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,
@@ -80,7 +81,7 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer has locked the file.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path does not refer to a regular file.
+    /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path refers to something else.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
     ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,
@@ -102,7 +103,7 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     /// # Errors
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path does not refer to a regular file.
+    /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path refers to something else.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
     ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,
@@ -141,7 +142,7 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     /// # Errors
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path does not refer to a regular file.
+    /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path refers to something else.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
     ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,
@@ -263,7 +264,7 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer has locked the file.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path does not refer to a regular file.
+    /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path refers to something else.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
     ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,

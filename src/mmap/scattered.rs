@@ -14,7 +14,7 @@ use crate::header::Header;
 use crate::io::ArrayFormat;
 use crate::options::ReadOptions;
 use crate::parts::{ArrayFile, Axes, Selection, arranged};
-use crate::shape::Order;
+use crate::shape::{AxisIndex, Order};
 use crate::transfer::{self, Source};
 
 impl<F: ArrayFormat> ArrayFile<F> {
@@ -141,8 +141,8 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     /// - [`Overflow`](crate::error::ErrorKind::Overflow) if the copy would be larger than the address space.
     /// - [`OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if there is not enough memory for the copy.
     #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
-    pub fn take(&self, axis: usize, indices: &[usize]) -> Result<Array<A, D>> {
-        let (header, picked) = Selection::listed(&self.mapped.header, axis, indices)?;
+    pub fn take(&self, axis: impl AxisIndex, indices: &[usize]) -> Result<Array<A, D>> {
+        let (header, picked) = Selection::listed(&self.mapped.header, axis.number(), indices)?;
         let array = self.copied(&header, &picked)?;
         Ok(array.into_dimensionality().expect("as many axes as the array has"))
     }

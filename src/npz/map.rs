@@ -257,7 +257,7 @@ impl NpzMmapMut {
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - A [format error](crate::Error::is_format) if the archive is malformed or truncated.
     /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer holds the lock.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path is not that of a regular file.
+    /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path is not that of a regular file.
     ///
     /// # Safety
     ///

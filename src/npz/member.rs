@@ -140,7 +140,7 @@ pub(super) fn stream<T>(
         let read = |source: &mut Source<'_>| {
             let call = call.take().ok_or_else(cut)?; // it is called once: the stream has one beginning
             let mut content = SourceReader(&mut *source);
-            let mut reader = NpyReader::new_with(&mut content as &mut dyn Read, options)?;
+            let mut reader = NpyReader::of(&mut content as &mut dyn Read, options)?;
             let taken = call(&mut reader)?;
             match reader.skip_rest()?.cloned() {
                 Some(header) => io::check_end(source, &header, options)?,
@@ -488,7 +488,7 @@ pub(super) fn exactly<T>(
     let mut source = Source::of(&mut seen);
     let taken = call(&mut source)?;
     // With trailing bytes allowed, `call` may stop early. Read the rest, so that the size can be verified.
-    if options.get_allow_trailing() {
+    if options.allows_trailing() {
         source.skip(member.size.saturating_sub(source.passed()))?;
     }
     // Try to read one more byte, to detect content that is too long.

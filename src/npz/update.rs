@@ -68,7 +68,7 @@ impl<'a> NpzUpdate<'a> {
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - A [format error](crate::Error::is_format) if the archive is malformed or truncated.
     /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer holds the lock.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path is not that of a regular file.
+    /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path is not that of a regular file.
     pub fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
         Self::open_with(path, &NpzOptions::new())
     }
@@ -80,8 +80,8 @@ impl<'a> NpzUpdate<'a> {
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - A [format error](crate::Error::is_format) if the archive is malformed or truncated.
     /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer holds the lock.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options request writing in place, or the path is
-    ///   not that of a regular file.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options request writing in place.
+    /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path is not that of a regular file.
     pub fn open_with<P: AsRef<Path>>(path: P, options: &NpzOptions) -> Result<Self> {
         let path = path.as_ref();
         let open = || {
@@ -166,7 +166,7 @@ impl<'a> NpzUpdate<'a> {
     /// - Any error of [`NpzWriter::add_array`](crate::NpzWriter::add_array) for new arrays.
     /// - A [conflict](crate::Error::is_conflict) if the existing file is locked, was changed, or cannot be
     ///   replaced.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path is not a regular file, or refers to an
+    /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path is not a regular file, or refers to an
     ///   open file descriptor.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     pub fn finish(self) -> Result<()> {

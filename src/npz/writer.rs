@@ -101,8 +101,8 @@ impl<W: Write> NpzWriter<W> {
     ///
     /// - [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member of this name already exists.
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the member's name is longer than 65,535 bytes
-    ///   or contains a NUL, if the options contradict the call, or after an earlier error left an incomplete
-    ///   member.
+    ///   or contains a NUL, if the options contradict the call.
+    /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) after an earlier error left an incomplete member.
     /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong),
     ///   [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) or
     ///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot
@@ -139,8 +139,8 @@ impl<W: Write> NpzWriter<W> {
     ///
     /// - [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member of this name already exists.
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the member's name is longer than 65,535 bytes
-    ///   or contains a NUL, if the options contradict the call, or after an earlier error left an incomplete
-    ///   member.
+    ///   or contains a NUL, if the options contradict the call.
+    /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) after an earlier error left an incomplete member.
     /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong),
     ///   [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable) or
     ///   [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the format or the options cannot
@@ -377,7 +377,7 @@ impl<W: Write> NpzWriter<W> {
     ///
     /// # Errors
     ///
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) after an earlier error left an incomplete member,
+    /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) after an earlier error left an incomplete member,
     ///   or if the options request a sync and the writer is not a file.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     pub fn finish(mut self) -> Result<W> {

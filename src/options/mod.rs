@@ -15,6 +15,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::dtype::{ByteOrder, Casting, LongDoubleFormat, Narrow, Rules};
+use crate::error::{ErrorKind, Result};
 use crate::limits::Limits;
 use crate::npy_format::Version;
 use crate::progress::Progress;
@@ -39,7 +40,7 @@ pub struct ReadOptions {
     casting: Option<Casting>,
     long_double: Option<LongDoubleFormat>,
     raw_bytes: Option<Narrow>,
-    allow_trailing: bool,
+    allow_trailing: Option<bool>,
     ignore_extra_fields: bool,
     ignore_ra_flags: bool,
     ra_bytes_are_bools: bool,
@@ -156,11 +157,12 @@ impl ReadOptions {
 
     /// Ignores bytes after the array when an entire file or slice is read.
     ///
-    /// By default they are an error, [`Trailing`](crate::error::ErrorKind::Trailing). Reading from a reader
-    /// is not affected: it always consumes exactly one array.
+    /// By default they are an error, [`Trailing`](crate::error::ErrorKind::Trailing). A reader is always left after its array,
+    /// and an open or mapped file, as well as an RA file, may have other bytes there: asking for that error, with `false`, is
+    /// refused where there would be none.
     #[must_use]
     pub fn allow_trailing(mut self, allow: bool) -> Self {
-        self.allow_trailing = allow;
+        self.allow_trailing = Some(allow);
         self
     }
 
@@ -324,9 +326,25 @@ impl ReadOptions {
         Rules { casting, long_double: self.long_double }
     }
 
-    /// Returns the value set with [`allow_trailing`](Self::allow_trailing).
-    pub fn get_allow_trailing(&self) -> bool {
+    /// Returns the value set with [`allow_trailing`](Self::allow_trailing), if any.
+    pub fn get_allow_trailing(&self) -> Option<bool> {
         self.allow_trailing
+    }
+
+    /// Returns whether bytes after an array are ignored.
+    pub(crate) fn allows_trailing(&self) -> bool {
+        self.allow_trailing == Some(true)
+    }
+
+    /// Returns an error if bytes after an array are to be an error, for a call in which they are never one.
+    pub(crate) fn check_without_end(&self) -> Result<()> {
+        if self.allow_trailing == Some(false) {
+            let reason =
+                "allow_trailing(false) would have no effect: this does not look at what follows the array"
+                    .into();
+            return Err(ErrorKind::BadOption { reason }.into());
+        }
+        Ok(())
     }
 
     /// Returns the value set with [`ignore_extra_fields`](Self::ignore_extra_fields).

@@ -195,6 +195,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
 
     /// Like [`ArrayFile::new_with`], for a shared file handle.
     pub(super) fn shared(file: Arc<File>, options: &ReadOptions) -> Result<Self> {
+        options.check_without_end()?;
         if len_of_regular(&file).is_none() {
             (&*file).rewind()?; // the error for a pipe, which has no positions
         }
@@ -240,6 +241,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// Those of [`from_source`](ArrayFile::from_source).
     pub fn from_source_with<S: ReadAt + 'static>(source: S, options: &ReadOptions) -> Result<Self> {
+        options.check_without_end()?;
         Self::open_in(SharedRegion::of(Arc::new(source)), options)
     }
 

@@ -13,7 +13,7 @@ use crate::error::{ErrorKind, Result};
 use crate::header::Header;
 use crate::io::{ArrayFormat, FromPayload, Payload, PayloadRef};
 use crate::options::ReadOptions;
-use crate::shape::Shape;
+use crate::shape::{AxisIndex, Shape};
 use crate::transfer::{Extent, Source};
 
 impl<F: ArrayFormat> ArrayFile<F> {
@@ -149,7 +149,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// assert_eq!(batch, arr2(&[[7000, 7001, 7002], [20, 21, 22], [7000, 7001, 7002]]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn take<T: FromPayload>(&self, axis: usize, indices: &[usize]) -> Result<T> {
+    pub fn take<T: FromPayload>(&self, axis: impl AxisIndex, indices: &[usize]) -> Result<T> {
+        let axis = axis.number();
         let locate = || Selection::listed(self.header(), self.axis_of::<T>(axis)?, indices);
         let (header, picked) = locate().map_err(|error| self.at_path(error))?;
         self.with_picked(&header, &picked, (T::inner_ndim(), &self.options), T::from_payload)
@@ -207,7 +208,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// # Errors
     ///
     /// As for [`take`](ArrayFile::take), as far as they do not depend on the bytes.
-    pub fn runs_of_take<T: FromPayload>(&self, axis: usize, indices: &[usize]) -> Result<Runs> {
+    pub fn runs_of_take<T: FromPayload>(&self, axis: impl AxisIndex, indices: &[usize]) -> Result<Runs> {
+        let axis = axis.number();
         let locate = || Selection::listed(self.header(), self.axis_of::<T>(axis)?, indices);
         let (_, picked) = locate().map_err(|error| self.at_path(error))?;
         Ok(self.in_source(&picked))
@@ -244,7 +246,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// assert_eq!(part, arr1(&[10, 30]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn take_where<T: FromPayload>(&self, axis: usize, mask: &[bool]) -> Result<T> {
+    pub fn take_where<T: FromPayload>(&self, axis: impl AxisIndex, mask: &[bool]) -> Result<T> {
+        let axis = axis.number();
         let in_file = self.axis_of::<T>(axis).map_err(|error| self.at_path(error))?;
         if self.shape().get(in_file).is_some_and(|length| *length != mask.len()) {
             let reason = format!(

@@ -24,7 +24,8 @@ impl<R: Read + Seek, F: ArrayFormat> ArrayReader<R, F> {
     /// # Errors
     ///
     /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the slice is out of bounds.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the slice has a step of 0, or if the array has already been read.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the slice has a step of 0, [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) if the array has already
+    ///   been read.
     /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has a different number of axes.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
@@ -110,7 +111,7 @@ impl NpyReader<File> {
     ///
     /// # Errors
     ///
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the array has already been read, or if an
+    /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) if the array has already been read, or if an
     ///   earlier error left the reader in the middle of the array.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects, which cannot be

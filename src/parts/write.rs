@@ -33,7 +33,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// # Errors
     ///
     /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer has locked the file.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the path does not refer to a regular file.
+    /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path does not refer to a regular file.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - A [format error](crate::Error::is_format) if the file is malformed or shorter than its array.
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects, which cannot be
@@ -102,7 +102,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// # Errors
     ///
     /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the slice is out of bounds.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the slice has a step of 0, or if the file was opened for reading only.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the slice has a step of 0, [`ReadOnly`](crate::error::ErrorKind::ReadOnly) if the file was opened for
+    ///   reading only.
     /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has a different number of axes.
     /// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) or
     ///   [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if the elements cannot be stored with the

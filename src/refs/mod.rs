@@ -69,7 +69,7 @@ use parts::{ReferencedPart, push, refuse_other_dtype};
 use crate::bytes::{LocalFile, ReadAt, fill_at};
 use crate::dask::NpyStack;
 use crate::error::{Error, ErrorKind, Result};
-use crate::header::{Header, Order};
+use crate::header::{AxisIndex, Header, Order};
 use crate::io::ArrayFormat;
 use crate::npz::{Method, NpzFile};
 use crate::parts::{ArrayFile, NpyFile, RaFile};
@@ -342,7 +342,7 @@ impl References {
     pub fn concatenate<P: AsRef<Path>>(
         &mut self,
         paths: &[P],
-        axis: usize,
+        axis: impl AxisIndex,
         options: &RefOptions,
     ) -> Result<()> {
         let located = paths.iter().map(|path| {
@@ -359,11 +359,17 @@ impl References {
     /// # Errors
     ///
     /// As for [`References::concatenate`].
-    pub fn concatenate_at<P, L>(&mut self, files: &[(P, L)], axis: usize, options: &RefOptions) -> Result<()>
+    pub fn concatenate_at<P, L>(
+        &mut self,
+        files: &[(P, L)],
+        axis: impl AxisIndex,
+        options: &RefOptions,
+    ) -> Result<()>
     where
         P: AsRef<Path>,
         L: AsRef<str>,
     {
+        let axis = axis.number();
         let Some((first_path, _)) = files.first() else {
             return Err(ErrorKind::BadOption { reason: "no files were given".into() }.into());
         };

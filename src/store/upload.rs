@@ -90,7 +90,7 @@ impl UploadOptions {
     ///
     /// # Errors
     ///
-    /// [`BadOption`](ErrorKind::BadOption) if the version has no strong entity tag.
+    /// [`BadSource`](ErrorKind::BadSource) if the version has no strong entity tag.
     pub fn replacing(mut self, version: &Version) -> Result<Self> {
         let Some(tag) = version.tag().filter(|_| version.is_verified()) else {
             let reason = "the server sent no strong entity tag for the object";
@@ -184,8 +184,8 @@ impl Upload {
     ///
     /// - [`AlreadyExists`](ErrorKind::AlreadyExists) or [`ArrayChanged`](ErrorKind::ArrayChanged) if the
     ///   condition of the options does not hold;
-    /// - [`BadOption`](ErrorKind::BadOption) if an earlier part could not be written, or the object has too
-    ///   many parts;
+    /// - [`OutOfTurn`](ErrorKind::OutOfTurn) if an earlier part could not be written, [`BadOption`](ErrorKind::BadOption) if the object
+    ///   has too many parts;
     /// - [`Io`](ErrorKind::Io) if the store does not respond or denies access.
     ///
     /// After an error the object is not visible, unless the upload has succeeded and only the store's last

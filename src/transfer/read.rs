@@ -445,7 +445,7 @@ fn read_whole<T>(
     let surplus = (payload.len() - used) as u64;
     if !is_stream {
         source.advance(used as u64);
-    } else if surplus > 0 && !options.get_allow_trailing() {
+    } else if surplus > 0 && !options.allows_trailing() {
         return Err(ErrorKind::Trailing { bytes: surplus, at_least: false, rows: 0 }.into());
     }
     Ok(items)

@@ -11,6 +11,7 @@ use ndarray_io::bytes::{InMemory, LocalFile, ReadAt};
 use ndarray_io::convert::{Conversion, convert_npy};
 use ndarray_io::dtype::ByteOrder;
 use ndarray_io::error::{ErrorKind, FileSection};
+use ndarray_io::file::Extent;
 use ndarray_io::header::Order;
 use ndarray_io::npy::Version;
 use ndarray_io::{NpyFile, NpyMmap, NpyMmapMut, NpyWriter, WriteOptions, read_npy, write_npy};
@@ -104,7 +105,10 @@ fn a_map_describes_itself() {
     // SAFETY: no process changes the test data.
     let map = unsafe { NpyMmap::<f64, IxDyn>::open(&path).unwrap() };
     assert_eq!((map.shape(), map.order(), map.version()), (&[2, 3][..], Order::Fortran, Version::V1));
-    assert_eq!((map.dtype().to_string(), map.data_offset(), map.trailing_len()), (native("'<f8'"), 128, 0));
+    assert_eq!(
+        (map.dtype().to_string(), map.data_offset(), map.extent()),
+        (native("'<f8'"), 128, Extent::Whole)
+    );
 }
 
 #[test]
@@ -113,14 +117,13 @@ fn what_cannot_be_mapped_says_why() {
         let file = crate::support::Temp::new();
         fs::write(file.path(), bytes).unwrap();
         // SAFETY: the file belongs to this test.
-        unsafe { NpyMmap::<f64, IxDyn>::open(file.path()) }
-            .map(|map| (map.trailing_len(), map.view().to_owned()))
+        unsafe { NpyMmap::<f64, IxDyn>::open(file.path()) }.map(|map| (map.extent(), map.view().to_owned()))
     };
     let folder = crate::support::temp::folder().unwrap();
     let bytes = fs::read(of_this_machine(folder.path(), "shape-l-2x3-c.npy")).unwrap();
     let array: ArrayD<f64> = read_npy(manifest::testdata().join("shape-l-2x3-c.npy")).unwrap();
-    assert_eq!(open(&bytes).unwrap(), (0, array.clone()));
-    assert_eq!(open(&[&bytes[..], b"tail"].concat()).unwrap(), (4, array));
+    assert_eq!(open(&bytes).unwrap(), (Extent::Whole, array.clone()));
+    assert_eq!(open(&[&bytes[..], b"tail"].concat()).unwrap(), (Extent::Long { more: 4 }, array));
     let error = open(&bytes[..150]).unwrap_err();
     assert!(
         matches!(

@@ -446,7 +446,7 @@ fn files_are_mapped() {
     assert_eq!(fs::metadata(&path).unwrap().len(), 64 + 2400);
     // SAFETY: as above.
     let map = unsafe { RaMmap::<f32, Ix2>::open(&path).unwrap() };
-    assert_eq!((map.view()[[3, 4]], map.data_offset(), map.trailing_len()), (1.5, 64, 0));
+    assert_eq!((map.view()[[3, 4]], map.data_offset(), map.extent()), (1.5, 64, Extent::Whole));
     assert_eq!(read_ra::<_, Array2<f32>>(&path).unwrap()[[3, 4]], 1.5);
     // SAFETY: as above.
     let slab = unsafe { RaMmap::<f32, Ix2>::open_slab(&path, 4..6).unwrap() };

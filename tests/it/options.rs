@@ -158,3 +158,38 @@ fn help_is_what_works() {
     let singles = cast::<f32>(&doubles, Casting::Safe).unwrap_err();
     assert_eq!(singles.help(), Some(Help::Cast(Casting::SameKind)));
 }
+
+/// An error that is asked for is not left out in silence.
+#[test]
+fn trailing_bytes_are_refused_only_where_they_are_looked_at() {
+    use ndarray_io::bytes::InMemory;
+    use ndarray_io::ra::{RaFile, ReadRaExt, ViewRaExt, WriteRaExt};
+    use ndarray_io::{FlatView, NpyFile, NpyReader, ReadNpyIntoExt, ViewNpyExt};
+
+    let (strict, lax) = (ReadOptions::new().allow_trailing(false), ReadOptions::new().allow_trailing(true));
+    let (mut npy, mut ra) = (Vec::new(), Vec::new());
+    arr1(&[1u8, 2]).write_npy(&mut npy).unwrap();
+    arr1(&[1u8, 2]).write_ra(&mut ra).unwrap();
+    let mut into = Array1::<u8>::zeros(2);
+    let refused = [
+        NpyReader::new_with(&npy[..], &strict).map(drop),
+        Array1::<u8>::read_npy_with(&npy[..], &strict).map(drop),
+        into.read_npy_into_with(&npy[..], &strict),
+        NpyFile::from_source_with(InMemory(npy.clone()), &strict).map(drop),
+        Array1::<u8>::read_ra_with(&ra[..], &strict).map(drop),
+        FlatView::<u8>::view_ra_with(&ra, &strict).map(drop),
+        RaFile::from_source_with(InMemory(ra.clone()), &strict).map(drop),
+    ];
+    for (number, result) in refused.into_iter().enumerate() {
+        let error = result.unwrap_err();
+        assert!(error.is_usage() && error.to_string().contains("allow_trailing(false)"), "{number}: {error}");
+    }
+    assert!(
+        Array1::<u8>::read_npy_with(&npy[..], &lax).is_ok()
+            && FlatView::<u8>::view_npy_with(&npy, &strict).is_ok()
+    );
+    npy.push(0);
+    assert!(FlatView::<u8>::view_npy_with(&npy, &strict).unwrap_err().is_format());
+    assert!(FlatView::<u8>::view_npy_with(&npy, &lax).is_ok());
+    assert_eq!((strict.get_allow_trailing(), ReadOptions::new().get_allow_trailing()), (Some(false), None));
+}

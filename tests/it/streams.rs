@@ -113,6 +113,36 @@ fn an_element_at_fault_is_named_by_its_place_in_the_array() {
     }
 }
 
+/// Elements come one by one, whatever the axes are.
+#[test]
+fn elements_are_in_the_order_of_the_array() {
+    let file = saved(&Array3::from_shape_fn((3, 4, 5).f(), |(i, j, k)| (i + 3 * j + 12 * k) as i16));
+    let mut reader = NpyReader::new(Live(&file[..128 + 2 * 17 + 1])).unwrap();
+    let mut elements = reader.elements::<i16>().unwrap();
+    assert_eq!(
+        elements.by_ref().take(17).collect::<Result<Vec<_>, _>>().unwrap(),
+        (0..17).collect::<Vec<_>>()
+    );
+    assert!(elements.next().unwrap().is_err() && elements.next().is_none());
+
+    let mut two = saved(&arr2(&[[true, false], [true, true]]));
+    two.extend(saved(&arr2(&[[1u8, 2, 3], [4, 5, 6]])));
+    let fault = two.len() - 134 - 2; // the third bool
+    let mut reader = NpyReader::new(Chunks::new(&two, |_| 1000)).unwrap();
+    assert_eq!(reader.elements::<bool>().unwrap().take(1).count(), 1);
+    assert!(reader.next_array().unwrap());
+    assert!(reader.elements::<[u8; 2]>().err().unwrap().is_mismatch());
+    let parts = reader.elements::<[u8; 3]>().unwrap().collect::<Result<Vec<_>, _>>().unwrap();
+    assert_eq!(parts, [[1, 2, 3], [4, 5, 6]]);
+    assert!(!reader.next_array().unwrap());
+    two[fault] = 7;
+    let mut reader = NpyReader::new(Chunks::new(&two, |_| 1000)).unwrap();
+    let mut elements = reader.elements::<bool>().unwrap();
+    assert_eq!(elements.by_ref().take(2).filter(Result::is_ok).count(), 2);
+    let error = elements.next().unwrap().unwrap_err();
+    assert_eq!((error.element(), error.index()), (Some(2), Some(&[1, 0][..])));
+}
+
 #[test]
 fn a_stream_that_ends_early_says_how_much_there_was() {
     let file = saved(&Array2::<f64>::ones((100, 3)));

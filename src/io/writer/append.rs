@@ -57,8 +57,8 @@ impl<A: WritableElement> NpyWriter<A, File> {
     ///   inner axes are different.
     /// - [`ErrorKind::HeaderTooSmall`] if the header has no space for a greater length.
     /// - [`ErrorKind::UncommittedRows`] if an interrupted append has left uncommitted rows.
-    /// - [`ErrorKind::BadOption`] if the array has no axes or contains Python objects, or the path is not a
-    ///   regular file.
+    /// - [`ErrorKind::BadOption`] if the array contains Python objects, [`ErrorKind::NoSuchAxis`] if it has no axes.
+    /// - [`ErrorKind::NotRegularFile`] if the path is not that of a regular file.
     pub fn append<P: AsRef<Path>>(path: P) -> Result<Self> {
         Self::append_with(path, UncommittedRows::Refuse, &WriteOptions::new())
     }
@@ -82,8 +82,8 @@ impl<A: WritableElement> NpyWriter<A, File> {
     ///   between disk sectors.
     /// - [`ErrorKind::UncommittedRows`] if an interrupted append has left rows and `surplus` is
     ///   [`UncommittedRows::Refuse`].
-    /// - [`ErrorKind::BadOption`] if the array has no axes or contains Python objects, or the path is not a
-    ///   regular file.
+    /// - [`ErrorKind::BadOption`] if the array contains Python objects, [`ErrorKind::NoSuchAxis`] if it has no axes.
+    /// - [`ErrorKind::NotRegularFile`] if the path is not that of a regular file.
     ///
     /// # Examples
     ///
@@ -146,8 +146,8 @@ impl<A: WritableElement> NpyWriter<A, File> {
     /// - [`ErrorKind::NotRepresentable`] if NumPy has no dtype for the elements.
     /// - [`ErrorKind::Limit`] if the array would have more than 64 axes.
     /// - [`ErrorKind::Overflow`] if the size of a row overflows.
-    /// - [`ErrorKind::BadOption`] if text has no width, the elements are Python objects, or the path is not a
-    ///   regular file.
+    /// - [`ErrorKind::BadOption`] if text has no width, or the elements are Python objects.
+    /// - [`ErrorKind::NotRegularFile`] if the path is not that of a regular file.
     pub fn create<P: AsRef<Path>>(path: P, row: &[usize]) -> Result<Self> {
         Self::create_with(path, row, &WriteOptions::new())
     }
@@ -165,8 +165,8 @@ impl<A: WritableElement> NpyWriter<A, File> {
     /// - [`ErrorKind::NotRepresentable`] if NumPy has no dtype for the elements.
     /// - [`ErrorKind::Limit`] if the array would have more than 64 axes.
     /// - [`ErrorKind::Overflow`] if the size of a row overflows.
-    /// - [`ErrorKind::BadOption`] if text has no width, the elements are Python objects, or the path is not a
-    ///   regular file.
+    /// - [`ErrorKind::BadOption`] if text has no width, or the elements are Python objects.
+    /// - [`ErrorKind::NotRegularFile`] if the path is not that of a regular file.
     ///
     /// # Examples
     ///
@@ -468,7 +468,8 @@ fn digits_at(head: &[u8]) -> usize {
 /// - [`ErrorKind::Io`] if an I/O operation fails.
 /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
 /// - A [conflict](crate::Error::is_conflict) if the file is locked or cannot be replaced.
-/// - [`ErrorKind::BadOption`] if the array contains Python objects, or the path is not a regular file.
+/// - [`ErrorKind::BadOption`] if the array contains Python objects.
+/// - [`ErrorKind::NotRegularFile`] if the path is not that of a regular file.
 ///
 /// # Examples
 ///
@@ -493,7 +494,8 @@ pub fn grow_header<P: AsRef<Path>>(path: P) -> Result<()> {
 /// - [`ErrorKind::Io`] if an I/O operation fails.
 /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
 /// - A [conflict](crate::Error::is_conflict) if the file is locked or cannot be replaced.
-/// - [`ErrorKind::BadOption`] if the array contains Python objects, or the path is not a regular file.
+/// - [`ErrorKind::BadOption`] if the array contains Python objects.
+/// - [`ErrorKind::NotRegularFile`] if the path is not that of a regular file.
 ///
 /// # Examples
 ///

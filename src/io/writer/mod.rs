@@ -258,7 +258,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     /// - [`ErrorKind::RowMismatch`] if the rows have a different shape.
     /// - [`ErrorKind::WrongCount`] if the array would have more elements than its declared shape.
     /// - [`ErrorKind::TextTooLong`] if a text exceeds the width.
-    /// - [`ErrorKind::BadOption`] after an earlier error, or if [`extend`](NpyWriter::extend) has left a row
+    /// - [`ErrorKind::OutOfTurn`] after an earlier error, or if [`extend`](NpyWriter::extend) has left a row
     ///   incomplete.
     /// - [`ErrorKind::Io`] if writing fails.
     pub fn push<D: Dimension>(&mut self, rows: &ArrayRef<A, D>) -> Result<()> {
@@ -309,7 +309,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     ///
     /// - [`ErrorKind::WrongCount`] if the array would have more elements than its declared shape.
     /// - [`ErrorKind::TextTooLong`] if a text exceeds the width.
-    /// - [`ErrorKind::BadOption`] after an earlier error.
+    /// - [`ErrorKind::OutOfTurn`] after an earlier error.
     /// - [`ErrorKind::Io`] if writing fails.
     pub fn extend(&mut self, items: impl IntoIterator<Item = A>) -> Result<()> {
         self.check_state()?;
@@ -334,7 +334,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     /// - [`ErrorKind::RowMismatch`] if the rows have a different shape.
     /// - [`ErrorKind::WrongCount`] if the array has more or fewer elements than its declared shape.
     /// - [`ErrorKind::TextTooLong`] if a text exceeds the width.
-    /// - [`ErrorKind::BadOption`] after an earlier error, or if [`extend`](NpyWriter::extend) has left a row
+    /// - [`ErrorKind::OutOfTurn`] after an earlier error, or if [`extend`](NpyWriter::extend) has left a row
     ///   incomplete.
     /// - [`ErrorKind::Io`] if writing fails.
     /// - [`ErrorKind::ChangedByOther`] if another process has changed the file.
@@ -439,7 +439,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     ///
     /// # Errors
     ///
-    /// - [`ErrorKind::BadOption`] after an earlier error.
+    /// - [`ErrorKind::OutOfTurn`] after an earlier error.
     /// - [`ErrorKind::Io`] if writing or syncing fails.
     /// - [`ErrorKind::ChangedByOther`] if another process has changed the file.
     pub fn checkpoint(&mut self) -> Result<()> {
@@ -499,7 +499,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     /// # Errors
     ///
     /// - [`ErrorKind::WrongCount`] if elements of the declared shape or of the last row are missing.
-    /// - [`ErrorKind::BadOption`] after an earlier error.
+    /// - [`ErrorKind::OutOfTurn`] after an earlier error.
     /// - [`ErrorKind::Io`] if writing or syncing fails.
     /// - [`ErrorKind::ChangedByOther`] if another process has changed the file.
     #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]

@@ -38,6 +38,7 @@ pub(crate) enum Route {
     FlatView,
     StreamBlocks,
     StreamChunks,
+    StreamElements,
     IntoBytes,
 }
 
@@ -68,6 +69,7 @@ pub(crate) const ALL: &[Route] = &[
     Route::FlatView,
     Route::StreamBlocks,
     Route::StreamChunks,
+    Route::StreamElements,
     Route::IntoBytes,
 ];
 
@@ -142,6 +144,7 @@ where
         Route::Flat => FlatArray::<A>::read_npy(bytes).map(ArrayD::from),
         Route::StreamBlocks => stream_blocks(bytes),
         Route::StreamChunks => return stream_chunks(bytes),
+        Route::StreamElements => stream_elements(bytes),
         Route::IntoBytes => into_bytes(bytes),
         view => {
             assert!(view.views());
@@ -217,6 +220,14 @@ fn stream_blocks<A: ReadableElement + Clone + Default>(bytes: &[u8]) -> Result<A
     }
     assert!(reader.read_bytes().unwrap_err().is_usage());
     Ok(whole)
+}
+
+/// Reads element by element.
+fn stream_elements<A: ReadableElement>(bytes: &[u8]) -> Result<ArrayD<A>> {
+    let mut reader = NpyReader::new(Chunks::new(bytes, |call| 1 + call * 7919 % 211))?;
+    let (shape, order) = (outer_shape::<A>(reader.shape()), reader.order());
+    let items = reader.elements()?.collect::<Result<Vec<A>>>()?;
+    Ok(FlatArray::new(items, shape, order)?.into())
 }
 
 /// Reads two indices of the slowest axis at a time.

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ndarray::{Array1, Ix1, Ix2, arr1, arr2};
+use ndarray_io::file::Extent;
 use ndarray_io::ra::{RaMmap, RaMmapMut, write_ra};
 use ndarray_io::{NpyMmap, NpyMmapMut, NpyWriter, write_npy};
 
@@ -170,7 +171,7 @@ fn maps_of_all_sizes_and_formats() {
         let mut map = unsafe { NpyMmapMut::<u64, Ix1>::open(&path).unwrap() };
         map.view_mut().iter_mut().for_each(|item| *item += 1);
         map.flush().unwrap();
-        assert_eq!((map.trailing_len(), map.data_offset()), (0, 128));
+        assert_eq!((map.extent(), map.data_offset()), (Extent::Whole, 128));
         drop(map);
         assert_eq!(ndarray_io::read_npy::<_, Array1<u64>>(&path).unwrap(), array + 1);
         let ra = folder.0.join(format!("{len}.ra"));
@@ -179,7 +180,7 @@ fn maps_of_all_sizes_and_formats() {
         fs::write(&ra, [&fs::read(&ra).unwrap()[..], b"and metadata"].concat()).unwrap();
         // SAFETY: as above.
         let map = unsafe { RaMmap::<f32, Ix1>::open(&ra).unwrap() };
-        assert_eq!((map.view(), map.trailing_len()), (array.view(), 12));
+        assert_eq!((map.view(), map.extent()), (array.view(), Extent::Long { more: 12 }));
         drop(map);
         // SAFETY: as above.
         let mut map = unsafe { RaMmapMut::<f32, Ix1>::open_cow(&ra).unwrap() };
