@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use ndarray::{Array2, Axis, Ix2, s};
 use ndarray_io::bytes::{Folder, ReadAt, ReadHints, Runs};
 use ndarray_io::convert::{Conversion, concatenate_files, convert_file};
+use ndarray_io::dask::NpyStack;
 use ndarray_io::error::ErrorKind;
 use ndarray_io::header::Order;
 use ndarray_io::npz::{Compression, NpzOptions};
 use ndarray_io::ra::{RaFile, WriteRaExt};
 use ndarray_io::refs::{RefOptions, References, ZarrFormat};
-use ndarray_io::dask::NpyStack;
 use ndarray_io::{DynArray, NpyFile, NpzFile, NpzWriter, Result, WriteNpyExt, WriteOptions};
 use outside::{Fault, Faulty, Fetched, FetchedFolder, Memory};
 
