@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // Numbers of another type are converted only on request.
     let singles: ArrayD<f32> =
-        ndarray_io::read_npy_with(&path, &ReadOptions::new().casting(Casting::SameKind))?;
+        ndarray_io::npy::read_npy_with(&path, &ReadOptions::new().casting(Casting::SameKind))?;
     let error = read_npy::<_, Array2<f32>>(&path).unwrap_err();
     println!("as f32, converted: {:?}; not converted: {error}", singles.shape());
 

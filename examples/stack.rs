@@ -1,6 +1,6 @@
 //! Adds a part to a stack of NPY files that Dask can read.
 //!
-//! Run with `cargo run --example stack --features object -- FOLDER`. A new folder becomes a stack of days.
+//! Run with `cargo run --example stack --features dask -- FOLDER`. A new folder becomes a stack of days.
 //! Each day has a number of hours, with the values of three sensors.
 
 use ndarray::Array2;

@@ -18,9 +18,12 @@
 //! |---|---|
 //! | read or write a file by its path | [`read_npy`], [`write_npy`], [`create_new_npy`] |
 //! | read from or write to a stream | [`ReadNpyExt::read_npy`], [`WriteNpyExt::write_npy`] |
+//! | read a stream in pieces as they come | [`NpyReader::blocks`], [`rows`](NpyReader::rows), [`elements`](NpyReader::elements); of a member, [`NpzReader::stream`] |
 //! | read into an existing array | [`ReadNpyIntoExt::read_npy_into`] |
+//! | use another version of `ndarray`, another library, or plain vectors | [`FlatArray`], [`FlatView`] |
+//! | read into, or write from, memory of another language | [`NpyReader::read_into_bytes`], [`DynView`] |
 //! | inspect a header before reading, or read several arrays from one stream | [`NpyReader`] |
-//! | read and write structs | [`#[derive(Record)]`](macro@Record) |
+//! | read and write structs, enums, and types of your own | [`#[derive(Record)]`](macro@Record), [`#[derive(Element)]`](macro@Element) |
 //! | read an array whose type is known only at run time | [`DynArray`] |
 //! | write an array piece by piece, or append to a file | [`NpyWriter`] |
 //! | read parts of a file: slices, chunks, random rows | [`NpyFile`] |
@@ -31,8 +34,8 @@
 //! | fill a file from several threads or processes | [`NpyFile::write_slice`], [`NpyMmapMut::open_slab`] |
 //! | read or write an archive of arrays | [`read_npz`], [`write_npz`], [`NpzReader`], [`NpzWriter`] |
 //! | read an archive from several threads, and parts of its arrays | [`NpzFile`], [`NpzFile::open_member`] |
-//! | add, replace or remove members of an archive | [`NpzUpdate`](npz::NpzUpdate) |
-//! | map an archive | [`NpzMmap`](npz::NpzMmap), [`NpzMmapMut`](npz::NpzMmapMut) |
+//! | add, replace or remove members of an archive | [`NpzUpdate`] |
+//! | map an archive | [`NpzMmap`], [`NpzMmapMut`] |
 //! | read or write RA files | [`read_ra`](ra::read_ra), [`write_ra`](ra::write_ra), [`ReadRaExt`](ra::ReadRaExt), [`WriteRaExt`](ra::WriteRaExt), [`RaReader`](ra::RaReader), [`RaFile`](ra::RaFile), [`RaMmap`](ra::RaMmap) |
 //! | convert between NPY and RA | [`convert_npy_to_ra`](convert::convert_npy_to_ra), [`convert_ra_to_npy`](convert::convert_ra_to_npy) |
 //! | view bytes without copying | [`ViewNpyExt::view_npy`], [`ViewMutNpyExt::view_mut_npy`] |
@@ -140,10 +143,12 @@ pub use limits::Limits;
 #[cfg(feature = "mmap")]
 pub use mmap::{NpyMmap, NpyMmapMut};
 #[cfg(feature = "npz")]
-pub use npz::{NpzFile, NpzReader, NpzWriter, read_npz, write_npz};
+pub use npz::{NpzFile, NpzReader, NpzUpdate, NpzWriter, read_npz, write_npz};
+#[cfg(all(feature = "mmap", feature = "npz"))]
+pub use npz::{NpzMmap, NpzMmapMut};
 pub use options::{ReadOptions, WriteOptions};
 pub use parts::NpyFile;
-pub use path::{create_new_npy, read_npy, read_npy_with, write_npy, write_npy_with, write_zeroed_npy};
+pub use path::{create_new_npy, read_npy, write_npy, write_zeroed_npy};
 
 /// Structs and enums as elements: `#[derive(Record)]`, `#[derive(Element)]`.
 #[cfg(feature = "derive")]
@@ -203,7 +208,7 @@ pub mod npy {
     #[doc(hidden)]
     pub use crate::npy_format::compare_header_paths;
     pub use crate::npy_format::{NpyHeader, Parsed, Version, format, parse, parse_with};
-    pub use crate::path::{create_new_npy_with, write_zeroed_npy_with};
+    pub use crate::path::{create_new_npy_with, read_npy_with, write_npy_with, write_zeroed_npy_with};
 }
 
 pub mod ra {

@@ -248,7 +248,8 @@ impl ReadOptions {
     ///
     /// ```
     /// use ndarray::Array1;
-    /// use ndarray_io::{ReadOptions, read_npy_with};
+    /// use ndarray_io::npy::read_npy_with;
+    /// use ndarray_io::ReadOptions;
     /// use std::ops::ControlFlow;
     ///
     /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
@@ -524,7 +525,8 @@ impl WriteOptions {
     /// [`ErrorKind::Locked`](crate::error::ErrorKind::Locked).
     ///
     /// ```
-    /// use ndarray_io::{WriteOptions, write_npy_with};
+    /// use ndarray_io::npy::write_npy_with;
+    /// use ndarray_io::WriteOptions;
     /// use std::time::Duration;
     ///
     /// # let folder = tempfile::tempdir()?;
@@ -557,7 +559,8 @@ impl WriteOptions {
     /// existing file or stack by definition, such as an append, ignores this option, and an update of an archive fails.
     ///
     /// ```
-    /// use ndarray_io::{WriteOptions, write_npy_with};
+    /// use ndarray_io::npy::write_npy_with;
+    /// use ndarray_io::WriteOptions;
     ///
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("a.npy");
@@ -614,7 +617,8 @@ impl WriteOptions {
     ///
     /// ```
     /// use ndarray::Array1;
-    /// use ndarray_io::{WriteOptions, write_npy_with};
+    /// use ndarray_io::npy::write_npy_with;
+    /// use ndarray_io::WriteOptions;
     /// use std::ops::ControlFlow;
     ///
     /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();

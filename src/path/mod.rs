@@ -68,7 +68,7 @@ where
 ///
 /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
 /// # ndarray_io::write_npy(&path, &ndarray::arr2(&[[1.0f32, 2.0]]))?;
-/// let array: Array2<f64> = ndarray_io::read_npy_with(&path, &ReadOptions::new().casting(Casting::Safe))?;
+/// let array: Array2<f64> = ndarray_io::npy::read_npy_with(&path, &ReadOptions::new().casting(Casting::Safe))?;
 /// # assert_eq!(array, ndarray::arr2(&[[1.0, 2.0]]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -150,7 +150,7 @@ where
 /// use ndarray_io::WriteOptions;
 ///
 /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
-/// ndarray_io::write_npy_with(&path, &arr1(&[1.0]), &WriteOptions::new().sync(true))?;
+/// ndarray_io::npy::write_npy_with(&path, &arr1(&[1.0]), &WriteOptions::new().sync(true))?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn write_npy_with<P, T>(path: P, array: &T, options: &WriteOptions) -> Result<()>

@@ -12,9 +12,8 @@ use ndarray_io::convert::{Conversion, concatenate_npy, convert_npy};
 use ndarray_io::error::{ErrorKind, Help};
 use ndarray_io::file::{UncommittedRows, grow_header};
 use ndarray_io::header::Order;
-use ndarray_io::{
-    Error, NpyFile, NpyReader, NpyWriter, WriteNpyExt, WriteOptions, read_npy, write_npy, write_npy_with,
-};
+use ndarray_io::npy::write_npy_with;
+use ndarray_io::{Error, NpyFile, NpyReader, NpyWriter, WriteNpyExt, WriteOptions, read_npy, write_npy};
 
 fn folder() -> tempfile::TempDir {
     crate::support::temp::folder().unwrap()

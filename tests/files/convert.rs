@@ -82,7 +82,7 @@ fn files_are_joined() {
             let cuts = [0, 2, 2, whole.len_of(Axis(axis))];
             for (number, path) in names.iter().enumerate() {
                 let part = whole.slice_axis(Axis(axis), (cuts[number]..cuts[number + 1]).into());
-                ndarray_io::write_npy_with(path, &part, &options).unwrap();
+                ndarray_io::npy::write_npy_with(path, &part, &options).unwrap();
             }
             for memory in [1, 500, 1 << 20] {
                 concatenate_npy(&names, &all, axis, Conversion::new().memory(memory)).unwrap();

@@ -126,7 +126,7 @@ fn arrays_are_read_and_written_in_parts() {
     let groups = grouped(&numbers);
     for order in [Order::C, Order::Fortran] {
         let path = crate::support::temp::file().unwrap().into_temp_path();
-        ndarray_io::write_npy_with(&path, &numbers, &WriteOptions::new().order(order)).unwrap();
+        ndarray_io::npy::write_npy_with(&path, &numbers, &WriteOptions::new().order(order)).unwrap();
         let file = NpyFile::open(&path).unwrap();
         let slice = s![1..;2, ..;-1];
         assert_eq!(file.slice::<[i32; 3], _>(slice).unwrap(), groups.slice(slice));

@@ -12,9 +12,9 @@ use ndarray_io::dtype::ByteOrder;
 use ndarray_io::error::ErrorKind;
 use ndarray_io::file::Extent;
 use ndarray_io::header::Order;
+use ndarray_io::npy::write_npy_with;
 use ndarray_io::{
     Casting, DynArray, NpyFile, NpyReader, ReadOptions, WriteNpyExt, WriteOptions, read_npy, write_npy,
-    write_npy_with,
 };
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;

@@ -5,9 +5,8 @@ use std::path::Path;
 
 use ndarray::{Array1, arr1};
 use ndarray_io::error::{ErrorKind, Help};
-use ndarray_io::{
-    ReadOptions, WriteOptions, create_new_npy, read_npy, read_npy_with, write_npy, write_npy_with,
-};
+use ndarray_io::npy::{read_npy_with, write_npy_with};
+use ndarray_io::{ReadOptions, WriteOptions, create_new_npy, read_npy, write_npy};
 
 fn only_file(folder: &Path) -> String {
     let names: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();

@@ -82,7 +82,7 @@ fn as_a_child() {
             assert!(error.is_io(), "{error}");
             let options = WriteOptions::new().in_place(true);
             let other = path.with_extension("in-place");
-            assert!(ndarray_io::write_npy_with(&other, &large, &options).unwrap_err().is_io());
+            assert!(ndarray_io::npy::write_npy_with(&other, &large, &options).unwrap_err().is_io());
             #[cfg(feature = "npz")]
             {
                 let mut npz = ndarray_io::NpzWriter::new(File::create(&other).unwrap());

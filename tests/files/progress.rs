@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 
 use ndarray::{Array1, Array2};
 use ndarray_io::error::ErrorKind;
+use ndarray_io::npy::{read_npy_with, write_npy_with};
 use ndarray_io::{
-    DynArray, ReadNpyExt, ReadNpyIntoExt, ReadOptions, Result, WriteNpyExt, WriteOptions, read_npy,
-    read_npy_with, write_npy, write_npy_with,
+    DynArray, ReadNpyExt, ReadNpyIntoExt, ReadOptions, Result, WriteNpyExt, WriteOptions, read_npy, write_npy,
 };
 
 const BYTES: u64 = 24 << 20;

@@ -11,8 +11,9 @@ use ndarray_io::dask::{
 };
 use ndarray_io::dtype::ByteOrder;
 use ndarray_io::error::ErrorKind;
+use ndarray_io::npy::write_npy_with;
 use ndarray_io::object::{Object, Pickle};
-use ndarray_io::{DynArray, NpyFile, ReadOptions, WriteOptions, read_npy, write_npy, write_npy_with};
+use ndarray_io::{DynArray, NpyFile, ReadOptions, WriteOptions, read_npy, write_npy};
 
 use crate::support::random::Random;
 use crate::support::temp;

@@ -7,9 +7,8 @@ use ndarray_io::convert::{Conversion, concatenate_npy, convert_npy, stack_npy};
 use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
 use ndarray_io::file::Extent;
 use ndarray_io::header::Order;
-use ndarray_io::{
-    Casting, DType, ReadableElement, Void, WritableElement, WriteOptions, read_npy, write_npy_with,
-};
+use ndarray_io::npy::write_npy_with;
+use ndarray_io::{Casting, DType, ReadableElement, Void, WritableElement, WriteOptions, read_npy};
 
 /// A pseudorandom number generator.
 struct Numbers(u64);

@@ -139,7 +139,7 @@ fn text_needs_a_width_and_is_never_cut() {
     let file = crate::support::Temp::new();
     let names = arr1(&["Ada".to_owned(), "Grace".into()]);
     let little = WriteOptions::new().byte_order(ByteOrder::Little);
-    ndarray_io::write_npy_with(file.path(), &names, &little).unwrap();
+    ndarray_io::npy::write_npy_with(file.path(), &names, &little).unwrap();
     let mut writer = NpyWriter::<String, _>::append(file.path()).unwrap();
     writer.extend(["Émile".to_owned()]).unwrap();
     let error = writer.extend(["a".to_owned(), "Katherine".to_owned()]).unwrap_err();
@@ -154,7 +154,7 @@ fn appending_asks_for_what_the_file_has() {
     let file = crate::support::Temp::new();
     write_npy(file.path(), &arr2(&[[1i16, 2]])).unwrap();
     assert!(NpyWriter::<i32, _>::append(file.path()).unwrap_err().is_mismatch());
-    ndarray_io::write_npy_with(
+    ndarray_io::npy::write_npy_with(
         file.path(),
         &arr2(&[[1i16, 2]]),
         &WriteOptions::new().byte_order(ByteOrder::Big),

@@ -158,7 +158,7 @@ fn check_dynamic(case: &Case, facts: &Facts, bytes: &[u8]) -> Result<(), Failure
         DynArray::read_npy(bytes),
         DynArray::read_npy(routes::Chunks::new(bytes, |call| 1 + call * 31 % 4001)),
         DynArray::read_npy(temporary.reopen().unwrap()),
-        ndarray_io::read_npy_with(temporary.path(), &ReadOptions::new().allow_trailing(true)),
+        ndarray_io::npy::read_npy_with(temporary.path(), &ReadOptions::new().allow_trailing(true)),
     ];
     for read in reads {
         let array = read.map_err(|error| Failure::Class(class(&error)))?;
@@ -274,7 +274,7 @@ fn check_written<A: WritableElement>(
     {
         let path = PathBuf::from(folder).join(case.path.file_name().unwrap());
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        ndarray_io::write_npy_with(path, array, &options).unwrap();
+        ndarray_io::npy::write_npy_with(path, array, &options).unwrap();
     }
     Ok(())
 }

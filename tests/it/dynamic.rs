@@ -184,7 +184,7 @@ fn a_file_shows_the_same() {
         let len: usize = shape.iter().product();
         let array = ndarray::Array::from_iter(0..len as i32).into_shape_with_order(shape).unwrap();
         for order in [Order::C, Order::Fortran] {
-            ndarray_io::write_npy_with(&path, &array, &WriteOptions::new().order(order)).unwrap();
+            ndarray_io::npy::write_npy_with(&path, &array, &WriteOptions::new().order(order)).unwrap();
             let shown = ndarray_io::NpyFile::open(&path).unwrap().preview().unwrap();
             assert_eq!(shown, read_npy::<_, DynArray>(&path).unwrap().to_string(), "{shape:?} {order:?}");
         }

@@ -201,7 +201,8 @@ fn the_first_fault_is_named() {
     let temporary = crate::support::routes::temporary(&bytes, 0);
     for threads in [1, 2, 4, 4, 4, 4] {
         let options = ReadOptions::new().threads(threads);
-        let error = ndarray_io::read_npy_with::<_, Array1<bool>>(temporary.path(), &options).unwrap_err();
+        let error =
+            ndarray_io::npy::read_npy_with::<_, Array1<bool>>(temporary.path(), &options).unwrap_err();
         assert_eq!(error.element(), Some(5_000_000));
     }
 }

@@ -19,9 +19,9 @@ macro_rules! names {
 names! {
     // Reading, writing and viewing.
     ReadNpyExt ReadNpyIntoExt ViewMutNpyExt ViewNpyExt WriteNpyExt
-    create_new_npy read_npy read_npy_with write_npy write_npy_with write_zeroed_npy
+    create_new_npy read_npy write_npy write_zeroed_npy
     NpyFile NpyMmap NpyMmapMut NpyReader NpyWriter
-    NpzFile NpzReader NpzWriter read_npz write_npz
+    NpzFile NpzMmap NpzMmapMut NpzReader NpzUpdate NpzWriter read_npz write_npz
     DynArray DynView FlatArray FlatView
     // Options and errors.
     Casting Limits ReadOptions WriteOptions

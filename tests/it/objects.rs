@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use ndarray::{Array0, Array1, Array2, ArrayD, Ix1, IxDyn, ShapeBuilder, arr1};
 use ndarray_io::error::{ErrorKind, Help, LimitKind};
 use ndarray_io::header::Order;
+use ndarray_io::npy::read_npy_with;
 use ndarray_io::object::{Date, Int, Object, Pickle, Time, Timedelta, View};
 use ndarray_io::options::OldText;
 use ndarray_io::{
     Casting, DType, DynArray, Error, Limits, NpyWriter, ReadNpyExt, ReadOptions, WriteNpyExt, WriteOptions,
-    read_npy, read_npy_with,
+    read_npy,
 };
 use num_complex::Complex;
 use serde_json::Value;

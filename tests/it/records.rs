@@ -552,7 +552,7 @@ fn many_records_on_many_threads() {
     let file = crate::support::Temp::new();
     for order in [ByteOrder::Little, ByteOrder::Big] {
         let options = WriteOptions::new().byte_order(order);
-        ndarray_io::write_npy_with(file.path(), &records, &options).unwrap();
+        ndarray_io::npy::write_npy_with(file.path(), &records, &options).unwrap();
         let read: Array1<Packed> = ndarray_io::read_npy(file.path()).unwrap();
         assert_eq!(read, records);
         let packed: Array1<PackedC> = ndarray_io::read_npy(file.path()).unwrap();

@@ -191,7 +191,7 @@ pub(crate) fn act(what: &str, path: &Path, number: u64) -> Result<String> {
         }
         "write synced" => {
             let options = WriteOptions::new().sync(true);
-            ndarray_io::write_npy_with(path, &arr2(&[[number, number]]), &options)?;
+            ndarray_io::npy::write_npy_with(path, &arr2(&[[number, number]]), &options)?;
         }
         "append synced" => {
             let mut writer =

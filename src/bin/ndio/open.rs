@@ -198,7 +198,7 @@ pub(crate) fn read(path: &Path, member: Option<&str>, options: &ReadOptions) -> 
         }
         Format::Npy if remote(path)?.is_some() => Ok(npy(path, options)?.read()?),
         Format::Ra if remote(path)?.is_some() => Ok(ra_file(path, options)?.read()?),
-        Format::Npy => Ok(ndarray_io::read_npy_with(path, options)?),
+        Format::Npy => Ok(ndarray_io::npy::read_npy_with(path, options)?),
         Format::Stack => Ok(stack(path, options)?.read()?),
         Format::Ra => Ok(ndarray_io::ra::read_ra_with(path, options)?),
         Format::Npz => {

@@ -305,7 +305,7 @@ impl<'a> Arrays<'a> {
             0 => Ok(()),
             // Read the array normally, to get the usual error.
             _ if self.number == 1 => {
-                Ok(ndarray_io::read_npy_with::<_, DynArray>(self.path, self.options).map(drop)?)
+                Ok(ndarray_io::npy::read_npy_with::<_, DynArray>(self.path, self.options).map(drop)?)
             }
             more => {
                 Err(format!("{}: {more} bytes that are not an array follow its last array", shown(self.path))

@@ -85,7 +85,7 @@ fn verify(path: &Path, options: &ReadOptions, allowed: &[String]) -> Result<Vec<
                     Extent::Whole => check(&Source::Npy(part), allowed),
                     _ => {
                         let path = path.join(format!("{number}.npy"));
-                        Ok(ndarray_io::read_npy_with::<_, DynArray>(path, options).map(drop)?) // reports the error
+                        Ok(ndarray_io::npy::read_npy_with::<_, DynArray>(path, options).map(drop)?) // reports the error
                     }
                 }
             })

@@ -147,3 +147,167 @@ fn parity_loader() {
     }
     assert_eq!(count, 5000);
 }
+
+/// What both crates say of the same bytes: the rows of the table in `MIGRATING.md`.
+#[test]
+fn errors_are_those_of_the_table() {
+    use ndarray::{Array1, Array2, ArrayView1};
+    use ndarray_io::error::ErrorKind as Kind;
+    use ndarray_npy::npy::header::ParseHeaderError as Header;
+    use ndarray_npy::{ReadNpyError as Read, ViewNpyError as View};
+
+    fn file(version: u8, header: &str, data: &[u8]) -> Vec<u8> {
+        let mut file = vec![0x93];
+        file.extend(b"NUMPY");
+        file.extend([version, 0]);
+        match version {
+            1 => file.extend(118u16.to_le_bytes()),
+            _ => file.extend(116u32.to_le_bytes()),
+        }
+        file.extend(header.as_bytes());
+        file.resize(127, b' ');
+        file.push(b'\n');
+        file.extend(data);
+        file
+    }
+    let plain = |descr: &str, shape: &str, data: &[u8]| {
+        file(1, &format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}"), data)
+    };
+    type Row = (Vec<u8>, fn(&Read) -> bool, fn(&Kind) -> bool);
+    let rows: Vec<Row> = vec![
+        (
+            b"not an array".to_vec(),
+            |e| matches!(e, Read::ParseHeader(Header::MagicString)),
+            |k| matches!(k, Kind::BadMagic { .. }),
+        ),
+        (
+            file(9, "", b""),
+            |e| matches!(e, Read::ParseHeader(Header::Version { .. })),
+            |k| matches!(k, Kind::BadVersion { .. }),
+        ),
+        (b"\x93NUM".to_vec(), |e| matches!(e, Read::Io(_)), |k| matches!(k, Kind::Truncated { .. })),
+        (
+            file(1, "{'descr': 5", b""),
+            |e| matches!(e, Read::ParseHeader(Header::DictParse(_))),
+            |k| matches!(k, Kind::BadHeader { .. }),
+        ),
+        (
+            file(1, "[1]", b""),
+            |e| matches!(e, Read::ParseHeader(Header::MetaNotDict(_))),
+            |k| matches!(k, Kind::BadHeader { .. }),
+        ),
+        (
+            file(1, "{'descr': '|u1'}", b""),
+            |e| matches!(e, Read::ParseHeader(Header::MissingKey(_))),
+            |k| matches!(k, Kind::BadHeader { .. }),
+        ),
+        (
+            plain("'|u1'", "(9223372036854775807, 3)", b""),
+            |e| matches!(e, Read::LengthOverflow),
+            |k| matches!(k, Kind::Overflow { .. }),
+        ),
+        (
+            plain("'|u1'", "(2, 1)", b"ab"),
+            |e| matches!(e, Read::WrongNdim(Some(1), 2)),
+            |k| matches!(k, Kind::RankMismatch { .. }),
+        ),
+        (
+            plain("'<f8'", "(1,)", &[0; 8]),
+            |e| matches!(e, Read::WrongDescriptor(_)),
+            |k| matches!(k, Kind::DTypeMismatch { .. }),
+        ),
+        (
+            plain("'|O'", "(1,)", &[0; 8]),
+            |e| matches!(e, Read::WrongDescriptor(_)),
+            |k| matches!(k, Kind::Objects { .. }),
+        ),
+        (
+            plain("'zz'", "(1,)", &[0; 8]),
+            |e| matches!(e, Read::WrongDescriptor(_)),
+            |k| matches!(k, Kind::UnsupportedDType { .. }),
+        ),
+        (
+            plain("'|u1'", "(3,)", b"ab"),
+            |e| matches!(e, Read::MissingData),
+            |k| matches!(k, Kind::Truncated { .. }),
+        ),
+    ];
+    for (bytes, is_theirs, is_ours) in rows {
+        let theirs = <Array1<u8> as ndarray_npy::ReadNpyExt>::read_npy(&bytes[..]).unwrap_err();
+        let ours = <Array1<u8> as ndarray_io::ReadNpyExt>::read_npy(&bytes[..]).unwrap_err();
+        assert!(is_theirs(&theirs) && is_ours(ours.kind()), "{theirs:?} {ours:?}");
+    }
+    let bools = plain("'|b1'", "(2,)", &[0, 2]);
+    assert!(matches!(
+        <Array1<bool> as ndarray_npy::ReadNpyExt>::read_npy(&bools[..]).unwrap_err(),
+        Read::ParseData(_)
+    ));
+    let ours = <Array1<bool> as ndarray_io::ReadNpyExt>::read_npy(&bools[..]).unwrap_err();
+    assert!(matches!(ours.kind(), Kind::BadBool { .. }));
+
+    // Views. The words make the elements aligned, or not, as the machine wants them.
+    let words = |bytes: &[u8], shift: usize| {
+        let mut words = vec![0u64; bytes.len() / 8 + 2];
+        bytemuck::cast_slice_mut::<u64, u8>(&mut words)[shift..shift + bytes.len()].copy_from_slice(bytes);
+        (words, shift..shift + bytes.len())
+    };
+    type ViewRow = (Vec<u8>, usize, fn(&View) -> bool, fn(&Kind) -> bool);
+    let rows: [ViewRow; 4] = [
+        (
+            plain("'<f8'", "(1,)", &[0; 8]),
+            4,
+            |e| matches!(e, View::MisalignedData),
+            |k| matches!(k, Kind::Misaligned { .. }),
+        ),
+        (
+            plain("'>f8'", "(1,)", &[0; 8]),
+            0,
+            |e| matches!(e, View::NonNativeEndian),
+            |k| matches!(k, Kind::ForeignByteOrder { .. }),
+        ),
+        (
+            plain("'<f8'", "(1,)", &[0; 9]),
+            0,
+            |e| matches!(e, View::ExtraBytes(1)),
+            |k| matches!(k, Kind::Trailing { .. }),
+        ),
+        (
+            plain("'<f8'", "(2,)", &[0; 9]),
+            0,
+            |e| matches!(e, View::MissingBytes(7)),
+            |k| matches!(k, Kind::Truncated { .. }),
+        ),
+    ];
+    for (bytes, shift, is_theirs, is_ours) in rows {
+        let (words, range) = words(&bytes, shift);
+        let bytes = &bytemuck::cast_slice::<u64, u8>(&words)[range];
+        let theirs = <ArrayView1<f64> as ndarray_npy::ViewNpyExt>::view_npy(bytes).unwrap_err();
+        let ours = <ArrayView1<f64> as ndarray_io::ViewNpyExt>::view_npy(bytes).unwrap_err();
+        assert!(is_theirs(&theirs) && is_ours(ours.kind()), "{theirs:?} {ours:?}");
+    }
+
+    // Archives.
+    let array = Array2::<f64>::zeros((2, 2));
+    let mut npz = ndarray_io::NpzWriter::new(std::io::Cursor::new(Vec::new()));
+    npz.add_array("a", &array).unwrap();
+    assert!(matches!(npz.add_array("a", &array).unwrap_err().kind(), Kind::NameTaken { .. }));
+    let mut npz = ndarray_io::NpzReader::new(npz.finish().unwrap()).unwrap();
+    let missing = npz.read::<Array2<f64>>("b").unwrap_err();
+    assert!(matches!(missing.kind(), Kind::NoSuchMember { .. }));
+    let inner = npz.read::<Array2<f32>>("a").unwrap_err();
+    assert_eq!((matches!(inner.kind(), Kind::DTypeMismatch { .. }), inner.member()), (true, Some("a.npy")));
+}
+
+/// An error of writing says that it is one, whatever variant an enum puts it into.
+#[test]
+fn a_failed_save_is_no_failed_load() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("no such folder").join("a.npy");
+    let error = ndarray_io::write_npy(&path, &ndarray::arr1(&[1.0])).unwrap_err();
+    assert!(error.is_io() && error.to_string().contains("writing failed: "), "{error}");
+    let error = ndarray_io::read_npy::<_, ndarray::Array1<f64>>(&path).unwrap_err();
+    assert!(error.is_io() && !error.to_string().contains("writing"), "{error}");
+    let full: &mut [u8] = &mut [0; 100];
+    let error = ndarray_io::WriteNpyExt::write_npy(&ndarray::arr1(&[1.0]), full).unwrap_err();
+    assert!(error.to_string().starts_with("writing failed: "), "{error}");
+}

@@ -486,12 +486,12 @@ fn convert(
             )
             .into());
         }
-        let array: ndarray_io::DynArray = ndarray_io::read_npy_with(from, &options)?;
+        let array: ndarray_io::DynArray = ndarray_io::npy::read_npy_with(from, &options)?;
         let mut write = WriteOptions::new();
         if let Some(order) = arguments.order() {
             write = write.order(order);
         }
-        return Ok(ndarray_io::write_npy_with(to, &array, &write)?);
+        return Ok(ndarray_io::npy::write_npy_with(to, &array, &write)?);
     }
     Ok(convert_npy(from, to, full_conversion(arguments, kind, progress)?)?)
 }
