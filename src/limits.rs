@@ -86,29 +86,21 @@ impl Limits {
         self
     }
 
-    /// Returns the limit set with [`header`](Self::header).
-    pub fn get_header(&self) -> u64 {
-        self.header
-    }
-
     /// Returns the limit set with [`payload`](Self::payload).
     pub fn get_payload(&self) -> u64 {
         self.payload
     }
 
     /// Returns the limit set with [`objects`](Self::objects).
-    pub fn get_objects(&self) -> u64 {
+    #[cfg(feature = "object")]
+    pub(crate) fn get_objects(&self) -> u64 {
         self.objects
     }
 
     /// Returns the limit set with [`object_height`](Self::object_height).
-    pub fn get_object_height(&self) -> u32 {
+    #[cfg(feature = "object")]
+    pub(crate) fn get_object_height(&self) -> u32 {
         self.object_height
-    }
-
-    /// Returns the limit set with [`expansion`](Self::expansion).
-    pub fn get_expansion(&self) -> u64 {
-        self.expansion
     }
 
     #[cfg(any(feature = "npz", feature = "object"))]

@@ -133,38 +133,15 @@ impl<'a> Conversion<'a> {
         self
     }
 
-    /// Returns the value set by [`order`](Self::order).
-    pub fn get_order(&self) -> Option<Order> {
-        self.order
-    }
-
-    /// Returns the value set by [`byte_order`](Self::byte_order).
-    pub fn get_byte_order(&self) -> Option<ByteOrder> {
-        self.byte_order
-    }
-
-    /// Returns the values set by [`dtype`](Self::dtype).
-    pub fn get_dtype(&self) -> Option<(&DType, Casting)> {
-        self.dtype.as_ref().map(|(dtype, casting)| (dtype, *casting))
-    }
-
-    /// Returns the value set by [`memory`](Self::memory).
-    pub fn get_memory(&self) -> Option<usize> {
-        self.memory
-    }
-
-    /// Returns the value set by [`drop_trailing`](Self::drop_trailing).
-    pub fn get_drop_trailing(&self) -> bool {
-        self.drop_trailing
-    }
-
     /// Returns the options set by [`read`](Self::read_options).
-    pub fn get_read_options(&self) -> &ReadOptions {
+    #[cfg(feature = "dask")]
+    pub(crate) fn get_read_options(&self) -> &ReadOptions {
         &self.read
     }
 
     /// Returns the options set by [`write`](Self::write_options).
-    pub fn get_write_options(&self) -> &WriteOptions {
+    #[cfg(feature = "dask")]
+    pub(crate) fn get_write_options(&self) -> &WriteOptions {
         &self.write
     }
 

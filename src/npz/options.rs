@@ -81,12 +81,12 @@ impl NpzOptions {
     }
 
     /// Returns the value of [`compression`](Self::compression).
-    pub fn get_compression(&self) -> Compression {
+    pub(crate) fn get_compression(&self) -> Compression {
         self.compression
     }
 
     /// Returns the value of [`write`](Self::write_options).
-    pub fn get_write_options(&self) -> &WriteOptions {
+    pub(crate) fn get_write_options(&self) -> &WriteOptions {
         &self.write
     }
 }

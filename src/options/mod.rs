@@ -279,12 +279,6 @@ impl ReadOptions {
         self
     }
 
-    /// Returns whether a [`password`](Self::password) is set.
-    #[cfg(feature = "zip-methods")]
-    pub fn has_password(&self) -> bool {
-        self.password.is_some()
-    }
-
     #[cfg(feature = "zip-methods")]
     pub(crate) fn the_password(&self) -> Option<&[u8]> {
         self.password.as_ref().map(|Password(bytes)| &bytes[..])
@@ -296,17 +290,12 @@ impl ReadOptions {
     }
 
     /// Returns the casting rule set with [`casting`](Self::casting), if any.
-    pub fn get_casting(&self) -> Option<Casting> {
+    pub(crate) fn get_casting(&self) -> Option<Casting> {
         self.casting
     }
 
-    /// Returns the format set with [`long_double`](Self::long_double), if any.
-    pub fn get_long_double(&self) -> Option<LongDoubleFormat> {
-        self.long_double
-    }
-
     /// Returns the type set with [`raw_bytes_are`](Self::raw_bytes_are), if any.
-    pub fn get_raw_bytes(&self) -> Option<Narrow> {
+    pub(crate) fn get_raw_bytes(&self) -> Option<Narrow> {
         self.raw_bytes
     }
 
@@ -349,27 +338,29 @@ impl ReadOptions {
     }
 
     /// Returns the value set with [`ignore_extra_fields`](Self::ignore_extra_fields).
-    pub fn get_ignore_extra_fields(&self) -> bool {
+    pub(crate) fn get_ignore_extra_fields(&self) -> bool {
         self.ignore_extra_fields
     }
 
     /// Returns the value set with [`allow_objects`](Self::allow_objects).
-    pub fn get_allow_objects(&self) -> bool {
+    #[cfg(feature = "object")]
+    pub(crate) fn get_allow_objects(&self) -> bool {
         self.allow_objects
     }
 
     /// Returns the value set with [`old_text`](Self::old_text).
-    pub fn get_old_text(&self) -> OldText {
+    #[cfg(feature = "object")]
+    pub(crate) fn get_old_text(&self) -> OldText {
         self.old_text
     }
 
     /// Returns the value set with [`ra_bytes_are_bools`](Self::ra_bytes_are_bools).
-    pub fn get_ra_bytes_are_bools(&self) -> bool {
+    pub(crate) fn get_ra_bytes_are_bools(&self) -> bool {
         self.ra_bytes_are_bools
     }
 
     /// Returns the value set with [`ignore_ra_flags`](Self::ignore_ra_flags).
-    pub fn get_ignore_ra_flags(&self) -> bool {
+    pub(crate) fn get_ignore_ra_flags(&self) -> bool {
         self.ignore_ra_flags
     }
 
@@ -522,7 +513,7 @@ impl WriteOptions {
     ///
     /// Another process, or another part of this one, may be appending to the file, may be updating it, or may
     /// have mapped it for writing. By default, the call then fails immediately with
-    /// [`ErrorKind::Locked`](crate::error::ErrorKind::Locked).
+    /// [`ErrorKind::Locked`].
     ///
     /// ```
     /// use ndarray_io::npy::write_npy_with;
@@ -633,12 +624,12 @@ impl WriteOptions {
     }
 
     /// Returns the version set with [`version`](Self::version), if any.
-    pub fn get_version(&self) -> Option<Version> {
+    pub(crate) fn get_version(&self) -> Option<Version> {
         self.version
     }
 
     /// Returns the order set with [`order`](Self::order), if any.
-    pub fn get_order(&self) -> Option<Order> {
+    pub(crate) fn get_order(&self) -> Option<Order> {
         self.order
     }
 
@@ -648,42 +639,43 @@ impl WriteOptions {
     }
 
     /// Returns the byte order set with [`byte_order`](Self::byte_order), or this machine's.
-    pub fn get_byte_order(&self) -> ByteOrder {
+    pub(crate) fn get_byte_order(&self) -> ByteOrder {
         self.byte_order.unwrap_or(ByteOrder::NATIVE)
     }
 
     /// Returns the width set with [`text_width`](Self::text_width), if any.
-    pub fn get_text_width(&self) -> Option<usize> {
+    pub(crate) fn get_text_width(&self) -> Option<usize> {
         self.text_width
     }
 
     /// Returns the value set with [`sync`](Self::sync).
-    pub fn get_sync(&self) -> bool {
+    pub(crate) fn get_sync(&self) -> bool {
         self.sync
     }
 
     /// Returns the time set with [`wait_for_lock`](Self::wait_for_lock).
-    pub fn get_wait_for_lock(&self) -> Duration {
+    pub(crate) fn get_wait_for_lock(&self) -> Duration {
         self.wait_for_lock
     }
 
     /// Returns the value set with [`in_place`](Self::in_place).
-    pub fn get_in_place(&self) -> bool {
+    pub(crate) fn get_in_place(&self) -> bool {
         self.in_place
     }
 
     /// Returns the value set with [`create_new`](Self::create_new).
-    pub fn get_create_new(&self) -> bool {
+    pub(crate) fn get_create_new(&self) -> bool {
         self.create_new
     }
 
     /// Returns the protocol set with [`pickle_protocol`](Self::pickle_protocol), or 4.
-    pub fn get_pickle_protocol(&self) -> u8 {
+    #[cfg(feature = "object")]
+    pub(crate) fn get_pickle_protocol(&self) -> u8 {
         self.pickle_protocol.unwrap_or(4)
     }
 
     /// Returns the value set with [`preallocate`](Self::preallocate).
-    pub fn get_preallocate(&self) -> bool {
+    pub(crate) fn get_preallocate(&self) -> bool {
         self.preallocate
     }
 

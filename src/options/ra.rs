@@ -106,28 +106,18 @@ impl RaOptions {
         self
     }
 
-    /// Returns the options set with [`write`](Self::write_options).
-    pub fn get_write_options(&self) -> &WriteOptions {
-        &self.write
-    }
-
-    /// Returns the value set with [`reversed`](Self::reversed).
-    pub fn get_reversed(&self) -> bool {
-        self.reversed
-    }
-
     /// Returns whether the data is compressed.
-    pub fn get_compressed(&self) -> bool {
+    pub(crate) fn get_compressed(&self) -> bool {
         self.compressed
     }
 
     /// Returns the value set with [`eltype_5`](Self::eltype_5).
-    pub fn get_eltype_5(&self) -> bool {
+    pub(crate) fn get_eltype_5(&self) -> bool {
         self.eltype_5
     }
 
     /// Returns the value set with [`trailing`](Self::trailing).
-    pub fn get_trailing(&self) -> &Trailing {
+    pub(crate) fn get_trailing(&self) -> &Trailing {
         &self.trailing
     }
 

@@ -79,3 +79,37 @@ fn texts_and_bytes_are_values() {
     assert_eq!(Void([1, 0xAB]).to_string(), "0x01ab");
     assert_eq!(format!("{:?}", LongDouble::from_le_bytes([1; 16])), "0x01010101010101010101010101010101");
 }
+
+/// Times of others are rounded down on request; the ticks are those of `numpy.datetime64(…).astype`.
+#[test]
+fn times_of_others_are_rounded_down() {
+    use std::time::{Duration, SystemTime};
+
+    use ndarray_io::units::{Day, Generic, Hour, Month, Second, Week, Year};
+    use ndarray_io::{Datetime64, Timedelta64};
+
+    let before = SystemTime::UNIX_EPOCH - Duration::from_nanos(1);
+    assert!(Datetime64::<Second>::try_from(before).is_err());
+    assert_eq!(Datetime64::<Second>::rounded_down(before).unwrap().to_string(), "1969-12-31T23:59:59");
+    assert_eq!(Datetime64::<Day>::rounded_down(before).unwrap().ticks(), Some(-1));
+    assert_eq!(Datetime64::<Week>::rounded_down(before).unwrap().ticks(), Some(-1));
+    assert_eq!(Datetime64::<Month>::rounded_down(before).unwrap().to_string(), "1969-12");
+    assert_eq!(Datetime64::<Year>::rounded_down(before).unwrap().to_string(), "1969");
+    assert!(Datetime64::<Generic>::rounded_down(before).is_err());
+    // 2024-02-29T12:34:56.789, and a year beyond the range of nanoseconds in 64 bits.
+    let leap = SystemTime::UNIX_EPOCH + Duration::from_millis(1_709_210_096_789);
+    assert_eq!(Datetime64::<Hour>::rounded_down(leap).unwrap().to_string(), "2024-02-29T12");
+    assert_eq!(Datetime64::<Month>::rounded_down(leap).unwrap().to_string(), "2024-02");
+    let far = SystemTime::UNIX_EPOCH + Duration::from_secs(40_000_000_000);
+    assert_eq!(Datetime64::<Day>::rounded_down(far).unwrap().to_string(), "3237-07-19");
+    assert!(Datetime64::<ndarray_io::units::Nanosecond>::rounded_down(far).is_err());
+    assert_eq!(Timedelta64::<Hour>::rounded_down(Duration::from_secs(7199)).unwrap().ticks(), Some(1));
+    assert!(Timedelta64::<Year>::rounded_down(Duration::from_secs(1)).is_err());
+    #[cfg(feature = "chrono-0_4")]
+    {
+        let time = chrono_0_4::DateTime::from_timestamp(-1, 999_999_999).unwrap();
+        assert_eq!(Datetime64::<Second>::rounded_down(time).unwrap().ticks(), Some(-1));
+        let length = chrono_0_4::TimeDelta::milliseconds(-1);
+        assert_eq!(Timedelta64::<Second>::rounded_down(length).unwrap().ticks(), Some(-1));
+    }
+}

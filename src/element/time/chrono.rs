@@ -1,11 +1,11 @@
 //! Conversions between NumPy's times and those of `chrono` 0.4.
 //!
-//! Nothing is rounded: a time that cannot be represented exactly is an error.
+//! `try_from` does not round: a time that cannot be represented exactly is an error.
 
 use chrono_0_4::{DateTime, NaiveDateTime, TimeDelta, Utc};
 
 use super::convert::{cannot, split_nanos, to_nanos, to_ticks};
-use super::units::Unit;
+use super::units::{Moment, Span, Unit};
 use super::{Datetime64, Timedelta64};
 use crate::error::{Error, Result};
 
@@ -35,8 +35,7 @@ impl<U: Unit> TryFrom<DateTime<Utc>> for Datetime64<U> {
     type Error = Error;
 
     fn try_from(time: DateTime<Utc>) -> Result<Self> {
-        let nanos = i128::from(time.timestamp()) * 1_000_000_000 + i128::from(time.timestamp_subsec_nanos());
-        to_ticks(nanos, U::STEP).map(Self::new)
+        to_ticks(time.nanos(), U::STEP).map(Self::new)
     }
 }
 
@@ -93,7 +92,24 @@ impl<U: Unit> TryFrom<TimeDelta> for Timedelta64<U> {
     type Error = Error;
 
     fn try_from(length: TimeDelta) -> Result<Self> {
-        let nanos = i128::from(length.num_seconds()) * 1_000_000_000 + i128::from(length.subsec_nanos());
-        to_ticks(nanos, U::STEP).map(Self::new)
+        to_ticks(length.nanos(), U::STEP).map(Self::new)
+    }
+}
+
+impl Moment for DateTime<Utc> {
+    fn nanos(self) -> i128 {
+        i128::from(self.timestamp()) * 1_000_000_000 + i128::from(self.timestamp_subsec_nanos())
+    }
+}
+
+impl Moment for NaiveDateTime {
+    fn nanos(self) -> i128 {
+        self.and_utc().nanos()
+    }
+}
+
+impl Span for TimeDelta {
+    fn nanos(self) -> i128 {
+        i128::from(self.num_seconds()) * 1_000_000_000 + i128::from(self.subsec_nanos())
     }
 }

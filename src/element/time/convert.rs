@@ -4,7 +4,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::units::Unit;
+use super::units::{Moment, Span, Unit};
 use super::{Datetime64, Timedelta64};
 use crate::dtype::{TimeStep, TimeUnit};
 use crate::error::{Error, ErrorKind, Result};
@@ -102,6 +102,21 @@ pub(super) fn to_ticks(nanos: i128, step: TimeStep) -> Result<i64> {
     }
 }
 
+/// Converts nanoseconds to ticks; between two ticks, to the earlier one.
+pub(super) fn to_ticks_down(nanos: i128, step: TimeStep, is_date: bool) -> Result<i64> {
+    let out_of_range = || cannot(format!("the time is out of range for [{step}]"));
+    let ticks = match (nanos_per_tick(step), step.unit) {
+        (Some((many, parts)), _) => nanos.checked_mul(parts).ok_or_else(out_of_range)?.div_euclid(many),
+        (None, unit @ (TimeUnit::Year | TimeUnit::Month)) if is_date => {
+            let months = days_to_months(nanos.div_euclid(86_400 * NANOS));
+            let each = if unit == TimeUnit::Year { 12 } else { 1 };
+            months.div_euclid(each * i128::from(step.count))
+        }
+        _ => return Err(cannot(format!("a tick of [{step}] has no fixed length"))),
+    };
+    i64::try_from(ticks).ok().filter(|ticks| *ticks != super::NAT).ok_or_else(out_of_range)
+}
+
 /// Splits nanoseconds into seconds (`None` if they exceed 64 bits) and nanoseconds (never negative).
 #[cfg(any(feature = "chrono-0_4", feature = "jiff-0_2"))]
 pub(super) fn split_nanos(nanos: i128) -> (Option<i64>, u32) {
@@ -155,6 +170,18 @@ impl<U: Unit> TryFrom<SystemTime> for Datetime64<U> {
     }
 }
 
+impl Moment for SystemTime {
+    fn nanos(self) -> i128 {
+        nanos_since_1970(self)
+    }
+}
+
+impl Span for Duration {
+    fn nanos(self) -> i128 {
+        self.as_nanos() as i128 // a duration has less than 2⁹⁴ nanoseconds
+    }
+}
+
 fn nanos_since_1970(time: SystemTime) -> i128 {
     match time.duration_since(SystemTime::UNIX_EPOCH) {
         Ok(after) => after.as_nanos() as i128, // a duration has less than 2⁹⁴ nanoseconds
@@ -188,6 +215,6 @@ impl<U: Unit> TryFrom<Duration> for Timedelta64<U> {
     type Error = Error;
 
     fn try_from(length: Duration) -> Result<Self> {
-        to_ticks(length.as_nanos() as i128, U::STEP).map(Self::new) // a duration has less than 2⁹⁴ nanoseconds
+        to_ticks(length.nanos(), U::STEP).map(Self::new)
     }
 }

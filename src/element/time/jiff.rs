@@ -1,11 +1,11 @@
 //! Conversions between NumPy's times and those of `jiff` 0.2.
 //!
-//! Nothing is rounded: a time that cannot be represented exactly is an error.
+//! `try_from` does not round: a time that cannot be represented exactly is an error.
 
 use jiff_0_2::{SignedDuration, Timestamp};
 
 use super::convert::{cannot, split_nanos, to_nanos, to_ticks};
-use super::units::Unit;
+use super::units::{Moment, Span, Unit};
 use super::{Datetime64, Timedelta64};
 use crate::error::{Error, Result};
 
@@ -34,7 +34,7 @@ impl<U: Unit> TryFrom<Timestamp> for Datetime64<U> {
     type Error = Error;
 
     fn try_from(time: Timestamp) -> Result<Self> {
-        to_ticks(time.as_nanosecond(), U::STEP).map(Self::new)
+        to_ticks(time.nanos(), U::STEP).map(Self::new)
     }
 }
 
@@ -64,6 +64,18 @@ impl<U: Unit> TryFrom<SignedDuration> for Timedelta64<U> {
     type Error = Error;
 
     fn try_from(length: SignedDuration) -> Result<Self> {
-        to_ticks(length.as_nanos(), U::STEP).map(Self::new)
+        to_ticks(length.nanos(), U::STEP).map(Self::new)
+    }
+}
+
+impl Moment for Timestamp {
+    fn nanos(self) -> i128 {
+        self.as_nanosecond()
+    }
+}
+
+impl Span for SignedDuration {
+    fn nanos(self) -> i128 {
+        self.as_nanos()
     }
 }

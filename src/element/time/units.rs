@@ -81,3 +81,37 @@ impl<const N: u32, U: Unit> Unit for Times<N, U> {
         TimeStep::new(count, U::STEP.unit)
     };
 }
+
+/// A point in time of another library: `SystemTime`; with the features `chrono-0_4` and `jiff-0_2`, `DateTime<Utc>`,
+/// `NaiveDateTime` and `Timestamp`.
+pub trait Moment: others::Sealed {
+    /// Returns the nanoseconds since 1970.
+    #[doc(hidden)]
+    fn nanos(self) -> i128;
+}
+
+/// A duration of another library: `Duration`; with the features `chrono-0_4` and `jiff-0_2`, `TimeDelta` and
+/// `SignedDuration`.
+pub trait Span: others::Sealed {
+    /// Returns the length in nanoseconds.
+    #[doc(hidden)]
+    fn nanos(self) -> i128;
+}
+
+mod others {
+    /// Restricts the traits to these types.
+    pub trait Sealed {}
+
+    impl Sealed for std::time::SystemTime {}
+    impl Sealed for std::time::Duration {}
+    #[cfg(feature = "chrono-0_4")]
+    impl Sealed for chrono_0_4::DateTime<chrono_0_4::Utc> {}
+    #[cfg(feature = "chrono-0_4")]
+    impl Sealed for chrono_0_4::NaiveDateTime {}
+    #[cfg(feature = "chrono-0_4")]
+    impl Sealed for chrono_0_4::TimeDelta {}
+    #[cfg(feature = "jiff-0_2")]
+    impl Sealed for jiff_0_2::Timestamp {}
+    #[cfg(feature = "jiff-0_2")]
+    impl Sealed for jiff_0_2::SignedDuration {}
+}

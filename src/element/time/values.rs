@@ -4,7 +4,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::str::FromStr;
 
-use super::units::Unit;
+use super::convert::to_ticks_down;
+use super::units::{Moment, Span, Unit};
 use super::{Datetime64, NAT, Timedelta64};
 use crate::dtype::ByteOrder;
 use crate::element::convert::{parsed, spelled, ticks_in};
@@ -55,6 +56,57 @@ macro_rules! values {
             }
         }
     };
+}
+
+impl<U: Unit> Datetime64<U> {
+    /// Converts a point in time; between two ticks of the unit, rounds down.
+    ///
+    /// (`try_from` refuses a time that is between two ticks.)
+    ///
+    /// # Errors
+    ///
+    /// [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if the time is out of range for the unit, or the unit is `Generic`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::{Duration, SystemTime};
+    ///
+    /// use ndarray_io::Datetime64;
+    /// use ndarray_io::units::{Second, Year};
+    ///
+    /// let time = SystemTime::UNIX_EPOCH + Duration::from_millis(1_500_000_000_700);
+    /// assert_eq!(Datetime64::<Second>::rounded_down(time)?.to_string(), "2017-07-14T02:40:00");
+    /// assert_eq!(Datetime64::<Year>::rounded_down(time)?.to_string(), "2017");
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn rounded_down(time: impl Moment) -> Result<Self> {
+        to_ticks_down(time.nanos(), U::STEP, true).map(Self::new)
+    }
+}
+
+impl<U: Unit> Timedelta64<U> {
+    /// Converts a duration; between two ticks of the unit, rounds down (also below zero).
+    ///
+    /// # Errors
+    ///
+    /// [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if the duration is out of range for the unit, or the unit has no
+    /// fixed length (`Year`, `Month`, `Generic`).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use ndarray_io::Timedelta64;
+    /// use ndarray_io::units::Second;
+    ///
+    /// assert_eq!(Timedelta64::<Second>::rounded_down(Duration::from_millis(1700))?.ticks(), Some(1));
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn rounded_down(length: impl Span) -> Result<Self> {
+        to_ticks_down(length.nanos(), U::STEP, false).map(Self::new)
+    }
 }
 
 values!(Datetime64, true);
