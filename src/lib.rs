@@ -74,8 +74,9 @@
 //! - `py_literal` (default): headers in any spelling that Python accepts. Headers of all known writers can be
 //!   read without it.
 //! - `zstd`: archive members compressed with Zstandard.
-//! - `zip-methods`: reading members that are encrypted (with AES or the traditional ZIP encryption), or
-//!   compressed with bzip2, LZMA, XZ or deflate64; files of joblib compressed with the first three.
+//! - `zip-methods`: reading members compressed with bzip2, LZMA, XZ or deflate64; files of joblib compressed with the
+//!   first three.
+//! - `zip-encryption`: reading members that are encrypted, with AES or the traditional ZIP encryption.
 //! - `libdeflate`: a C library that decompresses deflated members faster.
 //! - `lz4`: RA files and files of joblib that are compressed with LZ4.
 //! - `object`: Python objects as data ([`object`](mod@object)).

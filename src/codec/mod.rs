@@ -14,7 +14,7 @@ pub(crate) mod lz4;
 mod pack;
 #[cfg(feature = "npz")]
 mod unpack;
-#[cfg(feature = "zip-methods")]
+#[cfg(any(feature = "zip-methods", feature = "zip-encryption"))]
 pub(crate) mod xz;
 #[cfg(feature = "zstd")]
 mod zstd_blocks;

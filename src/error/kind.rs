@@ -163,7 +163,7 @@ pub enum ErrorKind {
     },
     /// A member of an archive uses an encryption, compression or feature that is not supported.
     ///
-    /// Some of them are supported with the Cargo feature `zip-methods`.
+    /// Some of them are supported with the Cargo features `zip-methods` and `zip-encryption`.
     #[non_exhaustive]
     UnsupportedZip {
         /// A description of what is not supported.

@@ -104,7 +104,7 @@ impl<'a> ArchiveBytes<'a> {
     }
 
     /// Fills a buffer from an offset. Returns fewer bytes only at the end of the archive.
-    #[cfg(feature = "zip-methods")]
+    #[cfg(any(feature = "zip-methods", feature = "zip-encryption"))]
     pub(super) fn fill_at(&mut self, at: u64, into: &mut [u8]) -> Result<usize> {
         match &mut self.from {
             Place::Region(region) => region.fill_at(into, at.saturating_sub(self.start)),

@@ -188,7 +188,7 @@ impl NpzFile {
     /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
     ///   the member is damaged or cannot be decompressed.
     /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
-    ///   missing or wrong (with the feature `zip-methods`).
+    ///   missing or wrong (with the feature `zip-encryption`).
     /// - A [mismatch](crate::Error::is_mismatch) if the elements or axes do not match the requested type.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
@@ -281,7 +281,7 @@ impl NpzFile {
     /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
     ///   the member is damaged or cannot be decompressed.
     /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
-    ///   missing or wrong (with the feature `zip-methods`).
+    ///   missing or wrong (with the feature `zip-encryption`).
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the array contains Python objects, which cannot be
     ///   read in parts.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
@@ -340,7 +340,7 @@ impl NpzFile {
     /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
     ///   the member is damaged or cannot be decompressed.
     /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
-    ///   missing or wrong (with the feature `zip-methods`).
+    ///   missing or wrong (with the feature `zip-encryption`).
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the content is larger, or decompressing an LZMA or XZ member needs
     ///   more memory, than the [`Limits`](crate::Limits) allow.
     pub fn verify_member(&self, member: impl MemberKey) -> Result<Vec<Remark>> {
@@ -361,7 +361,7 @@ impl NpzFile {
     /// - A [format error](crate::Error::is_format) if the member is malformed, truncated or compressed by an
     ///   unsupported method.
     /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
-    ///   missing or wrong (with the feature `zip-methods`).
+    ///   missing or wrong (with the feature `zip-encryption`).
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     pub fn peek(&self, member: impl MemberKey) -> Result<NpyHeader> {
         let peek = || member::peek(member::whole(&self.holder), self.archive.get(member)?, &self.options);
@@ -432,7 +432,7 @@ impl NpzFile {
     /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
     ///   the member is damaged or cannot be decompressed.
     /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
-    ///   missing or wrong (with the feature `zip-methods`).
+    ///   missing or wrong (with the feature `zip-encryption`).
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     pub fn read_raw(&self, member: impl MemberKey) -> Result<Vec<u8>> {
@@ -454,7 +454,7 @@ impl NpzFile {
     /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
     ///   the member is damaged or cannot be decompressed.
     /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
-    ///   missing or wrong (with the feature `zip-methods`).
+    ///   missing or wrong (with the feature `zip-encryption`).
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     ///
     /// # Examples
@@ -492,7 +492,7 @@ impl NpzFile {
     /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
     ///   a member is damaged or cannot be decompressed.
     /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if a member is encrypted and the password is
-    ///   missing or wrong (with the feature `zip-methods`).
+    ///   missing or wrong (with the feature `zip-encryption`).
     /// - A [mismatch](crate::Error::is_mismatch) if the elements or axes do not match the requested type.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
@@ -547,7 +547,7 @@ impl NpzFile {
     /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
     ///   a member is damaged or cannot be decompressed.
     /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if a member is encrypted and the password is
-    ///   missing or wrong (with the feature `zip-methods`).
+    ///   missing or wrong (with the feature `zip-encryption`).
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the content is larger, or decompressing an LZMA or XZ member needs
     ///   more memory, than the [`Limits`](crate::Limits) allow.
     pub fn verify(&self) -> Result<Vec<(usize, Remark)>> {
@@ -573,7 +573,7 @@ impl NpzFile {
 /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
 /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if a
 ///   member is damaged or cannot be decompressed.
-/// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if a member is encrypted (with the feature `zip-methods`).
+/// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if a member is encrypted (with the feature `zip-encryption`).
 /// - [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if two members have the same name.
 /// - [`Objects`](crate::error::ErrorKind::Objects) if an array contains Python objects and the options do not
 ///   allow them.
@@ -603,7 +603,7 @@ pub fn read_npz<P: AsRef<Path>>(path: P) -> Result<BTreeMap<String, DynArray>> {
 /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if a
 ///   member is damaged or cannot be decompressed.
 /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if a member is encrypted and the password is missing
-///   or wrong (with the feature `zip-methods`).
+///   or wrong (with the feature `zip-encryption`).
 /// - [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if two members have the same name.
 /// - [`Objects`](crate::error::ErrorKind::Objects) if an array contains Python objects and the options do not
 ///   allow them.

@@ -139,7 +139,7 @@ impl NpzMmap {
     /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
     ///   the member is damaged or cannot be decompressed.
     /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
-    ///   missing or wrong (with the feature `zip-methods`).
+    ///   missing or wrong (with the feature `zip-encryption`).
     /// - A [mismatch](crate::Error::is_mismatch) if the elements or axes do not match the requested type.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
@@ -184,7 +184,7 @@ impl NpzMmap {
     /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
     ///   a member is damaged or cannot be decompressed.
     /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if a member is encrypted and the password is
-    ///   missing or wrong (with the feature `zip-methods`).
+    ///   missing or wrong (with the feature `zip-encryption`).
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the content is larger, or decompressing an LZMA or XZ member needs
     ///   more memory, than the [`Limits`](crate::Limits) allow.
     pub fn verify(&self) -> Result<Vec<(usize, Remark)>> {

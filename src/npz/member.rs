@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 
 use super::archive::{Archive, ArchiveBytes, NpzMember};
-#[cfg(feature = "zip-methods")]
+#[cfg(any(feature = "zip-methods", feature = "zip-encryption"))]
 use super::foreign;
 use crate::bytes::{ReadAt, Region, Runs};
 use crate::codec::{NoIndex, UnorderedCrc, Unpacker};
@@ -98,10 +98,10 @@ fn before<T>(
     let unpacker = match way(member)? {
         Decoder::Stored => None,
         Decoder::Own(make) => Some(make()?),
-        #[cfg(feature = "zip-methods")]
+        #[cfg(any(feature = "zip-methods", feature = "zip-encryption"))]
         Decoder::Crate => return foreign::peek(&mut place, (member, content), options, look),
     };
-    #[cfg(not(feature = "zip-methods"))]
+    #[cfg(not(any(feature = "zip-methods", feature = "zip-encryption")))]
     let _ = options;
     let packed = content..(content + member.packed).min(end);
     if packed.start > packed.end || packed.is_empty() && member.packed > 0 {
@@ -155,7 +155,7 @@ pub(super) fn stream<T>(
             Decoder::Own(make) => {
                 in_order(&mut place, (member, content), Some(make), options, read).map(|(taken, _)| taken)
             }
-            #[cfg(feature = "zip-methods")]
+            #[cfg(any(feature = "zip-methods", feature = "zip-encryption"))]
             Decoder::Crate => foreign::open(&mut place, (member, content), options, read),
         }
     };
@@ -373,13 +373,13 @@ enum Decoder {
     /// A decoder of this library, which the function creates.
     Own(fn() -> Result<Unpacker>),
     /// The `zip` crate.
-    #[cfg(feature = "zip-methods")]
+    #[cfg(any(feature = "zip-methods", feature = "zip-encryption"))]
     Crate,
 }
 
 fn way(member: &Member) -> Result<Decoder> {
     if member.is_encrypted() {
-        return other_way("the member is encrypted");
+        return other_way(member);
     }
     Ok(match member.method {
         Method::Stored => Decoder::Stored,
@@ -387,7 +387,7 @@ fn way(member: &Member) -> Result<Decoder> {
         #[cfg(feature = "zstd")]
         Method::Zstd => Decoder::Own(Unpacker::zstd),
         Method::Deflate64 | Method::Bzip2 | Method::Lzma | Method::Xz => {
-            return other_way(&format!("the member is compressed as {}", member.method));
+            return other_way(member);
         }
         method => {
             let reason = format!("the member is compressed as {method}");
@@ -465,15 +465,22 @@ pub(super) fn unpacked(
     Ok((unpacked, len))
 }
 
-#[cfg(feature = "zip-methods")]
-fn other_way(_: &str) -> Result<Decoder> {
-    Ok(Decoder::Crate)
-}
-
-#[cfg(not(feature = "zip-methods"))]
-fn other_way(reason: &str) -> Result<Decoder> {
-    let error = crate::error::Error::from(ErrorKind::UnsupportedZip { reason: reason.to_owned() });
-    Err(error.with_help(crate::error::Help::Feature { name: "zip-methods" }))
+/// Returns the decoder for a member that the crate `zip` decodes, or an error that names the feature that it needs.
+fn other_way(member: &Member) -> Result<Decoder> {
+    let method = member.aes_method().unwrap_or(member.method);
+    let is_rare = matches!(method, Method::Deflate64 | Method::Bzip2 | Method::Lzma | Method::Xz);
+    let (reason, name) = if member.is_encrypted() && !cfg!(feature = "zip-encryption") {
+        ("the member is encrypted".to_owned(), "zip-encryption")
+    } else if is_rare && !cfg!(feature = "zip-methods") {
+        (format!("the member is compressed as {method}"), "zip-methods")
+    } else {
+        #[cfg(any(feature = "zip-methods", feature = "zip-encryption"))]
+        return Ok(Decoder::Crate);
+        #[cfg(not(any(feature = "zip-methods", feature = "zip-encryption")))]
+        unreachable!("the crate decodes what is encrypted or compressed by a rare method")
+    };
+    let error = crate::error::Error::from(ErrorKind::UnsupportedZip { reason });
+    Err(error.with_help(crate::error::Help::Feature { name }))
 }
 
 /// Invokes `call` with the decoded stream, and fails unless the stream has exactly the stated size.
@@ -546,7 +553,7 @@ fn open_at<T>(
     let make = match way(member)? {
         Decoder::Stored => None,
         Decoder::Own(make) => Some(make),
-        #[cfg(feature = "zip-methods")]
+        #[cfg(any(feature = "zip-methods", feature = "zip-encryption"))]
         Decoder::Crate => return foreign::open(&mut place, (member, content), options, call),
     };
     if let Some(blocks) = make.and_then(|make| blocks(&place, member, content, make, options)) {

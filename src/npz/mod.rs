@@ -9,7 +9,7 @@
 
 mod archive;
 mod file;
-#[cfg(feature = "zip-methods")]
+#[cfg(any(feature = "zip-methods", feature = "zip-encryption"))]
 mod foreign;
 #[cfg(feature = "mmap")]
 mod map;

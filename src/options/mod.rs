@@ -49,18 +49,18 @@ pub struct ReadOptions {
     /// If this is set, raw bytes may be read as records of equal size, in this byte order.
     composites: Option<ByteOrder>,
     innermost_first: bool,
-    #[cfg(feature = "zip-methods")]
+    #[cfg(feature = "zip-encryption")]
     password: Option<Password>,
     threads: Option<NonZero<usize>>,
     progress: Option<Progress>,
 }
 
 /// A password, hidden in `Debug` output.
-#[cfg(feature = "zip-methods")]
+#[cfg(feature = "zip-encryption")]
 #[derive(Clone)]
 struct Password(std::sync::Arc<[u8]>);
 
-#[cfg(feature = "zip-methods")]
+#[cfg(feature = "zip-encryption")]
 impl std::fmt::Debug for Password {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("…")
@@ -272,16 +272,19 @@ impl ReadOptions {
     /// The password is used for all members that are read with these options, and hidden in `Debug` output.
     ///
     /// Traditional ZIP encryption is not secure; prefer AES.
-    #[cfg(feature = "zip-methods")]
+    #[cfg(feature = "zip-encryption")]
     #[must_use]
     pub fn password(mut self, password: impl AsRef<[u8]>) -> Self {
         self.password = Some(Password(password.as_ref().into()));
         self
     }
 
-    #[cfg(feature = "zip-methods")]
+    #[cfg(any(feature = "zip-methods", feature = "zip-encryption"))]
     pub(crate) fn the_password(&self) -> Option<&[u8]> {
-        self.password.as_ref().map(|Password(bytes)| &bytes[..])
+        #[cfg(feature = "zip-encryption")]
+        return self.password.as_ref().map(|Password(bytes)| &bytes[..]);
+        #[cfg(not(feature = "zip-encryption"))]
+        None
     }
 
     /// Returns the limits set with [`limits`](Self::limits).

@@ -15,11 +15,11 @@ mod elements;
 #[cfg(feature = "npz")]
 mod index;
 mod maps;
-#[cfg(feature = "zip-methods")]
+#[cfg(all(feature = "zip-methods", feature = "zip-encryption"))]
 mod methods;
 #[cfg(feature = "npz")]
 mod npz;
-#[cfg(feature = "zip-methods")]
+#[cfg(all(feature = "zip-methods", feature = "zip-encryption"))]
 mod oracles;
 mod parts;
 mod paths;
