@@ -425,7 +425,7 @@ fn members(bench: &Bench) {
         let add = move |path: &Path| {
             let mut update = NpzUpdate::open(path).unwrap();
             for number in 0..n {
-                update = update.add(&format!("new{number}"), &item).unwrap();
+                update = update.add(format!("new{number}"), &item).unwrap();
             }
             update.finish().unwrap();
         };

@@ -174,13 +174,12 @@ fn item_size(header: &Header, shape: &Shape) -> usize {
     header.dtype().item_size().saturating_mul(usize::try_from(parts).unwrap_or(usize::MAX))
 }
 
-/// Returns an error if a part of an array has more elements without bytes than can be visited.
-fn check_visit(header: &Header, part: &[Range<usize>]) -> Result<()> {
-    if header.dtype().item_size() > 0 {
-        return Ok(());
+/// Returns an error if this many elements have no bytes and cannot be visited.
+fn check_visit(header: &Header, len: u64) -> Result<()> {
+    match header.dtype().item_size() {
+        0 => limits::check(LimitKind::EmptyItems, len, Limits::EMPTY_ITEMS as u64),
+        _ => Ok(()),
     }
-    let len = part.iter().fold(1u64, |len, range| len.saturating_mul(range.len() as u64));
-    limits::check(LimitKind::EmptyItems, len, Limits::EMPTY_ITEMS as u64)
 }
 
 impl<F: ArrayFormat> ArrayFile<F> {
@@ -303,7 +302,8 @@ impl<'a, T> Blocks<'a, T> {
 
     /// Begins the iteration: returns the number of the first block, and what is left.
     fn begun(&self) -> Result<(usize, Cuts)> {
-        check_visit(self.source.header(), &self.part)?;
+        let len = self.part.iter().fold(1u64, |len, range| len.saturating_mul(range.len() as u64));
+        check_visit(self.source.header(), len)?;
         Ok((0, self.cuts()))
     }
 

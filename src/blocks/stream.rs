@@ -247,7 +247,7 @@ impl<R: Read, F: ArrayFormat, T: FromPayload> Iterator for StreamBlocks<'_, R, F
         if self.left.is_none() {
             let cuts = Cuts::new(all.clone(), header.order(), self.bytes / item_size(header, shape).max(1));
             let cuts = self.left.insert(cuts);
-            if let Err(error) = check_visit(header, &all) {
+            if let Err(error) = check_visit(header, header.len()) {
                 cuts.stop();
                 return Some(Err(error));
             }
@@ -350,7 +350,7 @@ impl<'r, R: Read, F: ArrayFormat, A: ReadableElement> Elements<'r, R, F, A> {
         if grouped.is_scattered {
             return Err(not_contiguous());
         }
-        check_visit(header, &[0..grouped.header.count()])?;
+        check_visit(header, grouped.header.len())?;
         let (item, left) = (grouped.header.dtype().item_size(), grouped.header.len());
         Ok(Self { arriving, shape, inner: (inner, item), left, items: Vec::new().into_iter() })
     }

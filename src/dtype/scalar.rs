@@ -170,6 +170,30 @@ impl TimeUnit {
             Self::Attosecond => "as",
         }
     }
+
+    /// Returns the units in words, as NumPy prints durations.
+    ///
+    /// ```
+    /// assert_eq!(ndarray_io::dtype::TimeUnit::Microsecond.plural(), "microseconds");
+    /// ```
+    pub fn plural(self) -> &'static str {
+        match self {
+            Self::Generic => "generic time units",
+            Self::Year => "years",
+            Self::Month => "months",
+            Self::Week => "weeks",
+            Self::Day => "days",
+            Self::Hour => "hours",
+            Self::Minute => "minutes",
+            Self::Second => "seconds",
+            Self::Millisecond => "milliseconds",
+            Self::Microsecond => "microseconds",
+            Self::Nanosecond => "nanoseconds",
+            Self::Picosecond => "picoseconds",
+            Self::Femtosecond => "femtoseconds",
+            Self::Attosecond => "attoseconds",
+        }
+    }
 }
 
 /// The meaning of one tick of a time: a multiple of a unit, such as `[25s]`.

@@ -105,7 +105,7 @@ fn act(folder: &Path, own: u64, operations: usize) -> Counts {
                 let options = NpzOptions::new().write_options(patient.clone());
                 let array = arr1(&[id]);
                 let update = NpzUpdate::open_with(&archive, &options).unwrap();
-                update.add(&id.to_string(), &array).unwrap().finish().unwrap();
+                update.add(id.to_string(), &array).unwrap().finish().unwrap();
                 counts[2] += 1;
             }
             3 => {

@@ -456,7 +456,7 @@ fn types_are_read_and_written_through_others() {
 
     let record =
         Through { maybe: [Maybe(None), Maybe(Some(2.0))], hex: Hex(0xab), flag: 7.into(), way: Way::Up };
-    let file = saved(&arr1(&[record.clone()]));
+    let file = saved(&arr1(std::slice::from_ref(&record)));
     let dynamic = DynArray::read_npy(&file[..]).unwrap();
     assert_eq!(
         dynamic.dtype().to_string(),

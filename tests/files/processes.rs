@@ -99,9 +99,9 @@ fn as_a_child() {
                 std::thread::park();
             }
         }
-        #[cfg(all(feature = "npz", feature = "object"))]
+        #[cfg(all(feature = "npz", feature = "dask"))]
         "crowd" => crate::crowd::take_part(path, number),
-        #[cfg(all(feature = "npz", feature = "object"))]
+        #[cfg(all(feature = "npz", feature = "dask"))]
         "fork" => crate::crowd::fork(path),
         other => panic!("no child does {other}"),
     }

@@ -30,6 +30,43 @@ const LAYERS: &[&[&str]] = &[
     &["lib"],
 ];
 
+/// The files below the layer `array` that name `ndarray`: those that move elements of any strides, and public signatures. All others
+/// speak of shapes and slices.
+const STRIDED: &[&str] = &[
+    "element/cast/mod.rs",
+    "element/cast/view.rs",
+    "io/order.rs",
+    "io/writer/mod.rs",
+    "io/zeroed.rs",
+    "transfer/gather.rs",
+    "transfer/pick.rs",
+    "transfer/read.rs",
+    "transfer/scatter.rs",
+    "transfer/walk.rs",
+    "transfer/write.rs",
+];
+
+#[test]
+fn ndarray_is_named_where_strides_matter() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut found = Vec::new();
+    for path in files(&source) {
+        let inner = path.strip_prefix(&source).unwrap();
+        let module = inner.iter().next().unwrap().to_str().unwrap().trim_end_matches(".rs");
+        if ["bin", "guide"].contains(&module) || layer(module) >= layer("array") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        let code = text.split("#[cfg(test)]").next().unwrap();
+        let names = |line: &str| !line.trim_start().starts_with("//") && line.contains("ndarray::");
+        if code.lines().any(names) {
+            found.push(inner.to_str().unwrap().replace('\\', "/"));
+        }
+    }
+    found.sort();
+    assert_eq!(found, STRIDED);
+}
+
 fn layer(module: &str) -> usize {
     LAYERS
         .iter()

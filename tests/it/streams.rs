@@ -103,7 +103,7 @@ fn an_element_at_fault_is_named_by_its_place_in_the_array() {
         assert_eq!(
             rows.by_ref()
                 .take(30)
-                .filter(|row| row.as_ref().is_ok_and(|row| row == &arr1(&[true; 4])))
+                .filter(|row| row.as_ref().is_ok_and(|row| *row == arr1(&[true; 4])))
                 .count(),
             30
         );

@@ -317,7 +317,7 @@ pub(crate) fn act(what: &str, path: &Path, number: u64) -> Result<String> {
             write_ra_with(path, &arr2(&[[number, number]]), &options)?;
         }
         "npz update" => {
-            NpzUpdate::open(path)?.add(&format!("b{number}"), &arr1(&[number]))?.finish()?;
+            NpzUpdate::open(path)?.add(format!("b{number}"), &arr1(&[number]))?.finish()?;
         }
         "stack append" => {
             let mut writer = NpyStackWriter::append(path)?;

@@ -227,11 +227,7 @@ pub(crate) fn spelled(scalar: &Scalar, item: &[u8]) -> Result<String> {
         (Kind::Datetime(_) | Kind::Timedelta(_), 8) if number!(i64) == NAT => "NaT".into(),
         (Kind::Datetime(step), 8) if step.unit != TimeUnit::Generic => date(number!(i64).into(), step),
         (Kind::Timedelta(step), 8) => {
-            let units = match step.unit {
-                TimeUnit::Generic => "generic time units".into(),
-                unit => format!("{unit:?}s").to_lowercase(),
-            };
-            format!("{} {units}", i128::from(number!(i64)) * i128::from(step.count))
+            format!("{} {}", i128::from(number!(i64)) * i128::from(step.count), step.unit.plural())
         }
         _ => return Err(ErrorKind::NotConvertible { reason: format!("{scalar} has no form as text") }.into()),
     })
