@@ -5,7 +5,6 @@ mod advice;
 mod scattered;
 
 use std::fs::File;
-use std::io::Seek;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::path::Path;
@@ -15,6 +14,7 @@ use memmap2::{Mmap, MmapOptions};
 use ndarray::{ArrayView, Dimension, ShapeBuilder};
 
 use crate::array::{dimension, viewable_as};
+use crate::bytes::{self, Region};
 use crate::dtype::DType;
 use crate::element::ViewElement;
 use crate::element::cast::{self, Bitwise};
@@ -51,14 +51,12 @@ struct Mapped<A, D, F: ArrayFormat> {
 
 impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
     /// Locates the elements in a file, or those of a range of the slowest-varying axis.
-    fn locate(mut file: &File, rows: Option<Range<usize>>, options: &ReadOptions) -> Result<Self> {
+    fn locate(file: &File, rows: Option<Range<usize>>, options: &ReadOptions) -> Result<Self> {
         options.check_without_end()?;
-        file.rewind()?;
-        let mut source = Source::of(&mut file);
-        if source.remaining().is_none() {
-            let reason = "it is not a regular file: only regular files can be mapped".into();
-            return Err(ErrorKind::NotRegularFile { reason }.into());
+        if bytes::len_of_regular(file).is_none() {
+            return Err(not_regular());
         }
+        let mut source = Source::region(Region::of_file(file).fixed()?);
         let (found, start) = io::read_header_of_file::<F>(&mut source, options)?;
         let whole = F::header(&found);
         F::check_plain(&found, options)?;
@@ -136,6 +134,12 @@ fn slowest_axis(header: &Header) -> Option<usize> {
 /// Returns the length of the slowest-varying axis; 0 for an array without axes.
 fn slowest_of(header: &Header) -> usize {
     slowest_axis(header).map_or(0, |axis| header.shape()[axis])
+}
+
+/// Returns the error for a file that cannot be mapped.
+pub(crate) fn not_regular() -> Error {
+    let reason = "it is not a regular file: only regular files can be mapped".into();
+    ErrorKind::NotRegularFile { reason }.into()
 }
 
 fn check_rows(rows: &Range<usize>, length: usize) -> Result<()> {
@@ -360,7 +364,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
         unsafe { Self::map(path.as_ref(), None, options) }
     }
 
-    /// Maps an open file for reading, regardless of its position.
+    /// Maps an open file for reading, regardless of its position (which Windows moves).
     ///
     /// # Errors
     ///

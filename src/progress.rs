@@ -18,6 +18,11 @@ impl Progress {
         Self(Arc::new(call))
     }
 
+    /// Tells how many bytes are done of how many; fails if the answer is to cancel.
+    pub(crate) fn tell(&self, done: u64, all: u64) -> Result<()> {
+        go_on((self.0)(done, all))
+    }
+
     /// Returns a callback for a part of what this one is told of, of which this many bytes precede the part.
     pub(crate) fn of_part(&self, before: u64, all: u64) -> Self {
         let told = self.clone();

@@ -20,6 +20,12 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
         let message = "an element cannot have a lifetime parameter: it must own its data";
         return Err(Error::new(lifetime.span(), message));
     }
+    let types = from.iter().map(|(type_, _)| type_).chain(&into);
+    if let Some(own) =
+        types.clone().find(|type_| matches!(type_, Type::Path(path) if path.path.is_ident(&input.ident)))
+    {
+        return Err(Error::new(own.span(), "a type cannot be read or written through itself"));
+    }
     if from.is_some() || into.is_some() {
         return Ok(through(input, &library, from, into));
     }

@@ -96,8 +96,8 @@ fn located(place: Span) -> Span {
 /// - `#[record(title = "…")]`: the NumPy title, a second name for the field. It is written to files, but
 ///   ignored when reading.
 /// - `#[record(len = 16)]`: the width of a `String` in characters, or of a `Vec<u8>` in bytes. Writing a
-///   longer value fails with `ErrorKind::TextTooLong`. A struct that is only read does not need it; code that writes
-///   a struct without it does not compile.
+///   longer value fails with `ErrorKind::TextTooLong`. A struct that is only read from NPY files does not need it; a program
+///   that writes a struct without it, or reads one from an RA file, is not built, or gets an error.
 /// - `#[record(offset = 8)]`: the offset of the field in the file's record, in bytes.
 #[proc_macro_derive(Record, attributes(record))]
 pub fn derive_record(input: TokenStream) -> TokenStream {
@@ -106,7 +106,7 @@ pub fn derive_record(input: TokenStream) -> TokenStream {
     expanded.unwrap_or_else(|error| error.to_compile_error()).into()
 }
 
-/// Implements the element traits for a newtype or an enum.
+/// Implements the element traits for a newtype, for an enum, or for any type that is read and written through another one.
 ///
 /// A newtype is stored as the value that it wraps, and an enum as its number. Reading, writing or viewing the
 /// type needs no copy or conversion beyond those for the stored type.

@@ -9,8 +9,10 @@ use ndarray::{Array, ArrayView, Axis, Dimension, RemoveAxis, Slice};
 use super::cuts::Cuts;
 use super::held::Held;
 use crate::element::ReadableElement;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, LimitKind, Result};
+use crate::header::Header;
 use crate::io::ArrayFormat;
+use crate::limits::{self, Limits};
 use crate::parts::{ArrayFile, Axes};
 use crate::shape::{AxisIndex, Order, Shape};
 use crate::transfer;
@@ -51,6 +53,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// - [`NoSuchAxis`](crate::error::ErrorKind::NoSuchAxis) if the axis does not exist, [`BadOption`](crate::error::ErrorKind::BadOption) if `length` is 0.
     /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the number of axes does not match.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if there are more than 1,048,576 pieces without bytes.
     ///
     /// A mismatch of the element type is reported with the first piece.
     pub fn chunks<A: ReadableElement, D: Dimension>(
@@ -109,6 +112,17 @@ pub(crate) fn check_division(shape: &Shape, axis: usize, length: usize) -> Resul
     Ok(())
 }
 
+/// Fails if an array has more pieces without bytes than can be visited.
+pub(super) fn check_pieces(header: &Header, shape: &Shape, axis: usize, length: usize) -> Result<()> {
+    match header.payload_len() {
+        Some(0) => {
+            let pieces = shape.dims()[axis].div_ceil(length.max(1)) as u64;
+            limits::check(LimitKind::EmptyItems, pieces, Limits::EMPTY_ITEMS as u64)
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Fails unless arrays of this type can have these axes.
 pub(super) fn check_rank<D: Dimension>(shape: &Shape) -> Result<()> {
     match D::NDIM.filter(|wanted| *wanted != shape.ndim()) {
@@ -122,6 +136,7 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
         let Axes { shape, .. } = &file.axes::<A>()?;
         check_rank::<D>(shape)?;
         check_division(shape, axis, length)?;
+        check_pieces(file.header(), shape, axis, length)?;
         // If another axis has length 0, there are pieces all the same.
         let all = shape.dims().iter().map(|length| 0..*length).collect();
         let cuts = Cuts::along(all, axis, length);

@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use ndarray::{Array, Axis, Dimension, RemoveAxis};
 
-use super::chunks::{check_division, check_rank, slowest};
+use super::chunks::{check_division, check_pieces, check_rank, slowest};
 use super::cuts::Cuts;
 use super::held::Held;
 use super::{Block, Place, check_visit, item_size};
 use crate::array::FlatArray;
-use crate::element::{ReadableElement, inner_of};
+use crate::element::{ReadableElement, inner_of, reading};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
 use crate::io::{ArrayFormat, ArrayReader, Arriving, FromPayload};
@@ -51,9 +51,11 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     ///
     /// - [`OutOfTurn`](ErrorKind::OutOfTurn) if some of the array has already been read.
     /// - [`Objects`](ErrorKind::Objects) and [`Packed`](ErrorKind::Packed) if the array can be read only as a whole.
+    /// - [`UnknownFlags`](ErrorKind::UnknownFlags) if an RA file has flags that are not known.
     /// - [`Truncated`](ErrorKind::Truncated) if the reader is known to be too short.
     ///
-    /// A mismatch of the element type is reported with the first block.
+    /// A mismatch of the element type is reported with the first block, as is [`BadOption`](ErrorKind::BadOption) for elements
+    /// `[T; N]` of an array in Fortran order, whose parts are not contiguous. The [`Limits`](crate::Limits) apply to each block.
     ///
     /// # Examples
     ///
@@ -82,8 +84,9 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     ///
     /// # Errors
     ///
-    /// Those of [`blocks`](ArrayReader::blocks), and [`RankMismatch`](ErrorKind::RankMismatch) if the array has fewer axes than its
-    /// elements.
+    /// - Those of [`blocks`](ArrayReader::blocks), but at once.
+    /// - A [mismatch](crate::Error::is_mismatch) if the elements have another type or other axes.
+    /// - [`Limit`](ErrorKind::Limit) if there are more than 1,048,576 elements without bytes.
     ///
     /// # Examples
     ///
@@ -109,7 +112,9 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     ///
     /// # Errors
     ///
-    /// - Those of [`blocks`](ArrayReader::blocks).
+    /// - Those of [`blocks`](ArrayReader::blocks), but at once.
+    /// - A [mismatch](crate::Error::is_mismatch) if the elements have another type.
+    /// - [`Limit`](ErrorKind::Limit) if there are more than 1,048,576 pieces without bytes.
     /// - [`BadOption`](ErrorKind::BadOption) if `axis` is not the slowest one: [`NpyFile`](crate::NpyFile) divides an array along any
     ///   axis. Also if `length` is 0.
     /// - [`NoSuchAxis`](ErrorKind::NoSuchAxis) if the array does not have the axis.
@@ -143,7 +148,9 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     ///
     /// # Errors
     ///
-    /// - Those of [`blocks`](ArrayReader::blocks).
+    /// - Those of [`blocks`](ArrayReader::blocks), but at once.
+    /// - A [mismatch](crate::Error::is_mismatch) if the elements have another type.
+    /// - [`Limit`](ErrorKind::Limit) if there are more than 1,048,576 rows without bytes.
     /// - [`NoSuchAxis`](ErrorKind::NoSuchAxis) if the array has no axes.
     /// - [`RankMismatch`](ErrorKind::RankMismatch) if the number of axes does not match.
     ///
@@ -247,7 +254,12 @@ impl<R: Read, F: ArrayFormat, T: FromPayload> Iterator for StreamBlocks<'_, R, F
         if self.left.is_none() {
             let cuts = Cuts::new(all.clone(), header.order(), self.bytes / item_size(header, shape).max(1));
             let cuts = self.left.insert(cuts);
-            if let Err(error) = check_visit(header, header.len()) {
+            // An array without elements has no block that would tell of a mismatch.
+            let checked = match header.payload_len() {
+                Some(0) if header.len() == 0 => self.parts.arriving.read::<T>(header).map(drop),
+                _ => check_visit(header, header.len()),
+            };
+            if let Err(error) = checked {
                 cuts.stop();
                 return Some(Err(error));
             }
@@ -289,22 +301,29 @@ impl<'r, R: Read, F: ArrayFormat, A: ReadableElement, D: Dimension> StreamChunks
             );
             return Err(ErrorKind::BadOption { reason }.into());
         }
+        check_element::<A>(&parts.arriving, D::NDIM)?;
+        check_pieces(parts.arriving.header(), parts.shape(), axis, length)?;
         let cuts = Cuts::along(parts.all(), axis, length);
         Ok(Self { parts, axis, length, cuts, held: None })
     }
 
     /// Reads several pieces if their bytes have come already, and none of them is at fault.
-    fn hold(&mut self) -> Option<Array<A, D>> {
+    fn hold(&mut self) -> Option<Result<Array<A, D>>> {
         let arriving = &self.parts.arriving;
         let rows = self.parts.shape().dims()[self.axis].max(1) as u64;
-        let piece = arriving.header().payload_len()? / rows * self.length as u64;
+        let piece = (arriving.header().payload_len()? / rows).saturating_mul(self.length as u64);
         let count = (arriving.arrived() as u64).checked_div(piece).filter(|count| *count > 1)?;
         let mut cuts = self.cuts.clone();
         let part = self.parts.header_of(&cuts.next_many(count as usize)?).ok()?;
-        let pieces = self.parts.arriving.read_arrived(&part)?;
-        self.held = Held::of(pieces, self.axis, self.parts.place.order);
+        let pieces = match self.parts.arriving.read_arrived(&part)? {
+            Ok(pieces) => pieces,
+            Err(error) => return Some(Err(error)),
+        };
         self.cuts = cuts;
-        self.held.as_mut()?.next(self.length)
+        self.held = Held::of(pieces, self.axis, self.parts.place.order);
+        // `new` has checked that the elements of an array are contiguous, so pieces follow one another.
+        let held = self.held.as_mut().expect("pieces in the order of the file");
+        held.next(self.length).map(Ok)
     }
 }
 
@@ -313,8 +332,11 @@ impl<R: Read, F: ArrayFormat, A: ReadableElement, D: Dimension> Iterator for Str
 
     fn next(&mut self) -> Option<Self::Item> {
         let held = self.held.as_mut().and_then(|held| held.next(self.length));
-        if let Some(piece) = held.or_else(|| self.hold()) {
-            return Some(Ok(piece));
+        if let Some(piece) = held.map(Ok).or_else(|| self.hold()) {
+            if piece.is_err() {
+                self.cuts.stop();
+            }
+            return Some(piece);
         }
         let Some(ranges) = self.cuts.next() else {
             self.parts.arriving.finish();
@@ -334,7 +356,8 @@ struct Elements<'r, R, F: ArrayFormat, A> {
     shape: Shape,
     /// The axes of each element, and the size of all its parts in bytes.
     inner: (Vec<usize>, usize),
-    /// How many elements are left, not counting `items`.
+    /// How many elements there are, and how many are left, not counting `items`.
+    all: u64,
     left: u64,
     /// Elements that have come together.
     items: std::vec::IntoIter<A>,
@@ -344,15 +367,10 @@ impl<'r, R: Read, F: ArrayFormat, A: ReadableElement> Elements<'r, R, F, A> {
     fn new(reader: &'r mut ArrayReader<R, F>) -> Result<Self> {
         let inner = inner_of::<A>();
         let Parts { arriving, place, .. } = Parts::new(reader.arriving()?, inner.len());
-        let (header, shape) = (arriving.header(), place.shape.clone());
-        // Checks the axes of the elements, and that their parts are contiguous.
-        let grouped = header.grouped(&inner, None, arriving.options().is_innermost_first())?;
-        if grouped.is_scattered {
-            return Err(not_contiguous());
-        }
-        check_visit(header, grouped.header.len())?;
-        let (item, left) = (grouped.header.dtype().item_size(), grouped.header.len());
-        Ok(Self { arriving, shape, inner: (inner, item), left, items: Vec::new().into_iter() })
+        let (item, all) = check_element::<A>(&arriving, None)?;
+        check_visit(arriving.header(), all)?;
+        let shape = place.shape.clone();
+        Ok(Self { arriving, shape, inner: (inner, item), all, left: all, items: Vec::new().into_iter() })
     }
 
     /// Returns the header of the next elements.
@@ -378,7 +396,7 @@ impl<'r, R: Read, F: ArrayFormat, A: ReadableElement> Elements<'r, R, F, A> {
         if come > 1
             && let Some(read) = self.arriving.read_arrived::<FlatArray<A>>(&self.header_of(come)?)
         {
-            return Ok(read.into_parts().0);
+            return Ok(read?.into_parts().0);
         }
         Ok(self.arriving.read::<FlatArray<A>>(&self.header_of(1)?)?.into_parts().0)
     }
@@ -395,8 +413,7 @@ impl<R: Read, F: ArrayFormat, A: ReadableElement> Iterator for Elements<'_, R, F
             self.arriving.finish();
             return None;
         }
-        let before =
-            self.arriving.header().len() / self.inner.0.iter().product::<usize>().max(1) as u64 - self.left;
+        let before = self.all - self.left;
         match self.read() {
             Ok(items) => {
                 self.left -= items.len() as u64;
@@ -410,6 +427,22 @@ impl<R: Read, F: ArrayFormat, A: ReadableElement> Iterator for Elements<'_, R, F
             }
         }
     }
+}
+
+/// Fails unless the elements of an array can be read as this type one by one.
+///
+/// Returns the size of an element in the file, and how many there are.
+fn check_element<A: ReadableElement>(
+    arriving: &Arriving<'_, impl Read, impl ArrayFormat>,
+    ndim: Option<usize>,
+) -> Result<(usize, u64)> {
+    let (header, options) = (arriving.header(), arriving.options());
+    let grouped = header.grouped(&inner_of::<A>(), ndim, options.is_innermost_first())?;
+    if grouped.is_scattered {
+        return Err(not_contiguous());
+    }
+    reading::<A>(grouped.header.dtype(), options)?;
+    Ok((grouped.header.dtype().item_size(), grouped.header.len()))
 }
 
 /// Returns the error for elements whose parts are not contiguous.

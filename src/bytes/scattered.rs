@@ -6,7 +6,7 @@ use super::fill::is_interrupted;
 use super::room::by_size;
 use super::runs::Rows;
 use super::{ReadAt, ReadHints, Region, Room, Runs, append, fill_at};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::limits;
 
 /// The largest number of parts in a batch, which bounds the memory for them.
@@ -289,8 +289,8 @@ fn read_all(source: &dyn ReadAt, parts: &mut [(u64, &mut [u8])]) -> Result<Optio
             read => read?,
         };
         if count > end - done {
-            let text = format!("the source reported {count} parts read of {}", end - done);
-            return Err(Error::from(ErrorKind::Io(std::io::Error::other(text))));
+            let reason = format!("the source reported {count} parts read of {}", end - done);
+            return Err(ErrorKind::BadSource { reason }.into());
         }
         done += count;
         if done == end {

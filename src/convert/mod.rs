@@ -522,6 +522,8 @@ where
     Q: AsRef<Path>,
 {
     let (from, to) = (from.as_ref(), to.as_ref());
+    // What follows the array is an error already, unless it is dropped.
+    conversion.read = conversion.read.with_any_end();
     let locked = lock_if_input(to, &[from], &conversion)?;
     let mut reader = File::open(from)
         .map_err(Error::from)

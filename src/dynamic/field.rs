@@ -24,7 +24,7 @@ impl DynArray {
     ///
     /// # Errors
     ///
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if there is no such field, or a text matches
+    /// - [`NoSuchField`](crate::error::ErrorKind::NoSuchField) if there is no such field, or a text matches
     ///   several fields.
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the records contain Python objects.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the field would have more than 64 axes.
@@ -71,7 +71,7 @@ impl DynArray {
     ///
     /// # Errors
     ///
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if there is no such field, or a text matches
+    /// - [`NoSuchField`](crate::error::ErrorKind::NoSuchField) if there is no such field, or a text matches
     ///   several fields.
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the records contain Python objects.
     /// - A [mismatch](crate::Error::is_mismatch) if the field has a different type or number of axes, is in
@@ -115,7 +115,7 @@ impl DynArray {
     ///
     /// # Errors
     ///
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if there is no such field, or a text matches
+    /// - [`NoSuchField`](crate::error::ErrorKind::NoSuchField) if there is no such field, or a text matches
     ///   several fields.
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the records contain Python objects.
     /// - A [mismatch](crate::Error::is_mismatch) if the field has a different type or number of axes, is in
@@ -154,7 +154,7 @@ impl DynArray {
     ///
     /// # Errors
     ///
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if there is no such field, or a text matches
+    /// - [`NoSuchField`](crate::error::ErrorKind::NoSuchField) if there is no such field, or a text matches
     ///   several fields.
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the records contain Python objects.
     /// - A [mismatch](crate::Error::is_mismatch) if the field has a different type or number of axes.

@@ -36,7 +36,7 @@ use crate::transfer::{self, Sink, Target};
 ///
 /// It is written as NumPy would write such an array: in Fortran order if only that is contiguous, and in the byte order of its
 /// dtype unless the options choose another one.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct DynView<'a> {
     /// From the first byte of the lowest element to the last of the highest one.
     bytes: &'a [u8],
@@ -122,9 +122,6 @@ impl<'a> DynView<'a> {
         if self.header.len() == 0 || item == 0 {
             return Ok(());
         }
-        if order == self.header.order() && self.is_contiguous(order) {
-            return sink.write(self.bytes);
-        }
         let is_multiple =
             |unit: usize| self.strides.iter().all(|stride| stride.unsigned_abs().is_multiple_of(unit));
         match item {
@@ -156,16 +153,14 @@ impl<'a> DynView<'a> {
         }
         put_words::<W>(view, &vec![WHOLE; dims.len()], sink, to)
     }
-
-    fn is_contiguous(&self, order: Order) -> bool {
-        are_contiguous(&self.header, &self.strides, order)
-    }
 }
 
 /// Returns the header in the order in which NumPy saves an array: Fortran if it is contiguous only in Fortran order.
 fn in_order(header: Header, strides: &[isize]) -> Result<Header> {
     let is = |order| are_contiguous(&header, strides, order);
-    let order = if is(Order::Fortran) && !is(Order::C) { Order::Fortran } else { Order::C };
+    // The parts of an element are contiguous in C order only.
+    let is_one = !matches!(header.dtype(), DType::Subarray(_));
+    let order = if is_one && is(Order::Fortran) && !is(Order::C) { Order::Fortran } else { Order::C };
     Header::new(header.dtype().clone(), order, header.shape_ref().clone())
 }
 
@@ -176,6 +171,13 @@ fn are_contiguous(header: &Header, strides: &[isize], order: Order) -> bool {
         *length <= 1 || u64::try_from(*stride).is_ok_and(|stride| stride == wanted)
     };
     header.len() == 0 || header.shape().iter().zip(strides).zip(wanted).all(is)
+}
+
+impl std::fmt::Debug for DynView<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { bytes: _, header, strides } = self;
+        f.debug_struct("DynView").field("header", header).field("strides", strides).finish_non_exhaustive()
+    }
 }
 
 impl Sealed for DynView<'_> {}
@@ -200,6 +202,9 @@ impl WriteArray for DynView<'_> {
         let header = Header::new(self.dtype().clone(), order, self.header.shape_ref().clone())?;
         let head = format.make(&header, options)?;
         let mut sink = sink.into_inner();
+        if self.header.len() > 0 && are_contiguous(&self.header, &self.strides, order) {
+            return transfer::write_bytes(&mut sink, head, self.bytes, options);
+        }
         sink.write(&head)?;
         self.put(&mut sink, order, options)?;
         sink.write_last(&[])

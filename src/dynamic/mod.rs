@@ -432,10 +432,14 @@ impl WriteArray for DynArray {
             return transfer::write_bytes(&mut sink, format.make(&header, options)?, &payload, options);
         }
         match options.get_order() {
-            // With fewer than two axes, both orders are the same, and `put` writes the bytes unchanged.
             Some(order) if order != self.order() => {
                 let header = Header::new(self.dtype().clone(), order, self.header.shape_ref().clone())?;
-                sink.write(&format.make(&header, options)?)?;
+                let head = format.make(&header, options)?;
+                // With fewer than two axes, both orders are the same.
+                if self.shape().len() < 2 {
+                    return transfer::write_bytes(&mut sink, head, self.data.bytes(), options);
+                }
+                sink.write(&head)?;
                 self.put(&mut sink, order, options)?;
                 sink.write_last(&[])
             }

@@ -223,6 +223,11 @@ struct Padded;
 
 impl Encode<Vec<u8>> for Padded {
     fn encode(&self, item: &Vec<u8>, into: &mut [u8]) -> Result<()> {
+        // As for text, the width is that of what was looked at before.
+        let (length, width) = (item.len() as u64, into.len() as u64);
+        if length > width {
+            return Err(ErrorKind::TextTooLong { length, width }.into());
+        }
         put_padded(item, into);
         Ok(())
     }

@@ -303,7 +303,8 @@ impl DType {
     /// # Errors
     ///
     /// - [`ErrorKind::Overflow`]: a record, or an array `[T; N]`, would take 2³¹ bytes or more.
-    /// - [`ErrorKind::BadOption`]: a field of a record, or the `T` of an array, is a Python object.
+    /// - [`ErrorKind::BadOption`]: a field of a record, or the `T` of an array, is a Python object; or a text in a record has no
+    ///   width (`#[record(len = …)]`).
     pub fn of<T: WritableElement>() -> Result<Self> {
         T::dtype_for(&mut std::iter::empty(), &WriteOptions::new())
     }

@@ -252,13 +252,19 @@ struct CodePoints {
 
 impl Encode<String> for CodePoints {
     fn encode(&self, item: &String, into: &mut [u8]) -> Result<()> {
-        put_code_points(item, self.swap, into);
-        Ok(())
+        match put_code_points(item, self.swap, into) {
+            true => Ok(()),
+            // The width suffices for what was looked at before; a conversion of someone else may give another text now.
+            false => {
+                let (length, width) = (item.chars().count() as u64, into.len() as u64 / 4);
+                Err(ErrorKind::TextTooLong { length, width }.into())
+            }
+        }
     }
 }
 
-/// Writes a text to `into` as code points, padded with NULs. The text must fit.
-pub(super) fn put_code_points(text: &str, swap: bool, into: &mut [u8]) {
+/// Writes a text to `into` as code points, padded with NULs. Returns whether all of it fits.
+pub(super) fn put_code_points(text: &str, swap: bool, into: &mut [u8]) -> bool {
     let mut chars = text.chars();
     for slot in into.as_chunks_mut().0 {
         *slot = chars.next().map_or(0, u32::from).to_ne_bytes();
@@ -266,4 +272,5 @@ pub(super) fn put_code_points(text: &str, swap: bool, into: &mut [u8]) {
     if swap {
         swap_units(into, 4);
     }
+    chars.next().is_none()
 }

@@ -114,6 +114,10 @@ impl<T, S> DecodeOpaque<S> for From<Box<dyn DecodeOpaque<T>>, T, S> {
         Ok((items.into_iter().enumerate().map(make).collect::<Result<_>>()?, used))
     }
 
+    fn taken(&self, items: &dyn std::any::Any) -> Option<Vec<S>> {
+        self.inner.taken(items)?.into_iter().map(|item| (self.make)(item).ok()).collect()
+    }
+
     fn read_one(&self, more: &mut dyn FnMut(&mut Vec<u8>, u64) -> Result<u64>) -> Result<Option<Vec<u8>>> {
         self.inner.read_one(more)
     }

@@ -240,7 +240,7 @@ impl Error {
     }
 
     /// Returns whether the system failed: a missing file, a full disk, a lost connection, out of memory; or
-    /// whether a source has not loaded the bytes yet.
+    /// whether a source has not loaded the bytes yet, or did not do what it is for.
     ///
     /// ```
     /// # use ndarray::Array1;
@@ -523,7 +523,7 @@ impl From<io::Error> for Error {
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let error = match *error.0 {
-            // Returned as it was, so that the caller can still query the `raw_os_error`.
+            // An error of the system alone is returned as it was, with its `raw_os_error`.
             Inner {
                 kind: ErrorKind::Io(inner),
                 path: None,

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 
 use super::format::ArrayFormat;
 use super::payload::{FromPayload, PayloadRef};
-use super::reader::State;
+use super::reader::{State, lost};
 use crate::bytes;
 use crate::error::{ErrorKind, Result};
 use crate::header::Header;
@@ -20,9 +20,13 @@ pub(crate) struct Arriving<'r, R, F: ArrayFormat> {
     found: &'r F::Found,
     options: Cow<'r, ReadOptions>,
     state: &'r mut State,
+    /// The options for parts whose progress is told here.
+    quiet: ReadOptions,
     len: u64,
     /// How many bytes of the array have been read.
     done: u64,
+    /// Up to where parts are read one by one, because an element there is at fault.
+    one_by_one: u64,
 }
 
 impl<'r, R: Read, F: ArrayFormat> Arriving<'r, R, F> {
@@ -40,7 +44,9 @@ impl<'r, R: Read, F: ArrayFormat> Arriving<'r, R, F> {
             return Err(transfer::truncated(header, have));
         }
         let ahead = Ahead { reader, left: len, bytes: Vec::new(), read: 0 };
-        Ok(Self { ahead, found, options: F::gate(found, options), state, len, done: 0 })
+        let options = F::gate(found, options);
+        let quiet = options.without_progress();
+        Ok(Self { ahead, found, options, state, quiet, len, done: 0, one_by_one: 0 })
     }
 
     pub(crate) fn header(&self) -> &'r Header {
@@ -56,20 +62,21 @@ impl<'r, R: Read, F: ArrayFormat> Arriving<'r, R, F> {
         self.done
     }
 
-    /// Returns how many bytes have come from the reader, and not been read.
+    /// Returns how many bytes have come from the reader, and can be read together.
     pub(crate) fn arrived(&self) -> usize {
-        self.ahead.arrived().len()
+        if self.done < self.one_by_one { 0 } else { self.ahead.arrived().len() }
     }
 
     /// Reads the next part, which has this header.
     pub(crate) fn read<T: FromPayload>(&mut self, part: &Header) -> Result<T> {
+        self.check_state()?;
+        if let Some(read) = self.ahead.take_arrived(part, &self.quiet) {
+            return self.taken(part, read);
+        }
         // Lost until the part has been read: a panic leaves the reader within it.
         *self.state = State::Lost;
         let options = self.options.with_progress_of_part(self.done, self.len);
-        let read = self.ahead.take_arrived(part, &options).unwrap_or_else(|| {
-            let mut source = Source::of(&mut self.ahead);
-            T::from_payload(PayloadRef::new(&mut source, part, &options))
-        });
+        let read = T::from_payload(PayloadRef::new(&mut Source::of(&mut self.ahead), part, &options));
         match read {
             Ok(_) => self.advance(part),
             // The type and the limits are checked before elements are read, so another type can be tried.
@@ -82,19 +89,48 @@ impl<'r, R: Read, F: ArrayFormat> Arriving<'r, R, F> {
         read
     }
 
-    /// Reads the next part if all its bytes have come already; `None` if some have not, or there is an error.
+    /// Reads the next part if all its bytes have come already; `None` if some have not, or an element is at fault.
     ///
-    /// After an error, the part can be read again, and divided differently.
-    pub(crate) fn read_arrived<T: FromPayload>(&mut self, part: &Header) -> Option<T> {
-        let options = self.options.with_progress_of_part(self.done, self.len);
-        let made = self.ahead.take_arrived(part, &options)?.ok()?;
-        self.advance(part);
-        Some(made)
+    /// In the latter case, what has come is to be read in smaller parts, so that those before the fault are read.
+    pub(crate) fn read_arrived<T: FromPayload>(&mut self, part: &Header) -> Option<Result<T>> {
+        self.check_state().ok()?;
+        match self.ahead.take_arrived(part, &self.quiet)? {
+            Ok(made) => Some(self.taken(part, Ok(made))),
+            Err(_) => {
+                self.one_by_one = self.done + self.ahead.arrived().len() as u64;
+                None
+            }
+        }
     }
 
-    /// All parts have been visited; an array without elements has none that could be read.
+    /// A part has been read from the buffer, or it has not because of an error.
+    fn taken<T>(&mut self, part: &Header, read: Result<T>) -> Result<T> {
+        match read {
+            Ok(made) => {
+                self.advance(part);
+                let told = self.options.the_progress().map_or(Ok(()), |told| told.tell(self.done, self.len));
+                told.map(|()| made)
+            }
+            Err(error) => {
+                if !error.is_mismatch() && !error.is_limit() {
+                    *self.state = State::Lost;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Fails if an error or a panic has left the reader within a part.
+    fn check_state(&self) -> Result<()> {
+        match self.state {
+            State::Lost => Err(lost()),
+            _ => Ok(()),
+        }
+    }
+
+    /// All parts have been visited.
     pub(crate) fn finish(&mut self) {
-        if self.done == self.len {
+        if self.done == self.len && *self.state != State::Lost {
             *self.state = State::AtEnd;
         }
     }
@@ -108,7 +144,6 @@ impl<'r, R: Read, F: ArrayFormat> Arriving<'r, R, F> {
     fn set_state(&mut self) {
         *self.state = match self.ahead.left {
             left if left == self.len && self.done == 0 => State::AtPayload,
-            _ if self.done == self.len => State::AtEnd,
             // What is in the buffer has come from the reader.
             left => State::Within { left },
         };
@@ -157,11 +192,14 @@ impl<R: Read> Read for Ahead<'_, R> {
                 self.left -= count as u64;
                 return Ok(count);
             }
+            // Taken, so that nothing seems to have come if the reader panics.
+            let mut bytes = std::mem::take(&mut self.bytes);
             self.read = 0;
-            self.bytes.resize(left.min(Self::SIZE), 0);
-            let came = bytes::read_once(self.reader, &mut self.bytes);
-            self.bytes.truncate(*came.as_ref().unwrap_or(&0));
-            self.left -= came? as u64;
+            bytes.resize(left.min(Self::SIZE), 0);
+            let count = bytes::read_once(self.reader, &mut bytes)?;
+            bytes.truncate(count);
+            self.bytes = bytes;
+            self.left -= count as u64;
         }
         let count = self.arrived().len().min(into.len());
         into[..count].copy_from_slice(&self.bytes[self.read..self.read + count]);

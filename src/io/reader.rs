@@ -334,6 +334,9 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     }
 
     /// Returns the underlying reader, positioned directly after what has been read.
+    ///
+    /// An iterator over [`blocks`](ArrayReader::blocks) or other pieces that was dropped early leaves the reader after what had come:
+    /// [`skip`](ArrayReader::skip) the rest first.
     pub fn into_inner(self) -> R {
         self.reader
     }
@@ -395,10 +398,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     fn check_state(&self, wanted: State) -> Result<()> {
         let reason = match (self.state, wanted) {
             (state, wanted) if state == wanted => return Ok(()),
-            (State::Lost, _) => {
-                let reason = "an earlier error has left the reader within an array".into();
-                return Err(ErrorKind::OutOfTurn { reason }.into());
-            }
+            (State::Lost, _) => return Err(lost()),
             (State::Within { .. }, _) => "parts of the array have already been read",
             _ => "the array has already been read",
         };
@@ -500,4 +500,10 @@ fn header_from<R: Read, F: ArrayFormat>(reader: &mut R, options: &ReadOptions) -
     let found = payload::read_header::<F>(&mut source, options)?;
     source.settle()?;
     Ok(found)
+}
+
+/// Returns the error for a reader that is at an unknown position.
+pub(super) fn lost() -> Error {
+    let reason = "an earlier error has left the reader within an array".into();
+    ErrorKind::OutOfTurn { reason }.into()
 }

@@ -9,14 +9,14 @@ use super::change;
 use super::format::ArrayFormat;
 use super::order::parts_of;
 use crate::element::WritableElement;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
 use crate::options::WriteOptions;
 use crate::transfer::os;
 
 /// Writes a header at the file's position, and sets the file's length so that an array of zeros follows.
 pub(crate) fn write_zeroed<A: WritableElement, D: Dimension, F: ArrayFormat>(
-    mut file: &File,
+    file: &File,
     shape: ndarray::Shape<D>,
     options: &WriteOptions,
 ) -> Result<()> {
@@ -36,7 +36,13 @@ pub(crate) fn write_zeroed<A: WritableElement, D: Dimension, F: ArrayFormat>(
         }
         .into());
     };
-    file.write_all(&F::format(&header, options)?)?;
+    let head = F::format(&header, options)?;
+    fill(file, &head, bytes, options).map_err(Error::while_writing)
+}
+
+/// Writes a header, and this many zeros.
+fn fill(mut file: &File, head: &[u8], bytes: u64, options: &WriteOptions) -> Result<()> {
+    file.write_all(head)?;
     let start = file.stream_position()?;
     let Some(end) = start.checked_add(bytes) else {
         return Err(ErrorKind::Overflow { what: format!("a file with {bytes} bytes of elements") }.into());

@@ -348,7 +348,7 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     pub fn flush(&self) -> Result<()> {
-        Ok(self.map.flush()?)
+        self.map.flush().map_err(|error| Error::from(error).while_writing())
     }
 
     /// Waits until the changes to a range of the slowest-varying axis are on the disk.
@@ -362,7 +362,7 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     pub fn flush_range(&self, range: Range<usize>) -> Result<()> {
         let (start, len) = self.mapped.bytes_of(range)?;
-        Ok(self.map.flush_range(start, len)?)
+        self.map.flush_range(start, len).map_err(|error| Error::from(error).while_writing())
     }
 
     description!();

@@ -306,6 +306,7 @@ impl NpzFile {
 
     fn open_found(&self, member: &crate::zip::Member) -> Result<NpyFile> {
         let named = |error: Error| error.at_member(&member.name);
+        self.options.check_without_end().map_err(named)?;
         let bytes = if member.method == crate::zip::Method::Stored && !member.is_encrypted() {
             let content = member::content(&mut member::whole(&self.holder), member).map_err(named)?;
             SharedRegion::part(&self.holder, content..content + member.packed)

@@ -16,6 +16,7 @@ use crate::codec::Crc;
 use crate::element::{ViewElement, ViewMutElement};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::change::{self, Locked, Purpose};
+use crate::mmap::not_regular;
 use crate::options::ReadOptions;
 use crate::zip::{Member, Method};
 
@@ -82,6 +83,9 @@ impl NpzMmap {
         let path = path.as_ref();
         let map = || {
             let file = File::open(path)?;
+            if crate::bytes::len_of_regular(&file).is_none() {
+                return Err(not_regular());
+            }
             // SAFETY: the caller guarantees that the file does not change.
             let map = unsafe { Mmap::map(&file)? };
             let archive = Archive::load(&mut whole(&map))?;
@@ -352,6 +356,6 @@ impl NpzMmapMut {
             self.archive.set_crc(&name, sum.get());
             self.changed.remove(&name);
         }
-        Ok(self.map.flush()?)
+        self.map.flush().map_err(|error| Error::from(error).while_writing())
     }
 }

@@ -7,10 +7,12 @@ use ndarray::{Dimension, ShapeBuilder};
 
 use super::NpzWriter;
 use crate::array::{Format, Sealed, SinkRef, WriteArray};
+use crate::bytes;
 use crate::element::WritableElement;
 use crate::error::{ErrorKind, Result};
 use crate::io::NpyWriter;
 use crate::options::WriteOptions;
+use crate::transfer;
 
 impl<W: Write> NpzWriter<W> {
     /// Adds an array that is written in pieces.
@@ -25,8 +27,8 @@ impl<W: Write> NpzWriter<W> {
     ///
     /// - [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member of this name already exists.
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the member's name is longer than 65,535 bytes
-    ///   or contains a NUL, if the options contradict the call, or after an earlier error left an incomplete
-    ///   member.
+    ///   or contains a NUL, or if the options contradict the call.
+    /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) after an earlier error left an incomplete member.
     /// - [`WrongCount`](crate::error::ErrorKind::WrongCount) if `write` pushes more or fewer elements than
     ///   declared.
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if text has no width, or if the elements are
@@ -60,19 +62,19 @@ impl<W: Write> NpzWriter<W> {
         Sh: ShapeBuilder,
     {
         let shape = shape.into_shape_with_order();
-        // An overflowing shape is rejected by `shaped_with`. Here it may saturate, because the number only
+        // An overflowing shape is rejected by `with_shape_with`. Here it may saturate, because the number only
         // selects the path for large members.
         let elements = shape.raw_dim().slice().iter().fold(1, |all: usize, axis| all.saturating_mul(*axis));
         let make = |writer: &mut dyn Write, options: &WriteOptions| {
-            let mut pieces = NpyWriter::shaped_with(writer, shape, options)?;
+            let mut pieces = NpyWriter::with_shape_with(writer, shape, options)?;
             write(&mut pieces)?;
             pieces.finish().map(drop)
         };
-        let byte_len = elements.saturating_mul(size_of::<A>());
         let options = self.options.clone();
         let item =
             A::dtype_for(&mut std::iter::empty(), options.get_write_options()).map(|dtype| dtype.item_size());
         let payload_len = item.ok().and_then(|item| (item as u64).checked_mul(elements as u64));
+        let byte_len = payload_len.map_or(usize::MAX, |len| usize::try_from(len).unwrap_or(usize::MAX));
         self.add_with(name, &StreamedArray { byte_len, payload_len, make: Cell::new(Some(make)) }, &options)
     }
 }
@@ -103,12 +105,19 @@ impl<W: Write> NpzWriter<W> {
     /// assert_eq!(npz.read_raw("about.txt")?, b"a run");
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    pub fn add_raw<R: Read>(&mut self, name: impl Into<String>, reader: R, len: u64) -> Result<()> {
-        let make = |writer: &mut dyn Write, _: &WriteOptions| {
-            let copied = std::io::copy(&mut reader.take(len), writer)?;
-            if copied < len {
-                let reason = format!("expected {len} bytes from the reader, found {copied}");
-                return Err(ErrorKind::BadSource { reason }.into());
+    pub fn add_raw<R: Read>(&mut self, name: impl Into<String>, mut reader: R, len: u64) -> Result<()> {
+        let make = move |writer: &mut dyn Write, _: &WriteOptions| {
+            let mut block = vec![0; usize::try_from(len).unwrap_or(usize::MAX).min(transfer::BLOCK)];
+            let mut copied = 0;
+            while copied < len {
+                let most = usize::try_from(len - copied).unwrap_or(usize::MAX).min(block.len());
+                let came = bytes::fill(&mut block[..most], |rest, _| Ok(reader.read(rest)?))?;
+                writer.write_all(&block[..came])?;
+                copied += came as u64;
+                if came < most {
+                    let reason = format!("expected {len} bytes from the reader, found {copied}");
+                    return Err(ErrorKind::BadSource { reason }.into());
+                }
             }
             Ok(())
         };

@@ -9,7 +9,7 @@ use super::member::LocalFields;
 use super::{Compression, NpzOptions};
 use crate::array::{WriteArray, WriteNpyExt, store_npy_into};
 use crate::codec::{BlockIndex, Crc, Packing};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::io::change;
 use crate::transfer::{Pack, Packers, Sink, os, streams};
 use crate::zip::{self, Member, Method};
@@ -239,8 +239,9 @@ impl<W: Write> NpzWriter<W> {
         self.rows.comment = comment;
     }
 
-    fn check(&self, name: &str) -> Result<()> {
+    fn check(&mut self, name: &str) -> Result<()> {
         self.check_whole()?;
+        change::check_syncs(&mut self.writer, self.options.get_write_options())?;
         if self.names.contains(name) {
             return Err(ErrorKind::NameTaken { name: name.to_owned() }.into());
         }
@@ -351,7 +352,8 @@ impl<W: Write> NpzWriter<W> {
             self.write_row(&zip::descriptor(member, sizes))?;
         } else if let Some(file) = streams::as_file(&mut self.writer) {
             for (place, bytes) in zip::patch(member) {
-                os::write_all_at(file, &bytes, self.rows.start + member.offset + place)?;
+                os::write_all_at(file, &bytes, self.rows.start + member.offset + place)
+                    .map_err(|error| Error::from(error).while_writing())?;
             }
         }
         self.is_broken = false;
@@ -377,8 +379,9 @@ impl<W: Write> NpzWriter<W> {
     ///
     /// # Errors
     ///
-    /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) after an earlier error left an incomplete member,
-    ///   or if the options request a sync and the writer is not a file.
+    /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) after an earlier error left an incomplete member.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options request a sync and the writer is not a file. (Adding a
+    ///   member fails already.)
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     pub fn finish(mut self) -> Result<W> {
         self.check_whole()?;

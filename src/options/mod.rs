@@ -324,6 +324,11 @@ impl ReadOptions {
         self.allow_trailing
     }
 
+    /// Returns the options for a call that looks at what follows the array by itself.
+    pub(crate) fn with_any_end(&self) -> Self {
+        Self { allow_trailing: None, ..self.clone() }
+    }
+
     /// Returns whether bytes after an array are ignored.
     pub(crate) fn allows_trailing(&self) -> bool {
         self.allow_trailing == Some(true)
@@ -442,6 +447,8 @@ pub struct WriteOptions {
     in_place: bool,
     create_new: bool,
     preallocate: bool,
+    /// Whether the options are for a dtype that is only shown.
+    any_width: bool,
     pickle_protocol: Option<u8>,
     threads: Option<NonZero<usize>>,
     progress: Option<Progress>,
@@ -697,6 +704,16 @@ impl WriteOptions {
     }
 
     /// Returns the options for a field of a record, which has its own width.
+    /// Returns options for a dtype that is only shown: a text in a record has a width of 1, if it has no other.
+    pub(crate) fn of_any_width() -> Self {
+        Self { any_width: true, ..Self::new() }
+    }
+
+    /// Returns the width of a text in a record that has no other.
+    pub(crate) fn default_len(&self) -> Option<usize> {
+        self.any_width.then_some(1)
+    }
+
     pub(crate) fn for_field(&self, len: Option<usize>) -> Self {
         Self { text_width: len, ..self.clone() }
     }

@@ -134,7 +134,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         A: WritableElement,
         I: SliceArg<IxDyn>,
     {
-        self.put(&slice, array).map_err(|error| self.at_path(error))
+        self.put(&slice, array).map_err(|error| self.at_path(error.while_writing()))
     }
 
     /// Waits until all written parts are on the disk.
@@ -144,7 +144,9 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     pub fn sync(&self) -> Result<()> {
         match self.bytes.lock_file() {
-            Some(file) => change::sync_parts(file).map_err(|error| self.at_path(error.into())),
+            Some(file) => {
+                change::sync_parts(file).map_err(|error| self.at_path(Error::from(error).while_writing()))
+            }
             None => Ok(()), // cannot be written to: only an entire file can be opened for writing
         }
     }

@@ -9,9 +9,10 @@ use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use object_store_0_14::{Error as StoreError, GetRange, ObjectMeta};
 use tokio::sync::Semaphore;
 
-use super::failure::{changed, failure, io};
+use super::failure::{changed, failure};
 use super::place::ObjectLocation;
 use super::plan::{self, PART};
+use super::response::too_much;
 use super::response::{Cursor, collect, first_of, get, no_ranges, no_ranges_or, short, stopped};
 use super::runtime::{Stop, wait};
 use super::service::IsWhole;
@@ -239,8 +240,7 @@ impl Bytes {
                             Some(Ok(chunk)) => {
                                 let left = range.end - at;
                                 if chunk.len() as u64 > left {
-                                    let text = "the server sent more than was requested";
-                                    return Err(io(std::io::ErrorKind::InvalidData, text));
+                                    return Err(too_much());
                                 }
                                 into.put(at, &chunk);
                                 at += chunk.len() as u64;

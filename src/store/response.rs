@@ -76,7 +76,7 @@ pub(super) async fn collect(
     let mut bytes = Vec::with_capacity(len.min(WINDOW * 2) as usize);
     while let Some(chunk) = stream.try_next().await.map_err(|error| failure(&error))? {
         if (bytes.len() + chunk.len()) as u64 > len {
-            return Err(io(std::io::ErrorKind::InvalidData, "the server sent more than was requested"));
+            return Err(too_much());
         }
         bytes.extend_from_slice(&chunk);
     }
@@ -127,4 +127,9 @@ pub(super) fn no_ranges_or(error: &StoreError) -> Error {
 pub(super) fn no_ranges() -> Error {
     let reason = "the server ignores requests for ranges".into();
     ErrorKind::BadSource { reason }.into()
+}
+
+/// Returns the error for a server that sends more bytes than were requested.
+pub(super) fn too_much() -> Error {
+    ErrorKind::BadSource { reason: "the server sent more than was requested".into() }.into()
 }

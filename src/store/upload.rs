@@ -90,11 +90,11 @@ impl UploadOptions {
     ///
     /// # Errors
     ///
-    /// [`BadSource`](ErrorKind::BadSource) if the version has no strong entity tag.
+    /// [`BadOption`](ErrorKind::BadOption) if the version has no strong entity tag.
     pub fn replacing(mut self, version: &Version) -> Result<Self> {
         let Some(tag) = version.tag().filter(|_| version.is_verified()) else {
             let reason = "the server sent no strong entity tag for the object";
-            return Err(ErrorKind::BadSource { reason: reason.into() }.into());
+            return Err(ErrorKind::BadOption { reason: reason.into() }.into());
         };
         let number = version.number.clone();
         self.condition = Some(Condition::Unchanged { tag: tag.to_owned(), number });
@@ -195,7 +195,7 @@ impl Upload {
         if done.is_err() {
             self.abort();
         }
-        done.map_err(|error| self.place.named(error))
+        done.map_err(|error| self.place.named(error.while_writing()))
     }
 
     fn end(&mut self) -> Result<Version> {

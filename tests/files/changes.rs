@@ -374,7 +374,7 @@ fn only_a_file_can_be_synced() {
     let array = arr1(&[1.0]);
     assert!(array.write_npy_with(&mut Vec::new(), &sync).unwrap_err().is_usage());
     assert!(NpyWriter::<f64, _>::new_with(Cursor::new(Vec::new()), &[], &sync).unwrap_err().is_usage());
-    assert!(NpyWriter::<f64, _>::shaped_with(Vec::new(), 3, &sync).unwrap_err().is_usage());
+    assert!(NpyWriter::<f64, _>::with_shape_with(Vec::new(), 3, &sync).unwrap_err().is_usage());
     let file = crate::support::temp::unnamed().unwrap();
     array.write_npy_with(&file, &sync).unwrap();
     array.write_npy_with(std::io::BufWriter::new(&file), &sync).unwrap();

@@ -516,3 +516,56 @@ fn one_direction_is_enough() {
     assert_eq!(Array1::<Named>::read_npy(&file[..]).unwrap(), arr1(&[wanted]));
     assert!(ndarray_io::DType::of::<Named>().unwrap_err().is_usage());
 }
+
+/// A conversion that gives another text each time.
+#[derive(Clone, Element)]
+#[element(into = "T")]
+struct Grows<T>(std::marker::PhantomData<T>);
+
+static GROWN: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+
+fn grown() -> usize {
+    GROWN.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1
+}
+
+impl From<Grows<String>> for String {
+    fn from(_: Grows<String>) -> Self {
+        "x".repeat(grown())
+    }
+}
+
+impl From<Grows<Vec<u8>>> for Vec<u8> {
+    fn from(_: Grows<Vec<u8>>) -> Self {
+        vec![b'x'; grown()]
+    }
+}
+
+/// Nothing is cut off in silence.
+#[test]
+fn texts_that_grow_are_too_long() {
+    let texts = [Grows(std::marker::PhantomData), Grows(std::marker::PhantomData)];
+    let error = texts.map(|text: Grows<String>| text).write_npy(&mut Vec::new()).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::TextTooLong { .. }), "{error}");
+    let bytes: [Grows<Vec<u8>>; 2] = [Grows(std::marker::PhantomData), Grows(std::marker::PhantomData)];
+    let error = bytes.write_npy(&mut Vec::new()).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::TextTooLong { .. }), "{error}");
+}
+
+/// A struct with text of no declared width is as readable as any other: what does not fit is a mismatch.
+#[test]
+fn structs_that_are_only_read_say_what_does_not_fit() {
+    #[derive(Record, Clone, Debug)]
+    struct Star {
+        name: String,
+        inner: Inner,
+    }
+    #[derive(Record, Clone, Debug)]
+    struct Inner {
+        bytes: Vec<u8>,
+    }
+    let error = Array1::<Star>::read_npy(&saved(&arr1(&[1.5]))[..]).unwrap_err();
+    assert!(error.is_mismatch() && error.help().is_some(), "{error}");
+    let mut ra = Vec::new();
+    arr1(&[1u8; 8]).write_ra(&mut ra).unwrap();
+    assert!(Array1::<Star>::read_ra(&ra[..]).unwrap_err().is_mismatch());
+}

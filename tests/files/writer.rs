@@ -37,7 +37,7 @@ fn pieces_make_numpys_files() {
         assert_eq!(whole.escape_ascii().to_string(), case.bytes.escape_ascii().to_string(), "{}", case.id);
         let mut whole = Vec::new();
         let shape = array.raw_dim().set_f(is_fortran);
-        let mut writer = NpyWriter::<A, _>::shaped_with(&mut whole, shape, &options).unwrap();
+        let mut writer = NpyWriter::<A, _>::with_shape_with(&mut whole, shape, &options).unwrap();
         let items: Vec<A> =
             if is_fortran { array.t().iter().cloned().collect() } else { array.iter().cloned().collect() };
         writer.extend(items.clone()).unwrap();

@@ -189,6 +189,7 @@ fn lengths_that_are_allocated_are_bounded() {
         ("dynamic/foreign.rs", "dims.len()", "axes"),
         ("dynamic/foreign.rs", "self.shape().len()", "axes"),
         ("io/arriving.rs", "left.min(Self::SIZE)", "constants"),
+        ("npz/pieces.rs", "min(transfer::BLOCK)", "constants"),
         ("parts/select.rs", "shape.ndim()", "axes"),
         ("parts/select.rs", "counts.len()", "axes"),
         ("npy_format/write.rs", "end + SPARE", "a header to be written"),

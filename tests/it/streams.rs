@@ -178,7 +178,8 @@ fn what_cannot_be_divided_says_so() {
     assert!(reader.chunks::<f64, Ix2>(0, 0).err().unwrap().is_usage());
     assert!(matches!(reader.rows::<f64, Ix1>().err().unwrap().kind(), ErrorKind::RankMismatch { .. }));
     // Another type can be tried after the wrong one.
-    assert!(reader.rows::<i32, Ix2>().unwrap().next().unwrap().unwrap_err().is_mismatch());
+    assert!(reader.rows::<i32, Ix2>().err().unwrap().is_mismatch());
+    assert!(reader.blocks::<ArrayD<i32>>().unwrap().next().unwrap().unwrap_err().is_mismatch());
     assert_eq!(reader.rows::<f64, Ix2>().unwrap().filter(Result::is_ok).count(), 3);
 
     // The parts of an element are not contiguous in Fortran order.
@@ -186,8 +187,9 @@ fn what_cannot_be_divided_says_so() {
     let mut file = Vec::new();
     arr2(&[[1u8, 2, 3], [4, 5, 6]]).write_npy_with(&mut file, &fortran).unwrap();
     let mut reader = NpyReader::new(&file[..]).unwrap();
-    let error = reader.rows::<[u8; 3], Ix1>().unwrap().next().unwrap().unwrap_err();
+    let error = reader.rows::<[u8; 3], Ix1>().err().unwrap();
     assert!(error.is_usage(), "{error}");
+    assert!(reader.blocks::<Array1<[u8; 3]>>().unwrap().bytes(3).next().unwrap().unwrap_err().is_usage());
     assert_eq!(Array1::<[u8; 3]>::read_npy(&file[..]).unwrap(), arr1(&[[1, 2, 3], [4, 5, 6]]));
     assert!(
         NpyReader::new(&saved(&Array2::<f64>::ones((0, 2)))[..])
@@ -279,4 +281,153 @@ fn memory_of_the_caller_has_the_elements() {
     *bools.last_mut().unwrap() = 2;
     let error = NpyReader::new(&bools[..]).unwrap().read_into_bytes(&mut [0; 2], None).unwrap_err();
     assert_eq!(error.element(), Some(1));
+}
+
+/// In Fortran order, the parts of an element are not contiguous, even if there is only one.
+#[test]
+fn elements_of_one_part_are_not_lost() {
+    let fortran = WriteOptions::new().order(Order::Fortran);
+    let mut file = Vec::new();
+    Array3::<u8>::ones((10, 30, 1)).write_npy_with(&mut file, &fortran).unwrap();
+    let rows = NpyReader::new(&file[..]).unwrap().rows::<[u8; 1], Ix2>().map(Iterator::count);
+    assert!(rows.err().unwrap().is_usage());
+    let blocks = NpyReader::new(&file[..]).unwrap().blocks::<Array2<[u8; 1]>>().unwrap().bytes(10).count();
+    assert_eq!(blocks, 30);
+}
+
+/// A reader that panics once, after it has given some bytes.
+struct Panics<'a>(&'a [u8], usize);
+
+impl Read for Panics<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.1 += 1;
+        assert!(self.1 != 4, "the fourth call");
+        let most = into.len().min(160);
+        (&mut self.0).read(&mut into[..most])
+    }
+}
+
+/// After a panic of the reader, nothing that it has not given is taken for elements.
+#[test]
+fn a_reader_may_panic() {
+    let file = saved(&Array1::from_iter(1..=1000u64));
+    let mut reader = NpyReader::new(Panics(&file, 0)).unwrap();
+    let mut elements = reader.elements::<u64>().unwrap();
+    let mut seen = 0;
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        elements.by_ref().for_each(|element| {
+            seen += 1;
+            assert_eq!(element.unwrap(), seen);
+        });
+    }));
+    assert!(caught.is_err() && seen > 0);
+    let error = elements.next().unwrap().unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::OutOfTurn { .. }), "{error}");
+    assert!(elements.next().is_none());
+}
+
+/// How much had come when an iterator was dropped makes no difference.
+#[test]
+fn the_rest_can_be_skipped_however_much_has_come() {
+    let mut file = saved(&Array1::from_iter((0..1000).map(f64::from)));
+    file.extend(saved(&arr1(&[5u8])));
+    for size in [|_| 1_000_000, |_| 100] {
+        for count in [0, 1, 500, 1000] {
+            let mut reader = NpyReader::new(Chunks::new(&file, size)).unwrap();
+            assert_eq!(reader.elements::<f64>().unwrap().take(count).count(), count);
+            reader.skip().unwrap();
+            assert!(reader.skip().unwrap_err().is_usage() && reader.next_array().unwrap());
+            assert_eq!(reader.read::<Array1<u8>>().unwrap(), arr1(&[5]));
+        }
+    }
+}
+
+/// A fault near the end of what has come is found in time that is proportional to it.
+#[test]
+fn what_has_come_is_decoded_twice_at_most() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+
+    #[cfg(feature = "derive")]
+    #[derive(Debug, ndarray_io::Element)]
+    #[element(try_from = "u8")]
+    struct Even(#[allow(dead_code)] u8);
+
+    #[cfg(feature = "derive")]
+    impl TryFrom<u8> for Even {
+        type Error = &'static str;
+
+        fn try_from(number: u8) -> Result<Self, Self::Error> {
+            CALLS.fetch_add(1, Ordering::Relaxed);
+            if number.is_multiple_of(2) { Ok(Self(number)) } else { Err("odd") }
+        }
+    }
+
+    #[cfg(feature = "derive")]
+    {
+        let mut numbers = vec![2u8; 50_000];
+        *numbers.last_mut().unwrap() = 3;
+        let file = saved(&numbers);
+        let mut reader = NpyReader::new(&file[..]).unwrap();
+        let found = reader.elements::<Even>().unwrap().collect::<Vec<_>>();
+        assert_eq!((found.len(), found[49_999].as_ref().unwrap_err().element()), (50_000, Some(49_999)));
+        assert!(CALLS.swap(0, Ordering::Relaxed) <= 100_001);
+        let mut reader = NpyReader::new(&file[..]).unwrap();
+        assert_eq!(reader.rows::<Even, Ix1>().unwrap().filter(Result::is_ok).count(), 49_999);
+        assert!(CALLS.load(Ordering::Relaxed) <= 100_001);
+    }
+}
+
+/// What is asked of the callback is asked once, and its answer is heard.
+#[test]
+fn one_refusal_is_enough() {
+    use std::ops::ControlFlow;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    static DONE: AtomicU64 = AtomicU64::new(0);
+
+    let file = saved(&Array1::from_iter((0..10_000).map(f64::from)));
+    let options = ReadOptions::new().progress(|done, all| {
+        let before = DONE.swap(done, Ordering::Relaxed);
+        assert!(done >= before && all == 80_000, "{before} {done}");
+        if before < 1000 && done >= 1000 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    let mut reader = NpyReader::new_with(&file[..], &options).unwrap();
+    let last = reader.elements::<f64>().unwrap().last().unwrap();
+    assert!(matches!(last.unwrap_err().kind(), ErrorKind::Cancelled));
+}
+
+/// Lengths that would overflow, elements without bytes, and arrays without elements.
+#[test]
+fn nothing_is_too_long_or_too_empty() {
+    let file = saved(&Array1::from_iter(0..10u8));
+    let mut reader = NpyReader::new(&file[..]).unwrap();
+    assert_eq!(
+        reader.chunks::<u8, Ix1>(0, usize::MAX).unwrap().map(|chunk| chunk.unwrap().len()).sum::<usize>(),
+        10
+    );
+    let none = saved(&Array2::<u8>::zeros((3, 0)));
+    assert_eq!(
+        NpyReader::new(&none[..]).unwrap().elements::<[u8; 0]>().unwrap().filter(Result::is_ok).count(),
+        3
+    );
+    assert_eq!(
+        NpyReader::new(&none[..]).unwrap().rows::<u8, Ix2>().unwrap().filter(Result::is_ok).count(),
+        3
+    );
+    // A wrong type is told of although there is no element.
+    let empty = saved(&Array1::<i32>::zeros(0));
+    let reader = || NpyReader::new(&empty[..]).unwrap();
+    assert!(reader().elements::<f64>().err().unwrap().is_mismatch());
+    assert!(reader().rows::<f64, Ix1>().err().unwrap().is_mismatch());
+    assert!(reader().blocks::<Array1<f64>>().unwrap().next().unwrap().unwrap_err().is_mismatch());
+    assert!(reader().blocks::<Array1<i32>>().unwrap().next().is_none());
+    // A few bytes cannot keep a program busy for ever.
+    let endless = ndarray_io::npy::format(
+        &ndarray_io::header::Header::new("|u1".parse().unwrap(), Order::C, [1 << 40, 0].into()).unwrap(),
+        None,
+    );
+    let error = NpyReader::new(&endless.unwrap()[..]).unwrap().rows::<u8, Ix2>().err().unwrap();
+    assert!(error.is_limit(), "{error}");
 }

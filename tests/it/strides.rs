@@ -224,3 +224,19 @@ fn elements_outside_the_memory_are_refused() {
     let objects = DynView::new(&memory, 0, "|O".parse().unwrap(), [1], &[8]);
     assert!(matches!(objects.unwrap_err().kind(), ErrorKind::Objects { .. }));
 }
+
+/// Also of a view that is written as it is, progress is told; and the parts of an element stay together.
+#[test]
+fn views_of_bytes_tell_of_their_progress() {
+    let memory = vec![1; 1 << 20];
+    let view = DynView::new(&memory, 0, "|u1".parse().unwrap(), [1 << 20], &[1]).unwrap();
+    let options = WriteOptions::new().progress(|_, _| std::ops::ControlFlow::Break(()));
+    assert!(view.write_npy_with(&mut std::io::sink(), &options).unwrap_err().is_cancelled());
+    let array = view.to_array().unwrap();
+    let options = options.order(ndarray_io::header::Order::Fortran);
+    assert!(array.write_npy_with(&mut std::io::sink(), &options).unwrap_err().is_cancelled());
+    let dtype: ndarray_io::DType = "('<i2', (2, 3))".parse().unwrap();
+    let view = DynView::new(&memory[..72], 0, dtype, [3, 2], &[12, 36]).unwrap();
+    view.write_npy(&mut Vec::new()).unwrap();
+    assert!(format!("{view:?}").len() < 500);
+}

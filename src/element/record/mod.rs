@@ -31,7 +31,7 @@ use crate::options::{ReadOptions, WriteOptions};
     message = "`{Self}` cannot be a field of a record",
     label = "not a type that a file can hold",
     note = "fields are numbers of a fixed size (not usize), bool, Complex, text, times, arrays `[T; N]` of fields, and \
-            structs that derive Record"
+            structs that derive Record; a type that derives Element needs both `from` and `into`"
 )]
 pub trait RecordField: Sized + Send + Sync + 'static {
     /// The size and alignment of a field in a file.

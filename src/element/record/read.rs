@@ -25,12 +25,14 @@ pub fn accept<R: RecordType>(found: &DType, options: &ReadOptions) -> Result<Rea
     let record = match (found, options.composite_order()) {
         (DType::Record(record), _) => record,
         // Some formats store records as raw bytes. For these, only the size can be compared.
-        (_, Some(order)) if found.item_size() == R::SPEC.file_layout().size => {
+        (_, Some(order))
+            if found.item_size() == R::SPEC.file_layout().size && !R::SPEC.file_layout().lacks_len =>
+        {
             own = R::SPEC.dtype(&WriteOptions::new())?.with_byte_order(order);
             let DType::Record(record) = &own else { unreachable!("the dtype of a record") };
             record
         }
-        _ => return Err(mismatch(found, R::SPEC.dtype(&WriteOptions::new())?, false)),
+        _ => return Err(mismatch(found, R::SPEC.dtype(&WriteOptions::of_any_width())?, false)),
     };
     let mut fields = FieldsRead::<R> {
         record,

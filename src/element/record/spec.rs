@@ -16,7 +16,7 @@ pub struct FileLayout {
     /// Whether a field of the type has a declared width (the `len` of text).
     pub takes_len: bool,
     /// Whether the type is a struct with text of no declared width, which can be read and not written.
-    lacks_len: bool,
+    pub(super) lacks_len: bool,
     /// Whether the type has values that may not fit the field.
     varies: bool,
     /// Whether the type adds axes to an array in a file.
@@ -273,12 +273,13 @@ impl RecordSpec {
             // Overlaps and sizes are checked when the struct is compiled. Sums that overflow saturate, and
             // `pad` rejects them.
             record.pad(start.saturating_sub(record.size()))?;
-            if field.file_layout.takes_len && field.len.is_none() {
+            let default = options.default_len().filter(|_| field.file_layout.takes_len);
+            let len = field.len.or(default);
+            if field.file_layout.takes_len && len.is_none() {
                 let reason = "a text in a record needs a width to be written: #[record(len = 16)]".into();
                 return Err(Error::from(ErrorKind::BadOption { reason }).at_field(field.name));
             }
-            let dtype =
-                (field.dtype)(&options.for_field(field.len)).map_err(|error| error.at_field(field.name))?;
+            let dtype = (field.dtype)(&options.for_field(len)).map_err(|error| error.at_field(field.name))?;
             if dtype.has_object() {
                 let reason = "a field of a struct cannot be a Python object".into();
                 return Err(Error::from(ErrorKind::BadOption { reason }).at_field(field.name));

@@ -316,7 +316,10 @@ pub(super) fn open_locked_by(
 ) -> Result<Locked> {
     let mut tries = Tries::new(wait);
     while tries.goes_on() {
-        let file = open()?;
+        let file = match open() {
+            Err(error) if error.kind() == io::ErrorKind::IsADirectory => return Err(not_regular()),
+            opened => opened?,
+        };
         if bytes::len_of_regular(&file).is_none() {
             return Err(not_regular());
         }

@@ -17,6 +17,7 @@ mod lock;
 mod system;
 mod target;
 
+use std::cell::Cell;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Seek, Write};
@@ -42,6 +43,18 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::options::WriteOptions;
 use crate::transfer::{Sink, streams};
 
+/// Says of an error that it is of writing, unless it is of a callback, which may have read something: there, what writes says it.
+fn told<T>(change: impl FnOnce(&Cell<bool>) -> Result<T>) -> Result<T> {
+    let is_of_callback = Cell::new(false);
+    change(&is_of_callback).map_err(|error| if is_of_callback.get() { error } else { error.while_writing() })
+}
+
+/// Notes whether a callback has failed.
+fn noted<T>(result: Result<T>, has_failed: &Cell<bool>) -> Result<T> {
+    has_failed.set(result.is_err());
+    result
+}
+
 /// Replaces the file at `path` with what `write` writes to an empty file.
 ///
 /// See [`write_npy`](crate::write_npy) for the guarantees and their exceptions.
@@ -51,8 +64,11 @@ pub(crate) fn replace(
     write: impl FnOnce(&File) -> Result<()>,
 ) -> Result<()> {
     let mut write = Some(write);
-    place(path, options, &mut None, &mut |_, file| write.take().map_or(Ok(()), |write| write(file)))
-        .map_err(Error::while_writing)
+    told(|is_of_callback| {
+        place(path, options, &mut None, &mut |_, file| {
+            noted(write.take().map_or(Ok(()), |write| write(file)), is_of_callback)
+        })
+    })
 }
 
 /// Replaces a file that the caller has locked since before reading it.
@@ -76,13 +92,14 @@ pub(crate) fn replace_and_unlock(
     write: impl FnOnce(&File, &File) -> Result<()>,
 ) -> Result<()> {
     let mut write = Some(write);
-    place(path, options, old, &mut |old, file| match (old, write.take()) {
-        (Some(old), Some(write)) => write(old, file),
-        // When the file is changed in place, there is no old file next to the new one. Continuing would leave
-        // the caller with an empty file.
-        _ => Err(not_itself()),
+    told(|is_of_callback| {
+        place(path, options, old, &mut |old, file| match (old, write.take()) {
+            (Some(old), Some(write)) => noted(write(old, file), is_of_callback),
+            // When the file is changed in place, there is no old file next to the new one. Continuing would leave
+            // the caller with an empty file.
+            _ => Err(not_itself()),
+        })
     })
-    .map_err(Error::while_writing)
 }
 
 /// Replaces a file after inspecting the old one.
@@ -96,7 +113,11 @@ pub(crate) fn replace_after_look(
     look: impl Fn(io::Result<&File>) -> Result<Vec<u8>>,
     write: impl FnMut(&File, &[u8]) -> Result<()>,
 ) -> Result<()> {
-    look_and_replace(path, options, look, write).map_err(Error::while_writing)
+    told(|is_of_callback| {
+        let look = |old: io::Result<&File>| noted(look(old), is_of_callback);
+        let mut write = write;
+        look_and_replace(path, options, look, |file, found| noted(write(file, found), is_of_callback))
+    })
 }
 
 fn look_and_replace(
@@ -318,7 +339,7 @@ pub(crate) fn create_new(
     options: &WriteOptions,
     write: impl FnOnce(&File) -> Result<()>,
 ) -> Result<()> {
-    create(path, options, false, write).map(drop).map_err(Error::while_writing)
+    told(|is_of_callback| create(path, options, false, |file| noted(write(file), is_of_callback)).map(drop))
 }
 
 /// Creates a file that must not exist yet, and that is locked when it appears with what `write` has written.
@@ -327,7 +348,9 @@ pub(crate) fn create_new_locked(
     options: &WriteOptions,
     write: impl FnOnce(&File) -> Result<()>,
 ) -> Result<Locked> {
-    create(path, options, true, write).map(Locked::of_new).map_err(Error::while_writing)
+    told(|is_of_callback| {
+        create(path, options, true, |file| noted(write(file), is_of_callback)).map(Locked::of_new)
+    })
 }
 
 /// Creates a file that must not exist yet and returns it.
@@ -529,7 +552,9 @@ pub(crate) fn sync_writer<W: Write>(writer: &mut W, options: &WriteOptions) -> R
     }
     Sink::of(writer).flush()?;
     match streams::as_any_file(writer) {
-        Some(file) if bytes::len_of_regular(file).is_some() => Ok(file.sync_data()?),
+        Some(file) if bytes::len_of_regular(file).is_some() => {
+            file.sync_data().map_err(|error| Error::from(error).while_writing())
+        }
         Some(_) => Ok(()),
         None => check_syncs(writer, options),
     }

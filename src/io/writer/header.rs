@@ -66,7 +66,9 @@ pub(super) fn rewrite<W: Write + Seek>(
 ) -> Result<()> {
     if let Some(file) = streams::as_file(writer) {
         let write = || os::write_all_at(file, head, start);
-        return Ok(change::with_header_lock(file, change::Mode::Exclusive, patience, write)?);
+        let written: Result<()> =
+            change::with_header_lock(file, change::Mode::Exclusive, patience, || Ok(write()?));
+        return written.map_err(Error::while_writing);
     }
     // The lock is taken through a second handle of the same open file, because the writer is borrowed for
     // writing.

@@ -177,7 +177,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn with_shape<Sh: ShapeBuilder>(writer: W, shape: Sh) -> Result<Self> {
-        Self::shaped_with(writer, shape, &WriteOptions::new())
+        Self::with_shape_with(writer, shape, &WriteOptions::new())
     }
 
     /// Writes an array of a known shape, with options.
@@ -193,7 +193,11 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     /// - [`ErrorKind::Overflow`] if the size of the array overflows.
     /// - [`ErrorKind::BadOption`] if text has no width, the elements are Python objects, or `sync` is set for
     ///   a writer that is not a file.
-    pub fn shaped_with<Sh: ShapeBuilder>(mut writer: W, shape: Sh, options: &WriteOptions) -> Result<Self> {
+    pub fn with_shape_with<Sh: ShapeBuilder>(
+        mut writer: W,
+        shape: Sh,
+        options: &WriteOptions,
+    ) -> Result<Self> {
         let (order, shape) = parts_of(shape.into_shape_with_order());
         let order = options.get_order().unwrap_or(order);
         let dtype = dtype_for::<A>(options)?;

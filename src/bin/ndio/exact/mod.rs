@@ -201,7 +201,7 @@ fn archive(path: &Path, options: &ReadOptions) -> Result<Value, Fault> {
 /// Returns the name that the oracle's corpus uses for the class of an error.
 pub(crate) fn class(error: &Error) -> &'static str {
     match error.kind() {
-        ErrorKind::Io(_) | ErrorKind::OutOfMemory { .. } => "io",
+        ErrorKind::Io(_) | ErrorKind::BadSource { .. } | ErrorKind::OutOfMemory { .. } => "io",
         ErrorKind::BadMagic { .. } => "bad_magic",
         ErrorKind::BadVersion { .. } => "bad_version",
         ErrorKind::Truncated { part: FileSection::Payload { .. } | FileSection::Packed, .. } => {
