@@ -1,4 +1,4 @@
-//! `longdouble`: sixteen bytes in one of two formats. The file does not say which.
+//! `longdouble`: sixteen bytes in one of three formats. The file does not say which.
 
 use std::fmt;
 
@@ -18,9 +18,10 @@ use crate::dtype::{ByteOrder, Kind, LongDoubleFormat, Scalar};
 ///
 /// ```
 /// use ndarray_io::LongDouble;
+/// use ndarray_io::dtype::LongDoubleFormat;
 ///
 /// let half = LongDouble::from_le_bytes([0, 0, 0, 0, 0, 0, 0, 0x80, 0xFE, 0x3F, 0, 0, 0, 0, 0, 0]);
-/// assert_eq!(half.x87_to_f64(), 0.5);
+/// assert_eq!(half.to_f64(LongDoubleFormat::X87), 0.5);
 /// ```
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[repr(transparent)]
@@ -54,26 +55,40 @@ impl LongDouble {
         super::long_double(u128::from_ne_bytes(self.0), format, None)
     }
 
-    /// Converts to the nearest `f64`, ties to even, from the x87 80-bit format.
+    /// Converts to the nearest `f64`, ties to even.
     ///
-    /// The padding is ignored. Values beyond the range of `f64` become infinite; the payload of a NaN is
-    /// lost.
-    pub fn x87_to_f64(self) -> f64 {
-        to_double(u128::from_ne_bytes(self.0), LongDoubleFormat::X87)
-    }
-
-    /// Converts to the nearest `f64`, ties to even, from IEEE 754 binary128.
-    ///
-    /// Values beyond the range of `f64` become infinite; the payload of a NaN is lost.
+    /// Padding is ignored. Values beyond the range of `f64` become infinite; the payload of a NaN is lost.
     ///
     /// ```
     /// # use ndarray_io::LongDouble;
+    /// # use ndarray_io::dtype::LongDoubleFormat;
     /// let mut bytes = [0; 16];
     /// bytes[14..].copy_from_slice(&[0xFE, 0x3F]);
-    /// assert_eq!(LongDouble::from_le_bytes(bytes).quad_to_f64(), 0.5);
+    /// assert_eq!(LongDouble::from_le_bytes(bytes).to_f64(LongDoubleFormat::Quad), 0.5);
     /// ```
-    pub fn quad_to_f64(self) -> f64 {
-        to_double(u128::from_ne_bytes(self.0), LongDoubleFormat::Quad)
+    pub fn to_f64(self, format: LongDoubleFormat) -> f64 {
+        Wide::of(u128::from_ne_bytes(self.0), format).to_f64()
+    }
+
+    /// Returns the number as a mantissa, an exponent and a sign: it is mantissa × 2^exponent × sign. `None` for infinities and NaN.
+    ///
+    /// The highest bit of the mantissa is set, unless the number is 0. Of the sum of two doubles, the bits after the first 127 are
+    /// lost, but for one that says that there were any.
+    ///
+    /// ```
+    /// # use ndarray_io::LongDouble;
+    /// # use ndarray_io::dtype::LongDoubleFormat;
+    /// let half = LongDouble::from_le_bytes([0, 0, 0, 0, 0, 0, 0, 0x80, 0xFE, 0x3F, 0, 0, 0, 0, 0, 0]);
+    /// assert_eq!(half.integer_decode(LongDoubleFormat::X87), Some((1 << 127, -128, 1)));
+    /// ```
+    pub fn integer_decode(self, format: LongDoubleFormat) -> Option<(u128, i32, i8)> {
+        let Wide { is_negative, size } = Wide::of(u128::from_ne_bytes(self.0), format);
+        let Size::Finite { mantissa, exponent } = size else { return None };
+        let sign = if is_negative { -1 } else { 1 };
+        Some(match mantissa.leading_zeros() {
+            128 => (0, 0, sign),
+            zeros => (mantissa << zeros, exponent - zeros as i32 - 127, sign),
+        })
     }
 }
 
@@ -82,11 +97,6 @@ impl fmt::Debug for LongDouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "0x{:032x}", u128::from_ne_bytes(self.0))
     }
-}
-
-/// Returns the nearest `f64`, ties to even.
-fn to_double(bits: u128, format: LongDoubleFormat) -> f64 {
-    Wide::of(bits, format).to_f64()
 }
 
 /// A number of any format, without its rounding.

@@ -262,7 +262,10 @@ fn long_doubles_are_numbers() {
     let long = DynArray::new(&doubles).unwrap().cast_to_with(&"<f16".parse().unwrap(), &options).unwrap();
     let quads = long.clone().into_array::<LongDouble, Ix1>().unwrap();
     assert!(
-        quads.iter().zip(&doubles).all(|(quad, double)| quad.quad_to_f64().to_bits() == double.to_bits())
+        quads
+            .iter()
+            .zip(&doubles)
+            .all(|(quad, double)| quad.to_f64(LongDoubleFormat::Quad).to_bits() == double.to_bits())
     );
     let mut file = Vec::new();
     long.write_npy(&mut file).unwrap();

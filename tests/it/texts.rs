@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use ndarray::{Array1, ArrayD, arr1};
-use ndarray_io::dtype::ByteOrder;
+use ndarray_io::dtype::{ByteOrder, LongDoubleFormat};
 use ndarray_io::error::ErrorKind;
 use ndarray_io::{
     Bytes, Chars, Datetime64, LongDouble, ReadNpyExt, ReadNpyIntoExt, Timedelta64, ViewNpyExt, Void,
@@ -120,7 +120,7 @@ fn long_doubles_are_converted_as_numpy_converts_them() {
     for case in manifest::cases(&manifest::testdata()) {
         let Some(expected) = case.line["as_f8"].as_array() else { continue };
         let array: Array1<LongDouble> = read_npy(&case.path).unwrap();
-        let found: Vec<_> = array.iter().map(|item| item.x87_to_f64()).collect();
+        let found: Vec<_> = array.iter().map(|item| item.to_f64(LongDoubleFormat::X87)).collect();
         for (found, expected) in found.iter().zip(expected) {
             let expected = u64::from_str_radix(expected.as_str().unwrap(), 16).unwrap();
             let is_nan = found.is_nan() && f64::from_bits(expected).is_nan();
@@ -135,7 +135,8 @@ fn long_doubles_are_converted_as_numpy_converts_them() {
 #[test]
 fn quads_are_converted() {
     let quad = |sign: u128, exponent: u128, fraction: u128| {
-        LongDouble::from_le_bytes((sign << 127 | exponent << 112 | fraction).to_le_bytes()).quad_to_f64()
+        LongDouble::from_le_bytes((sign << 127 | exponent << 112 | fraction).to_le_bytes())
+            .to_f64(LongDoubleFormat::Quad)
     };
     assert_eq!(quad(0, 16383, 0), 1.0);
     assert_eq!(quad(1, 16384, 1 << 111), -3.0);
