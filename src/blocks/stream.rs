@@ -427,6 +427,23 @@ impl<R: Read, F: ArrayFormat, A: ReadableElement> Iterator for Elements<'_, R, F
             }
         }
     }
+
+    /// Goes through what has come in a loop of its own.
+    fn fold<B, C: FnMut(B, Self::Item) -> B>(mut self, first: B, mut call: C) -> B {
+        let mut made = first;
+        loop {
+            made = std::mem::take(&mut self.items).fold(made, |made, item| call(made, Ok(item)));
+            match self.next() {
+                Some(next) => made = call(made, next),
+                None => return made,
+            }
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = usize::try_from(self.left).ok().and_then(|left| left.checked_add(self.items.len()));
+        (self.items.len(), left) // an error ends the iteration early
+    }
 }
 
 /// Fails unless the elements of an array can be read as this type one by one.
