@@ -32,14 +32,14 @@
 //! | let zarr-python, xarray and Dask read files in place | [`References`](refs::References) |
 //! | read and write in S3, GCS and Azure, and on web servers | [`Remote`](store::Remote) |
 //! | fill a file from several threads or processes | [`NpyFile::write_slice`], [`NpyMmapMut::open_slab`] |
-//! | read or write an archive of arrays | [`read_npz`], [`write_npz`], [`NpzReader`], [`NpzWriter`] |
+//! | read or write an archive of arrays | [`read_npz`], [`write_npz`], [`write_npz_from`](npz::write_npz_from) (a map), [`NpzReader`], [`NpzWriter`] |
 //! | read an archive from several threads, and parts of its arrays | [`NpzFile`], [`NpzFile::open_member`] |
 //! | add, replace or remove members of an archive | [`NpzUpdate`] |
 //! | map an archive | [`NpzMmap`], [`NpzMmapMut`] |
 //! | read or write RA files | [`read_ra`](ra::read_ra), [`write_ra`](ra::write_ra), [`ReadRaExt`](ra::ReadRaExt), [`WriteRaExt`](ra::WriteRaExt), [`RaReader`](ra::RaReader), [`RaFile`](ra::RaFile), [`RaMmap`](ra::RaMmap) |
 //! | convert between NPY and RA | [`convert_npy_to_ra`](convert::convert_npy_to_ra), [`convert_ra_to_npy`](convert::convert_ra_to_npy) |
 //! | view bytes without copying | [`ViewNpyExt::view_npy`], [`ViewMutNpyExt::view_mut_npy`] |
-//! | map a file | [`NpyMmap`], [`NpyMmapMut`] |
+//! | map a file, by its path or an open one | [`NpyMmap`], [`NpyMmapMut`] |
 //! | create a file larger than memory | [`NpyMmapMut::create`], [`write_zeroed_npy`] |
 //! | convert numbers while reading, set limits, choose the number of threads | [`ReadOptions`] |
 //! | choose order, byte order, version, durability | [`WriteOptions`] |
@@ -151,7 +151,7 @@ pub use options::{ReadOptions, WriteOptions};
 pub use parts::NpyFile;
 pub use path::{create_new_npy, read_npy, write_npy, write_zeroed_npy};
 
-/// Structs and enums as elements: `#[derive(Record)]`, `#[derive(Element)]`.
+/// Structs, enums and other types as elements: `#[derive(Record)]`, `#[derive(Element)]`.
 #[cfg(feature = "derive")]
 pub use ndarray_io_derive::{Element, Record};
 

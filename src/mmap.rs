@@ -344,7 +344,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
 
     /// Maps a file for reading, with options.
     ///
-    /// The limits apply and, for RA files, `ignore_ra_flags`.
+    /// The limits apply and, for RA files, `ignore_ra_flags`; `allow_trailing(false)` is refused.
     ///
     /// # Errors
     ///
@@ -420,6 +420,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     ///   misaligned, not in native byte order, or laid out differently in memory.
     /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the range ends beyond the axis, [`BadOption`](crate::error::ErrorKind::BadOption) if
     ///   it ends before it starts.
+    /// - [`NoSuchAxis`](crate::error::ErrorKind::NoSuchAxis) if the array has no axes.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     ///
     /// # Safety

@@ -1,4 +1,4 @@
-//! `#[derive(Element)]` for newtypes of elements and for enums without fields.
+//! `#[derive(Element)]` for newtypes of elements, for enums without fields, and for types that go through an element type.
 
 use proc_macro2::TokenStream;
 use quote::quote_spanned;

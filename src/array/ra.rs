@@ -64,7 +64,7 @@ pub trait ReadRaExt: FromPayload + Sealed {
 
 /// Writes arrays as RA files.
 ///
-/// The trait is implemented for every array and view, and for [`DynArray`](crate::DynArray). The file has the
+/// The trait is implemented for the types that implement [`WriteNpyExt`](crate::WriteNpyExt). The file has the
 /// shape of the array; the elements of an array in C order are transposed while they are written, unless
 /// [`RaOptions::reversed`] is set.
 ///

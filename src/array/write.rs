@@ -17,7 +17,7 @@ use crate::transfer::{self, Items, Sink};
 /// Writes arrays as NPY files.
 ///
 /// The trait is implemented for all arrays and views, with any strides, for vectors, slices and
-/// [`FlatArray`](crate::FlatArray)s, and for [`DynArray`](crate::DynArray). The bytes are identical to those that `numpy.save` writes.
+/// [`FlatArray`](crate::FlatArray)s, for their views, and for [`DynArray`](crate::DynArray) and [`DynView`](crate::DynView). The bytes are identical to those that `numpy.save` writes.
 ///
 /// ```
 /// use std::fs::File;
@@ -82,7 +82,7 @@ pub trait WriteNpyExt: WriteArray {
 /// An array that can be written in any format.
 ///
 /// The trait is implemented for every array and view of [`WritableElement`](crate::WritableElement)s, for vectors, slices and
-/// [`FlatArray`](crate::FlatArray)s of them, and for [`DynArray`](crate::DynArray). It is dyn-compatible, so that one list can hold arrays of several types:
+/// [`FlatArray`](crate::FlatArray)s of them, for [`DynArray`](crate::DynArray) and [`DynView`](crate::DynView), and for references to these. It is dyn-compatible, so that one list can hold arrays of several types:
 ///
 /// ```
 /// use ndarray::{arr1, arr2};

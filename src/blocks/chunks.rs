@@ -72,6 +72,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// - [`NoSuchAxis`](crate::error::ErrorKind::NoSuchAxis) if the array has no axes.
     /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the number of axes does not match.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if there are more than 1,048,576 rows without bytes.
     ///
     /// A mismatch of the element type is reported with the first row.
     ///

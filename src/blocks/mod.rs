@@ -1,7 +1,8 @@
 //! Visiting large arrays block by block, in bounded memory and on several threads.
 //!
 //! [`ArrayFile::blocks`] and [`DynArray::blocks`] divide an array into blocks. [`Blocks`] is an iterator;
-//! [`Blocks::for_each`] reads ahead on other threads; [`Blocks::map`] also works on the blocks there.
+//! [`Blocks::for_each`] reads ahead on other threads; [`Blocks::map`] also works on the blocks there. Blocks of an array
+//! that comes from a reader are [`StreamBlocks`]: see [`ArrayReader::blocks`](crate::file::ArrayReader::blocks).
 //!
 //! ```
 //! use ndarray::{Array2, ArrayD};
@@ -175,8 +176,8 @@ fn item_size(header: &Header, shape: &Shape) -> usize {
 }
 
 /// Returns an error if this many elements have no bytes and cannot be visited.
-fn check_visit(header: &Header, len: u64) -> Result<()> {
-    match header.dtype().item_size() {
+fn check_visit(item: usize, len: u64) -> Result<()> {
+    match item {
         0 => limits::check(LimitKind::EmptyItems, len, Limits::EMPTY_ITEMS as u64),
         _ => Ok(()),
     }
@@ -303,7 +304,7 @@ impl<'a, T> Blocks<'a, T> {
     /// Begins the iteration: returns the number of the first block, and what is left.
     fn begun(&self) -> Result<(usize, Cuts)> {
         let len = self.part.iter().fold(1u64, |len, range| len.saturating_mul(range.len() as u64));
-        check_visit(self.source.header(), len)?;
+        check_visit(self.source.header().dtype().item_size(), len)?;
         Ok((0, self.cuts()))
     }
 

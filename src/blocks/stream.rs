@@ -51,7 +51,8 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     ///
     /// - [`OutOfTurn`](ErrorKind::OutOfTurn) if some of the array has already been read.
     /// - [`Objects`](ErrorKind::Objects) and [`Packed`](ErrorKind::Packed) if the array can be read only as a whole.
-    /// - [`UnknownFlags`](ErrorKind::UnknownFlags) if an RA file has flags that are not known.
+    /// - [`UnknownFlags`](ErrorKind::UnknownFlags) or [`UnsupportedPacking`](ErrorKind::UnsupportedPacking) if the elements of an RA
+    ///   file cannot be read.
     /// - [`Truncated`](ErrorKind::Truncated) if the reader is known to be too short.
     ///
     /// A mismatch of the element type is reported with the first block, as is [`BadOption`](ErrorKind::BadOption) for elements
@@ -257,7 +258,7 @@ impl<R: Read, F: ArrayFormat, T: FromPayload> Iterator for StreamBlocks<'_, R, F
             // An array without elements has no block that would tell of a mismatch.
             let checked = match header.payload_len() {
                 Some(0) if header.len() == 0 => self.parts.arriving.read::<T>(header).map(drop),
-                _ => check_visit(header, header.len()),
+                _ => check_visit(header.dtype().item_size(), header.len()),
             };
             if let Err(error) = checked {
                 cuts.stop();
@@ -368,7 +369,7 @@ impl<'r, R: Read, F: ArrayFormat, A: ReadableElement> Elements<'r, R, F, A> {
         let inner = inner_of::<A>();
         let Parts { arriving, place, .. } = Parts::new(reader.arriving()?, inner.len());
         let (item, all) = check_element::<A>(&arriving, None)?;
-        check_visit(arriving.header(), all)?;
+        check_visit(item, all)?;
         let shape = place.shape.clone();
         Ok(Self { arriving, shape, inner: (inner, item), all, left: all, items: Vec::new().into_iter() })
     }

@@ -119,7 +119,7 @@ impl<'a> Conversion<'a> {
 
     /// Sets the options for reading the inputs, such as limits. Arrays that are open keep their own.
     ///
-    /// The number of threads is that of the options set with [`write`](Self::write_options).
+    /// The number of threads is that of the options set with [`write_options`](Self::write_options).
     #[must_use]
     pub fn read_options(mut self, options: ReadOptions) -> Self {
         self.read = options;
@@ -133,13 +133,13 @@ impl<'a> Conversion<'a> {
         self
     }
 
-    /// Returns the options set by [`read`](Self::read_options).
+    /// Returns the options set by [`read_options`](Self::read_options).
     #[cfg(feature = "dask")]
     pub(crate) fn get_read_options(&self) -> &ReadOptions {
         &self.read
     }
 
-    /// Returns the options set by [`write`](Self::write_options).
+    /// Returns the options set by [`write_options`](Self::write_options).
     #[cfg(feature = "dask")]
     pub(crate) fn get_write_options(&self) -> &WriteOptions {
         &self.write

@@ -32,8 +32,9 @@ impl DynArray {
     ///
     /// - [`ErrorKind::ShapeMismatch`] if the columns have different lengths.
     /// - [`ErrorKind::Objects`] if a column has Python objects.
-    /// - [`ErrorKind::BadOption`] if there are no columns, a column has no axes, a name is empty or repeated, or a
-    ///   record would take 2³¹ bytes or more.
+    /// - [`ErrorKind::NoSuchAxis`] if a column has no axes.
+    /// - [`ErrorKind::BadOption`] if there are no columns, or a name is empty or repeated.
+    /// - [`ErrorKind::Overflow`] if a record would take 2³¹ bytes or more.
     /// - [`ErrorKind::Overflow`] if a subarray or the array would be too large.
     /// - [`ErrorKind::OutOfMemory`] if the array cannot be allocated.
     pub fn from_columns<'a, N: Into<String>>(

@@ -24,8 +24,8 @@ impl DynArray {
     ///
     /// # Errors
     ///
-    /// - [`NoSuchField`](crate::error::ErrorKind::NoSuchField) if there is no such field, or a text matches
-    ///   several fields.
+    /// - [`NoSuchField`](crate::error::ErrorKind::NoSuchField) if there is no such field,
+    ///   [`BadOption`](crate::error::ErrorKind::BadOption) if a text matches several fields.
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the records contain Python objects.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the field would have more than 64 axes.
     /// - [`OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if the copy cannot be allocated.
@@ -71,8 +71,8 @@ impl DynArray {
     ///
     /// # Errors
     ///
-    /// - [`NoSuchField`](crate::error::ErrorKind::NoSuchField) if there is no such field, or a text matches
-    ///   several fields.
+    /// - [`NoSuchField`](crate::error::ErrorKind::NoSuchField) if there is no such field,
+    ///   [`BadOption`](crate::error::ErrorKind::BadOption) if a text matches several fields.
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the records contain Python objects.
     /// - A [mismatch](crate::Error::is_mismatch) if the field has a different type or number of axes, is in
     ///   the other byte order, is misaligned, or has a stride that is not a multiple of its size. (NumPy's
@@ -115,8 +115,8 @@ impl DynArray {
     ///
     /// # Errors
     ///
-    /// - [`NoSuchField`](crate::error::ErrorKind::NoSuchField) if there is no such field, or a text matches
-    ///   several fields.
+    /// - [`NoSuchField`](crate::error::ErrorKind::NoSuchField) if there is no such field,
+    ///   [`BadOption`](crate::error::ErrorKind::BadOption) if a text matches several fields.
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the records contain Python objects.
     /// - A [mismatch](crate::Error::is_mismatch) if the field has a different type or number of axes, is in
     ///   the other byte order, is misaligned, or has a stride that is not a multiple of its size.
@@ -154,8 +154,8 @@ impl DynArray {
     ///
     /// # Errors
     ///
-    /// - [`NoSuchField`](crate::error::ErrorKind::NoSuchField) if there is no such field, or a text matches
-    ///   several fields.
+    /// - [`NoSuchField`](crate::error::ErrorKind::NoSuchField) if there is no such field,
+    ///   [`BadOption`](crate::error::ErrorKind::BadOption) if a text matches several fields.
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the records contain Python objects.
     /// - A [mismatch](crate::Error::is_mismatch) if the field has a different type or number of axes.
     /// - A [format error](crate::Error::is_format) if an element is invalid.

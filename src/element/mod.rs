@@ -110,7 +110,8 @@ pub(crate) fn inner_of<A: ReadableElement>() -> Vec<usize> {
 
 /// A type whose elements can be written.
 ///
-/// It is implemented for the same types as [`ReadableElement`], except `Option<String>`.
+/// It is implemented for the same types as [`ReadableElement`], except `Option<String>`, and types that derive `Element` without
+/// `into`.
 ///
 /// ```
 /// use ndarray::ArrayView1;
@@ -147,7 +148,8 @@ pub trait WritableElement: Sized + Send + Sync {
 
 /// A type that a file's bytes can be viewed as, without copying them.
 ///
-/// It is implemented for the same types as [`ReadableElement`], except `String`, `Option<String>`, `Vec<u8>` and `Object`. A
+/// It is implemented for the same types as [`ReadableElement`], except `String`, `Option<String>`, `Vec<u8>`, `Object`, and types that
+/// are read through another one. A
 /// struct that derives [`Record`](macro@crate::Record) implements it if the struct has `#[repr(C)]` or
 /// `#[repr(C, packed)]` and its fields can be viewed.
 ///

@@ -324,7 +324,13 @@ impl Archive {
     pub(super) fn find_if(&self, key: impl MemberKey, passes: impl Fn(usize) -> bool) -> Result<usize> {
         match key.place() {
             KeyPlace::Name(name) => self.named_if(name, passes),
-            KeyPlace::Index(index) => self.at(index).map(|_| index),
+            KeyPlace::Index(index) => match self.at(index) {
+                Ok(member) if !passes(index) => {
+                    let name = member.name.clone();
+                    Err(ErrorKind::NoSuchMember { name, available: Vec::new() }.into())
+                }
+                found => found.map(|_| index),
+            },
         }
     }
 

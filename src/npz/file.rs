@@ -201,8 +201,7 @@ impl NpzFile {
     /// # Errors
     ///
     /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
-    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
-    ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
+    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
     ///
     /// # Examples
     ///
@@ -484,8 +483,8 @@ impl NpzFile {
 
     /// Reads all arrays, using several threads if that is worth it.
     ///
-    /// They are returned in the order of the central directory. Arrays are the members whose names end in
-    /// `.npy`. [`ReadOptions::threads`] sets the largest number of threads. All arrays are in memory at the end.
+    /// They are returned in the order of the central directory. Which members are arrays, [`holds_array`](Self::holds_array) says.
+    /// [`ReadOptions::threads`] sets the largest number of threads. All arrays are in memory at the end.
     ///
     /// # Errors
     ///
@@ -512,6 +511,15 @@ impl NpzFile {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn read_all<T: FromPayload + Send>(&self) -> Result<Vec<(String, T)>> {
+        let arrays = self.arrays()?;
+        Ok(arrays
+            .into_iter()
+            .map(|(index, array)| (self.members()[index].name().to_owned(), array))
+            .collect())
+    }
+
+    /// Reads all arrays, each with the index of its member.
+    fn arrays<T: FromPayload + Send>(&self) -> Result<Vec<(usize, T)>> {
         let members = self.members();
         let mut arrays = Vec::new();
         for index in 0..members.len() {
@@ -530,7 +538,7 @@ impl NpzFile {
         let mut all = Vec::new();
         let read = |index: usize| (index, self.read_with::<T>(index, &options));
         transfer::map_in_order(arrays.into_iter(), threads, read, |(index, array)| {
-            all.push((members[index].name().to_owned(), array?));
+            all.push((index, array?));
             Ok::<(), Error>(())
         })?;
         Ok(all)
@@ -566,7 +574,7 @@ impl NpzFile {
 
 /// Reads all arrays of an archive into a map by name.
 ///
-/// Arrays are the members whose names end in `.npy`; the suffix is not part of the key. All arrays are in
+/// Which members are arrays, [`NpzFile::holds_array`] says; the suffix `.npy` is not part of the key. All arrays are in
 /// memory at the same time.
 ///
 /// # Errors
@@ -612,10 +620,14 @@ pub fn read_npz<P: AsRef<Path>>(path: P) -> Result<BTreeMap<String, DynArray>> {
 /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
 pub fn read_npz_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<BTreeMap<String, DynArray>> {
     let npz = NpzFile::open_with(path, options)?;
-    // A map cannot represent two members with the same name: return an error instead of losing an array.
-    let twice = npz.members().iter().find_map(|member| npz.archive.get(member.file_name()).err());
-    match twice {
-        Some(error) => Err(npz.at_path(error)),
-        None => Ok(npz.read_all()?.into_iter().collect()),
+    let mut arrays = BTreeMap::new();
+    for (index, array) in npz.arrays()? {
+        // A map cannot represent two members with the same name: return an error instead of losing an array.
+        let name = npz.members()[index].name().to_owned();
+        if let Some((first, _)) = arrays.insert(name.clone(), (index, array)) {
+            let error = ErrorKind::AmbiguousName { name, indices: vec![first, index] };
+            return Err(npz.at_path(error.into()));
+        }
     }
+    Ok(arrays.into_iter().map(|(name, (_, array))| (name, array)).collect())
 }

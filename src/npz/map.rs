@@ -58,6 +58,7 @@ impl NpzMmap {
     /// # Errors
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path is that of something else.
     /// - A [format error](crate::Error::is_format) if the archive is malformed or truncated.
     ///
     /// # Safety
@@ -74,6 +75,7 @@ impl NpzMmap {
     /// # Errors
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path is that of something else.
     /// - A [format error](crate::Error::is_format) if the archive is malformed or truncated.
     ///
     /// # Safety

@@ -85,7 +85,7 @@ impl NpzOptions {
         self.compression
     }
 
-    /// Returns the value of [`write`](Self::write_options).
+    /// Returns the value of [`write_options`](Self::write_options).
     pub(crate) fn get_write_options(&self) -> &WriteOptions {
         &self.write
     }

@@ -88,7 +88,8 @@ impl<W: Write> NpzWriter<W> {
     /// # Errors
     ///
     /// - [`BadSource`](crate::error::ErrorKind::BadSource) if the reader has fewer than `len` bytes.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the name is longer than 65,535 bytes or contains a NUL.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the name is longer than 65,535 bytes or contains a NUL, or if
+    ///   the options request a sync and the writer is not a file.
     /// - [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) after an earlier error left an incomplete member.
     /// - [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member of this name already exists.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.

@@ -188,8 +188,8 @@ impl<R: Read + Seek> NpzReader<R> {
 
     /// Reads an array in pieces: calls a function with a reader of its member.
     ///
-    /// The [`blocks`](crate::NpyReader::blocks), [`chunks`](crate::NpyReader::chunks) and [`rows`](crate::NpyReader::rows) of the
-    /// reader are read in bounded memory. What the function does not read is skipped. The checksum is verified when it has
+    /// The [`blocks`](crate::NpyReader::blocks), [`chunks`](crate::NpyReader::chunks), [`rows`](crate::NpyReader::rows) and
+    /// [`elements`](crate::NpyReader::elements) of the reader are read in bounded memory. What the function does not read is skipped. The checksum is verified when it has
     /// returned, and only then is it certain that it has seen the right bytes.
     ///
     /// # Errors

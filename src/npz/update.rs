@@ -163,7 +163,7 @@ impl<'a> NpzUpdate<'a> {
     ///
     /// - A [format error](crate::Error::is_format) if the extra fields of an unchanged member are too long to be copied, or if
     ///   its local header contradicts the central directory.
-    /// - Any error of [`NpzWriter::add_array`](crate::NpzWriter::add_array) for new arrays.
+    /// - Any error of [`NpzWriter::add`](crate::NpzWriter::add) for new arrays.
     /// - A [conflict](crate::Error::is_conflict) if the existing file is locked, was changed, or cannot be
     ///   replaced.
     /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path is not a regular file, or refers to an

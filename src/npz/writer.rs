@@ -27,7 +27,7 @@ const ROW: usize = 256 << 10;
 ///
 /// Arrays of more than 64 KiB are streamed to the writer. Smaller ones are encoded in memory first and
 /// collected in a buffer of 256 KiB. Unless the writer is a regular `File` that is not open for appending,
-/// [`add_array`](Self::add_array) encodes uncompressed arrays of more than 64 KiB twice: their checksum
+/// [`add`](Self::add) encodes uncompressed arrays of more than 64 KiB twice: their checksum
 /// precedes the data, so it is computed first.
 ///
 /// ```

@@ -23,7 +23,7 @@ use crate::shape::Order;
 
 /// Options for reading.
 ///
-/// Each option is set by the method of that name, and returned by the method with the prefix `get_`.
+/// Each option is set by the method of that name.
 /// Functions whose names end in `_with` accept options by reference.
 ///
 /// ```
@@ -159,7 +159,7 @@ impl ReadOptions {
     ///
     /// By default they are an error, [`Trailing`](crate::error::ErrorKind::Trailing). A reader is always left after its array,
     /// and an open or mapped file, as well as an RA file, may have other bytes there: asking for that error, with `false`, is
-    /// refused where there would be none.
+    /// refused where there would be none, with the error [`BadOption`](crate::error::ErrorKind::BadOption).
     #[must_use]
     pub fn allow_trailing(mut self, allow: bool) -> Self {
         self.allow_trailing = Some(allow);
@@ -703,7 +703,6 @@ impl WriteOptions {
         Self { progress: None, ..self.clone() }
     }
 
-    /// Returns the options for a field of a record, which has its own width.
     /// Returns options for a dtype that is only shown: a text in a record has a width of 1, if it has no other.
     pub(crate) fn of_any_width() -> Self {
         Self { any_width: true, ..Self::new() }
@@ -714,6 +713,7 @@ impl WriteOptions {
         self.any_width.then_some(1)
     }
 
+    /// Returns the options for a field of a record, which has its own width.
     pub(crate) fn for_field(&self, len: Option<usize>) -> Self {
         Self { text_width: len, ..self.clone() }
     }

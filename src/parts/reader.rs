@@ -93,12 +93,7 @@ impl<R: Read + Seek> Read for RunsReader<'_, R> {
             Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => return Ok(0),
             sought => sought?,
         };
-        let count = self.reader.read(&mut into[..most])?;
-        // `R` is the caller's type, which may return a wrong count.
-        if count > most {
-            let text = format!("the reader reported {count} bytes read into a buffer of {most}");
-            return Err(std::io::Error::other(text));
-        }
+        let count = crate::bytes::read_once(self.reader, &mut into[..most])?;
         self.at += count as u64;
         Ok(count)
     }

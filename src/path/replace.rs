@@ -103,9 +103,9 @@ impl FileReplacement {
     ///
     /// # Errors
     ///
-    /// - [`Io`](ErrorKind::Io) if the file does not exist, is a folder, or cannot be opened for reading and writing.
+    /// - [`Io`](ErrorKind::Io) if the file does not exist, or cannot be opened for reading and writing.
     /// - [`Locked`](ErrorKind::Locked) if it is locked.
-    /// - [`BadOption`](ErrorKind::BadOption) if it is a pipe or a device.
+    /// - [`NotRegularFile`](ErrorKind::NotRegularFile) if it is a folder, a pipe or a device.
     pub fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
         Self::open_with(path, &WriteOptions::new())
     }
@@ -141,7 +141,7 @@ impl FileReplacement {
     /// - [`Io`](ErrorKind::Io) if an I/O operation fails.
     /// - [`Locked`](ErrorKind::Locked) if a program that does not lock has replaced the file in the meantime.
     /// - Another [conflict](crate::Error::is_conflict) if the file cannot be replaced.
-    /// - [`BadOption`](ErrorKind::BadOption) if the path is that of an open file descriptor.
+    /// - [`NotRegularFile`](ErrorKind::NotRegularFile) if the path is that of an open file descriptor.
     pub fn replace_with<E: From<Error>>(self, write: impl FnOnce(&File) -> Result<(), E>) -> Result<(), E> {
         let Self { path, old, options } = self;
         with_own_error(&path, |keep| {

@@ -253,7 +253,7 @@ impl Remote {
     ///
     /// # Errors
     ///
-    /// As for [`Remote::open_npy`] and [`NpzFile::open`]; [`BadOption`](ErrorKind::BadOption) if the server
+    /// As for [`Remote::open_npy`] and [`NpzFile::open`]; [`BadSource`](ErrorKind::BadSource) if the server
     /// ignores range requests.
     pub fn open_npz(&self) -> Result<NpzFile> {
         self.open_npz_with(&ReadOptions::new())

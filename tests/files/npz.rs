@@ -898,3 +898,35 @@ fn arrays_are_recognized_by_their_content() {
         assert_eq!(ndarray_io::read_npz(&path).unwrap().len(), 2);
     }
 }
+
+/// A map has one array for each name, and a member that has been removed is gone, by its index as by its name.
+#[test]
+fn no_member_is_lost_or_comes_back() {
+    let folder = support::temp::folder().unwrap();
+    let path = folder.path().join("a.npz");
+    let mut npy = Vec::new();
+    ndarray_io::WriteNpyExt::write_npy(&arr1(&[1.5]), &mut npy).unwrap();
+    let mut npz = NpzWriter::new(File::create(&path).unwrap());
+    npz.add("a", &arr1(&[2.5])).unwrap();
+    npz.add_raw("a", &npy[..], npy.len() as u64).unwrap();
+    npz.add("b", &arr1(&[3.5])).unwrap();
+    npz.finish().unwrap();
+    let error = ndarray_io::read_npz(&path).unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::AmbiguousName { indices, .. } if *indices == [0, 1]),
+        "{error}"
+    );
+
+    let array = arr1(&[4.5]);
+    let removed = || NpzUpdate::open(&path).unwrap().remove(2).unwrap();
+    for again in [
+        removed().replace(2, &array),
+        removed().remove("b"),
+        removed().remove(2),
+        removed().replace("b", &array),
+    ] {
+        assert!(again.unwrap_err().is_not_found());
+    }
+    removed().add("b", &array).unwrap().finish().unwrap();
+    assert_eq!(NpzFile::open(&path).unwrap().read::<Array1<f64>>("b").unwrap(), array);
+}

@@ -1,6 +1,6 @@
 //! Conversions between NumPy's times and those of the standard library.
 //!
-//! Nothing is rounded: a time that is out of range or between two ticks of a coarser unit is an error.
+//! `try_from` does not round: a time that is out of range or between two ticks of a coarser unit is an error.
 
 use std::time::{Duration, SystemTime};
 
