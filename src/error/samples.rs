@@ -140,7 +140,7 @@ mod tests {
 
     /// Errors pass through readers and writers, whose errors are those of `std::io`.
     #[test]
-    fn nothing_is_lost_in_an_io_error() {
+    fn io_error_round_trip_keeps_everything() {
         let placed: [fn(Error) -> Error; 6] = [
             |error| error,
             |error| error.at_path("a.npz"),

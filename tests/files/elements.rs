@@ -474,7 +474,7 @@ fn types_are_read_and_written_through_others() {
 
 /// A type may be only read, or only written.
 #[test]
-fn one_direction_is_enough() {
+fn types_only_read_or_only_written() {
     #[derive(Clone, Debug, PartialEq, Element)]
     #[element(from = "i16")]
     struct Read(i32);

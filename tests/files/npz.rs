@@ -901,7 +901,7 @@ fn arrays_are_recognized_by_their_content() {
 
 /// A map has one array for each name, and a member that has been removed is gone, by its index as by its name.
 #[test]
-fn no_member_is_lost_or_comes_back() {
+fn members_neither_lost_nor_restored() {
     let folder = support::temp::folder().unwrap();
     let path = folder.path().join("a.npz");
     let mut npy = Vec::new();

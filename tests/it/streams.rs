@@ -44,7 +44,7 @@ fn rows_are_there_as_soon_as_they_have_come() {
 
 /// A stream of several arrays, of which only the beginnings are read.
 #[test]
-fn what_is_dropped_early_is_skipped() {
+fn early_drop_skips_the_rest() {
     let mut stream = saved(&Array2::<f64>::ones((5000, 4)));
     stream.extend(saved(&Array3::from_shape_fn((3, 4, 5).f(), |(i, j, k)| (i + 10 * j + 100 * k) as i16)));
     stream.extend(saved(&arr1(&[7u8])));
@@ -94,7 +94,7 @@ fn blocks_are_boxes_of_the_array() {
 }
 
 #[test]
-fn an_element_at_fault_is_named_by_its_place_in_the_array() {
+fn faulty_element_named_by_array_index() {
     let mut file = saved(&Array2::from_elem((50, 4), true));
     file[128 + 4 * 30 + 2] = 9;
     for size in [|_| 1_000_000, |_| 1] {
@@ -144,7 +144,7 @@ fn elements_are_in_the_order_of_the_array() {
 }
 
 #[test]
-fn a_stream_that_ends_early_says_how_much_there_was() {
+fn truncated_stream_reports_counts() {
     let file = saved(&Array2::<f64>::ones((100, 3)));
     let cut = &file[..file.len() - 100];
     let mut reader = NpyReader::new(Chunks::new(cut, |_| 1000)).unwrap();
@@ -169,7 +169,7 @@ fn a_stream_that_ends_early_says_how_much_there_was() {
 }
 
 #[test]
-fn what_cannot_be_divided_says_so() {
+fn indivisible_arrays_refused() {
     let file = saved(&Array2::<f64>::ones((3, 2)));
     let mut reader = NpyReader::new(&file[..]).unwrap();
     let error = reader.chunks::<f64, Ix2>(1, 1).err().unwrap();
@@ -203,7 +203,7 @@ fn what_cannot_be_divided_says_so() {
 
 /// A header that lies about its length costs no more memory than what comes, and its limit is that of a piece.
 #[test]
-fn a_piece_is_bounded_by_what_comes() {
+fn piece_memory_bounded_by_input() {
     let head = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1, 1099511627776), }";
     let mut file = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
     file.extend(head);
@@ -309,7 +309,7 @@ impl Read for Panics<'_> {
 
 /// After a panic of the reader, nothing that it has not given is taken for elements.
 #[test]
-fn a_reader_may_panic() {
+fn panicking_reader_yields_no_stale_elements() {
     let file = saved(&Array1::from_iter(1..=1000u64));
     let mut reader = NpyReader::new(Panics(&file, 0)).unwrap();
     let mut elements = reader.elements::<u64>().unwrap();
@@ -328,7 +328,7 @@ fn a_reader_may_panic() {
 
 /// How much had come when an iterator was dropped makes no difference.
 #[test]
-fn the_rest_can_be_skipped_however_much_has_come() {
+fn skip_after_drop_at_any_point() {
     let mut file = saved(&Array1::from_iter((0..1000).map(f64::from)));
     file.extend(saved(&arr1(&[5u8])));
     for size in [|_| 1_000_000, |_| 100] {
@@ -344,7 +344,7 @@ fn the_rest_can_be_skipped_however_much_has_come() {
 
 /// A fault near the end of what has come is found in time that is proportional to it.
 #[test]
-fn what_has_come_is_decoded_twice_at_most() {
+fn fault_costs_linear_time() {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     static CALLS: AtomicUsize = AtomicUsize::new(0);
@@ -381,7 +381,7 @@ fn what_has_come_is_decoded_twice_at_most() {
 
 /// What is asked of the callback is asked once, and its answer is heard.
 #[test]
-fn one_refusal_is_enough() {
+fn single_cancellation_is_heard() {
     use std::ops::ControlFlow;
     use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -400,7 +400,7 @@ fn one_refusal_is_enough() {
 
 /// Lengths that would overflow, elements without bytes, and arrays without elements.
 #[test]
-fn nothing_is_too_long_or_too_empty() {
+fn extreme_lengths_and_empty_arrays() {
     let file = saved(&Array1::from_iter(0..10u8));
     let mut reader = NpyReader::new(&file[..]).unwrap();
     assert_eq!(

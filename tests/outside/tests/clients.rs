@@ -300,7 +300,7 @@ fn errors_are_those_of_the_table() {
 
 /// An error of writing says that it is one, whatever variant an enum puts it into.
 #[test]
-fn a_failed_save_is_no_failed_load() {
+fn failed_save_is_no_failed_load() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("no such folder").join("a.npy");
     let error = ndarray_io::write_npy(&path, &ndarray::arr1(&[1.0])).unwrap_err();
