@@ -239,11 +239,11 @@ pub mod ra {
     pub use crate::ra_format::{Parsed, RaHeader, format, parse, query};
 }
 
-#[cfg(any(doc, all(doctest, feature = "cli")))]
+#[cfg(any(doc, all(doctest, feature = "full", feature = "object-store-0_14")))]
 pub mod guide;
 
 /// Compiles the examples in the README.
-#[cfg(all(doctest, feature = "cli"))]
+#[cfg(all(doctest, feature = "full", feature = "object-store-0_14"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
 

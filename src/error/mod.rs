@@ -6,7 +6,7 @@
 mod help;
 mod kind;
 mod message;
-#[cfg(feature = "cli")]
+#[cfg(test)]
 mod samples;
 
 use std::path::{Path, PathBuf};
@@ -14,9 +14,6 @@ use std::{fmt, io};
 
 pub use help::Help;
 pub use kind::{ErrorKind, FileSection, LimitKind};
-#[cfg(feature = "cli")]
-#[doc(hidden)]
-pub use samples::one_of_each;
 
 use crate::shape::{Order, Shape};
 

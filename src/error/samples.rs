@@ -7,9 +7,8 @@ use crate::dtype::Casting;
 use crate::dtype::DType;
 use crate::shape::Shape;
 
-/// Returns one error of each kind, with its remedy, for the tests of `ndio`.
-#[must_use]
-pub fn one_of_each() -> Vec<Error> {
+/// Returns one error of each kind, with its remedy.
+fn one_of_each() -> Vec<Error> {
     let dtype = |text: &str| text.parse::<DType>().unwrap_or(DType::Object);
     let reason = || "a reason in words".to_owned();
     let limits = [
@@ -132,33 +131,57 @@ pub fn one_of_each() -> Vec<Error> {
     all
 }
 
-#[cfg(test)]
-mod tests {
-    use std::io;
-
-    use super::*;
-
-    /// Errors pass through readers and writers, whose errors are those of `std::io`.
-    #[test]
-    fn io_error_round_trip_keeps_everything() {
-        let placed: [fn(Error) -> Error; 6] = [
-            |error| error,
-            |error| error.at_path("a.npz"),
-            |error| error.at_member("a"),
-            |error| error.at_element(5).in_array(&Shape::from([2, 3]), crate::shape::Order::C),
-            |error| error.at_field("mass"),
-            |error| error.with_help(Help::Read),
-        ];
-        for place in placed {
-            for (wanted, error) in one_of_each().into_iter().zip(one_of_each()) {
-                let wanted = place(wanted);
-                let error = Error::from(io::Error::from(place(error)));
-                let of = |error: &Error| {
-                    (format!("{error:?}"), error.to_string(), error.index().map(<[usize]>::to_vec))
-                };
-                assert_eq!(of(&error), of(&wanted));
-                assert_eq!(error.help(), wanted.help());
-            }
+/// Errors pass through readers and writers, whose errors are those of `std::io`.
+#[test]
+fn io_error_round_trip_keeps_everything() {
+    let placed: [fn(Error) -> Error; 6] = [
+        |error| error,
+        |error| error.at_path("a.npz"),
+        |error| error.at_member("a"),
+        |error| error.at_element(5).in_array(&Shape::from([2, 3]), crate::shape::Order::C),
+        |error| error.at_field("mass"),
+        |error| error.with_help(Help::Read),
+    ];
+    for place in placed {
+        for (wanted, error) in one_of_each().into_iter().zip(one_of_each()) {
+            let wanted = place(wanted);
+            let error = Error::from(io::Error::from(place(error)));
+            let of = |error: &Error| {
+                (format!("{error:?}"), error.to_string(), error.index().map(<[usize]>::to_vec))
+            };
+            assert_eq!(of(&error), of(&wanted));
+            assert_eq!(error.help(), wanted.help());
         }
     }
+}
+
+/// Returns the names of all kinds, parsed from the source so that none can be forgotten.
+#[cfg(feature = "object")]
+fn variants() -> Vec<&'static str> {
+    let (_, kinds) = include_str!("kind.rs").split_once("pub enum ErrorKind {\n").unwrap();
+    let (kinds, _) = kinds.split_once("\n}\n").unwrap();
+    let names = kinds.lines().filter_map(|line| line.strip_prefix("    "));
+    let names = names.filter(|line| line.starts_with(|first: char| first.is_ascii_uppercase()));
+    names.map(|line| line.split([' ', ',', '(']).next().unwrap()).collect()
+}
+
+/// Compares one message of each kind with the file. `NDARRAY_IO_UPDATE=1` rewrites it, for review.
+#[cfg(feature = "object")] // without it, the remedy for objects is the feature
+#[test]
+fn messages_of_all_kinds() {
+    let mut all = String::new();
+    for error in one_of_each() {
+        let kind = format!("{:?}", error.kind());
+        let kind = kind.split([' ', '(']).next().unwrap_or_default().to_owned();
+        let help = error.help().map_or_else(|| "-".into(), |help| help.to_string());
+        all += &format!("{kind}\n  display  {error}\n  help     {help}\n");
+    }
+    for variant in variants() {
+        assert!(all.contains(&format!("{variant}\n")), "no sample of {variant}");
+    }
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/errors.txt");
+    if std::env::var_os("NDARRAY_IO_UPDATE").is_some() {
+        std::fs::write(path, &all).unwrap();
+    }
+    assert_eq!(all, std::fs::read_to_string(path).unwrap());
 }
