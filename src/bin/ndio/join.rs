@@ -11,7 +11,7 @@ use ndarray_io::convert::{Conversion, concatenate_npy, stack_npy};
 use ndarray_io::header::Shape;
 
 use super::Failure;
-use super::convert::{folder_of, replace, write_header};
+use super::convert::{folder_of, passed_on, replace, write_header};
 use super::input::without_pipes;
 use super::progress::Progress;
 use super::source::{Choice, refuse_several};
@@ -22,7 +22,7 @@ pub(crate) struct Files {
     /// The axis of the new array; a negative one counts from the last
     #[arg(long, default_value_t = 0, allow_hyphen_values = true)]
     axis: isize,
-    /// The new file
+    /// The new file; - is standard output
     #[arg(long, short)]
     output: PathBuf,
     /// The files
@@ -97,16 +97,21 @@ fn refuse_streams(files: &[PathBuf]) -> Result<(), Failure> {
     files.iter().try_for_each(|path| refuse_several(path, "ndio convert --array extracts one"))
 }
 
-pub(crate) fn cat(arguments: &Files) -> Result<u8, Failure> {
+pub(crate) fn cat(arguments: &Files, out: &mut dyn Write) -> Result<u8, Failure> {
     refuse_streams(&arguments.files)?;
     let axis = axis_of(arguments.axis, axis_count(&arguments.files[0])?)?;
-    with_progress(|conversion| concatenate_npy(&arguments.files, &arguments.output, axis, conversion))
+    let join = |output: &Path| {
+        with_progress(|conversion| concatenate_npy(&arguments.files, output, axis, conversion))
+    };
+    passed_on(&arguments.output, out, join)
 }
 
-pub(crate) fn stack(arguments: &Files) -> Result<u8, Failure> {
+pub(crate) fn stack(arguments: &Files, out: &mut dyn Write) -> Result<u8, Failure> {
     refuse_streams(&arguments.files)?;
     let axis = axis_of(arguments.axis, axis_count(&arguments.files[0])? + 1)?;
-    with_progress(|conversion| stack_npy(&arguments.files, &arguments.output, axis, conversion))
+    let join =
+        |output: &Path| with_progress(|conversion| stack_npy(&arguments.files, output, axis, conversion));
+    passed_on(&arguments.output, out, join)
 }
 
 pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failure> {

@@ -2,6 +2,8 @@
 //!
 //! It uses only the library's public API. Each subcommand has its own module.
 
+#![forbid(unsafe_code)]
+
 mod cells;
 mod convert;
 mod csv;
@@ -125,8 +127,8 @@ impl Verb {
             Self::Info(arguments) => info::run(arguments, out),
             Self::Show(arguments) => show::run(arguments, out),
             Self::Convert(arguments) => convert::run(arguments, out),
-            Self::Cat(arguments) => join::cat(arguments),
-            Self::Stack(arguments) => join::stack(arguments),
+            Self::Cat(arguments) => join::cat(arguments, out),
+            Self::Stack(arguments) => join::stack(arguments, out),
             Self::Split(arguments) => join::split(arguments, out),
             Self::Pack(arguments) => pack::pack(arguments),
             Self::Unpack(arguments) => pack::unpack(arguments, out),

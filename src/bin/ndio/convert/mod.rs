@@ -92,9 +92,7 @@ fn to_file(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
             return Err(format!("{name}: the format cannot be derived from the name; --to sets it").into());
         }
     };
-    if arguments.chunk.is_some() && to != Kind::Stack {
-        return Err("--chunk is for a stack: --to npy-stack".into());
-    }
+    arguments.check_formats(from, to)?;
     if to == Kind::Stack && is_standard(&arguments.output) {
         return Err("a stack is a folder of files, and cannot be written to standard output".into());
     }
@@ -530,6 +528,21 @@ pub(crate) fn temporary(near: &Path) -> Result<TempPath, Failure> {
         Ok(made.into_temp_path())
     };
     Ok(super::interrupt::removed_at_the_end(make).map_err(|error| format!("{}: {error}", near.display()))?)
+}
+
+/// Makes a file, which is passed on to standard output if that is what the path says.
+pub(crate) fn passed_on<T>(
+    output: &Path,
+    out: &mut dyn Write,
+    make: impl FnOnce(&Path) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    if output != Path::new("-") {
+        return make(output);
+    }
+    let passing = temporary(&std::env::temp_dir())?;
+    let made = make(&passing)?;
+    io::copy(&mut File::open(&passing)?, out)?;
+    Ok(made)
 }
 
 /// Writes a file, and replaces an existing one atomically when it is complete.

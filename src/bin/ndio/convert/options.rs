@@ -156,6 +156,37 @@ pub(super) fn kind_of_name(path: &Path) -> Option<Kind> {
 }
 
 impl Arguments {
+    /// Returns an error if an option was given that does not apply to these formats, and would have no effect.
+    pub(super) fn check_formats(&self, from: Kind, to: Kind) -> Result<(), Failure> {
+        use Kind::{Csv, Npy, Npz, Ra, Raw, Stack};
+        let packed = self.compression.filter(|name| *name != CompressionName::None);
+        // Whether the option is given, whether it applies, its name, and to what it applies.
+        let rules = [
+            (packed == Some(CompressionName::Lz4), to == Ra, "--compression lz4", "RA files"),
+            (
+                packed.is_some_and(|name| name != CompressionName::Lz4),
+                to == Npz,
+                "--compression",
+                "archives (and lz4 for RA files)",
+            ),
+            (self.compression.is_some(), matches!(to, Npz | Ra), "--compression", "archives and RA files"),
+            (self.name.is_some(), to == Npz, "--name", "archives"),
+            (self.replace, to == Npz, "--replace", "archives"),
+            (self.version.is_some(), matches!(to, Npy | Npz | Stack), "--version", "NPY files"),
+            (self.byte_order.is_some(), to != Csv, "--byte-order", "binary formats"),
+            (self.chunk.is_some(), to == Stack, "--chunk", "a stack (--to npy-stack)"),
+            (self.axis != 0, to == Stack, "--axis", "a stack (--to npy-stack)"),
+            (self.shape.is_some(), from == Raw, "--shape", "raw input"),
+            (self.offset > 0, from == Raw, "--offset", "raw input"),
+            (self.header, from == Csv, "--header", "CSV input"),
+            (self.delimiter != b',', from == Csv || to == Csv, "--delimiter", "CSV"),
+        ];
+        match rules.into_iter().find(|(is_given, applies, ..)| *is_given && !applies) {
+            Some((_, _, name, what)) => Err(format!("{name} is for {what}").into()),
+            None => Ok(()),
+        }
+    }
+
     /// Returns the name of the member for one of `count` arrays.
     pub(super) fn member_name(&self, number: usize, count: usize) -> String {
         match (&self.name, count) {

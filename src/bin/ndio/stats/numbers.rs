@@ -146,20 +146,7 @@ pub(crate) fn of_block<T: Number>(items: &[T]) -> Stats {
     const PIECE: usize = 16 << 10;
     let pieces = items.chunks((PIECE / size_of::<T>()).max(1));
     let none = || of_items::<T>(&[]);
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
-        #[allow(unsafe_code)]
-        // SAFETY: the condition above has checked that the processor supports AVX2.
-        return pieces.map(|items| unsafe { of_items_wide(items) }).reduce(Stats::and).unwrap_or_else(none);
-    }
     pieces.map(of_items).reduce(Stats::and).unwrap_or_else(none)
-}
-
-/// The same code as `of_items`, compiled for AVX2: vectors of four `f64`.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn of_items_wide<T: Number>(items: &[T]) -> Stats {
-    of_items(items)
 }
 
 /// Computes the statistics of a piece. Sums are computed in independent lanes, so that the compiler can
