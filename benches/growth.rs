@@ -558,7 +558,7 @@ fn objects(bench: &Bench) {
     bench.tell("whole = None");
 }
 
-/// The program, if it has been built: `cargo build --release --features cli`.
+/// The program, if it has been built: `cargo build --release -p ndio`.
 fn program(bench: &Bench) {
     let ndio = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/release/ndio");
     if !ndio.exists() {

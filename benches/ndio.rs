@@ -1,6 +1,6 @@
 //! Compares the program `ndio` with NumPy in a new Python process.
 //!
-//! Run with `cargo build --release --features cli`, then `cargo bench -p ndarray-io-benches --bench ndio`.
+//! Run with `cargo build --release -p ndio`, then `cargo bench -p ndarray-io-benches --bench ndio`.
 
 use std::cell::RefCell;
 use std::fs::{self, File};
@@ -17,7 +17,7 @@ const ROUNDS: usize = 11;
 
 fn main() {
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/release/ndio");
-    assert!(program.exists(), "cargo build --release --features cli makes it");
+    assert!(program.exists(), "cargo build --release -p ndio makes it");
     let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".into());
     let folder = std::env::temp_dir().join(format!("ndarray-io-ndio-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();

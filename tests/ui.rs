@@ -21,12 +21,12 @@ fn libraries() -> [PathBuf; 2] {
     if !cfg!(debug_assertions) {
         cargo.arg("--release");
     }
-    // The features that affect which dependencies are built.
-    for (feature, is_on) in [("cli", cfg!(feature = "cli")), ("full", cfg!(feature = "full"))] {
-        if is_on {
-            cargo.args(["--features", feature]);
-        }
-    }
+    // What affects which dependencies are built.
+    match (cfg!(feature = "object-store"), cfg!(feature = "full")) {
+        (true, _) => cargo.args(["--workspace", "--all-features"]),
+        (false, true) => cargo.args(["--features", "full"]),
+        (false, false) => &mut cargo,
+    };
     let built = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
     let messages = String::from_utf8(built.stdout).unwrap();

@@ -8,7 +8,7 @@ use ndarray::{Array2, arr1};
 use ndarray_io::dask::NpyStackWriter;
 use ndarray_io::{DType, DynArray, NpyFile, write_npy};
 
-use crate::act::{GROWING, path_in, prepare, run, seen, write_long};
+use crate::act::{GROWING, is_command, path_in, prepare, run, seen, write_long};
 use crate::stop::{Stopped, call, count_calls};
 
 /// Returns the states that a file may be in after an operation was interrupted: the old contents, the new
@@ -109,7 +109,7 @@ pub(crate) fn faults(what: &str, folder: &Path, most: usize) -> usize {
             let place =
                 format!("'{what}', call {stop} of {calls} (number {number}) fails with {error}: {said}");
             let found = check(&place);
-            if what.starts_with("ndio") {
+            if is_command(what) {
                 continue; // faults before `main` are reported by the system
             }
             assert!(said.starts_with("ok") || said.starts_with("error"), "{place}");

@@ -102,26 +102,32 @@ pub(crate) fn pair(first: &str, second: &str, folder: &Path, most: usize) -> (BT
 
 pub(crate) type Found<'a> = BTreeMap<(&'a str, &'a str), (BTreeSet<&'static str>, usize)>;
 
-/// Checks that the table in the documentation says which operations may succeed.
-pub(crate) fn check_table(work: &[(&str, &str)], found: &Found<'_>, numbers: &str, is_full: bool) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/pairs.md");
-    let rows: Vec<String> = work
-        .iter()
-        .map(|pair| {
-            let outcomes: Vec<&str> = found[pair].0.iter().copied().collect();
-            format!("| {} | {} | {} |", pair.0, pair.1, outcomes.join(", "))
-        })
-        .collect();
-    if is_full && std::env::var_os("NDARRAY_IO_UPDATE").is_some() {
-        let text = fs::read_to_string(&path).unwrap();
-        let head = text.split("\n| first |").next().unwrap();
-        let table = format!("\n| first | second | succeed |\n|---|---|---|\n{}\n", rows.join("\n"));
-        fs::write(&path, format!("{head}{table}\nThe last full run: {numbers}.\n")).unwrap();
-    }
+/// Checks that the table in the documentation, below this heading, says which operations may succeed.
+pub(crate) fn check_table(
+    heading: &str,
+    work: &[(&str, &str)],
+    found: &Found<'_>,
+    numbers: &str,
+    is_full: bool,
+) {
+    const HEAD: &str = "| first | second | succeed |\n|---|---|---|\n";
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/pairs.md");
     let text = fs::read_to_string(&path).unwrap();
+    let start = text.find(heading).unwrap_or_else(|| panic!("docs/pairs.md has no '{heading}'"));
+    let table = start + text[start..].find(HEAD).expect("there is a table");
+    let end = text[table..].find("\n## ").map_or(text.len(), |end| table + end);
+    if is_full && std::env::var_os("NDARRAY_IO_UPDATE").is_some() {
+        let rows = work.iter().map(|pair| {
+            let outcomes: Vec<&str> = found[pair].0.iter().copied().collect();
+            format!("| {} | {} | {} |\n", pair.0, pair.1, outcomes.join(", "))
+        });
+        let new = format!("{HEAD}{}\nThe last full run: {numbers}.\n", rows.collect::<String>());
+        fs::write(&path, format!("{}{new}{}", &text[..table], &text[end..])).unwrap();
+        return;
+    }
     for ((first, second), (outcomes, _)) in found {
         let start = format!("| {first} | {second} | ");
-        let row = text
+        let row = text[table..end]
             .lines()
             .find_map(|line| line.strip_prefix(&start))
             .unwrap_or_else(|| panic!("no row {start}"));

@@ -1,10 +1,9 @@
 //! Processes that are stopped before one of their system calls, with ptrace.
 
-use std::io::Read;
 use std::path::Path;
 use std::process::Child;
 
-use crate::act::{MARK, start};
+use crate::act::{MARK, answer, is_command, start};
 
 /// Waits until a traced child stops; returns `None` if it has exited.
 pub(crate) fn wait(child: &Child) -> Option<i32> {
@@ -57,6 +56,7 @@ pub(crate) fn set_registers(child: &Child, registers: &libc::user_regs_struct) {
 
 /// A child that runs an operation and is stopped before one of its system calls.
 pub(crate) struct Stopped {
+    what: String,
     pub(crate) child: Child,
     said: std::process::ChildStdout,
     /// The number of calls that it has made, including the one at which it is stopped.
@@ -78,11 +78,11 @@ impl Stopped {
         let options = (libc::PTRACE_O_TRACESYSGOOD | libc::PTRACE_O_EXITKILL) as usize;
         trace(libc::PTRACE_SETOPTIONS, &child, options);
         // The program makes no marks: all of its calls count.
-        let (mut marks, mut calls, mut enters) = (usize::from(what.starts_with("ndio")), 0, false);
+        let (mut marks, mut calls, mut enters) = (usize::from(is_command(what)), 0, false);
         loop {
             trace(libc::PTRACE_SYSCALL, &child, 0);
             match wait(&child) {
-                None => return Self { child, said, calls, is_there: false },
+                None => return Self { what: what.to_owned(), child, said, calls, is_there: false },
                 Some(signal) if signal == libc::SIGTRAP | 0x80 => enters = !enters,
                 Some(_) => continue,
             }
@@ -95,7 +95,7 @@ impl Stopped {
             }
             calls += usize::from(marks == 1);
             if marks == 1 && stops(&child, calls) {
-                return Self { child, said, calls, is_there: true };
+                return Self { what: what.to_owned(), child, said, calls, is_there: true };
             }
         }
     }
@@ -109,10 +109,7 @@ impl Stopped {
     }
 
     pub(crate) fn end(&mut self) -> String {
-        let mut text = String::new();
-        self.said.read_to_string(&mut text).unwrap();
-        let _ = self.child.wait();
-        text
+        answer(&self.what, &mut self.child, &mut self.said)
     }
 
     /// Kills the child, so that it cannot clean up.

@@ -5,7 +5,7 @@
 
 mod exports;
 mod look;
-#[path = "../../../src/bin/ndio/slice.rs"]
+#[path = "../../../ndio/src/slice.rs"]
 mod slice;
 
 use std::io::Cursor;

@@ -8,7 +8,7 @@ use std::fs;
 use std::io::Seek;
 use std::path::Path;
 
-#[path = "../it/support/program.rs"]
+#[path = "../../../tests/it/support/program.rs"]
 mod program;
 use program::program;
 
@@ -16,11 +16,13 @@ use program::program;
 mod shell;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ndio");
+/// The folder of the workspace.
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// Commands that run on any system print what the sessions show.
 #[test]
 fn plain_commands_say_the_same_without_a_shell() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = Path::new(ROOT);
     let folder = tempfile::tempdir().unwrap();
     copy(&root.join("testdata"), &folder.path().join("data"));
     let mut count = 0;
@@ -85,7 +87,7 @@ fn copy(from: &Path, to: &Path) {
 
 /// Returns the sessions with the names of their files.
 fn sessions() -> Vec<(String, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ndio");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sessions");
     let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let sessions = paths.filter(|path| path.extension().is_some_and(|extension| extension == "console"));
     sessions

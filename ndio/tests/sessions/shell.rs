@@ -6,10 +6,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use super::{PROGRAM, program};
+use super::{PROGRAM, ROOT, program};
 
 fn play(session: &str) -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = Path::new(ROOT);
     let folder = tempfile::tempdir().unwrap();
     for (name, target) in [("data", "testdata"), ("docs", "docs")] {
         std::os::unix::fs::symlink(root.join(target), folder.path().join(name)).unwrap();
@@ -54,7 +54,8 @@ fn play(session: &str) -> String {
 }
 
 fn check(name: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ndio").join(name).with_extension("console");
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sessions").join(name).with_extension("console");
     let session = fs::read_to_string(&path).unwrap();
     let played = play(&session);
     if std::env::var_os("NDARRAY_IO_UPDATE").is_some() {
@@ -118,7 +119,7 @@ fn nothing_is_left_by_an_interrupted_run() {
 #[cfg(target_endian = "little")]
 #[test]
 fn the_sessions_of_the_guide_are_true() {
-    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/ndio.md")).unwrap();
+    let page = fs::read_to_string(Path::new(ROOT).join("docs/ndio.md")).unwrap();
     let blocks: Vec<&str> =
         page.split("```console\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert_eq!(blocks.len(), 2);

@@ -8,6 +8,7 @@ mod cells;
 mod convert;
 mod csv;
 mod diff;
+#[cfg(feature = "oracle")]
 mod exact;
 mod failure;
 mod info;
@@ -76,6 +77,7 @@ enum Verb {
     Verify(verify::Arguments),
     Query(query::Arguments),
     // The exact form is for test oracles, so it is not listed in the help.
+    #[cfg(feature = "oracle")]
     #[command(hide = true)]
     Json(exact::Arguments),
     Completions(manual::Completions),
@@ -95,6 +97,7 @@ impl Verb {
             Self::Plot(arguments) => arguments.inputs(),
             Self::Verify(arguments) => arguments.inputs(),
             Self::Query(arguments) => arguments.inputs(),
+            #[cfg(feature = "oracle")]
             Self::Json(arguments) => arguments.inputs(),
             // These subcommands also use the file names that the user gave, so they replace pipes themselves.
             Self::Split(_) | Self::Pack(_) | Self::Refs(_) | Self::Completions(_) | Self::Man(_) => {
@@ -137,6 +140,7 @@ impl Verb {
             Self::Plot(arguments) => plot::run(arguments, out),
             Self::Verify(arguments) => verify::run(arguments, &mut Unread::new(out)),
             Self::Query(arguments) => query::run(arguments, out),
+            #[cfg(feature = "oracle")]
             Self::Json(arguments) => exact::run(arguments, out),
             Self::Completions(arguments) => manual::completions(arguments, out),
             Self::Man(arguments) => manual::man(arguments, out),
