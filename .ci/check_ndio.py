@@ -13,7 +13,8 @@ RANDOM = np.random.default_rng(7)
 
 
 def ndio(*arguments, code=0):
-    done = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True)
+    force = ["--force"] if arguments[0] in ["convert", "cat", "stack", "refs"] else []  # the same names again and again
+    done = subprocess.run([PROGRAM, *map(str, arguments), *force], capture_output=True, text=True)
     assert done.returncode == code, (arguments, done)
     return done.stdout
 
@@ -154,10 +155,59 @@ def changes(folder):
         assert archive.files == ["a", "x"] and (archive["x"] == other).all()
 
 
+def selections(folder):
+    """Fields and slices, saved, printed and compared, of arrays of any order, in files, archives and RA files."""
+    inner = np.dtype([("x", "<f8"), ("y", ">i2")])
+    record = np.dtype([("id", "<i4"), ("pos", inner), ("v", "<f4", (3, 2)), ("t", "<U3")])
+    for number in range(120):
+        shape = tuple(RANDOM.integers(0 if RANDOM.random() < 0.1 else 1, 7, RANDOM.integers(0, 5)))
+        dtype = record if number % 2 else np.dtype(RANDOM.choice(["<f4", ">i8", "|u1", "<c16"]))
+        array = np.frombuffer(RANDOM.integers(0, 100, int(np.prod(shape)) * dtype.itemsize, "u1").tobytes(), dtype).reshape(shape)
+        if dtype == record:
+            array = array.copy()
+            array["t"] = RANDOM.choice(["a", "bc", "def"], shape)
+        array = np.array(array, order=RANDOM.choice(["C", "F"]))
+        field, wanted = None, array
+        if dtype == record and RANDOM.random() < 0.8:
+            field = str(RANDOM.choice(["id", "pos.x", "pos.y", "pos", "v", "t"]))
+            for name in field.split("."):
+                wanted = wanted[name]
+        parts = []
+        for length in wanted.shape:
+            start, stop = (None if RANDOM.random() < 0.4 else int(RANDOM.integers(-length - 2, length + 3)) for _ in range(2))
+            step = int(RANDOM.choice([1, 1, 2, 3, -1, -2]))
+            parts.append(int(RANDOM.integers(-length, length)) if length and RANDOM.random() < 0.2 else slice(start, stop, step))
+        cut = int(RANDOM.integers(0, len(parts) + 1))
+        parts = parts[:cut] + ([...] if RANDOM.random() < 0.3 else [])
+        wanted = np.asarray(wanted[tuple(parts)], dtype=wanted.dtype)
+        text = ", ".join("..." if part is ... else str(part) if isinstance(part, int) else ":".join("" if n is None else str(n) for n in (part.start, part.stop, part.step)) for part in parts)
+        options = (["--field", field] if field else []) + ([f"--slice={text}" if number % 3 else f"--slice=[{text}]"] if parts else [])
+        np.save(folder / "whole.npy", array)
+        np.savez_compressed(folder / "whole.npz", whole=array, other=1)
+        order = str(RANDOM.choice(["c", "fortran"]))
+        for source, choice in [("whole.npy", []), ("whole.npz", ["--member", "whole"])]:
+            ndio("convert", folder / source, folder / "part.npy", *choice, *options, "--order", order)
+            made = np.load(folder / "part.npy")
+            assert made.dtype == wanted.dtype and made.shape == wanted.shape and (made == wanted).all(), (array.shape, dtype, options, made, wanted)
+        np.save(folder / "wanted.npy", wanted)
+        # The second file has the part already.
+        stored = json.loads(ndio("show", "--json", folder / "whole.npy", *options))
+        assert stored == json.loads(ndio("show", "--json", folder / "wanted.npy")), (options, stored)
+        ndio("diff", folder / "whole.npy", folder / "whole.npy", *options)
+        if wanted.ndim and wanted.dtype.fields is None:
+            ndio("cat", folder / "whole.npy", folder / "whole.npy", *options, "-o", folder / "twice.npy")
+            assert (np.load(folder / "twice.npy") == np.concatenate([wanted, wanted])).all(), options
+        if dtype != record:
+            ndio("convert", folder / "whole.npy", folder / "whole.ra")
+            ndio("convert", folder / "whole.ra", folder / "part.npy", *options)
+            assert (np.load(folder / "part.npy") == wanted).all(), (dtype, options)
+
+
 with tempfile.TemporaryDirectory() as made:
     stats(pathlib.Path(made))
     other_stats(pathlib.Path(made))
     values(pathlib.Path(made))
     tables(pathlib.Path(made))
     changes(pathlib.Path(made))
+    selections(pathlib.Path(made))
 print("ndio and NumPy agree")

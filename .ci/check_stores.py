@@ -44,7 +44,8 @@ OBJECTS = {
 
 
 def run(*args, env=None, code=0):
-    done = subprocess.run([str(arg) for arg in args], env={**os.environ, **(env or {})}, capture_output=True, text=True)
+    force = ["--force"] if args[0] == ndio and args[1] in ["convert", "cat", "stack", "refs"] else []
+    done = subprocess.run([str(arg) for arg in [*args, *force]], env={**os.environ, **(env or {})}, capture_output=True, text=True)
     assert done.returncode == code, f"{args}: {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stdout + (done.stderr if code else "")
 

@@ -604,6 +604,6 @@ fn program(bench: &Bench) {
     bench.axis("distinct texts: CSV to NPY", 30_000, "", |n| {
         let text: String = (0..n).map(|line| format!("item {line}\n")).collect();
         File::create(out).unwrap().write_all(text.as_bytes()).unwrap();
-        (run(&["convert", "--dtype", "U12"], &[out, npy]), Peer::None)
+        (run(&["convert", "--force", "--dtype", "U12"], &[out, npy]), Peer::None)
     });
 }

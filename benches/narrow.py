@@ -26,9 +26,9 @@ def main(program, folder):
             np.save(raw, values.astype(dtype).view(void))
         calls = [
             lambda: np.save(made, np.load(raw).view(dtype).astype("f4")),
-            lambda: subprocess.run([program, "convert", raw, made, "--as", name, "--dtype", "f4"], check=True),
+            lambda: subprocess.run([program, "convert", "--force", raw, made, "--as", name, "--dtype", "f4"], check=True),
             lambda: np.save(made, np.load(floats).astype(dtype).view(void)),
-            lambda: subprocess.run([program, "convert", floats, made, "--dtype", name, "--casting", "unsafe"], check=True),
+            lambda: subprocess.run([program, "convert", "--force", floats, made, "--dtype", name, "--casting", "unsafe"], check=True),
         ]
         times = [[] for _ in calls]
         for _ in range(5):

@@ -97,7 +97,7 @@ fn main() {
         .run(5);
     Race::new("1 GiB from C to Fortran order")
         .runner("ndio convert", || {
-            ndio(&["convert", name, folder.join("f.npy").to_str().unwrap(), "--order", "fortran"])
+            ndio(&["convert", "--force", name, folder.join("f.npy").to_str().unwrap(), "--order", "fortran"])
         })
         .runner("numpy", || {
             let out = folder.join("g.npy");
@@ -122,14 +122,14 @@ fn tables(folder: &Path, ndio: &dyn Fn(&[&str]) -> Duration) {
         ask("let import importlib.util as find; polars = find.find_spec('polars') and __import__('polars')");
         ask("let frame = polars and polars.DataFrame(table)");
         Race::new(format!("8 million of {kind} to CSV"))
-            .runner("ndio convert", || ndio(&["convert", &array, &ours]))
+            .runner("ndio convert", || ndio(&["convert", "--force", &array, &ours]))
             .runner("np.savetxt", || {
                 ask(&format!("np.savetxt({theirs:?}, table, delimiter=',', fmt={format:?})"))
             })
             .runner("polars, if it is there", || ask(&format!("polars and frame.write_csv({theirs:?})")))
             .run(3);
         Race::new(format!("8 million of {kind} from CSV"))
-            .runner("ndio convert", || ndio(&["convert", &ours, &back, "--dtype", kind]))
+            .runner("ndio convert", || ndio(&["convert", "--force", &ours, &back, "--dtype", kind]))
             .runner("np.loadtxt", || ask(&format!("np.loadtxt({ours:?}, delimiter=',', dtype={kind:?})")))
             .runner("polars, if it is there", || {
                 ask(&format!("polars and polars.read_csv({ours:?}, has_header=False).to_numpy()"))

@@ -8,7 +8,7 @@ use ndarray_io::object::{ObjectRef, View};
 use ndarray_io::{DType, DynArray};
 use serde_json::json;
 
-use super::Failure;
+use super::failure::Failure;
 use super::source::Source;
 
 /// A scalar within each element: one cell of CSV.
@@ -109,7 +109,7 @@ pub(crate) fn put_scalar(dtype: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Resu
         // The library formats times, raw bytes and long doubles.
         _ => {
             let one = DynArray::from_bytes(dtype.clone(), Vec::new(), Order::C, bytes)?;
-            let text = one.shown(&crate::reading::look());
+            let text = one.display_with(&crate::reading::look()).to_string();
             // Complex numbers in Python's notation, as above.
             let is_complex = scalar.kind() == Kind::Complex;
             out.extend_from_slice(if is_complex { text.trim_end_matches('i') } else { &text }.as_bytes());

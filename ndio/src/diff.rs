@@ -11,13 +11,13 @@ use ndarray_io::dtype::{Kind, LongDoubleFormat};
 use ndarray_io::header::Order;
 use ndarray_io::{Casting, DType, DynArray, NpzFile, ReadOptions, ReadableElement};
 
-use super::Failure;
-use super::failure::{escaped, in_block};
-use super::input::shown;
+use super::failure::{Failure, in_block, one_line};
+use super::formats::Format;
+use super::input::Input;
 use super::long_doubles::{Difference, Exact};
-use super::open::{Format, format_of};
 use super::progress::Progress;
-use super::source::{Choice, Source};
+use super::select::Selection;
+use super::source::Source;
 
 /// Compare two files: shapes, types and elements; exit code 0 if they are equal, 1 if not
 #[derive(Args)]
@@ -40,44 +40,53 @@ pub(crate) struct Arguments {
     /// Compare Python objects, as data
     #[arg(long)]
     allow_objects: bool,
+    #[command(flatten)]
+    which: Selection,
     /// The first file
     a: PathBuf,
     /// The second file
     b: PathBuf,
 }
 
-impl Arguments {
-    pub(crate) fn inputs(&mut self) -> Vec<&mut PathBuf> {
-        vec![&mut self.a, &mut self.b]
-    }
-}
-
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let options = crate::reading::options().allow_objects(arguments.allow_objects);
-    let are_equal = if format_of(&arguments.a)? == Format::Npz && format_of(&arguments.b)? == Format::Npz {
-        archives(arguments, &options, out)?
-    } else {
-        streams(arguments, &options, out)?
+    let (a, b) = (Input::open(&arguments.a)?, Input::open(&arguments.b)?);
+    let are_archives = a.format() == Format::Npz && b.format() == Format::Npz;
+    let are_equal = match are_archives && !arguments.which.has_choice() {
+        true => archives(arguments, [&a, &b], &options, out)?,
+        false => streams(arguments, [&a, &b], &options, out)?,
     };
     Ok(u8::from(!are_equal))
 }
 
 /// Compares the arrays of two files, each of which may have several.
-fn streams(arguments: &Arguments, options: &ReadOptions, out: &mut dyn Write) -> Result<bool, Failure> {
-    let all = Choice { member: None, array: None };
-    let (mut ones, mut twos) = (all.all(&arguments.a, options, true)?, all.all(&arguments.b, options, true)?);
+fn streams(
+    arguments: &Arguments,
+    [a, b]: [&Input; 2],
+    options: &ReadOptions,
+    out: &mut dyn Write,
+) -> Result<bool, Failure> {
+    let which = &arguments.which;
+    // The choice applies to the file of the two that has several arrays.
+    let of = |input: &Input| Selection {
+        member: which.member.clone().filter(|_| input.format() == Format::Npz),
+        index: which.index.filter(|_| input.format() == Format::Npz),
+        array: which.array.filter(|_| input.format() == Format::Npy),
+        ..which.clone()
+    };
+    let (of_a, of_b) = (of(a), of(b));
+    let (mut ones, mut twos) = (of_a.all(a, options, true)?, of_b.all(b, options, true)?);
     let mut are_equal = true;
     for number in 0.. {
         let name = if number == 0 { String::new() } else { format!("array {number}: ") };
         match (ones.next().transpose()?, twos.next().transpose()?) {
             (None, None) => break,
             (Some(one), Some(two)) => {
-                let (one, two) = (one.readable(&arguments.a)?, two.readable(&arguments.b)?);
-                are_equal &= arrays(&name, &one, &two, arguments, out)?;
+                are_equal &= arrays(&name, &one.readable()?, &two.readable()?, arguments, out)?;
             }
             (one, _) => {
-                let path = if one.is_some() { &arguments.a } else { &arguments.b };
-                writeln!(out, "{name}only in {}", shown(path))?;
+                let input = if one.is_some() { a } else { b };
+                writeln!(out, "{name}only in {}", input.name().display())?;
                 return Ok(false);
             }
         }
@@ -87,9 +96,13 @@ fn streams(arguments: &Arguments, options: &ReadOptions, out: &mut dyn Write) ->
     Ok(are_equal)
 }
 
-fn archives(arguments: &Arguments, options: &ReadOptions, out: &mut dyn Write) -> Result<bool, Failure> {
-    let one = NpzFile::open_with(&arguments.a, options)?;
-    let two = NpzFile::open_with(&arguments.b, options)?;
+fn archives(
+    arguments: &Arguments,
+    [a, b]: [&Input; 2],
+    options: &ReadOptions,
+    out: &mut dyn Write,
+) -> Result<bool, Failure> {
+    let (one, two) = (a.npz(options)?, b.npz(options)?);
     let mut are_equal = true;
     // Members with duplicate names are paired by position: the first with the first, and so on.
     let places = |archive: &NpzFile| -> BTreeMap<(String, usize), usize> {
@@ -104,19 +117,23 @@ fn archives(arguments: &Arguments, options: &ReadOptions, out: &mut dyn Write) -
     };
     let (ones, twos) = (places(&one), places(&two));
     let called = |(name, count): &(String, usize)| match count {
-        1 => escaped(name),
-        count => format!("{} ({count})", escaped(name)),
+        1 => one_line(name),
+        count => format!("{} ({count})", one_line(name)),
     };
     let mut in_order: Vec<_> = ones.iter().collect();
     in_order.sort_by_key(|(_, index)| **index);
     for (name, index) in in_order {
         let Some(other) = twos.get(name) else {
-            writeln!(out, "{}: only in {}", called(name), shown(&arguments.a))?;
+            writeln!(out, "{}: only in {}", called(name), a.name().display())?;
             are_equal = false;
             continue;
         };
         are_equal &= if one.holds_array(*index)? {
-            let (one, two) = (Source::whole_member(&one, *index)?, Source::whole_member(&two, *other)?);
+            let of = |archive: &NpzFile, index: usize, input: &Input| {
+                let member = Source::member(archive, index, input.name(), arguments.which.slice.is_none())?;
+                arguments.which.part_of(member)?.readable()
+            };
+            let (one, two) = (of(&one, *index, a)?, of(&two, *other, b)?);
             arrays(&format!("{}: ", called(name)), &one, &two, arguments, out)?
         } else {
             let is_same = one.read_raw(*index)? == two.read_raw(*other)?;
@@ -129,7 +146,7 @@ fn archives(arguments: &Arguments, options: &ReadOptions, out: &mut dyn Write) -
     let mut others: Vec<_> = twos.iter().filter(|(name, _)| !ones.contains_key(*name)).collect();
     others.sort_by_key(|(_, index)| **index);
     for (name, _) in others {
-        writeln!(out, "{}: only in {}", called(name), shown(&arguments.b))?;
+        writeln!(out, "{}: only in {}", called(name), b.name().display())?;
         are_equal = false;
     }
     Ok(are_equal)
@@ -152,9 +169,8 @@ fn arrays(
     arguments: &Arguments,
     out: &mut dyn Write,
 ) -> Result<bool, Failure> {
-    let shape = |source: &Source| ndarray_io::header::Shape::from(source.shape().to_vec());
     if one.shape() != two.shape() {
-        writeln!(out, "{name}shape {} and {}", shape(one), shape(two))?;
+        writeln!(out, "{name}shape {} and {}", one.shape_text(), two.shape_text())?;
         return Ok(false);
     }
     let (a, b) = (one.dtype(), two.dtype());
@@ -294,7 +310,7 @@ fn compare(
         let within = index_of(one.shape(), number);
         let value = |array: &DynArray| -> Result<String, Failure> {
             let index: Vec<_> = within.iter().map(|index| SliceInfoElem::Index(*index as isize)).collect();
-            Ok(escaped(&array.slice(&index[..])?.shown(&crate::reading::look())))
+            Ok(array.slice(&index[..])?.display_with(&crate::reading::look()).to_string())
         };
         found.first = Some(format!("{}: {} and {}", place(first, &within), value(one)?, value(two)?));
     }

@@ -1,21 +1,36 @@
 //! One-line error messages: the library's description, with help in terms of this program's flags.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
+use std::sync::OnceLock;
 
 use ndarray_io::Casting;
 use ndarray_io::blocks::Block;
-use ndarray_io::error::Help;
-
-use super::input::{named, shown};
+use ndarray_io::error::{ErrorKind, Help};
 
 /// Any error of the program.
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
+/// The flags of the verb that runs, which remedies may name.
+static FLAGS: OnceLock<Vec<String>> = OnceLock::new();
+
+/// Sets the flags of the verb that runs.
+pub(crate) fn set_flags(flags: Vec<String>) {
+    FLAGS.get_or_init(|| flags);
+}
+
 /// Adds the file name to an error, unless its message begins with it.
 pub(crate) fn at(path: &Path, failure: Failure) -> Failure {
-    let (text, name) = (told(&failure), shown(path));
+    if is_closed(&*failure) {
+        return failure; // the fault of no file
+    }
+    let (text, name) = (told(&failure), path.to_string_lossy());
     if text.starts_with(&*name) { text.into() } else { format!("{name}: {text}").into() }
+}
+
+/// Prints a remark on standard error.
+pub(crate) fn note(failure: &Failure) {
+    let _ = writeln!(io::stderr(), "ndio: {}", told(failure)); // nothing can be done if stderr fails
 }
 
 /// Adds the place of a block to an error of the library.
@@ -29,15 +44,22 @@ pub(crate) fn in_block<T>(block: &Block<T>, failure: Failure) -> Failure {
 /// Formats an error as one line.
 pub(crate) fn told(failure: &Failure) -> String {
     let help = failure.downcast_ref::<ndarray_io::Error>().and_then(ndarray_io::Error::help);
-    let text = match help.and_then(|help| words(&help)) {
+    let text = match help.and_then(|help| words(&help)).filter(|text| has_flags(text)) {
         Some(help) => format!("{failure}; {help}"),
         None => failure.to_string(),
     };
-    escaped(&named(&text).replace('\n', " "))
+    one_line(&text.replace('\n', " "))
 }
 
-/// Escapes characters that would move the cursor, change colors or reorder text on a terminal.
-pub(crate) fn escaped(text: &str) -> String {
+/// Whether the verb that runs has all flags that a remedy names, or it names another verb.
+fn has_flags(text: &str) -> bool {
+    let Some(flags) = FLAGS.get() else { return true };
+    let named = text.split([' ', ',']).filter_map(|word| word.strip_prefix("--"));
+    text.contains("ndio ") || named.into_iter().all(|name| flags.iter().any(|flag| flag == name))
+}
+
+/// Escapes characters that would end the line, move the cursor, change colors or reorder text on a terminal.
+pub(crate) fn one_line(text: &str) -> String {
     let is_odd = |char: char| {
         char.is_control()
             || matches!(char, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -74,14 +96,16 @@ fn words(help: &Help) -> Option<&'static str> {
 pub(crate) fn is_closed(failure: &(dyn std::error::Error + 'static)) -> bool {
     let is_pipe = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
     let by_table = failure.downcast_ref::<::csv::Error>().map(::csv::Error::kind);
+    let of_library = |error: &ndarray_io::Error| {
+        error.path().is_none() && matches!(error.kind(), ErrorKind::Io(reason) if is_pipe(reason))
+    };
     failure.downcast_ref::<io::Error>().is_some_and(is_pipe)
+        || failure.downcast_ref::<ndarray_io::Error>().is_some_and(of_library)
         || matches!(by_table, Some(::csv::ErrorKind::Io(error)) if is_pipe(error))
 }
 
 #[cfg(test)]
 mod tests {
-    use ndarray_io::error::ErrorKind;
-
     use super::*;
 
     /// Remedies are told in terms of flags where there is one.

@@ -1,6 +1,7 @@
 //! `ndio info`: describes files.
 
-use std::fs::File;
+mod pipe;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -15,12 +16,12 @@ use ndarray_io::{DType, NpyReader, NpzFile, ReadOptions};
 use serde_json::{Value, json};
 
 use super::cells::dtype_text;
-use super::failure::escaped;
-use super::input::shown;
-use super::open::{self, Format, array_files, format_of, ra};
-use super::source::{Arrays, Source};
+use super::failure::{Failure, is_closed, note, one_line, told};
+use super::formats::Format;
+use super::input::{Input, each_file, is_pipe};
+use super::select::Arrays;
+use super::source::Source;
 use super::stats;
-use super::{Failure, at, is_closed, told};
 
 /// Describe files: type, shape, order, sizes, members
 #[derive(Args)]
@@ -39,16 +40,10 @@ pub(crate) struct Arguments {
     files: Vec<PathBuf>,
 }
 
-impl Arguments {
-    pub(crate) fn inputs(&mut self) -> Vec<&mut PathBuf> {
-        self.files.iter_mut().collect()
-    }
-}
-
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let mut code = 0;
-    for path in array_files(&arguments.files)? {
-        match tell(&path, arguments, out) {
+    each_file(&arguments.files, |path| {
+        match path.and_then(|path| tell(path, arguments, out)) {
             Ok(true) => {}
             Ok(false) => code = code.max(1),
             // A closed pipe is not the fault of the file.
@@ -56,88 +51,111 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
             Err(failure) => {
                 code = 2;
                 out.flush()?;
-                eprintln!("ndio: {}", told(&at(&path, failure)));
+                note(&failure);
             }
         }
-        out.flush()?; // show each file as soon as it is done
-    }
+        Ok(out.flush()?) // show each file as soon as it is done
+    })?;
     Ok(code)
 }
 
 /// Describes one file. Returns whether the file has all the data that its header declares.
 fn tell(path: &Path, arguments: &Arguments, out: &mut dyn Write) -> Result<bool, Failure> {
-    let format = format_of(path)?;
-    if format == Format::Npz {
-        return match arguments.json {
-            true => write_npz(path, arguments.stats, out),
-            false => print_npz(path, arguments.stats, out),
-        };
+    if path == Path::new("-") || is_pipe(path) {
+        return pipe::tell(path, arguments, out);
     }
-    let facts = facts(path, format, arguments.stats)?;
-    let several = facts["arrays"].as_array();
-    let is_whole = |facts: &Value| facts["is_whole"] != false;
-    if arguments.json {
-        serde_json::to_writer(&mut *out, &facts)?;
-        writeln!(out)?;
-    } else {
-        print(&facts, out)?;
-    }
-    Ok(is_whole(&facts) && several.into_iter().flatten().all(is_whole))
+    let input = Input::open(path)?;
+    let told = tell_input(&input, arguments, out);
+    told.map_err(|failure| if is_closed(&*failure) { failure } else { input.at(failure) })
 }
 
-fn facts(path: &Path, format: Format, stats: bool) -> Result<Value, Failure> {
+fn tell_input(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> Result<bool, Failure> {
+    if input.format() == Format::Npz {
+        return match arguments.json {
+            true => write_npz(input, arguments.stats, out),
+            false => print_npz(input, arguments.stats, out),
+        };
+    }
+    let facts = facts(input, arguments.stats)?;
+    show(&facts, arguments.json, out)
+}
+
+/// Prints what is known of a file, and returns whether it is whole.
+fn show(facts: &Value, json: bool, out: &mut dyn Write) -> Result<bool, Failure> {
+    let several = facts["arrays"].as_array();
+    let is_whole = |facts: &Value| facts["is_whole"] != false;
+    if json {
+        serde_json::to_writer(&mut *out, facts)?;
+        writeln!(out)?;
+    } else {
+        print(facts, out)?;
+    }
+    Ok(is_whole(facts) && several.into_iter().flatten().all(is_whole))
+}
+
+fn facts(input: &Input, stats: bool) -> Result<Value, Failure> {
+    let (format, options) = (input.format(), crate::reading::options());
     let mut facts = match format {
-        Format::Npy | Format::Ra if open::remote(path)?.is_some() => remote_array(path, format, stats)?,
-        Format::Npy => npy(path, stats)?,
-        Format::Ra => {
-            let mut reader = ra(path, &crate::reading::options())?;
-            let header = reader.ra_header().clone();
-            let mut facts = array(reader.dtype(), reader.order(), reader.shape());
-            facts["data_offset"] = json!(reader.data_offset());
-            add_extent(&mut facts, reader.extent());
-            let is_plain = header.flags & !1 == 0 && facts["is_whole"] == true;
-            facts["can_be_mapped"] = json!(is_plain && is_native(reader.dtype()));
-            // Integers of variable length extend to the end of the file, and the header declares their size when unpacked.
-            let rest = open::size_of(path)?.saturating_sub(reader.data_offset());
-            let stored = match (facts["bytes"] == header.size, facts["trailing"].is_u64()) {
-                _ if header.flags & 6 == 0 => None,
-                (false, _) => Some(header.size),
-                (true, false) => Some(rest),
-                (true, true) => None, // the data is as long as the elements
-            };
-            if let Some(stored) = stored {
-                facts["stored_bytes"] = json!(stored);
-            }
-            for (name, number) in
-                [("flags", header.flags), ("eltype", header.eltype), ("elbyte", header.elbyte)]
-            {
-                facts[name] = json!(number);
-            }
-            facts
-        }
-        Format::Npz => unreachable!("`tell` writes its members one after another"),
-        Format::Stack => stack(path)?,
+        Format::Ra => ra(input)?,
+        Format::Stack => stack(input)?,
+        _ => npy(input, stats)?,
     };
     if stats && matches!(format, Format::Ra | Format::Stack) {
-        facts["stats"] = stats_of(&Source::open_all(path, None, &crate::reading::options())?);
+        facts["stats"] = stats_of(&Source::of_one(input, format, &options)?.readable()?);
     }
-    add_file(&mut facts, path, format)?;
+    add_file(&mut facts, input, format)?;
     Ok(facts)
 }
 
 /// Adds what is known of the file itself.
-fn add_file(facts: &mut Value, path: &Path, format: Format) -> Result<(), Failure> {
-    facts["file"] = json!(shown(path));
+fn add_file(facts: &mut Value, input: &Input, format: Format) -> Result<(), Failure> {
+    facts["file"] = json!(input.name().display().to_string());
     facts["format"] = json!(format.name());
     if format != Format::Stack {
-        facts["file_size"] = json!(open::size_of(path)?);
+        facts["file_size"] = json!(input.size()?);
     }
     Ok(())
 }
 
+/// Describes an RA file from its header.
+fn ra(input: &Input) -> Result<Value, Failure> {
+    let options = crate::reading::options();
+    if input.is_remote()
+        && let Ok(file) = input.ra(&options)
+    {
+        let mut facts = array(file.dtype(), file.order(), file.shape());
+        facts["data_offset"] = json!(file.data_offset());
+        add_extent(&mut facts, Some(file.extent()?));
+        facts["can_be_mapped"] = json!(false);
+        return Ok(facts);
+    }
+    let mut reader = input.ra_reader(&options)?;
+    let header = reader.ra_header().clone();
+    let mut facts = array(reader.dtype(), reader.order(), reader.shape());
+    facts["data_offset"] = json!(reader.data_offset());
+    add_extent(&mut facts, reader.extent());
+    let is_plain = header.flags & !1 == 0 && facts["is_whole"] == true;
+    facts["can_be_mapped"] = json!(is_plain && is_native(reader.dtype()));
+    // Integers of variable length extend to the end of the file, and the header declares their size when unpacked.
+    let rest = input.size()?.saturating_sub(reader.data_offset());
+    let stored = match (facts["bytes"] == header.size, facts["trailing"].is_u64()) {
+        _ if header.flags & 6 == 0 => None,
+        (false, _) => Some(header.size),
+        (true, false) => Some(rest),
+        (true, true) => None, // the data is as long as the elements
+    };
+    if let Some(stored) = stored {
+        facts["stored_bytes"] = json!(stored);
+    }
+    for (name, number) in [("flags", header.flags), ("eltype", header.eltype), ("elbyte", header.elbyte)] {
+        facts[name] = json!(number);
+    }
+    Ok(facts)
+}
+
 /// Describes a stack from its `info`, without opening the parts.
-fn stack(path: &Path) -> Result<Value, Failure> {
-    let stack = open::stack(path, &crate::reading::options())?;
+fn stack(input: &Input) -> Result<Value, Failure> {
+    let stack = input.stack(&crate::reading::options())?;
     let mut facts = array(stack.dtype(), stack.as_file().order(), stack.shape());
     facts["axis"] = json!(stack.axis());
     facts["parts"] = json!(stack.lengths());
@@ -162,58 +180,54 @@ fn parts(facts: &Value) -> String {
     }
 }
 
-/// Describes a remote NPY or RA file from its header.
-fn remote_array(path: &Path, format: Format, stats: bool) -> Result<Value, Failure> {
-    let options = crate::reading::options();
-    let (mut facts, extent, source) = match format {
-        Format::Ra => {
-            let file = open::ra_file(path, &options)?;
-            let mut facts = array(file.dtype(), file.order(), file.shape());
-            facts["data_offset"] = json!(file.data_offset());
-            (facts, file.extent()?, Source::Ra(file))
-        }
-        _ => {
-            let file = open::npy(path, &options)?;
-            let mut facts = array(file.dtype(), file.order(), file.shape());
-            facts["version"] = json!(file.version().to_string());
-            facts["data_offset"] = json!(file.data_offset());
-            (facts, file.extent()?, Source::Npy(file))
-        }
-    };
-    add_extent(&mut facts, Some(extent));
-    facts["can_be_mapped"] = json!(false);
-    if stats && format == Format::Npy {
-        facts["stats"] = stats_of(&source.readable(path)?);
-    }
-    Ok(facts)
-}
-
 /// Describes an NPY file; if the file has several arrays, returns a list.
-fn npy(path: &Path, stats: bool) -> Result<Value, Failure> {
-    let mut reader = NpyReader::new_with(File::open(path)?, &crate::reading::options())?;
-    let mut all = vec![npy_array(&mut reader)];
-    // The array may be followed by any data, which is reported as trailing bytes and not as an error.
-    while let Ok(true) = reader.next_array() {
+fn npy(input: &Input, stats: bool) -> Result<Value, Failure> {
+    let options = crate::reading::options();
+    let mut all = Vec::new();
+    if input.is_remote() {
+        let file = input.npy(&options)?;
+        let mut facts = array(file.dtype(), file.order(), file.shape());
+        facts["version"] = json!(file.version().to_string());
+        facts["data_offset"] = json!(file.data_offset());
+        let extent = file.extent()?;
+        add_extent(&mut facts, Some(extent));
+        facts["can_be_mapped"] = json!(false);
+        // What follows may be further arrays, for which the object is read to its end.
+        if extent.trailing() == Some(0) && !file.dtype().has_object() {
+            all.push(facts);
+        }
+    }
+    if all.is_empty() {
+        let mut reader = NpyReader::new_with(input.file()?, &options)?;
         all.push(npy_array(&mut reader));
+        // The array may be followed by any data, which is reported as trailing bytes and not as an error.
+        while let Ok(true) = reader.next_array() {
+            all.push(npy_array(&mut reader));
+        }
     }
     if stats {
-        let options = crate::reading::options().allow_objects(true);
-        for (facts, source) in all.iter_mut().zip(Arrays::of(path, &options)) {
-            facts["stats"] = stats_of(&source?.readable(path)?);
+        let options = options.allow_objects(true);
+        for (facts, source) in all.iter_mut().zip(Arrays::of(input, &options)) {
+            facts["stats"] = stats_of(&source?.readable()?);
         }
     }
+    Ok(listed(all))
+}
+
+/// Returns the facts of the arrays of one file.
+fn listed(mut all: Vec<Value>) -> Value {
     // For all but the last array, the trailing bytes are the following arrays.
     let last = all.len() - 1;
     for facts in &mut all[..last] {
         facts["trailing"] = json!(0);
     }
     match last {
-        0 => Ok(all.swap_remove(0)),
-        _ => Ok(json!({"arrays": all})),
+        0 => all.swap_remove(0),
+        _ => json!({"arrays": all}),
     }
 }
 
-fn npy_array(reader: &mut NpyReader<File>) -> Value {
+fn npy_array<R: std::io::Read>(reader: &mut NpyReader<R>) -> Value {
     let mut facts = array(reader.dtype(), reader.order(), reader.shape());
     facts["version"] = json!(reader.version().to_string());
     facts["data_offset"] = json!(reader.data_offset());
@@ -282,10 +296,12 @@ fn known_at<'a>(archive: &NpzFile, index: usize, member: &'a NpzMember, stats: b
         Err(error) => Some(Err(short(error))),
     };
     let stats = match &found {
-        Some(Ok(_)) if stats => match Source::whole_member(archive, index) {
-            Ok(source) => stats_of(&source),
-            Err(failure) => json!({"error": told(&failure)}),
-        },
+        Some(Ok(_)) if stats => {
+            match Source::member(archive, index, Path::new(""), true).and_then(Source::readable) {
+                Ok(source) => stats_of(&source),
+                Err(failure) => json!({"error": told(&failure)}),
+            }
+        }
         _ => Value::Null,
     };
     Known { member, found, stats }
@@ -304,10 +320,10 @@ fn short(error: ndarray_io::Error) -> String {
 /// Writes an archive as a line of JSON, member by member: there may be millions.
 ///
 /// Returns whether all members have what their headers declare.
-fn write_npz(path: &Path, stats: bool, out: &mut dyn Write) -> Result<bool, Failure> {
-    let archive = open::npz(path, &crate::reading::options())?;
+fn write_npz(input: &Input, stats: bool, out: &mut dyn Write) -> Result<bool, Failure> {
+    let archive = input.npz(&crate::reading::options())?;
     let mut file = json!({});
-    add_file(&mut file, path, Format::Npz)?;
+    add_file(&mut file, input, Format::Npz)?;
     let file = file.to_string();
     write!(out, "{},\"members\":[", file.trim_end_matches('}'))?;
     let (mut is_first, mut are_whole) = (true, true);
@@ -365,9 +381,9 @@ fn how(member: &NpzMember) -> String {
 }
 
 /// Prints an archive as a table, and returns whether all members have what their headers declare.
-fn print_npz(path: &Path, stats: bool, out: &mut dyn Write) -> Result<bool, Failure> {
-    let archive = open::npz(path, &crate::reading::options())?;
-    writeln!(out, "{}: NPZ, {} bytes", shown(path), open::size_of(path)?)?;
+fn print_npz(input: &Input, stats: bool, out: &mut dyn Write) -> Result<bool, Failure> {
+    let archive = input.npz(&crate::reading::options())?;
+    writeln!(out, "{}: NPZ, {} bytes", one_line(&input.name().to_string_lossy()), input.size()?)?;
     let mut all_stats = Vec::new();
     let mut rows = vec![["member", "array", "bytes", "packed", "method"].map(str::to_owned)];
     let mut are_whole = true;
@@ -382,7 +398,7 @@ fn print_npz(path: &Path, stats: bool, out: &mut dyn Write) -> Result<bool, Fail
             Some(Err(error)) => error,
             None => "no array".to_owned(),
         };
-        let name = escaped(known.member.file_name());
+        let name = one_line(known.member.file_name());
         if !known.stats.is_null() {
             all_stats.push((name.clone(), known.stats));
         }
@@ -433,7 +449,7 @@ fn text(value: &Value) -> String {
 }
 
 fn print(facts: &Value, out: &mut dyn Write) -> Result<(), Failure> {
-    write!(out, "{}: {}", text(&facts["file"]), text(&facts["format"]).to_uppercase())?;
+    write!(out, "{}: {}", one_line(&text(&facts["file"])), text(&facts["format"]).to_uppercase())?;
     if let Some(version) = facts["version"].as_str() {
         write!(out, " {version}")?;
     }
@@ -497,7 +513,7 @@ fn print_stats(stats: &Value, out: &mut dyn Write) -> Result<(), Failure> {
         return Ok(writeln!(out, "  stats   {error}")?);
     }
     for field in stats["fields"].as_array().into_iter().flatten() {
-        writeln!(out, "  field   {}", escaped(&text(&field["name"])))?;
+        writeln!(out, "  field   {}", one_line(&text(&field["name"])))?;
         print_stats(field, out)?;
     }
     if !stats["fields"].is_null() {

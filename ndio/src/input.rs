@@ -1,87 +1,308 @@
-//! Input files. Data from a pipe is copied to a temporary file first, so that every subcommand accepts it.
+//! Inputs: each is opened once, and never again by its path.
 
-use std::borrow::Cow;
-use std::fs::File;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use tempfile::TempPath;
+use ndarray_io::bytes::{Folder, LocalFile, LocalFolder, ReadAt};
+use ndarray_io::dask::NpyStack;
+use ndarray_io::error::ErrorKind;
+use ndarray_io::ra::{RaFile, RaReader};
+use ndarray_io::{NpyFile, NpzFile, ReadOptions};
 
-use super::Failure;
-use super::convert::temporary;
-use super::open::{is_one_piece, remote};
+use super::failure::{Failure, at};
+use super::formats::Format;
+use super::remote;
 
-/// Temporary files, with the names that the user gave for their sources.
-static MADE: Mutex<Vec<(PathBuf, String)>> = Mutex::new(Vec::new());
+/// A file, a pipe, a folder of files that form one array, or an object in a store.
+pub(crate) struct Input {
+    /// What messages call it: the path that the user gave, or a URL without its query.
+    name: PathBuf,
+    content: Content,
+    /// Whether it is also the output, and is locked.
+    is_output: bool,
+    /// A copy of an object, where a reader needs a file.
+    copy: OnceLock<File>,
+}
 
-/// Replaces standard input (`-`), pipes, and remote objects that are not read in parts, with temporary files.
-///
-/// The files are deleted when the returned paths are dropped.
-pub(crate) fn without_pipes(paths: Vec<&mut PathBuf>, reads_parts: bool) -> Result<Vec<TempPath>, Failure> {
-    let mut files = Vec::new();
-    let mut has_standard = false;
-    for path in paths {
-        let is_standard = *path == Path::new("-");
-        let mut remote = if is_standard { None } else { remote(path)? };
-        if let Some(remote) = &remote {
-            // Errors show the URL without its query, which may contain a signature.
-            let given = remote.name();
-            MADE.lock().unwrap_or_else(PoisonError::into_inner).push((path.clone(), given));
+enum Content {
+    Bytes {
+        bytes: Arc<dyn ReadAt>,
+        /// The first few bytes.
+        first: Vec<u8>,
+    },
+    Folder(Arc<dyn Folder>),
+}
+
+impl Input {
+    /// Opens a file, a folder, an object, or standard input (`-`). What comes through a pipe is copied to a file without a name, so that
+    /// every verb accepts it.
+    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
+        if path == Path::new("-") {
+            return Self::copied(path, &mut Self::standard()?);
         }
-        remote = remote.filter(|remote| !reads_parts || is_one_piece(path, remote));
-        if !is_standard && remote.is_none() && !is_pipe(path) {
+        if remote::is_url(path) {
+            let (name, source) = remote::open(path)?;
+            return match source {
+                remote::Object::Bytes(bytes) => Self::of_bytes(name, bytes),
+                remote::Object::Folder(folder) => Ok(Self::new(name, Content::Folder(folder))),
+            };
+        }
+        if is_stack(path) {
+            return Ok(Self::new(path.to_owned(), Content::Folder(Arc::new(LocalFolder(path.to_owned())))));
+        }
+        let mut file = File::open(path).map_err(|error| at(path, error.into()))?;
+        if file.metadata()?.is_file() { Self::of_file(file, path) } else { Self::copied(path, &mut file) }
+    }
+
+    /// Returns standard input, once.
+    pub(crate) fn standard() -> Result<Box<dyn Read>, Failure> {
+        static IS_USED: AtomicBool = AtomicBool::new(false);
+        match IS_USED.swap(true, Ordering::Relaxed) {
+            true => Err("standard input can be used only once".into()),
+            false => Ok(Box::new(io::stdin().lock())),
+        }
+    }
+
+    /// Wraps an open file; its path is only a name.
+    pub(crate) fn of_file(file: File, path: &Path) -> Result<Self, Failure> {
+        Self::of_bytes(path.to_owned(), Arc::new(LocalFile(file)))
+    }
+
+    /// Wraps the file that is to be replaced.
+    pub(crate) fn of_output(file: File, path: &Path) -> Result<Self, Failure> {
+        Ok(Self { is_output: true, ..Self::of_file(file, path)? })
+    }
+
+    /// Whether the input is also the output, which replaces it.
+    pub(crate) fn is_output(&self) -> bool {
+        self.is_output
+    }
+
+    pub(crate) fn copied(path: &Path, pipe: &mut dyn Read) -> Result<Self, Failure> {
+        let copy = |pipe: &mut dyn Read| {
+            let mut file = tempfile::tempfile()?;
+            io::copy(pipe, &mut file)?;
+            Ok(file)
+        };
+        let file = copy(pipe).map_err(|error: io::Error| at(path, error.into()))?;
+        Self::of_file(file, path)
+    }
+
+    fn of_bytes(name: PathBuf, bytes: Arc<dyn ReadAt>) -> Result<Self, Failure> {
+        let first = beginning(&*bytes, 0, 8).map_err(|error| error.at_path(&name))?;
+        Ok(Self::new(name, Content::Bytes { bytes, first }))
+    }
+
+    fn new(name: PathBuf, content: Content) -> Self {
+        Self { name, content, is_output: false, copy: OnceLock::new() }
+    }
+
+    /// Returns what messages call the input.
+    pub(crate) fn name(&self) -> &Path {
+        &self.name
+    }
+
+    /// Adds the name to an error, unless its message begins with it.
+    pub(crate) fn at(&self, failure: impl Into<Failure>) -> Failure {
+        at(&self.name, failure.into())
+    }
+
+    /// Detects the format from the first bytes; `None` if they are those of no array.
+    pub(crate) fn by_content(&self) -> Option<Format> {
+        match &self.content {
+            Content::Bytes { first, .. } => Format::told_by(first),
+            Content::Folder(_) => Some(Format::Stack),
+        }
+    }
+
+    /// Returns the format of an array file.
+    ///
+    /// If the first bytes are truncated or unknown, the extension decides, so that the reader of that format can report the error.
+    pub(crate) fn format(&self) -> Format {
+        let by_name = || Format::of_name(&self.name).filter(|format| format.has_header());
+        self.by_content().or_else(by_name).unwrap_or(Format::Npy)
+    }
+
+    /// Returns the bytes; an error for a folder.
+    pub(crate) fn bytes(&self) -> Result<Arc<dyn ReadAt>, Failure> {
+        match &self.content {
+            Content::Bytes { bytes, .. } => Ok(Arc::clone(bytes)),
+            Content::Folder(_) => Err(self.at("it is a folder")),
+        }
+    }
+
+    /// Returns the size in bytes, if it is one file.
+    pub(crate) fn size(&self) -> Result<u64, Failure> {
+        Ok(self.bytes()?.size().map_err(|error| error.at_path(&self.name))?)
+    }
+
+    /// Whether it is in an object store.
+    pub(crate) fn is_remote(&self) -> bool {
+        match &self.content {
+            Content::Bytes { bytes, .. } => bytes.file().is_none(),
+            Content::Folder(_) => remote::is_url(&self.name),
+        }
+    }
+
+    /// Returns the open file, at its beginning, for what reads from front to back. An object is copied first.
+    pub(crate) fn file(&self) -> Result<File, Failure> {
+        let bytes = self.bytes()?;
+        let file = || -> io::Result<File> {
+            let mut file = match (bytes.file(), self.copy.get()) {
+                (Some((file, 0)), _) => file.try_clone()?,
+                (_, Some(copy)) => copy.try_clone()?,
+                _ => {
+                    let copy = tempfile::tempfile()?;
+                    io::copy(
+                        &mut io::BufReader::with_capacity(16 << 20, At::new(Arc::clone(&bytes))),
+                        &mut &copy,
+                    )?;
+                    self.copy.get_or_init(|| copy).try_clone()?
+                }
+            };
+            file.rewind()?;
+            Ok(file)
+        };
+        file().map_err(|error| self.at(error))
+    }
+
+    /// Opens an NPY file for partial reads.
+    pub(crate) fn npy(&self, options: &ReadOptions) -> Result<NpyFile, Failure> {
+        let opened = NpyFile::from_source_with(self.bytes()?, options);
+        Ok(opened.map_err(|error| error.at_path(&self.name))?.with_path(&self.name))
+    }
+
+    /// Opens an RA file for partial reads.
+    pub(crate) fn ra(&self, options: &ReadOptions) -> Result<RaFile, Failure> {
+        let opened = RaFile::from_source_with(self.bytes()?, options);
+        Ok(opened.map_err(|error| error.at_path(&self.name))?.with_path(&self.name))
+    }
+
+    /// Opens an RA file for reading from front to back.
+    pub(crate) fn ra_reader(&self, options: &ReadOptions) -> Result<RaReader<File>, Failure> {
+        Ok(RaReader::new_with(self.file()?, options).map_err(|error| error.at_path(&self.name))?)
+    }
+
+    /// Opens an archive.
+    pub(crate) fn npz(&self, options: &ReadOptions) -> Result<NpzFile, Failure> {
+        let opened = NpzFile::from_source_with(self.bytes()?, options);
+        Ok(opened.map_err(|error| error.at_path(&self.name))?.with_path(&self.name))
+    }
+
+    /// Opens a folder of files that form one array.
+    pub(crate) fn stack(&self, options: &ReadOptions) -> Result<NpyStack, Failure> {
+        match &self.content {
+            Content::Folder(folder) => Ok(NpyStack::from_folder(Arc::clone(folder), options)?),
+            Content::Bytes { .. } => Err(self.at("it is not a folder")),
+        }
+    }
+}
+
+/// The bytes of a source, read from front to back.
+pub(crate) struct At {
+    bytes: Arc<dyn ReadAt>,
+    at: u64,
+}
+
+impl At {
+    pub(crate) fn new(bytes: Arc<dyn ReadAt>) -> Self {
+        Self { bytes, at: 0 }
+    }
+}
+
+impl Read for At {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.bytes.read_at(into, self.at)?;
+        self.at += count as u64;
+        Ok(count)
+    }
+}
+
+/// Returns up to `len` bytes from an offset.
+pub(crate) fn beginning(bytes: &dyn ReadAt, from: u64, len: usize) -> ndarray_io::Result<Vec<u8>> {
+    let mut all = vec![0; len];
+    let mut have = 0;
+    while have < len {
+        match bytes.read_at(&mut all[have..], from + have as u64) {
+            Ok(0) => break,
+            Ok(count) => have += count,
+            Err(error) => match error.kind() {
+                ErrorKind::Io(reason) if reason.kind() == io::ErrorKind::Interrupted => {}
+                _ => return Err(error),
+            },
+        }
+    }
+    all.truncate(have);
+    Ok(all)
+}
+
+/// Whether a path leads to what can be read once: a pipe or a device.
+pub(crate) fn is_pipe(path: &Path) -> bool {
+    !remote::is_url(path)
+        && fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
+}
+
+/// Whether a folder is a stack: it has an `info` file, or at least the first part.
+fn is_stack(path: &Path) -> bool {
+    path.is_dir() && (has_info(path) || path.join("0.npy").is_file())
+}
+
+/// Whether a folder has a file `info` that begins like a pickle of protocol 2 or later.
+fn has_info(path: &Path) -> bool {
+    let mut first = [0];
+    File::open(path.join("info")).is_ok_and(|mut file| file.read_exact(&mut first).is_ok()) && first == [0x80]
+}
+
+/// Calls `take` with each of the paths, and in place of a folder with the array files in it, in order. A folder with the `info` of a stack
+/// counts as one file. What cannot be listed is passed on as an error, and the rest goes on.
+pub(crate) fn each_file(
+    paths: &[PathBuf],
+    mut take: impl FnMut(Result<&Path, Failure>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    for path in paths {
+        if has_info(path) || !fs::metadata(path).is_ok_and(|metadata| metadata.is_dir()) {
+            take(Ok(path))?;
             continue;
         }
-        if is_standard && has_standard {
-            return Err("standard input can be used only once".into());
+        let mut is_any = false;
+        each_in_folder(path, &mut |found| {
+            is_any = true;
+            take(found)
+        })?;
+        if !is_any {
+            take(Err(at(path, "there are no array files in the folder".into())))?;
         }
-        has_standard |= is_standard;
-        let made = temporary(&std::env::temp_dir())?;
-        let mut file = File::options().write(true).open(&made)?;
-        let copied = match (remote, is_standard) {
-            (Some(remote), _) => Ok(remote.copy_to(&mut file)?),
-            (_, true) => io::copy(&mut io::stdin().lock(), &mut file),
-            (_, false) => File::open(&*path).and_then(|mut pipe| io::copy(&mut pipe, &mut file)),
-        };
-        copied.map_err(|error| format!("{}: {error}", path.display()))?;
-        is_called(&made, &*path);
-        *path = made.to_path_buf();
-        files.push(made);
     }
-    Ok(files)
+    Ok(())
 }
 
-/// Makes messages show `given` instead of the name of the temporary file.
-pub(crate) fn is_called(made: &Path, given: &Path) {
-    let given = shown(given).into_owned();
-    MADE.lock().unwrap_or_else(PoisonError::into_inner).push((made.to_owned(), given));
-}
+/// What takes each file of a folder.
+type TakeFile<'a> = dyn FnMut(Result<&Path, Failure>) -> Result<(), Failure> + 'a;
 
-/// Returns the name of a file as the user knows it.
-pub(crate) fn shown(path: &Path) -> Cow<'_, str> {
-    let made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-    match made.iter().find(|(file, _)| file == path) {
-        Some((_, given)) => given.clone().into(),
-        None => path.to_string_lossy(),
+fn each_in_folder(folder: &Path, take: &mut TakeFile<'_>) -> Result<(), Failure> {
+    let mut entries = Vec::new();
+    let listed = fs::read_dir(folder).and_then(|list| {
+        for entry in list {
+            entries.push(entry?.path());
+        }
+        Ok(())
+    });
+    if let Err(error) = listed {
+        take(Err(at(folder, error.into())))?;
     }
-}
-
-/// Replaces the names of temporary files in a text with the names that the user knows.
-pub(crate) fn named(text: &str) -> String {
-    let made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-    let rename =
-        |text: String, (file, given): &(PathBuf, String)| text.replace(&*file.to_string_lossy(), given);
-    made.iter().fold(text.to_owned(), rename)
-}
-
-#[cfg(unix)]
-fn is_pipe(path: &Path) -> bool {
-    use std::os::unix::fs::FileTypeExt;
-    std::fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo())
-}
-
-#[cfg(not(unix))]
-fn is_pipe(_: &Path) -> bool {
-    false
+    entries.sort();
+    for path in entries {
+        let is_folder = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir());
+        if has_info(&path) {
+            take(Ok(&path))?;
+        } else if is_folder {
+            each_in_folder(&path, take)?; // links to folders are not followed: they may form a cycle
+        } else if Format::of_name(&path).is_some_and(Format::has_header) && !path.is_dir() {
+            take(Ok(&path))?;
+        }
+    }
+    Ok(())
 }

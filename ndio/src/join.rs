@@ -1,20 +1,20 @@
-//! `ndio cat`, `ndio stack`, `ndio split`: joins and splits files along an axis.
+//! `ndio cat`, `ndio stack`: join arrays along an axis.
 
 use std::fs::File;
-use std::io::Write;
-use std::ops::ControlFlow;
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ndarray_io::NpyReader;
-use ndarray_io::convert::{Conversion, concatenate_npy, stack_npy};
-use ndarray_io::header::Shape;
+use ndarray_io::convert::{Conversion, concatenate_files_into, concatenate_npy, stack_files_into, stack_npy};
+use ndarray_io::{Error, NpyFile, WriteOptions};
 
-use super::Failure;
-use super::convert::{folder_of, passed_on, replace, write_header};
-use super::input::without_pipes;
+use super::changes::Changes;
+use super::failure::Failure;
+use super::formats::refuse_uncommitted;
+use super::output::{Content, Output, Sink};
 use super::progress::Progress;
-use super::source::{Choice, refuse_several};
+use super::select::Selection;
+use super::source::Whole;
 
 /// Files to be joined along an axis.
 #[derive(Args)]
@@ -25,36 +25,17 @@ pub(crate) struct Files {
     /// The new file; - is standard output
     #[arg(long, short)]
     output: PathBuf,
+    /// Replace an existing file
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    which: Selection,
     /// The files
     #[arg(required = true)]
     files: Vec<PathBuf>,
 }
 
-/// Split a file along an axis into numbered files
-#[derive(Args)]
-#[command(after_help = "Example:\n  ndio split x.npy --parts 2 -o parts")]
-pub(crate) struct Split {
-    /// The axis; a negative one counts from the last
-    #[arg(long, default_value_t = 0, allow_hyphen_values = true)]
-    axis: isize,
-    /// Number of files to make, of about equal size
-    #[arg(long, conflicts_with = "size", required_unless_present = "size")]
-    parts: Option<usize>,
-    /// Number of indices in each file; the last may be shorter
-    #[arg(long)]
-    size: Option<usize>,
-    /// The output folder; default: the folder of the input
-    #[arg(long, short)]
-    output: Option<PathBuf>,
-    /// Replace existing files
-    #[arg(long)]
-    force: bool,
-    #[command(flatten)]
-    choice: Choice,
-    /// The file
-    file: PathBuf,
-}
-
+/// Returns the number of an axis, of which a negative one counts from the last.
 pub(crate) fn axis_of(axis: isize, count: usize) -> Result<usize, Failure> {
     let from_end = if axis < 0 { axis + count as isize } else { axis };
     match usize::try_from(from_end) {
@@ -63,128 +44,96 @@ pub(crate) fn axis_of(axis: isize, count: usize) -> Result<usize, Failure> {
     }
 }
 
-fn with_progress(join: impl FnOnce(Conversion<'_>) -> ndarray_io::Result<()>) -> Result<u8, Failure> {
-    let mut progress = Progress::new();
-    join(Conversion::new().read_options(crate::reading::options()).progress(|done, all| {
-        progress.set(done, all);
-        ControlFlow::Continue(())
-    }))?;
-    Ok(0)
-}
-
-fn axis_count(path: &Path) -> Result<usize, Failure> {
-    Ok(NpyReader::new_with(open(path)?, &crate::reading::options())?.shape().len())
-}
-
-impl Split {
-    pub(crate) fn outputs(&self) -> Vec<&Path> {
-        self.output.as_deref().into_iter().collect()
-    }
-}
-
-impl Files {
-    pub(crate) fn outputs(&self) -> Vec<&Path> {
-        vec![&self.output]
-    }
-
-    pub(crate) fn inputs(&mut self) -> Vec<&mut PathBuf> {
-        self.files.iter_mut().collect()
-    }
-}
-
-/// Returns an error if a file has several arrays, since files are joined completely.
-fn refuse_streams(files: &[PathBuf]) -> Result<(), Failure> {
-    files.iter().try_for_each(|path| refuse_several(path, "ndio convert --array extracts one"))
-}
-
 pub(crate) fn cat(arguments: &Files, out: &mut dyn Write) -> Result<u8, Failure> {
-    refuse_streams(&arguments.files)?;
-    let axis = axis_of(arguments.axis, axis_count(&arguments.files[0])?)?;
-    let join = |output: &Path| {
-        with_progress(|conversion| concatenate_npy(&arguments.files, output, axis, conversion))
-    };
-    passed_on(&arguments.output, out, join)
+    join(
+        arguments,
+        out,
+        &Joining {
+            more_axes: 0,
+            files: |files, to, axis, conversion| concatenate_files_into(files, to, axis, conversion),
+            paths: |files, to, axis, conversion| concatenate_npy(files, to, axis, conversion),
+        },
+    )
 }
 
 pub(crate) fn stack(arguments: &Files, out: &mut dyn Write) -> Result<u8, Failure> {
-    refuse_streams(&arguments.files)?;
-    let axis = axis_of(arguments.axis, axis_count(&arguments.files[0])? + 1)?;
-    let join =
-        |output: &Path| with_progress(|conversion| stack_npy(&arguments.files, output, axis, conversion));
-    passed_on(&arguments.output, out, join)
+    join(
+        arguments,
+        out,
+        &Joining {
+            more_axes: 1,
+            files: |files, to, axis, conversion| stack_files_into(files, to, axis, conversion),
+            paths: |files, to, axis, conversion| stack_npy(files, to, axis, conversion),
+        },
+    )
 }
 
-pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failure> {
-    const BLOCK: usize = 4 << 20;
-    let mut file = arguments.file.clone();
-    let made = without_pipes(vec![&mut file], false)?;
-    let source = arguments.choice.open_all(&file, &crate::reading::options())?;
-    let axis = axis_of(arguments.axis, source.shape().len())?;
-    let length = source.shape()[axis];
-    let ends: Vec<usize> = match (arguments.parts, arguments.size) {
-        (Some(0), _) | (_, Some(0)) => {
-            return Err("the number and the size of parts must be at least 1".into());
-        }
-        (Some(parts), _) if parts > 1 << 20 => return Err(format!("{parts} files are too many").into()),
-        (Some(parts), _) => {
-            // Like NumPy's `array_split`: if the length is not divisible, the first parts are one index
-            // longer.
-            let (size, longer) = (length / parts, length % parts);
-            (1..=parts).map(|part| part * size + part.min(longer)).collect()
-        }
-        (None, Some(size)) if length.div_ceil(size) > 1 << 20 => {
-            return Err(format!("{} files are too many", length.div_ceil(size)).into());
-        }
-        (None, size) => {
-            let size = size.unwrap_or(1);
-            // Of an axis without indices, one part, so that joining the parts gives the array.
-            (1..=length.div_ceil(size).max(1)).map(|part| part.saturating_mul(size).min(length)).collect()
-        }
-    };
-    let name = if made.is_empty() { arguments.file.file_stem() } else { None };
-    let stem = name.map_or_else(|| "part".into(), |stem| stem.to_string_lossy().into_owned());
-    let folder = match (&arguments.output, made.is_empty()) {
-        (Some(folder), _) => folder.clone(),
-        (None, true) => folder_of(&arguments.file),
-        (None, false) => PathBuf::from("."),
-    };
-    std::fs::create_dir_all(&folder)?;
-    let path_of = |number: usize, digits: usize| folder.join(format!("{stem}-{number:0digits$}.npy"));
-    let digits = ends.len().saturating_sub(1).to_string().len();
-    // Check all outputs before the first is written.
-    if !arguments.force {
-        (0..ends.len()).try_for_each(|number| refuse_old(&path_of(number, digits), "--force"))?;
-    }
-    let all = source.byte_len();
+/// How files are joined.
+struct Joining {
+    /// The number of axes that the result has in addition.
+    more_axes: usize,
+    files: fn(&[&NpyFile], &File, usize, Conversion<'_>) -> ndarray_io::Result<()>,
+    /// For more files than can be open at once.
+    paths: fn(&[PathBuf], &Path, usize, Conversion<'_>) -> ndarray_io::Result<()>,
+}
+
+fn join(arguments: &Files, out: &mut dyn Write, joining: &Joining) -> Result<u8, Failure> {
+    /// The number of files that are open at once.
+    const MOST: usize = 200;
+    let mut output = Output::new(&arguments.output, arguments.force)?;
+    let options = crate::reading::options();
     let mut progress = Progress::new();
-    let mut from = 0;
-    for (number, end) in ends.into_iter().enumerate() {
-        let path = path_of(number, digits);
-        let mut part: Vec<_> = source.shape().iter().map(|length| 0..*length).collect();
-        part[axis] = from..end;
-        let dims: Vec<usize> = part.iter().map(ExactSizeIterator::len).collect();
-        replace(&path, |file| {
-            write_header(source.dtype().clone(), source.order(), dims.clone(), file)?;
-            source.blocks().bytes(BLOCK).within(&part)?.for_each(|block| {
-                super::raw::put(block.array(), source.order(), file)?;
-                progress.add(block.array().bytes().len() as u64, all);
-                Ok(())
-            })
-        })?;
-        writeln!(out, "{}: shape {}", path.display(), Shape::from(dims))?;
-        from = end;
+    let is_plain = !arguments.which.has_choice() && !arguments.which.is_partial();
+    let (first, others) = arguments.files.split_first().ok_or("there are no files")?;
+    let mut open = |path: &Path| -> Result<NpyFile, Failure> {
+        let input = output.open(path)?;
+        let source = arguments.which.one(&input, &options, true)?;
+        match source.array {
+            Whole::Npy(file) => {
+                refuse_uncommitted(&input, &file)?;
+                Ok(file)
+            }
+            Whole::Ra(_) => Err(input.at("ndio convert makes an NPY file of it, which can be joined")),
+            Whole::Objects(_) => Err(input.at("Python objects cannot be joined")),
+        }
+    };
+    let first = open(first)?;
+    let axis = axis_of(arguments.axis, first.shape().len() + joining.more_axes)?;
+    if others.len() >= MOST && is_plain {
+        drop(first);
+        let Some((path, options)) = output.plain() else {
+            return Err(format!("more than {MOST} files are joined to a new file only").into());
+        };
+        let conversion = Changes::default().conversion(options, &mut progress);
+        (joining.paths)(&arguments.files, path, axis, conversion)?;
+        return Ok(0);
     }
+    let mut files = vec![first];
+    for path in others {
+        files.push(open(path)?);
+    }
+    output.write(out, Content::Binary, move |sink| {
+        let files = files;
+        let conversion = Changes::default().conversion(WriteOptions::new(), &mut progress);
+        let files: Vec<&NpyFile> = files.iter().collect();
+        into_file(sink, |file| (joining.files)(&files, file, axis, conversion))
+    })?;
     Ok(0)
 }
 
-/// Returns an error if a file exists and the flag to replace it was not given.
-pub(crate) fn refuse_old(path: &Path, flag: &str) -> Result<(), Failure> {
-    match path.symlink_metadata() {
-        Ok(_) => Err(format!("{}: it already exists; {flag} replaces it", path.display()).into()),
-        Err(_) => Ok(()),
+/// Calls a function with a file: that which is written, or one whose content is passed on to a stream.
+pub(crate) fn into_file(
+    sink: Sink<'_>,
+    write: impl FnOnce(&File) -> ndarray_io::Result<()>,
+) -> Result<(), Failure> {
+    match sink {
+        Sink::File(file) => Ok(write(file)?),
+        Sink::Stream(out) => {
+            let mut file = tempfile::tempfile()?;
+            write(&file)?;
+            file.rewind()?;
+            io::copy(&mut file, out).map_err(Error::from)?;
+            Ok(())
+        }
     }
-}
-
-fn open(path: &Path) -> Result<File, Failure> {
-    File::open(path).map_err(|error| format!("{}: {error}", path.display()).into())
 }

@@ -1,43 +1,48 @@
 //! `ndio`: inspects, checks and converts array files from the shell.
 //!
-//! It uses only the library's public API. Each subcommand has its own module.
+//! It uses only the library's public API. Each verb has its own module, opens what it reads by `input`, chooses by `select`, and writes by
+//! `output`.
 
 #![forbid(unsafe_code)]
 
 mod cells;
+mod changes;
 mod convert;
-mod csv;
 mod diff;
 #[cfg(feature = "oracle")]
 mod exact;
 mod failure;
+mod formats;
 mod info;
 mod input;
-mod interrupt;
 mod join;
 mod long_doubles;
 mod manual;
-mod open;
+mod output;
 mod pack;
 mod password;
 mod plot;
 mod progress;
 mod query;
-mod raw;
 mod reading;
 mod refs;
+mod remote;
+mod select;
 mod show;
 mod slice;
 mod source;
+mod split;
 mod stats;
+mod terminal;
+mod unpack;
 mod verify;
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
-use failure::{Failure, at, is_closed, told};
+use clap::{ArgMatches, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
+use failure::{Failure, is_closed, note};
+use terminal::{Escaped, Unread};
 
 /// The exit codes follow the convention of `diff`.
 const EXIT_CODES: &str = "A file may be - for standard input, a pipe, or a URL: s3://, gs://, az://, https://. ndio help VERB has examples.
@@ -62,15 +67,15 @@ enum Verb {
     Info(info::Arguments),
     Show(show::Arguments),
     Convert(convert::Arguments),
-    /// Concatenate NPY files along an existing axis
+    /// Concatenate arrays along an existing axis
     #[command(after_help = "Example:\n  ndio cat x.npy x.npy --axis 1 -o wide.npy")]
     Cat(join::Files),
-    /// Stack NPY files of equal shape along a new axis
+    /// Stack arrays of equal shape along a new axis
     #[command(after_help = "Example:\n  ndio stack x.npy x.npy -o both.npy")]
     Stack(join::Files),
-    Split(join::Split),
+    Split(split::Split),
     Pack(pack::Pack),
-    Unpack(pack::Unpack),
+    Unpack(unpack::Unpack),
     Refs(refs::Refs),
     Diff(diff::Arguments),
     Plot(plot::Arguments),
@@ -85,61 +90,21 @@ enum Verb {
 }
 
 impl Verb {
-    /// The input files; any of them may be standard input or a pipe.
-    fn inputs(&mut self) -> Vec<&mut PathBuf> {
-        match self {
-            Self::Info(arguments) => arguments.inputs(),
-            Self::Show(arguments) => arguments.inputs(),
-            Self::Convert(arguments) => arguments.inputs(),
-            Self::Cat(arguments) | Self::Stack(arguments) => arguments.inputs(),
-            Self::Unpack(arguments) => arguments.inputs(),
-            Self::Diff(arguments) => arguments.inputs(),
-            Self::Plot(arguments) => arguments.inputs(),
-            Self::Verify(arguments) => arguments.inputs(),
-            Self::Query(arguments) => arguments.inputs(),
-            #[cfg(feature = "oracle")]
-            Self::Json(arguments) => arguments.inputs(),
-            // These subcommands also use the file names that the user gave, so they replace pipes themselves.
-            Self::Split(_) | Self::Pack(_) | Self::Refs(_) | Self::Completions(_) | Self::Man(_) => {
-                Vec::new()
-            }
-        }
-    }
-
-    /// The output files. Only `convert` can write to a store.
-    fn outputs(&self) -> Vec<&Path> {
-        match self {
-            Self::Cat(arguments) | Self::Stack(arguments) => arguments.outputs(),
-            Self::Split(arguments) => arguments.outputs(),
-            Self::Pack(arguments) => arguments.outputs(),
-            Self::Unpack(arguments) => arguments.outputs(),
-            Self::Refs(arguments) => arguments.outputs(),
-            Self::Plot(arguments) => arguments.outputs(),
-            _ => Vec::new(),
-        }
-    }
-
-    /// Whether the subcommand reads only the parts of a remote object that it needs. Other subcommands
-    /// download the object first.
-    fn reads_parts(&self) -> bool {
-        matches!(self, Self::Info(_) | Self::Show(_) | Self::Plot(_) | Self::Verify(_))
-    }
-
     fn run(&self, out: &mut dyn Write) -> Result<u8, Failure> {
         match self {
-            Self::Info(arguments) => info::run(arguments, out),
-            Self::Show(arguments) => show::run(arguments, out),
+            Self::Info(arguments) => info::run(arguments, &mut Escaped(out)),
+            Self::Show(arguments) => show::run(arguments, &mut Escaped(out)),
             Self::Convert(arguments) => convert::run(arguments, out),
             Self::Cat(arguments) => join::cat(arguments, out),
             Self::Stack(arguments) => join::stack(arguments, out),
-            Self::Split(arguments) => join::split(arguments, out),
-            Self::Pack(arguments) => pack::pack(arguments),
-            Self::Unpack(arguments) => pack::unpack(arguments, out),
+            Self::Split(arguments) => split::split(arguments, &mut Escaped(out)),
+            Self::Pack(arguments) => pack::pack(arguments, out),
+            Self::Unpack(arguments) => unpack::unpack(arguments, &mut Escaped(out)),
             Self::Refs(arguments) => refs::refs(arguments, out),
-            Self::Diff(arguments) => diff::run(arguments, &mut Unread::new(out)),
+            Self::Diff(arguments) => diff::run(arguments, &mut Unread::new(&mut Escaped(out))),
             Self::Plot(arguments) => plot::run(arguments, out),
-            Self::Verify(arguments) => verify::run(arguments, &mut Unread::new(out)),
-            Self::Query(arguments) => query::run(arguments, out),
+            Self::Verify(arguments) => verify::run(arguments, &mut Unread::new(&mut Escaped(out))),
+            Self::Query(arguments) => query::run(arguments, &mut Escaped(out)),
             #[cfg(feature = "oracle")]
             Self::Json(arguments) => exact::run(arguments, out),
             Self::Completions(arguments) => manual::completions(arguments, out),
@@ -149,16 +114,14 @@ impl Verb {
 }
 
 fn main() -> ExitCode {
-    let Program { mut verb, reading } = Program::parse();
+    let matches = Program::command().get_matches();
+    let Program { verb, reading } = Program::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    failure::set_flags(flags_of(&matches));
     let mut out = io::BufWriter::new(io::stdout().lock());
-    let inputs = reading::set(&reading).and_then(|()| {
-        let reads_parts = verb.reads_parts();
-        verb.outputs().into_iter().try_for_each(open::refuse_url)?;
-        input::without_pipes(verb.inputs(), reads_parts)
-    });
-    // The temporary files that replace pipes must outlive the subcommand.
-    let done = inputs.and_then(|_files| verb.run(&mut out)).and_then(|code| match out.flush() {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+    let done = reading::set(&reading).and_then(|()| verb.run(&mut out)).and_then(|code| match out.flush() {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(format!("standard output: {error}").into())
+        }
         _ => Ok(code),
     });
     match done {
@@ -166,43 +129,17 @@ fn main() -> ExitCode {
         // The reader of the pipe has closed it (`ndio show x.npy | head`), which is not an error.
         Err(failure) if is_closed(&*failure) => ExitCode::SUCCESS,
         Err(failure) => {
-            let _ = writeln!(io::stderr(), "ndio: {}", told(&failure)); // nothing can be done if stderr fails
+            note(&failure);
             ExitCode::from(2)
         }
     }
 }
 
-/// The output of a subcommand whose exit code matters: the subcommand runs to its end even if the reader
-/// closes the pipe.
-struct Unread<'a> {
-    out: &'a mut dyn Write,
-    is_closed: bool,
-}
-
-impl<'a> Unread<'a> {
-    fn new(out: &'a mut dyn Write) -> Self {
-        Self { out, is_closed: false }
-    }
-
-    fn unless_closed<T>(&mut self, result: io::Result<T>, otherwise: T) -> io::Result<T> {
-        match result {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                self.is_closed = true;
-                Ok(otherwise)
-            }
-            result => result,
-        }
-    }
-}
-
-impl Write for Unread<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = if self.is_closed { Ok(bytes.len()) } else { self.out.write(bytes) };
-        self.unless_closed(written, bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        let flushed = if self.is_closed { Ok(()) } else { self.out.flush() };
-        self.unless_closed(flushed, ())
-    }
+/// Returns the long flags of the verb that was given.
+fn flags_of(matches: &ArgMatches) -> Vec<String> {
+    let mut program = Program::command();
+    program.build();
+    let verb = matches.subcommand_name().and_then(|name| program.find_subcommand(name));
+    let flags = verb.into_iter().flat_map(Command::get_arguments).filter_map(clap::Arg::get_long);
+    flags.map(str::to_owned).collect()
 }

@@ -5,7 +5,8 @@ use std::io::Write;
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
-use super::{Failure, Program};
+use super::Program;
+use super::failure::Failure;
 
 /// Print a completion script for a shell
 #[derive(Args)]

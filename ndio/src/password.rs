@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use clap::Args;
 
-use super::Failure;
+use super::failure::Failure;
 
 static PASSWORD: OnceLock<Vec<u8>> = OnceLock::new();
 

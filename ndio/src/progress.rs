@@ -1,6 +1,6 @@
 //! A progress bar for work that takes longer than a second, if standard error is a terminal.
 
-use std::io::{IsTerminal, stderr};
+use std::io::{self, IsTerminal, Read, stderr};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -48,5 +48,20 @@ impl Drop for Progress {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+    }
+}
+
+/// A reader that shows progress.
+pub(crate) struct Watched<'a, R> {
+    pub(crate) input: R,
+    pub(crate) progress: &'a mut Progress,
+    pub(crate) all: u64,
+}
+
+impl<R: Read> Read for Watched<'_, R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.input.read(into)?;
+        self.progress.add(count as u64, self.all);
+        Ok(count)
     }
 }

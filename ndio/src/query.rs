@@ -10,9 +10,9 @@ use ndarray_io::header::Order;
 use ndarray_io::ra::RaHeader;
 use ndarray_io::{DType, NpyReader, ra as format};
 
-use super::input::shown;
-use super::open::{Format, format_of, ra};
-use super::{Failure, at};
+use super::failure::Failure;
+use super::formats::Format;
+use super::input::Input;
 
 /// Print a header as YAML, as RA's own query does
 #[derive(Args)]
@@ -31,37 +31,35 @@ enum Form {
     Julia,
 }
 
-impl Arguments {
-    pub(crate) fn inputs(&mut self) -> Vec<&mut PathBuf> {
-        self.files.iter_mut().collect()
-    }
-}
-
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     for path in &arguments.files {
-        let name = shown(path);
-        match format_of(path)? {
+        let input = Input::open(path)?;
+        let name = input.name().display();
+        match input.format() {
             Format::Ra => {
-                let reader = ra(path, &crate::reading::options()).map_err(|failure| at(path, failure))?;
+                let reader = input.ra_reader(&crate::reading::options())?;
                 match arguments.form {
-                    Form::Page => write!(out, "{}", format::query(reader.ra_header(), &name))?,
-                    Form::Julia => writeln!(out, "{}", julia(reader.ra_header(), &name))?,
+                    Form::Page => write!(out, "{}", format::query(reader.ra_header(), &name.to_string()))?,
+                    Form::Julia => writeln!(out, "{}", julia(reader.ra_header(), &name.to_string()))?,
                 }
             }
             _ if arguments.form == Form::Julia => {
-                return Err(format!("{name}: the form of RawArray.jl is for RA files").into());
+                return Err(input.at("the form of RawArray.jl is for RA files"));
             }
-            Format::Npy => {
-                let mut reader = NpyReader::new(File::open(path)?).map_err(|error| at(path, error.into()))?;
-                print(&name, &reader, out)?;
+            Format::Npz => {
+                return Err(input.at("an archive has no header of its own; ndio info shows it"));
+            }
+            Format::Stack => {
+                return Err(input.at("a stack has no header of its own; ndio info shows it"));
+            }
+            _ => {
+                let mut reader =
+                    NpyReader::new(input.file()?).map_err(|error| error.at_path(input.name()))?;
+                print(&name.to_string(), &reader, out)?;
                 // The array may be followed by any data, so errors are ignored.
                 while let Ok(true) = reader.next_array() {
-                    print(&name, &reader, out)?;
+                    print(&name.to_string(), &reader, out)?;
                 }
-            }
-            Format::Npz | Format::Stack => {
-                let what = if format_of(path)? == Format::Npz { "an archive" } else { "a stack" };
-                return Err(format!("{name}: {what} has no header of its own; ndio info shows it").into());
             }
         }
     }

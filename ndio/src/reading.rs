@@ -7,7 +7,7 @@ use ndarray_io::ReadOptions;
 use ndarray_io::dtype::{Kind, LongDoubleFormat, Narrow, Scalar};
 use ndarray_io::options::DisplayOptions;
 
-use super::Failure;
+use super::failure::Failure;
 use super::password;
 
 /// How RA files are read

@@ -6,10 +6,12 @@ use std::path::{Component, Path, PathBuf};
 use clap::{Args, ValueEnum};
 use ndarray_io::refs::{RefOptions, References, ZarrFormat};
 
-use super::Failure;
-use super::convert::replace;
-use super::failure::escaped;
-use super::open::remote;
+use super::failure::{Failure, note};
+use super::input::Input;
+use super::join::axis_of;
+use super::output::{Content, Output};
+use super::remote;
+use super::select::Selection;
 
 /// Create kerchunk references, for reading files in place with zarr-python, xarray and Dask
 #[derive(Args)]
@@ -41,9 +43,12 @@ pub(crate) struct Refs {
     /// The version of Zarr's metadata
     #[arg(long, value_enum, default_value = "2")]
     zarr_format: FormatName,
-    /// The output file, which replaces an existing one; - is standard output
+    /// The output file; - is standard output
     #[arg(long, short)]
     output: PathBuf,
+    /// Replace an existing file
+    #[arg(long)]
+    force: bool,
     /// NPY files, RA files, archives and stacks
     #[arg(required = true)]
     files: Vec<PathBuf>,
@@ -57,21 +62,14 @@ enum FormatName {
     Three,
 }
 
-impl Refs {
-    pub(crate) fn outputs(&self) -> Vec<&Path> {
-        vec![&self.output]
-    }
-}
-
 pub(crate) fn refs(arguments: &Refs, out: &mut dyn Write) -> Result<u8, Failure> {
-    for file in &arguments.files {
-        if let Some(remote) = remote(file)?
-            && (arguments.concat.is_some() || arguments.prefix.is_some())
-        {
-            let name = remote.name();
-            return Err(format!("{name}: --concat and --prefix are for local files").into());
-        }
+    if let Some(url) = arguments.files.iter().find(|file| remote::is_url(file))
+        && (arguments.concat.is_some() || arguments.prefix.is_some())
+    {
+        let name = remote::name(url)?;
+        return Err(format!("{}: --concat and --prefix are for local files", name.display()).into());
     }
+    let output = Output::new(&arguments.output, arguments.force)?;
     let mut references = References::new(match arguments.zarr_format {
         FormatName::Two => ZarrFormat::V2,
         FormatName::Three => ZarrFormat::V3,
@@ -86,9 +84,10 @@ pub(crate) fn refs(arguments: &Refs, out: &mut dyn Write) -> Result<u8, Failure>
             let axis = match usize::try_from(axis) {
                 Ok(axis) => axis,
                 Err(_) => {
+                    let which = Selection { member: arguments.member.clone(), ..Selection::default() };
                     let first =
-                        super::source::Source::open(&arguments.files[0], None, &crate::reading::options())?;
-                    super::join::axis_of(axis, first.shape().len())?
+                        which.one(&Input::open(&arguments.files[0])?, &crate::reading::options(), false)?;
+                    axis_of(axis, first.shape().len())?
                 }
             };
             let files: Vec<(PathBuf, String)> = arguments.located()?;
@@ -96,21 +95,25 @@ pub(crate) fn refs(arguments: &Refs, out: &mut dyn Write) -> Result<u8, Failure>
         }
         None => {
             for (path, location) in arguments.located()? {
-                match remote(&path)? {
-                    Some(remote) => references.add_remote(&remote, &options)?,
-                    None => references.add(&path, &options.clone().location(location))?,
+                if remote::is_url(&path) {
+                    // Its name without a query, which may be a signature.
+                    let object = Input::open(&path)?;
+                    let location = object.name().to_string_lossy().into_owned();
+                    references.add_source(object.bytes()?, &options.clone().location(location))?;
+                } else {
+                    references.add(&path, &options.clone().location(location))?;
                 }
             }
         }
     }
-    for note in references.notes() {
-        writeln!(std::io::stderr(), "ndio: {}", escaped(note))?;
+    for text in references.notes() {
+        note(&text.clone().into());
     }
-    if arguments.output == Path::new("-") {
-        references.write(out)?;
-    } else {
-        replace(&arguments.output, |file| Ok(references.write(std::io::BufWriter::new(file))?))?;
-    }
+    output.write(out, Content::Text, |sink| {
+        let mut out = std::io::BufWriter::new(sink);
+        references.write(&mut out)?;
+        Ok(out.flush()?)
+    })?;
     Ok(0)
 }
 

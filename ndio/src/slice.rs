@@ -5,12 +5,18 @@ use ndarray::{Slice, SliceInfoElem};
 /// Parses a slice in NumPy's notation, for an array of this shape.
 pub(crate) fn parse(text: &str, shape: &[usize]) -> Result<Vec<SliceInfoElem>, String> {
     let listed = text.trim();
+    // As in Python, or only what is within the brackets.
+    let listed = listed.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(listed).trim();
     // A comma may follow the last part, as in Python.
     let listed = listed.strip_suffix(',').filter(|listed| !listed.is_empty()).unwrap_or(listed);
     let parts: Vec<&str> = match listed {
         "" => Vec::new(),
         listed => listed.split(',').map(str::trim).collect(),
     };
+    let adds_axis = |part: &str| ["None", "newaxis", "np.newaxis", "numpy.newaxis"].contains(&part);
+    if let Some(part) = parts.iter().find(|part| adds_axis(part)) {
+        return Err(format!("the slice '{text}' has {part}: new axes are not supported"));
+    }
     let given = parts.iter().filter(|part| **part != "...").count();
     if given > shape.len() {
         return Err(format!("the slice '{text}' has {given} parts, but the array has {} axes", shape.len()));

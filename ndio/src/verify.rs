@@ -1,6 +1,5 @@
 //! `ndio verify`: checks files for damage.
 
-use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -9,12 +8,12 @@ use ndarray_io::file::Extent;
 use ndarray_io::npz::{IndexState, Method, Remark};
 use ndarray_io::{DynArray, NpzFile, ReadOptions};
 
-use super::failure::escaped;
-use super::input::shown;
-use super::open::{Format, array_files, format_of, npy, npz, ra, ra_file, remote, stack};
+use super::failure::{Failure, at, one_line, told};
+use super::formats::Format;
+use super::input::{Input, each_file};
 use super::progress::Progress;
-use super::source::{Arrays, Source};
-use super::{Failure, at, told};
+use super::select::Arrays;
+use super::source::{Source, Whole};
 
 /// Check files: structure, length, checksums, bools and text
 #[derive(Args)]
@@ -29,78 +28,81 @@ pub(crate) struct Arguments {
     files: Vec<PathBuf>,
 }
 
-impl Arguments {
-    pub(crate) fn inputs(&mut self) -> Vec<&mut PathBuf> {
-        self.files.iter_mut().collect()
-    }
-}
-
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     // Objects are read as data: nothing is executed.
     let options = crate::reading::options().allow_objects(true);
     let mut code = 0;
-    for path in &array_files(&arguments.files)? {
-        match verify(path, &options, &arguments.allow) {
+    each_file(&arguments.files, |path| {
+        let input = match path.and_then(Input::open) {
+            Ok(input) => input,
+            // A file that cannot be opened has not been checked.
+            Err(failure) => {
+                code = 2;
+                return Ok(writeln!(out, "{}", told(&failure))?);
+            }
+        };
+        match verify(&input, &options, &arguments.allow) {
             Ok(remarks) => {
-                writeln!(out, "{}: sound", shown(path))?;
+                writeln!(out, "{}: sound", one_line(&input.name().to_string_lossy()))?;
                 for (member, remark) in remarks {
-                    writeln!(out, "  {}: {remark}", escaped(&member))?;
+                    writeln!(out, "  {}: {remark}", one_line(&member))?;
                 }
             }
             Err(failure) => {
-                // Exit code 1 means that damage was found. A file that cannot be read has not been checked.
+                // Exit code 1 means that damage was found: an object that changes or cannot be read has not been checked.
                 let is_failing = |error: &ndarray_io::Error| error.is_io() || error.is_conflict();
-                let is_unread = match remote(path)? {
-                    Some(_) => failure.downcast_ref::<ndarray_io::Error>().is_some_and(is_failing),
-                    None => !path.is_dir() && File::open(path).is_err(),
-                };
+                let is_unread =
+                    input.is_remote() && failure.downcast_ref::<ndarray_io::Error>().is_some_and(is_failing);
                 code = code.max(if is_unread { 2 } else { 1 });
-                writeln!(out, "{}", told(&at(path, failure)))?;
+                writeln!(out, "{}", told(&input.at(failure)))?;
             }
         }
-    }
+        Ok(())
+    })?;
     Ok(code)
 }
 
 /// Returns what is not damage, each remark with the name of its member.
-fn verify(path: &Path, options: &ReadOptions, allowed: &[String]) -> Result<Vec<(String, Remark)>, Failure> {
-    let checked = match format_of(path)? {
-        Format::Npy if remote(path)?.is_some() => {
-            check(&Source::Npy(npy(path, options)?), allowed) // a file with trailing data has been downloaded
-        }
-        Format::Npy => {
-            let mut arrays = Arrays::of(path, options);
-            while let Some(array) = arrays.next() {
-                let checked = check(&array?, allowed);
-                arrays.numbered(checked)?;
-            }
-            arrays.end()
-        }
+fn verify(
+    input: &Input,
+    options: &ReadOptions,
+    allowed: &[String],
+) -> Result<Vec<(String, Remark)>, Failure> {
+    let checked = match input.format() {
+        Format::Npz => return verify_npz(&input.npz(options)?, input.name(), allowed),
         Format::Stack => {
-            let stack = stack(path, options)?;
+            let stack = input.stack(options)?;
             // Check each part by itself, to find trailing bytes.
             (0..stack.lengths().len()).try_for_each(|number| {
                 let part = stack.part(number)?;
-                match part.extent()? {
-                    Extent::Whole => check(&Source::Npy(part), allowed),
-                    _ => {
-                        let path = path.join(format!("{number}.npy"));
-                        Ok(ndarray_io::npy::read_npy_with::<_, DynArray>(path, options).map(drop)?) // reports the error
+                let path = part.path().unwrap_or(input.name()).to_owned();
+                match part.extent()?.trailing() {
+                    Some(bytes @ 1..) => {
+                        let bytes = if bytes == 1 { "1 byte".into() } else { format!("{bytes} bytes") };
+                        Err(at(&path, format!("found {bytes} after the array").into()))
                     }
+                    _ => check(&Source::npy(part, &path), allowed),
                 }
             })
         }
-        Format::Ra => match ra_file(path, options) {
-            Ok(file) => check(&Source::Ra(file), allowed),
-            Err(failure) if remote(path)?.is_some() => Err(failure),
-            Err(_) => Ok(ra(path, options)?.read::<DynArray>()?.check()?), // compressed data is decompressed completely
+        Format::Ra => match input.ra(options) {
+            Ok(file) => check(&Source::ra(file, input.name()), allowed),
+            // Compressed data is decompressed completely.
+            Err(_) => Ok(input.ra_reader(options)?.read::<DynArray>()?.check()?),
         },
-        Format::Npz => return verify_npz(&npz(path, options)?, allowed),
+        _ => {
+            let mut arrays = Arrays::of(input, options);
+            while let Some(array) = arrays.next() {
+                let checked = check(&array?, allowed);
+                arrays.located(checked)?;
+            }
+            arrays.end()
+        }
     };
     checked.map(|()| Vec::new())
 }
 
-fn verify_npz(archive: &NpzFile, allowed: &[String]) -> Result<Vec<(String, Remark)>, Failure> {
+fn verify_npz(archive: &NpzFile, name: &Path, allowed: &[String]) -> Result<Vec<(String, Remark)>, Failure> {
     let mut all = Vec::new();
     for (index, member) in archive.members().iter().enumerate() {
         // Also that the blocks of an index are what other programs read, and other remarks.
@@ -113,10 +115,11 @@ fn verify_npz(archive: &NpzFile, allowed: &[String]) -> Result<Vec<(String, Rema
         if !is_array {
             continue;
         }
-        match Source::whole_member(archive, index)? {
-            Source::Npy(file) if file.extent()? == Extent::Whole => check(&Source::Npy(file), allowed)?,
-            Source::Memory(array) => check(&Source::Memory(array), allowed)?,
-            _ => drop(archive.read::<DynArray>(index)?), // reports what is wrong
+        let source = Source::member(archive, index, name, true)?;
+        match &source.array {
+            // This reports what is wrong.
+            Whole::Npy(file) if file.extent()? != Extent::Whole => drop(archive.read::<DynArray>(index)?),
+            _ => check(&source, allowed)?,
         }
     }
     Ok(all)
@@ -125,13 +128,10 @@ fn verify_npz(archive: &NpzFile, allowed: &[String]) -> Result<Vec<(String, Rema
 /// Checks the elements of a file of any size, block by block.
 fn check(source: &Source, allowed: &[String]) -> Result<(), Failure> {
     const BLOCK: usize = 4 << 20;
-    if let Source::Memory(array) = source {
-        check_globals(array, allowed)?;
-    }
-    match source {
-        Source::Npy(file) => file.check_complete()?,
-        Source::Ra(file) => file.check_complete()?,
-        Source::Memory(_) => {}
+    match &source.array {
+        Whole::Npy(file) => file.check_complete()?,
+        Whole::Ra(file) => file.check_complete()?,
+        Whole::Objects(array) => check_globals(array, allowed)?,
     }
     // There may be any number of zero-sized elements, so do not iterate over them.
     if !source.dtype().has_invalid_bytes() || source.dtype().item_size() == 0 {

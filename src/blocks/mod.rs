@@ -25,6 +25,7 @@
 
 mod chunks;
 mod cuts;
+mod display;
 mod held;
 mod stream;
 

@@ -407,6 +407,69 @@ where
     join_files(from.iter().copied(), to.as_ref(), Along::NewAxis(axis.number()), conversion)
 }
 
+/// Converts an open array like [`convert_file`], into an open, empty file.
+///
+/// This is for callers who replace a file by themselves, such as with
+/// [`FileReplacement`](crate::file::FileReplacement).
+///
+/// # Errors
+///
+/// As for [`convert_npy`].
+///
+/// # Examples
+///
+/// ```
+/// use ndarray::{Array1, arr1};
+/// use ndarray_io::convert::{Conversion, convert_file_into};
+/// use ndarray_io::file::FileReplacement;
+/// use ndarray_io::{Casting, NpyFile};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("a.npy");
+/// ndarray_io::write_npy(&path, &arr1(&[1i16, 2, 3]))?;
+/// let old = FileReplacement::open(&path)?; // locked from here on
+/// let array = NpyFile::new(old.file().try_clone()?)?;
+/// let conversion = Conversion::new().dtype("<f8".parse()?, Casting::Safe);
+/// old.replace_with(|new| convert_file_into(&array, new, conversion))?;
+/// assert_eq!(ndarray_io::read_npy::<_, Array1<f64>>(&path)?, arr1(&[1.0, 2.0, 3.0]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn convert_file_into<F: ArrayFormat>(
+    from: &ArrayFile<F>,
+    to: &File,
+    conversion: Conversion<'_>,
+) -> Result<()> {
+    join_files_into([from], to, Along::Alone, conversion)
+}
+
+/// Concatenates open arrays like [`concatenate_files`], into an open, empty file.
+///
+/// # Errors
+///
+/// As for [`concatenate_npy`].
+pub fn concatenate_files_into<F: ArrayFormat>(
+    from: &[&ArrayFile<F>],
+    to: &File,
+    axis: impl AxisIndex,
+    conversion: Conversion<'_>,
+) -> Result<()> {
+    join_files_into(from.iter().copied(), to, Along::Axis(axis.number()), conversion)
+}
+
+/// Stacks open arrays like [`stack_files`], into an open, empty file.
+///
+/// # Errors
+///
+/// As for [`stack_npy`].
+pub fn stack_files_into<F: ArrayFormat>(
+    from: &[&ArrayFile<F>],
+    to: &File,
+    axis: impl AxisIndex,
+    conversion: Conversion<'_>,
+) -> Result<()> {
+    join_files_into(from.iter().copied(), to, Along::NewAxis(axis.number()), conversion)
+}
+
 /// Returns an error if an NPY file cannot have all that is in a file with this header.
 fn check_for_npy<F: ArrayFormat>(
     found: &F::Found,
@@ -423,16 +486,36 @@ fn check_for_npy<F: ArrayFormat>(
     F::check_for_npy(found)
 }
 
+fn check_files<'f, F: ArrayFormat>(
+    files: impl IntoIterator<Item = &'f ArrayFile<F>>,
+    conversion: &Conversion<'_>,
+) -> Result<()> {
+    files.into_iter().try_for_each(|file| {
+        check_for_npy::<F>(file.found(), file.extent()?.trailing(), conversion)
+            .map_err(|error| file.at_path(error))
+    })
+}
+
+fn join_files_into<'f, F: ArrayFormat>(
+    from: impl IntoIterator<Item = &'f ArrayFile<F>> + Clone,
+    to: &File,
+    along: Along,
+    mut conversion: Conversion<'_>,
+) -> Result<()> {
+    check_files(from.clone(), &conversion)?;
+    let inputs = Inputs::of_files(from)?;
+    let header = inputs.header(along, &conversion)?;
+    let head = npy::format(&header, conversion.write.get_version())?;
+    inputs.write(to, along, (&header, &head), &mut conversion)
+}
+
 fn join_files<'f, F: ArrayFormat>(
     from: impl IntoIterator<Item = &'f ArrayFile<F>> + Clone,
     to: &Path,
     along: Along,
     conversion: Conversion<'_>,
 ) -> Result<()> {
-    for file in from.clone() {
-        check_for_npy::<F>(file.found(), file.extent()?.trailing(), &conversion)
-            .map_err(|error| file.at_path(error))?;
-    }
+    check_files(from.clone(), &conversion)?;
     let ids = from.clone().into_iter().map(ArrayFile::id).collect::<Result<Vec<_>>>()?;
     let locked = change::lock_if_open(to, &ids, &conversion.write).map_err(|error| error.at_path(to))?;
     join(Inputs::of_files(from)?, locked, to, along, conversion)
@@ -565,12 +648,16 @@ pub(crate) fn concatenate_as<P: AsRef<Path>>(
 
 /// A file to be split along an axis into several files.
 #[cfg(feature = "dask")]
-pub(crate) struct Splitter(Inputs<'static>);
+pub(crate) struct Splitter<'a>(Inputs<'a>);
 
 #[cfg(feature = "dask")]
-impl Splitter {
-    pub(crate) fn of_file(file: NpyFile) -> Result<Self> {
-        Inputs::of_file::<Npy>(file).map(Self)
+impl<'a> Splitter<'a> {
+    pub(crate) fn of_file<F: ArrayFormat>(
+        file: &'a ArrayFile<F>,
+        conversion: &Conversion<'_>,
+    ) -> Result<Self> {
+        check_files([file], conversion)?;
+        Inputs::of_file::<F>(file).map(Self)
     }
 
     /// Returns the header of the entire array, which the pieces form together.

@@ -7,7 +7,8 @@ use crate::blocks::check_division;
 use crate::convert::{Conversion, Splitter, concatenate_as, convert_file};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::AxisIndex;
-use crate::parts::NpyFile;
+use crate::io::ArrayFormat;
+use crate::parts::{ArrayFile, NpyFile};
 
 /// Converts an NPY file of any size to a new stack, with parts of `length` indices along an axis.
 ///
@@ -32,17 +33,53 @@ pub fn convert_npy_to_stack<P, Q>(
     folder: Q,
     axis: impl AxisIndex,
     length: usize,
-    mut conversion: Conversion<'_>,
+    conversion: Conversion<'_>,
 ) -> Result<()>
 where
     P: AsRef<Path>,
     Q: AsRef<Path>,
 {
-    let (from, folder, axis) = (from.as_ref(), folder.as_ref(), axis.number());
-    let pieces = Splitter::of_file(NpyFile::open_with(from, conversion.get_read_options())?)?;
+    let from = NpyFile::open_with(from, conversion.get_read_options())?;
+    convert_file_to_stack(&from, folder, axis, length, conversion)
+}
+
+/// Converts an open array to a new stack, like [`convert_npy_to_stack`].
+///
+/// # Errors
+///
+/// As for [`convert_npy_to_stack`]; a [mismatch](crate::Error::is_mismatch) if NPY cannot represent the elements.
+///
+/// # Examples
+///
+/// ```
+/// use ndarray::{Array2, arr2};
+/// use ndarray_io::convert::Conversion;
+/// use ndarray_io::dask::{NpyStack, convert_file_to_stack};
+/// use ndarray_io::ra::{RaFile, write_ra};
+///
+/// # let temporary = tempfile::tempdir()?;
+/// # let (path, folder) = (temporary.path().join("a.ra"), temporary.path().join("a"));
+/// write_ra(&path, &arr2(&[[1, 2], [3, 4], [5, 6]]))?;
+/// convert_file_to_stack(&RaFile::open(&path)?, &folder, 0, 2, Conversion::new())?;
+/// assert_eq!(NpyStack::open(&folder)?.lengths(), [2, 1]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn convert_file_to_stack<F, Q>(
+    from: &ArrayFile<F>,
+    folder: Q,
+    axis: impl AxisIndex,
+    length: usize,
+    mut conversion: Conversion<'_>,
+) -> Result<()>
+where
+    F: ArrayFormat,
+    Q: AsRef<Path>,
+{
+    let (folder, axis) = (folder.as_ref(), axis.number());
+    let pieces = Splitter::of_file(from, &conversion)?;
     let header = pieces.header(&conversion)?;
     let mut others = header.shape().to_vec();
-    check_division(header.shape_ref(), axis, length).map_err(|error| error.at_path(from))?;
+    check_division(header.shape_ref(), axis, length).map_err(|error| from.at_path(error))?;
     let all = others.remove(axis);
     let write = conversion.get_write_options().clone();
     let mut writer = NpyStackWriter::make(folder, header.dtype(), (&others, axis), true, &write)?;

@@ -66,7 +66,7 @@ use std::sync::Arc;
 
 use ndarray::{Array, Dimension, IxDyn, SliceArg};
 
-pub use convert::{convert_npy_to_stack, convert_stack_to_npy};
+pub use convert::{convert_file_to_stack, convert_npy_to_stack, convert_stack_to_npy};
 use info::{Info, bad, is_alike};
 use parts::Parts;
 pub use writer::{NpyStackWriter, UncommittedParts};

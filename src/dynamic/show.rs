@@ -47,8 +47,25 @@ impl fmt::Display for DynArray {
 
 impl DynArray {
     /// Formats the array as `Display` does, with the width, length and precision from a [`DisplayOptions`].
-    pub fn shown(&self, look: &DisplayOptions) -> String {
-        Sheet::new(self.shape(), self, look).to_string()
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::arr1;
+    /// use ndarray_io::DynArray;
+    /// use ndarray_io::options::DisplayOptions;
+    ///
+    /// let array = DynArray::new(&arr1(&[1.0 / 3.0, 0.5]))?;
+    /// assert_eq!(array.display_with(&DisplayOptions::new().precision(2)).to_string(), "[0.33,  0.5]");
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn display_with<'a>(&'a self, look: &'a DisplayOptions) -> impl fmt::Display + 'a {
+        Sheet::new(self.shape(), self, look)
+    }
+
+    /// Returns the number of characters of the longest element.
+    pub(crate) fn widest(&self, look: &DisplayOptions) -> usize {
+        (0..self.len()).map(|number| self.item(number, look).chars().count()).max().unwrap_or(0)
     }
 
     /// Returns an iterator over the elements in C order, each formatted as `Display` does.
@@ -84,7 +101,7 @@ impl DynArray {
         })
     }
 
-    fn item(&self, number: usize, look: &DisplayOptions) -> String {
+    pub(crate) fn item(&self, number: usize, look: &DisplayOptions) -> String {
         // Objects do not have bytes, and are formatted differently.
         #[cfg(feature = "object")]
         if let Some(objects) = self.object_items() {

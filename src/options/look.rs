@@ -13,7 +13,7 @@ use crate::dtype::LongDoubleFormat;
 ///
 /// let array = DynArray::new(&arr1(&[1.0 / 3.0, 2.0, 0.25, 1e9]))?;
 /// let look = DisplayOptions::new().precision(3).width(40);
-/// assert_eq!(array.shown(&look), "[       0.333,          2.0,\n         0.25, 1000000000.0]");
+/// assert_eq!(array.display_with(&look).to_string(), "[       0.333,          2.0,\n         0.25, 1000000000.0]");
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -48,6 +48,14 @@ impl DisplayOptions {
         Self { most: usize::MAX, last: usize::MAX, ..self }
     }
 
+    pub(crate) fn is_all(&self) -> bool {
+        self.most == usize::MAX
+    }
+
+    pub(crate) fn get_width(&self) -> usize {
+        self.width
+    }
+
     /// Sets the number of columns of text after which a row continues on the next line.
     ///
     /// By default, the width is unlimited.
@@ -78,7 +86,7 @@ impl DisplayOptions {
     /// let options = ReadOptions::new().long_double(LongDoubleFormat::X87);
     /// let long = DynArray::new(&arr1(&[1e300]))?.cast_to_with(&"<f16".parse()?, &options)?;
     /// let look = DisplayOptions::new().long_double(LongDoubleFormat::X87);
-    /// assert_eq!(long.shown(&look), "[1.0000000000000000525e300]"); // more digits than the `f64` needed
+    /// assert_eq!(long.display_with(&look).to_string(), "[1.0000000000000000525e300]"); // more digits than the `f64` needed
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     #[must_use]

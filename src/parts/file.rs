@@ -9,7 +9,7 @@ use crate::bytes::{LocalFile, ReadAt, Region, Runs, SharedRegion, len_of_regular
 use crate::dtype::DType;
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::{Extent, Header};
-use crate::io::change::{FileId, Locked, Purpose, id_of};
+use crate::io::change::{FileId, Locked, Purpose, id_of, is_being_changed};
 use crate::io::{self, ArrayFormat, Npy, Ra};
 use crate::npy_format::Version;
 use crate::options::ReadOptions;
@@ -349,6 +349,55 @@ impl<F: ArrayFormat> ArrayFile<F> {
             true => self.check_runs(&whole),
             false => self.check_length(header.payload_len().unwrap_or_default()), // larger than the address space of this machine
         }
+    }
+
+    /// Returns an error if bytes follow the array, unless they are rows that another process is appending.
+    ///
+    /// A file that is open may have them, and its elements can be read. This is the check that
+    /// [`read_npy`](crate::read_npy) makes, for code that reads all of an array in parts. An RA file may have such bytes.
+    ///
+    /// # Errors
+    ///
+    /// - [`Io`](ErrorKind::Io) if an I/O operation fails.
+    /// - [`Trailing`](ErrorKind::Trailing) if bytes follow the array.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::arr1;
+    /// use ndarray_io::bytes::InMemory;
+    /// use ndarray_io::{NpyFile, WriteNpyExt};
+    ///
+    /// let mut file = Vec::new();
+    /// arr1(&[1u8, 2, 3]).write_npy(&mut file)?;
+    /// file.extend([4, 5]);
+    /// let error = NpyFile::from_source(InMemory(file))?.check_end().unwrap_err();
+    /// assert_eq!(error.to_string(), "found 2 bytes (2 complete rows) after the array");
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn check_end(&self) -> Result<()> {
+        let of = |stored: Option<u64>, start: u64| -> Result<u64> {
+            Ok(self.file_len()?.saturating_sub(start.saturating_add(stored.unwrap_or(u64::MAX))))
+        };
+        let surplus = of(F::stored_len(&self.found), self.data_offset())?;
+        if surplus == 0 {
+            return Ok(());
+        }
+        if let Some(file) = self.bytes.lock_file() {
+            // Between the two checks, one append may finish or another may start.
+            for _ in 0..3 {
+                if is_being_changed(file) {
+                    return Ok(());
+                }
+                let (found, start) =
+                    header_of::<F>(&self.bytes, &self.options).map_err(|error| self.at_path(error))?;
+                if of(F::stored_len(&found), start as u64)? == 0 {
+                    return Ok(());
+                }
+            }
+        }
+        let rows = surplus.checked_div(self.header().row_bytes()).unwrap_or(0);
+        Err(self.at_path(ErrorKind::Trailing { bytes: surplus, at_least: false, rows }.into()))
     }
 
     /// Attaches the lock for writing parts, and the path to report in errors.

@@ -241,7 +241,10 @@ fn long_doubles_are_numbers() {
                     ndarray_io::header::Order::C,
                     bytes,
                 );
-                assert_eq!(scientific(&number.unwrap().shown(&look)), text.as_str().unwrap());
+                assert_eq!(
+                    scientific(&number.unwrap().display_with(&look).to_string()),
+                    text.as_str().unwrap()
+                );
             }
             continue;
         }
@@ -342,7 +345,7 @@ fn other_long_doubles() {
         {
             let found = array("<f16", bytes.as_flattened());
             let look = DisplayOptions::new().long_double(LongDoubleFormat::DoubleDouble);
-            assert_eq!(found.shown(&look), format!("[{text}]"));
+            assert_eq!(found.display_with(&look).to_string(), format!("[{text}]"));
             assert_eq!(found.cast_with::<f64, Ix1>(&options).unwrap(), ndarray::arr1(&[double]));
         }
     }
@@ -373,7 +376,7 @@ fn long_doubles_with_fewer_digits() {
         (&small, 2, "3.40e-313"),
     ] {
         let look = DisplayOptions::new().long_double(LongDoubleFormat::X87).precision(digits);
-        assert_eq!(array("<f16", number).shown(&look), format!("[{text}]"));
+        assert_eq!(array("<f16", number).display_with(&look).to_string(), format!("[{text}]"));
     }
 }
 

@@ -1,11 +1,14 @@
 //! Arrays whose type is known only at run time. `corpus.rs` reads and writes all dtypes in this way.
 
 use ndarray::{Array2, ArrayD, Ix1, Ix2, IxDyn, ShapeBuilder, arr1, arr2};
+use ndarray_io::bytes::InMemory;
 use ndarray_io::dtype::{ByteOrder, Kind, RecordBuilder, RecordError, Scalar};
 use ndarray_io::error::ErrorKind;
 use ndarray_io::header::Order;
+use ndarray_io::options::DisplayOptions;
 use ndarray_io::{
-    Casting, DType, DynArray, ReadNpyExt, ViewMutElement, WriteNpyExt, WriteOptions, read_npy, with_numbers,
+    Casting, DType, DynArray, NpyFile, ReadNpyExt, ViewMutElement, WriteNpyExt, WriteOptions, read_npy,
+    with_numbers,
 };
 
 use crate::support::manifest::{self, with_type};
@@ -408,4 +411,28 @@ fn paths_through_shared_records_are_short_work() {
     let array = DynArray::from_bytes(dtype, [1], Order::C, &[]).unwrap();
     let error = array.field(&format!("{}z", "a.".repeat(32))).unwrap_err().to_string();
     assert!(error.len() < 300 && error.contains("its fields are 'a', 'a.a'"), "{error}");
+}
+
+/// The text of all elements that is written block by block is the one that is made in memory.
+#[test]
+fn text_in_blocks_is_the_text_in_one_piece() {
+    let shapes: [&[usize]; 9] =
+        [&[], &[1], &[0, 3], &[7], &[40_000], &[300, 200], &[2, 3, 5000], &[2, 30_000, 1], &[5, 1, 1, 4, 2]];
+    for shape in shapes {
+        for order in [Order::C, Order::Fortran] {
+            for width in [usize::MAX, 80, 3] {
+                let len: usize = shape.iter().product();
+                let bytes: Vec<u8> =
+                    (0..len as i32).flat_map(|n| (n * 7919 % 100_003).to_le_bytes()).collect();
+                let array = DynArray::from_bytes("<i4".parse().unwrap(), shape, order, &bytes).unwrap();
+                let mut file = Vec::new();
+                array.write_npy(&mut file).unwrap();
+                let look = DisplayOptions::new().all().width(width);
+                let mut text = Vec::new();
+                NpyFile::from_source(InMemory(file)).unwrap().display_to(&look, &mut text).unwrap();
+                let wanted = array.display_with(&look).to_string();
+                assert!(text == wanted.as_bytes(), "{shape:?} {order:?} {width}");
+            }
+        }
+    }
 }

@@ -39,7 +39,7 @@ pub fn look(part: &DynArray) -> (Value, Picture) {
     });
     // An element of a wide record can have as much text as a small array.
     if part.dtype().item_size() <= 1 << 12 {
-        seen["text"] = part.shown(&DisplayOptions::new().width(100)).into();
+        seen["text"] = part.display_with(&DisplayOptions::new().width(100)).to_string().into();
     }
     if part.len() > COUNTED {
         seen["of"] = "too many elements for statistics: select a slice".into();

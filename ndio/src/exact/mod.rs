@@ -11,11 +11,12 @@ use ndarray_io::error::{ErrorKind, FileSection, LimitKind};
 use ndarray_io::file::Extent;
 use ndarray_io::npy::NpyHeader;
 use ndarray_io::ra::RaHeader;
-use ndarray_io::{DynArray, Error, NpyReader, NpzFile, ReadOptions, npy};
+use ndarray_io::{DynArray, Error, NpyReader, ReadOptions, npy};
 use serde_json::{Value, json};
 
-use super::Failure;
-use super::open::{Format, format_of, ra};
+use super::failure::Failure;
+use super::formats::Format;
+use super::input::Input;
 use values::{described, sha256};
 
 /// Print the entire content, one line of JSON per file
@@ -32,12 +33,6 @@ pub(crate) struct Arguments {
     offset: u64,
     #[arg(required = true)]
     files: Vec<PathBuf>,
-}
-
-impl Arguments {
-    pub(crate) fn inputs(&mut self) -> Vec<&mut PathBuf> {
-        self.files.iter_mut().collect()
-    }
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
@@ -82,21 +77,19 @@ impl From<std::io::Error> for Fault {
 }
 
 fn content(path: &Path, offset: u64, options: &ReadOptions) -> Result<Value, Fault> {
+    let input = Input::open(path).map_err(of_failure)?;
     // Programs compare the output, so a known extension decides the format, even if the content differs.
     let format = match path.extension().and_then(|extension| extension.to_str()) {
         Some("npy") => Format::Npy,
         Some("npz") => Format::Npz,
         Some("ra") => Format::Ra,
-        _ => format_of(path).map_err(|failure| Fault { class: "io", message: failure.to_string() })?,
+        _ => input.format(),
     };
     let arrays = match format {
-        _ if offset > 0 => stream(path, offset, options)?,
-        Format::Npy => stream(path, 0, options)?,
+        _ if offset > 0 => stream(&input, offset, options)?,
+        Format::Npy | Format::Csv | Format::Raw => stream(&input, 0, options)?,
         Format::Ra => {
-            let mut reader = ra(path, options).map_err(|failure| match failure.downcast::<Error>() {
-                Ok(error) => Fault::from(*error),
-                Err(failure) => Fault { class: "io", message: failure.to_string() },
-            })?;
+            let mut reader = input.ra_reader(options).map_err(of_failure)?;
             let header: RaHeader = reader.ra_header().clone();
             let mut array = described(&reader.read()?)?;
             let start = reader.data_offset();
@@ -111,7 +104,7 @@ fn content(path: &Path, offset: u64, options: &ReadOptions) -> Result<Value, Fau
             array["trailing"] = json!(reader.trailing()?.len());
             vec![array]
         }
-        Format::Npz => return archive(path, options),
+        Format::Npz => return archive(&input, options),
         Format::Stack => {
             let message = "a stack is a folder of files, each of which is compared by itself".into();
             return Err(Fault { class: "usage", message });
@@ -121,8 +114,8 @@ fn content(path: &Path, offset: u64, options: &ReadOptions) -> Result<Value, Fau
 }
 
 /// Describes all concatenated arrays of an NPY file.
-fn stream(path: &Path, offset: u64, options: &ReadOptions) -> Result<Vec<Value>, Fault> {
-    let mut file = File::open(path)?;
+fn stream(input: &Input, offset: u64, options: &ReadOptions) -> Result<Vec<Value>, Fault> {
+    let mut file = input.file().map_err(of_failure)?;
     file.seek(SeekFrom::Start(offset))?;
     let mut reader = NpyReader::new_with(file, options)?;
     let (mut arrays, mut start) = (Vec::new(), 0);
@@ -140,7 +133,7 @@ fn stream(path: &Path, offset: u64, options: &ReadOptions) -> Result<Vec<Value>,
             Ok(true) => {
                 // The header of the next array has just been read: subtract it and the bytes after it.
                 let all = reader.payload_len().unwrap_or_default() + trailing(&mut reader);
-                start = file_len(path)? - offset - all - reader.data_offset();
+                start = file_len(input)? - offset - all - reader.data_offset();
             }
             Ok(false) => return Ok(arrays),
             Err(error) => {
@@ -151,12 +144,19 @@ fn stream(path: &Path, offset: u64, options: &ReadOptions) -> Result<Vec<Value>,
     }
 }
 
-fn file_len(path: &Path) -> Result<u64, Fault> {
-    Ok(std::fs::metadata(path)?.len())
+fn file_len(input: &Input) -> Result<u64, Fault> {
+    input.size().map_err(of_failure)
 }
 
-fn archive(path: &Path, options: &ReadOptions) -> Result<Value, Fault> {
-    let archive = NpzFile::open_with(path, options)?;
+fn of_failure(failure: Failure) -> Fault {
+    match failure.downcast::<Error>() {
+        Ok(error) => (*error).into(),
+        Err(failure) => Fault { class: "io", message: failure.to_string() },
+    }
+}
+
+fn archive(input: &Input, options: &ReadOptions) -> Result<Value, Fault> {
+    let archive = input.npz(options).map_err(of_failure)?;
     let mut names: Vec<_> = archive.members().iter().map(|member| member.file_name()).collect();
     names.sort();
     if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -194,7 +194,7 @@ fn archive(path: &Path, options: &ReadOptions) -> Result<Value, Fault> {
         array["method"] = json!(method);
         arrays.push(array);
     }
-    let file = path.display().to_string();
+    let file = input.name().display().to_string();
     Ok(json!({"file": file, "kind": "npz", "arrays": arrays, "other_members": others}))
 }
 

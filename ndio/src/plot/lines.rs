@@ -2,11 +2,11 @@
 
 use std::io::Write;
 
-use super::super::Failure;
-use super::super::source::Source;
-use super::super::stats;
 use super::Canvas;
 use super::plane::Plane;
+use crate::failure::Failure;
+use crate::source::Source;
+use crate::stats;
 
 /// The dots of a Braille character: two columns of four.
 const ACROSS: usize = 2;

@@ -6,16 +6,16 @@ mod picture;
 mod plane;
 
 use std::io::{IsTerminal, Write, stdout};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use ndarray_io::dtype::Kind;
 
-use super::Failure;
-use super::input::shown;
-use super::join::refuse_old;
-use super::show::Which;
+use super::input::Input;
+use super::output::Output;
+use super::select::Selection;
 use super::source::Source;
+use crate::failure::Failure;
 use colour::Colours;
 use plane::Plane;
 
@@ -51,7 +51,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value = "auto")]
     color: Color,
     #[command(flatten)]
-    which: Which,
+    which: Selection,
+    /// The file; - is standard input
+    file: PathBuf,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -104,31 +106,17 @@ impl Canvas {
     }
 }
 
-impl Arguments {
-    pub(crate) fn outputs(&self) -> Vec<&Path> {
-        self.output.as_deref().into_iter().collect()
-    }
-
-    pub(crate) fn inputs(&mut self) -> Vec<&mut PathBuf> {
-        vec![&mut self.which.file]
-    }
-}
-
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let options = crate::reading::options();
-    let which = &arguments.which;
-    let source = which.open(&options)?;
+    let input = Input::open(&arguments.file)?;
+    let source = arguments.which.one(&input, &options, true)?.readable()?;
     if source.len() == 0 {
-        let shape = ndarray_io::header::Shape::from(source.shape().to_vec());
-        return Err(format!("{}: there is nothing to draw in shape {shape}", shown(&which.file)).into());
+        return Err(input.at(format!("there is nothing to draw in shape {}", source.shape_text())));
     }
-    if let Some(path) = &arguments.output {
-        if path.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("png")) {
-            return Err(format!("{}: the name of a picture must end in .png", path.display()).into());
-        }
-        if !arguments.force {
-            refuse_old(path, "--force")?;
-        }
+    if let Some(path) = &arguments.output
+        && path.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("png"))
+    {
+        return Err(format!("{}: the name of a picture must end in .png", path.display()).into());
     }
     let canvas = Canvas::of(arguments);
     let ndim = source.shape().len();
@@ -156,7 +144,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     let channels = channels(&source);
     let plane = Plane::new(&source, if channels > 1 { 3 } else { 2 });
     match &arguments.output {
-        Some(path) => picture::png(&plane, channels, arguments.limits, path, out)?,
+        Some(path) => {
+            let output = Output::new(path, arguments.force)?;
+            picture::png(&plane, channels, arguments.limits, (path, output), out)?;
+        }
         None => picture::draw(&plane, channels, arguments.limits, &canvas, out)?,
     }
     Ok(0)

@@ -6,12 +6,12 @@ use std::path::Path;
 use ndarray_io::DType;
 use ndarray_io::dtype::Kind;
 
-use super::super::Failure;
-use super::super::convert::replace;
 use super::Canvas;
 use super::colour::{Colours, Limits, Rgb, brightness, shade, viridis};
 use super::lines::short;
 use super::plane::{Grid, Plane};
+use crate::failure::Failure;
+use crate::output::{Content, Output};
 
 /// A grid, and how its numbers are colored.
 struct Painter {
@@ -174,7 +174,7 @@ pub(super) fn png(
     plane: &Plane<'_>,
     channels: usize,
     limits: Option<Limits>,
-    path: &Path,
+    (path, output): (&Path, Output),
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     const MOST: usize = 4096;
@@ -198,9 +198,9 @@ pub(super) fn png(
             }
         }
     }
-    replace(path, |file| {
+    output.write(&mut std::io::sink(), Content::Binary, |sink| {
         let (width, height) = (u32::try_from(width)?, u32::try_from(height)?);
-        let mut encoder = png::Encoder::new(BufWriter::new(file), width, height);
+        let mut encoder = png::Encoder::new(BufWriter::new(sink), width, height);
         encoder.set_color(png::ColorType::Rgba);
         encoder.set_depth(png::BitDepth::Eight);
         let mut writer = encoder.write_header()?;

@@ -7,10 +7,10 @@ use ndarray_io::dtype::Kind;
 use ndarray_io::{Casting, DynArray};
 use num_complex::Complex;
 
-use super::super::Failure;
-use super::super::failure::in_block;
-use super::super::progress::Progress;
-use super::super::source::Source;
+use crate::failure::Failure;
+use crate::failure::in_block;
+use crate::progress::Progress;
+use crate::source::Source;
 
 /// The last few axes of an array, at one index of the others.
 pub(super) struct Plane<'a> {

@@ -8,8 +8,7 @@ use ndarray_io::{Casting, DType, DynArray};
 use num_complex::Complex;
 use serde_json::{Value, json};
 
-use super::Failure;
-use super::failure::in_block;
+use super::failure::{Failure, in_block};
 use super::progress::Progress;
 use super::source::Source;
 use numbers::{Bound, Stats, of_block, of_numbers};

@@ -6,7 +6,7 @@ use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
 use ndarray_io::{Casting, DType, DynArray, with_numbers};
 use serde_json::{Value, json};
 
-use super::super::Failure;
+use crate::failure::Failure;
 
 /// Statistics of numbers. NaN and infinities are counted, but excluded from all other statistics.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,20 +3,17 @@
 
 use std::fs::File;
 use std::io::{Read, Seek};
-use std::path::Path;
 
 use csv::{ReaderBuilder, StringRecord, Trim};
 use ndarray::{ArrayView, IxDyn};
 use ndarray_io::blocks::map_in_order;
-use ndarray_io::convert::{Conversion, convert_npy};
 use ndarray_io::dtype::{ByteOrder, Kind};
-use ndarray_io::{Casting, DType, NpyWriter, ReadOptions, WritableElement, WriteOptions};
+use ndarray_io::{DType, NpyWriter, ReadOptions, WritableElement, WriteOptions};
 use num_complex::Complex;
 
-use super::super::Failure;
-use super::super::convert::{folder_of, replace, temporary};
-use super::super::progress::Progress;
 use super::Form;
+use crate::failure::Failure;
+use crate::progress::Progress;
 
 /// The message for a cell that should be a number.
 const NO_NUMBER: &str = "it is not a number";
@@ -90,8 +87,8 @@ fn complex(text: &str, size: usize) -> Result<Complex<f64>, String> {
     Ok(Complex::new(real, imaginary))
 }
 
-/// Converts CSV to an NPY file of the given dtype, or of `f64` if there is none.
-pub(crate) fn read(input: File, form: Form, dtype: Option<DType>, out: &Path) -> Result<(), Failure> {
+/// Converts CSV to an NPY file: of text for a dtype of text, else of the widest dtype of the same kind, or of `f64` if there is none.
+pub(super) fn read(input: File, form: Form, dtype: Option<DType>, out: &File) -> Result<(), Failure> {
     let mut table = Table { form, ..Table::new(input)? };
     let Some(dtype) = dtype else {
         return table.numbers(out, float_or_integer);
@@ -107,57 +104,43 @@ pub(crate) fn read(input: File, form: Form, dtype: Option<DType>, out: &Path) ->
     if kind == Some(Kind::Text) {
         return table.texts(&dtype, out);
     }
-    // Parse as the widest type of the kind, and cast at the end; the closures report numbers that do not fit
-    // the final type.
-    let native = dtype.with_byte_order(ByteOrder::NATIVE);
-    let is_widest = native == dtype
-        && matches!(
-            (kind, dtype.item_size()),
-            (Some(Kind::Bool), _)
-                | (Some(Kind::Complex), 16)
-                | (Some(Kind::Int | Kind::Uint | Kind::Float), 8)
-        );
-    let between = if is_widest { None } else { Some(temporary(&folder_of(out))?) };
-    let wide = between.as_deref().unwrap_or(out);
+    // Parsed as the widest type of the kind; the caller converts it. The closures report numbers that do not fit the final type.
     let bits = 8 * dtype.item_size() as u32;
     match kind {
         Some(Kind::Float) => {
             let size = dtype.item_size();
-            table.numbers(wide, |text| float(text, size))?
+            table.numbers(out, |text| float(text, size))?
         }
         Some(Kind::Complex) => {
             let size = dtype.item_size() / 2;
-            table.numbers(wide, |text| complex(text, size))?
+            table.numbers(out, |text| complex(text, size))?
         }
-        Some(Kind::Int) => table.numbers(wide, |text| {
+        Some(Kind::Int) => table.numbers(out, |text| {
             let number = text.parse::<i64>().map_err(|error| whole(text, &error))?;
             let fits = bits >= 64 || (-(1i64 << (bits - 1))..1 << (bits - 1)).contains(&number);
             if fits { Ok(number) } else { Err(format!("the number does not fit {dtype}")) }
         })?,
-        Some(Kind::Uint) => table.numbers(wide, |text| {
+        Some(Kind::Uint) => table.numbers(out, |text| {
             let number = text.parse::<u64>().map_err(|error| whole(text, &error))?;
             let fits = bits >= 64 || number >> bits == 0;
             if fits { Ok(number) } else { Err(format!("the number does not fit {dtype}")) }
         })?,
         Some(Kind::Narrow(narrow)) => match narrow.limits() {
-            Some((least, most)) => table.numbers(wide, |text| {
+            Some((least, most)) => table.numbers(out, |text| {
                 let number = text.parse::<i64>().map_err(|error| whole(text, &error))?;
                 let fits = (least.into()..=most.into()).contains(&number);
                 if fits { Ok(number) } else { Err(format!("the number does not fit {dtype}")) }
             })?,
-            None => table.numbers(wide, |text| float(text, 8))?,
+            None => table.numbers(out, |text| float(text, 8))?,
         },
-        Some(Kind::Bool) => table.numbers(wide, |text| match text {
+        Some(Kind::Bool) => table.numbers(out, |text| match text {
             "true" | "True" | "1" => Ok(true),
             "false" | "False" | "0" => Ok(false),
             _ => Err("it is neither true nor false".into()),
         })?,
         _ => return Err("CSV is read as numbers, bools or text".into()),
     }
-    match between {
-        Some(between) => Ok(convert_npy(&between, out, Conversion::new().dtype(dtype, Casting::Unsafe))?),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 /// A CSV file that is being read.
@@ -278,14 +261,6 @@ impl Table {
     /// Writes the rows to a new file as they are parsed.
     fn numbers<T: WritableElement + Clone + Send>(
         &mut self,
-        out: &Path,
-        parse: impl Fn(&str) -> Result<T, String> + Sync,
-    ) -> Result<(), Failure> {
-        replace(out, |out| self.numbers_to(out, parse))
-    }
-
-    fn numbers_to<T: WritableElement + Clone + Send>(
-        &mut self,
         out: &File,
         parse: impl Fn(&str) -> Result<T, String> + Sync,
     ) -> Result<(), Failure> {
@@ -356,7 +331,7 @@ impl Table {
     }
 
     /// Converts text. Without a width in the dtype, a first pass finds the longest cell.
-    fn texts(&mut self, dtype: &DType, out: &Path) -> Result<(), Failure> {
+    fn texts(&mut self, dtype: &DType, out: &File) -> Result<(), Failure> {
         let order = dtype.as_scalar().and_then(|scalar| scalar.byte_order()).unwrap_or(ByteOrder::NATIVE);
         let options = WriteOptions::new().byte_order(order);
         let width = match dtype.item_size() / 4 {
@@ -369,12 +344,10 @@ impl Table {
             }
             _ => Ok(cell.to_owned()),
         };
-        replace(out, |out| {
-            let mut rows = Rows { out, writer: None, options: options.text_width(width) };
-            // Spaces are part of the text.
-            self.put_rest(Trim::None, &parse, &mut rows)?;
-            rows.finish()
-        })
+        let mut rows = Rows { out, writer: None, options: options.text_width(width) };
+        // Spaces are part of the text.
+        self.put_rest(Trim::None, &parse, &mut rows)?;
+        rows.finish()
     }
 
     /// Returns the number of characters in the longest cell.

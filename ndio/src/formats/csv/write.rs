@@ -1,37 +1,27 @@
 //! Converts arrays to CSV.
 
 use std::io::Write;
-use std::path::Path;
 
 use ndarray_io::blocks::Block;
-use ndarray_io::header::{Order, Shape};
+use ndarray_io::header::Order;
 use ndarray_io::object::{ObjectRef, View};
-use ndarray_io::{DType, DynArray, ReadOptions};
+use ndarray_io::{DType, DynArray};
 
-use super::super::Failure;
-use super::super::cells::{Leaf, leaves, put_object, put_scalar};
-use super::super::failure::in_block;
-use super::super::input::shown;
-use super::super::progress::Progress;
-use super::super::source::Source;
+use crate::cells::{Leaf, leaves, put_object, put_scalar};
+use crate::failure::{Failure, in_block};
+use crate::progress::Progress;
+use crate::source::Source;
 
 /// Writes an array of up to two axes. A record gets a column for each field, and the file a header line with
 /// the names of the fields.
-pub(crate) fn write(
-    path: &Path,
-    delimiter: u8,
-    options: ReadOptions,
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
+pub(super) fn write(source: &Source, delimiter: u8, out: &mut dyn Write) -> Result<(), Failure> {
     const BLOCK: usize = 1 << 20;
-    let source = Source::open_all(path, None, &options.allow_objects(true))?;
     let is_record = matches!(source.dtype(), DType::Record(_));
     if source.shape().len() > if is_record { 1 } else { 2 } {
-        let shape = Shape::from(source.shape().to_vec());
-        return Err(format!(
-            "CSV holds at most two axes, but the shape is {shape}; ndio show --slice shows a part"
-        )
-        .into());
+        let shape = source.shape_text();
+        return Err(
+            format!("CSV holds at most two axes, but the shape is {shape}; --slice selects a part").into()
+        );
     }
     let table = Table { leaves: leaves(source.dtype()), delimiter };
     if is_record {
@@ -40,7 +30,11 @@ pub(crate) fn write(
     let width: usize = source.shape().iter().skip(1).product();
     let count = source.shape().first().copied().unwrap_or(1);
     if width == 0 && count > 1 << 20 {
-        return Err(format!("{}: {count} rows without columns cannot be written as CSV", shown(path)).into());
+        return Err(format!(
+            "{}: {count} rows without columns cannot be written as CSV",
+            source.name().display()
+        )
+        .into());
     }
     let all = source.byte_len();
     let mut progress = Progress::new();

@@ -1,0 +1,188 @@
+//! What a conversion changes of an array, and the elements that result, as a stream of bytes.
+
+use std::io::{self, Read, Seek};
+use std::ops::{ControlFlow, Range};
+use std::path::Path;
+
+use ndarray_io::blocks::{Block, Blocks};
+use ndarray_io::convert::Conversion;
+use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
+use ndarray_io::header::{Header, Order};
+use ndarray_io::npy::Version;
+use ndarray_io::{Casting, DType, DynArray, NpyFile, ReadOptions, WriteOptions, npy};
+
+use super::failure::Failure;
+use super::progress::Progress;
+use super::source::Source;
+
+/// What is changed: nothing that is `None`.
+#[derive(Clone, Default)]
+pub(crate) struct Changes {
+    pub(crate) order: Option<Order>,
+    pub(crate) byte_order: Option<ByteOrder>,
+    pub(crate) dtype: Option<(DType, Casting)>,
+    pub(crate) version: Option<Version>,
+}
+
+impl Changes {
+    pub(crate) fn is_none(&self) -> bool {
+        self.order.is_none() && self.byte_order.is_none() && self.dtype.is_none() && self.version.is_none()
+    }
+
+    /// Returns an error if the elements are Python objects, of which only the order can change.
+    pub(crate) fn check(&self, source: &Source) -> Result<(), Failure> {
+        let is_wanted = self.dtype.is_some() || self.byte_order.is_some() || self.version.is_some();
+        match source.dtype().has_object() && is_wanted {
+            true => {
+                let name = source.name().display();
+                Err(format!("{name}: the dtype, byte order and version of Python objects cannot be changed")
+                    .into())
+            }
+            false => Ok(()),
+        }
+    }
+
+    /// Returns the dtype of the result.
+    pub(crate) fn dtype(&self, source: &Source) -> DType {
+        let dtype = self.dtype.as_ref().map_or(source.dtype(), |(dtype, _)| dtype);
+        self.byte_order.map_or_else(|| dtype.clone(), |order| dtype.with_byte_order(order))
+    }
+
+    /// Returns the header of the result; `order` is its order unless another is wanted.
+    pub(crate) fn header(&self, source: &Source, order: Order) -> Result<Header, Failure> {
+        self.check(source)?;
+        let shape = source.shape().to_vec();
+        Ok(Header::new(self.dtype(source), self.order.unwrap_or(order), shape.into())
+            .map_err(|error| source.named(error))?)
+    }
+
+    /// Returns the elements of the result, in the order and with the dtype of this header.
+    pub(crate) fn elements<'a>(&self, source: &'a Source, header: &Header) -> Elements<'a> {
+        const BLOCK: usize = 4 << 20;
+        let casting = self.dtype.as_ref().map_or(Casting::Safe, |(_, casting)| *casting);
+        Elements {
+            source,
+            blocks: source.blocks().order(header.order()).bytes(BLOCK),
+            dtype: header.dtype().clone(),
+            order: header.order(),
+            options: crate::reading::options().casting(casting),
+            block: None,
+            at: 0,
+            left: header.payload_len().unwrap_or_default(),
+        }
+    }
+
+    /// Returns an NPY file with the result, and its length in bytes. Not for Python objects.
+    pub(crate) fn npy<'a>(&self, source: &'a Source) -> Result<(impl Read + use<'a>, u64), Failure> {
+        let header = self.header(source, source.order())?;
+        let head = npy::format(&header, self.version).map_err(|error| source.named(error))?;
+        let len = head.len() as u64 + header.payload_len().unwrap_or_default();
+        Ok((io::Cursor::new(head).chain(self.elements(source, &header)), len))
+    }
+
+    /// Returns the result as an array, for what reads it element by element: made in a file without a name in this folder, unless nothing
+    /// changes.
+    pub(crate) fn applied(&self, source: Source, folder: &Path) -> Result<Source, Failure> {
+        self.check(&source)?;
+        if self.is_none() || source.dtype().has_object() {
+            return Ok(source);
+        }
+        let mut made = tempfile::tempfile_in(folder)?;
+        let (mut bytes, _) = self.npy(&source)?;
+        io::copy(&mut bytes, &mut made).map_err(ndarray_io::Error::from)?;
+        made.rewind()?;
+        // The file has raw bytes for numbers that NPY does not know.
+        let mut options = crate::reading::options();
+        if let Some(Kind::Narrow(narrow)) = self.dtype(&source).as_scalar().map(Scalar::kind) {
+            options = options.raw_bytes_are(narrow);
+        }
+        drop(bytes);
+        let name = source.name();
+        Ok(Source::npy(NpyFile::new_with(made, &options)?.with_path(name), name))
+    }
+
+    /// Returns the same as a conversion of the library.
+    pub(crate) fn conversion<'a>(&self, write: WriteOptions, progress: &'a mut Progress) -> Conversion<'a> {
+        let write = self.version.map_or_else(|| write.clone(), |version| write.clone().version(version));
+        let mut conversion = Conversion::new()
+            .read_options(crate::reading::options())
+            .write_options(write)
+            // What follows the array has been looked at.
+            .drop_trailing(true)
+            .progress(|done, all| {
+                progress.set(done, all);
+                ControlFlow::Continue(())
+            });
+        if let Some(order) = self.order {
+            conversion = conversion.order(order);
+        }
+        if let Some(order) = self.byte_order {
+            conversion = conversion.byte_order(order);
+        }
+        if let Some((dtype, casting)) = &self.dtype {
+            conversion = conversion.dtype(dtype.clone(), *casting);
+        }
+        conversion
+    }
+}
+
+/// The elements of an array, converted block by block.
+pub(crate) struct Elements<'a> {
+    source: &'a Source,
+    blocks: Blocks<'a, DynArray>,
+    dtype: DType,
+    order: Order,
+    options: ReadOptions,
+    block: Option<DynArray>,
+    /// How many bytes of the block have been read.
+    at: usize,
+    /// How many bytes are still to come.
+    left: u64,
+}
+
+impl Elements<'_> {
+    /// Returns only the elements within these ranges.
+    pub(crate) fn within(mut self, part: &[Range<usize>]) -> Result<Self, Failure> {
+        self.blocks = self.blocks.within(part)?;
+        self.left =
+            part.iter().map(|range| range.len() as u64).product::<u64>() * self.dtype.item_size() as u64;
+        Ok(self)
+    }
+
+    fn convert(&self, block: Block<DynArray>) -> ndarray_io::Result<DynArray> {
+        let (place, array) = block.take_array();
+        let array = match array.dtype() == &self.dtype {
+            true => array,
+            false => array.cast_to_with(&self.dtype, &self.options).map_err(|error| place.located(error))?,
+        };
+        Ok(array.in_order(self.order)?.into_owned())
+    }
+}
+
+impl Read for Elements<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if let Some(block) = &self.block
+                && self.at < block.bytes().len()
+            {
+                let rest = &block.bytes()[self.at..];
+                let count = rest.len().min(into.len());
+                into[..count].copy_from_slice(&rest[..count]);
+                self.at += count;
+                self.left = self.left.saturating_sub(count as u64);
+                return Ok(count);
+            }
+            if self.left == 0 {
+                return Ok(0);
+            }
+            // An error ends the iteration: what is short is never taken for the end.
+            let Some(block) = self.blocks.next() else { return Err(io::ErrorKind::UnexpectedEof.into()) };
+            let block = block.and_then(|block| self.convert(block)).map_err(|error| {
+                let error = io::Error::from(self.source.named(error));
+                // Nor is it to be tried again, as that of a reader.
+                if error.kind() == io::ErrorKind::Interrupted { io::Error::other(error) } else { error }
+            })?;
+            (self.block, self.at) = (Some(block), 0);
+        }
+    }
+}

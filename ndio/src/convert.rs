@@ -1,0 +1,202 @@
+//! `ndio convert`: converts files of any size in bounded memory.
+//!
+//! The format of the input opens its arrays, and that of the output writes what the changes make of them.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use ndarray_io::dtype::Kind;
+use ndarray_io::npy::Version;
+use ndarray_io::{Casting, DType, ReadOptions};
+
+use super::changes::Changes;
+use super::failure::{Failure, at};
+use super::formats::{
+    ByteOrderName, CastingName, CompressionName, Form, Format, Given, Making, OrderName, dtype,
+};
+use super::input::Input;
+use super::output::{Output, folder_for, folder_of};
+use super::select::Selection;
+
+/// Convert between NPY, NPZ, RA, CSV and raw bytes; change order, byte order, type, compression; save a part
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  ndio convert x.npy x.csv\n  ndio convert x.csv y.npy --dtype f4 --force\n  ndio convert x.npy x.npz --compression deflate\n  ndio convert x.npy part.npy --slice '0:2, ::2'\n  ndio convert x.npy y.npy --order fortran --dtype f4 --force\n  ndio convert x.npy - --to raw > x.raw\n  ndio convert x.raw y.npy --dtype f8 --shape 4,6 --force\n  ndio convert x.npy parts --to npy-stack --chunk 2"
+)]
+pub(crate) struct Arguments {
+    /// The order of the elements
+    #[arg(long, value_enum)]
+    pub(super) order: Option<OrderName>,
+    /// The byte order
+    #[arg(long, value_enum)]
+    pub(super) byte_order: Option<ByteOrderName>,
+    /// The type of the elements, in NumPy's notation: f4, '<i8', U10; for CSV and raw input, the type to read
+    #[arg(long, value_name = "DTYPE")]
+    pub(super) dtype: Option<String>,
+    /// Which casts are allowed
+    #[arg(long, value_enum, default_value = "same-kind")]
+    pub(super) casting: CastingName,
+    /// The version of the NPY format: 1.0, 2.0 or 3.0
+    #[arg(long, value_name = "VERSION", value_parser = version)]
+    pub(super) version: Option<Version>,
+    /// Compress the members of an archive, or an RA file
+    #[arg(long, value_enum)]
+    pub(super) compression: Option<CompressionName>,
+    #[command(flatten)]
+    pub(super) which: Selection,
+    /// The name of the array in the new archive; default: that in the old one, or arr_0, and arr_1, … for further arrays
+    #[arg(long, value_name = "NAME")]
+    pub(super) name: Option<String>,
+    /// The shape of raw bytes: 100,3
+    #[arg(long, value_name = "LENGTHS")]
+    pub(super) shape: Option<String>,
+    /// Skip this many bytes of raw input
+    #[arg(long, value_name = "BYTES")]
+    pub(super) offset: Option<u64>,
+    /// Skip the first line of CSV, which has the names of the columns
+    #[arg(long)]
+    pub(super) header: bool,
+    /// The delimiter of CSV: one character, or tab; default: a comma
+    #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
+    pub(super) delimiter: Option<u8>,
+    /// The format of the input, regardless of its name
+    #[arg(long, value_enum)]
+    from: Option<Format>,
+    /// The format of the output, regardless of its name
+    #[arg(long, value_enum)]
+    to: Option<Format>,
+    /// Number of indices in each file of a stack; default: as many as fit in about 128 MiB
+    #[arg(long, value_name = "LENGTH")]
+    pub(super) chunk: Option<usize>,
+    /// The axis along which a stack is split into files, from 0; a negative one counts from the last
+    #[arg(long, allow_hyphen_values = true)]
+    pub(super) axis: Option<isize>,
+    /// Replace an existing file
+    #[arg(long, alias = "replace")]
+    force: bool,
+    /// Drop the data after the first array of an NPY or RA file
+    #[arg(long)]
+    pub(super) drop_trailing: bool,
+    /// Convert Python objects, as data
+    #[arg(long)]
+    pub(super) allow_objects: bool,
+    /// The input file; - is standard input
+    pub(super) input: PathBuf,
+    /// The output file; - is standard output
+    output: PathBuf,
+}
+
+fn version(text: &str) -> Result<Version, String> {
+    match text {
+        "1.0" | "1" => Ok(Version::V1),
+        "2.0" | "2" => Ok(Version::V2),
+        "3.0" | "3" => Ok(Version::V3),
+        _ => Err("expected 1.0, 2.0 or 3.0".into()),
+    }
+}
+
+fn delimiter(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        _ if text == "tab" => Ok(b'\t'),
+        [b'"' | b'\n' | b'\r'] => Err("it already ends a cell or a line".into()),
+        [one] if one.is_ascii_alphanumeric() || b"+-.".contains(one) => Err("it occurs in numbers".into()),
+        [one] if one.is_ascii() => Ok(*one),
+        _ => Err("expected one ASCII character, or tab".into()),
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
+    let mut output = Output::new(&arguments.output, arguments.force)?;
+    let input = output.open(&arguments.input)?;
+    let from = arguments.from.unwrap_or_else(|| format_of(&input));
+    let to = match arguments.to.or_else(|| Format::of_name(&arguments.output)) {
+        Some(format) => format,
+        None if output.is_standard() => Format::Npy,
+        None => {
+            let name = arguments.output.display();
+            return Err(format!("{name}: the format cannot be derived from the name; --to sets it").into());
+        }
+    };
+    Given::check(arguments, from, to)?;
+    if from.has_header() {
+        arguments.which.check(&input, from)?;
+    } else if arguments.which.has_choice() {
+        return Err(input.at("it has one array: --array and --member are for NPY files and archives"));
+    }
+    if from == Format::Stack && output.is_path() && is_in(&arguments.output, &arguments.input) {
+        return Err(at(&arguments.output, "the new file would be in the folder of the stack".into()));
+    }
+    let changes = arguments.changes(from)?;
+    let arrays = from.open(&input, arguments)?;
+    // The arrays have what they need of it: some systems do not replace a file that is open.
+    drop(input);
+    to.create(arrays, Making { arguments, changes: &changes, output, out })?;
+    Ok(0)
+}
+
+/// The content takes precedence over extensions such as .csv: an array in a file with another extension is still an array.
+fn format_of(input: &Input) -> Format {
+    let by_name = || Format::of_name(Path::new(input.name()));
+    input.by_content().or_else(by_name).unwrap_or_else(|| input.format())
+}
+
+/// Whether a new file would be in a folder.
+fn is_in(file: &Path, folder: &Path) -> bool {
+    // An existing file may be a link to a file in another folder.
+    let place = std::fs::canonicalize(file).ok();
+    let parent = place.as_deref().map_or_else(|| folder_for(file), folder_of);
+    std::fs::canonicalize(parent)
+        .ok()
+        .is_some_and(|parent| std::fs::canonicalize(folder).ok() == Some(parent))
+}
+
+fn is_text(dtype: &DType) -> bool {
+    dtype.as_scalar().is_some_and(|scalar| scalar.kind() == Kind::Text)
+}
+
+impl Arguments {
+    /// Returns the folder for intermediate files.
+    pub(super) fn folder(&self) -> PathBuf {
+        folder_for(&self.output)
+    }
+
+    /// Whether the output is an archive.
+    pub(super) fn is_to_archive(&self) -> bool {
+        self.to.or_else(|| Format::of_name(&self.output)) == Some(Format::Npz)
+    }
+
+    pub(super) fn options(&self) -> ReadOptions {
+        crate::reading::options().allow_objects(self.allow_objects)
+    }
+
+    /// Returns what is changed. The order of raw input, and the dtype of raw and CSV input, say what the input is.
+    fn changes(&self, from: Format) -> Result<Changes, Failure> {
+        let dtype = match self.dtype.as_deref().map(dtype).transpose()? {
+            Some(dtype) if from.has_header() => Some((dtype, self.casting.into())),
+            // What does not fit was refused when the text was read.
+            Some(dtype) if from == Format::Csv && !is_text(&dtype) => Some((dtype, Casting::Unsafe)),
+            _ => None,
+        };
+        Ok(Changes {
+            order: self.order.filter(|_| from != Format::Raw).map(Into::into),
+            byte_order: self.byte_order.map(Into::into),
+            dtype,
+            version: self.version,
+        })
+    }
+
+    /// Returns the CSV dialect.
+    pub(super) fn form(&self) -> Form {
+        Form { has_header: self.header, delimiter: self.delimiter.unwrap_or(b',') }
+    }
+
+    /// Returns the file name of the member for an array that has this name, if any: the first of one, or one of several.
+    pub(super) fn member_name(&self, own: Option<&str>, number: usize, is_one: bool) -> String {
+        match (&self.name, own) {
+            (Some(name), _) if is_one => format!("{name}.npy"),
+            (None, Some(own)) => format!("{own}.npy"),
+            (name, _) => format!("{}_{number}.npy", name.as_deref().unwrap_or("arr")),
+        }
+    }
+}

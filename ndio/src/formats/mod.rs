@@ -1,0 +1,152 @@
+//! The formats. Each has a file with what it is called, how its files begin, how they are opened, and how they are created.
+
+mod csv;
+mod npy;
+mod npz;
+mod options;
+mod ra;
+mod raw;
+mod stack;
+
+use std::fs::File;
+use std::path::Path;
+
+use clap::ValueEnum;
+
+use super::changes::Changes;
+use super::convert::Arguments;
+use super::failure::Failure;
+use super::input::Input;
+use super::output::Output;
+use super::source::Source;
+
+pub(crate) use options::{ByteOrderName, CastingName, CompressionName, Given, OrderName};
+
+/// The formats that are read and written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    Npy,
+    Npz,
+    Ra,
+    Csv,
+    Raw,
+    /// A folder of NPY files, as Dask writes it
+    #[value(name = "npy-stack")]
+    Stack,
+}
+
+/// What a format does. To add one, write a file with an implementation, and add it to [`Format`] and [`Format::row`].
+trait FileFormat: Sync {
+    /// The name, for `--from` and `--to`.
+    fn name(&self) -> &'static str;
+
+    /// What the names of its files end with.
+    fn extensions(&self) -> &'static [&'static str];
+
+    /// Whether files of the format begin with these bytes: at least eight, unless the file is shorter.
+    fn sniff(&self, first: &[u8]) -> bool;
+
+    /// Opens the arrays of an input that are to be converted.
+    fn open(&self, input: &Input, arguments: &Arguments) -> Result<Vec<Pending>, Failure>;
+
+    /// Writes arrays as a file.
+    fn create(&self, arrays: Vec<Pending>, making: Making<'_, '_>) -> Result<(), Failure>;
+}
+
+/// An array that is to be converted, and is opened when its turn comes.
+pub(crate) struct Pending {
+    /// Its name in an archive.
+    pub(crate) name: Option<String>,
+    open: Box<dyn FnOnce() -> Result<Source, Failure>>,
+    /// The member of an archive that it is.
+    member: Option<Member>,
+}
+
+/// Copies a member to a file, and returns its length.
+type Copying = Box<dyn FnOnce(&File) -> ndarray_io::Result<u64>>;
+
+/// A member of an archive, which can be copied as it is.
+struct Member {
+    file_name: String,
+    is_array: bool,
+    copy: Copying,
+}
+
+impl Pending {
+    fn new(name: Option<String>, open: impl FnOnce() -> Result<Source, Failure> + 'static) -> Self {
+        Self { name, open: Box::new(open), member: None }
+    }
+
+    fn open(self) -> Result<Source, Failure> {
+        (self.open)()
+    }
+}
+
+/// What a new file is made with.
+pub(crate) struct Making<'a, 'o> {
+    pub(crate) arguments: &'a Arguments,
+    pub(crate) changes: &'a Changes,
+    pub(crate) output: Output,
+    /// Standard output.
+    pub(crate) out: &'o mut dyn std::io::Write,
+}
+
+impl Format {
+    const ALL: [Self; 6] = [Self::Npy, Self::Npz, Self::Ra, Self::Csv, Self::Raw, Self::Stack];
+
+    fn row(self) -> &'static dyn FileFormat {
+        match self {
+            Self::Npy => &npy::Npy,
+            Self::Npz => &npz::Npz,
+            Self::Ra => &ra::Ra,
+            Self::Csv => &csv::Csv,
+            Self::Raw => &raw::Raw,
+            Self::Stack => &stack::Stack,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        self.row().name()
+    }
+
+    /// Whether files of the format say what they are, and what their elements are.
+    pub(crate) fn has_header(self) -> bool {
+        !matches!(self, Self::Csv | Self::Raw)
+    }
+
+    /// Detects a format by the first bytes of a file.
+    pub(crate) fn told_by(first: &[u8]) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.row().sniff(first))
+    }
+
+    /// Guesses the format from the end of a name.
+    pub(crate) fn of_name(path: &Path) -> Option<Self> {
+        let extension = path.extension()?.to_str()?;
+        Self::ALL.into_iter().find(|format| format.row().extensions().contains(&extension))
+    }
+
+    pub(crate) fn open(self, input: &Input, arguments: &Arguments) -> Result<Vec<Pending>, Failure> {
+        self.row().open(input, arguments)
+    }
+
+    pub(crate) fn create(self, arrays: Vec<Pending>, making: Making<'_, '_>) -> Result<(), Failure> {
+        self.row().create(arrays, making)
+    }
+}
+
+/// Returns the only array that is to be converted, for formats of one array.
+fn the_only(arrays: Vec<Pending>, arguments: &Arguments) -> Result<Source, Failure> {
+    let count = arrays.len();
+    match <[Pending; 1]>::try_from(arrays) {
+        Ok([one]) => one.open(),
+        Err(_) => Err(format!(
+            "{}: it has {count} arrays, but the output can have one; --array selects one, counted from 0",
+            arguments.input.display()
+        )
+        .into()),
+    }
+}
+
+pub(crate) use csv::Form;
+pub(crate) use npy::{dtype, refuse_trailing, refuse_uncommitted};
+pub(crate) use npz::{packed, write as write_archive};

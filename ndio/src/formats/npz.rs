@@ -1,0 +1,159 @@
+//! Archives.
+
+use std::io::{self, Seek, Write};
+use std::rc::Rc;
+
+use ndarray_io::NpzWriter;
+use ndarray_io::npz::{Compression, NpzOptions};
+
+use super::npy::in_order;
+use super::{CompressionName, FileFormat, Making, Member, Pending};
+use crate::changes::Changes;
+use crate::convert::Arguments;
+use crate::failure::Failure;
+use crate::input::Input;
+use crate::output::{Content, Sink};
+use crate::progress::{Progress, Watched};
+use crate::source::{Source, Whole};
+
+pub(super) struct Npz;
+
+impl FileFormat for Npz {
+    fn name(&self) -> &'static str {
+        "npz"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["npz"]
+    }
+
+    fn sniff(&self, first: &[u8]) -> bool {
+        matches!(first, [b'P', b'K', 3 | 5 | 7, 4 | 6 | 8, ..])
+    }
+
+    fn open(&self, input: &Input, arguments: &Arguments) -> Result<Vec<Pending>, Failure> {
+        let (options, which) = (arguments.options(), &arguments.which);
+        let archive = Rc::new(input.npz(&options)?);
+        // An archive keeps all of its arrays; other formats have room for one.
+        let indices = match !which.has_choice() && arguments.is_to_archive() {
+            true => 0..archive.len(),
+            false => {
+                let index = which.index_in(&archive, input)?;
+                index..index + 1
+            }
+        };
+        let pending = indices.map(|index| {
+            let (shared, which, path) = (Rc::clone(&archive), which.clone(), input.name().to_owned());
+            let member = &archive.members()[index];
+            let array = Pending::new(Some(member.name().to_owned()), move || {
+                which.part_of(Source::member(&shared, index, &path, which.slice.is_none())?)
+            });
+            let shared = Rc::clone(&archive);
+            let member = Member {
+                file_name: member.file_name().to_owned(),
+                is_array: archive.holds_array(index)?,
+                copy: Box::new(move |file| shared.copy_raw(index, file)),
+            };
+            Ok(Pending { member: Some(member), ..array })
+        });
+        pending.collect()
+    }
+
+    fn create(&self, arrays: Vec<Pending>, making: Making<'_, '_>) -> Result<(), Failure> {
+        let Making { arguments, changes, output, out } = making;
+        let options = NpzOptions::new().compression(packed(arguments.compression)?);
+        let is_one = arrays.len() == 1;
+        let is_same = changes.is_none() && !arguments.which.is_partial();
+        let mut progress = Progress::new();
+        output.write(out, Content::Binary, |sink| {
+            write(sink, &options, |archive| {
+                for (number, mut array) in arrays.into_iter().enumerate() {
+                    let name = arguments.member_name(array.name.as_deref(), number, is_one);
+                    // What nothing changes, and what is no array, is copied as it is.
+                    match array.member.take_if(|member| is_same || !member.is_array) {
+                        Some(member) => {
+                            let name = if member.is_array { name } else { member.file_name };
+                            let mut file = tempfile::tempfile_in(arguments.folder())?;
+                            let len = (member.copy)(&file)?;
+                            file.rewind()?;
+                            archive.add_raw(
+                                name,
+                                Watched { input: file, progress: &mut progress, all: len },
+                                len,
+                            )?;
+                        }
+                        None => add(archive, name, array.open()?, changes, &mut progress)?,
+                    }
+                }
+                Ok(())
+            })
+        })
+    }
+}
+
+/// An archive that is being written, to a file or a stream.
+pub(crate) enum Archive<'a> {
+    File(NpzWriter<&'a std::fs::File>),
+    Stream(NpzWriter<&'a mut dyn Write>),
+}
+
+/// Writes an archive.
+pub(crate) fn write(
+    sink: Sink<'_>,
+    options: &NpzOptions,
+    add: impl FnOnce(&mut Archive<'_>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut archive = match sink {
+        Sink::File(file) => Archive::File(NpzWriter::new_with(file, options)),
+        Sink::Stream(out) => Archive::Stream(NpzWriter::new_with(out, options)),
+    };
+    add(&mut archive)?;
+    match archive {
+        Archive::File(archive) => drop(archive.finish()?),
+        Archive::Stream(archive) => drop(archive.finish()?),
+    }
+    Ok(())
+}
+
+impl Archive<'_> {
+    /// Adds a member with these bytes.
+    pub(crate) fn add_raw(&mut self, name: String, bytes: impl io::Read, len: u64) -> Result<(), Failure> {
+        match self {
+            Self::File(archive) => archive.add_raw(name, bytes, len)?,
+            Self::Stream(archive) => archive.add_raw(name, bytes, len)?,
+        }
+        Ok(())
+    }
+}
+
+/// Adds an array to an archive.
+pub(crate) fn add(
+    archive: &mut Archive<'_>,
+    name: String,
+    source: Source,
+    changes: &Changes,
+    progress: &mut Progress,
+) -> Result<(), Failure> {
+    if let Whole::Objects(array) = &source.array
+        && source.dtype().has_object()
+    {
+        changes.check(&source)?;
+        let array = in_order(array, changes)?;
+        match archive {
+            Archive::File(archive) => archive.add(name, &*array)?,
+            Archive::Stream(archive) => archive.add(name, &*array)?,
+        }
+        return Ok(());
+    }
+    let (bytes, len) = changes.npy(&source)?;
+    archive.add_raw(name, Watched { input: bytes, progress, all: len }, len)
+}
+
+pub(crate) fn packed(name: Option<CompressionName>) -> Result<Compression, Failure> {
+    Ok(match name {
+        None | Some(CompressionName::None) => Compression::Stored,
+        Some(CompressionName::Deflate) => Compression::deflated(),
+        Some(CompressionName::Zstd) => Compression::Zstd(3),
+        Some(CompressionName::Lz4) => return Err("--compression lz4 is for RA files".into()),
+    })
+}

@@ -1,0 +1,93 @@
+//! RA files.
+
+use std::io::{self, Read, Write};
+
+use ndarray_io::header::{Header, Order};
+use ndarray_io::ra::{self, RaOptions, WriteRaExt};
+use ndarray_io::{DType, DynView, Error};
+
+use super::{CompressionName, FileFormat, Format, Making, Pending, the_only};
+use crate::cells::dtype_text;
+use crate::convert::Arguments;
+use crate::failure::{Failure, at};
+use crate::input::Input;
+use crate::output::Content;
+use crate::progress::{Progress, Watched};
+use crate::source::Source;
+
+pub(super) struct Ra;
+
+impl FileFormat for Ra {
+    fn name(&self) -> &'static str {
+        "ra"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["ra"]
+    }
+
+    fn sniff(&self, first: &[u8]) -> bool {
+        first.starts_with(b"rawarray") || first.starts_with(b"yarrawar")
+    }
+
+    fn open(&self, input: &Input, arguments: &Arguments) -> Result<Vec<Pending>, Failure> {
+        let options = arguments.options();
+        let source = Source::of_one(input, Format::Ra, &options)?;
+        if !arguments.drop_trailing {
+            let trailing = input.ra_reader(&options)?.extent().and_then(ndarray_io::file::Extent::trailing);
+            if let Some(bytes @ 1..) = trailing {
+                let bytes = if bytes == 1 { "1 byte".to_owned() } else { format!("{bytes} bytes") };
+                return Err(input.at(format!("found {bytes} after the array; --drop-trailing drops them")));
+            }
+        }
+        let which = arguments.which.clone();
+        Ok(vec![Pending::new(None, move || which.part_of(source))])
+    }
+
+    fn create(&self, arrays: Vec<Pending>, making: Making<'_, '_>) -> Result<(), Failure> {
+        let Making { arguments, changes, output, out } = making;
+        let source = the_only(arrays, arguments)?;
+        let header = changes.header(&source, Order::Fortran)?;
+        if let DType::Record(_) = header.dtype() {
+            let dtype = dtype_text(header.dtype());
+            let text =
+                format!("RA cannot represent elements of {dtype}: the names of its fields would be lost");
+            return Err(at(source.name(), text.into()));
+        }
+        let head = ra::format(&header).map_err(|error| source.named(error))?;
+        let mut elements = changes.elements(&source, &header);
+        let mut progress = Progress::new();
+        let all = header.payload_len().unwrap_or_default();
+        output.write(out, Content::Binary, |mut sink| {
+            let mut watched = Watched { input: &mut elements, progress: &mut progress, all };
+            if arguments.compression == Some(CompressionName::Lz4) {
+                // LZ4 packs the data as one piece.
+                let mut payload = Vec::new();
+                watched.read_to_end(&mut payload).map_err(Error::from)?;
+                let view = view(&payload, &header)?;
+                return Ok(view.write_ra_with(sink, &RaOptions::new().compressed(true))?);
+            }
+            sink.write_all(&head)?;
+            io::copy(&mut watched, &mut sink).map_err(Error::from)?;
+            Ok(())
+        })
+    }
+}
+
+/// Views elements as RA files have them: in Fortran order. Of an array in C order, that has the axes reversed.
+fn view<'a>(payload: &'a [u8], header: &Header) -> Result<DynView<'a>, Failure> {
+    let mut shape = header.shape().to_vec();
+    if header.order() == Order::C {
+        shape.reverse();
+    }
+    let item = header.dtype().item_size() as isize;
+    let strides: Vec<isize> = shape
+        .iter()
+        .scan(item, |stride, length| {
+            let own = *stride;
+            *stride = stride.saturating_mul(*length as isize);
+            Some(own)
+        })
+        .collect();
+    Ok(DynView::new(payload, 0, header.dtype().clone(), shape, &strides)?)
+}

@@ -1,0 +1,164 @@
+//! Outputs: one rule for every verb that writes.
+//!
+//! A regular file that exists is replaced only with `--force`; otherwise the file is created, and is an error if someone else has created
+//! it. Pipes and devices are written. `-` is standard output. A file that is also the input is locked before it is read.
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use ndarray_io::WriteOptions;
+use ndarray_io::file::{FileReplacement, replace_file_with};
+
+use super::failure::{Failure, at};
+use super::input::Input;
+use super::remote;
+
+/// Where a result is written to.
+pub(crate) struct Output {
+    path: PathBuf,
+    force: bool,
+    /// The old file, if it is also the input.
+    old: Option<FileReplacement>,
+}
+
+/// What a result is written with.
+pub(crate) enum Sink<'a> {
+    File(&'a File),
+    Stream(&'a mut dyn Write),
+}
+
+impl Write for Sink<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::File(file) => file.write(bytes),
+            Self::Stream(out) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::File(file) => file.flush(),
+            Self::Stream(out) => out.flush(),
+        }
+    }
+}
+
+/// Whether an output is text, which may be shown in a terminal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Content {
+    Text,
+    Binary,
+}
+
+impl Output {
+    /// Returns an error if a regular file exists and is not to be replaced.
+    pub(crate) fn new(path: &Path, force: bool) -> Result<Self, Failure> {
+        let output = Self { path: path.to_owned(), force, old: None };
+        match !force && output.is_path() && is_regular(path) {
+            true => Err(already_exists(path)),
+            false => Ok(output),
+        }
+    }
+
+    /// Opens an input. If it is the file that is to be replaced, it is locked from now on.
+    pub(crate) fn open(&mut self, input: &Path) -> Result<Input, Failure> {
+        let place = |path: &Path| std::fs::canonicalize(path).ok();
+        if !self.is_path() || !is_regular(input) || place(input) != place(&self.path) {
+            return Input::open(input);
+        }
+        let old = match self.old.take() {
+            Some(old) => old,
+            None => FileReplacement::open(&self.path)?,
+        };
+        let file = self.old.insert(old).file().try_clone().map_err(|error| at(input, error.into()))?;
+        Input::of_output(file, input)
+    }
+
+    pub(crate) fn is_standard(&self) -> bool {
+        self.path == Path::new("-")
+    }
+
+    /// Whether it is a path of the file system.
+    pub(crate) fn is_path(&self) -> bool {
+        !self.is_standard() && !remote::is_url(&self.path)
+    }
+
+    /// Returns the path and how it is written, for functions of the library that do so; `None` if it is none, or is also the input.
+    pub(crate) fn plain(&self) -> Option<(&Path, WriteOptions)> {
+        (self.is_path() && self.old.is_none()).then(|| (&*self.path, self.options()))
+    }
+
+    fn options(&self) -> WriteOptions {
+        // What is not a regular file is written in place.
+        let is_new = !self.force && (!self.path.exists() || is_regular(&self.path));
+        WriteOptions::new().create_new(is_new)
+    }
+
+    /// Writes the result; `out` is standard output.
+    pub(crate) fn write(
+        self,
+        out: &mut dyn Write,
+        content: Content,
+        make: impl FnOnce(Sink<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        if self.is_standard() {
+            if content == Content::Binary && io::stdout().is_terminal() {
+                return Err("binary data is not written to a terminal; -o FILE, or a pipe, takes it".into());
+            }
+            return make(Sink::Stream(out));
+        }
+        let path = &self.path;
+        let named = |failure| named(failure, path);
+        if remote::is_url(path) {
+            let file = tempfile::tempfile()?;
+            make(Sink::File(&file)).map_err(named)?;
+            return remote::write(path, self.force, &file);
+        }
+        let options = self.options();
+        let make = |file: &File| make(Sink::File(file)).map_err(named);
+        match self.old {
+            Some(old) => old.replace_with(make),
+            None => replace_file_with(path, &options, make),
+        }
+    }
+}
+
+/// Returns the folder for intermediate files of an output, which have no names: where the result needs space as well.
+pub(crate) fn folder_for(path: &Path) -> PathBuf {
+    let is_elsewhere = path == Path::new("-") || remote::is_url(path) || path.exists() && !is_regular(path);
+    if is_elsewhere { std::env::temp_dir() } else { folder_of(path) }
+}
+
+/// Adds the name of the output to an error of writing to it: those of reading have the name of the input.
+fn named(failure: Failure, path: &Path) -> Failure {
+    let failure = match failure.downcast::<io::Error>() {
+        Ok(error) => ndarray_io::Error::from(*error).into(),
+        Err(failure) => failure,
+    };
+    match failure.downcast::<ndarray_io::Error>() {
+        Ok(error) if error.path().is_none() => error.at_path(path).into(),
+        Ok(error) => error,
+        Err(failure) => failure,
+    }
+}
+
+/// Whether a path leads to a regular file, or to a link that leads nowhere.
+fn is_regular(path: &Path) -> bool {
+    match path.metadata() {
+        Ok(metadata) => metadata.is_file(),
+        Err(_) => path.symlink_metadata().is_ok(),
+    }
+}
+
+/// The error for a file that would be replaced.
+pub(crate) fn already_exists(path: &Path) -> Failure {
+    format!("{}: it already exists; --force replaces it", path.display()).into()
+}
+
+pub(crate) fn folder_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(folder) if folder != Path::new("") => folder.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}

@@ -1,0 +1,100 @@
+//! Objects in stores, whose URLs are given in place of paths. Without the feature `remote`, they are refused.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ndarray_io::bytes::{Folder, ReadAt};
+
+use super::failure::Failure;
+
+/// What a URL leads to.
+#[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "no URL leads anywhere"))]
+pub(crate) enum Object {
+    Bytes(Arc<dyn ReadAt>),
+    /// Stores have no folders, only objects with a common prefix.
+    Folder(Arc<dyn Folder>),
+}
+
+/// Whether an argument is the URL of an object.
+pub(crate) fn is_url(path: &Path) -> bool {
+    const SCHEMES: [&str; 10] = ["s3", "s3a", "gs", "az", "azure", "adl", "abfs", "abfss", "http", "https"];
+    let scheme = path.to_str().and_then(|text| text.split_once("://")).map(|(scheme, _)| scheme);
+    scheme.is_some_and(|scheme| SCHEMES.iter().any(|known| known.eq_ignore_ascii_case(scheme)))
+}
+
+#[cfg(feature = "remote")]
+mod store {
+    use std::io;
+
+    use ndarray_io::ReadOptions;
+    use ndarray_io::dask::NpyStack;
+    use ndarray_io::store::{Remote, UploadOptions};
+
+    use super::{Arc, Failure, File, Object, Path, PathBuf};
+    use crate::failure::at;
+    use crate::progress::{Progress, Watched};
+
+    fn remote(url: &Path) -> Result<Remote, Failure> {
+        Ok(Remote::parse(&url.to_string_lossy())?)
+    }
+
+    /// Returns the name of an object in messages: its URL without credentials and query.
+    pub(crate) fn name(url: &Path) -> Result<PathBuf, Failure> {
+        Ok(remote(url)?.name().into())
+    }
+
+    /// Opens an object, or a folder of objects that form one array.
+    pub(crate) fn open(url: &Path) -> Result<(PathBuf, Object), Failure> {
+        let remote = remote(url)?;
+        let name = remote.name().into();
+        match remote.source() {
+            Ok(bytes) => Ok((name, Object::Bytes(bytes))),
+            Err(error) if error.is_not_found() => {
+                let folder = Arc::new(remote);
+                match NpyStack::from_folder(Arc::clone(&folder), &ReadOptions::new()) {
+                    Ok(_) => Ok((name, Object::Folder(folder))),
+                    Err(_) => Err(error.into()),
+                }
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Writes a file as an object, which becomes visible when it is complete. One that exists is replaced only if `force` says so.
+    pub(crate) fn write(url: &Path, force: bool, mut file: &File) -> Result<(), Failure> {
+        let remote = remote(url)?;
+        let len = file.metadata()?.len();
+        let options = UploadOptions::new().len(len);
+        let mut upload = remote.upload(&if force { options } else { options.create_new() })?;
+        let mut progress = Progress::new();
+        io::copy(&mut Watched { input: &mut file, progress: &mut progress, all: len }, &mut upload)
+            .map_err(|error| at(&PathBuf::from(remote.name()), error.into()))?;
+        upload.finish()?;
+        Ok(())
+    }
+}
+
+#[cfg(not(feature = "remote"))]
+mod store {
+    use super::{Failure, File, Object, Path, PathBuf};
+
+    fn refused() -> Failure {
+        "this ndio was built without object stores; cargo install ndio --features remote builds it with them"
+            .into()
+    }
+
+    pub(crate) fn name(_: &Path) -> Result<PathBuf, Failure> {
+        Err(refused())
+    }
+
+    pub(crate) fn open(_: &Path) -> Result<(PathBuf, Object), Failure> {
+        Err(refused())
+    }
+
+    pub(crate) fn write(_: &Path, _: bool, _: &File) -> Result<(), Failure> {
+        Err(refused())
+    }
+}
+
+pub(crate) use store::{name, open, write};

@@ -1,0 +1,159 @@
+//! The choice of arrays and of parts of them: one grammar for every verb that reads arrays.
+
+mod arrays;
+mod part;
+
+use clap::Args;
+use ndarray_io::{NpzFile, ReadOptions};
+
+use super::failure::{Failure, at};
+use super::formats::Format;
+use super::input::Input;
+use super::slice;
+use super::source::{Source, Whole};
+pub(crate) use arrays::{Arrays, no_array};
+pub(crate) use part::{Part, headed};
+
+/// Which array, and which part of it.
+#[derive(Args, Clone, Default)]
+pub(crate) struct Selection {
+    /// The array of an archive
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["index", "array"])]
+    pub(crate) member: Option<String>,
+    /// The array of an archive by its number, counted from 0: for names that occur twice
+    #[arg(long, value_name = "NUMBER", conflicts_with = "array")]
+    pub(crate) index: Option<usize>,
+    /// The array of an NPY file with several concatenated ones, counted from 0
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) array: Option<usize>,
+    /// A field of records: x, or pos.x for a field within a field
+    #[arg(long, value_name = "NAME")]
+    pub(crate) field: Option<String>,
+    /// A part, as NumPy writes it: '0:10, ..., ::2'
+    #[arg(long, value_name = "SLICE", allow_hyphen_values = true)]
+    pub(crate) slice: Option<String>,
+}
+
+impl Selection {
+    /// Whether an array is chosen from several.
+    pub(crate) fn has_choice(&self) -> bool {
+        self.member.is_some() || self.index.is_some() || self.array.is_some()
+    }
+
+    /// Whether only a part of an array is wanted.
+    pub(crate) fn is_partial(&self) -> bool {
+        self.field.is_some() || self.slice.is_some()
+    }
+
+    /// Returns an error if the choice does not apply to a format.
+    pub(crate) fn check(&self, input: &Input, format: Format) -> Result<(), Failure> {
+        let wrong = match format {
+            Format::Npz => self.array.is_some().then_some("--array is for NPY files"),
+            _ if self.member.is_some() => Some("not an archive with members"),
+            _ if self.index.is_some() => Some("--index is for archives"),
+            Format::Npy => None,
+            _ => self.array.is_some().then_some("--array is for NPY files"),
+        };
+        wrong.map_or(Ok(()), |wrong| Err(input.at(wrong)))
+    }
+
+    /// Opens the chosen array, or the only one. With `is_whole`, for reading all of it: the checksum of a member is verified first.
+    pub(crate) fn one(
+        &self,
+        input: &Input,
+        options: &ReadOptions,
+        is_whole: bool,
+    ) -> Result<Source, Failure> {
+        let mut arrays = self.all(input, options, is_whole)?;
+        let first = arrays.next().ok_or_else(|| input.at("there is no array"))??;
+        if arrays.has_more() {
+            return Err(input.at("more arrays follow its first; --array selects one, counted from 0"));
+        }
+        Ok(first)
+    }
+
+    /// Opens the chosen array, or all arrays of an NPY file if none is chosen.
+    pub(crate) fn all<'a>(
+        &'a self,
+        input: &'a Input,
+        options: &'a ReadOptions,
+        is_whole: bool,
+    ) -> Result<Arrays<'a>, Failure> {
+        let format = input.format();
+        self.check(input, format)?;
+        // A part has the checksum of no member.
+        let is_whole = is_whole && self.slice.is_none();
+        Ok(match (format, self.array) {
+            (Format::Npz, _) => {
+                let archive = input.npz(options)?;
+                let index = self.index_in(&archive, input)?;
+                let member = Source::member(&archive, index, input.name(), is_whole)?;
+                Arrays::only(input, options, self.part_of(member)?)
+            }
+            (Format::Npy, Some(wanted)) => {
+                let found = Arrays::of(input, options).numbered(wanted)?;
+                Arrays::only(input, options, self.part_of(found)?)
+            }
+            (Format::Npy, None) => Arrays::of(input, options).in_parts(self),
+            _ => Arrays::only(input, options, self.part_of(Source::of_one(input, format, options)?)?),
+        })
+    }
+
+    /// Returns the index of the chosen member, or of the only one.
+    pub(crate) fn index_in(&self, archive: &NpzFile, input: &Input) -> Result<usize, Failure> {
+        match (&self.member, self.index, archive.len()) {
+            (_, Some(index), len) if index < len => Ok(index),
+            (_, Some(index), len) => {
+                Err(input.at(format!("there is no member {index}: the archive has {len}, counted from 0")))
+            }
+            (Some(name), ..) => archive.index_of(name).map_err(|error| {
+                let is_double = matches!(error.kind(), ndarray_io::error::ErrorKind::AmbiguousName { .. });
+                let advice = if is_double { "; --index selects one, counted from 0" } else { "" };
+                input.at(format!("{error}{advice}"))
+            }),
+            (None, None, 1) => Ok(0),
+            (None, None, _) => {
+                let names = some_names(archive);
+                Err(input.at(format!("the archive has several members; --member selects one: {names}")))
+            }
+        }
+    }
+
+    /// Returns the field and the slice of an array that are wanted.
+    pub(crate) fn part_of(&self, source: Source) -> Result<Source, Failure> {
+        if !self.is_partial() {
+            return Ok(source);
+        }
+        let name = source.name().to_owned();
+        let source = match source.array {
+            Whole::Objects(array) => {
+                let located = |error: ndarray_io::Error| error.at_path(&name);
+                let array = match &self.field {
+                    Some(field) => array.field(field).map_err(located)?,
+                    None => *array,
+                };
+                let part = match &self.slice {
+                    Some(text) => array
+                        .slice(
+                            &slice::parse(text, array.shape()).map_err(|error| at(&name, error.into()))?[..],
+                        )
+                        .map_err(located)?,
+                    None => array,
+                };
+                Source::objects(part, &name)
+            }
+            whole => part::selected(Source::of(whole, &name), self.field.as_deref(), self.slice.as_deref())?,
+        };
+        Ok(source)
+    }
+}
+
+/// Lists the names of an archive's members for an error message, at most the first 20.
+pub(crate) fn some_names(archive: &NpzFile) -> String {
+    const MOST: usize = 20;
+    let names: Vec<&str> = archive.members().iter().take(MOST).map(|member| member.name()).collect();
+    match archive.len().saturating_sub(MOST) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
+    }
+}

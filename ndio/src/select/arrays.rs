@@ -1,0 +1,165 @@
+//! The arrays of an NPY file; most files have one.
+
+use std::io::Seek;
+use std::sync::Arc;
+
+use ndarray_io::bytes::ReadAt;
+use ndarray_io::error::ErrorKind;
+use ndarray_io::{NpyFile, NpyReader, ReadOptions};
+
+use super::{Part, Selection};
+use crate::failure::{Failure, at, told};
+use crate::input::{Input, beginning};
+use crate::source::Source;
+
+/// Iterates over the arrays of an NPY file, or returns one array.
+///
+/// Elements are not read, except for Python objects: a pickle must be read to find its end. Trailing bytes that are not an array are
+/// reported by [`Arrays::end`] alone, because a file that is being appended to has rows that its header does not count.
+pub(crate) struct Arrays<'a> {
+    input: &'a Input,
+    options: &'a ReadOptions,
+    /// The part of each array that is wanted.
+    selection: Option<&'a Selection>,
+    /// The offset of the next array.
+    next: Option<u64>,
+    number: usize,
+    only: Option<Source>,
+    /// The start and end offset of the array returned last.
+    begin: u64,
+    end: u64,
+    is_object: bool,
+}
+
+impl<'a> Arrays<'a> {
+    /// Iterates over the parts of a file that begin like an array.
+    pub(crate) fn of(input: &'a Input, options: &'a ReadOptions) -> Self {
+        Self {
+            input,
+            options,
+            selection: None,
+            next: Some(0),
+            number: 0,
+            only: None,
+            begin: 0,
+            end: 0,
+            is_object: false,
+        }
+    }
+
+    pub(super) fn only(input: &'a Input, options: &'a ReadOptions, only: Source) -> Self {
+        Self { only: Some(only), next: None, end: u64::MAX, ..Self::of(input, options) }
+    }
+
+    pub(super) fn in_parts(self, selection: &'a Selection) -> Self {
+        Self { selection: Some(selection), ..self }
+    }
+
+    /// Returns one array by its number.
+    pub(super) fn numbered(mut self, wanted: usize) -> Result<Source, Failure> {
+        let mut count = 0;
+        for array in self.by_ref() {
+            let array = array?;
+            if count == wanted {
+                return Ok(array);
+            }
+            count += 1;
+        }
+        Err(no_array(self.input, wanted, count))
+    }
+
+    /// Whether more arrays follow.
+    pub(crate) fn has_more(&self) -> bool {
+        self.only.is_some() || self.next.is_some()
+    }
+
+    /// The byte range in the file of the array returned last.
+    pub(crate) fn bytes(&self) -> std::ops::Range<u64> {
+        self.begin..self.end
+    }
+
+    /// Returns an error if bytes that are not an array follow the last one.
+    pub(crate) fn end(&self) -> Result<(), Failure> {
+        if self.end == u64::MAX {
+            return Ok(());
+        }
+        match self.input.size()?.saturating_sub(self.end) {
+            0 => Ok(()),
+            // Rows that are being appended are no damage.
+            _ if self.number == 1 && !self.is_object => Ok(self.input.npy(self.options)?.check_end()?),
+            more => Err(self.input.at(format!("{more} bytes that are not an array follow its last array"))),
+        }
+    }
+
+    /// Adds the number of the array returned last to an error.
+    pub(crate) fn located<T>(&self, done: Result<T, Failure>) -> Result<T, Failure> {
+        let name = self.input.name();
+        done.map_err(|failure| match self.number.saturating_sub(1) {
+            0 => at(name, failure),
+            number => {
+                let text = told(&failure);
+                let text = text.strip_prefix(&format!("{}: ", name.display())).unwrap_or(&text);
+                at(name, format!("array {number}: {text}").into())
+            }
+        })
+    }
+
+    fn at(&self, begin: u64) -> Result<(Source, u64), Failure> {
+        let (bytes, name) = (self.input.bytes()?, self.input.name());
+        let bytes: Arc<dyn ReadAt> =
+            if begin == 0 { bytes } else { Arc::new(Part { head: Vec::new(), bytes, from: begin }) };
+        let (source, end) = match NpyFile::from_source_with(bytes, self.options) {
+            Ok(file) => {
+                let head = file.data_offset();
+                let source = Source::npy(file.with_path(name), name);
+                let end = begin.saturating_add(head).saturating_add(source.byte_len());
+                (source, end)
+            }
+            // A pickle is read from front to back, or refused.
+            Err(error) if matches!(error.kind(), ErrorKind::Objects { .. }) => {
+                let mut file = self.input.file()?;
+                file.seek(std::io::SeekFrom::Start(begin))?;
+                let mut reader = NpyReader::new_with(file, self.options)?;
+                let source = Source::objects(reader.read()?, name);
+                (source, reader.into_inner().stream_position()?)
+            }
+            Err(error) => return Err(error.into()),
+        };
+        match self.selection {
+            Some(selection) => Ok((selection.part_of(source)?, end)),
+            None => Ok((source, end)),
+        }
+    }
+
+    /// Whether another array follows the last one.
+    fn is_followed(&self) -> Result<bool, Failure> {
+        const MAGIC: &[u8; 6] = b"\x93NUMPY";
+        let bytes = self.input.bytes()?;
+        // Checked before reading: a header may declare an end beyond what the system can read at.
+        Ok(bytes.size()? > self.end && beginning(&*bytes, self.end, MAGIC.len())? == MAGIC)
+    }
+}
+
+/// Returns the error for an array number that the file does not have.
+pub(crate) fn no_array(input: &Input, wanted: usize, count: usize) -> Failure {
+    input.at(format!("there is no array {wanted}: the file has {count}, counted from 0"))
+}
+
+impl Iterator for Arrays<'_> {
+    type Item = Result<Source, Failure>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(only) = self.only.take() {
+            return Some(Ok(only));
+        }
+        let begin = self.next.take()?;
+        let found = self.at(begin).and_then(|(source, end)| {
+            (self.begin, self.end) = (begin, end);
+            self.is_object = source.dtype().has_object();
+            self.next = self.is_followed()?.then_some(end);
+            Ok(source)
+        });
+        self.number += 1;
+        Some(self.located(found))
+    }
+}

@@ -1,0 +1,321 @@
+//! Parts of files and of arrays, as sources of bytes: the library reads them like any file.
+
+use std::fmt;
+use std::fs::File;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ndarray::SliceInfoElem;
+use ndarray_io::bytes::{ReadAt, ReadHints};
+use ndarray_io::header::{Header, Order};
+use ndarray_io::{DynArray, NpyFile, Result, npy};
+
+use crate::failure::{Failure, at};
+use crate::slice;
+use crate::source::{Source, Whole};
+
+/// The bytes of a source from an offset on, after a header that the source lacks, if any.
+#[derive(Debug)]
+pub(crate) struct Part {
+    pub(crate) head: Vec<u8>,
+    pub(crate) bytes: Arc<dyn ReadAt>,
+    pub(crate) from: u64,
+}
+
+/// Returns the bytes of elements without a header as an NPY file.
+pub(crate) fn headed(header: &Header, bytes: Arc<dyn ReadAt>, from: u64) -> Result<Part> {
+    Ok(Part { head: npy::format(header, None)?, bytes, from })
+}
+
+impl ReadAt for Part {
+    fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
+        match part_of_head(&self.head, into, offset) {
+            Some(count) => Ok(count),
+            None => {
+                let at = offset - self.head.len() as u64;
+                self.bytes.read_at(into, self.from.saturating_add(at))
+            }
+        }
+    }
+
+    fn size(&self) -> Result<u64> {
+        Ok(self.head.len() as u64 + self.bytes.size()?.saturating_sub(self.from))
+    }
+
+    fn file(&self) -> Option<(&File, u64)> {
+        let (file, at) = self.bytes.file().filter(|_| self.head.is_empty())?;
+        Some((file, at.checked_add(self.from)?))
+    }
+
+    fn lock_file(&self) -> Option<&File> {
+        self.bytes.lock_file()
+    }
+
+    fn hints(&self) -> ReadHints {
+        self.bytes.hints()
+    }
+}
+
+/// Copies what is asked for of a header, unless the offset is after it.
+fn part_of_head(head: &[u8], into: &mut [u8], offset: u64) -> Option<usize> {
+    let rest = head.get(usize::try_from(offset).ok()?..).filter(|rest| !rest.is_empty())?;
+    let count = rest.len().min(into.len());
+    into[..count].copy_from_slice(&rest[..count]);
+    Some(count)
+}
+
+/// A field and a slice of an array, as an NPY file.
+struct Selected {
+    whole: Whole,
+    name: PathBuf,
+    field: Option<String>,
+    /// The axes of the field: those of the array, and those of each element, if that is an array itself.
+    axes: Vec<Taken>,
+    /// The number of axes of the array.
+    outer: usize,
+    header: Header,
+    head: Vec<u8>,
+}
+
+/// What is taken of an axis.
+#[derive(Clone, Copy)]
+enum Taken {
+    One(isize),
+    /// From this index, in these steps; the length is in the header.
+    Some {
+        first: isize,
+        step: isize,
+    },
+}
+
+impl fmt::Debug for Selected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Selected").field("name", &self.name).field("field", &self.field).finish()
+    }
+}
+
+/// Returns a field and a slice of an array in a file.
+pub(super) fn selected(
+    source: Source,
+    field: Option<&str>,
+    slice: Option<&str>,
+) -> std::result::Result<Source, Failure> {
+    let (name, order, outer) = (source.name().to_owned(), source.order(), source.shape().len());
+    let mut shape = source.shape().to_vec();
+    let dtype = match field {
+        Some(field) => {
+            // The field of an array without elements has the dtype, and the axes of its elements.
+            let none = DynArray::from_bytes(source.dtype().clone(), vec![0], Order::C, &[])
+                .and_then(|none| none.field(field))
+                .map_err(|error| error.at_path(&name))?;
+            shape.extend(&none.shape()[1..]);
+            none.dtype().clone()
+        }
+        None => source.dtype().clone(),
+    };
+    // The axes of the elements are the innermost ones.
+    let order = if shape.len() > outer { Order::C } else { order };
+    let whole = vec![SliceInfoElem::Slice { start: 0, end: None, step: 1 }; shape.len()];
+    let elements = match slice {
+        Some(text) => slice::parse(text, &shape).map_err(|error| at(&name, error.into()))?,
+        None => whole,
+    };
+    let (mut axes, mut lengths) = (Vec::new(), Vec::new());
+    for (element, length) in elements.into_iter().zip(&shape) {
+        axes.push(taken(element, *length, &mut lengths).map_err(|error| at(&name, error.into()))?);
+    }
+    let header = Header::new(dtype, order, lengths.into())?;
+    let head = npy::format(&header, None)?;
+    let part = Selected {
+        whole: source.array,
+        name: name.clone(),
+        field: field.map(str::to_owned),
+        axes,
+        outer,
+        header,
+        head,
+    };
+    let file = NpyFile::from_source_with(part, &crate::reading::options())?;
+    Ok(Source::npy(file.with_path(&name), &name))
+}
+
+/// Returns what a slice takes of an axis, and adds its length.
+fn taken(
+    element: SliceInfoElem,
+    length: usize,
+    lengths: &mut Vec<usize>,
+) -> std::result::Result<Taken, String> {
+    match element {
+        SliceInfoElem::Index(index) => {
+            let from_start = if index < 0 { index + length as isize } else { index };
+            match usize::try_from(from_start) {
+                Ok(at) if at < length => Ok(Taken::One(from_start)),
+                _ => Err(format!("index {index} is out of bounds for length {length}")),
+            }
+        }
+        SliceInfoElem::Slice { start, end, step } => {
+            // `slice::parse` returns bounds that are within the axis.
+            let end = end.unwrap_or(length as isize);
+            let span = usize::try_from(end - start).unwrap_or(0);
+            lengths.push(span.div_ceil(step.unsigned_abs()));
+            let first = if step < 0 { end - 1 } else { start };
+            Ok(Taken::Some { first, step })
+        }
+        SliceInfoElem::NewAxis => Err("a slice cannot add an axis".into()),
+    }
+}
+
+impl Selected {
+    /// Reads the elements of these ranges of the selection, in its order.
+    fn elements(&self, ranges: &[Range<usize>]) -> Result<DynArray> {
+        let mut ranges = ranges.iter();
+        let elements: Vec<SliceInfoElem> = self
+            .axes
+            .iter()
+            .map(|taken| match *taken {
+                Taken::One(index) => SliceInfoElem::Index(index),
+                Taken::Some { first, step } => {
+                    let range = ranges.next().expect("there is a range for each axis that is kept");
+                    let at = |index: usize| first + step * index as isize;
+                    let (one, last) = (at(range.start), at(range.end - 1));
+                    SliceInfoElem::Slice { start: one.min(last), end: Some(one.max(last) + 1), step }
+                }
+            })
+            .collect();
+        let (outer, inner) = elements.split_at(self.outer);
+        let read = match &self.whole {
+            Whole::Npy(file) => file.slice_any(outer)?,
+            Whole::Ra(file) => file.slice_any(outer)?,
+            Whole::Objects(array) => array.slice(outer)?,
+        };
+        let Some(field) = &self.field else { return Ok(read) };
+        let read = read.field(field)?;
+        if inner.is_empty() {
+            return Ok(read);
+        }
+        let kept = read.shape().len() - inner.len();
+        let all = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
+        read.slice(&[&vec![all; kept][..], inner].concat()[..])
+    }
+}
+
+impl ReadAt for Selected {
+    fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
+        /// What is read at a time, in bytes.
+        const MOST: u64 = 4 << 20;
+        if let Some(count) = part_of_head(&self.head, into, offset) {
+            return Ok(count);
+        }
+        let (at, item) = (offset - self.head.len() as u64, self.header.dtype().item_size() as u64);
+        let all = self.header.payload_len().unwrap_or_default();
+        let end = all.min(at.saturating_add(MOST.min(into.len() as u64)));
+        if at >= end {
+            return Ok(0);
+        }
+        // Elements of which only a part is asked for are read entirely.
+        let (first, last) = (at / item, end.div_ceil(item));
+        let is_fortran = self.header.order() == Order::Fortran;
+        let mut dims = self.header.shape().to_vec();
+        if is_fortran {
+            dims.reverse();
+        }
+        let (mut done, mut skip) = (0, (at - first * item) as usize);
+        let mut boxes = Vec::new();
+        add_boxes(&dims, first, last, &mut Vec::new(), &mut boxes);
+        for mut ranges in boxes {
+            if is_fortran {
+                ranges.reverse();
+            }
+            let read =
+                self.elements(&ranges).and_then(|read| Ok(read.in_order(self.header.order())?.into_owned()));
+            let read = read.map_err(|error| error.at_path(&self.name))?;
+            let bytes = &read.bytes()[skip.min(read.bytes().len())..];
+            skip = 0;
+            let count = bytes.len().min((end - at) as usize - done);
+            into[done..done + count].copy_from_slice(&bytes[..count]);
+            done += count;
+        }
+        Ok(done)
+    }
+
+    fn size(&self) -> Result<u64> {
+        // What is too large to have a length is refused when the file is opened.
+        Ok((self.head.len() as u64).saturating_add(self.header.payload_len().unwrap_or(u64::MAX)))
+    }
+
+    fn hints(&self) -> ReadHints {
+        // Each read is a slice of the file: fewer and larger ones are better.
+        ReadHints::new().gap(1 << 20)
+    }
+}
+
+/// Adds the boxes that the elements from `from` to `to` of an array form, in order; the first axis is the slowest.
+fn add_boxes(
+    dims: &[usize],
+    from: u64,
+    to: u64,
+    outer: &mut Vec<Range<usize>>,
+    boxes: &mut Vec<Vec<Range<usize>>>,
+) {
+    if from >= to {
+        return;
+    }
+    let Some((_, within)) = dims.split_first() else {
+        return boxes.push(outer.clone());
+    };
+    let inner: u64 = within.iter().map(|length| *length as u64).product();
+    let one = |index: u64,
+               from: u64,
+               to: u64,
+               outer: &mut Vec<Range<usize>>,
+               boxes: &mut Vec<Vec<Range<usize>>>| {
+        outer.push(index as usize..index as usize + 1);
+        add_boxes(within, from, to, outer, boxes);
+        outer.pop();
+    };
+    let (first, last) = (from / inner, to / inner);
+    if first == last {
+        return one(first, from % inner, to % inner, outer, boxes);
+    }
+    if !from.is_multiple_of(inner) {
+        one(first, from % inner, inner, outer, boxes);
+    }
+    let whole = from.div_ceil(inner)..last;
+    if !whole.is_empty() {
+        let mut ranges = outer.clone();
+        ranges.push(whole.start as usize..whole.end as usize);
+        ranges.extend(within.iter().map(|length| 0..*length));
+        boxes.push(ranges);
+    }
+    if !to.is_multiple_of(inner) {
+        one(last, 0, to % inner, outer, boxes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::add_boxes;
+
+    /// The elements of the boxes are those of the range, each once and in order.
+    #[test]
+    fn boxes_cover_a_range_in_order() {
+        let dims = [3, 4, 5];
+        for from in 0..=60 {
+            for to in from..=60 {
+                let mut boxes = Vec::new();
+                add_boxes(&dims, from, to, &mut Vec::new(), &mut boxes);
+                assert!(boxes.len() <= 5, "{boxes:?}");
+                let mut found = Vec::new();
+                for ranges in &boxes {
+                    for a in ranges[0].clone() {
+                        for b in ranges[1].clone() {
+                            found.extend(ranges[2].clone().map(|c| ((a * 4 + b) * 5 + c) as u64));
+                        }
+                    }
+                }
+                assert_eq!(found, (from..to).collect::<Vec<_>>(), "{from}..{to}");
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! `ndio split`: splits an array along an axis into numbered files.
+
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use ndarray_io::Error;
+use ndarray_io::header::{Header, Shape};
+use ndarray_io::npy;
+
+use super::changes::Changes;
+use super::failure::Failure;
+use super::input::Input;
+use super::join::axis_of;
+use super::output::{Content, Output, already_exists, folder_of};
+use super::progress::{Progress, Watched};
+use super::remote;
+use super::select::Selection;
+
+/// Split an array along an axis into numbered files
+#[derive(Args)]
+#[command(after_help = "Example:\n  ndio split x.npy --parts 2 -o parts")]
+pub(crate) struct Split {
+    /// The axis; a negative one counts from the last
+    #[arg(long, default_value_t = 0, allow_hyphen_values = true)]
+    axis: isize,
+    /// Number of files to make, of about equal size
+    #[arg(long, conflicts_with = "size", required_unless_present = "size")]
+    parts: Option<usize>,
+    /// Number of indices in each file; the last may be shorter
+    #[arg(long)]
+    size: Option<usize>,
+    /// The output folder; default: the folder of the input
+    #[arg(long, short)]
+    output: Option<PathBuf>,
+    /// Replace existing files
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    which: Selection,
+    /// The file
+    file: PathBuf,
+}
+
+pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failure> {
+    let input = Input::open(&arguments.file)?;
+    let source = arguments.which.one(&input, &crate::reading::options(), true)?;
+    let axis = axis_of(arguments.axis, source.shape().len())?;
+    let length = source.shape()[axis];
+    let ends = ends(length, arguments)?;
+    let is_file = arguments.file.is_file();
+    let stem = arguments.file.file_stem().filter(|_| is_file);
+    let stem = stem.map_or_else(|| "part".into(), |stem| stem.to_string_lossy().into_owned());
+    let folder = match &arguments.output {
+        Some(folder) if remote::is_url(folder) => {
+            return Err(format!("{}: parts are written to a folder", remote::name(folder)?.display()).into());
+        }
+        Some(folder) => folder.clone(),
+        None if is_file => folder_of(&arguments.file),
+        None => PathBuf::from("."),
+    };
+    std::fs::create_dir_all(&folder)?;
+    let digits = ends.len().saturating_sub(1).to_string().len();
+    let path_of = |number: usize| folder.join(format!("{stem}-{number:0digits$}.npy"));
+    // Look at all outputs before the first is written.
+    let exists = |path: &Path| path.symlink_metadata().is_ok();
+    if let Some(path) = (0..ends.len()).map(path_of).find(|path| !arguments.force && exists(path)) {
+        return Err(already_exists(&path));
+    }
+    let all = source.byte_len();
+    let mut progress = Progress::new();
+    let mut from = 0;
+    for (number, end) in ends.into_iter().enumerate() {
+        let path = path_of(number);
+        let mut part: Vec<_> = source.shape().iter().map(|length| 0..*length).collect();
+        part[axis] = from..end;
+        let dims: Vec<usize> = part.iter().map(ExactSizeIterator::len).collect();
+        let header = Header::new(source.dtype().clone(), source.order(), dims.clone().into())?;
+        let head = npy::format(&header, None)?;
+        let elements = Changes::default().elements(&source, &header).within(&part)?;
+        Output::new(&path, arguments.force)?.write(&mut io::sink(), Content::Binary, |mut sink| {
+            let mut bytes =
+                io::Cursor::new(head).chain(Watched { input: elements, progress: &mut progress, all });
+            io::copy(&mut bytes, &mut sink).map_err(Error::from)?;
+            Ok(())
+        })?;
+        writeln!(out, "{}: shape {}", path.display(), Shape::from(dims))?;
+        from = end;
+    }
+    Ok(0)
+}
+
+/// Returns where the parts of an axis of this length end.
+fn ends(length: usize, arguments: &Split) -> Result<Vec<usize>, Failure> {
+    const MOST: usize = 1 << 20;
+    Ok(match (arguments.parts, arguments.size) {
+        (Some(0), _) | (_, Some(0)) => {
+            return Err("the number and the size of parts must be at least 1".into());
+        }
+        (Some(parts), _) if parts > MOST => return Err(format!("{parts} files are too many").into()),
+        (Some(parts), _) => {
+            // Like NumPy's `array_split`: if the length is not divisible, the first parts are one index
+            // longer.
+            let (size, longer) = (length / parts, length % parts);
+            (1..=parts).map(|part| part * size + part.min(longer)).collect()
+        }
+        (None, Some(size)) if length.div_ceil(size) > MOST => {
+            return Err(format!("{} files are too many", length.div_ceil(size)).into());
+        }
+        (None, size) => {
+            let size = size.unwrap_or(1);
+            // Of an axis without indices, one part, so that joining the parts gives the array.
+            (1..=length.div_ceil(size).max(1)).map(|part| part.saturating_mul(size).min(length)).collect()
+        }
+    })
+}

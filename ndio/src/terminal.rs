@@ -1,0 +1,74 @@
+//! The writers of what verbs print.
+
+use std::io::{self, Write};
+
+use super::failure::one_line;
+
+/// Text in which names of files, members and fields, and values, may be anything: what would move the cursor, change colors or reorder
+/// text on a terminal is escaped, wherever it comes from. Ends of lines are kept: a name that may have one goes through `one_line`.
+pub(crate) struct Escaped<'a>(pub(crate) &'a mut dyn Write);
+
+impl Write for Escaped<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // Everything is written by `write!`, so that characters are complete.
+        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let (line, end) = line.strip_suffix(b"\n").map_or((line, &b""[..]), |line| (line, b"\n"));
+            match line.is_ascii() && !line.iter().any(u8::is_ascii_control) {
+                true => self.0.write_all(line)?,
+                false => self.0.write_all(one_line(&String::from_utf8_lossy(line)).as_bytes())?,
+            }
+            self.0.write_all(end)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// The output of a verb whose exit code matters: the verb runs to its end even if the reader closes the pipe.
+pub(crate) struct Unread<'a> {
+    out: &'a mut dyn Write,
+    is_closed: bool,
+}
+
+impl<'a> Unread<'a> {
+    pub(crate) fn new(out: &'a mut dyn Write) -> Self {
+        Self { out, is_closed: false }
+    }
+
+    fn unless_closed<T>(&mut self, result: io::Result<T>, otherwise: T) -> io::Result<T> {
+        match result {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.is_closed = true;
+                Ok(otherwise)
+            }
+            result => result,
+        }
+    }
+}
+
+impl Write for Unread<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = if self.is_closed { Ok(bytes.len()) } else { self.out.write(bytes) };
+        self.unless_closed(written, bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = if self.is_closed { Ok(()) } else { self.out.flush() };
+        self.unless_closed(flushed, ())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_escaped_but_for_ends_of_lines() {
+        let mut out = Vec::new();
+        write!(Escaped(&mut out), "a\u{1b}[31mb\u{202e}\tü\nnext c\r\n").unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "a\\u{1b}[31mb\\u{202e}\\tü\nnext c\\r\n");
+    }
+}

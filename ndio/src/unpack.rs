@@ -1,0 +1,111 @@
+//! `ndio unpack`: extracts the members of archives.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Component, Path, PathBuf};
+
+use clap::Args;
+use ndarray_io::npz::NpzMember;
+
+use super::failure::{Failure, one_line};
+use super::input::Input;
+use super::output::{Content, Output, already_exists, folder_of};
+use super::progress::Progress;
+use super::remote;
+use super::select::some_names;
+
+/// Extract the members of an archive
+#[derive(Args)]
+#[command(after_help = "Examples:\n  ndio unpack a.npz -o members\n  ndio unpack a.npz x -o members --force")]
+pub(crate) struct Unpack {
+    /// The output folder
+    #[arg(long, short, default_value = ".")]
+    output: PathBuf,
+    /// Replace existing files
+    #[arg(long, alias = "replace")]
+    force: bool,
+    /// Only the member of this number, counted from 0: for names that occur twice; may be repeated
+    #[arg(long, value_name = "NUMBER", conflicts_with = "members")]
+    index: Vec<usize>,
+    /// The archive
+    archive: PathBuf,
+    /// Only these members
+    members: Vec<String>,
+}
+
+pub(crate) fn unpack(arguments: &Unpack, out: &mut dyn Write) -> Result<u8, Failure> {
+    if remote::is_url(&arguments.output) {
+        let name = remote::name(&arguments.output)?;
+        return Err(format!("{}: members are written to a folder", name.display()).into());
+    }
+    let input = Input::open(&arguments.archive)?;
+    let archive = input.npz(&crate::reading::options())?;
+    let members = archive.members();
+    for wanted in &arguments.members {
+        if !members.iter().any(|member| is_named(member, wanted)) {
+            let names = some_names(&archive);
+            return Err(input.at(format!("there is no member '{wanted}'; the members are {names}")));
+        }
+    }
+    if let Some(index) = arguments.index.iter().find(|index| **index >= members.len()) {
+        return Err(input
+            .at(format!("there is no member {index}: the archive has {}, counted from 0", members.len())));
+    }
+    let is_wanted =
+        |(index, member): &(usize, &NpzMember)| match (&arguments.index[..], &arguments.members[..]) {
+            ([], []) => true,
+            ([], names) => names.iter().any(|wanted| is_named(member, wanted)),
+            (indices, _) => indices.contains(index),
+        };
+    // All is looked at before the first is written.
+    let (mut work, mut paths) = (Vec::new(), BTreeSet::new());
+    for (index, member) in members.iter().enumerate().filter(is_wanted) {
+        let path = arguments.output.join(inside(member.file_name()).map_err(|failure| input.at(failure))?);
+        // Archivers store a folder as an empty member.
+        let is_folder = member.file_name().ends_with('/') && member.size() == 0;
+        if !is_folder && !paths.insert(path.clone()) {
+            let name = member.file_name();
+            return Err(
+                input.at(format!("several members are called '{name}'; --index selects one, counted from 0"))
+            );
+        }
+        if !is_folder && !arguments.force && path.symlink_metadata().is_ok() {
+            return Err(already_exists(&path));
+        }
+        work.push((index, member, path, is_folder));
+    }
+    let all = work.iter().fold(0, |all: u64, (_, member, ..)| all.saturating_add(member.size()));
+    let mut progress = Progress::new();
+    for (index, member, path, is_folder) in work {
+        if is_folder {
+            fs::create_dir_all(&path)?;
+            continue;
+        }
+        fs::create_dir_all(folder_of(&path))?;
+        Output::new(&path, arguments.force)?.write(&mut io::sink(), Content::Binary, |sink| {
+            archive.copy_raw(index, sink)?;
+            Ok(())
+        })?;
+        progress.add(member.size(), all);
+        writeln!(out, "{}", one_line(&path.to_string_lossy()))?;
+    }
+    Ok(0)
+}
+
+fn is_named(member: &NpzMember, wanted: &str) -> bool {
+    member.name() == wanted || member.file_name() == wanted
+}
+
+/// Returns the path of a member, or an error if it would be outside the output folder.
+fn inside(name: &str) -> Result<PathBuf, Failure> {
+    let path = Path::new(name);
+    let is_inside = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    let is_somewhere = path.components().any(|part| matches!(part, Component::Normal(_)));
+    match is_inside && is_somewhere && !name.contains('\\') {
+        true => Ok(path.components().filter(|part| *part != Component::CurDir).collect()),
+        false => {
+            Err(format!("the member '{}' would be outside the output folder", name.escape_debug()).into())
+        }
+    }
+}

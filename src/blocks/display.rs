@@ -1,0 +1,124 @@
+//! The text of all elements of a file, block by block.
+
+use std::io::Write;
+
+use ndarray::SliceInfoElem;
+
+use super::Block;
+use crate::dynamic::DynArray;
+use crate::error::Result;
+use crate::io::ArrayFormat;
+use crate::options::DisplayOptions;
+use crate::parts::ArrayFile;
+use crate::shape::Order;
+
+/// The size of the blocks that are formatted: their text is several times as long.
+const BLOCK: usize = 128 << 10;
+
+impl<F: ArrayFormat> ArrayFile<F> {
+    /// Writes the array as [`preview_with`](Self::preview_with) formats it.
+    ///
+    /// If all elements are wanted ([`DisplayOptions::all`]), they are read twice, block by block: the first time for the width of
+    /// the columns. Memory does not depend on the size of the array.
+    ///
+    /// # Errors
+    ///
+    /// - [`Io`](crate::error::ErrorKind::Io) if reading or writing fails.
+    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+    /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::arr2;
+    /// use ndarray_io::bytes::InMemory;
+    /// use ndarray_io::options::DisplayOptions;
+    /// use ndarray_io::{NpyFile, WriteNpyExt};
+    ///
+    /// let mut bytes = Vec::new();
+    /// arr2(&[[1.0, 0.5], [-100.25, 2.0]]).write_npy(&mut bytes)?;
+    /// let mut text = Vec::new();
+    /// NpyFile::from_source(InMemory(bytes))?.display_to(&DisplayOptions::new().all(), &mut text)?;
+    /// assert_eq!(text, b"[[    1.0,     0.5],\n [-100.25,     2.0]]");
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn display_to<W: Write>(&self, look: &DisplayOptions, mut writer: W) -> Result<()> {
+        let dims = self.shape();
+        if !look.is_all() || dims.contains(&0) {
+            let all = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
+            let text = self.preview_with(&vec![all; dims.len()][..], look)?;
+            return Ok(writer.write_all(text.as_bytes())?);
+        }
+        let blocks = || self.blocks::<DynArray>().order(Order::C).bytes(BLOCK);
+        let mut width = 0;
+        let widest = |block: Block<DynArray>| block.array().widest(look);
+        blocks().map(widest, |found| -> Result<()> {
+            width = width.max(found);
+            Ok(())
+        })?;
+        let layout = Layout { dims, width, line: look.get_width() };
+        let text = |block: Block<DynArray>| layout.text(&block, look);
+        writer.write_all("[".repeat(dims.len()).as_bytes())?;
+        blocks()
+            .map(text, |text: Result<String>| Ok::<(), crate::Error>(writer.write_all(text?.as_bytes())?))?;
+        Ok(writer.write_all("]".repeat(dims.len()).as_bytes())?)
+    }
+}
+
+/// How elements are laid out in lines and brackets.
+struct Layout<'a> {
+    dims: &'a [usize],
+    /// The width of a column.
+    width: usize,
+    /// The width of a line.
+    line: usize,
+}
+
+impl Layout<'_> {
+    /// Formats the elements of a block, each with what separates it from the one before.
+    fn text(&self, block: &Block<DynArray>, look: &DisplayOptions) -> Result<String> {
+        let array = block.array().in_order(Order::C)?;
+        let mut index: Vec<usize> = block.ranges().iter().map(|range| range.start).collect();
+        let mut text = String::new();
+        for number in 0..array.len() {
+            self.separate(&index, &mut text);
+            let item = array.item(number, look);
+            text.extend(std::iter::repeat_n(' ', self.width.saturating_sub(item.chars().count())));
+            text.push_str(&item);
+            // The next index in C order: the last axis varies fastest.
+            for (at, range) in index.iter_mut().zip(block.ranges()).rev() {
+                *at += 1;
+                if *at < range.end {
+                    break;
+                }
+                *at = range.start;
+            }
+        }
+        Ok(text)
+    }
+
+    /// Appends what is between an element and the one before.
+    fn separate(&self, index: &[usize], text: &mut String) {
+        // The axis whose index has just grown: the indices of those within it are 0.
+        let Some(axis) = index.iter().rposition(|at| *at > 0) else { return };
+        let within = self.dims.len() - axis - 1;
+        if within > 0 {
+            // One line break for each inner axis, indented by the number of open brackets.
+            text.extend(std::iter::repeat_n(']', within));
+            text.push(',');
+            text.extend(std::iter::repeat_n('\n', within));
+            text.extend(std::iter::repeat_n(' ', axis + 1));
+            text.extend(std::iter::repeat_n('[', within));
+            return;
+        }
+        // The number of elements that fit on a line, each followed by a comma and a space.
+        let room = self.line.saturating_sub(axis + 1) / self.width.saturating_add(2);
+        if index[axis].is_multiple_of(room.max(1)) {
+            text.push_str(",\n");
+            text.extend(std::iter::repeat_n(' ', axis + 1));
+        } else {
+            text.push_str(", ");
+        }
+    }
+}
