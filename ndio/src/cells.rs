@@ -11,56 +11,74 @@ use serde_json::json;
 use super::failure::Failure;
 use super::source::Source;
 
-/// A scalar within each element: one cell of CSV.
-pub(crate) struct Leaf {
-    /// The field names and subarray indices that lead to the scalar; empty for the element itself.
-    pub(crate) name: String,
-    pub(crate) dtype: DType,
-    pub(crate) offset: usize,
-    pub(crate) size: usize,
+/// Whether the text of a dtype may contain any character, unlike that of a number.
+pub(crate) fn is_text(dtype: &DType) -> bool {
+    let kind = dtype.as_scalar().map(Scalar::kind);
+    !matches!(kind, Some(Kind::Bool | Kind::Int | Kind::Uint | Kind::Float | Kind::Complex | Kind::Narrow(_)))
 }
 
-impl Leaf {
-    /// Whether the text may contain any character, unlike that of a number.
-    pub(crate) fn is_text(&self) -> bool {
-        let kind = self.dtype.as_scalar().map(Scalar::kind);
-        !matches!(
-            kind,
-            Some(Kind::Bool | Kind::Int | Kind::Uint | Kind::Float | Kind::Complex | Kind::Narrow(_))
-        )
+/// Returns the number of scalars within each element: cells of CSV.
+pub(crate) fn scalar_count(dtype: &DType) -> u64 {
+    match dtype {
+        DType::Record(record) => {
+            let counts = record.fields().iter().map(|field| scalar_count(field.dtype()));
+            counts.fold(0, u64::saturating_add)
+        }
+        DType::Subarray(subarray) => {
+            let count = scalar_count(subarray.base());
+            subarray.shape().iter().fold(count, |all, length| all.saturating_mul(*length as u64))
+        }
+        _ => 1,
     }
 }
 
-/// Lists the scalars within an element of a dtype.
-pub(crate) fn leaves(dtype: &DType) -> Vec<Leaf> {
-    let mut all = Vec::new();
-    add_leaves(dtype, String::new(), 0, &mut all);
-    all
+/// What takes a scalar: its dtype and its bytes.
+type TakeScalar<'a> = dyn FnMut(&DType, &[u8]) -> Result<(), Failure> + 'a;
+
+/// Calls a function with each scalar of an element, in order.
+pub(crate) fn each_scalar(dtype: &DType, bytes: &[u8], call: &mut TakeScalar<'_>) -> Result<(), Failure> {
+    match dtype {
+        DType::Record(record) => record.fields().iter().try_for_each(|field| {
+            each_scalar(field.dtype(), &bytes[field.offset()..][..field.dtype().item_size()], call)
+        }),
+        DType::Subarray(subarray) => {
+            let (base, size) = (subarray.base(), subarray.base().item_size());
+            let count: usize = subarray.shape().iter().product();
+            (0..count).try_for_each(|number| each_scalar(base, &bytes[number * size..][..size], call))
+        }
+        _ => call(dtype, bytes),
+    }
 }
 
-fn add_leaves(dtype: &DType, name: String, offset: usize, all: &mut Vec<Leaf>) {
+/// Calls a function with the name of each scalar of an element, in order: the names of fields and the indices within subarrays that lead
+/// to it.
+pub(crate) fn each_name(
+    dtype: &DType,
+    name: &str,
+    call: &mut dyn FnMut(&str) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let within = |part: &str| if name.is_empty() { part.to_owned() } else { format!("{name}.{part}") };
     match dtype {
         DType::Record(record) => {
-            for field in record.fields() {
-                add_leaves(field.dtype(), within(field.name()), offset + field.offset(), all);
-            }
+            record.fields().iter().try_for_each(|field| each_name(field.dtype(), &within(field.name()), call))
         }
         DType::Subarray(subarray) => {
-            let size = subarray.base().item_size();
             let shape = subarray.shape();
-            for number in 0..shape.iter().product() {
-                let mut left = number;
-                let mut index = Vec::new();
-                for length in shape.iter().rev() {
-                    index.push((left % length).to_string());
-                    left /= length;
+            let mut index = vec![0usize; shape.len()];
+            let count: usize = shape.iter().product();
+            for _ in 0..count {
+                let text: Vec<String> = index.iter().map(usize::to_string).collect();
+                each_name(subarray.base(), &within(&text.join(".")), call)?;
+                for (at, length) in index.iter_mut().zip(shape).rev() {
+                    *at = (*at + 1) % length;
+                    if *at > 0 {
+                        break;
+                    }
                 }
-                index.reverse();
-                add_leaves(subarray.base(), within(&index.join(".")), offset + number * size, all);
             }
+            Ok(())
         }
-        _ => all.push(Leaf { name, dtype: dtype.clone(), offset, size: dtype.item_size() }),
+        _ => call(name),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a conversion changes of an array, and the elements that result, as a stream of bytes.
 
-use std::io::{self, Read, Seek};
+use std::io::{self, Read, Seek, Write};
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
 
@@ -61,14 +61,15 @@ impl Changes {
         const BLOCK: usize = 4 << 20;
         let casting = self.dtype.as_ref().map_or(Casting::Safe, |(_, casting)| *casting);
         Elements {
-            source,
             blocks: source.blocks().order(header.order()).bytes(BLOCK),
-            dtype: header.dtype().clone(),
-            order: header.order(),
-            options: crate::reading::options().casting(casting),
-            block: None,
-            at: 0,
             left: header.payload_len().unwrap_or_default(),
+            all: source.byte_len(),
+            target: Target {
+                source,
+                dtype: header.dtype().clone(),
+                order: header.order(),
+                options: crate::reading::options().casting(casting),
+            },
         }
     }
 
@@ -77,7 +78,19 @@ impl Changes {
         let header = self.header(source, source.order())?;
         let head = npy::format(&header, self.version).map_err(|error| source.named(error))?;
         let len = head.len() as u64 + header.payload_len().unwrap_or_default();
-        Ok((io::Cursor::new(head).chain(self.elements(source, &header)), len))
+        Ok((io::Cursor::new(head).chain(self.elements(source, &header).into_reader()), len))
+    }
+
+    /// Writes an NPY file with the result. Not for Python objects.
+    pub(crate) fn write_npy(
+        &self,
+        source: &Source,
+        progress: &mut Progress,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        let header = self.header(source, source.order())?;
+        out.write_all(&npy::format(&header, self.version).map_err(|error| source.named(error))?)?;
+        self.elements(source, &header).write_to(progress, out)
     }
 
     /// Returns the result as an array, for what reads it element by element: made in a file without a name in this folder, unless nothing
@@ -88,15 +101,13 @@ impl Changes {
             return Ok(source);
         }
         let mut made = tempfile::tempfile_in(folder)?;
-        let (mut bytes, _) = self.npy(&source)?;
-        io::copy(&mut bytes, &mut made).map_err(ndarray_io::Error::from)?;
+        self.write_npy(&source, &mut Progress::new(), &mut made)?;
         made.rewind()?;
         // The file has raw bytes for numbers that NPY does not know.
         let mut options = crate::reading::options();
         if let Some(Kind::Narrow(narrow)) = self.dtype(&source).as_scalar().map(Scalar::kind) {
             options = options.raw_bytes_are(narrow);
         }
-        drop(bytes);
         let name = source.name();
         Ok(Source::npy(NpyFile::new_with(made, &options)?.with_path(name), name))
     }
@@ -128,38 +139,78 @@ impl Changes {
 
 /// The elements of an array, converted block by block.
 pub(crate) struct Elements<'a> {
-    source: &'a Source,
     blocks: Blocks<'a, DynArray>,
+    target: Target<'a>,
+    /// How many bytes are still to come.
+    left: u64,
+    /// The number of bytes of all the work, for the progress.
+    all: u64,
+}
+
+/// What blocks are converted to.
+struct Target<'a> {
+    source: &'a Source,
     dtype: DType,
     order: Order,
     options: ReadOptions,
-    block: Option<DynArray>,
-    /// How many bytes of the block have been read.
-    at: usize,
-    /// How many bytes are still to come.
-    left: u64,
 }
 
-impl Elements<'_> {
-    /// Returns only the elements within these ranges.
-    pub(crate) fn within(mut self, part: &[Range<usize>]) -> Result<Self, Failure> {
-        self.blocks = self.blocks.within(part)?;
-        self.left =
-            part.iter().map(|range| range.len() as u64).product::<u64>() * self.dtype.item_size() as u64;
-        Ok(self)
-    }
-
+impl Target<'_> {
     fn convert(&self, block: Block<DynArray>) -> ndarray_io::Result<DynArray> {
         let (place, array) = block.take_array();
         let array = match array.dtype() == &self.dtype {
             true => array,
-            false => array.cast_to_with(&self.dtype, &self.options).map_err(|error| place.located(error))?,
+            false => array
+                .cast_to_with(&self.dtype, &self.options)
+                .map_err(|error| self.source.named(place.located(error)))?,
         };
         Ok(array.in_order(self.order)?.into_owned())
     }
 }
 
-impl Read for Elements<'_> {
+impl<'a> Elements<'a> {
+    /// Returns only the elements within these ranges.
+    pub(crate) fn within(mut self, part: &[Range<usize>]) -> Result<Self, Failure> {
+        self.blocks = self.blocks.within(part)?;
+        let len: u64 = part.iter().map(|range| range.len() as u64).product();
+        self.left = len * self.target.dtype.item_size() as u64;
+        Ok(self)
+    }
+
+    /// Sets the number of bytes of all the work of which this is a part.
+    pub(crate) fn of(self, all: u64) -> Self {
+        Self { all, ..self }
+    }
+
+    /// Writes the elements, while other threads read and convert the next ones.
+    pub(crate) fn write_to(self, progress: &mut Progress, out: &mut dyn Write) -> Result<(), Failure> {
+        let Self { blocks, target, all, .. } = self;
+        blocks.map(
+            |block| target.convert(block),
+            |array: ndarray_io::Result<DynArray>| -> Result<(), Failure> {
+                let array = array.map_err(|error| target.source.named(error))?;
+                out.write_all(array.bytes())?;
+                progress.add(array.bytes().len() as u64, all);
+                Ok(())
+            },
+        )
+    }
+
+    /// Returns the elements as a reader.
+    fn into_reader(self) -> Reader<'a> {
+        Reader { elements: self, block: None, at: 0 }
+    }
+}
+
+/// A reader of elements.
+struct Reader<'a> {
+    elements: Elements<'a>,
+    block: Option<DynArray>,
+    /// How many bytes of the block have been read.
+    at: usize,
+}
+
+impl Read for Reader<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         loop {
             if let Some(block) = &self.block
@@ -169,16 +220,19 @@ impl Read for Elements<'_> {
                 let count = rest.len().min(into.len());
                 into[..count].copy_from_slice(&rest[..count]);
                 self.at += count;
-                self.left = self.left.saturating_sub(count as u64);
+                self.elements.left = self.elements.left.saturating_sub(count as u64);
                 return Ok(count);
             }
-            if self.left == 0 {
+            if self.elements.left == 0 {
                 return Ok(0);
             }
             // An error ends the iteration: what is short is never taken for the end.
-            let Some(block) = self.blocks.next() else { return Err(io::ErrorKind::UnexpectedEof.into()) };
-            let block = block.and_then(|block| self.convert(block)).map_err(|error| {
-                let error = io::Error::from(self.source.named(error));
+            let Some(block) = self.elements.blocks.next() else {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            };
+            let target = &self.elements.target;
+            let block = block.and_then(|block| target.convert(block)).map_err(|error| {
+                let error = io::Error::from(target.source.named(error));
                 // Nor is it to be tried again, as that of a reader.
                 if error.kind() == io::ErrorKind::Interrupted { io::Error::other(error) } else { error }
             })?;

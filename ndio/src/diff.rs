@@ -11,7 +11,7 @@ use ndarray_io::dtype::{Kind, LongDoubleFormat};
 use ndarray_io::header::Order;
 use ndarray_io::{Casting, DType, DynArray, NpzFile, ReadOptions, ReadableElement};
 
-use super::failure::{Failure, in_block, one_line};
+use super::failure::{Failure, at, in_block, one_line};
 use super::formats::Format;
 use super::input::Input;
 use super::long_doubles::{Difference, Exact};
@@ -239,6 +239,12 @@ fn is_number(dtype: &DType) -> bool {
     })
 }
 
+/// Whether elements are integers, bools or text, all of whose values are equal to themselves.
+fn is_exact(dtype: &DType) -> bool {
+    let kind = dtype.as_scalar().map(ndarray_io::dtype::Scalar::kind);
+    matches!(kind, Some(Kind::Bool | Kind::Int | Kind::Uint | Kind::Text | Kind::Bytes))
+}
+
 /// Whether elements consist of `longdouble`s.
 fn is_long(dtype: &DType) -> bool {
     let scalar = dtype.as_scalar().map(|scalar| (scalar.kind(), scalar.size()));
@@ -284,12 +290,13 @@ fn unequal(
 ) -> (u64, Option<Both>) {
     let (one, two) = if is_first { (own, other) } else { (other, own) };
     let bytes = one.bytes().len().max(two.bytes().len()) as u64;
-    // Equal bytes are equal values, except for NaN with --strict-nan.
+    // Equal bytes are equal values, except for NaN with --strict-nan, which integers and text do not have.
     let has_same_bytes = one.objects().is_none()
         && one.dtype() == two.dtype()
         && one.order() == two.order()
         && one.bytes() == two.bytes();
-    let is_equal = has_same_bytes && !arguments.strict_nan;
+    let may_have_nan = arguments.strict_nan && !is_exact(one.dtype());
+    let is_equal = has_same_bytes && !may_have_nan;
     (bytes, (!is_equal).then_some(Both { one, two, block }))
 }
 
@@ -388,11 +395,18 @@ impl Compared<'_> {
             }
             return Ok(());
         }
-        // Everything else is compared bytewise, in native byte order and C order.
+        // Everything else is compared bytewise, in native byte order and C order. The bytes of long doubles may include padding.
         let native = one.dtype().with_byte_order(ndarray_io::dtype::ByteOrder::NATIVE);
         let (a, b) = (with_dtype(one, &native)?, with_dtype(two, &native)?);
         let size = native.item_size().max(1);
         let count = a.bytes().len() / size;
+        if is_long(&native) && a.bytes() != b.bytes() {
+            return Err(at(
+                self.sources[0].name(),
+                "the format of its long doubles decides which of their bytes count; --long-double x87, quad or double-double states it"
+                    .into(),
+            ));
+        }
         for (index, (a, b)) in a.bytes().chunks_exact(size).zip(b.bytes().chunks_exact(size)).enumerate() {
             self.note((index, count), a == b);
         }

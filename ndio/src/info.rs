@@ -22,6 +22,7 @@ use super::input::{Input, each_file, is_pipe};
 use super::select::Arrays;
 use super::source::Source;
 use super::stats;
+use super::terminal::Escaped;
 
 /// Describe files: type, shape, order, sizes, members
 #[derive(Args)]
@@ -41,6 +42,11 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
+    // JSON has escapes of its own.
+    if arguments.json { info(arguments, out) } else { info(arguments, &mut Escaped(out)) }
+}
+
+fn info(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let mut code = 0;
     each_file(&arguments.files, |path| {
         match path.and_then(|path| tell(path, arguments, out)) {

@@ -92,8 +92,8 @@ enum Verb {
 impl Verb {
     fn run(&self, out: &mut dyn Write) -> Result<u8, Failure> {
         match self {
-            Self::Info(arguments) => info::run(arguments, &mut Escaped(out)),
-            Self::Show(arguments) => show::run(arguments, &mut Escaped(out)),
+            Self::Info(arguments) => info::run(arguments, out),
+            Self::Show(arguments) => show::run(arguments, out),
             Self::Convert(arguments) => convert::run(arguments, out),
             Self::Cat(arguments) => join::cat(arguments, out),
             Self::Stack(arguments) => join::stack(arguments, out),

@@ -10,6 +10,7 @@ use super::cells::write_json;
 use super::failure::Failure;
 use super::input::Input;
 use super::select::Selection;
+use super::terminal::Escaped;
 
 /// Print the values of an array, or of each array of an NPY file
 #[derive(Args)]
@@ -50,6 +51,11 @@ impl Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
+    // JSON has escapes of its own.
+    if arguments.json { show(arguments, out) } else { show(arguments, &mut Escaped(out)) }
+}
+
+fn show(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let options = crate::reading::options().allow_objects(arguments.allow_objects);
     let look = arguments.look();
     let input = Input::open(&arguments.file)?;

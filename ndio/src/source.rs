@@ -176,6 +176,16 @@ impl Source {
         Ok(part.map_err(|error| self.named(error))?)
     }
 
+    /// Returns an error if the file is shorter than its header says: before memory is allocated for all of it.
+    pub(crate) fn check_complete(&self) -> Result<(), Failure> {
+        let checked = match &self.array {
+            Whole::Npy(file) => file.check_complete(),
+            Whole::Ra(file) => file.check_complete(),
+            Whole::Objects(_) => Ok(()),
+        };
+        Ok(checked.map_err(|error| self.named(error))?)
+    }
+
     /// Adds the name of the file to an error that has none.
     pub(crate) fn named(&self, error: ndarray_io::Error) -> ndarray_io::Error {
         // A pipe that its reader has closed is not the fault of the file.

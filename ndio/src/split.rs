@@ -1,10 +1,9 @@
 //! `ndio split`: splits an array along an axis into numbered files.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ndarray_io::Error;
 use ndarray_io::header::{Header, Shape};
 use ndarray_io::npy;
 
@@ -13,7 +12,7 @@ use super::failure::Failure;
 use super::input::Input;
 use super::join::axis_of;
 use super::output::{Content, Output, already_exists, folder_of};
-use super::progress::{Progress, Watched};
+use super::progress::Progress;
 use super::remote;
 use super::select::Selection;
 
@@ -77,12 +76,10 @@ pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failur
         let dims: Vec<usize> = part.iter().map(ExactSizeIterator::len).collect();
         let header = Header::new(source.dtype().clone(), source.order(), dims.clone().into())?;
         let head = npy::format(&header, None)?;
-        let elements = Changes::default().elements(&source, &header).within(&part)?;
+        let elements = Changes::default().elements(&source, &header).within(&part)?.of(all);
         Output::new(&path, arguments.force)?.write(&mut io::sink(), Content::Binary, |mut sink| {
-            let mut bytes =
-                io::Cursor::new(head).chain(Watched { input: elements, progress: &mut progress, all });
-            io::copy(&mut bytes, &mut sink).map_err(Error::from)?;
-            Ok(())
+            sink.write_all(&head)?;
+            elements.write_to(&mut progress, &mut sink)
         })?;
         writeln!(out, "{}: shape {}", path.display(), Shape::from(dims))?;
         from = end;

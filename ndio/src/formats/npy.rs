@@ -1,10 +1,8 @@
 //! NPY files, of one array or several.
 
-use std::io;
-
 use ndarray_io::convert::convert_file_into;
 use ndarray_io::error::ErrorKind;
-use ndarray_io::{DType, DynArray, Error, NpyFile, WriteOptions, npy};
+use ndarray_io::{DType, DynArray, NpyFile, WriteOptions, npy};
 
 use super::{FileFormat, Making, Pending};
 use crate::changes::Changes;
@@ -12,7 +10,7 @@ use crate::convert::Arguments;
 use crate::failure::{Failure, note};
 use crate::input::Input;
 use crate::output::{Content, Sink};
-use crate::progress::{Progress, Watched};
+use crate::progress::Progress;
 use crate::select::{Arrays, no_array};
 use crate::source::{Source, Whole};
 
@@ -135,9 +133,7 @@ pub(super) fn write(
             &WriteOptions::new(),
         )?);
     }
-    let (bytes, all) = changes.npy(&source)?;
-    io::copy(&mut Watched { input: bytes, progress, all }, sink).map_err(Error::from)?;
-    Ok(())
+    changes.write_npy(&source, progress, sink)
 }
 
 /// Returns an array in the order that is wanted.

@@ -1,10 +1,10 @@
 //! RA files.
 
-use std::io::{self, Read, Write};
+use std::io::Write;
 
 use ndarray_io::header::{Header, Order};
 use ndarray_io::ra::{self, RaOptions, WriteRaExt};
-use ndarray_io::{DType, DynView, Error};
+use ndarray_io::{DType, DynView};
 
 use super::{CompressionName, FileFormat, Format, Making, Pending, the_only};
 use crate::cells::dtype_text;
@@ -12,7 +12,7 @@ use crate::convert::Arguments;
 use crate::failure::{Failure, at};
 use crate::input::Input;
 use crate::output::Content;
-use crate::progress::{Progress, Watched};
+use crate::progress::Progress;
 use crate::source::Source;
 
 pub(super) struct Ra;
@@ -55,21 +55,20 @@ impl FileFormat for Ra {
             return Err(at(source.name(), text.into()));
         }
         let head = ra::format(&header).map_err(|error| source.named(error))?;
-        let mut elements = changes.elements(&source, &header);
+        let elements = changes.elements(&source, &header);
         let mut progress = Progress::new();
-        let all = header.payload_len().unwrap_or_default();
         output.write(out, Content::Binary, |mut sink| {
-            let mut watched = Watched { input: &mut elements, progress: &mut progress, all };
             if arguments.compression == Some(CompressionName::Lz4) {
                 // LZ4 packs the data as one piece.
+                source.check_complete()?;
                 let mut payload = Vec::new();
-                watched.read_to_end(&mut payload).map_err(Error::from)?;
+                payload.try_reserve_exact(usize::try_from(header.payload_len().unwrap_or(u64::MAX))?)?;
+                elements.write_to(&mut progress, &mut payload)?;
                 let view = view(&payload, &header)?;
                 return Ok(view.write_ra_with(sink, &RaOptions::new().compressed(true))?);
             }
             sink.write_all(&head)?;
-            io::copy(&mut watched, &mut sink).map_err(Error::from)?;
-            Ok(())
+            elements.write_to(&mut progress, &mut sink)
         })
     }
 }

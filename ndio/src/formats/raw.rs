@@ -1,9 +1,7 @@
 //! Raw elements without a header.
 
-use std::io;
-
 use ndarray_io::header::{Header, Order, Shape};
-use ndarray_io::{DType, Error, NpyFile};
+use ndarray_io::{DType, NpyFile};
 
 use super::npy::dtype;
 use super::{FileFormat, Making, Pending, the_only};
@@ -11,7 +9,7 @@ use crate::convert::Arguments;
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::output::Content;
-use crate::progress::{Progress, Watched};
+use crate::progress::Progress;
 use crate::select::headed;
 use crate::source::Source;
 
@@ -61,13 +59,8 @@ impl FileFormat for Raw {
         let source = the_only(arrays, arguments)?.readable()?;
         refuse_objects(source.dtype())?;
         let header = changes.header(&source, source.order())?;
-        let (elements, all) = (changes.elements(&source, &header), source.byte_len());
-        let mut progress = Progress::new();
-        output.write(out, Content::Binary, |mut sink| {
-            io::copy(&mut Watched { input: elements, progress: &mut progress, all }, &mut sink)
-                .map_err(Error::from)?;
-            Ok(())
-        })
+        let elements = changes.elements(&source, &header);
+        output.write(out, Content::Binary, |mut sink| elements.write_to(&mut Progress::new(), &mut sink))
     }
 }
 

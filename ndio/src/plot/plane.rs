@@ -50,7 +50,7 @@ impl<'a> Plane<'a> {
 
     /// Invokes the callback with each block as numbers, and the index of its first element.
     pub(super) fn each(&self, mut call: impl FnMut(&ArrayD<f64>, &[usize])) -> Result<(), Failure> {
-        const BLOCK: usize = 1 << 20;
+        const BLOCK: usize = 256 << 10;
         let one = |index: &usize| *index..*index + 1;
         let drawn = self.dims().iter().map(|length| 0..*length);
         let part: Vec<Range<usize>> =
@@ -93,8 +93,6 @@ impl<'a> Plane<'a> {
         let (height, width) = (most_height.min(rows), most_width.min(columns));
         let cells = height * width * channels;
         let mut grid = Grid { height, width, channels, sums: vec![0.0; cells], counts: vec![0; cells] };
-        let place_of_column: Vec<usize> =
-            (0..columns).map(|column| column * width / columns * channels).collect();
         self.each(|block, first| {
             // Color channels are the third axis; without channels, add a third axis of length 1.
             let cells = if channels > 1 { block.view() } else { block.view().insert_axis(Axis(2)) };
@@ -102,7 +100,9 @@ impl<'a> Plane<'a> {
             for (row, line) in cells.outer_iter().enumerate() {
                 let from = (row + first[0]) * height / rows * width * channels + first_channel;
                 for (channel, numbers) in line.axis_iter(Axis(1)).enumerate() {
-                    for (number, place) in numbers.iter().zip(&place_of_column[first[1]..]) {
+                    let places = places(columns, width, first[1]);
+                    for (number, place) in numbers.iter().zip(places) {
+                        let place = place * channels;
                         let is_some = number.is_finite();
                         grid.sums[from + place + channel] += if is_some { *number } else { 0.0 };
                         grid.counts[from + place + channel] += u32::from(is_some);
@@ -137,5 +137,38 @@ fn numbers(array: &DynArray) -> Result<ArrayD<f64>, Failure> {
             Ok(array.cast_with(&crate::reading::options().casting(Casting::Unsafe))?)
         }
         _ => Err(format!("dtype {} is not numeric", array.dtype()).into()),
+    }
+}
+
+/// Returns the cell of each column from `first` on: `column * width / columns`.
+fn places(columns: usize, width: usize, first: usize) -> impl Iterator<Item = usize> {
+    let at = first as u128 * width as u128;
+    let (mut place, mut rest) = ((at / columns as u128) as usize, (at % columns as u128) as usize);
+    std::iter::from_fn(move || {
+        let own = place;
+        rest += width;
+        // There are at least as many columns as cells.
+        if rest >= columns {
+            rest -= columns;
+            place += 1;
+        }
+        Some(own)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    /// A sum in steps is the product.
+    #[test]
+    fn places_are_in_proportion() {
+        for (columns, width) in [(1, 1), (7, 7), (10, 3), (1000, 37), (12345, 4096)] {
+            for first in [0, 1, columns / 2] {
+                let found = super::places(columns, width, first).take(columns - first);
+                assert!(
+                    found.eq((first..columns).map(|column| column * width / columns)),
+                    "{columns} {width}"
+                );
+            }
+        }
     }
 }

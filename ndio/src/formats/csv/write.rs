@@ -7,7 +7,7 @@ use ndarray_io::header::Order;
 use ndarray_io::object::{ObjectRef, View};
 use ndarray_io::{DType, DynArray};
 
-use crate::cells::{Leaf, leaves, put_object, put_scalar};
+use crate::cells::{each_name, each_scalar, is_text, put_object, put_scalar, scalar_count};
 use crate::failure::{Failure, in_block};
 use crate::progress::Progress;
 use crate::source::Source;
@@ -23,10 +23,6 @@ pub(super) fn write(source: &Source, delimiter: u8, out: &mut dyn Write) -> Resu
             format!("CSV holds at most two axes, but the shape is {shape}; --slice selects a part").into()
         );
     }
-    let table = Table { leaves: leaves(source.dtype()), delimiter };
-    if is_record {
-        out.write_all(&table.head())?;
-    }
     let width: usize = source.shape().iter().skip(1).product();
     let count = source.shape().first().copied().unwrap_or(1);
     if width == 0 && count > 1 << 20 {
@@ -36,13 +32,31 @@ pub(super) fn write(source: &Source, delimiter: u8, out: &mut dyn Write) -> Resu
         )
         .into());
     }
+    let dtype = source.dtype();
+    let table = Table { dtype, delimiter, width, cells: scalar_count(dtype) };
+    if is_record {
+        table.write_head(out)?;
+    }
     let all = source.byte_len();
     let mut progress = Progress::new();
     // A row that is longer than a block is divided among several.
-    source.blocks().order(Order::C).bytes(BLOCK).map(
+    let blocks = source.blocks().order(Order::C).bytes(BLOCK);
+    if dtype.item_size() > BLOCK {
+        // The text of one element is several times as long: it is written as it is made.
+        return blocks.threads(1).for_each(|block| {
+            let mut text = Text { text: Vec::new(), out: Some(&mut *out) };
+            table.put_rows(&block, &mut text).map_err(|failure| in_block(&block, failure))?;
+            let Text { text, .. } = text;
+            out.write_all(&text)?;
+            progress.add(block.array().bytes().len() as u64, all);
+            Ok(())
+        });
+    }
+    blocks.map(
         |block| {
-            let text = table.rows(&block, width);
-            Ok((text.map_err(|failure| in_block(&block, failure))?, block.array().bytes().len() as u64))
+            let mut text = Text { text: Vec::with_capacity(2 * block.array().bytes().len()), out: None };
+            table.put_rows(&block, &mut text).map_err(|failure| in_block(&block, failure))?;
+            Ok((text.text, block.array().bytes().len() as u64))
         },
         |made: Result<_, Failure>| {
             let (text, bytes) = made?;
@@ -53,71 +67,121 @@ pub(super) fn write(source: &Source, delimiter: u8, out: &mut dyn Write) -> Resu
     )
 }
 
-struct Table {
-    leaves: Vec<Leaf>,
-    delimiter: u8,
+/// Text of rows, which is passed on in pieces if there is an output.
+struct Text<'a> {
+    text: Vec<u8>,
+    out: Option<&'a mut dyn Write>,
 }
 
-impl Table {
-    /// Formats the header line.
-    fn head(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        for (number, leaf) in self.leaves.iter().enumerate() {
-            self.begin(number, &mut out);
-            let at = out.len();
-            out.extend_from_slice(leaf.name.as_bytes());
-            self.quote(at, &mut out);
+impl Text<'_> {
+    /// Passes on what has been made, if it is enough: at the end of a cell.
+    fn pass_on(&mut self) -> Result<(), Failure> {
+        const PIECE: usize = 64 << 10;
+        if let Some(out) = &mut self.out
+            && self.text.len() >= PIECE
+        {
+            out.write_all(&self.text)?;
+            self.text.clear();
         }
-        self.end(&mut out);
-        out
+        Ok(())
+    }
+}
+
+struct Table<'a> {
+    dtype: &'a DType,
+    delimiter: u8,
+    /// The number of elements in a row.
+    width: usize,
+    /// The number of cells of an element.
+    cells: u64,
+}
+
+impl Table<'_> {
+    /// Writes the header line.
+    fn write_head(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        let mut text = Text { text: Vec::new(), out: Some(out) };
+        let mut is_first = true;
+        each_name(self.dtype, "", &mut |name| {
+            if !std::mem::take(&mut is_first) {
+                text.text.push(self.delimiter);
+            }
+            let at = text.text.len();
+            text.text.extend_from_slice(name.as_bytes());
+            self.quote(at, &mut text.text);
+            text.pass_on()
+        })?;
+        text.text.push(b'\n');
+        let Text { text, .. } = text;
+        Ok(out.write_all(&text)?)
     }
 
     /// Formats the rows of a block, which may begin or end within a row of the table.
-    fn rows(&self, block: &Block<DynArray>, width: usize) -> Result<Vec<u8>, Failure> {
+    fn put_rows(&self, block: &Block<DynArray>, out: &mut Text<'_>) -> Result<(), Failure> {
         let columns = block.ranges().get(1).cloned().unwrap_or(0..1);
         let array: &DynArray = &*block.array().in_order(Order::C)?;
-        let size = array.dtype().item_size();
+        let size = self.dtype.item_size();
         let (bytes, objects) = (array.bytes(), array.objects());
-        let mut out = Vec::with_capacity(2 * bytes.len());
         for row in 0..array.shape().first().copied().unwrap_or(1) {
-            let mut column = columns.start * self.leaves.len();
+            let mut is_first = columns.start == 0;
             for item in row * columns.len()..(row + 1) * columns.len() {
-                for (number, leaf) in self.leaves.iter().enumerate() {
-                    self.begin(column, &mut out);
-                    column += 1;
-                    let at = out.len();
-                    match objects {
-                        Some(objects) => put_part(objects[item].as_ref(), number, &self.leaves, &mut out)?,
-                        None => {
-                            let bytes = &bytes[item * size + leaf.offset..][..leaf.size];
-                            put_scalar(&leaf.dtype, bytes, &mut out)?;
+                match objects {
+                    Some(objects) => {
+                        self.put_objects(objects[item].as_ref(), &mut is_first, &mut out.text)?
+                    }
+                    None => each_scalar(self.dtype, &bytes[item * size..][..size], &mut |dtype, bytes| {
+                        self.begin(&mut is_first, &mut out.text);
+                        let at = out.text.len();
+                        put_scalar(dtype, bytes, &mut out.text)?;
+                        if is_text(dtype) {
+                            self.quote(at, &mut out.text);
                         }
-                    }
-                    if leaf.is_text() {
-                        self.quote(at, &mut out);
-                    }
+                        out.pass_on()
+                    })?,
                 }
             }
-            if columns.end < width {
+            if columns.end < self.width {
                 continue; // the next block has the rest of the row
             }
             // Readers skip empty lines, so an empty cell is quoted if it is the only one of its line.
-            if column == 1 && matches!(out.last(), None | Some(b'\n')) {
-                out.extend_from_slice(b"\"\"");
+            let is_only = self.cells == 1 && self.width <= 1;
+            if is_only && !is_first && matches!(out.text.last(), None | Some(b'\n')) {
+                out.text.extend_from_slice(b"\"\"");
             }
-            self.end(&mut out);
+            out.text.push(b'\n');
         }
-        Ok(out)
+        Ok(())
     }
 
-    fn begin(&self, column: usize, out: &mut Vec<u8>) {
-        if column > 0 {
+    /// Formats a Python object; or each of the fields of a record with objects, which is a tuple.
+    fn put_objects(
+        &self,
+        element: ObjectRef<'_>,
+        is_first: &mut bool,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Failure> {
+        let mut put = |object| {
+            self.begin(is_first, out);
+            let at = out.len();
+            put_object(object, out)?;
+            self.quote(at, out);
+            Ok(())
+        };
+        match (self.dtype, element.view()) {
+            (DType::Record(_), View::Tuple(parts)) if parts.len() as u64 == self.cells => {
+                parts.iter().try_for_each(put)
+            }
+            // A field that is a record or an array has several cells, so the numbers do not match.
+            (DType::Record(_), _) => {
+                Err("Python objects in nested records or subarrays cannot be written as CSV".into())
+            }
+            _ => put(element),
+        }
+    }
+
+    fn begin(&self, is_first: &mut bool, out: &mut Vec<u8>) {
+        if !std::mem::take(is_first) {
             out.push(self.delimiter);
         }
-    }
-
-    fn end(&self, out: &mut Vec<u8>) {
-        out.push(b'\n');
     }
 
     /// Quotes the cell that starts at `at`, if it contains a delimiter, a quote or a line break.
@@ -135,25 +199,5 @@ impl Table {
             out.push(byte);
         }
         out.push(b'"');
-    }
-}
-
-/// Appends a Python object. For a record with objects, which is a tuple, appends one of its fields.
-fn put_part(
-    element: ObjectRef<'_>,
-    number: usize,
-    leaves: &[Leaf],
-    out: &mut Vec<u8>,
-) -> Result<(), Failure> {
-    if leaves[number].name.is_empty() {
-        return put_object(element, out);
-    }
-    match element.view() {
-        // A field that is a record or an array has several leaves, so the numbers do not match.
-        View::Tuple(parts) if parts.len() == leaves.len() => match parts.iter().nth(number) {
-            Some(part) => put_object(part, out),
-            None => Ok(()),
-        },
-        _ => Err("Python objects in nested records or subarrays cannot be written as CSV".into()),
     }
 }
