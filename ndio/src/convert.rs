@@ -13,7 +13,7 @@ use ndarray_io::{Casting, DType, ReadOptions};
 use super::changes::Changes;
 use super::failure::{Failure, at};
 use super::formats::{
-    ByteOrderName, CastingName, CompressionName, Form, Format, Given, Making, OrderName, dtype,
+    ByteOrderName, CastingName, CompressionName, Form, Format, Making, OrderName, check, dtype, help,
 };
 use super::input::Input;
 use super::output::{Output, folder_for, folder_of};
@@ -21,9 +21,7 @@ use super::select::Selection;
 
 /// Convert between NPY, NPZ, RA, CSV and raw bytes; change order, byte order, type, compression; save a part
 #[derive(Args)]
-#[command(
-    after_help = "Examples:\n  ndio convert x.npy x.csv\n  ndio convert x.csv y.npy --dtype f4 --force\n  ndio convert x.npy x.npz --compression deflate\n  ndio convert x.npy part.npy --slice '0:2, ::2'\n  ndio convert x.npy y.npy --order fortran --dtype f4 --force\n  ndio convert x.npy - --to raw > x.raw\n  ndio convert x.raw y.npy --dtype f8 --shape 4,6 --force\n  ndio convert x.npy parts --to npy-stack --chunk 2"
-)]
+#[command(after_help = format!("{EXAMPLES}\n\n{}", help().trim_end()))]
 pub(crate) struct Arguments {
     /// The order of the elements
     #[arg(long, value_enum)]
@@ -87,6 +85,8 @@ pub(crate) struct Arguments {
     output: PathBuf,
 }
 
+const EXAMPLES: &str = "Examples:\n  ndio convert x.npy x.csv\n  ndio convert x.csv y.npy --dtype f4 --force\n  ndio convert x.npy x.npz --compression deflate\n  ndio convert x.npy part.npy --slice '0:2, ::2'\n  ndio convert x.npy y.npy --order fortran --dtype f4 --force\n  ndio convert x.npy - --to raw > x.raw\n  ndio convert x.raw y.npy --dtype f8 --shape 4,6 --force\n  ndio convert x.npy parts --to npy-stack --chunk 2";
+
 fn version(text: &str) -> Result<Version, String> {
     match text {
         "1.0" | "1" => Ok(Version::V1),
@@ -118,7 +118,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
             return Err(format!("{name}: the format cannot be derived from the name; --to sets it").into());
         }
     };
-    Given::check(arguments, from, to)?;
+    check(arguments, from, to)?;
     if from.has_header() {
         arguments.which.check(&input, from)?;
     } else if arguments.which.has_choice() {

@@ -16,7 +16,6 @@ mod formats;
 mod info;
 mod input;
 mod join;
-mod long_doubles;
 mod manual;
 mod output;
 mod pack;
@@ -46,6 +45,11 @@ use terminal::{Escaped, Unread};
 
 /// The exit codes follow the convention of `diff`.
 const EXIT_CODES: &str = "A file may be - for standard input, a pipe, or a URL: s3://, gs://, az://, https://. ndio help VERB has examples.
+
+The password of encrypted members, for every command that reads archives:
+  --password-file FILE       from the first line of a file
+  --password-env VARIABLE    from an environment variable
+  --ask-password             from the terminal
 
 Exit codes:
   0  success; the files are equal, valid, complete

@@ -10,27 +10,21 @@ use super::failure::Failure;
 
 static PASSWORD: OnceLock<Vec<u8>> = OnceLock::new();
 
-/// The source of the password
+/// The source of the password. The options are of every verb, and are explained once, by `ndio --help`.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// Read the password of encrypted members from the first line of a file
-    #[arg(long, global = true, value_name = "FILE", help_heading = "Encrypted archives")]
+    #[arg(long, global = true, value_name = "FILE", hide = true)]
     password_file: Option<PathBuf>,
     /// Read the password of encrypted members from an environment variable
-    #[arg(
-        long,
-        global = true,
-        value_name = "VARIABLE",
-        conflicts_with = "password_file",
-        help_heading = "Encrypted archives"
-    )]
+    #[arg(long, global = true, value_name = "VARIABLE", conflicts_with = "password_file", hide = true)]
     password_env: Option<std::ffi::OsString>,
     /// Ask for the password of encrypted members on the terminal
     #[arg(
         long,
         global = true,
         conflicts_with_all = ["password_file", "password_env"],
-        help_heading = "Encrypted archives"
+        hide = true
     )]
     ask_password: bool,
 }

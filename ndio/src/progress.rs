@@ -25,9 +25,13 @@ impl Progress {
             return;
         }
         let bar = self.bar.get_or_insert_with(|| {
-            let style = ProgressStyle::with_template(
-                "{wide_bar} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
-            );
+            // As much as fits beside a bar.
+            let columns = terminal_size::terminal_size_of(stderr()).map_or(80, |(width, _)| width.0);
+            let style = ProgressStyle::with_template(match columns {
+                70.. => "{wide_bar} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
+                30.. => "{wide_bar} {percent} %, {eta} left",
+                _ => "{percent} %",
+            });
             let bar = ProgressBar::new(all);
             match style {
                 Ok(style) => bar.with_style(style),

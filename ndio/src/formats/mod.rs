@@ -20,7 +20,7 @@ use super::input::Input;
 use super::output::Output;
 use super::source::Source;
 
-pub(crate) use options::{ByteOrderName, CastingName, CompressionName, Given, OrderName};
+pub(crate) use options::{ByteOrderName, CastingName, CompressionName, OrderName, check, help};
 
 /// The formats that are read and written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

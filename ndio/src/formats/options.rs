@@ -66,62 +66,92 @@ pub(crate) enum CompressionName {
     Lz4,
 }
 
-/// An option, whether it was given, and the formats of the input and of the output to which it applies.
-pub(crate) struct Given {
+use Format::{Csv, Npy, Npz, Ra, Raw, Stack};
+
+/// An option, and the formats of the input and of the output to which it applies.
+pub(crate) struct Row {
     name: &'static str,
-    is_given: bool,
+    is_given: fn(&Arguments) -> bool,
     from: &'static [Format],
     to: &'static [Format],
-    /// What these formats are called in messages.
+    /// What these formats are called.
     what: &'static str,
 }
 
-impl Given {
-    /// The options of `ndio convert` that do not apply to every pair of formats.
-    pub(crate) fn of(arguments: &Arguments) -> Vec<Self> {
-        use Format::{Csv, Npy, Npz, Ra, Raw, Stack};
-        const ALL: &[Format] = &Format::ALL;
-        let packed = arguments.compression;
-        let row = |name, is_given, from, to, what| Self { name, is_given, from, to, what };
-        vec![
-            row("--compression lz4", packed == Some(CompressionName::Lz4), ALL, &[Ra], "RA files"),
-            row("--compression deflate", packed == Some(CompressionName::Deflate), ALL, &[Npz], "archives"),
-            row("--compression zstd", packed == Some(CompressionName::Zstd), ALL, &[Npz], "archives"),
-            row("--compression", packed.is_some(), ALL, &[Npz, Ra], "archives and RA files"),
-            row("--name", arguments.name.is_some(), ALL, &[Npz], "archives"),
-            row("--version", arguments.version.is_some(), ALL, &[Npy, Npz, Stack], "NPY files"),
-            row(
-                "--byte-order",
-                arguments.byte_order.is_some(),
-                ALL,
-                &[Npy, Npz, Ra, Raw, Stack],
-                "binary formats",
-            ),
-            row("--chunk", arguments.chunk.is_some(), ALL, &[Stack], "stacks (--to npy-stack)"),
-            row("--axis", arguments.axis.is_some(), ALL, &[Stack], "stacks (--to npy-stack)"),
-            row("--shape", arguments.shape.is_some(), &[Raw], ALL, "raw input"),
-            row("--offset", arguments.offset.is_some(), &[Raw], ALL, "raw input"),
-            row("--header", arguments.header, &[Csv], ALL, "CSV input"),
-            row("--drop-trailing", arguments.drop_trailing, &[Npy, Ra], ALL, "NPY and RA input"),
-            row(
-                "--allow-objects",
-                arguments.allow_objects,
-                &[Npy, Npz, Ra, Stack],
-                &[Npy, Npz, Csv],
-                "NPY files, archives and CSV",
-            ),
-        ]
-    }
+const ALL: &[Format] = &Format::ALL;
 
-    /// Returns an error for the first option that was given and has no effect for a pair of formats.
-    pub(crate) fn check(arguments: &Arguments, from: Format, to: Format) -> Result<(), Failure> {
-        let applies = |row: &Self| row.from.contains(&from) && row.to.contains(&to);
-        if let Some(wrong) = Self::of(arguments).iter().find(|row| row.is_given && !applies(row)) {
-            return Err(format!("{} is for {}", wrong.name, wrong.what).into());
-        }
-        match arguments.delimiter.is_some() && from != Format::Csv && to != Format::Csv {
-            true => Err("--delimiter is for CSV".into()),
-            false => Ok(()),
-        }
+/// The options of `ndio convert` that do not apply to every pair of formats.
+const TABLE: &[Row] = &[
+    row("--compression lz4", |given| given.compression == Some(CompressionName::Lz4), ALL, &[Ra], "RA files"),
+    row(
+        "--compression deflate",
+        |given| given.compression == Some(CompressionName::Deflate),
+        ALL,
+        &[Npz],
+        "archives",
+    ),
+    row(
+        "--compression zstd",
+        |given| given.compression == Some(CompressionName::Zstd),
+        ALL,
+        &[Npz],
+        "archives",
+    ),
+    row("--compression", |given| given.compression.is_some(), ALL, &[Npz, Ra], "archives and RA files"),
+    row("--name", |given| given.name.is_some(), ALL, &[Npz], "archives"),
+    row("--version", |given| given.version.is_some(), ALL, &[Npy, Npz, Stack], "NPY files"),
+    row(
+        "--byte-order",
+        |given| given.byte_order.is_some(),
+        ALL,
+        &[Npy, Npz, Ra, Raw, Stack],
+        "binary formats",
+    ),
+    row("--chunk", |given| given.chunk.is_some(), ALL, &[Stack], "stacks (--to npy-stack)"),
+    row("--axis", |given| given.axis.is_some(), ALL, &[Stack], "stacks (--to npy-stack)"),
+    row("--shape", |given| given.shape.is_some(), &[Raw], ALL, "raw input"),
+    row("--offset", |given| given.offset.is_some(), &[Raw], ALL, "raw input"),
+    row("--header", |given| given.header, &[Csv], ALL, "CSV input"),
+    row("--delimiter", |given| given.delimiter.is_some(), &[Csv], &[Csv], "CSV"),
+    row("--drop-trailing", |given| given.drop_trailing, &[Npy, Ra], ALL, "NPY and RA input"),
+    row(
+        "--allow-objects",
+        |given| given.allow_objects,
+        &[Npy, Npz, Stack],
+        &[Npy, Npz, Csv],
+        "NPY files, archives and CSV",
+    ),
+];
+
+const fn row(
+    name: &'static str,
+    is_given: fn(&Arguments) -> bool,
+    from: &'static [Format],
+    to: &'static [Format],
+    what: &'static str,
+) -> Row {
+    Row { name, is_given, from, to, what }
+}
+
+impl Row {
+    fn applies(&self, from: Format, to: Format) -> bool {
+        let (is_from, is_to) = (self.from.contains(&from), self.to.contains(&to));
+        // The delimiter is that of the input, or of the output.
+        if self.name == "--delimiter" { is_from || is_to } else { is_from && is_to }
     }
+}
+
+/// Returns an error for the first option that was given and has no effect for a pair of formats.
+pub(crate) fn check(arguments: &Arguments, from: Format, to: Format) -> Result<(), Failure> {
+    match TABLE.iter().find(|row| (row.is_given)(arguments) && !row.applies(from, to)) {
+        Some(row) => Err(format!("{} is for {}", row.name, row.what).into()),
+        None => Ok(()),
+    }
+}
+
+/// Lists for the help to what each option applies.
+pub(crate) fn help() -> String {
+    let width = TABLE.iter().map(|row| row.name.len()).max().unwrap_or(0);
+    let lines = TABLE.iter().map(|row| format!("  {:<width$}  {}\n", row.name, row.what));
+    format!("Options for some formats only, and errors elsewhere:\n{}", lines.collect::<String>())
 }

@@ -1,6 +1,7 @@
 //! CSV.
 
 mod read;
+mod table;
 mod write;
 
 use std::io::{self, Seek, Write};

@@ -1,0 +1,221 @@
+//! `ndio diff`: compares two arrays or archives.
+
+mod compare;
+mod long_doubles;
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use ndarray_io::header::Order;
+use ndarray_io::{DType, NpzFile, ReadOptions};
+
+use super::failure::{Failure, in_block, one_line};
+use super::formats::Format;
+use super::input::Input;
+use super::progress::Progress;
+use super::select::Selection;
+use super::source::Source;
+use compare::{Both, Found, are_comparable, compare, unequal};
+
+/// Compare two files: shapes, types and elements; exit code 0 if they are equal, 1 if not
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  ndio diff x.npy y.npy --rtol 1e-6 --ignore-dtype\n  ndio diff a.npz a.npz"
+)]
+pub(crate) struct Arguments {
+    /// Relative tolerance, as a fraction of the second number
+    #[arg(long, default_value_t = 0.0, value_name = "FRACTION")]
+    rtol: f64,
+    /// Absolute tolerance
+    #[arg(long, default_value_t = 0.0, value_name = "NUMBER")]
+    atol: f64,
+    /// Treat NaN as unequal to NaN
+    #[arg(long)]
+    strict_nan: bool,
+    /// Allow numbers of different types to be equal
+    #[arg(long)]
+    ignore_dtype: bool,
+    /// Compare Python objects, as data
+    #[arg(long)]
+    allow_objects: bool,
+    #[command(flatten)]
+    which: Selection,
+    /// The first file
+    a: PathBuf,
+    /// The second file
+    b: PathBuf,
+}
+
+pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
+    let options = crate::reading::options().allow_objects(arguments.allow_objects);
+    let (a, b) = (Input::open(&arguments.a)?, Input::open(&arguments.b)?);
+    let are_archives = a.format() == Format::Npz && b.format() == Format::Npz;
+    let are_equal = match are_archives && !arguments.which.has_choice() {
+        true => archives(arguments, [&a, &b], &options, out)?,
+        false => streams(arguments, [&a, &b], &options, out)?,
+    };
+    Ok(u8::from(!are_equal))
+}
+
+/// Compares the arrays of two files, each of which may have several.
+fn streams(
+    arguments: &Arguments,
+    [a, b]: [&Input; 2],
+    options: &ReadOptions,
+    out: &mut dyn Write,
+) -> Result<bool, Failure> {
+    let which = &arguments.which;
+    // The choice applies to the file of the two that has several arrays.
+    let of = |input: &Input| Selection {
+        member: which.member.clone().filter(|_| input.format() == Format::Npz),
+        index: which.index.filter(|_| input.format() == Format::Npz),
+        array: which.array.filter(|_| input.format() == Format::Npy),
+        ..which.clone()
+    };
+    let (of_a, of_b) = (of(a), of(b));
+    let (mut ones, mut twos) = (of_a.all(a, options, true)?, of_b.all(b, options, true)?);
+    let mut are_equal = true;
+    for number in 0.. {
+        let name = if number == 0 { String::new() } else { format!("array {number}: ") };
+        match (ones.next().transpose()?, twos.next().transpose()?) {
+            (None, None) => break,
+            (Some(one), Some(two)) => {
+                are_equal &= arrays(&name, &one.readable()?, &two.readable()?, arguments, out)?;
+            }
+            (one, _) => {
+                let input = if one.is_some() { a } else { b };
+                writeln!(out, "{name}only in {}", input.name().display())?;
+                return Ok(false);
+            }
+        }
+    }
+    ones.end()?;
+    twos.end()?;
+    Ok(are_equal)
+}
+
+fn archives(
+    arguments: &Arguments,
+    [a, b]: [&Input; 2],
+    options: &ReadOptions,
+    out: &mut dyn Write,
+) -> Result<bool, Failure> {
+    let (one, two) = (a.npz(options)?, b.npz(options)?);
+    let mut are_equal = true;
+    // Members with duplicate names are paired by position: the first with the first, and so on.
+    let places = |archive: &NpzFile| -> BTreeMap<(String, usize), usize> {
+        let mut seen = BTreeMap::new();
+        let members = archive.members().iter().enumerate().map(|(index, member)| {
+            let name = member.file_name().to_owned();
+            let count = seen.entry(name.clone()).or_insert(0);
+            *count += 1;
+            ((name, *count), index)
+        });
+        members.collect()
+    };
+    let (ones, twos) = (places(&one), places(&two));
+    let called = |(name, count): &(String, usize)| match count {
+        1 => one_line(name),
+        count => format!("{} ({count})", one_line(name)),
+    };
+    let mut in_order: Vec<_> = ones.iter().collect();
+    in_order.sort_by_key(|(_, index)| **index);
+    for (name, index) in in_order {
+        let Some(other) = twos.get(name) else {
+            writeln!(out, "{}: only in {}", called(name), a.name().display())?;
+            are_equal = false;
+            continue;
+        };
+        are_equal &= if one.holds_array(*index)? {
+            let of = |archive: &NpzFile, index: usize, input: &Input| {
+                let member = Source::member(archive, index, input.name(), arguments.which.slice.is_none())?;
+                arguments.which.part_of(member)?.readable()
+            };
+            let (one, two) = (of(&one, *index, a)?, of(&two, *other, b)?);
+            arrays(&format!("{}: ", called(name)), &one, &two, arguments, out)?
+        } else {
+            let is_same = one.read_raw(*index)? == two.read_raw(*other)?;
+            if !is_same {
+                writeln!(out, "{}: the bytes differ", called(name))?;
+            }
+            is_same
+        };
+    }
+    let mut others: Vec<_> = twos.iter().filter(|(name, _)| !ones.contains_key(*name)).collect();
+    others.sort_by_key(|(_, index)| **index);
+    for (name, _) in others {
+        writeln!(out, "{}: only in {}", called(name), b.name().display())?;
+        are_equal = false;
+    }
+    Ok(are_equal)
+}
+
+fn arrays(
+    name: &str,
+    one: &Source,
+    two: &Source,
+    arguments: &Arguments,
+    out: &mut dyn Write,
+) -> Result<bool, Failure> {
+    if one.shape() != two.shape() {
+        writeln!(out, "{name}shape {} and {}", one.shape_text(), two.shape_text())?;
+        return Ok(false);
+    }
+    let (a, b) = (one.dtype(), two.dtype());
+    // The byte order belongs to the file, not to the values.
+    let same = |dtype: &DType| dtype.with_byte_order(ndarray_io::dtype::ByteOrder::NATIVE);
+    let has_other_dtype = same(a) != same(b);
+    let can_compare = !has_other_dtype || are_comparable(a, b);
+    if has_other_dtype && !(arguments.ignore_dtype && can_compare) {
+        writeln!(out, "{name}dtype {a} and {b}")?;
+    }
+    if !can_compare {
+        return Ok(false);
+    }
+    /// The size of the blocks that are read from each file, in bytes.
+    const BLOCK: usize = 1 << 20;
+    let mut found = Found::default();
+    let wide = if a.item_size() < b.item_size() { two } else { one };
+    let all_bytes = wide.byte_len();
+    let mut progress = Progress::new();
+    // Read in the storage order if it is the same for both files, and in C order otherwise.
+    let order = if one.order() == two.order() { one.order() } else { Order::C };
+    wide.blocks().order(order).bytes(BLOCK).map(
+        |block| {
+            let is_first = std::ptr::eq(wide, one);
+            let other = if is_first { two } else { one };
+            let other = other.slice(&block.slice())?;
+            Ok(unequal(block.take_array(), other, is_first, arguments))
+        },
+        |read: Result<_, Failure>| {
+            let (bytes, differing) = read?;
+            progress.add(bytes, all_bytes);
+            match differing {
+                Some(Both { one: first_block, two: second_block, block }) => {
+                    let first: Vec<usize> = block.ranges().iter().map(|range| range.start).collect();
+                    let both = [(&first_block, one), (&second_block, two)];
+                    compare(both, &first, arguments, &mut found).map_err(|failure| in_block(&block, failure))
+                }
+                None => Ok(()),
+            }
+        },
+    )?;
+    drop(progress);
+    if found.differing == 0 {
+        return Ok(!has_other_dtype || arguments.ignore_dtype);
+    }
+    let all = one.len();
+    write!(out, "{name}{} of {all} elements differ", found.differing)?;
+    if let Some(first) = found.first {
+        write!(out, ", first at {first}")?;
+    }
+    writeln!(out)?;
+    for (what, largest) in [("absolute", found.absolute), ("relative", found.relative)] {
+        if let Some((difference, place)) = largest {
+            writeln!(out, "{name}largest {what} difference {difference:?} at {place}")?;
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,353 @@
+//! The rows of a CSV file, parsed in pieces of complete lines and in parallel, into the rows of an NPY file.
+
+use std::fs::File;
+use std::io::{Read, Seek};
+
+use csv::{ReaderBuilder, StringRecord, Trim};
+use ndarray::{ArrayView, IxDyn};
+use ndarray_io::blocks::map_in_order;
+use ndarray_io::dtype::ByteOrder;
+use ndarray_io::{DType, NpyWriter, ReadOptions, WritableElement, WriteOptions};
+
+use super::Form;
+use super::read::NO_NUMBER;
+use crate::failure::Failure;
+use crate::progress::Progress;
+
+/// A CSV file that is being read.
+pub(super) struct Table {
+    input: Input,
+    form: Form,
+    counts: Counts,
+}
+
+/// The text of a CSV file, in pieces.
+struct Input {
+    file: File,
+    all: u64,
+    /// Bytes that have been read but not parsed.
+    rest: Vec<u8>,
+    is_end: bool,
+    progress: Progress,
+}
+
+/// The number of lines so far, and the number of columns in each.
+#[derive(Default)]
+struct Counts {
+    lines: u64,
+    columns: Option<usize>,
+}
+
+/// The values of a piece.
+struct Parsed<T> {
+    values: Vec<T>,
+    lines: u64,
+    columns: Option<usize>,
+    /// The first line with values.
+    first: u64,
+    /// The error at which parsing stopped.
+    wrong: Option<Wrong>,
+}
+
+impl<T> Parsed<T> {
+    fn new(lines: u64, columns: Option<usize>) -> Self {
+        Self { values: Vec::new(), lines, columns, first: 1, wrong: None }
+    }
+}
+
+/// An error, with its line number counted from the start of the piece.
+struct Wrong {
+    line: u64,
+    text: String,
+}
+
+impl Input {
+    /// Returns the next piece, which ends at the end of a line.
+    ///
+    /// Returns `None` at the end of the file, or if the data has quotes, since quoted cells may contain line
+    /// breaks.
+    fn piece(&mut self) -> Result<Option<Vec<u8>>, Failure> {
+        const PIECE: u64 = 1 << 20;
+        loop {
+            // Data from the previous round has neither a quote nor a line break: search only the new bytes.
+            let before = self.rest.len();
+            let read = (&self.file).take(PIECE).read_to_end(&mut self.rest)?;
+            self.is_end |= read == 0;
+            self.progress.add(read as u64, self.all);
+            if self.rest[before..].contains(&b'"') {
+                return Ok(None);
+            }
+            let end = match self.rest[before..].iter().rposition(|byte| *byte == b'\n') {
+                Some(last) if !self.is_end => before + last + 1,
+                None if !self.is_end => continue, // one long line
+                _ => self.rest.len(),
+            };
+            let after = self.rest.split_off(end);
+            let piece = std::mem::replace(&mut self.rest, after);
+            return Ok(Some(piece).filter(|piece| !piece.is_empty()));
+        }
+    }
+}
+
+impl Counts {
+    /// Checks and writes the values of a piece.
+    fn put<T: WritableElement + Clone>(
+        &mut self,
+        parsed: Parsed<T>,
+        rows: &mut Rows<'_, T>,
+    ) -> Result<(), Failure> {
+        let wrong = match (self.columns, parsed.columns) {
+            (Some(old), Some(new)) if old != new => {
+                Some(Wrong { line: parsed.first, text: other_width(new, old) })
+            }
+            _ => parsed.wrong,
+        };
+        if let Some(Wrong { line, text }) = wrong {
+            return Err(match self.lines + line {
+                1 if text.ends_with(NO_NUMBER) => {
+                    format!("line 1{text}; if it has the names of the columns, --header skips it")
+                }
+                line => format!("line {line}{text}"),
+            }
+            .into());
+        }
+        self.columns = self.columns.or(parsed.columns);
+        self.lines += parsed.lines;
+        match self.columns {
+            Some(columns) => rows.put(parsed.values, columns),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Table {
+    pub(super) fn new(file: File, form: Form) -> Result<Self, Failure> {
+        let (rest, progress) = (Vec::new(), Progress::new());
+        let all = file.metadata()?.len();
+        let input = Input { file, all, rest, is_end: false, progress };
+        Ok(Self { input, form, counts: Counts::default() })
+    }
+
+    /// Writes the rows to a new file as they are parsed.
+    pub(super) fn numbers<T: WritableElement + Clone + Send>(
+        &mut self,
+        out: &File,
+        parse: impl Fn(&str) -> Result<T, String> + Sync,
+    ) -> Result<(), Failure> {
+        let mut rows = Rows { out, writer: None, options: WriteOptions::new() };
+        let mut has_header = self.form.has_header;
+        let delimiter = self.form.delimiter;
+        let Self { input, counts, .. } = self;
+        let pieces = std::iter::from_fn(|| {
+            let form = Form { has_header: std::mem::take(&mut has_header), delimiter };
+            input.piece().map(|piece| piece.map(|piece| (piece, form))).transpose()
+        });
+        map_in_order(
+            pieces,
+            ReadOptions::new().get_threads(),
+            |piece| piece.map(|(piece, form)| values(&piece, form, |text| parse(text.trim_ascii()))),
+            |parsed| counts.put(parsed?, &mut rows),
+        )?;
+        self.put_rest(Trim::All, &parse, &mut rows)?;
+        rows.finish()
+    }
+
+    /// Parses the rest, which may have quotes, in one thread.
+    fn put_rest<T: WritableElement + Clone>(
+        &mut self,
+        trim: Trim,
+        parse: &dyn Fn(&str) -> Result<T, String>,
+        rows: &mut Rows<'_, T>,
+    ) -> Result<(), Failure> {
+        const ROWS: usize = 1000;
+        if self.form.delimiter == b' ' && (trim == Trim::None || self.input.rest.contains(&b'"')) {
+            return Err("a space as delimiter is supported only for numbers without quotes".into());
+        }
+        let rest = std::mem::take(&mut self.input.rest);
+        let has_header = self.form.has_header && self.counts.lines == 0;
+        let input = self.input.file.try_clone()?;
+        let mut reader = ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .delimiter(self.form.delimiter)
+            .trim(trim)
+            .from_reader(std::io::Cursor::new(rest).chain(input));
+        let before = self.counts.lines;
+        let mut record = StringRecord::new();
+        let mut is_header = has_header;
+        loop {
+            let mut parsed = Parsed::new(0, self.counts.columns);
+            for _ in 0..ROWS {
+                if !reader.read_record(&mut record).map_err(|error| wrong_text(&error, before))? {
+                    break;
+                }
+                parsed.lines = record.position().map_or(0, csv::Position::line);
+                if std::mem::take(&mut is_header) {
+                    continue;
+                }
+                let line = parsed.lines;
+                if let Err(found) = put_cells(line, record.iter(), &mut parsed, parse) {
+                    parsed.wrong = Some(found);
+                    break;
+                }
+            }
+            let is_end = parsed.lines == 0;
+            self.counts.lines = before; // the parser counts lines from here
+            self.counts.put(Parsed { lines: 0, ..parsed }, rows)?;
+            if is_end {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Converts text. Without a width in the dtype, a first pass finds the longest cell.
+    pub(super) fn texts(&mut self, dtype: &DType, out: &File) -> Result<(), Failure> {
+        let order = dtype.as_scalar().and_then(|scalar| scalar.byte_order()).unwrap_or(ByteOrder::NATIVE);
+        let options = WriteOptions::new().byte_order(order);
+        let width = match dtype.item_size() / 4 {
+            0 => self.widest()?,
+            width => width,
+        };
+        let parse = |cell: &str| match cell.chars().count() {
+            length if length > width => {
+                Err(format!("it has {length} characters, but the maximum of {dtype} is {width}"))
+            }
+            _ => Ok(cell.to_owned()),
+        };
+        let mut rows = Rows { out, writer: None, options: options.text_width(width) };
+        // Spaces are part of the text.
+        self.put_rest(Trim::None, &parse, &mut rows)?;
+        rows.finish()
+    }
+
+    /// Returns the number of characters in the longest cell.
+    fn widest(&mut self) -> Result<usize, Failure> {
+        let mut reader = ReaderBuilder::new()
+            .has_headers(self.form.has_header)
+            .flexible(true)
+            .delimiter(self.form.delimiter)
+            .from_reader(&self.input.file);
+        let mut record = StringRecord::new();
+        let mut width = 1;
+        while reader.read_record(&mut record)? {
+            width = record.iter().map(|cell| cell.chars().count()).fold(width, usize::max);
+        }
+        self.input.file.rewind()?;
+        Ok(width)
+    }
+}
+
+/// Parses a piece without quotes.
+fn values<T>(piece: &[u8], form: Form, parse: impl Fn(&str) -> Result<T, String>) -> Parsed<T> {
+    let lines_of = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+    let mut parsed = Parsed::new(lines_of(piece), None);
+    let text = match std::str::from_utf8(piece) {
+        // Some editors write a byte order mark.
+        Ok(text) => text.strip_prefix('\u{feff}').unwrap_or(text),
+        Err(error) => {
+            let line = lines_of(&piece[..error.valid_up_to()]) + 1;
+            parsed.wrong = Some(Wrong { line, text: ": it is not UTF-8".into() });
+            return parsed;
+        }
+    };
+    let mut has_header = form.has_header;
+    for (number, line) in text.split('\n').enumerate() {
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        if line.trim_matches(' ').is_empty() || std::mem::take(&mut has_header) {
+            continue;
+        }
+        let wrong = put_cells(number as u64 + 1, cells(line, form.delimiter), &mut parsed, &parse);
+        if let Err(wrong) = wrong {
+            parsed.wrong = Some(wrong);
+            break;
+        }
+    }
+    parsed
+}
+
+/// Formats an error of the CSV parser, which started after `before` lines.
+fn wrong_text(error: &csv::Error, before: u64) -> String {
+    let line = error.position().map_or(0, csv::Position::line) + before;
+    match error.kind() {
+        csv::ErrorKind::Utf8 { .. } => format!("line {line}: it is not UTF-8"),
+        _ => format!("line {line}: {error}"),
+    }
+}
+
+/// Splits a line without quotes into cells. If the delimiter is a space, consecutive ones count as one.
+fn cells(line: &str, delimiter: u8) -> impl Iterator<Item = &str> {
+    let mut rest = Some(line);
+    let by_blanks = delimiter == b' ';
+    std::iter::from_fn(move || {
+        if by_blanks {
+            rest = rest.map(|rest| rest.trim_start_matches(' ')).filter(|rest| !rest.is_empty());
+        }
+        let line = rest?;
+        match line.bytes().position(|byte| byte == delimiter) {
+            Some(end) => {
+                rest = Some(&line[end + 1..]);
+                Some(&line[..end])
+            }
+            None => rest.take(),
+        }
+    })
+}
+
+/// Parses the cells of a line, and checks that their number is right.
+fn put_cells<'a, T>(
+    line: u64,
+    cells: impl Iterator<Item = &'a str>,
+    parsed: &mut Parsed<T>,
+    parse: impl Fn(&str) -> Result<T, String>,
+) -> Result<(), Wrong> {
+    let mut count = 0;
+    for cell in cells {
+        count += 1;
+        let value = parse(cell)
+            .map_err(|reason| Wrong { line, text: format!(", column {count}: '{cell}': {reason}") })?;
+        parsed.values.push(value);
+    }
+    let columns = *parsed.columns.get_or_insert_with(|| {
+        parsed.first = line;
+        count
+    });
+    match count == columns {
+        true => Ok(()),
+        false => Err(Wrong { line, text: other_width(count, columns) }),
+    }
+}
+
+fn other_width(found: usize, before: usize) -> String {
+    let columns = |count: usize| if count == 1 { "1 column".to_owned() } else { format!("{count} columns") };
+    format!(": expected {}, found {}", columns(before), columns(found))
+}
+
+/// The rows of the new file.
+struct Rows<'a, T: WritableElement> {
+    out: &'a File,
+    writer: Option<NpyWriter<T, &'a File>>,
+    options: WriteOptions,
+}
+
+impl<T: WritableElement + Clone> Rows<'_, T> {
+    fn put(&mut self, values: Vec<T>, columns: usize) -> Result<(), Failure> {
+        // A single column becomes an array of one axis.
+        let within: &[usize] = if columns == 1 { &[] } else { &[columns] };
+        if self.writer.is_none() {
+            self.writer = Some(NpyWriter::new_with(self.out, within, &self.options)?);
+        }
+        if let Some(writer) = &mut self.writer {
+            let mut shape = vec![values.len() / columns.max(1)];
+            shape.extend(within);
+            writer.push(&ArrayView::from_shape(IxDyn(&shape), &values)?)?;
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<(), Failure> {
+        match self.writer {
+            Some(writer) => Ok(writer.finish().map(drop)?),
+            None => Err("the table has no rows".into()),
+        }
+    }
+}
