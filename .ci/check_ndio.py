@@ -203,6 +203,35 @@ def selections(folder):
             assert (np.load(folder / "part.npy") == wanted).all(), (dtype, options)
 
 
+def outputs(folder):
+    """What is not a regular file: a terminal, a full disk; and names that are not Unicode."""
+    import os
+
+    np.save(folder / "a.npy", np.arange(5))
+    try:
+        import pty
+    except ImportError:
+        return  # a system without terminals of this kind
+    for verb in [["convert", "a.npy", "-"], ["convert", "a.npy", "-", "--to", "raw"], ["pack", "-", "a.npy"], ["cat", "a.npy", "-o", "-"]]:
+        main, terminal = pty.openpty()
+        done = subprocess.run([PROGRAM, *verb], cwd=folder, stdout=terminal, stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 2 and "not written to a terminal" in done.stderr, (verb, done)
+        os.close(terminal)
+        os.close(main)
+    if os.path.exists("/dev/full"):
+        for verb in [["convert", "a.npy", "/dev/full", "--to", "npy"], ["convert", "a.npy", "/dev/full", "--to", "csv"], ["pack", "/dev/full", "a.npy"], ["cat", "a.npy", "-o", "/dev/full"]]:
+            done = subprocess.run([PROGRAM, *verb], cwd=folder, capture_output=True, text=True)
+            assert done.returncode == 2 and done.stderr.startswith("ndio: /dev/full: ") and "No space" in done.stderr, (verb, done)
+    if sys.platform == "linux":
+        odd = os.fsencode(folder) + b"/\xff.npy"
+        os.rename(folder / "a.npy", odd)
+        done = subprocess.run([PROGRAM, "pack", "b.npz", odd], cwd=folder, capture_output=True)
+        assert done.returncode == 2 and b"NAME=FILE sets one" in done.stderr and not (folder / "b.npz").exists(), done
+        subprocess.run([PROGRAM, "pack", "b.npz", b"odd=" + odd], cwd=folder, check=True)
+        with np.load(folder / "b.npz") as archive:
+            assert archive.files == ["odd"] and (archive["odd"] == np.arange(5)).all()
+
+
 with tempfile.TemporaryDirectory() as made:
     stats(pathlib.Path(made))
     other_stats(pathlib.Path(made))
@@ -210,4 +239,5 @@ with tempfile.TemporaryDirectory() as made:
     tables(pathlib.Path(made))
     changes(pathlib.Path(made))
     selections(pathlib.Path(made))
+    outputs(pathlib.Path(made))
 print("ndio and NumPy agree")

@@ -133,7 +133,7 @@ def s3():
     for code, *words in [
         (0, "info", url), (0, "info", "--json", url), (0, "verify", url), (2, "verify", bad), (2, "show", bad), (2, "show", "--member", "x", url),
         (0, "pack", "--force", folder / "signed.npz", url), (0, "refs", url, "-o", folder / "refs.json"), (0, "query", url),
-        (2, "cat", folder / "large.npz", "-o", url), (2, "plot", url, "-o", url), (2, "diff", url, bad),
+        (2, "split", folder / "large.npz", "--parts", "2", "-o", url), (2, "unpack", folder / "large.npz", "-o", url), (2, "plot", url, "-o", url), (2, "diff", url, bad),
     ]:
         told = run(ndio, *words, code=code)
         assert "Signature" not in told, told

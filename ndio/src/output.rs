@@ -4,7 +4,7 @@
 //! it. Pipes and devices are written. `-` is standard output. A file that is also the input is locked before it is read.
 
 use std::fs::File;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use ndarray_io::WriteOptions;
@@ -111,8 +111,9 @@ impl Output {
         let path = &self.path;
         let named = |failure| named(failure, path);
         if remote::is_url(path) {
-            let file = tempfile::tempfile()?;
+            let mut file = tempfile::tempfile()?;
             make(Sink::File(&file)).map_err(named)?;
+            file.rewind()?;
             return remote::write(path, self.force, &file);
         }
         let options = self.options();

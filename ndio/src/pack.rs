@@ -69,14 +69,11 @@ pub(crate) fn pack(arguments: &Pack, out: &mut dyn Write) -> Result<u8, Failure>
 /// Returns the name of the member and the path of the file that an argument names.
 fn name_and_path(argument: &OsStr) -> Result<(String, PathBuf), Failure> {
     let path = PathBuf::from(argument);
-    if let Some(text) = argument.to_str()
-        && let Some((name, path)) = text.split_once('=')
-        && !remote::is_url(Path::new(text))
-        && !Path::new(text).exists()
+    // A file or a URL may have the sign in its own name.
+    if !remote::is_url(&path)
+        && !path.exists()
+        && let Some((name, path)) = split_at_equals(argument)
     {
-        return Ok((format!("{name}.npy"), PathBuf::from(path)));
-    }
-    if let Some((name, path)) = split_at_equals(argument).filter(|_| !path.exists()) {
         return Ok((format!("{name}.npy"), path));
     }
     if path == Path::new("-") {
@@ -97,7 +94,7 @@ fn name_and_path(argument: &OsStr) -> Result<(String, PathBuf), Failure> {
     }
 }
 
-/// Splits NAME=FILE where the path is not Unicode.
+/// Splits NAME=FILE, where the path may not be Unicode.
 fn split_at_equals(argument: &OsStr) -> Option<(String, PathBuf)> {
     let bytes = argument.as_encoded_bytes();
     let at = bytes.iter().position(|byte| *byte == b'=')?;
@@ -108,10 +105,7 @@ fn split_at_equals(argument: &OsStr) -> Option<(String, PathBuf)> {
         Some((name, PathBuf::from(OsStr::from_bytes(&bytes[at + 1..]))))
     }
     #[cfg(not(unix))]
-    {
-        let _ = name;
-        None // a path that is not Unicode cannot be divided here
-    }
+    return Some((name, PathBuf::from(argument.to_str()?.get(at + 1..)?))); // only Unicode can be divided here
 }
 
 /// Checks that a file has one whole array, and returns the length up to its end: NumPy refuses members with more.
