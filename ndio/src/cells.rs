@@ -192,6 +192,7 @@ pub(crate) fn put_object(object: ObjectRef<'_>, out: &mut Vec<u8>) -> Result<(),
 /// cannot represent, become strings.
 pub(crate) fn write_json(source: &Source, file: &mut dyn Write) -> Result<(), Failure> {
     const BUFFER: usize = 64 << 10;
+    source.check_complete()?;
     let (dtype, shape) = (source.dtype(), source.shape());
     let mut out = format!("{{\"dtype\":{},\"shape\":{},\"values\":", json!(dtype_text(dtype)), json!(shape))
         .into_bytes();

@@ -2,7 +2,6 @@
 
 use std::io::{self, Read, Seek, Write};
 use std::ops::{ControlFlow, Range};
-use std::path::Path;
 
 use ndarray_io::blocks::{Block, Blocks};
 use ndarray_io::convert::Conversion;
@@ -11,9 +10,10 @@ use ndarray_io::header::{Header, Order};
 use ndarray_io::npy::Version;
 use ndarray_io::{Casting, DType, DynArray, NpyFile, ReadOptions, WriteOptions, npy};
 
+use super::convert::Arguments;
 use super::failure::Failure;
 use super::progress::Progress;
-use super::source::Source;
+use super::source::{Source, Whole};
 
 /// What is changed: nothing that is `None`.
 #[derive(Clone, Default)]
@@ -42,26 +42,27 @@ impl Changes {
         }
     }
 
-    /// Returns the dtype of the result.
-    pub(crate) fn dtype(&self, source: &Source) -> DType {
-        let dtype = self.dtype.as_ref().map_or(source.dtype(), |(dtype, _)| dtype);
-        self.byte_order.map_or_else(|| dtype.clone(), |order| dtype.with_byte_order(order))
-    }
-
     /// Returns the header of the result; `order` is its order unless another is wanted.
     pub(crate) fn header(&self, source: &Source, order: Order) -> Result<Header, Failure> {
         self.check(source)?;
-        let shape = source.shape().to_vec();
-        Ok(Header::new(self.dtype(source), self.order.unwrap_or(order), shape.into())
-            .map_err(|error| source.named(error))?)
+        let conversion = self.rules(WriteOptions::new()).order(self.order.unwrap_or(order));
+        let header = match &source.array {
+            Whole::Npy(file) => conversion.header_of(file),
+            Whole::Ra(file) => conversion.header_of(file),
+            Whole::Objects(array) => Header::new(array.dtype().clone(), order, array.shape().to_vec().into()),
+        };
+        Ok(header.map_err(|error| source.named(error))?)
     }
 
     /// Returns the elements of the result, in the order and with the dtype of this header.
     pub(crate) fn elements<'a>(&self, source: &'a Source, header: &Header) -> Elements<'a> {
         const BLOCK: usize = 4 << 20;
+        // Elements may become longer.
+        let (item, made) = (source.dtype().item_size().max(1), header.dtype().item_size().max(1));
+        let block = BLOCK / made.div_ceil(item);
         let casting = self.dtype.as_ref().map_or(Casting::Safe, |(_, casting)| *casting);
         Elements {
-            blocks: source.blocks().order(header.order()).bytes(BLOCK),
+            blocks: source.blocks().order(header.order()).bytes(block),
             left: header.payload_len().unwrap_or_default(),
             all: source.byte_len(),
             target: Target {
@@ -93,37 +94,40 @@ impl Changes {
         self.elements(source, &header).write_to(progress, out)
     }
 
-    /// Returns the result as an array, for what reads it element by element: made in a file without a name in this folder, unless nothing
-    /// changes.
-    pub(crate) fn applied(&self, source: Source, folder: &Path) -> Result<Source, Failure> {
+    /// Returns the result as an array, for what reads it element by element: made in a file without a name, unless nothing changes.
+    pub(crate) fn applied(&self, source: Source, arguments: &Arguments) -> Result<Source, Failure> {
         self.check(&source)?;
         if self.is_none() || source.dtype().has_object() {
             return Ok(source);
         }
-        let mut made = tempfile::tempfile_in(folder)?;
+        let mut made = arguments.temporary()?;
         self.write_npy(&source, &mut Progress::new(), &mut made)?;
         made.rewind()?;
         // The file has raw bytes for numbers that NPY does not know.
         let mut options = crate::reading::options();
-        if let Some(Kind::Narrow(narrow)) = self.dtype(&source).as_scalar().map(Scalar::kind) {
+        let header = self.header(&source, source.order())?;
+        if let Some(Kind::Narrow(narrow)) = header.dtype().as_scalar().map(Scalar::kind) {
             options = options.raw_bytes_are(narrow);
         }
         let name = source.name();
         Ok(Source::npy(NpyFile::new_with(made, &options)?.with_path(name), name))
     }
 
-    /// Returns the same as a conversion of the library.
+    /// Returns the same as a conversion of the library, which shows progress.
     pub(crate) fn conversion<'a>(&self, write: WriteOptions, progress: &'a mut Progress) -> Conversion<'a> {
+        self.rules(write).progress(|done, all| {
+            progress.set(done, all);
+            ControlFlow::Continue(())
+        })
+    }
+
+    fn rules(&self, write: WriteOptions) -> Conversion<'static> {
         let write = self.version.map_or_else(|| write.clone(), |version| write.clone().version(version));
         let mut conversion = Conversion::new()
             .read_options(crate::reading::options())
             .write_options(write)
             // What follows the array has been looked at.
-            .drop_trailing(true)
-            .progress(|done, all| {
-                progress.set(done, all);
-                ControlFlow::Continue(())
-            });
+            .drop_trailing(true);
         if let Some(order) = self.order {
             conversion = conversion.order(order);
         }

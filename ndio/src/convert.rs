@@ -2,8 +2,10 @@
 //!
 //! The format of the input opens its arrays, and that of the output writes what the changes make of them.
 
+use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use clap::Args;
 use ndarray_io::dtype::Kind;
@@ -16,7 +18,8 @@ use super::formats::{
     ByteOrderName, CastingName, CompressionName, Form, Format, Making, OrderName, check, dtype, help,
 };
 use super::input::Input;
-use super::output::{Output, folder_for, folder_of};
+use super::output::{Output, folder_for};
+use super::remote::called;
 use super::select::Selection;
 
 /// Convert between NPY, NPZ, RA, CSV and raw bytes; change order, byte order, type, compression; save a part
@@ -32,9 +35,9 @@ pub(crate) struct Arguments {
     /// The type of the elements, in NumPy's notation: f4, '<i8', U10; for CSV and raw input, the type to read
     #[arg(long, value_name = "DTYPE")]
     pub(super) dtype: Option<String>,
-    /// Which casts are allowed
-    #[arg(long, value_enum, default_value = "same-kind")]
-    pub(super) casting: CastingName,
+    /// Which casts are allowed; default: same-kind
+    #[arg(long, value_enum)]
+    pub(super) casting: Option<CastingName>,
     /// The version of the NPY format: 1.0, 2.0 or 3.0
     #[arg(long, value_name = "VERSION", value_parser = version)]
     pub(super) version: Option<Version>,
@@ -74,7 +77,7 @@ pub(crate) struct Arguments {
     #[arg(long, alias = "replace")]
     force: bool,
     /// Drop the data after the first array of an NPY or RA file
-    #[arg(long)]
+    #[arg(long, conflicts_with = "array")]
     pub(super) drop_trailing: bool,
     /// Convert Python objects, as data
     #[arg(long)]
@@ -107,25 +110,27 @@ fn delimiter(text: &str) -> Result<u8, String> {
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
-    let mut output = Output::new(&arguments.output, arguments.force)?;
-    let input = output.open(&arguments.input)?;
-    let from = arguments.from.unwrap_or_else(|| format_of(&input));
+    let name = called(&arguments.output);
+    let is_standard = arguments.output == Path::new("-");
     let to = match arguments.to.or_else(|| Format::of_name(&arguments.output)) {
         Some(format) => format,
-        None if output.is_standard() => Format::Npy,
+        None if is_standard => Format::Npy,
         None => {
-            let name = arguments.output.display();
             return Err(format!("{name}: the format cannot be derived from the name; --to sets it").into());
         }
     };
+    // A folder has rules of its own.
+    let mut output = Output::new(&arguments.output, arguments.force || to == Format::Stack)?;
+    let input = Rc::new(output.open(&arguments.input)?);
+    let from = arguments.from.unwrap_or_else(|| format_of(&input));
     check(arguments, from, to)?;
     if from.has_header() {
         arguments.which.check(&input, from)?;
     } else if arguments.which.has_choice() {
         return Err(input.at("it has one array: --array and --member are for NPY files and archives"));
     }
-    if from == Format::Stack && output.is_path() && is_in(&arguments.output, &arguments.input) {
-        return Err(at(&arguments.output, "the new file would be in the folder of the stack".into()));
+    if arguments.casting.is_some() && arguments.dtype.is_none() {
+        return Err("--casting is for --dtype".into());
     }
     let changes = arguments.changes(from)?;
     let arrays = from.open(&input, arguments)?;
@@ -141,24 +146,15 @@ fn format_of(input: &Input) -> Format {
     input.by_content().or_else(by_name).unwrap_or_else(|| input.format())
 }
 
-/// Whether a new file would be in a folder.
-fn is_in(file: &Path, folder: &Path) -> bool {
-    // An existing file may be a link to a file in another folder.
-    let place = std::fs::canonicalize(file).ok();
-    let parent = place.as_deref().map_or_else(|| folder_for(file), folder_of);
-    std::fs::canonicalize(parent)
-        .ok()
-        .is_some_and(|parent| std::fs::canonicalize(folder).ok() == Some(parent))
-}
-
 fn is_text(dtype: &DType) -> bool {
     dtype.as_scalar().is_some_and(|scalar| scalar.kind() == Kind::Text)
 }
 
 impl Arguments {
-    /// Returns the folder for intermediate files.
-    pub(super) fn folder(&self) -> PathBuf {
-        folder_for(&self.output)
+    /// Creates a file without a name for what is between the input and the output.
+    pub(super) fn temporary(&self) -> Result<File, Failure> {
+        let folder = folder_for(&self.output);
+        tempfile::tempfile_in(&folder).map_err(|error| at(&folder, error.into()))
     }
 
     /// Whether the output is an archive.
@@ -173,7 +169,9 @@ impl Arguments {
     /// Returns what is changed. The order of raw input, and the dtype of raw and CSV input, say what the input is.
     fn changes(&self, from: Format) -> Result<Changes, Failure> {
         let dtype = match self.dtype.as_deref().map(dtype).transpose()? {
-            Some(dtype) if from.has_header() => Some((dtype, self.casting.into())),
+            Some(dtype) if from.has_header() => {
+                Some((dtype, self.casting.map_or(Casting::SameKind, Into::into)))
+            }
             // What does not fit was refused when the text was read.
             Some(dtype) if from == Format::Csv && !is_text(&dtype) => Some((dtype, Casting::Unsafe)),
             _ => None,

@@ -1,5 +1,6 @@
 //! One-line error messages: the library's description, with help in terms of this program's flags.
 
+use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::OnceLock;
@@ -7,6 +8,8 @@ use std::sync::OnceLock;
 use ndarray_io::Casting;
 use ndarray_io::blocks::Block;
 use ndarray_io::error::{ErrorKind, Help};
+
+use super::terminal::StandardOutput;
 
 /// Any error of the program.
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -19,13 +22,62 @@ pub(crate) fn set_flags(flags: Vec<String>) {
     FLAGS.get_or_init(|| flags);
 }
 
+/// Returns a name as messages have it.
+fn shown(path: &Path) -> String {
+    one_line(&path.to_string_lossy().replace('\n', " "))
+}
+
+/// A message with its place.
+#[derive(Debug)]
+struct Placed {
+    text: String,
+    is_unread: bool,
+}
+
+impl fmt::Display for Placed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for Placed {}
+
 /// Adds the file name to an error, unless its message begins with it.
 pub(crate) fn at(path: &Path, failure: Failure) -> Failure {
-    if is_closed(&*failure) {
+    if is_closed(&*failure) || is_of_output(&*failure) {
         return failure; // the fault of no file
     }
-    let (text, name) = (told(&failure), path.to_string_lossy());
-    if text.starts_with(&*name) { text.into() } else { format!("{name}: {text}").into() }
+    let (text, name) = (told(&failure), shown(path));
+    let is_unread = is_unread(&failure);
+    let has_name =
+        text.strip_prefix(&*name).is_some_and(|rest| rest.starts_with(": ") || rest.starts_with('/'));
+    let text = if has_name { text } else { format!("{name}: {text}") };
+    Placed { text, is_unread }.into()
+}
+
+/// Adds the name of a file and that of a part of it to an error.
+pub(crate) fn at_part(path: &Path, part: &str, failure: Failure) -> Failure {
+    let is_unread = is_unread(&failure);
+    let (text, name) = (told(&failure), shown(path));
+    let text = text.strip_prefix(&format!("{name}: ")).unwrap_or(&text);
+    Placed { text: format!("{name}: {part}: {text}"), is_unread }.into()
+}
+
+/// Whether an error says that a file could not be read, rather than what is wrong with it.
+pub(crate) fn is_unread(failure: &Failure) -> bool {
+    let of_library = |error: &ndarray_io::Error| error.is_io() || error.is_conflict();
+    failure.downcast_ref::<ndarray_io::Error>().is_some_and(of_library)
+        || failure.downcast_ref::<Placed>().is_some_and(|placed| placed.is_unread)
+        || failure.is::<io::Error>()
+}
+
+/// Whether an error is of writing to standard output, and says so.
+pub(crate) fn is_of_output(failure: &(dyn std::error::Error + 'static)) -> bool {
+    let says_so = |error: &io::Error| error.get_ref().is_some_and(|inner| inner.is::<StandardOutput>());
+    let of_library =
+        |error: &ndarray_io::Error| matches!(error.kind(), ErrorKind::Io(reason) if says_so(reason));
+    failure.downcast_ref::<io::Error>().is_some_and(says_so)
+        || failure.downcast_ref::<ndarray_io::Error>().is_some_and(of_library)
 }
 
 /// Prints a remark on standard error.

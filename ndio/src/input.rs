@@ -82,12 +82,8 @@ impl Input {
     }
 
     pub(crate) fn copied(path: &Path, pipe: &mut dyn Read) -> Result<Self, Failure> {
-        let copy = |pipe: &mut dyn Read| {
-            let mut file = tempfile::tempfile()?;
-            io::copy(pipe, &mut file)?;
-            Ok(file)
-        };
-        let file = copy(pipe).map_err(|error: io::Error| at(path, error.into()))?;
+        let mut file = unnamed()?;
+        io::copy(pipe, &mut file).map_err(|error| at(path, error.into()))?;
         Self::of_file(file, path)
     }
 
@@ -150,23 +146,19 @@ impl Input {
     /// Returns the open file, at its beginning, for what reads from front to back. An object is copied first.
     pub(crate) fn file(&self) -> Result<File, Failure> {
         let bytes = self.bytes()?;
-        let file = || -> io::Result<File> {
-            let mut file = match (bytes.file(), self.copy.get()) {
-                (Some((file, 0)), _) => file.try_clone()?,
-                (_, Some(copy)) => copy.try_clone()?,
-                _ => {
-                    let copy = tempfile::tempfile()?;
-                    io::copy(
-                        &mut io::BufReader::with_capacity(16 << 20, At::new(Arc::clone(&bytes))),
-                        &mut &copy,
-                    )?;
-                    self.copy.get_or_init(|| copy).try_clone()?
-                }
-            };
-            file.rewind()?;
-            Ok(file)
-        };
-        file().map_err(|error| self.at(error))
+        let mut file = match (bytes.file(), self.copy.get()) {
+            (Some((file, 0)), _) => file.try_clone(),
+            (_, Some(copy)) => copy.try_clone(),
+            _ => {
+                let copy = unnamed()?;
+                let mut bytes = io::BufReader::with_capacity(16 << 20, At::new(Arc::clone(&bytes)));
+                io::copy(&mut bytes, &mut &copy).map_err(|error| self.at(error))?;
+                self.copy.get_or_init(|| copy).try_clone()
+            }
+        }
+        .map_err(|error| self.at(error))?;
+        file.rewind().map_err(|error| self.at(error))?;
+        Ok(file)
     }
 
     /// Opens an NPY file for partial reads.
@@ -221,6 +213,11 @@ impl Read for At {
     }
 }
 
+/// Creates a file without a name, in the folder for temporary files.
+pub(crate) fn unnamed() -> Result<File, Failure> {
+    tempfile::tempfile().map_err(|error| at(&std::env::temp_dir(), error.into()))
+}
+
 /// Returns up to `len` bytes from an offset.
 pub(crate) fn beginning(bytes: &dyn ReadAt, from: u64, len: usize) -> ndarray_io::Result<Vec<u8>> {
     let mut all = vec![0; len];
@@ -246,14 +243,17 @@ pub(crate) fn is_pipe(path: &Path) -> bool {
 }
 
 /// Whether a folder is a stack: it has an `info` file, or at least the first part.
-fn is_stack(path: &Path) -> bool {
+pub(crate) fn is_stack(path: &Path) -> bool {
     path.is_dir() && (has_info(path) || path.join("0.npy").is_file())
 }
 
 /// Whether a folder has a file `info` that begins like a pickle of protocol 2 or later.
 fn has_info(path: &Path) -> bool {
-    let mut first = [0];
-    File::open(path.join("info")).is_ok_and(|mut file| file.read_exact(&mut first).is_ok()) && first == [0x80]
+    let (mut first, info) = ([0], path.join("info"));
+    // A pipe would wait for a writer.
+    info.is_file()
+        && File::open(info).is_ok_and(|mut file| file.read_exact(&mut first).is_ok())
+        && first == [0x80]
 }
 
 /// Calls `take` with each of the paths, and in place of a folder with the array files in it, in order. A folder with the `info` of a stack
@@ -300,7 +300,7 @@ fn each_in_folder(folder: &Path, take: &mut TakeFile<'_>) -> Result<(), Failure>
             take(Ok(&path))?;
         } else if is_folder {
             each_in_folder(&path, take)?; // links to folders are not followed: they may form a cycle
-        } else if Format::of_name(&path).is_some_and(Format::has_header) && !path.is_dir() {
+        } else if Format::of_name(&path).is_some_and(Format::has_header) && path.is_file() {
             take(Ok(&path))?;
         }
     }

@@ -9,8 +9,9 @@ use ndarray_io::convert::{Conversion, concatenate_files_into, concatenate_npy, s
 use ndarray_io::{Error, NpyFile, WriteOptions};
 
 use super::changes::Changes;
-use super::failure::Failure;
-use super::formats::refuse_uncommitted;
+use super::failure::{Failure, at};
+use super::formats::Format;
+use super::input::unnamed;
 use super::output::{Content, Output, Sink};
 use super::progress::Progress;
 use super::select::Selection;
@@ -80,27 +81,37 @@ struct Joining {
 fn join(arguments: &Files, out: &mut dyn Write, joining: &Joining) -> Result<u8, Failure> {
     /// The number of files that are open at once.
     const MOST: usize = 200;
+    if let Some(format) = Format::of_name(&arguments.output).filter(|format| *format != Format::Npy) {
+        let text = format!("joined arrays are an NPY file; ndio convert makes {} of it", format.name());
+        return Err(at(&arguments.output, text.into()));
+    }
     let mut output = Output::new(&arguments.output, arguments.force)?;
     let options = crate::reading::options();
     let mut progress = Progress::new();
     let is_plain = !arguments.which.has_choice() && !arguments.which.is_partial();
     let (first, others) = arguments.files.split_first().ok_or("there are no files")?;
+    let is_many = arguments.files.len() > MOST;
     let mut open = |path: &Path| -> Result<NpyFile, Failure> {
         let input = output.open(path)?;
-        let source = arguments.which.one(&input, &options, true)?;
+        if is_many && (!is_plain || input.format() != Format::Npy || !path.is_file()) {
+            let text = format!("more than {MOST} files are joined only if each is an NPY file of one array");
+            return Err(input.at(text));
+        }
+        let source = arguments.which.one_whole(&input, &options)?;
         match source.array {
-            Whole::Npy(file) => {
-                refuse_uncommitted(&input, &file)?;
-                Ok(file)
-            }
+            Whole::Npy(file) => Ok(file),
             Whole::Ra(_) => Err(input.at("ndio convert makes an NPY file of it, which can be joined")),
             Whole::Objects(_) => Err(input.at("Python objects cannot be joined")),
         }
     };
+    let name = first;
     let first = open(first)?;
-    let axis = axis_of(arguments.axis, first.shape().len() + joining.more_axes)?;
-    if others.len() >= MOST && is_plain {
+    let axis = axis_of(arguments.axis, first.shape().len() + joining.more_axes)
+        .map_err(|failure| at(name, failure))?;
+    if is_many {
+        // They are looked at now, and opened again one after another.
         drop(first);
+        others.iter().try_for_each(|path| open(path).map(drop))?;
         let Some((path, options)) = output.plain() else {
             return Err(format!("more than {MOST} files are joined to a new file only").into());
         };
@@ -129,7 +140,7 @@ pub(crate) fn into_file(
     match sink {
         Sink::File(file) => Ok(write(file)?),
         Sink::Stream(out) => {
-            let mut file = tempfile::tempfile()?;
+            let mut file = unnamed()?;
             write(&file)?;
             file.rewind()?;
             io::copy(&mut file, out).map_err(Error::from)?;

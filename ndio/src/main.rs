@@ -41,7 +41,7 @@ use std::process::ExitCode;
 
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 use failure::{Failure, is_closed, note};
-use terminal::{Escaped, Unread};
+use terminal::{Escaped, Named, Unread};
 
 /// The exit codes follow the convention of `diff`.
 const EXIT_CODES: &str = "A file may be - for standard input, a pipe, or a URL: s3://, gs://, az://, https://. ndio help VERB has examples.
@@ -121,11 +121,9 @@ fn main() -> ExitCode {
     let matches = Program::command().get_matches();
     let Program { verb, reading } = Program::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     failure::set_flags(flags_of(&matches));
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut out = io::BufWriter::new(Named(io::stdout().lock()));
     let done = reading::set(&reading).and_then(|()| verb.run(&mut out)).and_then(|code| match out.flush() {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(format!("standard output: {error}").into())
-        }
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(code),
     });
     match done {

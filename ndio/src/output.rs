@@ -11,7 +11,7 @@ use ndarray_io::WriteOptions;
 use ndarray_io::file::{FileReplacement, replace_file_with};
 
 use super::failure::{Failure, at};
-use super::input::Input;
+use super::input::{Input, unnamed};
 use super::remote;
 
 /// Where a result is written to.
@@ -63,8 +63,10 @@ impl Output {
 
     /// Opens an input. If it is the file that is to be replaced, it is locked from now on.
     pub(crate) fn open(&mut self, input: &Path) -> Result<Input, Failure> {
-        let place = |path: &Path| std::fs::canonicalize(path).ok();
-        if !self.is_path() || !is_regular(input) || place(input) != place(&self.path) {
+        if self.is_path() {
+            refuse_inside(&self.path, input)?;
+        }
+        if !self.is_path() || !is_same(input, &self.path) {
             return Input::open(input);
         }
         let old = match self.old.take() {
@@ -73,6 +75,10 @@ impl Output {
         };
         let file = self.old.insert(old).file().try_clone().map_err(|error| at(input, error.into()))?;
         Input::of_output(file, input)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     pub(crate) fn is_standard(&self) -> bool {
@@ -104,14 +110,14 @@ impl Output {
     ) -> Result<(), Failure> {
         if self.is_standard() {
             if content == Content::Binary && io::stdout().is_terminal() {
-                return Err("binary data is not written to a terminal; -o FILE, or a pipe, takes it".into());
+                return Err("binary data is not written to a terminal: name a file, or redirect it".into());
             }
             return make(Sink::Stream(out));
         }
-        let path = &self.path;
-        let named = |failure| named(failure, path);
+        let (path, name) = (&self.path, PathBuf::from(remote::called(&self.path)));
+        let named = |failure| named(failure, &name);
         if remote::is_url(path) {
-            let mut file = tempfile::tempfile()?;
+            let mut file = unnamed()?;
             make(Sink::File(&file)).map_err(named)?;
             file.rewind()?;
             return remote::write(path, self.force, &file);
@@ -149,6 +155,23 @@ fn is_regular(path: &Path) -> bool {
     match path.metadata() {
         Ok(metadata) => metadata.is_file(),
         Err(_) => path.symlink_metadata().is_ok(),
+    }
+}
+
+/// Whether two paths lead to one file.
+pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
+    let place = |path: &Path| std::fs::canonicalize(path).ok();
+    place(one).is_some_and(|one| place(other) == Some(one))
+}
+
+/// Returns an error if a new file would be in the folder of a stack that is read.
+pub(crate) fn refuse_inside(new: &Path, input: &Path) -> Result<(), Failure> {
+    // An existing file may be a link to a file in another folder.
+    let place = std::fs::canonicalize(new).ok();
+    let folder = place.as_deref().map_or_else(|| folder_of(new), folder_of);
+    match input.is_dir() && is_same(&folder, input) {
+        true => Err(at(new, "the new file would be in the folder of the stack".into())),
+        false => Ok(()),
     }
 }
 

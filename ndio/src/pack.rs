@@ -8,12 +8,13 @@ use clap::Args;
 use ndarray_io::npz::NpzOptions;
 
 use super::failure::Failure;
-use super::formats::{CompressionName, Format, packed, refuse_trailing, write_archive};
+use super::formats::{CompressionName, Format, packed, refuse_after, write_archive};
 use super::input::{At, Input};
 use super::output::{Content, Output};
 use super::progress::{Progress, Watched};
 use super::remote;
 use super::select::Arrays;
+use super::unpack::inside;
 
 /// Create an NPZ archive from NPY files
 #[derive(Args)]
@@ -49,6 +50,7 @@ pub(crate) fn pack(arguments: &Pack, out: &mut dyn Write) -> Result<u8, Failure>
     let mut members = Vec::new();
     for argument in &arguments.files {
         let (name, path) = name_and_path(argument)?;
+        inside(&name)?; // what could not be unpacked
         let input = output.open(&path)?;
         let len = checked_len(&input)?;
         members.push(Member { name, input, len });
@@ -115,7 +117,7 @@ fn checked_len(input: &Input) -> Result<u64, Failure> {
         return Err(input.at("not an NPY file; ndio convert makes one"));
     }
     let mut arrays = Arrays::of(input, &options);
-    let array = arrays.next().ok_or_else(|| input.at("there is no array"))??;
+    arrays.next().ok_or_else(|| input.at("there is no array"))??;
     if arrays.has_more() {
         return Err(input.at("more arrays follow its first; ndio convert --array extracts one"));
     }
@@ -123,6 +125,6 @@ fn checked_len(input: &Input) -> Result<u64, Failure> {
     if input.size()? < end {
         return Err(input.at("truncated; see ndio verify"));
     }
-    refuse_trailing(input, &arrays, (&array, 1), "; ndio convert --drop-trailing drops them")?;
+    refuse_after(input, &arrays, 1, "; ndio convert --drop-trailing drops them")?;
     Ok(end)
 }

@@ -6,10 +6,10 @@ use std::path::{Component, Path, PathBuf};
 use clap::{Args, ValueEnum};
 use ndarray_io::refs::{RefOptions, References, ZarrFormat};
 
-use super::failure::{Failure, note};
-use super::input::Input;
+use super::failure::{Failure, at, note};
+use super::input::{Input, is_pipe};
 use super::join::axis_of;
-use super::output::{Content, Output};
+use super::output::{Content, Output, is_same};
 use super::remote;
 use super::select::Selection;
 
@@ -77,7 +77,12 @@ pub(crate) fn refs(arguments: &Refs, out: &mut dyn Write) -> Result<u8, Failure>
     if arguments.name.is_some() && arguments.concat.is_none() && arguments.files.len() > 1 {
         return Err("--name is for one file, or for --concat".into());
     }
-    arguments.refuse_to_replace_input()?;
+    if arguments.files.iter().any(|file| is_same(file, &arguments.output)) {
+        return Err(at(&arguments.output, "the output is one of the files".into()));
+    }
+    if let Some(file) = arguments.files.iter().find(|file| *file == Path::new("-") || is_pipe(file)) {
+        return Err(at(file, "references are to files that readers can find".into()));
+    }
     let options = arguments.options();
     match arguments.concat {
         Some(axis) => {
@@ -147,16 +152,6 @@ impl Refs {
             }
         });
         located.collect()
-    }
-
-    /// Returns an error if the output would replace an input.
-    fn refuse_to_replace_input(&self) -> Result<(), Failure> {
-        let output = std::fs::canonicalize(&self.output).ok();
-        let is_output = |path: &PathBuf| output.is_some() && std::fs::canonicalize(path).ok() == output;
-        match self.files.iter().any(is_output) {
-            true => Err(format!("{}: the output is one of the files", self.output.display()).into()),
-            false => Ok(()),
-        }
     }
 }
 

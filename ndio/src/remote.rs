@@ -23,6 +23,14 @@ pub(crate) fn is_url(path: &Path) -> bool {
     scheme.is_some_and(|scheme| SCHEMES.iter().any(|known| known.eq_ignore_ascii_case(scheme)))
 }
 
+/// Returns what messages call a path: that of a URL without credentials and query, which may be a signature.
+pub(crate) fn called(path: &Path) -> String {
+    match is_url(path) {
+        true => name(path).map_or_else(|_| "the URL".to_owned(), |name| name.display().to_string()),
+        false => path.display().to_string(),
+    }
+}
+
 #[cfg(feature = "remote")]
 mod store {
     use std::io;

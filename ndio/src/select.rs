@@ -4,10 +4,10 @@ mod arrays;
 mod part;
 
 use clap::Args;
-use ndarray_io::{NpzFile, ReadOptions};
+use ndarray_io::{DType, NpzFile, ReadOptions};
 
 use super::failure::{Failure, at};
-use super::formats::Format;
+use super::formats::{Format, refuse_trailing};
 use super::input::Input;
 use super::slice;
 use super::source::{Source, Whole};
@@ -72,6 +72,15 @@ impl Selection {
         Ok(first)
     }
 
+    /// Opens the chosen array, or the only one, for reading all of what the file has: other bytes after it are an error.
+    pub(crate) fn one_whole(&self, input: &Input, options: &ReadOptions) -> Result<Source, Failure> {
+        let source = self.one(input, options, true)?;
+        if input.format() == Format::Npy && (self.array.is_none() || input.is_output()) {
+            refuse_trailing(input, options, "; ndio convert --drop-trailing drops them")?;
+        }
+        Ok(source)
+    }
+
     /// Opens the chosen array, or all arrays of an NPY file if none is chosen.
     pub(crate) fn all<'a>(
         &'a self,
@@ -103,9 +112,7 @@ impl Selection {
     pub(crate) fn index_in(&self, archive: &NpzFile, input: &Input) -> Result<usize, Failure> {
         match (&self.member, self.index, archive.len()) {
             (_, Some(index), len) if index < len => Ok(index),
-            (_, Some(index), len) => {
-                Err(input.at(format!("there is no member {index}: the archive has {len}, counted from 0")))
-            }
+            (_, Some(index), len) => Err(no_member(input, index, len)),
             (Some(name), ..) => archive.index_of(name).map_err(|error| {
                 let is_double = matches!(error.kind(), ndarray_io::error::ErrorKind::AmbiguousName { .. });
                 let advice = if is_double { "; --index selects one, counted from 0" } else { "" };
@@ -129,6 +136,12 @@ impl Selection {
             Whole::Objects(array) => {
                 let located = |error: ndarray_io::Error| error.at_path(&name);
                 let array = match &self.field {
+                    Some(_) if array.dtype() != &DType::Object => {
+                        return Err(at(
+                            &name,
+                            "fields of records with Python objects cannot be selected".into(),
+                        ));
+                    }
                     Some(field) => array.field(field).map_err(located)?,
                     None => *array,
                 };
@@ -146,6 +159,11 @@ impl Selection {
         };
         Ok(source)
     }
+}
+
+/// Returns the error for a member number that the archive does not have.
+pub(crate) fn no_member(input: &Input, index: usize, len: usize) -> Failure {
+    input.at(format!("there is no member {index}: the archive has {len}, counted from 0"))
 }
 
 /// Lists the names of an archive's members for an error message, at most the first 20.

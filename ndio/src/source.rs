@@ -1,20 +1,19 @@
 //! One array, which can be read in parts.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ndarray::SliceInfoElem;
 use ndarray_io::blocks::Blocks;
 use ndarray_io::bytes::InMemory;
-use ndarray_io::error::ErrorKind;
 use ndarray_io::header::{Header, Order, Shape};
 use ndarray_io::npz::Method;
 use ndarray_io::options::DisplayOptions;
 use ndarray_io::ra::RaFile;
 use ndarray_io::{DType, DynArray, NpyFile, NpzFile, ReadOptions};
 
-use super::failure::Failure;
+use super::failure::{Failure, is_closed, is_of_output};
 use super::formats::Format;
 use super::input::Input;
 use super::select::headed;
@@ -167,13 +166,13 @@ impl Source {
         self.len().saturating_mul(self.dtype().item_size() as u64)
     }
 
-    pub(crate) fn slice(&self, slice: &[SliceInfoElem]) -> Result<DynArray, Failure> {
+    pub(crate) fn slice(&self, slice: &[SliceInfoElem]) -> ndarray_io::Result<DynArray> {
         let part = match &self.array {
             Whole::Npy(file) => file.slice_any(slice),
             Whole::Ra(file) => file.slice_any(slice),
             Whole::Objects(array) => array.slice(slice),
         };
-        Ok(part.map_err(|error| self.named(error))?)
+        part.map_err(|error| self.named(error))
     }
 
     /// Returns an error if the file is shorter than its header says: before memory is allocated for all of it.
@@ -188,9 +187,9 @@ impl Source {
 
     /// Adds the name of the file to an error that has none.
     pub(crate) fn named(&self, error: ndarray_io::Error) -> ndarray_io::Error {
-        // A pipe that its reader has closed is not the fault of the file.
-        let is_closed = |kind: &ErrorKind| matches!(kind, ErrorKind::Io(reason) if reason.kind() == io::ErrorKind::BrokenPipe);
-        if error.path().is_some() || is_closed(error.kind()) { error } else { error.at_path(&self.name) }
+        // What is written is not the fault of the file.
+        let is_of_other = is_closed(&error) || is_of_output(&error);
+        if error.path().is_some() || is_of_other { error } else { error.at_path(&self.name) }
     }
 
     /// Visits the array in blocks.

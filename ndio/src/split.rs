@@ -8,10 +8,10 @@ use ndarray_io::header::{Header, Shape};
 use ndarray_io::npy;
 
 use super::changes::Changes;
-use super::failure::Failure;
+use super::failure::{Failure, at};
 use super::input::Input;
 use super::join::axis_of;
-use super::output::{Content, Output, already_exists, folder_of};
+use super::output::{Content, Output, already_exists, folder_of, refuse_inside};
 use super::progress::Progress;
 use super::remote;
 use super::select::Selection;
@@ -43,8 +43,8 @@ pub(crate) struct Split {
 
 pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failure> {
     let input = Input::open(&arguments.file)?;
-    let source = arguments.which.one(&input, &crate::reading::options(), true)?;
-    let axis = axis_of(arguments.axis, source.shape().len())?;
+    let source = arguments.which.one_whole(&input, &crate::reading::options())?;
+    let axis = axis_of(arguments.axis, source.shape().len()).map_err(|failure| input.at(failure))?;
     let length = source.shape()[axis];
     let ends = ends(length, arguments)?;
     let is_file = arguments.file.is_file();
@@ -58,7 +58,8 @@ pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failur
         None if is_file => folder_of(&arguments.file),
         None => PathBuf::from("."),
     };
-    std::fs::create_dir_all(&folder)?;
+    refuse_inside(&folder.join("0"), &arguments.file)?;
+    std::fs::create_dir_all(&folder).map_err(|error| at(&folder, error.into()))?;
     let digits = ends.len().saturating_sub(1).to_string().len();
     let path_of = |number: usize| folder.join(format!("{stem}-{number:0digits$}.npy"));
     // Look at all outputs before the first is written.

@@ -1,8 +1,43 @@
 //! The writers of what verbs print.
 
+use std::fmt;
 use std::io::{self, Write};
 
 use super::failure::one_line;
+
+/// An error of writing to standard output.
+#[derive(Debug)]
+pub(crate) struct StandardOutput(io::Error);
+
+impl fmt::Display for StandardOutput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "standard output: {}", self.0)
+    }
+}
+
+impl std::error::Error for StandardOutput {}
+
+/// A writer whose errors say that they are of standard output. That its reader has closed a pipe is not a fault.
+pub(crate) struct Named<W>(pub(crate) W);
+
+impl<W: Write> Named<W> {
+    fn named<T>(done: io::Result<T>) -> io::Result<T> {
+        done.map_err(|error| match error.kind() {
+            io::ErrorKind::BrokenPipe | io::ErrorKind::Interrupted => error,
+            kind => io::Error::new(kind, StandardOutput(error)),
+        })
+    }
+}
+
+impl<W: Write> Write for Named<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Self::named(self.0.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Self::named(self.0.flush())
+    }
+}
 
 /// Text in which names of files, members and fields, and values, may be anything: what would move the cursor, change colors or reorder
 /// text on a terminal is escaped, wherever it comes from. Ends of lines are kept: a name that may have one goes through `one_line`.

@@ -8,12 +8,12 @@ use std::path::{Component, Path, PathBuf};
 use clap::Args;
 use ndarray_io::npz::NpzMember;
 
-use super::failure::{Failure, one_line};
+use super::failure::{Failure, at, one_line};
 use super::input::Input;
-use super::output::{Content, Output, already_exists, folder_of};
+use super::output::{Content, Output, already_exists, folder_of, is_same};
 use super::progress::Progress;
 use super::remote;
-use super::select::some_names;
+use super::select::{no_member, some_names};
 
 /// Extract the members of an archive
 #[derive(Args)]
@@ -49,8 +49,7 @@ pub(crate) fn unpack(arguments: &Unpack, out: &mut dyn Write) -> Result<u8, Fail
         }
     }
     if let Some(index) = arguments.index.iter().find(|index| **index >= members.len()) {
-        return Err(input
-            .at(format!("there is no member {index}: the archive has {}, counted from 0", members.len())));
+        return Err(no_member(&input, *index, members.len()));
     }
     let is_wanted =
         |(index, member): &(usize, &NpzMember)| match (&arguments.index[..], &arguments.members[..]) {
@@ -64,26 +63,43 @@ pub(crate) fn unpack(arguments: &Unpack, out: &mut dyn Write) -> Result<u8, Fail
         let path = arguments.output.join(inside(member.file_name()).map_err(|failure| input.at(failure))?);
         // Archivers store a folder as an empty member.
         let is_folder = member.file_name().ends_with('/') && member.size() == 0;
-        if !is_folder && !paths.insert(path.clone()) {
+        // Two names may be one file, where case does not matter.
+        let place = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+        if !is_folder && is_same(&path, &arguments.archive) {
+            return Err(at(&path, "the archive itself would be replaced".into()));
+        }
+        if !is_folder && !paths.insert(place) {
             let name = member.file_name();
             return Err(
                 input.at(format!("several members are called '{name}'; --index selects one, counted from 0"))
             );
         }
-        if !is_folder && !arguments.force && path.symlink_metadata().is_ok() {
+        if !is_folder && path.is_dir() {
+            return Err(at(&path, "it is a folder".into()));
+        }
+        let is_old = path.symlink_metadata().is_ok();
+        if !is_folder && !arguments.force && is_old {
             return Err(already_exists(&path));
         }
-        work.push((index, member, path, is_folder));
+        work.push((index, member, path, is_folder, is_old));
+    }
+    let is_below = |path: &Path| path.ancestors().skip(1).any(|folder| paths.contains(folder));
+    if let Some((_, member, ..)) = work.iter().find(|(_, _, path, ..)| is_below(path)) {
+        return Err(
+            input.at(format!("the member '{}' is below another one, which is a file", member.file_name()))
+        );
     }
     let all = work.iter().fold(0, |all: u64, (_, member, ..)| all.saturating_add(member.size()));
     let mut progress = Progress::new();
-    for (index, member, path, is_folder) in work {
+    let make_folder = |path: &Path| fs::create_dir_all(path).map_err(|error| at(path, error.into()));
+    for (index, member, path, is_folder, is_old) in work {
         if is_folder {
-            fs::create_dir_all(&path)?;
+            make_folder(&path)?;
             continue;
         }
-        fs::create_dir_all(folder_of(&path))?;
-        Output::new(&path, arguments.force)?.write(&mut io::sink(), Content::Binary, |sink| {
+        make_folder(&folder_of(&path))?;
+        // What was not there is made by no one else.
+        Output::new(&path, arguments.force && is_old)?.write(&mut io::sink(), Content::Binary, |sink| {
             archive.copy_raw(index, sink)?;
             Ok(())
         })?;
@@ -98,7 +114,7 @@ fn is_named(member: &NpzMember, wanted: &str) -> bool {
 }
 
 /// Returns the path of a member, or an error if it would be outside the output folder.
-fn inside(name: &str) -> Result<PathBuf, Failure> {
+pub(crate) fn inside(name: &str) -> Result<PathBuf, Failure> {
     let path = Path::new(name);
     let is_inside = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     let is_somewhere = path.components().any(|part| matches!(part, Component::Normal(_)));

@@ -8,7 +8,7 @@ use ndarray_io::file::Extent;
 use ndarray_io::npz::{IndexState, Method, Remark};
 use ndarray_io::{DynArray, NpzFile, ReadOptions};
 
-use super::failure::{Failure, at, one_line, told};
+use super::failure::{Failure, is_unread, one_line, told};
 use super::formats::Format;
 use super::input::{Input, each_file};
 use super::progress::Progress;
@@ -49,11 +49,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
                 }
             }
             Err(failure) => {
-                // Exit code 1 means that damage was found: an object that changes or cannot be read has not been checked.
-                let is_failing = |error: &ndarray_io::Error| error.is_io() || error.is_conflict();
-                let is_unread =
-                    input.is_remote() && failure.downcast_ref::<ndarray_io::Error>().is_some_and(is_failing);
-                code = code.max(if is_unread { 2 } else { 1 });
+                // Exit code 1 means that damage was found: what changes or cannot be read has not been checked.
+                code = code.max(if is_unread(&failure) { 2 } else { 1 });
                 writeln!(out, "{}", told(&input.at(failure)))?;
             }
         }
@@ -76,13 +73,8 @@ fn verify(
             (0..stack.lengths().len()).try_for_each(|number| {
                 let part = stack.part(number)?;
                 let path = part.path().unwrap_or(input.name()).to_owned();
-                match part.extent()?.trailing() {
-                    Some(bytes @ 1..) => {
-                        let bytes = if bytes == 1 { "1 byte".into() } else { format!("{bytes} bytes") };
-                        Err(at(&path, format!("found {bytes} after the array").into()))
-                    }
-                    _ => check(&Source::npy(part, &path), allowed),
-                }
+                part.check_end()?;
+                check(&Source::npy(part, &path), allowed)
             })
         }
         Format::Ra => match input.ra(options) {
@@ -128,10 +120,9 @@ fn verify_npz(archive: &NpzFile, name: &Path, allowed: &[String]) -> Result<Vec<
 /// Checks the elements of a file of any size, block by block.
 fn check(source: &Source, allowed: &[String]) -> Result<(), Failure> {
     const BLOCK: usize = 4 << 20;
-    match &source.array {
-        Whole::Npy(file) => file.check_complete()?,
-        Whole::Ra(file) => file.check_complete()?,
-        Whole::Objects(array) => check_globals(array, allowed)?,
+    source.check_complete()?;
+    if let Whole::Objects(array) = &source.array {
+        check_globals(array, allowed)?;
     }
     // There may be any number of zero-sized elements, so do not iterate over them.
     if !source.dtype().has_invalid_bytes() || source.dtype().item_size() == 0 {

@@ -145,6 +145,38 @@ impl<'a> Conversion<'a> {
         &self.write
     }
 
+    /// Returns the header of the NPY file that this conversion makes of an open array.
+    ///
+    /// This checks what does not depend on the elements: that the file is complete, and that the casting rule allows the
+    /// conversion.
+    ///
+    /// # Errors
+    ///
+    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - [`Truncated`](crate::error::ErrorKind::Truncated) if the file is shorter than its header declares.
+    /// - A [mismatch](crate::Error::is_mismatch) if the elements cannot be converted.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::arr1;
+    /// use ndarray_io::bytes::InMemory;
+    /// use ndarray_io::convert::Conversion;
+    /// use ndarray_io::{Casting, NpyFile, WriteNpyExt};
+    ///
+    /// let mut bytes = Vec::new();
+    /// arr1(&[1u16, 2]).write_npy(&mut bytes)?;
+    /// let file = NpyFile::from_source(InMemory(bytes))?;
+    /// // As wide as the longest number.
+    /// let header = Conversion::new().dtype("U".parse()?, Casting::Safe).header_of(&file)?;
+    /// assert_eq!(header.dtype(), &"<U5".parse()?);
+    /// assert!(Conversion::new().dtype("i1".parse()?, Casting::Safe).header_of(&file).is_err());
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn header_of<F: ArrayFormat>(&self, file: &ArrayFile<F>) -> Result<Header> {
+        Inputs::of_file::<F>(file)?.header(Along::Alone, self)
+    }
+
     /// Returns the memory budget in bytes.
     fn most(&self) -> usize {
         self.memory.unwrap_or(64 << 20)
@@ -410,11 +442,12 @@ where
 /// Converts an open array like [`convert_file`], into an open, empty file.
 ///
 /// This is for callers who replace a file by themselves, such as with
-/// [`FileReplacement`](crate::file::FileReplacement).
+/// [`FileReplacement`](crate::file::FileReplacement). Rows of an interrupted append would be lost then: the caller looks for them
+/// ([`check_end`](ArrayFile::check_end)).
 ///
 /// # Errors
 ///
-/// As for [`convert_npy`].
+/// As for [`convert_npy`], except for the errors of replacing a file.
 ///
 /// # Examples
 ///
@@ -429,6 +462,7 @@ where
 /// ndarray_io::write_npy(&path, &arr1(&[1i16, 2, 3]))?;
 /// let old = FileReplacement::open(&path)?; // locked from here on
 /// let array = NpyFile::new(old.file().try_clone()?)?;
+/// array.check_end()?;
 /// let conversion = Conversion::new().dtype("<f8".parse()?, Casting::Safe);
 /// old.replace_with(|new| convert_file_into(&array, new, conversion))?;
 /// assert_eq!(ndarray_io::read_npy::<_, Array1<f64>>(&path)?, arr1(&[1.0, 2.0, 3.0]));
@@ -446,7 +480,7 @@ pub fn convert_file_into<F: ArrayFormat>(
 ///
 /// # Errors
 ///
-/// As for [`concatenate_npy`].
+/// As for [`concatenate_npy`], except for the errors of replacing a file.
 pub fn concatenate_files_into<F: ArrayFormat>(
     from: &[&ArrayFile<F>],
     to: &File,
@@ -460,7 +494,7 @@ pub fn concatenate_files_into<F: ArrayFormat>(
 ///
 /// # Errors
 ///
-/// As for [`stack_npy`].
+/// As for [`stack_npy`], except for the errors of replacing a file.
 pub fn stack_files_into<F: ArrayFormat>(
     from: &[&ArrayFile<F>],
     to: &File,

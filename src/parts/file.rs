@@ -354,7 +354,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// Returns an error if bytes follow the array, unless they are rows that another process is appending.
     ///
     /// A file that is open may have them, and its elements can be read. This is the check that
-    /// [`read_npy`](crate::read_npy) makes, for code that reads all of an array in parts. An RA file may have such bytes.
+    /// [`read_npy`](crate::read_npy) makes, for code that reads all of an array in parts. An RA file may have such bytes, for which this is
+    /// an error, too.
     ///
     /// # Errors
     ///

@@ -4,7 +4,7 @@ mod compare;
 mod long_doubles;
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{self, BufRead, BufReader, Read, Seek, Write};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -13,7 +13,7 @@ use ndarray_io::{DType, NpzFile, ReadOptions};
 
 use super::failure::{Failure, in_block, one_line};
 use super::formats::Format;
-use super::input::Input;
+use super::input::{Input, unnamed};
 use super::progress::Progress;
 use super::select::Selection;
 use super::source::Source;
@@ -53,6 +53,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     let (a, b) = (Input::open(&arguments.a)?, Input::open(&arguments.b)?);
     let are_archives = a.format() == Format::Npz && b.format() == Format::Npz;
     let are_equal = match are_archives && !arguments.which.has_choice() {
+        true if arguments.which.array.is_some() => return Err("--array is for NPY files".into()),
         true => archives(arguments, [&a, &b], &options, out)?,
         false => streams(arguments, [&a, &b], &options, out)?,
     };
@@ -67,7 +68,12 @@ fn streams(
     out: &mut dyn Write,
 ) -> Result<bool, Failure> {
     let which = &arguments.which;
-    // The choice applies to the file of the two that has several arrays.
+    // The choice applies to the file of the two that has several arrays: at least one of them.
+    if let Err(failure) = which.check(a, a.format())
+        && which.check(b, b.format()).is_err()
+    {
+        return Err(failure);
+    }
     let of = |input: &Input| Selection {
         member: which.member.clone().filter(|_| input.format() == Format::Npz),
         index: which.index.filter(|_| input.format() == Format::Npz),
@@ -136,7 +142,8 @@ fn archives(
             let (one, two) = (of(&one, *index, a)?, of(&two, *other, b)?);
             arrays(&format!("{}: ", called(name)), &one, &two, arguments, out)?
         } else {
-            let is_same = one.read_raw(*index)? == two.read_raw(*other)?;
+            let is_same = one.members()[*index].size() == two.members()[*other].size()
+                && have_same_bytes((&one, *index), (&two, *other))?;
             if !is_same {
                 writeln!(out, "{}: the bytes differ", called(name))?;
             }
@@ -150,6 +157,38 @@ fn archives(
         are_equal = false;
     }
     Ok(are_equal)
+}
+
+/// Compares the bytes of two members that are not arrays, which may be larger than memory.
+fn have_same_bytes(
+    (one, index): (&NpzFile, usize),
+    (two, other): (&NpzFile, usize),
+) -> Result<bool, Failure> {
+    let mut file = unnamed()?;
+    one.copy_raw(index, &file)?;
+    file.rewind()?;
+    let mut compared = Comparing { wanted: BufReader::new(file), is_same: true };
+    two.copy_raw(other, &mut compared)?;
+    Ok(compared.is_same && compared.wanted.fill_buf()?.is_empty())
+}
+
+/// A writer that compares what is written with what a reader has.
+struct Comparing<R> {
+    wanted: R,
+    is_same: bool,
+}
+
+impl<R: Read> Write for Comparing<R> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut wanted = Vec::with_capacity(bytes.len());
+        (&mut self.wanted).take(bytes.len() as u64).read_to_end(&mut wanted)?;
+        self.is_same &= wanted == bytes;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 fn arrays(

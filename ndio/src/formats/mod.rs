@@ -8,16 +8,18 @@ mod ra;
 mod raw;
 mod stack;
 
-use std::fs::File;
 use std::path::Path;
+use std::rc::Rc;
 
 use clap::ValueEnum;
+use ndarray_io::NpzFile;
 
 use super::changes::Changes;
 use super::convert::Arguments;
 use super::failure::Failure;
 use super::input::Input;
 use super::output::Output;
+use super::remote::called;
 use super::source::Source;
 
 pub(crate) use options::{ByteOrderName, CastingName, CompressionName, OrderName, check, help};
@@ -47,10 +49,10 @@ trait FileFormat: Sync {
     fn sniff(&self, first: &[u8]) -> bool;
 
     /// Opens the arrays of an input that are to be converted.
-    fn open(&self, input: &Input, arguments: &Arguments) -> Result<Vec<Pending>, Failure>;
+    fn open(&self, input: &Rc<Input>, arguments: &Arguments) -> Result<AllPending, Failure>;
 
     /// Writes arrays as a file.
-    fn create(&self, arrays: Vec<Pending>, making: Making<'_, '_>) -> Result<(), Failure>;
+    fn create(&self, arrays: AllPending, making: Making<'_, '_>) -> Result<(), Failure>;
 }
 
 /// An array that is to be converted, and is opened when its turn comes.
@@ -62,14 +64,13 @@ pub(crate) struct Pending {
     member: Option<Member>,
 }
 
-/// Copies a member to a file, and returns its length.
-type Copying = Box<dyn FnOnce(&File) -> ndarray_io::Result<u64>>;
+/// Arrays that are to be converted, one after another.
+type AllPending = Box<dyn ExactSizeIterator<Item = Pending>>;
 
 /// A member of an archive, which can be copied as it is.
 struct Member {
-    file_name: String,
-    is_array: bool,
-    copy: Copying,
+    archive: Rc<NpzFile>,
+    index: usize,
 }
 
 impl Pending {
@@ -121,32 +122,39 @@ impl Format {
 
     /// Guesses the format from the end of a name.
     pub(crate) fn of_name(path: &Path) -> Option<Self> {
-        let extension = path.extension()?.to_str()?;
-        Self::ALL.into_iter().find(|format| format.row().extensions().contains(&extension))
+        // That of a URL is before its query.
+        let name = called(path);
+        let extension = Path::new(&name).extension()?.to_str()?;
+        let is_its = |known: &&'static str| known.eq_ignore_ascii_case(extension);
+        Self::ALL.into_iter().find(|format| format.row().extensions().iter().any(is_its))
     }
 
-    pub(crate) fn open(self, input: &Input, arguments: &Arguments) -> Result<Vec<Pending>, Failure> {
+    pub(crate) fn open(self, input: &Rc<Input>, arguments: &Arguments) -> Result<AllPending, Failure> {
         self.row().open(input, arguments)
     }
 
-    pub(crate) fn create(self, arrays: Vec<Pending>, making: Making<'_, '_>) -> Result<(), Failure> {
+    pub(crate) fn create(self, arrays: AllPending, making: Making<'_, '_>) -> Result<(), Failure> {
         self.row().create(arrays, making)
     }
 }
 
+/// Returns an iterator over one array.
+fn just(one: Pending) -> AllPending {
+    Box::new(std::iter::once(one))
+}
+
 /// Returns the only array that is to be converted, for formats of one array.
-fn the_only(arrays: Vec<Pending>, arguments: &Arguments) -> Result<Source, Failure> {
-    let count = arrays.len();
-    match <[Pending; 1]>::try_from(arrays) {
-        Ok([one]) => one.open(),
-        Err(_) => Err(format!(
+fn the_only(mut arrays: AllPending, arguments: &Arguments) -> Result<Source, Failure> {
+    match (arrays.len(), arrays.next()) {
+        (1, Some(one)) => one.open(),
+        (count, _) => Err(format!(
             "{}: it has {count} arrays, but the output can have one; --array selects one, counted from 0",
-            arguments.input.display()
+            called(&arguments.input)
         )
         .into()),
     }
 }
 
 pub(crate) use csv::Form;
-pub(crate) use npy::{dtype, refuse_trailing, refuse_uncommitted};
+pub(crate) use npy::{dtype, refuse_after, refuse_trailing};
 pub(crate) use npz::{packed, write as write_archive};

@@ -1,10 +1,12 @@
 //! NPY files, of one array or several.
 
+use std::rc::Rc;
+
 use ndarray_io::convert::convert_file_into;
 use ndarray_io::error::ErrorKind;
-use ndarray_io::{DType, DynArray, NpyFile, WriteOptions, npy};
+use ndarray_io::{DType, DynArray, ReadOptions, WriteOptions, npy};
 
-use super::{FileFormat, Making, Pending};
+use super::{AllPending, FileFormat, Making, Pending};
 use crate::changes::Changes;
 use crate::convert::Arguments;
 use crate::failure::{Failure, note};
@@ -29,39 +31,44 @@ impl FileFormat for Npy {
         first.starts_with(b"\x93NUMPY")
     }
 
-    fn open(&self, input: &Input, arguments: &Arguments) -> Result<Vec<Pending>, Failure> {
-        let options = arguments.options();
-        let which = &arguments.which;
+    fn open(&self, input: &Rc<Input>, arguments: &Arguments) -> Result<AllPending, Failure> {
+        /// How many arrays are kept open.
+        const KEPT: usize = 16;
+        let (options, which) = (arguments.options(), &arguments.which);
         let mut arrays = Arrays::of(input, &options);
-        let mut all = Vec::new();
-        for array in arrays.by_ref() {
-            all.push(array?);
-            if arguments.drop_trailing && which.array.is_none() {
+        let (mut found, mut count) = (Vec::new(), 0);
+        while let Some(array) = arrays.next().transpose()? {
+            if which.array.is_none_or(|wanted| wanted == count) {
+                // Of many arrays, only the offsets are kept.
+                found.push((arrays.bytes().start, (count < KEPT).then(|| Box::new(array))));
+            }
+            count += 1;
+            if arguments.drop_trailing {
                 break;
             }
         }
-        let count = all.len();
-        if let Some(wanted) = which.array {
-            all = all.into_iter().nth(wanted).into_iter().collect();
-            if all.is_empty() {
-                return Err(no_array(input, wanted, count));
-            }
-        } else if let (false, Some(last)) = (arguments.drop_trailing, all.last()) {
-            refuse_trailing(input, &arrays, (last, count), "; --drop-trailing drops them")?;
+        if let (Some(wanted), true) = (which.array, found.is_empty()) {
+            return Err(no_array(input, wanted, count));
         }
-        let all = all.into_iter().map(|source| {
-            let which = which.clone();
-            Pending::new(None, move || which.part_of(source))
-        });
-        Ok(all.collect())
+        if !arguments.drop_trailing && (which.array.is_none() || input.is_output()) {
+            refuse_after(input, &arrays, count, "; --drop-trailing drops them")?;
+        }
+        let (shared, which) = (Rc::clone(input), which.clone());
+        Ok(Box::new(found.into_iter().map(move |(begin, kept)| {
+            let (input, options, which) = (Rc::clone(&shared), options.clone(), which.clone());
+            Pending::new(None, move || match kept {
+                Some(array) => which.part_of(*array),
+                None => which.part_of(Arrays::at(&input, &options, begin)?),
+            })
+        })))
     }
 
-    fn create(&self, arrays: Vec<Pending>, making: Making<'_, '_>) -> Result<(), Failure> {
+    fn create(&self, mut arrays: AllPending, making: Making<'_, '_>) -> Result<(), Failure> {
         let Making { changes, output, out, .. } = making;
         let mut progress = Progress::new();
         let is_one = arrays.len() == 1;
         output.write(out, Content::Binary, |mut sink| {
-            arrays.into_iter().try_for_each(|array| {
+            arrays.try_for_each(|array| {
                 let source = array.open()?;
                 // The library converts one array to one file on all cores.
                 if let (true, Sink::File(file)) = (is_one, &sink) {
@@ -79,41 +86,45 @@ impl FileFormat for Npy {
     }
 }
 
-/// Returns an error if the file is also the output, and has rows that its header does not count, which would be lost.
-pub(crate) fn refuse_uncommitted(input: &Input, file: &NpyFile) -> Result<(), Failure> {
-    if input.is_output() { Ok(file.check_end()?) } else { Ok(()) }
+/// Returns an error if bytes that are not an array follow the last one. Rows that an append has not counted yet, or that an interrupted
+/// one has left, are not part of the array: they are left out, which is noted, unless they would be lost.
+pub(crate) fn refuse_trailing(input: &Input, options: &ReadOptions, advice: &str) -> Result<(), Failure> {
+    let mut arrays = Arrays::of(input, options);
+    let mut count = 0;
+    for array in arrays.by_ref() {
+        array?;
+        count += 1;
+    }
+    refuse_after(input, &arrays, count, advice)
 }
 
-/// Returns an error if bytes that are not an array follow the last one. Rows that an append has not counted yet, or that an interrupted
-/// one has left, are not part of the array: they are left out, which is noted.
-pub(crate) fn refuse_trailing(
+/// Like [`refuse_trailing`], after all arrays have been visited.
+pub(crate) fn refuse_after(
     input: &Input,
     arrays: &Arrays<'_>,
-    (last, count): (&Source, usize),
+    count: usize,
     advice: &str,
 ) -> Result<(), Failure> {
     let more = input.size()?.saturating_sub(arrays.bytes().end);
     if more == 0 {
         return Ok(());
     }
-    if let (Whole::Npy(_), 1) = (&last.array, count)
-        && let Err(error) = input.npy(&crate::reading::options())?.check_end()
-    {
-        let rows = match error.kind() {
-            ErrorKind::Trailing { rows, .. } => *rows,
-            _ => 0,
-        };
-        if rows == 0 || input.is_output() {
-            let advice = if input.is_output() { "" } else { advice };
-            return Err(input.at(format!("{error}{advice}")));
-        }
-        note(&input.at(format!("rows that its header does not count are left out: {rows}")));
-        return Ok(());
+    if count > 1 || arrays.are_objects() {
+        return Err(input.at(format!("{more} bytes that are not an array follow its last array{advice}")));
     }
-    match (&last.array, count) {
-        (Whole::Npy(_), 1) => Ok(()), // they are being appended
-        _ => Err(input.at(format!("{more} bytes that are not an array follow its last array{advice}"))),
+    let Err(error) = input.npy(&crate::reading::options())?.check_end() else {
+        return Ok(()); // they are being appended
+    };
+    let rows = match error.kind() {
+        ErrorKind::Trailing { rows, .. } => *rows,
+        _ => 0,
+    };
+    if rows == 0 || input.is_output() {
+        let advice = if input.is_output() { "" } else { advice };
+        return Err(input.at(format!("{error}{advice}")));
     }
+    note(&input.at(format!("rows that its header does not count are left out: {rows}")));
+    Ok(())
 }
 
 /// Writes an array as an NPY file.
@@ -133,7 +144,7 @@ pub(super) fn write(
             &WriteOptions::new(),
         )?);
     }
-    changes.write_npy(&source, progress, sink)
+    changes.write_npy(&source.readable()?, progress, sink)
 }
 
 /// Returns an array in the order that is wanted.

@@ -7,7 +7,7 @@ use ndarray_io::NpzWriter;
 use ndarray_io::npz::{Compression, NpzOptions};
 
 use super::npy::in_order;
-use super::{CompressionName, FileFormat, Making, Member, Pending};
+use super::{AllPending, CompressionName, FileFormat, Making, Member, Pending};
 use crate::changes::Changes;
 use crate::convert::Arguments;
 use crate::failure::Failure;
@@ -31,8 +31,8 @@ impl FileFormat for Npz {
         matches!(first, [b'P', b'K', 3 | 5 | 7, 4 | 6 | 8, ..])
     }
 
-    fn open(&self, input: &Input, arguments: &Arguments) -> Result<Vec<Pending>, Failure> {
-        let (options, which) = (arguments.options(), &arguments.which);
+    fn open(&self, input: &Rc<Input>, arguments: &Arguments) -> Result<AllPending, Failure> {
+        let (options, which) = (arguments.options(), arguments.which.clone());
         let archive = Rc::new(input.npz(&options)?);
         // An archive keeps all of its arrays; other formats have room for one.
         let indices = match !which.has_choice() && arguments.is_to_archive() {
@@ -42,24 +42,17 @@ impl FileFormat for Npz {
                 index..index + 1
             }
         };
-        let pending = indices.map(|index| {
-            let (shared, which, path) = (Rc::clone(&archive), which.clone(), input.name().to_owned());
-            let member = &archive.members()[index];
-            let array = Pending::new(Some(member.name().to_owned()), move || {
+        let name = input.name().to_owned();
+        Ok(Box::new(indices.map(move |index| {
+            let (shared, which, path) = (Rc::clone(&archive), which.clone(), name.clone());
+            let array = Pending::new(Some(archive.members()[index].name().to_owned()), move || {
                 which.part_of(Source::member(&shared, index, &path, which.slice.is_none())?)
             });
-            let shared = Rc::clone(&archive);
-            let member = Member {
-                file_name: member.file_name().to_owned(),
-                is_array: archive.holds_array(index)?,
-                copy: Box::new(move |file| shared.copy_raw(index, file)),
-            };
-            Ok(Pending { member: Some(member), ..array })
-        });
-        pending.collect()
+            Pending { member: Some(Member { archive: Rc::clone(&archive), index }), ..array }
+        })))
     }
 
-    fn create(&self, arrays: Vec<Pending>, making: Making<'_, '_>) -> Result<(), Failure> {
+    fn create(&self, arrays: AllPending, making: Making<'_, '_>) -> Result<(), Failure> {
         let Making { arguments, changes, output, out } = making;
         let options = NpzOptions::new().compression(packed(arguments.compression)?);
         let is_one = arrays.len() == 1;
@@ -67,28 +60,37 @@ impl FileFormat for Npz {
         let mut progress = Progress::new();
         output.write(out, Content::Binary, |sink| {
             write(sink, &options, |archive| {
-                for (number, mut array) in arrays.into_iter().enumerate() {
+                for (number, mut array) in arrays.enumerate() {
                     let name = arguments.member_name(array.name.as_deref(), number, is_one);
-                    // What nothing changes, and what is no array, is copied as it is.
-                    match array.member.take_if(|member| is_same || !member.is_array) {
-                        Some(member) => {
-                            let name = if member.is_array { name } else { member.file_name };
-                            let mut file = tempfile::tempfile_in(arguments.folder())?;
-                            let len = (member.copy)(&file)?;
-                            file.rewind()?;
-                            archive.add_raw(
-                                name,
-                                Watched { input: file, progress: &mut progress, all: len },
-                                len,
-                            )?;
+                    if let Some(member) = array.member.take() {
+                        let is_array = member.archive.holds_array(member.index)?;
+                        // What nothing changes, and what is no array, is copied as it is.
+                        if is_same || !is_array {
+                            copy(archive, &member, is_array.then_some(name), &mut progress, arguments)?;
+                            continue;
                         }
-                        None => add(archive, name, array.open()?, changes, &mut progress)?,
                     }
+                    add(archive, name, array.open()?, changes, &mut progress)?;
                 }
                 Ok(())
             })
         })
     }
+}
+
+/// Copies a member, by another name if one is given.
+fn copy(
+    archive: &mut Archive<'_>,
+    member: &Member,
+    name: Option<String>,
+    progress: &mut Progress,
+    arguments: &Arguments,
+) -> Result<(), Failure> {
+    let mut file = arguments.temporary()?;
+    let len = member.archive.copy_raw(member.index, &file)?;
+    file.rewind()?;
+    let name = name.unwrap_or_else(|| member.archive.members()[member.index].file_name().to_owned());
+    archive.add_raw(name, Watched { input: file, progress, all: len }, len)
 }
 
 /// An archive that is being written, to a file or a stream.

@@ -107,6 +107,8 @@ const TABLE: &[Row] = &[
         &[Npy, Npz, Ra, Raw, Stack],
         "binary formats",
     ),
+    row("--order", |given| given.order.is_some(), ALL, &[Npy, Npz, Ra, Raw, Stack], "binary formats"),
+    row("--casting", |given| given.casting.is_some(), &[Npy, Npz, Ra, Stack], ALL, "input that has a dtype"),
     row("--chunk", |given| given.chunk.is_some(), ALL, &[Stack], "stacks (--to npy-stack)"),
     row("--axis", |given| given.axis.is_some(), ALL, &[Stack], "stacks (--to npy-stack)"),
     row("--shape", |given| given.shape.is_some(), &[Raw], ALL, "raw input"),

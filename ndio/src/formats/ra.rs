@@ -1,12 +1,13 @@
 //! RA files.
 
 use std::io::Write;
+use std::rc::Rc;
 
 use ndarray_io::header::{Header, Order};
 use ndarray_io::ra::{self, RaOptions, WriteRaExt};
 use ndarray_io::{DType, DynView};
 
-use super::{CompressionName, FileFormat, Format, Making, Pending, the_only};
+use super::{AllPending, CompressionName, FileFormat, Format, Making, Pending, just, the_only};
 use crate::cells::dtype_text;
 use crate::convert::Arguments;
 use crate::failure::{Failure, at};
@@ -30,21 +31,23 @@ impl FileFormat for Ra {
         first.starts_with(b"rawarray") || first.starts_with(b"yarrawar")
     }
 
-    fn open(&self, input: &Input, arguments: &Arguments) -> Result<Vec<Pending>, Failure> {
+    fn open(&self, input: &Rc<Input>, arguments: &Arguments) -> Result<AllPending, Failure> {
         let options = arguments.options();
         let source = Source::of_one(input, Format::Ra, &options)?;
         if !arguments.drop_trailing {
+            // Of packed data, the header says where they end only in some files.
             let trailing = input.ra_reader(&options)?.extent().and_then(ndarray_io::file::Extent::trailing);
             if let Some(bytes @ 1..) = trailing {
-                let bytes = if bytes == 1 { "1 byte".to_owned() } else { format!("{bytes} bytes") };
-                return Err(input.at(format!("found {bytes} after the array; --drop-trailing drops them")));
+                return Err(
+                    input.at(format!("found {bytes} bytes after the array; --drop-trailing drops them"))
+                );
             }
         }
         let which = arguments.which.clone();
-        Ok(vec![Pending::new(None, move || which.part_of(source))])
+        Ok(just(Pending::new(None, move || which.part_of(source))))
     }
 
-    fn create(&self, arrays: Vec<Pending>, making: Making<'_, '_>) -> Result<(), Failure> {
+    fn create(&self, arrays: AllPending, making: Making<'_, '_>) -> Result<(), Failure> {
         let Making { arguments, changes, output, out } = making;
         let source = the_only(arrays, arguments)?;
         let header = changes.header(&source, Order::Fortran)?;
@@ -55,9 +58,11 @@ impl FileFormat for Ra {
             return Err(at(source.name(), text.into()));
         }
         let head = ra::format(&header).map_err(|error| source.named(error))?;
-        let elements = changes.elements(&source, &header);
         let mut progress = Progress::new();
-        output.write(out, Content::Binary, |mut sink| {
+        // What is read is closed before the output is in place: some systems do not replace a file that is open.
+        output.write(out, Content::Binary, move |mut sink| {
+            let source = source;
+            let elements = changes.elements(&source, &header);
             if arguments.compression == Some(CompressionName::Lz4) {
                 // LZ4 packs the data as one piece.
                 source.check_complete()?;

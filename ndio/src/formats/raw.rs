@@ -1,10 +1,12 @@
 //! Raw elements without a header.
 
+use std::rc::Rc;
+
 use ndarray_io::header::{Header, Order, Shape};
 use ndarray_io::{DType, NpyFile};
 
 use super::npy::dtype;
-use super::{FileFormat, Making, Pending, the_only};
+use super::{AllPending, FileFormat, Making, Pending, just, the_only};
 use crate::convert::Arguments;
 use crate::failure::Failure;
 use crate::input::Input;
@@ -28,7 +30,7 @@ impl FileFormat for Raw {
         false
     }
 
-    fn open(&self, input: &Input, arguments: &Arguments) -> Result<Vec<Pending>, Failure> {
+    fn open(&self, input: &Rc<Input>, arguments: &Arguments) -> Result<AllPending, Failure> {
         let dtype = dtype(arguments.dtype.as_deref().ok_or("raw bytes need --dtype")?)?;
         let shape = shape(arguments.shape.as_deref().ok_or("raw bytes need --shape")?)?;
         let order = arguments.order.map_or(Order::C, Into::into);
@@ -48,19 +50,21 @@ impl FileFormat for Raw {
         // The bytes after a header are an NPY file.
         let bytes = headed(&header, input.bytes()?, offset)?;
         let (name, which) = (input.name().to_owned(), arguments.which.clone());
-        Ok(vec![Pending::new(None, move || {
+        Ok(just(Pending::new(None, move || {
             let file = NpyFile::from_source_with(bytes, &crate::reading::options())?.with_path(&name);
             which.part_of(Source::npy(file, &name))
-        })])
+        })))
     }
 
-    fn create(&self, arrays: Vec<Pending>, making: Making<'_, '_>) -> Result<(), Failure> {
+    fn create(&self, arrays: AllPending, making: Making<'_, '_>) -> Result<(), Failure> {
         let Making { arguments, changes, output, out } = making;
         let source = the_only(arrays, arguments)?.readable()?;
         refuse_objects(source.dtype())?;
         let header = changes.header(&source, source.order())?;
-        let elements = changes.elements(&source, &header);
-        output.write(out, Content::Binary, |mut sink| elements.write_to(&mut Progress::new(), &mut sink))
+        output.write(out, Content::Binary, move |mut sink| {
+            let source = source;
+            changes.elements(&source, &header).write_to(&mut Progress::new(), &mut sink)
+        })
     }
 }
 
@@ -70,7 +74,10 @@ fn refuse_objects(dtype: &DType) -> Result<(), Failure> {
 
 /// Parses the lengths of the axes: 100,3 or 100x3.
 fn shape(text: &str) -> Result<Shape, Failure> {
-    let lengths = text.split([',', 'x']).map(str::trim).filter(|length| !length.is_empty());
+    // A comma may follow the last length, as in Python.
+    let text = text.trim();
+    let text = text.strip_suffix(',').unwrap_or(text);
+    let lengths = text.split([',', 'x']).map(str::trim).filter(|_| !text.is_empty());
     let lengths = lengths.map(|length| {
         length.parse::<usize>().map_err(|_| format!("'{length}' is not the length of an axis"))
     });

@@ -1,11 +1,13 @@
 //! Folders of NPY files that form one array, as Dask writes them.
 
+use std::rc::Rc;
+
 use ndarray_io::dask::convert_file_to_stack;
 
-use super::{FileFormat, Format, Making, Pending, the_only};
+use super::{AllPending, FileFormat, Format, Making, Pending, just, the_only};
 use crate::convert::Arguments;
-use crate::failure::Failure;
-use crate::input::Input;
+use crate::failure::{Failure, at};
+use crate::input::{Input, is_stack};
 use crate::join::axis_of;
 use crate::progress::Progress;
 use crate::source::{Source, Whole};
@@ -25,23 +27,40 @@ impl FileFormat for Stack {
         false
     }
 
-    fn open(&self, input: &Input, arguments: &Arguments) -> Result<Vec<Pending>, Failure> {
+    fn open(&self, input: &Rc<Input>, arguments: &Arguments) -> Result<AllPending, Failure> {
         let source = Source::of_one(input, Format::Stack, &arguments.options())?;
         let which = arguments.which.clone();
-        Ok(vec![Pending::new(None, move || which.part_of(source))])
+        Ok(just(Pending::new(None, move || which.part_of(source))))
     }
 
-    fn create(&self, arrays: Vec<Pending>, making: Making<'_, '_>) -> Result<(), Failure> {
+    fn create(&self, arrays: AllPending, making: Making<'_, '_>) -> Result<(), Failure> {
         let Making { arguments, changes, output, .. } = making;
+        /// Elements without bytes make any number of parts.
+        const MOST: usize = 1 << 20;
+        let path = output.path();
+        if path.symlink_metadata().is_ok() && !path.is_dir() {
+            return Err(at(path, "it is a file, and a stack is a folder of files".into()));
+        }
+        if is_stack(path) {
+            return Err(at(path, "there is a stack already, which is not replaced".into()));
+        }
         let Some((folder, options)) = output.plain() else {
             return Err(
                 "a stack is a folder of files, and cannot be written to standard output or a store".into()
             );
         };
-        let source = the_only(arrays, arguments)?;
+        let source = the_only(arrays, arguments)?.readable()?;
         changes.check(&source)?;
-        let axis = axis_of(arguments.axis.unwrap_or(0), source.shape().len())?;
+        let axis = axis_of(arguments.axis.unwrap_or(0), source.shape().len())
+            .map_err(|failure| at(source.name(), failure))?;
         let length = arguments.chunk.unwrap_or_else(|| indices_of(&source, axis));
+        let parts = source.shape()[axis].div_ceil(length.max(1));
+        if parts > MOST {
+            return Err(at(
+                source.name(),
+                format!("{parts} files are too many; --chunk makes them longer").into(),
+            ));
+        }
         let mut progress = Progress::new();
         let conversion = changes.conversion(options, &mut progress);
         match &source.array {

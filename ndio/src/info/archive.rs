@@ -37,6 +37,7 @@ impl Known<'_> {
 /// Passes what is known of each member to `take`, in the order of the archive.
 fn each_known<'a>(
     archive: &'a NpzFile,
+    name: &Path,
     stats: bool,
     mut take: impl FnMut(Known<'a>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
@@ -45,25 +46,29 @@ fn each_known<'a>(
     let threads = ReadOptions::new().get_threads().min(4).min(archive.len().div_ceil(EACH));
     let parts = archive.members().chunks(EACH).enumerate();
     let look = |(number, members): (usize, &'a [NpzMember])| -> Vec<_> {
-        let known = |(index, member)| known_at(archive, number * EACH + index, member, stats);
+        let known = |(index, member)| known_at(archive, name, number * EACH + index, member, stats);
         members.iter().enumerate().map(known).collect()
     };
     map_in_order(parts, threads, look, |known| known.into_iter().try_for_each(&mut take))
 }
 
-fn known_at<'a>(archive: &NpzFile, index: usize, member: &'a NpzMember, stats: bool) -> Known<'a> {
+fn known_at<'a>(
+    archive: &NpzFile,
+    name: &Path,
+    index: usize,
+    member: &'a NpzMember,
+    stats: bool,
+) -> Known<'a> {
     let found = match archive.holds_array(index) {
         Ok(true) => Some(archive.peek(index).map_err(short)),
         Ok(false) => None,
         Err(error) => Some(Err(short(error))),
     };
     let stats = match &found {
-        Some(Ok(_)) if stats => {
-            match Source::member(archive, index, Path::new(""), true).and_then(Source::readable) {
-                Ok(source) => stats_of(&source),
-                Err(failure) => json!({"error": told(&failure)}),
-            }
-        }
+        Some(Ok(_)) if stats => match Source::member(archive, index, name, true).and_then(Source::readable) {
+            Ok(source) => stats_of(&source),
+            Err(failure) => json!({"error": told(&failure)}),
+        },
         _ => Value::Null,
     };
     Known { member, found, stats }
@@ -89,7 +94,7 @@ pub(super) fn write_npz(input: &Input, stats: bool, out: &mut dyn Write) -> Resu
     let file = file.to_string();
     write!(out, "{},\"members\":[", file.trim_end_matches('}'))?;
     let (mut is_first, mut are_whole) = (true, true);
-    each_known(&archive, stats, |known| {
+    each_known(&archive, input.name(), stats, |known| {
         let is_short = known.is_short();
         are_whole &= !is_short;
         let mut facts = match &known.found {
@@ -149,7 +154,7 @@ pub(super) fn print_npz(input: &Input, stats: bool, out: &mut dyn Write) -> Resu
     let mut all_stats = Vec::new();
     let mut rows = vec![["member", "array", "bytes", "packed", "method"].map(str::to_owned)];
     let mut are_whole = true;
-    each_known(&archive, stats, |known| {
+    each_known(&archive, input.name(), stats, |known| {
         let is_short = known.is_short();
         are_whole &= !is_short;
         let what = match known.found {

@@ -186,17 +186,19 @@ fn npy(input: &Input, stats: bool) -> Result<Value, Failure> {
         }
     }
     if all.is_empty() {
-        let mut reader = NpyReader::new_with(input.file()?, &options)?;
+        // Objects are read as data.
+        let mut reader = NpyReader::new_with(input.file()?, &options.clone().allow_objects(true))?;
         all.push(npy_array(&mut reader));
-        // The array may be followed by any data, which is reported as trailing bytes and not as an error.
-        while let Ok(true) = reader.next_array() {
+        while has_next(&mut reader)? {
             all.push(npy_array(&mut reader));
         }
     }
     if stats {
         let options = options.allow_objects(true);
         for (facts, source) in all.iter_mut().zip(Arrays::of(input, &options)) {
-            facts["stats"] = stats_of(&source?.readable()?);
+            facts["stats"] = source?
+                .readable()
+                .map_or_else(|failure| json!({"error": told(&failure)}), |source| stats_of(&source));
         }
     }
     Ok(listed(all))
@@ -212,6 +214,14 @@ fn listed(mut all: Vec<Value>) -> Value {
     match last {
         0 => all.swap_remove(0),
         _ => json!({"arrays": all}),
+    }
+}
+
+/// Whether another array follows. The array may be followed by any data, which is reported as trailing bytes and not as an error.
+fn has_next<R: std::io::Read>(reader: &mut NpyReader<R>) -> Result<bool, Failure> {
+    match reader.next_array() {
+        Err(error) if error.is_io() => Err(error.into()),
+        next => Ok(next.unwrap_or(false)),
     }
 }
 

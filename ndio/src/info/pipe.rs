@@ -9,7 +9,7 @@ use std::rc::Rc;
 use ndarray_io::NpyReader;
 use serde_json::{Value, json};
 
-use super::{Arguments, array, is_native, listed, show, tell_input};
+use super::{Arguments, array, has_next, is_native, listed, show, tell_input};
 use crate::failure::{Failure, at};
 use crate::formats::Format;
 use crate::input::Input;
@@ -50,7 +50,7 @@ impl<R: Read> Read for Counted<R> {
 /// Describes the arrays of an NPY file, reading all of it.
 fn npy<R: Read>(path: &Path, input: Counted<R>) -> Result<Value, Failure> {
     let count = Rc::clone(&input.count);
-    let mut reader = NpyReader::new_with(input, &crate::reading::options())?;
+    let mut reader = NpyReader::new_with(input, &crate::reading::options().allow_objects(true))?;
     let (mut all, mut begin) = (Vec::new(), 0);
     loop {
         let mut facts = array(reader.dtype(), reader.order(), reader.shape());
@@ -58,9 +58,12 @@ fn npy<R: Read>(path: &Path, input: Counted<R>) -> Result<Value, Failure> {
         facts["data_offset"] = json!(reader.data_offset());
         let (declared, data) = (reader.payload_len(), begin + reader.data_offset());
         let can_be_mapped = is_native(reader.dtype()) && !reader.dtype().has_object();
-        let skipped = reader.skip();
+        let skipped = match reader.skip() {
+            Err(error) if error.is_io() => return Err(error.into()),
+            skipped => skipped,
+        };
         begin = count.get();
-        let has_more = skipped.is_ok() && matches!(reader.next_array(), Ok(true));
+        let has_more = skipped.is_ok() && has_next(&mut reader)?;
         if !has_more {
             // What is left is no array.
             io::copy(&mut reader.into_inner(), &mut io::sink())?;

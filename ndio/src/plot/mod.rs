@@ -13,6 +13,7 @@ use ndarray_io::dtype::Kind;
 
 use super::input::Input;
 use super::output::Output;
+use super::remote::called;
 use super::select::Selection;
 use super::source::Source;
 use crate::failure::Failure;
@@ -36,20 +37,20 @@ pub(crate) struct Arguments {
     #[arg(long, short, value_name = "FILE.png")]
     output: Option<PathBuf>,
     /// Replace an existing file
-    #[arg(long)]
+    #[arg(long, requires = "output")]
     force: bool,
     /// Width in columns; default: the terminal's
-    #[arg(long)]
+    #[arg(long, conflicts_with = "output")]
     width: Option<usize>,
     /// Maximum height in lines
-    #[arg(long)]
+    #[arg(long, conflicts_with = "output")]
     height: Option<usize>,
     /// The values that are darkest and brightest: -1:1; default: the 1st and 99th percentile
     #[arg(long, value_name = "LOW:HIGH", value_parser = limits, allow_hyphen_values = true)]
     limits: Option<colour::Limits>,
-    /// Use colors; auto: on a terminal that supports them, unless NO_COLOR is set
-    #[arg(long, value_enum, default_value = "auto")]
-    color: Color,
+    /// Use colors; default: auto, on a terminal that supports them, unless NO_COLOR is set
+    #[arg(long, value_enum, conflicts_with = "output")]
+    color: Option<Color>,
     #[command(flatten)]
     which: Selection,
     /// The file; - is standard input
@@ -90,7 +91,7 @@ impl Canvas {
         let has_true_colours =
             std::env::var("COLORTERM").is_ok_and(|value| ["truecolor", "24bit"].contains(&&*value));
         let has_256_colours = std::env::var("TERM").is_ok_and(|name| name.contains("256color"));
-        let colours = match (arguments.color, has_true_colours) {
+        let colours = match (arguments.color.unwrap_or(Color::Auto), has_true_colours) {
             (Color::Never, _) => Colours::None,
             (Color::Auto, _) if !stdout().is_terminal() || is_set("NO_COLOR") => Colours::None,
             (_, true) => Colours::True,
@@ -114,9 +115,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         return Err(input.at(format!("there is nothing to draw in shape {}", source.shape_text())));
     }
     if let Some(path) = &arguments.output
-        && path.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("png"))
+        && !called(path).to_ascii_lowercase().ends_with(".png")
     {
-        return Err(format!("{}: the name of a picture must end in .png", path.display()).into());
+        return Err(format!("{}: the name of a picture must end in .png", called(path)).into());
     }
     let canvas = Canvas::of(arguments);
     let ndim = source.shape().len();

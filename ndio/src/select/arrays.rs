@@ -8,7 +8,7 @@ use ndarray_io::error::ErrorKind;
 use ndarray_io::{NpyFile, NpyReader, ReadOptions};
 
 use super::{Part, Selection};
-use crate::failure::{Failure, at, told};
+use crate::failure::{Failure, at, at_part};
 use crate::input::{Input, beginning};
 use crate::source::Source;
 
@@ -96,15 +96,22 @@ impl<'a> Arrays<'a> {
         let name = self.input.name();
         done.map_err(|failure| match self.number.saturating_sub(1) {
             0 => at(name, failure),
-            number => {
-                let text = told(&failure);
-                let text = text.strip_prefix(&format!("{}: ", name.display())).unwrap_or(&text);
-                at(name, format!("array {number}: {text}").into())
-            }
+            number => at_part(name, &format!("array {number}"), failure),
         })
     }
 
-    fn at(&self, begin: u64) -> Result<(Source, u64), Failure> {
+    /// Opens the array at an offset.
+    pub(crate) fn at(input: &'a Input, options: &'a ReadOptions, begin: u64) -> Result<Source, Failure> {
+        let arrays = Self::of(input, options);
+        arrays.open(begin).map(|(source, _)| source).map_err(|failure| at(input.name(), failure))
+    }
+
+    /// Whether the array returned last has Python objects.
+    pub(crate) fn are_objects(&self) -> bool {
+        self.is_object
+    }
+
+    fn open(&self, begin: u64) -> Result<(Source, u64), Failure> {
         let (bytes, name) = (self.input.bytes()?, self.input.name());
         let bytes: Arc<dyn ReadAt> =
             if begin == 0 { bytes } else { Arc::new(Part { head: Vec::new(), bytes, from: begin }) };
@@ -153,7 +160,7 @@ impl Iterator for Arrays<'_> {
             return Some(Ok(only));
         }
         let begin = self.next.take()?;
-        let found = self.at(begin).and_then(|(source, end)| {
+        let found = self.open(begin).and_then(|(source, end)| {
             (self.begin, self.end) = (begin, end);
             self.is_object = source.dtype().has_object();
             self.next = self.is_followed()?.then_some(end);

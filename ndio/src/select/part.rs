@@ -3,8 +3,7 @@
 use std::fmt;
 use std::fs::File;
 use std::ops::Range;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ndarray::SliceInfoElem;
 use ndarray_io::bytes::{ReadAt, ReadHints};
@@ -13,7 +12,7 @@ use ndarray_io::{DynArray, NpyFile, Result, npy};
 
 use crate::failure::{Failure, at};
 use crate::slice;
-use crate::source::{Source, Whole};
+use crate::source::Source;
 
 /// The bytes of a source from an offset on, after a header that the source lacks, if any.
 #[derive(Debug)]
@@ -67,8 +66,7 @@ fn part_of_head(head: &[u8], into: &mut [u8], offset: u64) -> Option<usize> {
 
 /// A field and a slice of an array, as an NPY file.
 struct Selected {
-    whole: Whole,
-    name: PathBuf,
+    whole: Source,
     field: Option<String>,
     /// The axes of the field: those of the array, and those of each element, if that is an array itself.
     axes: Vec<Taken>,
@@ -76,6 +74,8 @@ struct Selected {
     outer: usize,
     header: Header,
     head: Vec<u8>,
+    /// The last element of which only a part was read, and its number.
+    last: Mutex<Option<(u64, Vec<u8>)>>,
 }
 
 /// What is taken of an axis.
@@ -91,7 +91,7 @@ enum Taken {
 
 impl fmt::Debug for Selected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Selected").field("name", &self.name).field("field", &self.field).finish()
+        f.debug_struct("Selected").field("name", &self.whole.name()).field("field", &self.field).finish()
     }
 }
 
@@ -128,13 +128,13 @@ pub(super) fn selected(
     let header = Header::new(dtype, order, lengths.into())?;
     let head = npy::format(&header, None)?;
     let part = Selected {
-        whole: source.array,
-        name: name.clone(),
+        whole: source,
         field: field.map(str::to_owned),
         axes,
         outer,
         header,
         head,
+        last: Mutex::new(None),
     };
     let file = NpyFile::from_source_with(part, &crate::reading::options())?;
     Ok(Source::npy(file.with_path(&name), &name))
@@ -184,11 +184,7 @@ impl Selected {
             })
             .collect();
         let (outer, inner) = elements.split_at(self.outer);
-        let read = match &self.whole {
-            Whole::Npy(file) => file.slice_any(outer)?,
-            Whole::Ra(file) => file.slice_any(outer)?,
-            Whole::Objects(array) => array.slice(outer)?,
-        };
+        let read = self.whole.slice(outer)?;
         let Some(field) = &self.field else { return Ok(read) };
         let read = read.field(field)?;
         if inner.is_empty() {
@@ -197,6 +193,38 @@ impl Selected {
         let kept = read.shape().len() - inner.len();
         let all = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
         read.slice(&[&vec![all; kept][..], inner].concat()[..])
+    }
+}
+
+impl Selected {
+    /// Reads the elements from `first` to `last` of the selection, in its order.
+    fn bytes(&self, first: u64, last: u64) -> Result<Vec<u8>> {
+        let order = self.header.order();
+        let mut dims = self.header.shape().to_vec();
+        if order == Order::Fortran {
+            dims.reverse();
+        }
+        let (mut boxes, mut bytes) = (Vec::new(), Vec::new());
+        add_boxes(&dims, first, last, &mut Vec::new(), &mut boxes);
+        for mut ranges in boxes {
+            if order == Order::Fortran {
+                ranges.reverse();
+            }
+            let read = self.elements(&ranges)?;
+            bytes.extend_from_slice(read.in_order(order)?.bytes());
+        }
+        Ok(bytes)
+    }
+
+    /// Reads a part of one element: a large one is asked for in several parts.
+    fn part_of_one(&self, number: u64, offset: usize, into: &mut [u8]) -> Result<usize> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.as_ref().is_none_or(|(kept, _)| *kept != number) {
+            *last = Some((number, self.bytes(number, number + 1)?));
+        }
+        let bytes = last.as_ref().map_or(&[][..], |(_, bytes)| bytes);
+        into.copy_from_slice(&bytes[offset..][..into.len()]);
+        Ok(into.len())
     }
 }
 
@@ -213,30 +241,17 @@ impl ReadAt for Selected {
         if at >= end {
             return Ok(0);
         }
-        // Elements of which only a part is asked for are read entirely.
-        let (first, last) = (at / item, end.div_ceil(item));
-        let is_fortran = self.header.order() == Order::Fortran;
-        let mut dims = self.header.shape().to_vec();
-        if is_fortran {
-            dims.reverse();
+        // Elements of which only a part is asked for are read entirely, and all of a record for a field of it.
+        let (first, offset) = (at / item, (at % item) as usize);
+        let most = (MOST / (self.whole.dtype().item_size() as u64).max(item)).max(1);
+        let last = end.div_ceil(item).min(first.saturating_add(most));
+        let wanted = (end.min(last * item) - at) as usize;
+        if last == first + 1 && (wanted as u64) < item {
+            return self.part_of_one(first, offset, &mut into[..wanted]);
         }
-        let (mut done, mut skip) = (0, (at - first * item) as usize);
-        let mut boxes = Vec::new();
-        add_boxes(&dims, first, last, &mut Vec::new(), &mut boxes);
-        for mut ranges in boxes {
-            if is_fortran {
-                ranges.reverse();
-            }
-            let read =
-                self.elements(&ranges).and_then(|read| Ok(read.in_order(self.header.order())?.into_owned()));
-            let read = read.map_err(|error| error.at_path(&self.name))?;
-            let bytes = &read.bytes()[skip.min(read.bytes().len())..];
-            skip = 0;
-            let count = bytes.len().min((end - at) as usize - done);
-            into[done..done + count].copy_from_slice(&bytes[..count]);
-            done += count;
-        }
-        Ok(done)
+        let bytes = self.bytes(first, last)?;
+        into[..wanted].copy_from_slice(&bytes[offset..][..wanted]);
+        Ok(wanted)
     }
 
     fn size(&self) -> Result<u64> {

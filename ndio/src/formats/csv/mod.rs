@@ -5,11 +5,12 @@ mod table;
 mod write;
 
 use std::io::{self, Seek, Write};
+use std::rc::Rc;
 
 use ndarray_io::NpyFile;
 
 use super::npy::dtype;
-use super::{FileFormat, Making, Pending, the_only};
+use super::{AllPending, FileFormat, Making, Pending, just, the_only};
 use crate::convert::Arguments;
 use crate::failure::Failure;
 use crate::input::Input;
@@ -39,22 +40,23 @@ impl FileFormat for Csv {
     }
 
     /// The table becomes an NPY file without a name: how many rows there are is known only at its end.
-    fn open(&self, input: &Input, arguments: &Arguments) -> Result<Vec<Pending>, Failure> {
+    fn open(&self, input: &Rc<Input>, arguments: &Arguments) -> Result<AllPending, Failure> {
         let dtype = arguments.dtype.as_deref().map(dtype).transpose()?;
-        let mut made = tempfile::tempfile_in(arguments.folder())?;
+        let mut made = arguments.temporary()?;
         read::read(input.file()?, arguments.form(), dtype, &made).map_err(|failure| input.at(failure))?;
         made.rewind()?;
         let (name, which) = (input.name().to_owned(), arguments.which.clone());
-        Ok(vec![Pending::new(None, move || {
+        Ok(just(Pending::new(None, move || {
             let file = NpyFile::new(made)?.with_path(&name);
             which.part_of(Source::npy(file, &name))
-        })])
+        })))
     }
 
-    fn create(&self, arrays: Vec<Pending>, making: Making<'_, '_>) -> Result<(), Failure> {
+    fn create(&self, arrays: AllPending, making: Making<'_, '_>) -> Result<(), Failure> {
         let Making { arguments, changes, output, out } = making;
-        let source = changes.applied(the_only(arrays, arguments)?, &arguments.folder())?.readable()?;
-        output.write(out, Content::Text, |sink| {
+        let source = changes.applied(the_only(arrays, arguments)?, arguments)?.readable()?;
+        output.write(out, Content::Text, move |sink| {
+            let source = source;
             let mut out = io::BufWriter::new(sink);
             write::write(&source, arguments.form().delimiter, &mut out)?;
             Ok(out.flush()?)

@@ -1,5 +1,4 @@
-//! Converts CSV to NPY, in pieces of complete lines that are parsed in parallel. Memory does not depend on
-//! the file's size.
+//! Converts CSV to NPY: how cells are read as numbers.
 
 use std::fs::File;
 

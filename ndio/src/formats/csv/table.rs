@@ -1,9 +1,10 @@
-//! The rows of a CSV file, parsed in pieces of complete lines and in parallel, into the rows of an NPY file.
+//! The rows of a CSV file, parsed in pieces of complete lines and in parallel, into the rows of an NPY file. Memory depends on the longest
+//! line, or cell in quotes, but not on the size of the file.
 
 use std::fs::File;
 use std::io::{Read, Seek};
 
-use csv::{ReaderBuilder, StringRecord, Trim};
+use csv::{ReaderBuilder, StringRecord};
 use ndarray::{ArrayView, IxDyn};
 use ndarray_io::blocks::map_in_order;
 use ndarray_io::dtype::ByteOrder;
@@ -148,19 +149,19 @@ impl Table {
             |piece| piece.map(|(piece, form)| values(&piece, form, |text| parse(text.trim_ascii()))),
             |parsed| counts.put(parsed?, &mut rows),
         )?;
-        self.put_rest(Trim::All, &parse, &mut rows)?;
+        self.put_rest(true, &|cell: &str| parse(cell.trim()), &mut rows)?;
         rows.finish()
     }
 
     /// Parses the rest, which may have quotes, in one thread.
     fn put_rest<T: WritableElement + Clone>(
         &mut self,
-        trim: Trim,
+        are_numbers: bool,
         parse: &dyn Fn(&str) -> Result<T, String>,
         rows: &mut Rows<'_, T>,
     ) -> Result<(), Failure> {
         const ROWS: usize = 1000;
-        if self.form.delimiter == b' ' && (trim == Trim::None || self.input.rest.contains(&b'"')) {
+        if self.form.delimiter == b' ' && (!are_numbers || self.input.rest.contains(&b'"')) {
             return Err("a space as delimiter is supported only for numbers without quotes".into());
         }
         let rest = std::mem::take(&mut self.input.rest);
@@ -170,7 +171,6 @@ impl Table {
             .has_headers(false)
             .flexible(true)
             .delimiter(self.form.delimiter)
-            .trim(trim)
             .from_reader(std::io::Cursor::new(rest).chain(input));
         let before = self.counts.lines;
         let mut record = StringRecord::new();
@@ -183,6 +183,11 @@ impl Table {
                 }
                 parsed.lines = record.position().map_or(0, csv::Position::line);
                 if std::mem::take(&mut is_header) {
+                    continue;
+                }
+                // As above, spaces alone are an empty line, but not a cell in quotes.
+                let is_blank = |cell: &str| !cell.is_empty() && cell.trim_matches(' ').is_empty();
+                if are_numbers && record.len() == 1 && record.get(0).is_some_and(is_blank) {
                     continue;
                 }
                 let line = parsed.lines;
@@ -216,7 +221,7 @@ impl Table {
         };
         let mut rows = Rows { out, writer: None, options: options.text_width(width) };
         // Spaces are part of the text.
-        self.put_rest(Trim::None, &parse, &mut rows)?;
+        self.put_rest(false, &parse, &mut rows)?;
         rows.finish()
     }
 
@@ -303,8 +308,10 @@ fn put_cells<'a, T>(
     let mut count = 0;
     for cell in cells {
         count += 1;
-        let value = parse(cell)
-            .map_err(|reason| Wrong { line, text: format!(", column {count}: '{cell}': {reason}") })?;
+        let value = parse(cell).map_err(|reason| Wrong {
+            line,
+            text: format!(", column {count}: '{}': {reason}", beginning(cell)),
+        })?;
         parsed.values.push(value);
     }
     let columns = *parsed.columns.get_or_insert_with(|| {
@@ -314,6 +321,15 @@ fn put_cells<'a, T>(
     match count == columns {
         true => Ok(()),
         false => Err(Wrong { line, text: other_width(count, columns) }),
+    }
+}
+
+/// Returns a cell as messages have it: a quote that is not closed makes a cell of the rest of the file.
+fn beginning(cell: &str) -> String {
+    const MOST: usize = 60;
+    match cell.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &cell[..end]),
+        None => cell.to_owned(),
     }
 }
 

@@ -8,7 +8,7 @@ use ndarray_io::object::{ObjectRef, View};
 use ndarray_io::{DType, DynArray};
 
 use crate::cells::{each_name, each_scalar, is_text, put_object, put_scalar, scalar_count};
-use crate::failure::{Failure, in_block};
+use crate::failure::{Failure, at, in_block};
 use crate::progress::Progress;
 use crate::source::Source;
 
@@ -19,9 +19,8 @@ pub(super) fn write(source: &Source, delimiter: u8, out: &mut dyn Write) -> Resu
     let is_record = matches!(source.dtype(), DType::Record(_));
     if source.shape().len() > if is_record { 1 } else { 2 } {
         let shape = source.shape_text();
-        return Err(
-            format!("CSV holds at most two axes, but the shape is {shape}; --slice selects a part").into()
-        );
+        let text = format!("CSV holds at most two axes, but the shape is {shape}; --slice selects a part");
+        return Err(at(source.name(), text.into()));
     }
     let width: usize = source.shape().iter().skip(1).product();
     let count = source.shape().first().copied().unwrap_or(1);
@@ -34,18 +33,27 @@ pub(super) fn write(source: &Source, delimiter: u8, out: &mut dyn Write) -> Resu
     }
     let dtype = source.dtype();
     let table = Table { dtype, delimiter, width, cells: scalar_count(dtype) };
+    source.check_complete()?;
     if is_record {
         table.write_head(out)?;
     }
     let all = source.byte_len();
     let mut progress = Progress::new();
+    let has_invalid = dtype.has_invalid_bytes();
+    let put = |block: &Block<DynArray>, text: &mut Text<'_>| -> Result<(), Failure> {
+        // Text that has no characters would be lost.
+        if has_invalid {
+            block.array().check().map_err(|error| source.named(block.located(error)))?;
+        }
+        table.put_rows(block, text).map_err(|failure| at(source.name(), in_block(block, failure)))
+    };
     // A row that is longer than a block is divided among several.
     let blocks = source.blocks().order(Order::C).bytes(BLOCK);
     if dtype.item_size() > BLOCK {
         // The text of one element is several times as long: it is written as it is made.
         return blocks.threads(1).for_each(|block| {
-            let mut text = Text { text: Vec::new(), out: Some(&mut *out) };
-            table.put_rows(&block, &mut text).map_err(|failure| in_block(&block, failure))?;
+            let mut text = Text { text: Vec::new(), out: Some(&mut *out), passed: 0 };
+            put(&block, &mut text)?;
             let Text { text, .. } = text;
             out.write_all(&text)?;
             progress.add(block.array().bytes().len() as u64, all);
@@ -54,8 +62,9 @@ pub(super) fn write(source: &Source, delimiter: u8, out: &mut dyn Write) -> Resu
     }
     blocks.map(
         |block| {
-            let mut text = Text { text: Vec::with_capacity(2 * block.array().bytes().len()), out: None };
-            table.put_rows(&block, &mut text).map_err(|failure| in_block(&block, failure))?;
+            let mut text =
+                Text { text: Vec::with_capacity(2 * block.array().bytes().len()), out: None, passed: 0 };
+            put(&block, &mut text)?;
             Ok((text.text, block.array().bytes().len() as u64))
         },
         |made: Result<_, Failure>| {
@@ -71,9 +80,16 @@ pub(super) fn write(source: &Source, delimiter: u8, out: &mut dyn Write) -> Resu
 struct Text<'a> {
     text: Vec<u8>,
     out: Option<&'a mut dyn Write>,
+    /// How many bytes have been passed on.
+    passed: u64,
 }
 
 impl Text<'_> {
+    /// Returns how many bytes have been made.
+    fn len(&self) -> u64 {
+        self.passed + self.text.len() as u64
+    }
+
     /// Passes on what has been made, if it is enough: at the end of a cell.
     fn pass_on(&mut self) -> Result<(), Failure> {
         const PIECE: usize = 64 << 10;
@@ -81,6 +97,7 @@ impl Text<'_> {
             && self.text.len() >= PIECE
         {
             out.write_all(&self.text)?;
+            self.passed += self.text.len() as u64;
             self.text.clear();
         }
         Ok(())
@@ -99,7 +116,7 @@ struct Table<'a> {
 impl Table<'_> {
     /// Writes the header line.
     fn write_head(&self, out: &mut dyn Write) -> Result<(), Failure> {
-        let mut text = Text { text: Vec::new(), out: Some(out) };
+        let mut text = Text { text: Vec::new(), out: Some(out), passed: 0 };
         let mut is_first = true;
         each_name(self.dtype, "", &mut |name| {
             if !std::mem::take(&mut is_first) {
@@ -123,6 +140,7 @@ impl Table<'_> {
         let (bytes, objects) = (array.bytes(), array.objects());
         for row in 0..array.shape().first().copied().unwrap_or(1) {
             let mut is_first = columns.start == 0;
+            let begin = out.len();
             for item in row * columns.len()..(row + 1) * columns.len() {
                 match objects {
                     Some(objects) => {
@@ -144,7 +162,7 @@ impl Table<'_> {
             }
             // Readers skip empty lines, so an empty cell is quoted if it is the only one of its line.
             let is_only = self.cells == 1 && self.width <= 1;
-            if is_only && !is_first && matches!(out.text.last(), None | Some(b'\n')) {
+            if is_only && out.len() == begin {
                 out.text.extend_from_slice(b"\"\"");
             }
             out.text.push(b'\n');
@@ -187,7 +205,8 @@ impl Table<'_> {
     /// Quotes the cell that starts at `at`, if it contains a delimiter, a quote or a line break.
     fn quote(&self, at: usize, out: &mut Vec<u8>) {
         let is_odd = |byte: &u8| matches!(byte, b'"' | b'\n' | b'\r') || *byte == self.delimiter;
-        if !out[at..].iter().any(is_odd) {
+        // A byte order mark at the beginning of a file would not be read as text.
+        if !out[at..].iter().any(is_odd) && !out[at..].starts_with("\u{feff}".as_bytes()) {
             return;
         }
         let cell = out.split_off(at);
