@@ -242,6 +242,8 @@ fn lengths_that_are_allocated_are_bounded() {
         ("dynamic/object/show/numpy.rs", "items.len()", "what is shown"),
         ("dynamic/show.rs", "ndim()", "axes"),
         ("transfer/gather.rs", "block.ndim()", "axes"),
+        ("blocks/display.rs", "dims.len()", "axes"),
+        ("blocks/display.rs", "('\\n', within)", "axes"),
     ];
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let (mut wrong, mut used) = (Vec::new(), BTreeSet::new());

@@ -64,7 +64,7 @@ impl FileFormat for Npz {
                     let name = arguments.member_name(array.name.as_deref(), number, is_one);
                     if let Some(member) = array.member.take() {
                         let is_array = member.archive.holds_array(member.index)?;
-                        // What nothing changes, and what is no array, is copied as it is.
+                        // What nothing changes, and what is not an array, is copied as it is.
                         if is_same || !is_array {
                             copy(archive, &member, is_array.then_some(name), &mut progress, arguments)?;
                             continue;

@@ -22,7 +22,7 @@ use super::source::Source;
 use super::stats;
 use super::terminal::Escaped;
 use archive::{print_npz, write_npz};
-use print::print;
+use print::{print, print_head, print_one};
 
 /// Describe files: type, shape, order, sizes, members
 #[derive(Args)]
@@ -82,8 +82,10 @@ fn tell_input(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> Resu
             false => print_npz(input, arguments.stats, out),
         };
     }
-    let facts = facts(input, arguments.stats)?;
-    show(&facts, arguments.json, out)
+    match facts(input, arguments.stats)? {
+        Some(facts) => show(&facts, arguments.json, out),
+        None => tell_npy(input, arguments, out),
+    }
 }
 
 /// Prints what is known of a file, and returns whether it is whole.
@@ -99,18 +101,27 @@ fn show(facts: &Value, json: bool, out: &mut dyn Write) -> Result<bool, Failure>
     Ok(is_whole(facts) && several.into_iter().flatten().all(is_whole))
 }
 
-fn facts(input: &Input, stats: bool) -> Result<Value, Failure> {
+/// Describes a file of one array from its header; `None` for an NPY file that has to be read for that, as it may have several.
+fn facts(input: &Input, stats: bool) -> Result<Option<Value>, Failure> {
     let (format, options) = (input.format(), crate::reading::options());
     let mut facts = match format {
         Format::Ra => ra(input)?,
         Format::Stack => stack(input)?,
-        _ => npy(input, stats)?,
+        _ if !input.is_remote() => return Ok(None),
+        _ => match object(input)? {
+            Some(facts) => facts,
+            None => return Ok(None),
+        },
     };
-    if stats && matches!(format, Format::Ra | Format::Stack) {
-        facts["stats"] = stats_of(&Source::of_one(input, format, &options)?.readable()?);
+    if stats {
+        let source = match format {
+            Format::Ra | Format::Stack => Source::of_one(input, format, &options)?,
+            _ => Source::npy(input.npy(&options)?, input.name()),
+        };
+        facts["stats"] = stats_of(&source.readable()?);
     }
     add_file(&mut facts, input, format)?;
-    Ok(facts)
+    Ok(Some(facts))
 }
 
 /// Adds what is known of the file itself.
@@ -168,53 +179,67 @@ fn stack(input: &Input) -> Result<Value, Failure> {
     Ok(facts)
 }
 
-/// Describes an NPY file; if the file has several arrays, returns a list.
-fn npy(input: &Input, stats: bool) -> Result<Value, Failure> {
-    let options = crate::reading::options();
-    let mut all = Vec::new();
-    if input.is_remote() {
-        let file = input.npy(&options)?;
-        let mut facts = array(file.dtype(), file.order(), file.shape());
-        facts["version"] = json!(file.version().to_string());
-        facts["data_offset"] = json!(file.data_offset());
-        let extent = file.extent()?;
-        add_extent(&mut facts, Some(extent));
-        facts["can_be_mapped"] = json!(false);
-        // What follows may be further arrays, for which the object is read to its end.
-        if extent.trailing() == Some(0) && !file.dtype().has_object() {
-            all.push(facts);
-        }
-    }
-    if all.is_empty() {
-        // Objects are read as data.
-        let mut reader = NpyReader::new_with(input.file()?, &options.clone().allow_objects(true))?;
-        all.push(npy_array(&mut reader));
-        while has_next(&mut reader)? {
-            all.push(npy_array(&mut reader));
-        }
-    }
-    if stats {
-        let options = options.allow_objects(true);
-        for (facts, source) in all.iter_mut().zip(Arrays::of(input, &options)) {
-            facts["stats"] = source?
-                .readable()
-                .map_or_else(|failure| json!({"error": told(&failure)}), |source| stats_of(&source));
-        }
-    }
-    Ok(listed(all))
+/// Describes an NPY file in a store; `None` if there is more in it than one array.
+fn object(input: &Input) -> Result<Option<Value>, Failure> {
+    let file = input.npy(&crate::reading::options())?;
+    let mut facts = array(file.dtype(), file.order(), file.shape());
+    facts["version"] = json!(file.version().to_string());
+    facts["data_offset"] = json!(file.data_offset());
+    let extent = file.extent()?;
+    add_extent(&mut facts, Some(extent));
+    facts["can_be_mapped"] = json!(false);
+    Ok((!matches!(extent, Extent::Long { .. }) && !file.dtype().has_object()).then_some(facts))
 }
 
-/// Returns the facts of the arrays of one file.
-fn listed(mut all: Vec<Value>) -> Value {
-    // For all but the last array, the trailing bytes are the following arrays.
-    let last = all.len() - 1;
-    for facts in &mut all[..last] {
-        facts["trailing"] = json!(0);
+/// Describes an NPY file, array by array: there may be millions. Returns whether all of them are whole.
+fn tell_npy(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> Result<bool, Failure> {
+    // Objects are read as data.
+    let options = crate::reading::options().allow_objects(true);
+    let mut reader = NpyReader::new_with(input.file()?, &options)?;
+    let mut sources = Arrays::of(input, &options);
+    let mut describe = |reader: &mut NpyReader<std::fs::File>| -> Result<Value, Failure> {
+        let mut facts = npy_array(reader);
+        if arguments.stats
+            && let Some(source) = sources.next()
+        {
+            let stats = source?.readable().map(|source| stats_of(&source));
+            facts["stats"] = stats.unwrap_or_else(|failure| json!({"error": told(&failure)}));
+        }
+        Ok(facts)
+    };
+    let mut facts = describe(&mut reader)?;
+    let mut has_more = has_next(&mut reader)?;
+    if !has_more {
+        add_file(&mut facts, input, Format::Npy)?;
+        return show(&facts, arguments.json, out);
     }
-    match last {
-        0 => all.swap_remove(0),
-        _ => json!({"arrays": all}),
+    let mut file = json!({});
+    add_file(&mut file, input, Format::Npy)?;
+    match arguments.json {
+        true => write!(out, "{{\"arrays\":[")?,
+        false => print_head(&file, out)?,
     }
+    let mut are_whole = true;
+    for number in 0.. {
+        if has_more {
+            facts["trailing"] = json!(0); // what follows is the next array
+        }
+        are_whole &= facts["is_whole"] != false;
+        match (arguments.json, number) {
+            (true, 0) => serde_json::to_writer(&mut *out, &facts)?,
+            (true, _) => write!(out, ",{facts}")?,
+            (false, _) => print_one(number, &facts, out)?,
+        }
+        if !has_more {
+            break;
+        }
+        facts = describe(&mut reader)?;
+        has_more = has_next(&mut reader)?;
+    }
+    if arguments.json {
+        writeln!(out, "],{}", file.to_string().trim_start_matches('{'))?;
+    }
+    Ok(are_whole)
 }
 
 /// Whether another array follows. The array may be followed by any data, which is reported as trailing bytes and not as an error.

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use ndarray_io::NpyReader;
 use serde_json::{Value, json};
 
-use super::{Arguments, array, has_next, is_native, listed, show, tell_input};
+use super::{Arguments, array, has_next, is_native, show, tell_input};
 use crate::failure::{Failure, at};
 use crate::formats::Format;
 use crate::input::Input;
@@ -65,7 +65,7 @@ fn npy<R: Read>(path: &Path, input: Counted<R>) -> Result<Value, Failure> {
         begin = count.get();
         let has_more = skipped.is_ok() && has_next(&mut reader)?;
         if !has_more {
-            // What is left is no array.
+            // What is left is not an array.
             io::copy(&mut reader.into_inner(), &mut io::sink())?;
             let missing = declared.map_or(0, |declared| (data + declared).saturating_sub(count.get()));
             if declared.is_none() {
@@ -92,5 +92,13 @@ fn npy<R: Read>(path: &Path, input: Counted<R>) -> Result<Value, Failure> {
         facts["is_whole"] = json!(true);
         facts["can_be_mapped"] = json!(can_be_mapped);
         all.push(facts);
+    }
+}
+
+/// Returns the facts of the arrays of one file.
+fn listed(mut all: Vec<Value>) -> Value {
+    match all.len() {
+        1 => all.swap_remove(0),
+        _ => json!({"arrays": all}),
     }
 }

@@ -29,7 +29,15 @@ pub(super) fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
+/// Prints a file of one array, or of a list of them.
 pub(super) fn print(facts: &Value, out: &mut dyn Write) -> Result<(), Failure> {
+    print_head(facts, out)?;
+    let Some(arrays) = facts["arrays"].as_array() else { return print_array(facts, out) };
+    arrays.iter().enumerate().try_for_each(|(number, facts)| print_one(number, facts, out))
+}
+
+/// Prints what is known of the file itself.
+pub(super) fn print_head(facts: &Value, out: &mut dyn Write) -> Result<(), Failure> {
     write!(out, "{}: {}", one_line(&text(&facts["file"])), text(&facts["format"]).to_uppercase())?;
     if let Some(version) = facts["version"].as_str() {
         write!(out, " {version}")?;
@@ -37,13 +45,13 @@ pub(super) fn print(facts: &Value, out: &mut dyn Write) -> Result<(), Failure> {
     if let Some(bytes) = facts["file_size"].as_u64() {
         write!(out, ", {bytes} bytes")?;
     }
-    writeln!(out)?;
-    let Some(arrays) = facts["arrays"].as_array() else { return print_array(facts, out) };
-    for (number, facts) in arrays.iter().enumerate() {
-        writeln!(out, "  array {number}, NPY {}", text(&facts["version"]))?;
-        print_array(facts, out)?;
-    }
-    Ok(())
+    Ok(writeln!(out)?)
+}
+
+/// Prints one of several arrays.
+pub(super) fn print_one(number: usize, facts: &Value, out: &mut dyn Write) -> Result<(), Failure> {
+    writeln!(out, "  array {number}, NPY {}", text(&facts["version"]))?;
+    print_array(facts, out)
 }
 
 fn print_array(facts: &Value, out: &mut dyn Write) -> Result<(), Failure> {

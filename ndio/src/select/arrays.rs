@@ -85,7 +85,7 @@ impl<'a> Arrays<'a> {
         }
         match self.input.size()?.saturating_sub(self.end) {
             0 => Ok(()),
-            // Rows that are being appended are no damage.
+            // Rows that are being appended are not damage.
             _ if self.number == 1 && !self.is_object => Ok(self.input.npy(self.options)?.check_end()?),
             more => Err(self.input.at(format!("{more} bytes that are not an array follow its last array"))),
         }

@@ -78,7 +78,7 @@ macro_rules! sessions {
     };
 }
 
-sessions!(password select show verify join pack query json plot manual stacks);
+sessions!(password select found show verify join pack query json plot manual stacks);
 
 // They write and show dtypes without a byte order, for which this machine's is used.
 sessions!(#[cfg(target_endian = "little")] info convert tables diff hostile streams);
