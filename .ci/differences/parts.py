@@ -41,7 +41,7 @@ def slices(program, rng, count, tally, folder):
                 wanted = array[eval(f"np.s_[{text.strip() or '...'}]", {"np": np})]
             except Exception as error:
                 wanted = error
-            tally.case(explain_slice(text, wanted, found), f"slice {array.shape} [{text}]: NumPy {wanted!r}; here {found!r}")
+            tally.case(explain_slice(array, text, wanted, found), f"slice {array.shape} [{text}]: NumPy {wanted!r}; here {found!r}")
 
 
 SLICES = ["None", "[0, 1]", "True", "0x1"]
@@ -56,13 +56,16 @@ def ask_slice(job):
     return json.loads(done.stdout) if done.returncode == 0 else done.stderr.strip()
 
 
-def explain_slice(text, wanted, found):
+def explain_slice(array, text, wanted, found):
     refused, refuses = isinstance(wanted, Exception), isinstance(found, str)
+    is_found = lambda wanted: list(np.shape(wanted)) == found["shape"] and np.asarray(wanted).tolist() == found["values"]
     if refused and refuses:
         return True
     if not refused and not refuses:
-        is_same = list(np.shape(wanted)) == found["shape"] and np.asarray(wanted).tolist() == found["values"]
-        return True if is_same else None
+        if is_found(wanted):
+            return True
+        has_brackets = text.startswith("[") and text.endswith("]")
+        return "index-brackets" if has_brackets and is_found(array[eval(f"np.s_{text}", {"np": np})]) else None
     rows = {
         "new-axis": "None" in text or "newaxis" in text,
         "chosen-by-array": "[" in text or "True" in text,

@@ -166,6 +166,9 @@ fn taken(
     }
 }
 
+/// What is read at a time, in bytes.
+const MOST: u64 = 4 << 20;
+
 impl Selected {
     /// Reads the elements of these ranges of the selection, in its order.
     fn elements(&self, ranges: &[Range<usize>]) -> Result<DynArray> {
@@ -230,8 +233,6 @@ impl Selected {
 
 impl ReadAt for Selected {
     fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
-        /// What is read at a time, in bytes.
-        const MOST: u64 = 4 << 20;
         if let Some(count) = part_of_head(&self.head, into, offset) {
             return Ok(count);
         }
@@ -261,7 +262,7 @@ impl ReadAt for Selected {
 
     fn hints(&self) -> ReadHints {
         // Each read is a slice of the file: fewer and larger ones are better.
-        ReadHints::new().gap(1 << 20)
+        ReadHints::new().block(MOST as usize).gap(1 << 20)
     }
 }
 
