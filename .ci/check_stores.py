@@ -1,7 +1,7 @@
 """Arrays in real servers on loopback: S3 (moto), Azure (Azurite) and web (nginx). NumPy makes and reads the objects; nginx's log counts
 requests and bytes.
 
-    check_stores.py NDIO [AZURITE]      NDARRAY_IO_STORES_TEST is the program that tests/stores becomes
+    check_stores.py NDIO [AZURITE]      NDARRAY_IO_STORES_TEST is the program that store/tests becomes
 """
 
 import io

@@ -13,7 +13,7 @@ use std::{env, fs, thread};
 
 use ndarray::{Array2, s};
 use ndarray_io::NpyFile;
-use ndarray_io::store::Remote;
+use ndarray_io_store::Remote;
 
 const COLUMNS: usize = 1 << 14;
 const ROUNDS: usize = 5;

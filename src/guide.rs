@@ -11,7 +11,6 @@
 //! | slices, appending, conversions in bounded memory | [`large_arrays`] |
 //! | what other processes see while a file is changed | [`changes`] |
 //! | arrays of Python objects | [`objects`] |
-//! | S3, GCS, Azure and web servers | [`object_stores`] |
 //! | errors and remedies | [`errors`] |
 //! | untrusted files and unsafe code | [`safety`] |
 //! | fast reading and writing | [`performance`] |
@@ -34,7 +33,6 @@ macro_rules! page {
                             "[large-arrays.md]: crate::guide::large_arrays\n",
                             "[changes.md]: crate::guide::changes\n",
                             "[objects.md]: crate::guide::objects\n",
-                            "[object-stores.md]: crate::guide::object_stores\n",
                             "[errors.md]: crate::guide::errors\n",
                             "[safety.md]: crate::guide::safety\n",
                             "[performance.md]: crate::guide::performance\n",
@@ -56,7 +54,6 @@ page!(archives, "archives.md");
 page!(large_arrays, "large-arrays.md");
 page!(changes, "changes.md");
 page!(objects, "objects.md");
-page!(object_stores, "object-stores.md");
 page!(errors, "errors.md");
 page!(safety, "safety.md");
 page!(performance, "performance.md");

@@ -30,7 +30,7 @@
 //! | convert or join files of any size | [`convert_npy`](convert::convert_npy), [`concatenate_npy`](convert::concatenate_npy), [`stack_npy`](convert::stack_npy) |
 //! | read or write a stack of files, as Dask writes them | [`NpyStack`](dask::NpyStack), [`NpyStackWriter`](dask::NpyStackWriter) |
 //! | let zarr-python, xarray and Dask read files in place | [`References`](refs::References) |
-//! | read and write in S3, GCS and Azure, and on web servers | [`Remote`](store::Remote) |
+//! | read and write in S3, GCS and Azure, and on web servers | the crate `ndarray-io-store` |
 //! | fill a file from several threads or processes | [`NpyFile::write_slice`], [`NpyMmapMut::open_slab`] |
 //! | read or write an archive of arrays | [`read_npz`], [`write_npz`], [`write_npz_from`](npz::write_npz_from) (a map), [`NpzReader`], [`NpzWriter`] |
 //! | read an archive from several threads, and parts of its arrays | [`NpzFile`], [`NpzFile::open_member`] |
@@ -47,7 +47,7 @@
 //! | parse headers yourself | [`npy::parse`], [`npy::format`], [`ra::parse`], [`ra::format`] |
 //!
 //! [`guide`] has a page for each topic: the formats, element types, records, archives, arrays larger than
-//! memory, concurrent processes, Python objects, object stores, errors, safety, performance, and Dask, Zarr
+//! memory, concurrent processes, Python objects, errors, safety, performance, and Dask, Zarr
 //! and MPI.
 //!
 //! # Compatibility with NumPy
@@ -82,13 +82,11 @@
 //! - `object`: Python objects as data ([`object`](mod@object)).
 //! - `dask`: stacks of files, as Dask writes them ([`dask`]).
 //! - `refs`: references for readers of Zarr ([`refs`]).
-//! - `object-store`: arrays in S3, GCS and Azure, and on web servers ([`store`]). Programs that use types of
-//!   the crate `object_store` enable it as `object-store-0_14`.
 //! - `serde-1`, `num-bigint-0_4`: conversions between Python objects and types of these crates.
 //! - `half-2` (alias `half`): `f16` and `bf16`.
 //! - `chrono-0_4`, `jiff-0_2`: conversions of [`Datetime64`] and [`Timedelta64`] to and from types of these
 //!   crates.
-//! - `full`: all of these except `object-store`. `cli`: the program `ndio`.
+//! - `full`: all of these.
 //! - `compressed_npz` and `num-complex-0_4`: names that ease migration from `ndarray-npy`. They add nothing
 //!   to the default features.
 
@@ -123,8 +121,6 @@ mod ra_format;
 #[cfg(feature = "refs")]
 pub mod refs;
 mod shape;
-#[cfg(feature = "object-store-0_14")]
-pub mod store;
 mod transfer;
 #[cfg(feature = "npz")]
 mod zip;
@@ -239,11 +235,11 @@ pub mod ra {
     pub use crate::ra_format::{Parsed, RaHeader, format, parse, query};
 }
 
-#[cfg(any(doc, all(doctest, feature = "full", feature = "object-store-0_14")))]
+#[cfg(any(doc, all(doctest, feature = "full")))]
 pub mod guide;
 
 /// Compiles the examples in the README.
-#[cfg(all(doctest, feature = "full", feature = "object-store-0_14"))]
+#[cfg(all(doctest, feature = "full"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
 

@@ -22,7 +22,8 @@ fn libraries() -> [PathBuf; 2] {
         cargo.arg("--release");
     }
     // What affects which dependencies are built.
-    match (cfg!(feature = "object-store"), cfg!(feature = "full")) {
+    match (cfg!(feature = "num-complex-0_4"), cfg!(feature = "full")) {
+        // No feature but all of them together enables this old name.
         (true, _) => cargo.args(["--workspace", "--all-features"]),
         (false, true) => cargo.args(["--features", "full"]),
         (false, false) => &mut cargo,

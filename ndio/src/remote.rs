@@ -37,7 +37,7 @@ mod store {
 
     use ndarray_io::ReadOptions;
     use ndarray_io::dask::NpyStack;
-    use ndarray_io::store::{Remote, UploadOptions};
+    use ndarray_io_store::{Remote, UploadOptions};
 
     use super::{Arc, Failure, File, Object, Path, PathBuf};
     use crate::failure::at;

@@ -98,7 +98,6 @@ pub trait WriteArray: Sealed {
     fn byte_len(&self) -> usize;
 
     /// Returns the size of the elements in a file, in bytes, if it is known before they are written.
-    #[doc(hidden)]
     fn payload_len(&self, options: &WriteOptions) -> Option<u64>;
 
     /// Returns whether storing the array twice writes the same bytes.

@@ -174,26 +174,6 @@ impl NpyStack {
         Self::of(folder, info, options)
     }
 
-    /// Opens a stack in an object store.
-    ///
-    /// The URL of `folder` may end with a slash. The parts are fetched like single objects.
-    ///
-    /// # Errors
-    ///
-    /// As for [`NpyStack::open`], and [`Remote::open_npy`](crate::store::Remote::open_npy).
-    ///
-    /// ```no_run
-    /// use ndarray_io::dask::NpyStack;
-    /// use ndarray_io::{ReadOptions, store::Remote};
-    ///
-    /// let stack = NpyStack::open_remote(&Remote::parse("s3://bucket/steps")?, &ReadOptions::new())?;
-    /// # Ok::<(), ndarray_io::Error>(())
-    /// ```
-    #[cfg(feature = "object-store-0_14")]
-    pub fn open_remote(folder: &crate::store::Remote, options: &ReadOptions) -> Result<Self> {
-        Self::from_folder(folder.clone(), options)
-    }
-
     /// Opens a stack whose parts are concatenated along the given axis, usually one without `info`.
     ///
     /// Without `info`, the header of each part is read. An existing `info` must name the same axis.

@@ -5,6 +5,7 @@
 
 mod help;
 mod kind;
+mod made;
 mod message;
 #[cfg(test)]
 mod samples;
@@ -399,7 +400,14 @@ impl Error {
     }
 
     /// Says that the operation that failed was one of writing, unless the error is of another file, such as an input.
-    pub(crate) fn while_writing(mut self) -> Self {
+    ///
+    /// ```
+    /// use ndarray_io::Error;
+    /// let full = std::io::Error::from(std::io::ErrorKind::StorageFull);
+    /// assert!(Error::from(full).while_writing().to_string().contains("writing"));
+    /// ```
+    #[must_use]
+    pub fn while_writing(mut self) -> Self {
         let Inner { kind, path, .. } = &*self.0;
         self.0.is_of_writing |= matches!(kind, ErrorKind::Io(_)) && path.is_none();
         self

@@ -73,8 +73,6 @@ use crate::header::{AxisIndex, Header, Order};
 use crate::io::ArrayFormat;
 use crate::npz::{Method, NpzFile};
 use crate::parts::{ArrayFile, NpyFile, RaFile};
-#[cfg(feature = "object-store-0_14")]
-use crate::store::Remote;
 
 /// A group of arrays in files, for Zarr readers.
 ///
@@ -244,33 +242,6 @@ impl References {
         let parts =
             if header.len() > 0 { vec![ReferencedPart::new(path, &file, location)?] } else { Vec::new() };
         self.add_parts(name, &header, axis, parts, options)
-    }
-
-    /// Adds the array of an object in a store, or the arrays of an archive in a store.
-    ///
-    /// If the options set no location, readers find the object by its URL without the query.
-    ///
-    /// After an error, the references are unchanged.
-    ///
-    /// # Errors
-    ///
-    /// As for [`References::add`] and [`Remote::open_npy`].
-    ///
-    /// ```no_run
-    /// use ndarray_io::refs::{RefOptions, References, ZarrFormat};
-    /// use ndarray_io::store::Remote;
-    ///
-    /// let mut references = References::new(ZarrFormat::V2);
-    /// references.add_remote(&Remote::parse("s3://bucket/temperature.npy")?, &RefOptions::new())?;
-    /// # Ok::<(), ndarray_io::Error>(())
-    /// ```
-    #[cfg(feature = "object-store-0_14")]
-    pub fn add_remote(&mut self, remote: &Remote, options: &RefOptions) -> Result<()> {
-        let name = remote.name();
-        let location = options.location.clone().unwrap_or_else(|| name.clone());
-        let shown = PathBuf::from(name);
-        let add = || self.add_bytes(remote.source()?, &shown, location, options);
-        add().map_err(|error: Error| error.at_path(&shown))
     }
 
     fn add_archive(

@@ -2,14 +2,14 @@
 
 use std::io;
 
-use crate::error::{Error, ErrorKind};
+use ndarray_io::error::{Error, ErrorKind};
 
 /// Converts the error of a request.
 ///
 /// Of the server's response, the error contains only the status and an alphanumeric code: some servers
 /// respond with the signature that they expected, or echo the request.
-pub(super) fn failure(error: &object_store_0_14::Error) -> Error {
-    use object_store_0_14::Error as Store;
+pub(crate) fn failure(error: &object_store::Error) -> Error {
+    use object_store::Error as Store;
     match error {
         Store::NotFound { .. } => io(io::ErrorKind::NotFound, "there is no such object"),
         Store::AlreadyExists { .. } => ErrorKind::AlreadyExists.into(),
@@ -24,16 +24,16 @@ pub(super) fn failure(error: &object_store_0_14::Error) -> Error {
     }
 }
 
-pub(super) fn changed() -> Error {
-    ErrorKind::ArrayChanged { reason: "the object in the store is not the expected version".into() }.into()
+pub(crate) fn changed() -> Error {
+    ErrorKind::array_changed("the object in the store is not the expected version").into()
 }
 
-pub(super) fn io(kind: io::ErrorKind, text: &str) -> Error {
+pub(crate) fn io(kind: io::ErrorKind, text: &str) -> Error {
     io::Error::new(kind, text.to_owned()).into()
 }
 
 /// Describes the innermost error of the chain, without response bodies and URL queries.
-fn told_by(error: &object_store_0_14::Error) -> String {
+fn told_by(error: &object_store::Error) -> String {
     let mut last: &dyn std::error::Error = error;
     let mut status = None;
     loop {

@@ -5,15 +5,14 @@ use std::sync::Arc;
 
 use ndarray::{Array, IxDyn, SliceArg};
 
-use super::Remote;
-use super::bytes::Bytes;
-use super::runtime::{Stop, waiting};
-use crate::element::ReadableElement;
-use crate::error::{Error, Result};
-use crate::io::{ArrayFormat, FromPayload};
-use crate::npz::NpzFile;
-use crate::options::ReadOptions;
-use crate::parts::ArrayFile;
+use ndarray_io::error::{Error, Result};
+use ndarray_io::file::{ArrayFile, ArrayFormat, FromPayload};
+use ndarray_io::npz::NpzFile;
+use ndarray_io::{ReadOptions, ReadableElement};
+
+use crate::bytes::Bytes;
+use crate::remote::Remote;
+use crate::runtime::{Stop, waiting};
 
 /// A file in a store for use in async tasks: its read methods return futures.
 ///
@@ -25,12 +24,12 @@ use crate::parts::ArrayFile;
 /// ```
 /// use ndarray::{Array1, arr1, s};
 /// use ndarray_io::ReadOptions;
-/// use ndarray_io::store::Remote;
-/// # use object_store_0_14::memory::InMemory;
+/// use ndarray_io_store::Remote;
+/// # use object_store::memory::InMemory;
 /// # use std::sync::Arc;
 ///
 /// # let store = Arc::new(InMemory::new());
-/// # let remote = Remote::new(store, "a.npy")?;
+/// # let remote = Remote::in_bucket(store, "a.npy")?;
 /// # remote.write_npy(&arr1(&[1, 2, 3, 4]))?;
 /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
 /// let file = remote.open_npy_async(&ReadOptions::new()).await?;
@@ -59,7 +58,7 @@ pub struct AsyncFile<T> {
 }
 
 impl<T: 'static> AsyncFile<T> {
-    pub(super) async fn open(
+    pub(crate) async fn open(
         remote: &Remote,
         options: &ReadOptions,
         fetch: fn(&Remote, Option<Arc<Stop>>) -> Result<Bytes>,
@@ -81,7 +80,7 @@ impl<T: 'static> AsyncFile<T> {
     /// Calls a function with the file on a blocking thread.
     ///
     /// At most 64 calls run concurrently, across all files; further calls are queued. If the future is
-    /// dropped, the function's next read fails with [`Cancelled`](crate::error::ErrorKind::Cancelled).
+    /// dropped, the function's next read fails with [`Cancelled`](ndarray_io::error::ErrorKind::Cancelled).
     ///
     /// # Errors
     ///

@@ -6,18 +6,17 @@ use std::sync::Arc;
 use ndarray::{Array1, Array2, arr1};
 use ndarray_io::NpzWriter;
 use ndarray_io::error::ErrorKind;
-use ndarray_io::store::{Remote, StoreOptions, UploadOptions};
+use ndarray_io_store::{Remote, StoreOptions, UploadOptions};
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
-use object_store_0_14 as object_store;
 
 use super::bucket::{End, bucket};
 use super::{bytes_of, numbers};
 
 fn store() -> (Arc<InMemory>, Remote) {
     let store = Arc::new(InMemory::new());
-    let remote = Remote::new(Arc::clone(&store) as Arc<dyn ObjectStore>, "data/a.npy").unwrap();
+    let remote = Remote::in_bucket(Arc::clone(&store) as Arc<dyn ObjectStore>, "data/a.npy").unwrap();
     (store, remote)
 }
 

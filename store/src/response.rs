@@ -2,16 +2,16 @@
 
 use bytes::Bytes as Chunk;
 use futures_util::stream::{BoxStream, TryStreamExt};
-use object_store_0_14::{Error as StoreError, GetOptions, GetRange, GetResult, ObjectMeta};
+use object_store::{Error as StoreError, GetOptions, GetRange, GetResult, ObjectMeta};
 
-use super::bytes::WINDOW;
-use super::failure::{failure, io};
-use super::place::ObjectLocation;
-use super::runtime::Stop;
-use crate::error::{Error, ErrorKind, Result};
+use crate::bytes::WINDOW;
+use crate::failure::{failure, io};
+use crate::place::ObjectLocation;
+use crate::runtime::Stop;
+use ndarray_io::error::{Error, ErrorKind, Result};
 
 /// The destination of fetched bytes.
-pub(super) enum Cursor<'a, 'p> {
+pub(crate) enum Cursor<'a, 'p> {
     /// One buffer, filled contiguously.
     Plain(&'a mut [u8]),
     /// A slice for each offset. The offsets ascend and may repeat; the first `done` slices are complete.
@@ -20,7 +20,7 @@ pub(super) enum Cursor<'a, 'p> {
 
 impl Cursor<'_, '_> {
     /// Copies received bytes, which begin at an offset of the object. They arrive in order.
-    pub(super) fn put(&mut self, start: u64, bytes: &[u8]) {
+    pub(crate) fn put(&mut self, start: u64, bytes: &[u8]) {
         let end = start + bytes.len() as u64;
         match self {
             Self::Plain(into) => {
@@ -50,7 +50,7 @@ impl Cursor<'_, '_> {
 }
 
 /// Requests a range of an object, on the condition that its version is that of `meta`, if given.
-pub(super) async fn get(
+pub(crate) async fn get(
     place: &ObjectLocation,
     range: GetRange,
     meta: Option<&ObjectMeta>,
@@ -68,7 +68,7 @@ pub(super) async fn get(
     place.store.get_opts(&place.path, options).await
 }
 
-pub(super) async fn collect(
+pub(crate) async fn collect(
     stream: &mut BoxStream<'static, Result<Chunk, StoreError>>,
     len: u64,
 ) -> Result<Chunk> {
@@ -87,7 +87,7 @@ pub(super) async fn collect(
 }
 
 /// Reads the first `len` bytes of a longer response, and returns them with the rest of the last chunk.
-pub(super) async fn first_of(
+pub(crate) async fn first_of(
     stream: &mut BoxStream<'static, Result<Chunk, StoreError>>,
     len: u64,
 ) -> Result<(Chunk, Chunk)> {
@@ -105,31 +105,30 @@ pub(super) async fn first_of(
     Ok((bytes.into(), Chunk::new()))
 }
 
-pub(super) async fn stopped<T>(stop: Option<&Stop>, future: impl Future<Output = Result<T>>) -> Result<T> {
+pub(crate) async fn stopped<T>(stop: Option<&Stop>, future: impl Future<Output = Result<T>>) -> Result<T> {
     match stop {
         Some(stop) => stop.or(future).await,
         None => future.await,
     }
 }
 
-pub(super) fn short(have: u64, need: u64) -> Error {
+pub(crate) fn short(have: u64, need: u64) -> Error {
     let text = format!("the response ended after {have} of {need} bytes");
     io(std::io::ErrorKind::UnexpectedEof, &text)
 }
 
-pub(super) fn no_ranges_or(error: &StoreError) -> Error {
+pub(crate) fn no_ranges_or(error: &StoreError) -> Error {
     match error {
         StoreError::NotSupported { .. } => no_ranges(),
         error => failure(error),
     }
 }
 
-pub(super) fn no_ranges() -> Error {
-    let reason = "the server ignores requests for ranges".into();
-    ErrorKind::BadSource { reason }.into()
+pub(crate) fn no_ranges() -> Error {
+    ErrorKind::bad_source("the server ignores requests for ranges").into()
 }
 
 /// Returns the error for a server that sends more bytes than were requested.
-pub(super) fn too_much() -> Error {
-    ErrorKind::BadSource { reason: "the server sent more than was requested".into() }.into()
+pub(crate) fn too_much() -> Error {
+    ErrorKind::bad_source("the server sent more than was requested").into()
 }

@@ -25,6 +25,8 @@ pub(crate) enum Answer {
     Whole,
     /// Like `Whole`, but closes the connection after this number of bytes.
     WholeDropAfter(usize),
+    /// Redirects to another URL.
+    Elsewhere(String),
     /// Sends nothing.
     Silence,
 }
@@ -33,6 +35,8 @@ pub(crate) enum Answer {
 pub(crate) struct Request {
     pub(crate) method: String,
     pub(crate) target: String,
+    /// All lines before the body.
+    pub(crate) head: String,
     pub(crate) range: Option<Range<u64>>,
     pub(crate) if_match: Option<String>,
     pub(crate) if_unmodified_since: Option<String>,
@@ -149,6 +153,7 @@ fn serve(shared: &Shared, mut stream: &TcpStream) -> Option<()> {
     let mut request = Request {
         method,
         target,
+        head: head.clone(),
         range,
         if_match: field("if-match"),
         if_unmodified_since: field("if-unmodified-since"),
@@ -164,6 +169,8 @@ fn serve(shared: &Shared, mut stream: &TcpStream) -> Option<()> {
         status = 412;
     } else if let Answer::Status(wrong) = answer {
         (status, body) = (wrong, format!("<Code>Wrong</Code> {head}").into_bytes());
+    } else if let Answer::Elsewhere(url) = &answer {
+        (status, fields) = (302, format!("Location: {url}\r\n"));
     } else if let (Some(range), false) =
         (&request.range, matches!(answer, Answer::Whole | Answer::WholeDropAfter(_)))
     {

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ndarray::{Array1, Array2, s};
 use ndarray_io::error::ErrorKind;
-use ndarray_io::store::Remote;
 use ndarray_io::{NpzWriter, ReadOptions};
+use ndarray_io_store::Remote;
 
 use super::server::{Answer, Object, Server};
 use super::{bytes_of, impatient, numbers, remote};
@@ -168,7 +168,7 @@ fn errors_have_no_secrets() {
     for status in [400, 403, 404, 500] {
         server.decide(move |_, _| Answer::Status(status));
         let url = format!("{}?X-Signature=hush", server.url("a.npy"));
-        let options = ndarray_io::store::StoreOptions::new().retries(0);
+        let options = ndarray_io_store::StoreOptions::new().retries(0);
         let error = Remote::parse_with(&url, &options).unwrap().open_npy().unwrap_err();
         assert!(server.requests()[0].target.ends_with("a.npy?X-Signature=hush"));
         assert!(!format!("{error} {error:?}").contains("hush"), "{error:?}");
@@ -189,8 +189,8 @@ fn errors_have_no_secrets() {
         );
         assert!(error.to_string().starts_with("s3://bucket/a.npy: "), "{error}");
     }
-    let error = Remote::parse("https://user:hush@example.org/a.npy").unwrap_err();
-    assert!(!format!("{error} {error:?}").contains("hush"), "{error:?}");
+    let remote = Remote::parse("https://user:hush@example.org/a.npy").unwrap();
+    assert!(!format!("{remote:?} {}", remote.name()).contains("hush"), "{remote:?}");
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn progress_is_told_and_cancels() {
 #[test]
 fn a_dropped_future_ends_its_requests() {
     let server = Server::new(&bytes_of(&numbers(3000, 1000)));
-    let options = ndarray_io::store::StoreOptions::new();
+    let options = ndarray_io_store::StoreOptions::new();
     let remote = Remote::parse_with(&server.url("a.npy"), &options).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     runtime.block_on(async {

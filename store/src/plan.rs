@@ -5,7 +5,7 @@ use std::ops::Range;
 /// The maximum size of a request in bytes.
 ///
 /// Smaller requests would be dominated by latency; larger ones parallelize poorly.
-pub(super) const PART: usize = 16 << 20;
+pub(crate) const PART: usize = 16 << 20;
 
 /// The overhead of a request and its response headers, in bytes.
 ///
@@ -20,7 +20,7 @@ type Parts<'p, 'b> = &'p mut [(u64, &'b mut [u8])];
 /// Parts are fetched together as long as a request fetches at most twice what it needs, or if the gap is at
 /// most the overhead of a request. Both requests and unneeded bytes take time; which of them takes longer
 /// depends on the distance of the store, which is not known here.
-pub(super) fn groups<'p, 'b>(parts: Parts<'p, 'b>) -> impl Iterator<Item = (Range<u64>, Parts<'p, 'b>)> {
+pub(crate) fn groups<'p, 'b>(parts: Parts<'p, 'b>) -> impl Iterator<Item = (Range<u64>, Parts<'p, 'b>)> {
     let mut rest = parts;
     std::iter::from_fn(move || {
         let own = |(place, part): &(u64, &mut [u8])| *place..place + part.len() as u64;
@@ -41,12 +41,12 @@ pub(super) fn groups<'p, 'b>(parts: Parts<'p, 'b>) -> impl Iterator<Item = (Rang
 }
 
 /// Returns the length of the equal parts in which a long range is fetched.
-pub(super) fn even_part(len: usize) -> usize {
+pub(crate) fn even_part(len: usize) -> usize {
     len.div_ceil(len.div_ceil(PART).max(1)).max(1)
 }
 
 /// Returns whether a run is fetched together with the range before it, of which `needed` bytes are selected.
-pub(super) fn is_joined(before: &Range<u64>, needed: u64, run: Range<u64>) -> bool {
+pub(crate) fn is_joined(before: &Range<u64>, needed: u64, run: Range<u64>) -> bool {
     let span = run.end.max(before.end) - before.start;
     let more = run.end.saturating_sub(run.start.max(before.end));
     let is_near = run.start <= before.end.saturating_add(HEAD);

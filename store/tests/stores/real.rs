@@ -4,7 +4,7 @@ use std::io::Write;
 
 use ndarray::{Array1, Array2, s};
 use ndarray_io::error::ErrorKind;
-use ndarray_io::store::{Remote, UploadOptions};
+use ndarray_io_store::{Remote, UploadOptions};
 
 use super::{bytes_of, numbers};
 

@@ -4,19 +4,20 @@ use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
 
-use object_store_0_14::{
+use object_store::{
     Attribute, Attributes, Error as StoreError, MultipartUpload, PutMode, PutMultipartOptions, PutOptions,
     PutPayload, UpdateVersion,
 };
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
-use super::Version;
-use super::failure::{changed, failure};
-use super::place::ObjectLocation;
-use super::runtime::{runtime, wait};
-use super::service::Condition;
-use crate::error::{Error, ErrorKind, Result};
+use crate::address::bad;
+use crate::failure::{changed, failure};
+use crate::place::ObjectLocation;
+use crate::remote::Version;
+use crate::runtime::{runtime, wait};
+use crate::service::Condition;
+use ndarray_io::error::{Error, ErrorKind, Result};
 
 /// The default size of a part.
 const PART: u64 = 16 << 20;
@@ -30,7 +31,7 @@ const AT_ONCE: usize = 4;
 /// Options for writing an object: its length, the size of parts, and a condition.
 ///
 /// ```
-/// use ndarray_io::store::UploadOptions;
+/// use ndarray_io_store::UploadOptions;
 /// let options = UploadOptions::new().create_new().len(3 << 30);
 /// # let _ = options;
 /// ```
@@ -93,19 +94,18 @@ impl UploadOptions {
     /// [`BadOption`](ErrorKind::BadOption) if the version has no strong entity tag.
     pub fn replacing(mut self, version: &Version) -> Result<Self> {
         let Some(tag) = version.tag().filter(|_| version.is_verified()) else {
-            let reason = "the server sent no strong entity tag for the object";
-            return Err(ErrorKind::BadOption { reason: reason.into() }.into());
+            return Err(bad("the server sent no strong entity tag for the object"));
         };
         let number = version.number.clone();
         self.condition = Some(Condition::Unchanged { tag: tag.to_owned(), number });
         Ok(self)
     }
 
-    pub(super) fn get_len(&self) -> Option<u64> {
+    pub(crate) fn get_len(&self) -> Option<u64> {
         self.len
     }
 
-    pub(super) fn condition(&self) -> Option<Condition> {
+    pub(crate) fn condition(&self) -> Option<Condition> {
         self.condition.clone()
     }
 
@@ -113,7 +113,7 @@ impl UploadOptions {
         // Rounded up to a multiple of 1 MiB.
         let needed = self.len.unwrap_or(0).div_ceil(PARTS).div_ceil(1 << 20) << 20;
         let part = self.part.unwrap_or(PART).max(LEAST).max(needed);
-        usize::try_from(part).map_err(|_| ErrorKind::OutOfMemory { bytes: part }.into())
+        usize::try_from(part).map_err(|_| bad(format!("a part of {part} bytes does not fit into memory")))
     }
 }
 
@@ -129,12 +129,12 @@ impl UploadOptions {
 /// ```
 /// use ndarray::arr1;
 /// use ndarray_io::NpzWriter;
-/// use ndarray_io::store::{Remote, UploadOptions};
-/// # use object_store_0_14::memory::InMemory;
+/// use ndarray_io_store::{Remote, UploadOptions};
+/// # use object_store::memory::InMemory;
 /// # use std::sync::Arc;
 ///
 /// # let store = Arc::new(InMemory::new());
-/// let remote = Remote::new(store, "arrays.npz")?;
+/// let remote = Remote::in_bucket(store, "arrays.npz")?;
 /// let mut npz = NpzWriter::new(remote.upload(&UploadOptions::new())?);
 /// npz.add("a", &arr1(&[1, 2]))?;
 /// npz.finish()?.finish()?;
@@ -156,7 +156,7 @@ pub struct Upload {
 }
 
 impl Upload {
-    pub(super) fn new(place: ObjectLocation, options: &UploadOptions) -> Result<Self> {
+    pub(crate) fn new(place: ObjectLocation, options: &UploadOptions) -> Result<Self> {
         let (mut part, condition) = (options.part_len()?, options.condition());
         if place.is_web {
             // Web servers have no multipart uploads.
@@ -285,7 +285,7 @@ impl Upload {
                 "an object has at most {PARTS} parts, which suffice for {} bytes at this part size; the length has to be declared",
                 PARTS * self.part as u64
             );
-            return Err(ErrorKind::BadOption { reason }.into());
+            return Err(bad(reason));
         }
         // Bounds the memory for parts in progress.
         while self.sending.len() >= AT_ONCE {
@@ -370,7 +370,7 @@ impl Mark {
 type Sending = VecDeque<JoinHandle<Result<(), StoreError>>>;
 
 fn broken() -> Error {
-    ErrorKind::OutOfTurn { reason: "an earlier part could not be written".into() }.into()
+    ErrorKind::out_of_turn("an earlier part could not be written").into()
 }
 
 impl Write for Upload {

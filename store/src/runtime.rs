@@ -7,12 +7,12 @@ use futures_util::future::{Either, select};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::Notify;
 
-use crate::error::{ErrorKind, Result};
+use ndarray_io::error::{ErrorKind, Result};
 
 /// Returns the library's runtime for requests.
 ///
 /// Blocking on the caller's runtime would panic within its tasks, and a program without Tokio has no runtime.
-pub(super) fn runtime() -> Result<&'static Runtime> {
+pub(crate) fn runtime() -> Result<&'static Runtime> {
     static RUNTIME: OnceLock<std::io::Result<Runtime>> = OnceLock::new();
     made(&RUNTIME, || {
         Builder::new_multi_thread().worker_threads(2).thread_name("ndarray-io").enable_all().build()
@@ -23,7 +23,7 @@ pub(super) fn runtime() -> Result<&'static Runtime> {
 ///
 /// It is separate because requests need blocking threads too, for DNS lookups: if work that waits for
 /// requests occupied all of these threads, neither would finish.
-pub(super) fn waiting() -> Result<&'static Runtime> {
+pub(crate) fn waiting() -> Result<&'static Runtime> {
     /// The limit for concurrent blocking calls; further calls are queued.
     const THREADS: usize = 64;
     static RUNTIME: OnceLock<std::io::Result<Runtime>> = OnceLock::new();
@@ -44,7 +44,7 @@ fn made(
 }
 
 /// Runs a future to completion: on this thread or, within a task of another runtime, on a new thread.
-pub(super) fn wait<T: Send>(future: impl Future<Output = Result<T>> + Send) -> Result<T> {
+pub(crate) fn wait<T: Send>(future: impl Future<Output = Result<T>> + Send) -> Result<T> {
     let runtime = runtime()?;
     if Handle::try_current().is_err() {
         return runtime.block_on(future);
@@ -58,19 +58,19 @@ pub(super) fn wait<T: Send>(future: impl Future<Output = Result<T>> + Send) -> R
 
 /// A signal that cancels requests from another thread.
 #[derive(Debug, Default)]
-pub(super) struct Stop {
+pub(crate) struct Stop {
     is_set: AtomicBool,
     told: Notify,
 }
 
 impl Stop {
-    pub(super) fn set(&self) {
+    pub(crate) fn set(&self) {
         self.is_set.store(true, Ordering::Relaxed);
         self.told.notify_waiters();
     }
 
     /// Returns the output of a future, or `Cancelled` if the signal is set before the future completes.
-    pub(super) async fn or<T>(&self, future: impl Future<Output = Result<T>>) -> Result<T> {
+    pub(crate) async fn or<T>(&self, future: impl Future<Output = Result<T>>) -> Result<T> {
         // Registered before the flag is checked, so that a `set` in between is not lost.
         let told = std::pin::pin!(self.told.notified());
         if self.is_set.load(Ordering::Relaxed) {

@@ -2,6 +2,7 @@
 //! The tests start their own servers; `.ci/check_stores.py` uses real ones.
 
 mod bucket;
+mod names;
 mod real;
 mod server;
 mod uploads;
@@ -9,10 +10,10 @@ mod wrong;
 
 use ndarray::{Array1, Array2, Array3, ArrayD, Axis, Ix2, s};
 use ndarray_io::dask::NpyStack;
-use ndarray_io::store::{Remote, StoreOptions};
 use ndarray_io::{DynArray, NpzWriter, ReadOptions, WriteNpyExt};
-use object_store_0_14::ObjectStoreExt;
-use object_store_0_14::memory::InMemory;
+use ndarray_io_store::{Remote, StoreOptions};
+use object_store::ObjectStoreExt;
+use object_store::memory::InMemory;
 use server::{Request, Server};
 use std::io::Write;
 use std::sync::Arc;
@@ -203,7 +204,7 @@ fn blocks_of_a_compressed_member_are_fetched_alone() {
 
 #[test]
 fn ra_objects_are_read() {
-    let path = "testdata/ra/c8-5-big.ra";
+    let path = "../testdata/ra/c8-5-big.ra";
     let server = Server::new(&std::fs::read(path).unwrap());
     let file = remote(&server, "a.ra").open_ra().unwrap();
     let local = ndarray_io::ra::RaFile::open(path).unwrap();
@@ -218,7 +219,7 @@ fn ra_objects_are_read() {
 #[test]
 fn stacks_are_read() {
     for name in ["axis1", "zero", "records"] {
-        let folder = std::path::Path::new("testdata/stacks").join(name);
+        let folder = std::path::Path::new("../testdata/stacks").join(name);
         let local: DynArray = NpyStack::open(&folder).unwrap().read().unwrap();
         let store = Arc::new(InMemory::new());
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -228,8 +229,8 @@ fn stacks_are_read() {
             let bytes = std::fs::read(path).unwrap();
             runtime.block_on(store.put(&to.as_str().into(), bytes.into())).unwrap();
         }
-        let remote = Remote::new(store.clone(), "data").unwrap();
-        let stack = NpyStack::open_remote(&remote, &ReadOptions::new()).unwrap();
+        let remote = Remote::in_bucket(store.clone(), "data").unwrap();
+        let stack = NpyStack::from_folder(remote.clone(), &ReadOptions::new()).unwrap();
         let read: DynArray = stack.read().unwrap();
         assert_eq!(
             (read.shape(), read.dtype(), read.bytes()),
@@ -240,12 +241,12 @@ fn stacks_are_read() {
         // Without `info`, the parts are found by listing the folder.
         if name == "zero" {
             runtime.block_on(store.delete(&"data/info".into())).unwrap();
-            let stack = NpyStack::open_remote(&remote, &ReadOptions::new()).unwrap();
+            let stack = NpyStack::from_folder(remote.clone(), &ReadOptions::new()).unwrap();
             assert_eq!(stack.shape(), local.shape());
         }
     }
-    let nothing = Remote::new(Arc::new(InMemory::new()), "nothing").unwrap();
-    assert!(NpyStack::open_remote(&nothing, &ReadOptions::new()).unwrap_err().is_not_found());
+    let nothing = Remote::in_bucket(Arc::new(InMemory::new()), "nothing").unwrap();
+    assert!(NpyStack::from_folder(nothing.clone(), &ReadOptions::new()).unwrap_err().is_not_found());
 }
 
 #[test]

@@ -6,31 +6,29 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes as Chunk;
 use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
-use object_store_0_14::{Error as StoreError, GetRange, ObjectMeta};
+use object_store::{Error as StoreError, GetRange, ObjectMeta};
 use tokio::sync::Semaphore;
 
-use super::failure::{changed, failure};
-use super::place::ObjectLocation;
-use super::plan::{self, PART};
-use super::response::too_much;
-use super::response::{Cursor, collect, first_of, get, no_ranges, no_ranges_or, short, stopped};
-use super::runtime::{Stop, wait};
-use super::service::IsWhole;
-use crate::bytes::{ReadAt, ReadHints, Runs, fill_at};
-use crate::error::Result;
+use crate::failure::{changed, failure};
+use crate::place::ObjectLocation;
+use crate::plan::{self, PART};
+use crate::response::too_much;
+use crate::response::{Cursor, collect, first_of, get, no_ranges, no_ranges_or, short, stopped};
+use crate::runtime::{Stop, wait};
+use crate::service::IsWhole;
+use ndarray_io::bytes::{ReadAt, ReadHints, Runs};
+use ndarray_io::error::Result;
 
 /// The smallest amount that is fetched when headers and directories are read.
-pub(super) const WINDOW: u64 = 64 << 10;
+pub(crate) const WINDOW: u64 = 64 << 10;
 /// The maximum size of one request that reads ahead, for callers that read sequentially in small pieces.
 const AHEAD: u64 = 8 << 20;
 /// The maximum amount of cached data, in addition to the window that was fetched on opening.
 const KEPT: u64 = 32 << 20;
-/// The limit for concurrent requests for one object.
-pub(super) const AT_ONCE: usize = 8;
 
 /// A handle to an object; all of its requests fetch the same version.
 #[derive(Clone, Debug)]
-pub(super) struct Bytes {
+pub(crate) struct Bytes {
     shared: Arc<Shared>,
     stop: Option<Arc<Stop>>,
 }
@@ -67,7 +65,7 @@ impl Bytes {
     /// Opens an object that begins with a header.
     ///
     /// Sends one request for the first bytes, which may be the entire object.
-    pub(super) fn open(place: &ObjectLocation, stop: Option<Arc<Stop>>) -> Result<Self> {
+    pub(crate) fn open(place: &ObjectLocation, stop: Option<Arc<Stop>>) -> Result<Self> {
         wait(stopped(stop.as_deref(), async {
             let result = match get(place, GetRange::Bounded(0..WINDOW), None).await {
                 Err(error) => return Self::empty_or(place, error).await,
@@ -94,7 +92,7 @@ impl Bytes {
     /// Opens an object that ends with a directory.
     ///
     /// Sends one request for the last bytes, or two if the store does not support suffix requests.
-    pub(super) fn open_end(place: &ObjectLocation, len: u64, stop: Option<Arc<Stop>>) -> Result<Self> {
+    pub(crate) fn open_end(place: &ObjectLocation, len: u64, stop: Option<Arc<Stop>>) -> Result<Self> {
         wait(stopped(stop.as_deref(), async {
             let result = match get(place, GetRange::Suffix(len), None).await {
                 Err(StoreError::NotSupported { .. }) => {
@@ -132,26 +130,27 @@ impl Bytes {
         opened: (u64, Chunk),
         whole: Option<Mutex<Option<PartialResponse>>>,
     ) -> Self {
-        let (place, recent, permits) = (place.clone(), Mutex::default(), Semaphore::new(AT_ONCE));
+        let (recent, permits) = (Mutex::default(), Semaphore::new(place.requests));
+        let place = place.clone();
         Self { shared: Arc::new(Shared { place, meta, opened, recent, whole, permits }), stop: None }
     }
 
     /// Returns a handle to the same object whose requests are cancelled when `stop` is set.
-    pub(super) fn stopped_by(&self, stop: Option<Arc<Stop>>) -> Self {
+    pub(crate) fn stopped_by(&self, stop: Option<Arc<Stop>>) -> Self {
         Self { shared: Arc::clone(&self.shared), stop }
     }
 
     /// Returns the length of the object.
-    pub(super) fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.shared.meta.size
     }
 
-    pub(super) fn meta(&self) -> &ObjectMeta {
+    pub(crate) fn meta(&self) -> &ObjectMeta {
         &self.shared.meta
     }
 
     /// Returns the first bytes of the object, if they were fetched on opening.
-    pub(super) fn beginning(&self) -> &[u8] {
+    pub(crate) fn beginning(&self) -> &[u8] {
         match &self.shared.opened {
             (0, window) => window,
             _ => &[],
@@ -284,7 +283,7 @@ impl Bytes {
     fn fetch_all(&self, work: Vec<(Range<u64>, Cursor<'_, '_>)>) -> Result<()> {
         self.wait(async {
             stream::iter(work.into_iter().map(|(range, into)| Ok(self.fetch(range, into))))
-                .try_for_each_concurrent(AT_ONCE, |fetch| fetch)
+                .try_for_each_concurrent(self.shared.place.requests, |fetch| fetch)
                 .await
         })
     }
@@ -307,6 +306,17 @@ impl Bytes {
         let starts = (0..).map(|number| at + number * len as u64);
         let mut parts: Vec<(u64, &mut [u8])> = starts.zip(into.chunks_mut(len)).collect();
         self.fetch_parts(&mut parts)
+    }
+
+    /// Fills a buffer from an offset, to its end or that of the object, and returns how much there was.
+    pub(crate) fn fill_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
+        let mut filled = 0;
+        loop {
+            match self.read_at(&mut into[filled..], offset + filled as u64)? {
+                0 => return Ok(filled),
+                count => filled += count,
+            }
+        }
     }
 
     /// Continues reading the single response of a server that ignores ranges.
@@ -409,7 +419,7 @@ impl ReadAt for Bytes {
         }
         // A single response is read sequentially.
         for (place, part) in &mut parts[..complete] {
-            fill_at(self, part, *place)?;
+            self.fill_at(part, *place)?;
         }
         Ok(complete)
     }
@@ -419,7 +429,7 @@ impl ReadAt for Bytes {
         let is_known = self.shared.opened.1.len() as u64 == all;
         // The runs are the entire array; only the header, whose length is not known here, precedes it.
         let len = runs.byte_len();
-        let is_nearly_all = len >= all.saturating_sub(WINDOW) && runs.is_one();
+        let is_nearly_all = len >= all.saturating_sub(WINDOW) && runs.iter().nth(1).is_none();
         match self.shared.whole.is_none() || is_known || is_nearly_all || len == 0 {
             true => Ok(()),
             false => Err(no_ranges()),
@@ -428,7 +438,7 @@ impl ReadAt for Bytes {
 
     fn hints(&self) -> ReadHints {
         // Only one thread can read a single response.
-        let threads = if self.shared.whole.is_some() { 1 } else { AT_ONCE };
+        let threads = if self.shared.whole.is_some() { 1 } else { self.shared.place.requests };
         ReadHints::new().block(PART).concurrency(threads, threads)
     }
 }

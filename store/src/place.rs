@@ -1,0 +1,283 @@
+//! [`ObjectLocation`]: the location of an object, and the store that leads to it.
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use base64::Engine;
+use http::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+use ndarray_io::error::{Error, Result};
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey as S3Key};
+use object_store::azure::{AzureConfigKey as AzureKey, MicrosoftAzureBuilder};
+use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey as GoogleKey};
+use object_store::http::HttpBuilder;
+use object_store::path::Path;
+use object_store::{BackoffConfig, ClientConfigKey, GetOptions, GetResult, ObjectStore, RetryConfig};
+
+use crate::address::{Address, Kind, bad};
+use crate::failure::failure;
+use crate::options::StoreOptions;
+use crate::runtime::wait;
+use crate::service::{Condition, PLACEHOLDER, RequestExtras, Signer};
+
+/// The location of an object in a store.
+#[derive(Clone)]
+pub(crate) struct ObjectLocation {
+    pub(crate) store: Arc<dyn ObjectStore>,
+    pub(crate) path: Path,
+    /// The name in error messages: the URL without secrets.
+    pub(crate) shown: PathBuf,
+    pub(crate) retries: usize,
+    /// How many requests are sent at a time.
+    pub(crate) requests: usize,
+    /// Whether the object is on a web server, which accepts an object only as a single part.
+    pub(crate) is_web: bool,
+}
+
+/// Omits the store, whose `Debug` output contains the IDs of access keys.
+impl std::fmt::Debug for ObjectLocation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("ObjectLocation").field(&self.shown).finish()
+    }
+}
+
+/// Returns the limit for the total duration of retries of one request.
+///
+/// Uploads have a `read_timeout` of at least 15 minutes, 30 times which would be most of a day.
+fn retry_timeout(read_timeout: Duration) -> Duration {
+    /// 30 times the default `read_timeout`.
+    const USUAL: Duration = Duration::from_secs(30 * 60);
+    read_timeout.saturating_mul(30).min(USUAL.max(read_timeout.saturating_mul(2)))
+}
+
+/// Returns the path that `object_store` has for a key, if it leaves the key as it is.
+pub(crate) fn path_of(key: &str) -> Option<Path> {
+    Path::parse(key).ok().filter(|path| path.as_ref() == key)
+}
+
+impl ObjectLocation {
+    /// Returns the location of the object at an address, whose uploads have a condition.
+    pub(crate) fn of(
+        address: &Address,
+        options: &StoreOptions,
+        condition: Option<Condition>,
+    ) -> Result<Self> {
+        let shown = address.shown();
+        Self::made(address, options, condition).map_err(|error| error.at_path(&shown))
+    }
+
+    fn made(address: &Address, options: &StoreOptions, condition: Option<Condition>) -> Result<Self> {
+        let mut added = RequestExtras {
+            condition,
+            checks_completion: address.kind != Kind::Gcs,
+            certificates: options.certificates.clone().into(),
+            ..RequestExtras::default()
+        };
+        let path = match address.kind {
+            Kind::Web => None,
+            _ => path_of(&address.key),
+        };
+        if path.is_none() {
+            added.target = Some(address.target().into());
+        }
+        if address.kind == Kind::Web {
+            added.headers = headers(address, options)?;
+        }
+        Ok(Self {
+            store: Maker { address, options }.store(added)?,
+            path: path.unwrap_or_else(|| Path::from(PLACEHOLDER)),
+            shown: address.shown().into(),
+            retries: options.retries,
+            requests: options.requests,
+            is_web: address.kind == Kind::Web,
+        })
+    }
+
+    /// Returns the location of an object in the folder at this location, by the same store if its key needs no help.
+    pub(crate) fn at(&self, address: &Address, options: &StoreOptions) -> Result<Self> {
+        match path_of(&address.key).filter(|_| !self.is_web && !self.has_placeholder()) {
+            Some(path) => Ok(Self { path, shown: address.shown().into(), ..self.clone() }),
+            None => Self::of(address, options, None),
+        }
+    }
+
+    fn has_placeholder(&self) -> bool {
+        self.path.as_ref() == PLACEHOLDER
+    }
+
+    /// Requests the object's metadata.
+    pub(crate) async fn head(&self) -> object_store::Result<GetResult> {
+        let head = GetOptions { head: true, ..GetOptions::default() };
+        self.store.get_opts(&self.path, head).await
+    }
+
+    /// Lists the names of the objects in the folder at this path.
+    ///
+    /// Web servers do not support this.
+    pub(crate) fn names_within(&self) -> Result<Vec<String>> {
+        let listed = wait(async {
+            self.store.list_with_delimiter(Some(&self.path)).await.map_err(|error| failure(&error))
+        })?;
+        Ok(listed.objects.iter().filter_map(|object| object.location.filename().map(str::to_owned)).collect())
+    }
+
+    pub(crate) fn named(&self, error: Error) -> Error {
+        error.at_path(&self.shown)
+    }
+}
+
+/// Returns the headers for a web server.
+fn headers(address: &Address, options: &StoreOptions) -> Result<HeaderMap> {
+    let mut headers = options.headers.clone();
+    if let Some((name, password)) = &address.login {
+        let login = base64::engine::general_purpose::STANDARD.encode(format!("{name}:{password}"));
+        let value = HeaderValue::from_str(&format!("Basic {login}"));
+        let mut value = value.map_err(|_| bad("the login in the URL is not valid"))?;
+        value.set_sensitive(true);
+        headers.insert(AUTHORIZATION, value);
+    }
+    Ok(headers)
+}
+
+/// Makes the store that an address leads to.
+struct Maker<'a> {
+    address: &'a Address,
+    options: &'a StoreOptions,
+}
+
+/// Configures a builder: retries and timeouts, and what the caller has set. All builders have these methods, but no trait for them.
+macro_rules! configured {
+    ($maker:expr, $builder:expr, $key:ty, $of_client:expr) => {{
+        let mut builder = $builder.with_retry($maker.retry());
+        for (key, value) in $maker.timeouts() {
+            builder = builder.with_config($of_client(key), value);
+        }
+        for (key, value) in &$maker.options.keys {
+            let key = key.to_ascii_lowercase();
+            let parsed: $key =
+                key.parse().map_err(|_| bad(format!("unknown option '{key}' for this store")))?;
+            builder = builder.with_config(parsed, value);
+        }
+        builder
+    }};
+}
+
+impl Maker<'_> {
+    fn retry(&self) -> RetryConfig {
+        RetryConfig {
+            backoff: BackoffConfig::default(),
+            max_retries: self.options.retries,
+            retry_timeout: retry_timeout(self.options.read_timeout),
+        }
+    }
+
+    fn timeouts(&self) -> [(ClientConfigKey, String); 3] {
+        let text = |time: Duration| format!("{}ms", time.as_millis());
+        [
+            // A request may take a long time in total, provided that data keeps arriving.
+            (ClientConfigKey::Timeout, "6h".to_owned()),
+            (ClientConfigKey::ReadTimeout, text(self.options.read_timeout)),
+            (ClientConfigKey::ConnectTimeout, text(self.options.connect_timeout)),
+        ]
+    }
+
+    fn store(&self, added: RequestExtras) -> Result<Arc<dyn ObjectStore>> {
+        match self.address.kind {
+            Kind::S3 => self.s3(added),
+            Kind::Gcs => {
+                let builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(&self.address.bucket);
+                let mut builder = configured!(self, builder, GoogleKey, GoogleKey::Client);
+                if self.options.is_anonymous {
+                    builder = builder.with_skip_signature(true);
+                }
+                Ok(Arc::new(builder.with_http_connector(added).build().map_err(|error| failure(&error))?))
+            }
+            Kind::Azure => self.azure(added),
+            Kind::Web => {
+                let address = self.address;
+                let builder = HttpBuilder::new().with_url(format!("{}://{}", address.scheme, address.bucket));
+                // Plain HTTP is allowed only for http:// URLs: https:// is never redirected to http://.
+                let is_plain = (address.scheme == "http").to_string();
+                let builder = builder.with_config(ClientConfigKey::AllowHttp, is_plain);
+                let builder = configured!(self, builder, ClientConfigKey, std::convert::identity);
+                Ok(Arc::new(builder.with_http_connector(added).build().map_err(|error| failure(&error))?))
+            }
+        }
+    }
+
+    fn s3(&self, mut added: RequestExtras) -> Result<Arc<dyn ObjectStore>> {
+        let builder = AmazonS3Builder::from_env().with_bucket_name(&self.address.bucket);
+        let mut builder = configured!(self, builder, S3Key, S3Key::Client);
+        if self.options.is_anonymous {
+            builder = builder.with_skip_signature(true);
+        }
+        let is = |key: S3Key| builder.get_config_value(&key).is_some_and(|value| value == "true");
+        let signer = match &added.target {
+            Some(_) if !is(S3Key::SkipSignature) => {
+                let region = builder
+                    .get_config_value(&S3Key::Region)
+                    .or(builder.get_config_value(&S3Key::DefaultRegion));
+                Some(Arc::new(Signer::S3 {
+                    region: region.unwrap_or_else(|| "us-east-1".to_owned()),
+                    pays: is(S3Key::RequestPayer),
+                    credentials: OnceLock::new(),
+                }))
+            }
+            _ => None,
+        };
+        if signer.is_some() {
+            builder = builder.with_skip_signature(true);
+        }
+        added.signer = signer.clone();
+        let store = builder.with_http_connector(added).build().map_err(|error| failure(&error))?;
+        if let Some(Signer::S3 { credentials, .. }) = signer.as_deref() {
+            let _ = credentials.set(Arc::clone(store.credentials())); // it has just been made
+        }
+        Ok(Arc::new(store))
+    }
+
+    fn azure(&self, mut added: RequestExtras) -> Result<Arc<dyn ObjectStore>> {
+        let address = self.address;
+        let builder = match address.scheme {
+            "abfs" | "abfss" => MicrosoftAzureBuilder::from_env()
+                .with_url(format!("{}://{}/", address.scheme, address.bucket)),
+            _ => MicrosoftAzureBuilder::from_env().with_container_name(&address.bucket),
+        };
+        let mut builder = configured!(self, builder, AzureKey, AzureKey::Client);
+        if self.options.is_anonymous {
+            builder = builder.with_skip_signature(true);
+        }
+        let is = |key: AzureKey| builder.get_config_value(&key).is_some_and(|value| value == "true");
+        let account = match is(AzureKey::UseEmulator) {
+            true => Some("devstoreaccount1".to_owned()),
+            false => builder.get_config_value(&AzureKey::AccountName),
+        };
+        let signer = match (&added.target, account) {
+            (Some(_), Some(account)) if !is(AzureKey::SkipSignature) => {
+                Some(Arc::new(Signer::Azure { account, credentials: OnceLock::new() }))
+            }
+            _ => None,
+        };
+        if signer.is_some() {
+            builder = builder.with_skip_signature(true);
+        }
+        added.signer = signer.clone();
+        let store = builder.with_http_connector(added).build().map_err(|error| failure(&error))?;
+        if let Some(Signer::Azure { credentials, .. }) = signer.as_deref() {
+            let _ = credentials.set(Arc::clone(store.credentials())); // it has just been made
+        }
+        Ok(Arc::new(store))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retries_end_after_half_an_hour_or_two_attempts() {
+        for (seconds, limit) in [(1, 30), (60, 1800), (15 * 60, 1800), (7200, 14_400)] {
+            assert_eq!(retry_timeout(Duration::from_secs(seconds)), Duration::from_secs(limit));
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! An HTTP layer below the store: literal names, upload conditions, and responses that ignore ranges.
+
+use std::sync::{Arc, OnceLock};
+
+use async_trait::async_trait;
+use http::header::{
+    AUTHORIZATION, CONTENT_LENGTH, CONTENT_RANGE, HeaderMap, HeaderValue, IF_MATCH, IF_NONE_MATCH, RANGE,
+};
+use http::{Method, StatusCode, Uri};
+use object_store::ClientOptions;
+use object_store::aws::{AwsAuthorizer, AwsCredentialProvider};
+use object_store::azure::{AzureAuthorizer, AzureCredentialProvider};
+use object_store::client::{
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
+};
+
+use crate::client::{client_for, send};
+
+/// The path of an object whose name `object_store` would change; this layer puts the name in its place. Of letters only: nothing
+/// encodes them.
+pub(crate) const PLACEHOLDER: &str = "NdarrayIoObject";
+
+/// What this layer adds to requests.
+#[derive(Clone, Default)]
+pub(crate) struct RequestExtras {
+    /// The encoded key, or the path and query of an address on the web, which take the place of [`PLACEHOLDER`].
+    pub(crate) target: Option<Arc<str>>,
+    /// The condition of an upload.
+    pub(crate) condition: Option<Condition>,
+    /// Whether the store checks a condition when an upload of several parts is completed.
+    pub(crate) checks_completion: bool,
+    /// Signs requests whose target this layer has put in.
+    pub(crate) signer: Option<Arc<Signer>>,
+    /// Headers for a web server.
+    pub(crate) headers: HeaderMap,
+    /// Certificates that are trusted in addition to those of the system.
+    pub(crate) certificates: Arc<[String]>,
+}
+
+/// A condition for replacing an object.
+#[derive(Clone, Debug)]
+pub(crate) enum Condition {
+    /// The object does not exist.
+    New,
+    /// The object still has this entity tag.
+    Unchanged { tag: String, number: Option<String> },
+}
+
+/// Marks a response that contains the entire object although a range was requested.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct IsWhole;
+
+/// Signs requests of which `object_store` does not know the final name. The credentials come from the store, once it is made.
+pub(crate) enum Signer {
+    S3 { region: String, pays: bool, credentials: OnceLock<AwsCredentialProvider> },
+    Azure { account: String, credentials: OnceLock<AzureCredentialProvider> },
+}
+
+impl Signer {
+    async fn sign(&self, request: &mut HttpRequest) -> object_store::Result<()> {
+        match self {
+            Self::S3 { region, pays, credentials } => {
+                let Some(credentials) = credentials.get() else { return Ok(()) };
+                let credential = credentials.get_credential().await?;
+                let authorizer = AwsAuthorizer::new(&credential, "s3", region).with_request_payer(*pays);
+                authorizer.try_authorize(request, None)
+            }
+            Self::Azure { account, credentials } => {
+                let Some(credentials) = credentials.get() else { return Ok(()) };
+                let credential = credentials.get_credential().await?;
+                AzureAuthorizer::new(&credential, account).try_authorize(request)
+            }
+        }
+    }
+}
+
+/// Omits everything that may be secret.
+impl std::fmt::Debug for RequestExtras {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RequestExtras").field("condition", &self.condition).finish_non_exhaustive()
+    }
+}
+
+impl HttpConnector for RequestExtras {
+    fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
+        let client = client_for(options, &self.certificates)?;
+        Ok(HttpClient::new(Service { client, added: self.clone() }))
+    }
+}
+
+#[derive(Debug)]
+struct Service {
+    client: reqwest::Client,
+    added: RequestExtras,
+}
+
+#[async_trait]
+impl HttpService for Service {
+    async fn call(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let added = &self.added;
+        for (name, value) in &added.headers {
+            request.headers_mut().insert(name, value.clone());
+        }
+        if let Some(condition) = &added.condition
+            && added.checks_completion
+            && completes_upload(&request)
+        {
+            let (name, value) = match condition {
+                Condition::New => (IF_NONE_MATCH, "*"),
+                Condition::Unchanged { tag, .. } => (IF_MATCH, &**tag),
+            };
+            // Conditional headers need not be signed.
+            if let Ok(value) = HeaderValue::from_str(value) {
+                request.headers_mut().insert(name, value);
+            }
+        }
+        // Requests for credentials go to other places, through the same layer.
+        if let Some(target) = &added.target
+            && request.uri().path().ends_with(PLACEHOLDER)
+        {
+            let unknown = |error| HttpError::new(HttpErrorKind::Unknown, error);
+            *request.uri_mut() = with_target(request.uri(), target).map_err(unknown)?;
+            if let Some(signer) = &added.signer {
+                request.headers_mut().remove(AUTHORIZATION);
+                let signed = signer.sign(&mut request).await;
+                signed.map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))?;
+            }
+        }
+        let end = first_bytes(&request);
+        let response = send(&self.client, request).await?;
+        Ok(match end {
+            Some(end) if response.status() == StatusCode::OK => as_first_part(response, end),
+            _ => response,
+        })
+    }
+}
+
+/// Puts the name of the object in its place.
+fn with_target(uri: &Uri, target: &str) -> Result<Uri, http::Error> {
+    let before = uri.path().strip_suffix(PLACEHOLDER).unwrap_or(uri.path());
+    let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = Some(format!("{before}{target}{query}").parse()?);
+    Ok(Uri::from_parts(parts)?)
+}
+
+/// Returns whether a request completes a multipart upload, in the protocol of S3.
+fn completes_upload(request: &HttpRequest) -> bool {
+    request.method() == Method::POST && request.uri().query().is_some_and(|query| query.contains("uploadId="))
+}
+
+/// Returns the end of the requested range, if it begins at offset 0.
+fn first_bytes(request: &HttpRequest) -> Option<u64> {
+    let last = request.headers().get(RANGE)?.to_str().ok()?.strip_prefix("bytes=0-")?;
+    last.parse::<u64>().ok()?.checked_add(1)
+}
+
+/// Relabels a response with the entire object as the requested prefix.
+///
+/// Otherwise the store would reject the response, and the object would have to be requested again.
+fn as_first_part(mut response: HttpResponse, end: u64) -> HttpResponse {
+    let len = response.headers().get(CONTENT_LENGTH).and_then(|len| len.to_str().ok()?.parse::<u64>().ok());
+    if let Some(len @ 1..) = len
+        && let Ok(range) = HeaderValue::from_str(&format!("bytes 0-{}/{len}", end.min(len) - 1))
+    {
+        *response.status_mut() = StatusCode::PARTIAL_CONTENT;
+        response.headers_mut().insert(CONTENT_RANGE, range);
+        response.extensions_mut().insert(IsWhole);
+    }
+    response
+}
