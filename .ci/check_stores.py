@@ -96,6 +96,28 @@ def check_library(base, env, which):
     assert "1 passed" in told, told
 
 
+# Names that a parser of web addresses, a path of a file system, or a client would change.
+KEYS = [
+    "a", "hash#2.npy", "hash", "what?.npy", "what", "a%20b", "a b", "a+b", "a//b", "a/b", "/a", "//a", "b/", "c//", "%", "%2F", "%zz", "a..b", ".a", "a.",
+    "...", "\u00e9", "e\u0301", "\U0001f40d.npy", "\u200b", "back\\slash", "quote\"'", "<&>", "key=value;x", "a:b@c", "$,!*()[]{}|^`~", " leading", "trailing ",
+    "deep/er/x.npy", "deep/er/still/x.npy", "deep/er/xx.npy", "s3://bucket/a", "NdarrayIoObject", "UPPER", "upper",
+]
+
+
+def check_keys(base, env, put, get, names, refused=()):
+    """Each object is found under its own name and under no other."""
+    keys = [key for key in KEYS if key not in refused]
+    for number, key in enumerate(keys):
+        put(key, saved(np.save, np.array([number])))
+    listed = folder / "keys"
+    listed.write_bytes("\0".join(keys).encode())
+    check_library(base, {**env, "NDARRAY_IO_KEYS": str(listed)}, "real_keys_are_literal")
+    assert sorted(names()) == sorted(keys), sorted(set(names()) ^ set(keys))
+    for number, key in enumerate(keys):
+        assert np.load(io.BytesIO(get(key))).tolist() == [number + 100], key
+    return len(keys)
+
+
 def s3():
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
@@ -143,8 +165,16 @@ def s3():
     run(ndio, "refs", f"{base}/stored.npz", "--chunk", 6000, "-o", folder / "refs.json", env=env)
     location, start, length = json.loads((folder / "refs.json").read_text())["refs"]["large/0.0"]
     assert location == f"{base}/stored.npz" and OBJECTS["stored.npz"][start : start + length] == large.tobytes()
+    client.create_bucket(Bucket="keys")
+    pages = client.get_paginator("list_objects_v2")
+    count = check_keys(
+        "s3://keys", env,
+        lambda key, content: client.put_object(Bucket="keys", Key=key, Body=content),
+        lambda key: client.get_object(Bucket="keys", Key=key)["Body"].read(),
+        lambda: [found["Key"] for page in pages.paginate(Bucket="keys") for found in page.get("Contents", [])],
+    )
     server.stop()
-    print("S3: sound")
+    print(f"S3: sound, with {count} keys")
 
 
 def web():
@@ -221,7 +251,15 @@ def azure(azurite):
         check_library("az://box", env, "real_objects_are_written")
         check_program("az://box", env, writes=True)
         assert np.array_equal(np.load(io.BytesIO(container.download_blob("back.npy").readall())), large)
-        print("Azure: sound")
+        box = client.create_container("keys")
+        count = check_keys(
+            "az://keys", env,
+            lambda key, content: box.upload_blob(key, content, overwrite=True),
+            lambda key: box.download_blob(key).readall(),
+            lambda: list(box.list_blob_names()),
+            refused=["back\\slash"],  # which Azure takes for a slash
+        )
+        print(f"Azure: sound, with {count} keys")
     finally:
         server.terminate()
 

@@ -59,23 +59,25 @@ pub(crate) fn bad(reason: impl Into<String>) -> Error {
 
 impl Address {
     pub(crate) fn parse(text: &str) -> Result<Self> {
-        const EXPECTED: &str = "not the URL of an object, expected s3://, gs://, az://, http:// or https://";
-        let (scheme, rest) = text.split_once("://").ok_or_else(|| bad(EXPECTED))?;
-        let known = SCHEMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(scheme));
-        let (scheme, kind) = *known.ok_or_else(|| bad(EXPECTED))?;
-        let address = match kind {
-            Kind::Web => Self::on_the_web(text, scheme)?,
-            _ => {
-                let (bucket, key) = rest.split_once('/').unwrap_or((rest, ""));
-                check_bucket(bucket, scheme)?;
-                let (bucket, key) = (bucket.to_owned(), key.to_owned());
-                Self { kind, scheme, bucket, key, query: None, login: None }
-            }
-        };
+        let address = Self::parse_prefix(text)?;
         match address.key.is_empty() {
             true => Err(bad("the URL does not name an object").at_path(&address.shown())),
             false => address.checked(),
         }
+    }
+
+    /// Parses a URL whose key may be the beginning of several, or empty.
+    pub(crate) fn parse_prefix(text: &str) -> Result<Self> {
+        const EXPECTED: &str = "not the URL of an object, expected s3://, gs://, az://, http:// or https://";
+        let (scheme, rest) = text.split_once("://").ok_or_else(|| bad(EXPECTED))?;
+        let known = SCHEMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(scheme));
+        let (scheme, kind) = *known.ok_or_else(|| bad(EXPECTED))?;
+        if kind == Kind::Web {
+            return Self::on_the_web(text, scheme);
+        }
+        let (bucket, key) = rest.split_once('/').unwrap_or((rest, ""));
+        check_bucket(bucket, scheme)?;
+        Ok(Self { kind, scheme, bucket: bucket.into(), key: key.into(), query: None, login: None })
     }
 
     fn on_the_web(text: &str, scheme: &'static str) -> Result<Self> {

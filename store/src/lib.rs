@@ -59,6 +59,7 @@ mod asynchronous;
 mod bytes;
 mod client;
 mod failure;
+mod list;
 mod options;
 mod place;
 mod plan;
@@ -69,6 +70,7 @@ mod service;
 mod upload;
 
 pub use asynchronous::AsyncFile;
+pub use list::{Listed, Listing, list};
 pub use options::StoreOptions;
 pub use remote::{Remote, Version};
 pub use upload::{Upload, UploadOptions};

@@ -5,6 +5,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use base64::Engine;
+use bytes::Bytes;
+use http::Method;
 use http::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use ndarray_io::error::{Error, Result};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey as S3Key};
@@ -67,18 +69,37 @@ impl ObjectLocation {
     }
 
     fn made(address: &Address, options: &StoreOptions, condition: Option<Condition>) -> Result<Self> {
+        Self::with(address, options, RequestExtras { condition, ..RequestExtras::default() })
+    }
+
+    /// Sends a request to the bucket of an address, or its object, and returns the body of the answer.
+    pub(crate) async fn ask(
+        address: &Address,
+        options: &StoreOptions,
+        method: Method,
+        target: &str,
+    ) -> Result<Bytes> {
+        let asks =
+            RequestExtras { asks: Some(method), target: Some(target.into()), ..RequestExtras::default() };
+        let place = Self::with(address, options, asks)?;
+        let answer = place.store.get_opts(&place.path, GetOptions::default()).await;
+        let body = async { answer?.bytes().await };
+        body.await.map_err(|error| failure(&error))
+    }
+
+    fn with(address: &Address, options: &StoreOptions, added: RequestExtras) -> Result<Self> {
         let mut added = RequestExtras {
-            condition,
             checks_completion: address.kind != Kind::Gcs,
             certificates: options.certificates.clone().into(),
-            ..RequestExtras::default()
+            ..added
         };
         let path = match address.kind {
+            _ if added.target.is_some() => None,
             Kind::Web => None,
             _ => path_of(&address.key),
         };
         if path.is_none() {
-            added.target = Some(address.target().into());
+            added.target.get_or_insert_with(|| address.target().into());
         }
         if address.kind == Kind::Web {
             added.headers = headers(address, options)?;
@@ -111,9 +132,7 @@ impl ObjectLocation {
         self.store.get_opts(&self.path, head).await
     }
 
-    /// Lists the names of the objects in the folder at this path.
-    ///
-    /// Web servers do not support this.
+    /// Lists the names of the objects in the folder at this path, as `object_store` does.
     pub(crate) fn names_within(&self) -> Result<Vec<String>> {
         let listed = wait(async {
             self.store.list_with_delimiter(Some(&self.path)).await.map_err(|error| failure(&error))

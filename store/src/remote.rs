@@ -5,20 +5,23 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::Method;
 use ndarray_io::bytes::{Folder, ReadAt};
 use ndarray_io::error::Result;
 use ndarray_io::file::{ArrayFile, ArrayFormat, FromPayload};
 use ndarray_io::ra::RaFile;
 use ndarray_io::{NpyFile, NpzFile, ReadOptions, WriteNpyExt, WriteOptions};
-use object_store::{ObjectMeta, ObjectStore};
+use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 
 use crate::address::{Address, SCHEMES, bad};
 use crate::asynchronous::AsyncFile;
 use crate::bytes::{Bytes, WINDOW};
+use crate::failure::failure;
+use crate::list::{Listed, Listing};
 use crate::options::StoreOptions;
 use crate::place::{ObjectLocation, path_of};
 use crate::plan::PART;
-use crate::runtime::Stop;
+use crate::runtime::{Stop, wait};
 use crate::upload::{Upload, UploadOptions};
 
 /// An object in a store.
@@ -55,7 +58,13 @@ impl std::fmt::Debug for Remote {
 /// The objects whose names begin with that of this one and a slash.
 impl Folder for Remote {
     fn names(&self) -> Result<Vec<String>> {
-        self.place.names_within().map_err(|error| self.place.named(error))
+        let Some((address, options)) = &self.address else {
+            return self.place.names_within().map_err(|error| self.place.named(error));
+        };
+        let folder = format!("{}/", address.key.strip_suffix('/').unwrap_or(&address.key));
+        let listing = Listing::new(Address { key: folder.clone(), ..address.clone() }, options, true)?;
+        let named = |object: Result<Listed>| Ok(object?.key().strip_prefix(&folder).map(str::to_owned));
+        listing.filter_map(|object| named(object).transpose()).collect()
     }
 
     fn open(&self, name: &str) -> Result<Arc<dyn ReadAt>> {
@@ -256,6 +265,47 @@ impl Remote {
             Ok(done)
         };
         copy().map_err(|error| self.place.named(error))
+    }
+
+    /// Returns whether the object exists.
+    ///
+    /// Sends one request.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](ndarray_io::error::ErrorKind::Io) if the store does not respond or denies access.
+    pub fn exists(&self) -> Result<bool> {
+        wait(async {
+            match self.place.head().await {
+                Ok(_) => Ok(true),
+                Err(object_store::Error::NotFound { .. }) => Ok(false),
+                Err(error) => Err(self.place.named(failure(&error))),
+            }
+        })
+    }
+
+    /// Deletes the object, which may be missing already.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](ndarray_io::error::ErrorKind::Io) if the store does not respond or denies access.
+    pub fn delete(&self) -> Result<()> {
+        let missing = |error: &object_store::Error| matches!(error, object_store::Error::NotFound { .. });
+        let deleted = wait(async {
+            match &self.address {
+                // By a request for this object: `object_store` deletes in S3 by lists of names, some of which it would change.
+                Some((address, options)) => {
+                    let deleted =
+                        ObjectLocation::ask(address, options, Method::DELETE, &address.target()).await;
+                    deleted.map(drop).or_else(|error| if error.is_not_found() { Ok(()) } else { Err(error) })
+                }
+                None => match self.place.store.delete(&self.place.path).await {
+                    Err(error) if !missing(&error) => Err(failure(&error)),
+                    _ => Ok(()),
+                },
+            }
+        });
+        deleted.map_err(|error| self.place.named(error.while_writing()))
     }
 
     /// Returns the current version of the object.

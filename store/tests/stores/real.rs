@@ -4,7 +4,7 @@ use std::io::Write;
 
 use ndarray::{Array1, Array2, s};
 use ndarray_io::error::ErrorKind;
-use ndarray_io_store::{Remote, UploadOptions};
+use ndarray_io_store::{Listed, Remote, StoreOptions, UploadOptions, list};
 
 use super::{bytes_of, numbers};
 
@@ -73,5 +73,44 @@ fn real_objects_are_written() {
         let error = second.finish().unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::ArrayChanged { .. }), "{name}: {error}");
         assert_eq!(object(name).version().unwrap().size(), bytes.len() as u64 - 1);
+    }
+}
+
+/// Each of the keys, which the script has made, holds its own number; afterwards, a hundred more.
+#[test]
+#[ignore = "needs NDARRAY_IO_STORE"]
+fn real_keys_are_literal() {
+    let base = std::env::var("NDARRAY_IO_STORE").unwrap();
+    let keys = std::fs::read_to_string(std::env::var("NDARRAY_IO_KEYS").unwrap()).unwrap();
+    let mut keys: Vec<&str> = keys.split('\0').collect();
+    for (number, key) in keys.iter().enumerate() {
+        let number = number as i64;
+        let object = object(key);
+        assert_eq!(object.read_npy::<Array1<i64>>().unwrap(), Array1::from_elem(1, number), "{key:?}");
+        object.write_npy(&Array1::from_elem(1, number + 100)).unwrap();
+        assert_eq!(object.read_npy::<Array1<i64>>().unwrap()[0], number + 100, "{key:?}");
+        // Sent in two parts.
+        let new = Remote::parse(&format!("{base}/{key}.parts")).unwrap();
+        let mut upload = new.upload(&UploadOptions::new().part_size(5 << 20).create_new()).unwrap();
+        upload.write_all(&vec![number as u8; 6 << 20]).unwrap();
+        upload.finish().unwrap();
+        assert!(new.exists().unwrap());
+        assert_eq!(new.version().unwrap().size(), 6 << 20);
+        new.delete().unwrap();
+        new.delete().unwrap();
+        assert!(!new.exists().unwrap(), "{key:?}");
+    }
+    let options = StoreOptions::new();
+    let found = list(&format!("{base}/"), &options).unwrap().collect::<Result<Vec<_>, _>>().unwrap();
+    let mut found: Vec<&str> = found.iter().map(Listed::key).collect();
+    found.sort_unstable();
+    keys.sort_unstable();
+    assert_eq!(found, keys);
+    let arrays = list(&format!("{base}/deep/"), &options).unwrap().matching("deep/*/x.npy").unwrap();
+    let arrays: Vec<Listed> = arrays.collect::<Result<_, _>>().unwrap();
+    assert_eq!(arrays.iter().map(Listed::url).collect::<Vec<_>>(), [format!("{base}/deep/er/x.npy")]);
+    assert_eq!(arrays[0].size(), 136);
+    for name in [".", "..", "a/../b", "./a"] {
+        assert!(Remote::parse(&format!("{base}/{name}")).unwrap_err().is_usage());
     }
 }

@@ -1,0 +1,265 @@
+//! [`Listing`]: the objects whose names begin alike.
+
+use std::collections::VecDeque;
+
+use http::Method;
+use ndarray_io::error::{Error, ErrorKind, Result};
+use quick_xml::Reader;
+use quick_xml::escape::resolve_predefined_entity;
+use quick_xml::events::Event;
+
+use crate::address::{Address, Kind, bad, encoded};
+use crate::options::StoreOptions;
+use crate::place::ObjectLocation;
+use crate::runtime::wait;
+
+/// An object in a listing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    url: String,
+    key: String,
+    size: u64,
+}
+
+impl Listed {
+    /// Returns the key of the object, literally: everything after the bucket.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// Returns the URL of the object, which [`Remote::parse`](crate::Remote::parse) opens.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Returns the size of the object in bytes.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+}
+
+/// An iterator over the objects of a bucket whose keys begin alike, in the order of the store: see [`list`].
+///
+/// Pages of up to 1,000 (Azure: 5,000) objects are requested as they are needed.
+#[derive(Debug)]
+pub struct Listing {
+    address: Address,
+    options: StoreOptions,
+    /// Whether only objects without a further slash are listed.
+    is_flat: bool,
+    pattern: Option<glob::Pattern>,
+    page: VecDeque<Listed>,
+    next: Next,
+}
+
+/// Where the next page begins.
+#[derive(Debug)]
+enum Next {
+    First,
+    At(String),
+    End,
+}
+
+/// Lists the objects of a bucket whose keys begin with the key in a URL, such as `s3://bucket/measured/`, or `s3://bucket/`.
+///
+/// Sends no request until the first object is asked for.
+///
+/// # Errors
+///
+/// [`BadOption`](ndarray_io::error::ErrorKind::BadOption) if this is not the URL of a bucket in S3, Google Cloud Storage or Azure: web servers
+/// have no listings. The iterator returns [`Io`](ndarray_io::error::ErrorKind::Io) if the store does not respond or denies access.
+///
+/// # Examples
+///
+/// ```no_run
+/// use ndarray_io_store::{Remote, StoreOptions, list};
+///
+/// for object in list("s3://bucket/measured/", &StoreOptions::new())? {
+///     let file = Remote::parse(object?.url())?.open_npy()?;
+///     println!("{:?}", file.shape());
+/// }
+/// # Ok::<(), ndarray_io::Error>(())
+/// ```
+pub fn list(url: &str, options: &StoreOptions) -> Result<Listing> {
+    Listing::new(Address::parse_prefix(url)?, options, false)
+}
+
+impl Listing {
+    pub(crate) fn new(address: Address, options: &StoreOptions, is_flat: bool) -> Result<Self> {
+        if address.kind == Kind::Web {
+            return Err(bad("web servers do not list what they have").at_path(&address.shown()));
+        }
+        let (options, page) = (options.clone(), VecDeque::new());
+        Ok(Self { address, options, is_flat, pattern: None, page, next: Next::First })
+    }
+
+    /// Lists only objects whose entire key matches a pattern of the shell: `*` and `?` match no slash, `**` all.
+    ///
+    /// # Errors
+    ///
+    /// [`BadOption`](ndarray_io::error::ErrorKind::BadOption) if this is not a pattern.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// use ndarray_io_store::{StoreOptions, list};
+    /// let arrays = list("s3://bucket/measured/", &StoreOptions::new())?.matching("measured/*/x.npy")?;
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn matching(mut self, pattern: &str) -> Result<Self> {
+        let parsed = glob::Pattern::new(pattern).map_err(|error| bad(format!("not a pattern: {error}")))?;
+        self.pattern = Some(parsed);
+        Ok(self)
+    }
+
+    /// Requests the next page.
+    fn fetch(&mut self) -> Result<()> {
+        let Self { address, options, .. } = &*self;
+        let at = match &self.next {
+            Next::At(at) => Some(&**at),
+            _ => None,
+        };
+        let target = target(address, self.is_flat, at);
+        let body = wait(ObjectLocation::ask(address, options, Method::GET, &target))
+            .map_err(|error| error.at_path(&address.shown()))?;
+        let text = String::from_utf8_lossy(&body);
+        let (objects, next) = page(&text, address.kind).map_err(|_| {
+            Error::from(ErrorKind::bad_source("the listing of the store is malformed"))
+                .at_path(&address.shown())
+        })?;
+        let is_wanted = |key: &str| {
+            let options = glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::new() };
+            self.pattern.as_ref().is_none_or(|pattern| pattern.matches_with(key, options))
+        };
+        let listed = objects.into_iter().filter(|(key, _)| is_wanted(key)).map(|(key, size)| Listed {
+            url: format!("{}://{}/{key}", address.scheme, address.bucket),
+            key,
+            size,
+        });
+        self.page = listed.collect();
+        self.next = match next {
+            // The same page again would be without end.
+            Some(next) if !next.is_empty() && at != Some(&*next) => Next::At(next),
+            _ => Next::End,
+        };
+        Ok(())
+    }
+}
+
+impl Iterator for Listing {
+    type Item = Result<Listed>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(object) = self.page.pop_front() {
+                return Some(Ok(object));
+            }
+            if matches!(self.next, Next::End) {
+                return None;
+            }
+            if let Err(error) = self.fetch() {
+                self.next = Next::End;
+                return Some(Err(error));
+            }
+        }
+    }
+}
+
+/// Returns the query that asks for a page.
+fn target(address: &Address, is_flat: bool, at: Option<&str>) -> String {
+    let query = |text: &str| encoded(text).replace('/', "%2F");
+    let (kind, marker) = match address.kind {
+        Kind::Azure => ("comp=list&restype=container", "marker"),
+        _ => ("encoding-type=url&list-type=2", "continuation-token"),
+    };
+    let mut target = format!("?{kind}&prefix={}", query(&address.key));
+    if is_flat {
+        target += "&delimiter=%2F";
+    }
+    if let Some(at) = at {
+        target += &format!("&{marker}={}", query(at));
+    }
+    target
+}
+
+/// Keys and sizes, and where the next page begins.
+type Page = (Vec<(String, u64)>, Option<String>);
+
+/// Reads a page: the names of its elements differ from store to store, and blanks around a key belong to it.
+fn page(text: &str, kind: Kind) -> Result<Page, quick_xml::Error> {
+    let (object, key, size, marker) = match kind {
+        Kind::Azure => ("Blob", "Name", "Content-Length", "NextMarker"),
+        _ => ("Contents", "Key", "Size", "NextContinuationToken"),
+    };
+    let (mut objects, mut next) = (Vec::new(), None);
+    let (mut is_encoded, mut are_encoded) = (false, false);
+    let (mut last_key, mut last_size) = (String::new(), 0);
+    let mut reader = Reader::from_str(text);
+    let mut content = String::new();
+    loop {
+        match reader.read_event()? {
+            Event::Start(start) => {
+                content.clear();
+                // Azure encodes the names that XML cannot state, each for itself.
+                is_encoded |= start.attributes().flatten().any(|attribute| {
+                    attribute.key.as_ref() == b"Encoded" && attribute.value.as_ref() == b"true"
+                });
+            }
+            Event::Text(part) => content += &part.decode()?,
+            Event::CData(part) => content += &part.decode()?,
+            Event::GeneralRef(reference) => match reference.resolve_char_ref()? {
+                Some(char) => content.push(char),
+                None => content += resolve_predefined_entity(&reference.decode()?).unwrap_or_default(),
+            },
+            Event::End(end) => {
+                let name = end.local_name();
+                let is = |other: &str| name.as_ref() == other.as_bytes();
+                let content = std::mem::take(&mut content);
+                if is("EncodingType") {
+                    are_encoded = true; // before or after the keys
+                } else if is(key) {
+                    last_key = if std::mem::take(&mut is_encoded) { decoded(&content) } else { content };
+                } else if is(size) {
+                    last_size = content.trim().parse().unwrap_or(0);
+                } else if is(object) {
+                    objects.push((std::mem::take(&mut last_key), last_size));
+                } else if is(marker) {
+                    next = Some(content);
+                }
+            }
+            Event::Eof => break,
+            _ => {}
+        }
+    }
+    if are_encoded {
+        // As in a form, with `+` for a blank.
+        objects.iter_mut().for_each(|(key, _): &mut (String, u64)| *key = decoded(&key.replace('+', " ")));
+    }
+    Ok((objects, next))
+}
+
+fn decoded(key: &str) -> String {
+    percent_encoding::percent_decode_str(key).decode_utf8_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As documented by the stores.
+    #[test]
+    fn pages_are_read_in_the_notations_of_the_stores() {
+        let s3 = "<?xml version=\"1.0\"?><ListBucketResult><Name>b</Name><IsTruncated>true</IsTruncated>\
+            <NextContinuationToken>a+/=</NextContinuationToken><Contents><Key>a+b%2Bc/%0A</Key>\
+            <ETag>&quot;x&quot;</ETag><Size>7</Size></Contents><CommonPrefixes><Prefix>p/</Prefix></CommonPrefixes><EncodingType>url</EncodingType></ListBucketResult>";
+        assert_eq!(page(s3, Kind::S3).unwrap(), (vec![("a b+c/\n".into(), 7)], Some("a+/=".into())));
+        let plain = "<ListBucketResult><Contents><Key> a&amp;&#x41;+%2B </Key><Size>1</Size></Contents></ListBucketResult>";
+        assert_eq!(page(plain, Kind::S3).unwrap(), (vec![(" a&A+%2B ".into(), 1)], None));
+        let azure = "<EnumerationResults><Prefix>p</Prefix><Blobs><Blob><Name Encoded=\"true\">%EF%BF%BE+</Name><Properties>\
+            <Content-Length>5</Content-Length></Properties></Blob><BlobPrefix><Name>x/</Name></BlobPrefix><Blob><Name> a%20 </Name>\
+            <Properties><Content-Length>6</Content-Length></Properties></Blob></Blobs><NextMarker /></EnumerationResults>";
+        let objects = vec![("\u{fffe}+".into(), 5), (" a%20 ".into(), 6)];
+        assert_eq!(page(azure, Kind::Azure).unwrap(), (objects, None));
+        assert!(page("<a><b></a>", Kind::S3).is_err());
+    }
+}
