@@ -6,15 +6,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes as Chunk;
 use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
-use object_store::{Error as StoreError, GetRange, ObjectMeta};
+use object_store::{Error as StoreError, GetRange, GetResult, ObjectMeta};
 use tokio::sync::Semaphore;
 
+use crate::ahead::Ahead;
 use crate::failure::{changed, failure};
+use crate::pace::Pace;
 use crate::place::ObjectLocation;
 use crate::plan::{self, PART};
 use crate::response::too_much;
 use crate::response::{Cursor, collect, first_of, get, no_ranges, no_ranges_or, short, stopped};
-use crate::runtime::{Stop, wait};
+use crate::runtime::{Stop, runtime, wait};
 use crate::service::IsWhole;
 use ndarray_io::bytes::{ReadAt, ReadHints, Runs};
 use ndarray_io::error::Result;
@@ -26,10 +28,19 @@ const AHEAD: u64 = 8 << 20;
 /// The maximum amount of cached data, in addition to the window that was fetched on opening.
 const KEPT: u64 = 32 << 20;
 
+/// How many calls of this source there should be at a time.
+pub(crate) const AT_ONCE: usize = 8;
+/// How much is requested at a time: what is on its way takes memory, if only for a moment.
+const BUDGET: u64 = AT_ONCE as u64 * PART as u64;
+/// What a permit of the budget is for.
+const UNIT: u64 = 64 << 10;
+
 /// A handle to an object; all of its requests fetch the same version.
 #[derive(Clone, Debug)]
 pub(crate) struct Bytes {
     shared: Arc<Shared>,
+    /// What is fetched before it is asked for. It ends with the last handle, although its requests have the object as well.
+    ahead: Arc<Ahead>,
     stop: Option<Arc<Stop>>,
 }
 
@@ -65,52 +76,54 @@ impl Bytes {
     /// Opens an object that begins with a header.
     ///
     /// Sends one request for the first bytes, which may be the entire object.
-    pub(crate) fn open(place: &ObjectLocation, stop: Option<Arc<Stop>>) -> Result<Self> {
-        wait(stopped(stop.as_deref(), async {
-            let result = match get(place, GetRange::Bounded(0..WINDOW), None).await {
-                Err(error) => return Self::empty_or(place, error).await,
-                Ok(result) => result,
-            };
-            let is_whole = result.extensions.get::<IsWhole>().is_some();
-            let (meta, range) = (result.meta.clone(), result.range.clone());
-            let mut rest =
-                PartialResponse { at: range.end, chunk: Chunk::new(), stream: result.into_stream() };
-            let window = match is_whole {
-                false => collect(&mut rest.stream, range.end - range.start).await?,
-                true => {
-                    let (window, chunk) = first_of(&mut rest.stream, range.end).await?;
-                    rest.chunk = chunk;
-                    window
-                }
-            };
-            let whole = is_whole.then(|| Mutex::new(Some(rest)));
-            Ok(Self::new(place, meta, (range.start, window), whole))
-        }))
-        .map(|bytes| bytes.stopped_by(stop))
+    pub(crate) async fn open(place: &ObjectLocation) -> Result<Self> {
+        let result = match get(place, GetRange::Bounded(0..WINDOW), None).await {
+            Err(error) => return Self::empty_or(place, error).await,
+            Ok(result) => result,
+        };
+        if result.extensions.get::<IsWhole>().is_none() {
+            return Self::of_window(place, result).await;
+        }
+        let (meta, range) = (result.meta.clone(), result.range.clone());
+        let mut rest = PartialResponse { at: range.end, chunk: Chunk::new(), stream: result.into_stream() };
+        let (window, chunk) = first_of(&mut rest.stream, range.end).await?;
+        rest.chunk = chunk;
+        Ok(Self::new(place, meta, (range.start, window), Some(Mutex::new(Some(rest)))))
     }
 
     /// Opens an object that ends with a directory.
     ///
     /// Sends one request for the last bytes, or two if the store does not support suffix requests.
-    pub(crate) fn open_end(place: &ObjectLocation, len: u64, stop: Option<Arc<Stop>>) -> Result<Self> {
-        wait(stopped(stop.as_deref(), async {
-            let result = match get(place, GetRange::Suffix(len), None).await {
-                Err(StoreError::NotSupported { .. }) => {
-                    let meta = place.head().await.map_err(|error| failure(&error))?.meta;
-                    if meta.size == 0 {
-                        return Ok(Self::new(place, meta, (0, Chunk::new()), None));
-                    }
-                    let range = GetRange::Bounded(meta.size.saturating_sub(len)..meta.size);
-                    get(place, range, Some(&meta)).await.map_err(|error| no_ranges_or(&error))?
+    pub(crate) async fn open_end(place: &ObjectLocation, len: u64) -> Result<Self> {
+        let result = match get(place, GetRange::Suffix(len), None).await {
+            Err(StoreError::NotSupported { .. }) => {
+                let meta = place.head().await.map_err(|error| failure(&error))?.meta;
+                if meta.size == 0 {
+                    return Ok(Self::new(place, meta, (0, Chunk::new()), None));
                 }
-                Err(error) => return Self::empty_or(place, error).await,
-                Ok(result) => result,
-            };
-            let (meta, range) = (result.meta.clone(), result.range.clone());
-            let window = collect(&mut result.into_stream(), range.end - range.start).await?;
-            Ok(Self::new(place, meta, (range.start, window), None))
-        }))
-        .map(|bytes| bytes.stopped_by(stop))
+                let range = GetRange::Bounded(meta.size.saturating_sub(len)..meta.size);
+                get(place, range, Some(&meta)).await.map_err(|error| no_ranges_or(&error))?
+            }
+            Err(error) => return Self::empty_or(place, error).await,
+            Ok(result) => result,
+        };
+        Self::of_window(place, result).await
+    }
+
+    /// Keeps what a response has, and fetches the rest of it if it has broken off.
+    async fn of_window(place: &ObjectLocation, result: GetResult) -> Result<Self> {
+        let (meta, range) = (result.meta.clone(), result.range.clone());
+        let len = range.end - range.start;
+        let have = collect(&mut result.into_stream(), len).await?;
+        let (count, part) = (have.len(), range.start + have.len() as u64..range.end);
+        let opened = Self::new(place, meta.clone(), (range.start, have.clone()), None);
+        if part.is_empty() {
+            return Ok(opened);
+        }
+        let mut window = have.to_vec();
+        window.resize(count + (part.end - part.start) as usize, 0); // at most what was asked for
+        opened.shared.fetch(part, Cursor::Plain(&mut window[count..])).await?;
+        Ok(Self::new(place, meta, (range.start, window.into()), None))
     }
 
     /// Opens an empty object, of which no range can be requested, or returns the error of the first request.
@@ -130,14 +143,15 @@ impl Bytes {
         opened: (u64, Chunk),
         whole: Option<Mutex<Option<PartialResponse>>>,
     ) -> Self {
-        let (recent, permits) = (Mutex::default(), Semaphore::new(place.requests));
+        let (recent, permits) = (Mutex::default(), Semaphore::new((BUDGET / UNIT) as usize));
         let place = place.clone();
-        Self { shared: Arc::new(Shared { place, meta, opened, recent, whole, permits }), stop: None }
+        let shared = Arc::new(Shared { place, meta, opened, recent, whole, permits });
+        Self { shared, ahead: Arc::default(), stop: None }
     }
 
     /// Returns a handle to the same object whose requests are cancelled when `stop` is set.
     pub(crate) fn stopped_by(&self, stop: Option<Arc<Stop>>) -> Self {
-        Self { shared: Arc::clone(&self.shared), stop }
+        Self { shared: Arc::clone(&self.shared), ahead: Arc::clone(&self.ahead), stop }
     }
 
     /// Returns the length of the object.
@@ -207,7 +221,7 @@ impl Bytes {
         };
         let end = at.saturating_add(len.max(wanted)).min(self.shared.meta.size);
         let mut window = vec![0; (end - at) as usize];
-        self.wait(self.fetch(at..end, Cursor::Plain(&mut window)))?;
+        self.wait(self.shared.fetch(at..end, Cursor::Plain(&mut window)))?;
         let count = into.len().min(window.len());
         into[..count].copy_from_slice(&window[..count]);
         let mut recent = self.shared.recent.lock().unwrap_or_else(PoisonError::into_inner);
@@ -218,71 +232,10 @@ impl Bytes {
         Ok(count)
     }
 
-    /// Fetches a range of the object into memory.
-    ///
-    /// If the connection is lost, the remaining bytes are requested again.
-    async fn fetch(&self, range: Range<u64>, mut into: Cursor<'_, '_>) -> Result<()> {
-        let shared = &*self.shared;
-        let _permit = shared.permits.acquire().await; // the semaphore is never closed
-        let mut at = range.start;
-        let mut tries = 0;
-        loop {
-            let before = at;
-            let error = match get(&shared.place, GetRange::Bounded(at..range.end), Some(&shared.meta)).await {
-                Err(error @ StoreError::NotSupported { .. }) => return Err(no_ranges_or(&error)),
-                Err(error) => return Err(failure(&error)),
-                Ok(result) => {
-                    self.check_same(&result.meta)?;
-                    let mut stream = result.into_stream();
-                    loop {
-                        match stream.next().await {
-                            Some(Ok(chunk)) => {
-                                let left = range.end - at;
-                                if chunk.len() as u64 > left {
-                                    return Err(too_much());
-                                }
-                                into.put(at, &chunk);
-                                at += chunk.len() as u64;
-                            }
-                            Some(Err(error)) => break Some(error),
-                            None => break None,
-                        }
-                    }
-                }
-            };
-            if at == range.end {
-                return Ok(());
-            }
-            // A connection that always ends early must not be retried forever. Progress resets the count.
-            tries = if at - before > WINDOW { 0 } else { tries + 1 };
-            if tries > shared.place.retries {
-                return Err(match error {
-                    Some(error) => failure(&error),
-                    None => short(at - range.start, range.end - range.start),
-                });
-            }
-        }
-    }
-
-    /// Returns an error if a response is for another version than the one that was opened.
-    ///
-    /// Not all servers honor the conditions of requests.
-    fn check_same(&self, now: &ObjectMeta) -> Result<()> {
-        let opened = &self.shared.meta;
-        let is_same = match (&opened.e_tag, &now.e_tag) {
-            (None, None) => opened.last_modified == now.last_modified,
-            (opened, now) => opened == now,
-        };
-        match is_same && opened.size == now.size {
-            true => Ok(()),
-            false => Err(changed()),
-        }
-    }
-
     /// Fetches several ranges concurrently, each to its destination.
     fn fetch_all(&self, work: Vec<(Range<u64>, Cursor<'_, '_>)>) -> Result<()> {
         self.wait(async {
-            stream::iter(work.into_iter().map(|(range, into)| Ok(self.fetch(range, into))))
+            stream::iter(work.into_iter().map(|(range, into)| Ok(self.shared.fetch(range, into))))
                 .try_for_each_concurrent(self.shared.place.requests, |fetch| fetch)
                 .await
         })
@@ -319,6 +272,37 @@ impl Bytes {
         }
     }
 
+    /// Reads a long range, and fetches what follows if it is one in a sequence of such reads: then the parts of the object are
+    /// on their way while the caller works on those before.
+    fn read_long(&self, at: u64, into: &mut [u8]) -> Result<usize> {
+        let count = match self.ahead.take(at) {
+            None => {
+                self.fetch_range(at, into)?;
+                into.len()
+            }
+            Some(part) => {
+                let part = self.wait(part.content())?;
+                let (count, from) =
+                    (into.len().min((part.range.end - at) as usize), (at - part.range.start) as usize);
+                into[..count].copy_from_slice(&part.bytes[from..][..count]);
+                if at + (count as u64) < part.range.end {
+                    self.ahead.put_back(part);
+                }
+                count
+            }
+        };
+        let shared = &self.shared;
+        self.ahead.read(at..at + count as u64, shared.meta.size, |range| {
+            let (shared, range) = (Arc::clone(shared), range.clone());
+            Ok(runtime()?.spawn(async move {
+                let mut bytes = vec![0; (range.end - range.start) as usize];
+                shared.fetch(range, Cursor::Plain(&mut bytes)).await?;
+                Ok(bytes.into())
+            }))
+        })?;
+        Ok(count)
+    }
+
     /// Continues reading the single response of a server that ignores ranges.
     ///
     /// The object is requested again if the response is past the offset or has been lost.
@@ -329,7 +313,7 @@ impl Bytes {
         let rest = self.wait(async {
             let mut rest = match rest.filter(|rest| rest.at <= at) {
                 Some(rest) => rest,
-                None => self.begin_again().await?,
+                None => self.shared.begin_again().await?,
             };
             rest.skip_to(at).await?;
             rest.fill(into).await?;
@@ -340,10 +324,74 @@ impl Bytes {
         }
         Ok(())
     }
+}
+
+impl Shared {
+    /// Fetches a range of the object into memory.
+    ///
+    /// If the connection is lost, the remaining bytes are requested again.
+    async fn fetch(&self, range: Range<u64>, mut into: Cursor<'_, '_>) -> Result<()> {
+        let least = BUDGET / UNIT / self.place.requests as u64;
+        let permits = (range.end - range.start).div_ceil(UNIT).clamp(least, BUDGET / UNIT);
+        let _permits = self.permits.acquire_many(permits as u32).await; // the semaphore is never closed
+        let mut at = range.start;
+        let mut tries = 0;
+        loop {
+            let before = at;
+            let error = match get(&self.place, GetRange::Bounded(at..range.end), Some(&self.meta)).await {
+                Err(error @ StoreError::NotSupported { .. }) => return Err(no_ranges_or(&error)),
+                Err(error) => return Err(failure(&error)),
+                Ok(result) => {
+                    self.check_same(&result.meta)?;
+                    let mut stream = result.into_stream();
+                    let mut pace = Pace::new(self.place.slowest);
+                    loop {
+                        match pace.next(&mut stream).await {
+                            Some(Ok(chunk)) => {
+                                let left = range.end - at;
+                                if chunk.len() as u64 > left {
+                                    return Err(too_much());
+                                }
+                                into.put(at, &chunk);
+                                at += chunk.len() as u64;
+                            }
+                            Some(Err(error)) => break Some(error),
+                            None => break None,
+                        }
+                    }
+                }
+            };
+            if at == range.end {
+                return Ok(());
+            }
+            // A connection that always ends early must not be retried forever. Progress resets the count.
+            tries = if at - before > WINDOW { 0 } else { tries + 1 };
+            if tries > self.place.retries {
+                return Err(match error {
+                    Some(error) => failure(&error),
+                    None => short(at - range.start, range.end - range.start),
+                });
+            }
+        }
+    }
+
+    /// Returns an error if a response is for another version than the one that was opened.
+    ///
+    /// Not all servers honor the conditions of requests.
+    fn check_same(&self, now: &ObjectMeta) -> Result<()> {
+        let opened = &self.meta;
+        let is_same = match (&opened.e_tag, &now.e_tag) {
+            (None, None) => opened.last_modified == now.last_modified,
+            (opened, now) => opened == now,
+        };
+        match is_same && opened.size == now.size {
+            true => Ok(()),
+            false => Err(changed()),
+        }
+    }
 
     async fn begin_again(&self) -> Result<PartialResponse> {
-        let shared = &*self.shared;
-        let again = get(&shared.place, GetRange::Bounded(0..WINDOW), Some(&shared.meta)).await;
+        let again = get(&self.place, GetRange::Bounded(0..WINDOW), Some(&self.meta)).await;
         let again = again.map_err(|error| failure(&error))?;
         self.check_same(&again.meta)?;
         if again.extensions.get::<IsWhole>().is_none() {
@@ -402,7 +450,7 @@ impl ReadAt for Bytes {
         } else if most as u64 <= LARGE {
             return self.fetch_window(offset, into);
         } else {
-            self.fetch_range(offset, into)?;
+            return self.read_long(offset, into);
         }
         Ok(most)
     }
@@ -438,7 +486,7 @@ impl ReadAt for Bytes {
 
     fn hints(&self) -> ReadHints {
         // Only one thread can read a single response.
-        let threads = if self.shared.whole.is_some() { 1 } else { self.shared.place.requests };
+        let threads = if self.shared.whole.is_some() { 1 } else { AT_ONCE };
         ReadHints::new().block(PART).concurrency(threads, threads)
     }
 }

@@ -55,12 +55,14 @@
 //! [`AsyncFile`].)
 
 mod address;
+mod ahead;
 mod asynchronous;
 mod bytes;
 mod client;
 mod failure;
 mod list;
 mod options;
+mod pace;
 mod place;
 mod plan;
 mod remote;

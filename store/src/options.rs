@@ -32,6 +32,7 @@ pub struct StoreOptions {
     pub(crate) connect_timeout: Duration,
     pub(crate) retries: usize,
     pub(crate) requests: usize,
+    pub(crate) slowest: u64,
 }
 
 impl Default for StoreOptions {
@@ -44,7 +45,8 @@ impl Default for StoreOptions {
             read_timeout: Duration::from_secs(60),
             connect_timeout: Duration::from_secs(10),
             retries: 5,
-            requests: 8,
+            requests: 64,
+            slowest: 1 << 10,
         }
     }
 }
@@ -57,15 +59,15 @@ impl std::fmt::Debug for StoreOptions {
         shown.field("keys", &keys).field("headers", &self.headers.keys().collect::<Vec<_>>());
         shown.field("is_anonymous", &self.is_anonymous).field("read_timeout", &self.read_timeout);
         shown.field("connect_timeout", &self.connect_timeout).field("retries", &self.retries);
-        shown.field("requests", &self.requests).finish_non_exhaustive()
+        shown.field("requests", &self.requests).field("slowest", &self.slowest).finish_non_exhaustive()
     }
 }
 
 impl StoreOptions {
     /// Creates options with the configuration from the environment and default timeouts.
     ///
-    /// The defaults are a read timeout of 60 seconds, a connect timeout of 10 seconds, 5 retries, and 8 concurrent requests for an
-    /// object.
+    /// The defaults are a read timeout of 60 seconds, a connect timeout of 10 seconds, 5 retries, 64 concurrent requests for
+    /// an object, and no server that sends less than 1 KiB a second.
     pub fn new() -> Self {
         Self::default()
     }
@@ -152,12 +154,22 @@ impl StoreOptions {
         self
     }
 
-    /// Sets how many requests for one object are sent at a time: from 1 to 256; the default is 8.
+    /// Sets how many requests for one object are sent at a time: from 1 to 256; the default is 64.
     ///
-    /// Many small parts of a distant object arrive sooner with more of them.
+    /// Requests for more than 2 MiB count for more than one: with the default, at most 128 MiB are on their way at a time.
     #[must_use]
     pub fn requests(mut self, requests: usize) -> Self {
         self.requests = requests.clamp(1, 256);
+        self
+    }
+
+    /// Sets how much a server has to send, in bytes a second over 30 seconds; the default is 1,024.
+    ///
+    /// A response that is slower is given up as one that has broken off, and is [retried](Self::retries). With 0, only
+    /// [`read_timeout`](Self::read_timeout) limits how long a response takes.
+    #[must_use]
+    pub fn slowest(mut self, bytes_per_second: u64) -> Self {
+        self.slowest = bytes_per_second;
         self
     }
 }

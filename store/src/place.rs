@@ -32,6 +32,8 @@ pub(crate) struct ObjectLocation {
     pub(crate) retries: usize,
     /// How many requests are sent at a time.
     pub(crate) requests: usize,
+    /// How much a server has to send, in bytes a second.
+    pub(crate) slowest: u64,
     /// Whether the object is on a web server, which accepts an object only as a single part.
     pub(crate) is_web: bool,
 }
@@ -110,6 +112,7 @@ impl ObjectLocation {
             shown: address.shown().into(),
             retries: options.retries,
             requests: options.requests,
+            slowest: options.slowest,
             is_web: address.kind == Kind::Web,
         })
     }

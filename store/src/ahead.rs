@@ -1,0 +1,133 @@
+//! [`Ahead`]: parts of an object that are fetched before they are asked for.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes as Chunk;
+use ndarray_io::error::Result;
+use tokio::task::JoinHandle;
+
+/// How much is fetched in advance, at most.
+const MOST: u64 = 64 << 20;
+/// The size of a request: a few of them are on their way at a time.
+const PART: u64 = 4 << 20;
+
+/// The parts that are on their way or have come, and how the object has been read until now.
+#[derive(Debug, Default)]
+pub(crate) struct Ahead(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// Where the last read ended.
+    end: u64,
+    /// How much the reads have read of which each began where the one before had ended, and their number.
+    read: u64,
+    reads: u64,
+    parts: VecDeque<Part>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Part {
+    range: Range<u64>,
+    content: Content,
+}
+
+#[derive(Debug)]
+enum Content {
+    Coming(JoinHandle<Result<Chunk>>),
+    Here(Chunk),
+}
+
+/// A part that has come.
+pub(crate) struct Known {
+    pub(crate) range: Range<u64>,
+    pub(crate) bytes: Chunk,
+}
+
+impl Part {
+    /// Waits for the content.
+    pub(crate) async fn content(self) -> Result<Known> {
+        let bytes = match self.content {
+            Content::Here(bytes) => bytes,
+            Content::Coming(task) => {
+                task.await.map_err(|error| std::io::Error::other(error.to_string()))??
+            }
+        };
+        Ok(Known { range: self.range, bytes })
+    }
+
+    /// What is no longer needed is no longer fetched.
+    fn stop(self) {
+        if let Content::Coming(task) = self.content {
+            task.abort();
+        }
+    }
+}
+
+impl Ahead {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes out the part that has the byte at an offset, if there is one.
+    pub(crate) fn take(&self, at: u64) -> Option<Part> {
+        let mut state = self.state();
+        let place = state.parts.iter().position(|part| part.range.contains(&at))?;
+        state.parts.remove(place)
+    }
+
+    /// Puts a part back of which only the beginning has been read.
+    pub(crate) fn put_back(&self, part: Known) {
+        self.state().parts.push_front(Part { range: part.range, content: Content::Here(part.bytes) });
+    }
+
+    /// Takes note of a read, and has fetched what will be read next, if reads have been sequential.
+    pub(crate) fn read(
+        &self,
+        range: Range<u64>,
+        size: u64,
+        mut fetch: impl FnMut(&Range<u64>) -> Result<JoinHandle<Result<Chunk>>>,
+    ) -> Result<()> {
+        let mut state = self.state();
+        let is_next = range.start == state.end;
+        state.end = range.end;
+        if !is_next {
+            // Another thread may be further on in the same sequence; what is far away is not needed.
+            let is_near =
+                |part: &Part| part.range.end + MOST >= range.start && part.range.start <= range.end + MOST;
+            let (kept, others) = std::mem::take(&mut state.parts).into_iter().partition(is_near);
+            state.parts = kept;
+            VecDeque::into_iter(others).for_each(Part::stop);
+            (state.read, state.reads) = (0, 0);
+            return Ok(());
+        }
+        state.read += range.end - range.start;
+        state.reads += 1;
+        // A read that continues the one before may be the last one; two of them are a sequence.
+        if state.reads < 2 {
+            return Ok(());
+        }
+        let most = (2 * state.read).clamp(PART, MOST);
+        let mut next = state.parts.iter().map(|part| part.range.end).max().unwrap_or(0).max(range.end);
+        while next < size && next - range.end < most {
+            let part = next..size.min(next + PART);
+            let content = Content::Coming(fetch(&part)?);
+            next = part.end;
+            state.parts.push_back(Part { range: part, content });
+        }
+        // Parts that were passed over.
+        while let Some(place) = state.parts.iter().position(|part| part.range.end + MOST < range.start) {
+            if let Some(part) = state.parts.remove(place) {
+                part.stop();
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Ahead {
+    fn drop(&mut self) {
+        self.state().parts.drain(..).for_each(Part::stop);
+    }
+}

@@ -1,0 +1,81 @@
+//! [`Pace`]: gives up responses that come too slowly.
+
+use std::io;
+use std::time::Duration;
+
+use bytes::Bytes as Chunk;
+use futures_util::{Stream, StreamExt};
+use object_store::Error as StoreError;
+use tokio::time::{Instant, timeout_at};
+
+/// How long a response may be slow.
+const WINDOW: Duration = Duration::from_secs(30);
+
+/// How fast a response comes: a server that sends a byte now and then keeps within any limit for the next byte.
+pub(crate) struct Pace {
+    slowest: u64,
+    since: Instant,
+    got: u64,
+}
+
+impl Pace {
+    pub(crate) fn new(slowest: u64) -> Self {
+        Self { slowest, since: Instant::now(), got: 0 }
+    }
+
+    /// Returns the next chunk, or an error if the last 30 seconds have brought too little.
+    pub(crate) async fn next<S>(&mut self, stream: &mut S) -> Option<Result<Chunk, StoreError>>
+    where
+        S: Stream<Item = Result<Chunk, StoreError>> + Unpin,
+    {
+        loop {
+            let Ok(chunk) = timeout_at(self.since + WINDOW, stream.next()).await else {
+                if self.got < self.slowest.saturating_mul(WINDOW.as_secs()) {
+                    let text = format!(
+                        "the server has sent only {} bytes in {} seconds",
+                        self.got,
+                        WINDOW.as_secs()
+                    );
+                    let source = io::Error::new(io::ErrorKind::TimedOut, text).into();
+                    return Some(Err(StoreError::Generic { store: "HTTP", source }));
+                }
+                (self.since, self.got) = (Instant::now(), 0);
+                continue;
+            };
+            if let Some(Ok(chunk)) = &chunk {
+                self.got += chunk.len() as u64;
+            }
+            return chunk;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::stream;
+
+    use super::*;
+
+    /// In a time that passes only where all wait.
+    #[tokio::test(start_paused = true)]
+    async fn what_comes_too_slowly_is_given_up() {
+        for (bytes, seconds, slowest, limit) in [(1, 10, 1024, 30), (40_000, 29, 1024, 290), (1, 10, 0, 100)]
+        {
+            let began = Instant::now();
+            let chunks = stream::iter(0..10).then(async |_| {
+                tokio::time::sleep(Duration::from_secs(seconds)).await;
+                Ok(vec![0; bytes].into())
+            });
+            let (mut chunks, mut pace) = (Box::pin(chunks), Pace::new(slowest));
+            let mut last = None;
+            while let Some(chunk) = pace.next(&mut chunks).await {
+                last = Some(chunk.is_ok());
+                if chunk.is_err() {
+                    break;
+                }
+            }
+            assert_eq!(began.elapsed().as_secs(), limit);
+            assert_eq!(last, Some(limit != 30));
+        }
+    }
+}
