@@ -56,6 +56,7 @@
 
 mod address;
 mod ahead;
+mod async_upload;
 mod asynchronous;
 mod bytes;
 mod client;
@@ -70,12 +71,15 @@ mod response;
 mod runtime;
 mod service;
 mod upload;
+mod upload_options;
 
+pub use async_upload::AsyncUpload;
 pub use asynchronous::AsyncFile;
 pub use list::{Listed, Listing, list};
 pub use options::StoreOptions;
 pub use remote::{Remote, Version};
-pub use upload::{Upload, UploadOptions};
+pub use upload::{Buffer, Upload};
+pub use upload_options::UploadOptions;
 
 /// Compiles the examples in the README.
 #[cfg(doctest)]

@@ -20,7 +20,7 @@ use crate::address::{Address, Kind, bad};
 use crate::failure::failure;
 use crate::options::StoreOptions;
 use crate::runtime::wait;
-use crate::service::{Condition, PLACEHOLDER, RequestExtras, Signer};
+use crate::service::{Condition, PLACEHOLDER, RequestExtras, Signer, completes_upload, writes};
 
 /// The location of an object in a store.
 #[derive(Clone)]
@@ -91,7 +91,12 @@ impl ObjectLocation {
 
     fn with(address: &Address, options: &StoreOptions, added: RequestExtras) -> Result<Self> {
         let mut added = RequestExtras {
-            checks_completion: address.kind != Kind::Gcs,
+            conditional: match address.kind {
+                Kind::S3 => Some(completes_upload),
+                Kind::Web => Some(writes),
+                // Google documents that it checks no condition when an upload of several parts is completed.
+                Kind::Gcs | Kind::Azure => None,
+            },
             certificates: options.certificates.clone().into(),
             ..added
         };

@@ -14,6 +14,7 @@ use ndarray_io::{NpyFile, NpzFile, ReadOptions, WriteNpyExt, WriteOptions};
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 
 use crate::address::{Address, SCHEMES, bad};
+use crate::async_upload::AsyncUpload;
 use crate::asynchronous::AsyncFile;
 use crate::bytes::{AT_ONCE, Bytes, WINDOW};
 use crate::failure::failure;
@@ -23,7 +24,8 @@ use crate::place::{ObjectLocation, path_of};
 use crate::plan::PART;
 use crate::response::stopped;
 use crate::runtime::{Stop, wait};
-use crate::upload::{Upload, UploadOptions};
+use crate::upload::Upload;
+use crate::upload_options::UploadOptions;
 
 /// An object in a store.
 ///
@@ -394,6 +396,15 @@ impl Remote {
     /// [`BadOption`](ndarray_io::error::ErrorKind::BadOption) if a part is larger than the address space; otherwise as for
     /// [`Remote::parse_with`].
     pub fn upload(&self, options: &UploadOptions) -> Result<Upload> {
+        self.upload_async(options).map(Upload::new)
+    }
+
+    /// Starts an upload from a task.
+    ///
+    /// # Errors
+    ///
+    /// As for [`upload`](Self::upload).
+    pub fn upload_async(&self, options: &UploadOptions) -> Result<AsyncUpload> {
         /// The time limit for sending one part.
         const UPLOAD: Duration = Duration::from_secs(15 * 60);
         let place = match &self.address {
@@ -404,7 +415,7 @@ impl Remote {
             }
             None => self.place.clone(),
         };
-        Upload::new(place, options)
+        AsyncUpload::new(place, options)
     }
 
     /// Opens the object as a source of bytes, which fetches what is read.

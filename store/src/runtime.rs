@@ -1,11 +1,12 @@
 //! The library's own runtimes, for requests and for blocking work.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use futures_util::future::{Either, select};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::Notify;
+use tokio::task::JoinHandle;
 
 use ndarray_io::error::{ErrorKind, Result};
 
@@ -13,8 +14,8 @@ use ndarray_io::error::{ErrorKind, Result};
 ///
 /// Blocking on the caller's runtime would panic within its tasks, and a program without Tokio has no runtime.
 pub(crate) fn runtime() -> Result<&'static Runtime> {
-    static RUNTIME: OnceLock<std::io::Result<Runtime>> = OnceLock::new();
-    made(&RUNTIME, || {
+    static RUNTIMES: Mutex<Vec<Made>> = Mutex::new(Vec::new());
+    made(&RUNTIMES, || {
         Builder::new_multi_thread().worker_threads(2).thread_name("ndarray-io").enable_all().build()
     })
 }
@@ -26,20 +27,49 @@ pub(crate) fn runtime() -> Result<&'static Runtime> {
 pub(crate) fn waiting() -> Result<&'static Runtime> {
     /// The limit for concurrent blocking calls; further calls are queued.
     const THREADS: usize = 64;
-    static RUNTIME: OnceLock<std::io::Result<Runtime>> = OnceLock::new();
-    made(&RUNTIME, || {
+    static RUNTIMES: Mutex<Vec<Made>> = Mutex::new(Vec::new());
+    made(&RUNTIMES, || {
         let mut builder = Builder::new_multi_thread();
         builder.worker_threads(1).max_blocking_threads(THREADS).thread_name("ndarray-io-wait").build()
     })
 }
 
+/// A runtime and the process that has made it.
+type Made = (u32, &'static Runtime);
+
+/// Returns the runtime of this process: a process that was forked has none of the threads of its parent, and makes its own.
 fn made(
-    place: &'static OnceLock<std::io::Result<Runtime>>,
+    runtimes: &Mutex<Vec<Made>>,
     make: impl FnOnce() -> std::io::Result<Runtime>,
 ) -> Result<&'static Runtime> {
-    match place.get_or_init(make) {
-        Ok(runtime) => Ok(runtime),
-        Err(error) => Err(std::io::Error::new(error.kind(), error.to_string()).into()),
+    let mut runtimes = runtimes.lock().unwrap_or_else(PoisonError::into_inner);
+    let process = std::process::id();
+    if let Some((_, runtime)) = runtimes.iter().find(|(maker, _)| *maker == process) {
+        return Ok(runtime);
+    }
+    // For the rest of the process, as its threads are.
+    let runtime = Box::leak(Box::new(make()?));
+    runtimes.push((process, runtime));
+    Ok(runtime)
+}
+
+/// Runs a future on the library's runtime, whichever executor waits for it. Dropping the future that is returned cancels it.
+pub(crate) async fn on_runtime<T: Send + 'static>(
+    future: impl Future<Output = Result<T>> + Send + 'static,
+) -> Result<T> {
+    struct Running<T>(JoinHandle<T>);
+    impl<T> Drop for Running<T> {
+        fn drop(&mut self) {
+            self.0.abort();
+        }
+    }
+    let mut running = Running(runtime()?.spawn(future));
+    match (&mut running.0).await {
+        Ok(result) => result,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(error) => Err(std::io::Error::other(error.to_string()).into()),
+        },
     }
 }
 

@@ -36,8 +36,8 @@ pub(crate) struct RequestExtras {
     pub(crate) target: Option<Arc<str>>,
     /// The condition of an upload.
     pub(crate) condition: Option<Condition>,
-    /// Whether the store checks a condition when an upload of several parts is completed.
-    pub(crate) checks_completion: bool,
+    /// Which requests state the condition as well, where `object_store` does not see to it.
+    pub(crate) conditional: Option<fn(&HttpRequest) -> bool>,
     /// Signs requests whose target this layer has put in.
     pub(crate) signer: Option<Arc<Signer>>,
     /// What is asked for in place of the object.
@@ -113,8 +113,7 @@ impl HttpService for Service {
             request.headers_mut().insert(name, value.clone());
         }
         if let Some(condition) = &added.condition
-            && added.checks_completion
-            && completes_upload(&request)
+            && added.conditional.is_some_and(|applies| applies(&request))
         {
             let (name, value) = match condition {
                 Condition::New => (IF_NONE_MATCH, "*"),
@@ -197,8 +196,13 @@ async fn received(response: HttpResponse, most: usize, longer: &str) -> Result<H
 }
 
 /// Returns whether a request completes a multipart upload, in the protocol of S3.
-fn completes_upload(request: &HttpRequest) -> bool {
+pub(crate) fn completes_upload(request: &HttpRequest) -> bool {
     request.method() == Method::POST && request.uri().query().is_some_and(|query| query.contains("uploadId="))
+}
+
+/// Returns whether a request writes an object.
+pub(crate) fn writes(request: &HttpRequest) -> bool {
+    request.method() == Method::PUT
 }
 
 /// Returns the end of the requested range, if it begins at offset 0.

@@ -1,0 +1,365 @@
+//! [`AsyncUpload`]: writes an object part by part.
+
+use std::collections::VecDeque;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+
+use ndarray_io::error::{Error, ErrorKind, Result};
+use object_store::{
+    Attribute, Attributes, Error as StoreError, MultipartUpload, PutMode, PutMultipartOptions, PutOptions,
+    PutPayload, UpdateVersion,
+};
+use tokio::sync::Mutex;
+use tokio::task::JoinHandle;
+
+use crate::address::bad;
+use crate::failure::{changed, failure};
+use crate::place::ObjectLocation;
+use crate::remote::Version;
+use crate::runtime::{on_runtime, runtime};
+use crate::service::Condition;
+use crate::upload_options::{PARTS, UploadOptions};
+
+/// The limit for parts that are being sent concurrently.
+const AT_ONCE: usize = 4;
+
+/// A writer for an object in an asynchronous task. The object becomes visible with [`finish`](Self::finish).
+///
+/// Full parts are sent in the background; [`write`](Self::write) waits while four of them are on their way. An array or an archive is
+/// written part by part through a [`Buffer`](crate::Buffer).
+///
+/// [`abort`](Self::abort) removes the parts that have been sent. If the upload is dropped instead, the library's own threads remove
+/// them, unless the program ends before; then they stay in the store, invisible but billed, until a lifecycle rule for incomplete
+/// uploads removes them. All stores support such rules; Azure removes the parts after a week even without one. An existing object stays as it is.
+///
+/// ```
+/// use ndarray::Array1;
+/// use ndarray_io::NpzWriter;
+/// use ndarray_io_store::{Buffer, Remote, UploadOptions};
+/// # use object_store::memory::InMemory;
+/// # use std::sync::Arc;
+///
+/// # let store = Arc::new(InMemory::new());
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// let remote = Remote::in_bucket(store, "arrays.npz")?;
+/// let mut upload = remote.upload_async(&UploadOptions::new())?;
+/// let buffer = Buffer::new();
+/// let mut npz = NpzWriter::new(buffer.clone());
+/// for number in 0..3 {
+///     npz.add(&number.to_string(), &Array1::from_elem(1000, number))?;
+///     upload.write(&buffer.take()).await?;
+/// }
+/// npz.finish()?;
+/// upload.write(&buffer.take()).await?;
+/// upload.finish().await?;
+/// # let npz = remote.open_npz_async(&Default::default()).await?;
+/// # assert_eq!(npz.read::<Array1<i32>>("2").await?[999], 2);
+/// # Ok::<(), ndarray_io::Error>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct AsyncUpload {
+    place: ObjectLocation,
+    part: usize,
+    condition: Option<Condition>,
+    mark: Mark,
+    buffer: Vec<u8>,
+    /// Shared with the request that completes the upload.
+    parts: Option<Arc<Mutex<Box<dyn MultipartUpload>>>>,
+    sent: u64,
+    total: u64,
+    sending: Sending,
+    is_broken: bool,
+}
+
+impl AsyncUpload {
+    pub(crate) fn new(place: ObjectLocation, options: &UploadOptions) -> Result<Self> {
+        let (mut part, condition) = (options.part_len()?, options.condition());
+        if place.is_web {
+            // Web servers have no multipart uploads.
+            part = part.max(usize::try_from(options.get_len().unwrap_or(0)).unwrap_or(usize::MAX));
+        }
+        let mark = Mark::new(condition.as_ref());
+        let (buffer, sending) = (Vec::new(), VecDeque::new());
+        Ok(Self {
+            place,
+            part,
+            condition,
+            mark,
+            buffer,
+            parts: None,
+            sent: 0,
+            total: 0,
+            sending,
+            is_broken: false,
+        })
+    }
+
+    /// Writes bytes, and sends the parts that they complete.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](ErrorKind::Io) if a part could not be sent, and [`OutOfTurn`](ErrorKind::OutOfTurn) afterwards;
+    /// [`BadOption`](ErrorKind::BadOption) if the object has too many parts.
+    pub async fn write(&mut self, mut bytes: &[u8]) -> Result<()> {
+        while !bytes.is_empty() {
+            if self.is_full() {
+                self.send_full().await.map_err(|error| self.place.named(error.while_writing()))?;
+            }
+            bytes = &bytes[self.fill(bytes)..];
+        }
+        Ok(())
+    }
+
+    /// Completes the upload, which makes the object visible to readers.
+    ///
+    /// # Errors
+    ///
+    /// - [`AlreadyExists`](ErrorKind::AlreadyExists) or [`ArrayChanged`](ErrorKind::ArrayChanged) if the
+    ///   condition of the options does not hold;
+    /// - [`OutOfTurn`](ErrorKind::OutOfTurn) if an earlier part could not be written, [`BadOption`](ErrorKind::BadOption) if the object
+    ///   has too many parts;
+    /// - [`Io`](ErrorKind::Io) if the store does not respond or denies access.
+    ///
+    /// After an error the object is not visible, unless the upload has succeeded and only the store's last
+    /// response was lost. With a condition, that case is detected, and is not an error.
+    pub async fn finish(mut self) -> Result<Version> {
+        let done = self.end().await;
+        if done.is_err() {
+            self.remove().await;
+        }
+        done.map_err(|error| self.place.named(error.while_writing()))
+    }
+
+    /// Gives the upload up, and removes the parts that have been sent.
+    pub async fn abort(mut self) {
+        self.remove().await;
+    }
+
+    /// Whether the buffer has all of a part. It is sent only when more data arrives: an object of one part needs no multipart upload.
+    pub(crate) fn is_full(&self) -> bool {
+        self.buffer.len() == self.part
+    }
+
+    /// Copies bytes into the buffer, and returns how many there was room for.
+    pub(crate) fn fill(&mut self, bytes: &[u8]) -> usize {
+        let count = bytes.len().min(self.part - self.buffer.len());
+        self.buffer.extend_from_slice(&bytes[..count]);
+        self.total += count as u64;
+        count
+    }
+
+    /// Sends the content of the buffer. After an error nothing more can be written.
+    pub(crate) async fn send_full(&mut self) -> Result<()> {
+        if self.is_broken {
+            return Err(broken());
+        }
+        // Also if the future is dropped.
+        self.is_broken = true;
+        self.send().await?;
+        self.is_broken = false;
+        Ok(())
+    }
+
+    async fn end(&mut self) -> Result<Version> {
+        if self.is_broken {
+            return Err(broken());
+        }
+        let size = self.total;
+        if self.parts.is_none() {
+            return self.put().await;
+        }
+        if !self.buffer.is_empty() {
+            self.send().await?;
+        }
+        while !self.sending.is_empty() {
+            self.wait_for_one().await?;
+        }
+        // Immediately before the last request, to keep the window for races short.
+        self.check_condition().await?;
+        let Some(parts) = self.parts.clone() else { unreachable!("it has been looked at above") };
+        let put =
+            on_runtime(async move { parts.lock().await.complete().await.map_err(|error| failure(&error)) });
+        match put.await {
+            Ok(put) => {
+                self.parts = None; // the object is complete: nothing to abort
+                Ok(Version { tag: put.e_tag, number: put.version, size })
+            }
+            Err(error) => self.version_of_ours(error).await,
+        }
+    }
+
+    /// Writes an object that fits into one part: a single request suffices, and the store itself checks the condition.
+    async fn put(&mut self) -> Result<Version> {
+        let size = self.total;
+        if self.place.is_web {
+            // The request says the condition as well, but there are servers that do not look at it.
+            self.check_condition().await?;
+        }
+        let mode = match &self.condition {
+            _ if self.place.is_web => PutMode::Overwrite,
+            None => PutMode::Overwrite,
+            Some(Condition::New) => PutMode::Create,
+            Some(Condition::Unchanged { tag, number }) => {
+                PutMode::Update(UpdateVersion { e_tag: Some(tag.clone()), version: number.clone() })
+            }
+        };
+        let payload = PutPayload::from(std::mem::take(&mut self.buffer));
+        let (place, attributes) = (self.place.clone(), self.mark.attributes());
+        let attributes = if place.is_web { Attributes::new() } else { attributes };
+        let put = on_runtime(async move {
+            let options = PutOptions { mode, attributes, ..PutOptions::default() };
+            place.store.put_opts(&place.path, payload, options).await.map_err(|error| failure(&error))
+        });
+        match put.await {
+            Ok(put) => Ok(Version { tag: put.e_tag, number: put.version, size }),
+            Err(error) => self.version_of_ours(error).await,
+        }
+    }
+
+    /// Returns the version of the object if this upload created it; otherwise returns the error.
+    ///
+    /// If the first response is lost and the request is repeated, the store refuses to replace the object
+    /// that this upload has just created. The mark in the object's metadata distinguishes that case from a
+    /// real conflict. The kind of a conflict error depends on the condition, not on the store's response.
+    async fn version_of_ours(&self, error: Error) -> Result<Version> {
+        if self.condition.is_none() {
+            return Err(error);
+        }
+        let place = self.place.clone();
+        let found = on_runtime(async move { place.head().await.map_err(|error| failure(&error)) }).await;
+        match (found, &self.condition, error.kind()) {
+            (Ok(found), ..) if self.mark.is_in(&found.attributes) => Ok(Version::of(&found.meta)),
+            (_, Some(Condition::New), ErrorKind::ArrayChanged { .. }) => Err(ErrorKind::AlreadyExists.into()),
+            (_, Some(Condition::Unchanged { .. }), ErrorKind::AlreadyExists) => Err(changed()),
+            _ => Err(error),
+        }
+    }
+
+    /// Checks whether the condition holds.
+    ///
+    /// S3 is also asked to check the condition, but not all compatible stores do.
+    async fn check_condition(&self) -> Result<()> {
+        let Some(condition) = &self.condition else { return Ok(()) };
+        let place = self.place.clone();
+        let found = on_runtime(async move { Ok(place.head().await) }).await?;
+        match (condition, found) {
+            (Condition::New, Err(StoreError::NotFound { .. })) => Ok(()),
+            (Condition::New, Ok(_)) => Err(ErrorKind::AlreadyExists.into()),
+            (Condition::Unchanged { tag, .. }, Ok(found)) if found.meta.e_tag.as_ref() == Some(tag) => Ok(()),
+            (Condition::Unchanged { .. }, Ok(_) | Err(StoreError::NotFound { .. })) => Err(changed()),
+            (_, Err(error)) => Err(failure(&error)),
+        }
+    }
+
+    /// Sends the content of the buffer as a part.
+    async fn send(&mut self) -> Result<()> {
+        if self.sent == PARTS {
+            let bytes = PARTS * self.part as u64;
+            return Err(bad(format!(
+                "an object has at most {PARTS} parts, which suffice for {bytes} bytes at this part size; the length has to be declared"
+            )));
+        }
+        // Bounds the memory for parts in progress.
+        while self.sending.len() >= AT_ONCE {
+            self.wait_for_one().await?;
+        }
+        let parts = match &self.parts {
+            Some(parts) => Arc::clone(parts),
+            None => {
+                let (place, attributes) = (self.place.clone(), self.mark.attributes());
+                let begun = on_runtime(async move {
+                    let options = PutMultipartOptions { attributes, ..PutMultipartOptions::default() };
+                    let begun = place.store.put_multipart_opts(&place.path, options).await;
+                    begun.map_err(|error| failure(&error))
+                });
+                let parts = Arc::new(Mutex::new(begun.await?));
+                self.parts = Some(Arc::clone(&parts));
+                parts
+            }
+        };
+        // After a full part, the next one is likely to be full too.
+        let room = if self.is_full() { Vec::with_capacity(self.part) } else { Vec::new() };
+        let part = PutPayload::from(std::mem::replace(&mut self.buffer, room));
+        let part = parts.lock().await.put_part(part);
+        self.sending.push_back(runtime()?.spawn(part));
+        self.sent += 1;
+        Ok(())
+    }
+
+    async fn wait_for_one(&mut self) -> Result<()> {
+        let Some(part) = self.sending.front_mut() else { return Ok(()) };
+        let sent = part.await;
+        self.sending.pop_front();
+        match sent {
+            Ok(sent) => sent.map_err(|error| failure(&error)),
+            Err(error) => Err(std::io::Error::other(error.to_string()).into()),
+        }
+    }
+
+    /// Removes the parts that have been sent.
+    pub(crate) async fn remove(&mut self) {
+        let sending = std::mem::take(&mut self.sending);
+        if let Some(parts) = self.parts.take() {
+            let removed = on_runtime(async move {
+                removed(parts, sending).await;
+                Ok(())
+            });
+            let _ = removed.await; // as far as the store allows
+        }
+    }
+}
+
+impl Drop for AsyncUpload {
+    fn drop(&mut self) {
+        let sending = std::mem::take(&mut self.sending);
+        match (runtime(), self.parts.take()) {
+            // Blocking here would stall the task.
+            (Ok(runtime), Some(parts)) => drop(runtime.spawn(removed(parts, sending))),
+            _ => sending.iter().for_each(JoinHandle::abort),
+        }
+    }
+}
+
+/// Cancels an upload: removes the parts that have been sent, as far as the store allows.
+async fn removed(parts: Arc<Mutex<Box<dyn MultipartUpload>>>, sending: Sending) {
+    sending.iter().for_each(JoinHandle::abort);
+    // Waits for these tasks: a part that arrived after the others were removed would stay in the store.
+    for part in sending {
+        let _ = part.await;
+    }
+    let _ = parts.lock().await.abort().await;
+}
+
+/// A random identifier of a conditional upload, stored in the object's metadata; `None` without a condition.
+#[derive(Debug)]
+struct Mark(Option<String>);
+
+impl Mark {
+    fn new(condition: Option<&Condition>) -> Self {
+        // Each `RandomState` has its own random keys.
+        let random = || RandomState::new().hash_one(std::time::Instant::now());
+        Self(condition.map(|_| format!("{:016x}{:016x}", random(), random())))
+    }
+
+    /// The name of the metadata entry. Azure accepts only valid identifiers.
+    fn name() -> Attribute {
+        Attribute::Metadata("ndarrayioupload".into())
+    }
+
+    fn attributes(&self) -> Attributes {
+        self.0.iter().map(|mark| (Self::name(), mark.clone())).collect()
+    }
+
+    fn is_in(&self, found: &Attributes) -> bool {
+        self.0.is_some() && found.get(&Self::name()).map(|found| found.as_ref()) == self.0.as_deref()
+    }
+}
+
+/// Parts that are being sent.
+type Sending = VecDeque<JoinHandle<Result<(), StoreError>>>;
+
+pub(crate) fn broken() -> Error {
+    ErrorKind::out_of_turn("an earlier part could not be written").into()
+}
