@@ -1,22 +1,30 @@
 //! [`AsyncFile`]: files in stores, for async code.
 
 use std::ops::Deref;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
+use futures_util::Stream;
 use ndarray::{Array, IxDyn, SliceArg};
 
-use ndarray_io::error::{Error, Result};
+use ndarray_io::blocks::Block;
+use ndarray_io::bytes::ReadAt;
+use ndarray_io::error::{Error, ErrorKind, Result};
 use ndarray_io::file::{ArrayFile, ArrayFormat, FromPayload};
 use ndarray_io::npz::NpzFile;
 use ndarray_io::{ReadOptions, ReadableElement};
+use tokio::sync::mpsc;
 
 use crate::bytes::Bytes;
+use crate::loaded::Loaded;
 use crate::remote::Remote;
-use crate::runtime::{Stop, waiting};
+use crate::runtime::{Stop, decoding, joined, on_runtime, waiting};
 
 /// A file in a store for use in async tasks: its read methods return futures.
 ///
-/// Dropping a future cancels its requests. No runtime is needed: requests run on the library's own threads.
+/// Dropping a future cancels its requests. No runtime is needed: requests run on the library's own threads. Reads of up to 16 MiB occupy
+/// no thread while they wait for the store; larger ones, and [`run`](Self::run), have one of up to 512.
 ///
 /// Methods of the file that do not read (`shape`, `dtype`, `names`) are available through [`Deref`]; use
 /// [`run`](Self::run) for all other methods. Calling a method that reads through `Deref` blocks the task.
@@ -54,32 +62,51 @@ pub struct AsyncFile<T> {
     bytes: Bytes,
     options: ReadOptions,
     file: T,
-    open: fn(&Remote, &Bytes, &ReadOptions) -> Result<T>,
+    open: Open<T>,
 }
 
-impl<T: 'static> AsyncFile<T> {
+/// Opens a file whose bytes are those of a source.
+type Open<T> = fn(&Remote, Arc<dyn ReadAt>, &ReadOptions) -> Result<T>;
+
+/// What a read is repeated with at most, each time with more of the object: three or four times if the file is what it says.
+const ROUNDS: usize = 16;
+
+impl<T: Send + 'static> AsyncFile<T> {
     pub(crate) async fn open(
         remote: &Remote,
         options: &ReadOptions,
-        fetch: fn(&Remote, Option<Arc<Stop>>) -> Result<Bytes>,
-        open: fn(&Remote, &Bytes, &ReadOptions) -> Result<T>,
-    ) -> Result<Self>
-    where
-        T: Send,
-    {
+        fetched: impl Future<Output = Result<Bytes>> + Send + 'static,
+        open: Open<T>,
+    ) -> Result<Self> {
         let (remote, options) = (remote.clone(), options.clone());
-        run_blocking(move |stop| {
-            let bytes = fetch(&remote, Some(Arc::clone(&stop)))?;
-            let file = open(&remote, &bytes.stopped_by(Some(stop)), &options)?;
-            let bytes = bytes.stopped_by(None);
-            Ok(Self { remote, bytes, options, file, open })
-        })
-        .await
+        let bytes = on_runtime(fetched).await.map_err(|error| remote.place.named(error))?;
+        // What has been fetched is nearly always enough.
+        let known = Arc::new(Loaded::new(bytes.clone()));
+        let (again, again_options) = (remote.clone(), options.clone());
+        let file = computing(move || {
+            open(&again, known, &again_options)?;
+            Ok(())
+        });
+        let is_enough = match file.await {
+            Err(error) if matches!(error.kind(), ErrorKind::NotLoaded { .. }) => false,
+            opened => opened.map(|()| true)?,
+        };
+        let (again, again_options, source) = (remote.clone(), options.clone(), bytes.clone());
+        let file = match is_enough {
+            true => computing(move || open(&again, Arc::new(source), &again_options)).await?,
+            false => {
+                run_blocking(move |stop| {
+                    open(&again, Arc::new(source.stopped_by(Some(stop))), &again_options)
+                })
+                .await?
+            }
+        };
+        Ok(Self { remote, bytes, options, file, open })
     }
 
     /// Calls a function with the file on a blocking thread.
     ///
-    /// At most 64 calls run concurrently, across all files; further calls are queued. If the future is
+    /// At most 512 calls run concurrently, across all files; further calls are queued. If the future is
     /// dropped, the function's next read fails with [`Cancelled`](ndarray_io::error::ErrorKind::Cancelled).
     ///
     /// # Errors
@@ -95,7 +122,37 @@ impl<T: 'static> AsyncFile<T> {
     ) -> Result<R> {
         let (remote, bytes, options, open) =
             (self.remote.clone(), self.bytes.clone(), self.options.clone(), self.open);
-        run_blocking(move |stop| work(&open(&remote, &bytes.stopped_by(Some(stop)), &options)?)).await
+        run_blocking(move |stop| work(&open(&remote, Arc::new(bytes.stopped_by(Some(stop))), &options)?))
+            .await
+    }
+
+    /// Calls a function with the file, which says what it lacks, until all of that has been fetched.
+    async fn read_with<R: Send + 'static>(
+        &self,
+        work: impl Fn(&T) -> Result<R> + Send + Sync + 'static,
+    ) -> Result<R> {
+        let work = Arc::new(work);
+        let known = Arc::new(Loaded::new(self.bytes.clone()));
+        for _ in 0..ROUNDS {
+            if self.bytes.is_single_response() || known.is_too_much() {
+                break;
+            }
+            let (remote, options, open) = (self.remote.clone(), self.options.clone(), self.open);
+            let (work, source) = (Arc::clone(&work), Arc::clone(&known));
+            match computing(move || work(&open(&remote, source, &options)?)).await {
+                Err(error) => match error.kind() {
+                    ErrorKind::NotLoaded { missing } if !known.is_too_much() => {
+                        let (bytes, missing) = (self.bytes.clone(), missing.clone());
+                        let loaded = on_runtime(async move { bytes.load(missing).await }).await;
+                        known.add(loaded.map_err(|error| self.remote.place.named(error))?);
+                    }
+                    ErrorKind::NotLoaded { .. } => {}
+                    _ => return Err(error),
+                },
+                read => return read,
+            }
+        }
+        self.run(move |file| work(file)).await
     }
 }
 
@@ -115,7 +172,7 @@ impl<F: ArrayFormat> AsyncFile<ArrayFile<F>> {
     ///
     /// As for [`ArrayFile::read`].
     pub async fn read<T: FromPayload + Send + 'static>(&self) -> Result<T> {
-        self.run(ArrayFile::read).await
+        self.read_with(ArrayFile::read).await
     }
 
     /// Reads a slice of the array, selected as with ndarray's `slice`. See [`ArrayFile::slice`].
@@ -126,10 +183,10 @@ impl<F: ArrayFormat> AsyncFile<ArrayFile<F>> {
     pub async fn slice<A, I>(&self, slice: I) -> Result<Array<A, I::OutDim>>
     where
         A: ReadableElement + Send + 'static,
-        I: SliceArg<IxDyn> + Send + 'static,
+        I: SliceArg<IxDyn> + Send + Sync + 'static,
         I::OutDim: Send + 'static,
     {
-        self.run(move |file| file.slice(slice)).await
+        self.read_with(move |file| file.slice(&slice)).await
     }
 
     /// Reads the given indices along an axis. See [`ArrayFile::take`].
@@ -139,7 +196,82 @@ impl<F: ArrayFormat> AsyncFile<ArrayFile<F>> {
     /// As for [`ArrayFile::take`].
     pub async fn take<T: FromPayload + Send + 'static>(&self, axis: usize, indices: &[usize]) -> Result<T> {
         let indices = indices.to_vec();
-        self.run(move |file| file.take(axis, &indices)).await
+        self.read_with(move |file| file.take(axis, &indices)).await
+    }
+
+    /// Reads the array block by block, each of at most this many bytes, as a stream. See [`ArrayFile::blocks`].
+    ///
+    /// What follows is fetched while a block is worked on. A thread is occupied until the stream ends or is dropped.
+    ///
+    /// ```
+    /// use futures_util::TryStreamExt;
+    /// use ndarray::{Array1, arr1};
+    /// use ndarray_io::ReadOptions;
+    /// use ndarray_io_store::Remote;
+    /// # use object_store::memory::InMemory;
+    /// # use std::sync::Arc;
+    ///
+    /// # let store = Arc::new(InMemory::new());
+    /// # let remote = Remote::in_bucket(store, "a.npy")?;
+    /// # remote.write_npy(&arr1(&[1, 2, 3, 4]))?;
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// let file = remote.open_npy_async(&ReadOptions::new()).await?;
+    /// let mut blocks = file.blocks::<Array1<i32>>(8);
+    /// let mut sums = Vec::new();
+    /// while let Some(block) = blocks.try_next().await? {
+    ///     sums.push(block.array().sum());
+    /// }
+    /// assert_eq!(sums, [3, 7]);
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn blocks<T: FromPayload + Send + 'static>(&self, bytes: usize) -> BlockStream<T> {
+        let (remote, source, options, open) =
+            (self.remote.clone(), self.bytes.clone(), self.options.clone(), self.open);
+        let stop = Arc::<Stop>::default();
+        let (sender, receiver) = mpsc::channel(2);
+        let source = source.stopped_by(Some(Arc::clone(&stop)));
+        let work = move || {
+            let file = match open(&remote, Arc::new(source), &options) {
+                Ok(file) => file,
+                Err(error) => return drop(sender.blocking_send(Err(error))),
+            };
+            for block in file.blocks().bytes(bytes) {
+                if sender.blocking_send(block).is_err() {
+                    break; // nothing receives it any more
+                }
+            }
+        };
+        let failed = waiting().map(|runtime| drop(runtime.spawn_blocking(work))).err();
+        BlockStream { receiver, stop, failed }
+    }
+}
+
+/// The blocks of an array, which arrive one after another: see [`AsyncFile::blocks`].
+#[derive(Debug)]
+pub struct BlockStream<T> {
+    receiver: mpsc::Receiver<Result<Block<T>>>,
+    stop: Arc<Stop>,
+    failed: Option<Error>,
+}
+
+impl<T> Stream for BlockStream<T> {
+    type Item = Result<Block<T>>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        match self.failed.take() {
+            Some(error) => Poll::Ready(Some(Err(error))),
+            None => self.receiver.poll_recv(context),
+        }
+    }
+}
+
+impl<T> Unpin for BlockStream<T> {}
+
+impl<T> Drop for BlockStream<T> {
+    fn drop(&mut self) {
+        self.stop.set();
     }
 }
 
@@ -151,8 +283,13 @@ impl AsyncFile<NpzFile> {
     /// As for [`NpzFile::read`].
     pub async fn read<T: FromPayload + Send + 'static>(&self, name: &str) -> Result<T> {
         let name = name.to_owned();
-        self.run(move |archive| archive.read(&name)).await
+        self.read_with(move |archive| archive.read(&name)).await
     }
+}
+
+/// Runs a function that waits for nothing, on one of as many threads as there are processors.
+async fn computing<R: Send + 'static>(work: impl FnOnce() -> Result<R> + Send + 'static) -> Result<R> {
+    joined(decoding()?.spawn_blocking(work).await)
 }
 
 /// Runs a function on a blocking thread, and cancels its requests if the future is dropped.
@@ -172,11 +309,5 @@ async fn run_blocking<R: Send + 'static>(
     let result = waiting()?.spawn_blocking(move || work(stop)).await;
     // A file that `work` has opened may continue to use this signal.
     stop_on_drop.0 = None;
-    match result {
-        Ok(result) => result,
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            Err(error) => Err(Error::from(std::io::Error::other(error.to_string()))),
-        },
-    }
+    joined(result)
 }

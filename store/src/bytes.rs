@@ -176,7 +176,7 @@ impl Bytes {
     }
 
     /// Copies cached bytes that begin at an offset, and returns their number.
-    fn copy_known(&self, at: u64, into: &mut [u8]) -> usize {
+    pub(crate) fn copy_known(&self, at: u64, into: &mut [u8]) -> usize {
         let copy = |(start, window): &(u64, Chunk), into: &mut [u8]| {
             let part = at.checked_sub(*start).and_then(|from| window.get(usize::try_from(from).ok()?..))?;
             let len = part.len().min(into.len());
@@ -189,6 +189,27 @@ impl Bytes {
                 recent.iter().find_map(|window| copy(window, into))
             })
             .unwrap_or(0)
+    }
+
+    /// Returns whether a range was fetched on opening.
+    pub(crate) fn knows(&self, range: &Range<u64>) -> bool {
+        let (start, window) = &self.shared.opened;
+        *start <= range.start && range.end <= start + window.len() as u64
+    }
+
+    /// Returns whether the server ignores ranges, so that there is only its one response.
+    pub(crate) fn is_single_response(&self) -> bool {
+        self.shared.whole.is_some()
+    }
+
+    /// Fetches ranges that ascend, those that are close together by one request.
+    pub(crate) async fn load(&self, ranges: Vec<Range<u64>>) -> Result<Vec<(u64, Chunk)>> {
+        let requests = plan::joined(ranges).map(|range| async move {
+            let mut part = vec![0; (range.end - range.start) as usize];
+            self.shared.fetch(range.clone(), Cursor::Plain(&mut part)).await?;
+            Ok((range.start, part.into()))
+        });
+        stream::iter(requests).buffer_unordered(self.shared.place.requests).try_collect().await
     }
 
     /// Copies a range to its destination if the range is cached, and returns whether it was.

@@ -62,6 +62,7 @@ mod bytes;
 mod client;
 mod failure;
 mod list;
+mod loaded;
 mod options;
 mod pace;
 mod place;
@@ -74,7 +75,7 @@ mod upload;
 mod upload_options;
 
 pub use async_upload::AsyncUpload;
-pub use asynchronous::AsyncFile;
+pub use asynchronous::{AsyncFile, BlockStream};
 pub use list::{Listed, Listing, list};
 pub use options::StoreOptions;
 pub use remote::{Remote, Version};

@@ -40,6 +40,20 @@ pub(crate) fn groups<'p, 'b>(parts: Parts<'p, 'b>) -> impl Iterator<Item = (Rang
     })
 }
 
+/// Plans the requests for ranges that ascend, as [`groups`] does.
+pub(crate) fn joined(ranges: Vec<Range<u64>>) -> impl Iterator<Item = Range<u64>> {
+    let mut ranges = ranges.into_iter().peekable();
+    std::iter::from_fn(move || {
+        let mut range = ranges.next()?;
+        let mut needed = range.end - range.start;
+        while let Some(run) = ranges.next_if(|run| is_joined(&range, needed, run.clone())) {
+            needed += run.end.saturating_sub(run.start.max(range.end));
+            range.end = range.end.max(run.end);
+        }
+        Some(range)
+    })
+}
+
 /// Returns the length of the equal parts in which a long range is fetched.
 pub(crate) fn even_part(len: usize) -> usize {
     len.div_ceil(len.div_ceil(PART).max(1)).max(1)

@@ -22,10 +22,12 @@ use crate::list::{Listed, Listing};
 use crate::options::StoreOptions;
 use crate::place::{ObjectLocation, path_of};
 use crate::plan::PART;
-use crate::response::stopped;
-use crate::runtime::{Stop, wait};
+use crate::runtime::wait;
 use crate::upload::Upload;
 use crate::upload_options::UploadOptions;
+
+/// How much of the end of an archive is enough for its end records, with the longest possible comment.
+const TAIL: u64 = 22 + 65_535 + 20 + 56;
 
 /// An object in a store.
 ///
@@ -165,7 +167,7 @@ impl Remote {
     ///
     /// As for [`Remote::open_npy`].
     pub fn open_npy_with(&self, options: &ReadOptions) -> Result<NpyFile> {
-        self.bytes(None).and_then(|bytes| self.array_in(&bytes, options))
+        self.bytes().and_then(|bytes| self.array_in(Arc::new(bytes), options))
     }
 
     /// Opens an RA object, with one request for its first 64 KiB.
@@ -184,7 +186,7 @@ impl Remote {
     ///
     /// As for [`Remote::open_ra`].
     pub fn open_ra_with(&self, options: &ReadOptions) -> Result<RaFile> {
-        self.bytes(None).and_then(|bytes| self.array_in(&bytes, options))
+        self.bytes().and_then(|bytes| self.array_in(Arc::new(bytes), options))
     }
 
     /// Opens an NPZ archive, with one request for its end.
@@ -205,7 +207,7 @@ impl Remote {
     ///
     /// As for [`Remote::open_npz`].
     pub fn open_npz_with(&self, options: &ReadOptions) -> Result<NpzFile> {
-        self.end_bytes(None).and_then(|bytes| self.archive_in(&bytes, options))
+        self.end_bytes().and_then(|bytes| self.archive_in(Arc::new(bytes), options))
     }
 
     /// Reads an entire NPY object as an array.
@@ -225,7 +227,7 @@ impl Remote {
     ///
     /// [`Io`](ndarray_io::error::ErrorKind::Io) if the object does not exist, the store does not respond, or access is denied.
     pub fn first_bytes(&self) -> Result<(Vec<u8>, Version)> {
-        let bytes = self.bytes(None)?;
+        let bytes = self.bytes()?;
         Ok((bytes.beginning().to_vec(), Version::of(bytes.meta())))
     }
 
@@ -250,7 +252,7 @@ impl Remote {
     /// As for [`Remote::first_bytes`]; [`ArrayChanged`](ndarray_io::error::ErrorKind::ArrayChanged) if the object is replaced
     /// during the copy; [`Io`](ndarray_io::error::ErrorKind::Io) if the writer fails.
     pub fn copy_to<W: Write>(&self, mut writer: W) -> Result<u64> {
-        self.bytes(None).and_then(|bytes| self.copy_of(&bytes, &mut writer))
+        self.bytes().and_then(|bytes| self.copy_of(&bytes, &mut writer))
     }
 
     fn copy_of(&self, bytes: &Bytes, writer: &mut dyn Write) -> Result<u64> {
@@ -319,7 +321,7 @@ impl Remote {
     ///
     /// As for [`Remote::first_bytes`].
     pub fn version(&self) -> Result<Version> {
-        self.bytes(None).map(|bytes| Version::of(bytes.meta()))
+        self.bytes().map(|bytes| Version::of(bytes.meta()))
     }
 
     /// Opens an NPY object for use in async tasks.
@@ -328,7 +330,8 @@ impl Remote {
     ///
     /// As for [`Remote::open_npy`].
     pub async fn open_npy_async(&self, options: &ReadOptions) -> Result<AsyncFile<NpyFile>> {
-        AsyncFile::open(self, options, Self::bytes, Self::array_in).await
+        let place = self.place.clone();
+        AsyncFile::open(self, options, async move { Bytes::open(&place).await }, Self::array_in).await
     }
 
     /// Opens an RA object for use in async tasks.
@@ -337,7 +340,8 @@ impl Remote {
     ///
     /// As for [`Remote::open_ra`].
     pub async fn open_ra_async(&self, options: &ReadOptions) -> Result<AsyncFile<RaFile>> {
-        AsyncFile::open(self, options, Self::bytes, Self::array_in).await
+        let place = self.place.clone();
+        AsyncFile::open(self, options, async move { Bytes::open(&place).await }, Self::array_in).await
     }
 
     /// Opens an NPZ archive for use in async tasks.
@@ -346,7 +350,9 @@ impl Remote {
     ///
     /// As for [`Remote::open_npz`].
     pub async fn open_npz_async(&self, options: &ReadOptions) -> Result<AsyncFile<NpzFile>> {
-        AsyncFile::open(self, options, Self::end_bytes, Self::archive_in).await
+        let place = self.place.clone();
+        let bytes = async move { Bytes::open_end(&place, TAIL.max(WINDOW)).await };
+        AsyncFile::open(self, options, bytes, Self::archive_in).await
     }
 
     /// Writes an array as the object, replacing any existing object.
@@ -424,28 +430,28 @@ impl Remote {
     ///
     /// As for [`open_npy`](Self::open_npy), but for the format.
     pub fn source(&self) -> Result<Arc<dyn ReadAt>> {
-        Ok(Arc::new(self.bytes(None)?))
+        Ok(Arc::new(self.bytes()?))
     }
 
-    fn bytes(&self, stop: Option<Arc<Stop>>) -> Result<Bytes> {
-        let opened = wait(stopped(stop.as_deref(), Bytes::open(&self.place)));
-        Ok(opened.map_err(|error| self.place.named(error))?.stopped_by(stop))
+    fn bytes(&self) -> Result<Bytes> {
+        wait(Bytes::open(&self.place)).map_err(|error| self.place.named(error))
     }
 
-    fn end_bytes(&self, stop: Option<Arc<Stop>>) -> Result<Bytes> {
-        /// Enough for the end records of an archive with the longest possible comment.
-        const TAIL: u64 = 22 + 65_535 + 20 + 56;
-        let opened = wait(stopped(stop.as_deref(), Bytes::open_end(&self.place, TAIL.max(WINDOW))));
-        Ok(opened.map_err(|error| self.place.named(error))?.stopped_by(stop))
+    fn end_bytes(&self) -> Result<Bytes> {
+        wait(Bytes::open_end(&self.place, TAIL.max(WINDOW))).map_err(|error| self.place.named(error))
     }
 
-    fn array_in<F: ArrayFormat>(&self, bytes: &Bytes, options: &ReadOptions) -> Result<ArrayFile<F>> {
-        let opened = ArrayFile::from_source_with(bytes.clone(), options);
+    fn array_in<F: ArrayFormat>(
+        &self,
+        bytes: Arc<dyn ReadAt>,
+        options: &ReadOptions,
+    ) -> Result<ArrayFile<F>> {
+        let opened = ArrayFile::from_source_with(bytes, options);
         Ok(opened.map_err(|error| self.place.named(error))?.with_path(&self.place.shown))
     }
 
-    fn archive_in(&self, bytes: &Bytes, options: &ReadOptions) -> Result<NpzFile> {
-        let opened = NpzFile::from_source_with(bytes.clone(), options);
+    fn archive_in(&self, bytes: Arc<dyn ReadAt>, options: &ReadOptions) -> Result<NpzFile> {
+        let opened = NpzFile::from_source_with(bytes, options);
         Ok(opened.map_err(|error| self.place.named(error))?.with_path(&self.place.shown))
     }
 }

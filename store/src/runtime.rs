@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use futures_util::future::{Either, select};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::Notify;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinError, JoinHandle};
 
 use ndarray_io::error::{ErrorKind, Result};
 
@@ -26,11 +26,21 @@ pub(crate) fn runtime() -> Result<&'static Runtime> {
 /// requests occupied all of these threads, neither would finish.
 pub(crate) fn waiting() -> Result<&'static Runtime> {
     /// The limit for concurrent blocking calls; further calls are queued.
-    const THREADS: usize = 64;
+    const THREADS: usize = 512;
     static RUNTIMES: Mutex<Vec<Made>> = Mutex::new(Vec::new());
     made(&RUNTIMES, || {
         let mut builder = Builder::new_multi_thread();
         builder.worker_threads(1).max_blocking_threads(THREADS).thread_name("ndarray-io-wait").build()
+    })
+}
+
+/// Returns a third runtime, for work that waits for nothing, with a thread for each processor.
+pub(crate) fn decoding() -> Result<&'static Runtime> {
+    static RUNTIMES: Mutex<Vec<Made>> = Mutex::new(Vec::new());
+    made(&RUNTIMES, || {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let mut builder = Builder::new_multi_thread();
+        builder.worker_threads(1).max_blocking_threads(threads).thread_name("ndarray-io-read").build()
     })
 }
 
@@ -64,7 +74,12 @@ pub(crate) async fn on_runtime<T: Send + 'static>(
         }
     }
     let mut running = Running(runtime()?.spawn(future));
-    match (&mut running.0).await {
+    joined((&mut running.0).await)
+}
+
+/// Returns the result of a task, or resumes its panic.
+pub(crate) fn joined<T>(result: std::result::Result<Result<T>, JoinError>) -> Result<T> {
+    match result {
         Ok(result) => result,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),

@@ -20,7 +20,7 @@ pub(crate) struct State {
     pub(crate) requests: Vec<(String, String, Option<String>)>,
     /// The mark in the upload's metadata; `is_there` says whether the object exists.
     mark: Option<String>,
-    is_there: bool,
+    pub(crate) is_there: bool,
 }
 
 pub(crate) fn bucket(end: End) -> (u16, Arc<Mutex<State>>) {

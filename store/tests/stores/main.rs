@@ -5,6 +5,7 @@ mod bucket;
 mod names;
 mod real;
 mod server;
+mod tasks;
 mod uploads;
 mod wrong;
 

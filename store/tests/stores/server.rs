@@ -113,6 +113,11 @@ impl Server {
         std::mem::take(&mut *self.shared.requests.lock().unwrap())
     }
 
+    /// Returns the number of requests since the last call of [`requests`](Self::requests).
+    pub(crate) fn requests_until_now(&self) -> usize {
+        self.shared.requests.lock().unwrap().len()
+    }
+
     /// Returns the highest number of concurrent requests.
     pub(crate) fn most_at_once(&self) -> usize {
         self.shared.most.load(Ordering::Relaxed)

@@ -145,3 +145,70 @@ fn parts_are_few_enough() {
     assert_eq!((version.size(), content(&store).unwrap().len()), (12 << 20, 12 << 20));
     assert!(UploadOptions::new().replacing(&version).is_ok());
 }
+
+fn in_s3(port: u16) -> Remote {
+    let options = StoreOptions::new()
+        .set("aws_endpoint", format!("http://127.0.0.1:{port}"))
+        .set("allow_http", "true")
+        .set("aws_access_key_id", "id")
+        .set("aws_secret_access_key", "key");
+    Remote::parse_with("s3://bucket/a.npy", &options).unwrap()
+}
+
+#[tokio::test]
+async fn tasks_upload_part_by_part() {
+    let (store, remote) = store();
+    let array = numbers(3000, 1000);
+    let mut upload = remote.upload_async(&UploadOptions::new().part_size(5 << 20)).unwrap();
+    for piece in bytes_of(&array).chunks(3 << 20) {
+        upload.write(piece).await.unwrap();
+    }
+    let version = upload.finish().await.unwrap();
+    let found = store.get(&Path::from("data/a.npy")).await.unwrap().bytes().await.unwrap();
+    assert!(found == bytes_of(&array) && version.size() == found.len() as u64);
+
+    // An upload that is given up leaves no parts, whether it is told to remove them or a write is cancelled.
+    for is_aborted in [true, false] {
+        let (port, state) = bucket(End::Refused);
+        let mut upload = in_s3(port).upload_async(&UploadOptions::new().part_size(5 << 20)).unwrap();
+        upload.write(&vec![1; 12 << 20]).await.unwrap();
+        if is_aborted {
+            upload.abort().await;
+        } else {
+            drop(upload);
+        }
+        let is_removed = || {
+            let state = state.lock().unwrap();
+            state
+                .requests
+                .iter()
+                .any(|(method, target, _)| method == "DELETE" && target.contains("uploadId=7"))
+        };
+        assert!(!is_aborted || is_removed());
+        while !is_removed() {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+/// A web server gets the condition with the object, and is asked before, because not all look at it.
+#[test]
+fn web_servers_are_told_the_condition() {
+    let (port, state) = bucket(End::Refused);
+    let remote = Remote::parse(&format!("http://127.0.0.1:{port}/a.npy")).unwrap();
+    let new = UploadOptions::new().create_new();
+    remote.write_npy_with(&arr1(&[1]), &Default::default(), &new).unwrap();
+    let requests = std::mem::take(&mut state.lock().unwrap().requests);
+    let told: Vec<_> =
+        requests.iter().map(|(method, _, condition)| (&**method, condition.as_deref())).collect();
+    assert_eq!(told, [("HEAD", None), ("PUT", Some("*"))]);
+
+    state.lock().unwrap().is_there = true;
+    let error = remote.write_npy_with(&arr1(&[1]), &Default::default(), &new).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::AlreadyExists), "{error}");
+    let replacing = UploadOptions::new().replacing(&remote.version().unwrap()).unwrap();
+    state.lock().unwrap().requests.clear();
+    remote.write_npy_with(&arr1(&[1]), &Default::default(), &replacing).unwrap();
+    let requests = std::mem::take(&mut state.lock().unwrap().requests);
+    assert_eq!(requests.last().unwrap().2.as_deref(), Some("\"whole\""));
+}

@@ -1,0 +1,111 @@
+//! [`Loaded`]: the bytes of an object that are in memory, for reads that name what they lack in place of waiting for it.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use bytes::Bytes as Chunk;
+use ndarray_io::bytes::{ReadAt, ReadHints, Runs};
+use ndarray_io::error::{Error, ErrorKind, Result};
+
+use crate::bytes::{Bytes, WINDOW};
+
+/// How much is loaded before a read: larger ones are fetched directly into their memory, while a thread waits.
+const MOST: u64 = 16 << 20;
+/// The limit for the number of ranges that a read may lack.
+const RANGES: usize = 1 << 16;
+
+/// A source that does no I/O.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    bytes: Bytes,
+    parts: Mutex<Vec<(u64, Chunk)>>,
+    /// Whether a read has asked for more than is loaded.
+    is_too_much: AtomicBool,
+}
+
+impl Loaded {
+    pub(crate) fn new(bytes: Bytes) -> Self {
+        Self { bytes, parts: Mutex::default(), is_too_much: AtomicBool::new(false) }
+    }
+
+    pub(crate) fn is_too_much(&self) -> bool {
+        self.is_too_much.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn add(&self, mut more: Vec<(u64, Chunk)>) {
+        let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        parts.append(&mut more);
+        parts.sort_by_key(|(start, _)| *start);
+    }
+
+    /// Copies bytes from an offset as far as they are known without a gap, and returns their number.
+    fn copy(&self, into: &mut [u8], offset: u64) -> usize {
+        let known = self.bytes.copy_known(offset, into);
+        if known > 0 {
+            return known;
+        }
+        let parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = parts.partition_point(|(start, _)| *start <= offset);
+        // Parts do not overlap, except where a read has asked for some bytes twice.
+        let found = parts[..before].iter().rev().take(2).find_map(|(start, part)| {
+            part.get(usize::try_from(offset - start).ok()?..).filter(|rest| !rest.is_empty())
+        });
+        let Some(rest) = found else { return 0 };
+        let count = rest.len().min(into.len());
+        into[..count].copy_from_slice(&rest[..count]);
+        count
+    }
+
+    /// Returns whether all bytes of a range are known.
+    fn has(&self, range: &Range<u64>) -> bool {
+        let in_part =
+            |start: u64, part: &Chunk| start <= range.start && range.end <= start + part.len() as u64;
+        let parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = parts.partition_point(|(start, _)| *start <= range.start);
+        self.bytes.knows(range)
+            || parts[..before].iter().rev().take(2).any(|(start, part)| in_part(*start, part))
+    }
+}
+
+fn not_loaded(missing: Vec<Range<u64>>) -> Error {
+    ErrorKind::NotLoaded { missing }.into()
+}
+
+impl ReadAt for Loaded {
+    fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
+        let size = self.bytes.len();
+        if offset >= size || into.is_empty() {
+            return Ok(0);
+        }
+        match self.copy(into, offset) {
+            0 => Err(not_loaded(vec![offset..size.min(offset + (into.len() as u64).max(WINDOW))])),
+            count => Ok(count),
+        }
+    }
+
+    fn size(&self) -> Result<u64> {
+        Ok(self.bytes.len())
+    }
+
+    fn check(&self, runs: &Runs) -> Result<()> {
+        let (mut missing, mut len) = (Vec::new(), 0);
+        for range in runs.iter() {
+            let range = range.start..range.end.min(self.bytes.len());
+            if range.is_empty() || self.has(&range) {
+                continue;
+            }
+            len += range.end - range.start;
+            missing.push(range);
+            if len > MOST || missing.len() > RANGES {
+                self.is_too_much.store(true, Ordering::Relaxed);
+                break;
+            }
+        }
+        if missing.is_empty() { Ok(()) } else { Err(not_loaded(missing)) }
+    }
+
+    fn hints(&self) -> ReadHints {
+        ReadHints::new().gap(0)
+    }
+}
