@@ -19,6 +19,36 @@ const COLUMNS: usize = 1 << 14;
 const ROUNDS: usize = 5;
 const PART: usize = 16 << 20;
 
+/// Fetches the whole object into one buffer, as `bytes(obstore.get(…).bytes())` does, with eight requests at a time.
+const OBSTORE: &str = "import asyncio, sys, time
+from obstore.store import HTTPStore
+base, name = sys.argv[1].rsplit('/', 1)
+store = HTTPStore.from_url(base, client_options={'allow_http': True})
+async def main():
+    size = (await store.head_async(name))['size']
+    start = time.perf_counter()
+    step = 16 << 20
+    into = bytearray(size)
+    limit = asyncio.Semaphore(8)
+    async def part(at):
+        async with limit:
+            end = min(at + step, size)
+            into[at:end] = memoryview(await store.get_range_async(name, start=at, end=end))
+    await asyncio.gather(*[part(at) for at in range(0, size, step)])
+    print(time.perf_counter() - start)
+asyncio.run(main())";
+
+const OBSTORE_ROWS: &str = "import asyncio, sys, time
+from obstore.store import HTTPStore
+base, name = sys.argv[1].rsplit('/', 1)
+store = HTTPStore.from_url(base, client_options={'allow_http': True})
+async def main():
+    await store.head_async(name)
+    start = time.perf_counter()
+    await asyncio.gather(*[store.get_range_async(name, start=int(at), length=65536) for at in sys.argv[2].split(',')])
+    print(time.perf_counter() - start)
+asyncio.run(main())";
+
 struct Killed(Child);
 
 impl Drop for Killed {
@@ -159,6 +189,7 @@ fn main() {
     let open = || Remote::parse(&url).unwrap().open_npy().unwrap();
     let last = rows - 1;
     let slice = s![rows / 2..rows / 2 + rows / 100, ..];
+    let take: Vec<usize> = (0..rows).step_by(rows / 500).collect();
     let part_bytes = (rows / 100) * COLUMNS * 8;
     let mut times: Vec<(&str, Vec<f64>)> = [
         "ours",
@@ -168,6 +199,10 @@ fn main() {
         "fsspec + NumPy",
         "ours, 1 %",
         "sockets, the same bytes",
+        "obstore",
+        "ours, 500 rows of 64 KiB",
+        "obstore, the same rows",
+        "ours, blocks of 1 MiB",
     ]
     .map(|name| (name, Vec::new()))
     .into();
@@ -182,12 +217,42 @@ fn main() {
             assert!(read[[last, COLUMNS - 1]] == array[[last, COLUMNS - 1]]);
             add(number, time);
         }
-        if let Ok(python) = env::var("PYTHON") {
+        let python = |script: &str, arguments: &[&str]| {
+            let done = Command::new(env::var("PYTHON").ok()?)
+                .args(["-c", script, &url])
+                .args(arguments)
+                .stderr(Stdio::inherit())
+                .output()
+                .unwrap();
+            String::from_utf8(done.stdout).unwrap().split(' ').next()?.trim().parse().ok()
+        };
+        let read =
+            take.iter().map(|row| (offset + row * COLUMNS * 8).to_string()).collect::<Vec<_>>().join(",");
+        if let Some(time) = python(OBSTORE, &[]) {
+            add(7, time);
+        }
+        if let Some(time) = python(OBSTORE_ROWS, &[&read]) {
+            add(9, time);
+        }
+        let file = open();
+        let (time, read) = took(|| file.slice::<f64, _>(s![..;rows / 500, ..8192]).unwrap());
+        assert!(read == array.slice(s![..;rows / 500, ..8192]));
+        add(8, time);
+        let (time, sum) = took(|| {
+            let blocks = file.blocks::<Array2<f64>>().bytes(1 << 20);
+            let mut sum = 0.0;
+            for block in blocks {
+                sum += block.unwrap().array()[[0, 0]];
+            }
+            sum
+        });
+        assert!(sum >= 0.0);
+        add(10, time);
+        {
             let script = "import sys, time, fsspec, numpy as np\nstart = time.perf_counter()\nwith fsspec.open(sys.argv[1]) as f:\n    a = np.load(f)\nprint(time.perf_counter() - start, a[-1, -1])";
-            let done =
-                Command::new(python).args(["-c", script, &url]).stderr(Stdio::inherit()).output().unwrap();
-            let told = String::from_utf8(done.stdout).unwrap();
-            add(4, told.split(' ').next().unwrap().parse().unwrap());
+            if let Some(time) = python(script, &[]) {
+                add(4, time);
+            }
         }
         let (time, read) = took(|| open().slice::<f64, _>(slice).unwrap());
         assert!(read == array.slice(slice));
@@ -219,4 +284,7 @@ fn main() {
     println!("ours / one at a time:     {:.2} x", least(3) / least(0));
     println!("ours / fsspec + NumPy:    {:.2} x", least(4) / least(0));
     println!("1 % / its bytes:          {:.2} of the time", least(5) / least(6));
+    println!("ours / obstore:           {:.2} x", least(7) / least(0));
+    println!("ours / obstore, 500 rows: {:.2} x", least(9) / least(8));
+    println!("blocks / all at once:     {:.2} of its speed", least(0) / least(10));
 }

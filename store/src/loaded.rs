@@ -79,7 +79,10 @@ impl ReadAt for Loaded {
             return Ok(0);
         }
         match self.copy(into, offset) {
-            0 => Err(not_loaded(vec![offset..size.min(offset + (into.len() as u64).max(WINDOW))])),
+            0 => {
+                let missing = offset..size.min(offset + (into.len() as u64).max(WINDOW));
+                Err(not_loaded(std::iter::once(missing).collect()))
+            }
             count => Ok(count),
         }
     }

@@ -45,7 +45,7 @@ impl Default for StoreOptions {
             read_timeout: Duration::from_secs(60),
             connect_timeout: Duration::from_secs(10),
             retries: 5,
-            requests: 64,
+            requests: 128,
             slowest: 1 << 10,
         }
     }
@@ -66,7 +66,7 @@ impl std::fmt::Debug for StoreOptions {
 impl StoreOptions {
     /// Creates options with the configuration from the environment and default timeouts.
     ///
-    /// The defaults are a read timeout of 60 seconds, a connect timeout of 10 seconds, 5 retries, 64 concurrent requests for
+    /// The defaults are a read timeout of 60 seconds, a connect timeout of 10 seconds, 5 retries, 128 concurrent requests for
     /// an object, and no server that sends less than 1 KiB a second.
     pub fn new() -> Self {
         Self::default()
@@ -154,9 +154,9 @@ impl StoreOptions {
         self
     }
 
-    /// Sets how many requests for one object are sent at a time: from 1 to 256; the default is 64.
+    /// Sets how many requests for one object are sent at a time: from 1 to 256; the default is 128.
     ///
-    /// Requests for more than 2 MiB count for more than one: with the default, at most 128 MiB are on their way at a time.
+    /// Requests for more than 1 MiB count for more than one: with the default, at most 128 MiB are on their way at a time.
     #[must_use]
     pub fn requests(mut self, requests: usize) -> Self {
         self.requests = requests.clamp(1, 256);

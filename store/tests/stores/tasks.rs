@@ -67,7 +67,7 @@ async fn archives_are_read_from_tasks() {
     let mut npz = NpzWriter::new(&mut stored);
     // A directory that is longer than what is fetched at first.
     for number in 0..3000 {
-        npz.add(&format!("{number:050}"), &Array1::from_elem(1, number)).unwrap();
+        npz.add(format!("{number:050}"), &Array1::from_elem(1, number)).unwrap();
     }
     npz.finish().unwrap();
     let server = Server::new(bytes.get_ref());
