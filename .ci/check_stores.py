@@ -123,7 +123,7 @@ def s3():
     server.start()
     host, port = server.get_host_and_port()
     env = {
-        "AWS_ENDPOINT": f"http://{host}:{port}", "AWS_ALLOW_HTTP": "true", "AWS_REGION": "us-east-1",
+        "AWS_ENDPOINT": f"http://{host}:{port}", "AWS_REGION": "us-east-1",
         "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "hush",
     }
     client = boto3.client(
@@ -165,6 +165,16 @@ def s3():
     run(ndio, "refs", f"{base}/stored.npz", "--chunk", 6000, "-o", folder / "refs.json", env=env)
     location, start, length = json.loads((folder / "refs.json").read_text())["refs"]["large/0.0"]
     assert location == f"{base}/stored.npz" and OBJECTS["stored.npz"][start : start + length] == large.tobytes()
+    # The objects of a folder, and what AWS's own files say in place of variables.
+    listed = [line.split(None, 1) for line in run(ndio, "ls", f"{base}/", "--matching", "some folder/*.npy", env=env).splitlines()]
+    assert [str(len(OBJECTS["large.npy"])), f"{base}/large.npy"] in listed and all(url.endswith(".npy") for _, url in listed), listed
+    (folder / "config").write_text(f"[profile work]\nregion = eu-west-1\nendpoint_url = {env['AWS_ENDPOINT']}\n")
+    (folder / "credentials").write_text("[work]\naws_access_key_id = id\naws_secret_access_key = hush\n")
+    files = {"AWS_CONFIG_FILE": str(folder / "config"), "AWS_SHARED_CREDENTIALS_FILE": str(folder / "credentials")}
+    assert values(f"{base}/small.npy", env={**files, "AWS_PROFILE": "work"}) == [1.5, 2.5]
+    assert "no file of ~/.aws" in run(ndio, "info", f"{base}/small.npy", env={**files, "AWS_PROFILE": "play"}, code=2)
+    assert "there is no such bucket" in run(ndio, "info", "s3://nothing/x", env=env, code=2)
+    assert "there is no such object" in run(ndio, "info", f"{base}/nothing", env=env, code=2)
     client.create_bucket(Bucket="keys")
     pages = client.get_paginator("list_objects_v2")
     count = check_keys(

@@ -16,6 +16,8 @@ mod formats;
 mod info;
 mod input;
 mod join;
+#[cfg(feature = "remote")]
+mod list;
 mod manual;
 mod output;
 mod pack;
@@ -85,6 +87,8 @@ enum Verb {
     Plot(plot::Arguments),
     Verify(verify::Arguments),
     Query(query::Arguments),
+    #[cfg(feature = "remote")]
+    Ls(list::Arguments),
     // The exact form is for test oracles, so it is not listed in the help.
     #[cfg(feature = "oracle")]
     #[command(hide = true)]
@@ -109,6 +113,8 @@ impl Verb {
             Self::Plot(arguments) => plot::run(arguments, out),
             Self::Verify(arguments) => verify::run(arguments, &mut Unread::new(&mut Escaped(out))),
             Self::Query(arguments) => query::run(arguments, &mut Escaped(out)),
+            #[cfg(feature = "remote")]
+            Self::Ls(arguments) => list::run(arguments, out),
             #[cfg(feature = "oracle")]
             Self::Json(arguments) => exact::run(arguments, out),
             Self::Completions(arguments) => manual::completions(arguments, out),

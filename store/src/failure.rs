@@ -11,7 +11,15 @@ use ndarray_io::error::{Error, ErrorKind};
 pub(crate) fn failure(error: &object_store::Error) -> Error {
     use object_store::Error as Store;
     match error {
-        Store::NotFound { .. } => io(io::ErrorKind::NotFound, "there is no such object"),
+        Store::NotFound { .. } => {
+            let code = told_by(error);
+            let is_of_bucket =
+                ["NoSuchBucket", "ContainerNotFound"].iter().any(|known| code.ends_with(known));
+            io(
+                io::ErrorKind::NotFound,
+                if is_of_bucket { "there is no such bucket" } else { "there is no such object" },
+            )
+        }
         Store::AlreadyExists { .. } => ErrorKind::AlreadyExists.into(),
         Store::Precondition { .. } | Store::NotModified { .. } => changed(),
         Store::PermissionDenied { .. } | Store::Unauthenticated { .. } => {
@@ -20,6 +28,11 @@ pub(crate) fn failure(error: &object_store::Error) -> Error {
         Store::NotSupported { .. } | Store::NotImplemented { .. } => {
             io(io::ErrorKind::Unsupported, "the store does not support this request")
         }
+        // The address at which machines in the cloud find their credentials, which is asked when there are none elsewhere.
+        _ if all_of(error).contains("169.254.169.254") => io(
+            io::ErrorKind::PermissionDenied,
+            "there are no credentials: set them in the environment, or read the object anonymously if it is public",
+        ),
         _ => io(io::ErrorKind::Other, &told_by(error)),
     }
 }
@@ -30,6 +43,16 @@ pub(crate) fn changed() -> Error {
 
 pub(crate) fn io(kind: io::ErrorKind, text: &str) -> Error {
     io::Error::new(kind, text.to_owned()).into()
+}
+
+fn all_of(error: &object_store::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(error) = source {
+        text += &error.to_string();
+        source = error.source();
+    }
+    text
 }
 
 /// Describes the innermost error of the chain, without response bodies and URL queries.

@@ -67,6 +67,7 @@ mod options;
 mod pace;
 mod place;
 mod plan;
+mod profile;
 mod remote;
 mod response;
 mod runtime;

@@ -19,6 +19,7 @@ use object_store::{BackoffConfig, ClientConfigKey, GetOptions, GetResult, Object
 use crate::address::{Address, Kind, bad};
 use crate::failure::failure;
 use crate::options::StoreOptions;
+use crate::profile::Profile;
 use crate::runtime::wait;
 use crate::service::{Condition, PLACEHOLDER, RequestExtras, Signer, completes_upload, writes};
 
@@ -238,15 +239,42 @@ impl Maker<'_> {
         if self.options.is_anonymous {
             builder = builder.with_skip_signature(true);
         }
-        let is = |key: S3Key| builder.get_config_value(&key).is_some_and(|value| value == "true");
+        let has = |builder: &AmazonS3Builder, key: S3Key| builder.get_config_value(&key).is_some();
+        let is = |builder: &AmazonS3Builder, key: S3Key| {
+            builder.get_config_value(&key).is_some_and(|value| value == "true")
+        };
+        let profile = Profile::read()?;
+        // What says where else credentials are to be had precedes the files, unless a profile was chosen.
+        let others =
+            [S3Key::AccessKeyId, S3Key::WebIdentityTokenFile, S3Key::ContainerCredentialsRelativeUri];
+        if !is(&builder, S3Key::SkipSignature)
+            && !others.into_iter().any(|key| has(&builder, key))
+            && let Some((id, secret, token)) = profile.credentials()?
+        {
+            builder = builder.with_access_key_id(id).with_secret_access_key(secret);
+            if let Some(token) = token {
+                builder = builder.with_token(token);
+            }
+        }
+        if let (Some(region), false) = (profile.get("region"), has(&builder, S3Key::Region)) {
+            builder = builder.with_region(region);
+        }
+        if let (Some(endpoint), false) = (profile.get("endpoint_url"), has(&builder, S3Key::Endpoint)) {
+            builder = builder.with_endpoint(endpoint);
+        }
+        // The caller's own word for it.
+        if builder.get_config_value(&S3Key::Endpoint).is_some_and(|endpoint| endpoint.starts_with("http://"))
+        {
+            builder = builder.with_allow_http(true);
+        }
         let signer = match &added.target {
-            Some(_) if !is(S3Key::SkipSignature) => {
+            Some(_) if !is(&builder, S3Key::SkipSignature) => {
                 let region = builder
                     .get_config_value(&S3Key::Region)
                     .or(builder.get_config_value(&S3Key::DefaultRegion));
                 Some(Arc::new(Signer::S3 {
                     region: region.unwrap_or_else(|| "us-east-1".to_owned()),
-                    pays: is(S3Key::RequestPayer),
+                    pays: is(&builder, S3Key::RequestPayer),
                     credentials: OnceLock::new(),
                 }))
             }
