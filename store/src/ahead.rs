@@ -10,10 +10,10 @@ use tokio::task::JoinHandle;
 
 /// How much is fetched in advance, at most.
 const MOST: u64 = 64 << 20;
-/// The size of a request: a few of them are on their way at a time.
+/// The size of a request: a few of them are requested at a time.
 const PART: u64 = 4 << 20;
 
-/// The parts that are on their way or have come, and how the object has been read until now.
+/// The parts that are in progress or have come, and how the object has been read until now.
 #[derive(Debug, Default)]
 pub(crate) struct Ahead(Mutex<State>);
 

@@ -25,7 +25,7 @@ const AT_ONCE: usize = 4;
 
 /// A writer for an object in an asynchronous task. The object becomes visible with [`finish`](Self::finish).
 ///
-/// Full parts are sent in the background; [`write`](Self::write) waits while four of them are on their way. An array or an archive is
+/// Full parts are sent in the background; [`write`](Self::write) waits while four of them are in progress. An array or an archive is
 /// written part by part through a [`Buffer`](crate::Buffer).
 ///
 /// [`abort`](Self::abort) removes the parts that have been sent. If the upload is dropped instead, the library's own threads remove

@@ -30,7 +30,7 @@ const KEPT: u64 = 32 << 20;
 
 /// How many calls of this source there should be at a time.
 pub(crate) const AT_ONCE: usize = 8;
-/// How much is requested at a time: what is on its way takes memory, if only for a moment.
+/// How much is requested at a time: what arrives takes memory, if only for a moment.
 const BUDGET: u64 = AT_ONCE as u64 * PART as u64;
 /// What a permit of the budget is for.
 const UNIT: u64 = 64 << 10;
@@ -294,7 +294,7 @@ impl Bytes {
     }
 
     /// Reads a long range, and fetches what follows if it is one in a sequence of such reads: then the parts of the object are
-    /// on their way while the caller works on those before.
+    /// in progress while the caller works on those before.
     fn read_long(&self, at: u64, into: &mut [u8]) -> Result<usize> {
         let count = match self.ahead.take(at) {
             None => {

@@ -1,6 +1,6 @@
 //! Arrays in object stores: Amazon S3 and compatible stores, Google Cloud Storage, Azure, and web servers.
 //!
-//! Opening an object yields the same types as opening a file: an [`NpyFile`] or [`NpzFile`] that fetches only
+//! Opening an object yields the same types as opening a file: an [`NpyFile`](ndarray_io::NpyFile) or [`NpzFile`](ndarray_io::NpzFile) that fetches only
 //! the bytes that are needed, with range requests.
 //!
 //! ```no_run
@@ -28,7 +28,7 @@
 //!   requests, and more if the directory exceeds 64 KiB).
 //! - An entire array is fetched in requests of up to 16 MiB, eight at a time, directly into its memory.
 //! - What is read in sequence is fetched up to 64 MiB ahead.
-//! - A slice is fetched in requests of up to 16 MiB, of which 128 MiB are on their way at a time ([`StoreOptions::requests`]). Nearby ranges are merged as long as a
+//! - A slice is fetched in requests of up to 16 MiB, of which 128 MiB are requested at a time ([`StoreOptions::requests`]). Nearby ranges are merged as long as a
 //!   request fetches at most twice the bytes it needs, or if the gap between two ranges is at most 1 KiB.
 //! - An archive member needs one request for its local header, and then the same requests as an array.
 //!   Members that this library has compressed are fetched and decompressed block by block; other compressed
@@ -44,7 +44,7 @@
 //! [`ArrayChanged`](ndarray_io::error::ErrorKind::ArrayChanged). If the server sends no tag or a weak one,
 //! requests carry the modification time instead, and the response must have the same weak tag or modification
 //! time, and the same length; [`Version::is_verified`] returns whether there is a strong tag. A server that
-//! ignores ranges and sends entire objects (such as Python's `http.server`) can serve [`NpyFile::read`] with
+//! ignores ranges and sends entire objects (such as Python's `http.server`) can serve [`NpyFile::read`](ndarray_io::NpyFile::read) with
 //! its single response; slices and archives fail before anything is fetched.
 //!
 //! # Threads and tasks

@@ -156,7 +156,7 @@ impl StoreOptions {
 
     /// Sets how many requests for one object are sent at a time: from 1 to 256; the default is 128.
     ///
-    /// Requests for more than 1 MiB count for more than one: with the default, at most 128 MiB are on their way at a time.
+    /// Requests for more than 1 MiB count for more than one: with the default, at most 128 MiB are requested at a time.
     #[must_use]
     pub fn requests(mut self, requests: usize) -> Self {
         self.requests = requests.clamp(1, 256);

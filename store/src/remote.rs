@@ -31,7 +31,7 @@ const TAIL: u64 = 22 + 65_535 + 20 + 56;
 
 /// An object in a store.
 ///
-/// See [the module documentation](self) for the number of requests, consistency and threads.
+/// See [the documentation of the crate](crate) for the number of requests, consistency and threads.
 ///
 /// ```
 /// use ndarray::{Array1, arr1, s};

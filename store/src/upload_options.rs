@@ -58,7 +58,7 @@ impl UploadOptions {
 
     /// Writes the object only if it does not exist.
     ///
-    /// Otherwise the upload fails with [`AlreadyExists`](ErrorKind::AlreadyExists).
+    /// Otherwise the upload fails with [`AlreadyExists`](ndarray_io::error::ErrorKind::AlreadyExists).
     ///
     /// S3, GCS and Azure check this atomically when an object of one part becomes visible; S3 also does so
     /// for several parts. In other stores, an upload of several parts checks this just before its last
@@ -72,12 +72,12 @@ impl UploadOptions {
 
     /// Replaces the object only if it still has this version.
     ///
-    /// Otherwise the upload fails with [`ArrayChanged`](ErrorKind::ArrayChanged), and no concurrent change by
+    /// Otherwise the upload fails with [`ArrayChanged`](ndarray_io::error::ErrorKind::ArrayChanged), and no concurrent change by
     /// another writer is lost. The condition is checked as for [`create_new`](Self::create_new).
     ///
     /// # Errors
     ///
-    /// [`BadOption`](ErrorKind::BadOption) if the version has no strong entity tag.
+    /// [`BadOption`](ndarray_io::error::ErrorKind::BadOption) if the version has no strong entity tag.
     pub fn replacing(mut self, version: &Version) -> Result<Self> {
         let Some(tag) = version.tag().filter(|_| version.is_verified()) else {
             return Err(bad("the server sent no strong entity tag for the object"));
