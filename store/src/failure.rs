@@ -33,7 +33,11 @@ pub(crate) fn failure(error: &object_store::Error) -> Error {
             io::ErrorKind::PermissionDenied,
             "there are no credentials: set them in the environment, or read the object anonymously if it is public",
         ),
-        _ => io(io::ErrorKind::Other, &told_by(error)),
+        _ => match told_by(error) {
+            // Not everywhere `object_store` says it itself.
+            told if told.starts_with("412 ") => changed(),
+            told => io(io::ErrorKind::Other, &told),
+        },
     }
 }
 

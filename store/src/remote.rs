@@ -22,7 +22,7 @@ use crate::list::{Listed, Listing};
 use crate::options::StoreOptions;
 use crate::place::{ObjectLocation, path_of};
 use crate::plan::PART;
-use crate::runtime::wait;
+use crate::runtime::{joined, wait, waiting};
 use crate::upload::Upload;
 use crate::upload_options::UploadOptions;
 
@@ -364,10 +364,10 @@ impl Remote {
     /// [`Io`](ndarray_io::error::ErrorKind::Io) if the store does not respond or denies access; otherwise as for
     /// [`WriteNpyExt::write_npy`](ndarray_io::WriteNpyExt::write_npy).
     pub fn write_npy<T: WriteNpyExt + ?Sized>(&self, array: &T) -> Result<()> {
-        self.write_npy_with(array, &WriteOptions::new(), &UploadOptions::new())
+        self.write_npy_with(array, &WriteOptions::new(), &UploadOptions::new()).map(drop)
     }
 
-    /// Writes an array with options for the format and the upload.
+    /// Writes an array with options for the format and the upload, and returns the version of the object.
     ///
     /// Unless [`UploadOptions::len`] is set, the length is derived from the size of the array.
     ///
@@ -379,7 +379,7 @@ impl Remote {
         array: &T,
         options: &WriteOptions,
         upload: &UploadOptions,
-    ) -> Result<()> {
+    ) -> Result<Version> {
         /// More than enough for a header.
         const HEADER: u64 = 1 << 20;
         let len = array.payload_len(options).map(|len| len.saturating_add(HEADER));
@@ -389,7 +389,27 @@ impl Remote {
         };
         let mut upload = self.upload(&upload)?;
         array.write_npy_with(&mut upload, options).map_err(|error| self.place.named(error))?;
-        upload.finish().map(drop)
+        upload.finish()
+    }
+
+    /// Writes an array from a task. A thread is occupied while it is written.
+    ///
+    /// If the future is dropped, the array may still be written.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Remote::write_npy_with`].
+    pub async fn write_npy_async<T>(
+        &self,
+        array: T,
+        options: &WriteOptions,
+        upload: &UploadOptions,
+    ) -> Result<Version>
+    where
+        T: WriteNpyExt + Send + 'static,
+    {
+        let (remote, options, upload) = (self.clone(), options.clone(), upload.clone());
+        joined(waiting()?.spawn_blocking(move || remote.write_npy_with(&array, &options, &upload)).await)
     }
 
     /// Starts an upload to the object.

@@ -21,6 +21,8 @@ pub(crate) struct State {
     /// The mark in the upload's metadata; `is_there` says whether the object exists.
     mark: Option<String>,
     pub(crate) is_there: bool,
+    /// Whether requests with a condition are refused.
+    pub(crate) refuses: bool,
 }
 
 pub(crate) fn bucket(end: End) -> (u16, Arc<Mutex<State>>) {
@@ -72,6 +74,7 @@ fn serve(state: &Mutex<State>, end: End, mut stream: &TcpStream) -> Option<()> {
             return None;
         }
         ("POST", true) => (412, String::new(), "<Error><Code>PreconditionFailed</Code></Error>"),
+        ("PUT", _) if state.refuses => (412, String::new(), ""),
         ("PUT", _) => (200, "ETag: \"part\"\r\n".into(), ""),
         ("DELETE", _) => (204, String::new(), ""),
         _ if state.is_there => {

@@ -25,6 +25,8 @@ pub(crate) enum Answer {
     Whole,
     /// Like `Whole`, but closes the connection after this number of bytes.
     WholeDropAfter(usize),
+    /// Sends the entire object without saying how long it is.
+    WholeWithoutLength,
     /// Redirects to another URL.
     Elsewhere(String),
     /// Sends nothing.
@@ -176,9 +178,10 @@ fn serve(shared: &Shared, mut stream: &TcpStream) -> Option<()> {
         (status, body) = (wrong, format!("<Code>Wrong</Code> {head}").into_bytes());
     } else if let Answer::Elsewhere(url) = &answer {
         (status, fields) = (302, format!("Location: {url}\r\n"));
-    } else if let (Some(range), false) =
-        (&request.range, matches!(answer, Answer::Whole | Answer::WholeDropAfter(_)))
-    {
+    } else if let (Some(range), false) = (
+        &request.range,
+        matches!(answer, Answer::Whole | Answer::WholeDropAfter(_) | Answer::WholeWithoutLength),
+    ) {
         if range.start >= len {
             status = 416;
         } else {
@@ -226,7 +229,9 @@ fn serve(shared: &Shared, mut stream: &TcpStream) -> Option<()> {
     }
     let running = shared.running.fetch_add(1, Ordering::Relaxed) + 1;
     shared.most.fetch_max(running, Ordering::Relaxed);
-    let head = format!("HTTP/1.1 {status} Told\r\nContent-Length: {announced}\r\n{fields}\r\n");
+    let is_unsized = answer == Answer::WholeWithoutLength;
+    let length = if is_unsized { String::new() } else { format!("Content-Length: {announced}\r\n") };
+    let head = format!("HTTP/1.1 {status} Told\r\n{length}{fields}\r\n");
     let mut sent = 0;
     let written = stream.write_all(head.as_bytes()).and_then(|()| {
         body.chunks(256 << 10).try_for_each(|chunk| {
@@ -239,7 +244,7 @@ fn serve(shared: &Shared, mut stream: &TcpStream) -> Option<()> {
     if let Some(request) = shared.requests.lock().unwrap().get_mut(place) {
         request.sent = sent;
     }
-    if written.is_err() || is_dropped {
+    if written.is_err() || is_dropped || is_unsized {
         let _ = stream.shutdown(Shutdown::Both);
         return None;
     }

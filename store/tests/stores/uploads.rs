@@ -203,6 +203,12 @@ fn web_servers_are_told_the_condition() {
         requests.iter().map(|(method, _, condition)| (&**method, condition.as_deref())).collect();
     assert_eq!(told, [("HEAD", None), ("PUT", Some("*"))]);
 
+    // Another writer is faster.
+    state.lock().unwrap().refuses = true;
+    let error = remote.write_npy_with(&arr1(&[1]), &Default::default(), &new).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::AlreadyExists), "{error}");
+    state.lock().unwrap().refuses = false;
+
     state.lock().unwrap().is_there = true;
     let error = remote.write_npy_with(&arr1(&[1]), &Default::default(), &new).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::AlreadyExists), "{error}");
@@ -211,4 +217,36 @@ fn web_servers_are_told_the_condition() {
     remote.write_npy_with(&arr1(&[1]), &Default::default(), &replacing).unwrap();
     let requests = std::mem::take(&mut state.lock().unwrap().requests);
     assert_eq!(requests.last().unwrap().2.as_deref(), Some("\"whole\""));
+}
+
+/// Google does not check conditions when an upload of several parts is completed, and refuses requests that state one: it is asked
+/// before.
+#[test]
+fn google_is_asked_before_an_upload_is_completed() {
+    let (port, state) = bucket(End::Refused);
+    let key = format!(
+        r#"{{"gcs_base_url": "http://127.0.0.1:{port}", "disable_oauth": true, "client_email": "", "private_key": "", "private_key_id": ""}}"#
+    );
+    let options = StoreOptions::new().set("google_service_account_key", key).set("allow_http", "true");
+    let remote = Remote::parse_with("gs://bucket/a.npy", &options).unwrap();
+    let mut upload = remote.upload(&UploadOptions::new().part_size(5 << 20).create_new()).unwrap();
+    upload.write_all(&vec![1; 12 << 20]).unwrap();
+    let _ = upload.finish(); // refused by this server, whatever is asked
+    let requests = std::mem::take(&mut state.lock().unwrap().requests);
+    assert!(requests.iter().all(|(_, _, condition)| condition.is_none()), "{requests:?}");
+    let place = |wanted: &str, part: &str| {
+        requests.iter().position(|(method, target, _)| method == wanted && target.contains(part)).unwrap()
+    };
+    assert!(place("HEAD", "bucket/a") < place("POST", "uploadId=7"), "{requests:?}");
+}
+
+#[tokio::test]
+async fn arrays_are_written_from_tasks() {
+    let (_, remote) = store();
+    let array = numbers(3000, 1000);
+    let parts = UploadOptions::new().part_size(5 << 20);
+    let version = remote.write_npy_async(array.clone(), &Default::default(), &parts).await.unwrap();
+    assert_eq!(version.size(), bytes_of(&array).len() as u64);
+    let file = remote.open_npy_async(&Default::default()).await.unwrap();
+    assert!(file.read::<Array2<u64>>().await.unwrap() == array);
 }

@@ -193,6 +193,27 @@ fn errors_have_no_secrets() {
     assert!(!format!("{remote:?} {}", remote.name()).contains("hush"), "{remote:?}");
 }
 
+/// As a server does that makes what it sends: the end of the connection is the end of the object.
+#[test]
+fn objects_of_unstated_length_are_read() {
+    let array = numbers(3000, 1000);
+    let server = Server::new(&bytes_of(&array));
+    server.decide(|_, _| Answer::WholeWithoutLength);
+    assert!(remote(&server, "a.npy").read_npy::<Array2<u64>>().unwrap() == array);
+    assert_eq!(server.requests().len(), 1);
+}
+
+/// Each response brings a little, and the next one follows at once.
+#[test]
+fn responses_that_break_off_are_resumed() {
+    let array = numbers(1000, 1000); // 8 MB
+    let server = Server::new(&bytes_of(&array));
+    server.decide(|_, _| Answer::DropAfter(70_000));
+    assert!(remote(&server, "a.npy").read_npy::<Array2<u64>>().unwrap() == array);
+    let requests = server.requests();
+    assert!((115..=125).contains(&requests.len()), "{}", requests.len());
+}
+
 #[test]
 fn headers_that_lie_take_no_memory() {
     let mut bytes = bytes_of(&numbers(100, 100));
