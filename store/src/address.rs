@@ -118,6 +118,9 @@ impl Address {
         if self.query.is_some() {
             return Err(bad("a signed URL names a single object, not a folder").at_path(&self.shown()));
         }
+        if name.split('/').any(|segment| matches!(segment, "." | "..")) {
+            return Err(bad(format!("no request can name '{name}' in a folder")).at_path(&self.shown()));
+        }
         let folder = self.key.strip_suffix('/').unwrap_or(&self.key);
         let name = if self.kind == Kind::Web { encoded(name) } else { name.to_owned() };
         Self { key: format!("{folder}/{name}"), ..self.clone() }.checked()
@@ -143,7 +146,7 @@ impl Address {
 /// The message does not show it: in `s3://key:secret@bucket/x`, which is an error, it is a secret.
 fn check_bucket(bucket: &str, scheme: &str) -> Result<()> {
     let is_name = |text: &str| {
-        !text.is_empty()
+        !text.chars().all(|char| char == '.') // which would be a step through folders
             && text.chars().all(|char| char.is_ascii_alphanumeric() || ['.', '-', '_', '$'].contains(&char))
     };
     let is_bucket = match bucket.split_once('@') {
@@ -225,7 +228,16 @@ mod tests {
             let error = Address::parse(&format!("s3://bucket/{key}")).unwrap_err();
             assert!(error.to_string().contains("no request can name"), "{error}");
         }
-        for text in ["s3://bucket", "s3://bucket/", "s3:///a", "file:///a", "a.npy", "https://example.org/"] {
+        for text in [
+            "s3://bucket",
+            "s3://bucket/",
+            "s3:///a",
+            "s3://../b/a",
+            "s3://./b/a",
+            "file:///a",
+            "a.npy",
+            "https://example.org/",
+        ] {
             assert!(Address::parse(text).is_err(), "{text}");
         }
         let error = Address::parse("s3://AKIA:secret@bucket/a.npy").unwrap_err();

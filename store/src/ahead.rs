@@ -25,6 +25,8 @@ struct State {
     read: u64,
     reads: u64,
     parts: VecDeque<Part>,
+    /// The process that has begun the parts.
+    process: Option<u32>,
 }
 
 #[derive(Debug)]
@@ -90,6 +92,7 @@ impl Ahead {
         mut fetch: impl FnMut(&Range<u64>) -> Result<JoinHandle<Result<Chunk>>>,
     ) -> Result<()> {
         let mut state = self.state();
+        state.process = Some(std::process::id());
         let is_next = range.start == state.end;
         state.end = range.end;
         if !is_next {
@@ -128,6 +131,11 @@ impl Ahead {
 
 impl Drop for Ahead {
     fn drop(&mut self) {
-        self.state().parts.drain(..).for_each(Part::stop);
+        let mut state = self.state();
+        match state.process == Some(std::process::id()) {
+            true => state.parts.drain(..).for_each(Part::stop),
+            // They belong to the process that has begun them.
+            false => std::mem::forget(std::mem::take(&mut state.parts)),
+        }
     }
 }

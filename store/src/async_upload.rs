@@ -71,6 +71,8 @@ pub struct AsyncUpload {
     total: u64,
     sending: Sending,
     is_broken: bool,
+    /// The process that has begun the upload. One that was forked has neither its connections nor its threads.
+    process: u32,
 }
 
 impl AsyncUpload {
@@ -93,10 +95,13 @@ impl AsyncUpload {
             total: 0,
             sending,
             is_broken: false,
+            process: std::process::id(),
         })
     }
 
     /// Writes bytes, and sends the parts that they complete.
+    ///
+    /// If the future is dropped before it is done, some of the bytes may have been written: nothing more can be written then.
     ///
     /// # Errors
     ///
@@ -123,7 +128,7 @@ impl AsyncUpload {
     /// - [`Io`](ErrorKind::Io) if the store does not respond or denies access.
     ///
     /// After an error the object is not visible, unless the upload has succeeded and only the store's last
-    /// response was lost. With a condition, that case is detected, and is not an error.
+    /// response was lost. With a condition, that case is detected, and is not an error, except on web servers.
     pub async fn finish(mut self) -> Result<Version> {
         let done = self.end().await;
         if done.is_err() {
@@ -152,7 +157,7 @@ impl AsyncUpload {
 
     /// Sends the content of the buffer. After an error nothing more can be written.
     pub(crate) async fn send_full(&mut self) -> Result<()> {
-        if self.is_broken {
+        if self.is_broken || !self.is_own() {
             return Err(broken());
         }
         // Also if the future is dropped.
@@ -162,8 +167,12 @@ impl AsyncUpload {
         Ok(())
     }
 
+    fn is_own(&self) -> bool {
+        self.process == std::process::id()
+    }
+
     async fn end(&mut self) -> Result<Version> {
-        if self.is_broken {
+        if self.is_broken || !self.is_own() {
             return Err(broken());
         }
         let size = self.total;
@@ -193,10 +202,8 @@ impl AsyncUpload {
     /// Writes an object that fits into one part: a single request suffices, and the store itself checks the condition.
     async fn put(&mut self) -> Result<Version> {
         let size = self.total;
-        if self.place.is_web {
-            // The request says the condition as well, but there are servers that do not look at it.
-            self.check_condition().await?;
-        }
+        // The request says the condition as well, but not all servers look at it.
+        self.check_condition().await?;
         let mode = match &self.condition {
             _ if self.place.is_web => PutMode::Overwrite,
             None => PutMode::Overwrite,
@@ -300,6 +307,9 @@ impl AsyncUpload {
 
     /// Removes the parts that have been sent.
     pub(crate) async fn remove(&mut self) {
+        if !self.is_own() {
+            return self.forget();
+        }
         let sending = std::mem::take(&mut self.sending);
         if let Some(parts) = self.parts.take() {
             let removed = on_runtime(async move {
@@ -311,8 +321,18 @@ impl AsyncUpload {
     }
 }
 
+impl AsyncUpload {
+    /// Leaves the upload to the process that has begun it.
+    fn forget(&mut self) {
+        std::mem::forget((std::mem::take(&mut self.sending), self.parts.take()));
+    }
+}
+
 impl Drop for AsyncUpload {
     fn drop(&mut self) {
+        if !self.is_own() {
+            return self.forget();
+        }
         let sending = std::mem::take(&mut self.sending);
         match (runtime(), self.parts.take()) {
             // Blocking here would stall the task.
@@ -361,5 +381,5 @@ impl Mark {
 type Sending = VecDeque<JoinHandle<Result<(), StoreError>>>;
 
 pub(crate) fn broken() -> Error {
-    ErrorKind::out_of_turn("an earlier part could not be written").into()
+    ErrorKind::out_of_turn("an earlier part was not written, or another process has begun the upload").into()
 }

@@ -3,7 +3,7 @@
 use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use futures_util::Stream;
 use ndarray::{Array, IxDyn, SliceArg};
@@ -15,6 +15,7 @@ use ndarray_io::file::{ArrayFile, ArrayFormat, FromPayload};
 use ndarray_io::npz::NpzFile;
 use ndarray_io::{ReadOptions, ReadableElement};
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 
 use crate::bytes::Bytes;
 use crate::loaded::Loaded;
@@ -243,8 +244,11 @@ impl<F: ArrayFormat> AsyncFile<ArrayFile<F>> {
                 }
             }
         };
-        let failed = waiting().map(|runtime| drop(runtime.spawn_blocking(work))).err();
-        BlockStream { receiver, stop, failed }
+        let (worker, failed) = match waiting() {
+            Ok(runtime) => (Some(runtime.spawn_blocking(work)), None),
+            Err(error) => (None, Some(error)),
+        };
+        BlockStream { receiver, stop, worker, failed }
     }
 }
 
@@ -253,6 +257,7 @@ impl<F: ArrayFormat> AsyncFile<ArrayFile<F>> {
 pub struct BlockStream<T> {
     receiver: mpsc::Receiver<Result<Block<T>>>,
     stop: Arc<Stop>,
+    worker: Option<JoinHandle<()>>,
     failed: Option<Error>,
 }
 
@@ -260,10 +265,17 @@ impl<T> Stream for BlockStream<T> {
     type Item = Result<Block<T>>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        match self.failed.take() {
-            Some(error) => Poll::Ready(Some(Err(error))),
-            None => self.receiver.poll_recv(context),
+        if let Some(error) = self.failed.take() {
+            return Poll::Ready(Some(Err(error)));
         }
+        if let Some(block) = ready!(self.receiver.poll_recv(context)) {
+            return Poll::Ready(Some(block));
+        }
+        // A panic is not the end of the array.
+        let Some(worker) = &mut self.worker else { return Poll::Ready(None) };
+        let done = ready!(Pin::new(worker).poll(context));
+        self.worker = None;
+        Poll::Ready(joined(done.map(Ok)).err().map(Err))
     }
 }
 

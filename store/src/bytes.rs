@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes as Chunk;
@@ -19,7 +20,7 @@ use crate::response::{Cursor, collect, first_of, get, no_ranges, no_ranges_or, s
 use crate::runtime::{Stop, runtime, wait};
 use crate::service::IsWhole;
 use ndarray_io::bytes::{ReadAt, ReadHints, Runs};
-use ndarray_io::error::Result;
+use ndarray_io::error::{ErrorKind, Result};
 
 /// The smallest amount that is fetched when headers and directories are read.
 pub(crate) const WINDOW: u64 = 64 << 10;
@@ -56,6 +57,10 @@ struct Shared {
     /// A thread takes the response out of the mutex while it reads.
     whole: Option<Mutex<Option<PartialResponse>>>,
     permits: Semaphore,
+    /// How many bytes have come, of all requests.
+    arrived: AtomicU64,
+    /// The process that has opened the object. One that was forked has neither its threads nor its connections.
+    process: u32,
 }
 
 /// Omits the fetched data.
@@ -86,7 +91,7 @@ impl Bytes {
         }
         let (meta, range) = (result.meta.clone(), result.range.clone());
         let mut rest = PartialResponse { at: range.end, chunk: Chunk::new(), stream: result.into_stream() };
-        let (window, chunk) = first_of(&mut rest.stream, range.end).await?;
+        let (window, chunk) = first_of(&mut rest.stream, range.end, place.slowest).await?;
         rest.chunk = chunk;
         Ok(Self::new(place, meta, (range.start, window), Some(Mutex::new(Some(rest)))))
     }
@@ -114,7 +119,7 @@ impl Bytes {
     async fn of_window(place: &ObjectLocation, result: GetResult) -> Result<Self> {
         let (meta, range) = (result.meta.clone(), result.range.clone());
         let len = range.end - range.start;
-        let have = collect(&mut result.into_stream(), len).await?;
+        let have = collect(&mut result.into_stream(), len, place.slowest).await?;
         let (count, part) = (have.len(), range.start + have.len() as u64..range.end);
         let opened = Self::new(place, meta.clone(), (range.start, have.clone()), None);
         if part.is_empty() {
@@ -145,7 +150,8 @@ impl Bytes {
     ) -> Self {
         let (recent, permits) = (Mutex::default(), Semaphore::new((BUDGET / UNIT) as usize));
         let place = place.clone();
-        let shared = Arc::new(Shared { place, meta, opened, recent, whole, permits });
+        let (arrived, process) = (AtomicU64::new(0), std::process::id());
+        let shared = Arc::new(Shared { place, meta, opened, recent, whole, permits, arrived, process });
         Self { shared, ahead: Arc::default(), stop: None }
     }
 
@@ -172,6 +178,10 @@ impl Bytes {
     }
 
     fn wait<T: Send>(&self, future: impl Future<Output = Result<T>> + Send) -> Result<T> {
+        if self.shared.process != std::process::id() {
+            let reason = "the object was opened before the process was forked: open it again";
+            return Err(ErrorKind::out_of_turn(reason).into());
+        }
         wait(stopped(self.stop.as_deref(), future))
     }
 
@@ -332,13 +342,27 @@ impl Bytes {
         let rest = whole.lock().unwrap_or_else(PoisonError::into_inner).take();
         let end = at + into.len() as u64;
         let rest = self.wait(async {
-            let mut rest = match rest.filter(|rest| rest.at <= at) {
-                Some(rest) => rest,
-                None => self.shared.begin_again().await?,
-            };
-            rest.skip_to(at).await?;
-            rest.fill(into).await?;
-            Ok(rest)
+            let (mut rest, mut done, mut tries) = (rest.filter(|rest| rest.at <= at), 0, 0);
+            loop {
+                let mut response = match rest.take() {
+                    Some(response) => response,
+                    None => self.shared.begin_again().await?,
+                };
+                let slowest = self.shared.place.slowest;
+                let read = match response.skip_to(at + done as u64, slowest).await {
+                    Ok(()) => response.fill(&mut into[done..], slowest).await,
+                    Err(error) => Err(error),
+                };
+                done = usize::try_from(response.at.saturating_sub(at))
+                    .unwrap_or(usize::MAX)
+                    .clamp(done, into.len());
+                match read {
+                    Ok(()) => return Ok(response),
+                    // Each time, all that is before is sent again.
+                    Err(_) if tries < self.shared.place.retries => tries += 1,
+                    Err(error) => return Err(error),
+                }
+            }
         })?;
         if end < self.shared.meta.size {
             *whole.lock().unwrap_or_else(PoisonError::into_inner) = Some(rest);
@@ -365,7 +389,7 @@ impl Shared {
                 Ok(result) => {
                     self.check_same(&result.meta)?;
                     let mut stream = result.into_stream();
-                    let mut pace = Pace::new(self.place.slowest);
+                    let mut pace = Pace::new(self.place.slowest, &self.arrived);
                     loop {
                         match pace.next(&mut stream).await {
                             Some(Ok(chunk)) => {
@@ -424,20 +448,22 @@ impl Shared {
 
 impl PartialResponse {
     /// Discards bytes up to an offset.
-    async fn skip_to(&mut self, at: u64) -> Result<()> {
+    async fn skip_to(&mut self, at: u64, slowest: u64) -> Result<()> {
         while self.at < at {
             let mut scratch = vec![0; (at - self.at).min(WINDOW) as usize];
-            self.fill(&mut scratch).await?;
+            self.fill(&mut scratch, slowest).await?;
         }
         Ok(())
     }
 
-    async fn fill(&mut self, into: &mut [u8]) -> Result<()> {
+    async fn fill(&mut self, into: &mut [u8], slowest: u64) -> Result<()> {
+        let arrived = AtomicU64::new(0);
+        let mut pace = Pace::new(slowest, &arrived);
         let wanted = into.len();
         let mut filled = 0;
         while filled < wanted {
             if self.chunk.is_empty() {
-                match self.stream.next().await {
+                match pace.next(&mut self.stream).await {
                     Some(chunk) => self.chunk = chunk.map_err(|error| failure(&error))?,
                     None => return Err(short(self.at, self.at + (wanted - filled) as u64)),
                 }

@@ -15,6 +15,11 @@ use rustls::pki_types::pem::PemObject;
 use rustls_platform_verifier::Verifier;
 use url::Url;
 
+/// Whether the text of an option means yes, as `object_store` reads it.
+pub(crate) fn is_true(text: &str) -> bool {
+    ["1", "true", "on", "yes", "y"].contains(&&*text.to_ascii_lowercase())
+}
+
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Returns a client with these options, shared by all stores with equal options of this process.
@@ -48,9 +53,7 @@ pub(crate) fn client_for(
 
 fn client(options: &ClientOptions, certificates: &[String]) -> Result<reqwest::Client, BoxError> {
     let text = |key: ClientConfigKey| options.get_config_value(&key);
-    let is_set = |key: ClientConfigKey| {
-        text(key).is_some_and(|text| ["true", "1", "on", "yes"].contains(&&*text.to_lowercase()))
-    };
+    let is_set = |key: ClientConfigKey| text(key).is_some_and(|text| is_true(&text));
     let time = |key: ClientConfigKey| -> Result<Option<Duration>, BoxError> {
         Ok(text(key).map(|text| humantime::parse_duration(&text)).transpose()?)
     };
@@ -65,6 +68,15 @@ fn client(options: &ClientOptions, certificates: &[String]) -> Result<reqwest::C
             )
             .into());
         }
+    }
+    let without_effect = [
+        (ClientConfigKey::ProxyCaCertificate, "proxy_ca_certificate"),
+        (ClientConfigKey::Http2KeepAliveInterval, "http2_keep_alive_interval"),
+        (ClientConfigKey::Http2KeepAliveTimeout, "http2_keep_alive_timeout"),
+        (ClientConfigKey::Http2MaxFrameSize, "http2_max_frame_size"),
+    ];
+    if let Some((_, name)) = without_effect.into_iter().find(|(key, _)| text(*key).is_some()) {
+        return Err(format!("the option {name} is not supported").into());
     }
     let (allows_http, is_http1) = (is_set(ClientConfigKey::AllowHttp), is_set(ClientConfigKey::Http1Only));
     let agent = concat!("ndarray-io/", env!("CARGO_PKG_VERSION"));

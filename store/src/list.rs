@@ -1,6 +1,7 @@
 //! [`Listing`]: the objects whose names begin alike.
 
 use std::collections::VecDeque;
+use std::io;
 
 use http::Method;
 use ndarray_io::error::{Error, ErrorKind, Result};
@@ -123,10 +124,9 @@ impl Listing {
         let body = wait(ObjectLocation::ask(address, options, Method::GET, &target))
             .map_err(|error| error.at_path(&address.shown()))?;
         let text = String::from_utf8_lossy(&body);
-        let (objects, next) = page(&text, address.kind).map_err(|_| {
-            Error::from(ErrorKind::bad_source("the listing of the store is malformed"))
-                .at_path(&address.shown())
-        })?;
+        let malformed = |reason: &str| Error::from(ErrorKind::bad_source(reason)).at_path(&address.shown());
+        let (objects, next) = page(&text, address.kind)
+            .map_err(|_| malformed("the listing of the store is malformed or incomplete"))?;
         let is_wanted = |key: &str| {
             let options = glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::new() };
             self.pattern.as_ref().is_none_or(|pattern| pattern.matches_with(key, options))
@@ -136,12 +136,13 @@ impl Listing {
             key,
             size,
         });
-        self.page = listed.collect();
-        self.next = match next {
-            // The same page again would be without end.
-            Some(next) if !next.is_empty() && at != Some(&*next) => Next::At(next),
-            _ => Next::End,
+        let page = listed.collect();
+        let next = match next {
+            Some(next) if at == Some(&*next) => return Err(malformed("the store lists the same page again")),
+            Some(next) => Next::At(next),
+            None => Next::End,
         };
+        (self.page, self.next) = (page, next);
         Ok(())
     }
 }
@@ -187,10 +188,11 @@ type Page = (Vec<(String, u64)>, Option<String>);
 
 /// Reads a page: the names of its elements differ from store to store, and blanks around a key belong to it.
 fn page(text: &str, kind: Kind) -> Result<Page, quick_xml::Error> {
-    let (object, key, size, marker) = match kind {
-        Kind::Azure => ("Blob", "Name", "Content-Length", "NextMarker"),
-        _ => ("Contents", "Key", "Size", "NextContinuationToken"),
+    let (root, object, key, size, marker) = match kind {
+        Kind::Azure => ("EnumerationResults", "Blob", "Name", "Content-Length", "NextMarker"),
+        _ => ("ListBucketResult", "Contents", "Key", "Size", "NextContinuationToken"),
     };
+    let (mut is_whole, mut is_truncated) = (false, false);
     let (mut objects, mut next) = (Vec::new(), None);
     let (mut is_encoded, mut are_encoded) = (false, false);
     let (mut last_key, mut last_size) = (String::new(), 0);
@@ -201,7 +203,7 @@ fn page(text: &str, kind: Kind) -> Result<Page, quick_xml::Error> {
             Event::Start(start) => {
                 content.clear();
                 // Azure encodes the names that XML cannot state, each for itself.
-                is_encoded |= start.attributes().flatten().any(|attribute| {
+                is_encoded = start.attributes().flatten().any(|attribute| {
                     attribute.key.as_ref() == b"Encoded" && attribute.value.as_ref() == b"true"
                 });
             }
@@ -222,11 +224,16 @@ fn page(text: &str, kind: Kind) -> Result<Page, quick_xml::Error> {
                 } else if is(size) {
                     last_size = content.trim().parse().unwrap_or(0);
                 } else if is(object) {
-                    objects.push((std::mem::take(&mut last_key), last_size));
+                    objects.push((std::mem::take(&mut last_key), std::mem::take(&mut last_size)));
                 } else if is(marker) {
-                    next = Some(content);
+                    next = Some(content).filter(|next| !next.is_empty());
+                } else if is("IsTruncated") {
+                    is_truncated = content.trim() == "true";
+                } else if is(root) {
+                    is_whole = true;
                 }
             }
+            Event::Empty(element) => is_whole |= element.local_name().as_ref() == root.as_bytes(),
             Event::Eof => break,
             _ => {}
         }
@@ -235,7 +242,10 @@ fn page(text: &str, kind: Kind) -> Result<Page, quick_xml::Error> {
         // As in a form, with `+` for a blank.
         objects.iter_mut().for_each(|(key, _): &mut (String, u64)| *key = decoded(&key.replace('+', " ")));
     }
-    Ok((objects, next))
+    match is_whole && (next.is_some() || !is_truncated) {
+        true => Ok((objects, next)),
+        false => Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
+    }
 }
 
 fn decoded(key: &str) -> String {
@@ -260,6 +270,19 @@ mod tests {
             <Properties><Content-Length>6</Content-Length></Properties></Blob></Blobs><NextMarker /></EnumerationResults>";
         let objects = vec![("\u{fffe}+".into(), 5), (" a%20 ".into(), 6)];
         assert_eq!(page(azure, Kind::Azure).unwrap(), (objects, None));
-        assert!(page("<a><b></a>", Kind::S3).is_err());
+        // Neither the beginning of a page nor what is not one is an empty page, nor one of which the rest cannot be had.
+        for text in [
+            "<a><b></a>",
+            "",
+            "{}",
+            "<ListBucketResult>",
+            "<ListBucketResult><Contents><Key>a</Key></Contents>",
+        ] {
+            assert!(page(text, Kind::S3).is_err(), "{text}");
+        }
+        assert!(
+            page("<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>", Kind::S3).is_err()
+        );
+        assert_eq!(page("<ListBucketResult/>", Kind::S3).unwrap(), (vec![], None));
     }
 }

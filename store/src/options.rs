@@ -165,7 +165,7 @@ impl StoreOptions {
 
     /// Sets how much a server has to send, in bytes a second over 30 seconds; the default is 1,024.
     ///
-    /// A response that is slower is given up as one that has broken off, and is [retried](Self::retries). With 0, only
+    /// If all responses for an object together are slower, they are given up as if they had broken off, and are [retried](Self::retries). With 0, only
     /// [`read_timeout`](Self::read_timeout) limits how long a response takes.
     #[must_use]
     pub fn slowest(mut self, bytes_per_second: u64) -> Self {

@@ -1,6 +1,7 @@
 //! [`Pace`]: gives up responses that come too slowly.
 
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes as Chunk;
@@ -11,16 +12,19 @@ use tokio::time::{Instant, timeout_at};
 /// How long a response may be slow.
 const WINDOW: Duration = Duration::from_secs(30);
 
-/// How fast a response comes: a server that sends a byte now and then keeps within any limit for the next byte.
-pub(crate) struct Pace {
+/// How fast responses come: a server that sends a byte now and then keeps within any limit for the next byte.
+///
+/// What counts is what all requests for an object bring together: they share a connection that may be slow.
+pub(crate) struct Pace<'a> {
     slowest: u64,
     since: Instant,
-    got: u64,
+    arrived: &'a AtomicU64,
+    before: u64,
 }
 
-impl Pace {
-    pub(crate) fn new(slowest: u64) -> Self {
-        Self { slowest, since: Instant::now(), got: 0 }
+impl<'a> Pace<'a> {
+    pub(crate) fn new(slowest: u64, arrived: &'a AtomicU64) -> Self {
+        Self { slowest, since: Instant::now(), arrived, before: arrived.load(Ordering::Relaxed) }
     }
 
     /// Returns the next chunk, or an error if the last 30 seconds have brought too little.
@@ -30,20 +34,19 @@ impl Pace {
     {
         loop {
             let Ok(chunk) = timeout_at(self.since + WINDOW, stream.next()).await else {
-                if self.got < self.slowest.saturating_mul(WINDOW.as_secs()) {
-                    let text = format!(
-                        "the server has sent only {} bytes in {} seconds",
-                        self.got,
-                        WINDOW.as_secs()
-                    );
+                let now = self.arrived.load(Ordering::Relaxed);
+                let got = now - self.before;
+                if got < self.slowest.saturating_mul(WINDOW.as_secs()) {
+                    let text =
+                        format!("the server has sent only {got} bytes in {} seconds", WINDOW.as_secs());
                     let source = io::Error::new(io::ErrorKind::TimedOut, text).into();
                     return Some(Err(StoreError::Generic { store: "HTTP", source }));
                 }
-                (self.since, self.got) = (Instant::now(), 0);
+                (self.since, self.before) = (Instant::now(), now);
                 continue;
             };
             if let Some(Ok(chunk)) = &chunk {
-                self.got += chunk.len() as u64;
+                self.arrived.fetch_add(chunk.len() as u64, Ordering::Relaxed);
             }
             return chunk;
         }
@@ -66,7 +69,8 @@ mod tests {
                 tokio::time::sleep(Duration::from_secs(seconds)).await;
                 Ok(vec![0; bytes].into())
             });
-            let (mut chunks, mut pace) = (Box::pin(chunks), Pace::new(slowest));
+            let arrived = AtomicU64::new(0);
+            let (mut chunks, mut pace) = (Box::pin(chunks), Pace::new(slowest, &arrived));
             let mut last = None;
             while let Some(chunk) = pace.next(&mut chunks).await {
                 last = Some(chunk.is_ok());

@@ -9,14 +9,17 @@ use bytes::Bytes;
 use http::Method;
 use http::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use ndarray_io::error::{Error, Result};
-use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey as S3Key};
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey as S3Key, AwsCredential};
 use object_store::azure::{AzureConfigKey as AzureKey, MicrosoftAzureBuilder};
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey as GoogleKey};
 use object_store::http::HttpBuilder;
 use object_store::path::Path;
-use object_store::{BackoffConfig, ClientConfigKey, GetOptions, GetResult, ObjectStore, RetryConfig};
+use object_store::{
+    BackoffConfig, ClientConfigKey, GetOptions, GetResult, ObjectStore, RetryConfig, StaticCredentialProvider,
+};
 
 use crate::address::{Address, Kind, bad};
+use crate::client::is_true;
 use crate::failure::failure;
 use crate::options::StoreOptions;
 use crate::profile::Profile;
@@ -167,6 +170,22 @@ fn headers(address: &Address, options: &StoreOptions) -> Result<HeaderMap> {
     Ok(headers)
 }
 
+/// Checks a URL of the configuration, which `object_store` takes to be one.
+fn check_url(what: &str, text: &str) -> Result<()> {
+    match url::Url::parse(text).is_ok() && text.parse::<http::Uri>().is_ok() {
+        true => Ok(()),
+        false => Err(bad(format!("{what} is not a URL"))),
+    }
+}
+
+/// Checks a text of the configuration, which `object_store` takes to be what a header can have. It may be secret.
+fn check_header(what: &str, text: Option<&str>) -> Result<()> {
+    match text.is_none_or(|text| HeaderValue::from_str(text).is_ok()) {
+        true => Ok(()),
+        false => Err(bad(format!("{what} has a character, such as the end of a line, that it cannot have"))),
+    }
+}
+
 /// Makes the store that an address leads to.
 struct Maker<'a> {
     address: &'a Address,
@@ -218,6 +237,9 @@ impl Maker<'_> {
                 if self.options.is_anonymous {
                     builder = builder.with_skip_signature(true);
                 }
+                if let Some(base) = builder.get_config_value(&GoogleKey::BaseUrl) {
+                    check_url("the base URL of Google Cloud Storage", &base)?;
+                }
                 Ok(Arc::new(builder.with_http_connector(added).build().map_err(|error| failure(&error))?))
             }
             Kind::Azure => self.azure(added),
@@ -239,45 +261,60 @@ impl Maker<'_> {
         if self.options.is_anonymous {
             builder = builder.with_skip_signature(true);
         }
-        let has = |builder: &AmazonS3Builder, key: S3Key| builder.get_config_value(&key).is_some();
-        let is = |builder: &AmazonS3Builder, key: S3Key| {
-            builder.get_config_value(&key).is_some_and(|value| value == "true")
+        let value = |builder: &AmazonS3Builder, key: S3Key| builder.get_config_value(&key);
+        let is =
+            |builder: &AmazonS3Builder, key: S3Key| value(builder, key).is_some_and(|text| is_true(&text));
+        let is_signed = !is(&builder, S3Key::SkipSignature);
+        let needs_keys = is_signed && value(&builder, S3Key::AccessKeyId).is_none();
+        let profile = match Profile::read() {
+            // What the files do not say is not needed.
+            Err(_) if !needs_keys => Profile::default(),
+            profile => profile?,
         };
-        let profile = Profile::read()?;
         // What says where else credentials are to be had precedes the files, unless a profile was chosen.
-        let others =
-            [S3Key::AccessKeyId, S3Key::WebIdentityTokenFile, S3Key::ContainerCredentialsRelativeUri];
-        if !is(&builder, S3Key::SkipSignature)
-            && !others.into_iter().any(|key| has(&builder, key))
+        let others = [S3Key::WebIdentityTokenFile, S3Key::ContainerCredentialsRelativeUri];
+        let has_others = others.into_iter().any(|key| value(&builder, key).is_some());
+        if needs_keys
+            && (profile.is_chosen() || !has_others)
             && let Some((id, secret, token)) = profile.credentials()?
         {
-            builder = builder.with_access_key_id(id).with_secret_access_key(secret);
-            if let Some(token) = token {
-                builder = builder.with_token(token);
+            for (name, text) in [("aws_access_key_id", Some(id)), ("aws_session_token", token)] {
+                check_header(name, text)?;
             }
+            let (key_id, secret_key, token) = (id.to_owned(), secret.to_owned(), token.map(str::to_owned));
+            let credential = AwsCredential { key_id, secret_key, token };
+            builder = builder.with_credentials(Arc::new(StaticCredentialProvider::new(credential)));
         }
-        if let (Some(region), false) = (profile.get("region"), has(&builder, S3Key::Region)) {
+        if let (Some(region), None) = (profile.get("region"), value(&builder, S3Key::Region)) {
             builder = builder.with_region(region);
         }
-        if let (Some(endpoint), false) = (profile.get("endpoint_url"), has(&builder, S3Key::Endpoint)) {
+        let endpoint = value(&builder, S3Key::S3Endpoint).or(value(&builder, S3Key::Endpoint));
+        if let (Some(endpoint), None) = (profile.get("endpoint_url"), &endpoint) {
             builder = builder.with_endpoint(endpoint);
         }
-        // The caller's own word for it.
-        if builder.get_config_value(&S3Key::Endpoint).is_some_and(|endpoint| endpoint.starts_with("http://"))
+        if let Some(endpoint) = endpoint.or(profile.get("endpoint_url").map(str::to_owned)) {
+            check_url("the endpoint of S3", &endpoint)?;
+            // The caller's own word for it.
+            if endpoint.starts_with("http://") {
+                builder = builder.with_allow_http(true);
+            }
+        }
+        let region = value(&builder, S3Key::Region).or(value(&builder, S3Key::DefaultRegion));
+        check_header("the region", region.as_deref())?;
+        check_header("the access key ID", value(&builder, S3Key::AccessKeyId).as_deref())?;
+        check_header("the session token", value(&builder, S3Key::Token).as_deref())?;
+        if region
+            .as_deref()
+            .is_some_and(|region| region.contains(|char: char| !char.is_ascii_alphanumeric() && char != '-'))
         {
-            builder = builder.with_allow_http(true);
+            return Err(bad("the region is not the name of one"));
         }
         let signer = match &added.target {
-            Some(_) if !is(&builder, S3Key::SkipSignature) => {
-                let region = builder
-                    .get_config_value(&S3Key::Region)
-                    .or(builder.get_config_value(&S3Key::DefaultRegion));
-                Some(Arc::new(Signer::S3 {
-                    region: region.unwrap_or_else(|| "us-east-1".to_owned()),
-                    pays: is(&builder, S3Key::RequestPayer),
-                    credentials: OnceLock::new(),
-                }))
-            }
+            Some(_) if is_signed => Some(Arc::new(Signer::S3 {
+                region: region.unwrap_or_else(|| "us-east-1".to_owned()),
+                pays: is(&builder, S3Key::RequestPayer),
+                credentials: OnceLock::new(),
+            })),
             _ => None,
         };
         if signer.is_some() {
@@ -302,10 +339,13 @@ impl Maker<'_> {
         if self.options.is_anonymous {
             builder = builder.with_skip_signature(true);
         }
-        let is = |key: AzureKey| builder.get_config_value(&key).is_some_and(|value| value == "true");
-        let account = match is(AzureKey::UseEmulator) {
-            true => Some("devstoreaccount1".to_owned()),
-            false => builder.get_config_value(&AzureKey::AccountName),
+        let is = |key: AzureKey| builder.get_config_value(&key).is_some_and(|text| is_true(&text));
+        // In `abfs://container@account.dfs…`, the account precedes that of the environment.
+        let in_url = address.bucket.split_once('@').and_then(|(_, account)| account.split('.').next());
+        let account = match in_url {
+            Some(account) => Some(account.to_owned()),
+            None if is(AzureKey::UseEmulator) => Some("devstoreaccount1".to_owned()),
+            None => builder.get_config_value(&AzureKey::AccountName),
         };
         let signer = match (&added.target, account) {
             (Some(_), Some(account)) if !is(AzureKey::SkipSignature) => {

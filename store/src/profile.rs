@@ -12,15 +12,18 @@ use crate::address::bad;
 #[derive(Default)]
 pub(crate) struct Profile {
     name: String,
+    is_chosen: bool,
     values: HashMap<String, String>,
 }
 
 impl Profile {
     /// Reads the profile that `AWS_PROFILE` names, or the default one, if there is one.
     pub(crate) fn read() -> Result<Self> {
+        // An empty name is none, as for AWS's tools.
         let chosen = ["AWS_PROFILE", "AWS_DEFAULT_PROFILE"].into_iter().find_map(|name| env::var(name).ok());
+        let chosen = chosen.filter(|name| !name.is_empty());
         let name = chosen.as_deref().unwrap_or("default");
-        let mut profile = Self { name: name.to_owned(), values: HashMap::new() };
+        let mut profile = Self { name: name.to_owned(), is_chosen: chosen.is_some(), values: HashMap::new() };
         // What both have is taken from the second one, as AWS's tools do.
         let mut is_found = false;
         for (variable, file) in
@@ -28,9 +31,10 @@ impl Profile {
         {
             let usual = || env::home_dir().map(|home| home.join(".aws").join(file));
             let Some(path) = env::var_os(variable).map(PathBuf::from).or_else(usual) else { continue };
-            match fs::read_to_string(&path) {
-                Ok(text) => is_found |= profile.add(&text, file == "config"),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            match fs::read(&path) {
+                Ok(text) => is_found |= profile.add(&String::from_utf8_lossy(&text), file == "config"),
+                Err(error)
+                    if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
                 Err(error) => return Err(Error::from(error).at_path(&path)),
             }
         }
@@ -64,6 +68,11 @@ impl Profile {
             }
         }
         is_found
+    }
+
+    /// Whether the environment names the profile.
+    pub(crate) fn is_chosen(&self) -> bool {
+        self.is_chosen
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<&str> {

@@ -26,6 +26,8 @@ use crate::runtime::{joined, wait, waiting};
 use crate::upload::Upload;
 use crate::upload_options::UploadOptions;
 
+const NO_PATH: &str = "no path of the crate object_store names this object";
+
 /// How much of the end of an archive is enough for its end records, with the longest possible comment.
 const TAIL: u64 = 22 + 65_535 + 20 + 56;
 
@@ -114,16 +116,16 @@ impl Remote {
 
     /// Creates a handle to an object in a store of the `object_store` crate, whose key is taken literally.
     ///
-    /// Sends no request.
+    /// Sends no request. The conditions of uploads of several parts are checked before their last request, and not by it; a store that
+    /// cannot keep attributes of objects, such as a folder, refuses conditional uploads.
     ///
     /// # Errors
     ///
     /// [`BadOption`](ndarray_io::error::ErrorKind::BadOption) if that crate has no path for the key, which then begins or ends with a slash, or has
     /// an empty part, or one of dots.
     pub fn in_bucket(store: Arc<dyn ObjectStore>, key: &str) -> Result<Self> {
-        let reason = "no path of the crate object_store names this object";
         let path = path_of(key).filter(|path| !path.is_root());
-        let path = path.ok_or_else(|| bad(reason).at_path(key))?;
+        let path = path.ok_or_else(|| bad(NO_PATH).at_path(key))?;
         let StoreOptions { retries, requests, slowest, .. } = StoreOptions::new();
         let shown = format!("{store}/{path}").into();
         Ok(Self {
@@ -234,8 +236,8 @@ impl Remote {
     /// Returns a handle to an object in the folder at this handle's path.
     fn child(&self, name: &str) -> Result<Self> {
         let Some((address, options)) = &self.address else {
-            let path = self.place.path.clone().join(name);
-            let shown = self.path_of(name);
+            let (key, shown) = (format!("{}/{name}", self.place.path), self.path_of(name));
+            let Some(path) = path_of(&key) else { return Err(bad(NO_PATH).at_path(&shown)) };
             return Ok(Self { place: ObjectLocation { path, shown, ..self.place.clone() }, address: None });
         };
         let address = address.child(name)?;
@@ -245,7 +247,7 @@ impl Remote {
 
     /// Copies the bytes of the object to a writer, and returns how many there were.
     ///
-    /// At most 128 MiB are in memory at a time.
+    /// At most 256 MiB are in memory at a time.
     ///
     /// # Errors
     ///

@@ -1,11 +1,14 @@
 //! Requests, and what their responses are written to.
 
+use std::sync::atomic::AtomicU64;
+
 use bytes::Bytes as Chunk;
-use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
+use futures_util::stream::BoxStream;
 use object_store::{Error as StoreError, GetOptions, GetRange, GetResult, ObjectMeta};
 
 use crate::bytes::WINDOW;
 use crate::failure::{failure, io};
+use crate::pace::Pace;
 use crate::place::ObjectLocation;
 use crate::runtime::Stop;
 use ndarray_io::error::{Error, ErrorKind, Result};
@@ -72,11 +75,14 @@ pub(crate) async fn get(
 pub(crate) async fn collect(
     stream: &mut BoxStream<'static, Result<Chunk, StoreError>>,
     len: u64,
+    slowest: u64,
 ) -> Result<Chunk> {
+    let arrived = AtomicU64::new(0);
+    let mut pace = Pace::new(slowest, &arrived);
     // Allocates little in advance: `len` is only what the server claims.
     let mut bytes = Vec::with_capacity(len.min(WINDOW * 2) as usize);
     // What follows an error is asked for again.
-    while let Some(Ok(chunk)) = stream.next().await {
+    while let Some(Ok(chunk)) = pace.next(stream).await {
         if (bytes.len() + chunk.len()) as u64 > len {
             return Err(too_much());
         }
@@ -89,10 +95,13 @@ pub(crate) async fn collect(
 pub(crate) async fn first_of(
     stream: &mut BoxStream<'static, Result<Chunk, StoreError>>,
     len: u64,
+    slowest: u64,
 ) -> Result<(Chunk, Chunk)> {
+    let arrived = AtomicU64::new(0);
+    let mut pace = Pace::new(slowest, &arrived);
     let mut bytes = Vec::new();
     while (bytes.len() as u64) < len {
-        let Some(mut chunk) = stream.try_next().await.map_err(|error| failure(&error))? else {
+        let Some(mut chunk) = pace.next(stream).await.transpose().map_err(|error| failure(&error))? else {
             return Err(short(bytes.len() as u64, len));
         };
         let part = chunk.split_to(chunk.len().min((len - bytes.len() as u64) as usize));

@@ -94,15 +94,31 @@ impl std::fmt::Debug for RequestExtras {
 
 impl HttpConnector for RequestExtras {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
-        let client = client_for(options, &self.certificates)?;
-        Ok(HttpClient::new(Service { client, added: self.clone() }))
+        let made = Mutex::new((std::process::id(), client_for(options, &self.certificates)?));
+        Ok(HttpClient::new(Service { made, options: options.clone(), added: self.clone() }))
     }
 }
 
 #[derive(Debug)]
 struct Service {
-    client: reqwest::Client,
+    /// A client, and the process that has made it.
+    made: Mutex<(u32, reqwest::Client)>,
+    options: ClientOptions,
     added: RequestExtras,
+}
+
+impl Service {
+    /// Returns the client of this process: one that was forked may not use the connections of its parent.
+    fn client(&self) -> Result<reqwest::Client, HttpError> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let process = std::process::id();
+        if made.0 != process {
+            let own = client_for(&self.options, &self.added.certificates);
+            let own = own.map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))?;
+            std::mem::forget(std::mem::replace(&mut *made, (process, own)));
+        }
+        Ok(made.1.clone())
+    }
 }
 
 #[async_trait]
@@ -140,17 +156,18 @@ impl HttpService for Service {
             }
         }
         let (end, is_reading) = (first_bytes(&request), request.method() == Method::GET);
-        let response = send(&self.client, request).await?;
+        let response = send(&self.client()?, request).await?;
         if added.asks.is_some() && response.status().is_success() {
             return as_object(response).await;
         }
         if !is_reading || !response.status().is_success() {
             return Ok(response);
         }
-        match end {
-            Some(end) if response.status() == StatusCode::OK => as_first_part(response, end).await,
-            _ => Ok(without_errors(response)),
-        }
+        let response = match end {
+            Some(end) if response.status() == StatusCode::OK => as_first_part(response, end).await?,
+            _ => response,
+        };
+        Ok(without_errors(response))
     }
 }
 
@@ -162,7 +179,9 @@ fn with_target(uri: &Uri, target: &str) -> Result<Uri, http::Error> {
         Some(bucket) if target.starts_with('?') && !bucket.is_empty() => bucket,
         _ => before,
     };
-    let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+    // A token may be in the query already.
+    let joint = if target.contains('?') { '&' } else { '?' };
+    let query = uri.query().map(|query| format!("{joint}{query}")).unwrap_or_default();
     let mut parts = uri.clone().into_parts();
     parts.path_and_query = Some(format!("{before}{target}{query}").parse()?);
     Ok(Uri::from_parts(parts)?)

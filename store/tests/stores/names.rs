@@ -124,3 +124,49 @@ fn redirects_end() {
     let error = Remote::parse_with(&server.url("a"), &options).unwrap().open_npy().unwrap_err();
     assert!(error.to_string().contains("redirects"), "{error}");
 }
+
+/// The account in a URL precedes that of the environment, in requests that `object_store` signs and in those that are signed here.
+#[test]
+fn accounts_in_urls_are_those_of_signatures() {
+    let modified = Some("Wed, 01 Jan 2025 00:00:00 GMT".into());
+    let server =
+        Server::of(Object { bytes: bytes_of(&numbers(3, 4)), tag: Some("\"one\"".into()), modified }, false);
+    let options = StoreOptions::new()
+        .set("azure_storage_account_name", "other")
+        .set("azure_storage_account_key", "c2VjcmV0")
+        .set("azure_endpoint", server.url("").trim_end_matches('/'))
+        .set("allow_http", "true");
+    for key in ["a", "a//b"] {
+        let url = format!("abfss://box@account.dfs.core.windows.net/{key}");
+        Remote::parse_with(&url, &options).unwrap().version().unwrap();
+        let signed = server.requests()[0].authorization.clone().unwrap();
+        assert!(signed.starts_with("SharedKey account:"), "{signed}");
+    }
+}
+
+#[test]
+fn malformed_configurations_are_errors() {
+    for (key, value) in [
+        ("aws_endpoint", "http://127.0.0.1:99999"),
+        ("aws_endpoint", "http://a b"),
+        ("aws_endpoint_url_s3", "http://[::1"),
+        ("aws_region", "eu west"),
+        ("aws_access_key_id", "id\n"),
+        ("aws_session_token", "hush\n"),
+        ("proxy_ca_certificate", "x"),
+        ("no_such_option", "x"),
+    ] {
+        let options = StoreOptions::new().set("aws_access_key_id", "id").set("aws_secret_access_key", "hush");
+        let error = Remote::parse_with("s3://bucket/a", &options.set(key, value)).unwrap_err();
+        assert!(!error.to_string().contains("hush"), "{key}: {error}");
+    }
+    // Spellings of yes, for names that `object_store` knows and for others.
+    let server = Server::new(&bytes_of(&numbers(3, 4)));
+    for key in ["a", "a//b"] {
+        let options = StoreOptions::new()
+            .set("aws_endpoint", server.url("").trim_end_matches('/'))
+            .set("aws_skip_signature", "1");
+        Remote::parse_with(&format!("s3://bucket/{key}"), &options).unwrap().version().unwrap();
+        assert_eq!(server.requests()[0].authorization, None);
+    }
+}

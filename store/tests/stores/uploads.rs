@@ -250,3 +250,38 @@ async fn arrays_are_written_from_tasks() {
     let file = remote.open_npy_async(&Default::default()).await.unwrap();
     assert!(file.read::<Array2<u64>>().await.unwrap() == array);
 }
+
+/// This store does not look at conditions.
+#[test]
+fn careless_stores_are_asked_before() {
+    let (port, state) = bucket(End::Refused);
+    state.lock().unwrap().is_there = true;
+    let new = UploadOptions::new().create_new();
+    let error = in_s3(port).write_npy_with(&arr1(&[1]), &Default::default(), &new).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::AlreadyExists), "{error}");
+    assert!(state.lock().unwrap().requests.iter().all(|(method, ..)| method == "HEAD"));
+}
+
+/// A folder of a store that was given has the objects that it lists.
+#[test]
+fn names_in_folders_are_those_of_objects() {
+    use ndarray_io::bytes::Folder;
+    let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+    let folder = Remote::in_bucket(Arc::clone(&store), "data").unwrap();
+    for (number, name) in ["a%20b", "a b", "a#", "[~]", "\u{e9}"].into_iter().enumerate() {
+        let object = Remote::in_bucket(Arc::clone(&store), &format!("data/{name}")).unwrap();
+        object.write_npy(&arr1(&[number as u64])).unwrap();
+    }
+    let mut read: Vec<u64> = folder
+        .names()
+        .unwrap()
+        .iter()
+        .map(|name| {
+            let bytes = folder.open(name).unwrap();
+            ndarray_io::NpyFile::from_source(bytes).unwrap().read::<Array1<u64>>().unwrap()[0]
+        })
+        .collect();
+    read.sort_unstable();
+    assert_eq!(read, [0, 1, 2, 3, 4]);
+    assert!(folder.open("..").is_err() && folder.open("a//b").is_err());
+}
