@@ -8,8 +8,6 @@ use bytes::Bytes as Chunk;
 use ndarray_io::error::Result;
 use tokio::task::JoinHandle;
 
-/// How much is fetched in advance, at most.
-const MOST: u64 = 64 << 20;
 /// The size of a request: a few of them are requested at a time.
 const PART: u64 = 4 << 20;
 
@@ -84,11 +82,12 @@ impl Ahead {
         self.state().parts.push_front(Part { range: part.range, content: Content::Here(part.bytes) });
     }
 
-    /// Takes note of a read, and has fetched what will be read next, if reads have been sequential.
+    /// Takes note of a read, and has fetched what will be read next, at most this much, if reads have been sequential.
     pub(crate) fn read(
         &self,
         range: Range<u64>,
         size: u64,
+        most: u64,
         mut fetch: impl FnMut(&Range<u64>) -> Result<JoinHandle<Result<Chunk>>>,
     ) -> Result<()> {
         let mut state = self.state();
@@ -98,7 +97,7 @@ impl Ahead {
         if !is_next {
             // Another thread may be further on in the same sequence; what is far away is not needed.
             let is_near =
-                |part: &Part| part.range.end + MOST >= range.start && part.range.start <= range.end + MOST;
+                |part: &Part| part.range.end + most >= range.start && part.range.start <= range.end + most;
             let (kept, others) = std::mem::take(&mut state.parts).into_iter().partition(is_near);
             state.parts = kept;
             VecDeque::into_iter(others).for_each(Part::stop);
@@ -111,16 +110,16 @@ impl Ahead {
         if state.reads < 2 {
             return Ok(());
         }
-        let most = (2 * state.read).clamp(PART, MOST);
+        let wanted = (2 * state.read).max(PART).min(most);
         let mut next = state.parts.iter().map(|part| part.range.end).max().unwrap_or(0).max(range.end);
-        while next < size && next - range.end < most {
+        while next < size && next - range.end < wanted {
             let part = next..size.min(next + PART);
             let content = Content::Coming(fetch(&part)?);
             next = part.end;
             state.parts.push_back(Part { range: part, content });
         }
         // Parts that were passed over.
-        while let Some(place) = state.parts.iter().position(|part| part.range.end + MOST < range.start) {
+        while let Some(place) = state.parts.iter().position(|part| part.range.end + most < range.start) {
             if let Some(part) = state.parts.remove(place) {
                 part.stop();
             }

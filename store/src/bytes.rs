@@ -31,9 +31,7 @@ const KEPT: u64 = 32 << 20;
 
 /// How many calls of this source there should be at a time.
 pub(crate) const AT_ONCE: usize = 8;
-/// How much is requested at a time: what arrives takes memory, if only for a moment.
-const BUDGET: u64 = AT_ONCE as u64 * PART as u64;
-/// What a permit of the budget is for.
+/// How many of the bytes that are requested at a time a permit is for.
 const UNIT: u64 = 64 << 10;
 
 /// A handle to an object; all of its requests fetch the same version.
@@ -148,7 +146,7 @@ impl Bytes {
         opened: (u64, Chunk),
         whole: Option<Mutex<Option<PartialResponse>>>,
     ) -> Self {
-        let (recent, permits) = (Mutex::default(), Semaphore::new((BUDGET / UNIT) as usize));
+        let (recent, permits) = (Mutex::default(), Semaphore::new((place.in_flight / UNIT) as usize));
         let place = place.clone();
         let (arrived, process) = (AtomicU64::new(0), std::process::id());
         let shared = Arc::new(Shared { place, meta, opened, recent, whole, permits, arrived, process });
@@ -323,7 +321,8 @@ impl Bytes {
             }
         };
         let shared = &self.shared;
-        self.ahead.read(at..at + count as u64, shared.meta.size, |range| {
+        let most = shared.place.in_flight / 2;
+        self.ahead.read(at..at + count as u64, shared.meta.size, most, |range| {
             let (shared, range) = (Arc::clone(shared), range.clone());
             Ok(runtime()?.spawn(async move {
                 let mut bytes = vec![0; (range.end - range.start) as usize];
@@ -376,8 +375,9 @@ impl Shared {
     ///
     /// If the connection is lost, the remaining bytes are requested again.
     async fn fetch(&self, range: Range<u64>, mut into: Cursor<'_, '_>) -> Result<()> {
-        let least = BUDGET / UNIT / self.place.requests as u64;
-        let permits = (range.end - range.start).div_ceil(UNIT).clamp(least, BUDGET / UNIT);
+        let all = self.place.in_flight / UNIT;
+        let least = (all / self.place.requests as u64).max(1);
+        let permits = (range.end - range.start).div_ceil(UNIT).clamp(least, all);
         let _permits = self.permits.acquire_many(permits as u32).await; // the semaphore is never closed
         let mut at = range.start;
         let mut tries = 0;

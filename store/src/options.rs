@@ -33,6 +33,7 @@ pub struct StoreOptions {
     pub(crate) retries: usize,
     pub(crate) requests: usize,
     pub(crate) slowest: u64,
+    pub(crate) in_flight: u64,
 }
 
 impl Default for StoreOptions {
@@ -47,6 +48,7 @@ impl Default for StoreOptions {
             retries: 5,
             requests: 128,
             slowest: 1 << 10,
+            in_flight: 128 << 20,
         }
     }
 }
@@ -59,7 +61,11 @@ impl std::fmt::Debug for StoreOptions {
         shown.field("keys", &keys).field("headers", &self.headers.keys().collect::<Vec<_>>());
         shown.field("is_anonymous", &self.is_anonymous).field("read_timeout", &self.read_timeout);
         shown.field("connect_timeout", &self.connect_timeout).field("retries", &self.retries);
-        shown.field("requests", &self.requests).field("slowest", &self.slowest).finish_non_exhaustive()
+        shown
+            .field("requests", &self.requests)
+            .field("slowest", &self.slowest)
+            .field("in_flight", &self.in_flight)
+            .finish_non_exhaustive()
     }
 }
 
@@ -156,10 +162,19 @@ impl StoreOptions {
 
     /// Sets how many requests for one object are sent at a time: from 1 to 256; the default is 128.
     ///
-    /// Requests for more than 1 MiB count for more than one: with the default, at most 128 MiB are requested at a time.
+    /// Large requests count for several: together, they are for at most [`in_flight`](Self::in_flight) bytes.
     #[must_use]
     pub fn requests(mut self, requests: usize) -> Self {
         self.requests = requests.clamp(1, 256);
+        self
+    }
+
+    /// Sets how many bytes of one object are requested at a time, from 1 MiB on; the default is 128 MiB.
+    ///
+    /// Half of it is the most that is fetched ahead of what is read in sequence, which is kept in memory.
+    #[must_use]
+    pub fn in_flight(mut self, bytes: u64) -> Self {
+        self.in_flight = bytes.clamp(1 << 20, 1 << 40);
         self
     }
 

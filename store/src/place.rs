@@ -38,6 +38,8 @@ pub(crate) struct ObjectLocation {
     pub(crate) requests: usize,
     /// How much a server has to send, in bytes a second.
     pub(crate) slowest: u64,
+    /// How many bytes are requested at a time.
+    pub(crate) in_flight: u64,
     /// Whether the object is on a web server, which accepts an object only as a single part.
     pub(crate) is_web: bool,
 }
@@ -122,6 +124,7 @@ impl ObjectLocation {
             retries: options.retries,
             requests: options.requests,
             slowest: options.slowest,
+            in_flight: options.in_flight,
             is_web: address.kind == Kind::Web,
         })
     }

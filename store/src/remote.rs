@@ -126,10 +126,19 @@ impl Remote {
     pub fn in_bucket(store: Arc<dyn ObjectStore>, key: &str) -> Result<Self> {
         let path = path_of(key).filter(|path| !path.is_root());
         let path = path.ok_or_else(|| bad(NO_PATH).at_path(key))?;
-        let StoreOptions { retries, requests, slowest, .. } = StoreOptions::new();
+        let StoreOptions { retries, requests, slowest, in_flight, .. } = StoreOptions::new();
         let shown = format!("{store}/{path}").into();
         Ok(Self {
-            place: ObjectLocation { store, path, shown, retries, requests, slowest, is_web: false },
+            place: ObjectLocation {
+                store,
+                path,
+                shown,
+                retries,
+                requests,
+                slowest,
+                in_flight,
+                is_web: false,
+            },
             address: None,
         })
     }

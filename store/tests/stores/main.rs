@@ -81,6 +81,22 @@ fn sequences_are_fetched_ahead() {
 }
 
 #[test]
+fn less_can_be_requested_at_a_time() {
+    let array = numbers(6000, 1000); // 48 MB
+    let server = Server::new(&bytes_of(&array));
+    let options = StoreOptions::new().in_flight(16 << 20);
+    let file = Remote::parse_with(&server.url("a.npy"), &options).unwrap().open_npy().unwrap();
+    assert!(file.read::<Array2<u64>>().unwrap() == array);
+    assert_eq!(server.most_at_once(), 1);
+    // Small ones at the same time, as far as they are not too many.
+    let options = StoreOptions::new().requests(3);
+    let file = Remote::parse_with(&server.url("a.npy"), &options).unwrap().open_npy().unwrap();
+    let rows: Vec<usize> = (0..50).map(|number| number * 100).collect();
+    assert_eq!(file.take::<Array2<u64>>(0, &rows).unwrap(), array.select(Axis(0), &rows));
+    assert!(server.most_at_once() <= 3);
+}
+
+#[test]
 fn whole_arrays_come_in_parts_of_8_to_16_mib() {
     let array = numbers(6000, 1000); // 48 MB
     let server = Server::new(&bytes_of(&array));
