@@ -100,14 +100,14 @@ enum Verb {
 impl Verb {
     fn run(&self, out: &mut dyn Write) -> Result<u8, Failure> {
         match self {
-            Self::Info(arguments) => info::run(arguments, out),
+            Self::Info(arguments) => info::run(arguments, &mut Unread::new(out)),
             Self::Show(arguments) => show::run(arguments, out),
             Self::Convert(arguments) => convert::run(arguments, out),
             Self::Cat(arguments) => join::cat(arguments, out),
             Self::Stack(arguments) => join::stack(arguments, out),
-            Self::Split(arguments) => split::split(arguments, &mut Escaped(out)),
+            Self::Split(arguments) => split::split(arguments, &mut Unread::new(&mut Escaped(out))),
             Self::Pack(arguments) => pack::pack(arguments, out),
-            Self::Unpack(arguments) => unpack::unpack(arguments, &mut Escaped(out)),
+            Self::Unpack(arguments) => unpack::unpack(arguments, &mut Unread::new(&mut Escaped(out))),
             Self::Refs(arguments) => refs::refs(arguments, out),
             Self::Diff(arguments) => diff::run(arguments, &mut Unread::new(&mut Escaped(out))),
             Self::Plot(arguments) => plot::run(arguments, out),

@@ -151,7 +151,7 @@ fn named(failure: Failure, path: &Path) -> Failure {
 }
 
 /// Whether a path leads to a regular file, or to a link that leads nowhere.
-fn is_regular(path: &Path) -> bool {
+pub(crate) fn is_regular(path: &Path) -> bool {
     match path.metadata() {
         Ok(metadata) => metadata.is_file(),
         Err(_) => path.symlink_metadata().is_ok(),

@@ -54,7 +54,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
             }
             _ => {
                 let mut reader =
-                    NpyReader::new(input.file()?).map_err(|error| error.at_path(input.name()))?;
+                    NpyReader::new_with(input.file()?, &crate::reading::options().allow_objects(true))
+                        .map_err(|error| error.at_path(input.name()))?;
                 print(&name.to_string(), &reader, out)?;
                 // The array may be followed by any data, so errors are ignored.
                 while let Ok(true) = reader.next_array() {

@@ -9,7 +9,7 @@ use ndarray_io::refs::{RefOptions, References, ZarrFormat};
 use super::failure::{Failure, at, note};
 use super::input::{Input, is_pipe};
 use super::join::axis_of;
-use super::output::{Content, Output, is_same};
+use super::output::{Content, Output, is_same, refuse_inside};
 use super::remote;
 use super::select::Selection;
 
@@ -79,6 +79,9 @@ pub(crate) fn refs(arguments: &Refs, out: &mut dyn Write) -> Result<u8, Failure>
     }
     if arguments.files.iter().any(|file| is_same(file, &arguments.output)) {
         return Err(at(&arguments.output, "the output is one of the files".into()));
+    }
+    if arguments.output != Path::new("-") && !remote::is_url(&arguments.output) {
+        arguments.files.iter().try_for_each(|file| refuse_inside(&arguments.output, file))?;
     }
     if let Some(file) = arguments.files.iter().find(|file| *file == Path::new("-") || is_pipe(file)) {
         return Err(at(file, "references are to files that readers can find".into()));

@@ -1,7 +1,7 @@
 //! `ndio split`: splits an array along an axis into numbered files.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use ndarray_io::header::{Header, Shape};
@@ -11,7 +11,7 @@ use super::changes::Changes;
 use super::failure::{Failure, at};
 use super::input::Input;
 use super::join::axis_of;
-use super::output::{Content, Output, already_exists, folder_of, refuse_inside};
+use super::output::{Content, Output, already_exists, folder_of, is_regular, is_same, refuse_inside};
 use super::progress::Progress;
 use super::remote;
 use super::select::Selection;
@@ -63,7 +63,10 @@ pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failur
     let digits = ends.len().saturating_sub(1).to_string().len();
     let path_of = |number: usize| folder.join(format!("{stem}-{number:0digits$}.npy"));
     // Look at all outputs before the first is written.
-    let exists = |path: &Path| path.symlink_metadata().is_ok();
+    let exists = is_regular;
+    if let Some(path) = (0..ends.len()).map(path_of).find(|path| is_same(path, &arguments.file)) {
+        return Err(at(&path, "a part would take the place of the array that is split".into()));
+    }
     if let Some(path) = (0..ends.len()).map(path_of).find(|path| !arguments.force && exists(path)) {
         return Err(already_exists(&path));
     }

@@ -10,7 +10,7 @@ use ndarray_io::npz::NpzMember;
 
 use super::failure::{Failure, at, one_line};
 use super::input::Input;
-use super::output::{Content, Output, already_exists, folder_of, is_same};
+use super::output::{Content, Output, already_exists, folder_of, is_regular, is_same};
 use super::progress::Progress;
 use super::remote;
 use super::select::{no_member, some_names};
@@ -77,7 +77,7 @@ pub(crate) fn unpack(arguments: &Unpack, out: &mut dyn Write) -> Result<u8, Fail
         if !is_folder && path.is_dir() {
             return Err(at(&path, "it is a folder".into()));
         }
-        let is_old = path.symlink_metadata().is_ok();
+        let is_old = is_regular(&path);
         if !is_folder && !arguments.force && is_old {
             return Err(already_exists(&path));
         }

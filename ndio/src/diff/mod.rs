@@ -19,6 +19,14 @@ use super::select::Selection;
 use super::source::Source;
 use compare::{Both, Found, are_comparable, compare, unequal};
 
+/// Parses a tolerance.
+fn tolerance(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(number) if number >= 0.0 => Ok(number),
+        _ => Err("expected a number that is not negative".into()),
+    }
+}
+
 /// Compare two files: shapes, types and elements; exit code 0 if they are equal, 1 if not
 #[derive(Args)]
 #[command(
@@ -26,10 +34,10 @@ use compare::{Both, Found, are_comparable, compare, unequal};
 )]
 pub(crate) struct Arguments {
     /// Relative tolerance, as a fraction of the second number
-    #[arg(long, default_value_t = 0.0, value_name = "FRACTION")]
+    #[arg(long, default_value_t = 0.0, value_name = "FRACTION", value_parser = tolerance)]
     rtol: f64,
     /// Absolute tolerance
-    #[arg(long, default_value_t = 0.0, value_name = "NUMBER")]
+    #[arg(long, default_value_t = 0.0, value_name = "NUMBER", value_parser = tolerance)]
     atol: f64,
     /// Treat NaN as unequal to NaN
     #[arg(long)]

@@ -141,6 +141,7 @@ pub(crate) fn add(
     {
         changes.check(&source)?;
         let array = in_order(array, changes)?;
+        let name = name.strip_suffix(".npy").unwrap_or(&name); // which the writer adds again
         match archive {
             Archive::File(archive) => archive.add(name, &*array)?,
             Archive::Stream(archive) => archive.add(name, &*array)?,

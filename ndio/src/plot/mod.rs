@@ -6,17 +6,17 @@ mod picture;
 mod plane;
 
 use std::io::{IsTerminal, Write, stdout};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use ndarray_io::dtype::Kind;
 
 use super::input::Input;
-use super::output::Output;
+use super::output::{Output, is_regular, is_same};
 use super::remote::called;
 use super::select::Selection;
 use super::source::Source;
-use crate::failure::Failure;
+use crate::failure::{Failure, at};
 use colour::Colours;
 use plane::Plane;
 
@@ -114,10 +114,14 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     if source.len() == 0 {
         return Err(input.at(format!("there is nothing to draw in shape {}", source.shape_text())));
     }
-    if let Some(path) = &arguments.output
-        && !called(path).to_ascii_lowercase().ends_with(".png")
-    {
-        return Err(format!("{}: the name of a picture must end in .png", called(path)).into());
+    if let Some(path) = &arguments.output {
+        let is_file = path != Path::new("-") && (!path.exists() || is_regular(path));
+        if is_file && !called(path).to_ascii_lowercase().ends_with(".png") {
+            return Err(format!("{}: the name of a picture must end in .png", called(path)).into());
+        }
+        if is_same(path, &arguments.file) {
+            return Err(at(path, "the picture would take the place of the array".into()));
+        }
     }
     let canvas = Canvas::of(arguments);
     let ndim = source.shape().len();

@@ -198,7 +198,8 @@ pub(super) fn png(
             }
         }
     }
-    output.write(&mut std::io::sink(), Content::Binary, |sink| {
+    let is_printed = path == Path::new("-");
+    output.write(out, Content::Binary, |sink| {
         let (width, height) = (u32::try_from(width)?, u32::try_from(height)?);
         let mut encoder = png::Encoder::new(BufWriter::new(sink), width, height);
         encoder.set_color(png::ColorType::Rgba);
@@ -207,6 +208,9 @@ pub(super) fn png(
         writer.write_image_data(&points)?;
         Ok(writer.finish()?)
     })?;
+    if is_printed {
+        return Ok(()); // nothing but the picture
+    }
     let Limits { low, high } = painter.limits;
     writeln!(out, "{}: {width} × {height} points, from {} to {}", path.display(), short(low), short(high))?;
     Ok(())

@@ -244,7 +244,12 @@ impl ReadAt for Selected {
         }
         // Elements of which only a part is asked for are read entirely, and all of a record for a field of it.
         let (first, offset) = (at / item, (at % item) as usize);
-        let most = (MOST / (self.whole.dtype().item_size() as u64).max(item)).max(1);
+        // Of a record with an array, all elements are had by reading it once.
+        let outer =
+            self.axes[..self.outer].iter().filter(|taken| matches!(taken, Taken::Some { .. })).count();
+        let inner: u64 = self.header.shape()[outer..].iter().map(|length| *length as u64).product();
+        let whole = (self.whole.dtype().item_size() as u64).max(item);
+        let most = (MOST / whole).max(1).saturating_mul(inner.max(1));
         let last = end.div_ceil(item).min(first.saturating_add(most));
         let wanted = (end.min(last * item) - at) as usize;
         if last == first + 1 && (wanted as u64) < item {

@@ -161,6 +161,8 @@ impl Table {
         rows: &mut Rows<'_, T>,
     ) -> Result<(), Failure> {
         const ROWS: usize = 1000;
+        /// Rows may be of any length.
+        const CELLS: usize = 1 << 17;
         if self.form.delimiter == b' ' && (!are_numbers || self.input.rest.contains(&b'"')) {
             return Err("a space as delimiter is supported only for numbers without quotes".into());
         }
@@ -178,6 +180,9 @@ impl Table {
         loop {
             let mut parsed = Parsed::new(0, self.counts.columns);
             for _ in 0..ROWS {
+                if parsed.values.len() >= CELLS {
+                    break;
+                }
                 if !reader.read_record(&mut record).map_err(|error| wrong_text(&error, before))? {
                     break;
                 }
