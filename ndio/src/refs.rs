@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use ndarray_io::refs::{RefOptions, References, ZarrFormat};
 
 use super::failure::{Failure, at, note};
+use super::formats::Format;
 use super::input::{Input, is_pipe};
 use super::join::axis_of;
 use super::output::{Content, Output, is_same, refuse_inside};
@@ -109,6 +110,12 @@ pub(crate) fn refs(arguments: &Refs, out: &mut dyn Write) -> Result<u8, Failure>
                     let location = object.name().to_string_lossy().into_owned();
                     references.add_source(object.bytes()?, &options.clone().location(location))?;
                 } else {
+                    let input = Input::open(&path)?;
+                    if input.format() == Format::Npy
+                        && let Err(error) = input.npy(&crate::reading::options())?.check_end()
+                    {
+                        note(&format!("only the first array is referred to: {error}").into());
+                    }
                     references.add(&path, &options.clone().location(location))?;
                 }
             }

@@ -10,7 +10,7 @@ use super::npy::in_order;
 use super::{AllPending, CompressionName, FileFormat, Making, Member, Pending};
 use crate::changes::Changes;
 use crate::convert::Arguments;
-use crate::failure::Failure;
+use crate::failure::{Failure, note};
 use crate::input::Input;
 use crate::output::{Content, Sink};
 use crate::progress::{Progress, Watched};
@@ -46,7 +46,14 @@ impl FileFormat for Npz {
         Ok(Box::new(indices.map(move |index| {
             let (shared, which, path) = (Rc::clone(&archive), which.clone(), name.clone());
             let array = Pending::new(Some(archive.members()[index].name().to_owned()), move || {
-                which.part_of(Source::member(&shared, index, &path, which.slice.is_none())?)
+                let source = Source::member(&shared, index, &path, which.slice.is_none())?;
+                if let Whole::Npy(file) = &source.array
+                    && let Err(error) = file.check_end()
+                {
+                    // NumPy does not look at it.
+                    note(&format!("what follows the array of a member is left out: {error}").into());
+                }
+                which.part_of(source)
             });
             Pending { member: Some(Member { archive: Rc::clone(&archive), index }), ..array }
         })))

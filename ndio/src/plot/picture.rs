@@ -204,9 +204,15 @@ pub(super) fn png(
         let mut encoder = png::Encoder::new(BufWriter::new(sink), width, height);
         encoder.set_color(png::ColorType::Rgba);
         encoder.set_depth(png::BitDepth::Eight);
-        let mut writer = encoder.write_header()?;
-        writer.write_image_data(&points)?;
-        Ok(writer.finish()?)
+        let written = encoder.write_header().and_then(|mut writer| {
+            writer.write_image_data(&points)?;
+            writer.finish()
+        });
+        // Of writing, not of the encoder: a reader that has left is not an error.
+        written.map_err(|error| match error {
+            png::EncodingError::IoError(error) => Failure::from(error),
+            error => error.into(),
+        })
     })?;
     if is_printed {
         return Ok(()); // nothing but the picture
