@@ -63,11 +63,10 @@ pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failur
     let digits = ends.len().saturating_sub(1).to_string().len();
     let path_of = |number: usize| folder.join(format!("{stem}-{number:0digits$}.npy"));
     // Look at all outputs before the first is written.
-    let exists = is_regular;
     if let Some(path) = (0..ends.len()).map(path_of).find(|path| is_same(path, &arguments.file)) {
         return Err(at(&path, "a part would take the place of the array that is split".into()));
     }
-    if let Some(path) = (0..ends.len()).map(path_of).find(|path| !arguments.force && exists(path)) {
+    if let Some(path) = (0..ends.len()).map(path_of).find(|path| !arguments.force && is_regular(path)) {
         return Err(already_exists(&path));
     }
     let all = source.byte_len();

@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes as Chunk;
 use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
+use ndarray_io::bytes::{ReadAt, ReadHints, Runs};
+use ndarray_io::error::{ErrorKind, Result};
 use object_store::{Error as StoreError, GetRange, GetResult, ObjectMeta};
 use tokio::sync::Semaphore;
 
@@ -15,12 +17,9 @@ use crate::failure::{changed, failure};
 use crate::pace::Pace;
 use crate::place::ObjectLocation;
 use crate::plan::{self, PART};
-use crate::response::too_much;
-use crate::response::{Cursor, collect, first_of, get, no_ranges, no_ranges_or, short, stopped};
+use crate::response::{Cursor, collect, first_of, get, no_ranges, no_ranges_or, short, stopped, too_much};
 use crate::runtime::{Stop, runtime, wait};
 use crate::service::IsWhole;
-use ndarray_io::bytes::{ReadAt, ReadHints, Runs};
-use ndarray_io::error::{ErrorKind, Result};
 
 /// The smallest amount that is fetched when headers and directories are read.
 pub(crate) const WINDOW: u64 = 64 << 10;

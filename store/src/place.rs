@@ -72,12 +72,8 @@ impl ObjectLocation {
         options: &StoreOptions,
         condition: Option<Condition>,
     ) -> Result<Self> {
-        let shown = address.shown();
-        Self::made(address, options, condition).map_err(|error| error.at_path(&shown))
-    }
-
-    fn made(address: &Address, options: &StoreOptions, condition: Option<Condition>) -> Result<Self> {
         Self::with(address, options, RequestExtras { condition, ..RequestExtras::default() })
+            .map_err(|error| error.at_path(&address.shown()))
     }
 
     /// Sends a request to the bucket of an address, or its object, and returns the body of the answer.
@@ -303,7 +299,6 @@ impl Maker<'_> {
             }
         }
         let region = value(&builder, S3Key::Region).or(value(&builder, S3Key::DefaultRegion));
-        check_header("the region", region.as_deref())?;
         check_header("the access key ID", value(&builder, S3Key::AccessKeyId).as_deref())?;
         check_header("the session token", value(&builder, S3Key::Token).as_deref())?;
         if region

@@ -21,36 +21,33 @@ type Parts<'p, 'b> = &'p mut [(u64, &'b mut [u8])];
 /// most the overhead of a request. Both requests and unneeded bytes take time; which of them takes longer
 /// depends on the distance of the store, which is not known here.
 pub(crate) fn groups<'p, 'b>(parts: Parts<'p, 'b>) -> impl Iterator<Item = (Range<u64>, Parts<'p, 'b>)> {
+    let own = |(place, part): &(u64, &mut [u8])| *place..place + part.len() as u64;
+    let spans: Vec<_> = spans(parts.iter().map(own)).collect();
     let mut rest = parts;
-    std::iter::from_fn(move || {
-        let own = |(place, part): &(u64, &mut [u8])| *place..place + part.len() as u64;
-        let mut range = own(rest.first()?);
-        let (mut needed, mut count) = (range.end - range.start, 1);
-        for run in rest[1..].iter().map(own) {
-            if !is_joined(&range, needed, run.clone()) {
-                break;
-            }
-            needed += run.end.saturating_sub(run.start.max(range.end));
-            range.end = range.end.max(run.end);
-            count += 1;
-        }
+    spans.into_iter().map(move |(range, count)| {
         let (group, after) = std::mem::take(&mut rest).split_at_mut(count);
         rest = after;
-        Some((range, group))
+        (range, group)
     })
 }
 
 /// Plans the requests for ranges that ascend, as [`groups`] does.
 pub(crate) fn joined(ranges: Vec<Range<u64>>) -> impl Iterator<Item = Range<u64>> {
-    let mut ranges = ranges.into_iter().peekable();
+    spans(ranges.into_iter()).map(|(range, _)| range)
+}
+
+/// Joins ranges that ascend, and returns how many are in each.
+fn spans(ranges: impl Iterator<Item = Range<u64>>) -> impl Iterator<Item = (Range<u64>, usize)> {
+    let mut ranges = ranges.peekable();
     std::iter::from_fn(move || {
         let mut range = ranges.next()?;
-        let mut needed = range.end - range.start;
+        let (mut needed, mut count) = (range.end - range.start, 1);
         while let Some(run) = ranges.next_if(|run| is_joined(&range, needed, run.clone())) {
             needed += run.end.saturating_sub(run.start.max(range.end));
             range.end = range.end.max(run.end);
+            count += 1;
         }
-        Some(range)
+        Some((range, count))
     })
 }
 

@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicU64;
 
 use bytes::Bytes as Chunk;
 use futures_util::stream::BoxStream;
+use ndarray_io::error::{Error, ErrorKind, Result};
 use object_store::{Error as StoreError, GetOptions, GetRange, GetResult, ObjectMeta};
 
 use crate::bytes::WINDOW;
@@ -11,7 +12,6 @@ use crate::failure::{failure, io};
 use crate::pace::Pace;
 use crate::place::ObjectLocation;
 use crate::runtime::Stop;
-use ndarray_io::error::{Error, ErrorKind, Result};
 
 /// The destination of fetched bytes.
 pub(crate) enum Cursor<'a, 'p> {
