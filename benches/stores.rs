@@ -49,6 +49,28 @@ async def main():
     print(time.perf_counter() - start)
 asyncio.run(main())";
 
+/// Eight tasks that read eighths of the object from eight clients.
+const OBSTORE_EIGHT: &str = "import asyncio, sys, time
+from obstore.store import HTTPStore
+base, name = sys.argv[1].rsplit('/', 1)
+stores = [HTTPStore.from_url(base, client_options={'allow_http': True}) for _ in range(8)]
+async def main():
+    size = (await stores[0].head_async(name))['size']
+    step, eighth = 16 << 20, size // 8
+    start = time.perf_counter()
+    async def part(store, at, end):
+        into = bytearray(end - at)
+        limit = asyncio.Semaphore(8)
+        async def request(place):
+            async with limit:
+                last = min(place + step, end)
+                into[place - at:last - at] = memoryview(await store.get_range_async(name, start=place, end=last))
+        await asyncio.gather(*[request(place) for place in range(at, end, step)])
+        return into
+    await asyncio.gather(*[part(store, number * eighth, (number + 1) * eighth) for number, store in enumerate(stores)])
+    print(time.perf_counter() - start)
+asyncio.run(main())";
+
 struct Killed(Child);
 
 impl Drop for Killed {
@@ -166,6 +188,14 @@ fn took<T>(work: impl FnOnce() -> T) -> (f64, T) {
     (start.elapsed().as_secs_f64(), done)
 }
 
+/// The most memory that the process has had since the last call, in MiB.
+fn peak() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    fs::write("/proc/self/clear_refs", "5").unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() >> 10
+}
+
 fn main() {
     if env::args().any(|argument| argument == "--test" || argument == "--list") {
         return;
@@ -203,6 +233,8 @@ fn main() {
         "ours, 500 rows of 64 KiB",
         "obstore, the same rows",
         "ours, blocks of 1 MiB",
+        "ours, eight clients",
+        "obstore, eight clients",
     ]
     .map(|name| (name, Vec::new()))
     .into();
@@ -248,6 +280,18 @@ fn main() {
         });
         assert!(sum >= 0.0);
         add(10, time);
+        let (time, _) = took(|| {
+            thread::scope(|scope| {
+                for number in 0..8 {
+                    let part = s![number * rows / 8..(number + 1) * rows / 8, ..];
+                    scope.spawn(move || open().slice::<f64, _>(part).unwrap());
+                }
+            })
+        });
+        add(11, time);
+        if let Some(time) = python(OBSTORE_EIGHT, &[]) {
+            add(12, time);
+        }
         {
             let script = "import sys, time, fsspec, numpy as np\nstart = time.perf_counter()\nwith fsspec.open(sys.argv[1]) as f:\n    a = np.load(f)\nprint(time.perf_counter() - start, a[-1, -1])";
             if let Some(time) = python(script, &[]) {
@@ -268,6 +312,21 @@ fn main() {
         });
         add(6, time);
     }
+    drop(array);
+    let before = fs::read_to_string("/proc/self/statm").unwrap();
+    let before = before.split(' ').nth(1).unwrap().parse::<u64>().unwrap() >> 8;
+    peak();
+    let blocks = |file: NpyFile| {
+        for block in file.blocks::<Array2<f64>>().bytes(1 << 20) {
+            block.unwrap();
+        }
+    };
+    blocks(open());
+    println!("blocks: {} MiB of memory beyond the {before} MiB of before", peak().saturating_sub(before));
+    thread::scope(|scope| (0..8).for_each(|_| drop(scope.spawn(|| blocks(open())))));
+    println!("eight times blocks: {} MiB", peak().saturating_sub(before));
+    drop(open().read::<Array2<f64>>().unwrap());
+    println!("whole: {} MiB, of which {mib} are the array", peak().saturating_sub(before));
     drop(server);
     fs::remove_dir_all(&folder).unwrap();
     println!("{mib} MiB, {delay} ms in front of each request");
@@ -286,5 +345,6 @@ fn main() {
     println!("1 % / its bytes:          {:.2} of the time", least(5) / least(6));
     println!("ours / obstore:           {:.2} x", least(7) / least(0));
     println!("ours / obstore, 500 rows: {:.2} x", least(9) / least(8));
+    println!("ours / obstore, eight:    {:.2} x", least(12) / least(11));
     println!("blocks / all at once:     {:.2} of its speed", least(0) / least(10));
 }

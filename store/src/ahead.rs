@@ -4,9 +4,11 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use bytes::Bytes as Chunk;
+use bytes::{Buf, Bytes as Chunk};
 use ndarray_io::error::Result;
 use tokio::task::JoinHandle;
+
+use crate::limits::Turn;
 
 /// The size of a request: a few of them are requested at a time.
 const PART: u64 = 4 << 20;
@@ -35,32 +37,63 @@ pub(crate) struct Part {
 
 #[derive(Debug)]
 enum Content {
-    Coming(JoinHandle<Result<Chunk>>),
-    Here(Chunk),
+    Coming(Coming),
+    Here(Received),
 }
 
-/// A part that has come.
-pub(crate) struct Known {
-    pub(crate) range: Range<u64>,
-    pub(crate) bytes: Chunk,
+/// A part that is being fetched.
+#[derive(Debug)]
+pub(crate) struct Coming {
+    pub(crate) task: JoinHandle<Result<VecDeque<Chunk>>>,
+    /// What it takes of the limits.
+    pub(crate) turn: Turn,
+}
+
+/// What has not been read of a part that has come.
+#[derive(Debug)]
+pub(crate) struct Received {
+    at: u64,
+    chunks: VecDeque<Chunk>,
+    _turn: Turn,
+}
+
+impl Received {
+    /// Copies bytes from an offset, and forgets them and all before.
+    pub(crate) fn read(&mut self, at: u64, into: &mut [u8]) -> usize {
+        let (mut before, mut done) = (usize::try_from(at - self.at).unwrap_or(usize::MAX), 0);
+        while let Some(chunk) = self.chunks.front_mut() {
+            let passed = chunk.len().min(before);
+            chunk.advance(passed);
+            before -= passed;
+            let part = chunk.split_to(chunk.len().min(into.len() - done));
+            into[done..done + part.len()].copy_from_slice(&part);
+            done += part.len();
+            if !chunk.is_empty() {
+                break;
+            }
+            self.chunks.pop_front();
+        }
+        self.at = at + done as u64;
+        done
+    }
 }
 
 impl Part {
     /// Waits for the content.
-    pub(crate) async fn content(self) -> Result<Known> {
-        let bytes = match self.content {
-            Content::Here(bytes) => bytes,
-            Content::Coming(task) => {
-                task.await.map_err(|error| std::io::Error::other(error.to_string()))??
+    pub(crate) async fn content(self) -> Result<Received> {
+        match self.content {
+            Content::Here(received) => Ok(received),
+            Content::Coming(Coming { task, turn }) => {
+                let chunks = task.await.map_err(|error| std::io::Error::other(error.to_string()))??;
+                Ok(Received { at: self.range.start, chunks, _turn: turn })
             }
-        };
-        Ok(Known { range: self.range, bytes })
+        }
     }
 
     /// What is no longer needed is no longer fetched.
     fn stop(self) {
-        if let Content::Coming(task) = self.content {
-            task.abort();
+        if let Content::Coming(coming) = self.content {
+            coming.task.abort();
         }
     }
 }
@@ -77,18 +110,22 @@ impl Ahead {
         state.parts.remove(place)
     }
 
-    /// Puts a part back of which only the beginning has been read.
-    pub(crate) fn put_back(&self, part: Known) {
-        self.state().parts.push_front(Part { range: part.range, content: Content::Here(part.bytes) });
+    /// Puts back what has not been read of a part.
+    pub(crate) fn put_back(&self, rest: Received) {
+        let len: u64 = rest.chunks.iter().map(|chunk| chunk.len() as u64).sum();
+        if len > 0 {
+            let range = rest.at..rest.at + len;
+            self.state().parts.push_front(Part { range, content: Content::Here(rest) });
+        }
     }
 
-    /// Takes note of a read, and has fetched what will be read next, at most this much, if reads have been sequential.
+    /// Takes note of a read, and has fetched what will be read next, at most `most` bytes, if reads have been sequential and `fetch` allows it.
     pub(crate) fn read(
         &self,
         range: Range<u64>,
         size: u64,
         most: u64,
-        mut fetch: impl FnMut(&Range<u64>) -> Result<JoinHandle<Result<Chunk>>>,
+        mut fetch: impl FnMut(&Range<u64>) -> Result<Option<Coming>>,
     ) -> Result<()> {
         let mut state = self.state();
         state.process = Some(std::process::id());
@@ -110,13 +147,13 @@ impl Ahead {
         if state.reads < 2 {
             return Ok(());
         }
-        let wanted = (2 * state.read).max(PART).min(most);
+        let wanted = (4 * state.read).max(PART).min(most);
         let mut next = state.parts.iter().map(|part| part.range.end).max().unwrap_or(0).max(range.end);
         while next < size && next - range.end < wanted {
             let part = next..size.min(next + PART);
-            let content = Content::Coming(fetch(&part)?);
+            let Some(coming) = fetch(&part)? else { break };
             next = part.end;
-            state.parts.push_back(Part { range: part, content });
+            state.parts.push_back(Part { range: part, content: Content::Coming(coming) });
         }
         // Parts that were passed over.
         while let Some(place) = state.parts.iter().position(|part| part.range.end + most < range.start) {

@@ -1,31 +1,33 @@
 //! [`AsyncUpload`]: writes an object part by part.
 
-use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
+use std::pin::pin;
 use std::sync::Arc;
 
+use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt;
+use futures_util::future::{Either, select};
+use futures_util::stream::FuturesUnordered;
 use ndarray_io::error::{Error, ErrorKind, Result};
 use object_store::{
     Attribute, Attributes, Error as StoreError, MultipartUpload, PutMode, PutMultipartOptions, PutOptions,
     PutPayload, UpdateVersion,
 };
 use tokio::sync::Mutex;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinError, JoinHandle};
 
 use crate::address::bad;
 use crate::failure::{changed, failure};
+use crate::limits::{Turn, Turns};
 use crate::place::ObjectLocation;
 use crate::remote::Version;
 use crate::runtime::{on_runtime, runtime};
 use crate::service::Condition;
 use crate::upload_options::{PARTS, UploadOptions};
 
-/// The limit for parts that are being sent concurrently.
-const AT_ONCE: usize = 4;
-
 /// A writer for an object in an asynchronous task. The object becomes visible with [`finish`](Self::finish).
 ///
-/// Full parts are sent in the background; [`write`](Self::write) waits while four of them are in progress. An array or an archive is
+/// Full parts are sent in the background; [`write`](Self::write) waits while there are too many of them ([`StoreOptions::in_flight`](crate::StoreOptions::in_flight)). An array or an archive is
 /// written part by part through a [`Buffer`](crate::Buffer).
 ///
 /// [`abort`](Self::abort) removes the parts that have been sent. If the upload is dropped instead, the library's own threads remove
@@ -64,7 +66,10 @@ pub struct AsyncUpload {
     part: usize,
     condition: Option<Condition>,
     mark: Mark,
-    buffer: Vec<u8>,
+    buffer: BytesMut,
+    /// Memory of parts that have been sent.
+    spare: Vec<BytesMut>,
+    turns: Turns,
     /// Shared with the request that completes the upload.
     parts: Option<Arc<Mutex<Box<dyn MultipartUpload>>>>,
     sent: u64,
@@ -83,13 +88,15 @@ impl AsyncUpload {
             part = part.max(usize::try_from(options.get_len().unwrap_or(0)).unwrap_or(usize::MAX));
         }
         let mark = Mark::new(condition.as_ref());
-        let (buffer, sending) = (Vec::new(), VecDeque::new());
+        let (buffer, sending, turns) = (BytesMut::new(), Sending::new(), Turns::new(&place.limits));
         Ok(Self {
             place,
             part,
             condition,
             mark,
             buffer,
+            spare: Vec::new(),
+            turns,
             parts: None,
             sent: 0,
             total: 0,
@@ -182,8 +189,8 @@ impl AsyncUpload {
         if !self.buffer.is_empty() {
             self.send().await?;
         }
-        while !self.sending.is_empty() {
-            self.wait_for_one().await?;
+        while let Some(sent) = self.sending.next().await {
+            memory_of(sent)?;
         }
         // Immediately before the last request, to keep the window for races short.
         self.check_condition().await?;
@@ -212,7 +219,7 @@ impl AsyncUpload {
                 PutMode::Update(UpdateVersion { e_tag: Some(tag.clone()), version: number.clone() })
             }
         };
-        let payload = PutPayload::from(std::mem::take(&mut self.buffer));
+        let payload = PutPayload::from(std::mem::take(&mut self.buffer).freeze());
         let (place, attributes) = (self.place.clone(), self.mark.attributes());
         let attributes = if place.is_web { Attributes::new() } else { attributes };
         let put = on_runtime(async move {
@@ -268,10 +275,7 @@ impl AsyncUpload {
                 "an object has at most {PARTS} parts, which suffice for {bytes} bytes at this part size; the length has to be declared"
             )));
         }
-        // Bounds the memory for parts in progress.
-        while self.sending.len() >= AT_ONCE {
-            self.wait_for_one().await?;
-        }
+        let turn = self.turn().await?;
         let parts = match &self.parts {
             Some(parts) => Arc::clone(parts),
             None => {
@@ -286,22 +290,37 @@ impl AsyncUpload {
                 parts
             }
         };
-        // After a full part, the next one is likely to be full too.
-        let room = if self.is_full() { Vec::with_capacity(self.part) } else { Vec::new() };
-        let part = PutPayload::from(std::mem::replace(&mut self.buffer, room));
-        let part = parts.lock().await.put_part(part);
-        self.sending.push_back(runtime()?.spawn(part));
+        // Memory of a part that has been sent needs no new pages; after a full part, the next one is likely to be full, too.
+        let next = match self.spare.pop() {
+            Some(spare) => spare,
+            None if self.is_full() => BytesMut::with_capacity(self.part),
+            None => BytesMut::new(),
+        };
+        let part = std::mem::replace(&mut self.buffer, next).freeze();
+        let sent = parts.lock().await.put_part(PutPayload::from(part.clone()));
+        self.sending.push(runtime()?.spawn(async move {
+            let _turn = turn;
+            sent.await.map(|()| part)
+        }));
         self.sent += 1;
         Ok(())
     }
 
-    async fn wait_for_one(&mut self) -> Result<()> {
-        let Some(part) = self.sending.front_mut() else { return Ok(()) };
-        let sent = part.await;
-        self.sending.pop_front();
-        match sent {
-            Ok(sent) => sent.map_err(|error| failure(&error)),
-            Err(error) => Err(std::io::Error::other(error.to_string()).into()),
+    /// Waits until another part may be sent, which bounds the memory for those in progress.
+    async fn turn(&mut self) -> Result<Turn> {
+        let mut turn = pin!(self.turns.next(self.buffer.len() as u64));
+        loop {
+            if self.sending.is_empty() {
+                return Ok(turn.await);
+            }
+            match select(self.sending.next(), turn).await {
+                Either::Left((Some(sent), waiting)) => {
+                    self.spare.extend(memory_of(sent)?);
+                    turn = waiting;
+                }
+                Either::Left((None, waiting)) => turn = waiting,
+                Either::Right((turn, _)) => return Ok(turn),
+            }
         }
     }
 
@@ -343,12 +362,10 @@ impl Drop for AsyncUpload {
 }
 
 /// Cancels an upload: removes the parts that have been sent, as far as the store allows.
-async fn removed(parts: Arc<Mutex<Box<dyn MultipartUpload>>>, sending: Sending) {
+async fn removed(parts: Arc<Mutex<Box<dyn MultipartUpload>>>, mut sending: Sending) {
     sending.iter().for_each(JoinHandle::abort);
     // Waits for these tasks: a part that arrived after the others were removed would stay in the store.
-    for part in sending {
-        let _ = part.await;
-    }
+    while sending.next().await.is_some() {}
     let _ = parts.lock().await.abort().await;
 }
 
@@ -377,8 +394,18 @@ impl Mark {
     }
 }
 
-/// Parts that are being sent.
-type Sending = VecDeque<JoinHandle<Result<(), StoreError>>>;
+/// Parts that are being sent. Each returns its bytes.
+type Sending = FuturesUnordered<JoinHandle<Result<Bytes, StoreError>>>;
+
+/// Returns the memory of a part that has been sent, if nothing else refers to it, or the error.
+fn memory_of(sent: Result<Result<Bytes, StoreError>, JoinError>) -> Result<Option<BytesMut>> {
+    let part = sent.map_err(|error| std::io::Error::other(error.to_string()))?;
+    let part = part.map_err(|error| failure(&error))?;
+    Ok(part.try_into_mut().ok().map(|mut memory| {
+        memory.clear();
+        memory
+    }))
+}
 
 pub(crate) fn broken() -> Error {
     ErrorKind::out_of_turn("an earlier part was not written, or another process has begun the upload").into()

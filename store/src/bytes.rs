@@ -10,13 +10,13 @@ use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use ndarray_io::bytes::{ReadAt, ReadHints, Runs};
 use ndarray_io::error::{ErrorKind, Result};
 use object_store::{Error as StoreError, GetRange, GetResult, ObjectMeta};
-use tokio::sync::Semaphore;
 
-use crate::ahead::Ahead;
+use crate::ahead::{Ahead, Coming};
 use crate::failure::{changed, failure};
+use crate::limits::Turns;
 use crate::pace::Pace;
 use crate::place::ObjectLocation;
-use crate::plan::{self, PART};
+use crate::plan;
 use crate::response::{Cursor, collect, first_of, get, no_ranges, no_ranges_or, short, stopped, too_much};
 use crate::runtime::{Stop, runtime, wait};
 use crate::service::IsWhole;
@@ -29,9 +29,7 @@ const AHEAD: u64 = 8 << 20;
 const KEPT: u64 = 32 << 20;
 
 /// How many calls of this source there should be at a time.
-pub(crate) const AT_ONCE: usize = 8;
-/// How many of the bytes that are requested at a time a permit is for.
-const UNIT: u64 = 64 << 10;
+const AT_ONCE: usize = 8;
 
 /// A handle to an object; all of its requests fetch the same version.
 #[derive(Clone, Debug)]
@@ -53,7 +51,7 @@ struct Shared {
     ///
     /// A thread takes the response out of the mutex while it reads.
     whole: Option<Mutex<Option<PartialResponse>>>,
-    permits: Semaphore,
+    turns: Turns,
     /// How many bytes have come, of all requests.
     arrived: AtomicU64,
     /// The process that has opened the object. One that was forked has neither its threads nor its connections.
@@ -88,7 +86,7 @@ impl Bytes {
         }
         let (meta, range) = (result.meta.clone(), result.range.clone());
         let mut rest = PartialResponse { at: range.end, chunk: Chunk::new(), stream: result.into_stream() };
-        let (window, chunk) = first_of(&mut rest.stream, range.end, place.slowest).await?;
+        let (window, chunk) = first_of(&mut rest.stream, range.end, place.limits.slowest).await?;
         rest.chunk = chunk;
         Ok(Self::new(place, meta, (range.start, window), Some(Mutex::new(Some(rest)))))
     }
@@ -116,7 +114,7 @@ impl Bytes {
     async fn of_window(place: &ObjectLocation, result: GetResult) -> Result<Self> {
         let (meta, range) = (result.meta.clone(), result.range.clone());
         let len = range.end - range.start;
-        let have = collect(&mut result.into_stream(), len, place.slowest).await?;
+        let have = collect(&mut result.into_stream(), len, place.limits.slowest).await?;
         let (count, part) = (have.len(), range.start + have.len() as u64..range.end);
         let opened = Self::new(place, meta.clone(), (range.start, have.clone()), None);
         if part.is_empty() {
@@ -145,10 +143,10 @@ impl Bytes {
         opened: (u64, Chunk),
         whole: Option<Mutex<Option<PartialResponse>>>,
     ) -> Self {
-        let (recent, permits) = (Mutex::default(), Semaphore::new((place.in_flight / UNIT) as usize));
+        let (recent, turns) = (Mutex::default(), Turns::new(&place.limits));
         let place = place.clone();
         let (arrived, process) = (AtomicU64::new(0), std::process::id());
-        let shared = Arc::new(Shared { place, meta, opened, recent, whole, permits, arrived, process });
+        let shared = Arc::new(Shared { place, meta, opened, recent, whole, turns, arrived, process });
         Self { shared, ahead: Arc::default(), stop: None }
     }
 
@@ -211,12 +209,12 @@ impl Bytes {
 
     /// Fetches ranges that ascend, those that are close together by one request.
     pub(crate) async fn load(&self, ranges: Vec<Range<u64>>) -> Result<Vec<(u64, Chunk)>> {
-        let requests = plan::joined(ranges).map(|range| async move {
+        let requests = plan::joined(ranges, self.shared.place.limits.part).map(|range| async move {
             let mut part = vec![0; (range.end - range.start) as usize];
             self.shared.fetch(range.clone(), Cursor::Plain(&mut part)).await?;
             Ok((range.start, part.into()))
         });
-        stream::iter(requests).buffer_unordered(self.shared.place.requests).try_collect().await
+        stream::iter(requests).buffer_unordered(self.shared.place.limits.requests()).try_collect().await
     }
 
     /// Copies a range to its destination if the range is cached, and returns whether it was.
@@ -224,7 +222,7 @@ impl Bytes {
         let mut put = |(start, window): &(u64, Chunk)| {
             let place = |at: u64| usize::try_from(at.checked_sub(*start)?).ok();
             let part = place(range.start).zip(place(range.end)).and_then(|(from, to)| window.get(from..to));
-            part.map(|part| into.put(range.start, part)).is_some()
+            part.map(|part| into.copy(range.start, part)).is_some()
         };
         if put(&self.shared.opened) {
             return true;
@@ -264,7 +262,7 @@ impl Bytes {
     fn fetch_all(&self, work: Vec<(Range<u64>, Cursor<'_, '_>)>) -> Result<()> {
         self.wait(async {
             stream::iter(work.into_iter().map(|(range, into)| Ok(self.shared.fetch(range, into))))
-                .try_for_each_concurrent(self.shared.place.requests, |fetch| fetch)
+                .try_for_each_concurrent(self.shared.place.limits.requests(), |fetch| fetch)
                 .await
         })
     }
@@ -272,7 +270,7 @@ impl Bytes {
     /// Fetches parts that ascend; those that are close together are fetched by one request.
     fn fetch_parts(&self, parts: &mut [(u64, &mut [u8])]) -> Result<()> {
         let mut work = Vec::new();
-        for (range, parts) in plan::groups(parts) {
+        for (range, parts) in plan::groups(parts, self.shared.place.limits.part) {
             let mut cursor = Cursor::Parts { parts, done: 0 };
             if !self.is_known(&range, &mut cursor) {
                 work.push((range, cursor));
@@ -283,7 +281,7 @@ impl Bytes {
 
     /// Fetches a long range in several requests.
     fn fetch_range(&self, at: u64, into: &mut [u8]) -> Result<()> {
-        let len = plan::even_part(into.len());
+        let len = plan::even_part(into.len(), self.shared.place.limits.part);
         let starts = (0..).map(|number| at + number * len as u64);
         let mut parts: Vec<(u64, &mut [u8])> = starts.zip(into.chunks_mut(len)).collect();
         self.fetch_parts(&mut parts)
@@ -309,25 +307,24 @@ impl Bytes {
                 into.len()
             }
             Some(part) => {
-                let part = self.wait(part.content())?;
-                let (count, from) =
-                    (into.len().min((part.range.end - at) as usize), (at - part.range.start) as usize);
-                into[..count].copy_from_slice(&part.bytes[from..][..count]);
-                if at + (count as u64) < part.range.end {
-                    self.ahead.put_back(part);
-                }
+                let mut part = self.wait(part.content())?;
+                let count = part.read(at, into);
+                self.ahead.put_back(part);
                 count
             }
         };
         let shared = &self.shared;
-        let most = shared.place.in_flight / 2;
+        let most = shared.place.limits.in_flight();
         self.ahead.read(at..at + count as u64, shared.meta.size, most, |range| {
+            // What is fetched ahead counts until it has been read.
+            let Some(turn) = shared.turns.if_free(range.end - range.start) else { return Ok(None) };
             let (shared, range) = (Arc::clone(shared), range.clone());
-            Ok(runtime()?.spawn(async move {
-                let mut bytes = vec![0; (range.end - range.start) as usize];
-                shared.fetch(range, Cursor::Plain(&mut bytes)).await?;
-                Ok(bytes.into())
-            }))
+            let task = runtime()?.spawn(async move {
+                let mut chunks = VecDeque::new();
+                shared.fetch_now(range, &mut Cursor::Chunks(&mut chunks)).await?;
+                Ok(chunks)
+            });
+            Ok(Some(Coming { task, turn }))
         })?;
         Ok(count)
     }
@@ -346,7 +343,7 @@ impl Bytes {
                     Some(response) => response,
                     None => self.shared.begin_again().await?,
                 };
-                let slowest = self.shared.place.slowest;
+                let slowest = self.shared.place.limits.slowest;
                 let read = match response.skip_to(at + done as u64, slowest).await {
                     Ok(()) => response.fill(&mut into[done..], slowest).await,
                     Err(error) => Err(error),
@@ -357,7 +354,7 @@ impl Bytes {
                 match read {
                     Ok(()) => return Ok(response),
                     // Each time, all that is before is sent again.
-                    Err(_) if tries < self.shared.place.retries => tries += 1,
+                    Err(_) if tries < self.shared.place.limits.retries => tries += 1,
                     Err(error) => return Err(error),
                 }
             }
@@ -374,10 +371,12 @@ impl Shared {
     ///
     /// If the connection is lost, the remaining bytes are requested again.
     async fn fetch(&self, range: Range<u64>, mut into: Cursor<'_, '_>) -> Result<()> {
-        let all = self.place.in_flight / UNIT;
-        let least = (all / self.place.requests as u64).max(1);
-        let permits = (range.end - range.start).div_ceil(UNIT).clamp(least, all);
-        let _permits = self.permits.acquire_many(permits as u32).await; // the semaphore is never closed
+        let _turn = self.turns.next(range.end - range.start).await;
+        self.fetch_now(range, &mut into).await
+    }
+
+    /// Fetches a range of the object without waiting for a turn.
+    async fn fetch_now(&self, range: Range<u64>, into: &mut Cursor<'_, '_>) -> Result<()> {
         let mut at = range.start;
         let mut tries = 0;
         loop {
@@ -388,7 +387,7 @@ impl Shared {
                 Ok(result) => {
                     self.check_same(&result.meta)?;
                     let mut stream = result.into_stream();
-                    let mut pace = Pace::new(self.place.slowest, &self.arrived);
+                    let mut pace = Pace::new(self.place.limits.slowest, &self.arrived);
                     loop {
                         match pace.next(&mut stream).await {
                             Some(Ok(chunk)) => {
@@ -396,8 +395,9 @@ impl Shared {
                                 if chunk.len() as u64 > left {
                                     return Err(too_much());
                                 }
-                                into.put(at, &chunk);
-                                at += chunk.len() as u64;
+                                let len = chunk.len() as u64;
+                                into.put(at, chunk);
+                                at += len;
                             }
                             Some(Err(error)) => break Some(error),
                             None => break None,
@@ -410,7 +410,7 @@ impl Shared {
             }
             // A connection that always ends early must not be retried forever. Progress resets the count.
             tries = if at - before > WINDOW { 0 } else { tries + 1 };
-            if tries > self.place.retries {
+            if tries > self.place.limits.retries {
                 return Err(match error {
                     Some(error) => failure(&error),
                     None => short(at - range.start, range.end - range.start),
@@ -533,6 +533,6 @@ impl ReadAt for Bytes {
     fn hints(&self) -> ReadHints {
         // Only one thread can read a single response.
         let threads = if self.shared.whole.is_some() { 1 } else { AT_ONCE };
-        ReadHints::new().block(PART).concurrency(threads, threads)
+        ReadHints::new().block(self.shared.place.limits.part).concurrency(threads, threads)
     }
 }

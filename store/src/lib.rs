@@ -26,9 +26,9 @@
 //! - Opening an NPY or RA file sends one request for the first 64 KiB, which contain all of a small array.
 //!   Opening an archive sends one request for the end of the object (two on Azure, which has no suffix
 //!   requests, and more if the directory exceeds 64 KiB).
-//! - An entire array is fetched in requests of up to 16 MiB, eight at a time, directly into its memory.
-//! - What is read in sequence is fetched up to 64 MiB ahead.
-//! - A slice is fetched in requests of up to 16 MiB, of which 128 MiB are requested at a time ([`StoreOptions::requests`]). Nearby ranges are merged as long as a
+//! - An entire array or a slice is fetched in requests of up to 16 MiB, directly into its memory, and what is read in sequence is fetched
+//!   ahead. All objects together have at most 128 requests of 128 MiB in progress and in memory, but each at least one, and take turns
+//!   ([`StoreOptions::requests`], [`StoreOptions::in_flight`]). Nearby ranges are merged as long as a
 //!   request fetches at most twice the bytes it needs, or if the gap between two ranges is at most 1 KiB.
 //! - An archive member needs one request for its local header, and then the same requests as an array.
 //!   Members that this library has compressed are fetched and decompressed block by block; other compressed
@@ -62,6 +62,7 @@ mod asynchronous;
 mod bytes;
 mod client;
 mod failure;
+mod limits;
 mod list;
 mod loaded;
 mod options;

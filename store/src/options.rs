@@ -6,6 +6,7 @@ use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use ndarray_io::error::Result;
 
 use crate::address::bad;
+use crate::limits::Limits;
 
 /// Options for accessing a store: credentials, endpoints, timeouts, retries.
 ///
@@ -30,10 +31,7 @@ pub struct StoreOptions {
     pub(crate) is_anonymous: bool,
     pub(crate) read_timeout: Duration,
     pub(crate) connect_timeout: Duration,
-    pub(crate) retries: usize,
-    pub(crate) requests: usize,
-    pub(crate) slowest: u64,
-    pub(crate) in_flight: u64,
+    pub(crate) limits: Limits,
 }
 
 impl Default for StoreOptions {
@@ -45,10 +43,7 @@ impl Default for StoreOptions {
             is_anonymous: false,
             read_timeout: Duration::from_secs(60),
             connect_timeout: Duration::from_secs(10),
-            retries: 5,
-            requests: 128,
-            slowest: 1 << 10,
-            in_flight: 128 << 20,
+            limits: Limits::default(),
         }
     }
 }
@@ -60,11 +55,12 @@ impl std::fmt::Debug for StoreOptions {
         let mut shown = f.debug_struct("StoreOptions");
         shown.field("keys", &keys).field("headers", &self.headers.keys().collect::<Vec<_>>());
         shown.field("is_anonymous", &self.is_anonymous).field("read_timeout", &self.read_timeout);
-        shown.field("connect_timeout", &self.connect_timeout).field("retries", &self.retries);
+        shown.field("connect_timeout", &self.connect_timeout).field("retries", &self.limits.retries);
         shown
-            .field("requests", &self.requests)
-            .field("slowest", &self.slowest)
-            .field("in_flight", &self.in_flight)
+            .field("requests", &self.limits.requests())
+            .field("slowest", &self.limits.slowest)
+            .field("in_flight", &self.limits.in_flight())
+            .field("part_size", &self.limits.part)
             .finish_non_exhaustive()
     }
 }
@@ -72,8 +68,7 @@ impl std::fmt::Debug for StoreOptions {
 impl StoreOptions {
     /// Creates options with the configuration from the environment and default timeouts.
     ///
-    /// The defaults are a read timeout of 60 seconds, a connect timeout of 10 seconds, 5 retries, 128 concurrent requests for
-    /// an object, and no server that sends less than 1 KiB a second.
+    /// The defaults are a read timeout of 60 seconds, a connect timeout of 10 seconds, 5 retries, 128 concurrent requests, and no server that sends less than 1 KiB a second.
     pub fn new() -> Self {
         Self::default()
     }
@@ -156,25 +151,37 @@ impl StoreOptions {
     /// times in a row without progress.
     #[must_use]
     pub fn retries(mut self, retries: usize) -> Self {
-        self.retries = retries;
+        self.limits.retries = retries;
         self
     }
 
-    /// Sets how many requests for one object are sent at a time: from 1 to 256; the default is 128.
+    /// Sets how many requests are sent at a time: from 1 to 256; the default is 128.
     ///
-    /// Large requests count for several: together, they are for at most [`in_flight`](Self::in_flight) bytes.
+    /// All objects that are opened with these options, or clones of them, share this limit and that of [`in_flight`](Self::in_flight), and take turns;
+    /// one request of each object is always allowed. Objects for which neither is set share the defaults. Large requests count for
+    /// several: together, they are for at most `in_flight` bytes.
     #[must_use]
     pub fn requests(mut self, requests: usize) -> Self {
-        self.requests = requests.clamp(1, 256);
+        self.limits.set_requests(requests);
         self
     }
 
-    /// Sets how many bytes of one object are requested at a time, from 1 MiB on; the default is 128 MiB.
+    /// Sets how many bytes are requested at a time, from 1 MiB on; the default is 128 MiB.
     ///
-    /// Half of it is the most that is fetched ahead of what is read in sequence, which is kept in memory.
+    /// This is also what bytes take in memory, in addition to results: those that are fetched ahead of what is read in sequence,
+    /// and the parts of uploads that are being sent. See [`requests`](Self::requests) for who shares it.
     #[must_use]
     pub fn in_flight(mut self, bytes: u64) -> Self {
-        self.in_flight = bytes.clamp(1 << 20, 1 << 40);
+        self.limits.set_in_flight(bytes);
+        self
+    }
+
+    /// Sets the size of the largest request for a part of an object, from 64 KiB on; the default is 16 MiB.
+    ///
+    /// Larger parts have fewer requests, smaller ones more that are in progress at a time.
+    #[must_use]
+    pub fn part_size(mut self, bytes: usize) -> Self {
+        self.limits.part = bytes.clamp(64 << 10, 1 << 30);
         self
     }
 
@@ -184,7 +191,7 @@ impl StoreOptions {
     /// [`read_timeout`](Self::read_timeout) limits how long a response takes.
     #[must_use]
     pub fn slowest(mut self, bytes_per_second: u64) -> Self {
-        self.slowest = bytes_per_second;
+        self.limits.slowest = bytes_per_second;
         self
     }
 }

@@ -21,6 +21,7 @@ use object_store::{
 use crate::address::{Address, Kind, bad};
 use crate::client::is_true;
 use crate::failure::failure;
+use crate::limits::Limits;
 use crate::options::StoreOptions;
 use crate::profile::Profile;
 use crate::runtime::wait;
@@ -33,13 +34,7 @@ pub(crate) struct ObjectLocation {
     pub(crate) path: Path,
     /// The name in error messages: the URL without secrets.
     pub(crate) shown: PathBuf,
-    pub(crate) retries: usize,
-    /// How many requests are sent at a time.
-    pub(crate) requests: usize,
-    /// How much a server has to send, in bytes a second.
-    pub(crate) slowest: u64,
-    /// How many bytes are requested at a time.
-    pub(crate) in_flight: u64,
+    pub(crate) limits: Limits,
     /// Whether the object is on a web server, which accepts an object only as a single part.
     pub(crate) is_web: bool,
 }
@@ -117,10 +112,7 @@ impl ObjectLocation {
             store: Maker { address, options }.store(added)?,
             path: path.unwrap_or_else(|| Path::from(PLACEHOLDER)),
             shown: address.shown().into(),
-            retries: options.retries,
-            requests: options.requests,
-            slowest: options.slowest,
-            in_flight: options.in_flight,
+            limits: options.limits.clone(),
             is_web: address.kind == Kind::Web,
         })
     }
@@ -212,7 +204,7 @@ impl Maker<'_> {
     fn retry(&self) -> RetryConfig {
         RetryConfig {
             backoff: BackoffConfig::default(),
-            max_retries: self.options.retries,
+            max_retries: self.options.limits.retries,
             retry_timeout: retry_timeout(self.options.read_timeout),
         }
     }

@@ -2,11 +2,6 @@
 
 use std::ops::Range;
 
-/// The maximum size of a request in bytes.
-///
-/// Smaller requests would be dominated by latency; larger ones parallelize poorly.
-pub(crate) const PART: usize = 16 << 20;
-
 /// The overhead of a request and its response headers, in bytes.
 ///
 /// Fetching this much unneeded data costs no more than another request.
@@ -17,12 +12,15 @@ type Parts<'p, 'b> = &'p mut [(u64, &'b mut [u8])];
 
 /// Plans the requests for parts that ascend: the range of each request, and the parts that it contains.
 ///
-/// Parts are fetched together as long as a request fetches at most twice what it needs, or if the gap is at
+/// A request is for at most `most` bytes, unless a part alone is longer. Parts are fetched together as long as a request fetches at most twice what it needs, or if the gap is at
 /// most the overhead of a request. Both requests and unneeded bytes take time; which of them takes longer
 /// depends on the distance of the store, which is not known here.
-pub(crate) fn groups<'p, 'b>(parts: Parts<'p, 'b>) -> impl Iterator<Item = (Range<u64>, Parts<'p, 'b>)> {
+pub(crate) fn groups<'p, 'b>(
+    parts: Parts<'p, 'b>,
+    most: usize,
+) -> impl Iterator<Item = (Range<u64>, Parts<'p, 'b>)> {
     let own = |(place, part): &(u64, &mut [u8])| *place..place + part.len() as u64;
-    let spans: Vec<_> = spans(parts.iter().map(own)).collect();
+    let spans: Vec<_> = spans(parts.iter().map(own), most).collect();
     let mut rest = parts;
     spans.into_iter().map(move |(range, count)| {
         let (group, after) = std::mem::take(&mut rest).split_at_mut(count);
@@ -32,17 +30,17 @@ pub(crate) fn groups<'p, 'b>(parts: Parts<'p, 'b>) -> impl Iterator<Item = (Rang
 }
 
 /// Plans the requests for ranges that ascend, as [`groups`] does.
-pub(crate) fn joined(ranges: Vec<Range<u64>>) -> impl Iterator<Item = Range<u64>> {
-    spans(ranges.into_iter()).map(|(range, _)| range)
+pub(crate) fn joined(ranges: Vec<Range<u64>>, most: usize) -> impl Iterator<Item = Range<u64>> {
+    spans(ranges.into_iter(), most).map(|(range, _)| range)
 }
 
 /// Joins ranges that ascend, and returns how many are in each.
-fn spans(ranges: impl Iterator<Item = Range<u64>>) -> impl Iterator<Item = (Range<u64>, usize)> {
+fn spans(ranges: impl Iterator<Item = Range<u64>>, most: usize) -> impl Iterator<Item = (Range<u64>, usize)> {
     let mut ranges = ranges.peekable();
     std::iter::from_fn(move || {
         let mut range = ranges.next()?;
         let (mut needed, mut count) = (range.end - range.start, 1);
-        while let Some(run) = ranges.next_if(|run| is_joined(&range, needed, run.clone())) {
+        while let Some(run) = ranges.next_if(|run| is_joined(&range, needed, run.clone(), most)) {
             needed += run.end.saturating_sub(run.start.max(range.end));
             range.end = range.end.max(run.end);
             count += 1;
@@ -51,29 +49,31 @@ fn spans(ranges: impl Iterator<Item = Range<u64>>) -> impl Iterator<Item = (Rang
     })
 }
 
-/// Returns the length of the equal parts in which a long range is fetched.
-pub(crate) fn even_part(len: usize) -> usize {
-    len.div_ceil(len.div_ceil(PART).max(1)).max(1)
+/// Returns the length of the equal parts, of at most `most` bytes, in which a long range is fetched.
+pub(crate) fn even_part(len: usize, most: usize) -> usize {
+    len.div_ceil(len.div_ceil(most).max(1)).max(1)
 }
 
 /// Returns whether a run is fetched together with the range before it, of which `needed` bytes are selected.
-pub(crate) fn is_joined(before: &Range<u64>, needed: u64, run: Range<u64>) -> bool {
+pub(crate) fn is_joined(before: &Range<u64>, needed: u64, run: Range<u64>, most: usize) -> bool {
     let span = run.end.max(before.end) - before.start;
     let more = run.end.saturating_sub(run.start.max(before.end));
     let is_near = run.start <= before.end.saturating_add(HEAD);
-    run.start >= before.start && span <= PART as u64 && (is_near || span <= 2 * (needed + more))
+    run.start >= before.start && span <= most as u64 && (is_near || span <= 2 * (needed + more))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const PART: usize = 16 << 20;
+
     /// Returns the ranges that are requested for parts of equal length.
     fn ranges(starts: impl Iterator<Item = u64>, len: usize) -> Vec<Range<u64>> {
         let starts: Vec<u64> = starts.collect();
         let mut into = vec![0; starts.len() * len];
         let mut parts: Vec<(u64, &mut [u8])> = starts.into_iter().zip(into.chunks_mut(len)).collect();
-        groups(&mut parts).map(|(range, _)| range).collect()
+        groups(&mut parts, PART).map(|(range, _)| range).collect()
     }
 
     #[test]
@@ -92,11 +92,11 @@ mod tests {
 
     #[test]
     fn long_ranges_are_cut_into_equal_parts() {
-        let part = even_part(40 << 20);
+        let part = even_part(40 << 20, PART);
         assert_eq!((40usize << 20).div_ceil(part), 3);
         assert!(part <= PART && 3 * part - (40 << 20) < 3);
         let starts = (0..3).map(|number| 128 + number * part as u64);
         assert_eq!(ranges(starts, part).len(), 3);
-        assert_eq!((even_part(0), even_part(1), even_part(PART + 1)), (1, 1, PART / 2 + 1));
+        assert_eq!((even_part(0, PART), even_part(1, PART), even_part(PART + 1, PART)), (1, 1, PART / 2 + 1));
     }
 }

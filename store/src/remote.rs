@@ -16,12 +16,12 @@ use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 use crate::address::{Address, SCHEMES, bad};
 use crate::async_upload::AsyncUpload;
 use crate::asynchronous::AsyncFile;
-use crate::bytes::{AT_ONCE, Bytes, WINDOW};
+use crate::bytes::{Bytes, WINDOW};
 use crate::failure::failure;
+use crate::limits::Limits;
 use crate::list::{Listed, Listing};
 use crate::options::StoreOptions;
 use crate::place::{ObjectLocation, path_of};
-use crate::plan::PART;
 use crate::runtime::{joined, wait, waiting};
 use crate::upload::Upload;
 use crate::upload_options::UploadOptions;
@@ -126,19 +126,9 @@ impl Remote {
     pub fn in_bucket(store: Arc<dyn ObjectStore>, key: &str) -> Result<Self> {
         let path = path_of(key).filter(|path| !path.is_root());
         let path = path.ok_or_else(|| bad(NO_PATH).at_path(key))?;
-        let StoreOptions { retries, requests, slowest, in_flight, .. } = StoreOptions::new();
         let shown = format!("{store}/{path}").into();
         Ok(Self {
-            place: ObjectLocation {
-                store,
-                path,
-                shown,
-                retries,
-                requests,
-                slowest,
-                in_flight,
-                is_web: false,
-            },
+            place: ObjectLocation { store, path, shown, limits: Limits::default(), is_web: false },
             address: None,
         })
     }
@@ -256,7 +246,7 @@ impl Remote {
 
     /// Copies the bytes of the object to a writer, and returns how many there were.
     ///
-    /// At most 256 MiB are in memory at a time.
+    /// What is fetched ahead of the writer is limited by [`StoreOptions::in_flight`].
     ///
     /// # Errors
     ///
@@ -267,13 +257,12 @@ impl Remote {
     }
 
     fn copy_of(&self, bytes: &Bytes, writer: &mut dyn Write) -> Result<u64> {
+        /// Such reads are sequential: what follows is fetched ahead.
+        const BLOCK: usize = 1 << 20;
         let mut copy = || {
-            let mut block = Vec::new();
+            let mut block = vec![0; usize::try_from(bytes.len()).unwrap_or(BLOCK).min(BLOCK)];
             let mut done = 0;
             while done < bytes.len() {
-                let left = usize::try_from(bytes.len() - done).unwrap_or(usize::MAX);
-                // The size of all concurrent requests together.
-                block.resize(left.min(AT_ONCE * PART), 0);
                 let count = bytes.fill_at(&mut block, done)?;
                 writer.write_all(&block[..count])?;
                 done += count as u64;

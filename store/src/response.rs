@@ -1,8 +1,9 @@
 //! Requests, and what their responses are written to.
 
+use std::collections::VecDeque;
 use std::sync::atomic::AtomicU64;
 
-use bytes::Bytes as Chunk;
+use bytes::{Bytes as Chunk, BytesMut};
 use futures_util::stream::BoxStream;
 use ndarray_io::error::{Error, ErrorKind, Result};
 use object_store::{Error as StoreError, GetOptions, GetRange, GetResult, ObjectMeta};
@@ -19,17 +20,46 @@ pub(crate) enum Cursor<'a, 'p> {
     Plain(&'a mut [u8]),
     /// A slice for each offset. The offsets ascend and may repeat; the first `done` slices are complete.
     Parts { parts: &'a mut [(u64, &'p mut [u8])], done: usize },
+    /// Nowhere yet: the bytes stay where they were received.
+    Chunks(&'a mut VecDeque<Chunk>),
 }
 
 impl Cursor<'_, '_> {
-    /// Copies received bytes, which begin at an offset of the object. They arrive in order.
-    pub(crate) fn put(&mut self, start: u64, bytes: &[u8]) {
+    /// Takes received bytes, which begin at an offset of the object. They arrive in order.
+    pub(crate) fn put(&mut self, start: u64, chunk: Chunk) {
+        /// The length from which a chunk is not copied: of a server that sends single bytes, the handles would take more memory than these.
+        const KEPT: usize = 4 << 10;
+        match self {
+            Self::Chunks(chunks) if chunk.len() >= KEPT => chunks.push_back(chunk),
+            _ => self.copy(start, &chunk),
+        }
+    }
+
+    /// Copies received bytes, as [`put`](Self::put) does.
+    pub(crate) fn copy(&mut self, start: u64, bytes: &[u8]) {
         let end = start + bytes.len() as u64;
         match self {
             Self::Plain(into) => {
                 let (own, rest) = std::mem::take(into).split_at_mut(bytes.len());
                 own.copy_from_slice(bytes);
                 *into = rest;
+            }
+            Self::Chunks(chunks) => {
+                let last = chunks.pop_back().unwrap_or_default();
+                // The last one has room if it was made here.
+                let mut joined = match last.try_into_mut() {
+                    Ok(last) if last.len() < WINDOW as usize => last,
+                    Ok(last) => {
+                        chunks.push_back(last.freeze());
+                        BytesMut::new()
+                    }
+                    Err(last) => {
+                        chunks.push_back(last);
+                        BytesMut::new()
+                    }
+                };
+                joined.extend_from_slice(bytes);
+                chunks.push_back(joined.freeze());
             }
             Self::Parts { parts, done } => {
                 // Parts that end before this chunk are complete.

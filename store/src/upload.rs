@@ -18,7 +18,7 @@ use crate::runtime::wait;
 /// incomplete uploads removes them. All stores support such rules; Azure removes the parts after a week even
 /// without one.
 ///
-/// Full parts are sent in the background; [`write`](Write::write) blocks while four of them are in progress.
+/// Full parts are sent in the background; [`write`](Write::write) blocks while there are too many of them ([`StoreOptions::in_flight`](crate::StoreOptions::in_flight)).
 ///
 /// ```
 /// use ndarray::arr1;

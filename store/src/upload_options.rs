@@ -49,7 +49,8 @@ impl UploadOptions {
     ///
     /// Parts are larger if [`len`](Self::len) requires it.
     ///
-    /// Up to five parts are in memory: four that are being sent, and one that is being filled.
+    /// In memory are the parts that are being sent, of 128 MiB together ([`StoreOptions::in_flight`](crate::StoreOptions::in_flight)), one beyond that limit, and
+    /// one that is being filled.
     #[must_use]
     pub fn part_size(mut self, bytes: u64) -> Self {
         self.part = Some(bytes);

@@ -97,6 +97,36 @@ fn less_can_be_requested_at_a_time() {
 }
 
 #[test]
+fn objects_share_the_limits_of_their_options() {
+    let array = numbers(6000, 1000); // 48 MB
+    let server = Server::new(&bytes_of(&array));
+    let options = StoreOptions::new().in_flight(16 << 20).part_size(4 << 20);
+    let open = |name| Remote::parse_with(&server.url(name), &options).unwrap().open_npy().unwrap();
+    let files = ["a.npy", "b.npy", "c.npy"].map(open);
+    std::thread::scope(|scope| {
+        for file in &files {
+            scope.spawn(|| assert!(file.read::<Array2<u64>>().unwrap() == array));
+        }
+    });
+    let requests = server.requests();
+    let len = |request: &Request| request.range.as_ref().map_or(0, |range| range.end - range.start);
+    assert!(requests.iter().all(|request| len(request) <= 4 << 20));
+    // Four are shared, and each object may have one.
+    assert!((2..=4 + 3).contains(&server.most_at_once()), "{}", server.most_at_once());
+    // What is fetched ahead of those who do not read on is part of the limit: 16 MiB, and what each of them has asked for.
+    let blocks: Vec<_> = files
+        .iter()
+        .map(|file| {
+            let mut blocks = file.blocks::<Array2<u64>>().bytes(1 << 20);
+            (0..4).for_each(|_| drop(blocks.next().unwrap().unwrap()));
+            blocks
+        })
+        .collect();
+    assert!(fetched(&server.requests()) <= (16 << 20) + 3 * (8 << 20));
+    drop(blocks);
+}
+
+#[test]
 fn whole_arrays_come_in_parts_of_8_to_16_mib() {
     let array = numbers(6000, 1000); // 48 MB
     let server = Server::new(&bytes_of(&array));

@@ -1,0 +1,231 @@
+//! [`Limits`]: what requests may take, and [`Turns`], in which the requests of several objects share it.
+
+use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use futures_util::future::{Either, select};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+
+/// How many of the bytes that are requested at a time a permit is for.
+const UNIT: u64 = 64 << 10;
+/// The default for [`Limits::requests`] and the most that can be set.
+const REQUESTS: (usize, usize) = (128, 256);
+/// The default for [`Limits::in_flight`] and the least and most that can be set.
+const IN_FLIGHT: (u64, u64, u64) = (128 << 20, 1 << 20, 1 << 40);
+
+/// The limits of a [`StoreOptions`](crate::StoreOptions), and what of them is taken, which clones share.
+#[derive(Clone, Debug)]
+pub(crate) struct Limits {
+    pub(crate) retries: usize,
+    /// How much a server has to send, in bytes a second.
+    pub(crate) slowest: u64,
+    /// The largest request, in bytes.
+    pub(crate) part: usize,
+    requests: usize,
+    in_flight: u64,
+    shared: Arc<Shared>,
+}
+
+/// The permits, and the process that they are for: in a forked one, those of its parent are never given back.
+#[derive(Debug)]
+struct Shared(Mutex<(u32, Arc<Semaphore>)>);
+
+impl Default for Limits {
+    /// The limits that everything shares for which no others are set.
+    fn default() -> Self {
+        static DEFAULT: OnceLock<Limits> = OnceLock::new();
+        let (requests, in_flight) = (REQUESTS.0, IN_FLIGHT.0);
+        let shared = || Arc::new(Shared::of(in_flight));
+        let make =
+            || Self { retries: 5, slowest: 1 << 10, part: 16 << 20, requests, in_flight, shared: shared() };
+        DEFAULT.get_or_init(make).clone()
+    }
+}
+
+impl Shared {
+    fn of(in_flight: u64) -> Self {
+        Self(Mutex::new((std::process::id(), Arc::new(Semaphore::new((in_flight / UNIT) as usize)))))
+    }
+}
+
+impl Limits {
+    /// Sets how many requests are sent at a time. Clones of this value share the new limit.
+    pub(crate) fn set_requests(&mut self, requests: usize) {
+        self.requests = requests.clamp(1, REQUESTS.1);
+        self.shared = Arc::new(Shared::of(self.in_flight));
+    }
+
+    /// Sets how many bytes are requested at a time, as [`set_requests`](Self::set_requests) does.
+    pub(crate) fn set_in_flight(&mut self, bytes: u64) {
+        self.in_flight = bytes.clamp(IN_FLIGHT.1, IN_FLIGHT.2);
+        self.shared = Arc::new(Shared::of(self.in_flight));
+    }
+
+    pub(crate) fn requests(&self) -> usize {
+        self.requests
+    }
+
+    pub(crate) fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
+    fn permits(&self) -> Arc<Semaphore> {
+        let mut shared = self.shared.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if shared.0 != std::process::id() {
+            *shared = Shared::of(self.in_flight).0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        }
+        Arc::clone(&shared.1)
+    }
+
+    /// Returns the number of permits for a request of this length, at least as many as bound the number of requests.
+    fn permits_for(&self, bytes: u64) -> u32 {
+        let all = self.in_flight / UNIT;
+        let least = (all / self.requests as u64).max(1);
+        u32::try_from(bytes.div_ceil(UNIT).clamp(least, all)).unwrap_or(u32::MAX)
+    }
+}
+
+/// The requests of one object, which share the limits with those of others.
+///
+/// An object without a request in progress may always send one, so that objects on a server that does not respond do not stop all
+/// others. Beyond that, one of each object waits at a time: so an object with many requests takes turns with those that have few.
+#[derive(Debug)]
+pub(crate) struct Turns {
+    limits: Limits,
+    queue: tokio::sync::Mutex<()>,
+    now: Arc<Now>,
+}
+
+/// How many requests of an object are in progress, and who waits until there are none.
+#[derive(Debug, Default)]
+struct Now {
+    count: AtomicUsize,
+    none: Notify,
+}
+
+/// The right to send a request, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    permit: Option<OwnedSemaphorePermit>,
+    now: Arc<Now>,
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        // First: who finds that there are no requests has then seen what they gave back.
+        self.permit = None;
+        if self.now.count.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.now.none.notify_one();
+        }
+    }
+}
+
+impl Turns {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        Self { limits: limits.clone(), queue: tokio::sync::Mutex::default(), now: Arc::default() }
+    }
+
+    /// Waits until a request of this length may be sent.
+    pub(crate) async fn next(&self, bytes: u64) -> Turn {
+        let _first = self.queue.lock().await;
+        let shared = pin!(self.limits.permits().acquire_many_owned(self.limits.permits_for(bytes)));
+        let none = pin!(async {
+            while self.now.count.load(Ordering::Acquire) > 0 {
+                self.now.none.notified().await; // also if that was told before
+            }
+        });
+        match select(shared, none).await {
+            Either::Left((permit, _)) => self.turn(permit.ok()), // the semaphore is never closed
+            Either::Right(_) => self.turn(None),
+        }
+    }
+
+    fn turn(&self, permit: Option<OwnedSemaphorePermit>) -> Turn {
+        self.now.count.fetch_add(1, Ordering::AcqRel);
+        Turn { permit, now: Arc::clone(&self.now) }
+    }
+
+    /// Allows a request that is not necessary, if there is room for it.
+    pub(crate) fn if_free(&self, bytes: u64) -> Option<Turn> {
+        let permit = self.limits.permits().try_acquire_many_owned(self.limits.permits_for(bytes)).ok()?;
+        Some(self.turn(Some(permit)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::Pin;
+
+    use futures_util::poll;
+
+    use super::*;
+
+    fn limits(requests: usize, mib: u64) -> Limits {
+        let mut limits = Limits::default();
+        limits.set_requests(requests);
+        limits.set_in_flight(mib << 20);
+        limits
+    }
+
+    #[tokio::test]
+    async fn objects_share_the_limits_of_their_options() {
+        let limits = limits(4, 4);
+        let (large, small) = (Turns::new(&limits), Turns::new(&limits.clone()));
+        let turns = [large.next(1 << 20).await, large.next(2 << 20).await];
+        let last = large.if_free(1).unwrap();
+        assert!(large.if_free(1).is_none() && small.if_free(1).is_none());
+        // An object without a request in progress may send one.
+        let first = small.next(100 << 20).await;
+        let (mut large_waits, mut small_waits) = (Box::pin(large.next(1)), Box::pin(small.next(1)));
+        assert!(poll!(&mut large_waits).is_pending() && poll!(&mut small_waits).is_pending());
+        drop(last);
+        let next = poll_now(&mut large_waits);
+        assert!(next.is_some());
+        assert!(poll!(&mut small_waits).is_pending());
+        drop(first);
+        assert!(poll!(&mut small_waits).is_ready());
+        drop(turns);
+    }
+
+    #[tokio::test]
+    async fn one_request_at_a_time_is_one() {
+        let turns = Turns::new(&limits(1, 1));
+        let first = turns.next(1).await;
+        let mut waiting = [Box::pin(turns.next(1)), Box::pin(turns.next(1))];
+        assert!(waiting.iter_mut().all(|turn| poll_now(turn).is_none()));
+        drop(first);
+        let ready: Vec<_> = waiting.iter_mut().filter_map(poll_now).collect();
+        assert_eq!(ready.len(), 1);
+    }
+
+    fn poll_now<T>(future: &mut Pin<Box<impl Future<Output = T>>>) -> Option<T> {
+        futures_util::FutureExt::now_or_never(future.as_mut())
+    }
+
+    /// An object with a thousand requests is asked after its first for one of another.
+    #[tokio::test]
+    async fn one_request_of_each_object_waits_at_a_time() {
+        let limits = limits(1, 1);
+        let (many, few) = (Turns::new(&limits), Turns::new(&limits));
+        let held = (many.next(1).await, few.next(1).await);
+        let mut waiting: Vec<_> = (0..1000).map(|_| Box::pin(many.next(1))).collect();
+        assert!(waiting.iter_mut().all(|turn| poll_now(turn).is_none()));
+        let mut other = Box::pin(few.next(1));
+        assert!(poll!(&mut other).is_pending());
+        drop(held.0);
+        let next = poll_now(&mut waiting[0]);
+        assert!(next.is_some() && poll!(&mut other).is_pending() && poll_now(&mut waiting[1]).is_none());
+        drop(next);
+        assert!(poll!(&mut other).is_ready(), "the next is that of the other object");
+    }
+
+    #[test]
+    fn requests_take_so_much_that_there_are_never_too_many() {
+        for (requests, mib, bytes, permits) in
+            [(128, 128, 1, 16), (128, 128, 16 << 20, 256), (4, 1, 1, 4), (256, 1, 1, 1), (8, 1, 1 << 40, 16)]
+        {
+            assert_eq!(limits(requests, mib).permits_for(bytes), permits);
+        }
+    }
+}
