@@ -2,7 +2,7 @@
 
 # Section, name, what NumPy does, what this library does, why. The name is what `explain_...` returns.
 ROWS = [
-    ("Files and headers", "bool", "a bool of any byte is read; it is true unless it is 0, and keeps its byte", "a `DynArray` keeps the byte; `BadBool` where it is used as a bool: in typed reads, views, casts and by `verify`",
+    ("Files and headers", "bool", "a bool of any byte is read; it is true unless it is 0, and keeps its byte", "a `DynArray` keeps the byte; `InvalidElement` where it is used as a bool: in typed reads, views, casts and by `verify`",
      "Any other byte is undefined behavior in Rust, and a sign of damage."),
     ("Files and headers", "key-twice", "of a key that the header has twice, the last one counts", "an error",
      "No writer does that; in a file with two shapes, one is wrong."),

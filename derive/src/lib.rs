@@ -115,7 +115,7 @@ pub fn derive_record(input: TokenStream) -> TokenStream {
 ///   derives `Record`, …) is stored as that element. It can have type parameters and additional `PhantomData`
 ///   fields.
 /// - An enum without fields whose `#[repr(…)]` is an integer type of 8 to 64 bits is stored as the number of
-///   its variant. Reading or viewing a number without a variant fails with `ErrorKind::NoVariant`. If no
+///   its variant. Reading or viewing a number without a variant fails with `ErrorKind::InvalidElement`. If no
 ///   variant has the number 0, creating files filled with zeros (`write_zeroed_npy`, `NpyMmapMut::create`) is
 ///   a compile error.
 ///

@@ -8,7 +8,7 @@ use super::view::view;
 use super::write::{Format, SinkRef, WriteArray};
 use super::{ReadNpyExt, ReadRaExt, ViewNpyExt, ViewRaExt, WriteNpyExt, WriteRaExt};
 use crate::element::{ReadableElement, ViewElement, WritableElement, inner_of};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, WantedShape};
 use crate::io::{FromPayload, Npy, PayloadRef, Ra};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::shape::{Order, Shape};
@@ -66,9 +66,11 @@ pub struct FlatView<'a, T> {
 fn check(count: usize, shape: &[usize]) -> Result<()> {
     let shape = Shape::from(shape);
     match shape.len() {
-        Some(len) if len != count as u64 => {
-            Err(ErrorKind::ShapeMismatch { found: [count].as_slice().into(), wanted: shape }.into())
+        Some(len) if len != count as u64 => Err(ErrorKind::ShapeMismatch {
+            found: [count].as_slice().into(),
+            wanted: WantedShape::Exactly(shape),
         }
+        .into()),
         Some(_) if shape.fits_memory(1) => Ok(()),
         _ => Err(ErrorKind::Overflow { what: format!("an array of shape {shape}") }.into()),
     }

@@ -7,7 +7,7 @@ use ndarray::{ArrayRef, Dimension};
 use super::private::Sealed;
 use super::{shape_of, with_grouped};
 use crate::element::{self, ReadableElement};
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Result, WantedShape};
 use crate::io::{self, Payload};
 use crate::options::ReadOptions;
 use crate::shape::Order;
@@ -97,7 +97,11 @@ fn read_items<A: ReadableElement, D: Dimension>(
     let Payload { source, header, options } = payload;
     let shape = shape_of(&array.raw_dim());
     if *header.shape_ref() != shape {
-        return Err(ErrorKind::ShapeMismatch { found: header.shape_ref().clone(), wanted: shape }.into());
+        return Err(ErrorKind::ShapeMismatch {
+            found: header.shape_ref().clone(),
+            wanted: WantedShape::Exactly(shape),
+        }
+        .into());
     }
     let how = element::reading::<A>(header.dtype(), options)?;
     // Fortran order is C order with the axes reversed.

@@ -27,7 +27,7 @@ pub(crate) use view::viewable_as;
 pub use view::{ViewMutNpyExt, ViewNpyExt};
 pub use write::WriteNpyExt;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Result, WantedShape};
 use crate::shape::{AxisIndex, Shape};
 
 /// Converts a shape to an `ndarray` dimension.
@@ -42,7 +42,7 @@ pub(crate) fn dimension<D: Dimension>(shape: &Shape) -> Result<D> {
     dim.ok_or_else(|| {
         // Only a dimension with a fixed number of axes can mismatch.
         let wanted = D::NDIM.unwrap_or_default();
-        ErrorKind::RankMismatch { found: shape.clone(), wanted }.into()
+        ErrorKind::ShapeMismatch { found: shape.clone(), wanted: WantedShape::Axes(wanted) }.into()
     })
 }
 

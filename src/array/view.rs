@@ -6,7 +6,7 @@ use super::private::Sealed;
 use super::{dimension, grouped};
 use crate::element::cast::{self, Bitwise};
 use crate::element::{self, ViewElement, ViewMutElement};
-use crate::error::{ErrorKind, Result};
+use crate::error::{CopyReason, ErrorKind, Result};
 use crate::header::{Grouped, Header};
 use crate::io::{self, ArrayFormat, Npy};
 use crate::options::ReadOptions;
@@ -200,7 +200,7 @@ pub(crate) fn viewable_as<A: ViewElement, D: Dimension>(
     let Grouped { header: elements, is_scattered } = grouped::<A, D>(header, options)?;
     if is_scattered {
         // The parts of an element are not contiguous in the file, so they cannot be viewed without a copy.
-        return Err(ErrorKind::NotViewable { found: elements.dtype().clone() }.into());
+        return Err(ErrorKind::NeedsCopy(CopyReason::Layout { found: elements.dtype().clone() }).into());
     }
     let dim = dimension(elements.shape_ref())?;
     let plain = element::viewable(elements.dtype(), options)?;

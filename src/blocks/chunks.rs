@@ -9,7 +9,7 @@ use ndarray::{Array, ArrayView, Axis, Dimension, RemoveAxis, Slice};
 use super::cuts::Cuts;
 use super::held::Held;
 use crate::element::ReadableElement;
-use crate::error::{Error, ErrorKind, LimitKind, Result};
+use crate::error::{Error, ErrorKind, LimitKind, Result, WantedShape};
 use crate::header::Header;
 use crate::io::ArrayFormat;
 use crate::limits::{self, Limits};
@@ -52,7 +52,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// # Errors
     ///
     /// - [`NoSuchAxis`](crate::error::ErrorKind::NoSuchAxis) if the axis does not exist, [`BadOption`](crate::error::ErrorKind::BadOption) if `length` is 0.
-    /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the number of axes does not match.
+    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the number of axes does not match.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if there are more than 1,048,576 pieces without bytes.
     ///
     /// A mismatch of the element type is reported with the first piece.
@@ -71,7 +71,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// # Errors
     ///
     /// - [`NoSuchAxis`](crate::error::ErrorKind::NoSuchAxis) if the array has no axes.
-    /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the number of axes does not match.
+    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the number of axes does not match.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if there are more than 1,048,576 rows without bytes.
     ///
     /// A mismatch of the element type is reported with the first row.
@@ -127,7 +127,9 @@ pub(super) fn check_pieces(header: &Header, shape: &Shape, axis: usize, length: 
 /// Fails unless arrays of this type can have these axes.
 pub(super) fn check_rank<D: Dimension>(shape: &Shape) -> Result<()> {
     match D::NDIM.filter(|wanted| *wanted != shape.ndim()) {
-        Some(wanted) => Err(ErrorKind::RankMismatch { found: shape.clone(), wanted }.into()),
+        Some(wanted) => {
+            Err(ErrorKind::ShapeMismatch { found: shape.clone(), wanted: WantedShape::Axes(wanted) }.into())
+        }
         None => Ok(()),
     }
 }

@@ -50,8 +50,8 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// # Errors
     ///
     /// - [`OutOfTurn`](ErrorKind::OutOfTurn) if some of the array has already been read.
-    /// - [`Objects`](ErrorKind::Objects) and [`Packed`](ErrorKind::Packed) if the array can be read only as a whole.
-    /// - [`UnknownFlags`](ErrorKind::UnknownFlags) or [`UnsupportedPacking`](ErrorKind::UnsupportedPacking) if the elements of an RA
+    /// - [`Objects`](ErrorKind::Objects) and [`NeedsCopy`](ErrorKind::NeedsCopy) if the array can be read only as a whole.
+    /// - [`Unsupported`](ErrorKind::Unsupported) if the elements of an RA
     ///   file cannot be read.
     /// - [`Truncated`](ErrorKind::Truncated) if the reader is known to be too short.
     ///
@@ -119,7 +119,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// - [`BadOption`](ErrorKind::BadOption) if `axis` is not the slowest one: [`NpyFile`](crate::NpyFile) divides an array along any
     ///   axis. Also if `length` is 0.
     /// - [`NoSuchAxis`](ErrorKind::NoSuchAxis) if the array does not have the axis.
-    /// - [`RankMismatch`](ErrorKind::RankMismatch) if the number of axes does not match.
+    /// - [`ShapeMismatch`](ErrorKind::ShapeMismatch) if the number of axes does not match.
     ///
     /// # Examples
     ///
@@ -153,7 +153,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// - A [mismatch](crate::Error::is_mismatch) if the elements have another type.
     /// - [`Limit`](ErrorKind::Limit) if there are more than 1,048,576 rows without bytes.
     /// - [`NoSuchAxis`](ErrorKind::NoSuchAxis) if the array has no axes.
-    /// - [`RankMismatch`](ErrorKind::RankMismatch) if the number of axes does not match.
+    /// - [`ShapeMismatch`](ErrorKind::ShapeMismatch) if the number of axes does not match.
     ///
     /// # Examples
     ///

@@ -1,6 +1,6 @@
 //! Raw LZ4 blocks, without a frame. Only safe code is used, on initialized memory.
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, FilePart, Result};
 
 /// The maximum input of a block in the reference implementation, where sizes are signed 32-bit integers.
 const MOST: usize = 2_113_929_216;
@@ -26,7 +26,7 @@ pub(crate) fn unpack(packed: &[u8], into: &mut [u8]) -> Result<()> {
         Ok(len) => format!("expected {wanted} bytes in the LZ4 block, found {len}"),
         Err(error) => format!("malformed LZ4 block: {error}"),
     };
-    Err(ErrorKind::BadPacking { reason }.into())
+    Err(ErrorKind::Malformed { part: FilePart::Data, reason, offset: None }.into())
 }
 
 /// Returns the first of several LZ4 frames; `None` if it has no end, or is not one.

@@ -7,7 +7,7 @@ use flate2::{Decompress, FlushDecompress, Status};
 use super::pack::Turn;
 #[cfg(feature = "zstd")]
 use super::{zstd_blocks, zstd_proof};
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, FilePart, Result};
 #[cfg(feature = "libdeflate")]
 use crate::limits;
 
@@ -55,7 +55,11 @@ impl Unpacker {
                 let stream = &mut inflate.stream;
                 let (taken, made) = (stream.total_in(), stream.total_out());
                 let status = stream.decompress(packed, into, FlushDecompress::None);
-                let status = status.map_err(|error| ErrorKind::BadDeflate { reason: error.to_string() })?;
+                let status = status.map_err(|error| ErrorKind::Malformed {
+                    part: FilePart::Content,
+                    reason: error.to_string(),
+                    offset: None,
+                })?;
                 Ok(Unpacked {
                     taken: (stream.total_in() - taken) as usize,
                     made: (stream.total_out() - made) as usize,
@@ -65,8 +69,10 @@ impl Unpacker {
             #[cfg(feature = "zstd")]
             Self::Zstd(stream) => {
                 use zstd::stream::raw::Operation;
-                let status = stream.run_on_buffers(packed, into).map_err(|error| ErrorKind::BadZip {
+                let status = stream.run_on_buffers(packed, into).map_err(|error| ErrorKind::Malformed {
+                    part: FilePart::Archive,
                     reason: format!("its compressed content is malformed: {error}"),
+                    offset: None,
                 })?;
                 let end = if status.remaining == 0 { End::Frame } else { End::Nothing };
                 Ok(Unpacked { taken: status.bytes_read, made: status.bytes_written, end })

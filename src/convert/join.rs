@@ -10,7 +10,7 @@ use super::Conversion;
 use crate::bytes::{self, JoinLayout, NotLoaded, ReadAt, Region};
 use crate::dynamic::DynArray;
 use crate::element::{Change, change};
-use crate::error::{Error, ErrorKind, Help, LimitKind, Result};
+use crate::error::{Error, ErrorKind, Help, LimitKind, Result, WantedShape};
 use crate::header::Header;
 use crate::io::ArrayFormat;
 use crate::io::change::{FileId, id_of, temporary_folder, unnamed};
@@ -216,7 +216,7 @@ impl<'a> Inputs<'a> {
         for ((header, source), (file, trailing)) in self.headers.iter().zip(&self.sources).zip(&self.files) {
             if let (true, Some(bytes @ 1..)) = (target == *file, *trailing) {
                 let rows = bytes.checked_div(header.row_bytes()).unwrap_or(0);
-                return Err(source.named(ErrorKind::UncommittedRows { bytes, rows }.into()));
+                return Err(source.named(ErrorKind::Uncommitted { bytes, rows, parts: 0 }.into()));
             }
         }
         Ok(())
@@ -258,7 +258,8 @@ impl<'a> Inputs<'a> {
                 |(at, (one, other)): (usize, (&usize, &usize))| one == other || (at == axis && !is_new);
             if others.len() != dims.len() || !dims.iter().zip(others).enumerate().all(fits) {
                 let (found, wanted) = (header.shape_ref().clone(), first.shape_ref().clone());
-                return Err(source.named(ErrorKind::ShapeMismatch { found, wanted }.into()));
+                return Err(source
+                    .named(ErrorKind::ShapeMismatch { found, wanted: WantedShape::Exactly(wanted) }.into()));
             }
             if conversion.target(header.dtype()) != dtype {
                 let found = header.dtype().clone();

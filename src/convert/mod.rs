@@ -14,7 +14,7 @@ use crate::dtype::{ByteOrder, DType};
 use crate::dtype::{Casting, Rules};
 use crate::dynamic::DynArray;
 use crate::element::resolved;
-use crate::error::{Error, ErrorKind, Help, Result};
+use crate::error::{CopyReason, Error, ErrorKind, Help, Result};
 use crate::header::{Extent, Header};
 use crate::io::change::{self, Locked};
 use crate::io::{ArrayFormat, Npy, Ra, RaReader};
@@ -227,9 +227,9 @@ impl std::fmt::Debug for Conversion<'_> {
 /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
 /// - [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the header does not fit the requested version.
 /// - A [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced.
-/// - [`UncommittedRows`](crate::error::ErrorKind::UncommittedRows) if the output is also an input, and has rows
+/// - [`Uncommitted`](crate::error::ErrorKind::Uncommitted) if the output is also an input, and has rows
 ///   of an interrupted append, which would be lost.
-/// - [`OutputIsInput`](crate::error::ErrorKind::OutputIsInput) if the input would be overwritten in place.
+/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the input would be overwritten in place.
 ///
 /// # Examples
 ///
@@ -267,9 +267,9 @@ pub fn convert_npy<P: AsRef<Path>, Q: AsRef<Path>>(from: P, to: Q, conversion: C
 /// - [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if an input is replaced by a different array
 ///   during the conversion, and this is detected when the file is reopened.
 /// - A [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced.
-/// - [`UncommittedRows`](crate::error::ErrorKind::UncommittedRows) if the output is also an input, and has rows
+/// - [`Uncommitted`](crate::error::ErrorKind::Uncommitted) if the output is also an input, and has rows
 ///   of an interrupted append, which would be lost.
-/// - [`OutputIsInput`](crate::error::ErrorKind::OutputIsInput) if an input would be overwritten in place, [`BadOption`](crate::error::ErrorKind::BadOption) if `from` is empty.
+/// - [`BadOption`](crate::error::ErrorKind::BadOption) if an input would be overwritten in place, or if `from` is empty.
 /// - [`NoSuchAxis`](crate::error::ErrorKind::NoSuchAxis) if the arrays do not have the axis.
 /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the shapes are incompatible.
 /// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if the dtypes differ.
@@ -317,9 +317,9 @@ where
 /// - [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if an input is replaced by a different array
 ///   during the conversion, and this is detected when the file is reopened.
 /// - A [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced.
-/// - [`UncommittedRows`](crate::error::ErrorKind::UncommittedRows) if the output is also an input, and has rows
+/// - [`Uncommitted`](crate::error::ErrorKind::Uncommitted) if the output is also an input, and has rows
 ///   of an interrupted append, which would be lost.
-/// - [`OutputIsInput`](crate::error::ErrorKind::OutputIsInput) if an input would be overwritten in place, [`BadOption`](crate::error::ErrorKind::BadOption) if `from` is empty.
+/// - [`BadOption`](crate::error::ErrorKind::BadOption) if an input would be overwritten in place, or if `from` is empty.
 /// - [`NoSuchAxis`](crate::error::ErrorKind::NoSuchAxis) if the arrays do not have the axis.
 /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the shapes are incompatible.
 /// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if the dtypes differ.
@@ -571,9 +571,9 @@ fn join_files<'f, F: ArrayFormat>(
 /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
 /// - A [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced, or if bytes
 ///   that follow its array would be lost.
-/// - [`UncommittedRows`](crate::error::ErrorKind::UncommittedRows) if the output is also an input, and has rows
+/// - [`Uncommitted`](crate::error::ErrorKind::Uncommitted) if the output is also an input, and has rows
 ///   of an interrupted append, which would be lost.
-/// - [`OutputIsInput`](crate::error::ErrorKind::OutputIsInput) if the input would be overwritten in place.
+/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the input would be overwritten in place.
 ///
 /// # Examples
 ///
@@ -632,7 +632,7 @@ where
 /// - [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the header does not fit the requested version.
 /// - A [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced.
 /// - [`Trailing`](crate::error::ErrorKind::Trailing) if bytes follow the array.
-/// - [`OutputIsInput`](crate::error::ErrorKind::OutputIsInput) if the input would be overwritten in place.
+/// - [`BadOption`](crate::error::ErrorKind::BadOption) if the input would be overwritten in place.
 pub fn convert_ra_to_npy<P, Q>(from: P, to: Q, mut conversion: Conversion<'_>) -> Result<()>
 where
     P: AsRef<Path>,
@@ -650,7 +650,7 @@ where
     check_for_npy::<Ra>(reader.ra_header(), trailing, &conversion).map_err(|error| error.at_path(from))?;
     let inputs = match RaFile::open_with(from, &conversion.read) {
         Ok(file) => Inputs::of_file::<Ra>(file)?,
-        Err(error) if matches!(error.kind(), ErrorKind::Packed) => {
+        Err(error) if matches!(error.kind(), ErrorKind::NeedsCopy(CopyReason::Packed)) => {
             let array: DynArray = reader.read().map_err(|error| error.at_path(from))?;
             Inputs::of_memory(array)
         }

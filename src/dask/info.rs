@@ -2,7 +2,7 @@
 
 use crate::dtype::{ByteOrder, DType};
 use crate::dynamic::object::{Items, Object, ObjectRef, Pickle, View};
-use crate::error::{Error, ErrorKind, LimitKind, Result};
+use crate::error::{Error, ErrorKind, FilePart, LimitKind, Result};
 use crate::header::{Header, Order};
 use crate::limits::{self, Limits};
 use crate::options::{ReadOptions, WriteOptions};
@@ -19,7 +19,7 @@ pub(super) struct Info {
 }
 
 pub(super) fn bad(reason: impl Into<String>) -> Error {
-    ErrorKind::BadStack { reason: reason.into() }.into()
+    ErrorKind::Malformed { part: FilePart::Stack, reason: reason.into(), offset: None }.into()
 }
 
 /// Returns whether two dtypes differ at most in byte order, and so may occur in one stack.

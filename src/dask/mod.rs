@@ -75,7 +75,7 @@ use crate::blocks::Chunks;
 use crate::bytes::{Folder, LocalFolder, NotLoaded, ReadAt, Region};
 use crate::dtype::DType;
 use crate::element::ReadableElement;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, WantedShape};
 use crate::header::AxisIndex;
 use crate::io::{FromPayload, Npy};
 use crate::options::ReadOptions;
@@ -124,7 +124,7 @@ impl NpyStack {
     /// # Errors
     ///
     /// - [`Io`](ErrorKind::Io) if the system fails, or the folder has neither `info` nor `0.npy`;
-    /// - [`BadStack`](ErrorKind::BadStack) or another error of the [format](Error::is_format) if `info` or a
+    /// - [`Malformed`](ErrorKind::Malformed) or another error of the [format](Error::is_format) if `info` or a
     ///   part is malformed, or a part is missing between others;
     /// - [`ShapeMismatch`](ErrorKind::ShapeMismatch) or [`DTypeMismatch`](ErrorKind::DTypeMismatch) if a part
     ///   does not match the others or `info`;
@@ -402,7 +402,9 @@ fn info_of_parts(folder: &dyn Folder, axis: usize, options: &ReadOptions) -> Res
         first.shape[axis] = length;
         if part.shape() != first.shape {
             let (found, wanted) = (part.shape().into(), first.shape.as_slice().into());
-            return Err(part.at_path(ErrorKind::ShapeMismatch { found, wanted }.into()));
+            return Err(
+                part.at_path(ErrorKind::ShapeMismatch { found, wanted: WantedShape::Exactly(wanted) }.into())
+            );
         }
         if !is_alike(part.dtype(), &first.dtype) {
             let (found, wanted) = (part.dtype().clone(), first.dtype.clone());

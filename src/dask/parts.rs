@@ -10,7 +10,7 @@ use crate::array::WriteNpyExt;
 use crate::bytes::{Folder, InMemory, JoinLayout, NotLoaded, ReadAt, ReadHints, Runs, SharedRegion};
 use crate::dtype::Casting;
 use crate::dynamic::DynArray;
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Result, WantedShape};
 use crate::header::{Header, Order, Shape};
 use crate::npy_format;
 use crate::options::{ReadOptions, WriteOptions};
@@ -39,7 +39,9 @@ pub(super) fn open(
     let wanted = info.part_shape(number);
     if file.shape() != wanted {
         let (found, wanted) = (file.shape().into(), wanted.into());
-        return Err(file.at_path(ErrorKind::ShapeMismatch { found, wanted }.into()));
+        return Err(
+            file.at_path(ErrorKind::ShapeMismatch { found, wanted: WantedShape::Exactly(wanted) }.into())
+        );
     }
     if !is_alike(file.dtype(), &info.dtype) {
         let (found, wanted) = (file.dtype().clone(), info.dtype.clone());

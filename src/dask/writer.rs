@@ -9,7 +9,7 @@ use super::{INFO, bad, here, info_bytes, info_of_parts, parts, read_info, shapes
 use crate::array::{WriteNpyExt, store_npy};
 use crate::bytes::{LocalFile, Region, len_of_regular};
 use crate::dtype::{ByteOrder, DType, Kind};
-use crate::error::{Error, ErrorKind, Help, Result};
+use crate::error::{Error, ErrorKind, Help, Result, WantedShape};
 use crate::header::{AxisIndex, Header, Order};
 use crate::io::change::{self, DraftFolder, Locked, Purpose};
 use crate::io::{self, Npy};
@@ -73,7 +73,7 @@ pub struct NpyStackWriter {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum UncommittedParts {
-    /// Fails with [`ErrorKind::UncommittedParts`], which contains the number of parts. This is the default.
+    /// Fails with [`ErrorKind::Uncommitted`], which contains the number of parts. This is the default.
     #[default]
     Refuse,
     /// Adds the parts to the stack. It is an error if one of them does not fit, or if one is missing between others.
@@ -187,7 +187,7 @@ impl NpyStackWriter {
     /// # Errors
     ///
     /// - [`Locked`](ErrorKind::Locked) while another writer holds the lock of the stack;
-    /// - [`UncommittedParts`](ErrorKind::UncommittedParts) if an interrupted append has left parts that `info` does not count;
+    /// - [`Uncommitted`](ErrorKind::Uncommitted) if an interrupted append has left parts that `info` does not count;
     /// - otherwise as for [`NpyStack::open`](super::NpyStack::open).
     pub fn append<P: AsRef<Path>>(folder: P) -> Result<Self> {
         Self::append_with(folder, UncommittedParts::Refuse, &WriteOptions::new())
@@ -201,10 +201,10 @@ impl NpyStackWriter {
     /// # Errors
     ///
     /// - [`Locked`](ErrorKind::Locked) while another writer holds the lock of the stack;
-    /// - [`UncommittedParts`](ErrorKind::UncommittedParts) if there are parts that `info` does not count, and `surplus` is
+    /// - [`Uncommitted`](ErrorKind::Uncommitted) if there are parts that `info` does not count, and `surplus` is
     ///   [`UncommittedParts::Refuse`];
     /// - [`ShapeMismatch`](ErrorKind::ShapeMismatch), [`DTypeMismatch`](ErrorKind::DTypeMismatch),
-    ///   [`BadStack`](ErrorKind::BadStack) or another error of the [format](Error::is_format) if such a part cannot be
+    ///   [`Malformed`](ErrorKind::Malformed) or another error of the [format](Error::is_format) if such a part cannot be
     ///   recovered;
     /// - otherwise as for [`NpyStack::open`](super::NpyStack::open).
     ///
@@ -262,7 +262,7 @@ impl NpyStackWriter {
             _ if numbers.is_empty() => Ok(()),
             UncommittedParts::Refuse => {
                 let parts = numbers.len() as u64;
-                Err(Error::from(ErrorKind::UncommittedParts { parts }).at_path(&self.folder))
+                Err(Error::from(ErrorKind::Uncommitted { bytes: 0, rows: 0, parts }).at_path(&self.folder))
             }
             // The last one first, so that what is left after an error has no gap.
             UncommittedParts::Discard => numbers.into_iter().rev().try_for_each(|number| {
@@ -502,7 +502,7 @@ fn fitting_length(mut file: &File, dtype: &DType, shape: &[usize], axis: usize) 
     wanted[axis] = length;
     if header.shape() != wanted {
         let (found, wanted) = (header.shape_ref().clone(), wanted.into());
-        return Err(ErrorKind::ShapeMismatch { found, wanted }.into());
+        return Err(ErrorKind::ShapeMismatch { found, wanted: WantedShape::Exactly(wanted) }.into());
     }
     if header.dtype() != dtype {
         let (found, wanted) = (header.dtype().clone(), dtype.clone());

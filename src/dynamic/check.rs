@@ -2,7 +2,7 @@
 
 use super::DynArray;
 use crate::dtype::{ByteOrder, DType, Kind};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ElementFault, Error, ErrorKind, Result};
 
 impl DynArray {
     /// Checks that every element is valid: bools are 0 or 1, and text consists of Unicode characters.
@@ -11,7 +11,7 @@ impl DynArray {
     ///
     /// # Errors
     ///
-    /// [`BadBool`](crate::error::ErrorKind::BadBool) or [`BadUnicode`](crate::error::ErrorKind::BadUnicode)
+    /// [`InvalidElement`](crate::error::ErrorKind::InvalidElement)
     /// for the first invalid element, with its number in the order of the file and its field.
     ///
     /// # Examples
@@ -44,7 +44,10 @@ fn check_item(dtype: &DType, bytes: &[u8]) -> Result<()> {
     match dtype {
         DType::Scalar(scalar) if scalar.kind() == Kind::Bool => match bytes {
             [0 | 1] => Ok(()),
-            _ => Err(ErrorKind::BadBool { found: bytes.first().copied().unwrap_or_default() }.into()),
+            _ => Err(ErrorKind::InvalidElement(ElementFault::Bool {
+                found: bytes.first().copied().unwrap_or_default(),
+            })
+            .into()),
         },
         DType::Scalar(scalar) if scalar.kind() == Kind::Text => {
             let is_big = scalar.byte_order() == Some(ByteOrder::Big);
@@ -52,7 +55,7 @@ fn check_item(dtype: &DType, bytes: &[u8]) -> Result<()> {
                 |unit: &[u8; 4]| if is_big { u32::from_be_bytes(*unit) } else { u32::from_le_bytes(*unit) };
             let mut codes = bytes.as_chunks::<4>().0.iter().map(code);
             match codes.find(|code| char::from_u32(*code).is_none()) {
-                Some(code) => Err(ErrorKind::BadUnicode { code }.into()),
+                Some(code) => Err(ErrorKind::InvalidElement(ElementFault::Unicode { code }).into()),
                 None => Ok(()),
             }
         }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{Data, DynArray};
 use crate::dtype::{DType, RecordBuilder, Subarray};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, WantedShape};
 use crate::header::Header;
 use crate::options::WriteOptions;
 use crate::shape::{Order, Shape};
@@ -88,7 +88,11 @@ impl DynArray {
     pub fn reshape(self, shape: impl Into<Shape>) -> Result<Self> {
         let wanted = shape.into();
         if wanted.len() != Some(self.len() as u64) {
-            return Err(ErrorKind::ShapeMismatch { found: self.shape().into(), wanted }.into());
+            return Err(ErrorKind::ShapeMismatch {
+                found: self.shape().into(),
+                wanted: WantedShape::Exactly(wanted),
+            }
+            .into());
         }
         let mut array = match self.in_order(Order::C)? {
             Cow::Owned(turned) => turned,
@@ -111,7 +115,11 @@ impl DynArray {
         if *length.get_or_insert(*own) != *own {
             let mut wanted = self.shape().to_vec();
             wanted[0] = length.unwrap_or(*own);
-            return Err(ErrorKind::ShapeMismatch { found: self.shape().into(), wanted: wanted.into() }.into());
+            return Err(ErrorKind::ShapeMismatch {
+                found: self.shape().into(),
+                wanted: WantedShape::Exactly(wanted.into()),
+            }
+            .into());
         }
         if within.is_empty() {
             return Ok(self.dtype().clone());

@@ -23,7 +23,7 @@ impl DynArray {
     /// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) if the rules do not allow the conversion.
     /// - [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if a value cannot be represented.
     /// - [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if a text does not fit.
-    /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the number of axes differs.
+    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the number of axes differs.
     /// - A [format error](crate::Error::is_format) if an element is invalid.
     /// - [`OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if the array cannot be allocated.
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects and the requested

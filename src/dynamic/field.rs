@@ -9,7 +9,7 @@ use crate::array::dimension;
 use crate::dtype::{DType, Field, FieldPath};
 use crate::element::cast::{self, StridedLayout};
 use crate::element::{ViewElement, ViewMutElement, mismatch, viewable};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{CopyReason, Error, ErrorKind, Result};
 use crate::header::Header;
 use crate::options::ReadOptions;
 use crate::shape::Order;
@@ -206,7 +206,9 @@ fn named(array: &Header, column: Header, path: &FieldPath<'_>) -> impl Fn(Error)
 fn needs_copy(error: &Error) -> bool {
     matches!(
         error.kind(),
-        ErrorKind::ForeignByteOrder { .. } | ErrorKind::NotViewable { .. } | ErrorKind::Misaligned { .. }
+        ErrorKind::NeedsCopy(CopyReason::ByteOrder { .. })
+            | ErrorKind::NeedsCopy(CopyReason::Layout { .. })
+            | ErrorKind::NeedsCopy(CopyReason::Misaligned { .. })
     )
 }
 

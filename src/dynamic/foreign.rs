@@ -12,7 +12,7 @@ use crate::array::{Format, Sealed, SinkRef, WriteArray, WriteNpyExt, WriteRaExt}
 use crate::bytes::Runs;
 use crate::dtype::{ByteOrder, Casting, DType};
 use crate::element::{Bytes, Change, ReadPlan, WritableElement, change, raw};
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Result, WantedShape};
 use crate::header::Header;
 use crate::io::{ArrayFormat, ArrayReader, Payload, PayloadRef};
 use crate::options::WriteOptions;
@@ -53,7 +53,7 @@ impl<'a> DynView<'a> {
     ///
     /// # Errors
     ///
-    /// - [`RankMismatch`](ErrorKind::RankMismatch) if there is not one stride for each axis.
+    /// - [`ShapeMismatch`](ErrorKind::ShapeMismatch) if there is not one stride for each axis.
     /// - [`OutOfBounds`](ErrorKind::OutOfBounds) if an element is not within the bytes.
     /// - [`Objects`](ErrorKind::Objects) if the dtype has Python objects, whose elements are pointers.
     /// - [`Limit`](ErrorKind::Limit) if there are more than 64 axes.
@@ -68,7 +68,11 @@ impl<'a> DynView<'a> {
         let header = Header::new(dtype, Order::C, shape.into())?;
         let dims = header.shape();
         if strides.len() != dims.len() {
-            return Err(ErrorKind::RankMismatch { found: dims.into(), wanted: strides.len() }.into());
+            return Err(ErrorKind::ShapeMismatch {
+                found: dims.into(),
+                wanted: WantedShape::Axes(strides.len()),
+            }
+            .into());
         }
         header.payload_len_in_parts()?;
         header.in_memory()?;
@@ -215,7 +219,7 @@ fn check_len(header: &Header, into: &[u8]) -> Result<()> {
     let len = usize::try_from(header.payload_len_in_parts()?).unwrap_or(usize::MAX);
     if len != into.len() {
         let (found, wanted) = (Shape::from([into.len()]), Shape::from([len]));
-        return Err(ErrorKind::ShapeMismatch { found, wanted }.into());
+        return Err(ErrorKind::ShapeMismatch { found, wanted: WantedShape::Exactly(wanted) }.into());
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind};
 /// `f64`. Its result must have the same type for all of them.
 ///
 /// Evaluates to a `Result`. The error is [`NotConvertible`](crate::error::ErrorKind::NotConvertible) if the
-/// elements have any other type, and [`ForeignByteOrder`](crate::error::ErrorKind::ForeignByteOrder) if they are
+/// elements have any other type, and [`NeedsCopy`](crate::error::ErrorKind::NeedsCopy) if they are
 /// numbers that are not in native byte order. [`DynArray::cast`] converts such arrays where possible.
 ///
 /// ```

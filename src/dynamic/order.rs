@@ -25,7 +25,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// # Errors
     ///
     /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if an index is out of bounds.
-    /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has a different number of axes.
+    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the slice has a different number of axes.
     /// - [`Io`](crate::error::ErrorKind::Io) if reading fails.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
@@ -63,7 +63,7 @@ impl DynArray {
     /// # Errors
     ///
     /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if an index is out of bounds.
-    /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has a different number of axes.
+    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the slice has a different number of axes.
     /// - [`OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if the copy cannot be allocated.
     ///
     /// # Examples

@@ -146,7 +146,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// # Errors
     ///
     /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if an index is out of bounds.
-    /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has a different number of axes.
+    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the slice has a different number of axes.
     /// - [`Io`](crate::error::ErrorKind::Io) if reading fails.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
@@ -173,7 +173,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// # Errors
     ///
     /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if an index is out of bounds.
-    /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has a different number of axes.
+    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the slice has a different number of axes.
     /// - [`Io`](crate::error::ErrorKind::Io) if reading fails.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.

@@ -3,7 +3,7 @@
 use super::cast::{Bitwise, BitwiseOut};
 use super::{ReadPlan, ReadableElement, ViewElement, ViewMutElement, WritableElement, WritePlan, convert};
 use crate::dtype::{ByteOrder, DType, Kind, Scalar};
-use crate::error::{ErrorKind, Result};
+use crate::error::{ElementFault, ErrorKind, Result};
 use crate::options::{ReadOptions, WriteOptions};
 
 /// The Rust type for bools, for messages.
@@ -22,7 +22,9 @@ impl ReadableElement for bool {
     fn accept(found: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>> {
         match found.as_scalar() {
             Some(scalar) if scalar.kind() == Kind::Bool => Ok(ReadPlan::Bitwise(Bitwise::checked(|item| {
-                ErrorKind::BadBool { found: item.first().copied().unwrap_or_default() }
+                ErrorKind::InvalidElement(ElementFault::Bool {
+                    found: item.first().copied().unwrap_or_default(),
+                })
             }))),
             _ => convert::accept(found, scalar(), options),
         }

@@ -50,7 +50,7 @@ pub use void::Void;
 pub use wrapped::*;
 
 use crate::dtype::{DType, Kind};
-use crate::error::{Error, ErrorKind, Help, Result};
+use crate::error::{CopyReason, Error, ErrorKind, Help, Result};
 use crate::header::Header;
 use crate::options::{ReadOptions, WriteOptions};
 use bytemuck::Pod;
@@ -174,7 +174,7 @@ pub trait ViewElement: ReadableElement {}
 ///
 /// It is implemented for the same types as [`ViewElement`]. Viewing a derived struct with padding mutably is a
 /// compile error: changing it in place would write uninitialized bytes into the file. For a type that implements
-/// the trait by hand, it fails with [`ErrorKind::NotViewable`]: the trait is safe to implement, since padding is
+/// the trait by hand, it fails with [`ErrorKind::NeedsCopy`]: the trait is safe to implement, since padding is
 /// known from how the elements are read.
 ///
 /// ```
@@ -319,12 +319,12 @@ impl DType {
 ///
 /// # Errors
 ///
-/// Those of the element type, and [`ErrorKind::NotViewable`] for such a plan.
+/// Those of the element type, and [`ErrorKind::NeedsCopy`] for such a plan.
 pub(crate) fn reading<A: ReadableElement>(dtype: &DType, options: &ReadOptions) -> Result<ReadPlan<A>> {
     let how = A::accept(dtype, options)?;
     match how {
         ReadPlan::Bitwise(_) if size_of::<A>() != dtype.item_size() => {
-            Err(ErrorKind::NotViewable { found: dtype.clone() }.into())
+            Err(ErrorKind::NeedsCopy(CopyReason::Layout { found: dtype.clone() }).into())
         }
         how => Ok(how),
     }
@@ -334,9 +334,11 @@ pub(crate) fn reading<A: ReadableElement>(dtype: &DType, options: &ReadOptions) 
 pub(crate) fn viewable<A: ViewElement>(dtype: &DType, options: &ReadOptions) -> Result<Bitwise<A>> {
     match reading(dtype, options)? {
         ReadPlan::Bitwise(plain) if !plain.swaps() => Ok(plain),
-        ReadPlan::Bitwise(_) => Err(ErrorKind::ForeignByteOrder { found: dtype.clone() }.into()),
+        ReadPlan::Bitwise(_) => {
+            Err(ErrorKind::NeedsCopy(CopyReason::ByteOrder { found: dtype.clone() }).into())
+        }
         ReadPlan::PerItem(_) | ReadPlan::Opaque(_) => {
-            Err(ErrorKind::NotViewable { found: dtype.clone() }.into())
+            Err(ErrorKind::NeedsCopy(CopyReason::Layout { found: dtype.clone() }).into())
         }
     }
 }

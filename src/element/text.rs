@@ -10,7 +10,7 @@ use super::record::FileLayout;
 use super::swap::swap_units;
 use super::{Decode, Encode, ReadPlan, ReadableElement, WritableElement, WritePlan, convert};
 use crate::dtype::{ByteOrder, DType, Kind, MAX_ITEM_SIZE, Scalar};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ElementFault, Error, ErrorKind, Result};
 use crate::options::{ReadOptions, WriteOptions};
 
 /// Text of at most `N` code points, padded with NULs as in the file (`<U5` is `Chars<5>`).
@@ -58,7 +58,7 @@ impl<const N: usize> Chars<N> {
     ///
     /// # Errors
     ///
-    /// [`BadUnicode`](crate::error::ErrorKind::BadUnicode) if a code point is a surrogate or beyond U+10FFFF.
+    /// [`InvalidElement`](crate::error::ErrorKind::InvalidElement) if a code point is a surrogate or beyond U+10FFFF.
     ///
     /// # Examples
     ///
@@ -116,7 +116,12 @@ impl<const N: usize> FromStr for Chars<N> {
 }
 
 pub(super) fn text(codes: impl Iterator<Item = u32>) -> Result<String> {
-    codes.map(|code| char::from_u32(code).ok_or_else(|| ErrorKind::BadUnicode { code }.into())).collect()
+    codes
+        .map(|code| {
+            char::from_u32(code)
+                .ok_or_else(|| ErrorKind::InvalidElement(ElementFault::Unicode { code }).into())
+        })
+        .collect()
 }
 
 impl<const N: usize> Fixed for Chars<N> {
@@ -209,7 +214,9 @@ impl Decode<String> for Utf8 {
 /// Returns a byte string as UTF-8 text, without its trailing NULs.
 pub(super) fn utf8(item: &[u8]) -> Result<&str> {
     let text = std::str::from_utf8(trimmed(item));
-    text.map_err(|error| Error::from(ErrorKind::BadUtf8 { valid_up_to: error.valid_up_to() as u64 }))
+    text.map_err(|error| {
+        Error::from(ErrorKind::InvalidElement(ElementFault::Utf8 { valid_up_to: error.valid_up_to() as u64 }))
+    })
 }
 
 impl ReadableElement for String {

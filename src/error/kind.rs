@@ -34,14 +34,6 @@ pub enum ErrorKind {
         /// The first bytes of the file, at most the length of the magic.
         found: Vec<u8>,
     },
-    /// The NPY version is not 1.0, 2.0 or 3.0.
-    #[non_exhaustive]
-    BadVersion {
-        /// The major version.
-        major: u8,
-        /// The minor version.
-        minor: u8,
-    },
     /// The file or stream is truncated.
     #[non_exhaustive]
     Truncated {
@@ -52,61 +44,28 @@ pub enum ErrorKind {
         /// The number of bytes that were found, counted in the same way.
         have: u64,
     },
-    /// The header is malformed.
+    /// A part of the file is malformed, contradicts another part, or does not match its checksum.
     ///
     /// An NPY header must be valid text in the encoding of its version: a dict literal that has the three
     /// required keys, and values of the right types.
     #[non_exhaustive]
-    BadHeader {
+    Malformed {
+        /// The part.
+        part: FilePart,
         /// A description of the fault.
         reason: String,
-        /// The position of the fault, in bytes from the start of the array, if it is known.
+        /// The position of the fault, if it is known: in bytes from the start of the array or of the pickle.
         offset: Option<u64>,
     },
-    /// An RA file has unknown flags.
+    /// A part of the file is well-formed, but uses something that is not supported: another version of the format, a dtype that NumPy
+    /// does not have, a pickle that is not an array, a compression or encryption.
+    ///
+    /// Some methods of archives are supported with the Cargo features `zip-methods` and `zip-encryption`.
     #[non_exhaustive]
-    UnknownFlags {
-        /// The unknown bits.
-        flags: u64,
-    },
-    /// The compressed data of an RA file is malformed.
-    #[non_exhaustive]
-    BadPacking {
-        /// A description of the fault.
-        reason: String,
-    },
-    /// The data of an RA file is encoded in a way that is not supported.
-    #[non_exhaustive]
-    UnsupportedPacking {
-        /// A description of the encoding.
-        reason: String,
-    },
-    /// A pickle is malformed or does not match the header before it.
-    #[non_exhaustive]
-    BadPickle {
-        /// A description of the fault.
-        reason: String,
-        /// The position of the faulty opcode, in bytes from the start of the pickle, if there is one.
-        offset: Option<u64>,
-    },
-    /// A valid pickle contains something that is not supported.
-    #[non_exhaustive]
-    UnsupportedPickle {
+    Unsupported {
+        /// The part.
+        part: FilePart,
         /// A description of what is not supported.
-        reason: String,
-    },
-    /// The `info` file of a stack is not in the form that Dask writes, or does not match the parts.
-    #[non_exhaustive]
-    BadStack {
-        /// A description of the fault.
-        reason: String,
-    },
-    /// The header is well-formed, but its `descr` is not a supported NumPy dtype.
-    #[non_exhaustive]
-    UnsupportedDType {
-        /// The text of `descr`, or the part at fault.
-        descr: String,
-        /// A description of the fault.
         reason: String,
     },
     /// A shape, size or number is too large for this machine or for the format.
@@ -125,69 +84,14 @@ pub enum ErrorKind {
         /// The number of complete rows of the array that the bytes could form.
         rows: u64,
     },
-    /// A bool has a value other than 0 and 1.
-    #[non_exhaustive]
-    BadBool {
-        /// The byte.
-        found: u8,
-    },
-    /// A number does not correspond to any variant of an enum.
-    #[non_exhaustive]
-    NoVariant {
-        /// The number.
-        found: i128,
-        /// The name of the enum's type.
-        of: &'static str,
-        /// The name of the number's type.
-        number: &'static str,
-    },
 
-    /// A code point in text is not a Unicode character: it is above U+10FFFF, or a surrogate.
-    #[non_exhaustive]
-    BadUnicode {
-        /// The code point.
-        code: u32,
-    },
-    /// A byte string is not valid UTF-8.
-    #[non_exhaustive]
-    BadUtf8 {
-        /// The number of valid bytes before the first invalid one.
-        valid_up_to: u64,
-    },
-
-    /// The records of an archive are malformed or contradict each other.
-    #[non_exhaustive]
-    BadZip {
-        /// A description of the fault.
-        reason: String,
-    },
-    /// A member of an archive uses an encryption, compression or feature that is not supported.
-    ///
-    /// Some of them are supported with the Cargo features `zip-methods` and `zip-encryption`.
-    #[non_exhaustive]
-    UnsupportedZip {
-        /// A description of what is not supported.
-        reason: String,
-    },
+    /// An element has a value that its type does not have.
+    InvalidElement(ElementFault),
     /// A member of an archive is encrypted, and the password is missing or wrong.
     #[non_exhaustive]
     Encrypted {
         /// Whether a password was given.
         has_password: bool,
-    },
-    /// The content of an archive's member does not match its checksum.
-    #[non_exhaustive]
-    BadCrc {
-        /// The CRC-32 of the content.
-        found: u32,
-        /// The CRC-32 that the archive records.
-        wanted: u32,
-    },
-    /// The compressed content of an archive's member is malformed.
-    #[non_exhaustive]
-    BadDeflate {
-        /// A description of the fault.
-        reason: String,
     },
 
     /// The Rust type or the target cannot hold elements of the dtype.
@@ -218,30 +122,18 @@ pub enum ErrorKind {
         /// The name of the field.
         field: String,
     },
-    /// The number of axes differs from that of the Rust type.
-    #[non_exhaustive]
-    RankMismatch {
-        /// The file's shape.
-        found: Shape,
-        /// The number of axes of the Rust type.
-        wanted: usize,
-    },
-    /// The shape differs from the expected one.
+    /// The shape, or the number of axes, differs from the expected one.
     ///
-    /// Examples are reading into an array of a different shape, and joining files of incompatible shapes.
+    /// Examples are reading into an array of a different shape, appending rows of another shape, and joining files of incompatible shapes.
     #[non_exhaustive]
     ShapeMismatch {
-        /// The file's shape.
+        /// The shape of the file, or of the appended array.
         found: Shape,
-        /// The expected shape.
-        wanted: Shape,
+        /// What was expected.
+        wanted: WantedShape,
     },
-    /// The file's byte order is not native, so the elements cannot be viewed.
-    #[non_exhaustive]
-    ForeignByteOrder {
-        /// The file's dtype.
-        found: DType,
-    },
+    /// The elements cannot be viewed in place, but can be read.
+    NeedsCopy(CopyReason),
     /// A value cannot be converted to the requested type.
     ///
     /// Examples are a time that is out of range, text that is not a number, and a Python object of another
@@ -250,28 +142,6 @@ pub enum ErrorKind {
     NotConvertible {
         /// A description of the reason.
         reason: String,
-    },
-    /// The Rust type can hold the elements, but their layout in the file differs from that in memory.
-    #[non_exhaustive]
-    NotViewable {
-        /// The file's dtype.
-        found: DType,
-    },
-    /// An archive member is compressed, so it cannot be viewed.
-    #[non_exhaustive]
-    NotStored {
-        /// The compressed size in bytes.
-        packed: u64,
-        /// The uncompressed size in bytes.
-        size: u64,
-    },
-    /// The data or its strides are not aligned, so the elements cannot be viewed.
-    #[non_exhaustive]
-    Misaligned {
-        /// The number of bytes that the address or stride must be a multiple of.
-        wanted: usize,
-        /// The remainder of the address or stride, in bytes.
-        off_by: u64,
     },
 
     /// A limit was exceeded.
@@ -285,8 +155,6 @@ pub enum ErrorKind {
         limit: u64,
     },
 
-    /// The data of an RA file is compressed or stored as single bits, so it can be read only as a whole.
-    Packed,
     /// A format cannot represent elements of a dtype.
     #[non_exhaustive]
     NotRepresentable {
@@ -364,58 +232,29 @@ pub enum ErrorKind {
     },
     /// Another writer holds the lock: it is appending to the file, updating it, or has mapped it for writing.
     Locked,
-    /// The length of a file differs from what its writer expects: another process has changed the file.
-    #[non_exhaustive]
-    ChangedByOther {
-        /// The length of the file in bytes.
-        found: u64,
-        /// The expected length in bytes.
-        wanted: u64,
-    },
-    /// An array or file has changed since it was opened, or while it was being written.
+    /// An array or file has changed since it was opened, or while it was being written; or another process has changed the length of a file.
     #[non_exhaustive]
     ArrayChanged {
         /// A description of the change.
         reason: String,
     },
-    /// The appended array does not have the shape of a row.
+    /// The header cannot be rewritten with the length that the array might grow to.
     #[non_exhaustive]
-    RowMismatch {
-        /// The shape of the appended array.
-        found: Shape,
-        /// The shape of a row.
-        row: Shape,
-    },
-    /// The header does not have enough padding for the length that the array might grow to.
-    #[non_exhaustive]
-    HeaderTooSmall {
+    HeaderCannotGrow {
         /// The length of the header in bytes.
         header: u64,
+        /// Whether a loss of power could leave the header partially written, because the length in it crosses a sector boundary:
+        /// an error only with [`WriteOptions::sync`](crate::WriteOptions::sync). Otherwise it has too little padding.
+        crosses_sector: bool,
     },
-    /// A loss of power could leave the header partially written when its length is updated.
-    ///
-    /// This is an error only with [`WriteOptions::sync`](crate::WriteOptions::sync).
+    /// There is more than the header or the `info` of a stack counts. An append was probably interrupted before it committed that.
     #[non_exhaustive]
-    HeaderCrossesSector {
-        /// The length of the header in bytes.
-        header: u64,
-    },
-    /// Bytes follow an array that is appended to or replaced by its own conversion.
-    ///
-    /// An append was probably interrupted before it updated the header.
-    #[non_exhaustive]
-    UncommittedRows {
-        /// The number of bytes.
+    Uncommitted {
+        /// The number of bytes after the array.
         bytes: u64,
         /// The number of complete rows in these bytes.
         rows: u64,
-    },
-    /// A stack has parts that its `info` does not count.
-    ///
-    /// An append was probably interrupted before it committed them.
-    #[non_exhaustive]
-    UncommittedParts {
-        /// The number of parts.
+        /// The number of parts of a stack.
         parts: u64,
     },
     /// An index, or an end of a slice, is not within the axis; or there are fewer members or parts.
@@ -448,17 +287,14 @@ pub enum ErrorKind {
         /// A description of what has happened before.
         reason: String,
     },
-    /// The file was opened for reading only.
-    ReadOnly,
     /// The path names a pipe, a folder or a device, which this call cannot use.
     #[non_exhaustive]
     NotRegularFile {
         /// A description of what needs a regular file.
         reason: String,
     },
-    /// The output is one of the inputs, and would be overwritten before it is read.
-    OutputIsInput,
-    /// The options or arguments are invalid, contradict each other, or do not apply to this call.
+    /// The options or arguments are invalid, contradict each other, or do not apply to this call: as writing to a file that was opened for
+    /// reading only, or over an input.
     #[non_exhaustive]
     BadOption {
         /// A description of the fault.
@@ -483,6 +319,112 @@ pub enum FileSection {
         dtype: DType,
     },
     /// The elements, which are compressed.
+    Packed,
+}
+
+/// The part of a file that is malformed or not supported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FilePart {
+    /// The version of a format.
+    Version,
+    /// The header of an NPY or RA file.
+    Header,
+    /// A dtype.
+    DType,
+    /// The compressed data of an RA file.
+    Data,
+    /// A pickle of Python objects.
+    Pickle,
+    /// The `info` of a stack, or its parts.
+    Stack,
+    /// The records of an archive.
+    Archive,
+    /// The compressed content of a member of an archive.
+    Content,
+    /// The checksum of a member of an archive: its content is another one.
+    Checksum,
+}
+
+/// What is wrong with the value of an element.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ElementFault {
+    /// A bool has a value other than 0 and 1.
+    #[non_exhaustive]
+    Bool {
+        /// The byte.
+        found: u8,
+    },
+    /// A number does not correspond to any variant of an enum.
+    #[non_exhaustive]
+    Variant {
+        /// The number.
+        found: i128,
+        /// The name of the enum's type.
+        of: &'static str,
+        /// The name of the number's type.
+        number: &'static str,
+    },
+    /// A code point in text is not a Unicode character: it is above U+10FFFF, or a surrogate.
+    #[non_exhaustive]
+    Unicode {
+        /// The code point.
+        code: u32,
+    },
+    /// A byte string is not valid UTF-8.
+    #[non_exhaustive]
+    Utf8 {
+        /// The number of valid bytes before the first invalid one.
+        valid_up_to: u64,
+    },
+}
+
+/// What shape was expected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WantedShape {
+    /// Any shape with this number of axes: that of the Rust type.
+    Axes(usize),
+    /// This shape.
+    Exactly(Shape),
+    /// Rows of this shape.
+    Rows(Shape),
+}
+
+/// Why elements cannot be viewed in place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CopyReason {
+    /// The file's byte order is not that of this machine.
+    #[non_exhaustive]
+    ByteOrder {
+        /// The file's dtype.
+        found: DType,
+    },
+    /// The layout of the elements in the file differs from that in memory.
+    #[non_exhaustive]
+    Layout {
+        /// The file's dtype.
+        found: DType,
+    },
+    /// An archive member is compressed.
+    #[non_exhaustive]
+    Compressed {
+        /// The compressed size in bytes.
+        packed: u64,
+        /// The uncompressed size in bytes.
+        size: u64,
+    },
+    /// The data or its strides are not aligned.
+    #[non_exhaustive]
+    Misaligned {
+        /// The number of bytes that the address or stride must be a multiple of.
+        wanted: usize,
+        /// The remainder of the address or stride, in bytes.
+        off_by: u64,
+    },
+    /// The data of an RA file is compressed or stored as single bits, so it can be read only as a whole.
     Packed,
 }
 
@@ -542,52 +484,29 @@ impl ErrorKind {
         match self {
             Self::Io(_) | Self::BadSource { .. } | Self::OutOfMemory { .. } => Class::Io,
             Self::BadMagic { .. }
-            | Self::BadVersion { .. }
             | Self::Truncated { .. }
-            | Self::BadHeader { .. }
-            | Self::UnsupportedDType { .. }
+            | Self::Malformed { .. }
+            | Self::Unsupported { .. }
             | Self::Overflow { .. }
             | Self::Trailing { .. }
-            | Self::BadBool { .. }
-            | Self::NoVariant { .. }
-            | Self::BadUnicode { .. }
-            | Self::BadUtf8 { .. }
-            | Self::BadZip { .. }
-            | Self::UnsupportedZip { .. }
-            | Self::BadCrc { .. }
-            | Self::BadDeflate { .. }
-            | Self::UnknownFlags { .. }
-            | Self::BadPacking { .. }
-            | Self::BadPickle { .. }
-            | Self::UnsupportedPickle { .. }
-            | Self::BadStack { .. }
-            | Self::UnsupportedPacking { .. } => Class::Format,
+            | Self::InvalidElement(_) => Class::Format,
             Self::DTypeMismatch { .. }
             | Self::Objects { .. }
             | Self::MissingField { .. }
             | Self::ExtraField { .. }
-            | Self::RankMismatch { .. }
             | Self::ShapeMismatch { .. }
-            | Self::RowMismatch { .. }
-            | Self::ForeignByteOrder { .. }
+            | Self::NeedsCopy(_)
             | Self::NotConvertible { .. }
             | Self::TextTooLong { .. }
-            | Self::NotViewable { .. }
-            | Self::NotStored { .. }
-            | Self::Packed
-            | Self::NotRepresentable { .. }
-            | Self::Misaligned { .. } => Class::Mismatch,
+            | Self::NotRepresentable { .. } => Class::Mismatch,
             Self::Limit { .. } => Class::Limit,
             Self::NoSuchMember { .. } => Class::NotFound,
             Self::AlreadyExists
             | Self::CannotReplace { .. }
             | Self::Locked
-            | Self::ChangedByOther { .. }
             | Self::ArrayChanged { .. }
-            | Self::HeaderTooSmall { .. }
-            | Self::HeaderCrossesSector { .. }
-            | Self::UncommittedRows { .. }
-            | Self::UncommittedParts { .. } => Class::Conflict,
+            | Self::HeaderCannotGrow { .. }
+            | Self::Uncommitted { .. } => Class::Conflict,
             Self::Cancelled => Class::Cancelled,
             Self::NotLoaded { .. } => Class::Io,
             Self::VersionTooLow { .. }
@@ -600,9 +519,7 @@ impl ErrorKind {
             | Self::NoSuchAxis { .. }
             | Self::NoSuchField { .. }
             | Self::OutOfTurn { .. }
-            | Self::ReadOnly
             | Self::NotRegularFile { .. }
-            | Self::OutputIsInput
             | Self::BadOption { .. } => Class::Usage,
         }
     }
@@ -612,31 +529,27 @@ impl ErrorKind {
         let read_as = |rust_type: &str| Help::ReadAs { rust_type: rust_type.to_owned(), can_convert: false };
         Some(match self {
             Self::OutOfMemory { .. } => Help::Map,
-            Self::UnknownFlags { .. } => Help::IgnoreRaFlags,
-            Self::UnsupportedPickle { .. } => Help::ReadPickle,
-            Self::Packed => Help::ReadWhole,
+            Self::Unsupported { part: FilePart::Pickle, .. } => Help::ReadPickle,
             // An incomplete row cannot be recovered.
             Self::Trailing { rows, .. } => Help::AllowTrailing { may_recover: *rows > 0 },
-            Self::UncommittedRows { .. } => Help::RecoverRows,
-            Self::UncommittedParts { .. } => Help::RecoverParts,
-            Self::BadBool { .. } => read_as("u8"),
-            Self::NoVariant { number, .. } => read_as(number),
-            Self::BadUnicode { .. } => read_as("Chars"),
-            Self::BadUtf8 { .. } => read_as("Vec<u8> or Bytes"),
+            Self::Uncommitted { parts: 0, .. } => Help::RecoverRows,
+            Self::Uncommitted { .. } => Help::RecoverParts,
+            Self::InvalidElement(fault) => read_as(match fault {
+                ElementFault::Bool { .. } => "u8",
+                ElementFault::Variant { number, .. } => number,
+                ElementFault::Unicode { .. } => "Chars",
+                ElementFault::Utf8 { .. } => "Vec<u8> or Bytes",
+            }),
             Self::MissingField { .. } => Help::RenameField,
             Self::ExtraField { .. } => Help::IgnoreExtraFields,
-            Self::RankMismatch { .. } => Help::AnyRank,
+            Self::ShapeMismatch { wanted: WantedShape::Axes(_), .. } => Help::AnyRank,
+            Self::NeedsCopy(CopyReason::Packed) => Help::ReadWhole,
+            Self::NeedsCopy(_) => Help::Read,
             // Without the feature, no type can represent Python objects, so the remedy is to enable it.
             Self::Objects { .. } if cfg!(feature = "object") => Help::AllowObjects,
             Self::Objects { .. } => Help::Feature { name: "object" },
-            Self::ForeignByteOrder { .. }
-            | Self::NotViewable { .. }
-            | Self::NotStored { .. }
-            | Self::Misaligned { .. } => Help::Read,
-
             Self::Limit { limit_kind, .. } if limit_kind.method().is_some() => Help::RaiseLimit(*limit_kind),
             Self::VersionTooLow { needed, .. } => Help::Version { version: *needed },
-            Self::ReadOnly => Help::OpenToWrite,
             Self::Locked => Help::WaitForLock,
             Self::AlreadyExists => Help::Replace,
             Self::CannotReplace { .. } => Help::InPlace,
@@ -644,7 +557,7 @@ impl ErrorKind {
             Self::AmbiguousName { .. } => Help::ByIndex,
             Self::NameTaken { .. } => Help::ReplaceMember,
             Self::WrongCount { .. } => Help::PushAllRows,
-            Self::HeaderTooSmall { .. } | Self::HeaderCrossesSector { .. } => Help::GrowHeader,
+            Self::HeaderCannotGrow { .. } => Help::GrowHeader,
             _ => return None,
         })
     }

@@ -1,6 +1,7 @@
 //! Errors of others: what implements a source, a folder or a store says what went wrong in the words of the library.
 
-use super::ErrorKind;
+use super::message::Short;
+use super::{ErrorKind, FilePart};
 
 impl ErrorKind {
     /// Creates [`BadSource`](Self::BadSource).
@@ -47,5 +48,16 @@ impl ErrorKind {
     /// ```
     pub fn bad_option(reason: impl Into<String>) -> Self {
         Self::BadOption { reason: reason.into() }
+    }
+
+    pub(crate) fn unsupported_dtype(descr: &str, reason: &str) -> Self {
+        Self::Unsupported { part: FilePart::DType, reason: format!("{}: {reason}", Short(descr)) }
+    }
+
+    #[cfg(feature = "npz")]
+    /// The error for content of an archive's member that has another CRC-32 than the archive records.
+    pub(crate) fn wrong_checksum(found: u32, recorded: u32) -> Self {
+        let reason = format!("the archive records {recorded:08x}, found {found:08x}");
+        Self::Malformed { part: FilePart::Checksum, reason, offset: None }
     }
 }

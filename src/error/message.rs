@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{ErrorKind, FileSection, LimitKind};
+use super::{CopyReason, ElementFault, ErrorKind, FilePart, FileSection, LimitKind, WantedShape};
 use crate::shape::Shape;
 
 /// Describes what was found, what was expected, and where. Remedies are in [`help`](crate::Error::help).
@@ -17,23 +17,8 @@ impl fmt::Display for ErrorKind {
             Self::BadMagic { format, found } => {
                 write!(f, "expected an {format} file, found \"{}\"", found.escape_ascii())
             }
-            Self::UnknownFlags { flags } => write!(f, "unknown flags {flags:#x} in the header"),
-            Self::BadPacking { reason } => write!(f, "malformed compressed data: {reason}"),
-            Self::BadPickle { reason, offset: None } => write!(f, "malformed pickle: {reason}"),
-            Self::BadPickle { reason, offset: Some(offset) } => {
-                write!(f, "malformed pickle at byte {offset}: {reason}")
-            }
-            Self::UnsupportedPickle { reason } => write!(f, "unsupported pickle: {reason}"),
-            Self::BadStack { reason } => write!(f, "malformed stack: {reason}"),
-            Self::UnsupportedPacking { reason } => write!(f, "unsupported encoding: {reason}"),
-            Self::Packed => {
-                f.write_str("the data is compressed or stored as single bits: it cannot be viewed, mapped or read in parts")
-            }
             Self::NotRepresentable { format, dtype, reason } => {
                 write!(f, "{format} cannot represent elements of {}: {reason}", Short(dtype))
-            }
-            Self::BadVersion { major, minor } => {
-                write!(f, "expected format version 1.0, 2.0 or 3.0, found {major}.{minor}")
             }
             Self::Truncated { part: FileSection::Preamble, need, have } => {
                 write!(f, "truncated: expected a header of at least {need} bytes, found {have}")
@@ -49,14 +34,69 @@ impl fmt::Display for ErrorKind {
                 )
             }
             Self::Truncated { part: FileSection::Packed, need, have } => {
-                write!(f, "truncated: the compressed data has at least {}, {have} remain", Count(*need, "byte"))
+                write!(
+                    f,
+                    "truncated: the compressed data has at least {}, {have} remain",
+                    Count(*need, "byte")
+                )
             }
-            Self::BadHeader { reason, offset: None } => write!(f, "malformed header: {reason}"),
-            Self::BadHeader { reason, offset: Some(offset) } => {
-                write!(f, "malformed header at byte {offset}: {reason}")
+            Self::Malformed { part, reason, offset } => {
+                f.write_str(match part {
+                    FilePart::Version => "malformed version",
+                    FilePart::Header => "malformed header",
+                    FilePart::DType => "malformed dtype",
+                    FilePart::Data => "malformed compressed data",
+                    FilePart::Pickle => "malformed pickle",
+                    FilePart::Stack => "malformed stack",
+                    FilePart::Archive => "malformed archive",
+                    FilePart::Content => "malformed compressed content",
+                    FilePart::Checksum => "checksum mismatch",
+                })?;
+                if let Some(offset) = offset {
+                    write!(f, " at byte {offset}")?;
+                }
+                write!(f, ": {reason}")
             }
-            Self::UnsupportedDType { descr, reason } => {
-                write!(f, "unsupported dtype {}: {reason}", Short(descr))
+            Self::Unsupported { part, reason } => {
+                f.write_str(match part {
+                    FilePart::Header => "unsupported header: ",
+                    // The reason begins with the version or the dtype.
+                    FilePart::Version => "unsupported format version ",
+                    FilePart::DType => "unsupported dtype ",
+                    FilePart::Data => "unsupported encoding: ",
+                    FilePart::Pickle => "unsupported pickle: ",
+                    FilePart::Stack => "unsupported stack: ",
+                    FilePart::Archive => "unsupported archive: ",
+                    FilePart::Content | FilePart::Checksum => "unsupported content: ",
+                })?;
+                f.write_str(reason)
+            }
+            Self::InvalidElement(fault) => fault.fmt(f),
+            Self::ShapeMismatch { found, wanted } => match wanted {
+                WantedShape::Axes(count) => {
+                    write!(f, "expected an array of {}, found shape {found}", Axes(*count))
+                }
+                WantedShape::Exactly(shape) => write!(f, "expected shape {shape}, found {found}"),
+                WantedShape::Rows(row) => write!(f, "expected rows of shape {row}, found shape {found}"),
+            },
+            Self::NeedsCopy(reason) => reason.fmt(f),
+            Self::HeaderCannotGrow { header, crosses_sector: false } => {
+                write!(f, "the header of {header} bytes has too little padding for a larger length")
+            }
+            Self::HeaderCannotGrow { header, .. } => write!(
+                f,
+                "the length in the header of {header} bytes crosses a sector boundary: a loss of power could leave it partially written"
+            ),
+            Self::Uncommitted { bytes, rows, parts: 0 } => {
+                let bytes = Count(*bytes, "byte");
+                write!(f, "found {bytes}{} after the array, perhaps of an interrupted append", Rows(*rows))
+            }
+            Self::Uncommitted { parts, .. } => {
+                write!(
+                    f,
+                    "found {} that the info does not count, perhaps of an interrupted append",
+                    Count(*parts, "part")
+                )
             }
             Self::Overflow { what } => write!(f, "{what} is too large"),
             Self::Trailing { bytes, at_least, rows } => {
@@ -67,12 +107,6 @@ impl fmt::Display for ErrorKind {
                 f.write_str("the member is encrypted, and no password was given")
             }
             Self::Encrypted { .. } => f.write_str("wrong password for the encrypted member"),
-            Self::NoVariant { found, of, .. } => {
-                write!(f, "expected a variant of enum {of}, found {found}")
-            }
-            Self::BadBool { found } => write!(f, "expected a bool (0 or 1), found {found}"),
-            Self::BadUnicode { code } => write!(f, "expected a Unicode character, found {code:#X}"),
-            Self::BadUtf8 { valid_up_to } => write!(f, "invalid UTF-8 at byte {valid_up_to} of the string"),
             Self::DTypeMismatch { found, wanted } => {
                 write!(f, "expected elements of {}, found {}", Short(wanted), Short(found))
             }
@@ -88,22 +122,6 @@ impl fmt::Display for ErrorKind {
                 let field = field.escape_debug();
                 write!(f, "unexpected field '{field}' in the records")
             }
-            Self::RankMismatch { found, wanted } => {
-                write!(f, "expected an array of {}, found shape {found}", Axes(*wanted))
-            }
-            Self::ShapeMismatch { found, wanted } => write!(f, "expected shape {wanted}, found {found}"),
-            Self::ForeignByteOrder { found } => {
-                write!(f, "expected this machine's byte order, found {}", Short(found))
-            }
-            Self::NotViewable { found } => {
-                write!(f, "{} does not have the memory layout of the Rust type", Short(found))
-            }
-            Self::NotStored { packed, size } => {
-                write!(f, "expected an uncompressed member, found {size} bytes compressed to {packed}")
-            }
-            Self::Misaligned { wanted, off_by } => {
-                write!(f, "misaligned: expected a multiple of {wanted} bytes, found a remainder of {off_by}")
-            }
             Self::Limit { limit_kind, found, limit } => limit_kind.describe(f, *found, *limit),
             Self::VersionTooLow { wanted, needed } => write!(
                 f,
@@ -117,12 +135,6 @@ impl fmt::Display for ErrorKind {
             Self::TextTooLong { length, width } => {
                 write!(f, "text of length {length} exceeds the width of {width}")
             }
-            Self::BadZip { reason } => write!(f, "malformed archive: {reason}"),
-            Self::UnsupportedZip { reason } => write!(f, "unsupported archive: {reason}"),
-            Self::BadCrc { found, wanted } => {
-                write!(f, "checksum mismatch: the archive records {wanted:08x}, found {found:08x}")
-            }
-            Self::BadDeflate { reason } => write!(f, "malformed compressed content: {reason}"),
             Self::NoSuchMember { name, available } => {
                 let (name, listed) = (name.escape_debug(), Short(Listed(available, "no members")));
                 write!(f, "the archive has no member '{name}'; it contains {listed}")
@@ -145,27 +157,7 @@ impl fmt::Display for ErrorKind {
                 write!(f, "{bytes} bytes have not been loaded, the first at {first}")
             }
             Self::Locked => f.write_str("locked by another writer"),
-            Self::ChangedByOther { found, wanted } => {
-                write!(f, "changed by another writer: expected a file of {wanted} bytes, found {found}")
-            }
             Self::ArrayChanged { reason } => write!(f, "concurrent change: {reason}"),
-            Self::RowMismatch { found, row } => {
-                write!(f, "expected rows of shape {row}, found shape {found}")
-            }
-            Self::HeaderTooSmall { header } => {
-                write!(f, "the header of {header} bytes has too little padding for a larger length")
-            }
-            Self::HeaderCrossesSector { header } => write!(
-                f,
-                "the length in the header of {header} bytes crosses a sector boundary: a loss of power could leave it partially written"
-            ),
-            Self::UncommittedRows { bytes, rows } => {
-                let bytes = Count(*bytes, "byte");
-                write!(f, "found {bytes}{} after the array, perhaps of an interrupted append", Rows(*rows))
-            }
-            Self::UncommittedParts { parts } => {
-                write!(f, "found {} that the info does not count, perhaps of an interrupted append", Count(*parts, "part"))
-            }
             Self::OutOfBounds { index, length } => {
                 write!(f, "index {index} is out of bounds for length {length}")
             }
@@ -174,15 +166,44 @@ impl fmt::Display for ErrorKind {
                 let (field, listed) = (field.escape_debug(), Short(Listed(available, "none")));
                 write!(f, "the array has no field '{field}'; its fields are {listed}")
             }
-            Self::ReadOnly => f.write_str("the file was opened for reading only"),
-            Self::OutputIsInput => {
-                f.write_str("the output is one of the inputs, and would be overwritten before it is read")
-            }
             Self::NotConvertible { reason }
             | Self::BadSource { reason }
             | Self::OutOfTurn { reason }
             | Self::NotRegularFile { reason }
             | Self::BadOption { reason } => f.write_str(reason),
+        }
+    }
+}
+
+impl fmt::Display for ElementFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bool { found } => write!(f, "expected a bool (0 or 1), found {found}"),
+            Self::Variant { found, of, .. } => write!(f, "expected a variant of enum {of}, found {found}"),
+            Self::Unicode { code } => write!(f, "expected a Unicode character, found {code:#X}"),
+            Self::Utf8 { valid_up_to } => write!(f, "invalid UTF-8 at byte {valid_up_to} of the string"),
+        }
+    }
+}
+
+impl fmt::Display for CopyReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ByteOrder { found } => {
+                write!(f, "expected this machine's byte order, found {}", Short(found))
+            }
+            Self::Layout { found } => {
+                write!(f, "{} does not have the memory layout of the Rust type", Short(found))
+            }
+            Self::Compressed { packed, size } => {
+                write!(f, "expected an uncompressed member, found {size} bytes compressed to {packed}")
+            }
+            Self::Misaligned { wanted, off_by } => {
+                write!(f, "misaligned: expected a multiple of {wanted} bytes, found a remainder of {off_by}")
+            }
+            Self::Packed => {
+                f.write_str("the data is compressed or stored as single bits: it cannot be viewed, mapped or read in parts")
+            }
         }
     }
 }
@@ -276,7 +297,7 @@ impl fmt::Display for ShapeText<'_> {
 }
 
 /// Text of any length (such as the dtype of a record of hundreds of fields), truncated to 200 characters.
-struct Short<T>(T);
+pub(super) struct Short<T>(pub(super) T);
 
 impl<T: fmt::Display> fmt::Display for Short<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

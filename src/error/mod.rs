@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
 pub use help::Help;
-pub use kind::{ErrorKind, FileSection, LimitKind};
+pub use kind::{CopyReason, ElementFault, ErrorKind, FilePart, FileSection, LimitKind, WantedShape};
 
 use crate::shape::{Order, Shape};
 
@@ -117,10 +117,10 @@ impl Error {
     ///
     /// ```
     /// # use ndarray::Array1;
-    /// # use ndarray_io::error::ErrorKind;
+    /// # use ndarray_io::error::{ErrorKind, FilePart};
     /// # use ndarray_io::ReadNpyExt;
     /// let error = Array1::<f64>::read_npy(&b"\x93NUMPY\x09\x00"[..]).unwrap_err();
-    /// assert!(matches!(error.kind(), ErrorKind::BadVersion { major: 9, minor: 0, .. }));
+    /// assert!(matches!(error.kind(), ErrorKind::Unsupported { part: FilePart::Version, .. }));
     /// ```
     pub fn kind(&self) -> &ErrorKind {
         &self.0.kind

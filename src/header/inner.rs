@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::{Header, Order, Shape};
 use crate::dtype::{DType, Subarray};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, WantedShape};
 
 /// A header with the innermost axes moved into the dtype, which becomes a subarray.
 pub(crate) struct Grouped<'h> {
@@ -53,9 +53,11 @@ impl Header {
         let dims = self.shape();
         let outer = ndim.unwrap_or(dims.len().saturating_sub(inner.len()));
         if dims.len() != outer + inner.len() {
-            return Err(
-                ErrorKind::RankMismatch { found: self.shape.clone(), wanted: outer + inner.len() }.into()
-            );
+            return Err(ErrorKind::ShapeMismatch {
+                found: self.shape.clone(),
+                wanted: WantedShape::Axes(outer + inner.len()),
+            }
+            .into());
         }
         let innermost_first = innermost_first && self.order == Order::Fortran;
         let (outer, wanted) = if innermost_first {
@@ -67,7 +69,7 @@ impl Header {
         };
         if wanted != dims {
             let (found, wanted) = (self.shape.clone(), wanted.into());
-            return Err(ErrorKind::ShapeMismatch { found, wanted }.into());
+            return Err(ErrorKind::ShapeMismatch { found, wanted: WantedShape::Exactly(wanted) }.into());
         }
         let Some(dtype) = Subarray::new(self.dtype.clone(), Shape::from(inner)) else {
             let what = format!("a subarray of shape {} and dtype {}", Shape::from(inner), self.dtype);

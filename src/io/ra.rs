@@ -6,7 +6,7 @@ use super::format::{ArrayFormat, private};
 use super::payload::{Payload, PayloadRef};
 use crate::codec::{self, leb128};
 use crate::dtype::{ByteOrder, Kind, Scalar};
-use crate::error::{Error, ErrorKind, FileSection, Help, Result};
+use crate::error::{CopyReason, Error, ErrorKind, FilePart, FileSection, Help, Result};
 use crate::header::{Header, Parsed};
 use crate::limits;
 use crate::options::{ReadOptions, WriteOptions};
@@ -64,7 +64,7 @@ impl ArrayFormat for Ra {
         check_flags(found, options)?;
         match found.packing() {
             Packing::None => Ok(()),
-            _ => Err(ErrorKind::Packed.into()),
+            _ => Err(ErrorKind::NeedsCopy(CopyReason::Packed).into()),
         }
     }
 
@@ -115,11 +115,13 @@ impl ArrayFormat for Ra {
 fn check_flags(found: &RaHeader, options: &ReadOptions) -> Result<()> {
     let flags = found.unknown_flags();
     if flags != 0 && !options.get_ignore_ra_flags() {
-        return Err(ErrorKind::UnknownFlags { flags }.into());
+        let reason = format!("unknown flags {flags:#x}");
+        let error = Error::from(ErrorKind::Unsupported { part: FilePart::Header, reason });
+        return Err(error.with_help(Help::IgnoreRaFlags));
     }
     if found.is_big_endian() && (found.eltype, found.elbyte) == (5, 2) {
         let reason = "bfloat16 in big-endian byte order".into();
-        return Err(ErrorKind::UnsupportedPacking { reason }.into());
+        return Err(ErrorKind::Unsupported { part: FilePart::Data, reason }.into());
     }
     Ok(())
 }
@@ -184,7 +186,7 @@ fn check_room(packed: u64, found: &RaHeader) -> Result<()> {
         false => {
             let reason =
                 format!("an LZ4 block of {packed} bytes cannot decompress to {} bytes", found.unpacked());
-            Err(ErrorKind::BadPacking { reason }.into())
+            Err(ErrorKind::Malformed { part: FilePart::Data, reason, offset: None }.into())
         }
     }
 }
@@ -196,7 +198,7 @@ fn unpack_lz4(packed: &[u8], into: &mut [u8]) -> Result<()> {
 
 #[cfg(not(feature = "lz4"))]
 fn unpack_lz4(_: &[u8], _: &mut [u8]) -> Result<()> {
-    let error = Error::from(ErrorKind::UnsupportedPacking { reason: "an LZ4 block".into() });
+    let error = Error::from(ErrorKind::Unsupported { part: FilePart::Data, reason: "an LZ4 block".into() });
     Err(error.with_help(Help::Feature { name: "lz4" }))
 }
 
@@ -253,7 +255,8 @@ fn unclear(rest: Vec<u8>, found: &RaHeader, options: &ReadOptions) -> Result<Vec
 
 fn not_packed() -> Error {
     let reason = "neither an LZ4 block nor numbers of variable length; perhaps not compressed".into();
-    Error::from(ErrorKind::BadPacking { reason }).with_help(Help::IgnoreRaFlags)
+    Error::from(ErrorKind::Malformed { part: FilePart::Data, reason, offset: None })
+        .with_help(Help::IgnoreRaFlags)
 }
 
 /// Decompresses an LZ4 block to as many bytes as it has; `None` if it is none.

@@ -106,7 +106,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     ///
     /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the slice is out of bounds, [`BadOption`](crate::error::ErrorKind::BadOption) if it
     ///   has a step of 0.
-    /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has a different number of axes.
+    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the slice has a different number of axes.
     /// - [`OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if there is not enough memory for the copy.
     ///
     /// # Examples

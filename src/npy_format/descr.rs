@@ -17,7 +17,7 @@ use crate::limits::{self, Limits};
 pub(super) fn dtype(piece: &str, lists: &[Vec<String>], text: &str) -> Result<DType, Fault> {
     let parsed = value(piece).map_err(Refusal::Other).and_then(|descr| Descr { lists }.any(&descr, 0));
     parsed.map_err(|fault| match fault {
-        Refusal::Reason(reason) => ErrorKind::UnsupportedDType { descr: text.to_owned(), reason }.into(),
+        Refusal::Reason(reason) => ErrorKind::unsupported_dtype(text, &reason).into(),
         Refusal::Other(fault) => fault,
     })
 }

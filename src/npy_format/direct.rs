@@ -29,7 +29,7 @@ impl Direct<'_> {
     pub(super) fn into_header(self, version: Version) -> Result<NpyHeader> {
         let descr = self.descr.into_owned();
         if let Some(reason) = self.refused {
-            return Err(ErrorKind::UnsupportedDType { descr, reason }.into());
+            return Err(ErrorKind::unsupported_dtype(&descr, &reason).into());
         }
         let header = Header::new(self.dtype, self.order, self.shape)?;
         Ok(NpyHeader { header, version, descr })

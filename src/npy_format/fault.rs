@@ -1,7 +1,7 @@
 //! Errors in the text of a header, before their offset in the file is known.
 
 use super::Version;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, FilePart};
 
 /// What is wrong, and at which offset in the text.
 pub(super) struct Fault {
@@ -51,6 +51,7 @@ impl Fault {
             Version::V3 => start + at,
             _ => start + text.get(..at).map_or(at, |before| before.chars().count()),
         });
-        ErrorKind::BadHeader { reason, offset: offset.map(|offset| offset as u64) }.into()
+        ErrorKind::Malformed { part: FilePart::Header, reason, offset: offset.map(|offset| offset as u64) }
+            .into()
     }
 }

@@ -32,7 +32,7 @@ pub use write::format;
 pub(crate) use write::{SECTOR, format_growing, format_in_place};
 
 use crate::dtype::DType;
-use crate::error::{Error, ErrorKind, FileSection, Result};
+use crate::error::{Error, ErrorKind, FilePart, FileSection, Result};
 use crate::header::Header;
 use crate::limits::Limits;
 
@@ -75,7 +75,10 @@ impl Version {
             (1, 0) => Ok(Self::V1),
             (2, 0) => Ok(Self::V2),
             (3, 0) => Ok(Self::V3),
-            _ => Err(ErrorKind::BadVersion { major, minor }.into()),
+            _ => {
+                let reason = format!("{major}.{minor}, expected 1.0, 2.0 or 3.0");
+                Err(ErrorKind::Unsupported { part: FilePart::Version, reason }.into())
+            }
         }
     }
 
@@ -124,9 +127,9 @@ pub type Parsed = crate::header::Parsed<NpyHeader>;
 /// # Errors
 ///
 /// - A [format error](crate::Error::is_format) if the bytes are not a header:
-///   [`BadMagic`](crate::error::ErrorKind::BadMagic), [`BadVersion`](crate::error::ErrorKind::BadVersion),
-///   [`BadHeader`](crate::error::ErrorKind::BadHeader),
-///   [`UnsupportedDType`](crate::error::ErrorKind::UnsupportedDType), or
+///   [`BadMagic`](crate::error::ErrorKind::BadMagic), [`Unsupported`](crate::error::ErrorKind::Unsupported),
+///   [`Malformed`](crate::error::ErrorKind::Malformed),
+///   [`Unsupported`](crate::error::ErrorKind::Unsupported), or
 ///   [`Overflow`](crate::error::ErrorKind::Overflow).
 /// - [`Limit`](crate::error::ErrorKind::Limit) if the header exceeds the limits.
 ///
@@ -191,7 +194,7 @@ pub(crate) fn named(name: &str) -> Option<crate::dtype::DType> {
 ///
 /// # Errors
 ///
-/// [`UnsupportedDType`](crate::error::ErrorKind::UnsupportedDType) if the text is not the name of a dtype. If
+/// [`Unsupported`](crate::error::ErrorKind::Unsupported) if the text is not the name of a dtype. If
 /// it is a literal, also the errors of [`parse`] for a malformed `descr`.
 ///
 /// # Examples
@@ -221,9 +224,9 @@ impl std::str::FromStr for DType {
             true => match parse_text(header.as_bytes(), Version::V3, 0)? {
                 // Without this guard, a text with further keys after the dtype would pass for a dtype.
                 found if found.descr == text => Ok(found.header.dtype().clone()),
-                _ => Err(ErrorKind::UnsupportedDType { descr: text.to_owned(), reason }.into()),
+                _ => Err(ErrorKind::unsupported_dtype(text, &reason).into()),
             },
-            false => Err(ErrorKind::UnsupportedDType { descr: text.to_owned(), reason }.into()),
+            false => Err(ErrorKind::unsupported_dtype(text, &reason).into()),
         }
     }
 }
@@ -251,7 +254,8 @@ fn parse_general(text: &[u8], version: Version, start: usize) -> Result<NpyHeade
 #[cfg(not(feature = "py_literal"))]
 fn parse_general(_: &[u8], _: Version, start: usize) -> Result<NpyHeader> {
     let reason = "it is malformed, or in a form that no known writer uses".into();
-    let error = Error::from(ErrorKind::BadHeader { reason, offset: Some(start as u64) });
+    let error =
+        Error::from(ErrorKind::Malformed { part: FilePart::Header, reason, offset: Some(start as u64) });
     Err(error.with_help(crate::error::Help::Feature { name: "py_literal" }))
 }
 
@@ -259,7 +263,8 @@ fn parse_general(_: &[u8], _: Version, start: usize) -> Result<NpyHeader> {
 fn decode(text: &[u8], version: Version, start: usize) -> Result<Cow<'_, str>> {
     match std::str::from_utf8(text) {
         Ok(text) if version == Version::V3 || text.is_ascii() => Ok(Cow::Borrowed(text)),
-        Err(error) if version == Version::V3 => Err(ErrorKind::BadHeader {
+        Err(error) if version == Version::V3 => Err(ErrorKind::Malformed {
+            part: FilePart::Header,
             reason: "invalid UTF-8 in a header of version 3.0".into(),
             offset: Some((start + error.valid_up_to()) as u64),
         }

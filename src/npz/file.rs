@@ -185,7 +185,7 @@ impl NpzFile {
     ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
     ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
+    /// - [`Malformed`](crate::error::ErrorKind::Malformed) or another [format error](crate::Error::is_format) if
     ///   the member is damaged or cannot be decompressed.
     /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
     ///   missing or wrong (with the feature `zip-encryption`).
@@ -277,7 +277,7 @@ impl NpzFile {
     ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
     ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
+    /// - [`Malformed`](crate::error::ErrorKind::Malformed) or another [format error](crate::Error::is_format) if
     ///   the member is damaged or cannot be decompressed.
     /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
     ///   missing or wrong (with the feature `zip-encryption`).
@@ -337,7 +337,7 @@ impl NpzFile {
     ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
     ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
+    /// - [`Malformed`](crate::error::ErrorKind::Malformed) or another [format error](crate::Error::is_format) if
     ///   the member is damaged or cannot be decompressed.
     /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
     ///   missing or wrong (with the feature `zip-encryption`).
@@ -429,7 +429,7 @@ impl NpzFile {
     ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
     ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
+    /// - [`Malformed`](crate::error::ErrorKind::Malformed) or another [format error](crate::Error::is_format) if
     ///   the member is damaged or cannot be decompressed.
     /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
     ///   missing or wrong (with the feature `zip-encryption`).
@@ -451,7 +451,7 @@ impl NpzFile {
     ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
     ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
+    /// - [`Malformed`](crate::error::ErrorKind::Malformed) or another [format error](crate::Error::is_format) if
     ///   the member is damaged or cannot be decompressed.
     /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
     ///   missing or wrong (with the feature `zip-encryption`).
@@ -489,7 +489,7 @@ impl NpzFile {
     /// # Errors
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
+    /// - [`Malformed`](crate::error::ErrorKind::Malformed) or another [format error](crate::Error::is_format) if
     ///   a member is damaged or cannot be decompressed.
     /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if a member is encrypted and the password is
     ///   missing or wrong (with the feature `zip-encryption`).
@@ -553,7 +553,7 @@ impl NpzFile {
     /// # Errors
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
+    /// - [`Malformed`](crate::error::ErrorKind::Malformed) or another [format error](crate::Error::is_format) if
     ///   a member is damaged or cannot be decompressed.
     /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if a member is encrypted and the password is
     ///   missing or wrong (with the feature `zip-encryption`).
@@ -580,7 +580,7 @@ impl NpzFile {
 /// # Errors
 ///
 /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-/// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if a
+/// - [`Malformed`](crate::error::ErrorKind::Malformed) or another [format error](crate::Error::is_format) if a
 ///   member is damaged or cannot be decompressed.
 /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if a member is encrypted (with the feature `zip-encryption`).
 /// - [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if two members have the same name.
@@ -609,7 +609,7 @@ pub fn read_npz<P: AsRef<Path>>(path: P) -> Result<BTreeMap<String, DynArray>> {
 /// # Errors
 ///
 /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-/// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if a
+/// - [`Malformed`](crate::error::ErrorKind::Malformed) or another [format error](crate::Error::is_format) if a
 ///   member is damaged or cannot be decompressed.
 /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if a member is encrypted and the password is missing
 ///   or wrong (with the feature `zip-encryption`).

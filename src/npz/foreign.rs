@@ -13,7 +13,7 @@ use ::zip::result::ZipError;
 use super::archive::ArchiveBytes;
 use super::member;
 use crate::codec::{UnorderedCrc, xz};
-use crate::error::{Error, ErrorKind, Help, Result};
+use crate::error::{Error, ErrorKind, FilePart, Help, Result};
 use crate::options::ReadOptions;
 use crate::transfer::Source;
 use crate::zip::{self, Member, Method};
@@ -87,12 +87,12 @@ pub(super) fn open<T>(
     let found = seen.finish(member.size, |_, _| Ok::<(), Error>(()))?; // all bytes have been observed
     if member.aes_method().is_some() && !is_authenticated {
         let reason = "its content ends before its authentication code".into();
-        return Err(ErrorKind::BadZip { reason }.into());
+        return Err(ErrorKind::Malformed { part: FilePart::Archive, reason, offset: None }.into());
     }
     // AE-2 members may have no CRC (0): the authentication code replaces the CRC.
     match found == member.crc || is_authenticated && member.crc == 0 {
         true => Ok(taken),
-        false => Err(ErrorKind::BadCrc { found, wanted: member.crc }.into()),
+        false => Err(ErrorKind::wrong_checksum(found, member.crc).into()),
     }
 }
 
@@ -167,7 +167,12 @@ impl Read for Unpacked<'_> {
 }
 
 fn malformed(error: &dyn std::fmt::Display) -> Error {
-    ErrorKind::BadZip { reason: format!("its compressed content is malformed: {error}") }.into()
+    ErrorKind::Malformed {
+        part: FilePart::Archive,
+        reason: format!("its compressed content is malformed: {error}"),
+        offset: None,
+    }
+    .into()
 }
 
 fn told(error: ZipError) -> Error {
@@ -185,7 +190,11 @@ fn told(error: ZipError) -> Error {
 }
 
 fn unsupported(method: Method) -> Error {
-    ErrorKind::UnsupportedZip { reason: format!("the member is encrypted and compressed as {method}") }.into()
+    ErrorKind::Unsupported {
+        part: FilePart::Archive,
+        reason: format!("the member is encrypted and compressed as {method}"),
+    }
+    .into()
 }
 
 /// Fails if decompressing a member needs more memory than the payload limit allows.
@@ -201,7 +210,7 @@ fn check_dictionary(
         Method::Xz if member.is_encrypted() => {
             // The block headers, which contain the dictionary sizes, are also encrypted.
             let reason = "the member is encrypted and compressed as xz: the memory required is unknown";
-            return Err(ErrorKind::UnsupportedZip { reason: reason.into() }.into());
+            return Err(ErrorKind::Unsupported { part: FilePart::Archive, reason: reason.into() }.into());
         }
         Method::Xz => xz::largest_dictionary(&mut |at, into| {
             let left = member.packed.saturating_sub(at);

@@ -14,7 +14,7 @@ use super::member::{self, Remark};
 use crate::array::{ViewMutNpyExt, ViewNpyExt};
 use crate::codec::Crc;
 use crate::element::{ViewElement, ViewMutElement};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{CopyReason, Error, ErrorKind, Result};
 use crate::io::change::{self, Locked, Purpose};
 use crate::mmap::not_regular;
 use crate::options::ReadOptions;
@@ -142,7 +142,7 @@ impl NpzMmap {
     /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
     ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
     ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
-    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
+    /// - [`Malformed`](crate::error::ErrorKind::Malformed) or another [format error](crate::Error::is_format) if
     ///   the member is damaged or cannot be decompressed.
     /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
     ///   missing or wrong (with the feature `zip-encryption`).
@@ -187,7 +187,7 @@ impl NpzMmap {
     /// # Errors
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
+    /// - [`Malformed`](crate::error::ErrorKind::Malformed) or another [format error](crate::Error::is_format) if
     ///   a member is damaged or cannot be decompressed.
     /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if a member is encrypted and the password is
     ///   missing or wrong (with the feature `zip-encryption`).
@@ -205,18 +205,18 @@ fn whole(map: &[u8]) -> ArchiveBytes<'_> {
 
 /// Returns whether an error means that the type matches, and only the member's storage prevents a view.
 fn needs_copy(error: &Error) -> bool {
-    use ErrorKind::{ForeignByteOrder, Misaligned, NotStored, NotViewable};
-    matches!(
-        error.kind(),
-        ForeignByteOrder { .. } | Misaligned { .. } | NotStored { .. } | NotViewable { .. }
-    )
+    matches!(error.kind(), ErrorKind::NeedsCopy(_))
 }
 
 /// Returns the range of a stored member's content in the map.
 fn stored(map: &[u8], member: &Member) -> Result<Range<usize>> {
     let content = member::content(&mut whole(map), member)?;
     if member.method != Method::Stored {
-        return Err(ErrorKind::NotStored { packed: member.packed, size: member.size }.into());
+        return Err(ErrorKind::NeedsCopy(CopyReason::Compressed {
+            packed: member.packed,
+            size: member.size,
+        })
+        .into());
     }
     // `member::content` has checked that the content ends within the map, whose length is a `usize`.
     Ok(content as usize..(content + member.packed) as usize)
@@ -308,7 +308,7 @@ impl NpzMmapMut {
     /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
     ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
     ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
-    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
+    /// - [`Malformed`](crate::error::ErrorKind::Malformed) or another [format error](crate::Error::is_format) if
     ///   the member is damaged or encrypted.
     /// - A [mismatch](crate::Error::is_mismatch) if the elements or axes do not match the requested type, or
     ///   if the member cannot be viewed: it is compressed, misaligned, in the other byte order, or not laid out

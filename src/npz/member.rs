@@ -11,7 +11,7 @@ use crate::bytes::{ReadAt, Region, Runs};
 use crate::codec::{NoIndex, UnorderedCrc, Unpacker};
 use crate::dtype::{ByteOrder, DType, Kind, Scalar};
 use crate::dynamic::fill;
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, FilePart, Result};
 use crate::header::Header;
 use crate::io::change::{temporary_folder, unnamed};
 use crate::io::{self, FromPayload, Npy, NpyReader};
@@ -302,7 +302,7 @@ fn check_ratio(member: &Member, options: &ReadOptions) -> Result<()> {
             let (size, packed) = (member.size, member.packed);
             let reason =
                 format!("{packed} bytes that are {method} cannot contain the {size} bytes that are declared");
-            Err(ErrorKind::BadZip { reason }.into())
+            Err(ErrorKind::Malformed { part: FilePart::Archive, reason, offset: None }.into())
         }
         _ => options.get_limits().check_expansion(member.size, member.packed),
     }
@@ -329,7 +329,11 @@ fn any_content(place: &mut ArchiveBytes<'_>, member: &Member) -> Result<u64> {
 pub(super) fn content(place: &mut ArchiveBytes<'_>, member: &Member) -> Result<u64> {
     let content = any_content(place, member)?;
     if member.is_encrypted() {
-        return Err(ErrorKind::UnsupportedZip { reason: "the member is encrypted".into() }.into());
+        return Err(ErrorKind::Unsupported {
+            part: FilePart::Archive,
+            reason: "the member is encrypted".into(),
+        }
+        .into());
     }
     Ok(content)
 }
@@ -391,7 +395,7 @@ fn way(member: &Member) -> Result<Decoder> {
         }
         method => {
             let reason = format!("the member is compressed as {method}");
-            return Err(ErrorKind::UnsupportedZip { reason }.into());
+            return Err(ErrorKind::Unsupported { part: FilePart::Archive, reason }.into());
         }
     })
 }
@@ -479,7 +483,7 @@ fn other_way(member: &Member) -> Result<Decoder> {
         #[cfg(not(any(feature = "zip-methods", feature = "zip-encryption")))]
         unreachable!("the crate decodes what is encrypted or compressed by a rare method")
     };
-    let error = crate::error::Error::from(ErrorKind::UnsupportedZip { reason });
+    let error = crate::error::Error::from(ErrorKind::Unsupported { part: FilePart::Archive, reason });
     Err(error.with_help(crate::error::Help::Feature { name }))
 }
 
@@ -506,7 +510,7 @@ pub(super) fn exactly<T>(
         let (packed, size) = (member.packed, member.size);
         let reason =
             format!("expected {size} bytes of content, found {made} {more}in {packed} compressed bytes");
-        return Err(ErrorKind::BadZip { reason }.into());
+        return Err(ErrorKind::Malformed { part: FilePart::Archive, reason, offset: None }.into());
     }
     Ok(taken)
 }
@@ -593,7 +597,7 @@ fn in_order<T>(
                 true => Ok((taken, unpack.has_more_frames())),
                 false => {
                     let reason = format!("the compressed stream ends before its {} bytes", member.packed);
-                    Err(ErrorKind::BadZip { reason }.into())
+                    Err(ErrorKind::Malformed { part: FilePart::Archive, reason, offset: None }.into())
                 }
             }
         })?,
@@ -616,6 +620,6 @@ fn in_order<T>(
     })?;
     match found == member.crc {
         true => Ok(taken),
-        false => Err(ErrorKind::BadCrc { found, wanted: member.crc }.into()),
+        false => Err(ErrorKind::wrong_checksum(found, member.crc).into()),
     }
 }

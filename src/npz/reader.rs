@@ -101,7 +101,7 @@ impl<R: Read + Seek> NpzReader<R> {
     /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
     ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
+    /// - [`Malformed`](crate::error::ErrorKind::Malformed) or another [format error](crate::Error::is_format) if
     ///   the member is damaged or cannot be decompressed.
     /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
     ///   missing or wrong (with the feature `zip-encryption`).
@@ -123,7 +123,7 @@ impl<R: Read + Seek> NpzReader<R> {
     ///
     /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
+    /// - [`Malformed`](crate::error::ErrorKind::Malformed) or another [format error](crate::Error::is_format) if
     ///   the member is damaged or cannot be decompressed.
     /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
     ///   missing or wrong (with the feature `zip-encryption`).
@@ -147,7 +147,7 @@ impl<R: Read + Seek> NpzReader<R> {
     ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
     ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
+    /// - [`Malformed`](crate::error::ErrorKind::Malformed) or another [format error](crate::Error::is_format) if
     ///   the member is damaged or cannot be decompressed.
     /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
     ///   missing or wrong (with the feature `zip-encryption`).
@@ -255,7 +255,7 @@ impl<R: Read + Seek> NpzReader<R> {
     ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
     ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - [`BadCrc`](crate::error::ErrorKind::BadCrc) or another [format error](crate::Error::is_format) if
+    /// - [`Malformed`](crate::error::ErrorKind::Malformed) or another [format error](crate::Error::is_format) if
     ///   the member is damaged or cannot be decompressed.
     /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
     ///   missing or wrong (with the feature `zip-encryption`).

@@ -12,7 +12,7 @@ use super::writer::Packed;
 use super::{NpzOptions, NpzWriter};
 use crate::array::WriteArray;
 use crate::bytes::Region;
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, FilePart, Result};
 use crate::io::change::{self, Locked, Purpose};
 use crate::transfer::cut;
 use crate::zip::Member;
@@ -120,7 +120,7 @@ impl<'a> NpzUpdate<'a> {
     ///
     /// # Errors
     ///
-    /// - [`UnsupportedZip`](crate::error::ErrorKind::UnsupportedZip) if the member is encrypted: the new content would not be.
+    /// - [`Unsupported`](crate::error::ErrorKind::Unsupported) if the member is encrypted: the new content would not be.
     ///   Remove it and add the array, if that is meant.
     /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
     ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
@@ -130,9 +130,11 @@ impl<'a> NpzUpdate<'a> {
         let member = self.archive.at(index)?;
         if member.is_encrypted() {
             let reason = "the member is encrypted, and its new content would not be".into();
-            return Err(
-                crate::error::Error::from(ErrorKind::UnsupportedZip { reason }).at_member(&member.name)
-            );
+            return Err(crate::error::Error::from(ErrorKind::Unsupported {
+                part: FilePart::Archive,
+                reason,
+            })
+            .at_member(&member.name));
         }
         self.changes.insert(index, Some(array));
         Ok(self)

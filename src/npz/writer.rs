@@ -9,7 +9,7 @@ use super::member::LocalFields;
 use super::{Compression, NpzOptions};
 use crate::array::{WriteArray, WriteNpyExt, store_npy_into};
 use crate::codec::{BlockIndex, Crc, Packing};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, FilePart, Result};
 use crate::io::change;
 use crate::transfer::{Pack, Packers, Sink, os, streams};
 use crate::zip::{self, Member, Method};
@@ -197,7 +197,7 @@ impl<W: Write> NpzWriter<W> {
         let extra = &local.extra;
         if !zip::fits(old, extra) {
             let reason = "the extra fields of the member are too long to be copied".into();
-            return Err(ErrorKind::UnsupportedZip { reason }.into());
+            return Err(ErrorKind::Unsupported { part: FilePart::Archive, reason }.into());
         }
         self.is_broken = true;
         let member = Member { offset: self.rows.len, limit: 0, ..old.clone() };
@@ -220,7 +220,7 @@ impl<W: Write> NpzWriter<W> {
                 let copied = std::io::copy(&mut file.take(old.packed), &mut self.writer)?;
                 if copied < old.packed {
                     let reason = "the archive was truncated while a member was being copied".into();
-                    return Err(ErrorKind::BadZip { reason }.into());
+                    return Err(ErrorKind::Malformed { part: FilePart::Archive, reason, offset: None }.into());
                 }
                 self.rows.len += copied;
             }

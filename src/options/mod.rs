@@ -198,8 +198,8 @@ impl ReadOptions {
     ///
     /// Data that is marked as compressed, but is neither an LZ4 block nor numbers of variable length, is then read
     /// unchanged. By default, both are errors:
-    /// [`UnknownFlags`](crate::error::ErrorKind::UnknownFlags) and
-    /// [`BadPacking`](crate::error::ErrorKind::BadPacking).
+    /// [`Unsupported`](crate::error::ErrorKind::Unsupported) and
+    /// [`Malformed`](crate::error::ErrorKind::Malformed).
     #[must_use]
     pub fn ignore_ra_flags(mut self, ignore: bool) -> Self {
         self.ignore_ra_flags = ignore;

@@ -133,7 +133,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// - A [format error](crate::Error::is_format) if the header is malformed or truncated.
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects, which cannot be
     ///   read in parts.
-    /// - [`Packed`](crate::error::ErrorKind::Packed) if the data of an RA file is compressed or stored as
+    /// - [`NeedsCopy`](crate::error::ErrorKind::NeedsCopy) if the data of an RA file is compressed or stored as
     ///   single bits, since such data cannot be read in parts.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     pub fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
@@ -150,7 +150,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// - A [format error](crate::Error::is_format) if the header is malformed or truncated.
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects, which cannot be
     ///   read in parts.
-    /// - [`Packed`](crate::error::ErrorKind::Packed) if the data of an RA file is compressed or stored as
+    /// - [`NeedsCopy`](crate::error::ErrorKind::NeedsCopy) if the data of an RA file is compressed or stored as
     ///   single bits, since such data cannot be read in parts.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     pub fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
@@ -169,7 +169,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// - A [format error](crate::Error::is_format) if the header is malformed or truncated.
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects, which cannot be
     ///   read in parts.
-    /// - [`Packed`](crate::error::ErrorKind::Packed) if the data of an RA file is compressed or stored as
+    /// - [`NeedsCopy`](crate::error::ErrorKind::NeedsCopy) if the data of an RA file is compressed or stored as
     ///   single bits, since such data cannot be read in parts.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     pub fn new(file: File) -> Result<Self> {
@@ -186,7 +186,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// - A [format error](crate::Error::is_format) if the header is malformed or truncated.
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects, which cannot be
     ///   read in parts.
-    /// - [`Packed`](crate::error::ErrorKind::Packed) if the data of an RA file is compressed or stored as
+    /// - [`NeedsCopy`](crate::error::ErrorKind::NeedsCopy) if the data of an RA file is compressed or stored as
     ///   single bits, since such data cannot be read in parts.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     pub fn new_with(file: File, options: &ReadOptions) -> Result<Self> {
@@ -212,7 +212,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// - A [format error](crate::Error::is_format) if the header is malformed or truncated.
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects, which cannot be
     ///   read in parts.
-    /// - [`Packed`](crate::error::ErrorKind::Packed) if the data of an RA file is compressed or stored as
+    /// - [`NeedsCopy`](crate::error::ErrorKind::NeedsCopy) if the data of an RA file is compressed or stored as
     ///   single bits, since such data cannot be read in parts.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     ///

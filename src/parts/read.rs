@@ -9,7 +9,7 @@ use super::select::{Axes, Selection};
 use crate::array::read_into;
 use crate::bytes::Runs;
 use crate::element::{ReadableElement, inner_of};
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Result, WantedShape};
 use crate::header::Header;
 use crate::io::{ArrayFormat, FromPayload, Payload, PayloadRef};
 use crate::options::ReadOptions;
@@ -47,7 +47,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the slice is out of bounds, [`BadOption`](crate::error::ErrorKind::BadOption) if it
     ///   has a step of 0.
-    /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has a different number of axes.
+    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the slice has a different number of axes.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
@@ -71,7 +71,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the slice is out of bounds, [`BadOption`](crate::error::ErrorKind::BadOption) if it
     ///   has a step of 0.
-    /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has a different number of axes.
+    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the slice has a different number of axes.
     /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the array and the slice have different
     ///   shapes.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
@@ -338,6 +338,6 @@ pub(crate) fn arranged<A, D: Dimension>(selection: &Selection, array: ArrayD<A>)
     let found = Shape::from(arranged.shape());
     arranged.into_dimensionality().map_err(|_| {
         // The type of the slice determines the number of axes. If it is dynamic, any number is accepted.
-        ErrorKind::RankMismatch { found, wanted: D::NDIM.unwrap_or_default() }.into()
+        ErrorKind::ShapeMismatch { found, wanted: WantedShape::Axes(D::NDIM.unwrap_or_default()) }.into()
     })
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use ndarray::{ArrayBase, ArrayD, Axis, IxDyn, RawData, SliceArg, SliceInfoElem};
 
 use crate::bytes::Runs;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, WantedShape};
 use crate::header::Header;
 use crate::limits;
 use crate::options::ReadOptions;
@@ -49,7 +49,11 @@ impl Axes {
     pub(crate) fn of(header: &Header, inner: usize, options: &ReadOptions) -> Result<Self> {
         let dims = header.shape();
         let Some(ndim) = dims.len().checked_sub(inner) else {
-            return Err(ErrorKind::RankMismatch { found: header.shape_ref().clone(), wanted: inner }.into());
+            return Err(ErrorKind::ShapeMismatch {
+                found: header.shape_ref().clone(),
+                wanted: WantedShape::Axes(inner),
+            }
+            .into());
         };
         let come_first = options.is_innermost_first();
         let (shape, lengths) =
@@ -277,7 +281,11 @@ impl Selection {
             }
         }
         if view.shape() != wanted {
-            return Err(ErrorKind::ShapeMismatch { found: wanted.into(), wanted: view.shape().into() }.into());
+            return Err(ErrorKind::ShapeMismatch {
+                found: wanted.into(),
+                wanted: WantedShape::Exactly(view.shape().into()),
+            }
+            .into());
         }
         let mut taken = self.axes.iter();
         let mut axis = 0;
@@ -305,7 +313,7 @@ impl Selection {
 
 fn other_rank(shape: &Shape, elements: &[SliceInfoElem]) -> crate::error::Error {
     let wanted = elements.iter().filter(|element| !element.is_new_axis()).count();
-    ErrorKind::RankMismatch { found: shape.clone(), wanted }.into()
+    ErrorKind::ShapeMismatch { found: shape.clone(), wanted: WantedShape::Axes(wanted) }.into()
 }
 
 /// Resolves one element of a slice along an axis, by ndarray's rules.

@@ -8,7 +8,7 @@ use super::ArrayFile;
 use super::select::Selection;
 use crate::bytes::Region;
 use crate::element::WritableElement;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Help, Result};
 use crate::header::Header;
 use crate::io::change::{self, Purpose};
 use crate::io::{self, ArrayFormat};
@@ -38,7 +38,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// - A [format error](crate::Error::is_format) if the file is malformed or shorter than its array.
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects, which cannot be
     ///   written in parts.
-    /// - [`Packed`](crate::error::ErrorKind::Packed) if the data of an RA file is compressed or stored as
+    /// - [`NeedsCopy`](crate::error::ErrorKind::NeedsCopy) if the data of an RA file is compressed or stored as
     ///   single bits, since such data cannot be written in parts.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     pub fn open_to_write<P: AsRef<Path>>(path: P) -> Result<Self> {
@@ -102,9 +102,9 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// # Errors
     ///
     /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the slice is out of bounds.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the slice has a step of 0, [`ReadOnly`](crate::error::ErrorKind::ReadOnly) if the file was opened for
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the slice has a step of 0, [`BadOption`](crate::error::ErrorKind::BadOption) if the file was opened for
     ///   reading only.
-    /// - [`RankMismatch`](crate::error::ErrorKind::RankMismatch) if the slice has a different number of axes.
+    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the slice has a different number of axes.
     /// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) or
     ///   [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if the elements cannot be stored with the
     ///   dtype of the file.
@@ -157,7 +157,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
         array: &ArrayRef<A, D>,
     ) -> Result<()> {
         if self.locked.is_none() {
-            return Err(ErrorKind::ReadOnly.into());
+            let error = Error::from(ErrorKind::bad_option("the file was opened for reading only"));
+            return Err(error.with_help(Help::OpenToWrite));
         }
         let header = &*io::grouped_for::<A>(self.header(), None, self.options.is_innermost_first())?;
         let options = io::options_for::<A>(header.dtype(), &WriteOptions::new())?;

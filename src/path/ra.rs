@@ -5,7 +5,7 @@ use std::io::{Read, Seek};
 use std::path::Path;
 
 use crate::array::{ReadRaExt, WriteRaExt, store_ra};
-use crate::error::{Error, ErrorKind, Help, Result};
+use crate::error::{Error, ErrorKind, FilePart, Help, Result};
 use crate::header::Extent;
 use crate::io::{RaReader, change};
 use crate::options::{RaOptions, ReadOptions, Trailing};
@@ -167,7 +167,7 @@ fn trailing_of(old: std::io::Result<&File>) -> Result<Vec<u8>> {
         // The same holds if some of the data is missing.
         if reader.flags() & 2 != 0 && reader.extent().and_then(Extent::trailing).is_none() {
             let reason = "where its compressed data ends is unknown".into();
-            return Err(ErrorKind::BadPacking { reason }.into());
+            return Err(ErrorKind::Malformed { part: FilePart::Data, reason, offset: None }.into());
         }
         reader.trailing()
     };

@@ -11,7 +11,7 @@ mod query;
 pub use query::query;
 
 use crate::dtype::{ByteOrder, DType, Kind, Scalar};
-use crate::error::{Error, ErrorKind, FileSection, LimitKind, Result};
+use crate::error::{Error, ErrorKind, FilePart, FileSection, LimitKind, Result};
 use crate::header::Header;
 use crate::limits::{self, Limits};
 use crate::shape::{Order, Shape};
@@ -193,7 +193,7 @@ pub fn format(header: &Header) -> Result<Vec<u8>> {
 /// # Errors
 ///
 /// - A [format error](crate::Error::is_format) if the bytes are not a header:
-///   [`BadMagic`](crate::error::ErrorKind::BadMagic); [`BadHeader`](crate::error::ErrorKind::BadHeader) for
+///   [`BadMagic`](crate::error::ErrorKind::BadMagic); [`Malformed`](crate::error::ErrorKind::Malformed) for
 ///   an unknown element type, an element that is too large, or a data size that contradicts the shape; or
 ///   [`Overflow`](crate::error::ErrorKind::Overflow).
 /// - [`Limit`](crate::error::ErrorKind::Limit) if there are more than 64 axes.
@@ -250,7 +250,7 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed> {
             let reason = format!(
                 "it declares {size} bytes of data, but elements of {elbyte} bytes in shape {shape} take {expected}"
             );
-            Err(ErrorKind::BadHeader { reason, offset: Some(32) }.into())
+            Err(ErrorKind::Malformed { part: FilePart::Header, reason, offset: Some(32) }.into())
         }
         _ => Ok(Parsed::Done(found, end)),
     }

@@ -68,7 +68,7 @@ use parts::{ReferencedPart, push, refuse_other_dtype};
 
 use crate::bytes::{LocalFile, ReadAt, fill_at};
 use crate::dask::NpyStack;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{CopyReason, Error, ErrorKind, Result, WantedShape};
 use crate::header::{AxisIndex, Header, Order};
 use crate::io::ArrayFormat;
 use crate::npz::{Method, NpzFile};
@@ -122,8 +122,8 @@ impl References {
     ///
     /// - [`Io`](ErrorKind::Io) if reading fails.
     /// - A [format error](Error::is_format) if the file is malformed or truncated.
-    /// - [`NotStored`](ErrorKind::NotStored) if a member is compressed or encrypted, and
-    ///   [`Packed`](ErrorKind::Packed) if an RA file is compressed.
+    /// - [`NeedsCopy`](ErrorKind::NeedsCopy) if a member is compressed or encrypted, and
+    ///   [`NeedsCopy`](ErrorKind::NeedsCopy) if an RA file is compressed.
     /// - [`NotRepresentable`](ErrorKind::NotRepresentable) if Zarr cannot represent the dtype, and
     ///   [`Objects`](ErrorKind::Objects) if the elements are Python objects.
     /// - [`NoSuchMember`](ErrorKind::NoSuchMember) or [`AmbiguousName`](ErrorKind::AmbiguousName) if not
@@ -267,7 +267,8 @@ impl References {
             let member = &archive.members()[index];
             if member.method() != Method::Stored || member.is_encrypted() {
                 let (packed, size) = (member.compressed_size(), member.size());
-                return Err(Error::from(ErrorKind::NotStored { packed, size }).at_member(member.name()));
+                return Err(Error::from(ErrorKind::NeedsCopy(CopyReason::Compressed { packed, size }))
+                    .at_member(member.name()));
             }
             let file = archive.open_member(index)?;
             let name = options.name.as_deref().unwrap_or(member.name());
@@ -374,7 +375,8 @@ impl References {
             }
             if part.header.shape() != shape {
                 let (found, wanted) = (part.header.shape_ref().clone(), first.shape_ref().clone());
-                return Err(part.named(ErrorKind::ShapeMismatch { found, wanted }.into()));
+                return Err(part
+                    .named(ErrorKind::ShapeMismatch { found, wanted: WantedShape::Exactly(wanted) }.into()));
             }
             refuse_other_dtype(&part, first.dtype())?;
             all = all.checked_add(length).ok_or_else(|| {

@@ -10,7 +10,7 @@ use super::share::share_out;
 use super::{Source, pipeline};
 use crate::bytes::{LocalFile, ReadAt, ReadHints, Runs, fill_at};
 use crate::codec::{BlockIndex, Crc, Turn, Unpacker};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, FilePart, Result};
 use crate::limits;
 
 /// The content of a member with a block index.
@@ -147,7 +147,7 @@ impl<'a> PackedBlocks<'a> {
                     "block {index} of the member, decompressed by the index of its blocks, differs at its byte {at} from what \
                      other programs read"
                 );
-                return Err(ErrorKind::BadZip { reason }.into());
+                return Err(ErrorKind::Malformed { part: FilePart::Archive, reason, offset: None }.into());
             }
             index += 1;
             Ok(())
@@ -226,7 +226,7 @@ impl<'a> PackedBlocks<'a> {
         if !is_right {
             self.is_wrong.store(true, Ordering::Relaxed);
             let reason = format!("block {index} of the member does not match the index of its blocks");
-            return Err(ErrorKind::BadZip { reason }.into());
+            return Err(ErrorKind::Malformed { part: FilePart::Archive, reason, offset: None }.into());
         }
         self.is_checked[index].store(true, Ordering::Relaxed);
         Ok(())
@@ -271,7 +271,12 @@ fn packed<'r>(archive: &'r dyn ReadAt, range: Range<u64>, room: &'r mut Vec<u8>)
 
 /// Returns the error for an archive that is shorter than its records say.
 pub(crate) fn cut() -> Error {
-    ErrorKind::BadZip { reason: "it has been truncated since it was opened".into() }.into()
+    ErrorKind::Malformed {
+        part: FilePart::Archive,
+        reason: "it has been truncated since it was opened".into(),
+        offset: None,
+    }
+    .into()
 }
 
 impl ReadAt for PackedBlocks<'_> {

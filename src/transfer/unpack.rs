@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use super::Source;
 use crate::codec::{End, Unpacker};
-use crate::error::ErrorKind;
+use crate::error::{ErrorKind, FilePart};
 
 /// How many compressed bytes are read at a time.
 const PIECE: usize = 128 << 10;
@@ -82,7 +82,12 @@ impl Read for Unpack<'_> {
             // Without further input, a decoder that has made no progress never makes any.
             if packed.is_empty() && !self.is_end {
                 let reason = "the stream is truncated".into();
-                return Err(crate::error::Error::from(ErrorKind::BadDeflate { reason }).into());
+                return Err(crate::error::Error::from(ErrorKind::Malformed {
+                    part: FilePart::Content,
+                    reason,
+                    offset: None,
+                })
+                .into());
             }
         }
         Ok(0)

@@ -5,7 +5,7 @@ use super::{
     PATCH, STRONGLY_ENCRYPTED, name,
 };
 use crate::codec::{BlockIndex, Described, NoIndex};
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, FilePart, Result};
 
 /// The number of bytes at the end of a file that [`find_end`] needs.
 ///
@@ -31,7 +31,7 @@ pub(crate) struct End {
 }
 
 fn bad(reason: impl Into<String>) -> crate::error::Error {
-    ErrorKind::BadZip { reason: reason.into() }.into()
+    ErrorKind::Malformed { part: FilePart::Archive, reason: reason.into(), offset: None }.into()
 }
 
 /// A cursor over little-endian integers.
@@ -342,12 +342,14 @@ pub(crate) fn check_local(record: &[u8], member: &Member) -> Result<u64> {
     }
     if (flags | member.flags) & STRONGLY_ENCRYPTED != 0 {
         let reason = "the member is encrypted by PKZIP's strong encryption".into();
-        return Err(ErrorKind::UnsupportedZip { reason }.into());
+        return Err(ErrorKind::Unsupported { part: FilePart::Archive, reason }.into());
     }
     if (flags | member.flags) & PATCH != 0 {
-        return Err(
-            ErrorKind::UnsupportedZip { reason: "the member is a patch of another file".into() }.into()
-        );
+        return Err(ErrorKind::Unsupported {
+            part: FilePart::Archive,
+            reason: "the member is a patch of another file".into(),
+        }
+        .into());
     }
     let same_name =
         usize::from(name_len) == member.raw_name().len() && numbers.0.starts_with(member.raw_name());

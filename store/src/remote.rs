@@ -175,7 +175,7 @@ impl Remote {
     ///
     /// # Errors
     ///
-    /// As for [`Remote::open_npy`], and [`Packed`](ndarray_io::error::ErrorKind::Packed) if the data is compressed or stored as
+    /// As for [`Remote::open_npy`], and [`NeedsCopy`](ndarray_io::error::ErrorKind::NeedsCopy) if the data is compressed or stored as
     /// single bits.
     pub fn open_ra(&self) -> Result<RaFile> {
         self.open_ra_with(&ReadOptions::new())

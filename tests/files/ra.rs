@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use ndarray::{Array2, ArrayD, ArrayView2, ArrayViewMut2, ShapeBuilder, arr1, arr2, s};
 use ndarray_io::convert::{Conversion, convert_npy_to_ra, convert_ra_to_npy};
 use ndarray_io::dtype::ByteOrder;
-use ndarray_io::error::{ErrorKind, FileSection, Help};
+use ndarray_io::error::{CopyReason, ElementFault, ErrorKind, FilePart, FileSection, Help};
 use ndarray_io::file::Extent;
 use ndarray_io::header::Order;
 use ndarray_io::options::Trailing;
@@ -46,13 +46,13 @@ const NATIVE: [&str; 2] = if cfg!(target_endian = "little") { ["little", "big"] 
 fn class(error: &Error) -> &'static str {
     match error.kind() {
         ErrorKind::BadMagic { .. } => "bad_magic",
-        ErrorKind::BadHeader { .. } => "bad_header",
+        ErrorKind::Malformed { part: FilePart::Header, .. } => "bad_header",
         ErrorKind::Truncated { .. } => "truncated",
         ErrorKind::Limit { .. } => "limit",
         ErrorKind::Overflow { .. } => "overflow",
-        ErrorKind::BadPacking { .. } => "bad_packing",
-        ErrorKind::UnknownFlags { .. } => "unknown_flags",
-        ErrorKind::UnsupportedPacking { .. } => "unsupported_packing",
+        ErrorKind::Malformed { part: FilePart::Data, .. } => "bad_packing",
+        ErrorKind::Unsupported { part: FilePart::Header, .. } => "unknown_flags",
+        ErrorKind::Unsupported { part: FilePart::Data, .. } => "unsupported_packing",
         _ => "none of this table's",
     }
 }
@@ -103,7 +103,9 @@ const ROUTES: &[(&str, Route)] = &[
         }
     }),
     ("file", |path, options| match RaFile::open_with(path, options) {
-        Err(error) if matches!(error.kind(), ErrorKind::Packed) => read_ra_with(path, options),
+        Err(error) if matches!(error.kind(), ErrorKind::NeedsCopy(CopyReason::Packed)) => {
+            read_ra_with(path, options)
+        }
         file => file?.read(),
     }),
     ("rows", |path, options| {
@@ -308,7 +310,10 @@ fn halves() {
         npy.extend((head.len() as u16).to_le_bytes());
         npy.extend(head.as_bytes());
         let error = ndarray_io::npy::parse(&npy).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::UnsupportedDType { .. }), "NumPy knows no {text}: {error}");
+        assert!(
+            matches!(error.kind(), ErrorKind::Unsupported { part: FilePart::DType, .. }),
+            "NumPy knows no {text}: {error}"
+        );
     }
 }
 
@@ -421,9 +426,9 @@ fn views_and_maps() {
     assert_eq!(view, wanted);
     let bytes = fs::read(folder().join(format!("f8-2-{foreign}.ra"))).unwrap();
     let error = ndarray::ArrayView3::<f64>::view_ra(&bytes).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::ForeignByteOrder { .. }), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::NeedsCopy(CopyReason::ByteOrder { .. })), "{error}");
     let error = ArrayView2::<u16>::view_ra(&fs::read(folder().join("lz4.ra")).unwrap()).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Packed), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::NeedsCopy(CopyReason::Packed)), "{error}");
     let mut file = Vec::new();
     arr2(&[[1u8, 2], [3, 4]]).write_ra(&mut file).unwrap();
     file.extend(b"more");
@@ -456,7 +461,7 @@ fn files_are_mapped() {
     assert!(error.is_usage(), "{error}");
     // SAFETY: as above.
     let error = unsafe { RaMmap::<u16, Ix2>::open(folder().join("lz4.ra")).unwrap_err() };
-    assert!(matches!(error.kind(), ErrorKind::Packed), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::NeedsCopy(CopyReason::Packed)), "{error}");
 }
 
 #[test]
@@ -617,7 +622,7 @@ fn composites_of_one_byte_are_bools_if_asked_for() {
     let mut bytes = fs::read(&path).unwrap();
     *bytes.last_mut().unwrap() = 2;
     let error = Array2::<bool>::read_ra_with(&bytes[..], &options).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::BadBool { .. }), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::InvalidElement(ElementFault::Bool { .. })), "{error}");
 }
 
 /// Any file that is truncated, or whose header has a changed byte, is read or refused.

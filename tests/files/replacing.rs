@@ -7,7 +7,7 @@ use std::path::Path;
 
 use ndarray::{Array1, Array2, arr1, arr2};
 use ndarray_io::convert::{Conversion, concatenate_npy, convert_npy};
-use ndarray_io::error::{Error, ErrorKind};
+use ndarray_io::error::{Error, ErrorKind, WantedShape};
 use ndarray_io::file::{FileReplacement, UncommittedRows, replace_file_with};
 use ndarray_io::npy::write_npy_with;
 use ndarray_io::ra::{RaOptions, write_ra_with};
@@ -145,11 +145,8 @@ fn append_or_create_does_either() {
         NpyWriter::<i32, _>::append_or_create_with(&path, row, surplus, &WriteOptions::new())
     };
     let error = open(&[3], UncommittedRows::Discard).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::RowMismatch { .. }), "{error}");
-    assert!(matches!(
-        open(&[2], UncommittedRows::Refuse).unwrap_err().kind(),
-        ErrorKind::UncommittedRows { .. }
-    ));
+    assert!(matches!(error.kind(), ErrorKind::ShapeMismatch { wanted: WantedShape::Rows(_), .. }), "{error}");
+    assert!(matches!(open(&[2], UncommittedRows::Refuse).unwrap_err().kind(), ErrorKind::Uncommitted { .. }));
     assert_eq!(fs::read(&path).unwrap(), before);
     open(&[2], UncommittedRows::Recover).unwrap().finish().unwrap();
     assert_eq!(read_npy::<_, Array2<i32>>(&path).unwrap().nrows(), 4);

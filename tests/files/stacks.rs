@@ -10,7 +10,7 @@ use ndarray_io::dask::{
     NpyStack, NpyStackWriter, UncommittedParts, convert_npy_to_stack, convert_stack_to_npy,
 };
 use ndarray_io::dtype::ByteOrder;
-use ndarray_io::error::ErrorKind;
+use ndarray_io::error::{ErrorKind, FilePart, WantedShape};
 use ndarray_io::npy::write_npy_with;
 use ndarray_io::object::{Object, Pickle};
 use ndarray_io::{DynArray, NpyFile, ReadOptions, WriteOptions, read_npy, write_npy};
@@ -170,7 +170,10 @@ fn without_info_the_parts_say_what_they_are() {
     assert!(NpyStack::open_along(folder.path(), 0, &ReadOptions::new()).unwrap_err().is_usage());
     fs::remove_file(&info).unwrap();
     let error = NpyStack::open(folder.path()).unwrap_err(); // the parts do not fit along axis 0
-    assert!(matches!(error.kind(), ErrorKind::ShapeMismatch { .. }), "{error}");
+    assert!(
+        matches!(error.kind(), ErrorKind::ShapeMismatch { wanted: WantedShape::Exactly(_), .. }),
+        "{error}"
+    );
     let stack = NpyStack::open_along(folder.path(), 1, &ReadOptions::new()).unwrap();
     assert!(equal(&stack.read().unwrap(), &whole));
 
@@ -214,10 +217,16 @@ fn an_info_that_lies_is_an_error() {
     // Lengths that differ from those of the parts.
     write_info(folder, lengths(&[&[2, 0, 5], &[2]]), double(), 0);
     let error = open().unwrap().read::<ArrayD<f64>>().unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::ShapeMismatch { .. }), "{error}");
+    assert!(
+        matches!(error.kind(), ErrorKind::ShapeMismatch { wanted: WantedShape::Exactly(_), .. }),
+        "{error}"
+    );
     assert!(error.path().unwrap().ends_with("2.npy"));
     write_info(folder, lengths(&[&[2, 0, 4], &[3]]), double(), 0);
-    assert!(matches!(open().unwrap_err().kind(), ErrorKind::ShapeMismatch { .. }));
+    assert!(matches!(
+        open().unwrap_err().kind(),
+        ErrorKind::ShapeMismatch { wanted: WantedShape::Exactly(_), .. }
+    ));
     // Another dtype is an error; another byte order is not.
     write_info(folder, lengths(&[&[2, 0, 4], &[2]]), Object::dtype(&"<f4".parse().unwrap()).unwrap(), 0);
     assert!(matches!(open().unwrap_err().kind(), ErrorKind::DTypeMismatch { .. }));
@@ -237,7 +246,10 @@ fn an_info_that_lies_is_an_error() {
     for (chunks, dtype, axis) in bad {
         write_info(folder, chunks, dtype, axis);
         let error = open().unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::BadStack { .. }) && error.is_format(), "{error}");
+        assert!(
+            matches!(error.kind(), ErrorKind::Malformed { part: FilePart::Stack, .. }) && error.is_format(),
+            "{error}"
+        );
         assert!(error.path().unwrap().ends_with("info"));
     }
     write_info(folder, lengths(&[&[2, 0, 4], &[2]]), Object::dtype(&"O".parse().unwrap()).unwrap(), 0);
@@ -274,7 +286,7 @@ fn parts_count_when_they_are_committed() {
     drop(writer);
     assert!(folder.join("2.npy").exists() && !reader.refresh().unwrap());
     let error = NpyStackWriter::append(&folder).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::UncommittedParts { parts: 1, .. }), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::Uncommitted { parts: 1, .. }), "{error}");
     assert!(error.is_conflict() && folder.join("2.npy").exists());
     let discard = UncommittedParts::Discard;
     let mut writer = NpyStackWriter::append_with(&folder, discard, &WriteOptions::new()).unwrap();
@@ -322,7 +334,8 @@ fn interrupted_parts_are_recovered_if_they_fit() {
     fs::rename(&next, &later).unwrap();
     let error = recover(&WriteOptions::new()).unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::BadStack { .. }) && error.to_string().contains("5.npy is missing"),
+        matches!(error.kind(), ErrorKind::Malformed { part: FilePart::Stack, .. })
+            && error.to_string().contains("5.npy is missing"),
         "{error}"
     );
     assert!(later.exists() && NpyStack::open(folder).unwrap().lengths().len() == 5);
@@ -427,7 +440,10 @@ fn parts_that_do_not_fit_are_refused() {
     let before = fs::read_dir(folder.path()).unwrap().count();
     let mut writer = NpyStackWriter::append(folder.path()).unwrap();
     let error = writer.push(&Array2::<f64>::zeros((9, 2))).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::ShapeMismatch { .. }), "{error}");
+    assert!(
+        matches!(error.kind(), ErrorKind::ShapeMismatch { wanted: WantedShape::Exactly(_), .. }),
+        "{error}"
+    );
     assert!(writer.push(&arr1(&[1.0])).unwrap_err().is_mismatch());
     let error = writer.push(&Array2::<f32>::zeros((10, 2))).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::DTypeMismatch { .. }), "{error}");

@@ -268,7 +268,7 @@ fn uncounted_rows_of_an_input_that_is_the_target_are_kept() {
         convert_npy(&path, &path, Conversion::new()).unwrap_err(),
     ] {
         assert!(
-            matches!(error.kind(), ndarray_io::error::ErrorKind::UncommittedRows { bytes: 1, rows: 1, .. }),
+            matches!(error.kind(), ndarray_io::error::ErrorKind::Uncommitted { bytes: 1, rows: 1, .. }),
             "{error}"
         );
         assert!(std::fs::read(&path).unwrap() == old);

@@ -1,6 +1,6 @@
 //! Arrays without `ndarray`, and with its other versions, as MIGRATING.md shows them.
 
-use ndarray_io::error::ErrorKind;
+use ndarray_io::error::{ErrorKind, WantedShape};
 use ndarray_io::header::Order;
 use ndarray_io::ra::{ReadRaExt, ViewRaExt, WriteRaExt};
 use ndarray_io::{FlatArray, FlatView, ReadNpyExt, Result, WriteNpyExt};
@@ -81,8 +81,11 @@ fn vectors_slices_and_arrays_are_written() {
 #[test]
 fn arrays_of_another_number_of_elements_are_refused() {
     let error = FlatArray::new(vec![1, 2, 3], vec![2, 2], Order::C).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::ShapeMismatch { .. }), "{error}");
-    for shape in [vec![usize::MAX, 2], vec![0, usize::MAX, 2], vec![1 << 63, 2]] {
+    assert!(
+        matches!(error.kind(), ErrorKind::ShapeMismatch { wanted: WantedShape::Exactly(_), .. }),
+        "{error}"
+    );
+    for shape in [vec![usize::MAX, 2], vec![0, usize::MAX, 2], vec![usize::MAX / 2 + 1, 2]] {
         assert!(FlatView::<u8>::new(&[], &shape, Order::C).is_err(), "{shape:?}");
     }
     assert!(FlatView::<u8>::new(&[], &[3, 0], Order::C).is_ok());

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use ndarray::{Ix1, arr1};
-use ndarray_io::error::{ErrorKind, LimitKind};
+use ndarray_io::error::{ErrorKind, FilePart, LimitKind};
 use ndarray_io::object::{Object, Pickle, View};
 use ndarray_io::{Error, Limits, ReadOptions};
 
@@ -55,7 +55,10 @@ fn joblibs_files_have_the_objects_that_joblib_loads() {
             }
             Err(error) => {
                 assert!(!is_read, "{name}: {error}");
-                assert!(matches!(error.kind(), ErrorKind::UnsupportedPickle { .. }), "{name}: {error}");
+                assert!(
+                    matches!(error.kind(), ErrorKind::Unsupported { part: FilePart::Pickle, .. }),
+                    "{name}: {error}"
+                );
                 let help = error.help().map(|help| help.to_string()).unwrap_or_default();
                 assert!(feature.is_some_and(|feature| help.contains(feature)), "{name}: {help}");
             }

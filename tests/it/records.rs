@@ -2,7 +2,7 @@
 
 use ndarray::{Array1, Array2, ArrayD, ArrayView, ArrayViewMut, ArrayViewMut1, IxDyn, ShapeBuilder, arr1, s};
 use ndarray_io::dtype::ByteOrder;
-use ndarray_io::error::{ErrorKind, Help};
+use ndarray_io::error::{CopyReason, ElementFault, ErrorKind, Help};
 use ndarray_io::header::Order;
 use ndarray_io::{
     Bytes, Casting, Chars, DType, Datetime64, DynArray, NpyReader, ReadNpyExt, ReadNpyIntoExt, ReadOptions,
@@ -245,10 +245,16 @@ fn records_are_viewed_as_they_lie() {
     check_view::<AlignedC>(&case("record-aligned"));
     check_view::<NestedC>(&case("record-nested_aligned"));
     let other = |id: &str| ArrayView::<AlignedC, IxDyn>::view_npy(&Aligned::new(&case(id).bytes)).map(drop);
-    assert!(matches!(other("record-unaligned").unwrap_err().kind(), ErrorKind::NotViewable { .. }));
-    assert!(matches!(other("record-reordered").unwrap_err().kind(), ErrorKind::NotViewable { .. }));
+    assert!(matches!(
+        other("record-unaligned").unwrap_err().kind(),
+        ErrorKind::NeedsCopy(CopyReason::Layout { .. })
+    ));
+    assert!(matches!(
+        other("record-reordered").unwrap_err().kind(),
+        ErrorKind::NeedsCopy(CopyReason::Layout { .. })
+    ));
     let big = ArrayView::<Tight, IxDyn>::view_npy(&Aligned::new(&case("record-tight_big").bytes)).map(drop);
-    assert!(matches!(big.unwrap_err().kind(), ErrorKind::ForeignByteOrder { .. }));
+    assert!(matches!(big.unwrap_err().kind(), ErrorKind::NeedsCopy(CopyReason::ByteOrder { .. })));
 }
 
 #[test]
@@ -312,7 +318,8 @@ fn bools_of_the_corpus_are_checked_within_records() {
         (Array1::<InNested>::read_npy(&bytes("in_nested")[..]).err().unwrap(), "a.b"),
     ] {
         assert!(
-            matches!(error.kind(), ErrorKind::BadBool { .. }) && error.field() == Some(field),
+            matches!(error.kind(), ErrorKind::InvalidElement(ElementFault::Bool { .. }))
+                && error.field() == Some(field),
             "{error:?}"
         );
     }
@@ -480,7 +487,7 @@ fn nested_fields_are_named_by_their_path() {
     let start = broken.arrays[0].data_offset();
     bytes[start + 4 * 19 + 18] = 2;
     let error = Array2::<Nested>::read_npy(&bytes[..]).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::BadBool { found: 2, .. }));
+    assert!(matches!(error.kind(), ErrorKind::InvalidElement(ElementFault::Bool { found: 2, .. })));
     assert_eq!((error.element(), error.field()), (Some(4), Some("many.flag")), "{error}");
 
     let broken = case("record-nested_aligned");

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use ndarray::{Array1, Array2, Array3, ArrayD, Ix1, Ix2, Ix3, IxDyn, ShapeBuilder, arr1, arr2, s};
-use ndarray_io::error::ErrorKind;
+use ndarray_io::error::{ErrorKind, WantedShape};
 use ndarray_io::header::Order;
 use ndarray_io::{
     DynArray, FlatArray, NpyReader, ReadNpyExt, ReadOptions, WriteNpyExt, WriteOptions, error::FileSection,
@@ -176,7 +176,10 @@ fn indivisible_arrays_refused() {
     assert!(error.is_usage() && error.to_string().contains("NpyFile"), "{error}");
     assert!(matches!(reader.chunks::<f64, Ix2>(2, 1).err().unwrap().kind(), ErrorKind::NoSuchAxis { .. }));
     assert!(reader.chunks::<f64, Ix2>(0, 0).err().unwrap().is_usage());
-    assert!(matches!(reader.rows::<f64, Ix1>().err().unwrap().kind(), ErrorKind::RankMismatch { .. }));
+    assert!(matches!(
+        reader.rows::<f64, Ix1>().err().unwrap().kind(),
+        ErrorKind::ShapeMismatch { wanted: WantedShape::Axes(_), .. }
+    ));
     // Another type can be tried after the wrong one.
     assert!(reader.rows::<i32, Ix2>().err().unwrap().is_mismatch());
     assert!(reader.blocks::<ArrayD<i32>>().unwrap().next().unwrap().unwrap_err().is_mismatch());
@@ -274,7 +277,10 @@ fn memory_of_the_caller_has_the_elements() {
     assert_eq!(part, big(array.slice(s![2, .., 2..]).t().iter().copied().collect()));
     for wrong in [119, 121] {
         let error = file.read_into_bytes(&mut vec![0; wrong], None).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::ShapeMismatch { .. }), "{error}");
+        assert!(
+            matches!(error.kind(), ErrorKind::ShapeMismatch { wanted: WantedShape::Exactly(_), .. }),
+            "{error}"
+        );
         assert!(file.slice_into_bytes(s![..;-1, .., ..], &mut vec![0; wrong], None).is_err());
     }
     let mut bools = saved(&arr1(&[true, false]));
@@ -425,7 +431,12 @@ fn extreme_lengths_and_empty_arrays() {
     assert!(reader().blocks::<Array1<i32>>().unwrap().next().is_none());
     // A few bytes cannot keep a program busy for ever.
     let endless = ndarray_io::npy::format(
-        &ndarray_io::header::Header::new("|u1".parse().unwrap(), Order::C, [1 << 40, 0].into()).unwrap(),
+        &ndarray_io::header::Header::new(
+            "|u1".parse().unwrap(),
+            Order::C,
+            [1 << (usize::BITS - 8), 0].into(),
+        )
+        .unwrap(),
         None,
     );
     let error = NpyReader::new(&endless.unwrap()[..]).unwrap().rows::<u8, Ix2>().err().unwrap();

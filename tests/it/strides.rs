@@ -2,7 +2,7 @@
 
 use ndarray::{Array3, ArrayD, ArrayView3, ArrayViewD, Axis, Dimension, ShapeBuilder, s};
 use ndarray_io::dtype::ByteOrder;
-use ndarray_io::error::ErrorKind;
+use ndarray_io::error::{ErrorKind, WantedShape};
 use ndarray_io::{DynView, ReadNpyExt, ReadNpyIntoExt, WriteNpyExt, WriteOptions};
 
 use crate::support::manifest;
@@ -215,12 +215,15 @@ fn elements_outside_the_memory_are_refused() {
         (usize::MAX, vec![1], vec![8]),
         (0, vec![2, 2], vec![isize::MAX, isize::MAX]),
         (0, vec![2, 2], vec![isize::MAX, isize::MIN]),
-        (0, vec![1 << 40], vec![1 << 40]),
+        (0, vec![1 << (usize::BITS - 24)], vec![1 << (usize::BITS - 24)]),
     ] {
         let error = new(first, &shape, &strides).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::OutOfBounds { length: 64, .. }), "{shape:?}: {error}");
     }
-    assert!(matches!(new(0, &[2], &[8, 8]).unwrap_err().kind(), ErrorKind::RankMismatch { .. }));
+    assert!(matches!(
+        new(0, &[2], &[8, 8]).unwrap_err().kind(),
+        ErrorKind::ShapeMismatch { wanted: WantedShape::Axes(_), .. }
+    ));
     let objects = DynView::new(&memory, 0, "|O".parse().unwrap(), [1], &[8]);
     assert!(matches!(objects.unwrap_err().kind(), ErrorKind::Objects { .. }));
 }

@@ -7,7 +7,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ndarray_io::error::{ErrorKind, FileSection, LimitKind};
+use ndarray_io::error::{ElementFault, ErrorKind, FilePart, FileSection, LimitKind};
 use ndarray_io::file::Extent;
 use ndarray_io::npy::NpyHeader;
 use ndarray_io::ra::RaHeader;
@@ -203,33 +203,35 @@ pub(crate) fn class(error: &Error) -> &'static str {
     match error.kind() {
         ErrorKind::Io(_) | ErrorKind::BadSource { .. } | ErrorKind::OutOfMemory { .. } => "io",
         ErrorKind::BadMagic { .. } => "bad_magic",
-        ErrorKind::BadVersion { .. } => "bad_version",
+        ErrorKind::Unsupported { part: FilePart::Version, .. } => "bad_version",
         ErrorKind::Truncated { part: FileSection::Payload { .. } | FileSection::Packed, .. } => {
             "truncated_data"
         }
         ErrorKind::Truncated { .. } => "truncated_header",
-        ErrorKind::BadHeader { .. } => "bad_header",
-        ErrorKind::UnsupportedDType { .. } => "unsupported_dtype",
+        ErrorKind::Malformed { part: FilePart::Header, .. } => "bad_header",
+        ErrorKind::Unsupported { part: FilePart::DType, .. } => "unsupported_dtype",
         ErrorKind::Overflow { .. } => "overflow",
         ErrorKind::Trailing { .. } => "extra_data",
-        ErrorKind::BadBool { .. } => "bad_bool",
-        ErrorKind::BadUnicode { .. } => "bad_unicode",
-        ErrorKind::BadZip { .. } => "bad_zip",
-        ErrorKind::UnsupportedZip { .. } | ErrorKind::Encrypted { .. } => "unsupported_zip",
-        ErrorKind::BadCrc { .. } => "crc_mismatch",
-        ErrorKind::BadDeflate { .. } => "bad_deflate",
+        ErrorKind::InvalidElement(ElementFault::Bool { .. }) => "bad_bool",
+        ErrorKind::InvalidElement(ElementFault::Unicode { .. }) => "bad_unicode",
+        ErrorKind::Malformed { part: FilePart::Archive, .. } => "bad_zip",
+        ErrorKind::Unsupported { part: FilePart::Archive, .. } | ErrorKind::Encrypted { .. } => {
+            "unsupported_zip"
+        }
+        ErrorKind::Malformed { part: FilePart::Checksum, .. } => "crc_mismatch",
+        ErrorKind::Malformed { part: FilePart::Content, .. } => "bad_deflate",
         ErrorKind::Objects { .. } => "object_needs_opt_in",
-        ErrorKind::UnsupportedPickle { .. } => "unsupported_pickle",
-        ErrorKind::BadPickle { .. } => "bad_pickle",
+        ErrorKind::Unsupported { part: FilePart::Pickle, .. } => "unsupported_pickle",
+        ErrorKind::Malformed { part: FilePart::Pickle, .. } => "bad_pickle",
         ErrorKind::Limit {
             limit_kind: LimitKind::ObjectNesting | LimitKind::Objects | LimitKind::Copies | LimitKind::Digits,
             ..
         } => "bad_pickle",
         ErrorKind::Limit { limit_kind: LimitKind::PayloadBytes, .. } => "payload_too_large",
         ErrorKind::Limit { .. } => "header_too_large",
-        ErrorKind::UnknownFlags { .. } => "unknown_flags",
-        ErrorKind::BadPacking { .. } => "bad_packing",
-        ErrorKind::UnsupportedPacking { .. } => "unsupported_packing",
+        ErrorKind::Unsupported { part: FilePart::Header, .. } => "unknown_flags",
+        ErrorKind::Malformed { part: FilePart::Data, .. } => "bad_packing",
+        ErrorKind::Unsupported { part: FilePart::Data, .. } => "unsupported_packing",
         _ => "other",
     }
 }

@@ -8,7 +8,7 @@ use super::known::{self, Objects, bad};
 use super::write::Pickler;
 use super::{Object, View, finish};
 use crate::dtype::DType;
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, FilePart, Result};
 use crate::header::Header;
 use crate::options::{ReadOptions, WriteOptions};
 use crate::shape::{Order, Shape};
@@ -37,7 +37,7 @@ pub(in super::super) fn decode(
     };
     let Some(Objects { dtype, dims, order, items: slots }) = found else {
         let reason = "the pickle is not an array of objects, or has an unknown dtype".into();
-        return Err(ErrorKind::UnsupportedPickle { reason }.into());
+        return Err(ErrorKind::Unsupported { part: FilePart::Pickle, reason }.into());
     };
     // Unless the dtype is a record, the header declares `'O'`, even for a dtype that headers cannot express.
     if header.dtype() != &dtype {

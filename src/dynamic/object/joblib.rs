@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Pickle;
 use super::graph::Kept;
-use crate::error::{Error, ErrorKind, Help, Result};
+use crate::error::{Error, ErrorKind, FilePart, Help, Result};
 use crate::limits::Limits;
 use crate::options::ReadOptions;
 
@@ -19,7 +19,7 @@ impl Pickle {
     ///
     /// # Errors
     ///
-    /// As for [`Pickle::read`]; [`ErrorKind::UnsupportedPickle`] if the file is compressed by a method whose feature is not
+    /// As for [`Pickle::read`]; [`ErrorKind::Unsupported`] if the file is compressed by a method whose feature is not
     /// enabled, or was written by a version of joblib before 0.10, which stores each array in a file of its own.
     ///
     /// ```
@@ -187,7 +187,7 @@ impl Packing {
                 let reason = format!(
                     "a file of joblib.dump that is compressed by {method}, which has to be unpacked first"
                 );
-                let error = Error::from(ErrorKind::UnsupportedPickle { reason });
+                let error = Error::from(ErrorKind::Unsupported { part: FilePart::Pickle, reason });
                 Err(match feature {
                     Some(name) => error.with_help(Help::Feature { name }),
                     None => error,
@@ -198,5 +198,10 @@ impl Packing {
 }
 
 fn damaged(error: std::io::Error) -> Error {
-    ErrorKind::BadPickle { reason: format!("its compressed bytes are damaged: {error}"), offset: None }.into()
+    ErrorKind::Malformed {
+        part: FilePart::Pickle,
+        reason: format!("its compressed bytes are damaged: {error}"),
+        offset: None,
+    }
+    .into()
 }

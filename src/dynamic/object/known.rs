@@ -13,7 +13,7 @@ use super::{ObjectRef, call, dtypes, keys};
 use crate::dtype::Casting;
 use crate::dtype::DType;
 use crate::dynamic::DynArray;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, FilePart, Result};
 use crate::header::Header;
 use crate::limits::Limits;
 use crate::shape::Order;
@@ -76,7 +76,7 @@ pub(super) fn is_reconstruct((module, name): (&str, &str)) -> bool {
 }
 
 pub(super) fn bad(reason: impl Into<String>) -> Error {
-    ErrorKind::BadPickle { reason: reason.into(), offset: None }.into()
+    ErrorKind::Malformed { part: FilePart::Pickle, reason: reason.into(), offset: None }.into()
 }
 
 /// A read-only view of a graph, some of whose bytes may still be in the pickle.

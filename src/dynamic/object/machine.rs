@@ -20,7 +20,7 @@ use super::graph::{Graph, Node, Slot, Span};
 use super::known::{GraphView, Known};
 use super::source::Source;
 use super::text::code_points;
-use crate::error::{Error, ErrorKind, LimitKind, Result};
+use crate::error::{Error, ErrorKind, FilePart, LimitKind, Result};
 use crate::limits::{self, Limits};
 use crate::options::OldText;
 use crate::pickle::opcode::*;
@@ -161,7 +161,12 @@ impl<'a> Unpickler<'a> {
     }
 
     pub(super) fn fault(&self, reason: impl Into<String>) -> Error {
-        ErrorKind::BadPickle { reason: reason.into(), offset: Some(self.opcode as u64) }.into()
+        ErrorKind::Malformed {
+            part: FilePart::Pickle,
+            reason: reason.into(),
+            offset: Some(self.opcode as u64),
+        }
+        .into()
     }
 
     pub(super) fn look(&self) -> GraphView<'_> {

@@ -350,7 +350,7 @@ impl<'a> Array<'a> {
     /// An error if the elements are of another type, or the array does not have the number of axes of `D`:
     /// [`ErrorKind::DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch),
     /// [`ErrorKind::Objects`](crate::error::ErrorKind::Objects) or
-    /// [`ErrorKind::RankMismatch`](crate::error::ErrorKind::RankMismatch).
+    /// [`ErrorKind::ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch).
     pub fn to_array<A: ReadableElement, D: Dimension>(self) -> Result<ndarray::Array<A, D>> {
         Ok(self.to_dyn()?.into_array()?)
     }

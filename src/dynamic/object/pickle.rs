@@ -40,11 +40,11 @@ impl Pickle {
     /// # Errors
     ///
     /// - [`ErrorKind::Io`](crate::error::ErrorKind::Io) if reading fails.
-    /// - [`ErrorKind::BadPickle`](crate::error::ErrorKind::BadPickle) if the pickle is malformed or
+    /// - [`ErrorKind::Malformed`](crate::error::ErrorKind::Malformed) if the pickle is malformed or
     ///   truncated.
     /// - [`ErrorKind::Limit`](crate::error::ErrorKind::Limit) if the pickle exceeds one of the
     ///   [limits](crate::Limits).
-    /// - [`ErrorKind::UnsupportedPickle`](crate::error::ErrorKind::UnsupportedPickle) if the pickle was
+    /// - [`ErrorKind::Unsupported`](crate::error::ErrorKind::Unsupported) if the pickle was
     ///   written by `joblib.dump`, which puts the bytes of arrays into the pickle: see
     ///   [`read_joblib`](Self::read_joblib).
     pub fn read(reader: impl Read) -> Result<Self> {
@@ -67,7 +67,7 @@ impl Pickle {
     ///
     /// # Errors
     ///
-    /// As for [`Pickle::read`], and [`ErrorKind::BadPickle`](crate::error::ErrorKind::BadPickle) if there are fewer
+    /// As for [`Pickle::read`], and [`ErrorKind::Malformed`](crate::error::ErrorKind::Malformed) if there are fewer
     /// buffers than the pickle needs. More are ignored, as in Python.
     ///
     /// ```

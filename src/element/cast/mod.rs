@@ -31,7 +31,7 @@ use super::transform::{ByteTransform, Explain};
 use super::{Bytes, Chars, Datetime64, LongDouble, Timedelta64, ViewMutElement, Void, narrow};
 use crate::bytes::Room;
 use crate::dtype::DType;
-use crate::error::{ErrorKind, Result};
+use crate::error::{CopyReason, ErrorKind, Result};
 use crate::options::WriteOptions;
 
 // What bytemuck cannot know by itself: any bytes are valid for the library's own types.
@@ -173,7 +173,7 @@ impl<T> Bitwise<T> {
         const { T::IS_FULL };
         match self.is_full {
             true => Ok(()),
-            false => Err(ErrorKind::NotViewable { found: found.clone() }.into()),
+            false => Err(ErrorKind::NeedsCopy(CopyReason::Layout { found: found.clone() }).into()),
         }
     }
 

@@ -201,7 +201,7 @@ pub(in crate::element) trait ReadsField<R>: Send + Sync {
     ///
     /// # Errors
     ///
-    /// An error such as [`ErrorKind::BadBool`] if the bytes of a field are invalid. It names the field and the element.
+    /// An error such as [`ErrorKind::InvalidElement`] if the bytes of a field are invalid. It names the field and the element.
     fn place(&self, structs: &mut Structs<'_, R>) -> Result<()>;
 }
 

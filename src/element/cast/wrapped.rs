@@ -9,7 +9,7 @@ use bytemuck::Pod;
 
 use super::{Bitwise, BitwiseOut};
 use crate::element::{ReadableElement, WritableElement};
-use crate::error::ErrorKind;
+use crate::error::{ElementFault, ErrorKind};
 
 /// A struct around one element.
 ///
@@ -150,7 +150,11 @@ fn first_invalid<E: Enumeration>(bytes: &[u8]) -> Option<usize> {
 
 /// Returns the error for a number that is not a variant.
 pub(in crate::element) fn no_variant<E: Enumeration>(number: E::Number) -> ErrorKind {
-    ErrorKind::NoVariant { found: number.into(), of: E::NAME, number: std::any::type_name::<E::Number>() }
+    ErrorKind::InvalidElement(ElementFault::Variant {
+        found: number.into(),
+        of: E::NAME,
+        number: std::any::type_name::<E::Number>(),
+    })
 }
 
 /// Casts newtypes to the elements that they wrap.

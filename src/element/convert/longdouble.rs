@@ -4,7 +4,7 @@ use super::{Recode, numbers};
 use crate::dtype::{ByteOrder, Kind, LongDoubleFormat, Scalar};
 use crate::element::longdouble::Wide;
 use crate::element::swap::{swap_units, unit_of};
-use crate::error::{Error, ErrorKind};
+use crate::error::{ElementFault, Error, ErrorKind};
 
 /// Returns whether a number consists of `longdouble`s.
 pub(super) fn is_long(scalar: &Scalar) -> bool {
@@ -48,8 +48,9 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar, format: Option<LongDoubleForma
         for (index, (item, into)) in pairs.enumerate() {
             let mut values = [Wide::of_integer(0); 2];
             for (value, part) in values.iter_mut().zip(item.chunks_exact(from.size() / parts)) {
-                *value = read(part)
-                    .map_err(|found| Error::from(ErrorKind::BadBool { found }).at_element(index))?;
+                *value = read(part).map_err(|found| {
+                    Error::from(ErrorKind::InvalidElement(ElementFault::Bool { found })).at_element(index)
+                })?;
             }
             // As bools, complex numbers are true if any part is.
             if to.kind() == Kind::Bool && values[0].is_zero() {

@@ -10,7 +10,7 @@ use super::Recode;
 use crate::bytes::Room;
 use crate::dtype::{Casting, Kind, Scalar};
 use crate::element::swap::{swap_units, unit_of};
-use crate::error::{Error, ErrorKind, Help, Result};
+use crate::error::{ElementFault, Error, ErrorKind, Help, Result};
 
 /// Appends native-endian numbers, converted.
 pub(super) type Loop = fn(&[u8], &mut Room<'_>);
@@ -61,7 +61,10 @@ pub(super) fn recoder_for(from: &Scalar, to: &Scalar, meant: &Scalar, casting: C
 
 fn check_bools(items: &[u8]) -> Result<()> {
     match items.iter().position(|byte| *byte > 1) {
-        Some(index) => Err(Error::from(ErrorKind::BadBool { found: items[index] }).at_element(index)),
+        Some(index) => {
+            Err(Error::from(ErrorKind::InvalidElement(ElementFault::Bool { found: items[index] }))
+                .at_element(index))
+        }
         None => Ok(()),
     }
 }

@@ -11,7 +11,7 @@ use crate::element::swap::{swap_units, unit_of};
 use crate::element::text::{put_code_points, text, utf8};
 use crate::element::time::{NAT, date, dates};
 use crate::element::trimmed;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ElementFault, Error, ErrorKind, Result};
 
 /// Returns the width in characters of a text or byte string dtype, or `None` for any other dtype.
 pub(super) fn width(scalar: &Scalar) -> Option<usize> {
@@ -202,7 +202,7 @@ pub(crate) fn spelled(scalar: &Scalar, item: &[u8]) -> Result<String> {
         (Kind::Bool, _) => match item[0] {
             0 => "False".into(),
             1 => "True".into(),
-            found => return Err(ErrorKind::BadBool { found }.into()),
+            found => return Err(ErrorKind::InvalidElement(ElementFault::Bool { found }).into()),
         },
         (Kind::Int, 1) => number!(i8).to_string(),
         (Kind::Int, 2) => number!(i16).to_string(),

@@ -493,7 +493,10 @@ fn lock_if(
     let is_one = target.is_file() && is_input(&system::id_at(path)?);
     match (is_one, options.get_in_place()) {
         (false, _) => Ok(None),
-        (true, true) => Err(ErrorKind::OutputIsInput.into()),
+        (true, true) => {
+            let reason = "the output is one of the inputs, and would be overwritten before it is read";
+            Err(ErrorKind::bad_option(reason).into())
+        }
         (true, false) => {
             let locked = open_locked(path, Purpose::Change, options.get_wait_for_lock())?;
             // It may have been replaced in the meantime, and then it is not an input.

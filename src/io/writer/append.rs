@@ -11,7 +11,7 @@ use super::header::{grouped_for, growing_axis, grown, options_for, rewrite};
 use super::{End, NpyWriter};
 use crate::bytes::Region;
 use crate::element::WritableElement;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, WantedShape};
 use crate::header::{Header, Parsed};
 use crate::npy_format::{self as npy, NpyHeader};
 use crate::options::{ReadOptions, WriteOptions};
@@ -29,7 +29,7 @@ use crate::transfer::{self, Source};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum UncommittedRows {
-    /// Fails with [`ErrorKind::UncommittedRows`], which contains the number of rows. This is the default.
+    /// Fails with [`ErrorKind::Uncommitted`], which contains the number of rows. This is the default.
     #[default]
     Refuse,
     /// Adds the complete rows to the array and removes an incomplete row.
@@ -53,10 +53,10 @@ impl<A: WritableElement> NpyWriter<A, File> {
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - [`ErrorKind::Locked`] if another writer has locked the file.
     /// - [`ErrorKind::DTypeMismatch`] if the elements have a different dtype.
-    /// - [`ErrorKind::RankMismatch`] or [`ErrorKind::ShapeMismatch`] if `A` is an array type and the file's
+    /// - [`ErrorKind::ShapeMismatch`] or [`ErrorKind::ShapeMismatch`] if `A` is an array type and the file's
     ///   inner axes are different.
-    /// - [`ErrorKind::HeaderTooSmall`] if the header has no space for a greater length.
-    /// - [`ErrorKind::UncommittedRows`] if an interrupted append has left uncommitted rows.
+    /// - [`ErrorKind::HeaderCannotGrow`] if the header has no space for a greater length.
+    /// - [`ErrorKind::Uncommitted`] if an interrupted append has left uncommitted rows.
     /// - [`ErrorKind::BadOption`] if the array contains Python objects, [`ErrorKind::NoSuchAxis`] if it has no axes.
     /// - [`ErrorKind::NotRegularFile`] if the path is not that of a regular file.
     pub fn append<P: AsRef<Path>>(path: P) -> Result<Self> {
@@ -75,12 +75,12 @@ impl<A: WritableElement> NpyWriter<A, File> {
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - [`ErrorKind::Locked`] if another writer has locked the file.
     /// - [`ErrorKind::DTypeMismatch`] if the elements have a different dtype.
-    /// - [`ErrorKind::RankMismatch`] or [`ErrorKind::ShapeMismatch`] if `A` is an array type and the file's
+    /// - [`ErrorKind::ShapeMismatch`] or [`ErrorKind::ShapeMismatch`] if `A` is an array type and the file's
     ///   inner axes are different.
-    /// - [`ErrorKind::HeaderTooSmall`] if the header has no space for a greater length.
-    /// - [`ErrorKind::HeaderCrossesSector`] if `sync` is set and the length in the header crosses a boundary
+    /// - [`ErrorKind::HeaderCannotGrow`] if the header has no space for a greater length.
+    /// - [`ErrorKind::HeaderCannotGrow`] if `sync` is set and the length in the header crosses a boundary
     ///   between disk sectors.
-    /// - [`ErrorKind::UncommittedRows`] if an interrupted append has left rows and `surplus` is
+    /// - [`ErrorKind::Uncommitted`] if an interrupted append has left rows and `surplus` is
     ///   [`UncommittedRows::Refuse`].
     /// - [`ErrorKind::BadOption`] if the array contains Python objects, [`ErrorKind::NoSuchAxis`] if it has no axes.
     /// - [`ErrorKind::NotRegularFile`] if the path is not that of a regular file.
@@ -235,7 +235,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
     ///
     /// # Errors
     ///
-    /// - [`ErrorKind::RowMismatch`] if the rows of an existing file have another shape.
+    /// - [`ErrorKind::ShapeMismatch`] if the rows of an existing file have another shape.
     /// - [`ErrorKind::AlreadyExists`] if the path is a symbolic link that leads nowhere.
     /// - Those of [`NpyWriter::append`] and [`NpyWriter::create`].
     ///
@@ -264,7 +264,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
     ///
     /// # Errors
     ///
-    /// - [`ErrorKind::RowMismatch`] if the rows of an existing file have another shape.
+    /// - [`ErrorKind::ShapeMismatch`] if the rows of an existing file have another shape.
     /// - [`ErrorKind::AlreadyExists`] if the path is a symbolic link that leads nowhere.
     /// - Those of [`NpyWriter::append_with`] and [`NpyWriter::create_with`].
     pub fn append_or_create_with<P: AsRef<Path>>(
@@ -348,7 +348,9 @@ impl<A: WritableElement> NpyWriter<A, File> {
         if let Some(wanted) = wanted
             && wanted != row.dims()
         {
-            return Err(ErrorKind::RowMismatch { found: wanted.into(), row }.into());
+            return Err(
+                ErrorKind::ShapeMismatch { found: wanted.into(), wanted: WantedShape::Rows(row) }.into()
+            );
         }
         let is_in_one_sector = check_room((&header, found.version), &head, &row, options.get_sync())?;
         let head = head.len();
@@ -359,7 +361,9 @@ impl<A: WritableElement> NpyWriter<A, File> {
         let rows = more.checked_div(row_bytes).unwrap_or(0);
         let kept = match surplus {
             _ if more == 0 => 0,
-            UncommittedRows::Refuse => return Err(ErrorKind::UncommittedRows { bytes: more, rows }.into()),
+            UncommittedRows::Refuse => {
+                return Err(ErrorKind::Uncommitted { bytes: more, rows, parts: 0 }.into());
+            }
             UncommittedRows::Recover => rows,
             UncommittedRows::Discard => 0,
         };
@@ -428,11 +432,12 @@ fn check_room(
         Ok::<_, Error>(npy::format_in_place(&header, version, head, is_in_one_sector))
     };
     let is_in_one_sector = of(rows, true)?.is_some_and(|text| text == old);
-    let now = of(rows, is_in_one_sector)?.ok_or(ErrorKind::HeaderTooSmall { header: head as u64 })?;
+    let now = of(rows, is_in_one_sector)?
+        .ok_or(ErrorKind::HeaderCannotGrow { header: head as u64, crosses_sector: false })?;
     // 20 digits are enough for any 64-bit length.
     let digits = |rows: usize| rows.checked_ilog10().unwrap_or(0) as usize + 1;
     if trailing_spaces(&now) + digits(rows) < 20 {
-        return Err(ErrorKind::HeaderTooSmall { header: head as u64 }.into());
+        return Err(ErrorKind::HeaderCannotGrow { header: head as u64, crosses_sector: false }.into());
     }
     // The bytes that a later update may change: those that differ now, and all bytes from the shape on, with
     // space for 20 digits. The largest length cannot be formatted directly, because no array of that length
@@ -442,7 +447,7 @@ fn check_room(
         (0..head).filter(differs).chain(digits_at(&now)..head - trailing_spaces(&now) + 20 - digits(rows));
     let first = changed.next().unwrap_or(0) / npy::SECTOR;
     match is_synced && changed.any(|at| at / npy::SECTOR != first) {
-        true => Err(ErrorKind::HeaderCrossesSector { header: head as u64 }.into()),
+        true => Err(ErrorKind::HeaderCannotGrow { crosses_sector: true, header: head as u64 }.into()),
         false => Ok(is_in_one_sector),
     }
 }
@@ -459,8 +464,8 @@ fn digits_at(head: &[u8]) -> usize {
 
 /// Rewrites a file so that its header has space for a greater length, as current NumPy headers have.
 ///
-/// Use it for files that [`NpyWriter::append`] refuses with [`ErrorKind::HeaderTooSmall`] or
-/// [`ErrorKind::HeaderCrossesSector`]. The elements are copied unchanged, which takes time and disk space in
+/// Use it for files that [`NpyWriter::append`] refuses with [`ErrorKind::HeaderCannotGrow`] or
+/// [`ErrorKind::HeaderCannotGrow`]. The elements are copied unchanged, which takes time and disk space in
 /// proportion to the file. The file is replaced atomically.
 ///
 /// # Errors

@@ -19,7 +19,7 @@ use super::order::parts_of;
 use crate::bytes;
 use crate::dtype::DType;
 use crate::element::{WritableElement, WritePlan};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, WantedShape};
 use crate::header::Header;
 use crate::npy_format::{self as npy, Version};
 use crate::options::WriteOptions;
@@ -259,7 +259,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     ///
     /// # Errors
     ///
-    /// - [`ErrorKind::RowMismatch`] if the rows have a different shape.
+    /// - [`ErrorKind::ShapeMismatch`] if the rows have a different shape.
     /// - [`ErrorKind::WrongCount`] if the array would have more elements than its declared shape.
     /// - [`ErrorKind::TextTooLong`] if a text exceeds the width.
     /// - [`ErrorKind::OutOfTurn`] after an earlier error, or if [`extend`](NpyWriter::extend) has left a row
@@ -276,9 +276,10 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
             _ => None,
         };
         let Some(count) = count else {
-            return Err(
-                self.at_path(ErrorKind::RowMismatch { found: dims.into(), row: self.row.clone() }.into())
-            );
+            return Err(self.at_path(
+                ErrorKind::ShapeMismatch { found: dims.into(), wanted: WantedShape::Rows(self.row.clone()) }
+                    .into(),
+            ));
         };
         if self.elements.checked_rem(self.row_len).unwrap_or(0) != 0 {
             let reason =
@@ -335,13 +336,13 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     ///
     /// # Errors
     ///
-    /// - [`ErrorKind::RowMismatch`] if the rows have a different shape.
+    /// - [`ErrorKind::ShapeMismatch`] if the rows have a different shape.
     /// - [`ErrorKind::WrongCount`] if the array has more or fewer elements than its declared shape.
     /// - [`ErrorKind::TextTooLong`] if a text exceeds the width.
     /// - [`ErrorKind::OutOfTurn`] after an earlier error, or if [`extend`](NpyWriter::extend) has left a row
     ///   incomplete.
     /// - [`ErrorKind::Io`] if writing fails.
-    /// - [`ErrorKind::ChangedByOther`] if another process has changed the file.
+    /// - [`ErrorKind::ArrayChanged`] if another process has changed the file.
     pub fn push_and_finish<D: Dimension>(mut self, rows: &ArrayRef<A, D>) -> Result<W> {
         self.push(rows)?;
         self.finish()
@@ -445,7 +446,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     ///
     /// - [`ErrorKind::OutOfTurn`] after an earlier error.
     /// - [`ErrorKind::Io`] if writing or syncing fails.
-    /// - [`ErrorKind::ChangedByOther`] if another process has changed the file.
+    /// - [`ErrorKind::ArrayChanged`] if another process has changed the file.
     pub fn checkpoint(&mut self) -> Result<()> {
         self.count_rows().map_err(|error| self.at_path(error))
     }
@@ -477,7 +478,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
             rows.map_err(|_| ErrorKind::Overflow { what: format!("an array of {elements} elements") })?;
         let header = Header::new(self.dtype.clone(), self.order, grown(&self.row, self.order, rows))?;
         let text = npy::format_in_place(&header, self.version, head, is_in_one_sector);
-        Ok(text.ok_or(ErrorKind::HeaderTooSmall { header: head as u64 })?)
+        Ok(text.ok_or(ErrorKind::HeaderCannotGrow { header: head as u64, crosses_sector: false })?)
     }
 
     /// Returns an error if the file does not have the length that this writer gave it.
@@ -489,7 +490,9 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         match streams::as_any_file(&mut *self.writer).map(File::metadata).transpose()? {
             Some(metadata) if metadata.is_file() && metadata.len() != wanted => {
                 self.is_foreign = true;
-                Err(ErrorKind::ChangedByOther { found: metadata.len(), wanted }.into())
+                let found = metadata.len();
+                Err(ErrorKind::array_changed(format!("expected a file of {wanted} bytes, found {found}"))
+                    .into())
             }
             _ => Ok(()),
         }
@@ -505,7 +508,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     /// - [`ErrorKind::WrongCount`] if elements of the declared shape or of the last row are missing.
     /// - [`ErrorKind::OutOfTurn`] after an earlier error.
     /// - [`ErrorKind::Io`] if writing or syncing fails.
-    /// - [`ErrorKind::ChangedByOther`] if another process has changed the file.
+    /// - [`ErrorKind::ArrayChanged`] if another process has changed the file.
     #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
     pub fn finish(mut self) -> Result<W> {
         let wanted = match self.end {
@@ -528,7 +531,7 @@ impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
     /// A file is locked until the writer is dropped or returns it, and truncated at that position. `File::create` truncates it
     /// before, even if another process is writing to it: open the file without truncating it, or use [`NpyWriter::create`]. A `File`, a
     /// `BufWriter<File>` and references to them are recognized; any other writer is not locked. The header is updated only
-    /// if the file has the length that this writer gave it; otherwise the update fails with [`ErrorKind::ChangedByOther`] and
+    /// if the file has the length that this writer gave it; otherwise the update fails with [`ErrorKind::ArrayChanged`] and
     /// leaves the header unchanged. The folder is never synced, even with [`WriteOptions::sync`]; that is up
     /// to the caller, who created the file.
     ///

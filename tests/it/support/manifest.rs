@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ndarray_io::dtype::{ByteOrder, Kind, Scalar, Title};
-use ndarray_io::error::{ErrorKind, FileSection, LimitKind};
+use ndarray_io::error::{ElementFault, ErrorKind, FilePart, FileSection, LimitKind};
 use ndarray_io::units::Unit;
 use ndarray_io::{Bytes, Chars, DType, Datetime64, Error, LongDouble, Timedelta64, Void};
 use num_complex::Complex;
@@ -108,21 +108,23 @@ fn case(folder: &Path, line: Value) -> Case {
 pub(crate) fn class(error: &Error) -> &'static str {
     match error.kind() {
         ErrorKind::BadMagic { .. } => "bad_magic",
-        ErrorKind::BadVersion { .. } => "bad_version",
+        ErrorKind::Unsupported { part: FilePart::Version, .. } => "bad_version",
         ErrorKind::Truncated { part: FileSection::Payload { .. } | FileSection::Packed, .. } => {
             "truncated_data"
         }
         ErrorKind::Truncated { .. } => "truncated_header",
-        ErrorKind::BadHeader { .. } => "bad_header",
-        ErrorKind::UnsupportedDType { .. } => "unsupported_dtype",
+        ErrorKind::Malformed { part: FilePart::Header, .. } => "bad_header",
+        ErrorKind::Unsupported { part: FilePart::DType, .. } => "unsupported_dtype",
         ErrorKind::Overflow { .. } => "overflow",
         ErrorKind::Trailing { .. } => "extra_data",
-        ErrorKind::BadBool { .. } => "bad_bool",
-        ErrorKind::BadUnicode { .. } => "bad_unicode",
-        ErrorKind::BadZip { .. } => "bad_zip",
-        ErrorKind::UnsupportedZip { .. } | ErrorKind::Encrypted { .. } => "unsupported_zip",
-        ErrorKind::BadCrc { .. } => "crc_mismatch",
-        ErrorKind::BadDeflate { .. } => "bad_deflate",
+        ErrorKind::InvalidElement(ElementFault::Bool { .. }) => "bad_bool",
+        ErrorKind::InvalidElement(ElementFault::Unicode { .. }) => "bad_unicode",
+        ErrorKind::Malformed { part: FilePart::Archive, .. } => "bad_zip",
+        ErrorKind::Unsupported { part: FilePart::Archive, .. } | ErrorKind::Encrypted { .. } => {
+            "unsupported_zip"
+        }
+        ErrorKind::Malformed { part: FilePart::Checksum, .. } => "crc_mismatch",
+        ErrorKind::Malformed { part: FilePart::Content, .. } => "bad_deflate",
         ErrorKind::Objects { .. } => "object_needs_opt_in",
         ErrorKind::Limit { limit_kind: LimitKind::PayloadBytes, .. } => "payload_too_large",
         ErrorKind::Limit { .. } => "header_too_large",

@@ -152,7 +152,7 @@ fn parity_loader() {
 #[test]
 fn errors_are_those_of_the_table() {
     use ndarray::{Array1, Array2, ArrayView1};
-    use ndarray_io::error::ErrorKind as Kind;
+    use ndarray_io::error::{CopyReason, ElementFault, ErrorKind as Kind, FilePart, WantedShape};
     use ndarray_npy::npy::header::ParseHeaderError as Header;
     use ndarray_npy::{ReadNpyError as Read, ViewNpyError as View};
 
@@ -183,23 +183,23 @@ fn errors_are_those_of_the_table() {
         (
             file(9, "", b""),
             |e| matches!(e, Read::ParseHeader(Header::Version { .. })),
-            |k| matches!(k, Kind::BadVersion { .. }),
+            |k| matches!(k, Kind::Unsupported { part: FilePart::Version, .. }),
         ),
         (b"\x93NUM".to_vec(), |e| matches!(e, Read::Io(_)), |k| matches!(k, Kind::Truncated { .. })),
         (
             file(1, "{'descr': 5", b""),
             |e| matches!(e, Read::ParseHeader(Header::DictParse(_))),
-            |k| matches!(k, Kind::BadHeader { .. }),
+            |k| matches!(k, Kind::Malformed { part: FilePart::Header, .. }),
         ),
         (
             file(1, "[1]", b""),
             |e| matches!(e, Read::ParseHeader(Header::MetaNotDict(_))),
-            |k| matches!(k, Kind::BadHeader { .. }),
+            |k| matches!(k, Kind::Malformed { part: FilePart::Header, .. }),
         ),
         (
             file(1, "{'descr': '|u1'}", b""),
             |e| matches!(e, Read::ParseHeader(Header::MissingKey(_))),
-            |k| matches!(k, Kind::BadHeader { .. }),
+            |k| matches!(k, Kind::Malformed { part: FilePart::Header, .. }),
         ),
         (
             plain("'|u1'", "(9223372036854775807, 3)", b""),
@@ -209,7 +209,7 @@ fn errors_are_those_of_the_table() {
         (
             plain("'|u1'", "(2, 1)", b"ab"),
             |e| matches!(e, Read::WrongNdim(Some(1), 2)),
-            |k| matches!(k, Kind::RankMismatch { .. }),
+            |k| matches!(k, Kind::ShapeMismatch { wanted: WantedShape::Axes(_), .. }),
         ),
         (
             plain("'<f8'", "(1,)", &[0; 8]),
@@ -224,7 +224,7 @@ fn errors_are_those_of_the_table() {
         (
             plain("'zz'", "(1,)", &[0; 8]),
             |e| matches!(e, Read::WrongDescriptor(_)),
-            |k| matches!(k, Kind::UnsupportedDType { .. }),
+            |k| matches!(k, Kind::Unsupported { part: FilePart::DType, .. }),
         ),
         (
             plain("'|u1'", "(3,)", b"ab"),
@@ -243,7 +243,7 @@ fn errors_are_those_of_the_table() {
         Read::ParseData(_)
     ));
     let ours = <Array1<bool> as ndarray_io::ReadNpyExt>::read_npy(&bools[..]).unwrap_err();
-    assert!(matches!(ours.kind(), Kind::BadBool { .. }));
+    assert!(matches!(ours.kind(), Kind::InvalidElement(ElementFault::Bool { .. })));
 
     // Views. The words make the elements aligned, or not, as the machine wants them.
     let words = |bytes: &[u8], shift: usize| {
@@ -257,13 +257,13 @@ fn errors_are_those_of_the_table() {
             plain("'<f8'", "(1,)", &[0; 8]),
             4,
             |e| matches!(e, View::MisalignedData),
-            |k| matches!(k, Kind::Misaligned { .. }),
+            |k| matches!(k, Kind::NeedsCopy(CopyReason::Misaligned { .. })),
         ),
         (
             plain("'>f8'", "(1,)", &[0; 8]),
             0,
             |e| matches!(e, View::NonNativeEndian),
-            |k| matches!(k, Kind::ForeignByteOrder { .. }),
+            |k| matches!(k, Kind::NeedsCopy(CopyReason::ByteOrder { .. })),
         ),
         (
             plain("'<f8'", "(1,)", &[0; 9]),

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ndarray::{Array1, ArrayView1, ArrayViewMut1, arr1};
-use ndarray_io::error::ErrorKind;
+use ndarray_io::error::{CopyReason, ElementFault, ErrorKind};
 use ndarray_io::{Casting, Element, ReadNpyExt, ReadOptions, Record, ViewMutNpyExt, ViewNpyExt, WriteNpyExt};
 
 use crate::{Aligned, npy, ordered};
@@ -60,7 +60,9 @@ fn numbers_without_a_variant_are_refused_whatever_matches_is() {
     for number in [0, 2, 8, 255] {
         let mut file = Aligned::new(&npy("'|u1'", false, "(3,)", &[1, 7, number]));
         let read = Array1::<Tissue>::read_npy(file.get()).unwrap_err();
-        assert!(matches!(read.kind(), ErrorKind::NoVariant { found, .. } if *found == i128::from(number)));
+        assert!(
+            matches!(read.kind(), ErrorKind::InvalidElement(ElementFault::Variant { found, .. }) if *found == i128::from(number))
+        );
         assert_eq!(read.element(), Some(2));
         assert!(ArrayView1::<Tissue>::view_npy(file.get()).is_err());
         assert!(ArrayViewMut1::<Tissue>::view_mut_npy(file.get_mut()).is_err());
@@ -121,7 +123,7 @@ fn offsets_are_those_of_the_fields_whatever_offset_of_is() {
 #[test]
 fn padding_is_known_whatever_fills_says() {
     let error = ArrayViewMut1::<Row>::view_mut_npy(rows([1, 0]).get_mut()).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::NotViewable { .. }), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::NeedsCopy(CopyReason::Layout { .. })), "{error}");
 }
 
 /// The derive of a padded record, without its own implementation of `ViewMutElement`.
@@ -153,7 +155,7 @@ fn padding_is_known_whatever_implements_the_trait() {
     let mut file = Aligned::new(&file);
     assert_eq!(ArrayView1::<Padded>::view_npy(file.get()).unwrap()[0].large, 0);
     let error = ArrayViewMut1::<Padded>::view_mut_npy(file.get_mut()).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::NotViewable { .. }), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::NeedsCopy(CopyReason::Layout { .. })), "{error}");
     let mut dynamic = ndarray_io::DynArray::read_npy(file.get()).unwrap();
     assert!(dynamic.view_mut::<Padded, ndarray::Ix1>().is_err());
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ndarray::{Array1, Array2, s};
-use ndarray_io::error::ErrorKind;
+use ndarray_io::error::{ElementFault, ErrorKind};
 use ndarray_io::object::Object;
 use ndarray_io::{Element, ReadNpyExt, ReadOptions, Record, WriteNpyExt};
 
@@ -162,7 +162,10 @@ fn fields_are_dropped_if_a_later_one_is_invalid() {
     rows[many - 7].flag = 2;
     for count in [1, 4] {
         let error = Array1::<Assembled>::read_npy_with(&file(&rows)[..], &threads(count)).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::BadBool { found: 2, .. }), "{error}");
+        assert!(
+            matches!(error.kind(), ErrorKind::InvalidElement(ElementFault::Bool { found: 2, .. })),
+            "{error}"
+        );
         assert_eq!((error.element(), Arc::strong_count(&VALUE)), (Some(many - 7), 1));
         assert_eq!(LABELS.load(Ordering::Relaxed), 0, "what was placed before is dropped");
     }

@@ -1,7 +1,7 @@
 //! Views of bytes as elements, and of fields of records.
 
 use ndarray::{Array2, ArrayView, ArrayView1, ArrayView2, ArrayViewMut, ArrayViewMut1, Ix1, Ix2};
-use ndarray_io::error::ErrorKind;
+use ndarray_io::error::{CopyReason, ErrorKind};
 use ndarray_io::header::Order;
 use ndarray_io::{
     Bytes, Chars, Datetime64, DynArray, LongDouble, ReadNpyExt, ReadableElement, Record, Timedelta64,
@@ -120,7 +120,7 @@ fn misaligned_views_are_refused_and_packed_records_are_not() {
     let bytes = npy(&ordered("'=u4'", true), false, "(3,)", &[1; 12]);
     let mut shifted = Aligned::new(&[&[0][..], &bytes].concat());
     let error = ArrayView1::<u32>::view_npy(&shifted.get()[1..]).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Misaligned { .. }));
+    assert!(matches!(error.kind(), ErrorKind::NeedsCopy(CopyReason::Misaligned { .. })));
     assert!(ArrayViewMut1::<u32>::view_mut_npy(&mut shifted.get_mut()[1..]).is_err());
 
     let descr = ordered("[('flag', '|b1'), ('number', '=f8'), ('pair', '=u2', (2,))]", true);

@@ -6,7 +6,7 @@ use super::super::compat::python_3;
 use super::super::graph::{CallParts, Name, Node, Slot, Span};
 use super::super::known::Known;
 use super::{Unpickler, is_description};
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, FilePart, Result};
 use crate::pickle::opcode::*;
 
 impl Unpickler<'_> {
@@ -151,7 +151,7 @@ impl Unpickler<'_> {
             _ => None,
         };
         if let Some(reason) = reason {
-            return Err(ErrorKind::UnsupportedPickle { reason: reason.into() }.into());
+            return Err(ErrorKind::Unsupported { part: FilePart::Pickle, reason: reason.into() }.into());
         }
         // `known` and the graph's table of names have the same indices.
         self.known.push(Known::of(module, name));
