@@ -103,6 +103,12 @@ def tables(folder):
         np.savetxt(folder / "s.txt", array.astype("f8"))
         ndio("convert", folder / "s.txt", folder / "s.npy", "--from", "csv", "--delimiter", " ")
         assert (np.load(folder / "s.npy") == np.loadtxt(folder / "s.txt")).all()
+    # The fewest digits of all floats of 16 bits.
+    halves = np.arange(1 << 16, dtype="u2").view("f2")
+    halves = halves[np.isfinite(halves)]
+    np.save(folder / "h.npy", halves)
+    digits = [float(np.format_float_scientific(half, unique=True)) for half in halves]
+    assert [float(row) for row in ndio("convert", folder / "h.npy", "-", "--to", "csv").split()] == digits
     numbers = RANDOM.normal(size=(50, 3)) + 1j * RANDOM.normal(size=(50, 3))
     np.save(folder / "c.npy", numbers)
     ndio("convert", folder / "c.npy", folder / "c.csv")

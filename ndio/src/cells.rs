@@ -1,6 +1,7 @@
 //! Formats elements for other programs: as CSV cells, and as JSON.
 
 use std::io::Write;
+use std::sync::{LazyLock, OnceLock};
 
 use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
 use ndarray_io::header::Order;
@@ -97,7 +98,8 @@ pub(crate) fn put_scalar(dtype: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Resu
             out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
         }
         (Kind::Uint, _) => out.extend_from_slice(itoa::Buffer::new().format(bits(bytes, is_big)).as_bytes()),
-        (Kind::Float, 2 | 4 | 8) => put_float(bytes, is_big, out),
+        (Kind::Float, 4 | 8) => put_float(bytes, is_big, out),
+        (Kind::Float, 2) => out.extend_from_slice(half(bits(bytes, is_big) as u16)?.as_bytes()),
         (Kind::Complex, 8 | 16) => {
             // In Python's notation.
             let (real, imaginary) = bytes.split_at(bytes.len() / 2);
@@ -126,8 +128,7 @@ pub(crate) fn put_scalar(dtype: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Resu
         }
         // The library formats times, raw bytes and long doubles.
         _ => {
-            let one = DynArray::from_bytes(dtype.clone(), Vec::new(), Order::C, bytes)?;
-            let text = one.display_with(&crate::reading::look()).to_string();
+            let text = shown(dtype, bytes)?;
             // Complex numbers in Python's notation, as above.
             let is_complex = scalar.kind() == Kind::Complex;
             out.extend_from_slice(if is_complex { text.trim_end_matches('i') } else { &text }.as_bytes());
@@ -135,6 +136,25 @@ pub(crate) fn put_scalar(dtype: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Resu
         }
     }
     Ok(())
+}
+
+/// Returns an element as the library shows it.
+fn shown(dtype: &DType, bytes: &[u8]) -> Result<String, Failure> {
+    let one = DynArray::from_bytes(dtype.clone(), Vec::new(), Order::C, bytes)?;
+    Ok(one.display_with(&crate::reading::look()).to_string())
+}
+
+/// Returns a float of 16 bits as the library shows it. There are few of them: each is formatted once.
+fn half(bits: u16) -> Result<&'static str, Failure> {
+    static HALVES: LazyLock<Box<[OnceLock<String>]>> =
+        LazyLock::new(|| std::iter::repeat_with(OnceLock::new).take(1 << 16).collect());
+    let half = &HALVES[usize::from(bits)];
+    if let Some(text) = half.get() {
+        return Ok(text);
+    }
+    let dtype = Scalar::new(Kind::Float, 2, ByteOrder::NATIVE).ok_or("there are floats of 16 bits")?;
+    let text = shown(&dtype.into(), &bits.to_ne_bytes())?;
+    Ok(half.get_or_init(|| text))
 }
 
 fn bits(bytes: &[u8], is_big: bool) -> u64 {
@@ -151,19 +171,10 @@ fn put_float(bytes: &[u8], is_big: bool, out: &mut Vec<u8>) {
     let bits = bits(bytes, is_big);
     let mut buffer = zmij::Buffer::new();
     let text = match bytes.len() {
-        2 => buffer.format(shortest(half::f16::from_bits(bits as u16))),
         4 => buffer.format(f32::from_bits(bits as u32)),
         _ => buffer.format(f64::from_bits(bits)),
     };
     out.extend_from_slice(text.as_bytes());
-}
-
-/// Rounds a half float to the fewest decimal digits that round-trip.
-fn shortest(half: half::f16) -> f32 {
-    let exact = half.to_f32();
-    let rounded = (0..5).filter_map(|digits| format!("{exact:.digits$e}").parse::<f32>().ok());
-    let is_same = |number: &f32| half::f16::from_f32(*number) == half;
-    rounded.filter(|_| exact.is_finite()).find(is_same).unwrap_or(exact)
 }
 
 /// Appends the text of a Python object, if it fits in a cell.
@@ -281,7 +292,7 @@ fn put_json(dtype: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Failur
             put_json_float(imaginary, is_big, out);
             out.push(b']');
         }
-        DType::Scalar(scalar) if scalar.kind() == Kind::Float && bytes.len() <= 8 => {
+        DType::Scalar(scalar) if scalar.kind() == Kind::Float && matches!(bytes.len(), 4 | 8) => {
             put_json_float(bytes, scalar.byte_order() == Some(ByteOrder::Big), out);
         }
         DType::Scalar(scalar) if is_plain(scalar) => put_scalar(dtype, bytes, out)?,
@@ -312,7 +323,8 @@ fn put_json(dtype: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Failur
 
 /// Whether the library formats a scalar as a number.
 fn is_other_number(scalar: &Scalar) -> bool {
-    matches!(scalar.kind(), Kind::Narrow(_)) || crate::reading::format_of(scalar).is_some()
+    matches!((scalar.kind(), scalar.size()), (Kind::Narrow(_), _) | (Kind::Float, 2))
+        || crate::reading::format_of(scalar).is_some()
 }
 
 /// Whether the text of a scalar is also valid JSON.

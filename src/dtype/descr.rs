@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{ByteOrder, DType, Field, Kind, Record, Scalar, TimeStep, TimeUnit, Title};
+use super::{ByteOrder, DType, Field, Kind, Quoted, Record, Scalar, TimeStep, TimeUnit, Title};
 
 impl fmt::Display for DType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -79,74 +79,6 @@ impl fmt::Display for Field {
         match self.dtype() {
             DType::Subarray(subarray) => write!(f, ", {}, {})", subarray.base(), subarray.shape_ref()),
             dtype => write!(f, ", {dtype})"),
-        }
-    }
-}
-
-/// Formats a string as Python's `repr` does.
-struct Quoted<'a>(&'a str);
-
-impl fmt::Display for Quoted<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        use fmt::Write;
-        // As in `repr`, double quotes are used only if they save escaping.
-        let quote = if self.0.contains('\'') && !self.0.contains('"') { '"' } else { '\'' };
-        f.write_char(quote)?;
-        for char in self.0.chars() {
-            match char {
-                '\\' => f.write_str("\\\\")?,
-                '\n' => f.write_str("\\n")?,
-                '\r' => f.write_str("\\r")?,
-                '\t' => f.write_str("\\t")?,
-                _ if char == quote => write!(f, "\\{char}")?,
-                _ if is_printable(char) => f.write_char(char)?,
-                _ => match u32::from(char) {
-                    code @ 0..=0xFF => write!(f, "\\x{code:02x}")?,
-                    code @ 0..=0xFFFF => write!(f, "\\u{code:04x}")?,
-                    code => write!(f, "\\U{code:08x}")?,
-                },
-            }
-        }
-        f.write_char(quote)
-    }
-}
-
-/// Returns what Python's `str.isprintable` returns.
-///
-/// The standard library's table for `Debug` is based on the same Unicode categories. Only `str::escape_debug`
-/// gives access to that table. It escapes combining marks only at the start, so a letter precedes the
-/// character.
-fn is_printable(char: char) -> bool {
-    if char.is_ascii() {
-        return !char.is_ascii_control();
-    }
-    let mut text = String::from("a");
-    text.push(char);
-    !text.escape_debug().any(|escaped| escaped == '\\')
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Quoted;
-
-    #[test]
-    fn strings_are_quoted_as_python_does() {
-        // The output of repr() in Python 3.11.
-        let cases = [
-            ("a b", "'a b'"),
-            ("it's", "\"it's\""),
-            ("say \"a\"", "'say \"a\"'"),
-            ("'\"", "'\\'\"'"),
-            ("\\", "'\\\\'"),
-            ("new\nline\ttab\0nul\u{1b}", "'new\\nline\\ttab\\x00nul\\x1b'"),
-            ("\u{7f}\u{80}\u{a0}\u{ad}", "'\\x7f\\x80\\xa0\\xad'"),
-            ("\u{2028}", "'\\u2028'"),
-            ("\u{e000}\u{10ffff}", "'\\ue000\\U0010ffff'"),
-            ("e\u{301}", "'e\u{301}'"),
-            ("é数😀", "'é数😀'"),
-        ];
-        for (text, expected) in cases {
-            assert_eq!(Quoted(text).to_string(), expected);
         }
     }
 }

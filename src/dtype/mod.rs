@@ -10,6 +10,7 @@ mod descr;
 mod names;
 mod narrow;
 mod path;
+mod quoted;
 mod record;
 mod scalar;
 
@@ -18,6 +19,9 @@ pub(crate) use casting::Rules;
 pub use casting::{Casting, LongDoubleFormat};
 pub use narrow::Narrow;
 pub use path::FieldPath;
+pub(crate) use quoted::Quoted;
+#[cfg(feature = "object")]
+pub(crate) use quoted::write_quoted;
 pub use record::{Field, Record, Subarray, Title};
 pub use scalar::{ByteOrder, Kind, Scalar, TimeStep, TimeUnit};
 

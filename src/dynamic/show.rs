@@ -11,7 +11,7 @@ use ndarray::{IxDyn, SliceArg, SliceInfoElem};
 use super::DynArray;
 use crate::dtype::{ByteOrder, DType, Kind, LongDoubleFormat, Scalar, TimeUnit};
 use crate::element::date;
-use crate::element::{Shown, half_to_single, long_double, shown, trimmed};
+use crate::element::{Shown, half_to_single, long_double, shown, shown_half, trimmed};
 use crate::error::Result;
 use crate::io::ArrayFormat;
 use crate::options::DisplayOptions;
@@ -456,7 +456,10 @@ fn float(bytes: &[u8], is_big: bool, look: &DisplayOptions) -> String {
     let bits = unsigned(bytes, is_big);
     let long = |format| long_double(bits, format, look.precision);
     let (number, shortest) = match (bytes.len(), look.long_double) {
-        (2, _) => (half_to_single(bits as u16).into(), format!("{:?}", half_to_single(bits as u16))),
+        (2, _) => {
+            let half = half_to_single(bits as u16);
+            (half.into(), format!("{:?}", shown_half(half)))
+        }
         (4, _) => (f32::from_bits(bits as u32).into(), format!("{:?}", f32::from_bits(bits as u32))),
         (8, _) => (f64::from_bits(bits as u64), format!("{:?}", f64::from_bits(bits as u64))),
         (12, _) => return long(LongDoubleFormat::X87),

@@ -33,8 +33,8 @@ pub(crate) use cast::Places;
 pub(crate) use cast::append;
 #[doc(hidden)]
 pub use cast::{Enumeration, Markers, Newtype};
-pub(crate) use convert::half_to_single;
 pub(crate) use convert::{Change, Shown, change, resolved, shown};
+pub(crate) use convert::{half_to_single, shown_half};
 #[cfg(feature = "object")]
 pub(crate) use convert::{shortest_half, spelled, spelled_complex, spelled_double};
 pub(crate) use decimal::long_double;

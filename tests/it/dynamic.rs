@@ -451,3 +451,12 @@ fn text_in_blocks_is_the_text_in_one_piece() {
         }
     }
 }
+
+/// `np.format_float_positional(half, unique=True)`.
+#[test]
+fn floats_of_16_bits_have_the_fewest_digits() {
+    let halves: Vec<u8> =
+        [0x2E66_u16, 0x2400, 0x7BFF, 0x0001].iter().flat_map(|half| half.to_le_bytes()).collect();
+    let array = DynArray::from_bytes("'<f2'".parse().unwrap(), vec![4], Order::C, &halves).unwrap();
+    assert_eq!(array.to_string(), "[    0.1, 0.01563, 65500.0,    6e-8]");
+}

@@ -546,3 +546,16 @@ fn texts_that_may_be_missing() {
     let texts: ndarray::Array1<Option<String>> = ndarray_io::ReadNpyExt::read_npy(&file[..]).unwrap();
     assert_eq!(texts.to_vec(), [Some("b".to_owned()), Some("cd".to_owned())]);
 }
+
+/// As Python's `repr` shows it, which escapes what `str.isprintable` refuses.
+#[test]
+fn text_is_shown_as_python_shows_it() {
+    for (text, shown) in [
+        ("\u{301}", "'\u{301}'"),
+        ("e\u{301}\u{20e3}", "'e\u{301}\u{20e3}'"),
+        ("\u{a0}\u{ad}\u{2028}", "'\\xa0\\xad\\u2028'"),
+        ("it's \u{10ffff}", "\"it's \\U0010ffff\""),
+    ] {
+        assert_eq!(Object::from(text).to_string(), shown);
+    }
+}

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::dtype::write_quoted;
+
 /// A Python `str`.
 ///
 /// Unlike Rust, Python allows lone surrogates in strings, but few strings contain any.
@@ -42,7 +44,7 @@ impl<'a> Text<'a> {
     }
 
     /// Iterates over the code points.
-    pub fn code_points(self) -> impl Iterator<Item = u32> + 'a {
+    pub fn code_points(self) -> impl Iterator<Item = u32> + Clone + 'a {
         let (text, codes) = match self.0 {
             Repr::Str(text) => (text, &[][..]),
             Repr::Codes(codes) => ("", codes),
@@ -73,29 +75,8 @@ pub(super) fn code_points(mut bytes: &[u8]) -> Option<Vec<u32>> {
 /// Formats like Python's `repr`, with quotes and escapes.
 impl fmt::Display for Text<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        use fmt::Write;
-        let has = |char: char| self.code_points().any(|code| code == u32::from(char));
-        let quote = if has('\'') && !has('"') { '"' } else { '\'' };
-        f.write_char(quote)?;
-        for code in self.code_points() {
-            match char::from_u32(code) {
-                Some(char) if char == quote || char == '\\' => write!(f, "\\{char}")?,
-                Some('\n') => f.write_str("\\n")?,
-                Some('\r') => f.write_str("\\r")?,
-                Some('\t') => f.write_str("\\t")?,
-                Some(char) if is_shown(char) => f.write_char(char)?,
-                _ if code <= 0xFF => write!(f, "\\x{code:02x}")?,
-                _ if code <= 0xFFFF => write!(f, "\\u{code:04x}")?,
-                _ => write!(f, "\\U{code:08x}")?,
-            }
-        }
-        f.write_char(quote)
+        write_quoted(self.code_points(), f)
     }
-}
-
-/// Returns whether a character is shown unescaped: the same as in Rust, but no white space except the space.
-fn is_shown(char: char) -> bool {
-    char == ' ' || char == '\'' || char == '"' || char.escape_debug().len() == 1 && !char.is_whitespace()
 }
 
 impl fmt::Debug for Text<'_> {

@@ -7,9 +7,9 @@ mod text;
 mod times;
 
 pub(crate) use narrow::{Shown, shown};
-pub(crate) use text::half_to_single;
 pub(super) use text::parsed;
 pub(crate) use text::spelled;
+pub(crate) use text::{half_to_single, shown_half};
 #[cfg(feature = "object")]
 pub(crate) use text::{shortest_half, spelled_complex, spelled_double};
 pub(super) use times::ticks_in;

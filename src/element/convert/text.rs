@@ -301,6 +301,11 @@ pub(crate) fn shortest_half(number: f32) -> String {
     candidates.find(|text| is_same(text)).unwrap_or_else(|| format!("{exact:e}"))
 }
 
+/// Returns the number that the fewest digits of a float of 16 bits say.
+pub(crate) fn shown_half(number: f32) -> f64 {
+    shortest_half(number).parse().unwrap_or(number.into())
+}
+
 /// Converts a 16-bit float to the `f32` of the same value.
 pub(crate) fn half_to_single(bits: u16) -> f32 {
     let (exponent, fraction) = (u32::from(bits >> 10 & 0x1F), u32::from(bits & 0x3FF));

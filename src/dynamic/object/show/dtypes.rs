@@ -1,7 +1,6 @@
 //! Formats dtypes as NumPy does where it shows an array.
 
-use super::super::text::Text;
-use crate::dtype::{ByteOrder, DType, Kind, Record, Scalar, TimeStep, TimeUnit, Title};
+use crate::dtype::{ByteOrder, DType, Kind, Quoted, Record, Scalar, TimeStep, TimeUnit, Title};
 
 /// Formats a dtype as the argument `dtype=` of an array.
 pub(super) fn short(dtype: &DType) -> String {
@@ -64,13 +63,9 @@ fn of_scalar(dtype: &DType, scalar: &Scalar) -> String {
     }
 }
 
-fn quoted(text: &str) -> String {
-    Text::new(text).to_string()
-}
-
 fn title(title: Option<&Title>) -> Option<String> {
     title.map(|title| match title {
-        Title::Text(text) => quoted(text),
+        Title::Text(text) => Quoted(text).to_string(),
         Title::Int(number) => number.to_string(),
     })
 }
@@ -90,8 +85,8 @@ fn of_record(record: &Record) -> String {
     if is_packed && end == record.size() {
         return list(&|field| {
             let name = match title(field.title()) {
-                Some(title) => format!("({title}, {})", quoted(field.name())),
-                None => quoted(field.name()),
+                Some(title) => format!("({title}, {})", Quoted(field.name())),
+                None => Quoted(field.name()).to_string(),
             };
             // The dtype and the shape of a subarray are items of their own.
             let dtype = construction(field.dtype());
@@ -112,7 +107,7 @@ fn of_record(record: &Record) -> String {
     };
     format!(
         "{{'names': {}, 'formats': {}, 'offsets': {}{titles}, 'itemsize': {}}}",
-        list(&|field| quoted(field.name())),
+        list(&|field| Quoted(field.name()).to_string()),
         list(&|field| construction(field.dtype())),
         list(&|field| field.offset().to_string()),
         record.size()
