@@ -29,7 +29,7 @@
 //! | read parts of a file: slices, chunks, random rows | [`NpyFile`] |
 //! | convert or join files of any size | [`convert_npy`](convert::convert_npy), [`concatenate_npy`](convert::concatenate_npy), [`stack_npy`](convert::stack_npy) |
 //! | read or write a stack of files, as Dask writes them | [`NpyStack`](dask::NpyStack), [`NpyStackWriter`](dask::NpyStackWriter) |
-//! | let zarr-python, xarray and Dask read files in place | [`References`](refs::References) |
+//! | let zarr-python, xarray and Dask read files in place | the crate `ndarray-io-refs` |
 //! | read and write in S3, GCS and Azure, and on web servers | the crate `ndarray-io-store` |
 //! | fill a file from several threads or processes | [`NpyFile::write_slice`], [`NpyMmapMut::open_slab`] |
 //! | read or write an archive of arrays | [`read_npz`], [`write_npz`], [`write_npz_from`](npz::write_npz_from) (a map), [`NpzReader`], [`NpzWriter`] |
@@ -81,7 +81,6 @@
 //! - `lz4`: RA files and files of joblib that are compressed with LZ4.
 //! - `object`: Python objects as data ([`object`](mod@object)).
 //! - `dask`: stacks of files, as Dask writes them ([`dask`]).
-//! - `refs`: references for readers of Zarr ([`refs`]).
 //! - `serde-1`, `num-bigint-0_4`: conversions between Python objects and types of these crates.
 //! - `half-2` (alias `half`): `f16` and `bf16`.
 //! - `chrono-0_4`, `jiff-0_2`: conversions of [`Datetime64`] and [`Timedelta64`] to and from types of these
@@ -118,8 +117,6 @@ mod path;
 mod pickle;
 mod progress;
 mod ra_format;
-#[cfg(feature = "refs")]
-pub mod refs;
 mod shape;
 mod transfer;
 #[cfg(feature = "npz")]

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use ndarray_io::bytes::{Folder, LocalFile, LocalFolder, ReadAt};
+use ndarray_io::bytes::{Folder, LocalFile, LocalFolder, ReadAt, fill_at};
 use ndarray_io::dask::NpyStack;
-use ndarray_io::error::ErrorKind;
 use ndarray_io::ra::{RaFile, RaReader};
 use ndarray_io::{NpyFile, NpzFile, ReadOptions};
 
@@ -221,17 +220,7 @@ pub(crate) fn unnamed() -> Result<File, Failure> {
 /// Returns up to `len` bytes from an offset.
 pub(crate) fn beginning(bytes: &dyn ReadAt, from: u64, len: usize) -> ndarray_io::Result<Vec<u8>> {
     let mut all = vec![0; len];
-    let mut have = 0;
-    while have < len {
-        match bytes.read_at(&mut all[have..], from + have as u64) {
-            Ok(0) => break,
-            Ok(count) => have += count,
-            Err(error) => match error.kind() {
-                ErrorKind::Io(reason) if reason.kind() == io::ErrorKind::Interrupted => {}
-                _ => return Err(error),
-            },
-        }
-    }
+    let have = fill_at(bytes, &mut all, from)?;
     all.truncate(have);
     Ok(all)
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use ndarray_io::refs::{RefOptions, References, ZarrFormat};
+use ndarray_io_refs::{RefOptions, References, ZarrFormat};
 
 use super::failure::{Failure, at, note};
 use super::formats::Format;

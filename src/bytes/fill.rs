@@ -29,8 +29,21 @@ pub(crate) fn fill(
 
 /// Fills a buffer from an offset of a source, and returns how many bytes were read.
 ///
-/// There are fewer than requested only at the end of the source.
-pub(crate) fn fill_at<T: ReadAt + ?Sized>(source: &T, into: &mut [u8], offset: u64) -> Result<usize> {
+/// There are fewer than requested only at the end of the source. Interrupted calls are repeated.
+///
+/// # Errors
+///
+/// Those of the source, and [`BadSource`](ErrorKind::BadSource) if it reports more bytes than it was asked for.
+///
+/// ```
+/// use ndarray_io::bytes::{InMemory, fill_at};
+///
+/// let mut bytes = [0; 4];
+/// assert_eq!(fill_at(&InMemory(b"abcdef"), &mut bytes, 3)?, 3);
+/// assert_eq!(&bytes, b"def\0");
+/// # Ok::<(), ndarray_io::Error>(())
+/// ```
+pub fn fill_at<T: ReadAt + ?Sized>(source: &T, into: &mut [u8], offset: u64) -> Result<usize> {
     fill(into, |rest, filled| match offset.checked_add(filled as u64) {
         Some(at) => source.read_at(rest, at),
         None => Ok(0),

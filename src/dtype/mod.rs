@@ -159,7 +159,13 @@ impl DType {
     }
 
     /// Returns the dtype that files say: [`Narrow`] numbers are raw bytes.
-    pub(crate) fn stored(&self) -> Self {
+    ///
+    /// ```
+    /// use ndarray_io::DType;
+    /// use ndarray_io::dtype::Narrow;
+    /// assert_eq!(DType::from(Narrow::Bfloat16).stored().to_string(), "'|V2'");
+    /// ```
+    pub fn stored(&self) -> Self {
         self.replaced(&|scalar| match scalar.kind() {
             Kind::Narrow(narrow) => Scalar::raw(narrow.size()),
             _ => *scalar,

@@ -1,7 +1,9 @@
 //! Errors of others: what implements a source, a folder or a store says what went wrong in the words of the library.
 
 use super::message::Short;
-use super::{ErrorKind, FilePart};
+use super::{CopyReason, ErrorKind, FilePart, WantedShape};
+use crate::dtype::DType;
+use crate::shape::Shape;
 
 impl ErrorKind {
     /// Creates [`BadSource`](Self::BadSource).
@@ -48,6 +50,79 @@ impl ErrorKind {
     /// ```
     pub fn bad_option(reason: impl Into<String>) -> Self {
         Self::BadOption { reason: reason.into() }
+    }
+
+    /// Creates [`NotRepresentable`](Self::NotRepresentable).
+    ///
+    /// ```
+    /// use ndarray_io::error::ErrorKind;
+    /// use ndarray_io::{DType, Error};
+    ///
+    /// let error = Error::from(ErrorKind::not_representable("Zarr", DType::Object, "it has no objects"));
+    /// assert!(error.is_mismatch() && error.to_string().starts_with("Zarr cannot represent"));
+    /// ```
+    pub fn not_representable(format: &'static str, dtype: DType, reason: impl Into<String>) -> Self {
+        Self::NotRepresentable { format, dtype, reason: reason.into() }
+    }
+
+    /// Creates [`DTypeMismatch`](Self::DTypeMismatch).
+    ///
+    /// ```
+    /// use ndarray_io::error::ErrorKind;
+    /// use ndarray_io::{DType, Error};
+    ///
+    /// let (found, wanted): (DType, DType) = ("<f8".parse()?, "<f4".parse()?);
+    /// assert!(Error::from(ErrorKind::dtype_mismatch(found, wanted)).is_mismatch());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn dtype_mismatch(found: DType, wanted: DType) -> Self {
+        Self::DTypeMismatch { found, wanted }
+    }
+
+    /// Creates [`ShapeMismatch`](Self::ShapeMismatch).
+    ///
+    /// ```
+    /// use ndarray_io::Error;
+    /// use ndarray_io::error::{ErrorKind, WantedShape};
+    ///
+    /// let kind = ErrorKind::shape_mismatch([2, 3].into(), WantedShape::Exactly([2, 4].into()));
+    /// assert_eq!(Error::from(kind).to_string(), "expected shape (2, 4), found (2, 3)");
+    /// ```
+    pub fn shape_mismatch(found: Shape, wanted: WantedShape) -> Self {
+        Self::ShapeMismatch { found, wanted }
+    }
+
+    /// Creates [`NoSuchAxis`](Self::NoSuchAxis).
+    ///
+    /// ```
+    /// use ndarray_io::Error;
+    /// use ndarray_io::error::ErrorKind;
+    /// assert!(Error::from(ErrorKind::no_such_axis(2, [3, 4].into())).is_usage());
+    /// ```
+    pub fn no_such_axis(axis: usize, shape: Shape) -> Self {
+        Self::NoSuchAxis { axis, shape }
+    }
+
+    /// Creates [`Overflow`](Self::Overflow).
+    ///
+    /// ```
+    /// use ndarray_io::Error;
+    /// use ndarray_io::error::ErrorKind;
+    /// assert_eq!(Error::from(ErrorKind::overflow("the total length")).to_string(), "the total length is too large");
+    /// ```
+    pub fn overflow(what: impl Into<String>) -> Self {
+        Self::Overflow { what: what.into() }
+    }
+
+    /// Creates [`NeedsCopy`](Self::NeedsCopy) for content that is compressed.
+    ///
+    /// ```
+    /// use ndarray_io::Error;
+    /// use ndarray_io::error::{ErrorKind, Help};
+    /// assert_eq!(Error::from(ErrorKind::compressed(10, 100)).help(), Some(Help::Read));
+    /// ```
+    pub fn compressed(packed: u64, size: u64) -> Self {
+        Self::NeedsCopy(CopyReason::Compressed { packed, size })
     }
 
     pub(crate) fn unsupported_dtype(descr: &str, reason: &str) -> Self {

@@ -413,7 +413,17 @@ impl Error {
         self
     }
 
-    pub(crate) fn at_member(mut self, name: &str) -> Self {
+    /// Adds the name of the member of an archive that caused the error, unless it has one.
+    ///
+    /// ```
+    /// use ndarray_io::Error;
+    /// use ndarray_io::error::ErrorKind;
+    ///
+    /// let error = Error::from(ErrorKind::Cancelled).at_member("weights");
+    /// assert_eq!(error.to_string(), "member 'weights': cancelled");
+    /// ```
+    #[must_use]
+    pub fn at_member(mut self, name: &str) -> Self {
         self.0.member.get_or_insert_with(|| name.to_owned());
         self
     }

@@ -308,12 +308,6 @@ impl<F: ArrayFormat> ArrayFile<F> {
         self.locked.is_some()
     }
 
-    /// Returns shared access to the bytes of the file, and the offset of the elements.
-    #[cfg(feature = "refs")]
-    pub(crate) fn shared_payload(&self) -> (SharedRegion, u64) {
-        (self.bytes.clone(), self.data_offset as u64)
-    }
-
     /// Returns an error if the file is shorter than its array, or its source lacks some of the elements.
     ///
     /// This is the error that reading all of it would give. Bytes after the array are none: see
@@ -506,6 +500,23 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// Returns the offset of the elements from the start of the header, in bytes.
     pub fn data_offset(&self) -> u64 {
         self.data_offset as u64
+    }
+
+    /// Returns the offset of the elements in the source of bytes: for a member, in its archive.
+    ///
+    /// ```
+    /// use ndarray_io::{NpzFile, NpzWriter};
+    /// # let file = tempfile::NamedTempFile::new().unwrap();
+    /// let mut npz = NpzWriter::new(file.reopen()?);
+    /// npz.add("a", &ndarray::arr1(&[1u8, 2, 3]))?;
+    /// npz.finish()?;
+    /// let member = NpzFile::open(file.path())?.open_member("a")?;
+    /// let at = member.offset_in_source() as usize;
+    /// assert_eq!(std::fs::read(file.path())?[at..at + 3], [1, 2, 3]);
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn offset_in_source(&self) -> u64 {
+        self.payload().start()
     }
 
     /// Returns whether the file is whole, and otherwise how many bytes are missing or follow.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes as Chunk;
 use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
-use ndarray_io::bytes::{ReadAt, ReadHints, Runs};
+use ndarray_io::bytes::{ReadAt, ReadHints, Runs, fill_at};
 use ndarray_io::error::{ErrorKind, Result};
 use object_store::{Error as StoreError, GetRange, GetResult, ObjectMeta};
 
@@ -287,17 +287,6 @@ impl Bytes {
         self.fetch_parts(&mut parts)
     }
 
-    /// Fills a buffer from an offset, to its end or that of the object, and returns how much there was.
-    pub(crate) fn fill_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
-        let mut filled = 0;
-        loop {
-            match self.read_at(&mut into[filled..], offset + filled as u64)? {
-                0 => return Ok(filled),
-                count => filled += count,
-            }
-        }
-    }
-
     /// Reads a long range, and fetches what follows if it is one in a sequence of such reads: then the parts of the object are
     /// in progress while the caller works on those before.
     fn read_long(&self, at: u64, into: &mut [u8]) -> Result<usize> {
@@ -513,7 +502,7 @@ impl ReadAt for Bytes {
         }
         // A single response is read sequentially.
         for (place, part) in &mut parts[..complete] {
-            self.fill_at(part, *place)?;
+            fill_at(self, part, *place)?;
         }
         Ok(complete)
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::Method;
-use ndarray_io::bytes::{Folder, ReadAt};
+use ndarray_io::bytes::{Folder, ReadAt, fill_at};
 use ndarray_io::error::Result;
 use ndarray_io::file::{ArrayFile, ArrayFormat, FromPayload};
 use ndarray_io::ra::RaFile;
@@ -263,7 +263,7 @@ impl Remote {
             let mut block = vec![0; usize::try_from(bytes.len()).unwrap_or(BLOCK).min(BLOCK)];
             let mut done = 0;
             while done < bytes.len() {
-                let count = bytes.fill_at(&mut block, done)?;
+                let count = fill_at(bytes, &mut block, done)?;
                 writer.write_all(&block[..count])?;
                 done += count as u64;
             }

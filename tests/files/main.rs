@@ -26,8 +26,6 @@ mod paths;
 mod processes;
 mod progress;
 mod ra;
-#[cfg(feature = "refs")]
-mod refs;
 mod replacing;
 #[cfg(feature = "dask")]
 mod stacks;

@@ -13,7 +13,7 @@ use ndarray_io::error::ErrorKind;
 use ndarray_io::header::Order;
 use ndarray_io::npz::{Compression, NpzOptions};
 use ndarray_io::ra::{RaFile, WriteRaExt};
-use ndarray_io::refs::{RefOptions, References, ZarrFormat};
+use ndarray_io_refs::{RefOptions, References, ZarrFormat};
 use ndarray_io::{DynArray, NpyFile, NpzFile, NpzWriter, Result, WriteNpyExt, WriteOptions};
 use outside::{Fault, Faulty, Fetched, FetchedFolder, Memory};
 

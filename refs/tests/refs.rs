@@ -6,11 +6,9 @@ use std::path::Path;
 use ndarray::{Array1, Array2, arr0, arr1};
 use ndarray_io::error::{CopyReason, ErrorKind, WantedShape};
 use ndarray_io::npz::{Compression, NpzOptions};
-use ndarray_io::refs::{RefOptions, References, ZarrFormat};
 use ndarray_io::{NpzWriter, Result, write_npy, write_npz};
+use ndarray_io_refs::{RefOptions, References, ZarrFormat};
 use serde_json::{Value, json};
-
-use crate::support::temp;
 
 fn all(references: &References) -> Value {
     let document: Value = serde_json::from_str(&references.to_string()).unwrap();
@@ -31,7 +29,7 @@ fn of(path: &Path, options: &RefOptions) -> Result<References> {
 
 #[test]
 fn a_file_as_the_formats_say() {
-    let folder = temp::folder().unwrap();
+    let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.npy");
     write_npy(&path, &Array2::<u16>::zeros((6, 5))).unwrap(); // a header of 128 bytes
     let options = RefOptions::new().chunk(2).location("s3://bucket/x.npy");
@@ -65,7 +63,7 @@ fn a_file_as_the_formats_say() {
 
 #[test]
 fn the_last_chunk_is_padded() {
-    let folder = temp::folder().unwrap();
+    let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.npy");
     write_npy(&path, &arr1(&[1u8, 2, 3, 4, 5, 6, 7])).unwrap();
     let refs = all(&of(&path, &RefOptions::new().chunk(3)).unwrap());
@@ -83,7 +81,7 @@ fn the_last_chunk_is_padded() {
 
 #[test]
 fn members_are_named_and_compressed_ones_refused() {
-    let folder = temp::folder().unwrap();
+    let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.npz");
     write_npz(&path, &[("one", &arr1(&[1u8])), ("group/two", &arr1(&[2u8]))]).unwrap();
     let refs = all(&of(&path, &RefOptions::new()).unwrap());
@@ -105,8 +103,8 @@ fn members_are_named_and_compressed_ones_refused() {
 
 #[test]
 fn what_zarr_cannot_have_is_refused() {
-    let folder = temp::folder().unwrap();
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
+    let folder = tempfile::tempdir().unwrap();
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata");
     let dtype = |name: &str, format| {
         let mut references = References::new(format);
         references.add(data.join(name), &RefOptions::new()).map(|()| references)
@@ -155,7 +153,7 @@ fn what_zarr_cannot_have_is_refused() {
 
 #[test]
 fn files_that_do_not_fit_together_are_named() {
-    let folder = temp::folder().unwrap();
+    let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     write_npy(path("a.npy"), &Array2::<u8>::zeros((4, 3))).unwrap();
     write_npy(path("b.npy"), &Array2::<u8>::zeros((2, 3))).unwrap();
@@ -192,7 +190,7 @@ fn files_that_do_not_fit_together_are_named() {
 /// Regression tests: each of these once gave wrong data, took too long, or was ignored.
 #[test]
 fn what_readers_found() {
-    let folder = temp::folder().unwrap();
+    let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     // An empty file at the end: the chunk before it is padded from the last bytes of its own file.
     write_npy(path("a.npy"), &arr1(&[1u8, 2, 3, 4])).unwrap();

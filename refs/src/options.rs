@@ -1,24 +1,25 @@
 //! [`RefOptions`]: how an array becomes an array of chunks.
 
+use ndarray_io::ReadOptions;
+
 #[cfg(doc)]
-use super::References;
-use crate::options::ReadOptions;
+use crate::References;
 
 /// Options for the references to an array.
 ///
 /// ```
-/// use ndarray_io::refs::RefOptions;
+/// use ndarray_io_refs::RefOptions;
 /// let options = RefOptions::new().chunk(1000).dims(["time", "y", "x"]);
 /// ```
 #[derive(Clone, Debug)]
 pub struct RefOptions {
-    pub(super) name: Option<String>,
-    pub(super) location: Option<String>,
-    pub(super) member: Option<String>,
-    pub(super) chunk: Option<usize>,
-    pub(super) inline_limit: u64,
-    pub(super) dims: Option<Vec<String>>,
-    pub(super) read: ReadOptions,
+    pub(crate) name: Option<String>,
+    pub(crate) location: Option<String>,
+    pub(crate) member: Option<String>,
+    pub(crate) chunk: Option<usize>,
+    pub(crate) inline_limit: u64,
+    pub(crate) dims: Option<Vec<String>>,
+    pub(crate) read: ReadOptions,
 }
 
 impl Default for RefOptions {
@@ -45,7 +46,7 @@ impl RefOptions {
     ///
     /// ```
     /// use ndarray_io::ReadOptions;
-    /// use ndarray_io::refs::RefOptions;
+    /// use ndarray_io_refs::RefOptions;
     ///
     /// let options = RefOptions::new().read_options(ReadOptions::new().ra_bytes_are_bools(true));
     /// ```

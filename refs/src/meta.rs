@@ -2,14 +2,15 @@
 
 use serde_json::{Value, json};
 
-use crate::dtype::{ByteOrder, DType, Kind, Scalar, TimeUnit};
-use crate::error::{Error, ErrorKind, Result};
-use crate::header::Order;
+use ndarray_io::DType;
+use ndarray_io::dtype::{ByteOrder, Kind, Scalar, TimeUnit};
+use ndarray_io::error::{Error, ErrorKind, Result};
+use ndarray_io::header::Order;
 
 /// The version of the Zarr metadata in the references.
 ///
 /// ```
-/// use ndarray_io::refs::ZarrFormat;
+/// use ndarray_io_refs::ZarrFormat;
 /// assert_eq!(ZarrFormat::default(), ZarrFormat::V2);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -23,16 +24,16 @@ pub enum ZarrFormat {
 }
 
 /// The properties of an array that its metadata describe.
-pub(super) struct Described<'a> {
-    pub(super) dtype: &'a DType,
-    pub(super) order: Order,
-    pub(super) shape: &'a [usize],
-    pub(super) chunk: &'a [usize],
-    pub(super) dims: &'a [String],
+pub(crate) struct Described<'a> {
+    pub(crate) dtype: &'a DType,
+    pub(crate) order: Order,
+    pub(crate) shape: &'a [usize],
+    pub(crate) chunk: &'a [usize],
+    pub(crate) dims: &'a [String],
 }
 
 /// Rejects elements of 0 bytes, since a small file may declare any number of them.
-pub(super) fn check_item(dtype: &DType) -> Result<()> {
+pub(crate) fn check_item(dtype: &DType) -> Result<()> {
     match dtype.item_size() {
         0 => Err(cannot(dtype, "Zarr does not support elements of 0 bytes")),
         _ => Ok(()),
@@ -40,12 +41,12 @@ pub(super) fn check_item(dtype: &DType) -> Result<()> {
 }
 
 fn cannot(dtype: &DType, reason: &str) -> Error {
-    ErrorKind::NotRepresentable { format: "Zarr", dtype: dtype.clone(), reason: reason.into() }.into()
+    ErrorKind::not_representable("Zarr", dtype.clone(), reason).into()
 }
 
 impl ZarrFormat {
     /// Returns the metadata of a group: the name of its file and the content.
-    pub(super) fn group(self) -> (&'static str, Value) {
+    pub(crate) fn group(self) -> (&'static str, Value) {
         match self {
             Self::V2 => (".zgroup", json!({"zarr_format": 2})),
             Self::V3 => ("zarr.json", json!({"zarr_format": 3, "node_type": "group"})),
@@ -53,7 +54,7 @@ impl ZarrFormat {
     }
 
     /// Returns the metadata of an array: the names of its files and their contents.
-    pub(super) fn array(self, array: &Described<'_>) -> Result<Vec<(&'static str, Value)>> {
+    pub(crate) fn array(self, array: &Described<'_>) -> Result<Vec<(&'static str, Value)>> {
         let Described { dtype, order, shape, chunk, dims } = *array;
         Ok(match self {
             Self::V2 => {
@@ -90,7 +91,7 @@ impl ZarrFormat {
     }
 
     /// Returns the key of a chunk, relative to its array.
-    pub(super) fn key(self, numbers: &[usize]) -> String {
+    pub(crate) fn key(self, numbers: &[usize]) -> String {
         let joined =
             |separator: &str| numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(separator);
         // An array without axes has one chunk, whose key both versions of the format define separately.
@@ -189,12 +190,13 @@ fn data_type_v3(dtype: &DType) -> Result<(Value, Value, Option<&'static str>)> {
             // The fill value is NaT, which is the smallest integer.
             (json!({"name": name, "configuration": configuration}), json!(i64::MIN))
         }
+        _ => return Err(cannot(dtype, "this kind of element is not known")),
     };
     let endian = scalar.byte_order().map(|order| if order == ByteOrder::Big { "big" } else { "little" });
     Ok((data_type, fill_value, endian))
 }
 
-pub(super) fn base64(bytes: &[u8]) -> String {
+pub(crate) fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for three in bytes.chunks(3) {

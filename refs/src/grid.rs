@@ -1,49 +1,49 @@
 //! Division of a concatenated array into chunks, each of which is contiguous in one part.
 
-use crate::error::{ErrorKind, Result};
-use crate::header::Order;
+use ndarray_io::error::{ErrorKind, Result};
+use ndarray_io::header::Order;
 
 /// The layout of an array in its files.
 #[derive(Debug)]
-pub(super) struct Layout<'a> {
-    pub(super) shape: &'a [usize],
-    pub(super) order: Order,
-    pub(super) item: usize,
+pub(crate) struct Layout<'a> {
+    pub(crate) shape: &'a [usize],
+    pub(crate) order: Order,
+    pub(crate) item: usize,
     /// The axis along which the parts are concatenated.
-    pub(super) axis: usize,
+    pub(crate) axis: usize,
     /// The lengths of the parts along this axis. Only the last part may be shorter than the others.
-    pub(super) lengths: &'a [usize],
+    pub(crate) lengths: &'a [usize],
 }
 
 /// The requested chunks.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ChunkRequest {
+pub(crate) struct ChunkRequest {
     /// The length of a chunk along the first divided axis.
-    pub(super) length: Option<usize>,
+    pub(crate) length: Option<usize>,
     /// The approximate size of a chunk in bytes, if no length is requested.
-    pub(super) bytes: u64,
+    pub(crate) bytes: u64,
     /// The maximum size of a padded last chunk, in bytes.
-    pub(super) inline: u64,
+    pub(crate) inline: u64,
 }
 
 /// The chunks of an array, which all have the same shape.
 #[derive(Debug, PartialEq)]
-pub(super) struct Grid {
-    pub(super) chunk: Vec<usize>,
+pub(crate) struct Grid {
+    pub(crate) chunk: Vec<usize>,
     /// The first divided axis.
-    pub(super) cut: usize,
+    pub(crate) cut: usize,
     /// The requested length along the first divided axis, if a different length was chosen.
-    pub(super) wanted: Option<usize>,
+    pub(crate) wanted: Option<usize>,
 }
 
 /// The position of a chunk's bytes.
 #[derive(Debug, PartialEq)]
-pub(super) struct ChunkLocation {
-    pub(super) part: usize,
+pub(crate) struct ChunkLocation {
+    pub(crate) part: usize,
     /// The offset from the start of the part's data, in bytes.
-    pub(super) start: u64,
+    pub(crate) start: u64,
     /// The number of bytes, which is smaller than the size of a chunk if the chunk has to be padded.
-    pub(super) len: u64,
+    pub(crate) len: u64,
 }
 
 /// Returns the largest divisor of `number` that does not exceed `most`.
@@ -97,7 +97,7 @@ impl Layout<'_> {
     ///
     /// Fails if the last part is shorter than the others and the parts are not concatenated along the slowest
     /// axis.
-    pub(super) fn grid(&self, wish: ChunkRequest) -> Result<Grid> {
+    pub(crate) fn grid(&self, wish: ChunkRequest) -> Result<Grid> {
         let part = self.part_shape();
         let mut chunk: Vec<usize> = part.iter().map(|length| (*length).max(1)).collect();
         if self.shape.is_empty() || self.shape.contains(&0) {
@@ -109,11 +109,9 @@ impl Layout<'_> {
             axes.iter().copied().find(|axis| part[*axis] > 1 || *axis == self.axis && self.lengths.len() > 1);
         let cut = cut.unwrap_or(self.axis);
         if self.has_shorter_last() && cut != self.axis {
-            return Err(ErrorKind::BadOption {
-                reason:
-                    "the last part is shorter than the others, which is supported only along the slowest axis"
-                        .into(),
-            }
+            return Err(ErrorKind::bad_option(
+                "the last part is shorter than the others, which is supported only along the slowest axis",
+            )
             .into());
         }
         let at = axes.iter().position(|axis| *axis == cut).unwrap_or(0);
@@ -163,12 +161,12 @@ impl Layout<'_> {
     }
 
     /// Returns the number of chunks along each axis.
-    pub(super) fn counts(&self, grid: &Grid) -> Vec<usize> {
+    pub(crate) fn counts(&self, grid: &Grid) -> Vec<usize> {
         self.shape.iter().zip(&grid.chunk).map(|(length, chunk)| length.div_ceil(*chunk)).collect()
     }
 
     /// Locates the chunk with these indices along the axes.
-    pub(super) fn place(&self, grid: &Grid, numbers: &[usize]) -> ChunkLocation {
+    pub(crate) fn place(&self, grid: &Grid, numbers: &[usize]) -> ChunkLocation {
         let full = self.part_len().max(1);
         let mut part = 0;
         let (mut stride, mut start) = (self.item as u64, 0);

@@ -3,16 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::grid::{ChunkLocation, ChunkRequest, Layout};
-use super::meta::{self, Described};
-use super::{Ref, RefOptions, References};
-use crate::bytes::SharedRegion;
-use crate::dtype::DType;
-use crate::error::{Error, ErrorKind, Result};
-use crate::header::{Header, Order};
-use crate::io::ArrayFormat;
-use crate::parts::ArrayFile;
-use crate::transfer::truncated;
+use ndarray_io::DType;
+use ndarray_io::bytes::{ReadAt, fill_at};
+use ndarray_io::error::{Error, ErrorKind, Result};
+use ndarray_io::file::{ArrayFile, ArrayFormat};
+use ndarray_io::header::{Header, Order};
+
+use crate::grid::{ChunkLocation, ChunkRequest, Layout};
+use crate::meta::{self, Described};
+use crate::options::RefOptions;
+use crate::references::{Ref, References};
 
 /// The approximate size of a chunk in bytes, if no length is requested.
 const BYTES: u64 = 32 << 20;
@@ -22,57 +22,64 @@ const BYTES: u64 = 32 << 20;
 const INLINE: u64 = 64 << 20;
 
 /// The bytes of an array, or of one part of it, in a file.
-pub(super) struct ReferencedPart {
+pub(crate) struct ReferencedPart {
     path: PathBuf,
-    pub(super) location: Arc<str>,
+    pub(crate) location: Arc<str>,
     /// The offset of the data in the file.
     offset: u64,
-    pub(super) header: Header,
-    /// The open file, kept only for the last part, whose end may have to be read.
+    pub(crate) header: Header,
+    /// The source, kept only for the last part, whose end may have to be read.
     ///
     /// There may be more parts than a process can have open files.
-    elements: Option<(SharedRegion, u64)>,
+    source: Option<Arc<dyn ReadAt>>,
 }
 
 impl ReferencedPart {
-    /// Creates a part from an open file.
-    pub(super) fn new<F: ArrayFormat>(path: &Path, file: &ArrayFile<F>, location: String) -> Result<Self> {
+    /// Creates a part from a file, and the source that it was opened from.
+    pub(crate) fn new<F: ArrayFormat>(
+        path: &Path,
+        file: &ArrayFile<F>,
+        source: Arc<dyn ReadAt>,
+        location: String,
+    ) -> Result<Self> {
         file.check_complete()?;
-        let (offset, header) = (file.payload().start(), file.header().clone());
-        let elements = Some(file.shared_payload());
-        Ok(Self { path: path.to_owned(), location: location.into(), offset, header, elements })
+        let (offset, header, source) = (file.offset_in_source(), header_of(file)?, Some(source));
+        Ok(Self { path: path.to_owned(), location: location.into(), offset, header, source })
     }
 
-    pub(super) fn named(&self, error: Error) -> Error {
+    pub(crate) fn named(&self, error: Error) -> Error {
         error.at_path(&self.path)
     }
 
     /// Reads the last chunk, and pads it with zeros to the size of the other chunks.
     fn padded(&self, place: &ChunkLocation, full: u64) -> Result<Ref> {
-        let Some((file, offset)) = &self.elements else {
-            unreachable!("the file of the last part is open, and no other is padded")
+        let Some(source) = &self.source else {
+            unreachable!("the source of the last part is kept, and no other is padded")
         };
         let mut bytes = vec![0; full as usize]; // `full` is at most `INLINE`
         let wanted = &mut bytes[..place.len as usize];
-        let came = file.get().fill_at(wanted, offset + place.start).map_err(|error| self.named(error))?;
+        let at = self.offset + place.start;
+        let came = fill_at(&**source, wanted, at).map_err(|error| self.named(error))?;
         if came < wanted.len() {
-            return Err(self.named(truncated(&self.header, place.start + came as u64)));
+            // It was complete when it was opened.
+            let reason = format!("the file ends {} bytes before its array", wanted.len() - came);
+            return Err(self.named(ErrorKind::array_changed(reason).into()));
         }
         Ok(Ref::Text(format!("base64:{}", meta::base64(&bytes))))
     }
 }
 
-/// Appends a part, and closes the file of the previous part.
-pub(super) fn push(parts: &mut Vec<ReferencedPart>, part: ReferencedPart) {
+/// Appends a part, and closes the source of the previous part.
+pub(crate) fn push(parts: &mut Vec<ReferencedPart>, part: ReferencedPart) {
     if let Some(last) = parts.last_mut() {
-        last.elements = None;
+        last.source = None;
     }
     parts.push(part);
 }
 
 impl References {
     /// Adds an array from its parts, none of which is empty.
-    pub(super) fn add_parts(
+    pub(crate) fn add_parts(
         &mut self,
         name: &str,
         whole: &Header,
@@ -85,11 +92,11 @@ impl References {
         // A part whose elements are at the same positions in both orders does not determine the order.
         let order = order_of(&parts).unwrap_or(whole.order());
         for part in &parts {
-            if part.header.order() != order && !part.header.shape_ref().is_any_order() {
+            if part.header.order() != order && !is_any_order(&part.header) {
                 let (found, wanted) = (spelled(part.header.order()), spelled(order));
                 let reason =
                     format!("it is in {found} order, and other parts of the array are in {wanted} order");
-                return Err(part.named(ErrorKind::BadOption { reason }.into()));
+                return Err(part.named(ErrorKind::bad_option(reason).into()));
             }
             refuse_other_dtype(part, whole.dtype())?;
         }
@@ -101,9 +108,7 @@ impl References {
         let wish =
             ChunkRequest { length: options.chunk, bytes: BYTES, inline: options.inline_limit.min(INLINE) };
         if options.chunk == Some(0) {
-            return Err(
-                ErrorKind::BadOption { reason: "the length of a chunk must be at least 1".into() }.into()
-            );
+            return Err(ErrorKind::bad_option("the length of a chunk must be at least 1").into());
         }
         let grid = layout.grid(wish).map_err(|error| match parts.last() {
             Some(last) => last.named(error),
@@ -120,9 +125,13 @@ impl References {
         let chunks = check_count(self.chunks, &counts)?;
         let full =
             grid.chunk.iter().fold(layout.item as u64, |all, length| all.saturating_mul(*length as u64));
-        let mut numbers = vec![0; counts.len()];
-        let mut has_more = !parts.is_empty() && !counts.contains(&0);
-        while has_more {
+        // A shape that has a 0 has no parts, and then there are no chunks.
+        let all = if parts.is_empty() { 0 } else { chunks - self.chunks };
+        for mut number in 0..all {
+            let mut numbers = vec![0; counts.len()];
+            for (at, count) in numbers.iter_mut().zip(&counts).rev() {
+                (*at, number) = (number % count, number / count);
+            }
             let place = layout.place(&grid, &numbers);
             let part = &parts[place.part];
             let value = match place.len == full {
@@ -130,7 +139,6 @@ impl References {
                 false => part.padded(&place, full)?,
             };
             added.push((format!("{name}/{}", self.format.key(&numbers)), value));
-            has_more = next(&mut numbers, &counts);
         }
         // Nothing below can fail, so the array is added either completely or not at all.
         if let Some(wanted) = grid.wanted {
@@ -156,17 +164,16 @@ impl References {
     }
 }
 
-pub(super) fn refuse_other_dtype(part: &ReferencedPart, dtype: &DType) -> Result<()> {
+pub(crate) fn refuse_other_dtype(part: &ReferencedPart, dtype: &DType) -> Result<()> {
     if part.header.dtype() == dtype {
         return Ok(());
     }
-    let (found, wanted) = (part.header.dtype().clone(), dtype.clone());
-    Err(part.named(ErrorKind::DTypeMismatch { found, wanted }.into()))
+    Err(part.named(ErrorKind::dtype_mismatch(part.header.dtype().clone(), dtype.clone()).into()))
 }
 
 /// Returns the common order of the parts: that of the first part for which the two orders differ.
 fn order_of(parts: &[ReferencedPart]) -> Option<Order> {
-    parts.iter().map(|part| &part.header).find(|header| !header.shape_ref().is_any_order()).map(Header::order)
+    parts.iter().map(|part| &part.header).find(|header| !is_any_order(header)).map(Header::order)
 }
 
 fn spelled(order: Order) -> &'static str {
@@ -186,7 +193,7 @@ fn refuse_unequal(parts: &[ReferencedPart], lengths: &[usize]) -> Result<()> {
                 "Zarr's chunks have one length: '{one}' has {first} along the axis, and '{other}' has {}",
                 lengths[at]
             );
-            Err(ErrorKind::BadOption { reason }.into())
+            Err(ErrorKind::bad_option(reason).into())
         }
     }
 }
@@ -198,19 +205,17 @@ fn check_count(others: usize, counts: &[usize]) -> Result<usize> {
     let count = counts.iter().fold(1usize, |all, count| all.saturating_mul(*count)).saturating_add(others);
     if count > MOST {
         let reason = format!("{count} chunks exceed the limit of readers of references (2 million)");
-        return Err(ErrorKind::BadOption { reason }.into());
+        return Err(ErrorKind::bad_option(reason).into());
     }
     Ok(count)
 }
 
-/// Advances chunk indices, with the last axis fastest. Returns `false` after the last chunk.
-fn next(numbers: &mut [usize], counts: &[usize]) -> bool {
-    for (number, count) in numbers.iter_mut().zip(counts).rev() {
-        *number += 1;
-        if *number < *count {
-            return true;
-        }
-        *number = 0;
-    }
-    false
+/// Returns the header of a file's array.
+pub(crate) fn header_of<F: ArrayFormat>(file: &ArrayFile<F>) -> Result<Header> {
+    Header::new(file.dtype().clone(), file.order(), file.shape().into())
+}
+
+/// Returns whether the elements are at the same positions in both orders.
+fn is_any_order(header: &Header) -> bool {
+    header.shape().contains(&0) || header.shape().iter().filter(|length| **length > 1).count() < 2
 }

@@ -1,58 +1,4 @@
-//! References that let Zarr readers open NPY, NPZ and RA files in place.
-//!
-//! zarr-python, xarray and Dask read the files with range requests, from any number of machines. Nothing is
-//! copied.
-//!
-//! ```
-//! use ndarray::Array2;
-//! use ndarray_io::refs::{RefOptions, References, ZarrFormat};
-//!
-//! # let folder = tempfile::tempdir()?;
-//! # let path = folder.path().join("temperature.npy");
-//! ndarray_io::write_npy(&path, &Array2::<f32>::zeros((1000, 50)))?;
-//! let mut references = References::new(ZarrFormat::V2);
-//! references.add(&path, &RefOptions::new().chunk(250).location("s3://bucket/temperature.npy"))?;
-//! references.write(std::fs::File::create(folder.path().join("refs.json"))?)?;
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
-//!
-//! In Python, `xarray.open_dataset("reference://", engine="zarr", consolidated=False,
-//! backend_kwargs={"storage_options": {"fo": "refs.json"}})` then has an array `temperature` in four chunks.
-//!
-//! # Supported files and dtypes
-//!
-//! References work for NPY files, uncompressed RA files, stored members of NPZ archives, and stacks
-//! ([`dask`](crate::dask)), but not for pipes and compressed files. The result is a group with one array
-//! per file or member, which is named after the stem of the file or after the member. A `/` in the name of a
-//! member creates groups.
-//!
-//! Zarr can represent numbers, text, times and, in version 2, records of these without gaps between the
-//! fields. Adding an array of any other dtype fails with
-//! [`NotRepresentable`](crate::error::ErrorKind::NotRepresentable), or with
-//! [`Objects`](crate::error::ErrorKind::Objects) for Python objects.
-//!
-//! References contain the shape that a file has when it is added. They are not updated if the file changes
-//! later.
-//!
-//! # Chunks
-//!
-//! A chunk is contiguous in its file, so chunks follow the file's slowest axis: the first axis longer than 1
-//! in C order, and the last axis longer than 1 in Fortran order and in RA files.
-//!
-//! All chunks of a Zarr array have the same length, and readers reject a reference that is shorter. If the
-//! requested length does not divide the axis:
-//!
-//! 1. the largest smaller divisor is used if it is at least half the requested length;
-//! 2. otherwise the larger of these two lengths is used: the largest divisor, which may be 1; and the largest
-//!    length whose last chunk, padded with zeros and embedded in the references, has at most
-//!    [`RefOptions::inline_limit`] bytes.
-//!
-//! [`References::notes`] describes the arrays for which a different length was chosen.
-
-mod grid;
-mod meta;
-mod options;
-mod parts;
+//! [`References`]: arrays in files, and what their chunks refer to.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -62,37 +8,38 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-pub use meta::ZarrFormat;
-pub use options::RefOptions;
-use parts::{ReferencedPart, push, refuse_other_dtype};
+use ndarray_io::NpyFile;
+use ndarray_io::bytes::{LocalFile, ReadAt, fill_at};
+use ndarray_io::dask::NpyStack;
+use ndarray_io::error::{Error, ErrorKind, Result, WantedShape};
+use ndarray_io::file::{ArrayFile, ArrayFormat};
+use ndarray_io::header::{AxisIndex, Header, Order};
+use ndarray_io::npz::{Method, NpzFile};
+use ndarray_io::ra::RaFile;
 
-use crate::bytes::{LocalFile, ReadAt, fill_at};
-use crate::dask::NpyStack;
-use crate::error::{CopyReason, Error, ErrorKind, Result, WantedShape};
-use crate::header::{AxisIndex, Header, Order};
-use crate::io::ArrayFormat;
-use crate::npz::{Method, NpzFile};
-use crate::parts::{ArrayFile, NpyFile, RaFile};
+use crate::meta::ZarrFormat;
+use crate::options::RefOptions;
+use crate::parts::{ReferencedPart, header_of, push, refuse_other_dtype};
 
 /// A group of arrays in files, for Zarr readers.
 ///
 /// References to the chunks are kept in memory; there can be at most 2 million of them. See
-/// [the module](self) for an example.
+/// [the crate](crate) for an example.
 #[derive(Clone, Debug)]
 pub struct References {
-    format: ZarrFormat,
-    refs: BTreeMap<String, Ref>,
+    pub(crate) format: ZarrFormat,
+    pub(crate) refs: BTreeMap<String, Ref>,
     /// The arrays by name, each with the location of its first file.
-    arrays: BTreeMap<String, String>,
+    pub(crate) arrays: BTreeMap<String, String>,
     /// The lengths of the dimensions. Arrays that share a dimension must have the same length along it.
-    dims: BTreeMap<String, usize>,
-    chunks: usize,
-    notes: Vec<String>,
+    pub(crate) dims: BTreeMap<String, usize>,
+    pub(crate) chunks: usize,
+    pub(crate) notes: Vec<String>,
 }
 
 /// The value of a key.
 #[derive(Clone, Debug)]
-enum Ref {
+pub(crate) enum Ref {
     /// Metadata, or an embedded chunk in base64.
     Text(String),
     /// A byte range of a file: the location of the file, the offset, and the length.
@@ -145,20 +92,20 @@ impl References {
         if path.is_dir() {
             let stack = NpyStack::open(path)?;
             let name = name_of(path, options)?;
-            let whole = stack.as_file().header().clone();
+            let whole = header_of(stack.as_file())?;
             let mut parts = Vec::new();
             for (number, length) in stack.lengths().iter().enumerate() {
                 // A part without elements has no bytes to refer to.
                 if *length > 0 && whole.len() > 0 {
                     let location = format!("{}/{number}.npy", location.trim_end_matches('/'));
                     let path = path.join(format!("{number}.npy"));
-                    push(&mut parts, ReferencedPart::new(&path, &stack.part(number)?, location)?);
+                    let source = opened(&path)?;
+                    push(&mut parts, ReferencedPart::new(&path, &stack.part(number)?, source, location)?);
                 }
             }
             return self.add_parts(&name, &whole, stack.axis(), parts, options);
         }
-        let file: Arc<dyn ReadAt> = Arc::new(LocalFile(std::fs::File::open(path)?));
-        self.add_bytes(file, path, location, options)
+        self.add_bytes(opened(path)?, path, location, options)
     }
 
     /// Adds the array, or all arrays of an archive, in a [source](ReadAt) of bytes.
@@ -174,7 +121,7 @@ impl References {
     /// ```
     /// use ndarray_io::WriteNpyExt;
     /// use ndarray_io::bytes::InMemory;
-    /// use ndarray_io::refs::{RefOptions, References, ZarrFormat};
+    /// use ndarray_io_refs::{RefOptions, References, ZarrFormat};
     ///
     /// let mut bytes = Vec::new();
     /// ndarray::arr1(&[1.0, 2.0]).write_npy(&mut bytes)?;
@@ -185,8 +132,8 @@ impl References {
     /// ```
     pub fn add_source<S: ReadAt + 'static>(&mut self, source: S, options: &RefOptions) -> Result<()> {
         let Some(location) = &options.location else {
-            let reason = "the location of the source is required".into();
-            return Err(ErrorKind::BadOption { reason }.into());
+            let reason = "the location of the source is required";
+            return Err(ErrorKind::bad_option(reason).into());
         };
         let shown = PathBuf::from(location);
         self.add_bytes(Arc::new(source), &shown, location.clone(), options)
@@ -201,23 +148,22 @@ impl References {
         location: String,
         options: &RefOptions,
     ) -> Result<()> {
-        let mut first = [0; 2];
-        fill_at(&*source, &mut first, 0)?;
-        match &first {
+        match &first_bytes(&*source)? {
             b"PK" => self.add_archive(
-                &NpzFile::from_source_with(source, &options.read)?.with_path(path),
+                &NpzFile::from_source_with(Arc::clone(&source), &options.read)?.with_path(path),
                 path,
+                source,
                 &location,
                 options,
             ),
             _ if options.member.is_some() => Err(no_archive()),
             b"ra" | b"ya" => {
-                let file = RaFile::from_source_with(source, &options.read)?.with_path(path);
-                self.add_file(path, &name_of(path, options)?, file, location, options)
+                let file = RaFile::from_source_with(Arc::clone(&source), &options.read)?.with_path(path);
+                self.add_file(path, &name_of(path, options)?, file, source, location, options)
             }
             _ => {
-                let file = NpyFile::from_source_with(source, &options.read)?.with_path(path);
-                self.add_file(path, &name_of(path, options)?, file, location, options)
+                let file = NpyFile::from_source_with(Arc::clone(&source), &options.read)?.with_path(path);
+                self.add_file(path, &name_of(path, options)?, file, source, location, options)
             }
         }
     }
@@ -227,10 +173,11 @@ impl References {
         path: &Path,
         name: &str,
         file: ArrayFile<F>,
+        source: Arc<dyn ReadAt>,
         location: String,
         options: &RefOptions,
     ) -> Result<()> {
-        let header = file.header().clone();
+        let header = header_of(&file)?;
         // The last chunk can be padded only along the slowest axis that is longer than 1.
         let is_long = |axis: &usize| header.shape()[*axis] > 1;
         let mut axes = 0..header.shape().len();
@@ -239,8 +186,10 @@ impl References {
             Order::Fortran => axes.rev().find(is_long),
         };
         let axis = axis.unwrap_or(0);
-        let parts =
-            if header.len() > 0 { vec![ReferencedPart::new(path, &file, location)?] } else { Vec::new() };
+        let parts = match header.len() {
+            0 => Vec::new(),
+            _ => vec![ReferencedPart::new(path, &file, source, location)?],
+        };
         self.add_parts(name, &header, axis, parts, options)
     }
 
@@ -248,6 +197,7 @@ impl References {
         &mut self,
         archive: &NpzFile,
         path: &Path,
+        source: Arc<dyn ReadAt>,
         location: &str,
         options: &RefOptions,
     ) -> Result<()> {
@@ -260,20 +210,19 @@ impl References {
         }
         if options.name.is_some() && indices.len() > 1 {
             let reason = format!("one name was given for {} arrays of an archive", indices.len());
-            return Err(ErrorKind::BadOption { reason }.into());
+            return Err(ErrorKind::bad_option(reason).into());
         }
         let mut added = self.clone(); // either all members are added or none
         for index in indices {
             let member = &archive.members()[index];
             if member.method() != Method::Stored || member.is_encrypted() {
-                let (packed, size) = (member.compressed_size(), member.size());
-                return Err(Error::from(ErrorKind::NeedsCopy(CopyReason::Compressed { packed, size }))
-                    .at_member(member.name()));
+                let error = ErrorKind::compressed(member.compressed_size(), member.size());
+                return Err(Error::from(error).at_member(member.name()));
             }
             let file = archive.open_member(index)?;
             let name = options.name.as_deref().unwrap_or(member.name());
             added
-                .add_file(path, name, file, location.to_owned(), options)
+                .add_file(path, name, file, Arc::clone(&source), location.to_owned(), options)
                 .map_err(|error| error.at_member(member.name()))?;
         }
         *self = added;
@@ -300,7 +249,7 @@ impl References {
     ///
     /// ```
     /// use ndarray::Array2;
-    /// use ndarray_io::refs::{RefOptions, References, ZarrFormat};
+    /// use ndarray_io_refs::{RefOptions, References, ZarrFormat};
     ///
     /// # let folder = tempfile::tempdir()?;
     /// # let paths = [folder.path().join("monday.npy"), folder.path().join("tuesday.npy")];
@@ -343,45 +292,49 @@ impl References {
     {
         let axis = axis.number();
         let Some((first_path, _)) = files.first() else {
-            return Err(ErrorKind::BadOption { reason: "no files were given".into() }.into());
+            return Err(ErrorKind::bad_option("no files were given").into());
         };
         let name = name_of(first_path.as_ref(), options)?;
         if options.member.is_some() || options.location.is_some() {
-            let reason = "a member or a single location cannot apply to several files".into();
-            return Err(ErrorKind::BadOption { reason }.into());
+            let reason = "a member or a single location cannot apply to several files";
+            return Err(ErrorKind::bad_option(reason).into());
         }
         let (mut parts, mut first, mut all) = (Vec::new(), None, 0usize);
         for (path, location) in files {
             let (path, location) = (path.as_ref(), location.as_ref().to_owned());
-            let open = || match first_bytes(path)? {
-                [b'P', b'K'] => {
-                    let reason = "an archive cannot be part of a concatenated array".into();
-                    Err(ErrorKind::BadOption { reason }.into())
+            let open = || {
+                let source = opened(path)?;
+                match &first_bytes(&*source)? {
+                    b"PK" => {
+                        Err(ErrorKind::bad_option("an archive cannot be part of a concatenated array").into())
+                    }
+                    b"ra" | b"ya" => {
+                        let file = RaFile::from_source_with(Arc::clone(&source), &options.read)?;
+                        ReferencedPart::new(path, &file, source, location)
+                    }
+                    _ => {
+                        let file = NpyFile::from_source_with(Arc::clone(&source), &options.read)?;
+                        ReferencedPart::new(path, &file, source, location)
+                    }
                 }
-                [b'r' | b'y', b'a'] => {
-                    ReferencedPart::new(path, &RaFile::open_with(path, &options.read)?, location)
-                }
-                _ => ReferencedPart::new(path, &NpyFile::open_with(path, &options.read)?, location),
             };
             let part = open().map_err(|error: Error| error.at_path(path))?;
             let first = first.get_or_insert_with(|| part.header.clone());
             let Some(&length) = part.header.shape().get(axis) else {
-                let shape = part.header.shape_ref().clone();
-                return Err(part.named(ErrorKind::NoSuchAxis { axis, shape }.into()));
+                return Err(part.named(ErrorKind::no_such_axis(axis, part.header.shape().into()).into()));
             };
             let mut shape = first.shape().to_vec();
             if let Some(own) = shape.get_mut(axis) {
                 *own = length;
             }
             if part.header.shape() != shape {
-                let (found, wanted) = (part.header.shape_ref().clone(), first.shape_ref().clone());
-                return Err(part
-                    .named(ErrorKind::ShapeMismatch { found, wanted: WantedShape::Exactly(wanted) }.into()));
+                let wanted = WantedShape::Exactly(first.shape().into());
+                return Err(part.named(ErrorKind::shape_mismatch(part.header.shape().into(), wanted).into()));
             }
             refuse_other_dtype(&part, first.dtype())?;
-            all = all.checked_add(length).ok_or_else(|| {
-                Error::from(ErrorKind::Overflow { what: "the total length of all files".into() })
-            })?;
+            all = all
+                .checked_add(length)
+                .ok_or_else(|| Error::from(ErrorKind::overflow("the total length of all files")))?;
             // An empty file has no bytes to refer to.
             if part.header.len() > 0 {
                 push(&mut parts, part);
@@ -395,7 +348,7 @@ impl References {
     }
 
     /// Checks that an array with this name can be added.
-    fn check_name(&self, name: &str) -> Result<()> {
+    pub(crate) fn check_name(&self, name: &str) -> Result<()> {
         /// The maximum length of a name, in bytes. Each `/` in a name adds a group with a metadata file.
         const LONGEST: usize = 1024;
         // Names of metadata files, reserved prefixes and relative paths have special meanings in Zarr.
@@ -411,11 +364,11 @@ impl References {
         if name.len() > LONGEST || name.split('/').any(is_bad) {
             let name: String = name.chars().take(100).collect();
             let reason = format!("{name:?} is not a valid name of a Zarr array");
-            return Err(ErrorKind::BadOption { reason }.into());
+            return Err(ErrorKind::bad_option(reason).into());
         }
         if let Some(from) = self.arrays.get(name) {
             let reason = format!("the name '{name}' is already used by an array of '{from}'");
-            return Err(ErrorKind::BadOption { reason }.into());
+            return Err(ErrorKind::bad_option(reason).into());
         }
         let inner = format!("{name}/");
         let within = self
@@ -431,20 +384,20 @@ impl References {
         match within.or(around) {
             Some(other) => {
                 let reason = format!("an array cannot be within another one: '{name}' and '{other}'");
-                Err(ErrorKind::BadOption { reason }.into())
+                Err(ErrorKind::bad_option(reason).into())
             }
             None => Ok(()),
         }
     }
 
-    fn add_groups(&mut self, name: &str) {
+    pub(crate) fn add_groups(&mut self, name: &str) {
         let (file, group) = self.format.group();
         for (at, _) in name.match_indices('/') {
             self.refs.insert(format!("{}/{file}", &name[..at]), group.clone().into());
         }
     }
 
-    fn dims(&self, name: &str, header: &Header, options: &RefOptions) -> Result<Vec<String>> {
+    pub(crate) fn dims(&self, name: &str, header: &Header, options: &RefOptions) -> Result<Vec<String>> {
         let count = header.shape().len();
         let Some(dims) = &options.dims else {
             let name = name.replace('/', "_");
@@ -456,7 +409,7 @@ impl References {
                 true => format!("two dimensions have the same name: {}", dims.join(", ")),
                 false => format!("{} names of dimensions ({}) for {count} axes", dims.len(), dims.join(", ")),
             };
-            return Err(ErrorKind::BadOption { reason }.into());
+            return Err(ErrorKind::bad_option(reason).into());
         }
         // In an xarray dataset, a dimension has the same length in all arrays.
         for (dim, length) in dims.iter().zip(header.shape()) {
@@ -464,7 +417,7 @@ impl References {
                 let reason = format!(
                     "the dimension '{dim}' has the length {known} in another array, and {length} in '{name}'"
                 );
-                return Err(ErrorKind::BadOption { reason }.into());
+                return Err(ErrorKind::bad_option(reason).into());
             }
         }
         Ok(dims.clone())
@@ -529,16 +482,15 @@ fn location(path: &Path, options: &RefOptions) -> Result<String> {
     match (&options.location, path.to_str()) {
         (Some(location), _) => Ok(location.clone()),
         (None, Some(path)) => Ok(path.to_owned()),
-        (None, None) => Err(ErrorKind::BadOption {
-            reason: "the path is not valid Unicode, which references require".into(),
+        (None, None) => {
+            Err(ErrorKind::bad_option("the path is not valid Unicode, which references require").into())
         }
-        .into()),
     }
 }
 
 /// Returns the error for a member that was requested of another file than an archive.
 fn no_archive() -> Error {
-    ErrorKind::BadOption { reason: "a member was given, but the file is not an archive".into() }.into()
+    ErrorKind::bad_option("a member was given, but the file is not an archive").into()
 }
 
 fn name_of(path: &Path, options: &RefOptions) -> Result<String> {
@@ -547,15 +499,18 @@ fn name_of(path: &Path, options: &RefOptions) -> Result<String> {
     }
     let stem = if path.is_dir() { path.file_name() } else { path.file_stem() };
     let stem = stem.and_then(|stem| stem.to_str());
-    stem.map(str::to_owned).ok_or_else(|| {
-        ErrorKind::BadOption { reason: "no array name can be derived from the path".into() }.into()
-    })
+    stem.map(str::to_owned)
+        .ok_or_else(|| ErrorKind::bad_option("no array name can be derived from the path").into())
 }
 
-/// Reads the first two bytes of a file, or zeros if it is shorter.
-fn first_bytes(path: &Path) -> Result<[u8; 2]> {
-    use std::io::Read;
-    let mut first = Vec::new();
-    std::fs::File::open(path)?.take(2).read_to_end(&mut first)?;
-    Ok(first.try_into().unwrap_or_default())
+/// Opens a file as a source of bytes.
+fn opened(path: &Path) -> Result<Arc<dyn ReadAt>> {
+    Ok(Arc::new(LocalFile(std::fs::File::open(path)?)))
+}
+
+/// Reads the first two bytes of a source, or zeros if it is shorter.
+fn first_bytes(source: &dyn ReadAt) -> Result<[u8; 2]> {
+    let mut first = [0; 2];
+    fill_at(source, &mut first, 0)?;
+    Ok(first)
 }
