@@ -135,17 +135,8 @@ impl RecordBuilder {
             self = self.pad(padding);
             self.align = Some(most.max(align));
         }
-        // NumPy keeps names and titles in one dictionary, so neither may be repeated. A title must also
-        // differ from the name of its own field.
-        let twice = [Some(&name), title.as_ref()]
-            .into_iter()
-            .flatten()
-            .find(|name| self.record.field(name).is_some());
-        let twice = twice.or_else(|| title.as_ref().filter(|title| **title == name)).cloned();
         if name.is_empty() {
             self.fail(RecordError::NoName);
-        } else if let Some(twice) = twice {
-            self.fail(RecordError::NameTwice(twice));
         }
         if let Err(fault) = self.record.push(name, title.map(Title::Text), dtype) {
             self.fail(fault);
@@ -154,13 +145,10 @@ impl RecordBuilder {
     }
 
     fn pad_to(mut self, at: usize) -> Self {
-        match at.checked_sub(self.record.size()) {
-            Some(padding) => self.pad(padding),
-            None => {
-                self.fail(RecordError::Overlap { at, end: self.record.size() });
-                self
-            }
+        if let Err(fault) = self.record.pad_to(at) {
+            self.fail(fault);
         }
+        self
     }
 
     fn pad(mut self, bytes: usize) -> Self {

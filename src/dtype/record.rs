@@ -233,15 +233,24 @@ impl Record {
 
     /// Appends a field.
     ///
-    /// The caller must ensure that names are unique, and can report where a repeated name is.
+    /// NumPy keeps names and titles in one dictionary, so neither may be repeated. A title must also differ from the name of its own field.
     ///
     /// # Errors
     ///
     /// These leave the record unchanged:
     ///
+    /// - [`RecordError::NameTwice`]: the name or the title is that of a field of the record, or the title is the name.
     /// - [`RecordError::TooLarge`]: the record would exceed NumPy's limit of 2³¹ − 1 bytes.
     /// - [`RecordError::TooDeep`]: the records and subarrays of the field are nested 32 deep.
     pub fn push(&mut self, name: String, title: Option<Title>, dtype: DType) -> Result<(), RecordError> {
+        let text = match &title {
+            Some(Title::Text(text)) => Some(text.as_str()),
+            _ => None,
+        };
+        let taken = [Some(name.as_str()), text].into_iter().flatten().find(|name| self.named(name).is_some());
+        if let Some(twice) = taken.or(text.filter(|text| *text == name)) {
+            return Err(RecordError::NameTwice(twice.to_owned()));
+        }
         let (offset, nesting) = (self.size, dtype.nesting());
         if nesting >= MAX_NESTING {
             return Err(RecordError::TooDeep);
@@ -253,6 +262,12 @@ impl Record {
         Arc::make_mut(&mut self.fields).push(Field { name, title, offset, dtype });
         self.names.add_last(&self.fields);
         Ok(())
+    }
+
+    /// Appends padding bytes up to this size.
+    pub(crate) fn pad_to(&mut self, size: usize) -> Result<(), RecordError> {
+        let end = self.size;
+        self.pad(size.checked_sub(end).ok_or(RecordError::Overlap { at: size, end })?)
     }
 
     /// Appends padding bytes.

@@ -1,6 +1,6 @@
 //! NumPy's rules for records and subarrays, shared by the direct and the general path.
 
-use crate::dtype::{ByteOrder, DType, Kind, Record, Scalar, Subarray, Title};
+use crate::dtype::{ByteOrder, DType, Kind, Record, RecordError, Scalar, Subarray, Title};
 use crate::shape::Shape;
 
 /// A record under construction.
@@ -12,24 +12,14 @@ pub(super) struct Fields {
 impl Fields {
     /// Appends a field, or what NumPy treats as padding. The error says what is wrong.
     pub(super) fn push(&mut self, name: &str, title: Option<Title>, dtype: DType) -> Result<(), String> {
-        let pushed = if name.is_empty() && title.is_none() && is_padding(&dtype) {
-            self.record.pad(dtype.item_size())
-        } else {
-            let title_text = match &title {
-                Some(Title::Text(text)) => Some(text.as_str()),
-                _ => None,
-            };
-            for name in std::iter::once(name).chain(title_text) {
-                if self.record.field(name).is_some() {
-                    return Err(format!("duplicate field name '{}'", name.escape_debug()));
-                }
-            }
-            if title_text == Some(name) {
-                return Err(format!("duplicate field name '{}'", name.escape_debug()));
-            }
-            self.record.push(name.to_owned(), title, dtype)
+        let pushed = match name.is_empty() && title.is_none() && is_padding(&dtype) {
+            true => self.record.pad(dtype.item_size()),
+            false => self.record.push(name.to_owned(), title, dtype),
         };
-        pushed.map_err(|error| error.to_string())
+        pushed.map_err(|error| match error {
+            RecordError::NameTwice(name) => format!("duplicate field name '{}'", name.escape_debug()),
+            error => error.to_string(),
+        })
     }
 
     pub(super) fn finish(self) -> Record {

@@ -226,6 +226,18 @@ fn aware_times_matrices_and_dtypes_have_a_meaning() {
     let dtype = Object::call("numpy", "dtype", [">i2"]);
     assert_eq!(dtype.as_ref().as_dtype().unwrap().to_string(), "'>i2'");
     assert!(others[[0]].as_ref().as_dtype().is_none() && others[[0]].as_ref().as_array().is_none());
+    // NumPy: "field 'a' occurs more than once".
+    let dtype = |names: [&str; 2]| {
+        let parts: [(&str, Object); 4] = [
+            ("names", names.to_vec().into()),
+            ("formats", vec!["<i4", "<i4"].into()),
+            ("offsets", vec![0, 4].into()),
+            ("itemsize", 8.into()),
+        ];
+        Object::call("numpy", "dtype", [parts.into_iter().collect::<Object>()])
+    };
+    assert_eq!(dtype(["a", "b"]).as_ref().as_dtype().unwrap().item_size(), 8);
+    assert!(dtype(["a", "a"]).as_ref().as_dtype().is_none());
 }
 
 #[test]

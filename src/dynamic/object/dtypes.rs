@@ -252,8 +252,7 @@ type Field = (String, DType, i64, Option<Slot>);
 fn record(look: GraphView<'_>, fields: Vec<Field>, size: usize) -> Option<DType> {
     let mut record = Record::default();
     for (name, dtype, offset, title) in fields {
-        let gap = usize::try_from(offset).ok()?.checked_sub(record.size())?; // overlapping fields are not supported
-        record.pad(gap).ok()?;
+        record.pad_to(usize::try_from(offset).ok()?).ok()?; // overlapping fields are not supported
         let title = match title {
             None | Some(Slot::NONE) => None,
             Some(title) => {
@@ -262,7 +261,7 @@ fn record(look: GraphView<'_>, fields: Vec<Field>, size: usize) -> Option<DType>
         };
         record.push(name, title, dtype).ok()?;
     }
-    record.pad(size.checked_sub(record.size())?).ok()?;
+    record.pad_to(size).ok()?;
     Some(record.into())
 }
 
