@@ -50,6 +50,16 @@ pub fn fill_at<T: ReadAt + ?Sized>(source: &T, into: &mut [u8], offset: u64) -> 
     })
 }
 
+/// Repeats a call of the system as long as it is interrupted.
+pub(crate) fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
+}
+
 /// Calls a reader once, and rejects a count that exceeds the buffer.
 pub(crate) fn read_once(reader: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
     let count = reader.read(into)?;

@@ -60,7 +60,7 @@ use std::sync::Arc;
 pub use file::LocalFile;
 pub(crate) use file::{READING_MOVES, READS_ANYWHERE, len_of_regular};
 pub use fill::fill_at;
-pub(crate) use fill::{fill, read_once};
+pub(crate) use fill::{fill, read_once, uninterrupted};
 pub use folder::{Folder, LocalFolder};
 pub use hints::ReadHints;
 pub(crate) use joined::{JoinLayout, NotLoaded};

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use super::{os, streams};
+use crate::bytes::uninterrupted;
 use crate::error::{Error, Result};
 use crate::options::WriteOptions;
 use crate::progress::Tally;
@@ -148,15 +149,10 @@ impl Target<'_> {
     }
 
     fn flush(&mut self) -> Result<()> {
-        loop {
-            let flushed = match self {
-                Self::File(file) => file.flush(),
-                Self::Stream(stream) => stream.flush(),
-            };
-            match flushed {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                flushed => return flushed.map_err(|error| Error::from(error).while_writing()),
-            }
-        }
+        let flushed = uninterrupted(|| match self {
+            Self::File(file) => file.flush(),
+            Self::Stream(stream) => stream.flush(),
+        });
+        flushed.map_err(|error| Error::from(error).while_writing())
     }
 }

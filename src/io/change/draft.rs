@@ -12,6 +12,25 @@ use super::system::{self, Attempt, Folder, Mode, Region};
 /// The number of draft names that each change checks for stale drafts, to bound the cost.
 const SWEPT: usize = 8;
 
+/// Makes something under the first temporary name that is free, unless `keep` refuses it for the next one.
+pub(super) fn with_free_name<M, T, E: From<io::Error>>(
+    make: impl Fn(&OsStr) -> io::Result<M>,
+    mut keep: impl FnMut(M, OsString) -> Result<Option<T>, E>,
+) -> Result<T, E> {
+    for number in 0.. {
+        let name = name(number);
+        match make(&name) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => {
+                if let Some(kept) = keep(made?, name)? {
+                    return Ok(kept);
+                }
+            }
+        }
+    }
+    unreachable!("there is always another number")
+}
+
 /// Removes what killed processes have left in a folder.
 pub(super) fn sweep_all(folder: &Folder) {
     (0..SWEPT).for_each(|number| sweep(folder, &name(number)));
@@ -48,19 +67,13 @@ impl Draft {
     }
 
     fn named(folder: &Folder, is_private: bool) -> io::Result<Self> {
-        for number in 0.. {
-            let name = name(number);
-            let file = match folder.create_new(&name, is_private) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-                created => created?,
-            };
+        let create = |name: &OsStr| folder.create_new(name, is_private);
+        with_free_name(create, |file, name| {
             let attempt = system::try_lock(&file, Region::Draft, Mode::Exclusive)?;
             // Another process may have removed the file between its creation and its locking.
-            if attempt != Attempt::Busy && folder.names(&name, &file)? {
-                return Ok(Self { file, name: Some(name), is_private });
-            }
-        }
-        unreachable!("there is always another number")
+            let is_ours = attempt != Attempt::Busy && folder.names(&name, &file)?;
+            Ok(is_ours.then_some(Self { file, name: Some(name), is_private }))
+        })
     }
 
     /// Gives the draft a temporary name in its folder, or copies it to a named file if it cannot be linked.
@@ -68,18 +81,15 @@ impl Draft {
         if let Some(name) = &self.name {
             return Ok(name.clone());
         }
-        for number in 0.. {
-            let name = name(number);
-            match folder.link(&self.file, &name) {
-                Ok(()) => {
-                    self.name = Some(name.clone());
-                    return Ok(name);
-                }
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(_) => break,
+        let linked: io::Result<_> =
+            with_free_name(|name| folder.link(&self.file, name), |(), name| Ok(Some(name)));
+        match linked {
+            Ok(name) => {
+                self.name = Some(name.clone());
+                Ok(name)
             }
+            Err(_) => self.copy_to_named(folder),
         }
-        self.copy_to_named(folder)
     }
 
     fn copy_to_named(&mut self, folder: &Folder) -> io::Result<OsString> {

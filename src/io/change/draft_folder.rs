@@ -35,25 +35,15 @@ impl DraftFolder {
             return Err(ErrorKind::AlreadyExists.into());
         }
         draft::sweep_all(&parent);
-        for number in 0.. {
-            let name = draft::name(number);
-            match parent.create_folder(&name) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-                made => made?,
-            }
-            match mark(&parent, &name) {
-                Ok(Some((own, marker))) => {
-                    let owner = Owner::new();
-                    return Ok(Self { parent, own, marker: Some(marker), name, wanted, owner });
-                }
-                Ok(None) => {}
-                Err(error) => {
-                    let _ = parent.remove_folder(&name);
-                    return Err(error.into());
-                }
-            }
-        }
-        unreachable!("there is always another number")
+        let create = |name: &OsStr| parent.create_folder(name);
+        let made: io::Result<_> = draft::with_free_name(create, |_, name| {
+            let marked = mark(&parent, &name).inspect_err(|_| {
+                let _ = parent.remove_folder(&name);
+            })?;
+            Ok(marked.map(|(own, marker)| (own, marker, name)))
+        });
+        let (own, marker, name) = made?;
+        Ok(Self { parent, own, marker: Some(marker), name, wanted, owner: Owner::new() })
     }
 
     pub(crate) fn path(&self) -> PathBuf {

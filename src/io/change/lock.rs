@@ -20,7 +20,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::system::{self, Attempt, Mode, Region};
-use crate::bytes;
+use crate::bytes::{self, uninterrupted};
 use crate::error::{ErrorKind, Result};
 
 /// The maximum wait for a critical section, which takes microseconds unless its process is suspended.
@@ -131,17 +131,14 @@ impl Locked {
     ///
     /// On WASI a file cannot have a second handle, and there are no locks: the file itself is returned.
     pub(crate) fn split(self) -> io::Result<(File, Option<Self>)> {
-        loop {
-            match self.file.try_clone() {
-                Ok(handle) => return Ok((handle, Some(self))),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::Unsupported => {
-                    let file = Arc::clone(&self.file);
-                    drop(self);
-                    return Arc::into_inner(file).map(|file| (file, None)).ok_or(error);
-                }
-                Err(error) => return Err(error),
+        match uninterrupted(|| self.file.try_clone()) {
+            Ok(handle) => Ok((handle, Some(self))),
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => {
+                let file = Arc::clone(&self.file);
+                drop(self);
+                Arc::into_inner(file).map(|file| (file, None)).ok_or(error)
             }
+            Err(error) => Err(error),
         }
     }
 

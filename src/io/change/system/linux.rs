@@ -12,6 +12,7 @@ use rustix::fs::{self, AtFlags, Mode as Permissions, OFlags, RenameFlags, XattrF
 use rustix::io::{Errno, retry_on_intr};
 
 use super::{Attempt, FileId, Kind, Mode, Region};
+use crate::bytes::uninterrupted;
 
 /// The lock structure with 64-bit offsets, which open file description locks require.
 ///
@@ -29,7 +30,7 @@ fn lock_call(file: &File, command: i32, kind: i32, region: Region) -> io::Result
     lock.l_type = kind as libc::c_short;
     lock.l_whence = libc::SEEK_SET as libc::c_short;
     (lock.l_start, lock.l_len) = (start, len);
-    loop {
+    uninterrupted(|| {
         // SAFETY: the descriptor is open while the file is borrowed, and the structure outlives the call.
         #[cfg(target_pointer_width = "64")]
         let result = unsafe { libc::fcntl(file.as_raw_fd(), command, &raw mut lock) };
@@ -37,14 +38,9 @@ fn lock_call(file: &File, command: i32, kind: i32, region: Region) -> io::Result
         // SAFETY: as above; this is the layout that the kernel expects.
         #[cfg(not(target_pointer_width = "64"))]
         let result = unsafe { libc::syscall(libc::SYS_fcntl64, file.as_raw_fd(), command, &raw mut lock) };
-        match result {
-            -1 => match io::Error::last_os_error() {
-                error if error.kind() == io::ErrorKind::Interrupted => {}
-                error => return Err(error),
-            },
-            _ => return Ok(lock),
-        }
-    }
+        if result == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    })?;
+    Ok(lock)
 }
 
 fn is_unsupported(error: &io::Error) -> bool {
