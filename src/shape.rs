@@ -102,18 +102,15 @@ impl Shape {
 
     /// Returns the index along each axis of an element, given by its number in this order.
     pub(crate) fn index_of(&self, number: u64, order: Order) -> Vec<usize> {
-        let mut index = vec![0; self.ndim()];
-        let mut rest = number;
-        let mut place = |axis: usize| {
-            let length = self.0[axis].max(1) as u64;
-            index[axis] = (rest % length) as usize;
-            rest /= length;
-        };
+        let lengths = self.0.iter().map(|length| (*length).max(1));
         match order {
-            Order::C => (0..self.ndim()).rev().for_each(&mut place),
-            Order::Fortran => (0..self.ndim()).for_each(&mut place),
+            Order::Fortran => indices_of(number, lengths).collect(),
+            Order::C => {
+                let mut index: Vec<usize> = indices_of(number, lengths.rev()).collect();
+                index.reverse();
+                index
+            }
         }
-        index
     }
 
     /// Returns the number in this order of an element, given by its index along each axis.
@@ -199,6 +196,17 @@ pub(crate) mod private {
     pub trait Sealed {}
 
     impl Sealed for usize {}
+}
+
+/// Returns the index along each axis of an element, given by its number; `lengths` are those of the axes, the fastest first. None is 0.
+#[inline]
+pub(crate) fn indices_of(number: u64, lengths: impl Iterator<Item = usize>) -> impl Iterator<Item = usize> {
+    let mut left = number;
+    lengths.map(move |length| {
+        let index = (left % length as u64) as usize;
+        left /= length as u64;
+        index
+    })
 }
 
 #[cfg(test)]

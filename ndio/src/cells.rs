@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::sync::{LazyLock, OnceLock};
 
+use ndarray::Dimension;
 use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
 use ndarray_io::header::Order;
 use ndarray_io::object::{ObjectRef, View};
@@ -64,18 +65,9 @@ pub(crate) fn each_name(
             record.fields().iter().try_for_each(|field| each_name(field.dtype(), &within(field.name()), call))
         }
         DType::Subarray(subarray) => {
-            let shape = subarray.shape();
-            let mut index = vec![0usize; shape.len()];
-            let count: usize = shape.iter().product();
-            for _ in 0..count {
-                let text: Vec<String> = index.iter().map(usize::to_string).collect();
+            for index in ndarray::indices(subarray.shape()) {
+                let text: Vec<String> = index.slice().iter().map(usize::to_string).collect();
                 each_name(subarray.base(), &within(&text.join(".")), call)?;
-                for (at, length) in index.iter_mut().zip(shape).rev() {
-                    *at = (*at + 1) % length;
-                    if *at > 0 {
-                        break;
-                    }
-                }
             }
             Ok(())
         }

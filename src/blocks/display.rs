@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use ndarray::SliceInfoElem;
+use ndarray::{Dimension, SliceInfoElem};
 
 use super::Block;
 use crate::dynamic::DynArray;
@@ -79,21 +79,15 @@ impl Layout<'_> {
     /// Formats the elements of a block, each with what separates it from the one before.
     fn text(&self, block: &Block<DynArray>, look: &DisplayOptions) -> Result<String> {
         let array = block.array().in_order(Order::C)?;
-        let mut index: Vec<usize> = block.ranges().iter().map(|range| range.start).collect();
+        let lengths: Vec<usize> = block.ranges().iter().map(ExactSizeIterator::len).collect();
         let mut text = String::new();
-        for number in 0..array.len() {
+        for (number, within) in ndarray::indices(&lengths[..]).into_iter().enumerate() {
+            let axes = block.ranges().iter().zip(within.slice());
+            let index: Vec<usize> = axes.map(|(range, index)| range.start + index).collect();
             self.separate(&index, &mut text);
             let item = array.item(number, look);
             text.extend(std::iter::repeat_n(' ', self.width.saturating_sub(item.chars().count())));
             text.push_str(&item);
-            // The next index in C order: the last axis varies fastest.
-            for (at, range) in index.iter_mut().zip(block.ranges()).rev() {
-                *at += 1;
-                if *at < range.end {
-                    break;
-                }
-                *at = range.start;
-            }
         }
         Ok(text)
     }

@@ -1,5 +1,6 @@
 //! [`Runs`]: ranges of bytes, presented as one sequence: what a slice needs of a file.
 
+use crate::shape::indices_of;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -166,13 +167,10 @@ impl Runs {
     /// Returns the array offset of a selected byte, and how many bytes remain of its run from there.
     pub(crate) fn find(&self, at: u64) -> (u64, usize) {
         let run = self.run.max(1) as u64;
-        let (mut number, within) = (at / run, at % run);
-        let mut place = self.start + within;
-        for axis in self.axes.iter().rev() {
-            let count = axis.count() as u64;
-            place += axis.place(number % count);
-            number /= count;
-        }
+        let (number, within) = (at / run, at % run);
+        let indices = indices_of(number, self.axes.iter().rev().map(Along::count));
+        let axes = self.axes.iter().rev().zip(indices);
+        let place = axes.map(|(axis, index)| axis.place(index as u64)).sum::<u64>() + self.start + within;
         (place, (run - within) as usize)
     }
 

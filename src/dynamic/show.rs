@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::ops::Range;
 
-use ndarray::{IxDyn, SliceArg, SliceInfoElem};
+use ndarray::{Dimension, IxDyn, SliceArg, SliceInfoElem};
 
 use super::DynArray;
 use crate::dtype::{ByteOrder, DType, Kind, LongDoubleFormat, Scalar, TimeUnit};
@@ -83,21 +83,10 @@ impl DynArray {
     pub fn texts(&self) -> impl Iterator<Item = String> {
         let look = DisplayOptions::new().all();
         let strides = self.header.shape_ref().strides(self.order());
-        let is_empty = self.shape().contains(&0);
-        let mut index = (!is_empty).then(|| vec![0; strides.len()]);
-        std::iter::from_fn(move || {
-            let at = index.as_mut()?;
-            let number: u64 = at.iter().zip(&strides).map(|(index, stride)| *index as u64 * stride).sum();
-            // The next index in C order: the last axis varies fastest.
-            let axis = (0..at.len()).rev().find(|axis| at[*axis] + 1 < self.shape()[*axis]);
-            match axis {
-                Some(axis) => {
-                    at[axis] += 1;
-                    at[axis + 1..].fill(0);
-                }
-                None => index = None,
-            }
-            Some(self.item(number as usize, &look))
+        ndarray::indices(self.shape()).into_iter().map(move |index| {
+            let places = index.slice().iter().zip(&strides);
+            let number: u64 = places.map(|(index, stride)| *index as u64 * stride).sum();
+            self.item(number as usize, &look)
         })
     }
 

@@ -8,6 +8,7 @@ use ndarray::{ArrayBase, ArrayView2, ArrayViewD, Axis, Ix2, IxDyn, RawData, Slic
 
 use super::walk::{self, SHORT};
 use crate::element::cast::BitwiseOut;
+use crate::shape::indices_of;
 
 /// The approximate size of a block.
 const BLOCK: usize = 1 << 20;
@@ -53,12 +54,11 @@ impl<'a, T> Plan<'a, T> {
 
     /// Returns a view of a block's elements, in C order.
     pub(super) fn block(&self, index: usize) -> ArrayViewD<'_, T> {
-        let (mut outer, piece) = (index / self.pieces(), index % self.pieces());
+        let (outer, piece) = (index / self.pieces(), index % self.pieces());
         let mut block = self.view.view();
-        for axis in (0..self.axis).rev() {
-            let length = block.len_of(Axis(axis));
-            block = block.index_axis_move(Axis(axis), outer % length);
-            outer /= length;
+        let lengths = self.view.shape()[..self.axis].iter().rev().copied();
+        for (axis, index) in (0..self.axis).rev().zip(indices_of(outer as u64, lengths)) {
+            block = block.index_axis_move(Axis(axis), index);
         }
         let from = piece * self.step;
         let to = (from + self.step).min(block.len_of(Axis(0)));
@@ -209,13 +209,11 @@ fn transpose<T>(block: &ArrayViewD<'_, T>, together: usize, out: &BitwiseOut<T>,
     let planes: usize = outer.iter().map(|&axis| block.len_of(Axis(axis))).product();
 
     for plane in 0..planes {
-        let (mut rest, mut at) = (plane, 0);
-        let mut view = block.view();
-        for &axis in outer.iter().rev() {
-            let length = block.len_of(Axis(axis));
-            view.collapse_axis(Axis(axis), rest % length);
-            at += rest % length * steps[axis];
-            rest /= length;
+        let (mut view, mut at) = (block.view(), 0);
+        let lengths = outer.iter().rev().map(|&axis| block.len_of(Axis(axis)));
+        for (&axis, index) in outer.iter().rev().zip(indices_of(plane as u64, lengths)) {
+            view.collapse_axis(Axis(axis), index);
+            at += index * steps[axis];
         }
         for &axis in outer.iter().rev() {
             view.index_axis_inplace(Axis(axis), 0);

@@ -4,6 +4,7 @@ use ndarray::{ArrayViewD, ShapeBuilder};
 
 use super::gather::{gather, simplify};
 use super::walk::{SHORT, Walk};
+use crate::shape::indices_of;
 
 /// Copies strided elements of `item` bytes contiguously into `into`, which has exactly their size.
 ///
@@ -96,11 +97,12 @@ fn each_row(
     call: &mut dyn FnMut(usize, &mut [u8]),
 ) {
     for (number, into) in into.chunks_exact_mut(row).enumerate() {
-        let (mut left, mut place) = (number, start);
-        for (len, stride) in outer.iter().rev() {
-            place += left % len * stride;
-            left /= len;
-        }
-        call(place, into);
+        call(place_of(start, outer, number), into);
     }
+}
+
+/// Returns the offset of an element, given by its number; `axes` are the length and the stride of each axis, the fastest last.
+pub(super) fn place_of(start: usize, axes: &[(usize, usize)], number: usize) -> usize {
+    let indices = indices_of(number as u64, axes.iter().rev().map(|(length, _)| *length));
+    axes.iter().rev().zip(indices).fold(start, |place, ((_, stride), index)| place + index * stride)
 }

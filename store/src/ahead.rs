@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use bytes::{Buf, Bytes as Chunk};
+use bytes::Bytes as Chunk;
 use ndarray_io::error::Result;
 use tokio::task::JoinHandle;
 
-use crate::limits::Turn;
+use crate::limits::Kept;
 
 /// The size of a request: a few of them are requested at a time.
 const PART: u64 = 4 << 20;
@@ -37,63 +37,61 @@ pub(crate) struct Part {
 
 #[derive(Debug)]
 enum Content {
-    Coming(Coming),
+    Coming(JoinHandle<Result<Received>>),
     Here(Received),
 }
 
-/// A part that is being fetched.
-#[derive(Debug)]
-pub(crate) struct Coming {
-    pub(crate) task: JoinHandle<Result<VecDeque<Chunk>>>,
-    /// What it takes of the limits.
-    pub(crate) turn: Turn,
-}
-
-/// What has not been read of a part that has come.
+/// A part that has come, and what it takes of the limits.
 #[derive(Debug)]
 pub(crate) struct Received {
-    at: u64,
-    chunks: VecDeque<Chunk>,
-    _turn: Turn,
+    start: u64,
+    chunks: Vec<Chunk>,
+    _kept: Kept,
 }
 
 impl Received {
-    /// Copies bytes from an offset, and forgets them and all before.
-    pub(crate) fn read(&mut self, at: u64, into: &mut [u8]) -> usize {
-        let (mut before, mut done) = (usize::try_from(at - self.at).unwrap_or(usize::MAX), 0);
-        while let Some(chunk) = self.chunks.front_mut() {
+    pub(crate) fn new(start: u64, chunks: Vec<Chunk>, kept: Kept) -> Self {
+        Self { start, chunks, _kept: kept }
+    }
+
+    /// Copies bytes from an offset, and returns their number.
+    fn copy(&self, at: u64, into: &mut [u8]) -> usize {
+        let (mut before, mut done) = (usize::try_from(at - self.start).unwrap_or(usize::MAX), 0);
+        for chunk in &self.chunks {
             let passed = chunk.len().min(before);
-            chunk.advance(passed);
             before -= passed;
-            let part = chunk.split_to(chunk.len().min(into.len() - done));
-            into[done..done + part.len()].copy_from_slice(&part);
+            let part = &chunk[passed..][..(chunk.len() - passed).min(into.len() - done)];
+            into[done..done + part.len()].copy_from_slice(part);
             done += part.len();
-            if !chunk.is_empty() {
-                break;
-            }
-            self.chunks.pop_front();
         }
-        self.at = at + done as u64;
         done
     }
 }
 
 impl Part {
     /// Waits for the content.
-    pub(crate) async fn content(self) -> Result<Received> {
-        match self.content {
-            Content::Here(received) => Ok(received),
-            Content::Coming(Coming { task, turn }) => {
-                let chunks = task.await.map_err(|error| std::io::Error::other(error.to_string()))??;
-                Ok(Received { at: self.range.start, chunks, _turn: turn })
+    pub(crate) async fn content(self) -> Result<Self> {
+        let content = match self.content {
+            Content::Coming(task) => {
+                task.await.map_err(|error| std::io::Error::other(error.to_string()))??
             }
+            Content::Here(received) => received,
+        };
+        Ok(Self { range: self.range, content: Content::Here(content) })
+    }
+
+    /// Copies bytes from an offset, as far as they have come, and returns their number.
+    pub(crate) fn copy(&self, at: u64, into: &mut [u8]) -> usize {
+        match &self.content {
+            Content::Here(received) => received.copy(at, into),
+            Content::Coming(_) => 0,
         }
     }
 
     /// What is no longer needed is no longer fetched.
     fn stop(self) {
-        if let Content::Coming(coming) = self.content {
-            coming.task.abort();
+        if let Content::Coming(task) = self.content {
+            task.abort();
         }
     }
 }
@@ -110,12 +108,10 @@ impl Ahead {
         state.parts.remove(place)
     }
 
-    /// Puts back what has not been read of a part.
-    pub(crate) fn put_back(&self, rest: Received) {
-        let len: u64 = rest.chunks.iter().map(|chunk| chunk.len() as u64).sum();
-        if len > 0 {
-            let range = rest.at..rest.at + len;
-            self.state().parts.push_front(Part { range, content: Content::Here(rest) });
+    /// Puts a part back that has been read up to an offset, unless that is its end.
+    pub(crate) fn put_back(&self, part: Part, end: u64) {
+        if end < part.range.end {
+            self.state().parts.push_front(part);
         }
     }
 
@@ -125,7 +121,7 @@ impl Ahead {
         range: Range<u64>,
         size: u64,
         most: u64,
-        mut fetch: impl FnMut(&Range<u64>) -> Result<Option<Coming>>,
+        mut fetch: impl FnMut(&Range<u64>) -> Result<Option<JoinHandle<Result<Received>>>>,
     ) -> Result<()> {
         let mut state = self.state();
         state.process = Some(std::process::id());
@@ -151,9 +147,9 @@ impl Ahead {
         let mut next = state.parts.iter().map(|part| part.range.end).max().unwrap_or(0).max(range.end);
         while next < size && next - range.end < wanted {
             let part = next..size.min(next + PART);
-            let Some(coming) = fetch(&part)? else { break };
+            let Some(task) = fetch(&part)? else { break };
             next = part.end;
-            state.parts.push_back(Part { range: part, content: Content::Coming(coming) });
+            state.parts.push_back(Part { range: part, content: Content::Coming(task) });
         }
         // Parts that were passed over.
         while let Some(place) = state.parts.iter().position(|part| part.range.end + most < range.start) {

@@ -11,7 +11,7 @@ use ndarray_io::bytes::{ReadAt, ReadHints, Runs, fill_at};
 use ndarray_io::error::{ErrorKind, Result};
 use object_store::{Error as StoreError, GetRange, GetResult, ObjectMeta};
 
-use crate::ahead::{Ahead, Coming};
+use crate::ahead::{Ahead, Received};
 use crate::failure::{changed, failure};
 use crate::limits::Turns;
 use crate::pace::Pace;
@@ -296,9 +296,9 @@ impl Bytes {
                 into.len()
             }
             Some(part) => {
-                let mut part = self.wait(part.content())?;
-                let count = part.read(at, into);
-                self.ahead.put_back(part);
+                let part = self.wait(part.content())?;
+                let count = part.copy(at, into);
+                self.ahead.put_back(part, at + count as u64);
                 count
             }
         };
@@ -308,12 +308,11 @@ impl Bytes {
             // What is fetched ahead counts until it has been read.
             let Some(turn) = shared.turns.if_free(range.end - range.start) else { return Ok(None) };
             let (shared, range) = (Arc::clone(shared), range.clone());
-            let task = runtime()?.spawn(async move {
-                let mut chunks = VecDeque::new();
+            Ok(Some(runtime()?.spawn(async move {
+                let (start, mut chunks) = (range.start, Vec::new());
                 shared.fetch_now(range, &mut Cursor::Chunks(&mut chunks)).await?;
-                Ok(chunks)
-            });
-            Ok(Some(Coming { task, turn }))
+                Ok(Received::new(start, chunks, turn.kept()))
+            })))
         })?;
         Ok(count)
     }

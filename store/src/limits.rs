@@ -111,6 +111,15 @@ pub(crate) struct Turn {
     now: Arc<Now>,
 }
 
+/// What is left of a turn when the bytes have come: they count as long as they are kept, but are no longer in progress.
+pub(crate) type Kept = Option<OwnedSemaphorePermit>;
+
+impl Turn {
+    pub(crate) fn kept(mut self) -> Kept {
+        self.permit.take()
+    }
+}
+
 impl Drop for Turn {
     fn drop(&mut self) {
         // First: who finds that there are no requests has then seen what they gave back.
@@ -197,6 +206,18 @@ mod tests {
         drop(first);
         let ready: Vec<_> = waiting.iter_mut().filter_map(poll_now).collect();
         assert_eq!(ready.len(), 1);
+    }
+
+    /// A reader that has stopped reading keeps what was fetched ahead; its next request must not wait for that.
+    #[tokio::test]
+    async fn bytes_that_have_come_hold_up_no_request() {
+        let turns = Turns::new(&limits(4, 4));
+        let kept = turns.next(4 << 20).await.kept();
+        assert!(turns.if_free(1).is_none());
+        let mut next = Box::pin(turns.next(1));
+        assert!(poll_now(&mut next).is_some());
+        drop(kept);
+        assert!(turns.if_free(4 << 20).is_some());
     }
 
     fn poll_now<T>(future: &mut Pin<Box<impl Future<Output = T>>>) -> Option<T> {

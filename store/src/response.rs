@@ -1,6 +1,5 @@
 //! Requests, and what their responses are written to.
 
-use std::collections::VecDeque;
 use std::sync::atomic::AtomicU64;
 
 use bytes::{Bytes as Chunk, BytesMut};
@@ -21,7 +20,7 @@ pub(crate) enum Cursor<'a, 'p> {
     /// A slice for each offset. The offsets ascend and may repeat; the first `done` slices are complete.
     Parts { parts: &'a mut [(u64, &'p mut [u8])], done: usize },
     /// Nowhere yet: the bytes stay where they were received.
-    Chunks(&'a mut VecDeque<Chunk>),
+    Chunks(&'a mut Vec<Chunk>),
 }
 
 impl Cursor<'_, '_> {
@@ -30,7 +29,7 @@ impl Cursor<'_, '_> {
         /// The length from which a chunk is not copied: of a server that sends single bytes, the handles would take more memory than these.
         const KEPT: usize = 4 << 10;
         match self {
-            Self::Chunks(chunks) if chunk.len() >= KEPT => chunks.push_back(chunk),
+            Self::Chunks(chunks) if chunk.len() >= KEPT => chunks.push(chunk),
             _ => self.copy(start, &chunk),
         }
     }
@@ -45,21 +44,21 @@ impl Cursor<'_, '_> {
                 *into = rest;
             }
             Self::Chunks(chunks) => {
-                let last = chunks.pop_back().unwrap_or_default();
+                let last = chunks.pop().unwrap_or_default();
                 // The last one has room if it was made here.
                 let mut joined = match last.try_into_mut() {
                     Ok(last) if last.len() < WINDOW as usize => last,
                     Ok(last) => {
-                        chunks.push_back(last.freeze());
+                        chunks.push(last.freeze());
                         BytesMut::new()
                     }
                     Err(last) => {
-                        chunks.push_back(last);
+                        chunks.push(last);
                         BytesMut::new()
                     }
                 };
                 joined.extend_from_slice(bytes);
-                chunks.push_back(joined.freeze());
+                chunks.push(joined.freeze());
             }
             Self::Parts { parts, done } => {
                 // Parts that end before this chunk are complete.

@@ -2,7 +2,7 @@
 
 use super::run::Work;
 use crate::error::Result;
-use crate::transfer::pick::pick;
+use crate::transfer::pick::{pick, place_of};
 use crate::transfer::share::share_out;
 use crate::transfer::{Effort, aligned};
 
@@ -61,12 +61,9 @@ pub(crate) fn pick_all(
     let pieces = length.div_ceil(step).max(1);
     let fill = |_: &mut Vec<u128>, number: usize, part: &mut [u8]| {
         // All parts have the same size, except the last one along the divided axis for each outer index.
-        let (mut left, piece) = (number / pieces, number % pieces);
-        let mut place = start + piece * step * axes.get(cut).map_or(0, |(_, stride)| *stride);
-        for (len, stride) in outer.iter().rev() {
-            place += left % len * stride;
-            left /= len;
-        }
+        let (left, piece) = (number / pieces, number % pieces);
+        let start = start + piece * step * axes.get(cut).map_or(0, |(_, stride)| *stride);
+        let place = place_of(start, outer, left);
         let mut inner = axes[cut..].to_vec();
         if let Some((len, _)) = inner.first_mut() {
             *len = (*len - piece * step).min(step);

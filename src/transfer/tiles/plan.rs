@@ -2,6 +2,8 @@
 //!
 //! Both sides are accessed in runs that are as long as memory permits.
 
+use crate::shape::indices_of;
+
 /// An axis of the array, with its stride in bytes in the source and in the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Axis {
@@ -189,7 +191,7 @@ impl Plan {
         self.counts().try_fold(1, usize::checked_mul).unwrap_or(usize::MAX)
     }
 
-    fn counts(&self) -> impl Iterator<Item = usize> {
+    fn counts(&self) -> impl DoubleEndedIterator<Item = usize> {
         self.axes.iter().zip(&self.steps).map(|(axis, step)| axis.len.div_ceil(*step))
     }
 
@@ -202,12 +204,10 @@ impl Plan {
 
     /// Returns a tile by its number, in the order of the target.
     pub(crate) fn tile(&self, number: usize) -> Tile {
-        let mut left = number;
         let mut tile = Tile { from: self.from.start, to: self.to.start, lens: vec![0; self.axes.len()] };
-        for (at, (axis, step)) in self.axes.iter().zip(&self.steps).enumerate().rev() {
-            let count = axis.len.div_ceil(*step);
-            let first = left % count * step;
-            left /= count;
+        let axes = self.axes.iter().zip(&self.steps).enumerate().rev();
+        for ((at, (axis, step)), index) in axes.zip(indices_of(number as u64, self.counts().rev())) {
+            let first = index * step;
             tile.lens[at] = (*step).min(axis.len - first);
             tile.from += first as u64 * axis.from;
             tile.to += first as u64 * axis.to;
@@ -217,12 +217,9 @@ impl Plan {
 
     /// Returns an element's offset in the source, given its index in a tile whose axes are in this order.
     pub(crate) fn place(&self, tile: &Tile, order: &[usize], number: usize) -> u64 {
-        let (mut left, mut place) = (number, tile.from);
-        for &axis in order.iter().rev() {
-            place += (left % tile.lens[axis]) as u64 * self.axes[axis].from;
-            left /= tile.lens[axis];
-        }
-        place
+        let lengths = order.iter().rev().map(|&axis| tile.lens[axis]);
+        let axes = order.iter().rev().zip(indices_of(number as u64, lengths));
+        axes.fold(tile.from, |place, (&axis, index)| place + index as u64 * self.axes[axis].from)
     }
 }
 

@@ -60,7 +60,9 @@ fn sequences_are_fetched_ahead() {
     let array = numbers(6000, 1000); // 48 MB
     let bytes = bytes_of(&array);
     let server = Server::new(&bytes);
-    let file = remote(&server, "a.npy").open_npy().unwrap();
+    // Limits of its own: other tests use the same by default.
+    let options = StoreOptions::new().in_flight(128 << 20);
+    let file = Remote::parse_with(&server.url("a.npy"), &options).unwrap().open_npy().unwrap();
     server.requests();
     let mut row = 0;
     for block in file.blocks::<Array2<u64>>().bytes(1 << 20) {

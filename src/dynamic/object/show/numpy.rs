@@ -8,7 +8,7 @@ use crate::dtype::{ByteOrder, DType, Kind, Record, Scalar as ScalarType, Subarra
 use crate::dynamic::show::{hex, signed, unsigned};
 use crate::element::date;
 use crate::element::{spelled, trimmed};
-use crate::shape::Shape;
+use crate::shape::{Shape, indices_of};
 
 /// An array of more elements is abbreviated.
 pub(super) const MOST: usize = 1000;
@@ -54,13 +54,10 @@ impl Grid {
 
     /// Returns whether an element is shown, by its number in C order.
     pub(super) fn is_shown(&self, number: usize) -> bool {
-        let mut rest = number;
-        !self.is_cut
-            || self.dims.iter().rev().all(|dim| {
-                let index = rest % dim;
-                rest /= dim;
-                *dim <= 2 * EDGE || index < EDGE || index >= dim - EDGE
-            })
+        let indices = indices_of(number as u64, self.dims.iter().rev().copied());
+        let is_at_edge =
+            |(dim, index): (&usize, usize)| *dim <= 2 * EDGE || index < EDGE || index >= dim - EDGE;
+        !self.is_cut || self.dims.iter().rev().zip(indices).all(is_at_edge)
     }
 
     /// Lays out the shown elements, which are in C order, and appends what they do not tell of the dtype and
