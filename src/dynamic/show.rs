@@ -11,7 +11,7 @@ use ndarray::{Dimension, IxDyn, SliceArg, SliceInfoElem};
 use super::DynArray;
 use crate::dtype::{ByteOrder, DType, Kind, LongDoubleFormat, Scalar, TimeUnit};
 use crate::element::date;
-use crate::element::{Shown, half_to_single, long_double, shown, shown_half, trimmed};
+use crate::element::{Shown, half_to_single, hex, long_double, shown, shown_half, trimmed};
 use crate::error::Result;
 use crate::io::ArrayFormat;
 use crate::options::DisplayOptions;
@@ -421,10 +421,6 @@ fn beginning(bytes: &[u8], unit: usize) -> (&[u8], &'static str) {
         Some(shown) if shown.len() < bytes.len() => (shown, "…"),
         _ => (bytes, ""),
     }
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold("0x".to_owned(), |text, byte| format!("{text}{byte:02x}"))
 }
 
 pub(super) fn unsigned(bytes: &[u8], is_big: bool) -> u128 {

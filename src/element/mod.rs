@@ -46,6 +46,7 @@ pub(crate) use time::date;
 pub use time::{Datetime64, Timedelta64, units};
 pub(crate) use transform::swap_between;
 pub use void::Void;
+pub(crate) use void::hex;
 #[doc(hidden)]
 pub use wrapped::*;
 

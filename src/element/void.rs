@@ -28,10 +28,15 @@ impl<const N: usize> Default for Void<N> {
     }
 }
 
+/// Formats bytes in hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold("0x".to_owned(), |text, byte| format!("{text}{byte:02x}"))
+}
+
 /// Formats the bytes in hexadecimal digits: `0x0102`.
 impl<const N: usize> fmt::Display for Void<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0.iter().fold("0x".to_owned(), |text, byte| format!("{text}{byte:02x}")))
+        f.pad(&hex(&self.0))
     }
 }
 

@@ -5,9 +5,9 @@ use super::super::{Array, Scalar};
 use super::floats::{self, Sign};
 use super::{Quoted, dtypes};
 use crate::dtype::{ByteOrder, DType, Kind, Record, Scalar as ScalarType, Subarray, TimeUnit};
-use crate::dynamic::show::{hex, signed, unsigned};
+use crate::dynamic::show::{signed, unsigned};
 use crate::element::date;
-use crate::element::{spelled, trimmed};
+use crate::element::{hex, spelled, trimmed};
 use crate::shape::{Shape, indices_of};
 
 /// An array of more elements is abbreviated.
@@ -365,27 +365,23 @@ pub(super) fn scalar(scalar: Scalar<'_>) -> String {
         let value = words(dtype, &[bytes], true, true).pop().unwrap_or_default();
         return format!("np.void({value}, dtype={})", dtypes::construction(dtype));
     };
-    let step = |step: crate::dtype::TimeStep| {
-        let count = if step.count == 1 { String::new() } else { step.count.to_string() };
-        format!("{count}{}", step.unit.symbol())
-    };
     match kind.kind() {
         Kind::Bool => format!("np.{}_", if bytes == [0] { "False" } else { "True" }),
         Kind::Text => format!("np.str_({})", text(kind, bytes)),
         Kind::Bytes => format!("np.bytes_({})", text(kind, bytes)),
         Kind::Void => format!("np.void({})", text(kind, bytes)),
         Kind::Datetime(unit) => match time(kind, bytes) {
-            None => format!("np.datetime64('NaT','{}')", step(unit)),
+            None => format!("np.datetime64('NaT','{unit}')"),
             Some(shown) if unit.count == 1 && unit.unit != TimeUnit::Hour => {
                 format!("np.datetime64({shown})")
             }
-            Some(shown) => format!("np.datetime64({shown},'{}')", step(unit)),
+            Some(shown) => format!("np.datetime64({shown},'{unit}')"),
         },
         Kind::Timedelta(unit) => {
             let shown = time(kind, bytes).unwrap_or_else(|| "'NaT'".to_owned());
             match unit.unit {
                 TimeUnit::Generic => format!("np.timedelta64({shown})"),
-                _ => format!("np.timedelta64({shown},'{}')", step(unit)),
+                _ => format!("np.timedelta64({shown},'{unit}')"),
             }
         }
         Kind::Float if kind.size() > 8 => format!("np.longdouble({})", hex(bytes)),
