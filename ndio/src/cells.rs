@@ -164,7 +164,8 @@ fn put_float(bytes: &[u8], is_big: bool, out: &mut Vec<u8>) {
     let mut buffer = zmij::Buffer::new();
     let text = match bytes.len() {
         4 => buffer.format(f32::from_bits(bits as u32)),
-        _ => buffer.format(f64::from_bits(bits)),
+        8 => buffer.format(f64::from_bits(bits)),
+        size => unreachable!("the library formats floats of {size} bytes"),
     };
     out.extend_from_slice(text.as_bytes());
 }
@@ -275,7 +276,7 @@ fn put_json(dtype: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Failur
                 put_json(base, &bytes[(number - 1) * size..][..size], out)
             })?;
         }
-        DType::Scalar(scalar) if scalar.kind() == Kind::Complex && bytes.len() <= 16 => {
+        DType::Scalar(scalar) if scalar.kind() == Kind::Complex && matches!(bytes.len(), 8 | 16) => {
             let is_big = scalar.byte_order() == Some(ByteOrder::Big);
             let (real, imaginary) = bytes.split_at(bytes.len() / 2);
             out.push(b'[');
@@ -315,7 +316,7 @@ fn put_json(dtype: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Failur
 
 /// Whether the library formats a scalar as a number.
 fn is_other_number(scalar: &Scalar) -> bool {
-    matches!((scalar.kind(), scalar.size()), (Kind::Narrow(_), _) | (Kind::Float, 2))
+    matches!((scalar.kind(), scalar.size()), (Kind::Narrow(_), _) | (Kind::Float, 2) | (Kind::Complex, 4))
         || crate::reading::format_of(scalar).is_some()
 }
 

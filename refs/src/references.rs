@@ -69,8 +69,8 @@ impl References {
     ///
     /// - [`Io`](ErrorKind::Io) if reading fails.
     /// - A [format error](Error::is_format) if the file is malformed or truncated.
-    /// - [`NeedsCopy`](ErrorKind::NeedsCopy) if a member is compressed or encrypted, and
-    ///   [`NeedsCopy`](ErrorKind::NeedsCopy) if an RA file is compressed.
+    /// - [`NeedsCopy`](ErrorKind::NeedsCopy) if a member is compressed or encrypted, or an RA file is compressed.
+    /// - [`ArrayChanged`](ErrorKind::ArrayChanged) if a file has become shorter since it was opened.
     /// - [`NotRepresentable`](ErrorKind::NotRepresentable) if Zarr cannot represent the dtype, and
     ///   [`Objects`](ErrorKind::Objects) if the elements are Python objects.
     /// - [`NoSuchMember`](ErrorKind::NoSuchMember) or [`AmbiguousName`](ErrorKind::AmbiguousName) if not
@@ -99,8 +99,9 @@ impl References {
                 if *length > 0 && whole.len() > 0 {
                     let location = format!("{}/{number}.npy", location.trim_end_matches('/'));
                     let path = path.join(format!("{number}.npy"));
-                    let source = opened(&path)?;
-                    push(&mut parts, ReferencedPart::new(&path, &stack.part(number)?, source, location)?);
+                    let file = stack.part(number)?;
+                    let source = opened(&path).map_err(|error| error.at_path(&path))?;
+                    push(&mut parts, ReferencedPart::new(&path, &file, source, location)?);
                 }
             }
             return self.add_parts(&name, &whole, stack.axis(), parts, options);

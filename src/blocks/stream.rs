@@ -51,8 +51,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     ///
     /// - [`OutOfTurn`](ErrorKind::OutOfTurn) if some of the array has already been read.
     /// - [`Objects`](ErrorKind::Objects) and [`NeedsCopy`](ErrorKind::NeedsCopy) if the array can be read only as a whole.
-    /// - [`Unsupported`](ErrorKind::Unsupported) if the elements of an RA
-    ///   file cannot be read.
+    /// - [`Unsupported`](ErrorKind::Unsupported) if the elements of an RA file cannot be read.
     /// - [`Truncated`](ErrorKind::Truncated) if the reader is known to be too short.
     ///
     /// A mismatch of the element type is reported with the first block, as is [`BadOption`](ErrorKind::BadOption) for elements

@@ -247,7 +247,7 @@ impl Record {
             Some(Title::Text(text)) => Some(text.as_str()),
             _ => None,
         };
-        let taken = [Some(name.as_str()), text].into_iter().flatten().find(|name| self.named(name).is_some());
+        let taken = [Some(name.as_str()), text].into_iter().flatten().find(|name| self.field(name).is_some());
         if let Some(twice) = taken.or(text.filter(|text| *text == name)) {
             return Err(RecordError::NameTwice(twice.to_owned()));
         }

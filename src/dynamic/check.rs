@@ -11,8 +11,7 @@ impl DynArray {
     ///
     /// # Errors
     ///
-    /// [`InvalidElement`](crate::error::ErrorKind::InvalidElement)
-    /// for the first invalid element, with its number in the order of the file and its field.
+    /// [`InvalidElement`](crate::error::ErrorKind::InvalidElement) for the first invalid element, with its number in the order of the file and its field.
     ///
     /// # Examples
     ///

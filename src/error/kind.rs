@@ -132,7 +132,7 @@ pub enum ErrorKind {
         /// What was expected.
         wanted: WantedShape,
     },
-    /// The elements cannot be viewed in place, but can be read.
+    /// The elements cannot be used where they are: viewed, mapped, or read or written in parts. They can be read as a whole.
     NeedsCopy(CopyReason),
     /// A value cannot be converted to the requested type.
     ///
@@ -384,7 +384,7 @@ pub enum ElementFault {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WantedShape {
-    /// Any shape with this number of axes: that of the Rust type.
+    /// Any shape with this number of axes: that of the Rust type, of the slice, or of the strides.
     Axes(usize),
     /// This shape.
     Exactly(Shape),
@@ -392,7 +392,7 @@ pub enum WantedShape {
     Rows(Shape),
 }
 
-/// Why elements cannot be viewed in place.
+/// Why elements cannot be used where they are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CopyReason {

@@ -33,7 +33,6 @@ fn one_of_each() -> Vec<Error> {
         ErrorKind::BadMagic { format: "NPY", found: b"PK\x03\x04\0\0".to_vec() },
         ErrorKind::BadMagic { format: "RA", found: Vec::new() },
         ErrorKind::Unsupported { part: FilePart::Version, reason: "9.0, expected 1.0, 2.0 or 3.0".into() },
-        ErrorKind::Unsupported { part: FilePart::Header, reason: "unknown flags 0x80".into() },
         ErrorKind::Truncated { part: FileSection::Preamble, need: 10, have: 4 },
         ErrorKind::Truncated { part: FileSection::Header, need: 128, have: 100 },
         ErrorKind::Truncated {
@@ -62,7 +61,11 @@ fn one_of_each() -> Vec<Error> {
         ErrorKind::InvalidElement(ElementFault::Utf8 { valid_up_to: 3 }),
         ErrorKind::Malformed { part: FilePart::Archive, reason: reason(), offset: None },
         ErrorKind::Unsupported { part: FilePart::Archive, reason: reason() },
-        ErrorKind::Malformed { part: FilePart::Checksum, reason: reason(), offset: None },
+        ErrorKind::Malformed {
+            part: FilePart::Checksum,
+            reason: "the archive records 00000002, found 00000001".into(),
+            offset: None,
+        },
         ErrorKind::Malformed { part: FilePart::Content, reason: reason(), offset: None },
         ErrorKind::DTypeMismatch { found: dtype("<f8"), wanted: dtype("<i4") },
         ErrorKind::Objects { found: DType::Object },
@@ -124,6 +127,10 @@ fn one_of_each() -> Vec<Error> {
         Error::from(ErrorKind::Io(std::io::ErrorKind::StorageFull.into())).while_writing(),
         Error::from(ErrorKind::BadOption { reason: reason() }).with_help(Help::FortranOrder),
         Error::from(ErrorKind::OutOfTurn { reason: reason() }).with_help(Help::NextArray),
+        Error::from(ErrorKind::Unsupported { part: FilePart::Header, reason: "unknown flags 0x80".into() })
+            .with_help(Help::IgnoreRaFlags),
+        Error::from(ErrorKind::bad_option("the file was opened for reading only"))
+            .with_help(Help::OpenToWrite),
         Error::from(ErrorKind::BadOption { reason: reason() })
             .with_help(Help::PickleProtocol { protocol: 4 }),
     ]);

@@ -127,9 +127,8 @@ pub type Parsed = crate::header::Parsed<NpyHeader>;
 /// # Errors
 ///
 /// - A [format error](crate::Error::is_format) if the bytes are not a header:
-///   [`BadMagic`](crate::error::ErrorKind::BadMagic), [`Unsupported`](crate::error::ErrorKind::Unsupported),
-///   [`Malformed`](crate::error::ErrorKind::Malformed),
-///   [`Unsupported`](crate::error::ErrorKind::Unsupported), or
+///   [`BadMagic`](crate::error::ErrorKind::BadMagic), [`Malformed`](crate::error::ErrorKind::Malformed),
+///   [`Unsupported`](crate::error::ErrorKind::Unsupported) (a version or a dtype), or
 ///   [`Overflow`](crate::error::ErrorKind::Overflow).
 /// - [`Limit`](crate::error::ErrorKind::Limit) if the header exceeds the limits.
 ///

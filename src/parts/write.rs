@@ -102,14 +102,12 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// # Errors
     ///
     /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the slice is out of bounds.
-    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the slice has a step of 0, [`BadOption`](crate::error::ErrorKind::BadOption) if the file was opened for
-    ///   reading only.
-    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the slice has a different number of axes.
+    /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the slice has a step of 0, or if the file was opened for reading only.
     /// - [`DTypeMismatch`](crate::error::ErrorKind::DTypeMismatch) or
     ///   [`TextTooLong`](crate::error::ErrorKind::TextTooLong) if the elements cannot be stored with the
     ///   dtype of the file.
-    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the array and the slice have different
-    ///   shapes.
+    /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the slice has a different number of axes, or if the array and the
+    ///   slice have different shapes.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     ///
     /// # Examples

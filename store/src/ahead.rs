@@ -9,9 +9,12 @@ use ndarray_io::error::Result;
 use tokio::task::JoinHandle;
 
 use crate::limits::Kept;
+use crate::runtime::{Running, joined};
 
 /// The size of a request: a few of them are requested at a time.
 const PART: u64 = 4 << 20;
+/// How far before the last read a part is kept, for another thread that reads the same sequence.
+const BEFORE: u64 = 2 * PART;
 
 /// The parts that are in progress or have come, and how the object has been read until now.
 #[derive(Debug, Default)]
@@ -72,9 +75,7 @@ impl Part {
     /// Waits for the content.
     pub(crate) async fn content(self) -> Result<Self> {
         let content = match self.content {
-            Content::Coming(task) => {
-                task.await.map_err(|error| std::io::Error::other(error.to_string()))??
-            }
+            Content::Coming(task) => joined(Running(task).await)?,
             Content::Here(received) => received,
         };
         Ok(Self { range: self.range, content: Content::Here(content) })
@@ -130,7 +131,7 @@ impl Ahead {
         if !is_next {
             // Another thread may be further on in the same sequence; what is far away is not needed.
             let is_near =
-                |part: &Part| part.range.end + most >= range.start && part.range.start <= range.end + most;
+                |part: &Part| part.range.end + BEFORE >= range.start && part.range.start <= range.end + most;
             let (kept, others) = std::mem::take(&mut state.parts).into_iter().partition(is_near);
             state.parts = kept;
             VecDeque::into_iter(others).for_each(Part::stop);
@@ -146,13 +147,13 @@ impl Ahead {
         let wanted = (4 * state.read).max(PART).min(most);
         let mut next = state.parts.iter().map(|part| part.range.end).max().unwrap_or(0).max(range.end);
         while next < size && next - range.end < wanted {
-            let part = next..size.min(next + PART);
+            let part = next..size.min(next + PART.min(most));
             let Some(task) = fetch(&part)? else { break };
             next = part.end;
             state.parts.push_back(Part { range: part, content: Content::Coming(task) });
         }
         // Parts that were passed over.
-        while let Some(place) = state.parts.iter().position(|part| part.range.end + most < range.start) {
+        while let Some(place) = state.parts.iter().position(|part| part.range.end + BEFORE < range.start) {
             if let Some(part) = state.parts.remove(place) {
                 part.stop();
             }

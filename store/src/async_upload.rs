@@ -2,9 +2,9 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use futures_util::StreamExt;
 use futures_util::future::{Either, select};
 use futures_util::stream::FuturesUnordered;
@@ -67,8 +67,8 @@ pub struct AsyncUpload {
     condition: Option<Condition>,
     mark: Mark,
     buffer: BytesMut,
-    /// Memory of parts that have been sent.
-    spare: Vec<BytesMut>,
+    /// Memory of a part that has been sent.
+    spare: Arc<std::sync::Mutex<Option<BytesMut>>>,
     turns: Turns,
     /// Shared with the request that completes the upload.
     parts: Option<Arc<Mutex<Box<dyn MultipartUpload>>>>,
@@ -95,7 +95,7 @@ impl AsyncUpload {
             condition,
             mark,
             buffer,
-            spare: Vec::new(),
+            spare: Arc::default(),
             turns,
             parts: None,
             sent: 0,
@@ -190,7 +190,7 @@ impl AsyncUpload {
             self.send().await?;
         }
         while let Some(sent) = self.sending.next().await {
-            memory_of(sent)?;
+            done(sent)?;
         }
         // Immediately before the last request, to keep the window for races short.
         self.check_condition().await?;
@@ -291,16 +291,22 @@ impl AsyncUpload {
             }
         };
         // Memory of a part that has been sent needs no new pages; after a full part, the next one is likely to be full, too.
-        let next = match self.spare.pop() {
+        let spare = || Arc::clone(&self.spare);
+        let next = match spare().lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(spare) => spare,
             None if self.is_full() => BytesMut::with_capacity(self.part),
             None => BytesMut::new(),
         };
-        let part = std::mem::replace(&mut self.buffer, next).freeze();
+        let (part, spare) = (std::mem::replace(&mut self.buffer, next).freeze(), spare());
         let sent = parts.lock().await.put_part(PutPayload::from(part.clone()));
         self.sending.push(runtime()?.spawn(async move {
             let _turn = turn;
-            sent.await.map(|()| part)
+            sent.await?;
+            if let Ok(mut memory) = part.try_into_mut() {
+                memory.clear();
+                spare.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(memory);
+            }
+            Ok(())
         }));
         self.sent += 1;
         Ok(())
@@ -315,7 +321,7 @@ impl AsyncUpload {
             }
             match select(self.sending.next(), turn).await {
                 Either::Left((Some(sent), waiting)) => {
-                    self.spare.extend(memory_of(sent)?);
+                    done(sent)?;
                     turn = waiting;
                 }
                 Either::Left((None, waiting)) => turn = waiting,
@@ -331,11 +337,10 @@ impl AsyncUpload {
         }
         let sending = std::mem::take(&mut self.sending);
         if let Some(parts) = self.parts.take() {
-            let removed = on_runtime(async move {
-                removed(parts, sending).await;
-                Ok(())
-            });
-            let _ = removed.await; // as far as the store allows
+            // Also if the caller no longer waits for it.
+            if let Ok(runtime) = runtime() {
+                let _ = runtime.spawn(removed(parts, sending)).await; // as far as the store allows
+            }
         }
     }
 }
@@ -394,17 +399,12 @@ impl Mark {
     }
 }
 
-/// Parts that are being sent. Each returns its bytes.
-type Sending = FuturesUnordered<JoinHandle<Result<Bytes, StoreError>>>;
+/// Parts that are being sent.
+type Sending = FuturesUnordered<JoinHandle<Result<(), StoreError>>>;
 
-/// Returns the memory of a part that has been sent, if nothing else refers to it, or the error.
-fn memory_of(sent: Result<Result<Bytes, StoreError>, JoinError>) -> Result<Option<BytesMut>> {
-    let part = sent.map_err(|error| std::io::Error::other(error.to_string()))?;
-    let part = part.map_err(|error| failure(&error))?;
-    Ok(part.try_into_mut().ok().map(|mut memory| {
-        memory.clear();
-        memory
-    }))
+fn done(sent: Result<Result<(), StoreError>, JoinError>) -> Result<()> {
+    let sent = sent.map_err(|error| std::io::Error::other(error.to_string()))?;
+    sent.map_err(|error| failure(&error))
 }
 
 pub(crate) fn broken() -> Error {

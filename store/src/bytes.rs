@@ -152,7 +152,9 @@ impl Bytes {
 
     /// Returns a handle to the same object whose requests are cancelled when `stop` is set.
     pub(crate) fn stopped_by(&self, stop: Option<Arc<Stop>>) -> Self {
-        Self { shared: Arc::clone(&self.shared), ahead: Arc::clone(&self.ahead), stop }
+        // What a cancelled reader has fetched ahead ends with it.
+        let ahead = if stop.is_some() { Arc::default() } else { Arc::clone(&self.ahead) };
+        Self { shared: Arc::clone(&self.shared), ahead, stop }
     }
 
     /// Returns the length of the object.
@@ -173,11 +175,16 @@ impl Bytes {
     }
 
     fn wait<T: Send>(&self, future: impl Future<Output = Result<T>> + Send) -> Result<T> {
-        if self.shared.process != std::process::id() {
-            let reason = "the object was opened before the process was forked: open it again";
-            return Err(ErrorKind::out_of_turn(reason).into());
-        }
+        self.check_process()?;
         wait(stopped(self.stop.as_deref(), future))
+    }
+
+    fn check_process(&self) -> Result<()> {
+        if self.shared.process == std::process::id() {
+            return Ok(());
+        }
+        let reason = "the object was opened before the process was forked: open it again";
+        Err(ErrorKind::out_of_turn(reason).into())
     }
 
     /// Copies cached bytes that begin at an offset, and returns their number.
@@ -209,7 +216,8 @@ impl Bytes {
 
     /// Fetches ranges that ascend, those that are close together by one request.
     pub(crate) async fn load(&self, ranges: Vec<Range<u64>>) -> Result<Vec<(u64, Chunk)>> {
-        let requests = plan::joined(ranges, self.shared.place.limits.part).map(|range| async move {
+        self.check_process()?;
+        let requests = plan::joined(ranges, self.shared.place.limits.part()).map(|range| async move {
             let mut part = vec![0; (range.end - range.start) as usize];
             self.shared.fetch(range.clone(), Cursor::Plain(&mut part)).await?;
             Ok((range.start, part.into()))
@@ -270,7 +278,7 @@ impl Bytes {
     /// Fetches parts that ascend; those that are close together are fetched by one request.
     fn fetch_parts(&self, parts: &mut [(u64, &mut [u8])]) -> Result<()> {
         let mut work = Vec::new();
-        for (range, parts) in plan::groups(parts, self.shared.place.limits.part) {
+        for (range, parts) in plan::groups(parts, self.shared.place.limits.part()) {
             let mut cursor = Cursor::Parts { parts, done: 0 };
             if !self.is_known(&range, &mut cursor) {
                 work.push((range, cursor));
@@ -281,7 +289,7 @@ impl Bytes {
 
     /// Fetches a long range in several requests.
     fn fetch_range(&self, at: u64, into: &mut [u8]) -> Result<()> {
-        let len = plan::even_part(into.len(), self.shared.place.limits.part);
+        let len = plan::even_part(into.len(), self.shared.place.limits.part());
         let starts = (0..).map(|number| at + number * len as u64);
         let mut parts: Vec<(u64, &mut [u8])> = starts.zip(into.chunks_mut(len)).collect();
         self.fetch_parts(&mut parts)
@@ -290,6 +298,7 @@ impl Bytes {
     /// Reads a long range, and fetches what follows if it is one in a sequence of such reads: then the parts of the object are
     /// in progress while the caller works on those before.
     fn read_long(&self, at: u64, into: &mut [u8]) -> Result<usize> {
+        self.check_process()?;
         let count = match self.ahead.take(at) {
             None => {
                 self.fetch_range(at, into)?;
@@ -521,6 +530,6 @@ impl ReadAt for Bytes {
     fn hints(&self) -> ReadHints {
         // Only one thread can read a single response.
         let threads = if self.shared.whole.is_some() { 1 } else { AT_ONCE };
-        ReadHints::new().block(self.shared.place.limits.part).concurrency(threads, threads)
+        ReadHints::new().block(self.shared.place.limits.part()).concurrency(threads, threads)
     }
 }

@@ -20,8 +20,7 @@ pub(crate) struct Limits {
     pub(crate) retries: usize,
     /// How much a server has to send, in bytes a second.
     pub(crate) slowest: u64,
-    /// The largest request, in bytes.
-    pub(crate) part: usize,
+    part: usize,
     requests: usize,
     in_flight: u64,
     shared: Arc<Shared>,
@@ -62,6 +61,15 @@ impl Limits {
         self.shared = Arc::new(Shared::of(self.in_flight));
     }
 
+    pub(crate) fn set_part(&mut self, bytes: usize) {
+        self.part = bytes.clamp(64 << 10, 1 << 30);
+    }
+
+    /// Returns the length of the largest request.
+    pub(crate) fn part(&self) -> usize {
+        self.part.min(usize::try_from(self.in_flight).unwrap_or(usize::MAX))
+    }
+
     pub(crate) fn requests(&self) -> usize {
         self.requests
     }
@@ -81,7 +89,7 @@ impl Limits {
     /// Returns the number of permits for a request of this length, at least as many as bound the number of requests.
     fn permits_for(&self, bytes: u64) -> u32 {
         let all = self.in_flight / UNIT;
-        let least = (all / self.requests as u64).max(1);
+        let least = all.div_ceil(self.requests as u64);
         u32::try_from(bytes.div_ceil(UNIT).clamp(least, all)).unwrap_or(u32::MAX)
     }
 }
@@ -155,9 +163,13 @@ impl Turns {
         Turn { permit, now: Arc::clone(&self.now) }
     }
 
-    /// Allows a request that is not necessary, if there is room for it.
+    /// Allows a request that is not necessary, if an eighth of all remains for those that are: a reader that has stopped keeps what came.
     pub(crate) fn if_free(&self, bytes: u64) -> Option<Turn> {
-        let permit = self.limits.permits().try_acquire_many_owned(self.limits.permits_for(bytes)).ok()?;
+        let (permits, wanted) = (self.limits.permits(), self.limits.permits_for(bytes));
+        if permits.available_permits() < wanted as usize + (self.limits.in_flight / UNIT / 8) as usize {
+            return None;
+        }
+        let permit = permits.try_acquire_many_owned(wanted).ok()?;
         Some(self.turn(Some(permit)))
     }
 }
@@ -181,9 +193,11 @@ mod tests {
     async fn objects_share_the_limits_of_their_options() {
         let limits = limits(4, 4);
         let (large, small) = (Turns::new(&limits), Turns::new(&limits.clone()));
-        let turns = [large.next(1 << 20).await, large.next(2 << 20).await];
-        let last = large.if_free(1).unwrap();
+        let turns = [large.next(1 << 20).await, large.next(1 << 20).await];
+        let ahead = large.if_free(1).unwrap();
+        // An eighth is not for what no caller has asked for.
         assert!(large.if_free(1).is_none() && small.if_free(1).is_none());
+        let last = large.next(1).await;
         // An object without a request in progress may send one.
         let first = small.next(100 << 20).await;
         let (mut large_waits, mut small_waits) = (Box::pin(large.next(1)), Box::pin(small.next(1)));
@@ -194,7 +208,7 @@ mod tests {
         assert!(poll!(&mut small_waits).is_pending());
         drop(first);
         assert!(poll!(&mut small_waits).is_ready());
-        drop(turns);
+        drop((turns, ahead));
     }
 
     #[tokio::test]
@@ -217,7 +231,7 @@ mod tests {
         let mut next = Box::pin(turns.next(1));
         assert!(poll_now(&mut next).is_some());
         drop(kept);
-        assert!(turns.if_free(4 << 20).is_some());
+        assert!(turns.if_free(3 << 20).is_some());
     }
 
     fn poll_now<T>(future: &mut Pin<Box<impl Future<Output = T>>>) -> Option<T> {
@@ -243,9 +257,15 @@ mod tests {
 
     #[test]
     fn requests_take_so_much_that_there_are_never_too_many() {
-        for (requests, mib, bytes, permits) in
-            [(128, 128, 1, 16), (128, 128, 16 << 20, 256), (4, 1, 1, 4), (256, 1, 1, 1), (8, 1, 1 << 40, 16)]
-        {
+        for (requests, mib, bytes, permits) in [
+            (128, 128, 1, 16),
+            (128, 128, 16 << 20, 256),
+            (4, 1, 1, 4),
+            (256, 1, 1, 1),
+            (8, 1, 1 << 40, 16),
+            (9, 1, 1, 2),
+            (100, 128, 1, 21),
+        ] {
             assert_eq!(limits(requests, mib).permits_for(bytes), permits);
         }
     }

@@ -60,7 +60,7 @@ impl std::fmt::Debug for StoreOptions {
             .field("requests", &self.limits.requests())
             .field("slowest", &self.limits.slowest)
             .field("in_flight", &self.limits.in_flight())
-            .field("part_size", &self.limits.part)
+            .field("part_size", &self.limits.part())
             .finish_non_exhaustive()
     }
 }
@@ -168,7 +168,7 @@ impl StoreOptions {
 
     /// Sets how many bytes are requested at a time, from 1 MiB on; the default is 128 MiB.
     ///
-    /// This is also what bytes take in memory, in addition to results: those that are fetched ahead of what is read in sequence,
+    /// This is also what bytes take in memory, in addition to results: those that are fetched ahead of what is read in sequence (seven eighths of it at most),
     /// and the parts of uploads that are being sent. See [`requests`](Self::requests) for who shares it.
     #[must_use]
     pub fn in_flight(mut self, bytes: u64) -> Self {
@@ -178,10 +178,10 @@ impl StoreOptions {
 
     /// Sets the size of the largest request for a part of an object, from 64 KiB on; the default is 16 MiB.
     ///
-    /// Larger parts have fewer requests, smaller ones more that are in progress at a time.
+    /// Larger parts have fewer requests, smaller ones more that are in progress at a time. No request is for more than [`in_flight`](Self::in_flight).
     #[must_use]
     pub fn part_size(mut self, bytes: usize) -> Self {
-        self.limits.part = bytes.clamp(64 << 10, 1 << 30);
+        self.limits.set_part(bytes);
         self
     }
 

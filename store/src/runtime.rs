@@ -1,7 +1,9 @@
 //! The library's own runtimes, for requests and for blocking work.
 
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::task::{Context, Poll};
 
 use futures_util::future::{Either, select};
 use tokio::runtime::{Builder, Handle, Runtime};
@@ -67,14 +69,24 @@ fn made(
 pub(crate) async fn on_runtime<T: Send + 'static>(
     future: impl Future<Output = Result<T>> + Send + 'static,
 ) -> Result<T> {
-    struct Running<T>(JoinHandle<T>);
-    impl<T> Drop for Running<T> {
-        fn drop(&mut self) {
-            self.0.abort();
-        }
+    joined(Running(runtime()?.spawn(future)).await)
+}
+
+/// A task that ends when nothing waits for it any more.
+pub(crate) struct Running<T>(pub(crate) JoinHandle<T>);
+
+impl<T> Future for Running<T> {
+    type Output = std::result::Result<T, JoinError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.0).poll(context)
     }
-    let mut running = Running(runtime()?.spawn(future));
-    joined((&mut running.0).await)
+}
+
+impl<T> Drop for Running<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 /// Returns the result of a task, or resumes its panic.

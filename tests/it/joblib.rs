@@ -117,7 +117,9 @@ fn names_of_inner_pickles_are_listed() {
 fn dictionaries_of_joblibs_files_may_be_large() {
     let (_, file, shown) = files().into_iter().find(|(name, ..)| name == "model.lzma").unwrap();
     let options = ReadOptions::new().limits(Limits::default().payload(1 << 20));
-    for size in [4352u32, 64 << 20, 3 << 30] {
+    // A machine of 32 bits cannot have 3 GiB for it.
+    let sizes = [4352u32, 64 << 20, 3 << 30];
+    for size in sizes.into_iter().filter(|size| usize::BITS == 64 || *size < 1 << 30) {
         // The format of LZMA alone: a byte of properties, then the size of the dictionary.
         let claims = [&file[..1], &size.to_le_bytes(), &file[5..]].concat();
         let pickle = Pickle::read_joblib(&claims[..], &options).unwrap();

@@ -200,7 +200,6 @@ fn lengths_that_are_allocated_are_bounded() {
         ("io/writer/mod.rs", "clamp(1, MOST)", "constants"),
         ("io/change/system/windows.rs", "(length as usize).div_ceil(8)", "what the system asks for"),
         ("zip/write.rs", "record.0.len() + fill - 4", "a record to be written"),
-        ("dynamic/show.rs", "strides.len()", "axes"),
         ("dynamic/object/dtypes.rs", "fields.len()", "spent from the budget before"),
         ("dynamic/object/dtypes.rs", "names.len()", "spent from the budget before"),
         ("dynamic/object/finish.rs", "graph.nodes.len()", "objects that have been read"),

@@ -53,8 +53,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - [`ErrorKind::Locked`] if another writer has locked the file.
     /// - [`ErrorKind::DTypeMismatch`] if the elements have a different dtype.
-    /// - [`ErrorKind::ShapeMismatch`] or [`ErrorKind::ShapeMismatch`] if `A` is an array type and the file's
-    ///   inner axes are different.
+    /// - [`ErrorKind::ShapeMismatch`] if `A` is an array type and the file's inner axes are different, in number or length.
     /// - [`ErrorKind::HeaderCannotGrow`] if the header has no space for a greater length.
     /// - [`ErrorKind::Uncommitted`] if an interrupted append has left uncommitted rows.
     /// - [`ErrorKind::BadOption`] if the array contains Python objects, [`ErrorKind::NoSuchAxis`] if it has no axes.
@@ -75,11 +74,9 @@ impl<A: WritableElement> NpyWriter<A, File> {
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - [`ErrorKind::Locked`] if another writer has locked the file.
     /// - [`ErrorKind::DTypeMismatch`] if the elements have a different dtype.
-    /// - [`ErrorKind::ShapeMismatch`] or [`ErrorKind::ShapeMismatch`] if `A` is an array type and the file's
-    ///   inner axes are different.
-    /// - [`ErrorKind::HeaderCannotGrow`] if the header has no space for a greater length.
-    /// - [`ErrorKind::HeaderCannotGrow`] if `sync` is set and the length in the header crosses a boundary
-    ///   between disk sectors.
+    /// - [`ErrorKind::ShapeMismatch`] if `A` is an array type and the file's inner axes are different, in number or length.
+    /// - [`ErrorKind::HeaderCannotGrow`] if the header has no space for a greater length, or if `sync` is set and the length in the header
+    ///   crosses a boundary between disk sectors.
     /// - [`ErrorKind::Uncommitted`] if an interrupted append has left rows and `surplus` is
     ///   [`UncommittedRows::Refuse`].
     /// - [`ErrorKind::BadOption`] if the array contains Python objects, [`ErrorKind::NoSuchAxis`] if it has no axes.
@@ -464,9 +461,8 @@ fn digits_at(head: &[u8]) -> usize {
 
 /// Rewrites a file so that its header has space for a greater length, as current NumPy headers have.
 ///
-/// Use it for files that [`NpyWriter::append`] refuses with [`ErrorKind::HeaderCannotGrow`] or
-/// [`ErrorKind::HeaderCannotGrow`]. The elements are copied unchanged, which takes time and disk space in
-/// proportion to the file. The file is replaced atomically.
+/// Use it for files that [`NpyWriter::append`] refuses with [`ErrorKind::HeaderCannotGrow`]. The elements are copied unchanged,
+/// which takes time and disk space in proportion to the file. The file is replaced atomically.
 ///
 /// # Errors
 ///
