@@ -163,7 +163,7 @@ impl DType {
     /// ```
     /// use ndarray_io::DType;
     /// use ndarray_io::dtype::Narrow;
-    /// assert_eq!(DType::from(Narrow::Bfloat16).stored().to_string(), "'|V2'");
+    /// assert_eq!(DType::from(Narrow::BFloat16).stored().to_string(), "'|V2'");
     /// ```
     pub fn stored(&self) -> Self {
         self.replaced(&|scalar| match scalar.kind() {
