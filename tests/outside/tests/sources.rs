@@ -13,8 +13,8 @@ use ndarray_io::error::ErrorKind;
 use ndarray_io::header::Order;
 use ndarray_io::npz::{Compression, NpzOptions};
 use ndarray_io::ra::{RaFile, WriteRaExt};
-use ndarray_io_refs::{RefOptions, References, ZarrFormat};
 use ndarray_io::{DynArray, NpyFile, NpzFile, NpzWriter, Result, WriteNpyExt, WriteOptions};
+use ndarray_io_refs::{RefOptions, References, ZarrFormat};
 use outside::{Fault, Faulty, Fetched, FetchedFolder, Memory};
 
 /// What a route has read; the wrong bytes are noticed by comparing it with the array.
