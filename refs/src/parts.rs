@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use ndarray::Dimension;
 use ndarray_io::DType;
 use ndarray_io::bytes::{ReadAt, fill_at};
 use ndarray_io::error::{Error, ErrorKind, Result};
@@ -125,20 +126,17 @@ impl References {
         let chunks = check_count(self.chunks, &counts)?;
         let full =
             grid.chunk.iter().fold(layout.item as u64, |all, length| all.saturating_mul(*length as u64));
-        // A shape that has a 0 has no parts, and then there are no chunks.
-        let all = if parts.is_empty() { 0 } else { chunks - self.chunks };
-        for mut number in 0..all {
-            let mut numbers = vec![0; counts.len()];
-            for (at, count) in numbers.iter_mut().zip(&counts).rev() {
-                (*at, number) = (number % count, number / count);
-            }
-            let place = layout.place(&grid, &numbers);
+        // An array without parts has no chunks.
+        let all = (!parts.is_empty()).then(|| ndarray::indices(&counts[..]));
+        for numbers in all.into_iter().flatten() {
+            let numbers = numbers.slice();
+            let place = layout.place(&grid, numbers);
             let part = &parts[place.part];
             let value = match place.len == full {
                 true => Ref::Bytes(Arc::clone(&part.location), part.offset + place.start, full),
                 false => part.padded(&place, full)?,
             };
-            added.push((format!("{name}/{}", self.format.key(&numbers)), value));
+            added.push((format!("{name}/{}", self.format.key(numbers)), value));
         }
         // Nothing below can fail, so the array is added either completely or not at all.
         if let Some(wanted) = grid.wanted {

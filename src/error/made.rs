@@ -130,7 +130,7 @@ impl ErrorKind {
     }
 
     /// The error for content of an archive's member that has another CRC-32 than the archive records.
-    #[cfg(feature = "npz")]
+    #[cfg(any(test, feature = "npz"))]
     pub(crate) fn wrong_checksum(found: u32, recorded: u32) -> Self {
         let reason = format!("the archive records {recorded:08x}, found {found:08x}");
         Self::Malformed { part: FilePart::Checksum, reason, offset: None }

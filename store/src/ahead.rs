@@ -47,19 +47,19 @@ enum Content {
 /// A part that has come, and what it takes of the limits.
 #[derive(Debug)]
 pub(crate) struct Received {
-    start: u64,
+    range: Range<u64>,
     chunks: Vec<Chunk>,
     _kept: Kept,
 }
 
 impl Received {
-    pub(crate) fn new(start: u64, chunks: Vec<Chunk>, kept: Kept) -> Self {
-        Self { start, chunks, _kept: kept }
+    pub(crate) fn new(range: Range<u64>, chunks: Vec<Chunk>, kept: Kept) -> Self {
+        Self { range, chunks, _kept: kept }
     }
 
     /// Copies bytes from an offset, and returns their number.
-    fn copy(&self, at: u64, into: &mut [u8]) -> usize {
-        let (mut before, mut done) = (usize::try_from(at - self.start).unwrap_or(usize::MAX), 0);
+    pub(crate) fn copy(&self, at: u64, into: &mut [u8]) -> usize {
+        let (mut before, mut done) = (usize::try_from(at - self.range.start).unwrap_or(usize::MAX), 0);
         for chunk in &self.chunks {
             let passed = chunk.len().min(before);
             before -= passed;
@@ -73,19 +73,10 @@ impl Received {
 
 impl Part {
     /// Waits for the content.
-    pub(crate) async fn content(self) -> Result<Self> {
-        let content = match self.content {
-            Content::Coming(task) => joined(Running(task).await)?,
-            Content::Here(received) => received,
-        };
-        Ok(Self { range: self.range, content: Content::Here(content) })
-    }
-
-    /// Copies bytes from an offset, as far as they have come, and returns their number.
-    pub(crate) fn copy(&self, at: u64, into: &mut [u8]) -> usize {
-        match &self.content {
-            Content::Here(received) => received.copy(at, into),
-            Content::Coming(_) => 0,
+    pub(crate) async fn content(self) -> Result<Received> {
+        match self.content {
+            Content::Coming(task) => joined(Running(task).await),
+            Content::Here(received) => Ok(received),
         }
     }
 
@@ -110,9 +101,10 @@ impl Ahead {
     }
 
     /// Puts a part back that has been read up to an offset, unless that is its end.
-    pub(crate) fn put_back(&self, part: Part, end: u64) {
+    pub(crate) fn put_back(&self, part: Received, end: u64) {
         if end < part.range.end {
-            self.state().parts.push_front(part);
+            let range = part.range.clone();
+            self.state().parts.push_front(Part { range, content: Content::Here(part) });
         }
     }
 

@@ -318,9 +318,9 @@ impl Bytes {
             let Some(turn) = shared.turns.if_free(range.end - range.start) else { return Ok(None) };
             let (shared, range) = (Arc::clone(shared), range.clone());
             Ok(Some(runtime()?.spawn(async move {
-                let (start, mut chunks) = (range.start, Vec::new());
-                shared.fetch_now(range, &mut Cursor::Chunks(&mut chunks)).await?;
-                Ok(Received::new(start, chunks, turn.kept()))
+                let mut chunks = Vec::new();
+                shared.fetch_now(range.clone(), &mut Cursor::Chunks(&mut chunks)).await?;
+                Ok(Received::new(range, chunks, turn.kept()))
             })))
         })?;
         Ok(count)

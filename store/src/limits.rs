@@ -23,28 +23,25 @@ pub(crate) struct Limits {
     part: usize,
     requests: usize,
     in_flight: u64,
-    shared: Arc<Shared>,
+    shared: Arc<Mutex<Permits>>,
 }
 
 /// The permits, and the process that they are for: in a forked one, those of its parent are never given back.
-#[derive(Debug)]
-struct Shared(Mutex<(u32, Arc<Semaphore>)>);
+type Permits = (u32, Arc<Semaphore>);
+
+fn permits(in_flight: u64) -> Permits {
+    (std::process::id(), Arc::new(Semaphore::new((in_flight / UNIT) as usize)))
+}
 
 impl Default for Limits {
     /// The limits that everything shares for which no others are set.
     fn default() -> Self {
         static DEFAULT: OnceLock<Limits> = OnceLock::new();
         let (requests, in_flight) = (REQUESTS.0, IN_FLIGHT.0);
-        let shared = || Arc::new(Shared::of(in_flight));
+        let shared = || Arc::new(Mutex::new(permits(in_flight)));
         let make =
             || Self { retries: 5, slowest: 1 << 10, part: 16 << 20, requests, in_flight, shared: shared() };
         DEFAULT.get_or_init(make).clone()
-    }
-}
-
-impl Shared {
-    fn of(in_flight: u64) -> Self {
-        Self(Mutex::new((std::process::id(), Arc::new(Semaphore::new((in_flight / UNIT) as usize)))))
     }
 }
 
@@ -52,13 +49,13 @@ impl Limits {
     /// Sets how many requests are sent at a time. Clones of this value share the new limit.
     pub(crate) fn set_requests(&mut self, requests: usize) {
         self.requests = requests.clamp(1, REQUESTS.1);
-        self.shared = Arc::new(Shared::of(self.in_flight));
+        self.shared = Arc::new(Mutex::new(permits(self.in_flight)));
     }
 
     /// Sets how many bytes are requested at a time, as [`set_requests`](Self::set_requests) does.
     pub(crate) fn set_in_flight(&mut self, bytes: u64) {
         self.in_flight = bytes.clamp(IN_FLIGHT.1, IN_FLIGHT.2);
-        self.shared = Arc::new(Shared::of(self.in_flight));
+        self.shared = Arc::new(Mutex::new(permits(self.in_flight)));
     }
 
     pub(crate) fn set_part(&mut self, bytes: usize) {
@@ -79,9 +76,9 @@ impl Limits {
     }
 
     fn permits(&self) -> Arc<Semaphore> {
-        let mut shared = self.shared.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         if shared.0 != std::process::id() {
-            *shared = Shared::of(self.in_flight).0.into_inner().unwrap_or_else(PoisonError::into_inner);
+            *shared = permits(self.in_flight);
         }
         Arc::clone(&shared.1)
     }
