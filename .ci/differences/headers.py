@@ -38,7 +38,7 @@ def random_descr(rng, depth=0):
 HEADERS = [f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}\n" for descr, shape in [
     ("'?'", "(40,)"), ("'i 4'", "(2,)"), ("'M8[0D]'", "(2,)"), ("'T'", "(2,)"), ("'O'", "(-1,)"), ("[('', 'O', 3), ('a', 'i4')]", "(2,)"),
     ("'<i4'", "(2,), 'shape': (1,)"), ("('<f4', (2, 3))", "(2,)"),
-    ("'f1'", "(2,)"), ("'\t'", "(2,)"),
+    ("'f1'", "(2,)"), ("'f01'", "(2,)"), ("'\t'", "(2,)"),
 ]]
 
 
@@ -120,7 +120,7 @@ def explain_header(head, data, answer, fault, message, found):
         # These faults are found in the data: the header was accepted.
         is_accepted = fault in (None, "extra_data", "truncated", "truncated_data", "bad_bool", "object_needs_opt_in")
         is_array_dtype = "could only read" in str(answer)
-        is_narrow = re.search(r"['\"][<>|=]?(f12?|c24|W4|int4|bfloat16|float8_e4m3fn)['\"]", head.decode("latin1"))
+        is_narrow = re.search(r"['\"][<>|=]?(f0*12?|c0*24|W0*4|int4|bfloat16|float8_e4m3fn)['\"]", head.decode("latin1"))
         return True if not is_accepted else "array-dtype" if is_array_dtype else "narrow-dtype" if is_narrow else None
     if isinstance(answer, str):
         if fault in {"objects": ["object_needs_opt_in"], "long": ["truncated", "truncated_data"]}[answer]:
