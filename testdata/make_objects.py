@@ -14,6 +14,9 @@ import json
 import os
 import pathlib
 import pickle
+import sys
+import types
+import zipfile
 
 import numpy as np
 
@@ -30,6 +33,52 @@ class Command:
 
     def __reduce__(self):
         return os.system, ("echo this came from a pickle",)
+
+
+def with_discarded(file):
+    """An array of `saved`, before which its pickle calls a function, and discards what it returns: an attack that leaves no trace."""
+    frame = file.index(b"\x80\x04\x95") + 2
+    call = b"cos\nsystem\n(X\x1b\0\0\0echo this was never an itemtR0"
+    return file[:frame] + call + file[frame + 9:]  # without the frame, whose length would be wrong
+
+
+class Storage(str):
+    """What PyTorch saves elsewhere, and names in its pickle."""
+
+
+class Tensor:
+    def __init__(self, key, shape):
+        self.key, self.shape = key, shape
+
+    def __reduce__(self):
+        storage = Storage(self.key)
+        return named("torch._utils", "_rebuild_tensor_v2"), (storage, 0, self.shape, (1,) * len(self.shape), False, {})
+
+
+def named(module, name):
+    """A function that pickles refer to by this name."""
+    def function(*_):
+        raise NotImplementedError
+    function.__module__, function.__qualname__ = module, name
+    for parent in [module.split(".")[0], module]:
+        sys.modules.setdefault(parent, types.ModuleType(parent))
+    return sys.modules[module].__dict__.setdefault(name, function)
+
+
+def model(extra):
+    """An archive as `torch.save` writes it, without PyTorch: two tensors, and what somebody added."""
+    class Pickler(pickle.Pickler):
+        def persistent_id(self, value):
+            if isinstance(value, Storage):
+                return "storage", named("torch", "FloatStorage"), str(value), "cpu", 6
+            return None
+
+    file, packed = io.BytesIO(), io.BytesIO()
+    Pickler(file, protocol=2).dump({"weight": Tensor("0", (2, 3)), "bias": Tensor("1", (6,)), **extra})
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, content in {"data.pkl": file.getvalue(), "version": b"3\n", "data/0": bytes(24), "data/1": bytes(24)}.items():
+            archive.writestr(zipfile.ZipInfo("model/" + name), content)
+    return packed.getvalue()
 
 
 def one_dimensional(items):
@@ -291,6 +340,8 @@ def main():
         (HERE / f"arrays-p{protocol}.npy").write_bytes(saved(made["arrays"], protocol))
     add_shown(lines)
     add_out_of_band()
+    (HERE / "discarded.npy").write_bytes(with_discarded(saved(one_dimensional([1, None]))))
+    (HERE / "model.pt").write_bytes(model({"comment": Command()}))
     header = b"\x93NUMPY\x01\x00\x46\x00{'descr': '|O8', 'fortran_order': False, 'shape': (3,), }"
     (HERE / "python_2.npy").write_bytes(header.ljust(79) + b"\n" + OLD + b"\n")
     texts = np.array(["a", "longer than an item of text", np.nan, "é", ""], np.dtypes.StringDType(na_object=np.nan))

@@ -28,6 +28,7 @@ mod query;
 mod reading;
 mod refs;
 mod remote;
+mod scan;
 mod select;
 mod show;
 mod slice;
@@ -55,7 +56,7 @@ The password of encrypted members, for every command that reads archives:
 
 Exit codes:
   0  success; the files are equal, valid, complete
-  1  diff: the files differ; verify: a file is damaged; info: a file is truncated
+  1  diff: the files differ; verify: a file is damaged; scan: not plain data; info: a file is truncated
   2  an error: a file could not be read or written";
 
 /// Look at, check and convert array files: NumPy's NPY and NPZ, and RA.
@@ -86,6 +87,7 @@ enum Verb {
     Diff(diff::Arguments),
     Plot(plot::Arguments),
     Verify(verify::Arguments),
+    Scan(scan::Arguments),
     Query(query::Arguments),
     #[cfg(feature = "remote")]
     Ls(list::Arguments),
@@ -112,6 +114,7 @@ impl Verb {
             Self::Diff(arguments) => diff::run(arguments, &mut Unread::new(&mut Escaped(out))),
             Self::Plot(arguments) => plot::run(arguments, out),
             Self::Verify(arguments) => verify::run(arguments, &mut Unread::new(&mut Escaped(out))),
+            Self::Scan(arguments) => scan::run(arguments, &mut Unread::new(out)),
             Self::Query(arguments) => query::run(arguments, &mut Escaped(out)),
             #[cfg(feature = "remote")]
             Self::Ls(arguments) => list::run(arguments, out),

@@ -12,6 +12,7 @@ use super::failure::{Failure, is_unread, one_line, told};
 use super::formats::Format;
 use super::input::{Input, each_file};
 use super::progress::Progress;
+use super::scan::unknown;
 use super::select::Arrays;
 use super::source::{Source, Whole};
 
@@ -144,12 +145,7 @@ fn check(source: &Source, allowed: &[String]) -> Result<(), Failure> {
 
 /// Returns an error if loading the objects in Python would call more than the constructors of plain data.
 fn check_globals(array: &DynArray, allowed: &[String]) -> Result<(), Failure> {
-    let names = array.globals().into_iter().map(|global| (global.module(), global.name()));
-    let unknown: Vec<String> = names
-        .filter(|(module, name)| !is_plain(module, name))
-        .map(|(module, name)| format!("{module}.{name}"))
-        .filter(|name| !allowed.contains(name))
-        .collect();
+    let unknown = unknown(array.globals().into_iter(), allowed);
     const MOST: usize = 5;
     match unknown.len() {
         0 => Ok(()),
@@ -158,39 +154,5 @@ fn check_globals(array: &DynArray, allowed: &[String]) -> Result<(), Failure> {
             let names = unknown.into_iter().take(MOST).collect::<Vec<_>>().join(", ");
             Err(format!("loading its objects in Python would import, and might call, {names}{more}; --allow NAME accepts one").into())
         }
-    }
-}
-
-/// Whether a class or function only makes plain data.
-fn is_plain(module: &str, name: &str) -> bool {
-    const BUILTINS: [&str; 12] = [
-        "bool", "bytes", "complex", "dict", "float", "int", "list", "object", "range", "slice", "str",
-        "tuple",
-    ];
-    const NUMPY: [&str; 12] = [
-        "bool",
-        "bool_",
-        "bytes_",
-        "clongdouble",
-        "datetime64",
-        "dtype",
-        "longdouble",
-        "ndarray",
-        "object_",
-        "str_",
-        "timedelta64",
-        "void",
-    ];
-    match module {
-        "builtins" => BUILTINS.contains(&name),
-        "collections" => name == "OrderedDict",
-        "datetime" => name == "timezone",
-        "numpy" => {
-            let bare = name.trim_end_matches(|last: char| last.is_ascii_digit());
-            NUMPY.contains(&name) || bare != name && ["int", "uint", "float", "complex"].contains(&bare)
-        }
-        "numpy.ma" | "numpy.ma.core" => ["MaskedArray", "_mareconstruct"].contains(&name),
-        "zoneinfo" => name.starts_with("ZoneInfo"),
-        _ => false,
     }
 }

@@ -157,7 +157,7 @@ impl DynArray {
         #[cfg(feature = "object")]
         if let Some(objects) = &self.objects {
             let items = super::object::rearranged(objects, &self.header, order);
-            return Ok(Cow::Owned(Self::of_objects(header, items)));
+            return Ok(Cow::Owned(self.with_objects(header, items)));
         }
         let mut data = Data::new(&header)?;
         self.put(&mut Sink::of(&mut data.bytes_mut()), order, &WriteOptions::new())?;

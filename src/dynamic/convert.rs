@@ -130,7 +130,7 @@ impl DynArray {
                 return Err(mismatch(self.dtype(), dtype.clone(), false));
             }
             let header = Header::new(dtype.clone(), self.order(), self.shape().into())?;
-            return Ok(Self::of_objects(header, objects.clone()));
+            return Ok(self.with_objects(header, objects.clone()));
         }
         let header = self.header_by(options)?;
         let dtype = &resolved(header.dtype(), dtype);

@@ -76,6 +76,9 @@ pub struct DynArray {
     /// The elements, if they are objects; `data` is empty then.
     #[cfg(feature = "object")]
     objects: Option<Arc<Vec<Object>>>,
+    /// What Python would do to load the file of which the objects are, unless that is plain data.
+    #[cfg(feature = "object")]
+    loading: Option<Arc<object::Loading>>,
 }
 
 /// Arrays are equal if their shapes, orders, dtypes and bytes are equal.
@@ -177,6 +180,8 @@ impl DynArray {
             data,
             #[cfg(feature = "object")]
             objects: None,
+            #[cfg(feature = "object")]
+            loading: None,
         }
     }
 
@@ -339,15 +344,21 @@ impl DynArray {
 
     #[cfg(feature = "object")]
     fn of_objects(header: Header, objects: Arc<Vec<Object>>) -> Self {
-        Self { header, data: Data::empty(), objects: Some(objects) }
+        Self { header, data: Data::empty(), objects: Some(objects), loading: None }
+    }
+
+    /// Makes an array with objects of this one.
+    #[cfg(feature = "object")]
+    fn with_objects(&self, header: Header, objects: Arc<Vec<Object>>) -> Self {
+        Self { loading: self.loading.clone(), ..Self::of_objects(header, objects) }
     }
 
     #[cfg(feature = "object")]
     fn read_objects(payload: crate::io::Payload<'_, '_>) -> Result<Self> {
         let crate::io::Payload { source, header, options } = payload;
-        let how = Object::accept(header.dtype(), options)?;
+        let (how, loading) = object::accept_with_loading(header.dtype(), options)?;
         let objects = transfer::read(source, header, how, options)?;
-        Ok(Self::of_objects(header.clone(), Arc::new(objects)))
+        Ok(Self { loading: loading.get().cloned(), ..Self::of_objects(header.clone(), Arc::new(objects)) })
     }
 
     /// Returns the header as the options have it: they may say which numbers raw bytes are.

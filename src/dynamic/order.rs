@@ -90,7 +90,7 @@ impl DynArray {
             let view = ArrayViewD::from_shape(shape, objects).expect("an object for each element");
             let part = view.slice(&elements[..]);
             let header = Header::new(self.dtype().clone(), Order::C, part.shape().into())?;
-            return Ok(Self::of_objects(header, std::sync::Arc::new(part.iter().cloned().collect())));
+            return Ok(self.with_objects(header, std::sync::Arc::new(part.iter().cloned().collect())));
         }
         elements.push(WHOLE);
         let part = bytes_of(self).slice_move(&elements[..]);

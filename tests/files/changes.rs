@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use ndarray::{Array1, Array2, arr1, arr2, s};
 use ndarray_io::convert::{Conversion, concatenate_npy, convert_npy};
-use ndarray_io::error::{ErrorKind, FilePart, Help};
+#[cfg(feature = "npz")]
+use ndarray_io::error::FilePart;
+use ndarray_io::error::{ErrorKind, Help};
 use ndarray_io::file::{UncommittedRows, grow_header};
 use ndarray_io::header::Order;
 use ndarray_io::npy::write_npy_with;

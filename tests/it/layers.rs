@@ -203,6 +203,7 @@ fn lengths_that_are_allocated_are_bounded() {
         ("dynamic/object/dtypes.rs", "fields.len()", "spent from the budget before"),
         ("dynamic/object/dtypes.rs", "names.len()", "spent from the budget before"),
         ("dynamic/object/finish.rs", "graph.nodes.len()", "objects that have been read"),
+        ("dynamic/object/finish.rs", "calls.len()", "calls that have been read"),
         ("dynamic/object/finish.rs", "spans.iter()", "spent from the budget before"),
         ("dynamic/object/source.rs", "buffers.len() + 1", "buffers of the caller"),
         ("dynamic/object/machine/parts.rs", "start + 2 * len", "items on the stack"),

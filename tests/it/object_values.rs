@@ -185,7 +185,7 @@ fn a_pickle_says_what_python_would_look_up() {
     let pickle = Pickle::read(&b"\x80\x02cos\nsystem\n0c__builtin__\nxrange\n(K\x01K\x05tR."[..]).unwrap();
     let names: Vec<_> = pickle.globals().map(|global| (global.to_string(), global.stored())).collect();
     assert_eq!(names, [("os.system".into(), ("os", "system")), ("range".into(), ("__builtin__", "xrange"))]);
-    assert_eq!(pickle.calls().len(), 1);
+    assert_eq!(pickle.calls().count(), 1);
     assert_eq!(pickle.object().to_string(), "range(1, 5)");
     let joblib =
         Pickle::read(&b"\x80\x04\x8c\x13joblib.numpy_pickle\x8c\x11NumpyArrayWrapper\x93."[..]).unwrap_err();

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ndarray::{Array0, Array1, Array2, ArrayD, Ix1, IxDyn, ShapeBuilder, arr1};
+use ndarray::{Array0, Array1, Array2, ArrayD, Ix1, IxDyn, ShapeBuilder, arr1, s};
 use ndarray_io::error::{ErrorKind, Help, LimitKind};
 use ndarray_io::header::Order;
 use ndarray_io::npy::read_npy_with;
@@ -93,6 +93,31 @@ fn numpys_own_objects_are_shown_as_numpy_shows_them() {
         differing.len(),
         differing[..differing.len().min(12)].join("\n")
     );
+}
+
+/// `os.system` was seen to run when NumPy loaded the file, whose items are 1 and None.
+#[test]
+fn discarded_calls_are_listed() {
+    let read = |name: &str| {
+        let options = ReadOptions::new().allow_objects(true);
+        DynArray::read_npy_with(std::fs::File::open(folder().join(name)).unwrap(), &options).unwrap()
+    };
+    let listed = |array: &DynArray| {
+        let names: Vec<_> = array.globals().iter().map(ToString::to_string).collect();
+        let calls = array.calls();
+        (names.join(" "), calls.iter().map(ToString::to_string).find(|call| !call.starts_with("numpy")))
+    };
+    let array = read("discarded.npy");
+    let expected = ("os.system numpy.dtype".into(), Some("os.system('echo this was never an item')".into()));
+    assert_eq!(listed(&array), expected);
+    // So it is for arrays that are made of it, but not for a file that is written of it.
+    assert_eq!(listed(&array.slice(s![..1]).unwrap()), expected);
+    assert_eq!(listed(&array.clone()), expected);
+    let mut file = Vec::new();
+    array.write_npy(&mut file).unwrap();
+    let again = DynArray::read_npy_with(&file[..], &ReadOptions::new().allow_objects(true)).unwrap();
+    assert_eq!(listed(&again), ("".into(), None));
+    assert_eq!(again, array);
 }
 
 /// What only its own module knows is shown in our own notation; these lines were checked by hand.

@@ -349,18 +349,17 @@ fn skip_after_drop_at_any_point() {
 }
 
 /// A fault near the end of what has come is found in time that is proportional to it.
+#[cfg(feature = "derive")]
 #[test]
 fn fault_costs_linear_time() {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     static CALLS: AtomicUsize = AtomicUsize::new(0);
 
-    #[cfg(feature = "derive")]
     #[derive(Debug, ndarray_io::Element)]
     #[element(try_from = "u8")]
     struct Even(#[allow(dead_code)] u8);
 
-    #[cfg(feature = "derive")]
     impl TryFrom<u8> for Even {
         type Error = &'static str;
 
@@ -370,19 +369,16 @@ fn fault_costs_linear_time() {
         }
     }
 
-    #[cfg(feature = "derive")]
-    {
-        let mut numbers = vec![2u8; 50_000];
-        *numbers.last_mut().unwrap() = 3;
-        let file = saved(&numbers);
-        let mut reader = NpyReader::new(&file[..]).unwrap();
-        let found = reader.elements::<Even>().unwrap().collect::<Vec<_>>();
-        assert_eq!((found.len(), found[49_999].as_ref().unwrap_err().element()), (50_000, Some(49_999)));
-        assert!(CALLS.swap(0, Ordering::Relaxed) <= 100_001);
-        let mut reader = NpyReader::new(&file[..]).unwrap();
-        assert_eq!(reader.rows::<Even, Ix1>().unwrap().filter(Result::is_ok).count(), 49_999);
-        assert!(CALLS.load(Ordering::Relaxed) <= 100_001);
-    }
+    let mut numbers = vec![2u8; 50_000];
+    *numbers.last_mut().unwrap() = 3;
+    let file = saved(&numbers);
+    let mut reader = NpyReader::new(&file[..]).unwrap();
+    let found = reader.elements::<Even>().unwrap().collect::<Vec<_>>();
+    assert_eq!((found.len(), found[49_999].as_ref().unwrap_err().element()), (50_000, Some(49_999)));
+    assert!(CALLS.swap(0, Ordering::Relaxed) <= 100_001);
+    let mut reader = NpyReader::new(&file[..]).unwrap();
+    assert_eq!(reader.rows::<Even, Ix1>().unwrap().filter(Result::is_ok).count(), 49_999);
+    assert!(CALLS.load(Ordering::Relaxed) <= 100_001);
 }
 
 /// What is asked of the callback is asked once, and its answer is heard.

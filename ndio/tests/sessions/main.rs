@@ -100,5 +100,5 @@ fn sessions() -> Vec<(String, String)> {
 /// Each session has a test of its own.
 #[test]
 fn no_session_is_forgotten() {
-    assert_eq!(sessions().len(), 20);
+    assert_eq!(sessions().len(), 21);
 }

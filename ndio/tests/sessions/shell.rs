@@ -78,7 +78,7 @@ macro_rules! sessions {
     };
 }
 
-sessions!(password select found show verify join pack query json plot manual stacks);
+sessions!(password select found show verify scan join pack query json plot manual stacks);
 
 // They write and show dtypes without a byte order, for which this machine's is used.
 sessions!(#[cfg(target_endian = "little")] info convert tables diff hostile streams);
@@ -138,7 +138,7 @@ fn the_examples_of_the_help_work() {
     let names = verbs.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
     let mut count = 0;
     let mut session = String::from(
-        "$ seq 24 | paste -sd ',,,,,\\n' | ndio convert - x.npy --from csv && cp x.npy y.npy && ndio pack a.npz x.npy\n",
+        "$ seq 24 | paste -sd ',,,,,\\n' | ndio convert - x.npy --from csv && cp x.npy y.npy && ndio pack a.npz x.npy && cp data/joblib/model.pkl .\n",
     );
     for verb in names.map(|line| line.split_whitespace().next().unwrap()) {
         let help = text(&["help", verb]);

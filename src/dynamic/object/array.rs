@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ndarray::{ArrayViewD, ShapeBuilder};
 
 use super::known::{self, Objects, bad};
+use super::loading::Loading;
 use super::write::Pickler;
 use super::{Object, View, finish};
 use crate::dtype::DType;
@@ -16,15 +17,15 @@ use crate::transfer::make_each;
 
 /// Decodes the pickle of an array.
 ///
-/// Returns the elements in the order that the header declares, and the length of the pickle in bytes,
-/// including the trailing white space that some writers add. The dtype, shape and order of the array must
+/// Returns the elements in the order that the header declares, what loading them does, and the length of the pickle
+/// in bytes, including the trailing white space that some writers add. The dtype, shape and order of the array must
 /// match the header. Within the pickle, the list of elements is always in C order.
 pub(in super::super) fn decode(
     payload: &[u8],
     header: &Header,
     options: &ReadOptions,
-) -> Result<(Vec<Object>, usize)> {
-    let (object, used) = finish::read(payload, options.get_limits(), options.get_old_text())?;
+) -> Result<(Vec<Object>, Loading, usize)> {
+    let (object, loading, used) = finish::read(payload, options.get_limits(), options.get_old_text())?;
     let found = match object.view() {
         View::Array(array) => array.objects().map(|items| Objects {
             dtype: array.dtype().clone(),
@@ -65,7 +66,7 @@ pub(in super::super) fn decode(
         items = turned(&items, header.shape_ref(), Order::C);
     }
     let rest = &payload[used..];
-    Ok((items, if rest.trim_ascii().is_empty() { payload.len() } else { used }))
+    Ok((items, loading, if rest.trim_ascii().is_empty() { payload.len() } else { used }))
 }
 
 /// Counts the axes that the order depends on.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::graph::{CallParts, Name};
+use super::known::Known;
 use super::{Date, Dict, Items, ObjectRef, Text, Time, Timedelta, View, dtypes, known, times};
 use crate::dtype::DType;
 use crate::dynamic::DynArray;
@@ -42,6 +43,57 @@ impl<'a> Global<'a> {
             Some(stored) => (&stored.0, &stored.1),
             None => (self.module(), self.name()),
         }
+    }
+
+    /// Returns whether Python only makes plain data with it, for any arguments: numbers, text, containers, dates,
+    /// NumPy's arrays and dtypes.
+    ///
+    /// The names are a closed list. For any other class or function, the method returns `false`.
+    ///
+    /// ```
+    /// use ndarray_io::object::Pickle;
+    ///
+    /// let pickle = Pickle::read(&b"\x80\x02cos\nsystem\n0ccollections\nOrderedDict\n."[..])?;
+    /// let is_plain: Vec<_> = pickle.globals().map(|global| global.makes_plain_data()).collect();
+    /// assert_eq!(is_plain, [false, true]);
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn makes_plain_data(self) -> bool {
+        const BUILTINS: [&str; 10] =
+            ["bool", "dict", "float", "int", "list", "object", "range", "slice", "str", "tuple"];
+        const NUMPY: [&str; 11] = [
+            "bool",
+            "bool_",
+            "bytes_",
+            "clongdouble",
+            "datetime64",
+            "dtype",
+            "longdouble",
+            "object_",
+            "str_",
+            "timedelta64",
+            "void",
+        ];
+        let is_of = |names: &[&str]| names.contains(&self.name());
+        match self.module() {
+            _ if self.is_known() => true,
+            "builtins" => is_of(&BUILTINS),
+            "collections" => is_of(&["OrderedDict"]),
+            "datetime" => is_of(&["timezone"]),
+            "numpy" => {
+                let bare = self.name().trim_end_matches(|last: char| last.is_ascii_digit());
+                is_of(&NUMPY) || bare != self.name() && ["int", "uint", "float", "complex"].contains(&bare)
+            }
+            "numpy._core._internal" | "numpy.core._internal" => is_of(&["_convert_to_stringdtype_kwargs"]),
+            "numpy.ma" | "numpy.ma.core" => is_of(&["MaskedArray", "_mareconstruct"]),
+            "zoneinfo" => is_of(&["ZoneInfo", "ZoneInfo._unpickle"]),
+            _ => false,
+        }
+    }
+
+    /// Returns whether it only makes values that are represented as data here.
+    pub(super) fn is_known(self) -> bool {
+        Known::of(self.module(), self.name()) != Known::Nothing
     }
 
     pub(super) fn is(self, module: &str, name: &str) -> bool {

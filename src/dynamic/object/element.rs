@@ -1,5 +1,8 @@
 //! Objects as array elements: the payload is a single pickle.
 
+use std::sync::{Arc, OnceLock};
+
+use super::loading::Loading;
 use super::{Object, View, decode, encode};
 use crate::dtype::DType;
 use crate::element::{
@@ -11,6 +14,36 @@ use crate::header::Header;
 use crate::options::{ReadOptions, WriteOptions};
 
 struct Pickle;
+
+/// Like [`Pickle`], and remembers what Python would do to load the array, unless that is plain data.
+struct WithLoading(WhenRead);
+
+/// What loading an array does, as soon as the array has been read.
+type WhenRead = Arc<OnceLock<Arc<Loading>>>;
+
+/// Returns how the objects of an array are read, and where it is said afterwards what loading them would do.
+pub(in super::super) fn accept_with_loading(
+    found: &DType,
+    options: &ReadOptions,
+) -> Result<(ReadPlan<Object>, WhenRead)> {
+    Object::accept(found, options)?;
+    let loading = Arc::default();
+    Ok((ReadPlan::Opaque(Box::new(WithLoading(Arc::clone(&loading)))), loading))
+}
+
+impl DecodeOpaque<Object> for WithLoading {
+    fn decode(&self, payload: &[u8], header: &Header, options: &ReadOptions) -> Result<(Vec<Object>, usize)> {
+        let (items, loading, used) = decode(payload, header, options)?;
+        if !loading.is_plain() {
+            self.0.get_or_init(|| Arc::new(loading));
+        }
+        Ok((items, used))
+    }
+
+    fn read_one(&self, more: &mut dyn FnMut(&mut Vec<u8>, u64) -> Result<u64>) -> Result<Option<Vec<u8>>> {
+        Pickle.read_one(more)
+    }
+}
 
 impl ReadableElement for Object {
     fn accept(found: &DType, _: &ReadOptions) -> Result<ReadPlan<Self>> {
@@ -33,7 +66,8 @@ impl WritableElement for Object {
 
 impl DecodeOpaque<Object> for Pickle {
     fn decode(&self, payload: &[u8], header: &Header, options: &ReadOptions) -> Result<(Vec<Object>, usize)> {
-        decode(payload, header, options)
+        let (items, _, used) = decode(payload, header, options)?;
+        Ok((items, used))
     }
 
     fn taken(&self, items: &dyn std::any::Any) -> Option<Vec<Object>> {
@@ -92,7 +126,7 @@ impl DecodeOpaque<Option<String>> for Texts {
         header: &Header,
         options: &ReadOptions,
     ) -> Result<(Vec<Option<String>>, usize)> {
-        let (objects, taken) = decode(payload, header, options)?;
+        let (objects, _, taken) = decode(payload, header, options)?;
         let text = |(index, object): (usize, Object)| match object.view() {
             View::None => Ok(None),
             View::Float(number) if number.is_nan() => Ok(None),

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use super::graph::{Graph, Kept, Node, Shared, Slot, Span};
 use super::keys::{Keys, UNHASHABLE, room_for_indexes};
 use super::known::bad;
+use super::loading::Loading;
 use super::machine::Read;
 use super::source::Source;
 use super::{Object, ObjectRef};
 use crate::error::{LimitKind, Result};
 use crate::limits::{self, Limits};
 
-/// Finishes the graph of a pickle and returns its object.
+/// Finishes the graph of a pickle and returns its object, and what Python would do to load it.
 ///
 /// If what the pickle was read from is kept, bytes stay there.
 pub(super) fn finish(
@@ -19,16 +20,25 @@ pub(super) fn finish(
     source: &Source<'_>,
     kept: Option<&Kept>,
     limits: &Limits,
-) -> Result<Object> {
+) -> Result<(Object, Loading)> {
     let Read { mut graph, top, .. } = read;
-    let Some(first) = top.node() else { return Ok(Object { slot: top, graph: None }) };
-    // The heights come first, because they also show which objects are reachable. All others are skipped.
-    let heights = heights(&graph, first, limits.get_object_height())?;
+    if top.node().is_none() && graph.rest.is_none() {
+        return Ok((Object { slot: top, graph: None }, Loading::default()));
+    }
+    let calls = calls(&graph);
+    // The heights come first, because they also show which objects are reachable. Others are skipped, except the
+    // calls that Python makes for objects that it then discards.
+    let mut heights = vec![0; graph.nodes.len()];
+    for first in top.node().into_iter().chain(calls.iter().copied()) {
+        find_heights(&graph, first, limits.get_object_height(), &mut heights)?;
+    }
     match kept {
         None => gather(&mut graph, source, &heights),
         Some(kept) => graph.rest_mut().kept = Some((Arc::clone(kept), source.len())),
     }
     graph.indexes = room_for_indexes(&graph);
+    let mut foreign_calls =
+        graph.rest.as_mut().map_or_else(Vec::new, |rest| std::mem::take(&mut rest.foreign_calls));
     let mut shared = Shared::new(graph);
     let doubles = doubles(&shared, &heights)?;
     if let Some(shared) = Arc::get_mut(&mut shared) {
@@ -36,16 +46,35 @@ pub(super) fn finish(
             shared.keep(number, &kept);
         }
     }
-    Ok(Object { slot: top, graph: Some(shared) })
+    let object = Object { slot: top, graph: top.node().map(|_| Arc::clone(&shared)) };
+    let mut all = Vec::with_capacity(calls.len());
+    for number in calls {
+        match shared.nodes[number as usize] {
+            Node::Foreign(foreign) => all.append(&mut foreign_calls[foreign as usize]),
+            _ => all.push(Object { slot: Slot::of_node(number), graph: Some(Arc::clone(&shared)) }),
+        }
+    }
+    Ok((object, Loading { graph: Some(shared), calls: all }))
+}
+
+/// Returns the calls in the order in which Python makes them, and the objects of other pickles, which have calls of their own.
+fn calls(graph: &Graph) -> Vec<u32> {
+    let has_calls =
+        graph.rest.as_ref().is_some_and(|rest| !rest.calls.is_empty() || !rest.foreign.is_empty());
+    let is_call = |node: &Node| matches!(node, Node::Call(_) | Node::Foreign(_));
+    let numbered = || (0u32..).zip(&graph.nodes).filter(|(_, node)| is_call(node)).map(|(number, _)| number);
+    if has_calls { numbered().collect() } else { Vec::new() }
 }
 
 /// Computes the height of each object that is reachable from `first`.
 ///
 /// The height of an object is one more than that of its highest part, or 0 if the object is unreachable.
-fn heights(graph: &Graph, first: u32, most: u32) -> Result<Vec<u32>> {
+fn find_heights(graph: &Graph, first: u32, most: u32, heights: &mut [u32]) -> Result<()> {
     /// Marks an object whose parts are being visited; a part with this mark closes a cycle.
     const OPEN: u32 = u32::MAX;
-    let mut heights = vec![0; graph.nodes.len()];
+    if heights[first as usize] != 0 {
+        return Ok(());
+    }
     let mut open = vec![(first, 0, 1)];
     heights[first as usize] = OPEN;
     while let Some((number, next, height)) = open.last_mut() {
@@ -85,7 +114,7 @@ fn heights(graph: &Graph, first: u32, most: u32) -> Result<Vec<u32>> {
             *above = (height + 1).max(*above);
         }
     }
-    Ok(heights)
+    Ok(())
 }
 
 /// Copies the bytes of reachable objects out of what the pickle was read from.
@@ -168,14 +197,15 @@ impl Shared {
     }
 }
 
-/// Reads one pickle, and returns its object and its length in bytes.
+/// Reads one pickle, and returns its object, what loading does, and its length in bytes.
 pub(super) fn read(
     pickle: &[u8],
     limits: &Limits,
     old_text: crate::options::OldText,
-) -> Result<(Object, usize)> {
+) -> Result<(Object, Loading, usize)> {
     let source = Source::new(pickle);
     let read = super::machine::read(&source, limits, old_text)?;
     let used = read.used;
-    Ok((finish(read, &source, None, limits)?, used))
+    let (object, loading) = finish(read, &source, None, limits)?;
+    Ok((object, loading, used))
 }

@@ -1,9 +1,8 @@
-//! The names that Python would look up to load objects.
+//! What Python would do to load the objects of an array.
 
 use std::collections::HashSet;
 
-use super::graph::Id;
-use super::{Global, ObjectRef, View};
+use super::{Global, Object, ObjectRef, View, walk};
 use crate::dynamic::DynArray;
 
 impl DynArray {
@@ -11,8 +10,10 @@ impl DynArray {
     ///
     /// Each is listed once; Python may also call it. Those that only create values that this library
     /// represents as data (NumPy's arrays and scalars, sets, and the classes of `datetime` and `decimal`) are
-    /// left out. So for plain data, the list contains at most `numpy.dtype`. This method visits all objects
-    /// of the array, and imports nothing.
+    /// left out; [`Global::makes_plain_data`] is true of a few more, such as `numpy.dtype`. Nothing is imported.
+    ///
+    /// An array that was read also has those that its file only mentions, or uses for objects that Python discards while
+    /// loading; so do arrays that are made of it. Writing the array does not write these.
     ///
     /// # Examples
     ///
@@ -24,30 +25,52 @@ impl DynArray {
     /// let mut file = Vec::new();
     /// arr1(&[Object::from(1), Object::call("os", "system", ["echo"])]).write_npy(&mut file)?;
     /// let array = DynArray::read_npy_with(&file[..], &ReadOptions::new().allow_objects(true))?;
-    /// let names: Vec<_> = array.globals().iter().map(|global| format!("{}.{}", global.module(), global.name())).collect();
-    /// assert_eq!(names, ["os.system"]);
+    /// let names = array.globals().into_iter().filter(|global| !global.makes_plain_data());
+    /// assert_eq!(names.map(|global| global.to_string()).collect::<Vec<_>>(), ["os.system"]);
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn globals(&self) -> Vec<Global<'_>> {
-        let mut found: Vec<Global<'_>> = Vec::new();
-        let mut names = HashSet::new();
-        // Parts may be shared and may contain each other, so each object is visited only once.
-        let mut seen: HashSet<Id> = HashSet::new();
-        let mut open: Vec<ObjectRef<'_>> = Vec::new();
-        for object in self.objects().into_iter().flatten() {
-            open.push(object.as_ref());
-            while let Some(object) = open.pop() {
-                if !object.id().is_none_or(|id| seen.insert(id)) {
-                    continue;
-                }
-                if let View::Global(global) = object.view()
-                    && names.insert((global.module(), global.name()))
-                {
-                    found.push(global);
-                }
-                open.extend((0..object.part_count()).rev().filter_map(|index| object.part(index)));
+        match &self.loading {
+            Some(loading) => loading.names().map(Global::new).filter(|global| !global.is_known()).collect(),
+            None => {
+                let mut names = HashSet::new();
+                let globals = self.all_objects().filter_map(|object| match object.view() {
+                    View::Global(global) if !global.is_known() => Some(global),
+                    _ => None,
+                });
+                globals.filter(|global| names.insert(*global)).collect()
             }
         }
-        found
+    }
+
+    /// Returns the calls that Python would make to load the objects of this array, each after those that make its arguments.
+    ///
+    /// Those that only create values that this library represents as data are left out, as in
+    /// [`globals`](Self::globals). An array that was read also has the calls for objects that Python discards while
+    /// loading its file.
+    ///
+    /// ```
+    /// use ndarray::arr1;
+    /// use ndarray_io::object::Object;
+    /// use ndarray_io::{DynArray, ReadNpyExt, ReadOptions, WriteNpyExt};
+    ///
+    /// let mut file = Vec::new();
+    /// arr1(&[Object::from(1), Object::call("os", "system", ["echo"])]).write_npy(&mut file)?;
+    /// let array = DynArray::read_npy_with(&file[..], &ReadOptions::new().allow_objects(true))?;
+    /// assert_eq!(array.calls().last().unwrap().to_string(), "os.system('echo')");
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn calls(&self) -> Vec<ObjectRef<'_>> {
+        match &self.loading {
+            Some(loading) => loading.calls.iter().map(Object::as_ref).collect(),
+            None => {
+                let is_call = |object: &ObjectRef<'_>| matches!(object.view(), View::Call(_));
+                self.all_objects().filter(is_call).collect()
+            }
+        }
+    }
+
+    fn all_objects(&self) -> impl Iterator<Item = ObjectRef<'_>> {
+        walk::all(self.objects().into_iter().flatten().map(Object::as_ref)).into_iter()
     }
 }

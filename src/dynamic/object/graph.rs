@@ -284,6 +284,8 @@ pub(super) struct Rest {
     pub(super) dtypes: Vec<StoredDType>,
     pub(super) lengths: Vec<usize>,
     pub(super) foreign: Vec<Object>,
+    /// While a pickle is read: the calls in each of the pickles that `foreign` is from.
+    pub(super) foreign_calls: Vec<Vec<Object>>,
 }
 
 /// Bytes that belong to the caller.

@@ -73,6 +73,7 @@ mod int;
 mod joblib;
 mod keys;
 mod known;
+mod loading;
 mod machine;
 mod parts;
 mod pickle;
@@ -94,8 +95,10 @@ use graph::{Held, Node, Shared, Slot};
 pub(super) use array::{decode, encode, rearranged};
 pub use build::{CallBuilder, Key};
 pub use call::{Call, Global, Zone};
+pub(super) use element::accept_with_loading;
 pub(super) use equal::items_equal;
 pub use int::Int;
+pub(super) use loading::Loading;
 pub use parts::{Array, Dict, Items, Scalar};
 pub use pickle::Pickle;
 #[cfg(feature = "serde-1")]

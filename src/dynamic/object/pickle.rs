@@ -2,10 +2,11 @@
 
 use std::io::Read;
 
-use super::graph::{Kept, Name};
+use super::graph::Kept;
+use super::loading::Loading;
 use super::source::Source;
 use super::write::Pickler;
-use super::{Global, Object, ObjectRef, View, finish, walk};
+use super::{Global, Object, ObjectRef, finish};
 use crate::error::{Error, Result};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::pickle::read_one;
@@ -27,8 +28,7 @@ use crate::pickle::read_one;
 #[derive(Clone, Debug)]
 pub struct Pickle {
     object: Object,
-    /// The names of all classes and functions in the pickle, even of those that are not part of the object.
-    names: Vec<Name>,
+    loading: Loading,
 }
 
 impl Pickle {
@@ -123,8 +123,8 @@ impl Pickle {
         kept: Option<&Kept>,
         options: &ReadOptions,
     ) -> Result<Self> {
-        let names = read.graph.rest.as_ref().map_or_else(Vec::new, |rest| rest.names.clone());
-        Ok(Self { object: finish::finish(read, source, kept, options.get_limits())?, names })
+        let (object, loading) = finish::finish(read, source, kept, options.get_limits())?;
+        Ok(Self { object, loading })
     }
 
     /// Returns the object.
@@ -151,18 +151,26 @@ impl Pickle {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn globals(&self) -> impl Iterator<Item = Global<'_>> + '_ {
-        self.names.iter().map(Global::new)
+        self.loading.names().map(Global::new)
     }
 
-    /// Returns every call that Python would make to create the object and its parts.
+    /// Returns every call that Python would make to load the pickle, in the order in which it would make them.
     ///
-    /// This does not include calls whose meaning this library knows (such as `complex`), nor those of objects
-    /// that are discarded while loading. The names that these call are among the [`globals`](Self::globals).
-    pub fn calls(&self) -> Vec<ObjectRef<'_>> {
-        walk::all(self.object.as_ref())
-            .into_iter()
-            .filter(|object| matches!(object.view(), View::Call(_)))
-            .collect()
+    /// This includes calls for objects that are discarded while loading. It does not include those whose meaning this
+    /// library knows (such as `complex`): they only make values.
+    ///
+    /// ```
+    /// use ndarray_io::object::Pickle;
+    ///
+    /// // Python calls posix.system, discards what it returns, and loads the number 1.
+    /// let pickle = Pickle::read(&b"cposix\nsystem\n(S'true'\ntR0I1\n."[..])?;
+    /// assert_eq!(pickle.object().to_string(), "1");
+    /// let calls: Vec<_> = pickle.calls().map(|call| call.to_string()).collect();
+    /// assert_eq!(calls, ["posix.system('true')"]);
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn calls(&self) -> impl Iterator<Item = ObjectRef<'_>> + '_ {
+        self.loading.calls.iter().map(Object::as_ref)
     }
 
     /// Pickles an object with the protocol that is set in `options`: 2, 3 or 4.

@@ -66,23 +66,29 @@ impl<'a, T> Walk<'a, T> {
     }
 }
 
-/// Returns an object and everything it refers to, each once, except values that are stored in their slots.
-pub(super) fn all(object: ObjectRef<'_>) -> Vec<ObjectRef<'_>> {
+/// Returns objects and everything they refer to, each once and after its parts, except values that are stored in their slots.
+pub(super) fn all<'a>(objects: impl Iterator<Item = ObjectRef<'a>>) -> Vec<ObjectRef<'a>> {
+    // Parts may be shared and may contain each other.
     let mut met = HashSet::new();
     let mut order = Vec::new();
     let mut walk = Walk::new();
-    let mut next = Some(object);
-    loop {
-        if let Some(object) = next.filter(|object| object.id().is_some_and(|id| met.insert(id))) {
-            order.push(object);
-            walk.enter(object, ());
+    for object in objects {
+        let mut next = Some(object);
+        loop {
+            if let Some(object) = next.filter(|object| object.id().is_some_and(|id| met.insert(id))) {
+                walk.enter(object, ());
+            }
+            next = match walk.step() {
+                Some(Step::Part(_, _, part, ())) => part,
+                Some(Step::End(object, ())) => {
+                    order.push(object);
+                    None
+                }
+                None => break,
+            };
         }
-        next = match walk.step() {
-            Some(Step::Part(_, _, part, ())) => part,
-            Some(Step::End(..)) => None,
-            None => return order,
-        };
     }
+    order
 }
 
 /// Copies an object, and everything it refers to, into a new graph.
@@ -91,14 +97,15 @@ pub(super) fn detached(object: ObjectRef<'_>) -> Object {
         return object.to_object();
     }
     // All objects are numbered before any is copied, because they may refer to one another in cycles.
-    let order = all(object);
+    let order = all(std::iter::once(object));
     let numbers = order.iter().zip(0..).filter_map(|(object, number)| Some((object.id()?, number))).collect();
     let mut copy = Copy { graph: Graph::default(), numbers, dtypes: HashMap::new() };
     for object in &order {
         copy.add(*object);
     }
     copy.graph.indexes = room_for_indexes(&copy.graph);
-    Object { slot: Slot::of_node(0), graph: Some(Shared::new(copy.graph)) }
+    let last = copy.graph.nodes.len() as u32 - 1; // not more nodes than in the graphs that were copied
+    Object { slot: Slot::of_node(last), graph: Some(Shared::new(copy.graph)) }
 }
 
 struct Copy {

@@ -64,21 +64,21 @@ impl Unpickler<'_> {
         let top = top?;
         self.at += inner.at;
         self.count = inner.count;
-        let names = inner.graph.rest.as_ref().map_or_else(Vec::new, |rest| rest.names.clone());
         let inner_protocol = inner.protocol;
         let read = Read { graph: inner.graph, top, used: inner.at };
-        let object = finish::finish(read, &rest, None, self.limits)?;
+        let (object, loading) = finish::finish(read, &rest, None, self.limits)?;
         let protocol = std::mem::replace(&mut self.protocol, inner_protocol);
-        for name in names {
+        for name in loading.names() {
             let stored = name.stored.as_deref().map(|(module, name)| (&**module, &**name));
             let (module, name) = stored.unwrap_or((&name.module, &name.name));
             self.check_nodes()?;
             self.global(module, name)?;
         }
         self.protocol = protocol;
-        let foreign = &mut self.graph.rest_mut().foreign;
-        foreign.push(object);
-        Ok(Node::Foreign(foreign.len() as u32 - 1))
+        let rest = self.graph.rest_mut();
+        rest.foreign.push(object);
+        rest.foreign_calls.push(loading.calls);
+        Ok(Node::Foreign(rest.foreign.len() as u32 - 1))
     }
 }
 
