@@ -168,7 +168,7 @@ impl Place {
 /// Measures writing an array with this library and others; `theirs` is the NumPy expression for the array.
 fn write_race<T>(folder: &Path, numpy: &Python, work: &str, array: &T, theirs: &str, raw: Option<&[u8]>)
 where
-    T: WriteNpyExt + ndarray_npy::WriteNpyExt,
+    T: ndarray_io::file::WriteArray + ndarray_npy::WriteNpyExt,
 {
     let path = |who: &str| folder.join(format!("written-{who}.npy"));
     let (ours, peers, raws, numpys) = (&path("ours"), &path("ndarray-npy"), &path("raw"), path("numpy"));

@@ -318,7 +318,8 @@ pub struct ArrayMmap<A, D, F: ArrayFormat> {
     mapped: Mapped<A, D, F>,
 }
 
-impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
+// Bounds on functions that make maps are their own: so the compiler says which type has which fault.
+impl<A, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     /// Maps a file for reading.
     ///
     /// # Errors
@@ -337,7 +338,10 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     /// or truncate the file. Otherwise, views would change under safe code, and accessing pages past the end of a
     /// truncated file would raise SIGBUS. Replacing the file as [`write_npy`](crate::write_npy) does is
     /// harmless: the map keeps the old file.
-    pub unsafe fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
+    pub unsafe fn open<P: AsRef<Path>>(path: P) -> Result<Self>
+    where
+        A: ViewElement,
+    {
         // SAFETY: the caller upholds the same contract.
         unsafe { Self::open_with(path, &ReadOptions::new()) }
     }
@@ -359,7 +363,10 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     /// # Safety
     ///
     /// As for [`ArrayMmap::open`].
-    pub unsafe fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
+    pub unsafe fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self>
+    where
+        A: ViewElement,
+    {
         // SAFETY: the caller upholds the same contract.
         unsafe { Self::map(path.as_ref(), None, options) }
     }
@@ -387,7 +394,10 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     /// assert_eq!(map.view(), arr1(&[1.5, 2.5]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub unsafe fn new(file: &File) -> Result<Self> {
+    pub unsafe fn new(file: &File) -> Result<Self>
+    where
+        A: ViewElement,
+    {
         // SAFETY: the caller upholds the same contract.
         unsafe { Self::new_with(file, &ReadOptions::new()) }
     }
@@ -401,7 +411,10 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     /// # Safety
     ///
     /// As for [`ArrayMmap::open`].
-    pub unsafe fn new_with(file: &File, options: &ReadOptions) -> Result<Self> {
+    pub unsafe fn new_with(file: &File, options: &ReadOptions) -> Result<Self>
+    where
+        A: ViewElement,
+    {
         // SAFETY: the caller upholds the same contract.
         unsafe { Self::map_file(file, None, options) }
     }
@@ -426,11 +439,16 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     /// # Safety
     ///
     /// As for [`ArrayMmap::open`], except that elements outside the mapped range may change.
-    pub unsafe fn open_slab<P: AsRef<Path>>(path: P, range: Range<usize>) -> Result<Self> {
+    pub unsafe fn open_slab<P: AsRef<Path>>(path: P, range: Range<usize>) -> Result<Self>
+    where
+        A: ViewElement,
+    {
         // SAFETY: the caller upholds the same contract.
         unsafe { Self::map(path.as_ref(), Some(range), &ReadOptions::new()) }
     }
+}
 
+impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     /// Maps all rows of a file, or some of them.
     ///
     /// # Safety

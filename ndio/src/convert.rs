@@ -49,8 +49,8 @@ pub(crate) struct Arguments {
     /// The name of the array in the new archive; default: that in the old one, or arr_0, and arr_1, … for further arrays
     #[arg(long, value_name = "NAME")]
     pub(super) name: Option<String>,
-    /// The shape of raw bytes: 100,3
-    #[arg(long, value_name = "LENGTHS")]
+    /// The shape of raw bytes: 100,3; -1 is as long as the bytes are
+    #[arg(long, value_name = "LENGTHS", allow_hyphen_values = true)]
     pub(super) shape: Option<String>,
     /// Skip this many bytes of raw input
     #[arg(long, value_name = "BYTES")]
@@ -116,7 +116,11 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         Some(format) => format,
         None if is_standard => Format::Npy,
         None => {
-            return Err(format!("{name}: the format cannot be derived from the name; --to sets it").into());
+            let advice = match name.ends_with(".png") {
+                true => "; ndio plot draws pictures",
+                false => "; --to sets it: npy, npz, ra, csv, raw or npy-stack",
+            };
+            return Err(format!("{name}: the format cannot be derived from the name{advice}").into());
         }
     };
     // A folder has rules of its own.

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use ndarray_io::Casting;
 use ndarray_io::blocks::Block;
-use ndarray_io::error::{ErrorKind, Help};
+use ndarray_io::error::{ErrorKind, FileKind, Help};
 
 use super::terminal::StandardOutput;
 
@@ -53,6 +53,12 @@ pub(crate) fn at(path: &Path, failure: Failure) -> Failure {
         text.strip_prefix(&*name).is_some_and(|rest| rest.starts_with(": ") || rest.starts_with('/'));
     let text = if has_name { text } else { format!("{name}: {text}") };
     Placed { text, is_unread }.into()
+}
+
+/// Adds what to do to an error.
+pub(crate) fn with_advice(failure: Failure, advice: &str) -> Failure {
+    let is_unread = is_unread(&failure);
+    Placed { text: format!("{}; {advice}", told(&failure)), is_unread }.into()
 }
 
 /// Adds the name of a file and that of a part of it to an error.
@@ -140,6 +146,25 @@ fn words(help: &Help) -> Option<&'static str> {
         Help::LongDoubleFormat => "--long-double x87, quad or double-double states their format",
         Help::IgnoreRaFlags => "--ignore-ra-flags ignores them",
         Help::Version { .. } => "without --version, the lowest sufficient version is written",
+        Help::OtherFile(kind) => match kind {
+            FileKind::Pickle | FileKind::Torch => "ndio scan lists what Python would do to load it",
+            FileKind::Gzip => "decompress it first, with gunzip",
+            FileKind::Zstd => "decompress it first, with unzstd",
+            FileKind::Xz => "decompress it first, with unxz",
+            FileKind::Bzip2 => "decompress it first, with bunzip2",
+            FileKind::Lz4 => "decompress it first, with unlz4",
+            FileKind::Hdf5 => "save its arrays in Python: np.save(path, h5py.File(file)[name][...])",
+            FileKind::Matlab => "save its arrays in Python: np.save(path, scipy.io.loadmat(file)[name])",
+            FileKind::Parquet => "save its columns in Python: np.save(path, pandas.read_parquet(file)[name])",
+            FileKind::Arrow => "save its columns in Python: np.save(path, pandas.read_feather(file)[name])",
+            FileKind::Safetensors => {
+                "save its arrays in Python: np.savez(path, **safetensors.numpy.load_file(file))"
+            }
+            FileKind::GitLfs => "fetch the file itself: git lfs pull",
+            FileKind::Html => "look at what it says: a download may have failed",
+            FileKind::Text => "make an array of a table of numbers: ndio convert FILE OUT.npy --from csv",
+            _ => return None,
+        },
         _ => return None,
     })
 }

@@ -11,7 +11,7 @@ use ndarray_io::dask::NpyStack;
 use ndarray_io::ra::{RaFile, RaReader};
 use ndarray_io::{NpyFile, NpzFile, ReadOptions};
 
-use super::failure::{Failure, at};
+use super::failure::{Failure, at, with_advice};
 use super::formats::Format;
 use super::remote;
 
@@ -52,7 +52,7 @@ impl Input {
         if is_stack(path) {
             return Ok(Self::new(path.to_owned(), Content::Folder(Arc::new(LocalFolder(path.to_owned())))));
         }
-        let mut file = File::open(path).map_err(|error| at(path, error.into()))?;
+        let mut file = File::open(path).map_err(|error| not_opened(path, error))?;
         if file.metadata()?.is_file() { Self::of_file(file, path) } else { Self::copied(path, &mut file) }
     }
 
@@ -190,6 +190,27 @@ impl Input {
             Content::Bytes { .. } => Err(self.at("it is not a folder")),
         }
     }
+}
+
+/// Returns the error for a path that cannot be opened, and what may have been meant by it.
+fn not_opened(path: &Path, error: io::Error) -> Failure {
+    let is_missing = matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
+    let failure = at(path, error.into());
+    let Some(text) = path.to_str().filter(|_| is_missing) else { return failure };
+    if let Some(rest) = text.strip_prefix("file://") {
+        return with_advice(failure, &format!("a path has no scheme: {rest}"));
+    }
+    if text.contains("://") {
+        return with_advice(failure, "URLs are those of s3, gs, az, http and https");
+    }
+    // A member or a field that was written like a file: a.npz/weights, a.npz:weights.
+    let parted = |at: usize| (Path::new(&text[..at]), &text[at + 1..]);
+    let (file, part) = match text.rfind([':', '/']).map(parted) {
+        Some((file, part)) if file.is_file() && !part.is_empty() => (file, part),
+        _ => return failure,
+    };
+    let option = if Format::of_name(file) == Some(Format::Npz) { "--member" } else { "--field" };
+    with_advice(failure, &format!("{option} selects a part: {} {option} {part}", file.display()))
 }
 
 /// The bytes of a source, read from front to back.

@@ -55,9 +55,15 @@ impl Output {
     /// Returns an error if a regular file exists and is not to be replaced.
     pub(crate) fn new(path: &Path, force: bool) -> Result<Self, Failure> {
         let output = Self { path: path.to_owned(), force, old: None };
-        match !force && output.is_path() && is_regular(path) {
-            true => Err(already_exists(path)),
-            false => Ok(output),
+        if !output.is_path() {
+            return Ok(output);
+        }
+        match path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) {
+            Some(folder) => {
+                Err(format!("{}: there is no folder '{}'", path.display(), folder.display()).into())
+            }
+            None if !force && is_regular(path) => Err(already_exists(path)),
+            None => Ok(output),
         }
     }
 

@@ -9,7 +9,7 @@ use ndarray_io::npz::NpzOptions;
 
 use super::failure::Failure;
 use super::formats::{CompressionName, Format, packed, refuse_after, write_archive};
-use super::input::{At, Input};
+use super::input::{At, Input, is_pipe};
 use super::output::{Content, Output};
 use super::progress::{Progress, Watched};
 use super::remote;
@@ -29,7 +29,10 @@ pub(crate) struct Pack {
     /// Replace an existing file
     #[arg(long)]
     force: bool,
-    /// The archive; - is standard output
+    /// Accept any name for the archive
+    #[arg(long)]
+    any_name: bool,
+    /// The archive, named .npz; - is standard output
     archive: PathBuf,
     /// The files; NAME=FILE sets the member's name, and standard input (-) requires it
     #[arg(required = true)]
@@ -46,6 +49,7 @@ struct Member {
 pub(crate) fn pack(arguments: &Pack, out: &mut dyn Write) -> Result<u8, Failure> {
     let compression = if arguments.deflate { Some(CompressionName::Deflate) } else { arguments.compression };
     let options = NpzOptions::new().compression(packed(compression)?);
+    check_name(arguments)?;
     let mut output = Output::new(&arguments.archive, arguments.force)?;
     let mut members = Vec::new();
     for argument in &arguments.files {
@@ -66,6 +70,17 @@ pub(crate) fn pack(arguments: &Pack, out: &mut dyn Write) -> Result<u8, Failure>
         })
     })?;
     Ok(0)
+}
+
+/// Returns an error if the first path does not look like an archive: then it may be the first of the files, which would be replaced.
+fn check_name(arguments: &Pack) -> Result<(), Failure> {
+    let path = &arguments.archive;
+    let is_stream = path == Path::new("-") || is_pipe(path);
+    if arguments.any_name || is_stream || Format::of_name(path) == Some(Format::Npz) {
+        return Ok(());
+    }
+    let name = remote::called(path);
+    Err(format!("{name}: the archive comes first, and its name ends in .npz: ndio pack ARCHIVE.npz FILES; --any-name accepts others").into())
 }
 
 /// Returns the name of the member and the path of the file that an argument names.

@@ -33,8 +33,9 @@ pub(crate) fn parse(text: &str, shape: &[usize]) -> Result<Vec<SliceInfoElem>, S
             }
             part => {
                 let length = shape[elements.len()];
-                elements
-                    .push(axis(part, length).ok_or_else(|| format!("'{part}' is not an index or a slice"))?);
+                elements.push(axis(part, length).ok_or_else(|| {
+                    format!("'{part}' is not an index or a slice, as in NumPy: 3, 0:2, ::-1, ...")
+                })?);
             }
         }
     }

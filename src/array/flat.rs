@@ -195,8 +195,8 @@ impl<T> From<FlatArray<T>> for ArrayD<T> {
 
 impl<T> Sealed for FlatArray<T> {}
 impl<T> Sealed for FlatView<'_, T> {}
-impl<T: ReadableElement> ReadNpyExt for FlatArray<T> {}
-impl<T: ReadableElement> ReadRaExt for FlatArray<T> {}
+impl<T> ReadNpyExt for FlatArray<T> {}
+impl<T> ReadRaExt for FlatArray<T> {}
 
 impl<T: ReadableElement> FromPayload for FlatArray<T> {
     fn inner_ndim() -> usize {
@@ -212,14 +212,24 @@ impl<T: ReadableElement> FromPayload for FlatArray<T> {
     }
 }
 
-impl<'a, T: ViewElement> ViewNpyExt<'a> for FlatView<'a, T> {
-    fn view_npy_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self> {
+impl<'a, T> ViewNpyExt<'a> for FlatView<'a, T> {
+    type Elem = T;
+
+    fn view_npy_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self>
+    where
+        T: ViewElement,
+    {
         view::<T, IxDyn, Npy>(bytes, options)?.try_into()
     }
 }
 
-impl<'a, T: ViewElement> ViewRaExt<'a> for FlatView<'a, T> {
-    fn view_ra_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self> {
+impl<'a, T> ViewRaExt<'a> for FlatView<'a, T> {
+    type Elem = T;
+
+    fn view_ra_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self>
+    where
+        T: ViewElement,
+    {
         view::<T, IxDyn, Ra>(bytes, options)?.try_into()
     }
 }
@@ -227,7 +237,7 @@ impl<'a, T: ViewElement> ViewRaExt<'a> for FlatView<'a, T> {
 /// Implements writing for types that are an `ndarray` view in another form.
 macro_rules! written {
     ($([$($generics:tt)*] $type:ty: |$self:ident| $array:expr;)*) => {$(
-        impl<$($generics)*> WriteArray for $type {
+        impl<T: WritableElement, $($generics)*> WriteArray for $type {
             fn byte_len(&self) -> usize {
                 let $self = self;
                 $array.map_or(0, |array| WriteArray::byte_len(&array))
@@ -244,8 +254,8 @@ macro_rules! written {
             }
         }
 
-        impl<$($generics)*> WriteNpyExt for $type {}
-        impl<$($generics)*> WriteRaExt for $type {}
+        impl<T, $($generics)*> WriteNpyExt for $type {}
+        impl<T, $($generics)*> WriteRaExt for $type {}
     )*};
 }
 
@@ -255,11 +265,11 @@ fn one_axis<T>(items: &[T]) -> Result<ArrayViewD<'_, T>> {
 }
 
 written! {
-    [T: WritableElement] FlatArray<T>: |flat| Ok::<_, Error>(flat.view().array());
-    [T: WritableElement] FlatView<'_, T>: |flat| Ok::<_, Error>(flat.array());
-    [T: WritableElement] [T]: |items| one_axis(items);
-    [T: WritableElement] Vec<T>: |items| one_axis(items);
-    [T: WritableElement, const N: usize] [T; N]: |items| one_axis(items);
+    [] FlatArray<T>: |flat| Ok::<_, Error>(flat.view().array());
+    [] FlatView<'_, T>: |flat| Ok::<_, Error>(flat.array());
+    [] [T]: |items| one_axis(items);
+    [] Vec<T>: |items| one_axis(items);
+    [const N: usize] [T; N]: |items| one_axis(items);
 }
 
 impl<T> Sealed for [T] {}

@@ -28,6 +28,9 @@ use crate::transfer::{self, Source, Target};
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 pub trait ReadNpyIntoExt: Sealed {
+    /// The type of the elements.
+    type Elem;
+
     /// Reads exactly one array of the same shape as `self`; the strides may differ.
     ///
     /// Bytes after the array are left in the reader.
@@ -44,7 +47,10 @@ pub trait ReadNpyIntoExt: Sealed {
     ///
     /// After an error while the elements are being read, such as truncation, some elements of `self` may have
     /// been overwritten.
-    fn read_npy_into<R: Read>(&mut self, reader: R) -> Result<()> {
+    fn read_npy_into<R: Read>(&mut self, reader: R) -> Result<()>
+    where
+        Self::Elem: ReadableElement,
+    {
         self.read_npy_into_with(reader, &ReadOptions::new())
     }
 
@@ -66,11 +72,18 @@ pub trait ReadNpyIntoExt: Sealed {
     /// # assert_eq!(row, arr1(&[1.0, 2.0]));
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    fn read_npy_into_with<R: Read>(&mut self, reader: R, options: &ReadOptions) -> Result<()>;
+    fn read_npy_into_with<R: Read>(&mut self, reader: R, options: &ReadOptions) -> Result<()>
+    where
+        Self::Elem: ReadableElement;
 }
 
-impl<A: ReadableElement, D: Dimension> ReadNpyIntoExt for ArrayRef<A, D> {
-    fn read_npy_into_with<R: Read>(&mut self, mut reader: R, options: &ReadOptions) -> Result<()> {
+impl<A, D: Dimension> ReadNpyIntoExt for ArrayRef<A, D> {
+    type Elem = A;
+
+    fn read_npy_into_with<R: Read>(&mut self, mut reader: R, options: &ReadOptions) -> Result<()>
+    where
+        A: ReadableElement,
+    {
         options.check_without_end()?;
         let mut source = Source::of(&mut reader);
         let (found, _) = io::read_header::<io::Npy>(&mut source, options)?;

@@ -7,7 +7,7 @@ use ndarray::{ArrayBase, ArrayRef, ArrayView, ArrayViewMut, Data, DataOwned, Dim
 use super::private::Sealed;
 use super::view::{view, view_mut};
 use super::write::{Format, SinkRef, WriteArray};
-use crate::element::{ReadableElement, ViewElement, ViewMutElement, WritableElement};
+use crate::element::{ViewElement, ViewMutElement};
 use crate::error::{ErrorKind, Result};
 use crate::header::Header;
 use crate::io::{FromPayload, Ra, RaReader, change};
@@ -35,7 +35,7 @@ use crate::transfer::Sink;
 /// Elements of a composite type (0) can be read as any struct that derives [`Record`](macro@crate::Record)
 /// and has their size. The file does not describe them further, so **only the size is checked**.
 /// [`Void`](crate::Void) reads them as raw bytes.
-pub trait ReadRaExt: FromPayload + Sealed {
+pub trait ReadRaExt: Sized + Sealed {
     /// Reads one array, and leaves the bytes after it in the reader.
     ///
     /// To read the trailing bytes, use an [`RaReader`] and its [`trailing`](RaReader::trailing).
@@ -48,7 +48,10 @@ pub trait ReadRaExt: FromPayload + Sealed {
     /// - A [mismatch](crate::Error::is_mismatch) if the elements have a different type or number of axes.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
-    fn read_ra<R: Read>(reader: R) -> Result<Self> {
+    fn read_ra<R: Read>(reader: R) -> Result<Self>
+    where
+        Self: FromPayload,
+    {
         Self::read_ra_with(reader, &ReadOptions::new())
     }
 
@@ -57,7 +60,10 @@ pub trait ReadRaExt: FromPayload + Sealed {
     /// # Errors
     ///
     /// As for [`read_ra`](Self::read_ra).
-    fn read_ra_with<R: Read>(reader: R, options: &ReadOptions) -> Result<Self> {
+    fn read_ra_with<R: Read>(reader: R, options: &ReadOptions) -> Result<Self>
+    where
+        Self: FromPayload,
+    {
         RaReader::new_with(reader, options)?.read()
     }
 }
@@ -80,7 +86,7 @@ pub trait ReadRaExt: FromPayload + Sealed {
 /// assert_eq!(file.len(), 48 + 8 + 8);
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
-pub trait WriteRaExt: WriteArray {
+pub trait WriteRaExt: Sealed {
     /// Writes the array and flushes the writer.
     ///
     /// # Errors
@@ -92,7 +98,10 @@ pub trait WriteRaExt: WriteArray {
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options are incompatible with the call, or an
     ///   array to be compressed is larger than an LZ4 block can be (2,113,929,216 bytes).
     /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
-    fn write_ra<W: Write>(&self, writer: W) -> Result<()> {
+    fn write_ra<W: Write>(&self, writer: W) -> Result<()>
+    where
+        Self: WriteArray,
+    {
         self.write_ra_with(writer, &RaOptions::new())
     }
 
@@ -103,7 +112,10 @@ pub trait WriteRaExt: WriteArray {
     /// As for [`write_ra`](Self::write_ra). [`BadOption`](crate::error::ErrorKind::BadOption) is also
     /// returned for [`Trailing::Keep`], since a writer has no trailing bytes to keep, and if the options
     /// request a sync of a writer that is neither a `File` nor a `BufWriter<File>`.
-    fn write_ra_with<W: Write>(&self, mut writer: W, options: &RaOptions) -> Result<()> {
+    fn write_ra_with<W: Write>(&self, mut writer: W, options: &RaOptions) -> Result<()>
+    where
+        Self: WriteArray,
+    {
         let trailing = match options.get_trailing() {
             Trailing::Protect => &[],
             Trailing::Write(bytes) => &bytes[..],
@@ -131,6 +143,9 @@ pub trait WriteRaExt: WriteArray {
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 pub trait ViewRaExt<'a>: Sized + Sealed {
+    /// The type of the elements.
+    type Elem;
+
     /// Views an entire file; bytes after the array are ignored.
     ///
     /// # Errors
@@ -140,7 +155,10 @@ pub trait ViewRaExt<'a>: Sized + Sealed {
     /// - A [mismatch](crate::Error::is_mismatch) if the elements have a different type, number of axes, byte
     ///   order or memory layout, or are misaligned or compressed.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
-    fn view_ra(bytes: &'a [u8]) -> Result<Self> {
+    fn view_ra(bytes: &'a [u8]) -> Result<Self>
+    where
+        Self::Elem: ViewElement,
+    {
         Self::view_ra_with(bytes, &ReadOptions::new())
     }
 
@@ -149,7 +167,9 @@ pub trait ViewRaExt<'a>: Sized + Sealed {
     /// # Errors
     ///
     /// As for [`view_ra`](Self::view_ra).
-    fn view_ra_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self>;
+    fn view_ra_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self>
+    where
+        Self::Elem: ViewElement;
 }
 
 /// Views the bytes of an RA file as a mutable array, to change them in place.
@@ -165,6 +185,9 @@ pub trait ViewRaExt<'a>: Sized + Sealed {
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 pub trait ViewMutRaExt<'a>: Sized + Sealed {
+    /// The type of the elements.
+    type Elem;
+
     /// Views an entire file; bytes after the array are ignored.
     ///
     /// # Errors
@@ -174,7 +197,10 @@ pub trait ViewMutRaExt<'a>: Sized + Sealed {
     /// - A [mismatch](crate::Error::is_mismatch) if the elements have a different type, number of axes, byte
     ///   order or memory layout, or are misaligned or compressed.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
-    fn view_mut_ra(bytes: &'a mut [u8]) -> Result<Self> {
+    fn view_mut_ra(bytes: &'a mut [u8]) -> Result<Self>
+    where
+        Self::Elem: ViewMutElement,
+    {
         Self::view_mut_ra_with(bytes, &ReadOptions::new())
     }
 
@@ -183,21 +209,33 @@ pub trait ViewMutRaExt<'a>: Sized + Sealed {
     /// # Errors
     ///
     /// As for [`view_mut_ra`](Self::view_mut_ra).
-    fn view_mut_ra_with(bytes: &'a mut [u8], options: &ReadOptions) -> Result<Self>;
+    fn view_mut_ra_with(bytes: &'a mut [u8], options: &ReadOptions) -> Result<Self>
+    where
+        Self::Elem: ViewMutElement;
 }
 
-impl<A: ReadableElement, S: DataOwned<Elem = A>, D: Dimension> ReadRaExt for ArrayBase<S, D> {}
-impl<A: WritableElement, S: Data<Elem = A>, D: Dimension> WriteRaExt for ArrayBase<S, D> {}
-impl<A: WritableElement, D: Dimension> WriteRaExt for ArrayRef<A, D> {}
+impl<S: DataOwned, D: Dimension> ReadRaExt for ArrayBase<S, D> {}
+impl<S: Data, D: Dimension> WriteRaExt for ArrayBase<S, D> {}
+impl<A, D: Dimension> WriteRaExt for ArrayRef<A, D> {}
 
-impl<'a, A: ViewElement, D: Dimension> ViewRaExt<'a> for ArrayView<'a, A, D> {
-    fn view_ra_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self> {
+impl<'a, A, D: Dimension> ViewRaExt<'a> for ArrayView<'a, A, D> {
+    type Elem = A;
+
+    fn view_ra_with(bytes: &'a [u8], options: &ReadOptions) -> Result<Self>
+    where
+        A: ViewElement,
+    {
         view::<A, D, Ra>(bytes, options)
     }
 }
 
-impl<'a, A: ViewMutElement, D: Dimension> ViewMutRaExt<'a> for ArrayViewMut<'a, A, D> {
-    fn view_mut_ra_with(bytes: &'a mut [u8], options: &ReadOptions) -> Result<Self> {
+impl<'a, A, D: Dimension> ViewMutRaExt<'a> for ArrayViewMut<'a, A, D> {
+    type Elem = A;
+
+    fn view_mut_ra_with(bytes: &'a mut [u8], options: &ReadOptions) -> Result<Self>
+    where
+        A: ViewMutElement,
+    {
         view_mut::<A, D, Ra>(bytes, options)
     }
 }
@@ -282,5 +320,5 @@ fn store_packed<T: WriteArray + ?Sized>(
     _: &crate::options::WriteOptions,
     _: impl Fn(&Header) -> Result<RaHeader>,
 ) -> Result<()> {
-    unreachable!("the option exists only with the feature `lz4`")
+    Err(crate::error::Error::without_feature("RaOptions::compressed", "lz4"))
 }

@@ -32,7 +32,10 @@ use crate::transfer;
 /// ```
 ///
 /// To read a file by its path, prefer [`read_npy`](crate::read_npy), whose errors include the path.
-pub trait ReadNpyExt: FromPayload + Sealed {
+///
+/// In generic code, the bound is [`FromPayload`]: arrays of elements that no file can have implement this trait as well, so that
+/// the compiler says what is wrong with them.
+pub trait ReadNpyExt: Sized + Sealed {
     /// Reads exactly one array, and leaves the bytes after it in the reader.
     ///
     /// A `File` is read at explicit positions and by several threads. Do not wrap it in a `BufReader`, which
@@ -46,7 +49,10 @@ pub trait ReadNpyExt: FromPayload + Sealed {
     /// - A [mismatch](crate::Error::is_mismatch) if the elements have a different type or number of axes.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
-    fn read_npy<R: Read>(reader: R) -> Result<Self> {
+    fn read_npy<R: Read>(reader: R) -> Result<Self>
+    where
+        Self: FromPayload,
+    {
         Self::read_npy_with(reader, &ReadOptions::new())
     }
 
@@ -68,18 +74,17 @@ pub trait ReadNpyExt: FromPayload + Sealed {
     /// assert_eq!(array, arr1(&[1.5]));
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    fn read_npy_with<R: Read>(reader: R, options: &ReadOptions) -> Result<Self> {
+    fn read_npy_with<R: Read>(reader: R, options: &ReadOptions) -> Result<Self>
+    where
+        Self: FromPayload,
+    {
         NpyReader::new_with(reader, options)?.read()
     }
 }
 
-impl<A, S, D> ReadNpyExt for ArrayBase<S, D>
-where
-    A: ReadableElement,
-    S: DataOwned<Elem = A>,
-    D: Dimension,
-{
-}
+// For elements of any type, so that the compiler says of those that cannot be read why, and not that there is no such
+// function. So it is for the other traits.
+impl<S: DataOwned, D: Dimension> ReadNpyExt for ArrayBase<S, D> {}
 
 impl<A, S, D> FromPayload for ArrayBase<S, D>
 where

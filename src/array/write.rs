@@ -30,7 +30,10 @@ use crate::transfer::{self, Items, Sink};
 /// ```
 ///
 /// To write to a path, prefer [`write_npy`](crate::write_npy), which replaces the file atomically.
-pub trait WriteNpyExt: WriteArray {
+///
+/// In generic code, the bound is [`WriteArray`]: arrays of elements that no file can have implement this trait as well, so that
+/// the compiler says what is wrong with them.
+pub trait WriteNpyExt: Sealed {
     /// Writes the array and flushes the writer.
     ///
     /// # Errors
@@ -47,7 +50,10 @@ pub trait WriteNpyExt: WriteArray {
     /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     ///
     /// After an error, the writer may have received part of the file.
-    fn write_npy<W: Write>(&self, writer: W) -> Result<()> {
+    fn write_npy<W: Write>(&self, writer: W) -> Result<()>
+    where
+        Self: WriteArray,
+    {
         self.write_npy_with(writer, &WriteOptions::new())
     }
 
@@ -71,7 +77,10 @@ pub trait WriteNpyExt: WriteArray {
     /// assert!(file.ends_with(&[0, 1]));
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    fn write_npy_with<W: Write>(&self, mut writer: W, options: &WriteOptions) -> Result<()> {
+    fn write_npy_with<W: Write>(&self, mut writer: W, options: &WriteOptions) -> Result<()>
+    where
+        Self: WriteArray,
+    {
         // Checked first, so that a writer that cannot be synced receives nothing.
         change::check_syncs(&mut writer, options)?;
         store_npy(self, &mut writer, options)?;
@@ -92,6 +101,12 @@ pub trait WriteNpyExt: WriteArray {
 /// let arrays: [(&str, &dyn WriteArray); 2] = [("a", &a), ("b", &b)];
 /// # assert_eq!(arrays.len(), 2);
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an array that can be written",
+    label = "not an array of elements that a file can have",
+    note = "arrays and views of ndarray 0.17, vectors and slices can be written, `DynArray`, and `FlatView`, for other libraries and \
+            other versions of ndarray; the path comes before the array, as in `numpy.save`"
+)]
 pub trait WriteArray: Sealed {
     /// Returns the approximate size of the array in a file, in bytes.
     #[doc(hidden)]
@@ -179,8 +194,8 @@ pub(crate) fn store_npy_into<T: WriteArray + ?Sized>(
     array.store(SinkRef(sink), options, &mut Format(&mut Npy::format))
 }
 
-impl<A: WritableElement, S: Data<Elem = A>, D: Dimension> WriteNpyExt for ArrayBase<S, D> {}
-impl<A: WritableElement, D: Dimension> WriteNpyExt for ArrayRef<A, D> {}
+impl<S: Data, D: Dimension> WriteNpyExt for ArrayBase<S, D> {}
+impl<A, D: Dimension> WriteNpyExt for ArrayRef<A, D> {}
 
 impl<A: WritableElement, S: Data<Elem = A>, D: Dimension> WriteArray for ArrayBase<S, D> {
     fn byte_len(&self) -> usize {

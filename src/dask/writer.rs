@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::info::Info;
 use super::{INFO, bad, here, info_bytes, info_of_parts, parts, read_info, shapes_in};
-use crate::array::{WriteNpyExt, store_npy};
+use crate::array::{WriteArray, store_npy};
 use crate::bytes::{LocalFile, Region, len_of_regular};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::{Error, ErrorKind, Help, Result, WantedShape};
@@ -324,7 +324,7 @@ impl NpyStackWriter {
     /// - [`VersionTooLow`](ErrorKind::VersionTooLow) if the header does not fit the requested version;
     /// - [`Cancelled`](ErrorKind::Cancelled) if the progress callback cancels the operation;
     /// - [`Io`](ErrorKind::Io) if the system fails.
-    pub fn push<T: WriteNpyExt + ?Sized>(&mut self, array: &T) -> Result<()> {
+    pub fn push<T: WriteArray + ?Sized>(&mut self, array: &T) -> Result<()> {
         let options = self.options_for_parts();
         let (dtype, shape, axis) = (self.info.dtype.clone(), self.info.shape.clone(), self.info.axis);
         self.push_with(|path| {

@@ -89,8 +89,9 @@ pub(crate) use swap::unit_of;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a type that elements can be read as",
     label = "not an element of an array file",
-    note = "numbers of a fixed size, bool, Complex, text, times and arrays of these are; usize and char are not; a struct \
-            derives Record or, around one element, Element; so does an enum"
+    note = "numbers of a fixed size, bool, Complex, text, times and arrays of these are; usize and isize are not, since their size \
+            depends on the machine: u64 or i64 hold their values; f16 needs the feature `half-2`; a struct derives Record or, around one \
+            element, Element; so does an enum"
 )]
 pub trait ReadableElement: Sized + Send + Sync {
     /// Appends the element's own axes, which are the innermost axes of an array in a file.
@@ -128,8 +129,9 @@ pub(crate) fn inner_of<A: ReadableElement>() -> Vec<usize> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a type whose elements can be written",
     label = "not an element of an array file",
-    note = "numbers of a fixed size, bool, Complex, text, times and arrays of these are; usize and char are not; a struct \
-            derives Record or, around one element, Element; so does an enum"
+    note = "numbers of a fixed size, bool, Complex, text, times and arrays of these are; usize and isize are not, since their size \
+            depends on the machine: u64 or i64 hold their values; f16 needs the feature `half-2`; a struct derives Record or, around one \
+            element, Element; so does an enum"
 )]
 pub trait WritableElement: Sized + Send + Sync {
     /// Returns the dtype to write these elements as.

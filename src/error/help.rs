@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::LimitKind;
+use super::{FileKind, LimitKind};
 use crate::dtype::Casting;
 
 /// A remedy for an error; see [`Error::help`](crate::Error::help).
@@ -25,6 +25,12 @@ use crate::dtype::Casting;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Help {
+    /// Read a file of another kind in another way.
+    OtherFile(FileKind),
+    /// Open a URL with another crate than this one.
+    OpenUrl,
+    /// Call `finish` on the writer of the archive, or copy the whole file.
+    FinishArchive,
     /// Map the file instead of reading it.
     Map,
     /// Read the array instead: it cannot be viewed or mapped.
@@ -139,6 +145,9 @@ pub enum Help {
 impl fmt::Display for Help {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::OtherFile(kind) => kind.advice(),
+            Self::OpenUrl => "open URLs with Remote of the crate `ndarray-io-store`; a path has no scheme",
+            Self::FinishArchive => "call finish on the NpzWriter that makes it, or copy all of the file",
             Self::Map => "map the file with NpyMmap",
             Self::Password => "set the right password with ReadOptions::password",
             Self::Read => "read the array instead of viewing it",
@@ -147,6 +156,7 @@ impl fmt::Display for Help {
                 return write!(f, "read it as {rust_type}, or convert it with ReadOptions::casting");
             }
             Self::ReadAs { rust_type, .. } => return write!(f, "read it as {rust_type}"),
+            Self::Cast(Casting::Unsafe) => "allow it with Casting::Unsafe, which wraps integers and truncates numbers",
             Self::Cast(casting) => return write!(f, "allow it with Casting::{casting:?}"),
             Self::ReadRecords => "derive Record for a struct with its fields, or read it as a DynArray",
             Self::ReadDynamic => "read it as a DynArray",

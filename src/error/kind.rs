@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::Help;
+use super::{FileKind, Help};
 use crate::dtype::DType;
 use crate::shape::Shape;
 
@@ -29,9 +29,9 @@ pub enum ErrorKind {
     /// The file does not start with the magic bytes of the format.
     #[non_exhaustive]
     BadMagic {
-        /// The format: `NPY` or `RA`.
+        /// The format: `NPY`, `NPZ` or `RA`.
         format: &'static str,
-        /// The first bytes of the file, at most the length of the magic.
+        /// The first bytes of the file, at most 16.
         found: Vec<u8>,
     },
     /// The file or stream is truncated.
@@ -529,6 +529,7 @@ impl ErrorKind {
         let read_as = |rust_type: &str| Help::ReadAs { rust_type: rust_type.to_owned(), can_convert: false };
         Some(match self {
             Self::OutOfMemory { .. } => Help::Map,
+            Self::BadMagic { found, .. } => Help::OtherFile(FileKind::of(found)?),
             Self::Unsupported { part: FilePart::Pickle, .. } => Help::ReadPickle,
             // An incomplete row cannot be recovered.
             Self::Trailing { rows, .. } => Help::AllowTrailing { may_recover: *rows > 0 },

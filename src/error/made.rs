@@ -1,11 +1,26 @@
 //! Errors of others: what implements a source, a folder or a store says what went wrong in the words of the library.
 
 use super::message::Short;
-use super::{CopyReason, ErrorKind, FilePart, WantedShape};
+use super::{CopyReason, Error, ErrorKind, FileKind, FilePart, WantedShape};
 use crate::dtype::DType;
 use crate::shape::Shape;
 
+impl Error {
+    /// Creates the error for an option that needs a feature which is not enabled.
+    #[cfg(any(not(feature = "lz4"), all(feature = "npz", not(feature = "zstd"))))]
+    pub(crate) fn without_feature(option: &str, feature: &'static str) -> Self {
+        let reason = format!("{option} needs the feature `{feature}`");
+        Self::from(ErrorKind::BadOption { reason }).with_help(super::Help::Feature { name: feature })
+    }
+}
+
 impl ErrorKind {
+    /// Creates the error for a file that begins with these bytes.
+    pub(crate) fn bad_magic(format: &'static str, first: &[u8]) -> Error {
+        let found = first[..first.len().min(FileKind::LOOKED_AT)].to_vec();
+        Self::BadMagic { format, found }.into()
+    }
+
     /// Creates [`BadSource`](Self::BadSource).
     ///
     /// ```

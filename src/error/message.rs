@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::{CopyReason, ElementFault, ErrorKind, FilePart, FileSection, LimitKind, WantedShape};
+use super::{CopyReason, ElementFault, ErrorKind, FileKind, FilePart, FileSection, LimitKind, WantedShape};
+use crate::dtype::{Field, Record};
 use crate::shape::Shape;
 
 /// Describes what was found, what was expected, and where. Remedies are in [`help`](crate::Error::help).
@@ -15,7 +16,12 @@ impl fmt::Display for ErrorKind {
                 write!(f, "expected an {format} file, found nothing")
             }
             Self::BadMagic { format, found } => {
-                write!(f, "expected an {format} file, found \"{}\"", found.escape_ascii())
+                write!(f, "expected an {format} file, found ")?;
+                match FileKind::of(found) {
+                    Some(FileKind::Text) => write!(f, "text: \"{}\"", found.escape_ascii()),
+                    Some(kind) => kind.fmt(f),
+                    None => write!(f, "\"{}\"", found.escape_ascii()),
+                }
             }
             Self::NotRepresentable { format, dtype, reason } => {
                 write!(f, "{format} cannot represent elements of {}: {reason}", Short(dtype))
@@ -114,8 +120,10 @@ impl fmt::Display for ErrorKind {
                 write!(f, "the array contains Python objects (dtype {})", Short(found))
             }
             Self::MissingField { field, found } => {
-                let field = field.escape_debug();
-                write!(f, "expected a field '{field}', found records of {}", Short(found))
+                let fields = found.as_record().map_or(&[][..], Record::fields);
+                let names: Vec<&str> = fields.iter().map(Field::name).collect();
+                let listed = Short(Listed::of(&names, "none", field));
+                write!(f, "expected a field '{}'; the fields of the file are {listed}", field.escape_debug())
             }
             Self::ExtraField { field } => {
                 // The name comes from the file: control characters in it must not reach a terminal or a log.
@@ -136,8 +144,8 @@ impl fmt::Display for ErrorKind {
                 write!(f, "text of length {length} exceeds the width of {width}")
             }
             Self::NoSuchMember { name, available } => {
-                let (name, listed) = (name.escape_debug(), Short(Listed(available, "no members")));
-                write!(f, "the archive has no member '{name}'; it contains {listed}")
+                let listed = Short(Listed::of(available, "no members", name));
+                write!(f, "the archive has no member '{}'; it contains {listed}", name.escape_debug())
             }
             Self::AmbiguousName { name, indices } => {
                 let (name, count) = (name.escape_debug(), indices.len());
@@ -163,8 +171,8 @@ impl fmt::Display for ErrorKind {
             }
             Self::NoSuchAxis { axis, shape } => write!(f, "an array of shape {shape} has no axis {axis}"),
             Self::NoSuchField { field, available } => {
-                let (field, listed) = (field.escape_debug(), Short(Listed(available, "none")));
-                write!(f, "the array has no field '{field}'; its fields are {listed}")
+                let listed = Short(Listed::of(available, "none", field));
+                write!(f, "the array has no field '{}'; its fields are {listed}", field.escape_debug())
             }
             Self::NotConvertible { reason }
             | Self::BadSource { reason }
@@ -274,16 +282,57 @@ impl fmt::Display for Axes {
 }
 
 /// A list of names, separated by commas; or what to say if there are none.
-struct Listed<'a>(&'a [String], &'static str);
+struct Listed<'a>(Vec<&'a str>, &'static str);
+
+impl<'a> Listed<'a> {
+    /// Lists names that are similar to the one that was wanted first, and otherwise in their order.
+    fn of(names: &'a [impl AsRef<str>], none: &'static str, wanted: &str) -> Self {
+        let mut names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+        similar_first(wanted, &mut names);
+        Self(names, none)
+    }
+}
 
 impl fmt::Display for Listed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() {
             return f.write_str(self.1);
         }
-        let names: Vec<String> = self.0.iter().map(|name| format!("'{}'", name.escape_debug())).collect();
+        // What is shown is shortened, so more names are not needed.
+        const MOST: usize = 100;
+        let names: Vec<String> =
+            self.0.iter().take(MOST).map(|name| format!("'{}'", name.escape_debug())).collect();
         f.write_str(&names.join(", "))
     }
+}
+
+/// Moves the names that are similar to the one that was wanted to the front.
+pub(crate) fn similar_first(wanted: &str, names: &mut [&str]) {
+    names.sort_by_cached_key(|name| difference(wanted, name));
+}
+
+/// Returns how many characters have to be changed in a short name, regardless of case, or a large number if that is more than 3.
+fn difference(wanted: &str, name: &str) -> usize {
+    const MOST: usize = 3;
+    const LONGEST: usize = 64;
+    let chars = |name: &str| name.chars().take(LONGEST).flat_map(char::to_lowercase).collect::<Vec<_>>();
+    if wanted.len().abs_diff(name.len()) > 4 * MOST {
+        return usize::MAX;
+    }
+    let (wanted, name) = (chars(wanted), chars(name));
+    // The row of Levenshtein's table for each prefix of one name.
+    let mut row: Vec<usize> = (0..=name.len()).collect();
+    for (number, char) in wanted.iter().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], number + 1);
+        for (at, other) in name.iter().enumerate() {
+            let changed = diagonal + usize::from(char != other);
+            diagonal = row[at + 1];
+            row[at + 1] = changed.min(diagonal + 1).min(row[at] + 1);
+        }
+    }
+    // Of a name of two letters, one has to be the same.
+    let most = MOST.min(wanted.len() / 2);
+    row.last().copied().filter(|difference| *difference <= most).unwrap_or(usize::MAX)
 }
 
 /// A shape in prose: `3 × 4`.

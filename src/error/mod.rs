@@ -3,6 +3,7 @@
 //! [`Error`] is one pointer in size. Its [`kind`](Error::kind) is the stable interface and carries what was
 //! found and what was expected. The location (file, member, element, field) is added as the error propagates.
 
+mod file_kind;
 mod help;
 mod kind;
 mod made;
@@ -11,10 +12,14 @@ mod message;
 mod samples;
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::{fmt, io};
 
+pub use file_kind::FileKind;
 pub use help::Help;
 pub use kind::{CopyReason, ElementFault, ErrorKind, FilePart, FileSection, LimitKind, WantedShape};
+#[cfg(feature = "npz")]
+pub(crate) use message::similar_first;
 
 use crate::shape::{Order, Shape};
 
@@ -86,7 +91,8 @@ impl<T> std::error::Error for Returned<T> {
 /// [`is_cancelled`](Error::is_cancelled), [`is_usage`](Error::is_usage).
 ///
 /// `Display` describes what was found, what was expected, and where, in one line. [`help`](Error::help)
-/// returns a remedy, if there is one.
+/// returns a remedy, if there is one. It follows the line in `{:#}` and in `Debug`, which is what `unwrap` and `main` print, and it is the last
+/// [`source`](std::error::Error::source), which is how `anyhow` and `eyre` show it.
 ///
 /// ```
 /// use ndarray::Array1;
@@ -96,6 +102,9 @@ impl<T> std::error::Error for Returned<T> {
 /// let error = Array1::<f64>::read_npy(&b"not an array"[..]).unwrap_err();
 /// assert!(error.is_format());
 /// assert!(matches!(error.kind(), ErrorKind::BadMagic { .. }));
+///
+/// let error = Array1::<i8>::read_npy(&b"\x93NUMPY\x01\0\x37\0{'descr': '<f4', 'fortran_order': False, 'shape': (0,)}"[..]).unwrap_err();
+/// assert_eq!(format!("{error:?}"), "expected elements of '|i1', found '<f4'\n  help: read it as f32, or convert it with ReadOptions::casting");
 /// ```
 // Boxed, so that a `Result` with this error stays small.
 pub struct Error(Box<Inner>);
@@ -110,6 +119,8 @@ struct Inner {
     help: Option<Help>,
     /// Whether an I/O error is one of writing.
     is_of_writing: bool,
+    /// The remedy as a source, which is made when it is asked for.
+    remedy: OnceLock<Option<Remedy>>,
 }
 
 impl Error {
@@ -374,6 +385,11 @@ impl Error {
         if matches!(self.kind(), ErrorKind::TextTooLong { .. }) && self.field().is_some() {
             return Some(Help::WidenField);
         }
+        let is_missing =
+            matches!(self.kind(), ErrorKind::Io(error) if error.kind() == io::ErrorKind::NotFound);
+        if is_missing && self.path().is_some_and(|path| path.to_string_lossy().contains("://")) {
+            return Some(Help::OpenUrl);
+        }
         self.0.help.clone().or_else(|| self.kind().help())
     }
 
@@ -487,6 +503,7 @@ impl From<ErrorKind> for Error {
             field: None,
             help: None,
             is_of_writing: false,
+            remedy: OnceLock::new(),
         }))
     }
 }
@@ -548,6 +565,7 @@ impl From<Error> for io::Error {
                 help: None,
                 is_of_writing: false,
                 index: _,
+                remedy: _,
             } => return inner,
             inner => Error(Box::new(inner)),
         };
@@ -573,15 +591,33 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self.kind() {
             // `Display` shows the I/O error itself, so the chain continues with that error's source.
-            ErrorKind::Io(error) => error.source(),
-            _ => None,
+            ErrorKind::Io(error) if error.source().is_some() => error.source(),
+            _ => self.0.remedy.get_or_init(|| self.help().map(Remedy)).as_ref().map(|remedy| remedy as _),
         }
     }
 }
 
+/// The remedy as the last source of an error, which is how reports of `anyhow` and `eyre` show it.
+#[derive(Debug)]
+struct Remedy(Help);
+
+impl fmt::Display for Remedy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "help: {}", self.0)
+    }
+}
+
+impl std::error::Error for Remedy {}
+
+/// What `unwrap` and `main` print: the text of `Display`, and the remedy below it. `{:#?}` is the structure.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { kind, path, member, element, index: _, field, help: _, is_of_writing: _ } = &*self.0;
+        if !f.alternate() {
+            write!(f, "{self}")?;
+            return self.help().map_or(Ok(()), |help| write!(f, "\n  help: {help}"));
+        }
+        let Inner { kind, path, member, element, index: _, field, help: _, is_of_writing: _, remedy: _ } =
+            &*self.0;
         let mut debug = f.debug_struct("Error");
         debug.field("kind", kind);
         if let Some(path) = path {
@@ -621,6 +657,10 @@ impl fmt::Display for Error {
         if self.0.is_of_writing {
             f.write_str("writing failed: ")?;
         }
-        self.kind().fmt(f)
+        write!(f, "{}", self.kind())?;
+        match self.help() {
+            Some(help) if f.alternate() => write!(f, "; {help}"),
+            _ => Ok(()),
+        }
     }
 }

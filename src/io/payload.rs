@@ -47,6 +47,13 @@ impl<'p, 's> PayloadRef<'p, 's> {
 /// }
 /// # assert!(second::<ndarray::Array1<u8>>(b"").is_err());
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an array that can be read",
+    label = "not an owned array of elements that a file can have",
+    note = "an `Array`, `ArcArray` or `CowArray` of ndarray 0.17 can be read, a `DynArray` of any dtype, and a `FlatArray`, for \
+            vectors, other libraries and other versions of ndarray; a view needs a map: see `NpyMmap`; if `!` is named, say which type is read, as in \
+            `let a: Array2<f64> = …`"
+)]
 pub trait FromPayload: Sized {
     /// Returns how many innermost axes of a file belong to each element.
     #[doc(hidden)]

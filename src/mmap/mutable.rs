@@ -50,7 +50,8 @@ pub struct ArrayMmapMut<A, D, F: ArrayFormat> {
     _locked: Option<Locked>,
 }
 
-impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
+// Bounds on functions that make maps are their own: so the compiler says which type has which fault.
+impl<A, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     /// Maps a file for reading and writing: changes go to the file.
     ///
     /// # Errors
@@ -68,7 +69,10 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     ///
     /// From this call on, while the map exists, nothing else in this process or another may truncate the file or
     /// access its elements, through another map or otherwise.
-    pub unsafe fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
+    pub unsafe fn open<P: AsRef<Path>>(path: P) -> Result<Self>
+    where
+        A: ViewMutElement,
+    {
         // SAFETY: the caller upholds the same contract.
         unsafe { Self::open_with(path, &ReadOptions::new()) }
     }
@@ -91,7 +95,10 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     /// # Safety
     ///
     /// As for [`ArrayMmapMut::open`].
-    pub unsafe fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
+    pub unsafe fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self>
+    where
+        A: ViewMutElement,
+    {
         // SAFETY: the caller upholds the same contract.
         unsafe { Self::map(path.as_ref(), None, options) }
     }
@@ -130,7 +137,10 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     ///
     /// As for [`ArrayMmap::open`](super::ArrayMmap::open): nothing may change its elements or truncate the file. Reading
     /// the file, including through other maps, is allowed.
-    pub unsafe fn open_cow<P: AsRef<Path>>(path: P) -> Result<Self> {
+    pub unsafe fn open_cow<P: AsRef<Path>>(path: P) -> Result<Self>
+    where
+        A: ViewMutElement,
+    {
         // SAFETY: the caller upholds the same contract.
         unsafe { Self::open_cow_with(path, &ReadOptions::new()) }
     }
@@ -152,7 +162,10 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     /// # Safety
     ///
     /// As for [`ArrayMmapMut::open_cow`].
-    pub unsafe fn open_cow_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
+    pub unsafe fn open_cow_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self>
+    where
+        A: ViewMutElement,
+    {
         let path = path.as_ref();
         let map = || {
             let file = File::open(path)?;
@@ -187,6 +200,7 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     /// As for [`ArrayMmapMut::open`].
     pub unsafe fn create<P, Sh>(path: P, shape: Sh) -> Result<Self>
     where
+        A: ViewMutElement,
         P: AsRef<Path>,
         Sh: ShapeBuilder<Dim = D>,
         A: WritableElement,
@@ -216,6 +230,7 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
     pub unsafe fn create_with<P, Sh>(path: P, shape: Sh, options: &WriteOptions) -> Result<Self>
     where
+        A: ViewMutElement,
         P: AsRef<Path>,
         Sh: ShapeBuilder<Dim = D>,
         A: WritableElement,
@@ -296,11 +311,16 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     ///
     /// While the map exists, nothing else in this process or another may access these elements or truncate
     /// the file. Other elements may be mapped and changed concurrently, even in the same page.
-    pub unsafe fn open_slab<P: AsRef<Path>>(path: P, range: Range<usize>) -> Result<Self> {
+    pub unsafe fn open_slab<P: AsRef<Path>>(path: P, range: Range<usize>) -> Result<Self>
+    where
+        A: ViewMutElement,
+    {
         // SAFETY: the caller upholds the same contract.
         unsafe { Self::map(path.as_ref(), Some(range), &ReadOptions::new()) }
     }
+}
 
+impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     /// Maps all rows of a file, or some of them.
     ///
     /// # Safety

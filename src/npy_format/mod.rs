@@ -157,7 +157,7 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed> {
 pub fn parse_with(bytes: &[u8], limits: &Limits) -> Result<Parsed> {
     let magic = &bytes[..bytes.len().min(MAGIC.len())];
     if !MAGIC.starts_with(magic) {
-        return Err(ErrorKind::BadMagic { format: "NPY", found: magic.to_vec() }.into());
+        return Err(ErrorKind::bad_magic("NPY", bytes));
     }
     let [_, _, _, _, _, _, major, minor, ..] = *bytes else {
         return Ok(Parsed::NeedMore(SHORTEST));
@@ -218,7 +218,8 @@ impl std::str::FromStr for DType {
         // Parsed as the `descr` of a header, so that the same rules and error messages apply.
         let header = format!("{{'descr': {text}, 'fortran_order': False, 'shape': (), }}\n");
         let is_literal = text.starts_with(['\'', '"', '[', '(', '{']);
-        let reason = "it is neither the name of a type nor a valid descr".to_owned();
+        let reason =
+            "it is neither a name, such as f8, int32 or <U10, nor a descr, such as [('x', '<f8')]".to_owned();
         match is_literal {
             true => match parse_text(header.as_bytes(), Version::V3, 0)? {
                 // Without this guard, a text with further keys after the dtype would pass for a dtype.

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use crate::bytes::Region;
 use crate::codec::NoIndex;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, FileKind, FilePart, Help, Result, similar_first};
 use crate::progress::Tally;
 use crate::transfer::{Effort, Observed, Observer, Source, append, cut};
 use crate::zip::{self, Member, Method};
@@ -272,6 +272,19 @@ pub(super) struct Archive {
     end: zip::End,
 }
 
+/// Returns the error for a file without an end record, by its first bytes.
+fn not_an_archive(first: &[u8]) -> Error {
+    if first.is_empty() {
+        return ErrorKind::bad_magic("NPZ", first).with_help(Help::FinishArchive);
+    }
+    if FileKind::of(first) != Some(FileKind::Zip) {
+        return ErrorKind::bad_magic("NPZ", first);
+    }
+    let reason = "it has no end record: it is truncated, or its writer was dropped without `finish`".into();
+    let error = Error::from(ErrorKind::Malformed { part: FilePart::Archive, reason, offset: None });
+    error.with_help(Help::FinishArchive)
+}
+
 impl Archive {
     pub(super) fn load(place: &mut ArchiveBytes<'_>) -> Result<Self> {
         // The last `TAIL` bytes contain the end record, even if the comment has the maximum length. A small
@@ -279,7 +292,10 @@ impl Archive {
         let len = place.len()?;
         let tail_at = len.saturating_sub(zip::TAIL);
         let tail = place.read(tail_at..len)?;
-        let end = zip::find_end(&tail, tail_at)?;
+        let end = match zip::find_end(&tail, tail_at)? {
+            Some(end) => end,
+            None => return Err(not_an_archive(&place.read(0..len.min(FileKind::LOOKED_AT as u64))?)),
+        };
         let range = end.start..end.start + end.len;
         let members = match range.start.checked_sub(tail_at).and_then(|from| usize::try_from(from).ok()) {
             Some(from) => zip::directory(&tail[from..][..end.len as usize], &end)?, // the directory is within the tail
@@ -347,10 +363,12 @@ impl Archive {
                 Err(ErrorKind::AmbiguousName { name: name.to_owned(), indices: indices.to_vec() }.into())
             }
             None => {
-                // An archive may have millions of members, so the error lists at most this many.
+                // An archive may have millions of members, so the error lists at most this many, of some that are compared.
                 const MOST: usize = 100;
-                let available =
-                    self.members.iter().take(MOST).map(|member| member.name().to_owned()).collect();
+                const COMPARED: usize = 10_000;
+                let mut names: Vec<&str> = self.members.iter().take(COMPARED).map(NpzMember::name).collect();
+                similar_first(name, &mut names);
+                let available = names.into_iter().take(MOST).map(str::to_owned).collect();
                 Err(ErrorKind::NoSuchMember { name: name.to_owned(), available }.into())
             }
         }

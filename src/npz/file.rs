@@ -11,7 +11,7 @@ use super::member::{self, Remark};
 use crate::bytes::{LocalFile, ReadAt, SharedRegion};
 use crate::dtype::ByteOrder;
 use crate::dynamic::DynArray;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, FileKind, FilePart, Help, Result};
 use crate::io::{FromPayload, NpyReader};
 use crate::npy_format::NpyHeader;
 use crate::options::ReadOptions;
@@ -582,6 +582,8 @@ impl NpzFile {
 /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
 /// - [`Malformed`](crate::error::ErrorKind::Malformed) or another [format error](crate::Error::is_format) if a
 ///   member is damaged or cannot be decompressed.
+/// - [`BadMagic`](crate::error::ErrorKind::BadMagic) if the file is not an archive, and
+///   [`Unsupported`](crate::error::ErrorKind::Unsupported) if it has members of which none is an array, as the archives of PyTorch.
 /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if a member is encrypted (with the feature `zip-encryption`).
 /// - [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if two members have the same name.
 /// - [`Objects`](crate::error::ErrorKind::Objects) if an array contains Python objects and the options do not
@@ -611,6 +613,8 @@ pub fn read_npz<P: AsRef<Path>>(path: P) -> Result<BTreeMap<String, DynArray>> {
 /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
 /// - [`Malformed`](crate::error::ErrorKind::Malformed) or another [format error](crate::Error::is_format) if a
 ///   member is damaged or cannot be decompressed.
+/// - [`BadMagic`](crate::error::ErrorKind::BadMagic) if the file is not an archive, and
+///   [`Unsupported`](crate::error::ErrorKind::Unsupported) if it has members of which none is an array, as the archives of PyTorch.
 /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if a member is encrypted and the password is missing
 ///   or wrong (with the feature `zip-encryption`).
 /// - [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if two members have the same name.
@@ -621,6 +625,10 @@ pub fn read_npz<P: AsRef<Path>>(path: P) -> Result<BTreeMap<String, DynArray>> {
 pub fn read_npz_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<BTreeMap<String, DynArray>> {
     let npz = NpzFile::open_with(path, options)?;
     let mut arrays = BTreeMap::new();
+    let members = npz.members();
+    if !members.is_empty() && !(0..members.len()).any(|index| npz.holds_array(index).unwrap_or(true)) {
+        return Err(npz.at_path(no_arrays(members)));
+    }
     for (index, array) in npz.arrays()? {
         // A map cannot represent two members with the same name: return an error instead of losing an array.
         let name = npz.members()[index].name().to_owned();
@@ -630,4 +638,15 @@ pub fn read_npz_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<B
         }
     }
     Ok(arrays.into_iter().map(|(name, (_, array))| (name, array)).collect())
+}
+
+/// Returns the error for an archive of which no member is an array.
+fn no_arrays(members: &[NpzMember]) -> Error {
+    let is_of_torch = members.iter().any(|member| member.file_name().ends_with("/data.pkl"));
+    let reason = match is_of_torch {
+        true => "it is an archive of PyTorch, whose elements are described by a pickle".to_owned(),
+        false => format!("none of its {} members is an array", members.len()),
+    };
+    let error = Error::from(ErrorKind::Unsupported { part: FilePart::Archive, reason });
+    if is_of_torch { error.with_help(Help::OtherFile(FileKind::Torch)) } else { error }
 }

@@ -395,7 +395,13 @@ fn way(member: &Member) -> Result<Decoder> {
         }
         method => {
             let reason = format!("the member is compressed as {method}");
-            return Err(ErrorKind::Unsupported { part: FilePart::Archive, reason }.into());
+            let error = crate::error::Error::from(ErrorKind::Unsupported { part: FilePart::Archive, reason });
+            let is_zstd = method == Method::Zstd;
+            return Err(if is_zstd {
+                error.with_help(crate::error::Help::Feature { name: "zstd" })
+            } else {
+                error
+            });
         }
     })
 }

@@ -22,8 +22,7 @@ pub enum Compression {
     ///
     /// It is faster than Deflate and compresses better, but NumPy can read it only on Python 3.14 or later. An array of 1 GiB
     /// or more that it compresses by more than a factor of 1032, such as zeros, is read only with a higher
-    /// [`Limits::expansion`](crate::Limits::expansion).
-    #[cfg(feature = "zstd")]
+    /// [`Limits::expansion`](crate::Limits::expansion). Without the feature `zstd`, it is an error.
     Zstd(i32),
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::member::LocalFields;
 use super::{Compression, NpzOptions};
-use crate::array::{WriteArray, WriteNpyExt, store_npy_into};
+use crate::array::{WriteArray, store_npy_into};
 use crate::codec::{BlockIndex, Crc, Packing};
 use crate::error::{Error, ErrorKind, FilePart, Result};
 use crate::io::change;
@@ -128,7 +128,7 @@ impl<W: Write> NpzWriter<W> {
     pub fn add_array<N, T>(&mut self, name: N, array: &T) -> Result<()>
     where
         N: Into<String>,
-        T: WriteNpyExt + ?Sized,
+        T: WriteArray + ?Sized,
     {
         self.add(name, array)
     }
@@ -178,7 +178,7 @@ impl<W: Write> NpzWriter<W> {
         options: &NpzOptions,
     ) -> Result<()> {
         self.check(&name)?;
-        let mut member = new_member(&name, options.get_compression());
+        let mut member = new_member(&name, options.get_compression())?;
         let added = match array.byte_len() {
             len if len <= SMALL => self.add_small(&mut member, array, options),
             _ => self.add_large(&mut member, array, options),
@@ -271,7 +271,7 @@ impl<W: Write> NpzWriter<W> {
         // Encoding into memory first keeps the archive intact if the array cannot be encoded.
         let mut content = Vec::new();
         store_npy_into(array, Sink::of(&mut content), options.get_write_options())?;
-        if let (_, Some(packing)) = packing(options.get_compression()) {
+        if let (_, Some(packing)) = packing(options.get_compression())? {
             let mut packed = Vec::new();
             let write = |packer: &mut dyn Write| Ok(packer.write_all(&content)?);
             set_packed(member, &self.rows.pack(&mut Sink::of(&mut packed), packing, options, write)?);
@@ -324,7 +324,7 @@ impl<W: Write> NpzWriter<W> {
         self.flush_row()?;
         let known = is_known.then_some((member.crc, member.size, member.packed));
         let mut sink = Sink::of(&mut self.writer);
-        if let (_, Some(packing)) = packing(options.get_compression()) {
+        if let (_, Some(packing)) = packing(options.get_compression())? {
             let write = |mut packer: &mut dyn Write| {
                 store_npy_into(array, Sink::of(&mut packer), options.get_write_options())
             };
@@ -429,13 +429,15 @@ pub(super) enum Packed<'a> {
 }
 
 /// Returns the method of a compression, and what compresses, if anything does.
-fn packing(compression: Compression) -> (Method, Option<Packing>) {
-    match compression {
+fn packing(compression: Compression) -> Result<(Method, Option<Packing>)> {
+    Ok(match compression {
         Compression::Stored => (Method::Stored, None),
         Compression::Deflated(level) => (Method::Deflated, Some(Packing::Deflate(level))),
         #[cfg(feature = "zstd")]
         Compression::Zstd(level) => (Method::Zstd, Some(Packing::Zstd(level))),
-    }
+        #[cfg(not(feature = "zstd"))]
+        Compression::Zstd(_) => return Err(Error::without_feature("Compression::Zstd", "zstd")),
+    })
 }
 
 /// Records the checksum and sizes of a stored member.
@@ -450,13 +452,13 @@ fn set_packed(member: &mut Member, index: &BlockIndex) {
 }
 
 /// Returns the metadata of a new member.
-fn new_member(name: &str, compression: Compression) -> Member {
+fn new_member(name: &str, compression: Compression) -> Result<Member> {
     /// Midnight on January 1, 1980: the earliest DOS timestamp. A fixed time makes archives reproducible.
     const STAMP: u32 = 0x0021_0000;
     /// Unix permissions: a regular file that its owner can write and everyone can read.
     const ATTRIBUTES: u32 = 0o100_644 << 16;
-    let (method, _) = packing(compression);
-    Member {
+    let (method, _) = packing(compression)?;
+    Ok(Member {
         name: name.to_owned(),
         other_name: None,
         flags: if name.is_ascii() { 0 } else { zip::UTF8 },
@@ -474,7 +476,7 @@ fn new_member(name: &str, compression: Compression) -> Member {
         internal: 0,
         extra: Vec::new(),
         comment: Vec::new(),
-    }
+    })
 }
 
 /// Writes arrays to an archive at a path, without compression.

@@ -49,18 +49,21 @@ pub struct ReadOptions {
     /// If this is set, raw bytes may be read as records of equal size, in this byte order.
     composites: Option<ByteOrder>,
     innermost_first: bool,
-    #[cfg(feature = "zip-encryption")]
     password: Option<Password>,
     threads: Option<NonZero<usize>>,
     progress: Option<Progress>,
 }
 
 /// A password, hidden in `Debug` output.
-#[cfg(feature = "zip-encryption")]
 #[derive(Clone)]
-struct Password(std::sync::Arc<[u8]>);
+struct Password(
+    #[cfg_attr(
+        not(any(feature = "zip-methods", feature = "zip-encryption")),
+        expect(dead_code, reason = "no member can be decrypted")
+    )]
+    std::sync::Arc<[u8]>,
+);
 
-#[cfg(feature = "zip-encryption")]
 impl std::fmt::Debug for Password {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("…")
@@ -271,8 +274,7 @@ impl ReadOptions {
     ///
     /// The password is used for all members that are read with these options, and hidden in `Debug` output.
     ///
-    /// Traditional ZIP encryption is not secure; prefer AES.
-    #[cfg(feature = "zip-encryption")]
+    /// Traditional ZIP encryption is not secure; prefer AES. Without the feature `zip-encryption`, encrypted members are an error.
     #[must_use]
     pub fn password(mut self, password: impl AsRef<[u8]>) -> Self {
         self.password = Some(Password(password.as_ref().into()));
@@ -281,10 +283,7 @@ impl ReadOptions {
 
     #[cfg(any(feature = "zip-methods", feature = "zip-encryption"))]
     pub(crate) fn the_password(&self) -> Option<&[u8]> {
-        #[cfg(feature = "zip-encryption")]
-        return self.password.as_ref().map(|Password(bytes)| &bytes[..]);
-        #[cfg(not(feature = "zip-encryption"))]
-        None
+        self.password.as_ref().map(|Password(bytes)| &bytes[..])
     }
 
     /// Returns the limits set with [`limits`](Self::limits).

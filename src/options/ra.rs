@@ -80,8 +80,7 @@ impl RaOptions {
     /// Compresses the data as a single LZ4 block, as the format's C program does.
     ///
     /// The compressed data is buffered in memory. An array of more than 2,113,929,216 bytes is an error,
-    /// [`BadOption`](crate::error::ErrorKind::BadOption).
-    #[cfg(feature = "lz4")]
+    /// [`BadOption`](crate::error::ErrorKind::BadOption); so is any array without the feature `lz4`.
     #[must_use]
     pub fn compressed(mut self, compressed: bool) -> Self {
         self.compressed = compressed;

@@ -12,10 +12,10 @@ pub(crate) use ra::refuse_trailing;
 pub use ra::{ra_query, read_ra, read_ra_with, write_ra, write_ra_with};
 pub use replace::{FileReplacement, replace_file_with};
 
-use crate::array::{ReadNpyExt, WriteNpyExt, store_npy};
+use crate::array::{WriteArray, store_npy};
 use crate::element::WritableElement;
 use crate::error::Result;
-use crate::io::{self, Npy, change};
+use crate::io::{self, FromPayload, Npy, change};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::transfer::Source;
 
@@ -44,7 +44,7 @@ use crate::transfer::Source;
 pub fn read_npy<P, T>(path: P) -> Result<T>
 where
     P: AsRef<Path>,
-    T: ReadNpyExt,
+    T: FromPayload,
 {
     read_npy_with(path, &ReadOptions::new())
 }
@@ -75,7 +75,7 @@ where
 pub fn read_npy_with<P, T>(path: P, options: &ReadOptions) -> Result<T>
 where
     P: AsRef<Path>,
-    T: ReadNpyExt,
+    T: FromPayload,
 {
     let path = path.as_ref();
     let read = || {
@@ -124,7 +124,7 @@ where
 pub fn write_npy<P, T>(path: P, array: &T) -> Result<()>
 where
     P: AsRef<Path>,
-    T: WriteNpyExt + ?Sized,
+    T: WriteArray + ?Sized,
 {
     write_npy_with(path, array, &WriteOptions::new())
 }
@@ -156,7 +156,7 @@ where
 pub fn write_npy_with<P, T>(path: P, array: &T, options: &WriteOptions) -> Result<()>
 where
     P: AsRef<Path>,
-    T: WriteNpyExt + ?Sized,
+    T: WriteArray + ?Sized,
 {
     let path = path.as_ref();
     change::replace(path, options, |file| store_npy(array, file, options))
@@ -192,7 +192,7 @@ where
 pub fn create_new_npy<P, T>(path: P, array: &T) -> Result<()>
 where
     P: AsRef<Path>,
-    T: WriteNpyExt + ?Sized,
+    T: WriteArray + ?Sized,
 {
     create_new_npy_with(path, array, &WriteOptions::new())
 }
@@ -225,7 +225,7 @@ where
 pub fn create_new_npy_with<P, T>(path: P, array: &T, options: &WriteOptions) -> Result<()>
 where
     P: AsRef<Path>,
-    T: WriteNpyExt + ?Sized,
+    T: WriteArray + ?Sized,
 {
     let path = path.as_ref();
     change::create_new(path, options, |file| store_npy(array, file, options))

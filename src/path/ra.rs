@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::{Read, Seek};
 use std::path::Path;
 
-use crate::array::{ReadRaExt, WriteRaExt, store_ra};
+use crate::array::{WriteArray, store_ra};
 use crate::error::{Error, ErrorKind, FilePart, Help, Result};
 use crate::header::Extent;
-use crate::io::{RaReader, change};
+use crate::io::{FromPayload, RaReader, change};
 use crate::options::{RaOptions, ReadOptions, Trailing};
 use crate::ra_format::MAGIC;
 
@@ -36,7 +36,7 @@ use crate::ra_format::MAGIC;
 pub fn read_ra<P, T>(path: P) -> Result<T>
 where
     P: AsRef<Path>,
-    T: ReadRaExt,
+    T: FromPayload,
 {
     read_ra_with(path, &ReadOptions::new())
 }
@@ -53,10 +53,10 @@ where
 pub fn read_ra_with<P, T>(path: P, options: &ReadOptions) -> Result<T>
 where
     P: AsRef<Path>,
-    T: ReadRaExt,
+    T: FromPayload,
 {
     let path = path.as_ref();
-    let read = || T::read_ra_with(File::open(path)?, options);
+    let read = || RaReader::new_with(File::open(path)?, options)?.read();
     read().map_err(|error| error.at_path(path))
 }
 
@@ -89,7 +89,7 @@ where
 pub fn write_ra<P, T>(path: P, array: &T) -> Result<()>
 where
     P: AsRef<Path>,
-    T: WriteRaExt + ?Sized,
+    T: WriteArray + ?Sized,
 {
     write_ra_with(path, array, &RaOptions::new())
 }
@@ -110,7 +110,7 @@ where
 pub fn write_ra_with<P, T>(path: P, array: &T, options: &RaOptions) -> Result<()>
 where
     P: AsRef<Path>,
-    T: WriteRaExt + ?Sized,
+    T: WriteArray + ?Sized,
 {
     let path = path.as_ref();
     let write = options.element_options();

@@ -206,7 +206,7 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed> {
     }
     let first = &bytes[..bytes.len().min(MAGIC.len())];
     if !magic.starts_with(first) {
-        return Err(ErrorKind::BadMagic { format: "RA", found: first.to_vec() }.into());
+        return Err(ErrorKind::bad_magic("RA", bytes));
     }
     let (numbers, _) = bytes.as_chunks::<8>();
     let read =

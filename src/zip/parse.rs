@@ -62,11 +62,11 @@ impl<'a> Numbers<'a> {
     }
 }
 
-/// Finds the central directory from the last bytes of a file, which start at `tail_at`.
+/// Finds the central directory from the last bytes of a file, which start at `tail_at`; `None` if there is no end record.
 ///
 /// A comment may contain what looks like an end record. If two candidates are valid, the archive is rejected
 /// as ambiguous.
-pub(crate) fn find_end(tail: &[u8], tail_at: u64) -> Result<End> {
+pub(crate) fn find_end(tail: &[u8], tail_at: u64) -> Result<Option<End>> {
     let records = || {
         let places = memchr::memmem::find_iter(tail, &END_BYTES);
         places
@@ -86,16 +86,16 @@ pub(crate) fn find_end(tail: &[u8], tail_at: u64) -> Result<End> {
         }
     }
     if let Some(end) = found? {
-        return Ok(end);
+        return Ok(Some(end));
     }
     // No end record ends exactly at the end of the file. Report what is wrong with the last one.
-    Err(match records().last() {
-        Some((.., end)) => match tail.len().checked_sub(end) {
+    match records().last() {
+        Some((.., end)) => Err(match tail.len().checked_sub(end) {
             Some(more) => bad(format!("{more} bytes follow its end record")),
             None => bad("the comment of its end record is truncated"),
-        },
-        None => bad("no end record was found: this is not a ZIP archive, or it is truncated"),
-    })
+        }),
+        None => Ok(None),
+    }
 }
 
 /// Returns the length of the comment of the end record at `at`, whose fixed part is within `tail`.

@@ -28,6 +28,7 @@ mod properties;
 mod reader;
 #[cfg(feature = "derive")]
 mod records;
+mod reports;
 mod streams;
 mod strides;
 mod texts;

@@ -4,6 +4,7 @@ use std::io::{self, Read};
 
 use ndarray::{Array1, Array2, Array3, ArrayD, Ix1, Ix2, Ix3, IxDyn, ShapeBuilder, arr1, arr2, s};
 use ndarray_io::error::{ErrorKind, WantedShape};
+use ndarray_io::file::WriteArray;
 use ndarray_io::header::Order;
 use ndarray_io::{
     DynArray, FlatArray, NpyReader, ReadNpyExt, ReadOptions, WriteNpyExt, WriteOptions, error::FileSection,
@@ -11,7 +12,7 @@ use ndarray_io::{
 
 use crate::support::routes::Chunks;
 
-fn saved(array: &impl WriteNpyExt) -> Vec<u8> {
+fn saved(array: &(impl WriteNpyExt + WriteArray)) -> Vec<u8> {
     let mut file = Vec::new();
     array.write_npy(&mut file).unwrap();
     file

@@ -164,9 +164,28 @@ pub(crate) fn dtype(text: &str) -> Result<DType, Failure> {
     file.extend(header.bytes().chain([b'\n']));
     match npy::parse(&file) {
         Ok(npy::Parsed::Done(found, _)) => Ok(found.header.dtype().clone()),
-        _ => Err(format!(
-            "'{text}' is not a dtype; examples are f4, '>i8', U10, M8[ns], [('x', 'f8'), ('n', 'i4')]"
-        )
-        .into()),
+        _ => {
+            // Those of Python and Rust that are not NumPy's.
+            let other = match text {
+                "str" | "String" | "string" => Some("U10"),
+                "bytes" => Some("S10"),
+                "datetime" => Some("M8[us]"),
+                // Rust counts bits, NumPy bytes.
+                "f32" => Some("f4"),
+                "f64" => Some("f8"),
+                "i16" => Some("i2"),
+                "i32" => Some("i4"),
+                "i64" => Some("i8"),
+                "u16" => Some("u2"),
+                "u32" => Some("u4"),
+                "u64" => Some("u8"),
+                _ => text.strip_prefix("np.").or_else(|| text.strip_prefix("numpy.")),
+            };
+            let advice = other.map_or(String::new(), |other| format!("; '{other}' may be what is meant"));
+            Err(format!(
+                "'{text}' is not a dtype{advice}; examples are f4, '>i8', U10, M8[ns], [('x', 'f8'), ('n', 'i4')]"
+            )
+            .into())
+        }
     }
 }

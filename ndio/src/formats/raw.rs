@@ -32,18 +32,23 @@ impl FileFormat for Raw {
 
     fn open(&self, input: &Rc<Input>, arguments: &Arguments) -> Result<AllPending, Failure> {
         let dtype = dtype(arguments.dtype.as_deref().ok_or("raw bytes need --dtype")?)?;
-        let shape = shape(arguments.shape.as_deref().ok_or("raw bytes need --shape")?)?;
         let order = arguments.order.map_or(Order::C, Into::into);
         let offset = arguments.offset.unwrap_or(0);
         refuse_objects(&dtype)?;
+        let found = input.size()?.saturating_sub(offset);
+        let lengths =
+            arguments.shape.as_deref().ok_or("raw bytes need --shape: 100,3, or -1 for one axis")?;
+        let shape = shape(lengths, found, &dtype).map_err(|failure| input.at(failure))?;
         let wanted = shape
             .byte_len(dtype.item_size())
             .ok_or_else(|| format!("an array of shape {shape} is too large"))?;
-        let found = input.size()?.saturating_sub(offset);
         if found != wanted {
-            let found = if found < wanted { found.to_string() } else { "more".to_owned() };
+            let advice = match found.checked_sub(wanted) {
+                Some(more) if offset == 0 => format!("; --offset {more} skips the bytes before it"),
+                _ => String::new(),
+            };
             return Err(input.at(format!(
-                "an array of shape {shape} and dtype {dtype} needs {wanted} bytes, found {found}"
+                "an array of shape {shape} and dtype {dtype} needs {wanted} bytes, found {found}{advice}"
             )));
         }
         let header = Header::new(dtype, order, shape)?;
@@ -72,14 +77,28 @@ fn refuse_objects(dtype: &DType) -> Result<(), Failure> {
     if dtype.has_object() { Err("Python objects have no raw bytes".into()) } else { Ok(()) }
 }
 
-/// Parses the lengths of the axes: 100,3 or 100x3.
-fn shape(text: &str) -> Result<Shape, Failure> {
+/// Parses the lengths of the axes: 100,3 or 100x3. One of them may be -1: as many as there are bytes for.
+fn shape(text: &str, bytes: u64, dtype: &DType) -> Result<Shape, Failure> {
     // A comma may follow the last length, as in Python.
-    let text = text.trim();
+    let text = text.trim().trim_start_matches(['(', '[']).trim_end_matches([')', ']']);
     let text = text.strip_suffix(',').unwrap_or(text);
-    let lengths = text.split([',', 'x']).map(str::trim).filter(|_| !text.is_empty());
-    let lengths = lengths.map(|length| {
-        length.parse::<usize>().map_err(|_| format!("'{length}' is not the length of an axis"))
-    });
-    Ok(Shape::from(lengths.collect::<Result<Vec<_>, _>>()?))
+    let lengths: Vec<&str> = text.split([',', 'x']).map(str::trim).filter(|_| !text.is_empty()).collect();
+    let known = |length: &&str| match length.parse::<usize>() {
+        Ok(length) => Ok(length),
+        Err(_) => Err(format!("'{length}' is not the length of an axis: --shape 100,3")),
+    };
+    let Some(open) = lengths.iter().position(|length| *length == "-1") else {
+        return Ok(Shape::from(lengths.iter().map(known).collect::<Result<Vec<_>, _>>()?));
+    };
+    let others = lengths.iter().enumerate().filter(|(number, _)| *number != open);
+    let others = others.map(|(_, length)| known(length)).collect::<Result<Vec<_>, _>>()?;
+    let each = Shape::from(&others[..])
+        .byte_len(dtype.item_size())
+        .filter(|each| *each > 0 && bytes.is_multiple_of(*each));
+    let length = each.and_then(|each| usize::try_from(bytes / each).ok()).ok_or_else(|| {
+        format!("the length of the axis of -1 is unknown: {bytes} bytes are not a multiple of what it counts")
+    })?;
+    let mut all = others;
+    all.insert(open, length);
+    Ok(Shape::from(all))
 }

@@ -11,6 +11,11 @@ use crate::element::{ViewElement, ViewMutElement};
 pub struct Of<'a, F>(PhantomData<&'a F>);
 
 /// A type that can be viewed within a record.
+#[diagnostic::on_unimplemented(
+    message = "a field of the struct cannot be viewed in a file's bytes: `{Self}`",
+    label = "the struct has a field with another layout in memory than in a file",
+    note = "String and Vec<u8> can be read, and Chars<N> and Bytes<N> also viewed"
+)]
 pub trait ViewField {}
 
 /// A type that can be changed in place within a record.

@@ -1,0 +1,124 @@
+//! Errors as programs print them: what was found and what to do are there in each of the usual ways.
+
+use std::error::Error as _;
+
+use ndarray::{Array1, arr1};
+use ndarray_io::{DynArray, Error, WriteNpyExt, read_npy, write_npy};
+
+/// The lines that each way has to have, in this order.
+const MESSAGE: &str = "x.npy: expected elements of '<i4', found '<f8'";
+const HELP: &str = "help: read it as f64, or convert it with ReadOptions::casting";
+
+fn failed() -> Error {
+    let mut file = Vec::new();
+    arr1(&[1.5]).write_npy(&mut file).unwrap();
+    ndarray_io::ReadNpyExt::read_npy(&file[..]).map(|_: Array1<i32>| ()).unwrap_err().at_path("x.npy")
+}
+
+#[cfg(target_endian = "little")] // the message shows the Rust type's own dtype
+#[test]
+fn usual_reports_have_message_and_help() {
+    let fails = || -> ndarray_io::Result<()> { Err(failed()) };
+    let unwrapped = std::panic::catch_unwind(|| fails().unwrap()).unwrap_err();
+    let boxed: Box<dyn std::error::Error> = failed().into();
+    for (how, text) in [
+        ("unwrap", unwrapped.downcast_ref::<String>().unwrap().clone()),
+        // A `main` that returns an error prints its `Debug`.
+        ("main", format!("Error: {:?}", failed())),
+        ("main with a box", format!("Error: {boxed:?}")),
+        ("main with anyhow", format!("Error: {:?}", anyhow::Error::from(failed()))),
+        ("anyhow's context", format!("{:?}", anyhow::Error::from(failed()).context("no model"))),
+        ("anyhow in one line", format!("{:#}", anyhow::Error::from(failed()))),
+        ("eyre", format!("{:?}", eyre::Report::from(failed()))),
+        ("the alternate form", format!("{:#}", failed()).replace("; ", "; help: ")),
+        ("an I/O error", format!("{:?}", std::io::Error::from(failed()))),
+    ] {
+        let (message, help) = (text.find(MESSAGE), text.find(HELP));
+        assert!(message.is_some() && message < help, "{how}: {text}");
+        assert_eq!((text.matches(MESSAGE).count(), text.matches(HELP).count()), (1, 1), "{how}: {text}");
+    }
+    assert_eq!(failed().to_string(), MESSAGE);
+    assert_eq!(format!("{:?}", failed()), format!("{MESSAGE}\n  {HELP}"));
+    // The structure is still there.
+    assert!(format!("{:#?}", failed()).contains("kind: DTypeMismatch {"));
+    assert!(failed().source().unwrap().source().is_none());
+}
+
+/// The first bytes of a file say what it is, on every way to read it.
+#[test]
+fn other_kinds_of_files_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.npy");
+    let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    archive.start_file("model/data.pkl", zip::write::SimpleFileOptions::default()).unwrap();
+    let torch = archive.finish().unwrap().into_inner();
+    for (bytes, parts) in [
+        (&b"\x1f\x8b\x08\0\0\0\0\0\0\x03"[..], ["a gzip file", "gunzip"]),
+        (b"\x89HDF\r\n\x1a\n\0\0\0\0\0\x08\x08\0", ["an HDF5 file", "h5py"]),
+        (b"MATLAB 5.0 MAT-file, Platform: posix", ["a MATLAB file", "scipy.io.loadmat"]),
+        (b"PAR1\x15\x04\x15\x10\x15\x14", ["a Parquet file", "read_parquet"]),
+        (b"\x48\0\0\0\0\0\0\0{\"x\":{\"dtype\":\"F64\"", ["a safetensors file", "`safetensors`"]),
+        (b"\x80\x04\x95\x09\0\0\0\0\0\0\0]\x94", ["a Python pickle", "object::Pickle"]),
+        (b"version https://git-lfs.github.com/spec/v1\n", ["a pointer of Git LFS", "git lfs pull"]),
+        (b"<!DOCTYPE html><html>", ["HTML", "download"]),
+        (b"x,y\n1,2\n", ["text: \"x,y", "--from csv"]),
+        (&torch, ["a ZIP archive", "NpzFile"]),
+    ] {
+        std::fs::write(&path, bytes).unwrap();
+        let errors = [
+            read_npy::<_, DynArray>(&path).unwrap_err(),
+            ndarray_io::NpyFile::open(&path).unwrap_err(),
+            ndarray_io::ReadNpyExt::read_npy(bytes).map(|_: DynArray| ()).unwrap_err(),
+            ndarray_io::ra::read_ra::<_, DynArray>(&path).unwrap_err(),
+        ];
+        for error in errors {
+            let text = format!("{error:#}");
+            assert!(parts.iter().all(|part| text.contains(part)) && error.is_format(), "{text}");
+        }
+        #[cfg(feature = "npz")]
+        {
+            let error = ndarray_io::read_npz(&path).unwrap_err();
+            let parts = if bytes == torch { ["an archive of PyTorch", "object::Pickle"] } else { parts };
+            let text = format!("{error:#}");
+            assert!(parts.iter().all(|part| text.contains(part)) && error.is_format(), "{text}");
+        }
+    }
+    // What is empty, or an array of another format.
+    std::fs::write(&path, b"").unwrap();
+    assert!(format!("{:#}", read_npy::<_, DynArray>(&path).unwrap_err()).contains("truncated"));
+    write_npy(&path, &arr1(&[1.0])).unwrap();
+    let error = ndarray_io::ra::read_ra::<_, DynArray>(&path).unwrap_err();
+    assert!(format!("{error:#}").contains("an NPY file; read it with read_npy"), "{error:#}");
+    let error = read_npy::<_, DynArray>("s3://bucket/x.npy").unwrap_err();
+    assert!(error.is_not_found() && format!("{error:?}").contains("ndarray-io-store"), "{error:?}");
+}
+
+/// An archive whose writer was dropped says so.
+#[cfg(feature = "npz")]
+#[test]
+fn unfinished_archive_is_told_from_other_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.npz");
+    let mut archive = ndarray_io::NpzWriter::new(std::fs::File::create(&path).unwrap());
+    archive.add("x", &arr1(&[1.5])).unwrap();
+    drop(archive);
+    let error = ndarray_io::read_npz(&path).unwrap_err();
+    assert!(error.is_format() && format!("{error:#}").contains("call finish"), "{error:#}");
+}
+
+/// Similar names come first, however many there are.
+#[cfg(feature = "npz")]
+#[test]
+fn similar_names_come_first() {
+    let arrays: Vec<_> = (0..300).map(|number| (format!("layer_{number}"), arr1(&[0u8]))).collect();
+    let mut archive = ndarray_io::NpzWriter::new(Vec::new());
+    for (name, array) in &arrays {
+        archive.add(name, array).unwrap();
+    }
+    archive.add("weights", &arr1(&[0u8])).unwrap();
+    let mut archive = ndarray_io::NpzReader::new(std::io::Cursor::new(archive.finish().unwrap())).unwrap();
+    let error = archive.read::<Array1<u8>>("wieghts").unwrap_err();
+    assert!(error.to_string().contains("it contains 'weights', 'layer_0', 'layer_1', "), "{error}");
+    let error = archive.read::<Array1<u8>>("Layer_299").unwrap_err();
+    assert!(error.to_string().contains("it contains 'layer_299', "), "{error}");
+}
