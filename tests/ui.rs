@@ -50,21 +50,25 @@ fn compiler() -> Command {
     compiler
 }
 
-/// The errors of a file, one a line. Other compiler output differs between versions.
-fn compile(path: &Path, [library, ndarray]: &[PathBuf; 2], out: &Path, others: &[&str]) -> String {
+/// The command that compiles a file.
+fn command(path: &Path, [library, ndarray]: &[PathBuf; 2], out: &Path) -> Command {
     let deps = library.parent().unwrap();
     let deps = if deps.ends_with("deps") { deps.to_owned() } else { deps.join("deps") };
-    let compiled = compiler()
-        .args(["--crate-type=bin", "--emit=obj", "--error-format=short", "-Cdebuginfo=0"])
+    let mut command = compiler();
+    command
+        .args(["--crate-type=bin", "--emit=obj", "-Cdebuginfo=0"])
         .arg(format!("--extern=ndarray_io={}", library.display()))
         .arg(format!("--extern=ndarray={}", ndarray.display()))
         .arg(format!("-Ldependency={}", deps.display()))
         .arg("-o")
         .arg(out)
-        .arg(path)
-        .args(others)
-        .output()
-        .unwrap();
+        .arg(path);
+    command
+}
+
+/// The errors of a file, one a line. Other compiler output differs between versions.
+fn compile(path: &Path, libraries: &[PathBuf; 2], out: &Path, others: &[&str]) -> String {
+    let compiled = command(path, libraries, out).arg("--error-format=short").args(others).output().unwrap();
     let printed = String::from_utf8(compiled.stderr).unwrap().replace('\\', "/");
     let errors: Vec<&str> = printed
         .lines()
@@ -134,4 +138,54 @@ fn unsound_programs_are_refused_and_their_twins_compile() {
         }
     }
     assert_eq!(files.len(), 20);
+}
+
+/// Each mistake in `tests/mistakes/compile.rs` has a message that says how to mend it.
+#[test]
+fn mistakes_are_mended_by_their_messages() {
+    let path = Path::new("tests/mistakes/compile.rs");
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
+    let out = tempfile::NamedTempFile::new().unwrap();
+    let printed = messages(path, &libraries(), out.path());
+    // The lines of a mistake, from its comment to the next one.
+    let is_row = |line: &str| line.starts_with("// ") && line.contains(" => ");
+    let starts: Vec<usize> =
+        text.lines().enumerate().filter(|(_, line)| is_row(line)).map(|(at, _)| at + 1).collect();
+    let (mut mended, mut wrong) = (0, Vec::new());
+    for (number, start) in starts.iter().enumerate() {
+        let end = starts.get(number + 1).copied().unwrap_or(usize::MAX);
+        let row = text.lines().nth(start - 1).unwrap();
+        let said: String = printed
+            .iter()
+            .filter(|(line, _)| (*start..end).contains(line))
+            .map(|(_, said)| &**said)
+            .collect();
+        let mut parts = row.split(" => ").skip(1);
+        let is_known = parts.clone().any(|part| part.starts_with('!'));
+        let has_all = parts.all(|part| said.contains(part.trim_start_matches('!')));
+        if has_all == is_known {
+            wrong.push(format!(
+                "{row}
+{said}"
+            ));
+        }
+        mended += usize::from(has_all);
+    }
+    assert!(wrong.is_empty() && starts.len() >= 18, "{}", wrong.join("\n\n"));
+    println!("compiler: {mended} of {} mistakes are mended by their messages", starts.len());
+}
+
+/// The errors of a file with all that is printed of each, and the line of each.
+fn messages(path: &Path, libraries: &[PathBuf; 2], out: &Path) -> Vec<(usize, String)> {
+    let compiled =
+        command(path, libraries, out).args(["--edition=2024", "--error-format=json"]).output().unwrap();
+    let printed = String::from_utf8(compiled.stderr).unwrap();
+    let messages = printed.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let errors = messages.filter(|message| message["level"] == "error" && message["spans"][0].is_object());
+    let of = |error: serde_json::Value| {
+        let spans = error["spans"].as_array().unwrap();
+        let primary = spans.iter().find(|span| span["is_primary"] == true).unwrap();
+        (primary["line_start"].as_u64().unwrap() as usize, error["rendered"].as_str().unwrap().to_owned())
+    };
+    errors.map(of).collect()
 }

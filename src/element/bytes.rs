@@ -8,7 +8,7 @@ use super::fixed::{Fixed, elements};
 use super::record::FileLayout;
 use super::{Decode, Encode, ReadPlan, ReadableElement, WritableElement, WritePlan, convert};
 use crate::dtype::{ByteOrder, DType, Kind, MAX_ITEM_SIZE, Scalar};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Help, Result};
 use crate::options::{ReadOptions, WriteOptions};
 
 /// A string of at most `N` bytes, padded with NULs as in the file (`|S5` is `Bytes<5>`).
@@ -94,7 +94,8 @@ impl<const N: usize> TryFrom<&[u8]> for Bytes<N> {
 
     fn try_from(bytes: &[u8]) -> Result<Self> {
         let (length, width) = (bytes.len() as u64, N as u64);
-        Self::new(bytes).ok_or_else(|| ErrorKind::TextTooLong { length, width }.into())
+        let too_long = || Error::from(ErrorKind::TextTooLong { length, width }).with_help(Help::WidenField);
+        Self::new(bytes).ok_or_else(too_long)
     }
 }
 

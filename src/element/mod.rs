@@ -169,7 +169,7 @@ pub trait WritableElement: Sized + Send + Sync {
     message = "`{Self}` cannot be viewed in a file's bytes",
     label = "has another layout in memory than in a file",
     note = "String and Vec<u8> can be read, and Chars<N> and Bytes<N> also viewed; a struct that derives Record needs \
-            #[repr(C)] or #[repr(C, packed)]"
+            #[repr(C)] or #[repr(C, packed)]; usize and isize are not in files: u64 or i64 hold their values"
 )]
 pub trait ViewElement: ReadableElement {}
 

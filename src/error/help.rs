@@ -115,7 +115,7 @@ pub enum Help {
     InPlace,
     /// Set the width of text elements.
     TextWidth,
-    /// Give the struct's text field a wider type.
+    /// Give the text, or the struct's field with it, a wider type.
     WidenField,
     /// Select one of several members by its index.
     ByIndex,
@@ -213,7 +213,7 @@ impl fmt::Display for Help {
                 "overwrite the file with WriteOptions::in_place; a crash can then leave it partially written"
             }
             Self::TextWidth => "set WriteOptions::text_width",
-            Self::WidenField => "give the struct's field a wider type",
+            Self::WidenField => "use a wider type for the text",
             Self::ByIndex => "select one of the members by its index",
             Self::ReplaceMember => "replace it with NpzUpdate::replace",
             Self::PushAllRows => "push exactly the declared rows before finish",

@@ -384,8 +384,10 @@ pub enum ElementFault {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WantedShape {
-    /// Any shape with this number of axes: that of the Rust type, of the slice, or of the strides.
+    /// Any shape with this number of axes: that of the Rust type, or of the strides.
     Axes(usize),
+    /// Any shape with as many axes as the slice has parts.
+    Sliced(usize),
     /// This shape.
     Exactly(Shape),
     /// Rows of this shape.

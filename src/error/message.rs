@@ -26,6 +26,10 @@ impl fmt::Display for ErrorKind {
             Self::NotRepresentable { format, dtype, reason } => {
                 write!(f, "{format} cannot represent elements of {}: {reason}", Short(dtype))
             }
+            Self::Truncated { part: FileSection::Preamble, need, have: 0 } => write!(
+                f,
+                "truncated: expected a header of at least {need} bytes, found nothing: it is empty, or was read to its end before"
+            ),
             Self::Truncated { part: FileSection::Preamble, need, have } => {
                 write!(f, "truncated: expected a header of at least {need} bytes, found {have}")
             }
@@ -81,6 +85,14 @@ impl fmt::Display for ErrorKind {
             Self::ShapeMismatch { found, wanted } => match wanted {
                 WantedShape::Axes(count) => {
                     write!(f, "expected an array of {}, found shape {found}", Axes(*count))
+                }
+                WantedShape::Sliced(parts) => {
+                    write!(
+                        f,
+                        "the array of shape {found} has {}, the slice is of {}",
+                        Axes(found.ndim()),
+                        Axes(*parts)
+                    )
                 }
                 WantedShape::Exactly(shape) => write!(f, "expected shape {shape}, found {found}"),
                 WantedShape::Rows(row) => write!(f, "expected rows of shape {row}, found shape {found}"),

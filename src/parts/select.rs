@@ -313,7 +313,7 @@ impl Selection {
 
 fn other_rank(shape: &Shape, elements: &[SliceInfoElem]) -> crate::error::Error {
     let wanted = elements.iter().filter(|element| !element.is_new_axis()).count();
-    ErrorKind::ShapeMismatch { found: shape.clone(), wanted: WantedShape::Axes(wanted) }.into()
+    ErrorKind::ShapeMismatch { found: shape.clone(), wanted: WantedShape::Sliced(wanted) }.into()
 }
 
 /// Resolves one element of a slice along an axis, by ndarray's rules.

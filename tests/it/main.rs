@@ -15,6 +15,9 @@ mod hostile;
 #[cfg(all(feature = "object", feature = "npz"))]
 mod joblib;
 mod layers;
+#[cfg(all(feature = "full", target_endian = "little"))]
+#[path = "../mistakes/library.rs"]
+mod mistakes;
 #[cfg(all(feature = "derive", feature = "mmap", feature = "npz"))]
 mod names;
 #[cfg(feature = "py_literal")]

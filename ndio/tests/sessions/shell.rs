@@ -156,3 +156,32 @@ fn the_examples_of_the_help_work() {
     assert!(count >= 26, "{count}");
     assert_eq!(play(&session), session);
 }
+
+/// Each mistake in `tests/mistakes/program.txt` has a message that says how to mend it.
+#[cfg(target_endian = "little")]
+#[test]
+fn mistakes_are_mended_by_their_messages() {
+    let text = fs::read_to_string(Path::new(ROOT).join("tests/mistakes/program.txt")).unwrap();
+    let setup = "$ seq 24 | paste -sd ',,,,,\\n' | ndio convert - x.npy --from csv; printf '1\\n2\\n3\\n' | ndio convert - y.npy --from csv; \
+        ndio pack a.npz x.npy y.npy; head -c 50 /dev/zero > raw.bin; printf 'a,b\\n1,2\\n' > t.csv; cp data/joblib/model.gz z.gz; cp data/joblib/model.pkl p.pkl; \
+        mkdir e; cp data/record-aligned.npy r.npy\n";
+    let rows: Vec<&str> = text.split("\n# ").skip(1).collect();
+    let command = |row: &str| row.lines().find(|line| line.starts_with("$ ")).unwrap().to_owned();
+    let session: String = rows.iter().map(|row| command(row) + "\n").collect();
+    let played = play(&(setup.to_owned() + &session));
+    let mut answers = played.split("\n$ ").skip(1);
+    let (mut mended, mut wrong) = (0, Vec::new());
+    for row in &rows {
+        let said = answers.next().unwrap();
+        let parts: Vec<&str> = row.lines().filter_map(|line| line.strip_prefix("> ")).collect();
+        let is_known = parts.iter().any(|part| part.starts_with('!'));
+        let has_all =
+            said.contains("[exit ") && parts.iter().all(|part| said.contains(part.trim_start_matches('!')));
+        if has_all == is_known {
+            wrong.push(format!("{row}\n{said}"));
+        }
+        mended += usize::from(has_all);
+    }
+    assert!(wrong.is_empty() && rows.len() > 30, "{}", wrong.join("\n\n"));
+    println!("program: {mended} of {} mistakes are mended by their messages", rows.len());
+}

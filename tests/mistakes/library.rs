@@ -1,0 +1,278 @@
+//! Mistakes in using the library: what is done, and what `unwrap` has to print so that somebody who does not know it can mend it.
+//! A new mistake is a row; `!` before a text: it is not there yet.
+
+use std::io::Cursor;
+
+use ndarray::{Array1, ArrayD, Ix1, arr1, arr2, s};
+use ndarray_io::ra::{RaOptions, write_ra_with};
+use ndarray_io::{
+    Casting, Chars, DType, DynArray, NpyFile, NpyMmap, NpyWriter, NpzReader, NpzWriter, ReadNpyExt,
+    ReadOptions, Record, Result, ViewNpyExt, WriteNpyExt, create_new_npy, read_npy, read_npz, write_npy,
+};
+
+#[derive(Clone, Debug, Record)]
+struct Particle {
+    mass: f64,
+    position: [f32; 3],
+}
+
+#[derive(Clone, Debug, Record)]
+struct Misspelt {
+    #[record(rename = "Mass")]
+    mass: f64,
+    position: [f32; 3],
+}
+
+#[derive(Clone, Debug, Record)]
+struct Partial {
+    mass: f64,
+}
+
+#[derive(Clone, Debug, Record)]
+struct Named {
+    name: Chars<4>,
+}
+
+fn bytes<T: WriteNpyExt + ndarray_io::file::WriteArray + ?Sized>(array: &T) -> Vec<u8> {
+    let mut file = Vec::new();
+    array.write_npy(&mut file).unwrap();
+    file
+}
+
+fn particles() -> Vec<u8> {
+    bytes(&arr1(&[Particle { mass: 1.0, position: [0.0; 3] }]))
+}
+
+fn archive() -> NpzReader<Cursor<Vec<u8>>> {
+    let mut archive = NpzWriter::new(Vec::new());
+    archive.add("weights", &arr1(&[1.0])).unwrap();
+    archive.add("biases", &arr1(&[1.0])).unwrap();
+    NpzReader::new(Cursor::new(archive.finish().unwrap())).unwrap()
+}
+
+/// A mistake: what is done, how, and what has to be in the message.
+type Row = (&'static str, fn(&std::path::Path) -> Result<()>, &'static [&'static str]);
+
+const ROWS: &[Row] = &[
+    (
+        "reads f4 as f64",
+        |_| Array1::<f64>::read_npy(&bytes(&arr1(&[1f32]))[..]).map(drop),
+        &["read it as f32", "ReadOptions::casting"],
+    ),
+    (
+        "reads f8 as i32",
+        |_| Array1::<i32>::read_npy(&bytes(&arr1(&[1f64]))[..]).map(drop),
+        &["'<f8'", "read it as f64"],
+    ),
+    (
+        "reads 2 axes as 1",
+        |_| Array1::<f64>::read_npy(&bytes(&arr2(&[[1.0]]))[..]).map(drop),
+        &["1 axis", "(1, 1)", "ArrayD"],
+    ),
+    (
+        "reads a scalar as 1 axis",
+        |_| Array1::<f64>::read_npy(&bytes(&ndarray::arr0(1.0))[..]).map(drop),
+        &["1 axis", "()", "ArrayD"],
+    ),
+    (
+        "reads an archive as an array",
+        |_| Array1::<f64>::read_npy(&b"PK\x03\x04\x14\0\0\0\0\0\0\0"[..]).map(drop),
+        &["a ZIP archive", "read_npz"],
+    ),
+    ("reads an empty file", |_| Array1::<f64>::read_npy(&b""[..]).map(drop), &["found nothing"]),
+    (
+        "reads a file that is not there",
+        |_| read_npy::<_, DynArray>("no/such.npy").map(drop),
+        &["no/such.npy", "No such file"],
+    ),
+    (
+        "reads a URL",
+        |_| read_npy::<_, DynArray>("https://example.org/x.npy").map(drop),
+        &["Remote", "ndarray-io-store"],
+    ),
+    (
+        "forgets `finish` of an archive",
+        |path| {
+            let mut archive = NpzWriter::new(std::fs::File::create(path)?);
+            archive.add("x", &Array1::<f64>::zeros(1 << 16))?;
+            drop(archive);
+            read_npz(path).map(drop)
+        },
+        &["call finish"],
+    ),
+    (
+        "misspells a member",
+        |_| archive().read::<Array1<f64>>("wieghts").map(drop),
+        &["it contains 'weights', "],
+    ),
+    (
+        "reads a member as another type",
+        |_| archive().read::<Array1<f32>>("biases").map(drop),
+        &["member 'biases", "read it as f64"],
+    ),
+    (
+        "renames a field wrongly",
+        |_| Array1::<Misspelt>::read_npy(&particles()[..]).map(drop),
+        &["the file are 'mass', ", "rename"],
+    ),
+    (
+        "leaves out a field",
+        |_| Array1::<Partial>::read_npy(&particles()[..]).map(drop),
+        &["'position'", "ignore_extra_fields"],
+    ),
+    (
+        "reads records as numbers",
+        |_| Array1::<f64>::read_npy(&particles()[..]).map(drop),
+        &["derive Record", "DynArray"],
+    ),
+    (
+        "writes a text that is too long",
+        |_| bytes_of_text().map(drop),
+        &["length 5", "width of 4", "wider type"],
+    ),
+    (
+        "casts a float to an integer by the default rule",
+        |_| {
+            Array1::<i32>::read_npy_with(
+                &bytes(&arr1(&[1.5]))[..],
+                &ReadOptions::new().casting(Casting::Safe),
+            )
+            .map(drop)
+        },
+        &["Casting::Unsafe", "truncates"],
+    ),
+    (
+        "takes an index that is too large",
+        |path| {
+            write_npy(path, &arr1(&[1.0]))?;
+            NpyFile::open(path)?.take::<Array1<f64>>(0, &[7]).map(drop)
+        },
+        &["index 7", "length 1"],
+    ),
+    (
+        "takes along an axis that is not there",
+        |path| {
+            write_npy(path, &arr1(&[1.0]))?;
+            NpyFile::open(path)?.take::<Array1<f64>>(2, &[0]).map(drop)
+        },
+        &["no axis 2", "(1,)"],
+    ),
+    (
+        "slices more axes than there are",
+        |path| {
+            write_npy(path, &arr1(&[1.0]))?;
+            NpyFile::open(path)?.slice::<f64, _>(s![0, 0, 0]).map(drop)
+        },
+        &["1 axis", "3 axes"],
+    ),
+    (
+        "creates a file that exists",
+        |path| {
+            write_npy(path, &arr1(&[1.0]))?;
+            create_new_npy(path, &arr1(&[1.0]))
+        },
+        &["already exists", "write_npy"],
+    ),
+    (
+        "writes into a folder that is not there",
+        |_| write_npy("no/such/x.npy", &arr1(&[1.0])),
+        &["no/such/x.npy", "writing failed"],
+    ),
+    (
+        "views bytes that are misaligned",
+        |_| {
+            let file = bytes(&arr1(&[1.0]));
+            let moved = [&[0][..], &file].concat();
+            let at = moved.as_ptr().align_offset(8);
+            ndarray::ArrayView1::<f64>::view_npy(&moved[(at + 1) % 8..]).map(drop)
+        },
+        &["misaligned", "read the array"],
+    ),
+    (
+        "maps bools that are not bools",
+        |path| {
+            std::fs::write(
+                path,
+                bytes(&arr1(&[2u8]))
+                    .iter()
+                    .map(|byte| if *byte == b'u' { b'b' } else { *byte })
+                    .collect::<Vec<_>>(),
+            )?;
+            // SAFETY: nobody changes the file.
+            unsafe { NpyMmap::<bool, Ix1>::open(path) }.map(drop)
+        },
+        &["element 0", "bool (0 or 1), found 2", "u8"],
+    ),
+    (
+        "reads objects",
+        |_| {
+            DynArray::read_npy(
+                &b"\x93NUMPY\x01\0\x36\0{'descr': '|O', 'fortran_order': False, 'shape': (1,)}"[..],
+            )
+            .map(drop)
+        },
+        &["Python objects", "allow_objects"],
+    ),
+    (
+        "reads the file twice from one reader",
+        |_| {
+            let file = bytes(&arr1(&[1.0]));
+            let mut reader = &file[..];
+            Array1::<f64>::read_npy(&mut reader)?;
+            Array1::<f64>::read_npy(&mut reader).map(drop)
+        },
+        &["found nothing"],
+    ),
+    (
+        "pushes rows of another length",
+        |path| {
+            let mut rows = NpyWriter::<f64>::create(path, &[3])?;
+            rows.push(&arr1(&[1.0, 2.0]))
+        },
+        &["(3,)", "(2,)"],
+    ),
+    (
+        "appends rows of another dtype",
+        |path| {
+            write_npy(path, &arr2(&[[1.0, 2.0]]))?;
+            NpyWriter::<f32>::append(path).map(drop)
+        },
+        &["'<f8'", "'<f4'", "the file's dtype"],
+    ),
+    ("spells a dtype as in Rust", |_| "f32".parse::<DType>().map(drop), &["such as f8", "int32"]),
+    (
+        "writes bools to RA",
+        |path| write_ra_with(path, &arr1(&[true]), &RaOptions::new()),
+        &["eltype_5", "u8"],
+    ),
+    (
+        "reads an array that is too large",
+        |_| {
+            ArrayD::<f64>::read_npy(&b"\x93NUMPY\x01\0\x46\0{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999,),}            "[..]).map(drop)
+        },
+        &["truncated"],
+    ),
+];
+
+fn bytes_of_text() -> Result<Vec<u8>> {
+    let text = Chars::<4>::try_from("hello");
+    Ok(bytes(&arr1(&[Named { name: text? }])))
+}
+
+#[test]
+fn mistakes_are_mended_by_their_messages() {
+    let (mut mended, mut wrong) = (0, Vec::new());
+    for (what, make, parts) in ROWS {
+        let folder = tempfile::tempdir().unwrap();
+        let error = make(&folder.path().join("x.npy")).expect_err(what);
+        let text = format!("{error:?}");
+        let is_known = parts.iter().any(|part| part.starts_with('!'));
+        let has_all = parts.iter().all(|part| text.contains(part.trim_start_matches('!')));
+        if has_all == is_known {
+            wrong.push(format!("{what}: {text}"));
+        }
+        mended += usize::from(has_all);
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    println!("library: {mended} of {} mistakes are mended by their messages", ROWS.len());
+}
