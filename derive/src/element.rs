@@ -1,5 +1,6 @@
 //! `#[derive(Element)]` for newtypes of elements, for enums without fields, and for types that go through an element type.
 
+use crate::parse::unknown;
 use proc_macro2::TokenStream;
 use quote::quote_spanned;
 use syn::meta::ParseNestedMeta;
@@ -65,9 +66,7 @@ impl Attributes {
                     }
                     () if is("into") => into.replace(type_(&meta)?).is_some(),
                     () => {
-                        return Err(
-                            meta.error("unknown attribute, expected `crate`, `from`, `try_from` or `into`")
-                        );
+                        return Err(unknown(&meta, "of an element", "`crate`, `from`, `try_from` or `into`"));
                     }
                 };
                 if is_second {

@@ -29,6 +29,41 @@ fn located(place: Span) -> Span {
     Span::mixed_site().located_at(place)
 }
 
+/// Returns an error, and implementations that are never used: without them, each use of the type would be an error as well.
+fn refused(error: &syn::Error, name: &Ident, generics: &syn::Generics) -> proc_macro2::TokenStream {
+    let error = error.to_compile_error();
+    let (parameters, arguments, clause) = generics.split_for_impl();
+    let bounds = clause.map(|clause| &clause.predicates);
+    let clause = template!(where Self: ::core::marker::Send + ::core::marker::Sync, #bounds);
+    template! {
+        #error
+
+        impl #parameters ::ndarray_io::ReadableElement for #name #arguments #clause {
+            fn accept(
+                _: &::ndarray_io::DType,
+                _: &::ndarray_io::ReadOptions,
+            ) -> ::ndarray_io::Result<::ndarray_io::__private::ReadPlan<Self>> {
+                ::core::unreachable!()
+            }
+        }
+
+        impl #parameters ::ndarray_io::WritableElement for #name #arguments #clause {
+            fn dtype_for(
+                _: &mut dyn ::core::iter::Iterator<Item = &Self>,
+                _: &::ndarray_io::WriteOptions,
+            ) -> ::ndarray_io::Result<::ndarray_io::DType> {
+                ::core::unreachable!()
+            }
+
+            fn emit(_: &::ndarray_io::DType) -> ::ndarray_io::__private::WritePlan<Self> {
+                ::core::unreachable!()
+            }
+        }
+
+        impl #parameters ::ndarray_io::ViewElement for #name #arguments #clause {}
+    }
+}
+
 /// Implements the element traits for a struct, which is stored as a NumPy record.
 ///
 /// The fields must be named. The type of each field is an element, a struct that derives `Record`, or an
@@ -102,8 +137,9 @@ fn located(place: Span) -> Span {
 #[proc_macro_derive(Record, attributes(record))]
 pub fn derive_record(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);
+    let (name, generics) = (input.ident.clone(), input.generics.clone());
     let expanded = parse::Struct::of(input).map(|parsed| expand::expand(&parsed));
-    expanded.unwrap_or_else(|error| error.to_compile_error()).into()
+    expanded.unwrap_or_else(|error| refused(&error, &name, &generics)).into()
 }
 
 /// Implements the element traits for a newtype, for an enum, or for any type that is read and written through another one.
@@ -193,5 +229,5 @@ pub fn derive_record(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(Element, attributes(element))]
 pub fn derive_element(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);
-    element::expand(&input).unwrap_or_else(|error| error.to_compile_error()).into()
+    element::expand(&input).unwrap_or_else(|error| refused(&error, &input.ident, &input.generics)).into()
 }

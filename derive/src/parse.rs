@@ -84,11 +84,20 @@ impl Struct {
         }
         let OfStruct { library, size, case } = OfStruct::of(&input.attrs)?;
         let (mut stored, mut skipped) = (Vec::new(), Vec::new());
+        // All wrong fields at once.
+        let mut wrong: Option<Error> = None;
         for field in fields {
-            match field_of(field, case)? {
-                Either::Stored(field) => stored.push(*field),
-                Either::Skipped(field) => skipped.push(*field),
+            match field_of(field, case) {
+                Ok(Either::Stored(field)) => stored.push(*field),
+                Ok(Either::Skipped(field)) => skipped.push(*field),
+                Err(error) => match &mut wrong {
+                    Some(all) => all.combine(error),
+                    None => wrong = Some(error),
+                },
             }
+        }
+        if let Some(wrong) = wrong {
+            return Err(wrong);
         }
         check_names(&stored)?;
         let layout = Layout::of(&input.attrs)?;
@@ -124,7 +133,7 @@ impl OfStruct {
                 } else if meta.path.is_ident("rename_all") {
                     once(&mut case, at, || Case::of(&meta.value()?.parse()?))
                 } else {
-                    Err(meta.error("unknown attribute of a struct, expected `crate`, `size` or `rename_all`"))
+                    Err(unknown(&meta, "of a struct", "`crate`, `size` or `rename_all`"))
                 }
             })?;
         }
@@ -169,9 +178,9 @@ impl OfField {
                 } else if meta.path.is_ident("flatten") {
                     once(&mut of.flatten, at, || Ok(at))
                 } else {
-                    Err(meta.error(
-                        "unknown attribute of a field, expected `rename`, `alias`, `title`, `len`, `offset`, `default`, `skip` or `flatten`",
-                    ))
+                    const KNOWN: &str =
+                        "`rename`, `alias`, `title`, `len`, `offset`, `default`, `skip` or `flatten`";
+                    Err(unknown(&meta, "of a field", KNOWN))
                 }
             })?;
         }
@@ -182,6 +191,20 @@ impl OfField {
     fn is_named(&self) -> bool {
         self.rename.is_some() || !self.aliases.is_empty() || self.title.is_some() || self.len.is_some()
     }
+}
+
+/// Returns the error for an attribute that is none of the known ones.
+pub(crate) fn unknown(meta: &syn::meta::ParseNestedMeta<'_>, of: &str, known: &str) -> Error {
+    let name = meta.path.get_ident().map_or_else(|| "…".to_owned(), ToString::to_string);
+    // What others call it: serde, and other crates for files.
+    let other = match &*name {
+        "name" => "; `rename = \"…\"` sets the name in the file",
+        "width" | "size" | "length" | "max_len" => "; `len = 16` sets the width of a text",
+        "skip_serializing" | "skip_deserializing" | "ignore" => "; `skip` leaves a field out of the file",
+        "optional" | "skip_if_missing" => "; `default` accepts files without the field",
+        _ => "",
+    };
+    meta.error(format!("unknown attribute `{name}` {of}, expected {known}{other}"))
 }
 
 enum Either {
