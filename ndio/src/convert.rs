@@ -20,7 +20,7 @@ use super::formats::{
 use super::input::Input;
 use super::output::{Output, folder_for};
 use super::remote::called;
-use super::select::Selection;
+use super::select::{Arrays, Selection};
 
 /// Convert between NPY, NPZ, RA, CSV and raw bytes; change order, byte order, type, compression; save a part
 #[derive(Args)]
@@ -80,7 +80,7 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with = "array")]
     pub(super) drop_trailing: bool,
     /// Convert Python objects, as data
-    #[arg(long)]
+    #[arg(long, alias = "allow-pickle")]
     pub(super) allow_objects: bool,
     /// The input file; - is standard input
     pub(super) input: PathBuf,
@@ -133,6 +133,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     } else if arguments.which.has_choice() {
         return Err(input.at("it has one array: --array and --member are for NPY files and archives"));
     }
+    if input.is_output() && arguments.which.has_choice() && has_several(&input, from)? {
+        return Err(input.at("the other arrays of the file would be lost; name another output"));
+    }
     if arguments.casting.is_some() && arguments.dtype.is_none() {
         return Err("--casting is for --dtype".into());
     }
@@ -142,6 +145,16 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     drop(input);
     to.create(arrays, Making { arguments, changes: &changes, output, out })?;
     Ok(0)
+}
+
+/// Whether a file has several arrays.
+fn has_several(input: &Input, format: Format) -> Result<bool, Failure> {
+    let options = crate::reading::options().allow_objects(true);
+    match format {
+        Format::Npz => Ok(input.npz(&options)?.len() > 1),
+        Format::Npy => Ok(Arrays::of(input, &options).take(2).count() > 1),
+        _ => Ok(false),
+    }
 }
 
 /// The content takes precedence over extensions such as .csv: an array in a file with another extension is still an array.

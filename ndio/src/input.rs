@@ -266,19 +266,26 @@ fn has_info(path: &Path) -> bool {
         && first == [0x80]
 }
 
-/// Calls `take` with each of the paths, and in place of a folder with the array files in it, in order. A folder with the `info` of a stack
+/// Whether a file in a folder is an array file by its name.
+pub(crate) fn is_array_file(path: &Path) -> bool {
+    Format::of_name(path).is_some_and(Format::has_header)
+}
+
+/// Calls `take` with each of the paths, and in place of a folder with those files in it that `is_wanted`, in order. A folder with the `info` of a stack
 /// counts as one file. What cannot be listed is passed on as an error, and the rest goes on.
 pub(crate) fn each_file(
     paths: &[PathBuf],
+    is_wanted: fn(&Path) -> bool,
     mut take: impl FnMut(Result<&Path, Failure>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     for path in paths {
-        if has_info(path) || !fs::metadata(path).is_ok_and(|metadata| metadata.is_dir()) {
+        let is_folder = path != Path::new("-") && fs::metadata(path).is_ok_and(|metadata| metadata.is_dir());
+        if !is_folder || has_info(path) {
             take(Ok(path))?;
             continue;
         }
         let mut is_any = false;
-        each_in_folder(path, &mut |found| {
+        each_in_folder(path, is_wanted, &mut |found| {
             is_any = true;
             take(found)
         })?;
@@ -292,7 +299,11 @@ pub(crate) fn each_file(
 /// What takes each file of a folder.
 type TakeFile<'a> = dyn FnMut(Result<&Path, Failure>) -> Result<(), Failure> + 'a;
 
-fn each_in_folder(folder: &Path, take: &mut TakeFile<'_>) -> Result<(), Failure> {
+fn each_in_folder(
+    folder: &Path,
+    is_wanted: fn(&Path) -> bool,
+    take: &mut TakeFile<'_>,
+) -> Result<(), Failure> {
     let mut entries = Vec::new();
     let listed = fs::read_dir(folder).and_then(|list| {
         for entry in list {
@@ -309,8 +320,8 @@ fn each_in_folder(folder: &Path, take: &mut TakeFile<'_>) -> Result<(), Failure>
         if has_info(&path) {
             take(Ok(&path))?;
         } else if is_folder {
-            each_in_folder(&path, take)?; // links to folders are not followed: they may form a cycle
-        } else if Format::of_name(&path).is_some_and(Format::has_header) && path.is_file() {
+            each_in_folder(&path, is_wanted, take)?; // links to folders are not followed: they may form a cycle
+        } else if path.is_file() && is_wanted(&path) {
             take(Ok(&path))?;
         }
     }

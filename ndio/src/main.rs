@@ -71,21 +71,26 @@ struct Program {
 
 #[derive(Subcommand)]
 enum Verb {
+    #[command(alias = "describe")]
     Info(info::Arguments),
+    #[command(aliases = ["print", "dump", "head"])]
     Show(show::Arguments),
     Convert(convert::Arguments),
     /// Concatenate arrays along an existing axis
-    #[command(after_help = "Example:\n  ndio cat x.npy x.npy --axis 1 -o wide.npy")]
+    #[command(aliases = ["concat", "concatenate", "join"], after_help = "Example:\n  ndio cat x.npy x.npy --axis 1 -o wide.npy")]
     Cat(join::Files),
     /// Stack arrays of equal shape along a new axis
     #[command(after_help = "Example:\n  ndio stack x.npy x.npy -o both.npy")]
     Stack(join::Files),
     Split(split::Split),
     Pack(pack::Pack),
+    #[command(aliases = ["extract", "unzip"])]
     Unpack(unpack::Unpack),
     Refs(refs::Refs),
+    #[command(aliases = ["compare", "cmp"])]
     Diff(diff::Arguments),
     Plot(plot::Arguments),
+    #[command(alias = "check")]
     Verify(verify::Arguments),
     Scan(scan::Arguments),
     Query(query::Arguments),

@@ -182,6 +182,8 @@ fn with_prefix(prefix: &str, path: &Path, name: &str) -> Result<String, Failure>
         }
     }
     let name = parts.join("/");
+    // It is a folder: s3://bucket means s3://bucket/.
+    let prefix = &if prefix.ends_with('/') { prefix.to_owned() } else { format!("{prefix}/") };
     if !prefix.starts_with("http://") && !prefix.starts_with("https://") {
         return Ok(format!("{prefix}{name}"));
     }

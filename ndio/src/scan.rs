@@ -2,17 +2,18 @@
 
 use std::fmt::{self, Write as _};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ndarray_io::error::ErrorKind;
+use ndarray_io::bytes::InMemory;
+use ndarray_io::error::{ErrorKind, Help};
 use ndarray_io::object::{Call, Global, ObjectRef, Pickle, View};
-use ndarray_io::{NpzFile, ReadOptions};
+use ndarray_io::{NpyFile, NpzFile, ReadOptions};
 use serde_json::json;
 
 use super::failure::{Failure, at_part, note, one_line};
 use super::formats::Format;
-use super::input::{Input, each_file};
+use super::input::{Input, each_file, is_array_file};
 use super::select::Arrays;
 use super::source::{Source, Whole};
 
@@ -35,14 +36,14 @@ pub(crate) struct Arguments {
     /// Print JSON, one line per pickle
     #[arg(long)]
     json: bool,
-    /// Files, or folders, which are searched for array files
+    /// Files, or folders, which are searched for arrays, pickles and archives
     #[arg(required = true)]
     files: Vec<PathBuf>,
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let mut code = 0;
-    each_file(&arguments.files, |path| {
+    each_file(&arguments.files, may_have_objects, |path| {
         let scanned = path.and_then(Input::open).and_then(|input| {
             let found = scan(&input, &arguments.allow);
             let found = found.map_err(|failure| input.at(failure))?;
@@ -163,7 +164,13 @@ fn scan(input: &Input, allowed: &[String]) -> Result<Vec<Found>, Failure> {
         None => {
             let mut bytes = Vec::new();
             io::Read::read_to_end(&mut input.file()?, &mut bytes)?;
-            pickles("", &bytes, &options, allowed)
+            pickles("", &bytes, &options, allowed).map_err(|failure| {
+                match NpyFile::from_source(InMemory(bytes)) {
+                    // It is a file of another kind, which says more than that it is not a pickle.
+                    Err(error) if matches!(error.help(), Some(Help::OtherFile(_))) => error.into(),
+                    _ => failure,
+                }
+            })
         }
     }
 }
@@ -192,10 +199,24 @@ fn scan_members(archive: &NpzFile, input: &Input, allowed: &[String]) -> Result<
     Ok(found)
 }
 
+/// Whether a file in a folder may have objects, by its name or its first bytes.
+fn may_have_objects(path: &Path) -> bool {
+    let mut first = [0; 8];
+    let read = || std::fs::File::open(path).and_then(|file| io::Read::read(&mut &file, &mut first));
+    let begins = |first: &[u8]| begins_pickle(first) || Format::told_by(first).is_some();
+    is_array_file(path) || is_named_pickle(&path.to_string_lossy()) || { read }()
+        .is_ok_and(|count| begins(&first[..count]))
+}
+
+fn is_named_pickle(name: &str) -> bool {
+    const EXTENSIONS: [&str; 8] = [".pkl", ".pickle", ".joblib", ".pt", ".pth", ".ckpt", ".sav", ".p"];
+    EXTENSIONS.iter().any(|extension| name.to_ascii_lowercase().ends_with(extension))
+}
+
 /// Whether a member is a pickle by its name, or begins like one of protocol 2 or later.
 fn is_pickle(archive: &NpzFile, index: usize) -> Result<bool, Failure> {
     let name = archive.members()[index].file_name();
-    if [".pkl", ".pickle", ".joblib"].iter().any(|extension| name.ends_with(extension)) {
+    if is_named_pickle(name) {
         return Ok(true);
     }
     let mut first = First(Vec::new());

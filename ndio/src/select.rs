@@ -21,10 +21,10 @@ pub(crate) struct Selection {
     #[arg(long, value_name = "NAME", conflicts_with_all = ["index", "array"])]
     pub(crate) member: Option<String>,
     /// The array of an archive by its number, counted from 0: for names that occur twice
-    #[arg(long, value_name = "NUMBER", conflicts_with = "array")]
+    #[arg(long, value_name = "NUMBER", conflicts_with = "array", allow_hyphen_values = true, value_parser = counted)]
     pub(crate) index: Option<usize>,
     /// The array of an NPY file with several concatenated ones, counted from 0
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true, value_parser = counted)]
     pub(crate) array: Option<usize>,
     /// A field of records: x, or pos.x for a field within a field
     #[arg(long, value_name = "NAME")]
@@ -32,6 +32,10 @@ pub(crate) struct Selection {
     /// A part, as NumPy writes it: '0:10, ..., ::2'
     #[arg(long, value_name = "SLICE", allow_hyphen_values = true)]
     pub(crate) slice: Option<String>,
+}
+
+fn counted(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "expected a number, counted from 0".to_owned())
 }
 
 impl Selection {
@@ -119,6 +123,10 @@ impl Selection {
                 input.at(format!("{error}{advice}"))
             }),
             (None, None, 1) => Ok(0),
+            (None, None, 0) => Err(input.at("the archive has no members")),
+            (None, None, count) if !(0..count).any(|index| archive.holds_array(index).unwrap_or(true)) => {
+                Err(input.at("none of its members is an array"))
+            }
             (None, None, _) => {
                 let names = some_names(archive);
                 Err(input.at(format!("the archive has several members; --member selects one: {names}")))

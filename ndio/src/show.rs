@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with_all = ["all", "width", "precision"])]
     json: bool,
     /// Show Python objects, as data
-    #[arg(long)]
+    #[arg(long, alias = "allow-pickle")]
     allow_objects: bool,
     #[command(flatten)]
     which: Selection,

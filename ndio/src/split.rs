@@ -15,6 +15,7 @@ use super::output::{Content, Output, already_exists, folder_of, is_regular, is_s
 use super::progress::Progress;
 use super::remote;
 use super::select::Selection;
+use super::unpack::check_folder;
 
 /// Split an array along an axis into numbered files
 #[derive(Args)]
@@ -58,6 +59,7 @@ pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failur
         None if is_file => folder_of(&arguments.file),
         None => PathBuf::from("."),
     };
+    check_folder(&folder)?;
     refuse_inside(&folder.join("0"), &arguments.file)?;
     std::fs::create_dir_all(&folder).map_err(|error| at(&folder, error.into()))?;
     let digits = ends.len().saturating_sub(1).to_string().len();

@@ -57,6 +57,7 @@ pub(crate) fn unpack(arguments: &Unpack, out: &mut dyn Write) -> Result<u8, Fail
             ([], names) => names.iter().any(|wanted| is_named(member, wanted)),
             (indices, _) => indices.contains(index),
         };
+    check_folder(&arguments.output)?;
     // All is looked at before the first is written.
     let (mut work, mut paths) = (Vec::new(), BTreeSet::new());
     for (index, member) in members.iter().enumerate().filter(is_wanted) {
@@ -123,5 +124,18 @@ pub(crate) fn inside(name: &str) -> Result<PathBuf, Failure> {
         false => {
             Err(format!("the member '{}' would be outside the output folder", name.escape_debug()).into())
         }
+    }
+}
+
+/// Returns an error if the output cannot be a folder.
+pub(super) fn check_folder(path: &Path) -> Result<(), Failure> {
+    if path == Path::new("-") {
+        return Err(
+            "files are written to a folder, and not to standard output; ./- is a folder of that name".into(),
+        );
+    }
+    match path.exists() && !path.is_dir() {
+        true => Err(at(path, "it is a file; --output is a folder".into())),
+        false => Ok(()),
     }
 }

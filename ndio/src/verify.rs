@@ -10,7 +10,7 @@ use ndarray_io::{DynArray, NpzFile, ReadOptions};
 
 use super::failure::{Failure, is_unread, one_line, told};
 use super::formats::Format;
-use super::input::{Input, each_file};
+use super::input::{Input, each_file, is_array_file};
 use super::progress::Progress;
 use super::scan::unknown;
 use super::select::Arrays;
@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     // Objects are read as data: nothing is executed.
     let options = crate::reading::options().allow_objects(true);
     let mut code = 0;
-    each_file(&arguments.files, |path| {
+    each_file(&arguments.files, is_array_file, |path| {
         let input = match path.and_then(Input::open) {
             Ok(input) => input,
             // A file that cannot be opened has not been checked.

@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     ignore_dtype: bool,
     /// Compare Python objects, as data
-    #[arg(long)]
+    #[arg(long, alias = "allow-pickle")]
     allow_objects: bool,
     #[command(flatten)]
     which: Selection,

@@ -35,7 +35,10 @@ impl FileFormat for Raw {
         let order = arguments.order.map_or(Order::C, Into::into);
         let offset = arguments.offset.unwrap_or(0);
         refuse_objects(&dtype)?;
-        let found = input.size()?.saturating_sub(offset);
+        let size = input.size()?;
+        let found = size.checked_sub(offset).ok_or_else(|| {
+            input.at(format!("--offset {offset} is beyond the end: the file has {size} bytes"))
+        })?;
         let lengths =
             arguments.shape.as_deref().ok_or("raw bytes need --shape: 100,3, or -1 for one axis")?;
         let shape = shape(lengths, found, &dtype).map_err(|failure| input.at(failure))?;
@@ -44,7 +47,9 @@ impl FileFormat for Raw {
             .ok_or_else(|| format!("an array of shape {shape} is too large"))?;
         if found != wanted {
             let advice = match found.checked_sub(wanted) {
-                Some(more) if offset == 0 => format!("; --offset {more} skips the bytes before it"),
+                Some(more) if offset == 0 && wanted > 0 => format!(
+                    "; a length of -1 takes all of them; if the file begins with a header of {more} bytes, --offset {more} skips it"
+                ),
                 _ => String::new(),
             };
             return Err(input.at(format!(
@@ -65,7 +70,8 @@ impl FileFormat for Raw {
         let Making { arguments, changes, output, out } = making;
         let source = the_only(arrays, arguments)?.readable()?;
         refuse_objects(source.dtype())?;
-        let header = changes.header(&source, source.order())?;
+        // Raw bytes do not say their order, so it is the one in which they are read, as with `tofile` of NumPy.
+        let header = changes.header(&source, Order::C)?;
         output.write(out, Content::Binary, move |mut sink| {
             let source = source;
             changes.elements(&source, &header).write_to(&mut Progress::new(), &mut sink)
@@ -96,7 +102,8 @@ fn shape(text: &str, bytes: u64, dtype: &DType) -> Result<Shape, Failure> {
         .byte_len(dtype.item_size())
         .filter(|each| *each > 0 && bytes.is_multiple_of(*each));
     let length = each.and_then(|each| usize::try_from(bytes / each).ok()).ok_or_else(|| {
-        format!("the length of the axis of -1 is unknown: {bytes} bytes are not a multiple of what it counts")
+        let others = Shape::from(&others[..]);
+        format!("the length of the axis of -1 is unknown: {bytes} bytes are not a multiple of {} elements of {dtype}", others.len().unwrap_or(0))
     })?;
     let mut all = others;
     all.insert(open, length);

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::cells::dtype_text;
 use super::failure::{Failure, is_closed, note, told};
 use super::formats::Format;
-use super::input::{Input, each_file, is_pipe};
+use super::input::{Input, each_file, is_array_file, is_pipe};
 use super::select::Arrays;
 use super::source::Source;
 use super::stats;
@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
 
 fn info(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let mut code = 0;
-    each_file(&arguments.files, |path| {
+    each_file(&arguments.files, is_array_file, |path| {
         match path.and_then(|path| tell(path, arguments, out)) {
             Ok(true) => {}
             Ok(false) => code = code.max(1),

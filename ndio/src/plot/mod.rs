@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use ndarray_io::dtype::Kind;
+use ndarray_io::header::Shape;
 
 use super::input::Input;
 use super::output::{Output, is_regular, is_same};
@@ -130,6 +131,11 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         is_picture && arguments.output.is_none() && !arguments.picture && is_series(source.shape());
     if arguments.limits.is_some() && (!is_picture || is_lines) {
         return Err("--limits applies to pictures only".into());
+    }
+    if arguments.picture && ndim < 2 {
+        return Err(
+            format!("a picture needs two axes, the array has shape {}", Shape::from(source.shape())).into()
+        );
     }
     if arguments.histogram || ndim == 0 {
         if arguments.output.is_some() {

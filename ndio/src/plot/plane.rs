@@ -136,6 +136,9 @@ fn numbers(array: &DynArray) -> Result<ArrayD<f64>, Failure> {
         Some(Kind::Bool | Kind::Int | Kind::Uint | Kind::Float | Kind::Narrow(_)) => {
             Ok(array.cast_with(&crate::reading::options().casting(Casting::Unsafe))?)
         }
+        _ if array.dtype().as_record().is_some() => {
+            Err(format!("dtype {} is not numeric; --field selects a field", array.dtype()).into())
+        }
         _ => Err(format!("dtype {} is not numeric", array.dtype()).into()),
     }
 }

@@ -16,6 +16,9 @@ pub(super) const NO_NUMBER: &str = "it is not a number";
 /// Explains why a cell is not an integer.
 fn whole(text: &str, error: &std::num::ParseIntError) -> String {
     match text.parse::<f64>() {
+        Ok(_) if *error.kind() == std::num::IntErrorKind::InvalidDigit => {
+            "it is not an integer; --dtype f8 reads it".into()
+        }
         Ok(_) => error.to_string(),
         Err(_) => NO_NUMBER.into(),
     }
@@ -133,7 +136,7 @@ pub(super) fn read(input: File, form: Form, dtype: Option<DType>, out: &File) ->
             "false" | "False" | "0" => Ok(false),
             _ => Err("it is neither true nor false".into()),
         })?,
-        _ => return Err("CSV is read as numbers, bools or text".into()),
+        _ => return Err("CSV is read as numbers, bools or text: --dtype str reads all cells as text".into()),
     }
     Ok(())
 }

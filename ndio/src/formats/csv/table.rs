@@ -60,6 +60,14 @@ impl<T> Parsed<T> {
 struct Wrong {
     line: u64,
     text: String,
+    /// Whether the line may be the names of the columns: none of its cells is a number.
+    may_be_names: bool,
+}
+
+impl Wrong {
+    fn new(line: u64, text: String) -> Self {
+        Self { line, text, may_be_names: false }
+    }
 }
 
 impl Input {
@@ -98,14 +106,12 @@ impl Counts {
         rows: &mut Rows<'_, T>,
     ) -> Result<(), Failure> {
         let wrong = match (self.columns, parsed.columns) {
-            (Some(old), Some(new)) if old != new => {
-                Some(Wrong { line: parsed.first, text: other_width(new, old) })
-            }
+            (Some(old), Some(new)) if old != new => Some(Wrong::new(parsed.first, other_width(new, old))),
             _ => parsed.wrong,
         };
-        if let Some(Wrong { line, text }) = wrong {
+        if let Some(Wrong { line, text, may_be_names }) = wrong {
             return Err(match self.lines + line {
-                1 if text.ends_with(NO_NUMBER) => {
+                1 if may_be_names => {
                     format!("line 1{text}; if it has the names of the columns, --header skips it")
                 }
                 line => format!("line {line}{text}"),
@@ -239,7 +245,7 @@ impl Table {
             .from_reader(&self.input.file);
         let mut record = StringRecord::new();
         let mut width = 1;
-        while reader.read_record(&mut record)? {
+        while reader.read_record(&mut record).map_err(|error| wrong_text(&error, 0))? {
             width = record.iter().map(|cell| cell.chars().count()).fold(width, usize::max);
         }
         self.input.file.rewind()?;
@@ -256,7 +262,7 @@ fn values<T>(piece: &[u8], form: Form, parse: impl Fn(&str) -> Result<T, String>
         Ok(text) => text.strip_prefix('\u{feff}').unwrap_or(text),
         Err(error) => {
             let line = lines_of(&piece[..error.valid_up_to()]) + 1;
-            parsed.wrong = Some(Wrong { line, text: ": it is not UTF-8".into() });
+            parsed.wrong = Some(Wrong::new(line, ": it is not UTF-8".into()));
             return parsed;
         }
     };
@@ -306,17 +312,25 @@ fn cells(line: &str, delimiter: u8) -> impl Iterator<Item = &str> {
 /// Parses the cells of a line, and checks that their number is right.
 fn put_cells<'a, T>(
     line: u64,
-    cells: impl Iterator<Item = &'a str>,
+    mut cells: impl Iterator<Item = &'a str>,
     parsed: &mut Parsed<T>,
     parse: impl Fn(&str) -> Result<T, String>,
 ) -> Result<(), Wrong> {
-    let mut count = 0;
-    for cell in cells {
+    let (mut count, mut has_numbers) = (0, false);
+    while let Some(cell) = cells.next() {
         count += 1;
-        let value = parse(cell).map_err(|reason| Wrong {
-            line,
-            text: format!(", column {count}: '{}': {reason}", beginning(cell)),
-        })?;
+        let value = match parse(cell) {
+            Ok(value) => value,
+            Err(reason) => {
+                let advice = if reason == NO_NUMBER { other_delimiter(cell) } else { String::new() };
+                let is_number = |cell: &str| !cell.trim().is_empty() && parse(cell).is_ok();
+                let may_be_names =
+                    reason == NO_NUMBER && advice.is_empty() && !has_numbers && !cells.any(is_number);
+                let text = format!(", column {count}: '{}': {reason}{advice}", beginning(cell));
+                return Err(Wrong { line, text, may_be_names });
+            }
+        };
+        has_numbers |= !cell.trim().is_empty();
         parsed.values.push(value);
     }
     let columns = *parsed.columns.get_or_insert_with(|| {
@@ -325,7 +339,21 @@ fn put_cells<'a, T>(
     });
     match count == columns {
         true => Ok(()),
-        false => Err(Wrong { line, text: other_width(count, columns) }),
+        false => Err(Wrong::new(line, other_width(count, columns))),
+    }
+}
+
+/// Names the delimiter of a cell that is several numbers.
+fn other_delimiter(cell: &str) -> String {
+    let divides = |delimiter: &&char| {
+        let parts: Vec<&str> =
+            cell.split(**delimiter).map(str::trim).filter(|part| !part.is_empty()).collect();
+        parts.len() > 1 && parts.iter().all(|part| part.replace(',', ".").parse::<f64>().is_ok())
+    };
+    match [';', '\t', '|', ' '].iter().find(divides) {
+        Some('\t') => "; --delimiter tab may be what is meant".into(),
+        Some(delimiter) => format!("; --delimiter '{delimiter}' may be what is meant"),
+        None => String::new(),
     }
 }
 
