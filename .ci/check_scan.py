@@ -20,11 +20,9 @@ ROOT = pathlib.Path(__file__).parents[1]
 PLAIN = set("""
 builtins bool bytearray bytes complex dict float frozenset int list object range set slice str tuple
 collections OrderedDict
-copyreg _reconstructor
 _codecs encode
 datetime date datetime time timedelta timezone
 decimal Decimal
-joblib.numpy_pickle NumpyArrayWrapper
 numpy bool bool_ bytes_ complex128 datetime64 dtype float16 float32 float64 int16 int32 int64 int8 longdouble ndarray str_ timedelta64 void
 numpy._core.multiarray _reconstruct scalar
 numpy.core.multiarray _reconstruct scalar
@@ -45,8 +43,9 @@ class Recorder(pickle._Unpickler):
 
     def find_class(self, module, name):
         if self.proto < 3:
-            module, name = pickle._compat_pickle.NAME_MAPPING.get((module, name), (module, name))
+            old = module, name
             module = pickle._compat_pickle.IMPORT_MAPPING.get(module, module)
+            module, name = pickle._compat_pickle.NAME_MAPPING.get(old, (module, name))
         full = f"{module}.{name}"
         if full not in self.imports:
             self.imports.append(full)

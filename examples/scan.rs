@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         let bytes = archive.read_raw(index)?;
         let pickle = Pickle::from_bytes_with(&bytes, &ReadOptions::new())?;
-        for global in pickle.globals().filter(|global| !global.makes_plain_data()) {
+        for global in pickle.globals().filter(|global| !global.is_usual_in_data()) {
             println!("imports {global}");
         }
         let mut counts = BTreeMap::new();

@@ -256,10 +256,16 @@ impl Make {
             return Ok(Self::Default);
         }
         let value = meta.value()?;
+        let wrong = |error: Error| {
+            Error::new(
+                error.span(),
+                "`default` takes the path of a function without arguments: `default = \"make_zero\"`",
+            )
+        };
         if value.peek(LitStr) {
-            return value.parse::<LitStr>()?.parse().map(Self::Call);
+            return value.parse::<LitStr>()?.parse().map(Self::Call).map_err(wrong);
         }
-        value.parse().map(Self::Call)
+        value.parse().map(Self::Call).map_err(wrong)
     }
 }
 

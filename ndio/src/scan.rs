@@ -1,33 +1,32 @@
 //! `ndio scan`: says what Python would do to load objects.
 
-use std::fmt::{self, Write as _};
-use std::io::{self, Write};
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ndarray_io::bytes::InMemory;
 use ndarray_io::error::{ErrorKind, Help};
-use ndarray_io::object::{Call, Global, ObjectRef, Pickle, View};
-use ndarray_io::{NpyFile, NpzFile, ReadOptions};
+use ndarray_io::object::{Global, ObjectRef, Pickle, View};
+use ndarray_io::{NpyReader, NpzFile, ReadOptions};
 use serde_json::json;
 
-use super::failure::{Failure, at_part, note, one_line};
+use super::failure::{Failure, at, at_part, note, one_line};
 use super::formats::Format;
 use super::input::{Input, each_file, is_array_file};
-use super::select::Arrays;
-use super::source::{Source, Whole};
 
 /// List what Python would import and call to load objects: in NPY, NPZ, pickles, joblib's and PyTorch's files
 #[derive(Args)]
 #[command(
-    after_help = "Nothing in the files is imported or called. Exit code 1 means that loading does more than make plain data.
+    after_help = "Nothing in the files is imported or called. Exit code 1 means that there are other names than those of plain data. That
+there are none does not make a file safe to load in Python: forged arguments of NumPy's own functions can do harm.
 
 Examples:
   ndio scan model.pkl a.npz
   ndio scan --calls x.npy"
 )]
 pub(crate) struct Arguments {
-    /// Accept this class or function, in addition to those that make plain data: 'fractions.Fraction'
+    /// Accept this class or function, in addition to those of plain data: 'fractions.Fraction'
     #[arg(long, value_name = "MODULE.NAME")]
     allow: Vec<String>,
     /// Print all calls in their order, not the number and the first of each function
@@ -44,190 +43,312 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let mut code = 0;
     each_file(&arguments.files, may_have_objects, |path| {
-        let scanned = path.and_then(Input::open).and_then(|input| {
-            let found = scan(&input, &arguments.allow);
-            let found = found.map_err(|failure| input.at(failure))?;
-            let name = input.name().to_string_lossy();
-            if found.is_empty() && !arguments.json {
-                writeln!(out, "{}: no objects", one_line(&name))?;
-            }
-            for one in &found {
-                code = code.max(u8::from(!one.is_plain()));
-                match arguments.json {
-                    true => writeln!(out, "{}", one.json(&name))?,
-                    false => one.print(&name, arguments.calls, out)?,
-                }
-            }
-            Ok(())
-        });
-        if let Err(failure) = scanned {
+        let mut failed = |failure: Failure, out: &mut dyn Write| -> Result<(), Failure> {
             code = 2;
             out.flush()?;
             note(&failure);
+            Ok(())
+        };
+        let input = match path.and_then(Input::open) {
+            Ok(input) => input,
+            Err(failure) => return failed(failure, out),
+        };
+        let mut scan =
+            Scan { arguments, name: &input.name().to_string_lossy(), out, is_any: false, is_more: false };
+        let scanned = scan.input(&input);
+        let (is_any, is_more) = (scan.is_any, scan.is_more);
+        if is_more {
+            code = code.max(1);
+        }
+        match scanned {
+            Err(failure) => {
+                code = 2;
+                out.flush()?;
+                note(&input.at(failure));
+            }
+            Ok(()) if !is_any && !arguments.json => {
+                writeln!(out, "{}: no objects", one_line(&input.name().to_string_lossy()))?;
+            }
+            Ok(()) => {}
         }
         Ok(())
     })?;
     Ok(code)
 }
 
-/// What Python would do to load one pickle, beyond making plain data.
-#[derive(Default)]
-struct Found {
-    /// The member of an archive, or empty.
-    part: String,
-    imports: Vec<String>,
-    /// The function and the whole call, shortened.
-    calls: Vec<(String, String)>,
+/// The scan of one file.
+struct Scan<'a> {
+    arguments: &'a Arguments,
+    name: &'a str,
+    out: &'a mut dyn Write,
+    /// Whether a pickle has been found.
+    is_any: bool,
+    /// Whether one has other names than those of plain data.
+    is_more: bool,
 }
 
-impl Found {
-    fn of<'a>(
-        part: &str,
-        globals: impl Iterator<Item = Global<'a>>,
-        calls: impl Iterator<Item = ObjectRef<'a>>,
-        allowed: &[String],
-    ) -> Self {
-        let is_call = |object: ObjectRef<'a>| match object.view() {
-            View::Call(call) => Some((object, call)),
-            _ => None,
-        };
-        let is_known = |call: &Call<'a>| call.global().is_some_and(|global| is_accepted(global, allowed));
-        let calls = calls.filter_map(is_call).filter(|(_, call)| !is_known(call));
-        Self {
-            part: part.to_owned(),
-            imports: unknown(globals, allowed),
-            calls: calls.map(|(object, call)| (name_of(call), shortened(object))).collect(),
+impl Scan<'_> {
+    fn input(&mut self, input: &Input) -> Result<(), Failure> {
+        match input.by_content() {
+            Some(Format::Npz) => self.members(&input.npz(&options())?, input),
+            Some(Format::Stack) => self.stack(input),
+            Some(Format::Ra) => Ok(()),
+            _ => self.file(&mut input.file()?, input.name()),
         }
     }
 
-    fn is_plain(&self) -> bool {
-        self.imports.is_empty() && self.calls.is_empty()
+    /// Scans a stack: its `info` is a pickle, which Dask loads, and its parts may have objects.
+    fn stack(&mut self, input: &Input) -> Result<(), Failure> {
+        let mut paths: Vec<PathBuf> = match std::fs::read_dir(input.name()) {
+            Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?,
+            Err(_) => return Err("only the folder of a stack is scanned, not a stack in a store".into()),
+        };
+        paths.sort();
+        for path in paths.iter().filter(|path| path.is_file()) {
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            let mut file = File::open(path).map_err(|error| at(path, error.into()))?;
+            let scanned = self.bytes_of(&name, &mut file);
+            scanned.map_err(|failure| at(path, failure))?;
+        }
+        Ok(())
     }
 
-    fn print(&self, name: &str, all_calls: bool, out: &mut dyn Write) -> io::Result<()> {
-        let part = if self.part.is_empty() { String::new() } else { format!(": {}", one_line(&self.part)) };
-        let what = if self.is_plain() { "plain data" } else { "loading it in Python" };
-        writeln!(out, "{}{part}: {what}", one_line(name))?;
-        for import in &self.imports {
+    fn file(&mut self, file: &mut File, path: &Path) -> Result<(), Failure> {
+        self.bytes_of("", file).map_err(|failure| at(path, failure))
+    }
+
+    /// Scans arrays and pickles that follow one another.
+    fn bytes_of(&mut self, part: &str, file: &mut File) -> Result<(), Failure> {
+        loop {
+            let start = file.stream_position()?;
+            let first = first_of(file)?;
+            if !first.starts_with(b"\x93NUMPY") {
+                if first.is_empty() && start > 0 {
+                    return Ok(());
+                }
+                if !may_be_pickle(&first) {
+                    // What it is, if that is known; bytes after arrays and pickles are of somebody else.
+                    return if start == 0 { Err(not_a_pickle(file)) } else { Ok(()) };
+                }
+                let mut bytes = Vec::new();
+                file.read_to_end(&mut bytes)?;
+                return self.pickles(part, &bytes, start == 0);
+            }
+            let mut array = match NpyReader::new_with(&*file, &options()) {
+                Ok(array) => array,
+                // NumPy may read it all the same, and what follows as a pickle.
+                Err(error) => {
+                    let mut bytes = Vec::new();
+                    file.seek(SeekFrom::Start(start))?;
+                    file.read_to_end(&mut bytes)?;
+                    let end = bytes.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+                    self.damaged(part, &bytes[end..])?;
+                    return Err(error.into());
+                }
+            };
+            let data = array.data_offset();
+            let length =
+                if array.dtype().has_object() { None } else { array.extent().map(|_| bytes_in(&mut array)) };
+            file.seek(SeekFrom::Start(start + data + length.flatten().unwrap_or(0)))?;
+            if length.is_none() {
+                let mut bytes = Vec::new();
+                file.read_to_end(&mut bytes)?;
+                return self.pickles(part, &bytes, true);
+            }
+        }
+    }
+
+    /// Scans the pickles at the beginning of `bytes`, and arrays and further pickles behind them.
+    fn pickles(&mut self, part: &str, bytes: &[u8], is_first: bool) -> Result<(), Failure> {
+        if is_first && is_packed(bytes) {
+            return self.found(part, &Pickle::read_joblib(bytes, &options())?);
+        }
+        let (mut rest, mut is_first) = (bytes, is_first);
+        while may_be_pickle(rest) {
+            let before = rest;
+            match Pickle::read_with(&mut rest, &options()) {
+                Ok(pickle) => self.found(part, &pickle)?,
+                // Only joblib skips the bytes of arrays: any other loader executes them.
+                Err(error) if is_first && matches!(error.kind(), ErrorKind::Unsupported { .. }) => {
+                    return self.found(part, &Pickle::read_joblib(bytes, &options())?);
+                }
+                Err(error) => {
+                    self.damaged(part, before)?;
+                    // Behind a pickle, there may be anything, such as the numbers of PyTorch.
+                    return if is_first { Err(error.into()) } else { Ok(()) };
+                }
+            }
+            is_first = false;
+        }
+        Ok(())
+    }
+
+    /// Scans the members of an archive that are arrays or pickles, as those of PyTorch.
+    fn members(&mut self, archive: &NpzFile, input: &Input) -> Result<(), Failure> {
+        let mut first_failure = None;
+        for (index, member) in archive.members().iter().enumerate() {
+            let name = member.file_name();
+            let mut scan = || -> Result<(), Failure> {
+                let has_objects = archive.holds_array(index)?
+                    && archive.peek(index).map_or(true, |found| found.header.dtype().has_object());
+                if !has_objects && !is_named_pickle(name) && !begins_like_pickle(archive, index)? {
+                    return Ok(());
+                }
+                let mut file = super::input::unnamed()?;
+                archive.copy_raw(index, &mut file)?;
+                file.rewind()?;
+                self.bytes_of(name, &mut file)
+            };
+            // One damaged member does not hide what others do.
+            if let Err(failure) = scan() {
+                first_failure.get_or_insert(at_part(input.name(), name, failure));
+            }
+        }
+        first_failure.map_or(Ok(()), Err)
+    }
+
+    /// Prints what Python would do to load a pickle.
+    fn found(&mut self, part: &str, pickle: &Pickle) -> Result<(), Failure> {
+        let is_accepted = |global: Global<'_>| is_accepted(global, &self.arguments.allow);
+        let mut met = HashSet::new();
+        let globals = pickle.globals().filter(|global| !is_accepted(*global) && met.insert(*global));
+        let mut imports: Vec<String> = globals.map(full_name).collect();
+        let codes: HashSet<u32> = pickle.extension_codes().collect();
+        imports.extend(codes.into_iter().map(|code| format!("extension code {code}")));
+        let unknown = pickle.calls().filter(|object| match object.view() {
+            View::Call(call) => call.global().is_none_or(|global| !is_accepted(global)),
+            _ => false,
+        });
+        // In the order of their first calls; only what is printed is formatted.
+        let is_all = self.arguments.calls || self.arguments.json;
+        let (mut calls, mut places) = (Vec::new(), HashMap::new());
+        for object in unknown {
+            let View::Call(call) = object.view() else { continue };
+            let function = preview(call.callable());
+            let place = *places.entry(function.clone()).or_insert(calls.len());
+            match calls.get_mut(place) {
+                Some((_, count, _)) if !is_all => *count += 1,
+                _ => calls.push((function, 1_usize, preview(object))),
+            }
+        }
+        self.print(part, &imports, &calls)
+    }
+
+    /// Prints the names in a damaged pickle, if there are any: Python finds the damage after it has executed what comes before.
+    fn damaged(&mut self, part: &str, bytes: &[u8]) -> Result<(), Failure> {
+        let names = Pickle::globals_until_damage(bytes, &options());
+        let names: Vec<String> =
+            names.into_iter().map(|(module, name)| shortened(&format!("{module}.{name}"))).collect();
+        if names.is_empty() { Ok(()) } else { self.print(part, &names, &[]) }
+    }
+
+    fn print(
+        &mut self,
+        part: &str,
+        imports: &[String],
+        calls: &[(String, usize, String)],
+    ) -> Result<(), Failure> {
+        let is_plain = imports.is_empty() && calls.is_empty();
+        self.is_any = true;
+        self.is_more |= !is_plain;
+        let out = &mut *self.out;
+        if self.arguments.json {
+            write!(
+                out,
+                "{{\"file\":{},\"member\":{},\"imports\":{},\"calls\":[",
+                json!(self.name),
+                json!(part),
+                json!(imports)
+            )?;
+            for (number, (function, _, call)) in calls.iter().enumerate() {
+                write!(
+                    out,
+                    "{}{}",
+                    if number > 0 { "," } else { "" },
+                    json!({"function": function, "call": call})
+                )?;
+            }
+            return Ok(writeln!(out, "]}}")?);
+        }
+        let part = if part.is_empty() { String::new() } else { format!(": {}", one_line(part)) };
+        let what = if is_plain { "only names of plain data" } else { "loading it in Python" };
+        writeln!(out, "{}{part}: {what}", one_line(self.name))?;
+        for import in imports {
             writeln!(out, "  imports  {}", one_line(import))?;
         }
-        if all_calls {
-            return self
-                .calls
-                .iter()
-                .try_for_each(|(_, call)| writeln!(out, "  calls    {}", one_line(call)));
+        for (_, count, call) in calls {
+            let times = if *count == 1 { String::new() } else { format!(" and {} more", count - 1) };
+            writeln!(out, "  calls    {}{times}", one_line(call))?;
         }
-        // In the order of their first calls.
-        let mut counts: Vec<(&str, usize, &str)> = Vec::new();
-        let mut places = std::collections::HashMap::new();
-        for (function, call) in &self.calls {
-            let place = *places.entry(function).or_insert(counts.len());
-            match counts.get_mut(place) {
-                Some((_, count, _)) => *count += 1,
-                None => counts.push((function, 1, call)),
-            }
-        }
-        counts.into_iter().try_for_each(|(_, count, call)| {
-            let times = if count == 1 { String::new() } else { format!(" and {} more", count - 1) };
-            writeln!(out, "  calls    {}{times}", one_line(call))
-        })
-    }
-
-    fn json(&self, name: &str) -> serde_json::Value {
-        let call = |(function, call): &(String, String)| json!({"function": function, "call": call});
-        let calls: Vec<_> = self.calls.iter().map(call).collect();
-        let mut facts = json!({"file": name, "imports": self.imports, "calls": calls});
-        if !self.part.is_empty() {
-            facts["member"] = json!(self.part);
-        }
-        facts
+        Ok(())
     }
 }
 
-/// Scans every pickle in a file.
-fn scan(input: &Input, allowed: &[String]) -> Result<Vec<Found>, Failure> {
-    let options = crate::reading::options().allow_objects(true);
-    match input.by_content() {
-        Some(Format::Npz) => scan_members(&input.npz(&options)?, input, allowed),
-        Some(Format::Npy) => {
-            let mut found = Vec::new();
-            for array in Arrays::of(input, &options) {
-                let array = array?;
-                if let Whole::Objects(array) = &array.array {
-                    let globals = array.globals().into_iter();
-                    found.push(Found::of("", globals, array.calls().into_iter(), allowed));
-                }
-            }
-            Ok(found)
-        }
-        Some(_) => Ok(Vec::new()),
-        None => {
-            let mut bytes = Vec::new();
-            io::Read::read_to_end(&mut input.file()?, &mut bytes)?;
-            pickles("", &bytes, &options, allowed).map_err(|failure| {
-                match NpyFile::from_source(InMemory(bytes)) {
-                    // It is a file of another kind, which says more than that it is not a pickle.
-                    Err(error) if matches!(error.help(), Some(Help::OtherFile(_))) => error.into(),
-                    _ => failure,
-                }
-            })
-        }
+fn options() -> ReadOptions {
+    crate::reading::options().allow_objects(true)
+}
+
+/// Returns the size of the elements of an array in a file.
+fn bytes_in(array: &mut NpyReader<&File>) -> Option<u64> {
+    let shape = ndarray_io::header::Shape::from(array.shape());
+    shape.byte_len(array.dtype().item_size())
+}
+
+/// Returns the next few bytes of a file, whose position stays.
+fn first_of(file: &mut File) -> Result<Vec<u8>, Failure> {
+    let start = file.stream_position()?;
+    let mut first = Vec::new();
+    (&*file).take(16).read_to_end(&mut first)?;
+    file.seek(SeekFrom::Start(start))?;
+    Ok(first)
+}
+
+/// Whether bytes may begin a pickle, or a file of joblib that is compressed as a whole.
+fn may_be_pickle(first: &[u8]) -> bool {
+    const OPCODES: &[u8] = b"(])}{NIJKMLFGSTUVXCBcp0P\x88\x89\x8a\x8b\x8c\x8d\x8e\x8f\x95\x96";
+    match first {
+        [0x80, protocol, ..] => *protocol <= 5,
+        [opcode, ..] => OPCODES.contains(opcode) || is_packed(first),
+        [] => false,
     }
 }
 
-/// Scans the members of an archive that are arrays or pickles, as those of PyTorch.
-fn scan_members(archive: &NpzFile, input: &Input, allowed: &[String]) -> Result<Vec<Found>, Failure> {
-    let options = crate::reading::options();
-    let mut found = Vec::new();
-    for (index, member) in archive.members().iter().enumerate() {
-        let name = member.file_name();
-        let mut scan = || -> Result<(), Failure> {
-            if archive.holds_array(index)? {
-                if archive.peek(index)?.header.dtype().has_object()
-                    && let Whole::Objects(array) = &Source::member(archive, index, input.name(), true)?.array
-                {
-                    let globals = array.globals().into_iter();
-                    found.push(Found::of(name, globals, array.calls().into_iter(), allowed));
-                }
-            } else if is_pickle(archive, index)? {
-                found.extend(pickles(name, &archive.read_raw(index)?, &options, allowed)?);
-            }
-            Ok(())
-        };
-        scan().map_err(|failure| at_part(input.name(), name, failure))?;
+/// Whether a file begins like one that joblib has compressed.
+fn is_packed(first: &[u8]) -> bool {
+    const PACKED: [&[u8]; 6] = [b"\x78", b"\x1f\x8b", b"BZ", b"\xfd7zXZ", b"\x5d\0", b"\x04\x22\x4d\x18"];
+    PACKED.iter().any(|packed| first.starts_with(packed))
+}
+
+/// Returns the error for a file that is neither an array nor a pickle.
+fn not_a_pickle(file: &mut File) -> Failure {
+    match NpyReader::new(&*file) {
+        Err(error) if matches!(error.help(), Some(Help::OtherFile(_))) => error.into(),
+        _ => "it is neither an array nor a pickle".into(),
     }
-    Ok(found)
 }
 
 /// Whether a file in a folder may have objects, by its name or its first bytes.
 fn may_have_objects(path: &Path) -> bool {
-    let mut first = [0; 8];
-    let read = || std::fs::File::open(path).and_then(|file| io::Read::read(&mut &file, &mut first));
-    let begins = |first: &[u8]| begins_pickle(first) || Format::told_by(first).is_some();
-    is_array_file(path) || is_named_pickle(&path.to_string_lossy()) || { read }()
-        .is_ok_and(|count| begins(&first[..count]))
+    let begins = || {
+        let first = File::open(path).ok().and_then(|mut file| first_of(&mut file).ok()).unwrap_or_default();
+        first.starts_with(&[0x80]) && may_be_pickle(&first) || Format::told_by(&first).is_some()
+    };
+    is_array_file(path) || is_named_pickle(&path.to_string_lossy()) || begins()
 }
 
 fn is_named_pickle(name: &str) -> bool {
     const EXTENSIONS: [&str; 8] = [".pkl", ".pickle", ".joblib", ".pt", ".pth", ".ckpt", ".sav", ".p"];
-    EXTENSIONS.iter().any(|extension| name.to_ascii_lowercase().ends_with(extension))
+    let name = name.to_ascii_lowercase();
+    EXTENSIONS.iter().any(|extension| name.ends_with(extension))
 }
 
-/// Whether a member is a pickle by its name, or begins like one of protocol 2 or later.
-fn is_pickle(archive: &NpzFile, index: usize) -> Result<bool, Failure> {
-    let name = archive.members()[index].file_name();
-    if is_named_pickle(name) {
-        return Ok(true);
-    }
+/// Whether a member begins like a pickle that says its protocol.
+fn begins_like_pickle(archive: &NpzFile, index: usize) -> Result<bool, Failure> {
     let mut first = First(Vec::new());
     match archive.copy_raw(index, &mut first) {
         Err(error) if first.0.is_empty() => Err(error.into()),
-        _ => Ok(begins_pickle(&first.0)),
+        _ => Ok(first.0.starts_with(&[0x80]) && may_be_pickle(&first.0)),
     }
-}
-
-fn begins_pickle(bytes: &[u8]) -> bool {
-    matches!(bytes, [0x80, 2..=5, ..])
 }
 
 /// Takes the first bytes that are written to it, and refuses more.
@@ -247,68 +368,97 @@ impl Write for First {
     }
 }
 
-/// Scans the pickles that follow one another, as in early files of PyTorch, or a file of joblib.
-fn pickles(
-    part: &str,
-    bytes: &[u8],
-    options: &ReadOptions,
-    allowed: &[String],
-) -> Result<Vec<Found>, Failure> {
-    let found = |pickle: &Pickle| Found::of(part, pickle.globals(), pickle.calls(), allowed);
-    let (mut all, mut rest) = (Vec::new(), bytes);
-    while begins_pickle(rest) {
-        match Pickle::read_with(&mut rest, options) {
-            Ok(pickle) => all.push(found(&pickle)),
-            // Arrays of joblib follow in the pickle.
-            Err(error) if all.is_empty() && matches!(error.kind(), ErrorKind::Unsupported { .. }) => break,
-            Err(error) => return Err(error.into()),
-        }
-    }
-    if all.is_empty() {
-        all.push(found(&Pickle::read_joblib(bytes, options)?));
-    }
-    Ok(all)
-}
-
-/// Returns the names of what does more than make plain data, unless it is accepted.
+/// Returns the names that plain data do not have, unless they are accepted.
 pub(crate) fn unknown<'a>(globals: impl Iterator<Item = Global<'a>>, allowed: &[String]) -> Vec<String> {
     globals.filter(|global| !is_accepted(*global, allowed)).map(full_name).collect()
 }
 
 fn is_accepted(global: Global<'_>, allowed: &[String]) -> bool {
-    global.makes_plain_data() || allowed.contains(&full_name(global))
+    let is_it = |name: &String| {
+        name.strip_prefix(global.module()).and_then(|rest| rest.strip_prefix('.')) == Some(global.name())
+    };
+    global.is_usual_in_data() || allowed.iter().any(is_it)
 }
 
 fn full_name(global: Global<'_>) -> String {
-    format!("{}.{}", global.module(), global.name())
+    format!("{}.{}", shortened(global.module()), shortened(global.name()))
 }
 
-/// Returns the function of a call, which may be what another call returns.
-fn name_of(call: Call<'_>) -> String {
-    call.global().map_or_else(|| shortened(call.callable()), full_name)
+/// Returns the beginning of a text.
+fn shortened(text: &str) -> String {
+    const MOST: usize = 200;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
 }
 
-/// Formats an object in at most about 200 characters.
-fn shortened(object: ObjectRef<'_>) -> String {
-    struct Start(String);
-    impl fmt::Write for Start {
-        fn write_str(&mut self, text: &str) -> fmt::Result {
-            const MOST: usize = 200;
-            let left = MOST.saturating_sub(self.0.len());
-            match text.char_indices().find(|(at, _)| *at >= left) {
-                None => {
-                    self.0.push_str(text);
-                    Ok(())
-                }
-                Some((at, _)) => {
-                    self.0.push_str(&text[..at]);
-                    self.0.push('…');
-                    Err(fmt::Error) // what follows is not formatted
-                }
+/// Formats an object as Python shows it, but only the beginning of what is long, in time that does not depend on its length.
+fn preview(object: ObjectRef<'_>) -> String {
+    let mut text = String::new();
+    put(object, &mut text, 3);
+    shortened(&text)
+}
+
+/// Appends the preview of an object, with the parts of parts to a depth.
+fn put(object: ObjectRef<'_>, text: &mut String, depth: usize) {
+    const ITEMS: usize = 8;
+    let has_parts = object.items().is_some() || matches!(object.view(), View::Dict(_) | View::Call(_));
+    if depth == 0 && has_parts {
+        return text.push('…');
+    }
+    let list = |text: &mut String, ends: [&str; 2], items: ndarray_io::object::Items<'_>| {
+        text.push_str(ends[0]);
+        for (number, item) in items.iter().take(ITEMS).enumerate() {
+            text.push_str(if number > 0 { ", " } else { "" });
+            put(item, text, depth - 1);
+        }
+        text.push_str(if items.len() > ITEMS { ", …" } else { "" });
+        text.push_str(ends[1]);
+    };
+    match object.view() {
+        View::Str(string) => match string.as_str() {
+            Some(string) => text.push_str(&format!("'{}'", shortened(string).escape_debug())),
+            None => text.push_str("'…'"),
+        },
+        View::Bytes(bytes) | View::ByteArray(bytes) => {
+            text.push_str(&format!("b'{}'", bytes[..bytes.len().min(100)].escape_ascii()));
+        }
+        View::List(items) => list(text, ["[", "]"], items),
+        View::Tuple(items) if items.len() == 1 => list(text, ["(", ",)"], items),
+        View::Tuple(items) => list(text, ["(", ")"], items),
+        View::Set(items) | View::FrozenSet(items) => list(text, ["{", "}"], items),
+        View::Dict(dict) => {
+            text.push('{');
+            for (number, (key, value)) in dict.iter().take(ITEMS).enumerate() {
+                text.push_str(if number > 0 { ", " } else { "" });
+                put(key, text, depth - 1);
+                text.push_str(": ");
+                put(value, text, depth - 1);
+            }
+            text.push_str(if dict.len() > ITEMS { ", …}" } else { "}" });
+        }
+        View::Global(global) => text.push_str(&full_name(global)),
+        View::Call(call) => {
+            put(call.callable(), text, depth - 1);
+            match call.args().items() {
+                Some(items) => list(text, ["(", ")"], items),
+                None => text.push_str("(…)"),
             }
         }
+        View::Persistent(id) => {
+            text.push_str("<persistent ");
+            put(id, text, depth.saturating_sub(1));
+            text.push('>');
+        }
+        View::Int(number) => match i128::try_from(&number) {
+            Ok(number) => text.push_str(&number.to_string()),
+            Err(_) => text.push_str("<a large int>"),
+        },
+        View::Array(_) => text.push_str("<an array>"),
+        View::Scalar(_) => text.push_str("<a NumPy scalar>"),
+        View::Decimal(digits) => text.push_str(&format!("Decimal('{}')", shortened(digits))),
+        // These are of limited length.
+        _ => text.push_str(&object.to_string()),
     }
-    let mut start = Start(String::new());
-    let _ = write!(start, "{object:?}");
-    start.0
 }

@@ -147,6 +147,27 @@ impl<T: WriteArray + ?Sized> WriteArray for &T {
     }
 }
 
+impl<T: WriteArray + ?Sized> Sealed for Box<T> {}
+
+/// An array in a box, as lists of arrays of several types have it.
+impl<T: WriteArray + ?Sized> WriteArray for Box<T> {
+    fn byte_len(&self) -> usize {
+        (**self).byte_len()
+    }
+
+    fn payload_len(&self, options: &WriteOptions) -> Option<u64> {
+        (**self).payload_len(options)
+    }
+
+    fn is_repeatable(&self) -> bool {
+        (**self).is_repeatable()
+    }
+
+    fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut Format<'_>) -> Result<()> {
+        (**self).store(sink, options, format)
+    }
+}
+
 /// A format's encoding of a header.
 #[doc(hidden)]
 pub struct Format<'a>(&'a mut dyn FnMut(&Header, &WriteOptions) -> Result<Vec<u8>>);

@@ -89,9 +89,9 @@ pub(crate) use swap::unit_of;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a type that elements can be read as",
     label = "not an element of an array file",
-    note = "numbers of a fixed size, bool, Complex, text, times and arrays of these are; usize and isize are not, since their size \
-            depends on the machine: u64 or i64 hold their values; f16 needs the feature `half-2`; a struct derives Record or, around one \
-            element, Element; so does an enum"
+    note = "numbers of up to 64 bits, bool, Complex, text, times and `[T; N]` of these are; usize and isize are not, since their size \
+            depends on the machine: u64 or i64 hold their values; f16 needs the feature `half-2`, Option<String> `object`; a struct \
+            derives Record or, around one element, Element; so does an enum; one that derives Element through another type needs `from` or `try_from`"
 )]
 pub trait ReadableElement: Sized + Send + Sync {
     /// Appends the element's own axes, which are the innermost axes of an array in a file.
@@ -129,9 +129,9 @@ pub(crate) fn inner_of<A: ReadableElement>() -> Vec<usize> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a type whose elements can be written",
     label = "not an element of an array file",
-    note = "numbers of a fixed size, bool, Complex, text, times and arrays of these are; usize and isize are not, since their size \
-            depends on the machine: u64 or i64 hold their values; f16 needs the feature `half-2`; a struct derives Record or, around one \
-            element, Element; so does an enum"
+    note = "numbers of up to 64 bits, bool, Complex, text, times and `[T; N]` of these are; usize and isize are not, since their size \
+            depends on the machine: u64 or i64 hold their values; f16 needs the feature `half-2`, Option<String> `object`; a struct \
+            derives Record or, around one element, Element; so does an enum; one that derives Element through another type needs `into`"
 )]
 pub trait WritableElement: Sized + Send + Sync {
     /// Returns the dtype to write these elements as.
@@ -169,7 +169,8 @@ pub trait WritableElement: Sized + Send + Sync {
     message = "`{Self}` cannot be viewed in a file's bytes",
     label = "has another layout in memory than in a file",
     note = "String and Vec<u8> can be read, and Chars<N> and Bytes<N> also viewed; a struct that derives Record needs \
-            #[repr(C)] or #[repr(C, packed)]; usize and isize are not in files: u64 or i64 hold their values"
+            #[repr(C)] or #[repr(C, packed)]; usize and isize are not in files: u64 or i64 hold their values; a map is NpyMmap<f32, Ix2>, \
+            of the type of one element and the dimension"
 )]
 pub trait ViewElement: ReadableElement {}
 
@@ -335,7 +336,7 @@ pub(crate) fn reading<A: ReadableElement>(dtype: &DType, options: &ReadOptions) 
 
 /// Returns the token for viewing elements of this dtype in place, or an error if they must be copied.
 pub(crate) fn viewable<A: ViewElement>(dtype: &DType, options: &ReadOptions) -> Result<Bitwise<A>> {
-    match reading(dtype, options)? {
+    match reading(dtype, options).map_err(Error::without_conversion)? {
         ReadPlan::Bitwise(plain) if !plain.swaps() => Ok(plain),
         ReadPlan::Bitwise(_) => {
             Err(ErrorKind::NeedsCopy(CopyReason::ByteOrder { found: dtype.clone() }).into())
@@ -348,6 +349,10 @@ pub(crate) fn viewable<A: ViewElement>(dtype: &DType, options: &ReadOptions) -> 
 
 /// Returns the name of the Rust type that corresponds to a dtype, for messages.
 fn rust_type(dtype: &DType) -> Option<String> {
+    if let DType::Subarray(subarray) = dtype {
+        let base = rust_type(subarray.base()).filter(|base| !base.contains([' ', ',']))?;
+        return Some(subarray.shape().iter().rev().fold(base, |base, dim| format!("[{base}; {dim}]")));
+    }
     let scalar = dtype.as_scalar()?;
     let size = scalar.size();
     Some(match scalar.kind() {

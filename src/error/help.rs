@@ -73,6 +73,8 @@ pub enum Help {
     RaBool,
     /// Use Fortran (column-major) order for the array.
     FortranOrder,
+    /// Convert the file to C order: in Fortran order, it grows along its last axis.
+    COrder,
     /// Write the array as an NPY file.
     UseNpy,
     /// Use a later pickle protocol.
@@ -156,7 +158,7 @@ impl fmt::Display for Help {
                 return write!(f, "read it as {rust_type}, or convert it with ReadOptions::casting");
             }
             Self::ReadAs { rust_type, .. } => return write!(f, "read it as {rust_type}"),
-            Self::Cast(Casting::Unsafe) => "allow it with Casting::Unsafe, which wraps integers and truncates numbers",
+            Self::Cast(Casting::Unsafe) => "allow it with Casting::Unsafe, which wraps integers, and truncates fractions and drops imaginary parts",
             Self::Cast(casting) => return write!(f, "allow it with Casting::{casting:?}"),
             Self::ReadRecords => "derive Record for a struct with its fields, or read it as a DynArray",
             Self::ReadDynamic => "read it as a DynArray",
@@ -172,6 +174,7 @@ impl fmt::Display for Help {
                 "write the elements as u8, or with RaOptions::eltype_5, which some programs do not read as bool"
             }
             Self::FortranOrder => "use Fortran order, for example with (3, 4).f()",
+            Self::COrder => "the file is in Fortran order and grows along its last axis: convert it with convert_npy to append rows",
             Self::UseNpy => "write it as an NPY file",
             Self::PickleProtocol { protocol } => {
                 return write!(f, "set WriteOptions::pickle_protocol to {protocol}");
@@ -186,8 +189,8 @@ impl fmt::Display for Help {
             Self::LongDoubleFormat => "state their format with ReadOptions::long_double",
             Self::IgnoreRaFlags => "ignore them with ReadOptions::ignore_ra_flags",
             Self::AllowTrailing { may_recover: true } => {
-                "ignore them with ReadOptions::allow_trailing, or, if they belong to an interrupted append, recover or discard \
-                 them with NpyWriter::append_with and UncommittedRows"
+                "call finish or checkpoint on the NpyWriter that writes them; if it was interrupted, recover or discard them with \
+                 NpyWriter::append_with and UncommittedRows; or ignore them with ReadOptions::allow_trailing"
             }
             Self::AllowTrailing { .. } => "ignore them with ReadOptions::allow_trailing",
             Self::RecoverRows => {
@@ -215,12 +218,13 @@ impl fmt::Display for Help {
             Self::TextWidth => "set WriteOptions::text_width",
             Self::WidenField => "use a wider type for the text",
             Self::ByIndex => "select one of the members by its index",
-            Self::ReplaceMember => "replace it with NpzUpdate::replace",
-            Self::PushAllRows => "push exactly the declared rows before finish",
+            Self::ReplaceMember => "give it another name, or replace it with NpzUpdate::replace",
+            Self::PushAllRows => "push all rows that are declared, and each of them whole, before finish",
             Self::GrowHeader => "rewrite the file with grow_header, which adds padding to its header",
-            Self::NextArray => "advance to the next array with NpyReader::next_array",
+            Self::NextArray => "another array follows: read one after the other with NpyReader and its next_array",
             Self::OpenToWrite => "open it with NpyFile::open_to_write",
-            Self::WaitForLock => "try again later; calls that take WriteOptions can wait, with WriteOptions::wait_for_lock",
+            Self::WaitForLock => "finish or drop the writer, map or update, if it is of this program; otherwise try again later: calls that take \
+                 WriteOptions can wait, with WriteOptions::wait_for_lock",
             Self::Feature { name } => return write!(f, "enable the Cargo feature `{name}`"),
         })
     }

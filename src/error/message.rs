@@ -183,6 +183,13 @@ impl fmt::Display for ErrorKind {
             }
             Self::NoSuchAxis { axis, shape } => write!(f, "an array of shape {shape} has no axis {axis}"),
             Self::NoSuchField { field, available } => {
+                if available.is_empty() {
+                    return write!(
+                        f,
+                        "the array has no field '{}': its elements are not records",
+                        field.escape_debug()
+                    );
+                }
                 let listed = Short(Listed::of(available, "none", field));
                 write!(f, "the array has no field '{}'; its fields are {listed}", field.escape_debug())
             }

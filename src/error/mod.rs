@@ -399,6 +399,14 @@ impl Error {
         self
     }
 
+    /// Says that elements cannot be converted: they are viewed.
+    pub(crate) fn without_conversion(mut self) -> Self {
+        if let Some(Help::ReadAs { can_convert, .. }) = &mut self.0.help {
+            *can_convert = false;
+        }
+        self
+    }
+
     /// Adds the path of the file that caused the error, unless it has one.
     ///
     /// ```

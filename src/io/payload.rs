@@ -4,7 +4,7 @@ use super::change;
 use super::format::ArrayFormat;
 use std::fs::File;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Help, Result};
 use crate::header::{Header, Parsed};
 use crate::options::ReadOptions;
 use crate::transfer::Source;
@@ -262,7 +262,14 @@ pub(crate) fn check_end(source: &mut Source<'_>, header: &Header, options: &Read
             return check_surplus(bytes, bytes == MOST, header.row_bytes(), options);
         }
     };
-    check_surplus(surplus, false, header.row_bytes(), options)
+    let checked = check_surplus(surplus, false, header.row_bytes(), options);
+    checked.map_err(|error| {
+        let mut first = [0; 6];
+        match source.fill(&mut first) {
+            Ok(6) if first == *b"\x93NUMPY" => error.with_help(Help::NextArray),
+            _ => error,
+        }
+    })
 }
 
 fn check_surplus(bytes: u64, at_least: bool, row: u64, options: &ReadOptions) -> Result<()> {

@@ -45,6 +45,7 @@ use crate::zip::Member;
 /// assert_eq!(npz.read::<Array1<i32>>("b")?, new_b);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[must_use = "nothing is complete before `finish`"]
 pub struct NpzUpdate<'a> {
     path: PathBuf,
     file: Locked,

@@ -46,6 +46,7 @@ const ROW: usize = 256 << 10;
 ///
 /// To write to a path, use [`write_npz`], which replaces an existing file atomically.
 #[derive(Debug)]
+#[must_use = "nothing is complete before `finish`"]
 pub struct NpzWriter<W> {
     writer: W,
     pub(super) options: NpzOptions,

@@ -107,7 +107,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         array: &mut ArrayRef<A, D>,
     ) -> Result<()> {
         let mut read = || {
-            let mut target = selection.target(array.view_mut().into_dyn())?;
+            let mut target = selection.target(array.view_mut().into_dyn(), false)?;
             let (header, picked) = selection.locate(self.header())?;
             let inner = (inner_of::<A>().len(), &self.options);
             self.with_picked(&header, &picked, inner, |PayloadRef(payload)| read_into(&mut target, payload))

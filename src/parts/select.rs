@@ -270,7 +270,11 @@ impl Selection {
     /// Returns a view of the array with the axes and directions of the part in the file.
     ///
     /// The slice is read into this view or written from it. This is the inverse of `arrange`.
-    pub(super) fn target<S: RawData>(&self, mut view: ArrayBase<S, IxDyn>) -> Result<ArrayBase<S, IxDyn>> {
+    pub(super) fn target<S: RawData>(
+        &self,
+        mut view: ArrayBase<S, IxDyn>,
+        is_written: bool,
+    ) -> Result<ArrayBase<S, IxDyn>> {
         let mut wanted = Vec::new();
         let mut taken = self.axes.iter();
         for element in &self.elements {
@@ -281,11 +285,12 @@ impl Selection {
             }
         }
         if view.shape() != wanted {
-            return Err(ErrorKind::ShapeMismatch {
-                found: wanted.into(),
-                wanted: WantedShape::Exactly(view.shape().into()),
+            // What is read has to have the shape of the array, and what is written that of the part of the file.
+            let (mut found, mut expected) = (Shape::from(wanted), Shape::from(view.shape()));
+            if is_written {
+                std::mem::swap(&mut found, &mut expected);
             }
-            .into());
+            return Err(ErrorKind::ShapeMismatch { found, wanted: WantedShape::Exactly(expected) }.into());
         }
         let mut taken = self.axes.iter();
         let mut axis = 0;

@@ -161,7 +161,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         let header = &*io::grouped_for::<A>(self.header(), None, self.options.is_innermost_first())?;
         let options = io::options_for::<A>(header.dtype(), &WriteOptions::new())?;
         let selection = Selection::of(header.shape_ref(), slice)?;
-        let view = selection.target(array.view().into_dyn())?;
+        let view = selection.target(array.view().into_dyn(), true)?;
         let (start, places) = selection.places(header);
         if view.is_empty() || header.dtype().item_size() == 0 {
             return Ok(());

@@ -138,7 +138,7 @@ fn the_examples_of_the_help_work() {
     let names = verbs.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
     let mut count = 0;
     let mut session = String::from(
-        "$ seq 24 | paste -sd ',,,,,\\n' | ndio convert - x.npy --from csv && cp x.npy y.npy && ndio pack a.npz x.npy && cp data/joblib/model.pkl .\n",
+        "$ seq 24 | paste -sd ',,,,,\\n' | ndio convert - x.npy --from csv && cp x.npy y.npy && ndio pack a.npz x.npy && cp data/joblib/nothing.pkl model.pkl\n",
     );
     for verb in names.map(|line| line.split_whitespace().next().unwrap()) {
         let help = text(&["help", verb]);

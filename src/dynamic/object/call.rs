@@ -45,20 +45,20 @@ impl<'a> Global<'a> {
         }
     }
 
-    /// Returns whether Python only makes plain data with it, for any arguments: numbers, text, containers, dates,
-    /// NumPy's arrays and dtypes.
+    /// Returns whether it is usual in plain data: numbers, text, containers, dates, NumPy's arrays and dtypes.
     ///
-    /// The names are a closed list. For any other class or function, the method returns `false`.
+    /// The names are a closed list. That a pickle has no other names does not make it safe to load: Python can be made to
+    /// crash, and more, with NumPy's functions alone, if their arguments are forged.
     ///
     /// ```
     /// use ndarray_io::object::Pickle;
     ///
     /// let pickle = Pickle::read(&b"\x80\x02cos\nsystem\n0ccollections\nOrderedDict\n."[..])?;
-    /// let is_plain: Vec<_> = pickle.globals().map(|global| global.makes_plain_data()).collect();
-    /// assert_eq!(is_plain, [false, true]);
+    /// let is_usual: Vec<_> = pickle.globals().map(|global| global.is_usual_in_data()).collect();
+    /// assert_eq!(is_usual, [false, true]);
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    pub fn makes_plain_data(self) -> bool {
+    pub fn is_usual_in_data(self) -> bool {
         const BUILTINS: [&str; 10] =
             ["bool", "dict", "float", "int", "list", "object", "range", "slice", "str", "tuple"];
         const NUMPY: [&str; 11] = [
@@ -76,6 +76,9 @@ impl<'a> Global<'a> {
         ];
         let is_of = |names: &[&str]| names.contains(&self.name());
         match self.module() {
+            // The first calls what it is given; for the second, bytes follow that other loaders execute.
+            "copyreg" => false,
+            module if module.contains("joblib") => false,
             _ if self.is_known() => true,
             "builtins" => is_of(&BUILTINS),
             "collections" => is_of(&["OrderedDict"]),

@@ -29,8 +29,10 @@ pub(super) fn finish(
     // The heights come first, because they also show which objects are reachable. Others are skipped, except the
     // calls that Python makes for objects that it then discards.
     let mut heights = vec![0; graph.nodes.len()];
-    for first in top.node().into_iter().chain(calls.iter().copied()) {
-        find_heights(&graph, first, limits.get_object_height(), &mut heights)?;
+    let most = top.node().map(|top| (top, limits.get_object_height()));
+    // What is discarded is not limited: Python loads it, and nothing here recurses.
+    for (first, most) in most.into_iter().chain(calls.iter().map(|call| (*call, u32::MAX - 1))) {
+        find_heights(&graph, first, most, &mut heights)?;
     }
     match kept {
         None => gather(&mut graph, source, &heights),

@@ -10,7 +10,7 @@ impl DynArray {
     ///
     /// Each is listed once; Python may also call it. Those that only create values that this library
     /// represents as data (NumPy's arrays and scalars, sets, and the classes of `datetime` and `decimal`) are
-    /// left out; [`Global::makes_plain_data`] is true of a few more, such as `numpy.dtype`. Nothing is imported.
+    /// left out; [`Global::is_usual_in_data`] is true of a few more, such as `numpy.dtype`. Nothing is imported.
     ///
     /// An array that was read also has those that its file only mentions, or uses for objects that Python discards while
     /// loading; so do arrays that are made of it. Writing the array does not write these.
@@ -25,7 +25,7 @@ impl DynArray {
     /// let mut file = Vec::new();
     /// arr1(&[Object::from(1), Object::call("os", "system", ["echo"])]).write_npy(&mut file)?;
     /// let array = DynArray::read_npy_with(&file[..], &ReadOptions::new().allow_objects(true))?;
-    /// let names = array.globals().into_iter().filter(|global| !global.makes_plain_data());
+    /// let names = array.globals().into_iter().filter(|global| !global.is_usual_in_data());
     /// assert_eq!(names.map(|global| global.to_string()).collect::<Vec<_>>(), ["os.system"]);
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::graph::{Name, Shared};
+use super::graph::{Name, Node, Shared};
 use super::{Global, Object, View};
 
 /// The names and calls in a pickle, whether they belong to its object or not.
@@ -18,6 +18,15 @@ impl Loading {
     /// Returns the names, each once.
     pub(super) fn names(&self) -> impl Iterator<Item = &Name> + '_ {
         self.graph.iter().filter_map(|graph| graph.rest.as_ref()).flat_map(|rest| &rest.names)
+    }
+
+    /// Returns the codes of Python's extension registry.
+    pub(super) fn extension_codes(&self) -> impl Iterator<Item = u32> + '_ {
+        let nodes = self.graph.iter().flat_map(|graph| &graph.nodes);
+        nodes.filter_map(|node| match node {
+            Node::Extension(code) => Some(*code),
+            _ => None,
+        })
     }
 
     /// Returns whether the pickle describes plain data, so that nothing needs to be remembered but its object.

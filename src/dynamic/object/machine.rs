@@ -16,7 +16,7 @@ pub(super) use joblib::is_description;
 
 use super::budget::Budget;
 use super::dtypes;
-use super::graph::{Graph, Node, Slot, Span};
+use super::graph::{Graph, Name, Node, Slot, Span};
 use super::known::{GraphView, Known};
 use super::source::Source;
 use super::text::code_points;
@@ -84,6 +84,14 @@ pub(super) fn read(source: &Source<'_>, limits: &Limits, old_text: OldText) -> R
 fn read_within(source: &Source<'_>, limits: &Limits, old_text: OldText, most_nodes: u64) -> Result<Read> {
     let machine = Unpickler { most_nodes, ..Unpickler::new(source, limits, old_text) };
     machine.read()
+}
+
+/// Returns the names in a pickle up to its end, or to where it is damaged.
+pub(super) fn names_until_error(source: &Source<'_>, limits: &Limits, old_text: OldText) -> Vec<Name> {
+    let mut machine = Unpickler::new(source, limits, old_text);
+    // What is wrong is said by reading; Python has executed what comes before it.
+    let _ = machine.run();
+    machine.graph.rest.map_or_else(Vec::new, |rest| rest.names)
 }
 
 /// Reads a pickle of `joblib.dump`, in which the bytes of arrays follow the objects that describe them.

@@ -137,7 +137,7 @@ impl Pickle {
         self.object
     }
 
-    /// Returns the classes and functions that Python would look up to load the pickle, each once.
+    /// Returns the classes and functions that Python would look up to load the pickle, each spelling once.
     ///
     /// This includes those that are not called, and those used by objects that are discarded while loading.
     /// To look one up, Python imports its module.
@@ -152,6 +152,35 @@ impl Pickle {
     /// ```
     pub fn globals(&self) -> impl Iterator<Item = Global<'_>> + '_ {
         self.loading.names().map(Global::new)
+    }
+
+    /// Returns the classes and functions that Python would look up to load a damaged pickle, up to the damage: what comes before it has
+    /// been executed when Python finds it. Each is a module and a name.
+    ///
+    /// ```
+    /// use ndarray_io::ReadOptions;
+    /// use ndarray_io::object::Pickle;
+    ///
+    /// let names = Pickle::globals_until_damage(b"cposix\nsystem\n(S'true'\ntR", &ReadOptions::new());
+    /// assert_eq!(names, [("posix".to_owned(), "system".to_owned())]);
+    /// ```
+    pub fn globals_until_damage(bytes: &[u8], options: &ReadOptions) -> Vec<(String, String)> {
+        let source = Source::new(bytes);
+        let names = super::machine::names_until_error(&source, options.get_limits(), options.get_old_text());
+        names.into_iter().map(|name| (name.module.into(), name.name.into())).collect()
+    }
+
+    /// Returns the codes of Python's extension registry in the pickle, for each of which Python would import a class or function.
+    ///
+    /// ```
+    /// use ndarray_io::object::Pickle;
+    ///
+    /// let pickle = Pickle::read(&b"\x80\x02\x82\x05."[..])?;
+    /// assert_eq!(pickle.extension_codes().collect::<Vec<_>>(), [5]);
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn extension_codes(&self) -> impl Iterator<Item = u32> + '_ {
+        self.loading.extension_codes()
     }
 
     /// Returns every call that Python would make to load the pickle, in the order in which it would make them.

@@ -19,7 +19,7 @@ use super::order::parts_of;
 use crate::bytes;
 use crate::dtype::DType;
 use crate::element::{WritableElement, WritePlan};
-use crate::error::{Error, ErrorKind, Result, WantedShape};
+use crate::error::{Error, ErrorKind, Help, Result, WantedShape};
 use crate::header::Header;
 use crate::npy_format::{self as npy, Version};
 use crate::options::WriteOptions;
@@ -65,6 +65,7 @@ const COLLECTED: usize = 1 << 20;
 /// data is written first, and then the header that counts it, in a single write. So concurrent readers, and
 /// readers after a crash, see either the old length or the new one. If a writer is dropped, the rows since
 /// the last checkpoint remain in the file after the array, where [`UncommittedRows::Recover`] finds them.
+#[must_use = "nothing is complete before `finish`"]
 pub struct NpyWriter<A, W = File> {
     writer: Slot<W>,
     /// The file's path, if this writer opened it.
@@ -276,10 +277,10 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
             _ => None,
         };
         let Some(count) = count else {
-            return Err(self.at_path(
-                ErrorKind::ShapeMismatch { found: dims.into(), wanted: WantedShape::Rows(self.row.clone()) }
-                    .into(),
-            ));
+            let wanted = WantedShape::Rows(self.row.clone());
+            let error = Error::from(ErrorKind::ShapeMismatch { found: dims.into(), wanted });
+            let is_last_axis = self.order == Order::Fortran && self.row.ndim() > 0;
+            return Err(self.at_path(if is_last_axis { error.with_help(Help::COrder) } else { error }));
         };
         if self.elements.checked_rem(self.row_len).unwrap_or(0) != 0 {
             let reason =
@@ -513,8 +514,10 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     pub fn finish(mut self) -> Result<W> {
         let wanted = match self.end {
             End::At(wanted) => wanted,
+            // Of whole rows.
             End::Open { .. } => {
-                self.elements - self.elements.checked_rem(self.row.len().unwrap_or(0)).unwrap_or(0)
+                let row = self.row.len().unwrap_or(0);
+                self.elements.checked_next_multiple_of(row).unwrap_or(self.elements)
             }
         };
         self.checkpoint()?; // counts the complete rows even if an error follows
