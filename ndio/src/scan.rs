@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ndarray_io::error::{ErrorKind, Help};
+use ndarray_io::header::Shape;
 use ndarray_io::object::{Global, ObjectRef, Pickle, View};
 use ndarray_io::{NpyReader, NpzFile, ReadOptions};
 use serde_json::json;
@@ -117,70 +118,68 @@ impl Scan<'_> {
         self.bytes_of("", file).map_err(|failure| at(path, failure))
     }
 
-    /// Scans arrays and pickles that follow one another.
+    /// Scans the arrays and pickles that follow one another in a file; other bytes may follow them.
     fn bytes_of(&mut self, part: &str, file: &mut File) -> Result<(), Failure> {
+        // At the beginning of the file, or after the header of an array of objects, there has to be something.
+        let mut is_expected = true;
         loop {
             let start = file.stream_position()?;
             let first = first_of(file)?;
-            if !first.starts_with(b"\x93NUMPY") {
-                if first.is_empty() && start > 0 {
-                    return Ok(());
-                }
-                if !may_be_pickle(&first) {
-                    // What it is, if that is known; bytes after arrays and pickles are of somebody else.
-                    return if start == 0 { Err(not_a_pickle(file)) } else { Ok(()) };
-                }
-                let mut bytes = Vec::new();
-                file.read_to_end(&mut bytes)?;
-                return self.pickles(part, &bytes, start == 0);
+            if first.starts_with(b"\x93NUMPY") {
+                is_expected = self.header(part, file, start)?;
+                continue;
             }
-            let mut array = match NpyReader::new_with(&*file, &options()) {
-                Ok(array) => array,
-                // NumPy may read it all the same, and what follows as a pickle.
-                Err(error) => {
-                    let mut bytes = Vec::new();
-                    file.seek(SeekFrom::Start(start))?;
-                    file.read_to_end(&mut bytes)?;
-                    let end = bytes.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-                    self.damaged(part, &bytes[end..])?;
-                    return Err(error.into());
+            if !may_be_pickle(&first) {
+                match first.first() {
+                    // Some writers put a line break after a pickle.
+                    Some(byte) if start > 0 && byte.is_ascii_whitespace() => {
+                        file.seek(SeekFrom::Start(start + 1))?;
+                        continue;
+                    }
+                    _ if is_expected => return Err(not_a_pickle(file)),
+                    _ => return Ok(()),
                 }
+            }
+            let read = match start == 0 && is_packed(&first) {
+                true => Pickle::read_joblib(&*file, &options()),
+                false => Pickle::read_with(&*file, &options()),
             };
-            let data = array.data_offset();
-            let length =
-                if array.dtype().has_object() { None } else { array.extent().map(|_| bytes_in(&mut array)) };
-            file.seek(SeekFrom::Start(start + data + length.flatten().unwrap_or(0)))?;
-            if length.is_none() {
-                let mut bytes = Vec::new();
-                file.read_to_end(&mut bytes)?;
-                return self.pickles(part, &bytes, true);
+            match read {
+                Ok(pickle) => self.found(part, &pickle)?,
+                // Only joblib skips the bytes of arrays: any other loader executes them.
+                Err(error) if start == 0 && matches!(error.kind(), ErrorKind::Unsupported { .. }) => {
+                    file.rewind()?;
+                    return self.found(part, &Pickle::read_joblib(&*file, &options())?);
+                }
+                Err(error) => {
+                    file.seek(SeekFrom::Start(start))?;
+                    self.damaged(part, file)?;
+                    return if is_expected { Err(error.into()) } else { Ok(()) };
+                }
             }
+            is_expected = false;
         }
     }
 
-    /// Scans the pickles at the beginning of `bytes`, and arrays and further pickles behind them.
-    fn pickles(&mut self, part: &str, bytes: &[u8], is_first: bool) -> Result<(), Failure> {
-        if is_first && is_packed(bytes) {
-            return self.found(part, &Pickle::read_joblib(bytes, &options())?);
-        }
-        let (mut rest, mut is_first) = (bytes, is_first);
-        while may_be_pickle(rest) {
-            let before = rest;
-            match Pickle::read_with(&mut rest, &options()) {
-                Ok(pickle) => self.found(part, &pickle)?,
-                // Only joblib skips the bytes of arrays: any other loader executes them.
-                Err(error) if is_first && matches!(error.kind(), ErrorKind::Unsupported { .. }) => {
-                    return self.found(part, &Pickle::read_joblib(bytes, &options())?);
-                }
-                Err(error) => {
-                    self.damaged(part, before)?;
-                    // Behind a pickle, there may be anything, such as the numbers of PyTorch.
-                    return if is_first { Err(error.into()) } else { Ok(()) };
-                }
+    /// Skips the header of an array, and its elements if they are not objects; returns whether a pickle has to follow.
+    fn header(&mut self, part: &str, file: &mut File, start: u64) -> Result<bool, Failure> {
+        let array = match NpyReader::new_with(&*file, &options()) {
+            Ok(array) => array,
+            // NumPy may read it all the same, and what follows as a pickle.
+            Err(error) => {
+                let mut line = Vec::new();
+                file.seek(SeekFrom::Start(start))?;
+                (&*file).take(1 << 16).read_to_end(&mut line)?;
+                let end = line.iter().position(|byte| *byte == b'\n').map_or(line.len(), |end| end + 1);
+                file.seek(SeekFrom::Start(start + end as u64))?;
+                self.damaged(part, file)?;
+                return Err(error.into());
             }
-            is_first = false;
-        }
-        Ok(())
+        };
+        let (data, has_objects) = (array.data_offset(), array.dtype().has_object());
+        let bytes = Shape::from(array.shape()).byte_len(array.dtype().item_size());
+        file.seek(SeekFrom::Start(start + data + bytes.filter(|_| !has_objects).unwrap_or(0)))?;
+        Ok(has_objects)
     }
 
     /// Scans the members of an archive that are arrays or pickles, as those of PyTorch.
@@ -235,8 +234,11 @@ impl Scan<'_> {
     }
 
     /// Prints the names in a damaged pickle, if there are any: Python finds the damage after it has executed what comes before.
-    fn damaged(&mut self, part: &str, bytes: &[u8]) -> Result<(), Failure> {
-        let names = Pickle::globals_until_damage(bytes, &options());
+    fn damaged(&mut self, part: &str, file: &File) -> Result<(), Failure> {
+        const MOST: u64 = 64 << 20;
+        let mut bytes = Vec::new();
+        file.take(MOST).read_to_end(&mut bytes)?;
+        let names = Pickle::globals_until_damage(&bytes, &options());
         let names: Vec<String> =
             names.into_iter().map(|(module, name)| shortened(&format!("{module}.{name}"))).collect();
         if names.is_empty() { Ok(()) } else { self.print(part, &names, &[]) }
@@ -286,12 +288,6 @@ impl Scan<'_> {
 
 fn options() -> ReadOptions {
     crate::reading::options().allow_objects(true)
-}
-
-/// Returns the size of the elements of an array in a file.
-fn bytes_in(array: &mut NpyReader<&File>) -> Option<u64> {
-    let shape = ndarray_io::header::Shape::from(array.shape());
-    shape.byte_len(array.dtype().item_size())
 }
 
 /// Returns the next few bytes of a file, whose position stays.

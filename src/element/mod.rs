@@ -376,6 +376,7 @@ pub(crate) fn mismatch(found: &DType, wanted: DType, can_convert: bool) -> Error
         return ErrorKind::Objects { found: found.clone() }.into();
     }
     let help = match (found, rust_type(found)) {
+        (DType::Subarray(_), Some(rust_type)) => Help::ReadAs { rust_type, can_convert: false },
         (_, Some(rust_type)) => Help::ReadAs { rust_type, can_convert },
         (DType::Record(_), _) => Help::ReadRecords,
         _ => Help::ReadDynamic,

@@ -202,7 +202,7 @@ fn slices_out_of_bounds_are_errors() {
     }
     assert!(matches!(
         file.slice::<u16, _>(s![.., ..]).unwrap_err().kind(),
-        ErrorKind::ShapeMismatch { wanted: WantedShape::Axes(_), .. }
+        ErrorKind::ShapeMismatch { wanted: WantedShape::Sliced(2), .. }
     ));
     assert!(file.slice::<u8, _>(s![.., .., ..]).unwrap_err().is_mismatch());
     let mut wrong = Array2::<u16>::zeros((9, 10));

@@ -119,7 +119,7 @@ fn too_few_and_too_many_are_errors() {
     let mut writer = NpyWriter::new(File::create(file.path()).unwrap(), &[2]).unwrap();
     writer.extend([1u8, 2, 3]).unwrap();
     assert!(writer.push(&arr1(&[4, 5])).unwrap_err().is_usage());
-    assert!(matches!(writer.finish().unwrap_err().kind(), ErrorKind::WrongCount { found: 3, wanted: 2, .. }));
+    assert!(matches!(writer.finish().unwrap_err().kind(), ErrorKind::WrongCount { found: 3, wanted: 4, .. }));
     let reader = NpyReader::new(File::open(file.path()).unwrap()).unwrap();
     assert_eq!(reader.shape(), [1, 2]);
 
