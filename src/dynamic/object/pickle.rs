@@ -62,8 +62,8 @@ impl Pickle {
 
     /// Reads exactly one pickle of protocol 5 whose buffers are stored outside of it, as in `pickle.loads(…, buffers=…)`.
     ///
-    /// A buffer is a [`ByteArray`](View::ByteArray), or [`Bytes`](View::Bytes) if the pickle says that it is read-only;
-    /// arrays are made of buffers as of bytes. Without this method, buffers are [numbers](View::Buffer).
+    /// A buffer is a [`ByteArray`](super::View::ByteArray), or [`Bytes`](super::View::Bytes) if the pickle says that it is read-only;
+    /// arrays are made of buffers as of bytes. Without this method, buffers are [numbers](super::View::Buffer).
     ///
     /// # Errors
     ///
