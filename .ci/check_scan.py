@@ -1,4 +1,4 @@
-"""Whether `ndio scan` lists what Python's own unpickler looks up and calls, in the same order, of every pickle in testdata: NDIO.
+"""Whether `ndio scan` lists what Python's own unpickler looks up and calls, in the same order, of testdata/objects and of random pickles: NDIO.
 
 Nothing is loaded for real: the names are looked up in a class that records them.
 """

@@ -145,7 +145,7 @@ pub(crate) fn not_regular() -> Error {
 fn check_rows(rows: &Range<usize>, length: usize) -> Result<()> {
     if rows.end > length {
         let (index, length) = (rows.end as i128, length as u64);
-        return Err(ErrorKind::OutOfBounds { index, length }.into());
+        return Err(ErrorKind::OutOfBounds { index, length, axis: None }.into());
     }
     if rows.start > rows.end {
         let reason = format!("there are no indices {rows:?} along an axis of length {length}");

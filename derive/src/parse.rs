@@ -204,6 +204,8 @@ pub(crate) fn unknown(meta: &syn::meta::ParseNestedMeta<'_>, of: &str, known: &s
         "optional" | "skip_if_missing" => "; `default` accepts files without the field",
         _ => "",
     };
+    // These are attributes of fields.
+    let other = if of == "of a field" { other } else { "" };
     meta.error(format!("unknown attribute `{name}` {of}, expected {known}{other}"))
 }
 

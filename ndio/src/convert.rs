@@ -49,7 +49,7 @@ pub(crate) struct Arguments {
     /// The name of the array in the new archive; default: that in the old one, or arr_0, and arr_1, … for further arrays
     #[arg(long, value_name = "NAME")]
     pub(super) name: Option<String>,
-    /// The shape of raw bytes: 100,3; -1 is as long as the bytes are
+    /// The shape of raw bytes: 100,3; one length may be -1, which is as long as the bytes are
     #[arg(long, value_name = "LENGTHS", allow_hyphen_values = true)]
     pub(super) shape: Option<String>,
     /// Skip this many bytes of raw input
@@ -131,7 +131,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     if from.has_header() {
         arguments.which.check(&input, from)?;
     } else if arguments.which.has_choice() {
-        return Err(input.at("it has one array: --array and --member are for NPY files and archives"));
+        return Err(
+            input.at("it has one array: --array, --index and --member are for NPY files and archives")
+        );
     }
     if input.is_output() && arguments.which.has_choice() && has_several(&input, from)? {
         return Err(input.at("the other arrays of the file would be lost; name another output"));

@@ -143,7 +143,9 @@ fn words(help: &Help) -> Option<&'static str> {
         Help::OneDType => "convert them to one dtype with ndio convert --dtype",
         Help::DropTrailing => "--drop-trailing drops them",
         Help::FortranOrder => "use --order fortran",
-        Help::LongDoubleFormat => "--long-double x87, quad or double-double states their format",
+        Help::LongDoubleFormat => {
+            "--long-double x87, quad or double-double states their format (f16 is a long double of 16 bytes; half precision is f2)"
+        }
         Help::IgnoreRaFlags => "--ignore-ra-flags ignores them",
         Help::Version { .. } => "without --version, the lowest sufficient version is written",
         Help::OtherFile(kind) => match kind {
@@ -197,7 +199,10 @@ mod tests {
             (Help::OneDType, "convert them to one dtype with ndio convert --dtype"),
             (Help::DropTrailing, "--drop-trailing drops them"),
             (Help::FortranOrder, "use --order fortran"),
-            (Help::LongDoubleFormat, "--long-double x87, quad or double-double states their format"),
+            (
+                Help::LongDoubleFormat,
+                "--long-double x87, quad or double-double states their format (f16 is a long double of 16 bytes; half precision is f2)",
+            ),
             (Help::IgnoreRaFlags, "--ignore-ra-flags ignores them"),
         ] {
             assert_eq!(words(&help), Some(wanted), "{help:?}");

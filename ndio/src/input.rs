@@ -53,6 +53,9 @@ impl Input {
             return Ok(Self::new(path.to_owned(), Content::Folder(Arc::new(LocalFolder(path.to_owned())))));
         }
         let mut file = File::open(path).map_err(|error| not_opened(path, error))?;
+        if path.is_dir() {
+            return Err(at(path, "it is a folder, but not a stack: name the files in it".into()));
+        }
         if file.metadata()?.is_file() { Self::of_file(file, path) } else { Self::copied(path, &mut file) }
     }
 

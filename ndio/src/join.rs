@@ -9,7 +9,7 @@ use ndarray_io::convert::{Conversion, concatenate_files_into, concatenate_npy, s
 use ndarray_io::{Error, NpyFile, WriteOptions};
 
 use super::changes::Changes;
-use super::failure::{Failure, at};
+use super::failure::{Failure, at, with_advice};
 use super::formats::Format;
 use super::input::unnamed;
 use super::output::{Content, Output, Sink};
@@ -97,7 +97,13 @@ fn join(arguments: &Files, out: &mut dyn Write, joining: &Joining) -> Result<u8,
             let text = format!("more than {MOST} files are joined only if each is an NPY file of one array");
             return Err(input.at(text));
         }
-        let source = arguments.which.one_whole(&input, &options)?;
+        let source = arguments.which.one_whole(&input, &options);
+        let source = source.map_err(|failure| match input.format() {
+            Format::Npz if !arguments.which.has_choice() => {
+                with_advice(failure, "arrays of one archive are joined as files: ndio unpack makes them")
+            }
+            _ => failure,
+        })?;
         match source.array {
             Whole::Npy(file) => Ok(file),
             Whole::Ra(_) => Err(input.at("ndio convert makes an NPY file of it, which can be joined")),

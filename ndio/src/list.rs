@@ -1,12 +1,14 @@
 //! `ndio ls`: lists the objects of a store.
 
 use std::io::Write;
+use std::path::Path;
 
 use clap::Args;
 use ndarray_io_store::{StoreOptions, list};
 use serde_json::json;
 
 use super::failure::Failure;
+use super::remote::is_url;
 use super::terminal::Escaped;
 
 /// List objects in a store: sizes and URLs
@@ -28,6 +30,12 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     for url in &arguments.urls {
+        if !is_url(Path::new(url)) {
+            return Err(format!(
+                "{url}: ls lists the objects of a store, by a URL; ndio info lists the members of an archive"
+            )
+            .into());
+        }
         let mut objects = list(url, &StoreOptions::new())?;
         if let Some(pattern) = &arguments.matching {
             objects = objects.matching(pattern)?;

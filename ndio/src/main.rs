@@ -42,6 +42,7 @@ mod verify;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 use failure::{Failure, is_closed, note};
 use terminal::{Escaped, Named, Unread};
@@ -71,7 +72,7 @@ struct Program {
 
 #[derive(Subcommand)]
 enum Verb {
-    #[command(alias = "describe")]
+    #[command(aliases = ["describe", "list"])]
     Info(info::Arguments),
     #[command(aliases = ["print", "dump", "head"])]
     Show(show::Arguments),
@@ -132,7 +133,7 @@ impl Verb {
 }
 
 fn main() -> ExitCode {
-    let matches = Program::command().get_matches();
+    let matches = Program::command().try_get_matches().unwrap_or_else(|error| refused(&error));
     let Program { verb, reading } = Program::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     failure::set_flags(flags_of(&matches));
     let mut out = io::BufWriter::new(Named(io::stdout().lock()));
@@ -149,6 +150,49 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Ends the program with an error of its arguments, or with the help that was asked for.
+fn refused(error: &clap::Error) -> ! {
+    if !error.use_stderr() {
+        error.exit();
+    }
+    let text = error.render().to_string();
+    // A value that looks like an option is rare here, and an option that does not exist is not.
+    let lines: Vec<&str> = text.lines().filter(|line| !line.contains("tip: to pass '")).collect();
+    let mut text = lines.join("\n");
+    let argument = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(argument)) if error.kind() == ErrorKind::UnknownArgument => argument,
+        _ => "",
+    };
+    let verb = std::env::args().nth(1).unwrap_or_default();
+    if let Some(advice) = meant(&verb, argument) {
+        text = text.replacen("\n\n", &format!("\n\n  tip: {advice}\n\n"), 1);
+    }
+    let _ = writeln!(io::stderr(), "{}", text.replace("\n\n\n", "\n\n").trim_end()); // nothing can be done if stderr fails
+    std::process::exit(error.exit_code());
+}
+
+/// Returns what may be meant by an argument that a verb does not have.
+fn meant(verb: &str, argument: &str) -> Option<&'static str> {
+    let is_value = !argument.is_empty() && !argument.starts_with('-');
+    Some(match verb {
+        "show" | "print" | "dump" | "head" if is_value => {
+            "one file at a time; --member NAME selects an array of an archive"
+        }
+        "convert" if is_value => {
+            "one input and one output; pack puts several files into an archive, cat and stack join them"
+        }
+        "convert" if ["-o", "--output"].contains(&argument) => "the output is the second argument",
+        "convert" if ["--transpose", "-T"].contains(&argument) => {
+            "axes are not permuted here; --order fortran changes the order of the elements in the file"
+        }
+        "plot" if is_value => "-o FILE.png writes a picture",
+        "split" if is_value => {
+            "--parts NUMBER makes that many files, --size LENGTH files of that many indices"
+        }
+        _ => return None,
+    })
 }
 
 /// Returns the long flags of the verb that was given.

@@ -59,6 +59,11 @@ impl Output {
             return Ok(output);
         }
         match path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) {
+            Some(_) if path.to_string_lossy().contains(":/") => Err(format!(
+                "{}: it is not a URL of s3, gs, az, http or https, and a path has no scheme",
+                path.display()
+            )
+            .into()),
             Some(folder) => {
                 Err(format!("{}: there is no folder '{}'", path.display(), folder.display()).into())
             }

@@ -55,6 +55,14 @@ pub(crate) fn pack(arguments: &Pack, out: &mut dyn Write) -> Result<u8, Failure>
     for argument in &arguments.files {
         let (name, path) = name_and_path(argument)?;
         inside(&name)?; // what could not be unpacked
+        if let Some(Member { input, .. }) = members.iter().find(|member: &&Member| member.name == name) {
+            return Err(format!(
+                "{} and {} would both be the member '{name}'; NAME=FILE sets another name",
+                input.name().display(),
+                path.display()
+            )
+            .into());
+        }
         let input = output.open(&path)?;
         let len = checked_len(&input)?;
         members.push(Member { name, input, len });

@@ -41,7 +41,9 @@ pub(crate) fn find(arguments: &Arguments) -> Result<(), Failure> {
         };
         value.into_encoded_bytes()
     } else if arguments.ask_password {
-        rpassword::prompt_password("Password: ")?.into_bytes()
+        let asked = rpassword::prompt_password("Password: ");
+        let advice = "--password-file and --password-env need none";
+        asked.map_err(|error| format!("--ask-password needs a terminal: {error}; {advice}"))?.into_bytes()
     } else {
         return Ok(());
     };

@@ -38,7 +38,7 @@ pub(crate) struct Refs {
     /// The array of an archive; default: all
     #[arg(long, value_name = "NAME")]
     member: Option<String>,
-    /// The prefix of all file names in the references: s3://bucket/
+    /// The folder of all files in the references: s3://bucket/
     #[arg(long, value_name = "URL")]
     prefix: Option<String>,
     /// The version of Zarr's metadata

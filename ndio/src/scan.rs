@@ -6,7 +6,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ndarray_io::error::{ErrorKind, Help};
+use ndarray_io::error::{ErrorKind, FileKind, Help};
 use ndarray_io::header::Shape;
 use ndarray_io::object::{Global, ObjectRef, Pickle, View};
 use ndarray_io::{NpyReader, NpzFile, ReadOptions};
@@ -105,13 +105,17 @@ impl Scan<'_> {
             Err(_) => return Err("only the folder of a stack is scanned, not a stack in a store".into()),
         };
         paths.sort();
-        for path in paths.iter().filter(|path| path.is_file()) {
+        let mut first_failure = None;
+        for path in
+            paths.iter().filter(|path| path.is_file() && (path.ends_with("info") || may_have_objects(path)))
+        {
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            let mut file = File::open(path).map_err(|error| at(path, error.into()))?;
-            let scanned = self.bytes_of(&name, &mut file);
-            scanned.map_err(|failure| at(path, failure))?;
+            let opened = File::open(path).map_err(Failure::from);
+            if let Err(failure) = opened.and_then(|mut file| self.bytes_of(&name, &mut file)) {
+                first_failure.get_or_insert(at(path, failure));
+            }
         }
-        Ok(())
+        first_failure.map_or(Ok(()), Err)
     }
 
     fn file(&mut self, file: &mut File, path: &Path) -> Result<(), Failure> {
@@ -136,7 +140,10 @@ impl Scan<'_> {
                         file.seek(SeekFrom::Start(start + 1))?;
                         continue;
                     }
-                    _ if is_expected => return Err(not_a_pickle(file)),
+                    _ if is_expected => {
+                        let unknown = || "it is neither an array nor a pickle".into();
+                        return Err(not_a_pickle(file).unwrap_or_else(unknown));
+                    }
                     _ => return Ok(()),
                 }
             }
@@ -149,12 +156,25 @@ impl Scan<'_> {
                 // Only joblib skips the bytes of arrays: any other loader executes them.
                 Err(error) if start == 0 && matches!(error.kind(), ErrorKind::Unsupported { .. }) => {
                     file.rewind()?;
-                    return self.found(part, &Pickle::read_joblib(&*file, &options())?);
+                    return match Pickle::read_joblib(&*file, &options()) {
+                        Ok(pickle) => self.found(part, &pickle),
+                        Err(error) => {
+                            file.rewind()?;
+                            self.damaged(part, file)?;
+                            Err(error.into())
+                        }
+                    };
                 }
                 Err(error) => {
                     file.seek(SeekFrom::Start(start))?;
                     self.damaged(part, file)?;
-                    return if is_expected { Err(error.into()) } else { Ok(()) };
+                    file.seek(SeekFrom::Start(start))?;
+                    // What else it is says more, if that is known.
+                    return match not_a_pickle(file) {
+                        _ if !is_expected => Ok(()),
+                        Some(other) if start == 0 && !first.starts_with(&[0x80]) => Err(other),
+                        _ => Err(error.into()),
+                    };
                 }
             }
             is_expected = false;
@@ -301,7 +321,7 @@ fn first_of(file: &mut File) -> Result<Vec<u8>, Failure> {
 
 /// Whether bytes may begin a pickle, or a file of joblib that is compressed as a whole.
 fn may_be_pickle(first: &[u8]) -> bool {
-    const OPCODES: &[u8] = b"(])}{NIJKMLFGSTUVXCBcp0P\x88\x89\x8a\x8b\x8c\x8d\x8e\x8f\x95\x96";
+    const OPCODES: &[u8] = b"(])}NIJKMLFGSTUVXCBcp0P\x82\x83\x84\x88\x89\x8a\x8b\x8c\x8d\x8e\x8f\x95\x96\x97";
     match first {
         [0x80, protocol, ..] => *protocol <= 5,
         [opcode, ..] => OPCODES.contains(opcode) || is_packed(first),
@@ -315,11 +335,13 @@ fn is_packed(first: &[u8]) -> bool {
     PACKED.iter().any(|packed| first.starts_with(packed))
 }
 
-/// Returns the error for a file that is neither an array nor a pickle.
-fn not_a_pickle(file: &mut File) -> Failure {
-    match NpyReader::new(&*file) {
-        Err(error) if matches!(error.help(), Some(Help::OtherFile(_))) => error.into(),
-        _ => "it is neither an array nor a pickle".into(),
+/// Returns the error for a file of another kind, if its first bytes say which.
+fn not_a_pickle(file: &mut File) -> Option<Failure> {
+    let error = NpyReader::new(&*file).err()?;
+    match error.help() {
+        Some(Help::OtherFile(FileKind::Safetensors)) => Some("a safetensors file has no objects".into()),
+        Some(Help::OtherFile(FileKind::Pickle)) | None => None,
+        Some(_) => Some(error.into()),
     }
 }
 
@@ -440,6 +462,12 @@ fn put(object: ObjectRef<'_>, text: &mut String, depth: usize) {
             match call.args().items() {
                 Some(items) => list(text, ["(", ")"], items),
                 None => text.push_str("(…)"),
+            }
+            for (what, part) in [(" by name ", call.kwargs()), (" with state ", call.state())] {
+                if let Some(part) = part {
+                    text.push_str(what);
+                    put(part, text, depth - 1);
+                }
             }
         }
         View::Persistent(id) => {

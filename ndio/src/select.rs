@@ -6,7 +6,7 @@ mod part;
 use clap::Args;
 use ndarray_io::{DType, NpzFile, ReadOptions};
 
-use super::failure::{Failure, at};
+use super::failure::{Failure, at, with_advice};
 use super::formats::{Format, refuse_trailing};
 use super::input::Input;
 use super::slice;
@@ -163,7 +163,16 @@ impl Selection {
                 };
                 Source::objects(part, &name)
             }
-            whole => part::selected(Source::of(whole, &name), self.field.as_deref(), self.slice.as_deref())?,
+            whole => {
+                let source = Source::of(whole, &name);
+                let selected = part::selected(source, self.field.as_deref(), self.slice.as_deref());
+                selected.map_err(|failure| match &self.field {
+                    Some(field) if field.contains(['/', '[']) => {
+                        with_advice(failure, "a field within a field is written pos.x")
+                    }
+                    _ => failure,
+                })?
+            }
         };
         Ok(source)
     }

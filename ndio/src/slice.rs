@@ -20,6 +20,12 @@ pub(crate) fn parse(text: &str, shape: &[usize]) -> Result<Vec<SliceInfoElem>, S
     if let Some(part) = parts.iter().find(|part| adds_axis(part)) {
         return Err(format!("the slice '{text}' has {part}: new axes are not supported"));
     }
+    if parts.iter().any(|part| part.starts_with(['[', '('])) {
+        return Err(format!("the slice '{text}' has lists: a part is an index or a slice, such as 0:3:2"));
+    }
+    if parts.iter().any(|part| part.starts_with(['\'', '"'])) {
+        return Err(format!("the slice '{text}' names a field: --field selects one"));
+    }
     let given = parts.iter().filter(|part| **part != "...").count();
     if given > shape.len() {
         return Err(format!("the slice '{text}' has {given} parts, but the array has {} axes", shape.len()));

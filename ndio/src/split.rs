@@ -25,7 +25,7 @@ pub(crate) struct Split {
     #[arg(long, default_value_t = 0, allow_hyphen_values = true)]
     axis: isize,
     /// Number of files to make, of about equal size
-    #[arg(long, conflicts_with = "size", required_unless_present = "size")]
+    #[arg(long, conflicts_with = "size", required_unless_present = "size", allow_hyphen_values = true)]
     parts: Option<usize>,
     /// Number of indices in each file; the last may be shorter
     #[arg(long)]

@@ -45,7 +45,10 @@ pub(crate) fn unpack(arguments: &Unpack, out: &mut dyn Write) -> Result<u8, Fail
     for wanted in &arguments.members {
         if !members.iter().any(|member| is_named(member, wanted)) {
             let names = some_names(&archive);
-            return Err(input.at(format!("there is no member '{wanted}'; the members are {names}")));
+            let is_folder = wanted.ends_with('/') || Path::new(wanted).is_dir();
+            let advice =
+                if is_folder { format!("; -o {wanted} unpacks into a folder") } else { String::new() };
+            return Err(input.at(format!("there is no member '{wanted}'; the members are {names}{advice}")));
         }
     }
     if let Some(index) = arguments.index.iter().find(|index| **index >= members.len()) {

@@ -145,7 +145,8 @@ fn check(source: &Source, allowed: &[String]) -> Result<(), Failure> {
 
 /// Returns an error if loading the objects in Python would call more than the constructors of plain data.
 fn check_globals(array: &DynArray, allowed: &[String]) -> Result<(), Failure> {
-    let unknown = unknown(array.globals().into_iter(), allowed);
+    let mut unknown = unknown(array.globals().into_iter(), allowed);
+    unknown.extend(array.extension_codes().into_iter().map(|code| format!("extension code {code}")));
     const MOST: usize = 5;
     match unknown.len() {
         0 => Ok(()),

@@ -33,8 +33,8 @@ use crate::transfer;
 ///
 /// To read a file by its path, prefer [`read_npy`](crate::read_npy), whose errors include the path.
 ///
-/// In generic code, the bound is [`FromPayload`]: arrays of elements that no file can have implement this trait as well, so that
-/// the compiler says what is wrong with them.
+/// Generic code needs the bound [`FromPayload`] as well: arrays of elements that no file can have implement this trait, too, so that
+/// the compiler says what is wrong with them. Functions such as [`read_npy`](crate::read_npy) need only that bound.
 pub trait ReadNpyExt: Sized + Sealed {
     /// Reads exactly one array, and leaves the bytes after it in the reader.
     ///

@@ -31,8 +31,8 @@ use crate::transfer::{self, Items, Sink};
 ///
 /// To write to a path, prefer [`write_npy`](crate::write_npy), which replaces the file atomically.
 ///
-/// In generic code, the bound is [`WriteArray`]: arrays of elements that no file can have implement this trait as well, so that
-/// the compiler says what is wrong with them.
+/// Generic code needs the bound [`WriteArray`] as well: arrays of elements that no file can have implement this trait, too, so that
+/// the compiler says what is wrong with them. Functions such as [`write_npy`](crate::write_npy) need only that bound.
 pub trait WriteNpyExt: Sealed {
     /// Writes the array and flushes the writer.
     ///

@@ -240,7 +240,8 @@ impl NpyStack {
     pub fn part(&self, number: usize) -> Result<NpyFile> {
         if number >= self.info.lengths.len() {
             let (index, length) = (number as i128, self.info.lengths.len() as u64);
-            return Err(Error::from(ErrorKind::OutOfBounds { index, length }).at_path(&self.folder.path()));
+            return Err(Error::from(ErrorKind::OutOfBounds { index, length, axis: None })
+                .at_path(&self.folder.path()));
         }
         parts::open(&*self.folder, &self.info, number, &self.options)
     }

@@ -93,7 +93,7 @@ impl<'a> DynView<'a> {
         let within = usize::try_from(low).ok().zip(usize::try_from(end).ok());
         let Some(bytes) = within.and_then(|(low, end)| bytes.get(low..end)) else {
             let index = if low < 0 { low } else { end.saturating_sub(1) };
-            return Err(ErrorKind::OutOfBounds { index, length: bytes.len() as u64 }.into());
+            return Err(ErrorKind::OutOfBounds { index, length: bytes.len() as u64, axis: None }.into());
         };
         Ok(Self { bytes, header: in_order(header, &strides)?, strides })
     }

@@ -130,7 +130,7 @@ pub(crate) fn inner_of<A: ReadableElement>() -> Vec<usize> {
     message = "`{Self}` is not a type whose elements can be written",
     label = "not an element of an array file",
     note = "numbers of up to 64 bits, bool, Complex, text, times and `[T; N]` of these are; usize and isize are not, since their size \
-            depends on the machine: u64 or i64 hold their values; f16 needs the feature `half-2`, Option<String> `object`; a struct \
+            depends on the machine: u64 or i64 hold their values; f16 needs the feature `half-2`; a struct \
             derives Record or, around one element, Element; so does an enum; one that derives Element through another type needs `into`"
 )]
 pub trait WritableElement: Sized + Send + Sync {

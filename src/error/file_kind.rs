@@ -64,7 +64,7 @@ impl FileKind {
 
     /// Returns the kind of a file by its first bytes, of which nearly all kinds need at most 10.
     pub(crate) fn of(first: &[u8]) -> Option<Self> {
-        const BEGINNINGS: [(&[u8], FileKind); 22] = [
+        const BEGINNINGS: [(&[u8], FileKind); 25] = [
             (b"\x93NUMPY", FileKind::Npy),
             (b"rawarray", FileKind::Ra),
             (b"yarrawar", FileKind::Ra),
@@ -77,6 +77,7 @@ impl FileKind {
             (b"\x04\x22\x4d\x18", FileKind::Lz4),
             (b"\x89HDF\r\n\x1a\n", FileKind::Hdf5),
             (b"MATLAB 5.0", FileKind::Matlab),
+            (b"MATLAB 7.3", FileKind::Hdf5),
             (b"PAR1", FileKind::Parquet),
             (b"ARROW1", FileKind::Arrow),
             (b"\x89PNG", FileKind::Picture),
@@ -84,7 +85,9 @@ impl FileKind {
             (b"II*\0", FileKind::Picture),
             (b"MM\0*", FileKind::Picture),
             (b"version ht", FileKind::GitLfs),
-            (b"<", FileKind::Html),
+            (b"<!", FileKind::Html),
+            (b"<html", FileKind::Html),
+            (b"<?xml", FileKind::Html),
             (b"{", FileKind::Json),
             (b"[", FileKind::Json),
         ];
@@ -110,7 +113,7 @@ impl FileKind {
             Self::Zip => "if it is an NPZ archive, read it with read_npz or NpzFile",
             Self::Torch => {
                 "read its pickle with NpzFile::read_raw and object::Pickle, which says which members are the elements; or save arrays in \
-                 Python: np.savez(path, **{name: tensor.numpy() for name, tensor in model.items()})"
+                 Python, of a state dict: np.savez(path, **{name: tensor.numpy() for name, tensor in torch.load(file, map_location='cpu').items()})"
             }
             Self::Pickle => "read it with object::Pickle (feature `object`), as data",
             Self::Gzip => "decompress it first, with gunzip or a reader such as flate2::read::MultiGzDecoder",

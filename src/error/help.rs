@@ -121,14 +121,16 @@ pub enum Help {
     WidenField,
     /// Select one of several members by its index.
     ByIndex,
-    /// Replace the member.
+    /// Give the member another name, or replace the one that there is.
     ReplaceMember,
-    /// Push exactly the rows that the shape declares.
+    /// Push all rows that the shape declares, each of them whole.
     PushAllRows,
     /// Rewrite the file with more padding in its header, so that the length can grow.
     GrowHeader,
     /// Advance to the next array in the stream.
     NextArray,
+    /// Read the arrays of the file one after the other.
+    ArrayFollows,
     /// Open the file for writing.
     OpenToWrite,
     /// Wait for the lock.
@@ -148,7 +150,7 @@ impl fmt::Display for Help {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::OtherFile(kind) => kind.advice(),
-            Self::OpenUrl => "open URLs with Remote of the crate `ndarray-io-store`; a path has no scheme",
+            Self::OpenUrl => "a path has no scheme; URLs of s3, gs, az and https are opened with Remote of the crate `ndarray-io-store`",
             Self::FinishArchive => "call finish on the NpzWriter that makes it, or copy all of the file",
             Self::Map => "map the file with NpyMmap",
             Self::Password => "set the right password with ReadOptions::password",
@@ -174,7 +176,7 @@ impl fmt::Display for Help {
                 "write the elements as u8, or with RaOptions::eltype_5, which some programs do not read as bool"
             }
             Self::FortranOrder => "use Fortran order, for example with (3, 4).f()",
-            Self::COrder => "the file is in Fortran order and grows along its last axis: convert it with convert_npy to append rows",
+            Self::COrder => "in Fortran order, the array grows along its last axis: create the file in C order, or convert it with convert_npy",
             Self::UseNpy => "write it as an NPY file",
             Self::PickleProtocol { protocol } => {
                 return write!(f, "set WriteOptions::pickle_protocol to {protocol}");
@@ -221,7 +223,8 @@ impl fmt::Display for Help {
             Self::ReplaceMember => "give it another name, or replace it with NpzUpdate::replace",
             Self::PushAllRows => "push all rows that are declared, and each of them whole, before finish",
             Self::GrowHeader => "rewrite the file with grow_header, which adds padding to its header",
-            Self::NextArray => "another array follows: read one after the other with NpyReader and its next_array",
+            Self::NextArray => "advance to the next array with NpyReader::next_array",
+            Self::ArrayFollows => "another array follows: read one after the other with NpyReader and its next_array",
             Self::OpenToWrite => "open it with NpyFile::open_to_write",
             Self::WaitForLock => "finish or drop the writer, map or update, if it is of this program; otherwise try again later: calls that take \
                  WriteOptions can wait, with WriteOptions::wait_for_lock",

@@ -264,6 +264,8 @@ pub enum ErrorKind {
         index: i128,
         /// The length of the axis, or the number of members or parts.
         length: u64,
+        /// The axis, if an index or a slice of an array is at fault.
+        axis: Option<usize>,
     },
     /// The array does not have this axis.
     #[non_exhaustive]

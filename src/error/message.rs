@@ -178,7 +178,10 @@ impl fmt::Display for ErrorKind {
             }
             Self::Locked => f.write_str("locked by another writer"),
             Self::ArrayChanged { reason } => write!(f, "concurrent change: {reason}"),
-            Self::OutOfBounds { index, length } => {
+            Self::OutOfBounds { index, length, axis: Some(axis) } => {
+                write!(f, "index {index} is out of bounds for axis {axis} of length {length}")
+            }
+            Self::OutOfBounds { index, length, axis: None } => {
                 write!(f, "index {index} is out of bounds for length {length}")
             }
             Self::NoSuchAxis { axis, shape } => write!(f, "an array of shape {shape} has no axis {axis}"),

@@ -92,7 +92,7 @@ impl<T> std::error::Error for Returned<T> {
 ///
 /// `Display` describes what was found, what was expected, and where, in one line. [`help`](Error::help)
 /// returns a remedy, if there is one. It follows the line in `{:#}` and in `Debug`, which is what `unwrap` and `main` print, and it is the last
-/// [`source`](std::error::Error::source), which is how `anyhow` and `eyre` show it.
+/// [`source`](std::error::Error::source), unless an I/O error has sources of its own, which is how `anyhow` and `eyre` show it.
 ///
 /// ```
 /// use ndarray::Array1;
@@ -385,8 +385,9 @@ impl Error {
         if matches!(self.kind(), ErrorKind::TextTooLong { .. }) && self.field().is_some() {
             return Some(Help::WidenField);
         }
-        let is_missing =
-            matches!(self.kind(), ErrorKind::Io(error) if error.kind() == io::ErrorKind::NotFound);
+        // Windows has no such names.
+        let of_url = [io::ErrorKind::NotFound, io::ErrorKind::InvalidFilename];
+        let is_missing = matches!(self.kind(), ErrorKind::Io(error) if of_url.contains(&error.kind()));
         if is_missing && self.path().is_some_and(|path| path.to_string_lossy().contains("://")) {
             return Some(Help::OpenUrl);
         }

@@ -231,8 +231,13 @@ fn read_last_with<F: ArrayFormat, T>(
         return read_payload::<F, T>(source, found, options, inner, read);
     }
     // If the length is known, trailing bytes are reported before any element is read.
-    let surplus = source.remaining().zip(header.payload_len()).map(|(have, need)| have.saturating_sub(need));
-    check_surplus(surplus.unwrap_or(0), false, header.row_bytes(), options)?;
+    if let Some((have, need)) = source.remaining().zip(header.payload_len())
+        && have > need
+        && !options.allows_trailing()
+    {
+        source.skip(need)?;
+        check_end(source, header, options)?;
+    }
     let array = read_payload::<F, T>(source, found, options, inner, read)?;
     check_end(source, header, options)?;
     Ok(array)
@@ -266,7 +271,7 @@ pub(crate) fn check_end(source: &mut Source<'_>, header: &Header, options: &Read
     checked.map_err(|error| {
         let mut first = [0; 6];
         match source.fill(&mut first) {
-            Ok(6) if first == *b"\x93NUMPY" => error.with_help(Help::NextArray),
+            Ok(6) if first == *b"\x93NUMPY" => error.with_help(Help::ArrayFollows),
             _ => error,
         }
     })

@@ -398,7 +398,7 @@ impl Archive {
     pub(super) fn at(&self, index: usize) -> Result<&Member> {
         let length = self.members.len() as u64;
         let member = self.members.get(index).map(|member| &member.0);
-        member.ok_or_else(|| ErrorKind::OutOfBounds { index: index as i128, length }.into())
+        member.ok_or_else(|| ErrorKind::OutOfBounds { index: index as i128, length, axis: None }.into())
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use memmap2::{Mmap, MmapMut};
 use ndarray::{Array, ArrayView, ArrayViewMut, CowArray, Dimension};
@@ -47,6 +47,7 @@ use crate::zip::{Member, Method};
 /// ```
 #[derive(Debug)]
 pub struct NpzMmap {
+    path: PathBuf,
     map: Mmap,
     archive: Archive,
     options: ReadOptions,
@@ -91,7 +92,7 @@ impl NpzMmap {
             // SAFETY: the caller guarantees that the file does not change.
             let map = unsafe { Mmap::map(&file)? };
             let archive = Archive::load(&mut whole(&map))?;
-            Ok(Self { map, archive, options: options.clone() })
+            Ok(Self { path: path.to_owned(), map, archive, options: options.clone() })
         };
         map().map_err(|error: Error| error.at_path(path))
     }
@@ -128,9 +129,10 @@ impl NpzMmap {
     ///   out as in memory.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     pub fn view<A: ViewElement, D: Dimension>(&self, member: impl MemberKey) -> Result<ArrayView<'_, A, D>> {
-        let member = self.archive.get(member)?;
+        let at_path = |error: Error| error.at_path(&self.path);
+        let member = self.archive.get(member).map_err(at_path)?;
         let view = || ArrayView::view_npy_with(&self.map[stored(&self.map, member)?], &self.options);
-        view().map_err(|error: Error| error.at_member(&member.name))
+        view().map_err(|error: Error| at_path(error.at_member(&member.name)))
     }
 
     /// Returns a member as an array: a view if possible, otherwise a copy whose checksum is verified.
@@ -166,7 +168,8 @@ impl NpzMmap {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn cow<A: ViewElement, D: Dimension>(&self, member: impl MemberKey) -> Result<CowArray<'_, A, D>> {
-        let index = self.archive.find_if(member, |_| true)?;
+        let at_path = |error: Error| error.at_path(&self.path);
+        let index = self.archive.find_if(member, |_| true).map_err(at_path)?;
         let member = self.archive.at(index)?;
         if !member.is_encrypted() {
             match self.view(index) {
@@ -175,7 +178,7 @@ impl NpzMmap {
                 Err(error) => return Err(error),
             }
         }
-        let array: Array<A, D> = member::read(whole(&self.map), member, &self.options)?;
+        let array: Array<A, D> = member::read(whole(&self.map), member, &self.options).map_err(at_path)?;
         Ok(array.into())
     }
 
@@ -195,6 +198,7 @@ impl NpzMmap {
     ///   more memory, than the [`Limits`](crate::Limits) allow.
     pub fn verify(&self) -> Result<Vec<(usize, Remark)>> {
         member::verify_all(&self.archive, &self.options, || whole(&self.map))
+            .map_err(|error| error.at_path(&self.path))
     }
 }
 

@@ -97,7 +97,7 @@ impl Selection {
         let mut axes = Vec::with_capacity(shape.ndim());
         for element in elements.iter().filter(|element| !element.is_new_axis()) {
             let length = lengths.next().ok_or_else(|| other_rank(shape, &elements))?;
-            axes.push(taken(*element, *length)?);
+            axes.push(taken(*element, axes.len(), *length)?);
         }
         match lengths.next() {
             None => Ok(Self { axes, elements, inner: Inner::default() }),
@@ -157,7 +157,12 @@ impl Selection {
             .fold((usize::MAX, 0), |(least, most), index| (least.min(*index), most.max(*index)));
         if !indices.is_empty() && most >= length {
             let index = indices.iter().find(|index| **index >= length).unwrap_or(&most);
-            return Err(ErrorKind::OutOfBounds { index: *index as i128, length: length as u64 }.into());
+            return Err(ErrorKind::OutOfBounds {
+                index: *index as i128,
+                length: length as u64,
+                axis: Some(axis),
+            }
+            .into());
         }
         let wanted =
             dims.iter().enumerate().map(|(at, length)| if at == axis { indices.len() } else { *length });
@@ -324,13 +329,15 @@ fn other_rank(shape: &Shape, elements: &[SliceInfoElem]) -> crate::error::Error 
 /// Resolves one element of a slice along an axis, by ndarray's rules.
 ///
 /// Negative indices count from the end. A negative step traverses the same range, starting at its last index.
-fn taken(element: SliceInfoElem, length: usize) -> Result<Taken> {
+fn taken(element: SliceInfoElem, axis: usize, length: usize) -> Result<Taken> {
     let place = |index: isize| match index {
         0.. => Some(index as usize),
         _ => length.checked_sub(index.unsigned_abs()),
     };
-    let outside =
-        |index: isize| Error::from(ErrorKind::OutOfBounds { index: index as i128, length: length as u64 });
+    let outside = |index: isize| {
+        let (index, length) = (index as i128, length as u64);
+        Error::from(ErrorKind::OutOfBounds { index, length, axis: Some(axis) })
+    };
     match element {
         SliceInfoElem::Index(index) => {
             let start = place(index).filter(|start| *start < length).ok_or_else(|| outside(index))?;

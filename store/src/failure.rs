@@ -31,7 +31,7 @@ pub(crate) fn failure(error: &object_store::Error) -> Error {
         // The address at which machines in the cloud find their credentials, which is asked when there are none elsewhere.
         _ if all_of(error).contains("169.254.169.254") => io(
             io::ErrorKind::PermissionDenied,
-            "there are no credentials: set them in the environment, or read the object anonymously if it is public",
+            "unable to locate credentials in the environment or in the files of the store's own programs; an object that is public has an https:// URL",
         ),
         _ => match told_by(error) {
             // Not everywhere `object_store` says it itself.

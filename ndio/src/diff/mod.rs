@@ -34,10 +34,10 @@ fn tolerance(text: &str) -> Result<f64, String> {
 )]
 pub(crate) struct Arguments {
     /// Relative tolerance, as a fraction of the second number
-    #[arg(long, default_value_t = 0.0, value_name = "FRACTION", value_parser = tolerance)]
+    #[arg(long, default_value_t = 0.0, value_name = "FRACTION", value_parser = tolerance, allow_hyphen_values = true)]
     rtol: f64,
     /// Absolute tolerance
-    #[arg(long, default_value_t = 0.0, value_name = "NUMBER", value_parser = tolerance)]
+    #[arg(long, default_value_t = 0.0, value_name = "NUMBER", value_parser = tolerance, allow_hyphen_values = true)]
     atol: f64,
     /// Treat NaN as unequal to NaN
     #[arg(long)]
@@ -216,7 +216,8 @@ fn arrays(
     let has_other_dtype = same(a) != same(b);
     let can_compare = !has_other_dtype || are_comparable(a, b);
     if has_other_dtype && !(arguments.ignore_dtype && can_compare) {
-        writeln!(out, "{name}dtype {a} and {b}")?;
+        let advice = if can_compare { "; --ignore-dtype compares their values alone" } else { "" };
+        writeln!(out, "{name}dtype {a} and {b}{advice}")?;
     }
     if !can_compare {
         return Ok(false);

@@ -181,6 +181,7 @@ pub(crate) fn dtype(text: &str) -> Result<DType, Failure> {
                 "u64" => Some("u8"),
                 _ => text.strip_prefix("np.").or_else(|| text.strip_prefix("numpy.")),
             };
+            let other = other.filter(|other| dtype(other).is_ok());
             let advice = other.map_or(String::new(), |other| format!("; '{other}' may be what is meant"));
             Err(format!(
                 "'{text}' is not a dtype{advice}; examples are f4, '>i8', U10, M8[ns], [('x', 'f8'), ('n', 'i4')]"

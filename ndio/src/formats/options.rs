@@ -121,7 +121,7 @@ const TABLE: &[Row] = &[
         |given| given.allow_objects,
         &[Npy, Npz, Stack],
         &[Npy, Npz, Csv],
-        "NPY files, archives and CSV",
+        "input in NPY files and archives, and output in these and CSV",
     ),
 ];
 

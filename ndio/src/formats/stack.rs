@@ -42,7 +42,7 @@ impl FileFormat for Stack {
             return Err(at(path, "it is a file, and a stack is a folder of files".into()));
         }
         if is_stack(path) {
-            return Err(at(path, "there is a stack already, which is not replaced".into()));
+            return Err(at(path, "there is a stack already, or a folder with its file names, which is not replaced, even with --force: remove it first".into()));
         }
         let Some((folder, options)) = output.plain() else {
             return Err(

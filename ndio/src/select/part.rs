@@ -151,7 +151,10 @@ fn taken(
             let from_start = if index < 0 { index + length as isize } else { index };
             match usize::try_from(from_start) {
                 Ok(at) if at < length => Ok(Taken::One(from_start)),
-                _ => Err(format!("index {index} is out of bounds for length {length}")),
+                _ => Err(format!(
+                    "index {index} is out of bounds for axis {} of length {length}",
+                    lengths.len()
+                )),
             }
         }
         SliceInfoElem::Slice { start, end, step } => {

@@ -43,6 +43,19 @@ impl DynArray {
         }
     }
 
+    /// Returns the codes of Python's extension registry in the file of which the objects were read, for each of which Python would import a class or function.
+    ///
+    /// ```
+    /// use ndarray::arr1;
+    /// use ndarray_io::DynArray;
+    ///
+    /// assert!(DynArray::new(&arr1(&[1.5]))?.extension_codes().is_empty());
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn extension_codes(&self) -> Vec<u32> {
+        self.loading.iter().flat_map(|loading| loading.extension_codes()).collect()
+    }
+
     /// Returns the calls that Python would make to load the objects of this array, each after those that make its arguments.
     ///
     /// Those that only create values that this library represents as data are left out, as in

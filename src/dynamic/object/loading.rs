@@ -36,7 +36,9 @@ impl Loading {
             View::Call(call) => call.global().is_some_and(is_plain),
             _ => false,
         };
-        self.names().map(Global::new).all(is_plain) && self.calls.iter().all(is_plain_call)
+        self.names().map(Global::new).all(is_plain)
+            && self.calls.iter().all(is_plain_call)
+            && self.extension_codes().next().is_none()
     }
 }
 

@@ -36,7 +36,7 @@
 //!
 //! Time is proportional to the length of the pickle, and memory is at most 256 bytes for each of its bytes,
 //! no matter how often its objects are referred to. Two things that NumPy accepts are errors: objects nested
-//! deeper than 1000 levels (see [`Limits::object_height`](crate::Limits::object_height)), and pickles that
+//! deeper than 1000 levels, except in calls whose result is discarded (see [`Limits::object_height`](crate::Limits::object_height)), and pickles that
 //! require copying more than 16 times their length plus 1 MiB.
 //!
 //! # Differences from Python

@@ -186,7 +186,8 @@ impl Pickle {
     /// Returns every call that Python would make to load the pickle, in the order in which it would make them.
     ///
     /// This includes calls for objects that are discarded while loading. It does not include those whose meaning this
-    /// library knows (such as `complex`): they only make values.
+    /// library knows (such as `complex`): they only make values; nor those of methods of what these return, such as `append` and
+    /// `__setstate__`, whose arguments are parts of the [`Call`](super::Call).
     ///
     /// ```
     /// use ndarray_io::object::Pickle;

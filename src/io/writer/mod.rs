@@ -65,7 +65,7 @@ const COLLECTED: usize = 1 << 20;
 /// data is written first, and then the header that counts it, in a single write. So concurrent readers, and
 /// readers after a crash, see either the old length or the new one. If a writer is dropped, the rows since
 /// the last checkpoint remain in the file after the array, where [`UncommittedRows::Recover`] finds them.
-#[must_use = "nothing is complete before `finish`"]
+#[must_use = "nothing is complete before `checkpoint` or `finish`"]
 pub struct NpyWriter<A, W = File> {
     writer: Slot<W>,
     /// The file's path, if this writer opened it.

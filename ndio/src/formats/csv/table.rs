@@ -322,7 +322,16 @@ fn put_cells<'a, T>(
         let value = match parse(cell) {
             Ok(value) => value,
             Err(reason) => {
-                let advice = if reason == NO_NUMBER { other_delimiter(cell) } else { String::new() };
+                let advice = match cell.trim() {
+                    _ if reason != NO_NUMBER => String::new(),
+                    "true" | "True" | "false" | "False" => "; --dtype bool reads it".into(),
+                    cell => other_delimiter(cell),
+                };
+                let is_word = cell.trim().starts_with(char::is_alphabetic) && cell.trim() != "nan";
+                let advice = match reason == NO_NUMBER && advice.is_empty() && line > 1 && is_word {
+                    true => "; --dtype str reads all cells as text".into(),
+                    false => advice,
+                };
                 let is_number = |cell: &str| !cell.trim().is_empty() && parse(cell).is_ok();
                 let may_be_names =
                     reason == NO_NUMBER && advice.is_empty() && !has_numbers && !cells.any(is_number);
