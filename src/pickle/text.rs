@@ -69,7 +69,7 @@ pub(crate) fn digits(line: &[u8]) -> Option<&str> {
     let digits = digits.strip_suffix('L').unwrap_or(digits);
     let unsigned = digits.strip_prefix('-').unwrap_or(digits);
     // Python's unpicklers disagree about a leading zero: one takes the number for octal, the other refuses it. Zero is zero.
-    let is_octal = unsigned.starts_with('0') && unsigned.trim_start_matches('0') != "";
+    let is_octal = unsigned.starts_with('0') && !unsigned.trim_start_matches('0').is_empty();
     (!is_octal && !unsigned.is_empty() && unsigned.bytes().all(|digit| digit.is_ascii_digit()))
         .then_some(digits)
 }
