@@ -9,9 +9,6 @@ pub(crate) fn parse(text: &str, shape: &[usize]) -> Result<Vec<SliceInfoElem>, S
     let listed = listed.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(listed).trim();
     // A comma may follow the last part, as in Python.
     let listed = listed.strip_suffix(',').filter(|listed| !listed.is_empty()).unwrap_or(listed);
-    if text.trim().is_empty() {
-        return Err("the slice is empty: ':' is the whole array".into());
-    }
     let parts: Vec<&str> = match listed {
         "" => Vec::new(),
         listed => listed.split(',').map(str::trim).collect(),
