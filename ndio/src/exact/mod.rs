@@ -202,6 +202,7 @@ fn archive(input: &Input, options: &ReadOptions) -> Result<Value, Fault> {
 pub(crate) fn class(error: &Error) -> &'static str {
     match error.kind() {
         ErrorKind::Io(_) | ErrorKind::BadSource { .. } | ErrorKind::OutOfMemory { .. } => "io",
+        ErrorKind::BadMagic { format: "NPZ", .. } => "bad_zip",
         ErrorKind::BadMagic { .. } => "bad_magic",
         ErrorKind::Unsupported { part: FilePart::Version, .. } => "bad_version",
         ErrorKind::Truncated { part: FileSection::Payload { .. } | FileSection::Packed, .. } => {

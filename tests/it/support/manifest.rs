@@ -107,6 +107,7 @@ fn case(folder: &Path, line: Value) -> Case {
 /// Returns the manifest's name for an error.
 pub(crate) fn class(error: &Error) -> &'static str {
     match error.kind() {
+        ErrorKind::BadMagic { format: "NPZ", .. } => "bad_zip",
         ErrorKind::BadMagic { .. } => "bad_magic",
         ErrorKind::Unsupported { part: FilePart::Version, .. } => "bad_version",
         ErrorKind::Truncated { part: FileSection::Payload { .. } | FileSection::Packed, .. } => {
