@@ -61,11 +61,19 @@ def explain_slice(array, text, wanted, found):
     is_found = lambda wanted: list(np.shape(wanted)) == found["shape"] and np.asarray(wanted).tolist() == found["values"]
     if refused and refuses:
         return True
-    if not refused and not refuses:
-        if is_found(wanted):
+    if not refuses:
+        if not refused and is_found(wanted):
             return True
-        has_brackets = text.startswith("[") and text.endswith("]")
-        return "index-brackets" if has_brackets and is_found(array[eval(f"np.s_{text}", {"np": np})]) else None
+        # The brackets are those of the index here, and those of a list there, whose indices may be out of bounds.
+        if text.startswith("[") and text.endswith("]"):
+            try:
+                is_index = is_found(array[eval(f"np.s_{text}", {"np": np})])
+            except (IndexError, SyntaxError, TypeError):
+                is_index = False
+            if is_index:
+                return "index-brackets"
+        if not refused:
+            return None
     rows = {
         "new-axis": "None" in text or "newaxis" in text,
         "chosen-by-array": "[" in text or "True" in text,
