@@ -126,46 +126,37 @@ pub trait WriteArray: Sealed {
     fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut Format<'_>) -> Result<()>;
 }
 
-impl<T: WriteArray + ?Sized> Sealed for &T {}
+/// Implements writing for pointers to arrays.
+macro_rules! written_through {
+    ($($(#[$doc:meta])* $pointer:ty;)*) => {$(
+        impl<T: WriteArray + ?Sized> Sealed for $pointer {}
 
-/// A reference to an array, as iterators over maps return them.
-impl<T: WriteArray + ?Sized> WriteArray for &T {
-    fn byte_len(&self) -> usize {
-        (**self).byte_len()
-    }
+        $(#[$doc])*
+        impl<T: WriteArray + ?Sized> WriteArray for $pointer {
+            fn byte_len(&self) -> usize {
+                (**self).byte_len()
+            }
 
-    fn payload_len(&self, options: &WriteOptions) -> Option<u64> {
-        (**self).payload_len(options)
-    }
+            fn payload_len(&self, options: &WriteOptions) -> Option<u64> {
+                (**self).payload_len(options)
+            }
 
-    fn is_repeatable(&self) -> bool {
-        (**self).is_repeatable()
-    }
+            fn is_repeatable(&self) -> bool {
+                (**self).is_repeatable()
+            }
 
-    fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut Format<'_>) -> Result<()> {
-        (**self).store(sink, options, format)
-    }
+            fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut Format<'_>) -> Result<()> {
+                (**self).store(sink, options, format)
+            }
+        }
+    )*};
 }
 
-impl<T: WriteArray + ?Sized> Sealed for Box<T> {}
-
-/// An array in a box, as lists of arrays of several types have it.
-impl<T: WriteArray + ?Sized> WriteArray for Box<T> {
-    fn byte_len(&self) -> usize {
-        (**self).byte_len()
-    }
-
-    fn payload_len(&self, options: &WriteOptions) -> Option<u64> {
-        (**self).payload_len(options)
-    }
-
-    fn is_repeatable(&self) -> bool {
-        (**self).is_repeatable()
-    }
-
-    fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut Format<'_>) -> Result<()> {
-        (**self).store(sink, options, format)
-    }
+written_through! {
+    /// A reference to an array, as iterators over maps return them.
+    &T;
+    /// An array in a box, as lists of arrays of several types have it.
+    Box<T>;
 }
 
 /// A format's encoding of a header.

@@ -4,7 +4,7 @@ use super::change;
 use super::format::ArrayFormat;
 use std::fs::File;
 
-use crate::error::{ErrorKind, Help, Result};
+use crate::error::{Error, ErrorKind, Help, Result};
 use crate::header::{Header, Parsed};
 use crate::options::ReadOptions;
 use crate::transfer::Source;
@@ -231,12 +231,12 @@ fn read_last_with<F: ArrayFormat, T>(
         return read_payload::<F, T>(source, found, options, inner, read);
     }
     // If the length is known, trailing bytes are reported before any element is read.
-    if let Some((have, need)) = source.remaining().zip(header.payload_len())
-        && have > need
-        && !options.allows_trailing()
-    {
-        source.skip(need)?;
-        check_end(source, header, options)?;
+    if let Some((have, need)) = source.remaining().zip(header.payload_len()) {
+        let checked = check_surplus(have.saturating_sub(need), false, header.row_bytes(), options);
+        checked.map_err(|error| match source.skip(need) {
+            Ok(_) => name_follower(error, source),
+            Err(_) => error,
+        })?;
     }
     let array = read_payload::<F, T>(source, found, options, inner, read)?;
     check_end(source, header, options)?;
@@ -268,13 +268,16 @@ pub(crate) fn check_end(source: &mut Source<'_>, header: &Header, options: &Read
         }
     };
     let checked = check_surplus(surplus, false, header.row_bytes(), options);
-    checked.map_err(|error| {
-        let mut first = [0; 6];
-        match source.fill(&mut first) {
-            Ok(6) if first == *b"\x93NUMPY" => error.with_help(Help::ArrayFollows),
-            _ => error,
-        }
-    })
+    checked.map_err(|error| name_follower(error, source))
+}
+
+/// Says of an error for bytes after an array, which come next in the source, that they are another array, if they begin like one.
+fn name_follower(error: Error, source: &mut Source<'_>) -> Error {
+    let mut first = [0; 6];
+    match source.fill(&mut first) {
+        Ok(6) if first == *b"\x93NUMPY" => error.with_help(Help::ArrayFollows),
+        _ => error,
+    }
 }
 
 fn check_surplus(bytes: u64, at_least: bool, row: u64, options: &ReadOptions) -> Result<()> {
