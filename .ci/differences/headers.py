@@ -133,7 +133,7 @@ def explain_header(head, data, answer, fault, message, found):
     rows = {
         "bool": fault == "bad_bool",
         "key-twice": "duplicate key" in message or max(text.count(key) for key in ("shape", "descr")) > 1,
-        "comma-dtype": fault == "unsupported_dtype" and re.search("2i4|\\(2,3\\)f8|[a-z] +\\d|\\d +[a-z]", text),
+        "comma-dtype": fault == "unsupported_dtype" and re.search("2i4|\\(2,3\\)f8|[a-z] +\\d|\\d +[a-z]|[a-z]\\d+,\\d*[a-z]", text),
         "zero-multiple": "M8[0D]" in text and "unknown unit" in message,
         "type-number": fault == "unsupported_dtype" and re.search(r"""["'][<>=|]?([\0-\x1f]|\\[0-7]{1,3}|\\x[0-9a-f]{2}|\\[abfnrtv])["']""", text),
         "string-dtype": fault == "unsupported_dtype" and re.search("[\"']T[\"']", text),
