@@ -9,21 +9,21 @@ use ndarray_io::header::Shape;
 use ndarray_io::npy::NpyHeader;
 use ndarray_io::npz::{IndexState, NpzMember};
 use ndarray_io::{NpzFile, ReadOptions};
-use serde_json::{Value, json};
+use serde::Serialize;
 
-use super::print::print_stats;
-use super::{add_file, array, stats_of};
-use crate::cells::dtype_text;
+use super::facts::{FileFacts, HeaderFacts, JsonList};
+use super::stats_of;
 use crate::failure::{Failure, one_line, told};
 use crate::formats::Format;
 use crate::input::Input;
 use crate::source::Source;
+use crate::stats::Summary;
 
 /// A member of an archive, and what could be read of it.
 struct Known<'a> {
     member: &'a NpzMember,
     found: Option<Result<NpyHeader, String>>,
-    stats: Value,
+    stats: Option<Summary>,
 }
 
 impl Known<'_> {
@@ -66,10 +66,10 @@ fn known_at<'a>(
     };
     let stats = match &found {
         Some(Ok(_)) if stats => match Source::member(archive, index, name, true).and_then(Source::readable) {
-            Ok(source) => stats_of(&source),
-            Err(failure) => json!({"error": told(&failure)}),
+            Ok(source) => Some(stats_of(&source)),
+            Err(failure) => Some(Summary::Nothing { error: told(&failure) }),
         },
-        _ => Value::Null,
+        _ => None,
     };
     Known { member, found, stats }
 }
@@ -84,51 +84,78 @@ fn short(error: ndarray_io::Error) -> String {
     }
 }
 
-/// Writes an archive as a line of JSON, member by member: there may be millions.
-///
-/// Returns whether all members have what their headers declare.
+/// What is known of a member, for programs.
+#[derive(Serialize)]
+struct MemberFacts<'a> {
+    member: &'a str,
+    #[serde(flatten)]
+    header: Option<HeaderFacts>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    is_whole: Option<bool>,
+    size: u64,
+    compressed_size: u64,
+    packed: String,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    encrypted: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    block_index: Option<IndexFacts>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stats: Option<Summary>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "state", rename_all = "lowercase")]
+enum IndexFacts {
+    Used { block_size: u64, blocks: u64 },
+    Stale,
+    Ignored,
+}
+
+impl<'a> From<Known<'a>> for MemberFacts<'a> {
+    fn from(known: Known<'a>) -> Self {
+        let (is_short, member) = (known.is_short(), known.member);
+        let (header, error) = match known.found.transpose() {
+            Ok(found) => (found.map(|found| header_facts(&found)), None),
+            Err(error) => (None, Some(error)),
+        };
+        Self {
+            member: member.file_name(),
+            header,
+            error,
+            is_whole: is_short.then_some(false),
+            size: member.size(),
+            compressed_size: member.compressed_size(),
+            packed: member.method().to_string(),
+            encrypted: member.is_encrypted(),
+            block_index: match member.index_state() {
+                IndexState::Absent => None,
+                IndexState::Used { block, count } => {
+                    Some(IndexFacts::Used { block_size: block, blocks: count as u64 })
+                }
+                IndexState::Stale => Some(IndexFacts::Stale),
+                _ => Some(IndexFacts::Ignored),
+            },
+            stats: known.stats,
+        }
+    }
+}
+
+fn header_facts(found: &NpyHeader) -> HeaderFacts {
+    HeaderFacts::of(found.header.dtype(), found.header.order(), found.header.shape())
+}
+
+/// Writes an archive as a line of JSON, and returns whether all members have what their headers declare.
 pub(super) fn write_npz(input: &Input, stats: bool, out: &mut dyn Write) -> Result<bool, Failure> {
     let archive = input.npz(&crate::reading::options())?;
-    let mut file = json!({});
-    add_file(&mut file, input, Format::Npz)?;
-    let file = file.to_string();
-    write!(out, "{},\"members\":[", file.trim_end_matches('}'))?;
-    let (mut is_first, mut are_whole) = (true, true);
+    let mut list = JsonList::begin(&FileFacts::of(input, Format::Npz)?, "members", out)?;
+    let mut are_whole = true;
     each_known(&archive, input.name(), stats, |known| {
-        let is_short = known.is_short();
-        are_whole &= !is_short;
-        let mut facts = match &known.found {
-            Some(Ok(found)) => array(found.header.dtype(), found.header.order(), found.header.shape()),
-            Some(Err(error)) => json!({"error": error}),
-            None => json!({}),
-        };
-        if !known.stats.is_null() {
-            facts["stats"] = known.stats;
-        }
-        if is_short {
-            facts["is_whole"] = json!(false);
-        }
-        facts["member"] = json!(known.member.file_name());
-        facts["size"] = json!(known.member.size());
-        facts["compressed_size"] = json!(known.member.compressed_size());
-        facts["packed"] = json!(known.member.method().to_string());
-        if known.member.is_encrypted() {
-            facts["encrypted"] = json!(true);
-        }
-        match known.member.index_state() {
-            IndexState::Absent => {}
-            IndexState::Used { block, count } => {
-                facts["block_index"] = json!({"state": "used", "block_size": block, "blocks": count});
-            }
-            IndexState::Stale => facts["block_index"] = json!({"state": "stale"}),
-            _ => facts["block_index"] = json!({"state": "ignored"}),
-        }
-        if !std::mem::take(&mut is_first) {
-            out.write_all(b",")?;
-        }
-        Ok(serde_json::to_writer(&mut *out, &facts)?)
+        are_whole &= !known.is_short();
+        list.push(&MemberFacts::from(known), out)
     })?;
-    writeln!(out, "]}}")?;
+    list.end(out)?;
     Ok(are_whole)
 }
 
@@ -150,7 +177,7 @@ fn how(member: &NpzMember) -> String {
 /// Prints an archive as a table, and returns whether all members have what their headers declare.
 pub(super) fn print_npz(input: &Input, stats: bool, out: &mut dyn Write) -> Result<bool, Failure> {
     let archive = input.npz(&crate::reading::options())?;
-    writeln!(out, "{}: NPZ, {} bytes", one_line(&input.name().to_string_lossy()), input.size()?)?;
+    FileFacts::of(input, Format::Npz)?.print(None, out)?;
     let mut all_stats = Vec::new();
     let mut rows = vec![["member", "array", "bytes", "packed", "method"].map(str::to_owned)];
     let mut are_whole = true;
@@ -159,15 +186,15 @@ pub(super) fn print_npz(input: &Input, stats: bool, out: &mut dyn Write) -> Resu
         are_whole &= !is_short;
         let what = match known.found {
             Some(Ok(found)) => {
-                let (dtype, shape) = (dtype_text(found.header.dtype()), Shape::from(found.header.shape()));
+                let (dtype, shape) = (header_facts(&found).dtype, Shape::from(found.header.shape()));
                 format!("{dtype} {shape}{}", if is_short { ", truncated" } else { "" })
             }
             Some(Err(error)) => error,
             None => "no array".to_owned(),
         };
         let name = one_line(known.member.file_name());
-        if !known.stats.is_null() {
-            all_stats.push((name.clone(), known.stats));
+        if let Some(stats) = known.stats {
+            all_stats.push((name.clone(), stats));
         }
         rows.push([
             name,
@@ -185,7 +212,7 @@ pub(super) fn print_npz(input: &Input, stats: bool, out: &mut dyn Write) -> Resu
     }
     for (name, stats) in all_stats {
         writeln!(out, "  {name}")?;
-        print_stats(&stats, out)?;
+        stats.print(out)?;
     }
     Ok(are_whole)
 }

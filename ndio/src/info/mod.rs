@@ -1,28 +1,26 @@
 //! `ndio info`: describes files.
 
 mod archive;
+mod facts;
 mod pipe;
-mod print;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use ndarray_io::NpyReader;
 use ndarray_io::file::Extent;
-use ndarray_io::header::{Order, Shape};
-use ndarray_io::{DType, NpyReader};
-use serde_json::{Value, json};
+use ndarray_io::ra::RaHeader;
 
-use super::cells::dtype_text;
 use super::failure::{Failure, is_closed, note, told};
 use super::formats::Format;
 use super::input::{Input, each_file, is_array_file, is_pipe};
 use super::select::Arrays;
 use super::source::Source;
-use super::stats;
+use super::stats::{self, Summary};
 use super::terminal::Escaped;
 use archive::{print_npz, write_npz};
-use print::{print, print_head, print_one};
+use facts::{ArrayFacts, DataFacts, FileFacts, HeaderFacts, JsonList, Place, RaFacts, is_native};
 
 /// Describe files: type, shape, order, sizes, members
 #[derive(Args)]
@@ -83,26 +81,13 @@ fn tell_input(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> Resu
         };
     }
     match facts(input, arguments.stats)? {
-        Some(facts) => show(&facts, arguments.json, out),
+        Some(facts) => FileFacts::of(input, input.format())?.show(&[facts], arguments.json, out),
         None => tell_npy(input, arguments, out),
     }
 }
 
-/// Prints what is known of a file, and returns whether it is whole.
-fn show(facts: &Value, json: bool, out: &mut dyn Write) -> Result<bool, Failure> {
-    let several = facts["arrays"].as_array();
-    let is_whole = |facts: &Value| facts["is_whole"] != false;
-    if json {
-        serde_json::to_writer(&mut *out, facts)?;
-        writeln!(out)?;
-    } else {
-        print(facts, out)?;
-    }
-    Ok(is_whole(facts) && several.into_iter().flatten().all(is_whole))
-}
-
 /// Describes a file of one array from its header; `None` for an NPY file that has to be read for that, as it may have several.
-fn facts(input: &Input, stats: bool) -> Result<Option<Value>, Failure> {
+fn facts(input: &Input, stats: bool) -> Result<Option<ArrayFacts>, Failure> {
     let (format, options) = (input.format(), crate::reading::options());
     let mut facts = match format {
         Format::Ra => ra(input)?,
@@ -118,77 +103,55 @@ fn facts(input: &Input, stats: bool) -> Result<Option<Value>, Failure> {
             Format::Ra | Format::Stack => Source::of_one(input, format, &options)?,
             _ => Source::npy(input.npy(&options)?, input.name()),
         };
-        facts["stats"] = stats_of(&source.readable()?);
+        facts.stats = Some(stats_of(&source.readable()?));
     }
-    add_file(&mut facts, input, format)?;
     Ok(Some(facts))
 }
 
-/// Adds what is known of the file itself.
-fn add_file(facts: &mut Value, input: &Input, format: Format) -> Result<(), Failure> {
-    facts["file"] = json!(input.name().display().to_string());
-    facts["format"] = json!(format.name());
-    if format != Format::Stack {
-        facts["file_size"] = json!(input.size()?);
-    }
-    Ok(())
-}
-
 /// Describes an RA file from its header.
-fn ra(input: &Input) -> Result<Value, Failure> {
+fn ra(input: &Input) -> Result<ArrayFacts, Failure> {
     let options = crate::reading::options();
     if input.is_remote()
         && let Ok(file) = input.ra(&options)
     {
-        let mut facts = array(file.dtype(), file.order(), file.shape());
-        facts["data_offset"] = json!(file.data_offset());
-        add_extent(&mut facts, Some(file.extent()?));
-        facts["can_be_mapped"] = json!(false);
-        return Ok(facts);
+        let header = HeaderFacts::of(file.dtype(), file.order(), file.shape());
+        return Ok(ArrayFacts::new(header, DataFacts::at(file.data_offset(), Some(file.extent()?))));
     }
     let mut reader = input.ra_reader(&options)?;
-    let header = reader.ra_header().clone();
-    let mut facts = array(reader.dtype(), reader.order(), reader.shape());
-    facts["data_offset"] = json!(reader.data_offset());
-    add_extent(&mut facts, reader.extent());
-    let is_plain = header.flags & !1 == 0 && facts["is_whole"] == true;
-    facts["can_be_mapped"] = json!(is_plain && is_native(reader.dtype()));
+    let RaHeader { flags, eltype, elbyte, size, .. } = *reader.ra_header();
+    let header = HeaderFacts::of(reader.dtype(), reader.order(), reader.shape());
+    let mut data = DataFacts::at(reader.data_offset(), reader.extent());
+    data.can_be_mapped = flags & !1 == 0 && data.is_whole == Some(true) && is_native(reader.dtype());
     // Integers of variable length extend to the end of the file, and the header declares their size when unpacked.
     let rest = input.size()?.saturating_sub(reader.data_offset());
-    let stored = match (facts["bytes"] == header.size, facts["trailing"].is_u64()) {
-        _ if header.flags & 6 == 0 => None,
-        (false, _) => Some(header.size),
+    data.stored_bytes = match (header.bytes == Some(size), data.trailing.is_some()) {
+        _ if flags & 6 == 0 => None,
+        (false, _) => Some(size),
         (true, false) => Some(rest),
         (true, true) => None, // the data is as long as the elements
     };
-    if let Some(stored) = stored {
-        facts["stored_bytes"] = json!(stored);
-    }
-    for (name, number) in [("flags", header.flags), ("eltype", header.eltype), ("elbyte", header.elbyte)] {
-        facts[name] = json!(number);
-    }
-    Ok(facts)
+    data.ra = Some(RaFacts { flags, eltype, elbyte });
+    Ok(ArrayFacts::new(header, data))
 }
 
 /// Describes a stack from its `info`, without opening the parts.
-fn stack(input: &Input) -> Result<Value, Failure> {
+fn stack(input: &Input) -> Result<ArrayFacts, Failure> {
     let stack = input.stack(&crate::reading::options())?;
-    let mut facts = array(stack.dtype(), stack.as_file().order(), stack.shape());
-    facts["axis"] = json!(stack.axis());
-    facts["parts"] = json!(stack.lengths());
-    Ok(facts)
+    let header = HeaderFacts::of(stack.dtype(), stack.as_file().order(), stack.shape());
+    let place = Place::Parts { axis: stack.axis(), parts: stack.lengths().to_vec() };
+    Ok(ArrayFacts { version: None, header, place, stats: None })
 }
 
 /// Describes an NPY file in a store; `None` if there is more in it than one array.
-fn object(input: &Input) -> Result<Option<Value>, Failure> {
+fn object(input: &Input) -> Result<Option<ArrayFacts>, Failure> {
     let file = input.npy(&crate::reading::options())?;
-    let mut facts = array(file.dtype(), file.order(), file.shape());
-    facts["version"] = json!(file.version().to_string());
-    facts["data_offset"] = json!(file.data_offset());
     let extent = file.extent()?;
-    add_extent(&mut facts, Some(extent));
-    facts["can_be_mapped"] = json!(false);
-    Ok((!matches!(extent, Extent::Long { .. }) && !file.dtype().has_object()).then_some(facts))
+    if matches!(extent, Extent::Long { .. }) || file.dtype().has_object() {
+        return Ok(None);
+    }
+    let header = HeaderFacts::of(file.dtype(), file.order(), file.shape());
+    let data = DataFacts::at(file.data_offset(), Some(extent));
+    Ok(Some(ArrayFacts { version: Some(file.version().to_string()), ..ArrayFacts::new(header, data) }))
 }
 
 /// Describes an NPY file, array by array: there may be millions. Returns whether all of them are whole.
@@ -197,38 +160,36 @@ fn tell_npy(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> Result
     let options = crate::reading::options().allow_objects(true);
     let mut reader = NpyReader::new_with(input.file()?, &options)?;
     let mut sources = Arrays::of(input, &options);
-    let mut describe = |reader: &mut NpyReader<std::fs::File>| -> Result<Value, Failure> {
-        let mut facts = npy_array(reader);
+    let mut describe = |reader: &mut NpyReader<std::fs::File>| -> Result<ArrayFacts, Failure> {
+        let mut facts = ArrayFacts::of_npy(reader);
         if arguments.stats
             && let Some(source) = sources.next()
         {
             let stats = source?.readable().map(|source| stats_of(&source));
-            facts["stats"] = stats.unwrap_or_else(|failure| json!({"error": told(&failure)}));
+            facts.stats = Some(stats.unwrap_or_else(|failure| Summary::Nothing { error: told(&failure) }));
         }
         Ok(facts)
     };
     let mut facts = describe(&mut reader)?;
     let mut has_more = has_next(&mut reader)?;
+    let file = FileFacts::of(input, Format::Npy)?;
     if !has_more {
-        add_file(&mut facts, input, Format::Npy)?;
-        return show(&facts, arguments.json, out);
-    }
-    let mut file = json!({});
-    add_file(&mut file, input, Format::Npy)?;
-    match arguments.json {
-        true => write!(out, "{{\"arrays\":[")?,
-        false => print_head(&file, out)?,
+        return file.show(&[facts], arguments.json, out);
     }
     let mut are_whole = true;
+    let mut list = None;
+    match arguments.json {
+        true => list = Some(JsonList::begin(&file, "arrays", out)?),
+        false => file.print(None, out)?,
+    }
     for number in 0.. {
-        if has_more {
-            facts["trailing"] = json!(0); // what follows is the next array
+        if let (true, Place::File(data)) = (has_more, &mut facts.place) {
+            data.trailing = Some(0); // what follows is the next array
         }
-        are_whole &= facts["is_whole"] != false;
-        match (arguments.json, number) {
-            (true, 0) => serde_json::to_writer(&mut *out, &facts)?,
-            (true, _) => write!(out, ",{facts}")?,
-            (false, _) => print_one(number, &facts, out)?,
+        are_whole &= facts.is_whole();
+        match &mut list {
+            Some(list) => list.push(&facts, out)?,
+            None => facts.print_as(number, out)?,
         }
         if !has_more {
             break;
@@ -236,9 +197,7 @@ fn tell_npy(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> Result
         facts = describe(&mut reader)?;
         has_more = has_next(&mut reader)?;
     }
-    if arguments.json {
-        writeln!(out, "],{}", file.to_string().trim_start_matches('{'))?;
-    }
+    list.map_or(Ok(()), |list| list.end(out))?;
     Ok(are_whole)
 }
 
@@ -250,53 +209,8 @@ fn has_next<R: std::io::Read>(reader: &mut NpyReader<R>) -> Result<bool, Failure
     }
 }
 
-fn npy_array<R: std::io::Read>(reader: &mut NpyReader<R>) -> Value {
-    let mut facts = array(reader.dtype(), reader.order(), reader.shape());
-    facts["version"] = json!(reader.version().to_string());
-    facts["data_offset"] = json!(reader.data_offset());
-    add_extent(&mut facts, reader.extent());
-    if reader.dtype().has_object() {
-        // A pickle must be read to find its end.
-        facts["bytes"] = Value::Null;
-        facts["is_whole"] = json!(true);
-    }
-    let can_be_mapped =
-        facts["is_whole"] == true && is_native(reader.dtype()) && !reader.dtype().has_object();
-    facts["can_be_mapped"] = json!(can_be_mapped);
-    facts
-}
-
-/// Adds whether the file is whole, if that is known without reading all of it.
-fn add_extent(facts: &mut Value, extent: Option<Extent>) {
-    facts["trailing"] = json!(extent.and_then(Extent::trailing));
-    facts["is_whole"] = json!(extent.map(|extent| extent.trailing().is_some()));
-    if let Some(missing @ 1..) = extent.map(Extent::missing) {
-        facts["missing"] = json!(missing);
-    }
-}
-
 /// Computes the statistics, or returns the reason why there are none.
-fn stats_of(source: &Source) -> Value {
-    stats::of(source).map_or_else(|failure| json!({"error": told(&failure)}), |stats| stats.json())
-}
-
-fn array(dtype: &DType, order: Order, shape: &[usize]) -> Value {
-    let shape = Shape::from(shape);
-    let mut facts = json!({
-        "dtype": dtype_text(dtype),
-        "shape": shape.dims(),
-        "order": if order == Order::C { "C" } else { "Fortran" },
-        "item_size": dtype.item_size(),
-        "elements": shape.len(),
-        "bytes": shape.byte_len(dtype.item_size()),
-    });
-    if let DType::Record(record) = dtype {
-        let field = |field: &ndarray_io::dtype::Field| json!({"name": field.name(), "dtype": dtype_text(field.dtype()), "offset": field.offset()});
-        facts["fields"] = record.fields().iter().map(field).collect();
-    }
-    facts
-}
-
-fn is_native(dtype: &DType) -> bool {
-    dtype.with_byte_order(ndarray_io::dtype::ByteOrder::NATIVE) == *dtype
+fn stats_of(source: &Source) -> Summary {
+    stats::of(source)
+        .map_or_else(|failure| Summary::Nothing { error: told(&failure) }, |stats| stats.summary())
 }

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::rc::Rc;
 
 use ndarray_io::NpyReader;
-use serde_json::{Value, json};
 
-use super::{Arguments, array, has_next, is_native, show, tell_input};
+use super::facts::{ArrayFacts, DataFacts, FileFacts, HeaderFacts, is_native};
+use super::{Arguments, has_next, tell_input};
 use crate::failure::{Failure, at};
 use crate::formats::Format;
 use crate::input::Input;
@@ -28,9 +28,9 @@ pub(super) fn tell(path: &Path, arguments: &Arguments, out: &mut dyn Write) -> R
         let input = Input::copied(path, &mut all)?;
         return tell_input(&input, arguments, out).map_err(|failure| input.at(failure));
     }
-    let facts =
+    let (file, arrays) =
         npy(path, Counted { input: all, count: Rc::default() }).map_err(|failure| at(path, failure))?;
-    show(&facts, arguments.json, out)
+    file.show(&arrays, arguments.json, out)
 }
 
 /// A reader that counts what it has read.
@@ -48,57 +48,47 @@ impl<R: Read> Read for Counted<R> {
 }
 
 /// Describes the arrays of an NPY file, reading all of it.
-fn npy<R: Read>(path: &Path, input: Counted<R>) -> Result<Value, Failure> {
+fn npy<R: Read>(path: &Path, input: Counted<R>) -> Result<(FileFacts, Vec<ArrayFacts>), Failure> {
     let count = Rc::clone(&input.count);
     let mut reader = NpyReader::new_with(input, &crate::reading::options().allow_objects(true))?;
     let (mut all, mut begin) = (Vec::new(), 0);
     loop {
-        let mut facts = array(reader.dtype(), reader.order(), reader.shape());
-        facts["version"] = json!(reader.version().to_string());
-        facts["data_offset"] = json!(reader.data_offset());
+        let mut header = HeaderFacts::of(reader.dtype(), reader.order(), reader.shape());
+        let version = Some(reader.version().to_string());
         let (declared, data) = (reader.payload_len(), begin + reader.data_offset());
-        let can_be_mapped = is_native(reader.dtype()) && !reader.dtype().has_object();
+        if declared.is_none() {
+            header.bytes = None; // a pickle
+        }
+        let mut place = DataFacts {
+            data_offset: reader.data_offset(),
+            is_whole: Some(true),
+            trailing: Some(0),
+            can_be_mapped: is_native(reader.dtype()) && !reader.dtype().has_object(),
+            ..DataFacts::default()
+        };
         let skipped = match reader.skip() {
             Err(error) if error.is_io() => return Err(error.into()),
             skipped => skipped,
         };
         begin = count.get();
-        let has_more = skipped.is_ok() && has_next(&mut reader)?;
-        if !has_more {
-            // What is left is not an array.
-            io::copy(&mut reader.into_inner(), &mut io::sink())?;
-            let missing = declared.map_or(0, |declared| (data + declared).saturating_sub(count.get()));
-            if declared.is_none() {
-                facts["bytes"] = Value::Null; // a pickle
-                skipped?;
-            }
-            facts["is_whole"] = json!(missing == 0);
-            facts["trailing"] = if missing == 0 { json!(count.get() - begin) } else { Value::Null };
-            if missing > 0 {
-                facts["missing"] = json!(missing);
-            }
-            facts["can_be_mapped"] = json!(can_be_mapped && missing == 0);
-            all.push(facts);
-            let mut facts = listed(all);
-            facts["file"] = json!(path.display().to_string());
-            facts["format"] = json!(Format::Npy.name());
-            facts["file_size"] = json!(count.get());
-            return Ok(facts);
+        if skipped.is_ok() && has_next(&mut reader)? {
+            all.push(ArrayFacts { version, ..ArrayFacts::new(header, place) });
+            continue;
         }
+        // What is left is not an array.
+        io::copy(&mut reader.into_inner(), &mut io::sink())?;
+        let missing = declared.map_or(0, |declared| (data + declared).saturating_sub(count.get()));
         if declared.is_none() {
-            facts["bytes"] = Value::Null;
+            skipped?;
         }
-        facts["trailing"] = json!(0);
-        facts["is_whole"] = json!(true);
-        facts["can_be_mapped"] = json!(can_be_mapped);
-        all.push(facts);
-    }
-}
-
-/// Returns the facts of the arrays of one file.
-fn listed(mut all: Vec<Value>) -> Value {
-    match all.len() {
-        1 => all.swap_remove(0),
-        _ => json!({"arrays": all}),
+        if missing > 0 {
+            place.is_whole = Some(false);
+            place.missing = Some(missing);
+            place.can_be_mapped = false;
+        }
+        place.trailing = (missing == 0).then(|| count.get() - begin);
+        all.push(ArrayFacts { version, ..ArrayFacts::new(header, place) });
+        let file = path.display().to_string();
+        return Ok((FileFacts { file, format: Format::Npy.name(), file_size: Some(count.get()) }, all));
     }
 }

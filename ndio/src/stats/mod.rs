@@ -1,17 +1,19 @@
 //! Statistics of an array (minimum, maximum, mean and so on), computed in one pass on all cores.
 
 mod numbers;
+mod summary;
 
 use ndarray_io::dtype::Kind;
 use ndarray_io::header::Order;
 use ndarray_io::{Casting, DType, DynArray};
 use num_complex::Complex;
-use serde_json::{Value, json};
 
 use super::failure::{Failure, in_block};
 use super::progress::Progress;
 use super::source::Source;
 use numbers::{Bound, Stats, of_block, of_numbers};
+pub(crate) use summary::Summary;
+use summary::{ComplexRange, FieldSummary, TimeRange};
 
 /// Statistics of elements of any kind.
 #[derive(Debug)]
@@ -115,47 +117,40 @@ impl Found {
         }
     }
 
-    pub(crate) fn json(&self) -> Value {
+    pub(crate) fn summary(self) -> Summary {
         match self {
-            Self::Numbers(stats) => stats.json(),
-            Self::Nothing(reason) => json!({"error": reason}),
+            Self::Numbers(stats) => stats.summary(),
+            Self::Nothing(error) => Summary::Nothing { error },
             Self::Fields(fields) => {
-                let fields = fields.iter().map(|(name, found)| {
-                    let mut stats = found.json();
-                    stats["name"] = json!(name);
-                    stats
-                });
-                json!({"fields": fields.collect::<Vec<_>>()})
+                let field = |(name, found): (String, Self)| FieldSummary { name, summary: found.summary() };
+                Summary::Fields { fields: fields.into_iter().map(field).collect() }
             }
             Self::Complex(parts) => {
-                let [real, imaginary, size] = &**parts;
-                let mut stats =
-                    json!({"count": size.count, "nan": size.nan, "inf": size.inf, "zero": size.zero});
-                if size.finite() > 0 {
-                    stats["magnitude"] = json!([size.min.float(), size.max.float()]);
-                    stats["mean"] = json!([real.mean, imaginary.mean]);
-                    stats["std"] = json!(real.std().hypot(imaginary.std()));
-                }
-                stats
+                let [real, imaginary, size] = *parts;
+                let finite = (size.finite() > 0).then(|| ComplexRange {
+                    magnitude: [size.min.float(), size.max.float()],
+                    mean: [real.mean, imaginary.mean],
+                    std: real.std().hypot(imaginary.std()),
+                });
+                Summary::Complex { count: size.count, nan: size.nan, inf: size.inf, zero: size.zero, finite }
             }
             Self::Times { ticks, dtype, none } => {
-                let mut stats = json!({"count": ticks.count + none, "nat": none});
-                if ticks.count > 0 {
-                    let text = |ticks: f64| time_text(ticks as i64, dtype);
-                    let exact = |bound: Bound| match bound {
-                        Bound::Int(number) => time_text(number as i64, dtype),
-                        bound => text(bound.float()),
-                    };
-                    stats["min"] = json!(exact(ticks.min));
-                    stats["max"] = json!(exact(ticks.max));
+                let text = |ticks: f64| time_text(ticks as i64, &dtype);
+                let exact = |bound: Bound| match bound {
+                    Bound::Int(number) => time_text(number as i64, &dtype),
+                    bound => text(bound.float()),
+                };
+                let range = (ticks.count > 0).then(|| {
                     // An `f64` has fewer digits than a tick count: keep the rounded mean between minimum and
                     // maximum.
                     let (low, high) = (ticks.min.float(), ticks.max.float());
-                    let is_one = ticks.min == ticks.max;
-                    stats["mean"] =
-                        json!(if is_one { exact(ticks.min) } else { text(ticks.mean.clamp(low, high)) });
-                }
-                stats
+                    let mean = match ticks.min == ticks.max {
+                        true => exact(ticks.min),
+                        false => text(ticks.mean.clamp(low, high)),
+                    };
+                    TimeRange { min: exact(ticks.min), max: exact(ticks.max), mean }
+                });
+                Summary::Times { count: ticks.count + none, nat: none, range }
             }
         }
     }

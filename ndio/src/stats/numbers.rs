@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
 use ndarray_io::{Casting, DType, DynArray, with_numbers};
-use serde_json::{Value, json};
+use serde::{Serialize, Serializer};
 
+use super::Summary;
 use crate::failure::Failure;
 
 /// Statistics of numbers. NaN and infinities are counted, but excluded from all other statistics.
@@ -41,14 +42,18 @@ impl Bound {
             Self::Int(number) => number as f64,
         }
     }
+}
 
-    fn json(self) -> Value {
-        match self {
-            Self::Float(number) => json!(number),
-            Self::Single(number) => json!(number.to_string().parse::<f64>().unwrap_or(f64::NAN)),
+impl Serialize for Bound {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match *self {
+            Self::Float(number) => serializer.serialize_f64(number),
+            Self::Single(number) => {
+                serializer.serialize_f64(number.to_string().parse::<f64>().unwrap_or(f64::NAN))
+            }
             Self::Int(number) => match i64::try_from(number) {
-                Ok(number) => json!(number),
-                Err(_) => json!(number as u64), // integers have at most 64 bits
+                Ok(number) => serializer.serialize_i64(number),
+                Err(_) => serializer.serialize_u64(number as u64), // integers have at most 64 bits
             },
         }
     }
@@ -97,11 +102,18 @@ impl Stats {
         }
     }
 
-    pub(crate) fn json(&self) -> Value {
+    pub(crate) fn summary(self) -> Summary {
         let is_any = self.finite() > 0;
-        let some = |value: Value| if is_any { value } else { Value::Null };
-        json!({"count": self.count, "min": some(self.min.json()), "max": some(self.max.json()), "mean": some(json!(self.mean)),
-            "std": some(json!(self.std())), "nan": self.nan, "inf": self.inf, "zero": self.zero})
+        Summary::Numbers {
+            count: self.count,
+            min: is_any.then_some(self.min),
+            max: is_any.then_some(self.max),
+            mean: is_any.then_some(self.mean),
+            std: is_any.then(|| self.std()),
+            nan: self.nan,
+            inf: self.inf,
+            zero: self.zero,
+        }
     }
 }
 
