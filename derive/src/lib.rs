@@ -30,38 +30,57 @@ fn located(place: Span) -> Span {
 }
 
 /// Returns an error, and implementations that are never used: without them, each use of the type would be an error as well.
-fn refused(error: &syn::Error, name: &Ident, generics: &syn::Generics) -> proc_macro2::TokenStream {
-    let error = error.to_compile_error();
+fn refused(error: &syn::Error, input: &syn::DeriveInput) -> proc_macro2::TokenStream {
+    let syn::DeriveInput { ident: name, generics, attrs, .. } = input;
+    let (error, library) = (error.to_compile_error(), library_of(attrs));
     let (parameters, arguments, clause) = generics.split_for_impl();
     let bounds = clause.map(|clause| &clause.predicates);
     let clause = template!(where Self: ::core::marker::Send + ::core::marker::Sync, #bounds);
     template! {
         #error
 
-        impl #parameters ::ndarray_io::ReadableElement for #name #arguments #clause {
+        impl #parameters #library::ReadableElement for #name #arguments #clause {
             fn accept(
-                _: &::ndarray_io::DType,
-                _: &::ndarray_io::ReadOptions,
-            ) -> ::ndarray_io::Result<::ndarray_io::__private::ReadPlan<Self>> {
+                _: &#library::DType,
+                _: &#library::ReadOptions,
+            ) -> #library::Result<#library::__private::ReadPlan<Self>> {
                 ::core::unreachable!()
             }
         }
 
-        impl #parameters ::ndarray_io::WritableElement for #name #arguments #clause {
+        impl #parameters #library::WritableElement for #name #arguments #clause {
             fn dtype_for(
                 _: &mut dyn ::core::iter::Iterator<Item = &Self>,
-                _: &::ndarray_io::WriteOptions,
-            ) -> ::ndarray_io::Result<::ndarray_io::DType> {
+                _: &#library::WriteOptions,
+            ) -> #library::Result<#library::DType> {
                 ::core::unreachable!()
             }
 
-            fn emit(_: &::ndarray_io::DType) -> ::ndarray_io::__private::WritePlan<Self> {
+            fn emit(_: &#library::DType) -> #library::__private::WritePlan<Self> {
                 ::core::unreachable!()
             }
         }
 
-        impl #parameters ::ndarray_io::ViewElement for #name #arguments #clause {}
+        impl #parameters #library::ViewElement for #name #arguments #clause {}
     }
+}
+
+/// Returns where the library is, as far as the attributes can be read: one of them is wrong.
+fn library_of(attributes: &[syn::Attribute]) -> syn::Path {
+    let mut library = syn::parse_quote!(::ndarray_io);
+    let ours = attributes.iter().filter(|at| at.path().is_ident("record") || at.path().is_ident("element"));
+    for attribute in ours {
+        // The errors have been reported.
+        let _ = attribute.parse_nested_meta(|meta| {
+            if meta.path.is_ident("crate") {
+                library = meta.value()?.call(syn::Path::parse_mod_style)?;
+            } else if let Ok(value) = meta.value() {
+                value.parse::<syn::Expr>()?;
+            }
+            Ok(())
+        });
+    }
+    library
 }
 
 /// Implements the element traits for a struct, which is stored as a NumPy record.
@@ -137,9 +156,8 @@ fn refused(error: &syn::Error, name: &Ident, generics: &syn::Generics) -> proc_m
 #[proc_macro_derive(Record, attributes(record))]
 pub fn derive_record(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);
-    let (name, generics) = (input.ident.clone(), input.generics.clone());
-    let expanded = parse::Struct::of(input).map(|parsed| expand::expand(&parsed));
-    expanded.unwrap_or_else(|error| refused(&error, &name, &generics)).into()
+    let expanded = parse::Struct::of(input.clone()).map(|parsed| expand::expand(&parsed));
+    expanded.unwrap_or_else(|error| refused(&error, &input)).into()
 }
 
 /// Implements the element traits for a newtype, for an enum, or for any type that is read and written through another one.
@@ -229,5 +247,5 @@ pub fn derive_record(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(Element, attributes(element))]
 pub fn derive_element(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);
-    element::expand(&input).unwrap_or_else(|error| refused(&error, &input.ident, &input.generics)).into()
+    element::expand(&input).unwrap_or_else(|error| refused(&error, &input)).into()
 }

@@ -9,7 +9,7 @@ use ndarray_io::convert::{Conversion, concatenate_files_into, concatenate_npy, s
 use ndarray_io::{Error, NpyFile, WriteOptions};
 
 use super::changes::Changes;
-use super::failure::{Failure, at, with_advice};
+use super::failure::{Failure, at, note, with_advice};
 use super::formats::Format;
 use super::input::unnamed;
 use super::output::{Content, Output, Sink};
@@ -91,8 +91,13 @@ fn join(arguments: &Files, out: &mut dyn Write, joining: &Joining) -> Result<u8,
     let is_plain = !arguments.which.has_choice() && !arguments.which.is_partial();
     let (first, others) = arguments.files.split_first().ok_or("there are no files")?;
     let is_many = arguments.files.len() > MOST;
+    let mut is_told = false;
     let mut open = |path: &Path| -> Result<NpyFile, Failure> {
         let input = output.open(path)?;
+        if input.is_output() && !std::mem::replace(&mut is_told, true) {
+            // Meant by users who add to a file, but not by those of `*.npy` who run the same command again.
+            note(&input.at("is one of the inputs as well: what is in it now is joined, too"));
+        }
         if is_many && (!is_plain || input.format() != Format::Npy || !path.is_file()) {
             let text = format!("more than {MOST} files are joined only if each is an NPY file of one array");
             return Err(input.at(text));

@@ -1,7 +1,7 @@
 //! `ndio split`: splits an array along an axis into numbered files.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ndarray_io::header::{Header, Shape};
@@ -71,6 +71,7 @@ pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failur
     if let Some(path) = (0..ends.len()).map(path_of).find(|path| !arguments.force && is_regular(path)) {
         return Err(already_exists(&path));
     }
+    refuse_other_parts(&folder, &stem, &path_of, ends.len())?;
     let all = source.byte_len();
     let mut progress = Progress::new();
     let mut from = 0;
@@ -90,6 +91,31 @@ pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failur
         from = end;
     }
     Ok(0)
+}
+
+/// Refuses to split beside parts of an earlier split that are not replaced: who joins the files of the folder would join them as well.
+fn refuse_other_parts(
+    folder: &Path,
+    stem: &str,
+    path_of: &impl Fn(usize) -> PathBuf,
+    count: usize,
+) -> Result<(), Failure> {
+    let entries = folder.read_dir().map_err(|error| at(folder, error.into()))?;
+    for entry in entries {
+        let name = entry.map_err(|error| at(folder, error.into()))?.file_name();
+        let Some(name) = name.to_str() else { continue };
+        let rest = name.strip_prefix(stem).and_then(|rest| rest.strip_prefix('-')?.strip_suffix(".npy"));
+        let Some(digits) = rest.filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit())) else {
+            continue;
+        };
+        let path = folder.join(name);
+        let is_replaced = digits.parse().is_ok_and(|number| number < count && path_of(number) == path);
+        if !digits.is_empty() && !is_replaced {
+            let text = "is not one of the new parts, and looks like a part of an earlier split: remove it";
+            return Err(at(&path, text.into()));
+        }
+    }
+    Ok(())
 }
 
 /// Returns where the parts of an axis of this length end.

@@ -11,6 +11,7 @@ mod numbers;
 pub mod object;
 mod order;
 mod show;
+mod typed;
 
 #[cfg(feature = "object")]
 use std::sync::Arc;
@@ -45,8 +46,11 @@ use crate::transfer;
 ///
 /// It consists of the dtype, the order, the shape, and the bytes of the elements as they are in the file. The
 /// functions that read and write typed arrays also read and write a `DynArray`, with any dtype. Writing it
-/// back produces the same bytes, with the header as `numpy.save` spells it. Use [`view`](Self::view), [`into_array`](Self::into_array) or
-/// [`cast`](Self::cast) to access it as a typed array.
+/// back produces the same bytes, with the header as `numpy.save` spells it.
+///
+/// It has none of the methods of `ndarray`'s arrays, and cannot be passed where an `Array` is expected: its type is chosen first. [`view`](Self::view)
+/// borrows the elements as a typed array, [`into_array`](Self::into_array) (or `try_into`) takes them, and [`cast`](Self::cast) converts them
+/// to another type, as `let a: Array2<f64> = array.cast(Casting::SameKind)?`.
 ///
 /// Python objects are read only if [`ReadOptions::allow_objects`] is set. Writing pickles them again, so the
 /// bytes may differ.

@@ -33,7 +33,7 @@ pub(super) struct HeaderFacts {
     order: &'static str,
     item_size: usize,
     elements: Option<u64>,
-    /// Of a pickle, nobody knows its length before it has been read.
+    /// `None` of a pickle, which has to be read to find its length.
     pub(super) bytes: Option<u64>,
 }
 

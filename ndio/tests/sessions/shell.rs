@@ -163,7 +163,7 @@ fn the_examples_of_the_help_work() {
 fn mistakes_are_mended_by_their_messages() {
     let text = fs::read_to_string(Path::new(ROOT).join("tests/mistakes/program.txt")).unwrap();
     let setup = "$ seq 24 | paste -sd ',,,,,\\n' | ndio convert - x.npy --from csv; printf '1\\n2\\n3\\n' | ndio convert - y.npy --from csv; \
-        ndio pack a.npz x.npy y.npy; head -c 50 /dev/zero > raw.bin; printf 'a,b\\n1,2\\n' > t.csv; cp data/joblib/model.gz z.gz; cp data/joblib/model.pkl p.pkl; \
+        ndio pack a.npz x.npy y.npy; ndio split x.npy --parts 3 -o parts; head -c 50 /dev/zero > raw.bin; printf 'a,b\\n1,2\\n' > t.csv; cp data/joblib/model.gz z.gz; cp data/joblib/model.pkl p.pkl; \
         mkdir e; cp data/record-aligned.npy r.npy\n";
     let rows: Vec<&str> = text.split("\n# ").skip(1).collect();
     let command = |row: &str| row.lines().find(|line| line.starts_with("$ ")).unwrap().to_owned();
