@@ -22,7 +22,7 @@ use crate::options::{ReadOptions, WriteOptions};
 /// ```
 pub trait ArrayFormat: fmt::Debug + Send + Sync + 'static + private::Sealed {
     /// The format's own header: a [`Header`] and the fields that only this format has.
-    type Found: fmt::Debug + Send + Sync;
+    type Found: Clone + fmt::Debug + Send + Sync;
 
     /// Whether a file may contain other bytes after the array.
     #[doc(hidden)]

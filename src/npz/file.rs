@@ -44,7 +44,7 @@ use crate::transfer::{self, Effort};
 pub struct NpzFile {
     holder: Arc<dyn ReadAt>,
     path: Option<PathBuf>,
-    archive: Archive,
+    archive: Arc<Archive>,
     options: ReadOptions,
 }
 
@@ -126,7 +126,7 @@ impl NpzFile {
     }
 
     fn of(holder: Arc<dyn ReadAt>, options: &ReadOptions) -> Result<Self> {
-        let archive = Archive::load(&mut member::whole(&holder))?;
+        let archive = Arc::new(Archive::load(&mut member::whole(&holder))?);
         Ok(Self { holder, path: None, archive, options: options.clone() })
     }
 
@@ -147,6 +147,31 @@ impl NpzFile {
     #[must_use]
     pub fn with_path<P: Into<PathBuf>>(self, path: P) -> Self {
         Self { path: Some(path.into()), ..self }
+    }
+
+    /// Returns another handle to the same archive, for reads with other options: see [`NpyFile::with_options`](crate::NpyFile::with_options).
+    ///
+    /// ```
+    /// use ndarray::{Array1, arr1};
+    /// use ndarray_io::bytes::InMemory;
+    /// use ndarray_io::{Limits, NpzFile, NpzWriter, ReadOptions};
+    ///
+    /// let mut writer = NpzWriter::new(Vec::new());
+    /// writer.add_array("x", &arr1(&[1.0, 2.0]))?;
+    /// let archive = NpzFile::from_source(InMemory(writer.finish()?))?;
+    /// let careful = archive.with_options(&ReadOptions::new().limits(Limits::new().payload(8)));
+    /// assert!(careful.read::<Array1<f64>>("x").unwrap_err().is_limit());
+    /// assert_eq!(archive.read::<Array1<f64>>("x")?.len(), 2);
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_options(&self, options: &ReadOptions) -> Self {
+        Self {
+            holder: Arc::clone(&self.holder),
+            path: self.path.clone(),
+            archive: Arc::clone(&self.archive),
+            options: options.clone(),
+        }
     }
 
     /// Returns whether the archive has no members.

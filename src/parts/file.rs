@@ -107,6 +107,12 @@ struct ElementMap<F: ArrayFormat> {
     again: MapAgain<F>,
 }
 
+impl<F: ArrayFormat> Clone for ElementMap<F> {
+    fn clone(&self) -> Self {
+        Self { elements: Arc::clone(&self.elements), again: self.again }
+    }
+}
+
 pub(crate) type MapAgain<F> = fn(&ArrayFile<F>) -> Result<Arc<dyn ReadAt>>;
 
 /// Reads the header at the start of bytes.
@@ -566,6 +572,44 @@ impl<F: ArrayFormat> ArrayFile<F> {
     #[must_use]
     pub fn with_path<P: Into<PathBuf>>(self, path: P) -> Self {
         Self { path: Some(path.into()), ..self }
+    }
+
+    /// Returns another handle to the same array, for reads with other options: threads, limits, or progress, which can cancel one read
+    /// and leave the others alone.
+    ///
+    /// The header is not read again, so options about its meaning (such as [`ReadOptions::raw_bytes_are`]) stay as they are. The new handle only reads.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    ///
+    /// use ndarray::Array1;
+    /// use ndarray_io::bytes::InMemory;
+    /// use ndarray_io::{NpyFile, ReadOptions, WriteNpyExt};
+    ///
+    /// let mut bytes = Vec::new();
+    /// Array1::<u8>::zeros(100).write_npy(&mut bytes)?;
+    /// let file = NpyFile::from_source(InMemory(bytes))?;
+    /// let cancelled = file.with_options(&ReadOptions::new().progress(|_, _| ControlFlow::Break(())));
+    /// assert!(cancelled.read::<Array1<u8>>().unwrap_err().is_cancelled());
+    /// assert_eq!(file.read::<Array1<u8>>()?.len(), 100);
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_options(&self, options: &ReadOptions) -> Self {
+        Self {
+            bytes: self.bytes.clone(),
+            path: self.path.clone(),
+            member: self.member.clone(),
+            locked: None,
+            gaps: None,
+            found: self.found.clone(),
+            data_offset: self.data_offset,
+            fixed: self.fixed,
+            options: options.clone(),
+            map: self.map.clone(),
+        }
     }
 
     /// Sets why the array cannot be refreshed.

@@ -64,7 +64,7 @@ impl Sets {
 
     /// Returns whether two dtypes are equal; they are compared once, however many scalars and arrays share them.
     pub(super) fn are_equal_dtypes(&mut self, one: &DType, two: &DType) -> bool {
-        let id = |dtype: &DType| Some((std::ptr::from_ref(dtype).addr(), 0));
+        let id = |dtype: &DType| Some(Id { graph: std::ptr::from_ref(dtype).addr(), number: 0 });
         !self.join(id(one), id(two)) || one == two
     }
 

@@ -470,8 +470,24 @@ impl Drop for Shared {
     }
 }
 
-/// The identity of an object: the address of its graph, and its index in the graph.
-pub(super) type Id = (usize, u32);
+/// The identity of an object: see [`ObjectRef::id`].
+///
+/// ```
+/// use ndarray_io::object::{Object, ObjectId};
+///
+/// let list = Object::from(vec![1]);
+/// let id: Option<ObjectId> = list.as_ref().id();
+/// assert_eq!(id, list.clone().as_ref().id());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ObjectId {
+    /// The address of its graph.
+    pub(super) graph: usize,
+    /// Its index in the graph.
+    pub(super) number: u32,
+}
+
+pub(super) type Id = ObjectId;
 
 impl<'a> ObjectRef<'a> {
     /// Creates a reference to an object, following a reference to another graph.
@@ -493,15 +509,11 @@ impl<'a> ObjectRef<'a> {
         self.place().map(|(graph, number)| (graph, &graph.nodes[number as usize]))
     }
 
-    pub(super) fn id(self) -> Option<Id> {
-        self.place().map(|(graph, number)| (Arc::as_ptr(graph).addr(), number))
-    }
-
     /// Returns the identity of the object; a value that is stored in its slot is an object at each place.
     pub(super) fn id_or_place(self) -> Id {
         /// No node has this index, so a place is not taken for a node.
         const IN_SLOT: u32 = u32::MAX;
-        self.id().unwrap_or_else(|| (std::ptr::from_ref(self.slot).addr(), IN_SLOT))
+        self.id().unwrap_or_else(|| Id { graph: std::ptr::from_ref(self.slot).addr(), number: IN_SLOT })
     }
 
     /// Returns a part of the object's node, unless it is absent.

@@ -97,6 +97,7 @@ pub use build::{CallBuilder, Key};
 pub use call::{Call, Global, Zone};
 pub(super) use element::accept_with_loading;
 pub(super) use equal::items_equal;
+pub use graph::ObjectId;
 pub use int::Int;
 pub(super) use loading::Loading;
 pub use parts::{Array, Dict, Items, Scalar};

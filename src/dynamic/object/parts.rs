@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ndarray::{ArrayView, Dimension};
 
-use super::graph::{ArrayParts, Held, Node, Shared, Slot};
+use super::graph::{ArrayParts, Held, Node, ObjectId, Shared, Slot};
 use super::{Object, ObjectRef, keys};
 use crate::dtype::Casting;
 use crate::dtype::DType;
@@ -445,6 +445,25 @@ impl<'a> ObjectRef<'a> {
     /// Returns whether the object is `None`.
     pub fn is_none(self) -> bool {
         *self.slot == Slot::NONE
+    }
+
+    /// Returns the identity of the object, by which programs that follow references know the objects that they have met, as `id` in Python.
+    ///
+    /// It is valid as long as the object or one that contains it exists. Small values (`None`, bools, numbers of 64 bits, short strings) are
+    /// stored where they occur and have no identity.
+    ///
+    /// ```
+    /// use ndarray_io::object::Object;
+    ///
+    /// let list = Object::from(vec![1]);
+    /// let pair = Object::tuple([list.clone(), list]);
+    /// let items = pair.items().unwrap();
+    /// assert!(items.get(0).unwrap().id().is_some());
+    /// assert_eq!(items.get(0).unwrap().id(), items.get(1).unwrap().id());
+    /// assert_eq!(Object::from(1).as_ref().id(), None);
+    /// ```
+    pub fn id(self) -> Option<ObjectId> {
+        self.place().map(|(graph, number)| ObjectId { graph: std::sync::Arc::as_ptr(graph).addr(), number })
     }
 
     /// Returns whether both are the same object: see [`Object::is_same`].

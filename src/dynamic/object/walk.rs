@@ -139,7 +139,7 @@ impl Copy {
     }
 
     fn dtype(&mut self, object: ObjectRef<'_>, graph: &Arc<Shared>, number: u32) -> u32 {
-        let key = (Arc::as_ptr(graph).addr(), number);
+        let key = Id { graph: Arc::as_ptr(graph).addr(), number };
         if let Some(number) = self.dtypes.get(&key) {
             return *number;
         }

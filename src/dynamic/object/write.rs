@@ -177,7 +177,7 @@ impl<'a> Pickler<'a> {
         Ok(true)
     }
 
-    fn place(&mut self, (graph, number): Id) -> &mut u32 {
+    fn place(&mut self, Id { graph, number }: Id) -> &mut u32 {
         if self.last.0 != graph {
             let table = *self.graphs.entry(graph).or_insert(self.memo.len());
             if table == self.memo.len() {

@@ -1,0 +1,163 @@
+"""NumPy's files faster, safer, and in part."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import IO, Any, Literal
+
+
+from . import _native
+from ._archives import NpzFile, Update
+from ._arrays import LazyArray
+from ._dtypes import make as _make
+from ._errors import (
+    Cancelled,
+    ConflictError,
+    FileError,
+    FormatError,
+    LimitError,
+    MemberError,
+    MismatchError,
+    UsageError,
+)
+from ._install import install
+from ._objects import Call, Global
+from ._options import PLAIN, Reading
+from ._save import concatenate, read_ra, save, savez, savez_compressed, write_npz, write_ra
+
+__all__ = [
+    "Call",
+    "Cancelled",
+    "ConflictError",
+    "FileError",
+    "FormatError",
+    "Global",
+    "LazyArray",
+    "LimitError",
+    "MemberError",
+    "MismatchError",
+    "NpzFile",
+    "Update",
+    "UsageError",
+    "__version__",
+    "concatenate",
+    "install",
+    "load",
+    "open",
+    "read_ra",
+    "save",
+    "savez",
+    "savez_compressed",
+    "scan",
+    "write_npz",
+    "write_ra",
+]
+
+__version__: str = _native.__version__
+
+File = str | os.PathLike[str] | bytes | bytearray | memoryview | IO[bytes]
+
+
+def load(
+    file: File,
+    mmap_mode: Literal["r", "r+", "w+", "c"] | None = None,
+    allow_pickle: bool = False,
+    fix_imports: bool = True,
+    encoding: Literal["ASCII", "latin1", "bytes"] = "ASCII",
+    *,
+    max_header_size: int | None = None,
+    threads: int | None = None,
+    limits: Mapping[str, int] | None = None,
+) -> Any:
+    """Loads an array, or opens an archive, as :func:`numpy.load`.
+
+    With ``allow_pickle``, Python objects are read as data: plain values, dates, decimals and arrays are what they are, and any other object is a
+    :class:`Call` that says what :mod:`pickle` would have called. Nothing is executed.
+
+    ``threads`` limits how many threads read, and ``limits`` what a file may ask for: ``header``, ``payload``, ``objects``, ``object_height``,
+    ``expansion``. ``fix_imports`` is ignored, as names are not looked up.
+    """
+    if encoding not in ("ASCII", "latin1", "bytes"):
+        raise ValueError("encoding must be 'ASCII', 'latin1', or 'bytes'")
+    if max_header_size is not None:
+        limits = {**(limits or {}), "header": max_header_size}
+    plain = not (allow_pickle or threads or limits)
+    reading = PLAIN if plain else Reading(allow_pickle, threads, limits)
+    if isinstance(file, (bytes, bytearray, memoryview)):
+        native = _native.open_source(bytes(file), reading)
+        return NpzFile(native, None) if isinstance(native, _native.Archive) else LazyArray(native, None, None)[...]
+    if hasattr(file, "read"):
+        return _load_stream(file, mmap_mode, reading)
+    path = os.fspath(file)
+    if mmap_mode is not None:
+        opened = open(path, limits=limits)
+        return opened if isinstance(opened, NpzFile) else opened.mmap(mmap_mode)
+    loaded = _native.load(path, _make, reading)
+    return NpzFile(loaded, path) if isinstance(loaded, _native.Archive) else loaded
+
+
+def _load_stream(file: Any, mmap_mode: str | None, reading: Reading) -> Any:
+    start = file.tell() if _can_seek(file) else None
+    if start is None:
+        return _native.load_stream(file, _make, reading)
+    first = file.read(4)
+    if not first:
+        raise EOFError("No data left in file")
+    file.seek(start)
+    if first.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        native = _native.open_source(file, reading)
+        if not isinstance(native, _native.Archive):
+            raise FormatError("not an archive")
+        return NpzFile(native, None)
+    if mmap_mode is not None:
+        raise ValueError("a file object cannot be mapped: pass its path")
+    return _native.load_stream(file, _make, reading)
+
+
+def _can_seek(file: Any) -> bool:
+    seekable = getattr(file, "seekable", None)
+    return bool(seekable()) if callable(seekable) else hasattr(file, "seek")
+
+
+def open(
+    file: File,
+    *,
+    threads: int | None = None,
+    limits: Mapping[str, int] | None = None,
+) -> Any:
+    """Opens a file without reading its elements.
+
+    Returns a :class:`LazyArray` for a file of one array (NPY, RA) or a folder of files that are one (a stack of Dask), and an :class:`NpzFile` for an
+    archive.
+    """
+    reading = Reading(False, threads, limits)
+    if isinstance(file, (bytes, bytearray, memoryview)) or hasattr(file, "read"):
+        native = _native.open_source(bytes(file) if not hasattr(file, "read") else file, reading)
+        return NpzFile(native, None) if isinstance(native, _native.Archive) else LazyArray(native, None, None)
+    path = os.fspath(file)
+
+    def opened() -> _native.Array | _native.Archive:
+        return _native.open(path, reading)
+
+    native = opened()
+    if isinstance(native, _native.Archive):
+        return NpzFile(native, path)
+
+    def reopen() -> _native.Array:
+        again = opened()
+        if not isinstance(again, _native.Array):
+            raise FormatError(f"{path}: it is an archive now")
+        return again
+
+    return LazyArray(native, path, reopen)
+
+
+def scan(file: str | os.PathLike[str]) -> list[tuple[str | None, str, bool]]:
+    """Lists what :mod:`pickle` would look up to load the Python objects of a file: the member, the name, and whether the name is usual in data.
+
+    An empty list means that there is nothing but plain data. A name that is usual in data is no promise that the file is harmless.
+    """
+    return _native.scan(os.fspath(file))
+
+

@@ -1,0 +1,39 @@
+"""Dtypes as headers of NPY spell them, and new arrays."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+_known: dict[str, np.dtype[Any]] = {}
+
+
+def dtype_of(descr: str) -> np.dtype[Any]:
+    """Returns the dtype for the text of a header."""
+    dtype = _known.get(descr)
+    if dtype is None:
+        made: np.dtype[Any] = np.lib.format.descr_to_dtype(ast.literal_eval(descr))
+        dtype = made
+        if len(_known) < 1000:
+            _known[descr] = dtype
+    return dtype
+
+
+def descr_of(dtype: np.dtype[Any]) -> str:
+    """Returns the text of a header for a dtype."""
+    if dtype.fields is None and dtype.subdtype is None and dtype.metadata is None:
+        return f"'{dtype.str}'"
+    return repr(np.lib.format.dtype_to_descr(dtype))
+
+
+def make(shape: Sequence[int], descr: str, fortran_order: bool, items: list[Any] | None) -> npt.NDArray[Any]:
+    """Makes a new array; of objects, with these items, in the order of the file."""
+    order: Literal["F", "C"] = "F" if fortran_order else "C"
+    if items is None:
+        return np.empty(shape, dtype_of(descr), order=order)
+    # Unlike `array[:] = items`, this does not look into items that are sequences themselves.
+    return np.fromiter(items, dtype=object, count=len(items)).reshape(tuple(shape), order=order)

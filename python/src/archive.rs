@@ -1,0 +1,87 @@
+//! An opened archive.
+
+use ndarray_io::{DynArray, NpzFile};
+use numpy::PyUntypedArray;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::array::{Array, Opened};
+use crate::memory::filled;
+use crate::objects::to_python;
+use crate::options::Reading;
+use crate::work::run;
+
+/// An archive of NPY members.
+#[pyclass(frozen, module = "ndarray_io._native")]
+pub(crate) struct Archive {
+    pub(crate) file: NpzFile,
+    pub(crate) reading: Reading,
+}
+
+#[pymethods]
+impl Archive {
+    /// The names of the members as in the archive.
+    fn file_names(&self) -> Vec<&str> {
+        self.file.members().iter().map(|member| member.file_name()).collect()
+    }
+
+    /// Size, stored size and method of a member.
+    fn facts(&self, index: usize) -> PyResult<(u64, u64, String)> {
+        let member = self.file.members().get(index);
+        let member = member.ok_or_else(|| pyo3::exceptions::PyIndexError::new_err("no such member"))?;
+        Ok((member.size(), member.compressed_size(), member.method().to_string()))
+    }
+
+    fn holds_array(&self, py: Python<'_>, index: usize) -> PyResult<bool> {
+        run(py, 0, |_| self.file.holds_array(index))
+    }
+
+    /// Returns the bytes of a member that is no array.
+    fn raw<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = run(py, u64::MAX, |cancel| {
+            self.file.with_options(&self.reading.options(cancel)).read_raw(index)
+        })?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Reads an array of a member: `make` makes a new array for a shape, a dtype and an order.
+    fn read<'py>(
+        &self,
+        py: Python<'py>,
+        index: usize,
+        make: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let header = run(py, 0, |_| self.file.peek(index))?.header;
+        if header.dtype().has_object() {
+            let array: DynArray = run(py, u64::MAX, |cancel| {
+                self.file.with_options(&self.reading.options(cancel)).read(index)
+            })?;
+            return to_python(py, &array, make);
+        }
+        let is_fortran = header.order() == ndarray_io::header::Order::Fortran;
+        let new = make.call1((header.shape().to_vec(), header.dtype().to_string(), is_fortran, py.None()))?;
+        let array = new.cast::<PyUntypedArray>()?;
+        filled(array, |memory| {
+            run(py, memory.len() as u64, |cancel| {
+                let file = self.file.with_options(&self.reading.options(cancel));
+                file.read_into_bytes(index, memory, None)
+            })
+        })??;
+        Ok(new)
+    }
+
+    /// Opens a member for reading parts.
+    fn open(&self, py: Python<'_>, index: usize) -> PyResult<Array> {
+        let file = run(py, u64::MAX, |cancel| {
+            self.file.with_options(&self.reading.options(cancel)).open_member(index)
+        })?;
+        Ok(Array::new(Opened::Npy(file), self.reading.clone()))
+    }
+
+    /// Checks all members; returns what was found that is not an error.
+    fn verify(&self, py: Python<'_>) -> PyResult<Vec<(usize, String)>> {
+        let remarks =
+            run(py, u64::MAX, |cancel| self.file.with_options(&self.reading.options(cancel)).verify())?;
+        Ok(remarks.into_iter().map(|(index, remark)| (index, remark.to_string())).collect())
+    }
+}

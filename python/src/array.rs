@@ -1,0 +1,160 @@
+//! A lazy array: a file whose elements are read when they are asked for.
+
+use ndarray::SliceInfoElem;
+use ndarray_io::header::Order;
+use ndarray_io::ra::RaFile;
+use ndarray_io::{DynArray, NpyFile, Result};
+use numpy::PyUntypedArray;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::memory::filled;
+use crate::options::Reading;
+use crate::work::run;
+
+/// An opened array.
+#[pyclass(frozen, module = "ndarray_io._native")]
+pub(crate) struct Array {
+    file: Opened,
+    reading: Reading,
+}
+
+pub(crate) enum Opened {
+    Npy(NpyFile),
+    Ra(RaFile),
+}
+
+/// Calls a method of a file of either format.
+macro_rules! of_file {
+    ($opened:expr, $file:ident => $call:expr) => {
+        match $opened {
+            Opened::Npy($file) => $call,
+            Opened::Ra($file) => $call,
+        }
+    };
+}
+
+/// One axis of a slice: an index, or the first and the last position and the step, which may be negative. `None` selects nothing.
+#[derive(FromPyObject)]
+enum AxisSlice {
+    #[pyo3(transparent)]
+    Index(isize),
+    #[pyo3(transparent)]
+    Range((isize, isize, isize)),
+}
+
+impl AxisSlice {
+    /// Converts Python's range, which begins with the first element, to ndarray's, which begins with the lowest one.
+    fn element(&self) -> SliceInfoElem {
+        match *self {
+            Self::Index(index) => SliceInfoElem::Index(index),
+            Self::Range((first, last, step)) => {
+                let (low, high) = (first.min(last), first.max(last));
+                SliceInfoElem::Slice { start: low, end: Some(high + 1), step }
+            }
+        }
+    }
+}
+
+impl Array {
+    pub(crate) fn new(file: Opened, reading: Reading) -> Self {
+        Self { file, reading }
+    }
+
+    /// Reads all of it into a new array.
+    pub(crate) fn read<'py>(&self, py: Python<'py>, make: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let shape = of_file!(&self.file, file => file.shape()).to_vec();
+        let new = make.call1((shape, self.descr(), self.fortran_order(), py.None()))?;
+        self.read_into(py, new.cast::<PyUntypedArray>()?, None)?;
+        Ok(new)
+    }
+}
+
+#[pymethods]
+impl Array {
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, of_file!(&self.file, file => file.shape()))
+    }
+
+    /// The dtype as in a header of NPY.
+    #[getter]
+    fn descr(&self) -> String {
+        of_file!(&self.file, file => file.dtype().to_string())
+    }
+
+    #[getter]
+    fn fortran_order(&self) -> bool {
+        of_file!(&self.file, file => file.order()) == Order::Fortran
+    }
+
+    #[getter]
+    fn data_offset(&self) -> u64 {
+        of_file!(&self.file, file => file.data_offset())
+    }
+
+    /// The position of the elements in the file if they are stored there as they are: for maps.
+    fn offset_in_file(&self, py: Python<'_>) -> PyResult<u64> {
+        match &self.file {
+            Opened::Npy(file) => Ok(file.offset_in_source()),
+            Opened::Ra(file) => run(py, 0, |_| file.check_complete()).map(|()| file.offset_in_source()),
+        }
+    }
+
+    /// Looks whether rows have been added since; returns whether there are.
+    fn has_grown(&self, py: Python<'_>) -> PyResult<bool> {
+        let length = |extent: ndarray_io::file::Extent| extent.trailing();
+        let extent = run(py, 0, |_| of_file!(&self.file, file => file.extent()))?;
+        Ok(length(extent).is_some_and(|bytes| bytes > 0))
+    }
+
+    /// Reads a slice, or everything, into a new array.
+    #[pyo3(signature = (into, slice = None))]
+    fn read_into(
+        &self,
+        py: Python<'_>,
+        into: &Bound<'_, PyUntypedArray>,
+        slice: Option<Vec<AxisSlice>>,
+    ) -> PyResult<()> {
+        let slice: Option<Vec<SliceInfoElem>> =
+            slice.map(|axes| axes.iter().map(AxisSlice::element).collect());
+        filled(into, |memory| {
+            run(py, memory.len() as u64, |cancel| {
+                let options = self.reading.options(cancel);
+                of_file!(&self.file, file => {
+                    let file = file.with_options(&options);
+                    match &slice {
+                        Some(slice) => file.slice_into_bytes::<&[SliceInfoElem]>(slice, memory, None),
+                        None => file.read_into_bytes(memory, None),
+                    }
+                })
+            })
+        })?
+    }
+
+    /// Reads listed indices of an axis into a new array.
+    fn take_into(
+        &self,
+        py: Python<'_>,
+        into: &Bound<'_, PyUntypedArray>,
+        axis: usize,
+        indices: Vec<usize>,
+    ) -> PyResult<()> {
+        filled(into, |memory| {
+            run(py, memory.len() as u64, |cancel| {
+                let options = self.reading.options(cancel);
+                let taken: Result<DynArray> = of_file!(&self.file, file => {
+                    file.with_options(&options).take(axis, &indices)
+                });
+                let taken = taken?;
+                if taken.bytes().len() == memory.len() {
+                    memory.copy_from_slice(taken.bytes());
+                }
+                Ok(taken.bytes().len() == memory.len())
+            })
+        })??
+        .then_some(())
+        .ok_or_else(|| PyValueError::new_err("the new array has another size"))
+    }
+}

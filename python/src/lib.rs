@@ -1,0 +1,35 @@
+//! The native part of the Python package `ndarray_io`: what moves bytes. Signatures, defaults and NumPy's rules for indices are in
+//! `ndarray_io/*.py`.
+
+mod archive;
+mod array;
+mod error;
+mod load;
+mod memory;
+mod objects;
+mod options;
+mod save;
+mod stream;
+mod work;
+
+use pyo3::prelude::*;
+
+#[pymodule(gil_used = false)]
+mod _native {
+    use super::{PyModule, PyModuleMethods as _};
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use super::archive::Archive;
+    #[pymodule_export]
+    use super::array::Array;
+    #[pymodule_export]
+    use super::load::{load, load_stream, open, open_source, scan};
+    #[pymodule_export]
+    use super::save::{concatenate, header, save, save_archive, save_archive_stream, save_stream, update};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

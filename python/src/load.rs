@@ -1,0 +1,252 @@
+//! Opening and reading files.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use ndarray_io::bytes::{InMemory, ReadAt};
+use ndarray_io::dask::NpyStack;
+use ndarray_io::error::ErrorKind;
+use ndarray_io::file::{ArrayFile, ArrayFormat};
+use ndarray_io::header::Order;
+use ndarray_io::object::{Global, Pickle};
+use ndarray_io::ra::RaFile;
+use ndarray_io::{DynArray, Error, NpyFile, NpyReader, NpzFile};
+use numpy::PyUntypedArray;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::archive::Archive;
+use crate::array::{Array, Opened};
+use crate::error::raise;
+use crate::memory::filled;
+use crate::objects::{object_to_python, to_python};
+use crate::options::Reading;
+use crate::stream::{Seekable, Stream};
+use crate::work::{Cancel, run, run_until};
+
+/// What a file is by its first bytes.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Archive,
+    Ra,
+    /// A pickle: anything that is nothing else, if objects are allowed, as in NumPy.
+    Pickle,
+    Npy,
+}
+
+impl Kind {
+    fn of(first: &[u8], reading: &Reading) -> Self {
+        match first {
+            [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => Self::Archive,
+            b"rawarray" | b"yarrawar" => Self::Ra,
+            [0x93, b'N', b'U', b'M', b'P', b'Y', ..] | [] => Self::Npy,
+            _ if reading.allow_objects => Self::Pickle,
+            _ => Self::Npy, // whose error says what it is
+        }
+    }
+}
+
+/// Reads the first bytes of a file, and goes back.
+fn first_bytes(file: &mut File) -> std::io::Result<Vec<u8>> {
+    let mut first = Vec::new();
+    Read::by_ref(file).take(8).read_to_end(&mut first)?;
+    file.seek(SeekFrom::Start(0))?;
+    Ok(first)
+}
+
+/// Opens a file, and looks what it is.
+fn begin(py: Python<'_>, path: &Path, reading: &Reading) -> PyResult<(File, Kind)> {
+    let opened = || {
+        let mut file = File::open(path)?;
+        let first = first_bytes(&mut file)?;
+        Ok((file, Kind::of(&first, reading)))
+    };
+    run(py, 0, |_| opened().map_err(|error: std::io::Error| Error::from(error).at_path(path)))
+}
+
+/// Reads an array, or opens an archive: `make` makes new arrays.
+#[pyfunction]
+pub(crate) fn load<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    make: &Bound<'py, PyAny>,
+    reading: Reading,
+) -> PyResult<Bound<'py, PyAny>> {
+    if path.is_dir() {
+        let array = open(py, path, reading)?;
+        let array = array.cast::<Array>()?.get();
+        return array.read(py, make);
+    }
+    let (file, kind) = begin(py, &path, &reading)?;
+    let at = |error: Error| error.at_path(&path);
+    match kind {
+        Kind::Archive => opened_archive(py, NpzSource::File(file, path), reading),
+        Kind::Ra => Array::new(Opened::Ra(opened(py, file, &path, &reading)?), reading).read(py, make),
+        Kind::Npy => {
+            let again = file.try_clone();
+            match run(py, 0, |_| Ok(NpyFile::new_with(file, &reading.options(&Cancel::default()))))? {
+                Ok(file) => Array::new(Opened::Npy(file.with_path(path)), reading).read(py, make),
+                // Objects have no parts: they are read as a whole.
+                Err(error) if reading.allow_objects && matches!(error.kind(), ErrorKind::Objects { .. }) => {
+                    let array: DynArray = run(py, u64::MAX, |cancel| {
+                        let mut file = again?;
+                        file.seek(SeekFrom::Start(0))?;
+                        let mut reader = NpyReader::new_with(file, &reading.options(cancel))?;
+                        reader.read().map_err(at)
+                    })?;
+                    to_python(py, &array, make)
+                }
+                Err(error) => Err(raise(py, &at(error))),
+            }
+        }
+        Kind::Pickle => {
+            let pickle = run(py, u64::MAX, |cancel| {
+                Pickle::read_with(std::io::BufReader::new(file), &reading.options(cancel)).map_err(at)
+            })?;
+            object_to_python(py, pickle.object().as_ref(), make)
+        }
+    }
+}
+
+/// Opens a file of one array.
+fn opened<F: ArrayFormat>(
+    py: Python<'_>,
+    file: File,
+    path: &Path,
+    reading: &Reading,
+) -> PyResult<ArrayFile<F>> {
+    run(py, 0, |_| {
+        let file = ArrayFile::new_with(file, &reading.options(&Cancel::default()));
+        file.map(|file| file.with_path(path)).map_err(|error| error.at_path(path))
+    })
+}
+
+/// Where the bytes of an archive are.
+enum NpzSource {
+    File(File, PathBuf),
+    Bytes(Box<dyn ReadAt>),
+}
+
+fn opened_archive<'py>(py: Python<'py>, source: NpzSource, reading: Reading) -> PyResult<Bound<'py, PyAny>> {
+    let file = run(py, 0, |_| {
+        let options = reading.options(&Cancel::default());
+        match source {
+            NpzSource::File(file, path) => match NpzFile::new_with(file, &options) {
+                Ok(file) => Ok(file.with_path(path)),
+                Err(error) => Err(error.at_path(&path)),
+            },
+            NpzSource::Bytes(source) => NpzFile::from_source_with(source, &options),
+        }
+    })?;
+    Ok(Archive { file, reading }.into_pyobject(py)?.into_any())
+}
+
+/// Opens a file whose elements are read when they are asked for.
+#[pyfunction]
+pub(crate) fn open(py: Python<'_>, path: PathBuf, reading: Reading) -> PyResult<Bound<'_, PyAny>> {
+    if path.is_dir() {
+        let stack = run(py, 0, |_| NpyStack::open_with(&path, &reading.options(&Cancel::default())))?;
+        return Ok(Array::new(Opened::Npy(stack.into_file()), reading).into_pyobject(py)?.into_any());
+    }
+    let (file, kind) = begin(py, &path, &reading)?;
+    let array = match kind {
+        Kind::Archive => return opened_archive(py, NpzSource::File(file, path), reading),
+        Kind::Ra => Opened::Ra(opened(py, file, &path, &reading)?),
+        _ => Opened::Npy(opened(py, file, &path, &reading)?),
+    };
+    Ok(Array::new(array, reading).into_pyobject(py)?.into_any())
+}
+
+/// Opens what a file object or bytes contain.
+#[pyfunction]
+pub(crate) fn open_source<'py>(
+    py: Python<'py>,
+    source: &Bound<'py, PyAny>,
+    reading: Reading,
+) -> PyResult<Bound<'py, PyAny>> {
+    let source: Box<dyn ReadAt> = match source.cast::<PyBytes>() {
+        Ok(bytes) => Box::new(InMemory(bytes.as_bytes().to_vec())),
+        Err(_) => Box::new(Seekable::new(source.clone().unbind())),
+    };
+    let (source, kind) = run(py, 0, |_| {
+        let mut first = [0; 8];
+        let filled = ndarray_io::bytes::fill_at(&*source, &mut first, 0)?;
+        let kind = Kind::of(&first[..filled], &reading);
+        Ok((source, kind))
+    })?;
+    let options = reading.options(&Cancel::default());
+    let array = match kind {
+        Kind::Archive => return opened_archive(py, NpzSource::Bytes(source), reading),
+        Kind::Ra => Opened::Ra(run(py, 0, |_| RaFile::from_source_with(source, &options))?),
+        _ => Opened::Npy(run(py, 0, |_| NpyFile::from_source_with(source, &options))?),
+    };
+    Ok(Array::new(array, reading).into_pyobject(py)?.into_any())
+}
+
+/// Reads the array that begins at the position of a file object, which is behind it afterwards.
+#[pyfunction]
+pub(crate) fn load_stream<'py>(
+    py: Python<'py>,
+    stream: Py<PyAny>,
+    make: &Bound<'py, PyAny>,
+    reading: Reading,
+) -> PyResult<Bound<'py, PyAny>> {
+    let cancel = Cancel::new();
+    let options = reading.options(&cancel);
+    let mut reader = run(py, 0, |_| NpyReader::new_with(Stream(stream), &options))?;
+    if reader.dtype().has_object() {
+        let array: DynArray = run_until(py, &cancel, || reader.read())?;
+        return to_python(py, &array, make);
+    }
+    let is_fortran = reader.order() == Order::Fortran;
+    let new = make.call1((reader.shape().to_vec(), reader.dtype().to_string(), is_fortran, py.None()))?;
+    filled(new.cast::<PyUntypedArray>()?, |memory| {
+        run_until(py, &cancel, || reader.read_into_bytes(memory, None))
+    })??;
+    Ok(new)
+}
+
+/// Lists what Python would look up to load the pickles of a file: member, name, and whether it is usual in data.
+#[pyfunction]
+pub(crate) fn scan(py: Python<'_>, path: PathBuf) -> PyResult<Vec<(Option<String>, String, bool)>> {
+    let reading = Reading { allow_objects: true, ..Reading::default() };
+    let (mut file, kind) = begin(py, &path, &reading)?;
+    run(py, u64::MAX, |cancel| {
+        let options = reading.options(cancel);
+        let listed = |member: Option<&str>, array: &DynArray| -> Vec<_> {
+            let row = |global: Global<'_>| {
+                (member.map(str::to_owned), global.to_string(), global.is_usual_in_data())
+            };
+            array.globals().into_iter().map(row).collect()
+        };
+        match kind {
+            Kind::Archive => {
+                let archive = NpzFile::new_with(file, &options)?;
+                let mut rows = Vec::new();
+                for (index, member) in archive.members().iter().enumerate() {
+                    if archive.holds_array(index)? && archive.peek(index)?.header.dtype().has_object() {
+                        rows.extend(listed(Some(member.file_name()), &archive.read(index)?));
+                    }
+                }
+                Ok(rows)
+            }
+            Kind::Npy => {
+                let mut reader = NpyReader::new_with(file, &options)?;
+                if !reader.dtype().has_object() {
+                    return Ok(Vec::new());
+                }
+                Ok(listed(None, &reader.read()?))
+            }
+            Kind::Pickle => {
+                let mut bytes = Vec::new();
+                file.read_to_end(&mut bytes)?;
+                let pickle = Pickle::from_bytes_with(&bytes, &options)?;
+                let row = |global: Global<'_>| (None, global.to_string(), global.is_usual_in_data());
+                Ok(pickle.globals().map(row).collect())
+            }
+            Kind::Ra => Ok(Vec::new()),
+        }
+        .map_err(|error: Error| error.at_path(&path))
+    })
+}

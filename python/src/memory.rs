@@ -1,0 +1,69 @@
+//! The memory of NumPy's arrays.
+
+use ndarray_io::{DType, DynView};
+use numpy::{PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::error::raise;
+
+/// Runs a function on the memory of a new array, which it fills.
+///
+/// The array must be contiguous, writeable, without Python objects, and known to the caller alone, as those that `numpy.empty` has just made.
+pub(crate) fn filled<'py, T>(
+    array: &Bound<'py, PyUntypedArray>,
+    fill: impl FnOnce(&mut [u8]) -> T,
+) -> PyResult<T> {
+    let is_writeable: bool = array.getattr("flags")?.getattr("writeable")?.extract()?;
+    if !array.is_contiguous() || !is_writeable || array.dtype().getattr("hasobject")?.extract()? {
+        return Err(PyValueError::new_err("expected a new contiguous array of plain elements"));
+    }
+    let bytes = array.len() * array.dtype().getattr("itemsize")?.extract::<usize>()?;
+    if bytes == 0 {
+        return Ok(fill(&mut []));
+    }
+    // SAFETY: a contiguous array has `bytes` bytes from its first element on, which stay where they are as long as `array` is
+    // borrowed. It is writeable and plain, so any bytes are valid. NumPy has allocated them, and nothing else uses them: the
+    // package passes only arrays that it has made for this call.
+    let memory =
+        unsafe { std::slice::from_raw_parts_mut((*array.as_array_ptr()).fields.data.cast::<u8>(), bytes) };
+    Ok(fill(memory))
+}
+
+/// An array that is lent to be written.
+pub(crate) struct Lent<'a> {
+    pub(crate) view: DynView<'a>,
+    pub(crate) bytes: u64,
+}
+
+/// Lends the elements of an array, of which `descr` is the dtype.
+///
+/// NumPy does not prevent other threads from changing an array while it is saved; what is written is then either the old or the new bytes,
+/// as with `numpy.save`.
+pub(crate) fn lent<'a>(array: &'a Bound<'_, PyUntypedArray>, descr: &str) -> PyResult<Lent<'a>> {
+    let py = array.py();
+    let dtype: DType = descr.parse().map_err(|error: ndarray_io::Error| raise(py, &error))?;
+    let size: usize = array.dtype().getattr("itemsize")?.extract()?;
+    if dtype.has_object() || dtype.item_size() != size {
+        let text = format!("expected elements of {size} bytes without Python objects, found dtype {dtype}");
+        return Err(PyValueError::new_err(text));
+    }
+    let (shape, strides) = (array.shape(), array.strides());
+    if array.len() == 0 || size == 0 {
+        let view = DynView::new(&[], 0, dtype, shape.to_vec(), strides);
+        return Ok(Lent { view: view.map_err(|error| raise(py, &error))?, bytes: 0 });
+    }
+    let (mut low, mut high) = (0, size);
+    for (length, stride) in shape.iter().zip(strides) {
+        let far = (length - 1) * stride.unsigned_abs();
+        if *stride < 0 { low += far } else { high += far }
+    }
+    // SAFETY: NumPy's strides say where the elements are: from `low` bytes before the first element to `high` bytes after its beginning.
+    // All of it is one allocation, which `array` keeps.
+    let memory = unsafe {
+        let first = (*array.as_array_ptr()).fields.data.cast::<u8>();
+        std::slice::from_raw_parts(first.sub(low), low + high)
+    };
+    let view = DynView::new(memory, low, dtype, shape.to_vec(), strides);
+    Ok(Lent { view: view.map_err(|error| raise(py, &error))?, bytes: (array.len() * size) as u64 })
+}

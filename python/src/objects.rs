@@ -1,0 +1,374 @@
+//! Objects of pickles as values of Python. Nothing is imported and nothing is called but constructors of plain data: any other class becomes a
+//! `Call`, which says what Python's own `pickle` would have called.
+
+use std::collections::HashMap;
+
+use ndarray_io::header::Order;
+use ndarray_io::object::{Date, Int, ObjectId, ObjectRef, Time, View, Zone};
+use ndarray_io::{DType, DynArray};
+use num_bigint::BigInt;
+use numpy::PyUntypedArray;
+use pyo3::exceptions::{PyMemoryError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{
+    PyBool, PyByteArray, PyBytes, PyComplex, PyDict, PyFloat, PyFrozenSet, PyList, PySet, PyString, PyTuple,
+};
+
+use crate::memory::filled;
+
+/// Makes an array of Python from one of any dtype.
+pub(crate) fn to_python<'py>(
+    py: Python<'py>,
+    array: &DynArray,
+    make: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let Some(objects) = array.objects() else {
+        return plain(py, array.dtype(), array.shape(), array.order(), array.bytes(), make);
+    };
+    let mut converter = Converter::new(py, make);
+    let items = PyList::empty(py);
+    for object in objects {
+        items.append(converter.value(object.as_ref())?)?;
+    }
+    make.call1((array.shape().to_vec(), "|O", array.order() == Order::Fortran, items))
+}
+
+/// Converts one object.
+pub(crate) fn object_to_python<'py>(
+    py: Python<'py>,
+    object: ObjectRef<'_>,
+    make: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    Converter::new(py, make).value(object)
+}
+
+/// Makes an array of plain elements.
+fn plain<'py>(
+    py: Python<'py>,
+    dtype: &DType,
+    shape: &[usize],
+    order: Order,
+    bytes: &[u8],
+    make: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let new = make.call1((shape.to_vec(), dtype.to_string(), order == Order::Fortran, py.None()))?;
+    let is_same = filled(new.cast::<PyUntypedArray>()?, |memory| {
+        let is_same = memory.len() == bytes.len();
+        if is_same {
+            memory.copy_from_slice(bytes);
+        }
+        is_same
+    })?;
+    match is_same {
+        true => Ok(new),
+        false => {
+            Err(PyTypeError::new_err(format!("NumPy and the file differ about the size of dtype {dtype}")))
+        }
+    }
+}
+
+/// What an object with parts becomes when its parts are there. Containers that can contain themselves exist from the beginning.
+enum Kind<'py> {
+    List(Bound<'py, PyList>),
+    Dict(Bound<'py, PyDict>),
+    Set(Bound<'py, PySet>),
+    /// A call, whose parts are the callable, the arguments, those by name, the state, the items and the pairs.
+    Call {
+        call: Bound<'py, PyAny>,
+        has_kwargs: bool,
+        has_state: bool,
+        items: usize,
+    },
+    Tuple,
+    FrozenSet,
+    Array,
+    Persistent,
+}
+
+/// An object that is being converted.
+struct Frame<'a, 'py> {
+    object: ObjectRef<'a>,
+    kind: Kind<'py>,
+    parts: Vec<ObjectRef<'a>>,
+    done: Vec<Bound<'py, PyAny>>,
+}
+
+struct Converter<'py, 'm> {
+    py: Python<'py>,
+    make: &'m Bound<'py, PyAny>,
+    /// The objects that have been converted: shared ones stay shared.
+    converted: HashMap<ObjectId, Bound<'py, PyAny>>,
+    count: u32,
+}
+
+/// What a step of a conversion gives.
+enum Found<'a, 'py> {
+    Value(Bound<'py, PyAny>),
+    Parts(Frame<'a, 'py>),
+}
+
+/// Returns a function or class of Python that makes plain data.
+macro_rules! known {
+    ($py:expr, $module:literal, $name:literal) => {{
+        static KNOWN: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        KNOWN
+            .get_or_try_init($py, || Ok::<_, PyErr>($py.import($module)?.getattr($name)?.unbind()))?
+            .bind($py)
+    }};
+}
+
+impl<'py, 'm> Converter<'py, 'm> {
+    fn new(py: Python<'py>, make: &'m Bound<'py, PyAny>) -> Self {
+        Self { py, make, converted: HashMap::new(), count: 0 }
+    }
+
+    /// Converts an object, one part after another, without recursion: objects may be nested deeply.
+    fn value(&mut self, object: ObjectRef<'_>) -> PyResult<Bound<'py, PyAny>> {
+        let mut open = match self.begin(object)? {
+            Found::Value(value) => return Ok(value),
+            Found::Parts(frame) => vec![frame],
+        };
+        while let Some(frame) = open.last_mut() {
+            if let Some(part) = frame.parts.get(frame.done.len()) {
+                match self.begin(*part)? {
+                    Found::Value(value) => frame.done.push(value),
+                    Found::Parts(next) => open.push(next),
+                }
+                continue;
+            }
+            let Some(frame) = open.pop() else { break };
+            let value = self.end(frame)?;
+            match open.last_mut() {
+                Some(outer) => outer.done.push(value),
+                None => return Ok(value),
+            }
+        }
+        Err(PyMemoryError::new_err("an object without an end"))
+    }
+
+    fn begin<'a>(&mut self, object: ObjectRef<'a>) -> PyResult<Found<'a, 'py>> {
+        self.count = self.count.wrapping_add(1);
+        if self.count.is_multiple_of(1 << 14) {
+            self.py.check_signals()?;
+        }
+        if let Some(value) = object.id().and_then(|id| self.converted.get(&id)) {
+            return Ok(Found::Value(value.clone()));
+        }
+        let (kind, parts) = match object.view() {
+            View::List(items) => (Kind::List(PyList::empty(self.py)), items.iter().collect()),
+            View::Dict(pairs) => (
+                Kind::Dict(PyDict::new(self.py)),
+                pairs.iter().flat_map(|(key, value)| [key, value]).collect(),
+            ),
+            View::Set(items) => (Kind::Set(PySet::empty(self.py)?), items.iter().collect()),
+            View::Tuple(items) => (Kind::Tuple, items.iter().collect()),
+            View::FrozenSet(items) => (Kind::FrozenSet, items.iter().collect()),
+            View::Array(array) if array.objects().is_some() => {
+                (Kind::Array, array.objects().into_iter().flat_map(|items| items.iter()).collect())
+            }
+            View::Persistent(of) => (Kind::Persistent, vec![of]),
+            View::Call(call) => {
+                if let Some(value) = self.known_call(object)? {
+                    return Ok(Found::Value(self.keep(object, value)));
+                }
+                let made = known!(self.py, "ndarray_io._objects", "Call").call0()?;
+                let mut parts = vec![call.callable(), call.args()];
+                parts.extend(call.kwargs());
+                parts.extend(call.state());
+                parts.extend(call.items().iter());
+                parts.extend(call.pairs().iter().flat_map(|(key, value)| [key, value]));
+                let (has_kwargs, has_state) = (call.kwargs().is_some(), call.state().is_some());
+                (Kind::Call { call: made, has_kwargs, has_state, items: call.items().len() }, parts)
+            }
+            view => {
+                let value = self.leaf(&view)?;
+                return Ok(Found::Value(self.keep(object, value)));
+            }
+        };
+        match &kind {
+            Kind::List(list) => drop(self.keep(object, list.clone().into_any())),
+            Kind::Dict(dict) => drop(self.keep(object, dict.clone().into_any())),
+            Kind::Set(set) => drop(self.keep(object, set.clone().into_any())),
+            Kind::Call { call, .. } => drop(self.keep(object, call.clone())),
+            _ => {}
+        }
+        Ok(Found::Parts(Frame { object, kind, parts, done: Vec::new() }))
+    }
+
+    fn keep(&mut self, object: ObjectRef<'_>, value: Bound<'py, PyAny>) -> Bound<'py, PyAny> {
+        if let Some(id) = object.id() {
+            self.converted.insert(id, value.clone());
+        }
+        value
+    }
+
+    fn end(&mut self, frame: Frame<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+        let Frame { object, kind, done, .. } = frame;
+        // What contains itself through a list was converted once more within itself: that one is in the list.
+        if let (Kind::Tuple | Kind::FrozenSet | Kind::Array | Kind::Persistent, Some(id)) =
+            (&kind, object.id())
+            && let Some(value) = self.converted.get(&id)
+        {
+            return Ok(value.clone());
+        }
+        let value = match kind {
+            Kind::List(list) => {
+                done.iter().try_for_each(|item| list.append(item))?;
+                return Ok(list.into_any());
+            }
+            Kind::Dict(dict) => {
+                done.chunks_exact(2).try_for_each(|pair| dict.set_item(&pair[0], &pair[1]))?;
+                return Ok(dict.into_any());
+            }
+            Kind::Set(set) => {
+                done.iter().try_for_each(|item| set.add(item))?;
+                return Ok(set.into_any());
+            }
+            Kind::Call { call, has_kwargs, has_state, items } => {
+                let mut rest = done.into_iter();
+                call.setattr("callable", rest.next())?;
+                call.setattr("args", rest.next())?;
+                if has_kwargs {
+                    call.setattr("kwargs", rest.next())?;
+                }
+                if has_state {
+                    call.setattr("state", rest.next())?;
+                }
+                call.setattr("items", PyList::new(self.py, rest.by_ref().take(items))?)?;
+                let pairs: Vec<_> = rest.collect();
+                let pairs = pairs.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone()));
+                call.setattr("pairs", PyList::new(self.py, pairs.collect::<Vec<_>>())?)?;
+                return Ok(call);
+            }
+            Kind::Tuple => PyTuple::new(self.py, done)?.into_any(),
+            Kind::FrozenSet => PyFrozenSet::new(self.py, done)?.into_any(),
+            Kind::Persistent => {
+                let call = known!(self.py, "ndarray_io._objects", "Call").call0()?;
+                call.setattr("callable", "persistent_load")?;
+                call.setattr("args", PyTuple::new(self.py, done)?)?;
+                call
+            }
+            Kind::Array => {
+                let View::Array(array) = object.view() else {
+                    return Err(PyTypeError::new_err("expected an array"));
+                };
+                let is_fortran = array.order() == Order::Fortran;
+                self.make.call1((array.shape().to_vec(), "|O", is_fortran, PyList::new(self.py, done)?))?
+            }
+        };
+        Ok(self.keep(object, value))
+    }
+
+    /// Returns the value of a call that makes plain data: a dtype, or a time with a zone.
+    fn known_call(&self, object: ObjectRef<'_>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if let Some(dtype) = object.as_dtype() {
+            return known!(self.py, "ndarray_io._dtypes", "dtype_of").call1((dtype.to_string(),)).map(Some);
+        }
+        if let Some((date, time, zone)) = object.as_aware() {
+            let Some(zone) = self.zone(&zone)? else { return Ok(None) };
+            return self.datetime(date, time, Some(zone)).map(Some);
+        }
+        if let Some((time, zone)) = object.as_aware_time() {
+            let Some(zone) = self.zone(&zone)? else { return Ok(None) };
+            return self.time(time, Some(zone)).map(Some);
+        }
+        Ok(None)
+    }
+
+    /// Returns a time zone; `None` if this machine does not have one of the name.
+    fn zone(&self, zone: &Zone<'_>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        match zone {
+            Zone::Offset(offset) => {
+                let offset = self.timedelta((offset.days(), offset.seconds(), offset.microseconds()))?;
+                known!(self.py, "datetime", "timezone").call1((offset,)).map(Some)
+            }
+            Zone::Named(name) => Ok(known!(self.py, "zoneinfo", "ZoneInfo").call1((*name,)).ok()),
+            _ => Ok(None),
+        }
+    }
+
+    fn timedelta(&self, parts: (i32, u32, u32)) -> PyResult<Bound<'py, PyAny>> {
+        known!(self.py, "datetime", "timedelta").call1(parts)
+    }
+
+    fn datetime(
+        &self,
+        date: Date,
+        time: Time,
+        zone: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let kwargs = PyDict::new(self.py);
+        kwargs.set_item("tzinfo", zone)?;
+        kwargs.set_item("fold", u8::from(time.is_fold()))?;
+        let (date, time) = (
+            (date.year(), date.month(), date.day()),
+            (time.hour(), time.minute(), time.second(), time.microsecond()),
+        );
+        let all = (date.0, date.1, date.2, time.0, time.1, time.2, time.3);
+        known!(self.py, "datetime", "datetime").call(all, Some(&kwargs))
+    }
+
+    fn time(&self, time: Time, zone: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        let kwargs = PyDict::new(self.py);
+        kwargs.set_item("tzinfo", zone)?;
+        kwargs.set_item("fold", u8::from(time.is_fold()))?;
+        let parts = (time.hour(), time.minute(), time.second(), time.microsecond());
+        known!(self.py, "datetime", "time").call(parts, Some(&kwargs))
+    }
+
+    fn int(&self, number: &Int) -> PyResult<Bound<'py, PyAny>> {
+        match i64::try_from(number) {
+            Ok(number) => Ok(number.into_pyobject(self.py)?.into_any()),
+            Err(_) => Ok(BigInt::from(number).into_pyobject(self.py)?.into_any()),
+        }
+    }
+
+    /// Converts an object without parts.
+    fn leaf(&self, view: &View<'_>) -> PyResult<Bound<'py, PyAny>> {
+        let py = self.py;
+        Ok(match view {
+            View::None => py.None().into_bound(py),
+            View::Bool(value) => PyBool::new(py, *value).to_owned().into_any(),
+            View::Int(number) => self.int(number)?,
+            View::Float(number) => PyFloat::new(py, *number).into_any(),
+            View::Complex(number) => PyComplex::from_doubles(py, number.re, number.im).into_any(),
+            View::Str(text) => match text.as_str() {
+                Some(text) => PyString::new(py, text).into_any(),
+                None => {
+                    // Lone surrogates, which a `str` of Python can have.
+                    let units: Vec<u8> = text.code_points().flat_map(u32::to_le_bytes).collect();
+                    PyBytes::new(py, &units).call_method1("decode", ("utf-32-le", "surrogatepass"))?
+                }
+            },
+            View::Bytes(bytes) => PyBytes::new(py, bytes).into_any(),
+            View::ByteArray(bytes) => PyByteArray::new(py, bytes).into_any(),
+            View::Scalar(scalar) => {
+                let array = plain(py, scalar.dtype(), &[], Order::C, scalar.bytes(), self.make)?;
+                array.get_item(PyTuple::empty(py))?
+            }
+            View::Array(array) => {
+                plain(py, array.dtype(), array.shape(), array.order(), array.bytes(), self.make)?
+            }
+            View::Date(date) => {
+                known!(py, "datetime", "date").call1((date.year(), date.month(), date.day()))?
+            }
+            View::Time(time) => self.time(*time, None)?,
+            View::Datetime(date, time) => self.datetime(*date, *time, None)?,
+            View::Timedelta(length) => {
+                self.timedelta((length.days(), length.seconds(), length.microseconds()))?
+            }
+            View::Decimal(digits) => known!(py, "decimal", "Decimal").call1((*digits,))?,
+            View::Global(global) => {
+                known!(py, "ndarray_io._objects", "Global").call1((global.module(), global.name()))?
+            }
+            View::Extension(code) => {
+                let call = known!(py, "ndarray_io._objects", "Call").call0()?;
+                call.setattr("callable", "copyreg extension")?;
+                call.setattr("args", (*code,))?;
+                call
+            }
+            _ => return Err(PyTypeError::new_err("the pickle refers to data that is stored outside of it")),
+        })
+    }
+}

@@ -1,0 +1,64 @@
+//! Options for reading, as Python passes them.
+
+use ndarray_io::{Limits, ReadOptions};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::work::Cancel;
+
+/// How files are read.
+#[derive(Clone, Default, FromPyObject)]
+pub(crate) struct Reading {
+    pub(crate) allow_objects: bool,
+    pub(crate) threads: Option<usize>,
+    pub(crate) limits: Option<BoundLimits>,
+    pub(crate) password: Option<Vec<u8>>,
+}
+
+#[derive(Clone)]
+pub(crate) struct BoundLimits(Limits);
+
+impl<'py> FromPyObject<'_, 'py> for BoundLimits {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let mut limits = Limits::new();
+        for (name, value) in object.cast::<PyDict>()?.iter() {
+            let value: u64 = value.extract()?;
+            limits = match name.extract::<String>()?.as_str() {
+                "header" => limits.header(value),
+                "payload" => limits.payload(value),
+                "objects" => limits.objects(value),
+                "object_height" => limits.object_height(value.try_into()?),
+                "expansion" => limits.expansion(value),
+                name => {
+                    let text = format!(
+                        "there is no limit {name:?}: expected header, payload, objects, object_height or expansion"
+                    );
+                    return Err(PyTypeError::new_err(text));
+                }
+            };
+        }
+        Ok(Self(limits))
+    }
+}
+
+impl Reading {
+    pub(crate) fn options(&self, cancel: &Cancel) -> ReadOptions {
+        let mut options = ReadOptions::new().allow_objects(self.allow_objects);
+        if let Some(threads) = self.threads {
+            options = options.threads(threads);
+        }
+        if let Some(BoundLimits(limits)) = &self.limits {
+            options = options.limits(limits.clone());
+        }
+        if let Some(password) = &self.password {
+            options = options.password(password);
+        }
+        match cancel.callback() {
+            Some(callback) => options.progress(callback),
+            None => options,
+        }
+    }
+}

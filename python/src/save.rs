@@ -1,0 +1,284 @@
+//! Writing files.
+
+use std::path::PathBuf;
+
+use ndarray_io::convert::{Conversion, concatenate_npy, stack_npy};
+use ndarray_io::file::WriteArray;
+use ndarray_io::header::{Header, Order};
+use ndarray_io::npy::write_npy_with;
+use ndarray_io::npz::{Compression, NpzOptions, write_npz_with};
+use ndarray_io::object::Pickle;
+use ndarray_io::ra::{RaOptions, write_ra_with};
+use ndarray_io::{DType, DynArray, NpzUpdate, NpzWriter, ReadOptions, Result, WriteNpyExt, WriteOptions};
+use numpy::PyUntypedArray;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::error::raise;
+use crate::memory::{Lent, lent};
+use crate::stream::Stream;
+use crate::work::{Cancel, run};
+
+/// An array to be written: NumPy's array and its dtype as in a header, or the pickle of an array of objects.
+#[derive(FromPyObject)]
+pub(crate) enum Given<'py> {
+    #[pyo3(transparent)]
+    Plain((Bound<'py, PyUntypedArray>, String)),
+    #[pyo3(transparent)]
+    Pickled(Bound<'py, PyBytes>),
+}
+
+/// An array to be written, as the library sees it.
+enum ToWrite<'a> {
+    Lent(Lent<'a>),
+    Objects(Box<DynArray>),
+}
+
+impl Given<'_> {
+    fn to_write(&self) -> PyResult<ToWrite<'_>> {
+        match self {
+            Self::Plain((array, descr)) => Ok(ToWrite::Lent(lent(array, descr)?)),
+            Self::Pickled(pickle) => {
+                let py = pickle.py();
+                let options = ReadOptions::new().allow_objects(true);
+                let read = Pickle::from_bytes_with(pickle.as_bytes(), &options);
+                let read = read.map_err(|error| raise(py, &error))?;
+                let array = read.object().as_ref().as_array();
+                let array = array.ok_or_else(|| PyValueError::new_err("expected the pickle of an array"))?;
+                Ok(ToWrite::Objects(Box::new(array)))
+            }
+        }
+    }
+}
+
+impl ToWrite<'_> {
+    fn array(&self) -> &(dyn WriteArray + Sync) {
+        match self {
+            Self::Lent(lent) => &lent.view,
+            Self::Objects(array) => &**array,
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        match self {
+            Self::Lent(lent) => lent.bytes,
+            Self::Objects(_) => u64::MAX, // they take longer than their bytes would
+        }
+    }
+}
+
+/// How files are written.
+#[derive(Clone, FromPyObject)]
+pub(crate) struct Writing {
+    sync: bool,
+    create_new: bool,
+    threads: Option<usize>,
+    /// `stored`, `deflate` or `zstd`, and the level.
+    compression: Option<(String, Option<u32>)>,
+}
+
+impl Writing {
+    fn options(&self, cancel: &Cancel) -> WriteOptions {
+        let mut options = WriteOptions::new().sync(self.sync).create_new(self.create_new);
+        if let Some(threads) = self.threads {
+            options = options.threads(threads);
+        }
+        match cancel.callback() {
+            Some(callback) => options.progress(callback),
+            None => options,
+        }
+    }
+
+    fn archive_options(&self) -> PyResult<NpzOptions> {
+        let compression = match &self.compression {
+            None => Compression::Stored,
+            Some((name, level)) => match (name.as_str(), level) {
+                ("stored", None) => Compression::Stored,
+                ("deflate", level @ (None | Some(0..=9))) => Compression::Deflated(level.unwrap_or(6)),
+                ("zstd", level @ (None | Some(1..=22))) => Compression::Zstd(level.unwrap_or(3) as i32),
+                ("stored" | "deflate" | "zstd", _) => {
+                    let text = "expected a level of 0 to 9 for deflate, and of 1 to 22 for zstd";
+                    return Err(PyValueError::new_err(text));
+                }
+                (name, _) => {
+                    let text = format!("expected compression 'stored', 'deflate' or 'zstd', found {name:?}");
+                    return Err(PyValueError::new_err(text));
+                }
+            },
+        };
+        Ok(NpzOptions::new().compression(compression))
+    }
+}
+
+/// Writes an array to a file: NPY, or RA.
+#[pyfunction]
+pub(crate) fn save(
+    py: Python<'_>,
+    path: PathBuf,
+    array: Given<'_>,
+    writing: Writing,
+    is_ra: bool,
+) -> PyResult<()> {
+    let array = array.to_write()?;
+    run(py, array.bytes(), |cancel| {
+        let options = writing.options(cancel);
+        match &array {
+            ToWrite::Lent(lent) if is_ra => {
+                write_ra_with(&path, &lent.view, &RaOptions::new().write_options(options))
+            }
+            ToWrite::Lent(lent) => write_npy_with(&path, &lent.view, &options),
+            ToWrite::Objects(array) if is_ra => {
+                write_ra_with(&path, &**array, &RaOptions::new().write_options(options))
+            }
+            ToWrite::Objects(array) => write_npy_with(&path, &**array, &options),
+        }
+    })
+}
+
+/// Writes an array to a file object.
+#[pyfunction]
+pub(crate) fn save_stream(
+    py: Python<'_>,
+    stream: Py<PyAny>,
+    array: Given<'_>,
+    writing: Writing,
+) -> PyResult<()> {
+    let array = array.to_write()?;
+    run(py, array.bytes(), |cancel| {
+        let options = writing.options(cancel);
+        match &array {
+            ToWrite::Lent(lent) => lent.view.write_npy_with(Stream(stream), &options),
+            ToWrite::Objects(array) => array.write_npy_with(Stream(stream), &options),
+        }
+    })
+}
+
+/// Arrays to be written, with their names.
+struct Named<'a> {
+    arrays: Vec<(String, ToWrite<'a>)>,
+    bytes: u64,
+}
+
+impl<'a> Named<'a> {
+    fn of(given: &'a [(String, Given<'_>)]) -> PyResult<Self> {
+        let arrays = given.iter().map(|(name, array)| Ok((name.clone(), array.to_write()?)));
+        let arrays = arrays.collect::<PyResult<Vec<_>>>()?;
+        let bytes = arrays.iter().fold(0_u64, |sum, (_, array)| sum.saturating_add(array.bytes()));
+        Ok(Self { arrays, bytes })
+    }
+
+    fn list(&self) -> Vec<(&str, &dyn WriteArray)> {
+        self.arrays.iter().map(|(name, array)| (name.as_str(), array.array() as &dyn WriteArray)).collect()
+    }
+}
+
+/// Compression takes longer than copying: its work can be interrupted if it is smaller.
+const COMPRESSED: u64 = 16;
+
+/// Writes arrays to an archive.
+#[pyfunction]
+pub(crate) fn save_archive(
+    py: Python<'_>,
+    path: PathBuf,
+    arrays: Vec<(String, Given<'_>)>,
+    writing: Writing,
+) -> PyResult<()> {
+    let named = Named::of(&arrays)?;
+    let options = writing.archive_options()?;
+    run(py, named.bytes.saturating_mul(COMPRESSED), |cancel| {
+        let options = options.clone().write_options(writing.options(cancel));
+        write_npz_with(&path, &named.list(), &options)
+    })
+}
+
+/// Writes arrays as an archive to a file object.
+#[pyfunction]
+pub(crate) fn save_archive_stream(
+    py: Python<'_>,
+    stream: Py<PyAny>,
+    arrays: Vec<(String, Given<'_>)>,
+    writing: Writing,
+) -> PyResult<()> {
+    let named = Named::of(&arrays)?;
+    let options = writing.archive_options()?;
+    run(py, named.bytes.saturating_mul(COMPRESSED), |cancel| {
+        let options = options.clone().write_options(writing.options(cancel));
+        let mut writer =
+            NpzWriter::new_with(std::io::BufWriter::with_capacity(1 << 20, Stream(stream)), &options);
+        for (name, array) in &named.arrays {
+            match array {
+                ToWrite::Lent(lent) => writer.add_array(name, &lent.view)?,
+                ToWrite::Objects(array) => writer.add_array(name, &**array)?,
+            }
+        }
+        writer.finish()?.into_inner().map_err(|error| error.into_error())?;
+        Ok(())
+    })
+}
+
+/// Adds, replaces and removes members of an archive in one step.
+#[pyfunction]
+pub(crate) fn update(
+    py: Python<'_>,
+    path: PathBuf,
+    added: Vec<(String, Given<'_>)>,
+    replaced: Vec<(String, Given<'_>)>,
+    removed: Vec<String>,
+    writing: Writing,
+) -> PyResult<()> {
+    let (added, replaced) = (Named::of(&added)?, Named::of(&replaced)?);
+    let options = writing.archive_options()?;
+    run(py, u64::MAX, |cancel| {
+        let options = options.clone().write_options(writing.options(cancel));
+        let mut update = NpzUpdate::open_with(&path, &options)?;
+        for name in &removed {
+            update = update.remove(name.as_str())?;
+        }
+        for (name, array) in &replaced.arrays {
+            update = update.replace(name.as_str(), array.array())?;
+        }
+        for (name, array) in &added.arrays {
+            update = update.add(name.as_str(), array.array())?;
+        }
+        update.finish()
+    })
+}
+
+/// Formats a header of NPY.
+#[pyfunction]
+pub(crate) fn header<'py>(
+    py: Python<'py>,
+    descr: &str,
+    fortran_order: bool,
+    shape: Vec<usize>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let order = if fortran_order { Order::Fortran } else { Order::C };
+    let made = || -> Result<Vec<u8>> {
+        let header = Header::new(descr.parse::<DType>()?, order, shape.into())?;
+        ndarray_io::npy::format(&header, None)
+    };
+    Ok(PyBytes::new(py, &made().map_err(|error| raise(py, &error))?))
+}
+
+/// Joins files along an axis, in bounded memory.
+#[pyfunction]
+pub(crate) fn concatenate(
+    py: Python<'_>,
+    paths: Vec<PathBuf>,
+    out: PathBuf,
+    axis: usize,
+    is_new_axis: bool,
+    writing: Writing,
+) -> PyResult<()> {
+    run(py, u64::MAX, |cancel| {
+        let mut conversion = Conversion::new().write_options(writing.options(&Cancel::default()));
+        if let Some(callback) = cancel.callback() {
+            conversion = conversion.progress(callback);
+        }
+        match is_new_axis {
+            true => stack_npy(&paths, &out, axis, conversion),
+            false => concatenate_npy(&paths, &out, axis, conversion),
+        }
+    })
+}
