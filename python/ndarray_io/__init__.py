@@ -69,6 +69,7 @@ def load(
     max_header_size: int | None = None,
     threads: int | None = None,
     limits: Mapping[str, int] | None = None,
+    password: str | bytes | None = None,
 ) -> Any:
     """Loads an array, or opens an archive, as :func:`numpy.load`.
 
@@ -76,14 +77,14 @@ def load(
     :class:`Call` that says what :mod:`pickle` would have called. Nothing is executed.
 
     ``threads`` limits how many threads read, and ``limits`` what a file may ask for: ``header``, ``payload``, ``objects``, ``object_height``,
-    ``expansion``. ``fix_imports`` is ignored, as names are not looked up.
+    ``expansion``. ``password`` is that of encrypted members. ``fix_imports`` is ignored, as names are not looked up.
     """
     if encoding not in ("ASCII", "latin1", "bytes"):
         raise ValueError("encoding must be 'ASCII', 'latin1', or 'bytes'")
     if max_header_size is not None:
         limits = {**(limits or {}), "header": max_header_size}
-    plain = not (allow_pickle or threads or limits)
-    reading = PLAIN if plain else Reading(allow_pickle, threads, limits)
+    plain = not (allow_pickle or threads or limits or password)
+    reading = PLAIN if plain else Reading(allow_pickle, threads, limits, _encoded(password))
     if isinstance(file, (bytes, bytearray, memoryview)):
         native = _native.open_source(bytes(file), reading)
         return NpzFile(native, None) if isinstance(native, _native.Archive) else LazyArray(native, None, None)[...]
@@ -97,14 +98,17 @@ def load(
     return NpzFile(loaded, path) if isinstance(loaded, _native.Archive) else loaded
 
 
+def _encoded(password: str | bytes | None) -> bytes | None:
+    return password.encode() if isinstance(password, str) else password
+
+
 def _load_stream(file: Any, mmap_mode: str | None, reading: Reading) -> Any:
-    start = file.tell() if _can_seek(file) else None
-    if start is None:
+    if not hasattr(file, "seek"):
         return _native.load_stream(file, _make, reading)
     first = file.read(4)
     if not first:
         raise EOFError("No data left in file")
-    file.seek(start)
+    file.seek(-len(first), 1)
     if first.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         native = _native.open_source(file, reading)
         if not isinstance(native, _native.Archive):
@@ -115,23 +119,19 @@ def _load_stream(file: Any, mmap_mode: str | None, reading: Reading) -> Any:
     return _native.load_stream(file, _make, reading)
 
 
-def _can_seek(file: Any) -> bool:
-    seekable = getattr(file, "seekable", None)
-    return bool(seekable()) if callable(seekable) else hasattr(file, "seek")
-
-
 def open(
     file: File,
     *,
     threads: int | None = None,
     limits: Mapping[str, int] | None = None,
+    password: str | bytes | None = None,
 ) -> Any:
     """Opens a file without reading its elements.
 
     Returns a :class:`LazyArray` for a file of one array (NPY, RA) or a folder of files that are one (a stack of Dask), and an :class:`NpzFile` for an
     archive.
     """
-    reading = Reading(False, threads, limits)
+    reading = Reading(False, threads, limits, _encoded(password))
     if isinstance(file, (bytes, bytearray, memoryview)) or hasattr(file, "read"):
         native = _native.open_source(bytes(file) if not hasattr(file, "read") else file, reading)
         return NpzFile(native, None) if isinstance(native, _native.Archive) else LazyArray(native, None, None)

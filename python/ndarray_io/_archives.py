@@ -42,6 +42,11 @@ class NpzFile(Mapping[str, Any]):
         """The arrays as attributes."""
         return _Attributes(self)
 
+    @property
+    def fid(self) -> _File | None:
+        """For programs that look at the file of NumPy's class: its name, and a way to close it. ``None`` if the caller has opened the file."""
+        return None if self._source is None else _File(self)
+
     def _open(self) -> _native.Archive:
         if self._native is None:
             raise ValueError("I/O operation on a closed archive")
@@ -121,6 +126,18 @@ class NpzFile(Mapping[str, Any]):
         from . import open as reopen
 
         return reopen, (self._source,)
+
+
+class _File:
+    """The file of an archive, as far as programs use that of NumPy's class."""
+
+    def __init__(self, archive: NpzFile) -> None:
+        self._archive = archive
+        self.name = archive._source
+
+    def close(self) -> None:
+        """Closes the archive."""
+        self._archive.close()
 
 
 class _Attributes:

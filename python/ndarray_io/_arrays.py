@@ -245,7 +245,7 @@ def _position(index: int, length: int, axis: int) -> int:
 def _listed(item: Any, length: int, axis: int) -> npt.NDArray[Any]:
     array = np.asarray(item)
     if array.dtype == bool:
-        if array.shape != (length,):
+        if array.shape not in ((length,), (0,)):  # NumPy takes an empty mask for any axis
             raise IndexError(
                 f"boolean index did not match indexed array along axis {axis}; size of axis is {length} "
                 f"but size of corresponding boolean axis is {array.size}"

@@ -2,27 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
+import numpy.lib.format
+import numpy.lib.npyio
+
+from . import _format
+
+_ARCHIVES = ("load", "save", "savez", "savez_compressed")
+_FORMAT = (
+    "read_magic",
+    "read_array_header_1_0",
+    "read_array_header_2_0",
+    "read_array",
+    "write_array",
+    "open_memmap",
+)
 
 
 @contextmanager
 def install() -> Iterator[None]:
-    """Puts ``load``, ``save``, ``savez`` and ``savez_compressed`` in NumPy's place, for as long as the context lasts.
+    """Puts functions of this package in NumPy's place, for as long as the context lasts; all threads see it.
 
-    All threads see it.
+    They are ``load``, ``save``, ``savez`` and ``savez_compressed``, and of ``numpy.lib.format`` ``read_magic``, ``read_array_header_1_0``,
+    ``read_array_header_2_0``, ``read_array``, ``write_array`` and ``open_memmap``; and the class ``numpy.lib.npyio.NpzFile``.
     """
+    with replaced(lambda function: function):
+        yield
+
+
+@contextmanager
+def replaced(wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Iterator[None]:
+    """As :func:`install`; each function is wrapped, which tests use to count calls."""
     import ndarray_io as ours
 
-    names = ("load", "save", "savez", "savez_compressed")
-    old: dict[str, Any] = {name: getattr(np, name) for name in names}
-    try:
-        for name in names:
-            setattr(np, name, getattr(ours, name))
+    with ExitStack() as stack:
+
+        def put(module: Any, name: str, function: Any) -> None:
+            stack.callback(setattr, module, name, getattr(module, name))
+            setattr(module, name, function)
+
+        for name in _ARCHIVES:
+            put(np, name, wrap(getattr(ours, name)))
+        # Programs ask whether what they have loaded is an instance of it.
+        put(numpy.lib.npyio, "NpzFile", ours.NpzFile)
+        for name in _FORMAT:
+            put(numpy.lib.format, name, wrap(getattr(_format, name)))
         yield
-    finally:
-        for name, function in old.items():
-            setattr(np, name, function)

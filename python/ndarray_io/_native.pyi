@@ -8,6 +8,25 @@ import numpy.typing as npt
 
 from ._options import Reading, Writing
 
+__all__ = [
+    "Archive",
+    "Array",
+    "__version__",
+    "concatenate",
+    "header",
+    "load",
+    "load_stream",
+    "open",
+    "open_source",
+    "parse",
+    "save",
+    "save_archive",
+    "save_archive_stream",
+    "save_stream",
+    "scan",
+    "update",
+]
+
 __version__: str
 
 _Make = Callable[[Sequence[int], str, bool, list[Any] | None], npt.NDArray[Any]]
@@ -55,7 +74,8 @@ def update(
     removed: Sequence[str],
     writing: Writing,
 ) -> None: ...
-def header(descr: str, fortran_order: bool, shape: Sequence[int]) -> bytes: ...
+def header(descr: str, fortran_order: bool, shape: Sequence[int], writing: Writing) -> bytes: ...
+def parse(bytes: bytes, most: int) -> int | tuple[list[int], bool, str, int]: ...
 def concatenate(
     paths: Sequence[_Path], out: _Path, axis: int, is_new_axis: bool, writing: Writing
 ) -> None: ...

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+_LIMITS = ("header", "payload", "objects", "object_height", "expansion")
+
 Compression = Literal["stored", "deflate", "zstd"]
 
 
@@ -18,6 +20,11 @@ class Reading:
     limits: Mapping[str, int] | None = None
     password: bytes | None = None
 
+    def __post_init__(self) -> None:
+        for name in self.limits or ():
+            if name not in _LIMITS:
+                raise TypeError(f"there is no limit {name!r}: expected {', '.join(_LIMITS)}")
+
 
 @dataclass(frozen=True, slots=True)
 class Writing:
@@ -27,6 +34,7 @@ class Writing:
     create_new: bool = False
     threads: int | None = None
     compression: tuple[str, int | None] | None = None
+    version: int | None = None
 
 
 PLAIN = Reading()

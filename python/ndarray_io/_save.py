@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
@@ -17,15 +18,28 @@ from ._options import Compression, Reading, Writing
 PathOrFile = str | os.PathLike[str] | IO[bytes]
 
 
-def _given(array: npt.ArrayLike, allow_pickle: bool) -> Any:
+def given(array: npt.ArrayLike, allow_pickle: bool) -> Any:
     """Returns an array as the native part takes it: with its dtype, or as a pickle."""
     made = np.asanyarray(array)
     if not made.dtype.hasobject and not _needs_pickle(made.dtype):
         plain = made.view(np.ndarray) if type(made) is not np.ndarray else made
-        return (plain, descr_of(plain.dtype))
+        descr = descr_of(plain.dtype)
+        warn_of_version(descr, plain.shape)
+        return (plain, descr)
     if not allow_pickle:
         raise ValueError("Object arrays cannot be saved when allow_pickle=False")
     return pickle.dumps(np.asarray(made), protocol=4)
+
+
+def warn_of_version(descr: str, shape: tuple[int, ...]) -> None:
+    """Warns, as NumPy does, if the header needs a version that old readers do not know."""
+    if descr.isascii() and len(descr) < 60_000:
+        return
+    version = _native.header(descr, False, shape, Writing())[6]
+    if version > 1:
+        oldest = "1.9.0" if version == 2 else "1.17"
+        text = f"Stored array in format {version}.0. It can only be read by NumPy >= {oldest}"
+        warnings.warn(text, UserWarning, stacklevel=4)
 
 
 def _needs_pickle(dtype: np.dtype[Any]) -> bool:
@@ -57,18 +71,18 @@ def save(
     ``sync`` waits until it is on the disk; with ``create_new``, an existing file is an error.
     """
     writing = Writing(sync, create_new, threads)
-    given = _given(arr, allow_pickle)
+    array = given(arr, allow_pickle)
     if _is_path(file):
-        _native.save(_named(file, ".npy"), given, writing, False)
+        _native.save(_named(file, ".npy"), array, writing, False)
     else:
-        _native.save_stream(file, given, writing)
+        _native.save_stream(file, array, writing)
 
 
 def write_ra(
     file: str | os.PathLike[str], arr: npt.ArrayLike, *, sync: bool = False, create_new: bool = False
 ) -> None:
     """Writes an array to an RA file."""
-    _native.save(os.fspath(file), _given(arr, False), Writing(sync, create_new), True)
+    _native.save(os.fspath(file), given(arr, False), Writing(sync, create_new), True)
 
 
 def read_ra(file: str | os.PathLike[str], *, limits: Mapping[str, int] | None = None) -> npt.NDArray[Any]:
@@ -88,7 +102,7 @@ def _arrays(args: Sequence[Any], kwds: Mapping[str, Any], allow_pickle: bool) ->
         if name in named:
             raise ValueError(f"Cannot use un-named variables and keyword {name}")
         named[name] = array
-    return [(name, _given(array, allow_pickle)) for name, array in named.items()]
+    return [(name, given(array, allow_pickle)) for name, array in named.items()]
 
 
 def savez(file: PathOrFile, /, *args: npt.ArrayLike, allow_pickle: bool = True, **kwds: npt.ArrayLike) -> None:
@@ -146,9 +160,9 @@ def apply_changes(
     old = {name.removesuffix(".npy") for name in archive.file_names()}
     del archive
     removed = [name for name, array in changes.items() if array is None]
-    given = [(name, _given(array, True)) for name, array in changes.items() if array is not None]
-    added = [item for item in given if item[0] not in old]
-    replaced = [item for item in given if item[0] in old]
+    arrays = [(name, given(array, True)) for name, array in changes.items() if array is not None]
+    added = [item for item in arrays if item[0] not in old]
+    replaced = [item for item in arrays if item[0] in old]
     _native.update(path, added, replaced, removed, Writing(sync, compression=(compression, level)))
 
 

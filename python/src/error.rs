@@ -1,7 +1,7 @@
 //! Errors of the library as exceptions of Python.
 
 use ndarray_io::Error;
-use ndarray_io::error::ErrorKind;
+use ndarray_io::error::{ErrorKind, Help, LimitKind};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
@@ -35,10 +35,39 @@ fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     let kind = debug.split(|character: char| !character.is_alphanumeric()).next().unwrap_or_default();
     let make = MAKE
         .get_or_try_init(py, || Ok::<_, PyErr>(py.import("ndarray_io._errors")?.getattr("make")?.unbind()))?;
-    let help = error.help().map(|help| help.to_string());
+    let help = error.help().and_then(|help| help_text(&help));
     let made = make.call1(
         py,
         (class, kind, error.to_string(), help, error.raw_os_error(), error.path(), error.member()),
     )?;
     Ok(PyErr::from_value(made.into_bound(py)))
+}
+
+/// Returns what to do about an error in the words of this package; `None` if there is nothing that its functions can do.
+fn help_text(help: &Help) -> Option<String> {
+    let text = match help {
+        Help::AllowObjects | Help::ReadPickle => {
+            "load it with allow_pickle=True: Python objects are read as data, and nothing is executed"
+        }
+        Help::Map => "map the file: load it with mmap_mode='r'",
+        Help::Password => "pass the right password: password=...",
+        Help::FinishArchive => "copy all of the file: its end is missing",
+        Help::ReplaceMember => "give it another name, or set it in update()",
+        Help::Replace => "leave create_new=True out to replace it",
+        Help::WaitForLock => "another writer has it open: try again later",
+        Help::DropTrailing => "load the arrays one after the other from a file object",
+        Help::RaiseLimit(kind) => {
+            let name = match kind {
+                LimitKind::HeaderBytes => "header",
+                LimitKind::PayloadBytes => "payload",
+                LimitKind::Objects => "objects",
+                LimitKind::ObjectNesting => "object_height",
+                LimitKind::Expansion => "expansion",
+                _ => return None,
+            };
+            return Some(format!("raise the limit with limits={{\"{name}\": ...}}"));
+        }
+        _ => return None,
+    };
+    Some(text.to_owned())
 }

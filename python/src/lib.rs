@@ -26,7 +26,9 @@ mod _native {
     #[pymodule_export]
     use super::load::{load, load_stream, open, open_source, scan};
     #[pymodule_export]
-    use super::save::{concatenate, header, save, save_archive, save_archive_stream, save_stream, update};
+    use super::save::{
+        concatenate, header, parse, save, save_archive, save_archive_stream, save_stream, update,
+    };
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -22,12 +22,19 @@ pub(crate) fn filled<'py, T>(
     if bytes == 0 {
         return Ok(fill(&mut []));
     }
+    let first = first_byte(array);
     // SAFETY: a contiguous array has `bytes` bytes from its first element on, which stay where they are as long as `array` is
-    // borrowed. It is writeable and plain, so any bytes are valid. NumPy has allocated them, and nothing else uses them: the
-    // package passes only arrays that it has made for this call.
-    let memory =
-        unsafe { std::slice::from_raw_parts_mut((*array.as_array_ptr()).fields.data.cast::<u8>(), bytes) };
+    // borrowed. It is writeable and plain, so any bytes are valid; they come from an allocation outside of Rust, whose content is unknown
+    // but not undefined. Nothing else uses them: the package passes only arrays that it has made for this call.
+    let memory = unsafe { std::slice::from_raw_parts_mut(first, bytes) };
     Ok(fill(memory))
+}
+
+/// Returns the address of the first element.
+fn first_byte(array: &Bound<'_, PyUntypedArray>) -> *mut u8 {
+    // SAFETY: the pointer is to an array, which exists as long as it is borrowed.
+    let array = unsafe { &*array.as_array_ptr() };
+    array.fields.data.cast()
 }
 
 /// An array that is lent to be written.
@@ -58,12 +65,11 @@ pub(crate) fn lent<'a>(array: &'a Bound<'_, PyUntypedArray>, descr: &str) -> PyR
         let far = (length - 1) * stride.unsigned_abs();
         if *stride < 0 { low += far } else { high += far }
     }
-    // SAFETY: NumPy's strides say where the elements are: from `low` bytes before the first element to `high` bytes after its beginning.
-    // All of it is one allocation, which `array` keeps.
-    let memory = unsafe {
-        let first = (*array.as_array_ptr()).fields.data.cast::<u8>();
-        std::slice::from_raw_parts(first.sub(low), low + high)
-    };
+    // SAFETY: the lowest element begins `low` bytes before the first one, in the same allocation.
+    let lowest = unsafe { first_byte(array).sub(low) };
+    // SAFETY: NumPy's strides say where the elements are: in the `low + high` bytes from there on. All of it is one allocation,
+    // which `array` keeps.
+    let memory = unsafe { std::slice::from_raw_parts(lowest, low + high) };
     let view = DynView::new(memory, low, dtype, shape.to_vec(), strides);
     Ok(Lent { view: view.map_err(|error| raise(py, &error))?, bytes: (array.len() * size) as u64 })
 }

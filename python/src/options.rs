@@ -32,12 +32,7 @@ impl<'py> FromPyObject<'_, 'py> for BoundLimits {
                 "objects" => limits.objects(value),
                 "object_height" => limits.object_height(value.try_into()?),
                 "expansion" => limits.expansion(value),
-                name => {
-                    let text = format!(
-                        "there is no limit {name:?}: expected header, payload, objects, object_height or expansion"
-                    );
-                    return Err(PyTypeError::new_err(text));
-                }
+                name => return Err(PyTypeError::new_err(format!("there is no limit {name:?}"))),
             };
         }
         Ok(Self(limits))
@@ -51,7 +46,7 @@ impl Reading {
             options = options.threads(threads);
         }
         if let Some(BoundLimits(limits)) = &self.limits {
-            options = options.limits(limits.clone());
+            options = options.limits(*limits);
         }
         if let Some(password) = &self.password {
             options = options.password(password);

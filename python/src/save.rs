@@ -5,11 +5,13 @@ use std::path::PathBuf;
 use ndarray_io::convert::{Conversion, concatenate_npy, stack_npy};
 use ndarray_io::file::WriteArray;
 use ndarray_io::header::{Header, Order};
-use ndarray_io::npy::write_npy_with;
+use ndarray_io::npy::{self, Version, write_npy_with};
 use ndarray_io::npz::{Compression, NpzOptions, write_npz_with};
 use ndarray_io::object::Pickle;
 use ndarray_io::ra::{RaOptions, write_ra_with};
-use ndarray_io::{DType, DynArray, NpzUpdate, NpzWriter, ReadOptions, Result, WriteNpyExt, WriteOptions};
+use ndarray_io::{
+    DType, DynArray, Limits, NpzUpdate, NpzWriter, ReadOptions, Result, WriteNpyExt, WriteOptions,
+};
 use numpy::PyUntypedArray;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -76,13 +78,27 @@ pub(crate) struct Writing {
     threads: Option<usize>,
     /// `stored`, `deflate` or `zstd`, and the level.
     compression: Option<(String, Option<u32>)>,
+    /// The version of NPY, 1 to 3.
+    version: Option<u8>,
 }
 
 impl Writing {
+    fn version(&self) -> Option<Version> {
+        match self.version {
+            Some(1) => Some(Version::V1),
+            Some(2) => Some(Version::V2),
+            Some(3) => Some(Version::V3),
+            _ => None,
+        }
+    }
+
     fn options(&self, cancel: &Cancel) -> WriteOptions {
         let mut options = WriteOptions::new().sync(self.sync).create_new(self.create_new);
         if let Some(threads) = self.threads {
             options = options.threads(threads);
+        }
+        if let Some(version) = self.version() {
+            options = options.version(version);
         }
         match cancel.callback() {
             Some(callback) => options.progress(callback),
@@ -252,13 +268,29 @@ pub(crate) fn header<'py>(
     descr: &str,
     fortran_order: bool,
     shape: Vec<usize>,
+    writing: Writing,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let order = if fortran_order { Order::Fortran } else { Order::C };
     let made = || -> Result<Vec<u8>> {
         let header = Header::new(descr.parse::<DType>()?, order, shape.into())?;
-        ndarray_io::npy::format(&header, None)
+        npy::format(&header, writing.version())
     };
     Ok(PyBytes::new(py, &made().map_err(|error| raise(py, &error))?))
+}
+
+/// Parses a header of NPY: shape, order, dtype and length; an integer is the number of bytes that are needed to go on.
+#[pyfunction]
+pub(crate) fn parse<'py>(py: Python<'py>, bytes: &[u8], most: u64) -> PyResult<Bound<'py, PyAny>> {
+    match npy::parse_with(bytes, &Limits::new().header(most)).map_err(|error| raise(py, &error))? {
+        npy::Parsed::NeedMore(count) => Ok(count.into_pyobject(py)?.into_any()),
+        npy::Parsed::Done(found, used) => {
+            let header = found.header;
+            let is_fortran = header.order() == Order::Fortran;
+            let all = (header.shape().to_vec(), is_fortran, header.dtype().to_string(), used);
+            Ok(all.into_pyobject(py)?.into_any())
+        }
+        _ => Err(PyValueError::new_err("the header cannot be parsed")),
+    }
 }
 
 /// Joins files along an axis, in bounded memory.

@@ -1,0 +1,164 @@
+"""Python objects: read as data, nothing executed."""
+
+from __future__ import annotations
+
+import copyreg
+import datetime
+import decimal
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ndarray_io as nio
+
+
+def _array(*items: Any) -> Any:
+    array = np.empty(len(items), object)
+    for index, item in enumerate(items):
+        array[index] = item
+    return array
+
+
+VALUES = [
+    None, True, 0, -1, 2**31, 2**63, -(2**200), 1.5, float("inf"), 1 - 2j, "", "text", "é" * 300, "x\ud800y", b"", b"\x00\xff" * 200, bytearray(b"abc"),
+    [], [1, [2, [3]]], (), (1,), (1, (2, 3), [4]), {}, {"a": 1, (1, 2): [3], None: {}}, {1, 2}, frozenset({1, frozenset({2})}),
+    datetime.date(2020, 2, 29), datetime.time(1, 2, 3, 4, fold=1), datetime.datetime(1999, 12, 31, 23, 59, 59, 999999),
+    datetime.timedelta(-3, 5, 7), datetime.datetime(2020, 1, 1, tzinfo=datetime.timezone(datetime.timedelta(hours=2))),
+    decimal.Decimal("-1.50"), decimal.Decimal("NaN"), np.float32(1.5), np.int64(-3), np.datetime64("2020-01-01T00:00", "s"), np.bool_(True),
+    np.arange(6).reshape(2, 3), np.asfortranarray(np.arange(6.0).reshape(2, 3)), np.array(["a", "bc"]), np.zeros(2, [("a", "i4"), ("b", "f8")]),
+    _array(1, [2], None), np.dtype("<f4"), np.dtype([("a", "i4")]), np.str_("x"), np.bytes_(b"y"),
+]  # fmt: skip
+
+
+def _equal(one: Any, two: Any) -> bool:
+    if type(one) is not type(two):
+        return False
+    if isinstance(one, np.ndarray):
+        if one.dtype != two.dtype or one.shape != two.shape:
+            return False
+        if one.dtype.hasobject:
+            return all(_equal(a, b) for a, b in zip(one.ravel(), two.ravel(), strict=True))
+        return bool(one.tobytes() == two.tobytes()) and one.flags.f_contiguous == two.flags.f_contiguous
+    if isinstance(one, (list, tuple)):
+        return len(one) == len(two) and all(_equal(a, b) for a, b in zip(one, two, strict=True))
+    if isinstance(one, dict):
+        return list(one) == list(two) and all(_equal(one[key], two[key]) for key in one)
+    if isinstance(one, decimal.Decimal):
+        return str(one) == str(two)
+    return bool(one == two)
+
+
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: f"{type(value).__name__} {str(value)[:20]!a}")
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+def test_plain_value_is_what_pickle_loads(value: Any, protocol: int) -> None:
+    Path("x.pkl").write_bytes(pickle.dumps([value], protocol=protocol))
+    read = nio.load("x.pkl", allow_pickle=True)
+    assert _equal(read, [value]), read
+
+
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: f"{type(value).__name__} {str(value)[:20]!a}")
+def test_saved_objects_are_loaded_by_numpy(value: Any) -> None:
+    array = _array(value, [value], "last")
+    nio.save("x.npy", array)
+    assert _equal(np.load("x.npy", allow_pickle=True), array)
+    np.save("numpy.npy", array)
+    assert _equal(nio.load("numpy.npy", allow_pickle=True), array)
+    nio.savez("x.npz", a=array, b=np.arange(2))
+    assert _equal(np.load("x.npz", allow_pickle=True)["a"], array)
+    assert _equal(nio.load("x.npz", allow_pickle=True)["a"], array)
+
+
+def test_shared_and_cyclic_objects_stay_so() -> None:
+    shared = [1]
+    cycle: list[Any] = []
+    cycle.append((cycle, {"self": cycle}))
+    np.save("x.npy", _array(shared, [shared, shared], cycle))
+    read = nio.load("x.npy", allow_pickle=True)
+    assert read[0] is read[1][0] is read[1][1]
+    assert read[2][0][0] is read[2] and read[2][0][1]["self"] is read[2]
+
+
+def test_array_of_arrays_keeps_its_shape_and_order() -> None:
+    array = np.empty((2, 3), object, order="F")
+    for index in np.ndindex(2, 3):
+        array[index] = list(index)
+    np.save("x.npy", array)
+    read, numpys = nio.load("x.npy", allow_pickle=True), np.load("x.npy", allow_pickle=True)
+    assert read.flags.f_contiguous == numpys.flags.f_contiguous
+    assert read.tolist() == numpys.tolist() == array.tolist()
+
+
+class Commanding:
+    """An object whose pickle runs a command."""
+
+    def __reduce__(self) -> Any:
+        return os.system, ("touch executed",)
+
+
+def test_command_is_not_executed_but_a_call() -> None:
+    np.save("x.npy", _array(Commanding(), 1))
+    (call, one) = nio.load("x.npy", allow_pickle=True)
+    assert isinstance(call, nio.Call) and one == 1
+    assert isinstance(call.callable, nio.Global)
+    assert (str(call.callable), call.args) == (f"{os.system.__module__}.system", ("touch executed",))
+    assert not Path("executed").exists()
+    assert (None, f"{os.system.__module__}.system", False) in nio.scan("x.npy")
+    with pytest.raises(ValueError) as caught:
+        nio.load("x.npy")
+    assert "allow_pickle" in str(caught.value)
+    np.load("x.npy", allow_pickle=True)
+    assert Path("executed").exists(), "NumPy executes it: the file is what it is meant to be"
+
+
+class Thing:
+    def __init__(self) -> None:
+        self.x = [1, 2]
+
+
+class Listed(list):  # type: ignore[type-arg]
+    pass
+
+
+def test_object_of_a_class_is_a_call_with_its_state() -> None:
+    thing, listed = Thing(), Listed([1, 2])
+    listed.name = "n"  # type: ignore[attr-defined]
+    np.save("x.npy", _array(thing, listed, thing, Thing))
+    read = nio.load("x.npy", allow_pickle=True)
+    assert read[0].state == {"x": [1, 2]} and read[0] is read[2]
+    assert (read[1].items, read[1].state) == ([1, 2], {"name": "n"})
+    assert read[3] == nio.Global(__name__, "Thing")
+    assert read[0].name.endswith("Thing") or copyreg.__name__ in read[0].name
+
+
+def test_pickle_of_plain_data_names_nothing_unusual() -> None:
+    np.save("x.npy", _array(1, [2.5], {"a": "b"}))
+    assert all(is_usual for _, _, is_usual in nio.scan("x.npy"))
+    np.save("y.npy", np.arange(3))
+    assert nio.scan("y.npy") == []
+
+
+def test_deep_nesting_is_no_crash() -> None:
+    deep: list[Any] = []
+    for _ in range(900):
+        deep = [deep]
+    Path("x.pkl").write_bytes(b"(" * 0 + b"\x80\x02" + b"]" * 901 + b"a" * 900 + b".")
+    read = nio.load("x.pkl", allow_pickle=True)
+    depth = 0
+    while read:
+        read, depth = read[0], depth + 1
+    assert depth == 900
+    Path("y.pkl").write_bytes(b"\x80\x02" + b"]" * 100_001 + b"a" * 100_000 + b".")
+    with pytest.raises(nio.LimitError):
+        nio.load("y.pkl", allow_pickle=True)
+    deep_read = nio.load("y.pkl", allow_pickle=True, limits={"object_height": 200_000})
+    assert isinstance(deep_read, list)
+
+
+def test_text_of_variable_width_is_saved_as_objects_or_refused() -> None:
+    array = np.array(["a", "bcd"], dtype=np.dtypes.StringDType())
+    with pytest.raises(ValueError, match="allow_pickle"):
+        nio.save("x.npy", array, allow_pickle=False)
