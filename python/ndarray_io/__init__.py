@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Mapping
 from typing import IO, Any, Literal
 
+
+import numpy.typing as npt
 
 from . import _native
 from ._archives import NpzFile, Update
@@ -24,9 +27,21 @@ from ._errors import (
 from ._install import install
 from ._objects import Call, Global
 from ._options import PLAIN, Reading
-from ._save import concatenate, read_ra, save, savez, savez_compressed, write_npz, write_ra
+from ._save import (
+    Appender,
+    append,
+    concatenate,
+    convert,
+    read_ra,
+    save,
+    savez,
+    savez_compressed,
+    write_npz,
+    write_ra,
+)
 
 __all__ = [
+    "Appender",
     "Call",
     "Cancelled",
     "ConflictError",
@@ -41,7 +56,11 @@ __all__ = [
     "Update",
     "UsageError",
     "__version__",
+    "aload",
+    "append",
+    "asave",
     "concatenate",
+    "convert",
     "install",
     "load",
     "open",
@@ -161,3 +180,13 @@ def scan(file: str | os.PathLike[str]) -> list[tuple[str | None, str, bool]]:
     return _native.scan(os.fspath(file))
 
 
+
+
+async def aload(file: File, **options: Any) -> Any:
+    """Awaits :func:`load` on another thread; the options are those of it."""
+    return await asyncio.to_thread(load, file, **options)
+
+
+async def asave(file: Any, arr: npt.ArrayLike, **options: Any) -> None:
+    """Awaits :func:`save` on another thread; the options are those of it."""
+    await asyncio.to_thread(save, file, arr, **options)

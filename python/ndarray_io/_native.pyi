@@ -9,10 +9,13 @@ import numpy.typing as npt
 from ._options import Reading, Writing
 
 __all__ = [
+    "Appender",
     "Archive",
     "Array",
     "__version__",
+    "append",
     "concatenate",
+    "convert",
     "header",
     "load",
     "load_stream",
@@ -49,6 +52,15 @@ class Array:
     def take_into(self, into: npt.NDArray[Any], axis: int, indices: Sequence[int]) -> None: ...
 
 @final
+class Appender:
+    @property
+    def descr(self) -> str: ...
+    def push(self, rows: _Given) -> None: ...
+    def checkpoint(self) -> None: ...
+    def finish(self) -> None: ...
+    def roll_back(self) -> None: ...
+
+@final
 class Archive:
     def file_names(self) -> list[str]: ...
     def facts(self, index: int) -> tuple[int, int, str]: ...
@@ -78,4 +90,13 @@ def header(descr: str, fortran_order: bool, shape: Sequence[int], writing: Writi
 def parse(bytes: bytes, most: int) -> int | tuple[list[int], bool, str, int]: ...
 def concatenate(
     paths: Sequence[_Path], out: _Path, axis: int, is_new_axis: bool, writing: Writing
+) -> None: ...
+def append(path: _Path, new: tuple[str, Sequence[int]] | None, surplus: str, writing: Writing) -> Appender: ...
+def convert(
+    from_: _Path,
+    to: _Path,
+    dtype: tuple[str, str] | None,
+    order: str | None,
+    formats: tuple[str, str],
+    writing: Writing,
 ) -> None: ...

@@ -6,13 +6,14 @@ import os
 import pickle
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import IO, Any
+from types import TracebackType
+from typing import IO, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._dtypes import descr_of
+from ._dtypes import descr_of, dtype_of
 from ._options import Compression, Reading, Writing
 
 PathOrFile = str | os.PathLike[str] | IO[bytes]
@@ -177,3 +178,80 @@ def concatenate(
     """Joins arrays in files along an axis, or along a new one, in bounded memory. They must have the same dtype."""
     paths = [os.fspath(file) for file in files]
     _native.concatenate(paths, os.fspath(out), axis, new_axis, Writing(sync))
+
+
+def convert(
+    source: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    dtype: npt.DTypeLike | None = None,
+    casting: Literal["safe", "same_kind", "unsafe"] = "same_kind",
+    order: Literal["C", "F"] | None = None,
+    sync: bool = False,
+) -> None:
+    """Converts a file to another dtype or order, or between NPY and RA (by the names), in bounded memory.
+
+    ``casting`` has the meaning that it has in NumPy.
+    """
+    wanted = None if dtype is None else (descr_of(np.dtype(dtype)), casting)
+    paths = (os.fspath(source), os.fspath(out))
+    formats = ("ra" if paths[0].endswith(".ra") else "npy", "ra" if paths[1].endswith(".ra") else "npy")
+    if formats == ("ra", "ra"):
+        raise ValueError("an RA file is converted to NPY first")
+    _native.convert(*paths, wanted, order, formats, Writing(sync))
+
+
+class Appender:
+    """Rows that are appended to a file: see :func:`append`."""
+
+    def __init__(self, native: _native.Appender) -> None:
+        self._native = native
+        #: The dtype of the rows.
+        self.dtype: np.dtype[Any] = dtype_of(native.descr)
+
+    def push(self, rows: npt.ArrayLike) -> None:
+        """Appends one row, or several along a first axis (the last in Fortran order).
+
+        Elements of another dtype are cast if NumPy's rule ``same_kind`` allows it.
+        """
+        array = np.asarray(rows)
+        if array.dtype != self.dtype:
+            array = array.astype(self.dtype, casting="same_kind")
+        self._native.push((array, self._native.descr))
+
+    def checkpoint(self) -> None:
+        """Makes the rows so far part of the array: readers see them, and they survive a crash of this program."""
+        self._native.checkpoint()
+
+    def __enter__(self) -> Appender:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self._native.finish()
+        else:
+            self._native.roll_back()
+
+
+def append(
+    file: str | os.PathLike[str],
+    *,
+    dtype: npt.DTypeLike | None = None,
+    row: int | Sequence[int] | None = None,
+    uncommitted: Literal["refuse", "recover", "discard"] = "refuse",
+    sync: bool = False,
+) -> Appender:
+    """Opens a file to append rows; with ``dtype`` and the shape of a ``row``, it is created if there is none.
+
+    A context manager: when it ends, the rows are part of the array; if it ends with an exception, those since the last ``checkpoint`` are removed. The file is
+    locked meanwhile, so that nothing else that uses this library changes it. Rows that a program had written before it was killed are an error,
+    are kept or are removed, as ``uncommitted`` says. With ``sync``, a checkpoint waits until the rows are on the disk.
+    """
+    if (dtype is None) != (row is None):
+        raise TypeError("a new file needs both dtype and row, the shape of a row")
+    new = None
+    if dtype is not None and row is not None:
+        new = (descr_of(np.dtype(dtype)), [row] if isinstance(row, int) else list(row))
+    return Appender(_native.append(os.fspath(file), new, uncommitted, Writing(sync)))

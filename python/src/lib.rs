@@ -1,6 +1,7 @@
 //! The native part of the Python package `ndarray_io`: what moves bytes. Signatures, defaults and NumPy's rules for indices are in
 //! `ndarray_io/*.py`.
 
+mod append;
 mod archive;
 mod array;
 mod error;
@@ -20,6 +21,8 @@ mod _native {
     use pyo3::prelude::*;
 
     #[pymodule_export]
+    use super::append::{Appender, append};
+    #[pymodule_export]
     use super::archive::Archive;
     #[pymodule_export]
     use super::array::Array;
@@ -27,7 +30,7 @@ mod _native {
     use super::load::{load, load_stream, open, open_source, scan};
     #[pymodule_export]
     use super::save::{
-        concatenate, header, parse, save, save_archive, save_archive_stream, save_stream, update,
+        concatenate, convert, header, parse, save, save_archive, save_archive_stream, save_stream, update,
     };
 
     #[pymodule_init]

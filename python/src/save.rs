@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use ndarray_io::convert::{Conversion, concatenate_npy, stack_npy};
+use ndarray_io::convert::{
+    Conversion, concatenate_npy, convert_npy, convert_npy_to_ra, convert_ra_to_npy, stack_npy,
+};
 use ndarray_io::file::WriteArray;
 use ndarray_io::header::{Header, Order};
 use ndarray_io::npy::{self, Version, write_npy_with};
@@ -10,7 +12,7 @@ use ndarray_io::npz::{Compression, NpzOptions, write_npz_with};
 use ndarray_io::object::Pickle;
 use ndarray_io::ra::{RaOptions, write_ra_with};
 use ndarray_io::{
-    DType, DynArray, Limits, NpzUpdate, NpzWriter, ReadOptions, Result, WriteNpyExt, WriteOptions,
+    Casting, DType, DynArray, Limits, NpzUpdate, NpzWriter, ReadOptions, Result, WriteNpyExt, WriteOptions,
 };
 use numpy::PyUntypedArray;
 use pyo3::exceptions::PyValueError;
@@ -32,13 +34,13 @@ pub(crate) enum Given<'py> {
 }
 
 /// An array to be written, as the library sees it.
-enum ToWrite<'a> {
+pub(crate) enum ToWrite<'a> {
     Lent(Lent<'a>),
     Objects(Box<DynArray>),
 }
 
 impl Given<'_> {
-    fn to_write(&self) -> PyResult<ToWrite<'_>> {
+    pub(crate) fn to_write(&self) -> PyResult<ToWrite<'_>> {
         match self {
             Self::Plain((array, descr)) => Ok(ToWrite::Lent(lent(array, descr)?)),
             Self::Pickled(pickle) => {
@@ -92,7 +94,7 @@ impl Writing {
         }
     }
 
-    fn options(&self, cancel: &Cancel) -> WriteOptions {
+    pub(crate) fn options(&self, cancel: &Cancel) -> WriteOptions {
         let mut options = WriteOptions::new().sync(self.sync).create_new(self.create_new);
         if let Some(threads) = self.threads {
             options = options.threads(threads);
@@ -291,6 +293,57 @@ pub(crate) fn parse<'py>(py: Python<'py>, bytes: &[u8], most: u64) -> PyResult<B
         }
         _ => Err(PyValueError::new_err("the header cannot be parsed")),
     }
+}
+
+/// Converts a file to another dtype, order or format, in bounded memory.
+#[pyfunction]
+pub(crate) fn convert(
+    py: Python<'_>,
+    from_: PathBuf,
+    to: PathBuf,
+    dtype: Option<(String, &str)>,
+    order: Option<&str>,
+    formats: (&str, &str),
+    writing: Writing,
+) -> PyResult<()> {
+    let order = match order {
+        None => None,
+        Some("C") => Some(Order::C),
+        Some("F") => Some(Order::Fortran),
+        Some(_) => return Err(PyValueError::new_err("expected order 'C' or 'F'")),
+    };
+    let dtype = match dtype {
+        None => None,
+        Some((descr, casting)) => {
+            let casting = match casting {
+                "safe" => Casting::Safe,
+                "same_kind" => Casting::SameKind,
+                "unsafe" => Casting::Unsafe,
+                _ => {
+                    let text = "expected casting 'safe', 'same_kind' or 'unsafe'";
+                    return Err(PyValueError::new_err(text));
+                }
+            };
+            Some((descr.parse::<DType>().map_err(|error| raise(py, &error))?, casting))
+        }
+    };
+    run(py, u64::MAX, |cancel| {
+        let mut conversion = Conversion::new().write_options(writing.options(&Cancel::default()));
+        if let Some(order) = order {
+            conversion = conversion.order(order);
+        }
+        if let Some((dtype, casting)) = dtype {
+            conversion = conversion.dtype(dtype, casting);
+        }
+        if let Some(callback) = cancel.callback() {
+            conversion = conversion.progress(callback);
+        }
+        match formats {
+            ("ra", _) => convert_ra_to_npy(&from_, &to, conversion),
+            (_, "ra") => convert_npy_to_ra(&from_, &to, conversion),
+            _ => convert_npy(&from_, &to, conversion),
+        }
+    })
 }
 
 /// Joins files along an axis, in bounded memory.

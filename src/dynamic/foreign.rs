@@ -121,7 +121,7 @@ impl<'a> DynView<'a> {
     }
 
     /// Writes the elements, without a header.
-    fn put(&self, sink: &mut Sink<'_>, order: Order, options: &WriteOptions) -> Result<()> {
+    pub(super) fn put(&self, sink: &mut Sink<'_>, order: Order, options: &WriteOptions) -> Result<()> {
         let (item, to) = (self.dtype().item_size(), (order, options));
         if self.header.len() == 0 || item == 0 {
             return Ok(());

@@ -1,5 +1,6 @@
 //! [`DynArray`]: an array whose element type is known only at run time.
 
+mod append;
 mod check;
 mod columns;
 mod convert;

@@ -9,8 +9,8 @@ use ndarray_io::error::{ErrorKind, Help, WantedShape};
 use ndarray_io::file::{UncommittedRows, grow_header};
 use ndarray_io::header::Order;
 use ndarray_io::{
-    DynArray, FlatArray, NpyReader, NpyWriter, ReadNpyExt, WritableElement, WriteNpyExt, WriteOptions,
-    read_npy, write_npy,
+    DType, DynArray, DynView, FlatArray, NpyReader, NpyWriter, ReadNpyExt, WritableElement, WriteNpyExt,
+    WriteOptions, read_npy, write_npy,
 };
 
 use crate::support::manifest::{self, assert_is_numpys, with_type};
@@ -93,6 +93,91 @@ fn pieces_make_numpys_files() {
         seen += usize::from(with_type!(dtype, check(&case)).unwrap_or(false));
     }
     assert!(seen > 100, "{seen}");
+}
+
+/// NumPy's arrays of any dtype, written row by row without knowing it, give the same files.
+#[test]
+fn rows_of_any_dtype_make_numpys_files() {
+    let (mut seen, mut records) = (0, 0);
+    for case in manifest::cases(&manifest::testdata()) {
+        if case.line["written"] != true || case.expect != "ok" || case.arrays[0].json["version"][0] != 1 {
+            continue;
+        }
+        let Ok(array) = DynArray::read_npy(&case.bytes[..]) else { continue }; // of objects
+        let (shape, item) = (array.shape().to_vec(), array.dtype().item_size());
+        let [rows, row @ ..] = &shape[..] else { continue };
+        if array.order() == Order::Fortran || item == 0 || row.contains(&0) {
+            continue;
+        }
+        let row_bytes: usize = row.iter().product::<usize>() * item;
+        let mut strides = vec![item as isize; shape.len()];
+        for axis in (0..shape.len() - 1).rev() {
+            strides[axis] = strides[axis + 1] * shape[axis + 1] as isize;
+        }
+        for split in [0, 1, *rows] {
+            let split = split.min(*rows);
+            let file = crate::support::Temp::new();
+            let part = |from: usize, to: usize| {
+                let dims = [&[to - from], row].concat();
+                let bytes = &array.bytes()[from * row_bytes..to * row_bytes];
+                DynView::new(bytes, 0, array.dtype().clone(), dims, &strides).unwrap()
+            };
+            let open = || {
+                let (surplus, options) = (UncommittedRows::Refuse, WriteOptions::new());
+                NpyWriter::append_or_create_dyn(file.path(), array.dtype(), row, surplus, &options).unwrap()
+            };
+            fs::remove_file(file.path()).unwrap();
+            let mut writer = open();
+            writer.push_dyn(&part(0, split)).unwrap();
+            writer.finish().unwrap();
+            let mut writer = open();
+            for at in split..*rows {
+                writer.push_dyn(&part(at, at + 1)).unwrap();
+            }
+            writer.finish().unwrap();
+            assert_eq!(fs::read(file.path()).unwrap(), case.bytes, "{}", case.id);
+        }
+        seen += 1;
+        records += usize::from(matches!(array.dtype(), DType::Record(_)));
+    }
+    assert!(seen > 100 && records > 3, "{seen} {records}");
+}
+
+#[test]
+fn rows_of_another_dtype_or_shape_are_refused() {
+    let file = crate::support::Temp::new();
+    write_npy(file.path(), &arr2(&[[1_i16, 2], [3, 4]]).reversed_axes()).unwrap(); // in Fortran order
+    let options = WriteOptions::new();
+    let mut writer = NpyWriter::append_dyn(file.path(), UncommittedRows::Refuse, &options).unwrap();
+    let view = |code: &str, shape: &[usize]| {
+        DynView::new(&[5, 0, 6, 0], 0, code.parse().unwrap(), shape.to_vec(), &[2][..shape.len()]).unwrap()
+    };
+    let error = writer.push_dyn(&view(">i2", &[2])).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::DTypeMismatch { .. }), "{error}");
+    assert_eq!(error.path(), Some(file.path()));
+    assert!(matches!(
+        writer.push_dyn(&view("<i2", &[1])).unwrap_err().kind(),
+        ErrorKind::ShapeMismatch { .. }
+    ));
+    writer.push_dyn(&view("<i2", &[2])).unwrap(); // a column: the last axis grows
+    writer.finish().unwrap();
+    assert_eq!(read_npy::<_, Array2<i16>>(file.path()).unwrap(), arr2(&[[1, 3, 5], [2, 4, 6]]));
+    let wrong = NpyWriter::append_or_create_dyn(
+        file.path(),
+        &"<i4".parse().unwrap(),
+        &[2],
+        UncommittedRows::Refuse,
+        &options,
+    );
+    assert!(matches!(wrong.unwrap_err().kind(), ErrorKind::DTypeMismatch { .. }));
+    let objects = NpyWriter::append_or_create_dyn(
+        "not made.npy",
+        &DType::Object,
+        &[2],
+        UncommittedRows::Refuse,
+        &options,
+    );
+    assert!(matches!(objects.unwrap_err().kind(), ErrorKind::BadOption { .. }));
 }
 
 #[test]

@@ -7,10 +7,11 @@ use std::path::Path;
 use super::super::change::{self, Purpose};
 use super::super::payload;
 use super::super::{ArrayFormat, Npy};
-use super::header::{grouped_for, growing_axis, grown, options_for, rewrite};
+use super::header::{dtype_for, grouped_for, growing_axis, grown, options_for, rewrite};
 use super::{End, NpyWriter};
 use crate::bytes::Region;
-use crate::element::WritableElement;
+use crate::dtype::DType;
+use crate::element::{WritableElement, WritePlan};
 use crate::error::{Error, ErrorKind, Result, WantedShape};
 use crate::header::{Header, Parsed};
 use crate::npy_format::{self as npy, NpyHeader};
@@ -36,6 +37,26 @@ pub enum UncommittedRows {
     Recover,
     /// Removes all rows that the header does not count.
     Discard,
+}
+
+/// What elements of a file a writer can write.
+pub(crate) struct RowType<A> {
+    /// Returns the header with axes as the writer sees them; an error if it cannot write such elements.
+    pub(crate) fit: fn(&Header, &WriteOptions) -> Result<Header>,
+    /// Returns how elements of a dtype are written.
+    pub(crate) emit: fn(&DType) -> Option<WritePlan<A>>,
+}
+
+impl<A: WritableElement> RowType<A> {
+    /// Elements of a Rust type.
+    const TYPED: Self = Self {
+        fit: |header, options| {
+            let header = grouped_for::<A>(header, None, false)?;
+            options_for::<A>(header.dtype(), options)?;
+            Ok(header.into_owned())
+        },
+        emit: |dtype| Some(A::emit(dtype)),
+    };
 }
 
 impl<A: WritableElement> NpyWriter<A, File> {
@@ -103,31 +124,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
         surplus: UncommittedRows,
         options: &WriteOptions,
     ) -> Result<Self> {
-        Self::append_rows(path.as_ref(), None, surplus, options)
-    }
-
-    /// Opens a file to append rows, which must have this shape, if it is given.
-    fn append_rows(
-        path: &Path,
-        row: Option<&[usize]>,
-        surplus: UncommittedRows,
-        options: &WriteOptions,
-    ) -> Result<Self> {
-        let open = || {
-            let file = change::open_locked(path, Purpose::Change, options.get_wait_for_lock())?;
-            let (file, locked) = file.split()?;
-            let mut writer = Self::go_on(file, row, surplus, options)?;
-            (writer.path, writer.locked) = (Some(path.to_owned()), locked);
-            if row.is_some() {
-                // The process that has created the file may have been killed before its name was synced.
-                change::sync_folder_of(path, options)?;
-            }
-            if surplus == UncommittedRows::Recover {
-                writer.checkpoint()?; // so that a later error does not lose the recovered rows
-            }
-            Ok(writer)
-        };
-        open().map_err(|error: Error| error.at_path(path))
+        Self::append_rows(path.as_ref(), None, surplus, options, &RowType::TYPED)
     }
 
     /// Creates or overwrites an NPY file whose array grows by rows of the given shape.
@@ -180,25 +177,8 @@ impl<A: WritableElement> NpyWriter<A, File> {
     /// ```
     pub fn create_with<P: AsRef<Path>>(path: P, row: &[usize], options: &WriteOptions) -> Result<Self> {
         let path = path.as_ref();
-        let create = || {
-            // In memory first: an invalid type or option must not create or truncate the file.
-            let empty =
-                NpyWriter::<A, _>::new_with(Cursor::new(Vec::new()), row, &options.clone().sync(false))?;
-            let (mut writer, locked) = if options.get_create_new() {
-                let head = empty.finish()?.into_inner();
-                let file = change::create_new_locked(path, options, |mut file| Ok(file.write_all(&head)?))?;
-                let (file, locked) = file.split()?;
-                (Self::go_on(file, None, UncommittedRows::Refuse, options)?, locked)
-            } else {
-                let (file, locked) = change::open_in_place(path, options)?.split()?;
-                let writer = Self::new_locked(file, row, options)?;
-                change::sync_folder_of(path, options)?;
-                (writer, locked)
-            };
-            (writer.path, writer.locked) = (Some(path.to_owned()), locked);
-            Ok(writer)
-        };
-        create().map_err(|error: Error| error.at_path(path))
+        let dtype = dtype_for::<A>(options).map_err(|error| error.at_path(path))?;
+        Self::create_rows(path, row, &dtype, options, &RowType::TYPED)
     }
 
     /// Creates an NPY file whose array grows by rows of the given shape; the file must not exist yet.
@@ -270,23 +250,12 @@ impl<A: WritableElement> NpyWriter<A, File> {
         surplus: UncommittedRows,
         options: &WriteOptions,
     ) -> Result<Self> {
-        /// The maximum number of retries if another process creates or removes the file in between.
-        const MOST: usize = 100;
-        let path = path.as_ref();
-        let mut retries = 0..MOST;
-        loop {
-            match Self::append_rows(path, Some(row), surplus, options) {
-                Err(error) if error.is_not_found() => {}
-                opened => return opened,
-            }
-            match Self::create_with(path, row, &options.clone().create_new(true)) {
-                Err(error)
-                    if matches!(error.kind(), ErrorKind::AlreadyExists) && retries.next().is_some() => {}
-                created => return created,
-            }
-        }
+        let dtype = || dtype_for::<A>(options);
+        Self::append_or_create_rows(path.as_ref(), (row, &dtype), surplus, options, &RowType::TYPED)
     }
+}
 
+impl<A> NpyWriter<A, File> {
     /// Removes the rows written since the last checkpoint and returns the file.
     ///
     /// Use it after an error, such as a full disk, has stopped the writer.
@@ -326,16 +295,96 @@ impl<A: WritableElement> NpyWriter<A, File> {
         Ok(self.writer.0.take().expect("the writer is present until it is returned"))
     }
 
+    /// Opens a file to append rows, which must have this shape, if it is given.
+    pub(crate) fn append_rows(
+        path: &Path,
+        row: Option<&[usize]>,
+        surplus: UncommittedRows,
+        options: &WriteOptions,
+        rows: &RowType<A>,
+    ) -> Result<Self> {
+        let open = || {
+            let file = change::open_locked(path, Purpose::Change, options.get_wait_for_lock())?;
+            let (file, locked) = file.split()?;
+            let mut writer = Self::go_on(file, row, surplus, options, rows)?;
+            (writer.path, writer.locked) = (Some(path.to_owned()), locked);
+            if row.is_some() {
+                // The process that has created the file may have been killed before its name was synced.
+                change::sync_folder_of(path, options)?;
+            }
+            if surplus == UncommittedRows::Recover {
+                writer.checkpoint()?; // so that a later error does not lose the recovered rows
+            }
+            Ok(writer)
+        };
+        open().map_err(|error: Error| error.at_path(path))
+    }
+
+    /// Creates a file of rows of a dtype.
+    pub(crate) fn create_rows(
+        path: &Path,
+        row: &[usize],
+        dtype: &DType,
+        options: &WriteOptions,
+        rows: &RowType<A>,
+    ) -> Result<Self> {
+        let made = || (dtype.clone(), (rows.emit)(dtype));
+        let create = || {
+            // In memory first: an invalid type or option must not create or truncate the file.
+            let empty =
+                NpyWriter::new_locked(Cursor::new(Vec::new()), row, made(), &options.clone().sync(false))?;
+            let (mut writer, locked) = if options.get_create_new() {
+                let head = empty.finish()?.into_inner();
+                let file = change::create_new_locked(path, options, |mut file| Ok(file.write_all(&head)?))?;
+                let (file, locked) = file.split()?;
+                (Self::go_on(file, None, UncommittedRows::Refuse, options, rows)?, locked)
+            } else {
+                let (file, locked) = change::open_in_place(path, options)?.split()?;
+                let writer = Self::new_locked(file, row, made(), options)?;
+                change::sync_folder_of(path, options)?;
+                (writer, locked)
+            };
+            (writer.path, writer.locked) = (Some(path.to_owned()), locked);
+            Ok(writer)
+        };
+        create().map_err(|error: Error| error.at_path(path))
+    }
+
+    /// Appends to a file, or creates it with a dtype, which is asked for only then.
+    pub(crate) fn append_or_create_rows(
+        path: &Path,
+        (row, dtype): (&[usize], &dyn Fn() -> Result<DType>),
+        surplus: UncommittedRows,
+        options: &WriteOptions,
+        rows: &RowType<A>,
+    ) -> Result<Self> {
+        /// The maximum number of retries if another process creates or removes the file in between.
+        const MOST: usize = 100;
+        let mut retries = 0..MOST;
+        loop {
+            match Self::append_rows(path, Some(row), surplus, options, rows) {
+                Err(error) if error.is_not_found() => {}
+                opened => return opened,
+            }
+            let dtype = dtype().map_err(|error| error.at_path(path))?;
+            match Self::create_rows(path, row, &dtype, &options.clone().create_new(true), rows) {
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::AlreadyExists) && retries.next().is_some() => {}
+                created => return created,
+            }
+        }
+    }
+
     fn go_on(
         mut file: File,
         wanted: Option<&[usize]>,
         surplus: UncommittedRows,
         options: &WriteOptions,
+        rows: &RowType<A>,
     ) -> Result<Self> {
         let (found, head, have) = look(&file)?;
-        let header = grouped_for::<A>(&found.header, None, false)?;
-        let dtype = header.dtype();
-        options_for::<A>(dtype, options)?;
+        let header = (rows.fit)(&found.header, options)?;
+        let (dtype, emit) = (header.dtype(), rows.emit);
         let row = match (header.order(), header.shape()) {
             (_, []) => {
                 return Err(ErrorKind::NoSuchAxis { axis: 0, shape: header.shape_ref().clone() }.into());
@@ -375,7 +424,8 @@ impl<A: WritableElement> NpyWriter<A, File> {
             growing_axis(header.order(), header.shape_ref()) + usize::try_from(kept).unwrap_or(usize::MAX);
         let header = Header::new(dtype.clone(), header.order(), grown(&row, header.order(), rows))?;
         let end = End::Open { start: 0, head, is_in_one_sector, rewrite: rewrite::<File> };
-        Ok(Self::of(file, header, row, found.version, end, options))
+        let emit = emit(header.dtype());
+        Ok(Self::of(file, header, row, found.version, end, (emit, options)))
     }
 }
 

@@ -3,6 +3,7 @@
 mod append;
 mod header;
 
+pub(crate) use append::RowType;
 pub use append::{UncommittedRows, grow_header, grow_header_with};
 pub(crate) use header::{grouped_for, options_for};
 
@@ -82,7 +83,8 @@ pub struct NpyWriter<A, W = File> {
     row: Shape,
     /// The number of elements of one row.
     row_len: u64,
-    emit: WritePlan<A>,
+    /// How elements are written; `None` if their type is known only at run time.
+    emit: Option<WritePlan<A>>,
     collected: Vec<u8>,
     /// The number of elements.
     elements: u64,
@@ -210,47 +212,8 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
             (_, []) => Shape::default(),
             (Order::C, [_, row @ ..]) | (Order::Fortran, [row @ .., _]) => Shape::from(row),
         };
-        Ok(Self::of(writer, header, row, Version::V1, End::At(0), options).ending_with_shape())
-    }
-
-    fn of(
-        writer: W,
-        header: Header,
-        row: Shape,
-        version: Version,
-        end: End<W>,
-        options: &WriteOptions,
-    ) -> Self {
-        let rows_are_empty = row.dims().contains(&0);
-        let grown = growing_axis(header.order(), header.shape_ref());
-        Self {
-            writer: Slot(Some(writer)),
-            path: None,
-            locked: None,
-            write: |writer, bytes| Sink::of(writer).write(bytes),
-            options: options.without_progress(),
-            emit: A::emit(header.dtype()),
-            order: header.order(),
-            version,
-            row_len: row.len().unwrap_or(0),
-            row,
-            collected: Vec::new(),
-            elements: header.len(),
-            empty_rows: if rows_are_empty { grown } else { 0 },
-            dtype: header.dtype().clone(),
-            end,
-            counted: (header.len(), if rows_are_empty { grown } else { 0 }),
-            is_broken: false,
-            is_foreign: false,
-            patience: Patience::default(),
-            owner: Owner::new(),
-        }
-    }
-
-    fn ending_with_shape(mut self) -> Self {
-        self.end = End::At(self.elements);
-        self.elements = 0;
-        self
+        let emit = Some(A::emit(header.dtype()));
+        Ok(Self::of(writer, header, row, Version::V1, End::At(0), (emit, options)).ending_with_shape())
     }
 
     /// Appends one or several rows.
@@ -267,29 +230,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     ///   incomplete.
     /// - [`ErrorKind::Io`] if writing fails.
     pub fn push<D: Dimension>(&mut self, rows: &ArrayRef<A, D>) -> Result<()> {
-        self.check_state()?;
-        let (dims, row) = (rows.shape(), self.row.dims());
-        let count = match (self.order, dims) {
-            _ if dims == row => Some(1),
-            (Order::C, [count, rest @ ..]) | (Order::Fortran, [rest @ .., count]) if rest == row => {
-                Some(*count)
-            }
-            _ => None,
-        };
-        let Some(count) = count else {
-            let wanted = WantedShape::Rows(self.row.clone());
-            let error = Error::from(ErrorKind::ShapeMismatch { found: dims.into(), wanted });
-            let is_last_axis = self.order == Order::Fortran && self.row.ndim() > 0;
-            return Err(self.at_path(if is_last_axis { error.with_help(Help::COrder) } else { error }));
-        };
-        if self.elements.checked_rem(self.row_len).unwrap_or(0) != 0 {
-            let reason =
-                "a row begun with single elements must be completed before entire rows are pushed".into();
-            return Err(ErrorKind::OutOfTurn { reason }.into());
-        }
-        if self.row_len == 0 {
-            self.empty_rows = self.empty_rows.saturating_add(count);
-        }
+        self.begin_rows(rows.shape())?;
         // With at most one axis, both orders are the same.
         if rows.ndim() < 2
             && let Some(items) = rows.as_slice()
@@ -349,6 +290,174 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         self.finish()
     }
 
+    fn put(&mut self, items: Items<'_, A>, count: usize) -> Result<()> {
+        self.put_items(items, count).map_err(|error| self.at_path(error))
+    }
+
+    fn put_items(&mut self, items: Items<'_, A>, count: usize) -> Result<()> {
+        self.check_count(count)?;
+        // Checked before anything is buffered, so that the writer stays usable after text that is too long.
+        if A::FILE_LAYOUT.varies() {
+            let options = width_of::<A>(&self.dtype, &self.options);
+            A::dtype_for(&mut items.iter(), &options).map_err(|error| {
+                error.offset_element(usize::try_from(self.elements).unwrap_or(usize::MAX))
+            })?;
+        }
+        let emit = self.emit.take();
+        let written = match (&emit, items) {
+            // Small contiguous rows are only copied into the buffer.
+            (Some(WritePlan::Bitwise(out)), Items::Contiguous(items))
+                if !out.swaps() && size_of_val(items) < COLLECTED =>
+            {
+                self.collected.extend_from_slice(out.bytes(items));
+                self.end_put(count)
+            }
+            (Some(emit), items) => self.put_with(count, |sink, header, options| {
+                transfer::write_more(sink, Vec::new(), header, items, emit, options)
+            }),
+            (None, _) => unreachable!("a writer of typed elements has a plan"),
+        };
+        self.emit = emit;
+        written
+    }
+}
+
+impl<A, W: Write> NpyWriter<A, W> {
+    fn of(
+        writer: W,
+        header: Header,
+        row: Shape,
+        version: Version,
+        end: End<W>,
+        (emit, options): (Option<WritePlan<A>>, &WriteOptions),
+    ) -> Self {
+        let rows_are_empty = row.dims().contains(&0);
+        let grown = growing_axis(header.order(), header.shape_ref());
+        Self {
+            writer: Slot(Some(writer)),
+            path: None,
+            locked: None,
+            write: |writer, bytes| Sink::of(writer).write(bytes),
+            options: options.without_progress(),
+            emit,
+            order: header.order(),
+            version,
+            row_len: row.len().unwrap_or(0),
+            row,
+            collected: Vec::new(),
+            elements: header.len(),
+            empty_rows: if rows_are_empty { grown } else { 0 },
+            dtype: header.dtype().clone(),
+            end,
+            counted: (header.len(), if rows_are_empty { grown } else { 0 }),
+            is_broken: false,
+            is_foreign: false,
+            patience: Patience::default(),
+            owner: Owner::new(),
+        }
+    }
+
+    fn ending_with_shape(mut self) -> Self {
+        self.end = End::At(self.elements);
+        self.elements = 0;
+        self
+    }
+
+    /// Checks whether an array consists of rows that can be pushed now, and counts those that have no elements.
+    pub(crate) fn begin_rows(&mut self, dims: &[usize]) -> Result<()> {
+        self.check_state()?;
+        let row = self.row.dims();
+        let count = match (self.order, dims) {
+            _ if dims == row => Some(1),
+            (Order::C, [count, rest @ ..]) | (Order::Fortran, [rest @ .., count]) if rest == row => {
+                Some(*count)
+            }
+            _ => None,
+        };
+        let Some(count) = count else {
+            let wanted = WantedShape::Rows(self.row.clone());
+            let error = Error::from(ErrorKind::ShapeMismatch { found: dims.into(), wanted });
+            let is_last_axis = self.order == Order::Fortran && self.row.ndim() > 0;
+            return Err(self.at_path(if is_last_axis { error.with_help(Help::COrder) } else { error }));
+        };
+        if self.elements.checked_rem(self.row_len).unwrap_or(0) != 0 {
+            let reason =
+                "a row begun with single elements must be completed before entire rows are pushed".into();
+            return Err(ErrorKind::OutOfTurn { reason }.into());
+        }
+        if self.row_len == 0 {
+            self.empty_rows = self.empty_rows.saturating_add(count);
+        }
+        Ok(())
+    }
+
+    /// Checks whether this number of elements can follow.
+    fn check_count(&self, count: usize) -> Result<()> {
+        let elements = self.elements.checked_add(count as u64);
+        let wanted = if let End::At(wanted) = self.end { wanted } else { u64::MAX };
+        match elements {
+            Some(elements) if elements <= wanted => Ok(()),
+            _ => {
+                let found = self.elements.saturating_add(count as u64);
+                Err(ErrorKind::WrongCount { found, wanted }.into())
+            }
+        }
+    }
+
+    /// Writes elements by a function, which is given where to, and the header of an array of just these: few into the buffer, many directly.
+    fn put_with(
+        &mut self,
+        count: usize,
+        write: impl FnOnce(&mut Sink<'_>, &Header, &WriteOptions) -> Result<()>,
+    ) -> Result<()> {
+        let header = Header::new(self.dtype.clone(), Order::C, [count].into())?;
+        let is_small = header.payload_len().is_some_and(|bytes| bytes < COLLECTED as u64);
+        // Broken until everything has been written: an early return leaves part of an element in the file.
+        self.is_broken = true;
+        if !is_small {
+            self.write_collected()?; // what is already buffered comes before
+        }
+        let Self { writer, collected, options, .. } = self;
+        let mut sink = if is_small { Sink::of(collected) } else { Sink::of(&mut **writer) };
+        write(&mut sink, &header, options)?;
+        self.end_put(count)
+    }
+
+    /// Writes rows by a function, which is given where to and the order of their elements.
+    pub(crate) fn put_rows(
+        &mut self,
+        count: usize,
+        write: impl FnOnce(&mut Sink<'_>, Order, &WriteOptions) -> Result<()>,
+    ) -> Result<()> {
+        let order = self.order;
+        let put = self
+            .check_count(count)
+            .and_then(|()| self.put_with(count, |sink, _, options| write(sink, order, options)));
+        put.map_err(|error| self.at_path(error))
+    }
+
+    /// Counts elements that have been written.
+    fn end_put(&mut self, count: usize) -> Result<()> {
+        self.is_broken = true;
+        if self.collected.len() >= COLLECTED {
+            self.write_collected()?;
+        }
+        self.elements += count as u64;
+        self.is_broken = false;
+        Ok(())
+    }
+
+    /// Returns the dtype of the elements in the file.
+    ///
+    /// ```
+    /// let writer = ndarray_io::NpyWriter::<f32, _>::with_shape(Vec::new(), [2])?;
+    /// assert_eq!(writer.dtype().to_string(), "'<f4'");
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn dtype(&self) -> &DType {
+        &self.dtype
+    }
+
     /// Returns the number of elements, including those that the header does not count yet.
     pub fn len(&self) -> u64 {
         self.elements
@@ -359,65 +468,11 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         self.elements == 0
     }
 
-    fn put(&mut self, items: Items<'_, A>, count: usize) -> Result<()> {
-        self.put_items(items, count).map_err(|error| self.at_path(error))
-    }
-
-    fn at_path(&self, error: Error) -> Error {
+    pub(crate) fn at_path(&self, error: Error) -> Error {
         match &self.path {
             Some(path) => error.at_path(path),
             None => error,
         }
-    }
-
-    fn put_items(&mut self, items: Items<'_, A>, count: usize) -> Result<()> {
-        let elements = self.elements.checked_add(count as u64);
-        let wanted = if let End::At(wanted) = self.end { wanted } else { u64::MAX };
-        match elements {
-            Some(elements) if elements <= wanted => {}
-            _ => {
-                return Err(ErrorKind::WrongCount {
-                    found: self.elements.saturating_add(count as u64),
-                    wanted,
-                }
-                .into());
-            }
-        }
-        // Checked before anything is buffered, so that the writer stays usable after text that is too long.
-        if A::FILE_LAYOUT.varies() {
-            let options = width_of::<A>(&self.dtype, &self.options);
-            A::dtype_for(&mut items.iter(), &options).map_err(|error| {
-                error.offset_element(usize::try_from(self.elements).unwrap_or(usize::MAX))
-            })?;
-        }
-        // Broken until everything has been written: an early return leaves part of an element in the file.
-        self.is_broken = true;
-        let Self { writer, collected, emit, dtype, options, .. } = self;
-        match (&*emit, items) {
-            // Small contiguous rows are only copied into the buffer.
-            (WritePlan::Bitwise(out), Items::Contiguous(items))
-                if !out.swaps() && size_of_val(items) < COLLECTED =>
-            {
-                collected.extend_from_slice(out.bytes(items));
-            }
-            (emit, items) => {
-                let header = Header::new(dtype.clone(), Order::C, [count].into())?;
-                let is_small = header.payload_len().is_some_and(|bytes| bytes < COLLECTED as u64);
-                if !is_small {
-                    // A large piece bypasses the buffer, so what is already buffered has to be written first.
-                    Sink::of(&mut **writer).write(collected)?;
-                    collected.clear();
-                }
-                let mut sink = if is_small { Sink::of(collected) } else { Sink::of(&mut **writer) };
-                transfer::write_more(&mut sink, Vec::new(), &header, items, emit, options)?;
-            }
-        }
-        if self.collected.len() >= COLLECTED {
-            self.write_collected()?;
-        }
-        self.elements += count as u64;
-        self.is_broken = false;
-        Ok(())
     }
 
     fn write_collected(&mut self) -> Result<()> {
@@ -583,17 +638,26 @@ impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
     /// ```
     pub fn new_with(mut writer: W, row: &[usize], options: &WriteOptions) -> Result<Self> {
         let locked = lock_of(&mut writer, options)?;
-        let mut made = Self::new_locked(writer, row, options)?;
+        let dtype = dtype_for::<A>(options)?;
+        let emit = Some(A::emit(&dtype));
+        let mut made = Self::new_locked(writer, row, (dtype, emit), options)?;
         made.locked = locked;
         Ok(made)
     }
+}
 
+impl<A, W: Write + Seek> NpyWriter<A, W> {
     /// Like `new_with`, for a writer whose file is locked.
-    fn new_locked(mut writer: W, row: &[usize], options: &WriteOptions) -> Result<Self> {
+    fn new_locked(
+        mut writer: W,
+        row: &[usize],
+        (dtype, emit): (DType, Option<WritePlan<A>>),
+        options: &WriteOptions,
+    ) -> Result<Self> {
         let row = Shape::from(row);
         // With one axis, both orders are the same.
         let order = if row.ndim() == 0 { Order::C } else { options.get_order().unwrap_or_default() };
-        let header = Header::new(dtype_for::<A>(options)?, order, grown(&row, order, 0))?;
+        let header = Header::new(dtype, order, grown(&row, order, 0))?;
         let head = npy::format_growing(&header, options.get_version())?;
         let start = writer.stream_position()?;
         change::check_syncs(&mut writer, options)?;
@@ -620,7 +684,7 @@ impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
         // them.
         change::sync_writer(&mut writer, options)?;
         let end = End::Open { start, head: head.len(), is_in_one_sector: true, rewrite: rewrite::<W> };
-        Ok(Self::of(writer, header, row, version, end, options))
+        Ok(Self::of(writer, header, row, version, end, (emit, options)))
     }
 }
 

@@ -1,0 +1,96 @@
+//! Appending rows to a file.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use ndarray_io::file::UncommittedRows;
+use ndarray_io::{DType, DynArray, NpyWriter, Result};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::error::raise;
+use crate::save::{Given, ToWrite, Writing};
+use crate::work::{Cancel, run};
+
+type Rows = NpyWriter<DynArray, File>;
+
+/// A file to which rows are appended; it is locked until it is finished.
+#[pyclass(frozen, module = "ndarray_io._native")]
+pub(crate) struct Appender {
+    writer: Mutex<Option<Rows>>,
+    /// The dtype of the rows, as in a header.
+    #[pyo3(get)]
+    descr: String,
+}
+
+impl Appender {
+    /// Does something with the writer, or with none if the file is finished.
+    ///
+    /// The lock is taken without the interpreter: a thread that waits for it keeps nobody from running.
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        bytes: u64,
+        call: impl FnOnce(&mut Option<Rows>) -> Option<Result<T>> + Send,
+    ) -> PyResult<T> {
+        run(py, bytes, |_| call(&mut self.writer.lock().unwrap_or_else(PoisonError::into_inner)).transpose())?
+            .ok_or_else(|| PyValueError::new_err("the file is finished"))
+    }
+}
+
+#[pymethods]
+impl Appender {
+    /// Appends one or several rows.
+    fn push(&self, py: Python<'_>, rows: Given<'_>) -> PyResult<()> {
+        let ToWrite::Lent(lent) = rows.to_write()? else {
+            return Err(PyValueError::new_err("Python objects cannot be appended"));
+        };
+        self.with(py, lent.bytes, |writer| Some(writer.as_mut()?.push_dyn(&lent.view)))
+    }
+
+    /// Makes the rows that were appended so far part of the array.
+    fn checkpoint(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, 0, |writer| Some(writer.as_mut()?.checkpoint()))
+    }
+
+    /// Completes the array.
+    fn finish(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, 0, |writer| Some(writer.take()?.finish().map(drop)))
+    }
+
+    /// Removes the rows since the last checkpoint, and ends.
+    fn roll_back(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, 0, |writer| Some(writer.take()?.roll_back().map(drop)))
+    }
+}
+
+/// Opens a file to append rows; with a dtype and the shape of a row, it is created if there is none.
+#[pyfunction]
+pub(crate) fn append(
+    py: Python<'_>,
+    path: PathBuf,
+    new: Option<(String, Vec<usize>)>,
+    surplus: &str,
+    writing: Writing,
+) -> PyResult<Appender> {
+    let surplus = match surplus {
+        "refuse" => UncommittedRows::Refuse,
+        "recover" => UncommittedRows::Recover,
+        "discard" => UncommittedRows::Discard,
+        _ => return Err(PyValueError::new_err("expected uncommitted='refuse', 'recover' or 'discard'")),
+    };
+    let new = match new {
+        Some((descr, row)) => Some((descr.parse::<DType>().map_err(|error| raise(py, &error))?, row)),
+        None => None,
+    };
+    let writer = run(py, 0, |_| {
+        let options = writing.options(&Cancel::default());
+        match &new {
+            Some((dtype, row)) => NpyWriter::append_or_create_dyn(&path, dtype, row, surplus, &options),
+            None => NpyWriter::append_dyn(&path, surplus, &options),
+        }
+    })?;
+    let descr = writer.dtype().to_string();
+    Ok(Appender { writer: Mutex::new(Some(writer)), descr })
+}

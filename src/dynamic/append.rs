@@ -1,0 +1,94 @@
+//! Appending rows whose type is known only at run time.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+use super::{DynArray, DynView};
+use crate::dtype::DType;
+use crate::error::{Error, ErrorKind, Help, Result};
+use crate::io::{NpyWriter, RowType, UncommittedRows};
+use crate::options::WriteOptions;
+
+/// Rows of the dtype that the file has.
+const OF_THE_FILE: RowType<DynArray> = RowType { fit: |header, _| Ok(header.clone()), emit: |_| None };
+
+/// Rows whose dtype is known only at run time.
+///
+/// ```
+/// use ndarray_io::file::UncommittedRows;
+/// use ndarray_io::{DynView, NpyWriter, WriteOptions};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("log.npy");
+/// let (dtype, options) = ("<i2".parse()?, WriteOptions::new());
+/// let mut log = NpyWriter::append_or_create_dyn(&path, &dtype, &[3], UncommittedRows::Refuse, &options)?;
+/// log.push_dyn(&DynView::new(&[1, 0, 2, 0, 3, 0], 0, dtype, [3], &[2])?)?;
+/// log.finish()?;
+/// assert_eq!(ndarray_io::read_npy::<_, ndarray::Array2<i16>>(&path)?, ndarray::arr2(&[[1, 2, 3]]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+impl NpyWriter<DynArray, File> {
+    /// Opens an existing NPY file to append rows to its array, of the dtype that it has: see [`NpyWriter::append_with`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`NpyWriter::append_with`], except that any dtype is right but that of Python objects.
+    pub fn append_dyn<P: AsRef<Path>>(
+        path: P,
+        surplus: UncommittedRows,
+        options: &WriteOptions,
+    ) -> Result<Self> {
+        Self::append_rows(path.as_ref(), None, surplus, options, &OF_THE_FILE)
+    }
+
+    /// Opens an NPY file to append rows of a shape, or creates it with a dtype: see [`NpyWriter::append_or_create_with`].
+    ///
+    /// # Errors
+    ///
+    /// - [`DTypeMismatch`](ErrorKind::DTypeMismatch) if the elements of an existing file have another dtype.
+    /// - [`BadOption`](ErrorKind::BadOption) if the dtype has Python objects.
+    /// - Those of [`NpyWriter::append_or_create_with`].
+    pub fn append_or_create_dyn<P: AsRef<Path>>(
+        path: P,
+        dtype: &DType,
+        row: &[usize],
+        surplus: UncommittedRows,
+        options: &WriteOptions,
+    ) -> Result<Self> {
+        let path = path.as_ref();
+        if dtype.has_object() {
+            let reason =
+                "Python objects are stored as one pickle, which cannot be written incrementally".into();
+            return Err(Error::from(ErrorKind::BadOption { reason }).at_path(path));
+        }
+        let own = || Ok(dtype.clone());
+        let writer = Self::append_or_create_rows(path, (row, &own), surplus, options, &OF_THE_FILE)?;
+        writer.check_dtype(dtype)?;
+        Ok(writer)
+    }
+}
+
+impl<W: Write> NpyWriter<DynArray, W> {
+    /// Appends one or several rows, as [`push`](NpyWriter::push).
+    ///
+    /// # Errors
+    ///
+    /// - [`DTypeMismatch`](ErrorKind::DTypeMismatch) if the rows do not have exactly the dtype of the file.
+    /// - Those of [`push`](NpyWriter::push).
+    pub fn push_dyn(&mut self, rows: &DynView<'_>) -> Result<()> {
+        self.check_dtype(rows.dtype())?;
+        self.begin_rows(rows.shape())?;
+        // `new` has checked that they fit in memory.
+        let count = rows.shape().iter().product();
+        self.put_rows(count, |sink, order, options| rows.put(sink, order, options))
+    }
+
+    fn check_dtype(&self, dtype: &DType) -> Result<()> {
+        if dtype == self.dtype() {
+            return Ok(());
+        }
+        let kind = ErrorKind::DTypeMismatch { found: dtype.clone(), wanted: self.dtype().clone() };
+        Err(self.at_path(Error::from(kind).with_help(Help::FileDType)))
+    }
+}
