@@ -80,7 +80,7 @@ File = str | os.PathLike[str] | bytes | bytearray | memoryview | IO[bytes]
 
 def load(
     file: File,
-    mmap_mode: Literal["r", "r+", "w+", "c"] | None = None,
+    mmap_mode: Literal["r", "r+", "c"] | None = None,
     allow_pickle: bool = False,
     fix_imports: bool = True,
     encoding: Literal["ASCII", "latin1", "bytes"] = "ASCII",
@@ -96,7 +96,8 @@ def load(
     :class:`Call` that says what :mod:`pickle` would have called. Nothing is executed.
 
     ``threads`` limits how many threads read, and ``limits`` what a file may ask for: ``header``, ``payload``, ``objects``, ``object_height``,
-    ``expansion``. ``password`` is that of encrypted members. ``fix_imports`` is ignored, as names are not looked up.
+    ``expansion``. ``password`` is that of encrypted members. ``fix_imports`` and
+    ``encoding`` have no effect, as names are not looked up; text of Python 2 that is not ASCII is bytes.
     """
     if encoding not in ("ASCII", "latin1", "bytes"):
         raise ValueError("encoding must be 'ASCII', 'latin1', or 'bytes'")
@@ -111,10 +112,10 @@ def load(
         return _load_stream(file, mmap_mode, reading)
     path = os.fspath(file)
     if mmap_mode is not None:
-        opened = open(path, limits=limits)
+        opened = open_with(path, reading)
         return opened if isinstance(opened, NpzFile) else opened.mmap(mmap_mode)
     loaded = _native.load(path, _make, reading)
-    return NpzFile(loaded, path) if isinstance(loaded, _native.Archive) else loaded
+    return NpzFile(loaded, path, reading) if isinstance(loaded, _native.Archive) else loaded
 
 
 def _encoded(password: str | bytes | None) -> bytes | None:
@@ -154,14 +155,28 @@ def open(
     if isinstance(file, (bytes, bytearray, memoryview)) or hasattr(file, "read"):
         native = _native.open_source(bytes(file) if not hasattr(file, "read") else file, reading)
         return NpzFile(native, None) if isinstance(native, _native.Archive) else LazyArray(native, None, None)
-    path = os.fspath(file)
+    return open_with(os.fspath(file), reading)
+
+
+def scan(file: str | os.PathLike[str]) -> list[tuple[str | None, str, bool]]:
+    """Lists what :mod:`pickle` would look up to load the Python objects of a file: the member, the name, and whether the name is usual in data.
+
+    An empty list means that there is nothing but plain data. A name that is usual in data does not mean that the file is harmless.
+    """
+    return _native.scan(os.fspath(file))
+
+
+
+
+def open_with(path: str, reading: Reading) -> LazyArray | NpzFile:
+    """Opens a file by its path, with options."""
 
     def opened() -> _native.Array | _native.Archive:
         return _native.open(path, reading)
 
     native = opened()
     if isinstance(native, _native.Archive):
-        return NpzFile(native, path)
+        return NpzFile(native, path, reading)
 
     def reopen() -> _native.Array:
         again = opened()
@@ -169,17 +184,7 @@ def open(
             raise FormatError(f"{path}: it is an archive now")
         return again
 
-    return LazyArray(native, path, reopen)
-
-
-def scan(file: str | os.PathLike[str]) -> list[tuple[str | None, str, bool]]:
-    """Lists what :mod:`pickle` would look up to load the Python objects of a file: the member, the name, and whether the name is usual in data.
-
-    An empty list means that there is nothing but plain data. A name that is usual in data is no promise that the file is harmless.
-    """
-    return _native.scan(os.fspath(file))
-
-
+    return LazyArray(native, path, reopen, reading)
 
 
 async def aload(file: File, **options: Any) -> Any:

@@ -11,8 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._arrays import LazyArray, MapMode
+from ._arrays import LazyArray, MapMode, mapped, reopened
 from ._dtypes import make
+from ._errors import MemberError
+from ._options import PLAIN, Reading
 
 if TYPE_CHECKING:
     from ._options import Compression
@@ -21,11 +23,12 @@ if TYPE_CHECKING:
 class NpzFile(Mapping[str, Any]):
     """An archive: a mapping of names to arrays, which are read when they are asked for.
 
-    Threads can read it at the same time, and processes that were forked can go on using it. Like NumPy's class of this name, it is a context manager
-    and has ``files``, ``f`` and ``close``.
+    Threads can read it at the same time, and if it was opened by its path, processes that were forked can go on using it. Like NumPy's class of this
+    name, it is a context manager and has ``files``, ``f`` and ``close``.
     """
 
-    def __init__(self, native: _native.Archive, source: str | None) -> None:
+    def __init__(self, native: _native.Archive, source: str | None, reading: Reading = PLAIN) -> None:
+        self._reading = reading
         self._native: _native.Archive | None = native
         self._source = source
         self._file_names = native.file_names()
@@ -55,7 +58,7 @@ class NpzFile(Mapping[str, Any]):
     def _index(self, name: str) -> int:
         index = self._indices.get(name)
         if index is None:
-            raise KeyError(f"{name} is not a file in the archive")
+            raise MemberError(f"{name} is not a file in the archive")
         return index
 
     def __getitem__(self, name: str) -> Any:
@@ -85,12 +88,12 @@ class NpzFile(Mapping[str, Any]):
         return LazyArray(native.open(index), None, None)
 
     def mmap(self, name: str, mode: MapMode = "r") -> np.memmap[Any, Any]:
-        """Maps an array, which must be stored without compression in a file of this machine."""
+        """Maps an array, which must be stored without compression in a file of this machine. It can be changed only in memory (``mode="c"``)."""
         native, index = self._open(), self._index(name)
-        method = native.facts(index)[2]
-        if method != "stored":
-            raise ValueError(f"member {self._file_names[index]!r} is compressed ({method}) and cannot be mapped")
-        return LazyArray(native.open(index), self._source, None).mmap(mode)
+        if self._source is None:
+            raise ValueError("only an array in a file of this machine can be mapped")
+        array = native.open(index)
+        return mapped(self._source, mode, array.shape, array.descr, self._file_names[index])
 
     def verify(self) -> list[tuple[str, str]]:
         """Checks everything in the archive; returns what was noticed that is not an error, with the names of the members."""
@@ -123,9 +126,7 @@ class NpzFile(Mapping[str, Any]):
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         if self._source is None:
             raise TypeError("only an archive that was opened by its path can be pickled")
-        from . import open as reopen
-
-        return reopen, (self._source,)
+        return reopened, (self._source, self._reading.for_pickle())
 
 
 class _File:
@@ -157,7 +158,10 @@ class _Attributes:
 
 
 class Update:
-    """Changes of an archive, which are made together when the context ends without an error: members are set, replaced and deleted as in a dict."""
+    """Changes of an archive, which are made together when the context ends without an error: members are set, replaced and deleted as in a dict.
+
+    An array has the values in the archive that it has when the context ends.
+    """
 
     def __init__(self, path: str | os.PathLike[str], compression: Compression, level: int | None, sync: bool) -> None:
         self._path = os.fspath(path)
@@ -165,10 +169,19 @@ class Update:
         self._changes: dict[str, npt.NDArray[Any] | None] = {}
 
     def __setitem__(self, name: str, array: npt.ArrayLike) -> None:
-        self._changes[name] = np.asanyarray(array)
+        self._changes[name.removesuffix(".npy")] = np.asanyarray(array)
 
     def __delitem__(self, name: str) -> None:
-        self._changes[name] = None
+        name = name.removesuffix(".npy")
+        if self._changes.get(name) is not None and name not in self._old():
+            del self._changes[name]  # it was set before, and has never been in the file
+        else:
+            self._changes[name] = None
+
+    def _old(self) -> set[str]:
+        archive = _native.open(self._path, PLAIN)
+        names = archive.file_names() if isinstance(archive, _native.Archive) else []
+        return {name.removesuffix(".npy") for name in names}
 
     def __enter__(self) -> Update:
         return self

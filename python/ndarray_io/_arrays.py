@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import math
 import operator
 import os
 from collections.abc import Callable, Iterator
@@ -13,11 +15,49 @@ import numpy.typing as npt
 
 from . import _native
 from ._dtypes import dtype_of, make
+from ._errors import FormatError
+from ._options import PLAIN, Reading
 
 if TYPE_CHECKING:
     Index = int | slice | EllipsisType | npt.NDArray[Any] | list[int] | list[bool]
 
 MapMode = Literal["r", "r+", "c"]
+
+Listed = tuple[int, npt.NDArray[Any], bool]
+"""An axis, its listed indices, and whether the axes of these come first in the result."""
+
+_MODES: dict[str, MapMode] = {"readonly": "r", "copyonwrite": "c", "readwrite": "r+", "r": "r", "c": "c", "r+": "r+"}
+
+
+def mapped(path: str, mode: str, shape: tuple[int, ...], descr: str, member: str | None = None) -> np.memmap[Any, Any]:
+    """Maps an array of a file, which is opened once: its header is read from the file that is mapped."""
+    if mode not in _MODES:
+        raise ValueError(f"expected mode 'r', 'r+' or 'c', found {mode!r}")
+    if member is not None and _MODES[mode] == "r+":
+        raise ValueError("a member of an archive cannot be changed in a map, since its checksum would be wrong: update() replaces it")
+    if not os.path.isfile(path):
+        raise ValueError("only an array in a file of this machine can be mapped")
+    with builtins.open(path, "r+b" if _MODES[mode] == "r+" else "rb") as file:
+        native = _native.open_source(file, PLAIN)
+        if isinstance(native, _native.Archive):
+            names = native.file_names()
+            if member not in names:
+                raise FormatError(f"{path}: the file has changed since it was opened")
+            index = len(names) - 1 - names[::-1].index(member)
+            _, _, method, is_encrypted = native.facts(index)
+            if method != "stored" or is_encrypted:
+                how = "encrypted" if is_encrypted else f"compressed ({method})"
+                raise ValueError(f"member {member!r} is {how} and cannot be mapped")
+            native = native.open(index)
+        if native.descr != descr or native.shape != shape:
+            raise FormatError(f"{path}: the file has changed since it was opened")
+        dtype, offset = dtype_of(descr), native.offset_in_file()
+        if dtype.hasobject:
+            raise ValueError("Python objects cannot be mapped")
+        if offset + math.prod(shape) * dtype.itemsize > os.fstat(file.fileno()).st_size:
+            raise FormatError(f"{path}: truncated: there are fewer elements than the header says")
+        order: Literal["F", "C"] = "F" if native.fortran_order else "C"
+        return np.memmap(file, dtype=dtype, mode=_MODES[mode], offset=offset, shape=shape, order=order)
 
 
 class LazyArray:
@@ -26,7 +66,14 @@ class LazyArray:
     It has NumPy's indices, of which one may be an integer array or a mask along one axis. The result is a new array in memory.
     """
 
-    def __init__(self, native: _native.Array, source: str | None, reopen: Callable[[], _native.Array] | None) -> None:
+    def __init__(
+        self,
+        native: _native.Array,
+        source: str | None,
+        reopen: Callable[[], _native.Array] | None,
+        reading: Reading = PLAIN,
+    ) -> None:
+        self._reading = reading
         self._native = native
         self._source = source
         self._reopen = reopen
@@ -78,7 +125,7 @@ class LazyArray:
             yield from block
 
     def blocks(self, memory: int = 16 << 20) -> Iterator[npt.NDArray[Any]]:
-        """Iterates over blocks along the first axis, of about so many bytes."""
+        """Iterates over blocks along the first axis, each of about this number of bytes."""
         if not self.shape:
             raise TypeError("iteration over an array without axes")
         row = max(self.nbytes // max(self.shape[0], 1), 1)
@@ -108,8 +155,8 @@ class LazyArray:
         one = np.empty((), self.dtype)
         return np.broadcast_to(one, self.shape)[index].copy()
 
-    def _take(self, parts: list[Any], listed: tuple[int, npt.NDArray[Any]], new_axes: Any) -> npt.NDArray[Any]:
-        axis, indices = listed
+    def _take(self, parts: list[Any], listed: Listed, new_axes: Any) -> npt.NDArray[Any]:
+        axis, indices, is_first = listed
         if new_axes:
             raise IndexError("new axes and listed indices are not supported together: add the axes afterwards")
         flat = indices.reshape(-1)
@@ -138,33 +185,45 @@ class LazyArray:
             at = axis - sum(isinstance(one, int) for one in rest[:axis])
             if not is_all:
                 taken = taken[tuple(rest)]
-        return taken.reshape(taken.shape[:at] + indices.shape + taken.shape[at + 1 :])
+        taken = taken.reshape(taken.shape[:at] + indices.shape + taken.shape[at + 1 :])
+        axes = range(indices.ndim)
+        return np.moveaxis(taken, [at + axis for axis in axes], list(axes)) if is_first else taken
 
     def mmap(self, mode: MapMode = "r") -> np.memmap[Any, Any]:
         """Maps the elements, which must be stored in a file of this machine as they are."""
-        if self._source is None or not os.path.isfile(self._source):
+        if self._source is None:
             raise ValueError("only an array in a file of this machine can be mapped")
-        if self.dtype.hasobject:
-            raise ValueError("Python objects cannot be mapped")
-        order: Literal["F", "C"] = "F" if self.fortran_order else "C"
-        offset = self._native.offset_in_file()
-        return np.memmap(self._source, dtype=self.dtype, mode=mode, offset=offset, shape=self.shape, order=order)
+        return mapped(self._source, mode, self.shape, self._descr)
 
     def refresh(self) -> bool:
         """Looks for rows that were appended since the array was opened; returns whether there are any."""
         if self._reopen is None or not self._native.has_grown():
             return False
-        old = self.shape
-        self._native = self._reopen()
-        self.shape = self._native.shape
+        native, old = self._reopen(), self.shape
+        axis = -1 if native.fortran_order else 0
+        is_same = native.descr == self._descr and native.fortran_order == self.fortran_order
+        if not is_same or len(native.shape) != len(old) or _without(native.shape, axis) != _without(old, axis):
+            raise FormatError(f"{self._source}: it has another array now")
+        self._native, self.shape = native, native.shape
         return self.shape != old
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._reopen is None or self._source is None:
             raise TypeError("only an array that was opened by its path can be pickled")
-        from . import open as reopen
+        return reopened, (self._source, self._reading.for_pickle())
 
-        return reopen, (self._source,)
+
+def reopened(path: str, reading: Reading) -> Any:
+    """Opens a file again, in another process."""
+    from . import open_with
+
+    return open_with(path, reading)
+
+
+def _without(shape: tuple[int, ...], axis: int) -> list[int]:
+    rest = list(shape)
+    del rest[axis]
+    return rest
 
 
 def _has_ellipsis(index: Any) -> bool:
@@ -186,7 +245,7 @@ def _as_slice(part: Any) -> Any:
 
 def _parse(
     index: Any, shape: tuple[int, ...]
-) -> tuple[list[int | tuple[int, int, int] | None], tuple[int, npt.NDArray[Any]] | None, Any]:
+) -> tuple[list[int | tuple[int, int, int] | None], Listed | None, Any]:
     """Returns what is selected of each axis, the axis with listed indices, and where new axes come, as an index of the result."""
     items = index if isinstance(index, tuple) else (index,)
     used = sum(_axes_of(item) for item in items)
@@ -197,7 +256,7 @@ def _parse(
     if not any(item is Ellipsis for item in items):
         items = (*items, Ellipsis)
     parts: list[int | tuple[int, int, int] | None] = []
-    listed: tuple[int, npt.NDArray[Any]] | None = None
+    listed: Listed | None = None
     new_axes: list[Any] = []
     for item in items:
         axis = len(parts)
@@ -213,14 +272,23 @@ def _parse(
         elif _is_listed(item):
             if listed is not None:
                 raise IndexError("only one axis can have listed indices: read one of them, and index the result")
-            listed = (axis, _listed(item, shape[axis], axis))
+            listed = (axis, _listed(item, shape[axis], axis), False)
             parts.append(_range(slice(None), shape[axis]) or 0)
             new_axes.append(slice(None))
         elif isinstance(item, (bool, np.bool_)):
-            raise IndexError("True and False are no indices here: a mask has an entry for each index of an axis")
+            raise IndexError("True and False cannot be indices: a mask has an entry for each index of an axis")
         else:
             parts.append(_position(operator.index(item), shape[axis], axis))
+    if listed is not None:
+        # As in NumPy, an integer beside listed indices is a listed one: if they are not adjacent, their axes come first.
+        places = [at for at, item in enumerate(items) if _is_listed(item) or not _keeps_axis(item)]
+        if places[-1] - places[0] + 1 != len(places):
+            listed = (*listed[:2], True)
     return parts, listed, tuple(new_axes) if None in new_axes else None
+
+
+def _keeps_axis(item: Any) -> bool:
+    return item is None or item is Ellipsis or isinstance(item, slice)
 
 
 def _is_listed(item: Any) -> bool:
@@ -233,7 +301,9 @@ def _axes_of(item: Any) -> int:
 
 def _range(item: slice, length: int) -> tuple[int, int, int] | None:
     positions = range(length)[item]
-    return (positions[0], positions[-1], positions.step) if len(positions) else None
+    if len(positions) == 1:
+        return (positions[0], positions[0], 1)  # the step can be any integer
+    return (positions[0], positions[-1], positions.step) if positions else None
 
 
 def _position(index: int, length: int, axis: int) -> int:

@@ -18,7 +18,8 @@ def dtype_of(descr: str) -> np.dtype[Any]:
     if dtype is None:
         made: np.dtype[Any] = np.lib.format.descr_to_dtype(ast.literal_eval(descr))
         dtype = made
-        if len(_known) < 1000:
+        # A dtype with fields can be changed (its names), so each array has one of its own.
+        if len(_known) < 1000 and dtype.fields is None and dtype.subdtype is None:
             _known[descr] = dtype
     return dtype
 
@@ -33,7 +34,17 @@ def descr_of(dtype: np.dtype[Any]) -> str:
 def make(shape: Sequence[int], descr: str, fortran_order: bool, items: list[Any] | None) -> npt.NDArray[Any]:
     """Makes a new array; of objects, with these items, in the order of the file."""
     order: Literal["F", "C"] = "F" if fortran_order else "C"
+    if fortran_order and descr.startswith("("):
+        raise ValueError(f"elements that are arrays ({descr}) cannot be in Fortran order")
     if items is None:
         return np.empty(shape, dtype_of(descr), order=order)
-    # Unlike `array[:] = items`, this does not look into items that are sequences themselves.
-    return np.fromiter(items, dtype=object, count=len(items)).reshape(tuple(shape), order=order)
+    array = np.empty(shape, object, order=order)
+    fill(array, items)
+    return array
+
+
+def fill(array: npt.NDArray[Any], items: list[Any]) -> None:
+    """Puts items into a contiguous array of objects, in the order of its memory."""
+    flat = array.reshape(-1, order="C" if array.flags.c_contiguous else "F")
+    # Unlike `flat[:] = items`, this does not look into items that are sequences themselves.
+    flat[:] = np.fromiter(items, dtype=object, count=len(items))

@@ -11,13 +11,13 @@ class _Details:
 
     #: The kind of error, as the variants of ``ErrorKind`` in the Rust library.
     kind: str = ""
-    #: What to do about it, in the words of the Rust library; ``None`` if there is nothing to say.
+    #: What to do about it; ``None`` if there is nothing to say.
     help: str | None = None
     #: The member of an archive that the error is about.
     member: str | None = None
 
     def __str__(self) -> str:
-        text: str = self.args[0] if getattr(self, "args", ()) else ""  # type: ignore[attr-defined]
+        text = str(self.args[0]) if getattr(self, "args", ()) else ""  # type: ignore[attr-defined]
         return f"{text}\n{self.help}" if self.help else text
 
 

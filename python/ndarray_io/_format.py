@@ -21,7 +21,7 @@ _MOST = 10_000
 
 
 def _read(file: Any, count: int, what: str) -> bytes:
-    """Reads so many bytes; file objects may return fewer at a time."""
+    """Reads this number of bytes; file objects may return fewer at a time."""
     parts: list[bytes] = []
     missing = count
     while missing:

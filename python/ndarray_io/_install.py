@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,12 @@ _FORMAT = (
 )
 
 
+# Contexts of several threads may overlap: the last one that ends takes the functions back.
+_lock = threading.Lock()
+_installed = 0
+_undo: AbstractContextManager[None] | None = None
+
+
 @contextmanager
 def install() -> Iterator[None]:
     """Puts functions of this package in NumPy's place, for as long as the context lasts; all threads see it.
@@ -30,8 +37,19 @@ def install() -> Iterator[None]:
     They are ``load``, ``save``, ``savez`` and ``savez_compressed``, and of ``numpy.lib.format`` ``read_magic``, ``read_array_header_1_0``,
     ``read_array_header_2_0``, ``read_array``, ``write_array`` and ``open_memmap``; and the class ``numpy.lib.npyio.NpzFile``.
     """
-    with replaced(lambda function: function):
+    global _installed, _undo
+    with _lock:
+        _installed += 1
+        if _installed == 1:
+            _undo = replaced(lambda function: function)
+            _undo.__enter__()
+    try:
         yield
+    finally:
+        with _lock:
+            _installed -= 1
+            if _installed == 0 and _undo is not None:
+                _undo.__exit__(None, None, None)
 
 
 @contextmanager

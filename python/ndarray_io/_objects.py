@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+import zoneinfo
 from typing import Any
+
+
+@functools.cache
+def _zones() -> frozenset[str]:
+    return frozenset(zoneinfo.available_timezones())
+
+
+def zone(name: str) -> zoneinfo.ZoneInfo | None:
+    """Returns a time zone; ``None`` if this machine has none of the name, which comes from a file."""
+    return zoneinfo.ZoneInfo(name) if name in _zones() else None
 
 
 class Global:

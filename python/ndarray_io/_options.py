@@ -20,6 +20,12 @@ class Reading:
     limits: Mapping[str, int] | None = None
     password: bytes | None = None
 
+    def for_pickle(self) -> Reading:
+        """Returns the options for another process. A password is not sent along."""
+        if self.password is not None:
+            raise TypeError("what was opened with a password cannot be pickled")
+        return self
+
     def __post_init__(self) -> None:
         for name in self.limits or ():
             if name not in _LIMITS:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from . import _native
 from ._dtypes import descr_of, dtype_of
+from ._errors import MemberError
 from ._options import Compression, Reading, Writing
 
 PathOrFile = str | os.PathLike[str] | IO[bytes]
@@ -44,7 +45,7 @@ def warn_of_version(descr: str, shape: tuple[int, ...]) -> None:
 
 
 def _needs_pickle(dtype: np.dtype[Any]) -> bool:
-    """Whether NumPy saves arrays of a dtype as pickles, although its elements are no objects: text of variable width."""
+    """Whether NumPy saves arrays of a dtype as pickles, although its elements are not objects: text of variable width."""
     return dtype.kind == "T"
 
 
@@ -68,7 +69,7 @@ def save(
 ) -> None:
     """Saves an array to a file in NumPy's format.
 
-    A file with this name is replaced in one step: whoever reads it meanwhile has the old array or the new one, and if something fails, the old one stays.
+    A file with this name is replaced in one step: a reader gets the old array or the new one, and if something fails, the old one stays.
     ``sync`` waits until it is on the disk; with ``create_new``, an existing file is an error.
     """
     writing = Writing(sync, create_new, threads)
@@ -106,13 +107,13 @@ def _arrays(args: Sequence[Any], kwds: Mapping[str, Any], allow_pickle: bool) ->
     return [(name, given(array, allow_pickle)) for name, array in named.items()]
 
 
-def savez(file: PathOrFile, /, *args: npt.ArrayLike, allow_pickle: bool = True, **kwds: npt.ArrayLike) -> None:
+def savez(file: PathOrFile, *args: npt.ArrayLike, allow_pickle: bool = True, **kwds: npt.ArrayLike) -> None:
     """Saves several arrays to an archive, as :func:`numpy.savez`: every keyword is the name of an array."""
     _write(file, _arrays(args, kwds, allow_pickle), Writing(compression=("stored", None)))
 
 
 def savez_compressed(
-    file: PathOrFile, /, *args: npt.ArrayLike, allow_pickle: bool = True, **kwds: npt.ArrayLike
+    file: PathOrFile, *args: npt.ArrayLike, allow_pickle: bool = True, **kwds: npt.ArrayLike
 ) -> None:
     """Saves several arrays to an archive, compressed with Deflate, as :func:`numpy.savez_compressed`.
 
@@ -161,6 +162,9 @@ def apply_changes(
     old = {name.removesuffix(".npy") for name in archive.file_names()}
     del archive
     removed = [name for name, array in changes.items() if array is None]
+    missing = [name for name in removed if name not in old]
+    if missing:
+        raise MemberError(f"{missing[0]} is not a file in the archive")
     arrays = [(name, given(array, True)) for name, array in changes.items() if array is not None]
     added = [item for item in arrays if item[0] not in old]
     replaced = [item for item in arrays if item[0] in old]
@@ -177,6 +181,12 @@ def concatenate(
 ) -> None:
     """Joins arrays in files along an axis, or along a new one, in bounded memory. They must have the same dtype."""
     paths = [os.fspath(file) for file in files]
+    if axis < 0 and paths:
+        first = _native.open(paths[0], Reading())
+        if isinstance(first, _native.Array):
+            axis += len(first.shape) + new_axis
+        if axis < 0:
+            raise ValueError(f"axis {axis} is out of bounds")
     _native.concatenate(paths, os.fspath(out), axis, new_axis, Writing(sync))
 
 
@@ -246,7 +256,7 @@ def append(
     """Opens a file to append rows; with ``dtype`` and the shape of a ``row``, it is created if there is none.
 
     A context manager: when it ends, the rows are part of the array; if it ends with an exception, those since the last ``checkpoint`` are removed. The file is
-    locked meanwhile, so that nothing else that uses this library changes it. Rows that a program had written before it was killed are an error,
+    locked until then, so that nothing else that uses this library changes it. Rows that a program had written before it was killed are an error,
     are kept or are removed, as ``uncommitted`` says. With ``sync``, a checkpoint waits until the rows are on the disk.
     """
     if (dtype is None) != (row is None):

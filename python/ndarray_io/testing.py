@@ -42,7 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
-    before = _calls
+    before: int = _calls
     with replaced(_counting):
         yield
     if _calls > before:
@@ -69,7 +69,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def _name(item: pytest.Item) -> str:
-    """Returns the name of a test from its file on, in whatever folder it is."""
+    """Returns the name of a test from its file on, without the folder."""
     return f"{item.path.name}::{item.nodeid.partition('::')[2]}"
 
 

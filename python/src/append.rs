@@ -27,7 +27,7 @@ pub(crate) struct Appender {
 impl Appender {
     /// Does something with the writer, or with none if the file is finished.
     ///
-    /// The lock is taken without the interpreter: a thread that waits for it keeps nobody from running.
+    /// The lock is taken without the interpreter: a thread that waits for it does not keep others from running.
     fn with<T: Send>(
         &self,
         py: Python<'_>,

@@ -1,5 +1,6 @@
 //! An opened archive.
 
+use ndarray_io::npz::NpzMember;
 use ndarray_io::{DynArray, NpzFile};
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
@@ -25,18 +26,19 @@ impl Archive {
         self.file.members().iter().map(|member| member.file_name()).collect()
     }
 
-    /// Size, stored size and method of a member.
-    fn facts(&self, index: usize) -> PyResult<(u64, u64, String)> {
+    /// Size, stored size and method of a member, and whether it is encrypted.
+    fn facts(&self, index: usize) -> PyResult<(u64, u64, String, bool)> {
         let member = self.file.members().get(index);
         let member = member.ok_or_else(|| pyo3::exceptions::PyIndexError::new_err("no such member"))?;
-        Ok((member.size(), member.compressed_size(), member.method().to_string()))
+        let method = member.method().to_string();
+        Ok((member.size(), member.compressed_size(), method, member.is_encrypted()))
     }
 
     fn holds_array(&self, py: Python<'_>, index: usize) -> PyResult<bool> {
         run(py, 0, |_| self.file.holds_array(index))
     }
 
-    /// Returns the bytes of a member that is no array.
+    /// Returns the bytes of a member that is not an array.
     fn raw<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = run(py, u64::MAX, |cancel| {
             self.file.with_options(&self.reading.options(cancel)).read_raw(index)
@@ -75,7 +77,15 @@ impl Archive {
         let file = run(py, u64::MAX, |cancel| {
             self.file.with_options(&self.reading.options(cancel)).open_member(index)
         })?;
-        Ok(Array::new(Opened::Npy(file), self.reading.clone()))
+        // A part of a member that is not stored may need all of it.
+        let is_stored = |member: &&NpzMember| member.compressed_size() == member.size();
+        let reads = self
+            .file
+            .members()
+            .get(index)
+            .filter(|member| !is_stored(member))
+            .map_or(0, |member| member.size());
+        Ok(Array::new(Opened::Npy(file), self.reading.clone()).reading_up_to(reads))
     }
 
     /// Checks all members; returns what was found that is not an error.

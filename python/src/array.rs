@@ -18,6 +18,8 @@ use crate::work::run;
 pub(crate) struct Array {
     file: Opened,
     reading: Reading,
+    /// How many bytes a read of a part may look at, if that is more than it returns.
+    reads: u64,
 }
 
 pub(crate) enum Opened {
@@ -35,7 +37,7 @@ macro_rules! of_file {
     };
 }
 
-/// One axis of a slice: an index, or the first and the last position and the step, which may be negative. `None` selects nothing.
+/// One axis of a slice: an index, or the first and the last position and the step, which may be negative.
 #[derive(FromPyObject)]
 enum AxisSlice {
     #[pyo3(transparent)]
@@ -59,7 +61,12 @@ impl AxisSlice {
 
 impl Array {
     pub(crate) fn new(file: Opened, reading: Reading) -> Self {
-        Self { file, reading }
+        Self { file, reading, reads: 0 }
+    }
+
+    /// Sets how many bytes a read of a part may look at.
+    pub(crate) fn reading_up_to(self, reads: u64) -> Self {
+        Self { reads, ..self }
     }
 
     /// Reads all of it into a new array.
@@ -102,11 +109,10 @@ impl Array {
         }
     }
 
-    /// Looks whether rows have been added since; returns whether there are.
+    /// Whether the file has more bytes than the array.
     fn has_grown(&self, py: Python<'_>) -> PyResult<bool> {
-        let length = |extent: ndarray_io::file::Extent| extent.trailing();
         let extent = run(py, 0, |_| of_file!(&self.file, file => file.extent()))?;
-        Ok(length(extent).is_some_and(|bytes| bytes > 0))
+        Ok(extent.trailing().is_some_and(|bytes| bytes > 0))
     }
 
     /// Reads a slice, or everything, into a new array.
@@ -120,7 +126,7 @@ impl Array {
         let slice: Option<Vec<SliceInfoElem>> =
             slice.map(|axes| axes.iter().map(AxisSlice::element).collect());
         filled(into, |memory| {
-            run(py, memory.len() as u64, |cancel| {
+            run(py, self.reads.max(memory.len() as u64), |cancel| {
                 let options = self.reading.options(cancel);
                 of_file!(&self.file, file => {
                     let file = file.with_options(&options);
@@ -142,7 +148,7 @@ impl Array {
         indices: Vec<usize>,
     ) -> PyResult<()> {
         filled(into, |memory| {
-            run(py, memory.len() as u64, |cancel| {
+            run(py, self.reads.max(memory.len() as u64), |cancel| {
                 let options = self.reading.options(cancel);
                 let taken: Result<DynArray> = of_file!(&self.file, file => {
                     file.with_options(&options).take(axis, &indices)

@@ -15,7 +15,8 @@ mod work;
 
 use pyo3::prelude::*;
 
-#[pymodule(gil_used = false)]
+// The interpreter lock is used: the memory of arrays is looked at under it.
+#[pymodule]
 mod _native {
     use super::{PyModule, PyModuleMethods as _};
     use pyo3::prelude::*;

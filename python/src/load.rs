@@ -23,7 +23,7 @@ use crate::memory::filled;
 use crate::objects::{object_to_python, to_python};
 use crate::options::Reading;
 use crate::stream::{Seekable, Stream};
-use crate::work::{Cancel, run, run_until};
+use crate::work::{Cancel, here, run};
 
 /// What a file is by its first bytes.
 #[derive(Clone, Copy, PartialEq)]
@@ -184,7 +184,7 @@ pub(crate) fn open_source<'py>(
     Ok(Array::new(array, reading).into_pyobject(py)?.into_any())
 }
 
-/// Reads the array that begins at the position of a file object, which is behind it afterwards.
+/// Reads the array that begins at the position of a file object, which is after it in the end.
 #[pyfunction]
 pub(crate) fn load_stream<'py>(
     py: Python<'py>,
@@ -192,18 +192,15 @@ pub(crate) fn load_stream<'py>(
     make: &Bound<'py, PyAny>,
     reading: Reading,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let cancel = Cancel::new();
-    let options = reading.options(&cancel);
-    let mut reader = run(py, 0, |_| NpyReader::new_with(Stream(stream), &options))?;
+    let options = reading.options(&Cancel::default());
+    let mut reader = here(py, || NpyReader::new_with(Stream(stream), &options))?;
     if reader.dtype().has_object() {
-        let array: DynArray = run_until(py, &cancel, || reader.read())?;
+        let array: DynArray = here(py, || reader.read())?;
         return to_python(py, &array, make);
     }
     let is_fortran = reader.order() == Order::Fortran;
     let new = make.call1((reader.shape().to_vec(), reader.dtype().to_string(), is_fortran, py.None()))?;
-    filled(new.cast::<PyUntypedArray>()?, |memory| {
-        run_until(py, &cancel, || reader.read_into_bytes(memory, None))
-    })??;
+    filled(new.cast::<PyUntypedArray>()?, |memory| here(py, || reader.read_into_bytes(memory, None)))??;
     Ok(new)
 }
 

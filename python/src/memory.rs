@@ -4,6 +4,7 @@ use ndarray_io::{DType, DynView};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 
 use crate::error::raise;
 
@@ -22,12 +23,32 @@ pub(crate) fn filled<'py, T>(
     if bytes == 0 {
         return Ok(fill(&mut []));
     }
+    let _held = Held::new(array)?;
     let first = first_byte(array);
     // SAFETY: a contiguous array has `bytes` bytes from its first element on, which stay where they are as long as `array` is
     // borrowed. It is writeable and plain, so any bytes are valid; they come from an allocation outside of Rust, whose content is unknown
     // but not undefined. Nothing else uses them: the package passes only arrays that it has made for this call.
     let memory = unsafe { std::slice::from_raw_parts_mut(first, bytes) };
     Ok(fill(memory))
+}
+
+/// Keeps NumPy from moving the memory of an array: `resize` refuses an array to which there are weak references.
+struct Held {
+    _reference: Py<PyAny>,
+}
+
+impl Held {
+    fn new(array: &Bound<'_, PyUntypedArray>) -> PyResult<Self> {
+        static REF: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let py = array.py();
+        let mut owner = array.as_any().clone();
+        while let Ok(base) = owner.getattr("base")?.cast_into::<PyUntypedArray>() {
+            owner = base.into_any();
+        }
+        let weak =
+            REF.get_or_try_init(py, || Ok::<_, PyErr>(py.import("weakref")?.getattr("ref")?.unbind()))?;
+        Ok(Self { _reference: weak.call1(py, (owner,))? })
+    }
 }
 
 /// Returns the address of the first element.
@@ -39,14 +60,15 @@ fn first_byte(array: &Bound<'_, PyUntypedArray>) -> *mut u8 {
 
 /// An array that is lent to be written.
 pub(crate) struct Lent<'a> {
+    _held: Held,
     pub(crate) view: DynView<'a>,
     pub(crate) bytes: u64,
 }
 
 /// Lends the elements of an array, of which `descr` is the dtype.
 ///
-/// NumPy does not prevent other threads from changing an array while it is saved; what is written is then either the old or the new bytes,
-/// as with `numpy.save`.
+/// Nothing prevents other threads from changing the elements while they are saved. The file then has some of the changes, as with `numpy.save`; in
+/// an archive without compression, the checksum may be that of other bytes.
 pub(crate) fn lent<'a>(array: &'a Bound<'_, PyUntypedArray>, descr: &str) -> PyResult<Lent<'a>> {
     let py = array.py();
     let dtype: DType = descr.parse().map_err(|error: ndarray_io::Error| raise(py, &error))?;
@@ -58,7 +80,8 @@ pub(crate) fn lent<'a>(array: &'a Bound<'_, PyUntypedArray>, descr: &str) -> PyR
     let (shape, strides) = (array.shape(), array.strides());
     if array.len() == 0 || size == 0 {
         let view = DynView::new(&[], 0, dtype, shape.to_vec(), strides);
-        return Ok(Lent { view: view.map_err(|error| raise(py, &error))?, bytes: 0 });
+        let view = view.map_err(|error| raise(py, &error))?;
+        return Ok(Lent { _held: Held::new(array)?, view, bytes: 0 });
     }
     let (mut low, mut high) = (0, size);
     for (length, stride) in shape.iter().zip(strides) {
@@ -68,8 +91,9 @@ pub(crate) fn lent<'a>(array: &'a Bound<'_, PyUntypedArray>, descr: &str) -> PyR
     // SAFETY: the lowest element begins `low` bytes before the first one, in the same allocation.
     let lowest = unsafe { first_byte(array).sub(low) };
     // SAFETY: NumPy's strides say where the elements are: in the `low + high` bytes from there on. All of it is one allocation,
-    // which `array` keeps.
+    // which `array` keeps, and which is not moved as long as it is held.
     let memory = unsafe { std::slice::from_raw_parts(lowest, low + high) };
     let view = DynView::new(memory, low, dtype, shape.to_vec(), strides);
-    Ok(Lent { view: view.map_err(|error| raise(py, &error))?, bytes: (array.len() * size) as u64 })
+    let view = view.map_err(|error| raise(py, &error))?;
+    Ok(Lent { _held: Held::new(array)?, view, bytes: (array.len() * size) as u64 })
 }

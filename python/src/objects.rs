@@ -1,4 +1,4 @@
-//! Objects of pickles as values of Python. Nothing is imported and nothing is called but constructors of plain data: any other class becomes a
+//! Objects of pickles as values of Python. Nothing that a file names is imported or called: a class that is not plain data becomes a
 //! `Call`, which says what Python's own `pickle` would have called.
 
 use std::collections::HashMap;
@@ -69,6 +69,7 @@ fn plain<'py>(
 }
 
 /// What an object with parts becomes when its parts are there. Containers that can contain themselves exist from the beginning.
+#[derive(Clone)]
 enum Kind<'py> {
     List(Bound<'py, PyList>),
     Dict(Bound<'py, PyDict>),
@@ -80,11 +81,14 @@ enum Kind<'py> {
         has_state: bool,
         items: usize,
     },
+    Array(Bound<'py, PyAny>),
     Tuple,
     FrozenSet,
-    Array,
     Persistent,
 }
+
+/// The most objects that the hash of a key looks at.
+const MOST_OF_KEYS: u64 = 1 << 20;
 
 /// An object that is being converted.
 struct Frame<'a, 'py> {
@@ -99,6 +103,10 @@ struct Converter<'py, 'm> {
     make: &'m Bound<'py, PyAny>,
     /// The objects that have been converted: shared ones stay shared.
     converted: HashMap<ObjectId, Bound<'py, PyAny>>,
+    /// The frames of objects that are being converted, and exist only when all of their parts do.
+    open: HashMap<ObjectId, usize>,
+    /// How many objects the hash of a tuple looks at, shared ones each time.
+    weights: HashMap<ObjectId, u64>,
     count: u32,
 }
 
@@ -106,6 +114,8 @@ struct Converter<'py, 'm> {
 enum Found<'a, 'py> {
     Value(Bound<'py, PyAny>),
     Parts(Frame<'a, 'py>),
+    /// It is being converted: by this frame.
+    Open(usize),
 }
 
 /// Returns a function or class of Python that makes plain data.
@@ -120,26 +130,40 @@ macro_rules! known {
 
 impl<'py, 'm> Converter<'py, 'm> {
     fn new(py: Python<'py>, make: &'m Bound<'py, PyAny>) -> Self {
-        Self { py, make, converted: HashMap::new(), count: 0 }
+        Self { py, make, converted: HashMap::new(), open: HashMap::new(), weights: HashMap::new(), count: 0 }
     }
 
     /// Converts an object, one part after another, without recursion: objects may be nested deeply.
     fn value(&mut self, object: ObjectRef<'_>) -> PyResult<Bound<'py, PyAny>> {
-        let mut open = match self.begin(object)? {
+        let mut frames = match self.begin(object)? {
             Found::Value(value) => return Ok(value),
             Found::Parts(frame) => vec![frame],
+            Found::Open(_) => return Err(PyMemoryError::new_err("an object before its beginning")),
         };
-        while let Some(frame) = open.last_mut() {
+        self.note_open(&frames);
+        while let Some(frame) = frames.last_mut() {
             if let Some(part) = frame.parts.get(frame.done.len()) {
                 match self.begin(*part)? {
                     Found::Value(value) => frame.done.push(value),
-                    Found::Parts(next) => open.push(next),
+                    Found::Parts(next) => {
+                        frames.push(next);
+                        self.note_open(&frames);
+                    }
+                    Found::Open(index) => {
+                        // What contains itself through a list goes on here, within itself: the outer frame only takes the result.
+                        let outer = &mut frames[index];
+                        let (object, kind) = (outer.object, outer.kind.clone());
+                        let (parts, done) =
+                            (std::mem::take(&mut outer.parts), std::mem::take(&mut outer.done));
+                        frames.push(Frame { object, kind, parts, done });
+                        self.note_open(&frames);
+                    }
                 }
                 continue;
             }
-            let Some(frame) = open.pop() else { break };
+            let Some(frame) = frames.pop() else { break };
             let value = self.end(frame)?;
-            match open.last_mut() {
+            match frames.last_mut() {
                 Some(outer) => outer.done.push(value),
                 None => return Ok(value),
             }
@@ -147,13 +171,30 @@ impl<'py, 'm> Converter<'py, 'm> {
         Err(PyMemoryError::new_err("an object without an end"))
     }
 
-    fn begin<'a>(&mut self, object: ObjectRef<'a>) -> PyResult<Found<'a, 'py>> {
-        self.count = self.count.wrapping_add(1);
-        if self.count.is_multiple_of(1 << 14) {
-            self.py.check_signals()?;
+    fn note_open(&mut self, frames: &[Frame<'_, 'py>]) {
+        if let Some(Frame { object, kind: Kind::Tuple | Kind::FrozenSet | Kind::Persistent, .. }) =
+            frames.last()
+            && let Some(id) = object.id()
+        {
+            self.open.insert(id, frames.len() - 1);
         }
-        if let Some(value) = object.id().and_then(|id| self.converted.get(&id)) {
-            return Ok(Found::Value(value.clone()));
+    }
+
+    /// Looks for signals now and then: objects are converted with the interpreter.
+    fn step(&mut self) -> PyResult<()> {
+        self.count = self.count.wrapping_add(1);
+        if self.count.is_multiple_of(1 << 10) { self.py.check_signals() } else { Ok(()) }
+    }
+
+    fn begin<'a>(&mut self, object: ObjectRef<'a>) -> PyResult<Found<'a, 'py>> {
+        self.step()?;
+        if let Some(id) = object.id() {
+            if let Some(value) = self.converted.get(&id) {
+                return Ok(Found::Value(value.clone()));
+            }
+            if let Some(frame) = self.open.get(&id) {
+                return Ok(Found::Open(*frame));
+            }
         }
         let (kind, parts) = match object.view() {
             View::List(items) => (Kind::List(PyList::empty(self.py)), items.iter().collect()),
@@ -165,7 +206,9 @@ impl<'py, 'm> Converter<'py, 'm> {
             View::Tuple(items) => (Kind::Tuple, items.iter().collect()),
             View::FrozenSet(items) => (Kind::FrozenSet, items.iter().collect()),
             View::Array(array) if array.objects().is_some() => {
-                (Kind::Array, array.objects().into_iter().flat_map(|items| items.iter()).collect())
+                let is_fortran = array.order() == Order::Fortran;
+                let made = self.make.call1((array.shape().to_vec(), "'|O'", is_fortran, self.py.None()))?;
+                (Kind::Array(made), array.objects().into_iter().flat_map(|items| items.iter()).collect())
             }
             View::Persistent(of) => (Kind::Persistent, vec![of]),
             View::Call(call) => {
@@ -191,6 +234,7 @@ impl<'py, 'm> Converter<'py, 'm> {
             Kind::Dict(dict) => drop(self.keep(object, dict.clone().into_any())),
             Kind::Set(set) => drop(self.keep(object, set.clone().into_any())),
             Kind::Call { call, .. } => drop(self.keep(object, call.clone())),
+            Kind::Array(array) => drop(self.keep(object, array.clone())),
             _ => {}
         }
         Ok(Found::Parts(Frame { object, kind, parts, done: Vec::new() }))
@@ -203,14 +247,39 @@ impl<'py, 'm> Converter<'py, 'm> {
         value
     }
 
+    /// Refuses keys whose hash would look at very many objects: a tuple does not keep its hash, so shared ones are looked at each time.
+    fn check_keys<'a>(&self, mut keys: impl Iterator<Item = &'a ObjectRef<'a>>) -> PyResult<()> {
+        match keys.any(|key| self.weight(*key) > MOST_OF_KEYS) {
+            true => {
+                let text = format!("a key of a dict or set consists of more than {MOST_OF_KEYS} objects");
+                let error = known!(self.py, "ndarray_io._errors", "LimitError").call1((text,))?;
+                Err(PyErr::from_value(error))
+            }
+            false => Ok(()),
+        }
+    }
+
+    fn weight(&self, object: ObjectRef<'_>) -> u64 {
+        object.id().and_then(|id| self.weights.get(&id)).copied().unwrap_or(1)
+    }
+
     fn end(&mut self, frame: Frame<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
-        let Frame { object, kind, done, .. } = frame;
-        // What contains itself through a list was converted once more within itself: that one is in the list.
-        if let (Kind::Tuple | Kind::FrozenSet | Kind::Array | Kind::Persistent, Some(id)) =
-            (&kind, object.id())
-            && let Some(value) = self.converted.get(&id)
-        {
-            return Ok(value.clone());
+        let Frame { object, kind, parts, done } = frame;
+        if let (Kind::Tuple | Kind::FrozenSet | Kind::Persistent, Some(id)) = (&kind, object.id()) {
+            self.open.remove(&id);
+            // What contains itself through a list was completed within itself: that one is in the list.
+            if let Some(value) = self.converted.get(&id) {
+                return Ok(value.clone());
+            }
+        }
+        match &kind {
+            Kind::Tuple => {
+                let sum = parts.iter().fold(1, |sum: u64, part| sum.saturating_add(self.weight(*part)));
+                object.id().map(|id| self.weights.insert(id, sum));
+            }
+            Kind::Dict(_) => self.check_keys(parts.iter().step_by(2))?,
+            Kind::Set(_) | Kind::FrozenSet => self.check_keys(parts.iter())?,
+            _ => {}
         }
         let value = match kind {
             Kind::List(list) => {
@@ -218,11 +287,17 @@ impl<'py, 'm> Converter<'py, 'm> {
                 return Ok(list.into_any());
             }
             Kind::Dict(dict) => {
-                done.chunks_exact(2).try_for_each(|pair| dict.set_item(&pair[0], &pair[1]))?;
+                for pair in done.chunks_exact(2) {
+                    self.step()?;
+                    dict.set_item(&pair[0], &pair[1])?;
+                }
                 return Ok(dict.into_any());
             }
             Kind::Set(set) => {
-                done.iter().try_for_each(|item| set.add(item))?;
+                for item in done {
+                    self.step()?;
+                    set.add(item)?;
+                }
                 return Ok(set.into_any());
             }
             Kind::Call { call, has_kwargs, has_state, items } => {
@@ -249,12 +324,10 @@ impl<'py, 'm> Converter<'py, 'm> {
                 call.setattr("args", PyTuple::new(self.py, done)?)?;
                 call
             }
-            Kind::Array => {
-                let View::Array(array) = object.view() else {
-                    return Err(PyTypeError::new_err("expected an array"));
-                };
-                let is_fortran = array.order() == Order::Fortran;
-                self.make.call1((array.shape().to_vec(), "|O", is_fortran, PyList::new(self.py, done)?))?
+            Kind::Array(array) => {
+                let items = PyList::new(self.py, done)?;
+                known!(self.py, "ndarray_io._dtypes", "fill").call1((&array, items))?;
+                return Ok(array);
             }
         };
         Ok(self.keep(object, value))
@@ -264,6 +337,9 @@ impl<'py, 'm> Converter<'py, 'm> {
     fn known_call(&self, object: ObjectRef<'_>) -> PyResult<Option<Bound<'py, PyAny>>> {
         if let Some(dtype) = object.as_dtype() {
             return known!(self.py, "ndarray_io._dtypes", "dtype_of").call1((dtype.to_string(),)).map(Some);
+        }
+        if has_named_offset(object) {
+            return Ok(None); // `datetime.timezone` with a name, which the offset alone would lose
         }
         if let Some((date, time, zone)) = object.as_aware() {
             let Some(zone) = self.zone(&zone)? else { return Ok(None) };
@@ -283,7 +359,10 @@ impl<'py, 'm> Converter<'py, 'm> {
                 let offset = self.timedelta((offset.days(), offset.seconds(), offset.microseconds()))?;
                 known!(self.py, "datetime", "timezone").call1((offset,)).map(Some)
             }
-            Zone::Named(name) => Ok(known!(self.py, "zoneinfo", "ZoneInfo").call1((*name,)).ok()),
+            Zone::Named(name) => {
+                let zone = known!(self.py, "ndarray_io._objects", "zone").call1((*name,))?;
+                Ok((!zone.is_none()).then_some(zone))
+            }
             _ => Ok(None),
         }
     }
@@ -371,4 +450,13 @@ impl<'py, 'm> Converter<'py, 'm> {
             _ => return Err(PyTypeError::new_err("the pickle refers to data that is stored outside of it")),
         })
     }
+}
+
+/// Whether an object is a time whose zone is an offset with a name of its own.
+fn has_named_offset(object: ObjectRef<'_>) -> bool {
+    let View::Call(call) = object.view() else { return false };
+    let zone = call.args().items().and_then(|args| args.iter().last());
+    let zone = zone.map(ObjectRef::view);
+    matches!(zone, Some(View::Call(zone)) if zone.args().items().is_some_and(|args| args.len() > 1)
+        && zone.global().is_some_and(|global| global.name() == "timezone"))
 }

@@ -1,5 +1,6 @@
 //! Writing files.
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use ndarray_io::convert::{
@@ -21,8 +22,8 @@ use pyo3::types::PyBytes;
 
 use crate::error::raise;
 use crate::memory::{Lent, lent};
-use crate::stream::Stream;
-use crate::work::{Cancel, run};
+use crate::stream::{Buffered, Stream};
+use crate::work::{Cancel, here, run};
 
 /// An array to be written: NumPy's array and its dtype as in a header, or the pickle of an array of objects.
 #[derive(FromPyObject)]
@@ -163,8 +164,8 @@ pub(crate) fn save_stream(
     writing: Writing,
 ) -> PyResult<()> {
     let array = array.to_write()?;
-    run(py, array.bytes(), |cancel| {
-        let options = writing.options(cancel);
+    here(py, || {
+        let options = writing.options(&Cancel::default());
         match &array {
             ToWrite::Lent(lent) => lent.view.write_npy_with(Stream(stream), &options),
             ToWrite::Objects(array) => array.write_npy_with(Stream(stream), &options),
@@ -219,19 +220,16 @@ pub(crate) fn save_archive_stream(
     writing: Writing,
 ) -> PyResult<()> {
     let named = Named::of(&arrays)?;
-    let options = writing.archive_options()?;
-    run(py, named.bytes.saturating_mul(COMPRESSED), |cancel| {
-        let options = options.clone().write_options(writing.options(cancel));
-        let mut writer =
-            NpzWriter::new_with(std::io::BufWriter::with_capacity(1 << 20, Stream(stream)), &options);
+    let options = writing.archive_options()?.write_options(writing.options(&Cancel::default()));
+    here(py, || {
+        let mut writer = NpzWriter::new_with(Buffered::new(Stream(stream)), &options);
         for (name, array) in &named.arrays {
             match array {
                 ToWrite::Lent(lent) => writer.add_array(name, &lent.view)?,
                 ToWrite::Objects(array) => writer.add_array(name, &**array)?,
             }
         }
-        writer.finish()?.into_inner().map_err(|error| error.into_error())?;
-        Ok(())
+        Ok(writer.finish()?.flush()?)
     })
 }
 

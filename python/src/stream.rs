@@ -1,10 +1,12 @@
 //! File objects of Python as readers, writers and sources.
 
 use std::io::{self, Read, Write};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::ThreadId;
 
 use ndarray_io::Result;
 use ndarray_io::bytes::ReadAt;
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -31,6 +33,7 @@ impl Read for Stream {
                 return Err(io::Error::other("read() returned more bytes than it was asked for"));
             };
             room.copy_from_slice(bytes);
+            py.check_signals().map_err(io::Error::other)?;
             Ok(bytes.len())
         })
     }
@@ -41,10 +44,17 @@ impl Write for Stream {
         let bytes = &bytes[..bytes.len().min(MOST)];
         Python::attach(|py| {
             let written = self.0.call_method1(py, "write", (PyBytes::new(py, bytes),));
-            // Some file objects return nothing: they have written all of it.
             let count: Option<usize> =
                 written.and_then(|count| count.extract(py)).map_err(io::Error::other)?;
-            Ok(count.map_or(bytes.len(), |count| count.min(bytes.len())))
+            py.check_signals().map_err(io::Error::other)?;
+            // Some file objects return nothing and have written all of it, but not those without buffers: they could write nothing now.
+            match count {
+                None if is_raw(py, &self.0).map_err(io::Error::other)? => {
+                    let text = "the file object does not block, and cannot take more now";
+                    Err(io::Error::other(pyo3::exceptions::PyBlockingIOError::new_err(text)))
+                }
+                count => Ok(count.map_or(bytes.len(), |count| count.min(bytes.len()))),
+            }
         })
     }
 
@@ -53,13 +63,57 @@ impl Write for Stream {
     }
 }
 
+/// Collects what is written to a stream. What has been collected is dropped with it: after an error, nothing more is written.
+pub(crate) struct Buffered {
+    stream: Stream,
+    bytes: Vec<u8>,
+}
+
+impl Buffered {
+    pub(crate) fn new(stream: Stream) -> Self {
+        Self { stream, bytes: Vec::new() }
+    }
+}
+
+impl Write for Buffered {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.bytes.len() + bytes.len() > MOST {
+            self.flush()?;
+        }
+        if bytes.len() >= MOST {
+            return self.stream.write(bytes);
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.write_all(&self.bytes)?;
+        self.bytes.clear();
+        Ok(())
+    }
+}
+
+/// Whether a file object is one without buffers.
+fn is_raw(py: Python<'_>, file: &Py<PyAny>) -> PyResult<bool> {
+    file.bind(py).is_instance(&py.import("io")?.getattr("RawIOBase")?)
+}
+
 /// A file object that can seek, as a source: its position is this library's as long as the source exists.
 #[derive(Debug)]
-pub(crate) struct Seekable(Mutex<Py<PyAny>>);
+pub(crate) struct Seekable {
+    file: Mutex<Py<PyAny>>,
+    /// The thread that uses the file object.
+    user: Mutex<Option<ThreadId>>,
+}
 
 impl Seekable {
     pub(crate) fn new(file: Py<PyAny>) -> Self {
-        Self(Mutex::new(file))
+        Self { file: Mutex::new(file), user: Mutex::new(None) }
+    }
+
+    fn user(&self) -> MutexGuard<'_, Option<ThreadId>> {
+        self.user.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Calls a function with the file object; one thread at a time, as positions are shared.
@@ -67,9 +121,19 @@ impl Seekable {
     where
         T: Send,
     {
-        let locked = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let file = &*locked;
-        Ok(Python::attach(|py| call(py, file)).map_err(io::Error::other)?)
+        let this = std::thread::current().id();
+        if *self.user() == Some(this) {
+            let text = "a method of the file object reads the archive or array that is read from it";
+            return Err(io::Error::other(PyRuntimeError::new_err(text)).into());
+        }
+        let locked = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        *self.user() = Some(this);
+        let done = Python::attach(|py| {
+            let done = call(py, &locked);
+            done.and_then(|done| py.check_signals().map(|()| done))
+        });
+        *self.user() = None;
+        Ok(done.map_err(io::Error::other)?)
     }
 }
 
@@ -86,6 +150,9 @@ impl ReadAt for Seekable {
     }
 
     fn size(&self) -> Result<u64> {
-        self.with(|py, file| file.call_method1(py, "seek", (0, 2))?.extract(py))
+        self.with(|py, file| {
+            file.call_method1(py, "seek", (0, 2))?;
+            file.call_method0(py, "tell")?.extract(py)
+        })
     }
 }

@@ -1,9 +1,8 @@
-//! Work without the interpreter: others can run meanwhile, and Ctrl-C ends it.
+//! Work without the interpreter, so that other threads of Python run at the same time.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 use ndarray_io::Result;
@@ -22,10 +21,6 @@ const STEP: Duration = Duration::from_millis(20);
 pub(crate) struct Cancel(Option<Arc<AtomicBool>>);
 
 impl Cancel {
-    pub(crate) fn new() -> Self {
-        Self(Some(Arc::default()))
-    }
-
     /// Returns a callback for progress that stops the work; `None` for work that is too small to be stopped.
     pub(crate) fn callback(&self) -> Option<impl Fn(u64, u64) -> ControlFlow<()> + Send + Sync + 'static> {
         let flag = self.0.clone()?;
@@ -36,53 +31,71 @@ impl Cancel {
     }
 }
 
+/// Cancels work when it is dropped: also if the waiting thread panics, which would otherwise wait for all of it.
+struct CancelOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for CancelOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Does work in this thread. File objects of Python are used in it, as SQLite's must be, and a signal ends their methods.
+pub(crate) fn here<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
+    py.detach(work).map_err(|error| raise(py, &error))
+}
+
 /// Does work on about this many bytes.
 ///
-/// Large work is done on another thread, while this one waits and looks for signals: a signal cancels the work. It has ended when this
-/// function returns, so memory that was lent to it is not used any more.
+/// Large work is done on another thread, while this one waits and looks for signals: a signal cancels the work where it reports progress. It
+/// has ended when this function returns, so memory that was lent to it is not used any more.
 pub(crate) fn run<T: Send>(
     py: Python<'_>,
     bytes: u64,
     work: impl FnOnce(&Cancel) -> Result<T> + Send,
 ) -> PyResult<T> {
     if bytes < SMALL {
-        return py.detach(|| work(&Cancel::default())).map_err(|error| raise(py, &error));
+        return here(py, || work(&Cancel::default()));
     }
-    let cancel = Cancel::new();
-    run_until(py, &cancel, || work(&cancel))
-}
-
-/// Does work on another thread, while this one waits and looks for signals: see [`run`]. The work knows `cancel`.
-pub(crate) fn run_until<T: Send>(
-    py: Python<'_>,
-    cancel: &Cancel,
-    work: impl FnOnce() -> Result<T> + Send,
-) -> PyResult<T> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let cancel = Cancel(Some(Arc::clone(&flag)));
     let (sender, receiver) = mpsc::channel();
     let receiver = Mutex::new(receiver); // only this thread uses it
-    let done = std::thread::scope(|scope| {
-        let worker = scope.spawn(move || {
-            let result = work();
+    // The work is taken by the thread, or by this one if there is none to be had.
+    let work = Mutex::new(Some((work, sender)));
+    let do_it = || {
+        let taken = work.lock().unwrap_or_else(PoisonError::into_inner).take();
+        taken.map(|(work, sender)| {
+            let result = work(&cancel);
             let _ = sender.send(()); // the receiver is there until the thread has ended
             result
-        });
+        })
+    };
+    let done = std::thread::scope(|scope| {
+        let Ok(worker) = std::thread::Builder::new().spawn_scoped(scope, do_it) else {
+            return Ok(py.detach(do_it));
+        };
+        let cancelled = CancelOnDrop(&flag);
         let mut interrupted = None;
         // A worker that panics drops the sender, which ends the wait as well.
         while let Err(mpsc::RecvTimeoutError::Timeout) = wait(py, &receiver) {
-            if interrupted.is_none()
-                && let Err(error) = py.check_signals()
-            {
-                cancel.0.iter().for_each(|flag| flag.store(true, Ordering::Relaxed));
-                interrupted = Some(error);
+            if let Err(error) = py.check_signals() {
+                flag.store(true, Ordering::Relaxed);
+                interrupted.get_or_insert(error);
             }
         }
-        match (interrupted, py.detach(|| worker.join())) {
+        let result = py.detach(|| worker.join());
+        drop(cancelled);
+        match (interrupted, result) {
             (Some(error), _) => Err(error),
             (None, Ok(result)) => Ok(result),
             (None, Err(panic)) => std::panic::resume_unwind(panic),
         }
     })?;
-    done.map_err(|error| raise(py, &error))
+    match done {
+        Some(done) => done.map_err(|error| raise(py, &error)),
+        None => Err(pyo3::exceptions::PyRuntimeError::new_err("the work was taken twice")),
+    }
 }
 
 fn wait(

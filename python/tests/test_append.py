@@ -69,7 +69,7 @@ def test_rows_of_another_dtype_are_cast_by_same_kind() -> None:
         nio.append("y.npy", dtype="f8")
 
 
-def test_file_is_locked_meanwhile() -> None:
+def test_file_is_locked_until_the_end() -> None:
     with nio.append("x.npy", dtype="i4", row=()) as log:
         log.push([1])
         with pytest.raises(nio.ConflictError, match="lock"):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import pickle
+import struct
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +43,7 @@ def test_archive_of_numpy_is_read(save: Any) -> None:
 
 
 def test_every_keyword_is_a_member() -> None:
-    arrays: dict[str, Any] = {"file": np.arange(2), "compression": np.arange(3), "threads": np.arange(4), "self": np.arange(5)}
+    arrays: dict[str, Any] = {"compression": np.arange(3), "threads": np.arange(4), "self": np.arange(5)}
     nio.savez("x.npz", np.zeros(1), **arrays)
     with np.load("x.npz") as archive:
         assert sorted(archive.files) == sorted([*arrays, "arr_0"])
@@ -76,7 +78,7 @@ def test_levels_are_checked() -> None:
     assert np.array_equal(nio.load("z.npz")["a"], np.arange(100_000))
 
 
-def test_member_that_is_no_array_is_bytes_as_in_numpy() -> None:
+def test_other_member_is_bytes_as_in_numpy() -> None:
     np.savez("x.npz", a=np.arange(3))
     with zipfile.ZipFile("x.npz", "a") as archive:
         archive.writestr("note.txt", "a note")
@@ -134,3 +136,81 @@ def test_map_of_a_member_changes_nothing_else() -> None:
     mapped: npt.NDArray[Any] = nio.load("x.npz").mmap("a")
     assert isinstance(mapped, np.memmap) and not mapped.flags.writeable
     assert np.array_equal(mapped, np.arange(6.0).reshape(2, 3))
+
+
+def _encrypted(data: bytes, password: bytes) -> tuple[bytes, bytes]:
+    """Encrypts as PKWARE's APPNOTE says (6.1): the 12 bytes before the data, and the data."""
+
+    def update(keys: list[int], byte: int) -> None:
+        table = zlib.crc32
+        keys[0] = ~table(bytes([byte]), ~keys[0] & 0xFFFFFFFF) & 0xFFFFFFFF
+        keys[1] = ((keys[1] + (keys[0] & 0xFF)) * 134775813 + 1) & 0xFFFFFFFF
+        keys[2] = ~table(bytes([keys[1] >> 24]), ~keys[2] & 0xFFFFFFFF) & 0xFFFFFFFF
+
+    keys = [0x12345678, 0x23456789, 0x34567890]
+    for byte in password:
+        update(keys, byte)
+    made = bytearray()
+    for byte in bytes(11) + bytes([zlib.crc32(data) >> 24]) + data:
+        key = keys[2] | 2
+        made.append(byte ^ (((key * (key ^ 1)) >> 8) & 0xFF))
+        update(keys, byte)
+    return bytes(made[:12]), bytes(made[12:])
+
+
+def test_encrypted_member_is_read_and_not_mapped() -> None:
+    file = io.BytesIO()
+    np.save(file, np.arange(20.0))
+    content = file.getvalue()
+    head, data = _encrypted(content, b"secret")
+    fields = (20, 1, 0, 0, 33, zlib.crc32(content), len(head + data), len(content), 5, 0)
+    local = b"PK\x03\x04" + struct.pack("<HHHHHIIIHH", *fields) + b"a.npy"
+    central = b"PK\x01\x02" + struct.pack("<H", 20) + struct.pack("<HHHHHIIIHH", *fields) + struct.pack("<HHHII", 0, 0, 0, 0, 0) + b"a.npy"
+    start = len(local + head + data)
+    end = b"PK\x05\x06" + struct.pack("<HHHHIIH", 0, 0, 1, 1, len(central), start, 0)
+    Path("x.npz").write_bytes(local + head + data + central + end)
+    with zipfile.ZipFile("x.npz") as archive:
+        assert archive.read("a.npy", pwd=b"secret") == content  # Python reads it as well
+    opened = nio.load("x.npz", password="secret")
+    assert opened["a"].tolist() == list(range(20))
+    assert opened.open("a")[3:5].tolist() == [3, 4]
+    with pytest.raises(ValueError, match="encrypted"):
+        opened.mmap("a")
+    with pytest.raises(ValueError, match="password"):
+        nio.load("x.npz")["a"]
+    with pytest.raises(TypeError, match="password"):
+        pickle.dumps(opened)
+
+
+def test_map_never_changes_what_it_should_not() -> None:
+    np.save("x.npy", np.arange(1000.0))
+    np.savez("x.npz", a=np.arange(10.0))
+    files = {name: Path(name).read_bytes() for name in ("x.npy", "x.npz")}
+    lazy, archive = nio.open("x.npy"), nio.load("x.npz")
+    for mode in ("w+", "w", "a"):
+        for call in (lazy.mmap, lambda mode: archive.mmap("a", mode), lambda mode: nio.load("x.npy", mmap_mode=mode)):
+            with pytest.raises(ValueError, match="mode"):
+                call(mode)
+    with pytest.raises(ValueError, match="checksum"):
+        archive.mmap("a", "r+")
+    archive.mmap("a", "c")[0] = 5
+    assert files == {name: Path(name).read_bytes() for name in files}
+    nio.save("x.npy", np.arange(3, dtype="u1"))  # another array has taken its place
+    with pytest.raises(nio.FormatError, match="changed"):
+        lazy.mmap("r+")
+    assert Path("x.npy").stat().st_size == 128 + 3
+    Path("short.npy").write_bytes(files["x.npy"][:500])
+    with pytest.raises(nio.FormatError, match="truncated"):
+        nio.load("short.npy", mmap_mode="r+")
+    assert Path("short.npy").stat().st_size == 500
+
+
+def test_set_and_deleted_member_is_not_added() -> None:
+    np.savez("x.npz", a=np.arange(3))
+    with nio.open("x.npz").update() as update:
+        update["new"] = np.zeros(1)
+        del update["new"]
+        update["a.npy"] = np.ones(2)  # the same member as "a"
+    with zipfile.ZipFile("x.npz") as archive:
+        assert archive.namelist() == ["a.npy"]
+    assert np.load("x.npz")["a"].tolist() == [1, 1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import numpy as np
@@ -84,3 +85,98 @@ def test_exception_of_a_file_object_is_raised_as_it_is() -> None:
 
     with pytest.raises(ZeroDivisionError, match="mine"):
         nio.load(Broken())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", ["npy", "npz", "compressed"])
+def test_interrupt_in_a_file_object_is_never_lost(kind: str) -> None:
+    """Raises KeyboardInterrupt in each call of the file object in turn."""
+    inner = io.BytesIO()
+    if kind == "npy":
+        np.save(inner, np.arange(1000))
+    else:
+        (np.savez if kind == "npz" else np.savez_compressed)(inner, a=np.arange(1000))
+
+    class Interrupted(io.BytesIO):
+        left = 0
+
+        def count(self) -> None:
+            self.left -= 1
+            if self.left == 0:
+                raise KeyboardInterrupt
+
+        def read(self, count: int | None = -1, /) -> bytes:
+            self.count()
+            return super().read(count)
+
+        def seek(self, offset: int, whence: int = 0, /) -> int:
+            self.count()
+            return super().seek(offset, whence)
+
+    def loaded(file: Interrupted) -> None:
+        array = nio.load(file)
+        if kind != "npy":
+            array = array["a"]
+        assert array.sum() == 499_500
+
+    for at in range(1, 100):
+        file = Interrupted(inner.getvalue())
+        file.left = at
+        try:
+            loaded(file)
+        except KeyboardInterrupt:
+            continue
+        assert file.left > 0, f"the interrupt in call {at} was lost"
+        break
+    else:
+        pytest.fail("there were more calls than expected")
+    assert at > 2
+
+
+def test_file_object_that_reads_its_own_archive_is_an_error() -> None:
+    inner = io.BytesIO()
+    np.savez(inner, a=np.arange(10), b=np.arange(10))
+
+    class Hooked(io.BytesIO):
+        archive: nio.NpzFile | None = None
+
+        def read(self, count: int | None = -1, /) -> bytes:
+            if self.archive is not None:
+                self.archive["b"]
+            return super().read(count)
+
+    file = Hooked(inner.getvalue())
+    file.archive = nio.load(file)
+    with pytest.raises(RuntimeError, match="method of the file object"):
+        file.archive["a"]
+
+
+def test_nothing_is_written_after_an_error() -> None:
+    calls = []
+
+    class Full:
+        def write(self, data: bytes) -> int:
+            calls.append(len(data))
+            raise OSError(28, "no space")
+
+    with pytest.raises(OSError, match="no space"):
+        nio.savez(Full(), a=np.arange(10))  # type: ignore[arg-type]
+    assert len(calls) == 1
+
+
+def test_array_is_not_moved_while_it_is_read_into() -> None:
+    array = np.zeros(1000)
+
+    class Resizing:
+        def __init__(self) -> None:
+            self.refused = False
+
+        def write(self, data: bytes) -> int:
+            try:
+                array.resize(10_000_000, refcheck=False)
+            except ValueError:
+                self.refused = True
+            return len(data)
+
+    file = Resizing()
+    nio.save(file, array)  # type: ignore[arg-type]
+    assert file.refused

@@ -7,6 +7,7 @@ import datetime
 import decimal
 import os
 import pickle
+import zoneinfo
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,52 @@ def test_shared_and_cyclic_objects_stay_so() -> None:
     assert read[2][0][0] is read[2] and read[2][0][1]["self"] is read[2]
 
 
+def test_array_that_contains_itself_is_read() -> None:
+    array = np.empty(2, object)
+    array[:] = [(array, 1), [array]]
+    Path("x.pkl").write_bytes(pickle.dumps(array))
+    read = nio.load("x.pkl", allow_pickle=True)
+    assert read[0][0] is read and read[1][0] is read and read[0][1] == 1
+
+
+def test_tuple_of_lists_that_contain_it_takes_linear_memory() -> None:
+    count = 50_000
+    get = [b"j" + number.to_bytes(4, "little") for number in range(count + 1)]
+    data = b"\x80\x04(" + b"]\x94" * count + b"t\x94" + b"".join(one + get[count] + b"a0" for one in get[:count]) + b"."
+    Path("x.pkl").write_bytes(data)
+    read = nio.load("x.pkl", allow_pickle=True)
+    assert len(read) == count and read[-1][0] is read
+
+
+def test_key_with_very_many_parts_is_refused() -> None:
+    # t1 = (t0, t0), t2 = (t1, t1), …: the hash of the last one looks at 2**40 objects.
+    data = b"\x80\x02}" + b"K\x01" + b"".join(b"q%c" % number + b"h%c\x86" % number for number in range(40)) + b"K\x05s."
+    Path("x.pkl").write_bytes(data)
+    with pytest.raises(nio.LimitError, match="key"):
+        nio.load("x.pkl", allow_pickle=True)
+
+
+def test_zone_with_a_name_keeps_it() -> None:
+    named = datetime.datetime(2020, 1, 1, tzinfo=datetime.timezone(datetime.timedelta(hours=1), "X"))
+    zoned = datetime.datetime(2020, 1, 1, tzinfo=zoneinfo.ZoneInfo("Europe/Berlin"))
+    Path("x.pkl").write_bytes(pickle.dumps([named, zoned]))
+    first, second = nio.load("x.pkl", allow_pickle=True)
+    assert isinstance(first, nio.Call) and "X" in first.args[1].args
+    assert second == zoned and second.tzinfo.key == "Europe/Berlin"
+
+
+def test_name_of_a_zone_imports_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = folder / "tzdata" / "zoneinfo" / "evil"
+    package.mkdir(parents=True)
+    for part in (folder / "tzdata", package.parent, package):
+        (part / "__init__.py").write_text("open('imported', 'w').close()" if part == package else "")
+    monkeypatch.syspath_prepend(str(folder))
+    zone = b"czoneinfo\nZoneInfo._unpickle\n(X\x06\x00\x00\x00evil/xK\x01tR"
+    Path("x.pkl").write_bytes(b"\x80\x04cdatetime\ndatetime\n(C\x0a\x07\xe4\x01\x01\x00\x00\x00\x00\x00\x00" + zone + b"tR.")
+    read = nio.load("x.pkl", allow_pickle=True)
+    assert isinstance(read, nio.Call) and not Path("imported").exists()
+
+
 def test_array_of_arrays_keeps_its_shape_and_order() -> None:
     array = np.empty((2, 3), object, order="F")
     for index in np.ndindex(2, 3):
@@ -141,7 +188,7 @@ def test_pickle_of_plain_data_names_nothing_unusual() -> None:
     assert nio.scan("y.npy") == []
 
 
-def test_deep_nesting_is_no_crash() -> None:
+def test_deep_nesting_is_read_or_refused() -> None:
     deep: list[Any] = []
     for _ in range(900):
         deep = [deep]

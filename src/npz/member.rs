@@ -75,13 +75,19 @@ fn beginning<T>(
     /// Nearly always enough for the local header and the NPY header, so one read suffices.
     const HEAD: u64 = 1024;
     let end = member.limit.min(member.offset.saturating_add(HEAD));
-    // In memory, there is no read to save. Elsewhere, an error may only mean that these bytes were too few.
-    // So errors are ignored here, and the full read below decides.
-    if !place.is_memory()
-        && let Ok(bytes) = place.read(member.offset..end)
-        && let Ok(found) = before(end, ArchiveBytes::part(&bytes, member.offset), member, options, look)
-    {
-        return Ok(found);
+    // In memory, there is no read to save. Elsewhere, an error may only mean that these bytes were too few, and the full read below
+    // decides; but not an error of the source itself, which may say something only once.
+    if !place.is_memory() {
+        match place.read(member.offset..end) {
+            Ok(bytes) => {
+                let place = ArchiveBytes::part(&bytes, member.offset);
+                if let Ok(found) = before(end, place, member, options, look) {
+                    return Ok(found);
+                }
+            }
+            Err(error) if error.is_io() => return Err(error.at_member(&member.name)),
+            Err(_) => {}
+        }
     }
     before(u64::MAX, place, member, options, look).map_err(|error| error.at_member(&member.name))
 }

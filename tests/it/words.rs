@@ -151,7 +151,7 @@ fn files(folder: &Path, all: &mut Vec<PathBuf>) {
         let name = entry.file_name().unwrap().to_str().unwrap();
         if entry.is_dir() && !["target", "node_modules", "corpus", "pkg"].contains(&name) {
             files(&entry, all);
-        } else if name.ends_with(".rs") || name.ends_with(".md") {
+        } else if [".rs", ".md", ".py"].iter().any(|ending| name.ends_with(ending)) {
             all.push(entry);
         }
     }
@@ -161,7 +161,9 @@ fn files(folder: &Path, all: &mut Vec<PathBuf>) {
 fn documentation_uses_the_terms_of_the_field() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut paths = Vec::new();
-    for folder in ["src", "derive", "ndio/src", "refs/src", "store/src", "docs", "examples", "benches"] {
+    for folder in
+        ["src", "derive", "ndio/src", "refs/src", "store/src", "docs", "examples", "benches", "python"]
+    {
         let folder = root.join(folder);
         if folder.exists() {
             files(&folder, &mut paths); // a package has neither `benches` nor other members
