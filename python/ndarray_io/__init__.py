@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 from collections.abc import Mapping
 from typing import IO, Any, Literal
@@ -103,19 +104,31 @@ def load(
         raise ValueError("encoding must be 'ASCII', 'latin1', or 'bytes'")
     if max_header_size is not None:
         limits = {**(limits or {}), "header": max_header_size}
-    plain = not (allow_pickle or threads or limits or password)
+    plain = not allow_pickle and threads is None and limits is None and password is None
     reading = PLAIN if plain else Reading(allow_pickle, threads, limits, _encoded(password))
     if isinstance(file, (bytes, bytearray, memoryview)):
-        native = _native.open_source(bytes(file), reading)
-        return NpzFile(native, None) if isinstance(native, _native.Archive) else LazyArray(native, None, None)[...]
+        file = io.BytesIO(file)
     if hasattr(file, "read"):
         return _load_stream(file, mmap_mode, reading)
-    path = os.fspath(file)
-    if mmap_mode is not None:
+    path = os.fsdecode(file)
+    if mmap_mode:
         opened = open_with(path, reading)
         return opened if isinstance(opened, NpzFile) else opened.mmap(mmap_mode)
     loaded = _native.load(path, _make, reading)
     return NpzFile(loaded, path, reading) if isinstance(loaded, _native.Archive) else loaded
+
+
+def _archive_in(file: Any, reading: Reading) -> _native.Archive:
+    """Opens an archive that follows other bytes in a file object: its positions count from the first byte of the file, or from its own."""
+    start = file.tell()
+    try:
+        native = _native.open_source(file, reading, 0, True)
+    except FormatError:
+        if start == 0:
+            raise
+        native = _native.open_source(file, reading, start, True)
+    assert isinstance(native, _native.Archive)
+    return native
 
 
 def _encoded(password: str | bytes | None) -> bytes | None:
@@ -130,12 +143,11 @@ def _load_stream(file: Any, mmap_mode: str | None, reading: Reading) -> Any:
         raise EOFError("No data left in file")
     file.seek(-len(first), 1)
     if first.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        native = _native.open_source(file, reading)
-        if not isinstance(native, _native.Archive):
-            raise FormatError("not an archive")
-        return NpzFile(native, None)
-    if mmap_mode is not None:
+        return NpzFile(_archive_in(file, reading), None)
+    if mmap_mode:
         raise ValueError("a file object cannot be mapped: pass its path")
+    if reading.allow_objects and not first.startswith(b"\x93NUM"):
+        return _native.load_pickle(bytes(file.read()), _make, reading)
     return _native.load_stream(file, _make, reading)
 
 
@@ -155,7 +167,7 @@ def open(
     if isinstance(file, (bytes, bytearray, memoryview)) or hasattr(file, "read"):
         native = _native.open_source(bytes(file) if not hasattr(file, "read") else file, reading)
         return NpzFile(native, None) if isinstance(native, _native.Archive) else LazyArray(native, None, None)
-    return open_with(os.fspath(file), reading)
+    return open_with(os.fsdecode(file), reading)
 
 
 def scan(file: str | os.PathLike[str]) -> list[tuple[str | None, str, bool]]:
@@ -163,7 +175,7 @@ def scan(file: str | os.PathLike[str]) -> list[tuple[str | None, str, bool]]:
 
     An empty list means that there is nothing but plain data. A name that is usual in data does not mean that the file is harmless.
     """
-    return _native.scan(os.fspath(file))
+    return _native.scan(os.fsdecode(file))
 
 
 

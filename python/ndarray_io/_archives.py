@@ -191,5 +191,6 @@ class Update:
     ) -> None:
         from ._save import apply_changes
 
+        changes, self._changes = self._changes, {}
         if kind is None:
-            apply_changes(self._path, self._changes, *self._options)
+            apply_changes(self._path, changes, *self._options)

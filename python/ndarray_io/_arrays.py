@@ -63,7 +63,8 @@ def mapped(path: str, mode: str, shape: tuple[int, ...], descr: str, member: str
 class LazyArray:
     """An array in a file, of which only the parts that are asked for are read.
 
-    It has NumPy's indices, of which one may be an integer array or a mask along one axis. The result is a new array in memory.
+    It has NumPy's indices, of which one may be an integer array or a mask along one axis. The result is a new array in memory. Anything else (arithmetic,
+    comparison, methods) is for the arrays that are read.
     """
 
     def __init__(
@@ -133,9 +134,15 @@ class LazyArray:
         for start in range(0, self.shape[0], step):
             yield self[start : start + step]
 
+    def __contains__(self, value: object) -> bool:
+        blocks = self.blocks() if self.shape else iter([self[...]])
+        return any(bool(np.any(block == value)) for block in blocks)
+
     def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, str) or isinstance(index, list) and index and isinstance(index[0], str):
+            return self[...][index]  # fields
         parts, listed, new_axes = _parse(index, self.shape)
-        if any(part is None for part in parts) or 0 in self.shape or listed is not None and not len(listed[1]):
+        if any(part is None for part in parts) or 0 in self.shape or listed is not None and not listed[1].size:
             return self._empty(index)
         if listed is not None:
             return self._take(parts, listed, new_axes)
@@ -278,7 +285,13 @@ def _parse(
         elif isinstance(item, (bool, np.bool_)):
             raise IndexError("True and False cannot be indices: a mask has an entry for each index of an axis")
         else:
-            parts.append(_position(operator.index(item), shape[axis], axis))
+            try:
+                number = operator.index(item)
+            except TypeError:
+                raise IndexError(
+                    "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid indices"
+                ) from None
+            parts.append(_position(number, shape[axis], axis))
     if listed is not None:
         # As in NumPy, an integer beside listed indices is a listed one: if they are not adjacent, their axes come first.
         places = [at for at, item in enumerate(items) if _is_listed(item) or not _keeps_axis(item)]
@@ -292,7 +305,7 @@ def _keeps_axis(item: Any) -> bool:
 
 
 def _is_listed(item: Any) -> bool:
-    return isinstance(item, (list, np.ndarray)) and not (isinstance(item, np.ndarray) and item.ndim == 0 and item.dtype != bool)
+    return isinstance(item, (list, tuple, range, np.ndarray)) and not (isinstance(item, np.ndarray) and item.ndim == 0 and item.dtype != bool)
 
 
 def _axes_of(item: Any) -> int:

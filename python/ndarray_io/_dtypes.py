@@ -37,8 +37,11 @@ def make(shape: Sequence[int], descr: str, fortran_order: bool, items: list[Any]
     if fortran_order and descr.startswith("("):
         raise ValueError(f"elements that are arrays ({descr}) cannot be in Fortran order")
     if items is None:
-        return np.empty(shape, dtype_of(descr), order=order)
-    array = np.empty(shape, object, order=order)
+        dtype = dtype_of(descr)
+        if dtype.itemsize == 0:
+            return np.ndarray(tuple(shape), dtype, order=order)  # `numpy.empty` makes text wider
+        return np.empty(shape, dtype, order=order)
+    array = np.empty(shape, dtype_of(descr), order=order)
     fill(array, items)
     return array
 
@@ -46,5 +49,8 @@ def make(shape: Sequence[int], descr: str, fortran_order: bool, items: list[Any]
 def fill(array: npt.NDArray[Any], items: list[Any]) -> None:
     """Puts items into a contiguous array of objects, in the order of its memory."""
     flat = array.reshape(-1, order="C" if array.flags.c_contiguous else "F")
-    # Unlike `flat[:] = items`, this does not look into items that are sequences themselves.
-    flat[:] = np.fromiter(items, dtype=object, count=len(items))
+    if array.dtype.names is not None:
+        flat[:] = items  # tuples of the fields
+    else:
+        # Unlike `flat[:] = items`, this does not look into items that are sequences themselves.
+        flat[:] = np.fromiter(items, dtype=object, count=len(items))

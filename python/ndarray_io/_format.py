@@ -11,7 +11,7 @@ import numpy.typing as npt
 from . import _native
 from ._dtypes import descr_of, dtype_of, make
 from ._options import Reading, Writing
-from ._save import given, warn_of_version
+from ._save import save_to, warn_of_version
 
 Version = tuple[int, int]
 
@@ -98,7 +98,7 @@ def write_array(
 ) -> None:
     """Writes an array at the position of a file object."""
     wanted = _check_version(version)
-    _native.save_stream(fp, given(array, allow_pickle), Writing(version=wanted))
+    save_to(fp, array, allow_pickle, Writing(version=wanted))
 
 
 def open_memmap(

@@ -11,6 +11,11 @@ _LIMITS = ("header", "payload", "objects", "object_height", "expansion")
 Compression = Literal["stored", "deflate", "zstd"]
 
 
+def _check_threads(threads: int | None) -> None:
+    if threads is not None and (not isinstance(threads, int) or threads < 1):
+        raise ValueError(f"threads is a number from 1, not {threads!r}")
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """How files are read."""
@@ -27,9 +32,16 @@ class Reading:
         return self
 
     def __post_init__(self) -> None:
-        for name in self.limits or ():
+        _check_threads(self.threads)
+        for name, value in (self.limits or {}).items():
             if name not in _LIMITS:
                 raise TypeError(f"there is no limit {name!r}: expected {', '.join(_LIMITS)}")
+            if not isinstance(value, int) or value < 0:
+                raise ValueError(f"the limit {name!r} is a number from 0, not {value!r}")
+        if self.limits is not None:
+            object.__setattr__(self, "limits", dict(self.limits))
+        if self.password is not None and not isinstance(self.password, bytes):
+            raise TypeError("the password is text or bytes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +53,12 @@ class Writing:
     threads: int | None = None
     compression: tuple[str, int | None] | None = None
     version: int | None = None
+
+    def __post_init__(self) -> None:
+        _check_threads(self.threads)
+        level = None if self.compression is None else self.compression[1]
+        if level is not None and (not isinstance(level, int) or level < 0):
+            raise ValueError(f"the level is a number from 0, not {level!r}")
 
 
 PLAIN = Reading()

@@ -7,14 +7,14 @@ import pickle
 import warnings
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._dtypes import descr_of, dtype_of
-from ._errors import MemberError
+from ._dtypes import descr_of, dtype_of, make
+from ._errors import FormatError, MemberError
 from ._options import Compression, Reading, Writing
 
 PathOrFile = str | os.PathLike[str] | IO[bytes]
@@ -23,14 +23,19 @@ PathOrFile = str | os.PathLike[str] | IO[bytes]
 def given(array: npt.ArrayLike, allow_pickle: bool) -> Any:
     """Returns an array as the native part takes it: with its dtype, or as a pickle."""
     made = np.asanyarray(array)
-    if not made.dtype.hasobject and not _needs_pickle(made.dtype):
+    if not _is_pickled(made):
+        if isinstance(made, np.ma.MaskedArray):
+            raise NotImplementedError("a masked array would be saved without its mask: save its data and its mask")
         plain = made.view(np.ndarray) if type(made) is not np.ndarray else made
         descr = descr_of(plain.dtype)
         warn_of_version(descr, plain.shape)
         return (plain, descr)
     if not allow_pickle:
         raise ValueError("Object arrays cannot be saved when allow_pickle=False")
-    return pickle.dumps(np.asarray(made), protocol=4)
+    if type(made) is not np.ndarray or made.dtype.kind == "T":
+        # The native part has arrays of objects alone.
+        raise ValueError(f"an array of {type(made).__name__} and dtype {made.dtype} is saved with save(), not into an archive")
+    return pickle.dumps(made, protocol=4)
 
 
 def warn_of_version(descr: str, shape: tuple[int, ...]) -> None:
@@ -44,9 +49,19 @@ def warn_of_version(descr: str, shape: tuple[int, ...]) -> None:
         warnings.warn(text, UserWarning, stacklevel=4)
 
 
-def _needs_pickle(dtype: np.dtype[Any]) -> bool:
-    """Whether NumPy saves arrays of a dtype as pickles, although its elements are not objects: text of variable width."""
-    return dtype.kind == "T"
+def _is_pickled(array: npt.NDArray[Any]) -> bool:
+    """Whether NumPy saves an array as a pickle: of objects, and of text of variable width."""
+    return array.dtype.hasobject or array.dtype.kind == "T"
+
+
+def _with_pickle(array: npt.NDArray[Any], version: int | None) -> bytes:
+    """Returns the file of an array of objects as NumPy writes it: a header and a pickle."""
+    order = array.flags.f_contiguous and not array.flags.c_contiguous
+    descr = descr_of(array.dtype) if array.dtype.kind != "T" else "'|O'"
+    if array.dtype.kind == "T":
+        text = "Custom dtypes are saved as python objects using the pickle protocol."
+        warnings.warn(text, UserWarning, stacklevel=4)
+    return _native.header(descr, order, array.shape, Writing(version=version)) + pickle.dumps(array, protocol=4)
 
 
 def _is_path(file: PathOrFile) -> bool:
@@ -73,11 +88,25 @@ def save(
     ``sync`` waits until it is on the disk; with ``create_new``, an existing file is an error.
     """
     writing = Writing(sync, create_new, threads)
-    array = given(arr, allow_pickle)
     if _is_path(file):
-        _native.save(_named(file, ".npy"), array, writing, False)
+        path, made = _named(file, ".npy"), np.asanyarray(arr)
+        if _is_pickled(made) and allow_pickle:
+            _native.save_bytes(path, _with_pickle(made, None), writing)
+        else:
+            _native.save(path, given(made, allow_pickle), writing, False)
     else:
-        _native.save_stream(file, array, writing)
+        if sync or create_new:
+            raise ValueError("sync and create_new are for files that are named")
+        save_to(cast(IO[bytes], file), arr, allow_pickle, writing)
+
+
+def save_to(file: IO[bytes], arr: npt.ArrayLike, allow_pickle: bool, writing: Writing) -> None:
+    """Writes an array to a file object."""
+    made = np.asanyarray(arr)
+    if _is_pickled(made) and allow_pickle:
+        file.write(_with_pickle(made, writing.version))
+    else:
+        _native.save_stream(file, given(made, allow_pickle), writing)
 
 
 def write_ra(
@@ -89,11 +118,11 @@ def write_ra(
 
 def read_ra(file: str | os.PathLike[str], *, limits: Mapping[str, int] | None = None) -> npt.NDArray[Any]:
     """Reads an RA file."""
-    from ._dtypes import make
-
-    array = _native.load(os.fspath(file), make, Reading(limits=limits))
-    if not isinstance(array, np.ndarray):
-        raise ValueError(f"{os.fspath(file)}: not an RA file")
+    path = os.fsdecode(file)
+    with open(path, "rb") as opened:
+        if opened.read(8) not in (b"rawarray", b"yarrawar"):
+            raise FormatError(f"{path}: expected an RA file")
+    array: npt.NDArray[Any] = _native.load(path, make, Reading(limits=limits))
     return array
 
 
@@ -180,14 +209,16 @@ def concatenate(
     sync: bool = False,
 ) -> None:
     """Joins arrays in files along an axis, or along a new one, in bounded memory. They must have the same dtype."""
-    paths = [os.fspath(file) for file in files]
+    if isinstance(files, (str, bytes, os.PathLike)):
+        raise TypeError("expected a list of files")
+    paths = [os.fsdecode(file) for file in files]
     if axis < 0 and paths:
         first = _native.open(paths[0], Reading())
         if isinstance(first, _native.Array):
             axis += len(first.shape) + new_axis
         if axis < 0:
             raise ValueError(f"axis {axis} is out of bounds")
-    _native.concatenate(paths, os.fspath(out), axis, new_axis, Writing(sync))
+    _native.concatenate(paths, os.fsdecode(out), axis, new_axis, Writing(sync))
 
 
 def convert(

@@ -28,10 +28,11 @@ mod _native {
     #[pymodule_export]
     use super::array::Array;
     #[pymodule_export]
-    use super::load::{load, load_stream, open, open_source, scan};
+    use super::load::{load, load_pickle, load_stream, open, open_source, scan};
     #[pymodule_export]
     use super::save::{
-        concatenate, convert, header, parse, save, save_archive, save_archive_stream, save_stream, update,
+        concatenate, convert, header, parse, save, save_archive, save_archive_stream, save_bytes,
+        save_stream, update,
     };
 
     #[pymodule_init]

@@ -13,6 +13,7 @@ use ndarray_io::object::{Global, Pickle};
 use ndarray_io::ra::RaFile;
 use ndarray_io::{DynArray, Error, NpyFile, NpyReader, NpzFile};
 use numpy::PyUntypedArray;
+use pyo3::exceptions::PyEOFError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -60,9 +61,14 @@ fn begin(py: Python<'_>, path: &Path, reading: &Reading) -> PyResult<(File, Kind
     let opened = || {
         let mut file = File::open(path)?;
         let first = first_bytes(&mut file)?;
-        Ok((file, Kind::of(&first, reading)))
+        Ok((file, first))
     };
-    run(py, 0, |_| opened().map_err(|error: std::io::Error| Error::from(error).at_path(path)))
+    let (file, first) =
+        run(py, 0, |_| opened().map_err(|error: std::io::Error| Error::from(error).at_path(path)))?;
+    match first.is_empty() {
+        true => Err(PyEOFError::new_err(format!("{}: No data left in file", path.display()))), // as in NumPy
+        false => Ok((file, Kind::of(&first, reading))),
+    }
 }
 
 /// Reads an array, or opens an archive: `make` makes new arrays.
@@ -160,19 +166,22 @@ pub(crate) fn open(py: Python<'_>, path: PathBuf, reading: Reading) -> PyResult<
 
 /// Opens what a file object or bytes contain.
 #[pyfunction]
+#[pyo3(signature = (source, reading, start = 0, is_archive = false))]
 pub(crate) fn open_source<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
     reading: Reading,
+    start: u64,
+    is_archive: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let source: Box<dyn ReadAt> = match source.cast::<PyBytes>() {
         Ok(bytes) => Box::new(InMemory(bytes.as_bytes().to_vec())),
-        Err(_) => Box::new(Seekable::new(source.clone().unbind())),
+        Err(_) => Box::new(Seekable::new(source.clone().unbind(), start)),
     };
     let (source, kind) = run(py, 0, |_| {
         let mut first = [0; 8];
         let filled = ndarray_io::bytes::fill_at(&*source, &mut first, 0)?;
-        let kind = Kind::of(&first[..filled], &reading);
+        let kind = if is_archive { Kind::Archive } else { Kind::of(&first[..filled], &reading) };
         Ok((source, kind))
     })?;
     let options = reading.options(&Cancel::default());
@@ -202,6 +211,19 @@ pub(crate) fn load_stream<'py>(
     let new = make.call1((reader.shape().to_vec(), reader.dtype().to_string(), is_fortran, py.None()))?;
     filled(new.cast::<PyUntypedArray>()?, |memory| here(py, || reader.read_into_bytes(memory, None)))??;
     Ok(new)
+}
+
+/// Reads a pickle as data.
+#[pyfunction]
+pub(crate) fn load_pickle<'py>(
+    py: Python<'py>,
+    pickle: &[u8],
+    make: &Bound<'py, PyAny>,
+    reading: Reading,
+) -> PyResult<Bound<'py, PyAny>> {
+    let pickle =
+        run(py, pickle.len() as u64, |cancel| Pickle::from_bytes_with(pickle, &reading.options(cancel)))?;
+    object_to_python(py, pickle.object().as_ref(), make)
 }
 
 /// Lists what Python would look up to load the pickles of a file: member, name, and whether it is usual in data.

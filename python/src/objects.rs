@@ -31,7 +31,7 @@ pub(crate) fn to_python<'py>(
     for object in objects {
         items.append(converter.value(object.as_ref())?)?;
     }
-    make.call1((array.shape().to_vec(), "|O", array.order() == Order::Fortran, items))
+    make.call1((array.shape().to_vec(), array.dtype().to_string(), array.order() == Order::Fortran, items))
 }
 
 /// Converts one object.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use ndarray_io::convert::{
     Conversion, concatenate_npy, convert_npy, convert_npy_to_ra, convert_ra_to_npy, stack_npy,
 };
-use ndarray_io::file::WriteArray;
+use ndarray_io::file::{WriteArray, replace_file_with};
 use ndarray_io::header::{Header, Order};
 use ndarray_io::npy::{self, Version, write_npy_with};
 use ndarray_io::npz::{Compression, NpzOptions, write_npz_with};
@@ -152,6 +152,14 @@ pub(crate) fn save(
             }
             ToWrite::Objects(array) => write_npy_with(&path, &**array, &options),
         }
+    })
+}
+
+/// Writes a file of these bytes.
+#[pyfunction]
+pub(crate) fn save_bytes(py: Python<'_>, path: PathBuf, bytes: &[u8], writing: Writing) -> PyResult<()> {
+    run(py, 0, |_| {
+        replace_file_with(&path, &writing.options(&Cancel::default()), |file| Ok((&*file).write_all(bytes)?))
     })
 }
 

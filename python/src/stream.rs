@@ -6,8 +6,9 @@ use std::thread::ThreadId;
 
 use ndarray_io::Result;
 use ndarray_io::bytes::ReadAt;
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
 /// The most bytes that one call of a method passes: they are copied.
@@ -22,17 +23,14 @@ impl Read for Stream {
         Python::attach(|py| {
             let read = self.0.call_method1(py, "read", (wanted,)).map_err(io::Error::other)?;
             let read = read.bind(py);
-            let bytes = match read.cast::<PyBytes>() {
-                Ok(bytes) => bytes.as_bytes(),
-                Err(_) => {
-                    let text = format!("expected bytes from read(), found {}", read.get_type());
-                    return Err(io::Error::other(pyo3::exceptions::PyTypeError::new_err(text)));
-                }
-            };
+            let bytes: PyBackedBytes = read.extract().map_err(|_| {
+                let text = format!("expected bytes from read(), found {}", read.get_type());
+                io::Error::other(PyTypeError::new_err(text))
+            })?;
             let Some(room) = into.get_mut(..bytes.len()) else {
                 return Err(io::Error::other("read() returned more bytes than it was asked for"));
             };
-            room.copy_from_slice(bytes);
+            room.copy_from_slice(&bytes);
             py.check_signals().map_err(io::Error::other)?;
             Ok(bytes.len())
         })
@@ -103,13 +101,15 @@ fn is_raw(py: Python<'_>, file: &Py<PyAny>) -> PyResult<bool> {
 #[derive(Debug)]
 pub(crate) struct Seekable {
     file: Mutex<Py<PyAny>>,
+    /// The position of the first byte.
+    start: u64,
     /// The thread that uses the file object.
     user: Mutex<Option<ThreadId>>,
 }
 
 impl Seekable {
-    pub(crate) fn new(file: Py<PyAny>) -> Self {
-        Self { file: Mutex::new(file), user: Mutex::new(None) }
+    pub(crate) fn new(file: Py<PyAny>, start: u64) -> Self {
+        Self { file: Mutex::new(file), start, user: Mutex::new(None) }
     }
 
     fn user(&self) -> MutexGuard<'_, Option<ThreadId>> {
@@ -140,9 +140,9 @@ impl Seekable {
 impl ReadAt for Seekable {
     fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
         self.with(|py, file| {
-            file.call_method1(py, "seek", (offset,))?;
+            file.call_method1(py, "seek", (self.start.saturating_add(offset),))?;
             let read = file.call_method1(py, "read", (into.len().min(MOST),))?;
-            let bytes = read.bind(py).cast::<PyBytes>()?.as_bytes();
+            let bytes: PyBackedBytes = read.extract(py)?;
             let count = bytes.len().min(into.len());
             into[..count].copy_from_slice(&bytes[..count]);
             Ok(count)
@@ -152,7 +152,8 @@ impl ReadAt for Seekable {
     fn size(&self) -> Result<u64> {
         self.with(|py, file| {
             file.call_method1(py, "seek", (0, 2))?;
-            file.call_method0(py, "tell")?.extract(py)
+            let end: u64 = file.call_method0(py, "tell")?.extract(py)?;
+            Ok(end.saturating_sub(self.start))
         })
     }
 }

@@ -31,7 +31,7 @@ def test_every_truncated_file_is_a_value_error_that_names_it(cut: int) -> None:
     Path("x.npy").write_bytes(Path("x.npy").read_bytes()[:cut])
     with pytest.raises((ValueError, EOFError)):
         np.load("x.npy")
-    with pytest.raises((ValueError, EOFError), match="x.npy|No data left"):
+    with pytest.raises(EOFError if cut == 0 else ValueError, match="x.npy"):
         nio.load("x.npy")
 
 

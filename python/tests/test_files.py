@@ -57,6 +57,57 @@ def test_map_equals_numpys() -> None:
     assert np.load("x.npy")[1, 2] == -1
 
 
+def test_bytearrays_and_archives_at_a_position_are_read() -> None:
+    class Arrays(io.BytesIO):
+        def read(self, count: int | None = -1, /) -> bytes:
+            return bytearray(super().read(count))  # type: ignore[return-value]
+
+    file = Arrays()
+    file.write(b"before")
+    np.savez(file, a=np.arange(5))
+    file.seek(6)
+    assert nio.load(file)["a"].tolist() == np.arange(5).tolist()
+    alone = io.BytesIO()
+    np.savez(alone, a=np.arange(5))
+    moved = Arrays(b"before" + alone.getvalue())
+    moved.seek(6)
+    assert nio.load(moved)["a"].tolist() == np.arange(5).tolist()
+    plain = Arrays()
+    np.save(plain, np.arange(5))
+    plain.seek(0)
+    assert same(nio.load(plain), np.arange(5))
+
+
+def test_text_of_no_width_is_read() -> None:
+    for code in ("S0", "U0", "V0"):
+        array = np.zeros(3, [("a", code), ("b", "i4")])["a"]
+        np.save("x.npy", array)
+        assert nio.load("x.npy").dtype == np.load("x.npy").dtype
+        assert nio.load("x.npy").tolist() == np.load("x.npy").tolist()
+
+
+def test_options_are_checked() -> None:
+    np.save("x.npy", np.arange(3))
+    for wrong in ({"threads": 0}, {"threads": 1.5}, {"limits": {"header": -1}}):
+        with pytest.raises(ValueError, match="number from"):
+            nio.load("x.npy", **wrong)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="named"):
+        nio.save(io.BytesIO(), np.arange(3), create_new=True)
+    with pytest.raises(nio.FormatError, match="RA"):
+        nio.read_ra("x.npy")
+
+
+def test_overlapping_installs_end_with_the_last() -> None:
+    numpys = np.load
+    one, two = nio.install(), nio.install()
+    one.__enter__()
+    two.__enter__()
+    one.__exit__(None, None, None)
+    assert np.load is nio.load
+    two.__exit__(None, None, None)
+    assert np.load is numpys
+
+
 def test_stream_without_seek_is_read() -> None:
     class OnlyRead:
         def __init__(self, inner: io.BytesIO) -> None:

@@ -28,7 +28,7 @@ def _file(order: str) -> tuple[Any, npt.NDArray[Any]]:
     "index",
     [
         0, -1, slice(None), slice(2, 8, 3), slice(None, None, -1), slice(8, 2, -2), (slice(None), 3), (3, slice(5, 1, -1)), (..., 3),
-        (None, 2), (slice(2, 4), None), [1, 2, 5], (slice(None), [3, 8, 8, 0]), (2, [1, 1]), (np.array([[0, 1], [2, 3]]),),
+        (None, 2), (slice(2, 4), None), [1, 2, 5], (slice(None), [3, 8, 8, 0]), ([[]],), (slice(None), (0, 1)), range(2), (2, [1, 1]), (np.array([[0, 1], [2, 3]]),),
         np.arange(7) % 3 == 0, (slice(1, 9, 2), np.arange(9) % 4 == 1), slice(5, 5), (slice(5, 5), 3), np.array([], int), (), ...,
         ([6, 0, 3], slice(1, 5)), (0, slice(None), [1, 2]), ([1, 2], slice(None), 0), (0, ..., [1, 1, 4]), ([[0, 1], [1, 0]], slice(1, 3), 2), (3, 4), (3, 4, 2), (0, ..., 0), (..., [0, 4]), ([-1, -7],), np.zeros(7, bool), (np.uint8(3), np.int64(-2)),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copyreg
 import datetime
 import decimal
+import io
 import os
 import pickle
 import zoneinfo
@@ -209,3 +210,34 @@ def test_text_of_variable_width_is_saved_as_objects_or_refused() -> None:
     array = np.array(["a", "bcd"], dtype=np.dtypes.StringDType())
     with pytest.raises(ValueError, match="allow_pickle"):
         nio.save("x.npy", array, allow_pickle=False)
+    with pytest.warns(UserWarning, match="Custom dtypes"):
+        nio.save("x.npy", array)
+    with pytest.warns(UserWarning, match="Custom dtypes"):
+        np.save("numpy.npy", array)
+    assert Path("x.npy").read_bytes() == Path("numpy.npy").read_bytes()
+    with pytest.raises(ValueError, match="archive"):
+        nio.savez("x.npz", a=array)
+
+
+def test_subclasses_of_arrays_of_objects_are_saved_as_they_are() -> None:
+    masked = np.ma.masked_array(np.array([1, None], object), [True, False])
+    nio.save("x.npy", masked)
+    read = np.load("x.npy", allow_pickle=True)
+    assert isinstance(read, np.ma.MaskedArray) and read.mask.tolist() == [True, False]
+    with pytest.raises(NotImplementedError, match="mask"):
+        nio.save("y.npy", np.ma.masked_array([1, 2], [True, False]))
+
+
+def test_records_with_objects_keep_their_fields() -> None:
+    array = np.array([({"a": 1}, 2), (None, 3)], [("o", "O"), ("n", "<i4")])
+    np.save("x.npy", array)
+    read = nio.load("x.npy", allow_pickle=True)
+    assert read.dtype == array.dtype and read.tolist() == array.tolist()
+    nio.save("y.npy", array)
+    assert Path("y.npy").read_bytes() == Path("x.npy").read_bytes()
+
+
+def test_pickle_in_a_file_object_is_read() -> None:
+    data = pickle.dumps({"a": [1, 2]})
+    assert nio.load(io.BytesIO(data), allow_pickle=True) == {"a": [1, 2]}
+    assert nio.load(data, allow_pickle=True) == {"a": [1, 2]}
