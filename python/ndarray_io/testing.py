@@ -17,7 +17,7 @@ import pytest
 
 from ._install import replaced
 
-_calls = 0
+_count = 0
 _covered: set[str] = set()
 _passed: set[str] = set()
 _failed: set[str] = set()
@@ -27,8 +27,8 @@ _not_covered: set[str] = set()
 def _counting(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def counted(*args: Any, **kwargs: Any) -> Any:
-        global _calls
-        _calls += 1
+        global _count
+        _count += 1
         return function(*args, **kwargs)
 
     return counted
@@ -42,10 +42,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
-    before = int(_calls)
+    before = _count
     with replaced(_counting):
         yield
-    if _calls > before:
+    if _count > before:
         _covered.add(_name(item))
 
 
@@ -96,7 +96,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     terminalreporter.section("ndarray_io")
     terminalreporter.write_line(
         f"{len(_passed)} tests that call the package passed, {len(_failed & set(expected))} fail as expected, "
-        f"{len(_failed - set(expected))} fail; {_calls} calls. {len(_not_covered)} tests do not call it."
+        f"{len(_failed - set(expected))} fail; {_count} calls. {len(_not_covered)} tests do not call it."
     )
     if config.getoption("verbose") > 0:
         for name in sorted(_not_covered):

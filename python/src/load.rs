@@ -56,7 +56,7 @@ fn first_bytes(file: &mut File) -> std::io::Result<Vec<u8>> {
     Ok(first)
 }
 
-/// Opens a file, and looks what it is.
+/// Opens a file, and finds its kind.
 fn begin(py: Python<'_>, path: &Path, reading: &Reading) -> PyResult<(File, Kind)> {
     let opened = || {
         let mut file = File::open(path)?;
