@@ -90,6 +90,7 @@ def load(
     threads: int | None = None,
     limits: Mapping[str, int] | None = None,
     password: str | bytes | None = None,
+    storage_options: Mapping[str, str] | None = None,
 ) -> Any:
     """Loads an array, or opens an archive, as :func:`numpy.load`.
 
@@ -97,15 +98,16 @@ def load(
     :class:`Call` that says what :mod:`pickle` would have called. Nothing is executed.
 
     ``threads`` limits how many threads read, and ``limits`` what a file may ask for: ``header``, ``payload``, ``objects``, ``object_height``,
-    ``expansion``. ``password`` is that of encrypted members. ``fix_imports`` and
+    ``expansion``. ``password`` is that of encrypted members. A URL (s3://, gs://, az://, https://) is read with
+    range requests; ``storage_options`` are those of its store, such as ``aws_endpoint``, beside the environment's. ``fix_imports`` and
     ``encoding`` have no effect, as names are not looked up; text of Python 2 that is not ASCII is bytes.
     """
     if encoding not in ("ASCII", "latin1", "bytes"):
         raise ValueError("encoding must be 'ASCII', 'latin1', or 'bytes'")
     if max_header_size is not None:
         limits = {**(limits or {}), "header": max_header_size}
-    plain = not allow_pickle and threads is None and limits is None and password is None
-    reading = PLAIN if plain else Reading(allow_pickle, threads, limits, _encoded(password))
+    plain = not allow_pickle and threads is None and limits is None and password is None and storage_options is None
+    reading = PLAIN if plain else Reading(allow_pickle, threads, limits, _encoded(password), storage_options)
     if isinstance(file, (bytes, bytearray, memoryview)):
         file = io.BytesIO(file)
     if hasattr(file, "read"):
@@ -157,13 +159,14 @@ def open(
     threads: int | None = None,
     limits: Mapping[str, int] | None = None,
     password: str | bytes | None = None,
+    storage_options: Mapping[str, str] | None = None,
 ) -> Any:
     """Opens a file without reading its elements.
 
     Returns a :class:`LazyArray` for a file of one array (NPY, RA) or a folder of files that are one (a stack of Dask), and an :class:`NpzFile` for an
     archive.
     """
-    reading = Reading(False, threads, limits, _encoded(password))
+    reading = Reading(False, threads, limits, _encoded(password), storage_options)
     if isinstance(file, (bytes, bytearray, memoryview)) or hasattr(file, "read"):
         native = _native.open_source(bytes(file) if not hasattr(file, "read") else file, reading)
         return NpzFile(native, None) if isinstance(native, _native.Archive) else LazyArray(native, None, None)

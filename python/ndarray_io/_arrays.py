@@ -35,7 +35,7 @@ def mapped(path: str, mode: str, shape: tuple[int, ...], descr: str, member: str
         raise ValueError(f"expected mode 'r', 'r+' or 'c', found {mode!r}")
     if member is not None and _MODES[mode] == "r+":
         raise ValueError("a member of an archive cannot be changed in a map, since its checksum would be wrong: update() replaces it")
-    if not os.path.isfile(path):
+    if not os.path.isfile(path):  # a URL, a folder
         raise ValueError("only an array in a file of this machine can be mapped")
     with builtins.open(path, "r+b" if _MODES[mode] == "r+" else "rb") as file:
         native = _native.open_source(file, PLAIN)

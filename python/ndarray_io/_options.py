@@ -24,11 +24,12 @@ class Reading:
     threads: int | None = None
     limits: Mapping[str, int] | None = None
     password: bytes | None = None
+    store: Mapping[str, str] | None = None
 
     def for_pickle(self) -> Reading:
         """Returns the options for another process. A password is not sent along."""
-        if self.password is not None:
-            raise TypeError("what was opened with a password cannot be pickled")
+        if self.password is not None or self.store is not None:
+            raise TypeError("what was opened with a password or with options of a store cannot be pickled: they may be secret")
         return self
 
     def __post_init__(self) -> None:
@@ -40,6 +41,8 @@ class Reading:
                 raise ValueError(f"the limit {name!r} is a number from 0, not {value!r}")
         if self.limits is not None:
             object.__setattr__(self, "limits", dict(self.limits))
+        if self.store is not None:
+            object.__setattr__(self, "store", dict(self.store))
         if self.password is not None and not isinstance(self.password, bytes):
             raise TypeError("the password is text or bytes")
 

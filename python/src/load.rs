@@ -12,6 +12,7 @@ use ndarray_io::header::Order;
 use ndarray_io::object::{Global, Pickle};
 use ndarray_io::ra::RaFile;
 use ndarray_io::{DynArray, Error, NpyFile, NpyReader, NpzFile};
+use ndarray_io_store::Remote;
 use numpy::PyUntypedArray;
 use pyo3::exceptions::PyEOFError;
 use pyo3::prelude::*;
@@ -79,10 +80,12 @@ pub(crate) fn load<'py>(
     make: &Bound<'py, PyAny>,
     reading: Reading,
 ) -> PyResult<Bound<'py, PyAny>> {
-    if path.is_dir() {
-        let array = open(py, path, reading)?;
-        let array = array.cast::<Array>()?.get();
-        return array.read(py, make);
+    if is_url(&path) || path.is_dir() {
+        let opened = open(py, path, reading)?;
+        return match opened.cast::<Array>() {
+            Ok(array) => array.get().read(py, make),
+            Err(_) => Ok(opened),
+        };
     }
     let (file, kind) = begin(py, &path, &reading)?;
     let at = |error: Error| error.at_path(&path);
@@ -148,9 +151,40 @@ fn opened_archive<'py>(py: Python<'py>, source: NpzSource, reading: Reading) -> 
     Ok(Archive { file, reading }.into_pyobject(py)?.into_any())
 }
 
+fn is_url(path: &Path) -> bool {
+    path.to_str().is_some_and(Remote::is_url)
+}
+
+/// Opens an object in a store or on a web server.
+fn open_url<'py>(py: Python<'py>, url: &str, reading: Reading) -> PyResult<Bound<'py, PyAny>> {
+    enum Object {
+        Array(Box<Opened>),
+        Archive(NpzFile),
+    }
+    let object = run(py, u64::MAX, |cancel| {
+        let (remote, options) = (reading.remote(url)?, reading.options(cancel));
+        let (first, _) = remote.first_bytes()?;
+        Ok(match Kind::of(&first[..first.len().min(8)], &Reading::default()) {
+            Kind::Archive => Object::Archive(remote.open_npz_with(&options)?),
+            Kind::Ra => Object::Array(Box::new(Opened::Ra(remote.open_ra_with(&options)?))),
+            _ => Object::Array(Box::new(Opened::Npy(remote.open_npy_with(&options)?))),
+        })
+    })?;
+    match object {
+        Object::Archive(file) => Ok(Archive { file, reading }.into_pyobject(py)?.into_any()),
+        // A request takes long, however little it fetches.
+        Object::Array(file) => {
+            Ok(Array::new(*file, reading).reading_up_to(u64::MAX).into_pyobject(py)?.into_any())
+        }
+    }
+}
+
 /// Opens a file whose elements are read when they are asked for.
 #[pyfunction]
 pub(crate) fn open(py: Python<'_>, path: PathBuf, reading: Reading) -> PyResult<Bound<'_, PyAny>> {
+    if let Some(url) = path.to_str().filter(|path| Remote::is_url(path)) {
+        return open_url(py, url, reading);
+    }
     if path.is_dir() {
         let stack = run(py, 0, |_| NpyStack::open_with(&path, &reading.options(&Cancel::default())))?;
         return Ok(Array::new(Opened::Npy(stack.into_file()), reading).into_pyobject(py)?.into_any());

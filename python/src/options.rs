@@ -1,6 +1,9 @@
 //! Options for reading, as Python passes them.
 
-use ndarray_io::{Limits, ReadOptions};
+use std::collections::HashMap;
+
+use ndarray_io::{Limits, ReadOptions, Result};
+use ndarray_io_store::{Remote, StoreOptions};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -14,6 +17,8 @@ pub(crate) struct Reading {
     pub(crate) threads: Option<usize>,
     pub(crate) limits: Option<BoundLimits>,
     pub(crate) password: Option<Vec<u8>>,
+    /// Options of a store, such as its endpoint and credentials.
+    pub(crate) store: Option<HashMap<String, String>>,
 }
 
 #[derive(Clone)]
@@ -40,6 +45,12 @@ impl<'py> FromPyObject<'_, 'py> for BoundLimits {
 }
 
 impl Reading {
+    /// Returns the object of a URL.
+    pub(crate) fn remote(&self, url: &str) -> Result<Remote> {
+        let options = self.store.iter().flatten();
+        Remote::parse_with(url, &options.fold(StoreOptions::new(), |all, (key, value)| all.set(key, value)))
+    }
+
     pub(crate) fn options(&self, cancel: &Cancel) -> ReadOptions {
         let mut options = ReadOptions::new().allow_objects(self.allow_objects);
         if let Some(threads) = self.threads {

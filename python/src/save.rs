@@ -15,6 +15,7 @@ use ndarray_io::ra::{RaOptions, write_ra_with};
 use ndarray_io::{
     Casting, DType, DynArray, Limits, NpzUpdate, NpzWriter, ReadOptions, Result, WriteNpyExt, WriteOptions,
 };
+use ndarray_io_store::Remote;
 use numpy::PyUntypedArray;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -140,8 +141,16 @@ pub(crate) fn save(
     is_ra: bool,
 ) -> PyResult<()> {
     let array = array.to_write()?;
-    run(py, array.bytes(), |cancel| {
+    let url = path.to_str().filter(|path| Remote::is_url(path));
+    run(py, if url.is_some() { u64::MAX } else { array.bytes() }, |cancel| {
         let options = writing.options(cancel);
+        if let Some(url) = url {
+            let remote = Remote::parse(url)?;
+            return match &array {
+                ToWrite::Lent(lent) => remote.write_npy(&lent.view),
+                ToWrite::Objects(array) => remote.write_npy(&**array),
+            };
+        }
         match &array {
             ToWrite::Lent(lent) if is_ra => {
                 write_ra_with(&path, &lent.view, &RaOptions::new().write_options(options))
