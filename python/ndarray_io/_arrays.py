@@ -7,8 +7,7 @@ import math
 import operator
 import os
 from collections.abc import Callable, Iterator
-from types import EllipsisType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +16,6 @@ from . import _native
 from ._dtypes import dtype_of, make
 from ._errors import FormatError
 from ._options import PLAIN, Reading
-
-if TYPE_CHECKING:
-    Index = int | slice | EllipsisType | npt.NDArray[Any] | list[int] | list[bool]
 
 MapMode = Literal["r", "r+", "c"]
 
@@ -176,20 +172,25 @@ class LazyArray:
             isinstance(part, tuple) and part == (0, length - 1, 1)
             for part, length in zip(others, (n for at, n in enumerate(self.shape) if at != axis), strict=True)
         )
+        at = axis - sum(isinstance(one, int) for one in rest[:axis])
+
+        def between(low: int, high: int) -> npt.NDArray[Any]:
+            part: npt.NDArray[Any] = self[(*rest[:axis], slice(low, high), *rest[axis + 1 :])]
+            return part
+
+        wanted = math.prod(_length(part) for part in others if isinstance(part, tuple))
         if not is_all and span <= 4 * len(flat):
             # Nearly all of a range: it is read as one.
             low = int(flat.min())
-            bounds: list[Any] = list(rest)
-            bounds[axis] = slice(low, low + span)
-            part = self[tuple(bounds)]
-            at = axis - sum(isinstance(one, int) for one in rest[:axis])
-            taken = np.take(part, flat - low, axis=at)
+            taken = np.take(between(low, low + span), flat - low, axis=at)
+        elif not is_all and 4 * wanted * self.shape[axis] < self.size:
+            # A small part of each index: more would be read than is asked for.
+            taken = np.concatenate([between(number, number + 1) for number in flat.tolist()], axis=at)
         else:
             shape = list(self.shape)
             shape[axis] = len(flat)
             taken = make(shape, self._descr, self.fortran_order, None)
             self._native.take_into(taken, axis, flat.tolist())
-            at = axis - sum(isinstance(one, int) for one in rest[:axis])
             if not is_all:
                 taken = taken[tuple(rest)]
         taken = taken.reshape(taken.shape[:at] + indices.shape + taken.shape[at + 1 :])

@@ -76,6 +76,9 @@ def test_part_of_a_file_is_fetched_alone(server: str) -> None:
     assert np.array_equal(lazy[500:502, ::100], whole[500:502, ::100])
     assert sum(FETCHED) < 500_000, "of 16 MB"
     assert np.array_equal(nio.load(f"{server}/x.npy", storage_options={"allow_http": "true"}), whole)
+    FETCHED.clear()
+    assert np.array_equal(lazy[[3, 900, 500], :5], whole[[3, 900, 500], :5])
+    assert sum(FETCHED) < 200_000
     with pytest.raises(ValueError, match="this machine"):
         lazy.mmap()
 
