@@ -7,7 +7,7 @@ use std::path::Path;
 use super::{DynArray, DynView};
 use crate::dtype::DType;
 use crate::error::{Error, ErrorKind, Help, Result};
-use crate::io::{NpyWriter, RowType, UncommittedRows};
+use crate::io::{NpyWriter, RowType, UncommittedRows, refuse_objects};
 use crate::options::WriteOptions;
 
 /// Rows of the dtype that the file has.
@@ -57,11 +57,7 @@ impl NpyWriter<DynArray, File> {
         options: &WriteOptions,
     ) -> Result<Self> {
         let path = path.as_ref();
-        if dtype.has_object() {
-            let reason =
-                "Python objects are stored as one pickle, which cannot be written incrementally".into();
-            return Err(Error::from(ErrorKind::BadOption { reason }).at_path(path));
-        }
+        refuse_objects(dtype).map_err(|error| error.at_path(path))?;
         let own = || Ok(dtype.clone());
         let writer = Self::append_or_create_rows(path, (row, &own), surplus, options, &OF_THE_FILE)?;
         writer.check_dtype(dtype)?;

@@ -19,7 +19,7 @@ pub(crate) use payload::read_whole;
 pub(crate) use payload::{Payload, PayloadRef, check_end, read_file, read_header, read_header_of_file};
 pub use ra::Ra;
 pub use reader::{ArrayReader, NpyReader, RaReader};
-pub(crate) use writer::RowType;
 pub use writer::{NpyWriter, UncommittedRows, grow_header, grow_header_with};
+pub(crate) use writer::{RowType, refuse_objects};
 pub(crate) use writer::{grouped_for, options_for};
 pub(crate) use zeroed::write_zeroed;

@@ -20,8 +20,14 @@ pub(super) fn dtype_for<A: WritableElement>(options: &WriteOptions) -> Result<DT
         return Err(Error::from(ErrorKind::BadOption { reason }).with_help(Help::TextWidth));
     }
     let dtype = A::dtype_for(&mut std::iter::empty(), options)?;
+    refuse_objects(&dtype)?;
+    Ok(dtype)
+}
+
+/// Returns an error for elements that cannot be written one after another.
+pub(crate) fn refuse_objects(dtype: &DType) -> Result<()> {
     match dtype.has_object() {
-        false => Ok(dtype),
+        false => Ok(()),
         true => {
             let reason =
                 "Python objects are stored as one pickle, which cannot be written incrementally".into();
