@@ -36,7 +36,7 @@ class Reading:
         _check_threads(self.threads)
         for name, value in (self.limits or {}).items():
             if name not in _LIMITS:
-                raise TypeError(f"there is no limit {name!r}: expected {', '.join(_LIMITS)}")
+                raise TypeError(f"unknown limit {name!r}: expected {', '.join(_LIMITS)}")
             if not isinstance(value, int) or value < 0:
                 raise ValueError(f"the limit {name!r} is a number from 0, not {value!r}")
         if self.limits is not None:

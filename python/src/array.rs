@@ -96,11 +96,6 @@ impl Array {
         of_file!(&self.file, file => file.order()) == Order::Fortran
     }
 
-    #[getter]
-    fn data_offset(&self) -> u64 {
-        of_file!(&self.file, file => file.data_offset())
-    }
-
     /// The position of the elements in the file if they are stored there as they are: for maps.
     fn offset_in_file(&self, py: Python<'_>) -> PyResult<u64> {
         match &self.file {

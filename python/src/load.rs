@@ -80,7 +80,7 @@ pub(crate) fn load<'py>(
     make: &Bound<'py, PyAny>,
     reading: Reading,
 ) -> PyResult<Bound<'py, PyAny>> {
-    if is_url(&path) || path.is_dir() {
+    if url_of(&path).is_some() || path.is_dir() {
         let opened = open(py, path, reading)?;
         return match opened.cast::<Array>() {
             Ok(array) => array.get().read(py, make),
@@ -151,8 +151,9 @@ fn opened_archive<'py>(py: Python<'py>, source: NpzSource, reading: Reading) -> 
     Ok(Archive { file, reading }.into_pyobject(py)?.into_any())
 }
 
-fn is_url(path: &Path) -> bool {
-    path.to_str().is_some_and(Remote::is_url)
+/// Returns the URL if a path is one.
+pub(crate) fn url_of(path: &Path) -> Option<&str> {
+    path.to_str().filter(|path| Remote::is_url(path))
 }
 
 /// Opens an object in a store or on a web server.
@@ -182,7 +183,7 @@ fn open_url<'py>(py: Python<'py>, url: &str, reading: Reading) -> PyResult<Bound
 /// Opens a file whose elements are read when they are asked for.
 #[pyfunction]
 pub(crate) fn open(py: Python<'_>, path: PathBuf, reading: Reading) -> PyResult<Bound<'_, PyAny>> {
-    if let Some(url) = path.to_str().filter(|path| Remote::is_url(path)) {
+    if let Some(url) = url_of(&path) {
         return open_url(py, url, reading);
     }
     if path.is_dir() {

@@ -37,7 +37,7 @@ impl<'py> FromPyObject<'_, 'py> for BoundLimits {
                 "objects" => limits.objects(value),
                 "object_height" => limits.object_height(value.try_into()?),
                 "expansion" => limits.expansion(value),
-                name => return Err(PyTypeError::new_err(format!("there is no limit {name:?}"))),
+                name => return Err(PyTypeError::new_err(format!("unknown limit {name:?}"))),
             };
         }
         Ok(Self(limits))

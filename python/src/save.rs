@@ -22,6 +22,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::error::raise;
+use crate::load::url_of;
 use crate::memory::{Lent, lent};
 use crate::stream::{Buffered, Stream};
 use crate::work::{Cancel, here, run};
@@ -141,7 +142,12 @@ pub(crate) fn save(
     is_ra: bool,
 ) -> PyResult<()> {
     let array = array.to_write()?;
-    let url = path.to_str().filter(|path| Remote::is_url(path));
+    let url = url_of(&path);
+    if url.is_some() && (is_ra || writing.sync || writing.create_new) {
+        let text =
+            "to a URL, only NPY is written, without create_new and sync: an object that exists is replaced";
+        return Err(PyValueError::new_err(text));
+    }
     run(py, if url.is_some() { u64::MAX } else { array.bytes() }, |cancel| {
         let options = writing.options(cancel);
         if let Some(url) = url {

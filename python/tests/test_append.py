@@ -84,10 +84,10 @@ def test_rows_of_a_killed_program_are_recovered() -> None:
     code = (
         "import os, signal, numpy as np, ndarray_io as nio\n"
         "log = nio.append('x.npy', dtype='i8', row=1000)\n"
-        "log.push(np.zeros((10, 1000))); log.checkpoint()\n"
-        "log.push(np.ones((300, 1000)))\n"
+        "log.push(np.zeros((10, 1000), int)); log.checkpoint()\n"
+        "log.push(np.ones((300, 1000), int))\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
-    ).replace("np.zeros((10, 1000))", "np.zeros((10, 1000), int)").replace("np.ones((300, 1000))", "np.ones((300, 1000), int)")
+    )
     assert subprocess.run([sys.executable, "-c", code]).returncode == -signal.SIGKILL
     assert np.load("x.npy").shape == (10, 1000)
     with pytest.raises(nio.ConflictError, match="300"):

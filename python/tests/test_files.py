@@ -173,7 +173,7 @@ def test_limits_and_max_header_size_are_obeyed() -> None:
         nio.load("x.npy", limits={"payload": 7999})
     with pytest.raises(ValueError):
         nio.load("x.npy", max_header_size=10)
-    with pytest.raises(TypeError, match="no limit 'size'"):
+    with pytest.raises(TypeError, match="unknown limit 'size'"):
         nio.load("x.npy", limits={"size": 1})
     assert nio.load("x.npy", limits={"payload": 8000}).shape == (1000,)
 

@@ -125,7 +125,7 @@ def test_lazy_array_can_be_pickled_by_its_path() -> None:
         pickle.dumps(nio.open(Path("F.npy").read_bytes()))
 
 
-def test_appended_rows_are_seen_after_refresh() -> None:
+def test_replaced_file_stays_open_as_it_was() -> None:
     np.save("x.npy", np.arange(3))
     lazy = nio.open("x.npy")
     assert not lazy.refresh()

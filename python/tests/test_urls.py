@@ -92,6 +92,16 @@ def test_members_of_an_archive_are_fetched_alone(server: str) -> None:
     assert sum(FETCHED) < 1_000_000, "of 8 MB"
 
 
+def test_what_a_url_does_not_have_is_refused_before_anything_is_sent() -> None:
+    for call in (
+        lambda: nio.save("s3://bucket/x.npy", np.arange(3), create_new=True),
+        lambda: nio.save("s3://bucket/x.npy", np.arange(3), sync=True),
+        lambda: nio.write_ra("s3://bucket/x.ra", np.arange(3)),
+    ):
+        with pytest.raises(ValueError, match="URL"):
+            call()
+
+
 def test_missing_object_is_an_error_with_its_url(server: str) -> None:
     with pytest.raises(OSError, match="missing.npy"):
         nio.load(f"{server}/missing.npy", storage_options={"allow_http": "true"})
