@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import statistics
 import sys
@@ -16,10 +17,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 import ndarray_io as nio
 
 MIB = 1 << 20
+
+#: The size of the blocks that this package compresses.
+BLOCK = 1 << 20
 
 
 def compare(name: str, ours: Callable[[], Any], numpys: Callable[[], Any], rounds: int, repeat: int = 1) -> None:
@@ -80,18 +85,42 @@ def main() -> None:
     )
     sizes = [Path(name).stat().st_size / MIB for name in ("s.npz", "n.npz")]
     print(f"\nCompressed: {sizes[0]:.1f} MiB, by NumPy {sizes[1]:.1f} MiB.")
-    for threads in (1, 2, 4):
-        archive = nio.load("ours.npz").open("values")
-        starts = random.integers(0, len(values) - 100_000, 400)
+    crops(values, [int(start) for start in random.integers(0, len(values) - CROP, 150)])
 
-        def crop(start: int) -> int:
-            return int(archive[start : start + 100_000][0])
 
-        with ThreadPoolExecutor(threads) as pool:
-            begin = time.perf_counter()
-            list(pool.map(crop, (int(start) for start in starts)))
-            taken = time.perf_counter() - begin
-        print(f"Random crops of 0.8 MB from the compressed member, {threads} threads: {len(starts) / taken:.0f} a second.")
+CROP = 100_000
+
+
+def first_of_crop(reader: Any, start: int) -> int:
+    return int(np.asarray(reader[start : start + CROP])[0])
+
+
+def crops(values: npt.NDArray[Any], starts: list[int]) -> None:
+    """Prints how many random parts of a compressed array can be read in a second, beside `blosc2` with chunks of the same size."""
+    # Opened anew for each row: after very many parts, this package keeps the decompressed member in a file.
+    readers: dict[str, Callable[[], Any]] = {"this package, Deflate": lambda: nio.load("ours.npz").open("values")}
+    try:
+        import blosc2
+    except ImportError:
+        print("(`blosc2` is not installed.)")
+    else:
+        for codec in ("ZLIB", "LZ4", "ZSTD"):
+            chosen = {"codec": blosc2.Codec[codec], "clevel": 6, "nthreads": 1}
+            chunks = (BLOCK // values.itemsize,)
+            blosc2.asarray(values, chunks=chunks, cparams=chosen, urlpath=f"{codec}.b2nd", mode="w")
+            readers[f"blosc2, {codec}"] = functools.partial(blosc2.open, f"{codec}.b2nd", mode="r", dparams={"nthreads": 1})
+    print("\n| crops of 0.8 MB a second | 1 thread | 2 threads | 4 threads |\n|---|---|---|---|")
+    for name, opened in readers.items():
+        row = []
+        # Objects of blosc2 are not for several threads at a time.
+        for threads in (1,) if name.startswith("blosc2") else (1, 2, 4):
+            reader = opened()
+            with ThreadPoolExecutor(threads) as pool:
+                read = functools.partial(first_of_crop, reader)
+                begin = time.perf_counter()
+                assert list(pool.map(read, starts)) == [values[start] for start in starts]
+                row.append(f"{len(starts) / (time.perf_counter() - begin):.0f}")
+        print(f"| {name} | {' | '.join(row + ['–'] * (3 - len(row)))} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import IO, Any, Literal
 
 
@@ -18,16 +18,19 @@ from ._dtypes import make as _make
 from ._errors import (
     Cancelled,
     ConflictError,
+    ExistsError,
     FileError,
     FormatError,
     LimitError,
     MemberError,
     MismatchError,
+    NotFoundError,
     UsageError,
 )
 from ._install import install
 from ._objects import Call, Global
 from ._options import PLAIN, Reading
+from ._refs import refs
 from ._save import (
     Appender,
     append,
@@ -46,6 +49,7 @@ __all__ = [
     "Call",
     "Cancelled",
     "ConflictError",
+    "ExistsError",
     "FileError",
     "FormatError",
     "Global",
@@ -53,6 +57,7 @@ __all__ = [
     "LimitError",
     "MemberError",
     "MismatchError",
+    "NotFoundError",
     "NpzFile",
     "Update",
     "UsageError",
@@ -66,6 +71,7 @@ __all__ = [
     "load",
     "open",
     "read_ra",
+    "refs",
     "save",
     "savez",
     "savez_compressed",
@@ -91,23 +97,34 @@ def load(
     limits: Mapping[str, int] | None = None,
     password: str | bytes | None = None,
     storage_options: Mapping[str, str] | None = None,
+    verify: bool = True,
+    objects: Mapping[str, Callable[..., Any]] | None = None,
 ) -> Any:
     """Loads an array, or opens an archive, as :func:`numpy.load`.
 
     With ``allow_pickle``, Python objects are read as data: plain values, dates, decimals and arrays are what they are, and any other object is a
-    :class:`Call` that says what :mod:`pickle` would have called. Nothing is executed.
+    :class:`Call` that says what :mod:`pickle` would have called. Nothing is executed, except what ``objects`` lists: a mapping of names, as
+    :func:`scan` shows them (``"package.Class"``), to the classes or functions that make such objects.
+
+    Bools other than 0 and 1 and text with invalid code points are an error; with ``verify=False``, they are taken as they are, as
+    NumPy does. Checksums are always verified.
 
     ``threads`` limits how many threads read, and ``limits`` what a file may ask for: ``header``, ``payload``, ``objects``, ``object_height``,
     ``expansion``. ``password`` is that of encrypted members. A URL (s3://, gs://, az://, https://) is read with
-    range requests; ``storage_options`` are those of its store, such as ``aws_endpoint``, beside the environment's. ``fix_imports`` and
-    ``encoding`` have no effect, as names are not looked up; text of Python 2 that is not ASCII is bytes.
+    range requests; ``storage_options`` are those of its store, such as ``aws_endpoint``, beside the environment's. ``encoding`` says what a
+    ``str`` of Python 2 is; with the default, one that is not ASCII is bytes. ``fix_imports`` has no effect, as names are not looked up.
     """
     if encoding not in ("ASCII", "latin1", "bytes"):
         raise ValueError("encoding must be 'ASCII', 'latin1', or 'bytes'")
     if max_header_size is not None:
         limits = {**(limits or {}), "header": max_header_size}
-    plain = not allow_pickle and threads is None and limits is None and password is None and storage_options is None
-    reading = PLAIN if plain else Reading(allow_pickle, threads, limits, _encoded(password), storage_options)
+    reading = PLAIN
+    chosen = (allow_pickle, threads, limits, password, storage_options, verify, objects, encoding)
+    if chosen != (False, None, None, None, None, True, None, "ASCII"):
+        old_text = None if encoding == "ASCII" else encoding
+        reading = Reading(
+            bool(allow_pickle), threads, limits, _encoded(password), not verify, old_text, objects, storage_options
+        )
     if isinstance(file, (bytes, bytearray, memoryview)):
         file = io.BytesIO(file)
     if hasattr(file, "read"):
@@ -160,13 +177,14 @@ def open(
     limits: Mapping[str, int] | None = None,
     password: str | bytes | None = None,
     storage_options: Mapping[str, str] | None = None,
+    verify: bool = True,
 ) -> Any:
     """Opens a file without reading its elements.
 
     Returns a :class:`LazyArray` for a file of one array (NPY, RA) or a folder of files that are one (a stack of Dask), and an :class:`NpzFile` for an
-    archive.
+    archive. The options are those of :func:`load`.
     """
-    reading = Reading(False, threads, limits, _encoded(password), storage_options)
+    reading = Reading(False, threads, limits, _encoded(password), not verify, store=storage_options)
     if isinstance(file, (bytes, bytearray, memoryview)) or hasattr(file, "read"):
         native = _native.open_source(bytes(file) if not hasattr(file, "read") else file, reading)
         return NpzFile(native, None) if isinstance(native, _native.Archive) else LazyArray(native, None, None)
@@ -179,8 +197,6 @@ def scan(file: str | os.PathLike[str]) -> list[tuple[str | None, str, bool]]:
     An empty list means that there is nothing but plain data. A name that is usual in data does not mean that the file is harmless.
     """
     return _native.scan(os.fsdecode(file))
-
-
 
 
 def open_with(path: str, reading: Reading) -> LazyArray | NpzFile:

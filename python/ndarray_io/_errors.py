@@ -49,6 +49,14 @@ class FileError(_Details, OSError):
     """Reading or writing failed."""
 
 
+class ExistsError(ConflictError, FileExistsError):
+    """The file exists already."""
+
+
+class NotFoundError(FileError, FileNotFoundError):
+    """There is no such object in the store."""
+
+
 class Cancelled(_Details, OSError):
     """The work was cancelled."""
 
@@ -58,6 +66,8 @@ _CLASSES: dict[str, type[Any]] = {
     "cancelled": Cancelled,
     "limit": LimitError,
     "conflict": ConflictError,
+    "exists": ExistsError,
+    "not_found": NotFoundError,
     "io": FileError,
     "format": FormatError,
     "mismatch": MismatchError,

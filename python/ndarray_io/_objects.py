@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copyreg
 import functools
 import zoneinfo
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 
@@ -44,7 +46,7 @@ class Global:
 class Call:
     """An object of a class that is not plain data: what :mod:`pickle` would call to make it. Nothing of it has been called."""
 
-    __slots__ = ("callable", "args", "kwargs", "state", "items", "pairs")
+    __slots__ = ("callable", "args", "kwargs", "is_new", "state", "items", "pairs")
 
     def __init__(self) -> None:
         #: What is called: a :class:`Global`, or an object that another call makes.
@@ -53,6 +55,8 @@ class Call:
         self.args: Any = ()
         #: The arguments by name.
         self.kwargs: Any = {}
+        #: Whether the class's ``__new__`` would be called, without ``__init__``.
+        self.is_new: bool = False
         #: The state that the object is given afterwards: its attributes.
         self.state: Any = None
         #: What is appended to it, as to a list.
@@ -67,3 +71,51 @@ class Call:
 
     def __repr__(self) -> str:
         return f"<Call of {self.name}>"
+
+
+def construct(class_: Callable[..., Any], is_new: bool, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> Any:
+    """Makes an object of a class that the caller has listed, as :mod:`pickle` does."""
+    if is_new and isinstance(class_, type):
+        return class_.__new__(class_, *args, **(kwargs or {}))
+    return class_(*args, **(kwargs or {}))
+
+
+_BASES = {
+    Global("builtins", base.__name__): base
+    for base in (object, list, dict, set, frozenset, tuple, str, bytes, int, float, complex)
+}
+
+
+def reconstruct(class_: type, base: Any, state: Any) -> Any:
+    """Makes an object as pickles before protocol 2 do, of a class that the caller has listed."""
+    known: Any = _BASES.get(base) if isinstance(base, Global) else base
+    if not isinstance(class_, type) or not isinstance(known, type) or not issubclass(class_, known):
+        raise ValueError(f"expected an object of a class and its base, found {class_!r} and {base!r}")
+    make: Any = copyreg._reconstructor  # type: ignore[attr-defined]
+    return make(class_, known, state)
+
+
+def complete(
+    made: Any, has_state: bool, state: Any, items: Sequence[Any], pairs: Sequence[tuple[Any, Any]]
+) -> None:
+    """Gives an object its items, pairs and state, as :mod:`pickle` does."""
+    if items:
+        if hasattr(made, "extend"):
+            made.extend(items)
+        else:
+            for item in items:
+                made.append(item)
+    for key, value in pairs:
+        made[key] = value
+    if not has_state:
+        return
+    if hasattr(made, "__setstate__"):
+        made.__setstate__(state)
+        return
+    slots = None
+    if isinstance(state, tuple) and len(state) == 2:
+        state, slots = state
+    if state:
+        made.__dict__.update(state)
+    for name, value in (slots or {}).items():
+        setattr(made, name, value)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 _LIMITS = ("header", "payload", "objects", "object_height", "expansion")
 
@@ -24,6 +24,9 @@ class Reading:
     threads: int | None = None
     limits: Mapping[str, int] | None = None
     password: bytes | None = None
+    allow_invalid: bool = False
+    old_text: str | None = None
+    listed: Mapping[str, Callable[..., Any]] | None = None
     store: Mapping[str, str] | None = None
 
     def for_pickle(self) -> Reading:
@@ -41,6 +44,13 @@ class Reading:
                 raise ValueError(f"the limit {name!r} is a number from 0, not {value!r}")
         if self.limits is not None:
             object.__setattr__(self, "limits", dict(self.limits))
+        if self.listed is not None:
+            if self.listed and not self.allow_objects:
+                raise ValueError("objects= is for files of Python objects, which need allow_pickle=True")
+            for name, made_by in self.listed.items():
+                if not isinstance(name, str) or not callable(made_by):
+                    raise TypeError("objects is a mapping of names, such as 'package.Class', to what makes such an object")
+            object.__setattr__(self, "listed", dict(self.listed))
         if self.store is not None:
             object.__setattr__(self, "store", dict(self.store))
         if self.password is not None and not isinstance(self.password, bytes):
@@ -56,9 +66,12 @@ class Writing:
     threads: int | None = None
     compression: tuple[str, int | None] | None = None
     version: int | None = None
+    store: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
         _check_threads(self.threads)
+        if self.store is not None:
+            object.__setattr__(self, "store", dict(self.store))
         level = None if self.compression is None else self.compression[1]
         if level is not None and (not isinstance(level, int) or level < 0):
             raise ValueError(f"the level is a number from 0, not {level!r}")

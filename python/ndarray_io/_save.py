@@ -32,10 +32,7 @@ def given(array: npt.ArrayLike, allow_pickle: bool) -> Any:
         return (plain, descr)
     if not allow_pickle:
         raise ValueError("Object arrays cannot be saved when allow_pickle=False")
-    if type(made) is not np.ndarray or made.dtype.kind == "T":
-        # The native part has arrays of objects alone.
-        raise ValueError(f"an array of {type(made).__name__} and dtype {made.dtype} is saved with save(), not into an archive")
-    return pickle.dumps(made, protocol=4)
+    return _with_pickle(made, None)
 
 
 def warn_of_version(descr: str, shape: tuple[int, ...]) -> None:
@@ -81,13 +78,15 @@ def save(
     sync: bool = False,
     create_new: bool = False,
     threads: int | None = None,
+    storage_options: Mapping[str, str] | None = None,
 ) -> None:
     """Saves an array to a file in NumPy's format.
 
     A file with this name is replaced in one step: a reader gets the old array or the new one, and if something fails, the old one stays.
-    ``sync`` waits until it is on the disk; with ``create_new``, an existing file is an error.
+    ``sync`` waits until it is on the disk; with ``create_new``, an existing file is an error. A URL of a store (s3://, gs://, az://) is
+    uploaded to, with its ``storage_options``, and is complete at once as well.
     """
-    writing = Writing(sync, create_new, threads)
+    writing = Writing(sync, create_new, threads, store=storage_options)
     if _is_path(file):
         path, made = _named(file, ".npy"), np.asanyarray(arr)
         if _is_pickled(made) and allow_pickle:
@@ -110,10 +109,15 @@ def save_to(file: IO[bytes], arr: npt.ArrayLike, allow_pickle: bool, writing: Wr
 
 
 def write_ra(
-    file: str | os.PathLike[str], arr: npt.ArrayLike, *, sync: bool = False, create_new: bool = False
+    file: str | os.PathLike[str],
+    arr: npt.ArrayLike,
+    *,
+    sync: bool = False,
+    create_new: bool = False,
+    storage_options: Mapping[str, str] | None = None,
 ) -> None:
-    """Writes an array to an RA file."""
-    _native.save(os.fspath(file), given(arr, False), Writing(sync, create_new), True)
+    """Writes an array to an RA file; the options are those of :func:`save`."""
+    _native.save(os.fspath(file), given(arr, False), Writing(sync, create_new, store=storage_options), True)
 
 
 def read_ra(file: str | os.PathLike[str], *, limits: Mapping[str, int] | None = None) -> npt.NDArray[Any]:
@@ -161,12 +165,13 @@ def write_npz(
     sync: bool = False,
     create_new: bool = False,
     allow_pickle: bool = True,
+    storage_options: Mapping[str, str] | None = None,
 ) -> None:
     """Writes a mapping of names to arrays as an archive; equal arrays make equal bytes.
 
     ``zstd`` is faster than ``deflate`` and smaller, but NumPy reads it only with Python 3.14 or later.
     """
-    writing = Writing(sync, create_new, threads, (compression, level))
+    writing = Writing(sync, create_new, threads, (compression, level), store=storage_options)
     _write(file, _arrays((), arrays, allow_pickle), writing)
 
 

@@ -10,7 +10,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::error::raise;
-use crate::save::{Given, ToWrite, Writing};
+use crate::save::{Given, Writing};
 use crate::work::{Cancel, run};
 
 type Rows = NpyWriter<DynArray, File>;
@@ -43,9 +43,7 @@ impl Appender {
 impl Appender {
     /// Appends one or several rows.
     fn push(&self, py: Python<'_>, rows: Given<'_>) -> PyResult<()> {
-        let ToWrite::Lent(lent) = rows.to_write()? else {
-            return Err(PyValueError::new_err("Python objects cannot be appended"));
-        };
+        let lent = rows.lent()?;
         self.with(py, lent.bytes, |writer| Some(writer.as_mut()?.push_dyn(&lent.view)))
     }
 

@@ -58,7 +58,7 @@ impl Archive {
             let array: DynArray = run(py, u64::MAX, |cancel| {
                 self.file.with_options(&self.reading.options(cancel)).read(index)
             })?;
-            return to_python(py, &array, make);
+            return to_python(py, &array, make, &self.reading);
         }
         let is_fortran = header.order() == ndarray_io::header::Order::Fortran;
         let new = make.call1((header.shape().to_vec(), header.dtype().to_string(), is_fortran, py.None()))?;

@@ -149,6 +149,9 @@ impl Array {
                     file.with_options(&options).take(axis, &indices)
                 });
                 let taken = taken?;
+                if !self.reading.allow_invalid {
+                    taken.check()?;
+                }
                 if taken.bytes().len() == memory.len() {
                     memory.copy_from_slice(taken.bytes());
                 }

@@ -25,8 +25,10 @@ fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
         }
         error if error.is_cancelled() => "cancelled",
         error if error.is_limit() => "limit",
+        error if matches!(error.kind(), ErrorKind::AlreadyExists) => "exists",
         error if error.is_conflict() => "conflict",
-        error if error.is_not_found() || error.is_io() => "io",
+        error if error.is_not_found() => "not_found",
+        error if error.is_io() => "io",
         error if error.is_format() => "format",
         error if error.is_mismatch() => "mismatch",
         _ => "usage",
@@ -35,7 +37,12 @@ fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     let kind = debug.split(|character: char| !character.is_alphanumeric()).next().unwrap_or_default();
     let make = MAKE
         .get_or_try_init(py, || Ok::<_, PyErr>(py.import("ndarray_io._errors")?.getattr("make")?.unbind()))?;
-    let help = error.help().and_then(|help| help_text(&help));
+    let help = match error.kind() {
+        ErrorKind::InvalidElement(_) => {
+            Some("take the elements as they are, as NumPy does: verify=False".to_owned())
+        }
+        _ => error.help().and_then(|help| help_text(&help)),
+    };
     let made = make.call1(
         py,
         (class, kind, error.to_string(), help, error.raw_os_error(), error.path(), error.member()),

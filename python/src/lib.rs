@@ -9,6 +9,7 @@ mod load;
 mod memory;
 mod objects;
 mod options;
+mod refs;
 mod save;
 mod stream;
 mod work;
@@ -29,6 +30,8 @@ mod _native {
     use super::array::Array;
     #[pymodule_export]
     use super::load::{load, load_pickle, load_stream, open, open_source, scan};
+    #[pymodule_export]
+    use super::refs::refs;
     #[pymodule_export]
     use super::save::{
         concatenate, convert, header, parse, save, save_archive, save_archive_stream, save_bytes,

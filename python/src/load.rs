@@ -104,7 +104,7 @@ pub(crate) fn load<'py>(
                         let mut reader = NpyReader::new_with(file, &reading.options(cancel))?;
                         reader.read().map_err(at)
                     })?;
-                    to_python(py, &array, make)
+                    to_python(py, &array, make, &reading)
                 }
                 Err(error) => Err(raise(py, &at(error))),
             }
@@ -113,7 +113,7 @@ pub(crate) fn load<'py>(
             let pickle = run(py, u64::MAX, |cancel| {
                 Pickle::read_with(std::io::BufReader::new(file), &reading.options(cancel)).map_err(at)
             })?;
-            object_to_python(py, pickle.object().as_ref(), make)
+            object_to_python(py, pickle.object().as_ref(), make, &reading)
         }
     }
 }
@@ -240,7 +240,7 @@ pub(crate) fn load_stream<'py>(
     let mut reader = here(py, || NpyReader::new_with(Stream(stream), &options))?;
     if reader.dtype().has_object() {
         let array: DynArray = here(py, || reader.read())?;
-        return to_python(py, &array, make);
+        return to_python(py, &array, make, &reading);
     }
     let is_fortran = reader.order() == Order::Fortran;
     let new = make.call1((reader.shape().to_vec(), reader.dtype().to_string(), is_fortran, py.None()))?;
@@ -258,7 +258,7 @@ pub(crate) fn load_pickle<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let pickle =
         run(py, pickle.len() as u64, |cancel| Pickle::from_bytes_with(pickle, &reading.options(cancel)))?;
-    object_to_python(py, pickle.object().as_ref(), make)
+    object_to_python(py, pickle.object().as_ref(), make, &reading)
 }
 
 /// Lists what Python would look up to load the pickles of a file: member, name, and whether it is usual in data.

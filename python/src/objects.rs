@@ -1,14 +1,14 @@
-//! Objects of pickles as values of Python. Nothing that a file names is imported or called: a class that is not plain data becomes a
-//! `Call`, which says what Python's own `pickle` would have called.
+//! Objects of pickles as values of Python. Nothing that a file names is imported or called, except what the caller has listed: a class
+//! that is not plain data becomes a `Call`, which says what Python's own `pickle` would have called.
 
 use std::collections::HashMap;
 
 use ndarray_io::header::Order;
-use ndarray_io::object::{Date, Int, ObjectId, ObjectRef, Time, View, Zone};
+use ndarray_io::object::{Call, Date, Global, Int, ObjectId, ObjectRef, Time, View, Zone};
 use ndarray_io::{DType, DynArray};
 use num_bigint::BigInt;
 use numpy::PyUntypedArray;
-use pyo3::exceptions::{PyMemoryError, PyTypeError};
+use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{
@@ -16,17 +16,19 @@ use pyo3::types::{
 };
 
 use crate::memory::filled;
+use crate::options::Reading;
 
 /// Makes an array of Python from one of any dtype.
 pub(crate) fn to_python<'py>(
     py: Python<'py>,
     array: &DynArray,
     make: &Bound<'py, PyAny>,
+    reading: &Reading,
 ) -> PyResult<Bound<'py, PyAny>> {
     let Some(objects) = array.objects() else {
         return plain(py, array.dtype(), array.shape(), array.order(), array.bytes(), make);
     };
-    let mut converter = Converter::new(py, make);
+    let mut converter = Converter::new(py, make, reading);
     let items = PyList::empty(py);
     for object in objects {
         items.append(converter.value(object.as_ref())?)?;
@@ -39,8 +41,9 @@ pub(crate) fn object_to_python<'py>(
     py: Python<'py>,
     object: ObjectRef<'_>,
     make: &Bound<'py, PyAny>,
+    reading: &Reading,
 ) -> PyResult<Bound<'py, PyAny>> {
-    Converter::new(py, make).value(object)
+    Converter::new(py, make, reading).value(object)
 }
 
 /// Makes an array of plain elements.
@@ -77,14 +80,28 @@ enum Kind<'py> {
     /// A call, whose parts are the callable, the arguments, those by name, the state, the items and the pairs.
     Call {
         call: Bound<'py, PyAny>,
-        has_kwargs: bool,
-        has_state: bool,
-        items: usize,
+        parts: CallParts,
+    },
+    /// A call of what the caller has listed, with the object when it has been made.
+    Listed {
+        class: Bound<'py, PyAny>,
+        object: Option<Bound<'py, PyAny>>,
+        parts: CallParts,
     },
     Array(Bound<'py, PyAny>),
     Tuple,
     FrozenSet,
     Persistent,
+}
+
+/// Which parts a call has.
+#[derive(Clone, Copy)]
+struct CallParts {
+    /// Whether the class's `__new__` is called.
+    is_new: bool,
+    has_kwargs: bool,
+    has_state: bool,
+    items: usize,
 }
 
 /// The most objects that the hash of a key looks at.
@@ -101,6 +118,8 @@ struct Frame<'a, 'py> {
 struct Converter<'py, 'm> {
     py: Python<'py>,
     make: &'m Bound<'py, PyAny>,
+    /// The classes and functions that may be called, by their names.
+    listed: Option<Bound<'py, PyDict>>,
     /// The objects that have been converted: shared ones stay shared.
     converted: HashMap<ObjectId, Bound<'py, PyAny>>,
     /// The frames of objects that are being converted, and exist only when all of their parts do.
@@ -129,8 +148,10 @@ macro_rules! known {
 }
 
 impl<'py, 'm> Converter<'py, 'm> {
-    fn new(py: Python<'py>, make: &'m Bound<'py, PyAny>) -> Self {
-        Self { py, make, converted: HashMap::new(), open: HashMap::new(), weights: HashMap::new(), count: 0 }
+    fn new(py: Python<'py>, make: &'m Bound<'py, PyAny>, reading: &Reading) -> Self {
+        let listed = reading.listed_in(py);
+        let (converted, open, weights) = Default::default();
+        Self { py, make, listed, converted, open, weights, count: 0 }
     }
 
     /// Converts an object, one part after another, without recursion: objects may be nested deeply.
@@ -142,12 +163,16 @@ impl<'py, 'm> Converter<'py, 'm> {
         };
         self.note_open(&frames);
         while let Some(frame) = frames.last_mut() {
+            self.make_listed(frame)?;
             if let Some(part) = frame.parts.get(frame.done.len()) {
                 match self.begin(*part)? {
                     Found::Value(value) => frame.done.push(value),
                     Found::Parts(next) => {
                         frames.push(next);
                         self.note_open(&frames);
+                    }
+                    Found::Open(index) if matches!(frames[index].kind, Kind::Listed { .. }) => {
+                        return Err(PyValueError::new_err("an object is one of the arguments that make it"));
                     }
                     Found::Open(index) => {
                         // What contains itself through a list goes on here, within itself: the outer frame only takes the result.
@@ -172,8 +197,11 @@ impl<'py, 'm> Converter<'py, 'm> {
     }
 
     fn note_open(&mut self, frames: &[Frame<'_, 'py>]) {
-        if let Some(Frame { object, kind: Kind::Tuple | Kind::FrozenSet | Kind::Persistent, .. }) =
-            frames.last()
+        if let Some(Frame {
+            object,
+            kind: Kind::Tuple | Kind::FrozenSet | Kind::Persistent | Kind::Listed { .. },
+            ..
+        }) = frames.last()
             && let Some(id) = object.id()
         {
             self.open.insert(id, frames.len() - 1);
@@ -215,14 +243,25 @@ impl<'py, 'm> Converter<'py, 'm> {
                 if let Some(value) = self.known_call(object)? {
                     return Ok(Found::Value(self.keep(object, value)));
                 }
-                let made = known!(self.py, "ndarray_io._objects", "Call").call0()?;
                 let mut parts = vec![call.callable(), call.args()];
                 parts.extend(call.kwargs());
                 parts.extend(call.state());
                 parts.extend(call.items().iter());
                 parts.extend(call.pairs().iter().flat_map(|(key, value)| [key, value]));
-                let (has_kwargs, has_state) = (call.kwargs().is_some(), call.state().is_some());
-                (Kind::Call { call: made, has_kwargs, has_state, items: call.items().len() }, parts)
+                let has = CallParts {
+                    is_new: call.is_new(),
+                    has_kwargs: call.kwargs().is_some(),
+                    has_state: call.state().is_some(),
+                    items: call.items().len(),
+                };
+                let kind = match self.listed_class(call)? {
+                    Some(class) => Kind::Listed { class, object: None, parts: has },
+                    None => {
+                        let call = known!(self.py, "ndarray_io._objects", "Call").call0()?;
+                        Kind::Call { call, parts: has }
+                    }
+                };
+                (kind, parts)
             }
             view => {
                 let value = self.leaf(&view)?;
@@ -300,21 +339,33 @@ impl<'py, 'm> Converter<'py, 'm> {
                 }
                 return Ok(set.into_any());
             }
-            Kind::Call { call, has_kwargs, has_state, items } => {
+            Kind::Call { call, parts } => {
                 let mut rest = done.into_iter();
                 call.setattr("callable", rest.next())?;
                 call.setattr("args", rest.next())?;
-                if has_kwargs {
+                if parts.has_kwargs {
                     call.setattr("kwargs", rest.next())?;
                 }
-                if has_state {
+                if parts.has_state {
                     call.setattr("state", rest.next())?;
                 }
-                call.setattr("items", PyList::new(self.py, rest.by_ref().take(items))?)?;
-                let pairs: Vec<_> = rest.collect();
-                let pairs = pairs.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone()));
-                call.setattr("pairs", PyList::new(self.py, pairs.collect::<Vec<_>>())?)?;
+                call.setattr("is_new", parts.is_new)?;
+                let (items, pairs) = self.items_and_pairs(rest, parts)?;
+                call.setattr("items", items)?;
+                call.setattr("pairs", pairs)?;
                 return Ok(call);
+            }
+            Kind::Listed { object: Some(made), parts, .. } => {
+                let mut rest = done.into_iter().skip(2 + usize::from(parts.has_kwargs));
+                // In the order of `pickle`: items and pairs come before the state.
+                let state = if parts.has_state { rest.next() } else { None };
+                let (items, pairs) = self.items_and_pairs(rest, parts)?;
+                let complete = known!(self.py, "ndarray_io._objects", "complete");
+                complete.call1((&made, parts.has_state, state, items, pairs))?;
+                return Ok(made);
+            }
+            Kind::Listed { object: None, .. } => {
+                return Err(PyMemoryError::new_err("an object without its arguments"));
             }
             Kind::Tuple => PyTuple::new(self.py, done)?.into_any(),
             Kind::FrozenSet => PyFrozenSet::new(self.py, done)?.into_any(),
@@ -331,6 +382,54 @@ impl<'py, 'm> Converter<'py, 'm> {
             }
         };
         Ok(self.keep(object, value))
+    }
+
+    /// Returns the parts of a call that are added to the object.
+    fn items_and_pairs(
+        &self,
+        mut rest: impl Iterator<Item = Bound<'py, PyAny>>,
+        parts: CallParts,
+    ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyList>)> {
+        let items = PyList::empty(self.py);
+        rest.by_ref().take(parts.items).try_for_each(|item| items.append(item))?;
+        let rest: Vec<_> = rest.collect();
+        let pairs = rest.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone()));
+        Ok((items, PyList::new(self.py, pairs.collect::<Vec<_>>())?))
+    }
+
+    /// Returns the class or function that a call is of, if the caller has listed it.
+    fn listed_class(&self, call: Call<'_>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(global) = call.global() else { return Ok(None) };
+        let class = call.args().items().and_then(|args| args.iter().next()).map(ObjectRef::view);
+        match (global.module(), global.name(), class) {
+            // Before protocol 2, a class is an argument of this function.
+            ("copyreg", "_reconstructor", Some(View::Global(class))) if self.listed(class)?.is_some() => {
+                Ok(Some(known!(self.py, "ndarray_io._objects", "reconstruct").clone()))
+            }
+            _ => self.listed(global),
+        }
+    }
+
+    fn listed(&self, global: Global<'_>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(listed) = &self.listed else { return Ok(None) };
+        listed.get_item(format!("{}.{}", global.module(), global.name()))
+    }
+
+    /// Makes the object of a call that the caller has listed, when its arguments are there: later parts may refer to it.
+    fn make_listed(&mut self, frame: &mut Frame<'_, 'py>) -> PyResult<()> {
+        let Kind::Listed { class, object: object @ None, parts } = &mut frame.kind else { return Ok(()) };
+        if frame.done.len() < 2 + usize::from(parts.has_kwargs) {
+            return Ok(());
+        }
+        let kwargs = if parts.has_kwargs { Some(frame.done[2].clone()) } else { None };
+        let construct = known!(self.py, "ndarray_io._objects", "construct");
+        let made = construct.call1((&*class, parts.is_new, frame.done[1].clone(), kwargs))?;
+        *object = Some(made.clone());
+        if let Some(id) = frame.object.id() {
+            self.open.remove(&id);
+        }
+        self.keep(frame.object, made);
+        Ok(())
     }
 
     /// Returns the value of a call that makes plain data: a dtype, or a time with a zone.
@@ -438,9 +537,12 @@ impl<'py, 'm> Converter<'py, 'm> {
                 self.timedelta((length.days(), length.seconds(), length.microseconds()))?
             }
             View::Decimal(digits) => known!(py, "decimal", "Decimal").call1((*digits,))?,
-            View::Global(global) => {
-                known!(py, "ndarray_io._objects", "Global").call1((global.module(), global.name()))?
-            }
+            View::Global(global) => match self.listed(*global)? {
+                Some(listed) => listed,
+                None => {
+                    known!(py, "ndarray_io._objects", "Global").call1((global.module(), global.name()))?
+                }
+            },
             View::Extension(code) => {
                 let call = known!(py, "ndarray_io._objects", "Call").call0()?;
                 call.setattr("callable", "copyreg extension")?;

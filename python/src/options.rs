@@ -1,7 +1,9 @@
 //! Options for reading, as Python passes them.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
+use ndarray_io::options::OldText;
 use ndarray_io::{Limits, ReadOptions, Result};
 use ndarray_io_store::{Remote, StoreOptions};
 use pyo3::exceptions::PyTypeError;
@@ -17,12 +19,30 @@ pub(crate) struct Reading {
     pub(crate) threads: Option<usize>,
     pub(crate) limits: Option<BoundLimits>,
     pub(crate) password: Option<Vec<u8>>,
+    /// Whether elements are taken as they are.
+    pub(crate) allow_invalid: bool,
+    /// How a `str` of Python 2 is read, if not by what it contains: `latin1` or `bytes`.
+    pub(crate) old_text: Option<String>,
+    /// The classes and functions that may be called to make objects.
+    pub(crate) listed: Option<Listed>,
     /// Options of a store, such as its endpoint and credentials.
     pub(crate) store: Option<HashMap<String, String>>,
 }
 
 #[derive(Clone)]
 pub(crate) struct BoundLimits(Limits);
+
+/// A dict of Python, which is shared.
+#[derive(Clone)]
+pub(crate) struct Listed(Arc<Py<PyDict>>);
+
+impl<'py> FromPyObject<'_, 'py> for Listed {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        Ok(Self(Arc::new(object.cast::<PyDict>()?.to_owned().unbind())))
+    }
+}
 
 impl<'py> FromPyObject<'_, 'py> for BoundLimits {
     type Error = PyErr;
@@ -44,15 +64,32 @@ impl<'py> FromPyObject<'_, 'py> for BoundLimits {
     }
 }
 
+/// Returns the object of a URL, with options of its store.
+pub(crate) fn remote(url: &str, store: &Option<HashMap<String, String>>) -> Result<Remote> {
+    let options = store.iter().flatten();
+    Remote::parse_with(url, &options.fold(StoreOptions::new(), |all, (key, value)| all.set(key, value)))
+}
+
 impl Reading {
     /// Returns the object of a URL.
     pub(crate) fn remote(&self, url: &str) -> Result<Remote> {
-        let options = self.store.iter().flatten();
-        Remote::parse_with(url, &options.fold(StoreOptions::new(), |all, (key, value)| all.set(key, value)))
+        remote(url, &self.store)
+    }
+
+    /// Returns the classes and functions that may be called to make objects, by their names.
+    pub(crate) fn listed_in<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyDict>> {
+        self.listed.as_ref().map(|Listed(dict)| dict.bind(py).clone())
     }
 
     pub(crate) fn options(&self, cancel: &Cancel) -> ReadOptions {
-        let mut options = ReadOptions::new().allow_objects(self.allow_objects);
+        let mut options = ReadOptions::new()
+            .allow_objects(self.allow_objects)
+            .allow_invalid_elements(self.allow_invalid)
+            .old_text(match self.old_text.as_deref() {
+                Some("latin1") => OldText::Latin1,
+                Some("bytes") => OldText::Bytes,
+                _ => OldText::AsciiOrBytes,
+            });
         if let Some(threads) = self.threads {
             options = options.threads(threads);
         }

@@ -1,21 +1,19 @@
 //! Writing files.
 
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::PathBuf;
 
 use ndarray_io::convert::{
     Conversion, concatenate_npy, convert_npy, convert_npy_to_ra, convert_ra_to_npy, stack_npy,
 };
-use ndarray_io::file::{WriteArray, replace_file_with};
+use ndarray_io::file::replace_file_with;
 use ndarray_io::header::{Header, Order};
 use ndarray_io::npy::{self, Version, write_npy_with};
-use ndarray_io::npz::{Compression, NpzOptions, write_npz_with};
-use ndarray_io::object::Pickle;
-use ndarray_io::ra::{RaOptions, write_ra_with};
-use ndarray_io::{
-    Casting, DType, DynArray, Limits, NpzUpdate, NpzWriter, ReadOptions, Result, WriteNpyExt, WriteOptions,
-};
-use ndarray_io_store::Remote;
+use ndarray_io::npz::{Compression, NpzOptions};
+use ndarray_io::ra::{RaOptions, WriteRaExt, write_ra_with};
+use ndarray_io::{Casting, DType, Limits, NpzUpdate, NpzWriter, Result, WriteNpyExt, WriteOptions};
+use ndarray_io_store::{Upload, UploadOptions};
 use numpy::PyUntypedArray;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -24,10 +22,11 @@ use pyo3::types::PyBytes;
 use crate::error::raise;
 use crate::load::url_of;
 use crate::memory::{Lent, lent};
+use crate::options::remote;
 use crate::stream::{Buffered, Stream};
 use crate::work::{Cancel, here, run};
 
-/// An array to be written: NumPy's array and its dtype as in a header, or the pickle of an array of objects.
+/// An array to be written: NumPy's array and its dtype as in a header, or a file of NPY with a pickle.
 #[derive(FromPyObject)]
 pub(crate) enum Given<'py> {
     #[pyo3(transparent)]
@@ -37,40 +36,34 @@ pub(crate) enum Given<'py> {
 }
 
 /// An array to be written, as the library sees it.
-pub(crate) enum ToWrite<'a> {
+enum ToWrite<'a> {
     Lent(Lent<'a>),
-    Objects(Box<DynArray>),
+    /// The bytes of a file of NPY, whose objects Python has pickled: they are members of archives only.
+    Pickled(&'a [u8]),
 }
 
 impl Given<'_> {
-    pub(crate) fn to_write(&self) -> PyResult<ToWrite<'_>> {
+    fn to_write(&self) -> PyResult<ToWrite<'_>> {
         match self {
             Self::Plain((array, descr)) => Ok(ToWrite::Lent(lent(array, descr)?)),
-            Self::Pickled(pickle) => {
-                let py = pickle.py();
-                let options = ReadOptions::new().allow_objects(true);
-                let read = Pickle::from_bytes_with(pickle.as_bytes(), &options);
-                let read = read.map_err(|error| raise(py, &error))?;
-                let array = read.object().as_ref().as_array();
-                let array = array.ok_or_else(|| PyValueError::new_err("expected the pickle of an array"))?;
-                Ok(ToWrite::Objects(Box::new(array)))
-            }
+            Self::Pickled(file) => Ok(ToWrite::Pickled(file.as_bytes())),
+        }
+    }
+
+    /// Returns an array of plain elements.
+    pub(crate) fn lent(&self) -> PyResult<Lent<'_>> {
+        match self.to_write()? {
+            ToWrite::Lent(lent) => Ok(lent),
+            ToWrite::Pickled(_) => Err(PyValueError::new_err("Python objects cannot be written here")),
         }
     }
 }
 
 impl ToWrite<'_> {
-    fn array(&self) -> &(dyn WriteArray + Sync) {
-        match self {
-            Self::Lent(lent) => &lent.view,
-            Self::Objects(array) => &**array,
-        }
-    }
-
     fn bytes(&self) -> u64 {
         match self {
             Self::Lent(lent) => lent.bytes,
-            Self::Objects(_) => u64::MAX, // they take longer than their bytes would
+            Self::Pickled(file) => file.len() as u64,
         }
     }
 }
@@ -85,6 +78,8 @@ pub(crate) struct Writing {
     compression: Option<(String, Option<u32>)>,
     /// The version of NPY, 1 to 3.
     version: Option<u8>,
+    /// Options of a store, for URLs.
+    store: Option<HashMap<String, String>>,
 }
 
 impl Writing {
@@ -109,6 +104,24 @@ impl Writing {
             Some(callback) => options.progress(callback),
             None => options,
         }
+    }
+
+    /// Uploads what is written, as an object that is about this large.
+    fn upload(&self, url: &str, len: u64, write: impl FnOnce(&mut Upload) -> Result<()>) -> Result<()> {
+        /// More than enough for a header.
+        const HEADER: u64 = 1 << 20;
+        let mut options = UploadOptions::new().len(len.saturating_add(HEADER));
+        if self.create_new {
+            options = options.create_new();
+        }
+        let mut upload = remote(url, &self.store)?.upload(&options)?;
+        write(&mut upload).map_err(|error| error.at_path(url))?;
+        upload.finish().map(drop)
+    }
+
+    /// Returns the options for an upload, which replaces an object in one step and is on the store's disks when it ends.
+    fn upload_options(&self, cancel: &Cancel) -> WriteOptions {
+        self.options(cancel).sync(false).create_new(false)
     }
 
     fn archive_options(&self) -> PyResult<NpzOptions> {
@@ -141,31 +154,20 @@ pub(crate) fn save(
     writing: Writing,
     is_ra: bool,
 ) -> PyResult<()> {
-    let array = array.to_write()?;
+    let lent = array.lent()?;
     let url = url_of(&path);
-    if url.is_some() && (is_ra || writing.sync || writing.create_new) {
-        let text =
-            "to a URL, only NPY is written, without create_new and sync: an object that exists is replaced";
-        return Err(PyValueError::new_err(text));
-    }
-    run(py, if url.is_some() { u64::MAX } else { array.bytes() }, |cancel| {
-        let options = writing.options(cancel);
+    run(py, if url.is_some() { u64::MAX } else { lent.bytes }, |cancel| {
         if let Some(url) = url {
-            let remote = Remote::parse(url)?;
-            return match &array {
-                ToWrite::Lent(lent) => remote.write_npy(&lent.view),
-                ToWrite::Objects(array) => remote.write_npy(&**array),
-            };
+            let options = writing.upload_options(cancel);
+            return writing.upload(url, lent.bytes, |upload| match is_ra {
+                true => lent.view.write_ra_with(upload, &RaOptions::new().write_options(options)),
+                false => lent.view.write_npy_with(upload, &options),
+            });
         }
-        match &array {
-            ToWrite::Lent(lent) if is_ra => {
-                write_ra_with(&path, &lent.view, &RaOptions::new().write_options(options))
-            }
-            ToWrite::Lent(lent) => write_npy_with(&path, &lent.view, &options),
-            ToWrite::Objects(array) if is_ra => {
-                write_ra_with(&path, &**array, &RaOptions::new().write_options(options))
-            }
-            ToWrite::Objects(array) => write_npy_with(&path, &**array, &options),
+        let options = writing.options(cancel);
+        match is_ra {
+            true => write_ra_with(&path, &lent.view, &RaOptions::new().write_options(options)),
+            false => write_npy_with(&path, &lent.view, &options),
         }
     })
 }
@@ -173,6 +175,11 @@ pub(crate) fn save(
 /// Writes a file of these bytes.
 #[pyfunction]
 pub(crate) fn save_bytes(py: Python<'_>, path: PathBuf, bytes: &[u8], writing: Writing) -> PyResult<()> {
+    if let Some(url) = url_of(&path) {
+        return run(py, u64::MAX, |_| {
+            writing.upload(url, bytes.len() as u64, |upload| Ok(upload.write_all(bytes)?))
+        });
+    }
     run(py, 0, |_| {
         replace_file_with(&path, &writing.options(&Cancel::default()), |file| Ok((&*file).write_all(bytes)?))
     })
@@ -186,14 +193,8 @@ pub(crate) fn save_stream(
     array: Given<'_>,
     writing: Writing,
 ) -> PyResult<()> {
-    let array = array.to_write()?;
-    here(py, || {
-        let options = writing.options(&Cancel::default());
-        match &array {
-            ToWrite::Lent(lent) => lent.view.write_npy_with(Stream(stream), &options),
-            ToWrite::Objects(array) => array.write_npy_with(Stream(stream), &options),
-        }
-    })
+    let lent = array.lent()?;
+    here(py, || lent.view.write_npy_with(Stream(stream), &writing.options(&Cancel::default())))
 }
 
 /// Arrays to be written, with their names.
@@ -210,9 +211,21 @@ impl<'a> Named<'a> {
         Ok(Self { arrays, bytes })
     }
 
-    fn list(&self) -> Vec<(&str, &dyn WriteArray)> {
-        self.arrays.iter().map(|(name, array)| (name.as_str(), array.array() as &dyn WriteArray)).collect()
+    /// Writes an archive, and returns the writer.
+    fn write<W: Write>(&self, writer: W, options: &NpzOptions) -> Result<W> {
+        let mut writer = NpzWriter::new_with(writer, options);
+        for (name, array) in &self.arrays {
+            match array {
+                ToWrite::Lent(lent) => writer.add_array(name, &lent.view)?,
+                ToWrite::Pickled(file) => writer.add_raw(member(name), *file, file.len() as u64)?,
+            }
+        }
+        writer.finish()
     }
+}
+
+fn member(name: &str) -> String {
+    format!("{name}.npy")
 }
 
 /// Compression takes longer than copying: its work can be interrupted if it is smaller.
@@ -228,9 +241,16 @@ pub(crate) fn save_archive(
 ) -> PyResult<()> {
     let named = Named::of(&arrays)?;
     let options = writing.archive_options()?;
-    run(py, named.bytes.saturating_mul(COMPRESSED), |cancel| {
-        let options = options.clone().write_options(writing.options(cancel));
-        write_npz_with(&path, &named.list(), &options)
+    let url = url_of(&path);
+    let bytes = if url.is_some() { u64::MAX } else { named.bytes.saturating_mul(COMPRESSED) };
+    run(py, bytes, |cancel| {
+        if let Some(url) = url {
+            let options = options.clone().write_options(writing.upload_options(cancel));
+            return writing.upload(url, named.bytes, |upload| named.write(upload, &options).map(drop));
+        }
+        let writing = writing.options(cancel);
+        let options = options.clone().write_options(writing.clone());
+        replace_file_with(&path, &writing, |file| named.write(file, &options).map(drop))
     })
 }
 
@@ -245,14 +265,8 @@ pub(crate) fn save_archive_stream(
     let named = Named::of(&arrays)?;
     let options = writing.archive_options()?.write_options(writing.options(&Cancel::default()));
     here(py, || {
-        let mut writer = NpzWriter::new_with(Buffered::new(Stream(stream)), &options);
-        for (name, array) in &named.arrays {
-            match array {
-                ToWrite::Lent(lent) => writer.add_array(name, &lent.view)?,
-                ToWrite::Objects(array) => writer.add_array(name, &**array)?,
-            }
-        }
-        Ok(writer.finish()?.flush()?)
+        let mut writer = named.write(Buffered::new(Stream(stream)), &options)?;
+        Ok(writer.flush()?)
     })
 }
 
@@ -275,10 +289,16 @@ pub(crate) fn update(
             update = update.remove(name.as_str())?;
         }
         for (name, array) in &replaced.arrays {
-            update = update.replace(name.as_str(), array.array())?;
+            update = match array {
+                ToWrite::Lent(lent) => update.replace(name.as_str(), &lent.view)?,
+                ToWrite::Pickled(file) => update.replace_raw(name.as_str(), file)?,
+            };
         }
         for (name, array) in &added.arrays {
-            update = update.add(name.as_str(), array.array())?;
+            update = match array {
+                ToWrite::Lent(lent) => update.add(name.as_str(), &lent.view)?,
+                ToWrite::Pickled(file) => update.add_raw(member(name), file)?,
+            };
         }
         update.finish()
     })

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pickle
 from pathlib import Path
@@ -178,3 +179,32 @@ def test_folder_of_dask_is_one_array() -> None:
     np.save("stack/1.npy", whole[2:])
     assert np.array_equal(nio.open("stack")[1:4, ::2], whole[1:4, ::2])
     assert np.array_equal(nio.load("stack"), whole)
+
+
+def test_invalid_elements_are_refused_or_taken_as_numpy_takes_them() -> None:
+    for array in (np.array([0, 1, 2], "u1").view("?"), np.array([0x41, 0xD800, 0x110000], "<u4").view("<U1")):
+        np.save("x.npy", array)
+        np.savez_compressed("x.npz", x=array)
+        for call in (
+            lambda: nio.load("x.npy"),
+            lambda: nio.load("x.npz")["x"],
+            lambda: nio.open("x.npy")[1:],
+            lambda: nio.open("x.npy")[[2, 0]],
+            lambda: nio.load(io.BytesIO(Path("x.npy").read_bytes())),
+        ):
+            with pytest.raises(nio.FormatError, match="expected a"):
+                call()
+        wanted = np.load("x.npy").tobytes()
+        assert nio.load("x.npy", verify=False).tobytes() == wanted
+        assert nio.load("x.npz", verify=False)["x"].tobytes() == wanted
+        assert nio.open("x.npy", verify=False)[[2, 0]].tobytes() == np.load("x.npy")[[2, 0]].tobytes()
+        assert nio.load(io.BytesIO(Path("x.npy").read_bytes()), verify=False).tobytes() == wanted
+
+
+def test_checksum_is_verified_in_any_case() -> None:
+    np.savez("x.npz", x=np.arange(10.0))
+    data = bytearray(Path("x.npz").read_bytes())
+    data[data.index(np.float64(5).tobytes())] ^= 1
+    Path("x.npz").write_bytes(data)
+    with pytest.raises(nio.FormatError):
+        nio.load("x.npz", verify=False)["x"]

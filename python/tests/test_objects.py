@@ -182,6 +182,98 @@ def test_object_of_a_class_is_a_call_with_its_state() -> None:
     assert read[0].name.endswith("Thing") or copyreg.__name__ in read[0].name
 
 
+class Slotted:
+    __slots__ = ("x",)
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+
+class Built:
+    """An object whose pickle calls its class, with items, pairs and a state."""
+
+    def __init__(self, *args: Any) -> None:
+        self.args, self.seen, self.rest = args, {}, None
+
+    def append(self, item: Any) -> None:
+        self.seen[len(self.seen)] = item
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.seen[key] = value
+
+    def __setstate__(self, state: Any) -> None:
+        self.rest = state
+
+    def __reduce__(self) -> Any:
+        return Built, self.args, self.rest, iter([self.seen[0], self.seen[1]]), iter([("k", self)])
+
+
+@pytest.mark.parametrize("protocol", range(6))
+def test_listed_classes_are_made_as_pickle_makes_them(protocol: int) -> None:
+    thing, listed, slotted, built = Thing(), Listed([1, 2]), Slotted(b"s"), Built(1, "a")
+    listed.name = listed  # type: ignore[attr-defined]
+    built.append("first")
+    built.append(slotted)
+    built.rest = [built, thing]  # type: ignore[assignment]
+    values = [thing, listed, built, thing, Thing] + ([slotted] if protocol > 1 else [])
+    if protocol < 2:
+        built.seen[1] = "second"
+    Path("x.pkl").write_bytes(pickle.dumps(values, protocol=protocol))
+    names = {f"{__name__}.{class_.__name__}": class_ for class_ in (Thing, Listed, Slotted, Built)}
+    read = nio.load("x.pkl", allow_pickle=True, objects=names)
+    with open("x.pkl", "rb") as file:
+        pickles = pickle.load(file)
+    for values in (read, pickles):
+        assert type(values[0]) is Thing and values[0].x == [1, 2] and values[3] is values[0] and values[4] is Thing
+        made = values[2]
+        assert type(made) is Built and made.args == (1, "a") and made.rest[0] is made and made.rest[1] is values[0]
+        assert made.seen["k"] is made and made.seen[0] == "first"
+        assert type(values[1]) is Listed and values[1] == [1, 2] and values[1].name is values[1]
+        if protocol > 1:  # before, what has slots cannot be pickled
+            assert made.seen[1] is values[5] and values[5].x == b"s"
+
+
+def test_what_is_not_listed_stays_a_call() -> None:
+    np.save("x.npy", _array(Thing(), Commanding()))
+    thing, command = nio.load("x.npy", allow_pickle=True, objects={f"{__name__}.Thing": Thing})
+    assert type(thing) is Thing and isinstance(command, nio.Call) and not Path("executed").exists()
+    np.savez("x.npz", a=_array(Thing()))
+    archive = nio.load("x.npz", allow_pickle=True, objects={f"{__name__}.Thing": Thing})
+    assert type(archive["a"][0]) is Thing
+    with pytest.raises(ValueError, match="allow_pickle"):
+        nio.load("x.npy", objects={"a.B": Thing})
+    with pytest.raises(TypeError, match="names"):
+        nio.load("x.npy", allow_pickle=True, objects={"a.B": 1})  # type: ignore[dict-item]
+
+
+def test_object_among_its_own_arguments_is_an_error() -> None:
+    # The arguments have a list to which the object is appended afterwards.
+    name = f"c{__name__}\nListed\n".encode()
+    Path("x.pkl").write_bytes(b"\x80\x02" + name + b"]q\x00\x85Rq\x010h\x00h\x01a0h\x01.")
+    with open("x.pkl", "rb") as file:
+        assert type(pickle.load(file)) is Listed
+    with pytest.raises(ValueError, match="arguments"):
+        nio.load("x.pkl", allow_pickle=True, objects={f"{__name__}.Listed": Listed})
+    assert isinstance(nio.load("x.pkl", allow_pickle=True), nio.Call)
+
+
+def test_error_of_a_listed_class_is_raised() -> None:
+    def refuse(*_: Any) -> Any:
+        raise LookupError("refused")
+
+    np.save("x.npy", _array(Commanding()))
+    with pytest.raises(LookupError, match="refused"):
+        nio.load("x.npy", allow_pickle=True, objects={f"{os.system.__module__}.system": refuse})
+
+
+@pytest.mark.parametrize("encoding", ["latin1", "bytes"])
+def test_text_of_python_2_is_read_in_its_encoding(encoding: Any) -> None:
+    data = b"\x80\x02]U\x03a\xe9bq\x00a."
+    Path("x.pkl").write_bytes(data)
+    read = nio.load("x.pkl", allow_pickle=True, encoding=encoding)
+    assert read == pickle.loads(data, encoding=encoding)
+
+
 def test_pickle_of_plain_data_names_nothing_unusual() -> None:
     np.save("x.npy", _array(1, [2.5], {"a": "b"}))
     assert all(is_usual for _, _, is_usual in nio.scan("x.npy"))
@@ -212,8 +304,10 @@ def test_text_of_variable_width_is_saved_as_objects_or_refused() -> None:
     with pytest.warns(UserWarning, match="Custom dtypes"):
         np.save("numpy.npy", array)
     assert Path("x.npy").read_bytes() == Path("numpy.npy").read_bytes()
-    with pytest.raises(ValueError, match="archive"):
+    with pytest.warns(UserWarning, match="Custom dtypes"):
         nio.savez("x.npz", a=array)
+    read = np.load("x.npz", allow_pickle=True)["a"]
+    assert read.dtype.kind == "T" and read.tolist() == ["a", "bcd"]
 
 
 def test_subclasses_of_arrays_of_objects_are_saved_as_they_are() -> None:
@@ -221,6 +315,12 @@ def test_subclasses_of_arrays_of_objects_are_saved_as_they_are() -> None:
     nio.save("x.npy", masked)
     read = np.load("x.npy", allow_pickle=True)
     assert isinstance(read, np.ma.MaskedArray) and read.mask.tolist() == [True, False]
+    nio.savez("x.npz", masked=masked, plain=np.arange(2))
+    with nio.load("x.npz").update() as update:
+        update["masked"] = masked[::-1]
+    archive = np.load("x.npz", allow_pickle=True)
+    assert archive["masked"].mask.tolist() == [False, True] and archive["plain"].tolist() == [0, 1]
+    assert archive.files == ["masked", "plain"]
     with pytest.raises(NotImplementedError, match="mask"):
         nio.save("y.npy", np.ma.masked_array([1, 2], [True, False]))
 

@@ -169,6 +169,26 @@ def test_memory_and_references_return_after_many_calls() -> None:
     assert resident() - memory < 4 << 20
 
 
+SUBINTERPRETER = """
+import ndarray_io
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+raised = None
+try:
+    raised = interpreters.run_string(interpreters.create(), "import ndarray_io")
+except Exception as error:
+    raised = error
+print("ImportError" in str(raised) or "ImportError" in repr(raised))
+"""
+
+
+def test_another_interpreter_of_the_process_is_refused() -> None:
+    done = subprocess.run([sys.executable, "-c", SUBINTERPRETER], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
+
+
 def test_interpreter_ends_while_a_thread_reads() -> None:
     code = (
         "import threading, numpy as np, ndarray_io as nio\n"

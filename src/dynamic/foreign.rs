@@ -233,7 +233,9 @@ pub(crate) fn fill(
     check_len(header, into)?;
     let target = Target::Contiguous(into);
     transfer::read_into(source, header, ReadPlan::Bitwise(raw::<u8>()), target, options)?;
-    check_items(header.dtype(), into)?;
+    if !options.get_allow_invalid_elements() {
+        check_items(header.dtype(), into)?;
+    }
     let wanted = order.map(|order| header.dtype().with_byte_order(order));
     if let Some(wanted) = wanted
         && let Change::Swap(swap) = change(header.dtype(), &wanted, options.rules_by(Casting::Safe))?
@@ -248,7 +250,8 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     ///
     /// The memory must have exactly the size of the elements, [`payload_len`](ArrayReader::payload_len). They are in the
     /// [order](ArrayReader::order) of the array; with a byte order, their bytes are in that order, and otherwise as in the file.
-    /// Bools and text are checked, as [`DynArray::check`] does. After an error, the content of the memory is unspecified.
+    /// Bools and text are checked, as [`DynArray::check`] does, unless [the options](crate::ReadOptions::allow_invalid_elements) say
+    /// otherwise. After an error, the content of the memory is unspecified.
     ///
     /// # Errors
     ///

@@ -159,3 +159,22 @@ impl<F: FnOnce(&mut dyn Write, &WriteOptions) -> Result<()>> WriteArray for Stre
         make(&mut sink.into_inner(), options)
     }
 }
+
+/// The bytes of a file, as the content of a member.
+pub(super) struct RawBytes<'a>(pub(super) &'a [u8]);
+
+impl Sealed for RawBytes<'_> {}
+
+impl WriteArray for RawBytes<'_> {
+    fn byte_len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn payload_len(&self, _: &WriteOptions) -> Option<u64> {
+        Some(self.0.len() as u64)
+    }
+
+    fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, _: &mut Format<'_>) -> Result<()> {
+        transfer::write_bytes(&mut sink.into_inner(), Vec::new(), self.0, options)
+    }
+}

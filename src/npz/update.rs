@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::archive::{Archive, ArchiveBytes, MemberKey};
 use super::member;
+use super::pieces::RawBytes;
 use super::writer::Packed;
 use super::{NpzOptions, NpzWriter};
 use crate::array::WriteArray;
@@ -52,10 +53,25 @@ pub struct NpzUpdate<'a> {
     archive: Archive,
     options: NpzOptions,
     /// The changes by member index: `Some` replaces the member, `None` removes it.
-    changes: HashMap<usize, Option<&'a (dyn WriteArray + Sync)>>,
-    added: Vec<(String, &'a (dyn WriteArray + Sync))>,
-    /// The names of the added arrays.
+    changes: HashMap<usize, Option<Content<'a>>>,
+    /// The added members, by their names in the archive.
+    added: Vec<(String, Content<'a>)>,
     names: HashSet<String>,
+}
+
+/// What a member is to contain: an array, or the bytes of a file.
+enum Content<'a> {
+    Array(&'a (dyn WriteArray + Sync)),
+    Raw(RawBytes<'a>),
+}
+
+impl Content<'_> {
+    fn as_array(&self) -> &dyn WriteArray {
+        match self {
+            Self::Array(array) => *array,
+            Self::Raw(bytes) => bytes,
+        }
+    }
 }
 
 impl<'a> NpzUpdate<'a> {
@@ -106,14 +122,41 @@ impl<'a> NpzUpdate<'a> {
     /// # Errors
     ///
     /// - [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member of this name already exists.
-    pub fn add(mut self, name: impl Into<String>, array: &'a (dyn WriteArray + Sync)) -> Result<Self> {
-        let name = name.into();
-        let member = format!("{name}.npy");
-        let is_old = self.archive.named(&member).any(|index| self.stays(index));
+    pub fn add(self, name: impl Into<String>, array: &'a (dyn WriteArray + Sync)) -> Result<Self> {
+        self.added(name.into() + ".npy", Content::Array(array))
+    }
+
+    /// Adds a member of exactly this name with these bytes: an existing NPY file, or any other. No suffix is added.
+    ///
+    /// # Errors
+    ///
+    /// - [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member of this name already exists.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::arr1;
+    /// use ndarray_io::npz::NpzUpdate;
+    /// use ndarray_io::{NpzFile, write_npz};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("arrays.npz");
+    /// write_npz(&path, &[("a", &arr1(&[1]))])?;
+    /// NpzUpdate::open(&path)?.add_raw("about.txt", b"a run")?.finish()?;
+    /// NpzUpdate::open(&path)?.replace_raw("about.txt", b"the second run")?.finish()?;
+    /// assert_eq!(NpzFile::open(&path)?.read_raw("about.txt")?, b"the second run");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn add_raw(self, name: impl Into<String>, bytes: &'a [u8]) -> Result<Self> {
+        self.added(name.into(), Content::Raw(RawBytes(bytes)))
+    }
+
+    fn added(mut self, name: String, content: Content<'a>) -> Result<Self> {
+        let is_old = self.archive.named(&name).any(|index| self.stays(index));
         if is_old || !self.names.insert(name.clone()) {
-            return Err(ErrorKind::NameTaken { name: member }.into());
+            return Err(ErrorKind::NameTaken { name }.into());
         }
-        self.added.push((name, array));
+        self.added.push((name, content));
         Ok(self)
     }
 
@@ -126,7 +169,20 @@ impl<'a> NpzUpdate<'a> {
     /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
     ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
     ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
-    pub fn replace(mut self, member: impl MemberKey, array: &'a (dyn WriteArray + Sync)) -> Result<Self> {
+    pub fn replace(self, member: impl MemberKey, array: &'a (dyn WriteArray + Sync)) -> Result<Self> {
+        self.replaced(member, Content::Array(array))
+    }
+
+    /// Replaces the content of a member with these bytes: see [`add_raw`](Self::add_raw). The member keeps its name.
+    ///
+    /// # Errors
+    ///
+    /// As for [`replace`](Self::replace).
+    pub fn replace_raw(self, member: impl MemberKey, bytes: &'a [u8]) -> Result<Self> {
+        self.replaced(member, Content::Raw(RawBytes(bytes)))
+    }
+
+    fn replaced(mut self, member: impl MemberKey, content: Content<'a>) -> Result<Self> {
         let index = self.archive.find_if(member, |index| self.stays(index))?;
         let member = self.archive.at(index)?;
         if member.is_encrypted() {
@@ -137,7 +193,7 @@ impl<'a> NpzUpdate<'a> {
             })
             .at_member(&member.name));
         }
-        self.changes.insert(index, Some(array));
+        self.changes.insert(index, Some(content));
         Ok(self)
     }
 
@@ -186,14 +242,16 @@ impl<'a> NpzUpdate<'a> {
                 let member = archive.at(index)?;
                 match changes.get(&index) {
                     Some(None) => {}
-                    Some(Some(array)) => npz.add_member(member.name.clone(), *array, &options)?,
+                    Some(Some(content)) => {
+                        npz.add_member(member.name.clone(), content.as_array(), &options)?
+                    }
                     None => {
                         copy(&mut npz, &mut records, member).map_err(|error| error.at_member(&member.name))?
                     }
                 }
             }
-            for (name, array) in added {
-                npz.add_with(name, array, &options)?;
+            for (name, content) in added {
+                npz.add_member(name, content.as_array(), &options)?;
             }
             // On systems without locks, another program may have changed the archive since it was opened.
             // Check this before the central directory makes the copy a valid archive.

@@ -45,6 +45,7 @@ pub struct ReadOptions {
     ignore_ra_flags: bool,
     ra_bytes_are_bools: bool,
     allow_objects: bool,
+    allow_invalid_elements: bool,
     old_text: OldText,
     /// If this is set, raw bytes may be read as records of equal size, in this byte order.
     composites: Option<ByteOrder>,
@@ -186,6 +187,36 @@ impl ReadOptions {
     pub fn allow_objects(mut self, allow: bool) -> Self {
         self.allow_objects = allow;
         self
+    }
+
+    /// Takes elements as they are when they are read into [memory of the caller](crate::NpyReader::read_into_bytes): bools other
+    /// than 0 and 1, and text with invalid code points, as NumPy does.
+    ///
+    /// By default they are an error, [`InvalidElement`](crate::error::ErrorKind::InvalidElement). Elements of Rust types are
+    /// always checked, those of a [`DynArray`](crate::DynArray) when they are viewed; so are checksums.
+    ///
+    /// ```
+    /// use ndarray_io::header::Order;
+    /// use ndarray_io::{DynArray, NpyReader, ReadOptions, WriteNpyExt};
+    ///
+    /// let mut file = Vec::new();
+    /// DynArray::from_bytes("|b1".parse()?, [2], Order::C, &[0, 2])?.write_npy(&mut file)?;
+    /// let mut memory = [0; 2];
+    /// assert!(NpyReader::new(&file[..])?.read_into_bytes(&mut memory, None).is_err());
+    /// let options = ReadOptions::new().allow_invalid_elements(true);
+    /// NpyReader::new_with(&file[..], &options)?.read_into_bytes(&mut memory, None)?;
+    /// assert_eq!(memory, [0, 2]);
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn allow_invalid_elements(mut self, allow: bool) -> Self {
+        self.allow_invalid_elements = allow;
+        self
+    }
+
+    /// Returns the value set with [`allow_invalid_elements`](Self::allow_invalid_elements).
+    pub(crate) fn get_allow_invalid_elements(&self) -> bool {
+        self.allow_invalid_elements
     }
 
     /// Sets how a `str` in a Python 2 pickle is read, like NumPy's `encoding` parameter.
