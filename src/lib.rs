@@ -155,7 +155,7 @@ pub mod file {
     //! ([`Ra`]). Their aliases for NPY are [`NpyReader`](crate::NpyReader), [`NpyFile`](crate::NpyFile) and
     //! `NpyMmap`; those for RA are in [`ra`](crate::ra).
 
-    pub use crate::array::WriteArray;
+    pub use crate::array::{WriteArray, header_of, write_headed};
     pub use crate::blocks::Chunks;
     pub use crate::header::Extent;
     pub use crate::io::{

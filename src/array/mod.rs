@@ -60,10 +60,10 @@ fn shape_of<D: Dimension>(dim: &D) -> Shape {
 }
 
 pub(crate) use private::Sealed;
-pub use write::WriteArray;
 #[cfg(feature = "npz")]
 pub(crate) use write::store_npy_into;
 pub(crate) use write::{Format, SinkRef, store_npy};
+pub use write::{WriteArray, header_of, write_headed};
 
 mod private {
     use ndarray::Dimension;

@@ -7,7 +7,7 @@ use ndarray::{ArrayBase, ArrayRef, Data, Dimension};
 use super::private::Sealed;
 use super::shape_of;
 use crate::element::WritableElement;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::header::Header;
 use crate::io::{ArrayFormat, Npy, change, order_of};
 use crate::options::WriteOptions;
@@ -204,6 +204,77 @@ pub(crate) fn store_npy_into<T: WriteArray + ?Sized>(
     options: &WriteOptions,
 ) -> Result<()> {
     array.store(SinkRef(sink), options, &mut Format(&mut Npy::format))
+}
+
+/// Writes an array in a format of the caller: what `head` makes of its header, and then the elements.
+///
+/// The header has the dtype, the order and the shape that the elements have when they are written with these options. With
+/// [`byte_order`](WriteOptions::byte_order) and [`order`](WriteOptions::order), the caller chooses them.
+///
+/// # Errors
+///
+/// - Those of `head`.
+/// - Those of [`WriteNpyExt::write_npy`].
+///
+/// # Examples
+///
+/// ```
+/// use ndarray::arr2;
+/// use ndarray_io::WriteOptions;
+/// use ndarray_io::file::write_headed;
+///
+/// let mut file = Vec::new();
+/// let array = arr2(&[[1u8, 2], [3, 4]]);
+/// write_headed(&array, &mut file, &WriteOptions::new(), &mut |header| {
+///     let [rows, columns] = header.shape() else { panic!("two axes") };
+///     Ok(format!("P5 {columns} {rows} 255\n").into_bytes()) // a picture in the format PGM
+/// })?;
+/// assert_eq!(file, b"P5 2 2 255\n\x01\x02\x03\x04");
+/// # Ok::<(), ndarray_io::Error>(())
+/// ```
+pub fn write_headed<T: WriteArray + ?Sized, W: Write>(
+    array: &T,
+    mut writer: W,
+    options: &WriteOptions,
+    head: &mut dyn FnMut(&Header) -> Result<Vec<u8>>,
+) -> Result<()> {
+    change::check_syncs(&mut writer, options)?;
+    let mut make = |header: &Header, _: &WriteOptions| head(header);
+    array.store(SinkRef(Sink::of(&mut writer)), options, &mut Format(&mut make))?;
+    change::sync_writer(&mut writer, options)
+}
+
+/// Returns the header that an array has when it is written with these options: the dtype, the order and the shape.
+///
+/// # Errors
+///
+/// Those of [`WriteNpyExt::write_npy`], if the format or the options cannot represent the elements.
+///
+/// # Examples
+///
+/// ```
+/// use ndarray::arr2;
+/// use ndarray_io::WriteOptions;
+/// use ndarray_io::dtype::ByteOrder;
+/// use ndarray_io::file::header_of;
+///
+/// let header = header_of(&arr2(&[[1i16, 2]]), &WriteOptions::new().byte_order(ByteOrder::Big))?;
+/// assert_eq!((header.dtype().to_string().as_str(), header.shape()), ("'>i2'", &[1, 2][..]));
+/// # Ok::<(), ndarray_io::Error>(())
+/// ```
+pub fn header_of<T: WriteArray + ?Sized>(array: &T, options: &WriteOptions) -> Result<Header> {
+    let mut found = None;
+    // An error after the header keeps the elements from being written.
+    let mut make = |header: &Header, _: &WriteOptions| {
+        found = Some(header.clone());
+        Err(ErrorKind::Cancelled.into())
+    };
+    let stored = array.store(SinkRef(Sink::of(&mut std::io::sink())), options, &mut Format(&mut make));
+    match (found, stored) {
+        (Some(header), _) => Ok(header),
+        (None, Err(error)) => Err(error),
+        (None, Ok(())) => Err(ErrorKind::out_of_turn("the array has no header").into()),
+    }
 }
 
 impl<S: Data, D: Dimension> WriteNpyExt for ArrayBase<S, D> {}

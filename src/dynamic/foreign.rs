@@ -3,15 +3,15 @@
 use std::io::Read;
 
 use bytemuck::AnyBitPattern;
-use ndarray::{ArrayViewD, Axis, IxDyn, ShapeBuilder, SliceArg, SliceInfoElem};
+use ndarray::{ArrayView, ArrayViewD, Axis, Dimension, IxDyn, ShapeBuilder, SliceArg, SliceInfoElem};
 
-use super::DynArray;
 use super::check::check_items;
 use super::order::{WHOLE, put_words};
+use super::{DynArray, view_of};
 use crate::array::{Format, Sealed, SinkRef, WriteArray, WriteNpyExt, WriteRaExt};
 use crate::bytes::Runs;
 use crate::dtype::{ByteOrder, Casting, DType};
-use crate::element::{Bytes, Change, ReadPlan, WritableElement, change, raw};
+use crate::element::{Bytes, Change, ReadPlan, ViewElement, WritableElement, change, raw};
 use crate::error::{ErrorKind, Result, WantedShape};
 use crate::header::Header;
 use crate::io::{ArrayFormat, ArrayReader, Payload, PayloadRef};
@@ -212,6 +212,31 @@ impl WriteArray for DynView<'_> {
         sink.write(&head)?;
         self.put(&mut sink, order, options)?;
         sink.write_last(&[])
+    }
+}
+
+impl Header {
+    /// Views the elements that the header describes, without copying them.
+    ///
+    /// # Errors
+    ///
+    /// - [`ShapeMismatch`](ErrorKind::ShapeMismatch) if there are more or fewer bytes than the elements have.
+    /// - Those of [`ViewNpyExt::view_npy`](crate::ViewNpyExt::view_npy), if the elements cannot be viewed as this type.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::{ArrayView2, arr2};
+    /// use ndarray_io::header::{Header, Order};
+    ///
+    /// let header = Header::new("|u1".parse()?, Order::Fortran, [2, 2].into())?;
+    /// let view: ArrayView2<u8> = header.view(&[1, 2, 3, 4])?;
+    /// assert_eq!(view, arr2(&[[1, 3], [2, 4]]));
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn view<'a, A: ViewElement, D: Dimension>(&self, bytes: &'a [u8]) -> Result<ArrayView<'a, A, D>> {
+        check_len(self, bytes)?;
+        view_of(self, bytes)
     }
 }
 

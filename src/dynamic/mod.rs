@@ -469,7 +469,7 @@ impl WriteArray for DynArray {
     }
 }
 
-/// Views the elements that a header describes.
+/// Views the elements that a header describes, of which these are the bytes.
 fn view_of<'a, A: ViewElement, D: Dimension>(
     header: &Header,
     bytes: &'a [u8],

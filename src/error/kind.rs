@@ -346,6 +346,8 @@ pub enum FilePart {
     Content,
     /// The checksum of a member of an archive: its content is another one.
     Checksum,
+    /// The indices of a sparse matrix.
+    Matrix,
 }
 
 /// What is wrong with the value of an element.

@@ -1,6 +1,6 @@
 //! Errors of others: what implements a source, a folder or a store says what went wrong in the words of the library.
 
-use super::message::Short;
+use super::message::{Short, similar_first};
 use super::{CopyReason, Error, ErrorKind, FileKind, FilePart, WantedShape};
 use crate::dtype::DType;
 use crate::shape::Shape;
@@ -138,6 +138,85 @@ impl ErrorKind {
     /// ```
     pub fn compressed(packed: u64, size: u64) -> Self {
         Self::NeedsCopy(CopyReason::Compressed { packed, size })
+    }
+
+    /// Creates [`Malformed`](Self::Malformed), with the offset in the file if there is one.
+    ///
+    /// ```
+    /// use ndarray_io::Error;
+    /// use ndarray_io::error::{ErrorKind, FilePart};
+    ///
+    /// let error = Error::from(ErrorKind::malformed(FilePart::Header, "a tensor without a shape", Some(8)));
+    /// assert!(error.is_format() && error.to_string().contains("a tensor without a shape"));
+    /// ```
+    pub fn malformed(part: FilePart, reason: impl Into<String>, offset: Option<u64>) -> Self {
+        Self::Malformed { part, reason: reason.into(), offset }
+    }
+
+    /// Creates [`Unsupported`](Self::Unsupported).
+    ///
+    /// ```
+    /// use ndarray_io::Error;
+    /// use ndarray_io::error::{ErrorKind, FilePart};
+    ///
+    /// let error = Error::from(ErrorKind::unsupported(FilePart::Header, "quantized numbers (Q4_0)"));
+    /// assert_eq!(error.to_string(), "unsupported header: quantized numbers (Q4_0)");
+    /// ```
+    pub fn unsupported(part: FilePart, reason: impl Into<String>) -> Self {
+        Self::Unsupported { part, reason: reason.into() }
+    }
+
+    /// Creates [`NoSuchMember`](Self::NoSuchMember) with the first of the names that there are, similar ones first.
+    ///
+    /// ```
+    /// use ndarray_io::Error;
+    /// use ndarray_io::error::ErrorKind;
+    ///
+    /// let error = Error::from(ErrorKind::no_such_member("wieght", ["bias", "weight"]));
+    /// assert!(error.is_not_found() && error.to_string().contains("'weight'"), "{error}");
+    /// ```
+    pub fn no_such_member<'a>(name: impl Into<String>, names: impl IntoIterator<Item = &'a str>) -> Self {
+        // There may be millions of names, so the error lists at most this many, of some that are compared.
+        const MOST: usize = 100;
+        const COMPARED: usize = 10_000;
+        let name = name.into();
+        let mut names: Vec<&str> = names.into_iter().take(COMPARED).collect();
+        similar_first(&name, &mut names);
+        let available = names.into_iter().take(MOST).map(str::to_owned).collect();
+        Self::NoSuchMember { name, available }
+    }
+
+    /// Creates [`OutOfMemory`](Self::OutOfMemory).
+    ///
+    /// ```
+    /// use ndarray_io::Error;
+    /// use ndarray_io::error::ErrorKind;
+    /// assert!(Error::from(ErrorKind::out_of_memory(1 << 60)).to_string().contains("1152921504606846976"));
+    /// ```
+    pub fn out_of_memory(bytes: u64) -> Self {
+        Self::OutOfMemory { bytes }
+    }
+
+    /// Creates [`OutOfBounds`](Self::OutOfBounds).
+    ///
+    /// ```
+    /// use ndarray_io::Error;
+    /// use ndarray_io::error::ErrorKind;
+    /// assert!(Error::from(ErrorKind::out_of_bounds(7, 3, Some(0))).is_usage());
+    /// ```
+    pub fn out_of_bounds(index: i128, length: u64, axis: Option<usize>) -> Self {
+        Self::OutOfBounds { index, length, axis }
+    }
+
+    /// Creates [`NameTaken`](Self::NameTaken).
+    ///
+    /// ```
+    /// use ndarray_io::Error;
+    /// use ndarray_io::error::ErrorKind;
+    /// assert!(Error::from(ErrorKind::name_taken("a.npy")).is_usage());
+    /// ```
+    pub fn name_taken(name: impl Into<String>) -> Self {
+        Self::NameTaken { name: name.into() }
     }
 
     pub(crate) fn unsupported_dtype(descr: &str, reason: &str) -> Self {

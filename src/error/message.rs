@@ -61,6 +61,7 @@ impl fmt::Display for ErrorKind {
                     FilePart::Archive => "malformed archive",
                     FilePart::Content => "malformed compressed content",
                     FilePart::Checksum => "checksum mismatch",
+                    FilePart::Matrix => "malformed sparse matrix",
                 })?;
                 if let Some(offset) = offset {
                     write!(f, " at byte {offset}")?;
@@ -78,6 +79,7 @@ impl fmt::Display for ErrorKind {
                     FilePart::Stack => "unsupported stack: ",
                     FilePart::Archive => "unsupported archive: ",
                     FilePart::Content | FilePart::Checksum => "unsupported content: ",
+                    FilePart::Matrix => "unsupported sparse matrix: ",
                 })?;
                 f.write_str(reason)
             }
@@ -329,7 +331,7 @@ impl fmt::Display for Listed<'_> {
 }
 
 /// Moves the names that are similar to the one that was wanted to the front.
-pub(crate) fn similar_first(wanted: &str, names: &mut [&str]) {
+pub(super) fn similar_first(wanted: &str, names: &mut [&str]) {
     names.sort_by_cached_key(|name| difference(wanted, name));
 }
 

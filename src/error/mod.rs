@@ -18,8 +18,6 @@ use std::{fmt, io};
 pub use file_kind::FileKind;
 pub use help::Help;
 pub use kind::{CopyReason, ElementFault, ErrorKind, FilePart, FileSection, LimitKind, WantedShape};
-#[cfg(feature = "npz")]
-pub(crate) use message::similar_first;
 
 use crate::shape::{Order, Shape};
 

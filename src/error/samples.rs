@@ -63,6 +63,7 @@ fn one_of_each() -> Vec<Error> {
         ErrorKind::Unsupported { part: FilePart::Archive, reason: reason() },
         ErrorKind::wrong_checksum(1, 2),
         ErrorKind::Malformed { part: FilePart::Content, reason: reason(), offset: None },
+        ErrorKind::Malformed { part: FilePart::Matrix, reason: reason(), offset: None },
         ErrorKind::DTypeMismatch { found: dtype("<f8"), wanted: dtype("<i4") },
         ErrorKind::Objects { found: DType::Object },
         ErrorKind::MissingField { field: "mass".into(), found: dtype("[('x', '<f4')]") },

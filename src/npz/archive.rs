@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use crate::bytes::Region;
 use crate::codec::NoIndex;
-use crate::error::{Error, ErrorKind, FileKind, FilePart, Help, Result, similar_first};
+use crate::error::{Error, ErrorKind, FileKind, FilePart, Help, Result};
 use crate::progress::Tally;
 use crate::transfer::{Effort, Observed, Observer, Source, append, cut};
 use crate::zip::{self, Member, Method};
@@ -363,13 +363,8 @@ impl Archive {
                 Err(ErrorKind::AmbiguousName { name: name.to_owned(), indices: indices.to_vec() }.into())
             }
             None => {
-                // An archive may have millions of members, so the error lists at most this many, of some that are compared.
-                const MOST: usize = 100;
-                const COMPARED: usize = 10_000;
-                let mut names: Vec<&str> = self.members.iter().take(COMPARED).map(NpzMember::name).collect();
-                similar_first(name, &mut names);
-                let available = names.into_iter().take(MOST).map(str::to_owned).collect();
-                Err(ErrorKind::NoSuchMember { name: name.to_owned(), available }.into())
+                let names = self.members.iter().map(NpzMember::name);
+                Err(ErrorKind::no_such_member(name, names).into())
             }
         }
     }

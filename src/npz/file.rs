@@ -12,6 +12,7 @@ use crate::bytes::{LocalFile, ReadAt, SharedRegion};
 use crate::dtype::ByteOrder;
 use crate::dynamic::DynArray;
 use crate::error::{Error, ErrorKind, FileKind, FilePart, Help, Result};
+use crate::header::Header;
 use crate::io::{FromPayload, NpyReader};
 use crate::npy_format::NpyHeader;
 use crate::options::ReadOptions;
@@ -328,28 +329,85 @@ impl NpzFile {
         open().map_err(|error| self.at_path(error))
     }
 
+    /// Opens a member that has no header of NPY as the array of these elements: see [`NpyFile::from_elements`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open_member`](Self::open_member); and [`Truncated`](crate::error::ErrorKind::Truncated) if the member has fewer bytes
+    /// than the elements.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::{Array1, arr1};
+    /// use ndarray_io::header::{Header, Order};
+    /// use ndarray_io::{NpzFile, NpzWriter};
+    ///
+    /// # let file = tempfile::NamedTempFile::new()?;
+    /// let mut npz = NpzWriter::new(file.reopen()?);
+    /// npz.add_raw("storage", &[1, 0, 2, 0][..], 4)?;
+    /// npz.finish()?;
+    /// let header = Header::new("<i2".parse()?, Order::C, [2].into())?;
+    /// let array = NpzFile::open(file.path())?.open_elements("storage", header)?;
+    /// assert_eq!(array.read::<Array1<i16>>()?, arr1(&[1, 2]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open_elements(&self, member: impl MemberKey, header: Header) -> Result<NpyFile> {
+        let open = || {
+            let member = self.archive.get(member)?;
+            let opened = || {
+                let need = header.payload_len_in_parts()?;
+                if need > member.size {
+                    return Err(transfer::truncated(&header, member.size));
+                }
+                NpyFile::of_elements(self.bytes_of(member, || Ok(()))?, header, &self.options)
+            };
+            let file = opened().map_err(|error| error.at_member(&member.name))?;
+            Ok(file.with_member(&member.name))
+        };
+        let file: Result<NpyFile> = open();
+        match (file, &self.path) {
+            (Ok(file), Some(path)) => Ok(file.with_path(path)),
+            (Ok(file), None) => Ok(file),
+            (Err(error), _) => Err(self.at_path(error)),
+        }
+    }
+
     fn open_found(&self, member: &crate::zip::Member) -> Result<NpyFile> {
         let named = |error: Error| error.at_member(&member.name);
         self.options.check_without_end().map_err(named)?;
-        let bytes = if member.method == crate::zip::Method::Stored && !member.is_encrypted() {
-            let content = member::content(&mut member::whole(&self.holder), member).map_err(named)?;
-            SharedRegion::part(&self.holder, content..content + member.packed)
-        } else if let Some(blocks) =
-            member::blocks_within(&self.holder, member, &self.options).map_err(named)?
-        {
-            let len = blocks.len();
-            SharedRegion::part(&(Arc::new(blocks) as Arc<dyn ReadAt>), 0..len)
-        } else {
-            // Fail before the temporary file is created if the header declares more data than the member has.
+        let check = || {
             let found = member::peek(member::whole(&self.holder), member, &self.options)?.header;
             let payload = found.payload_len().unwrap_or_default();
-            if payload > member.size {
-                return Err(named(transfer::truncated(&found, member.size)));
-            }
-            let (file, len) = member::unpacked(member::whole(&self.holder), member, &self.options)?;
-            SharedRegion::part(&(Arc::new(LocalFile(file)) as Arc<dyn ReadAt>), 0..len)
+            if payload > member.size { Err(named(transfer::truncated(&found, member.size))) } else { Ok(()) }
         };
+        let bytes = self.bytes_of(member, check).map_err(named)?;
         NpyFile::member(self.path.as_deref(), &member.name, bytes, &self.options)
+    }
+
+    /// Returns the content of a member, of which any part can be read. `check` is called before a temporary file is written.
+    fn bytes_of(
+        &self,
+        member: &crate::zip::Member,
+        check: impl FnOnce() -> Result<()>,
+    ) -> Result<SharedRegion> {
+        if member.method == crate::zip::Method::Stored && !member.is_encrypted() {
+            let content = member::content(&mut member::whole(&self.holder), member)?;
+            return Ok(SharedRegion::part(&self.holder, content..content + member.packed));
+        }
+        let (source, len): (Arc<dyn ReadAt>, u64) =
+            match member::blocks_within(&self.holder, member, &self.options)? {
+                Some(blocks) => {
+                    let len = blocks.len();
+                    (Arc::new(blocks), len)
+                }
+                None => {
+                    check()?;
+                    let (file, len) = member::unpacked(member::whole(&self.holder), member, &self.options)?;
+                    (Arc::new(LocalFile(file)), len)
+                }
+            };
+        Ok(SharedRegion::part(&source, 0..len))
     }
 
     /// Reads a member, whether or not it is an array, and verifies its size and checksum.

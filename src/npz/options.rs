@@ -84,8 +84,8 @@ impl NpzOptions {
         self.compression
     }
 
-    /// Returns the value of [`write_options`](Self::write_options).
-    pub(crate) fn get_write_options(&self) -> &WriteOptions {
+    /// Returns the options set with [`write_options`](Self::write_options).
+    pub fn get_write_options(&self) -> &WriteOptions {
         &self.write
     }
 }

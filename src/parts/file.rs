@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::header::{Extent, Header};
 use crate::io::change::{FileId, Locked, Purpose, id_of, is_being_changed};
 use crate::io::{self, ArrayFormat, Npy, Ra};
-use crate::npy_format::Version;
+use crate::npy_format::{NpyHeader, Version};
 use crate::options::ReadOptions;
 use crate::shape::Order;
 use crate::transfer::tiles::Gaps;
@@ -574,6 +574,25 @@ impl<F: ArrayFormat> ArrayFile<F> {
         Self { path: Some(path.into()), ..self }
     }
 
+    /// Sets the name that errors report beside the path, for one of several arrays in a file.
+    ///
+    /// ```
+    /// use ndarray::arr1;
+    /// use ndarray_io::bytes::InMemory;
+    /// use ndarray_io::{NpyFile, WriteNpyExt};
+    ///
+    /// let mut bytes = Vec::new();
+    /// arr1(&[1, 2]).write_npy(&mut bytes)?;
+    /// bytes.pop();
+    /// let array = NpyFile::from_source(InMemory(bytes))?.with_member("weights");
+    /// assert_eq!(array.check_complete().unwrap_err().member(), Some("weights"));
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_member<N: Into<String>>(self, name: N) -> Self {
+        Self { member: Some(name.into()), ..self }
+    }
+
     /// Returns another handle to the same array, for reads with other options: threads, limits, or progress, which can cancel one read
     /// and leave the others alone.
     ///
@@ -613,7 +632,6 @@ impl<F: ArrayFormat> ArrayFile<F> {
     }
 
     /// Sets why the array cannot be refreshed.
-    #[cfg_attr(not(feature = "dask"), allow(dead_code))]
     pub(crate) fn fixed(self, reason: &'static str) -> Self {
         Self { fixed: Some(reason), ..self }
     }
@@ -643,7 +661,64 @@ impl NpyFile {
         Ok(Self { path: path.map(Path::to_owned), member: Some(name.to_owned()), ..made })
     }
 
-    /// Returns the version of the format.
+    /// Opens the array of these elements in a [source](ReadAt) of bytes, which has no header of NPY: the array in a file of another format.
+    ///
+    /// The elements are at `offset`, as the header describes them. All that works for files works: parts, blocks, memory of the caller.
+    ///
+    /// # Errors
+    ///
+    /// - [`Overflow`](crate::error::ErrorKind::Overflow) if they end beyond any file.
+    /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects.
+    ///
+    /// That elements are missing is an error when they are read, or of [`check_complete`](ArrayFile::check_complete).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::{arr1, s};
+    /// use ndarray_io::NpyFile;
+    /// use ndarray_io::bytes::InMemory;
+    /// use ndarray_io::header::{Header, Order};
+    ///
+    /// let picture = b"P5 2 2 255\n\x01\x02\x03\x04";
+    /// let header = Header::new("|u1".parse()?, Order::C, [2, 2].into())?;
+    /// let file = NpyFile::from_elements(InMemory(picture.to_vec()), 11, header)?;
+    /// assert_eq!(file.slice::<u8, _>(s![.., 1])?, arr1(&[2, 4]));
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn from_elements<S: ReadAt + 'static>(source: S, offset: u64, header: Header) -> Result<Self> {
+        Self::from_elements_with(source, offset, header, &ReadOptions::new())
+    }
+
+    /// Opens the array of these elements in a [source](ReadAt) of bytes, with options. See [`from_elements`](Self::from_elements).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`from_elements`](Self::from_elements), and [`BadOption`](crate::error::ErrorKind::BadOption) if the options ask for
+    /// an error about what follows the array.
+    pub fn from_elements_with<S: ReadAt + 'static>(
+        source: S,
+        offset: u64,
+        header: Header,
+        options: &ReadOptions,
+    ) -> Result<Self> {
+        let Some(end) = offset.checked_add(header.payload_len_in_parts()?) else {
+            return Err(ErrorKind::overflow("the offset of the elements").into());
+        };
+        let source: Arc<dyn ReadAt> = Arc::new(source);
+        Self::of_elements(SharedRegion::part(&source, offset..end), header, options)
+    }
+
+    /// Opens the array of these elements, at the beginning of bytes.
+    pub(crate) fn of_elements(bytes: SharedRegion, header: Header, options: &ReadOptions) -> Result<Self> {
+        options.check_without_end()?;
+        let descr = header.dtype().to_string();
+        let found = NpyHeader { header, version: Version::V1, descr };
+        let file = Self::of(bytes, (found, 0), options)?;
+        Ok(file.fixed("the array has no header that could have changed"))
+    }
+
+    /// Returns the version of the format; 1.0 for elements without a header.
     pub fn version(&self) -> Version {
         self.found.version
     }

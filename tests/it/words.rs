@@ -161,9 +161,18 @@ fn files(folder: &Path, all: &mut Vec<PathBuf>) {
 fn documentation_uses_the_terms_of_the_field() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut paths = Vec::new();
-    for folder in
-        ["src", "derive", "ndio/src", "refs/src", "store/src", "docs", "examples", "benches", "python"]
-    {
+    for folder in [
+        "src",
+        "derive",
+        "formats",
+        "ndio/src",
+        "refs/src",
+        "store/src",
+        "docs",
+        "examples",
+        "benches",
+        "python",
+    ] {
         let folder = root.join(folder);
         if folder.exists() {
             files(&folder, &mut paths); // a package has neither `benches` nor other members

@@ -1,0 +1,30 @@
+//! Formats next to NumPy's, read and written as the arrays of [`ndarray_io`].
+//!
+//! Each format is a feature; none is enabled by default.
+//!
+//! | feature | module | read | written |
+//! |---|---|---|---|
+//! | `sparse` | [`sparse`] | SciPy's sparse matrices and arrays, in NPZ archives | yes |
+//! | `safetensors` | [`safetensors`] | tensors, of one file or of several with an index | yes |
+//! | `torch` | [`torch`] | tensors in archives of `torch.save`; nothing is executed | |
+//! | `gguf` | [`gguf`] | tensors that are not quantized | |
+//!
+//! Tensors are opened as [`NpyFile`](ndarray_io::NpyFile)s: parts, blocks and memory of the caller work as for files of NumPy, from
+//! files, memory and any other [source](ndarray_io::bytes::ReadAt) of bytes. Files are not trusted: what contradicts itself is
+//! an error, and time and memory are proportional to what is there.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+#[cfg(feature = "gguf")]
+pub mod gguf;
+#[cfg(feature = "safetensors")]
+pub mod safetensors;
+#[cfg(feature = "sparse")]
+pub mod sparse;
+#[cfg(any(feature = "safetensors", feature = "gguf"))]
+mod tensors;
+#[cfg(feature = "torch")]
+pub mod torch;
+
+#[cfg(any(feature = "safetensors", feature = "gguf"))]
+pub use tensors::{Tensor, Tensors};

@@ -1,0 +1,181 @@
+//! Reading files of safetensors.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ndarray_io::ReadOptions;
+use ndarray_io::bytes::{LocalFile, ReadAt, fill_at};
+use ndarray_io::error::{Error, ErrorKind, Result};
+use ndarray_io::file::FromPayload;
+use ndarray_io::header::{Header, Order};
+use safetensors::tensor::Metadata;
+use serde::Deserialize;
+
+use super::{dtype_of, malformed};
+use crate::tensors::{Tensor, Tensors};
+
+/// The largest header that programs of safetensors read.
+pub(super) const MOST: u64 = 100_000_000;
+
+/// The tensors of a file, or of several with an index, and the metadata.
+///
+/// Only the headers are read when it is opened. It can be shared between threads.
+#[derive(Clone, Debug)]
+pub struct SafeTensors {
+    tensors: Tensors,
+    metadata: BTreeMap<String, String>,
+}
+
+/// `model.safetensors.index.json`: which tensor is in which file.
+#[derive(Deserialize)]
+struct Index {
+    weight_map: BTreeMap<String, String>,
+}
+
+impl SafeTensors {
+    /// Opens a file. The index of a model in several files (`model.safetensors.index.json`) opens all of them.
+    ///
+    /// # Errors
+    ///
+    /// - [`Io`](ErrorKind::Io) if a file cannot be read.
+    /// - [`Malformed`](ErrorKind::Malformed) if it is not a file of safetensors, its tensors overlap or leave gaps, or it is not
+    ///   as long as its header says.
+    /// - [`Unsupported`](ErrorKind::Unsupported) if several elements of a tensor share a byte.
+    /// - [`Limit`](ErrorKind::Limit) if a tensor has more than 64 axes.
+    ///
+    /// A header of more than 100 MB is an error, as in the format's own programs.
+    pub fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
+        Self::open_with(path, &ReadOptions::new())
+    }
+
+    /// Opens a file or an index with options, which also apply to all reads.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open`](Self::open).
+    pub fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
+        let path = path.as_ref();
+        let open = || match path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json")) {
+            true => Self::of_index(path, options),
+            false => Self::of(Arc::new(LocalFile(File::open(path)?)), Some(path), options),
+        };
+        open().map_err(|error| error.at_path(path))
+    }
+
+    /// Opens a file in a [source](ReadAt) of bytes.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open`](Self::open).
+    pub fn from_source<S: ReadAt + 'static>(source: S) -> Result<Self> {
+        Self::from_source_with(source, &ReadOptions::new())
+    }
+
+    /// Opens a file in a [source](ReadAt) of bytes, with options.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open`](Self::open).
+    pub fn from_source_with<S: ReadAt + 'static>(source: S, options: &ReadOptions) -> Result<Self> {
+        Self::of(Arc::new(source), None, options)
+    }
+
+    /// Returns the tensors.
+    pub fn tensors(&self) -> &Tensors {
+        &self.tensors
+    }
+
+    /// Reads a tensor.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Tensors::read`].
+    pub fn read<T: FromPayload>(&self, name: &str) -> Result<T> {
+        self.tensors.read(name)
+    }
+
+    /// Returns the metadata, `__metadata__` of the header; of several files, that of all.
+    pub fn metadata(&self) -> &BTreeMap<String, String> {
+        &self.metadata
+    }
+
+    fn of(source: Arc<dyn ReadAt>, path: Option<&Path>, options: &ReadOptions) -> Result<Self> {
+        let size = source.size()?;
+        let mut length = [0; 8];
+        let filled = fill_at(&*source, &mut length, 0)?;
+        let length = u64::from_le_bytes(length);
+        if filled < 8 {
+            return Err(malformed(format!("the file has {size} bytes, fewer than a header"), None));
+        }
+        if length > MOST || length > size.saturating_sub(8) {
+            let reason =
+                format!("it declares {length} bytes; the file has {size}, and at most {MOST} are read");
+            return Err(malformed(reason, Some(0)));
+        }
+        let mut text = vec![0; usize::try_from(length).map_err(|_| ErrorKind::overflow("the header"))?];
+        if fill_at(&*source, &mut text, 8)? < text.len() {
+            return Err(malformed("the file was truncated", None));
+        }
+        if text.first() != Some(&b'{') {
+            return Err(malformed("it begins with no '{'", Some(8)));
+        }
+        let head: Metadata = serde_json::from_slice(&text).map_err(|error| malformed(error, None))?;
+        let declared = 8 + length + head.data_len() as u64;
+        if declared != size {
+            return Err(malformed(format!("tensors end at byte {declared} of a file of {size}"), None));
+        }
+        let mut tensors = Vec::new();
+        for name in head.offset_keys() {
+            let Some(info) = head.info(&name) else { continue };
+            let make = || {
+                let header = Header::new(dtype_of(info.dtype)?, Order::C, info.shape.clone().into())?;
+                let offset = 8 + length + info.data_offsets.0 as u64;
+                let tensor = Tensor::new(name.clone(), header, offset, &source, path.map(Path::to_owned));
+                tensor.check_within(size)?;
+                Ok(tensor)
+            };
+            tensors.push(make().map_err(|error: Error| error.at_member(&name))?);
+        }
+        let metadata = head.metadata().iter().flatten();
+        let metadata = metadata.map(|(key, value)| (key.clone(), value.clone())).collect();
+        Ok(Self { tensors: Tensors::new(tensors, options)?, metadata })
+    }
+
+    fn of_index(path: &Path, options: &ReadOptions) -> Result<Self> {
+        let file = LocalFile(File::open(path)?);
+        let size = file.size()?;
+        if size > MOST {
+            return Err(malformed(format!("an index of {size} bytes: at most {MOST} are read"), None));
+        }
+        let mut text = vec![0; size as usize];
+        let filled = fill_at(&file, &mut text, 0)?;
+        let index: Index = serde_json::from_slice(&text[..filled]).map_err(|error| malformed(error, None))?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let (mut files, mut metadata) = (HashMap::new(), BTreeMap::new());
+        let mut tensors = Vec::new();
+        for (name, file) in &index.weight_map {
+            if !files.contains_key(file) {
+                // The name comes from the index: it is that of a file beside it, and nothing else.
+                let is_name = Path::new(file).components().count() == 1
+                    && Path::new(file).file_name().is_some_and(|only| only == file.as_str());
+                if !is_name {
+                    return Err(malformed(
+                        format!("{file:?} is not the name of a file beside the index"),
+                        None,
+                    ));
+                }
+                let path: PathBuf = folder.join(file);
+                let source = || Ok(Arc::new(LocalFile(File::open(&path)?)));
+                let opened = source().and_then(|source| Self::of(source, Some(&path), options));
+                let opened = opened.map_err(|error: Error| error.at_path(&path))?;
+                metadata.extend(opened.metadata.clone());
+                files.insert(file.as_str().to_owned(), opened.tensors);
+            }
+            let tensor = files[file].get(name).map_err(|error| error.at_path(&folder.join(file)))?;
+            tensors.push(tensor.clone());
+        }
+        Ok(Self { tensors: Tensors::new(tensors, options)?, metadata })
+    }
+}

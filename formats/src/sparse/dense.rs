@@ -1,0 +1,219 @@
+//! Dense arrays of sparse ones, and back.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+use ndarray::{Array, Dimension};
+use ndarray_io::dtype::{ByteOrder, Kind};
+use ndarray_io::error::{Error, ErrorKind, Result};
+use ndarray_io::file::replace_file_with;
+use ndarray_io::header::{Header, Order};
+use ndarray_io::{DType, DynArray, NpyFile, ReadableElement, WriteOptions, npy};
+
+use super::order::Place;
+use super::{Layout, Sparse, indices_of};
+
+/// How many bytes of a dense array are in memory at a time.
+const BLOCK: usize = 8 << 20;
+
+impl Sparse {
+    /// Returns a dense array. Duplicate elements are added.
+    ///
+    /// The shape comes from the file, so a small archive can ask for much memory: compare it with what you expect first.
+    ///
+    /// # Errors
+    ///
+    /// - [`OutOfMemory`](ErrorKind::OutOfMemory) if the dense array cannot be allocated.
+    /// - [`DTypeMismatch`](ErrorKind::DTypeMismatch) or [`ShapeMismatch`](ErrorKind::ShapeMismatch) if the array is not of this type.
+    /// - [`NotRepresentable`](ErrorKind::NotRepresentable) if duplicate elements cannot be added: those of `longdouble`, for example.
+    pub fn to_dense<A: ReadableElement, D: Dimension>(&self) -> Result<Array<A, D>> {
+        Ok(self.to_dense_dyn()?.into_array()?)
+    }
+
+    /// Returns a dense array of the elements' own dtype. See [`to_dense`](Self::to_dense).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`to_dense`](Self::to_dense).
+    pub fn to_dense_dyn(&self) -> Result<DynArray> {
+        let (places, data) = self.sorted_for_dense()?;
+        let header = self.dense_header(&data)?;
+        let len = header.payload_len().and_then(|len| usize::try_from(len).ok());
+        let len = len.ok_or_else(|| ErrorKind::overflow("the dense array"))?;
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(len).map_err(|_| ErrorKind::out_of_memory(len as u64))?;
+        bytes.resize(len, 0);
+        fill(&mut bytes, 0, &places, &data);
+        DynArray::from_bytes(data.dtype().clone(), self.shape(), Order::C, &bytes)
+    }
+
+    /// Writes a dense array to a file of NPY, in blocks: besides the sparse array, a few megabytes are in memory.
+    ///
+    /// # Errors
+    ///
+    /// - [`NotRepresentable`](ErrorKind::NotRepresentable) if duplicate elements cannot be added.
+    /// - [`Io`](ErrorKind::Io) if writing fails.
+    /// - A [conflict](Error::is_conflict) if an existing file is locked or cannot be replaced.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::{Array2, arr1, arr2};
+    /// use ndarray_io_formats::sparse::Sparse;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("dense.npy");
+    /// let matrix = Sparse::csr([2, 2], &[0, 1, 2], &[1, 0], &arr1(&[5u8, 6]))?;
+    /// matrix.write_dense(&path, &Default::default())?;
+    /// assert_eq!(ndarray_io::read_npy::<_, Array2<u8>>(&path)?, arr2(&[[0, 5], [6, 0]]));
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn write_dense<P: AsRef<Path>>(&self, path: P, options: &WriteOptions) -> Result<()> {
+        let (places, data) = self.sorted_for_dense()?;
+        let header = self.dense_header(&data)?;
+        let size = data.dtype().item_size().max(1);
+        let step = (BLOCK / size).max(1) as u64;
+        let write = |mut file: &File| {
+            file.write_all(&npy::format(&header, None)?)?;
+            let mut rest = places.as_slice();
+            let mut start = 0;
+            let mut bytes = Vec::new();
+            while start < header.len() {
+                let end = header.len().min(start + step);
+                bytes.clear();
+                bytes.resize((end - start) as usize * data.dtype().item_size(), 0);
+                let count = rest.partition_point(|place| place.at < end);
+                fill(&mut bytes, start, &rest[..count], &data);
+                file.write_all(&bytes)?;
+                (rest, start) = (&rest[count..], end);
+            }
+            Ok(())
+        };
+        let path = path.as_ref();
+        replace_file_with(path, options, write).map_err(|error: Error| error.at_path(path))
+    }
+
+    /// Returns the elements as they are when they have been added to zeros: a negative zero becomes a positive one, as in SciPy.
+    fn sorted_for_dense(&self) -> Result<(Vec<Place>, DynArray)> {
+        let (places, data) = self.sorted()?;
+        let Some(zeros) = Zeros::of(data.dtype()).filter(|zeros| zeros.has_sign) else {
+            return Ok((places, data));
+        };
+        let mut bytes = data.bytes().to_vec();
+        for part in bytes.chunks_exact_mut(zeros.part) {
+            if zeros.are(part) {
+                part.fill(0);
+            }
+        }
+        let data = DynArray::from_bytes(data.dtype().clone(), data.shape(), Order::C, &bytes)?;
+        Ok((places, data))
+    }
+
+    fn dense_header(&self, data: &DynArray) -> Result<Header> {
+        Header::new(data.dtype().clone(), Order::C, self.shape().into())
+    }
+
+    /// Makes a CSR matrix of the elements of a dense one in a file that are not zero, in blocks.
+    ///
+    /// Arrays of one and two axes become CSR, others COO.
+    ///
+    /// # Errors
+    ///
+    /// - [`NotRepresentable`](ErrorKind::NotRepresentable) if the elements are not numbers or bools.
+    /// - Those of reading the file.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::arr2;
+    /// use ndarray_io::NpyFile;
+    /// use ndarray_io_formats::sparse::Sparse;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("dense.npy");
+    /// ndarray_io::write_npy(&path, &arr2(&[[0.0, 1.5], [-0.0, f64::NAN]]))?;
+    /// let matrix = Sparse::from_dense(&NpyFile::open(&path)?)?;
+    /// assert_eq!((matrix.format(), matrix.stored()), ("csr", 2));
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn from_dense(array: &NpyFile) -> Result<Self> {
+        let (shape, dtype) = (array.shape().to_vec(), array.dtype().clone());
+        let Some(zeros) = Zeros::of(&dtype) else {
+            let reason = "it has numbers and bools only";
+            return Err(ErrorKind::not_representable("a sparse matrix", dtype, reason).into());
+        };
+        let size = dtype.item_size();
+        let (mut places, mut bytes) = (Vec::new(), Vec::new());
+        let mut start = 0_u64;
+        if shape.is_empty() {
+            return Err(super::malformed("an array without axes"));
+        }
+        for block in array.blocks::<DynArray>().order(Order::C).bytes(BLOCK) {
+            let block = block?.into_array();
+            for (number, item) in block.bytes().chunks_exact(size).enumerate() {
+                if !zeros.are(item) {
+                    places.push(start + number as u64);
+                    bytes.extend_from_slice(item);
+                }
+            }
+            start += block.len() as u64;
+        }
+        let data = DynArray::from_bytes(dtype, [places.len()], Order::C, &bytes)?;
+        let mut coords = vec![Vec::with_capacity(places.len()); shape.len()];
+        for place in places {
+            let mut rest = place;
+            for (axis, length) in shape.iter().enumerate().rev() {
+                coords[axis].push((rest % *length as u64) as usize);
+                rest /= *length as u64;
+            }
+        }
+        let most = shape.iter().copied().max().unwrap_or(0).max(data.len());
+        let coords = coords.iter().map(|coords| indices_of(coords, most)).collect::<Result<Vec<_>>>()?;
+        let sparse = Self::new(Layout::Coo { coords }, shape, data)?;
+        if sparse.shape.len() > 2 { Ok(sparse) } else { sparse.to_csr() }
+    }
+}
+
+/// How the zeros of a dtype are told from other elements.
+struct Zeros {
+    /// The size of a number: for complex ones, half of an element.
+    part: usize,
+    /// Whether there is a negative zero as well.
+    has_sign: bool,
+    /// The byte of a number that has the sign.
+    sign: usize,
+}
+
+impl Zeros {
+    /// Returns `None` for dtypes other than those of bools and numbers.
+    fn of(dtype: &DType) -> Option<Self> {
+        let scalar = dtype.as_scalar()?;
+        let parts = match scalar.kind() {
+            Kind::Bool | Kind::Int | Kind::Uint | Kind::Float => 1,
+            Kind::Complex => 2,
+            _ => return None,
+        };
+        let part = scalar.size() / parts;
+        let has_sign = matches!(scalar.kind(), Kind::Float | Kind::Complex);
+        let is_big = scalar.byte_order() == Some(ByteOrder::Big);
+        Some(Self { part, has_sign, sign: if is_big { 0 } else { part - 1 } })
+    }
+
+    /// Returns whether all numbers are zeros.
+    fn are(&self, item: &[u8]) -> bool {
+        let is_zero = |(at, byte): (usize, &u8)| {
+            *byte == 0 || self.has_sign && *byte == 0x80 && at % self.part == self.sign
+        };
+        item.iter().enumerate().all(is_zero)
+    }
+}
+
+/// Puts elements into the bytes of a dense array, from the element `start` on.
+fn fill(bytes: &mut [u8], start: u64, places: &[Place], data: &DynArray) {
+    let size = data.dtype().item_size();
+    for place in places {
+        let at = (place.at - start) as usize * size;
+        bytes[at..at + size].copy_from_slice(&data.bytes()[place.item * size..][..size]);
+    }
+}

@@ -1,0 +1,335 @@
+//! [SciPy's sparse matrices and arrays](https://docs.scipy.org/doc/scipy/reference/sparse.html) in NPZ archives, as
+//! `scipy.sparse.save_npz` writes them.
+//!
+//! ```
+//! use ndarray::{arr1, arr2};
+//! use ndarray_io_formats::sparse::{Layout, Sparse};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("matrix.npz");
+//! let matrix = Sparse::csr([2, 3], &[0, 2, 3], &[0, 2, 1], &arr1(&[1.5, 2.5, 3.5]))?;
+//! matrix.write(&path)?; // scipy.sparse.load_npz opens it
+//!
+//! let matrix = Sparse::read(&path)?;
+//! assert_eq!((matrix.format(), matrix.shape(), matrix.stored()), ("csr", &[2, 3][..], 3));
+//! assert_eq!(matrix.to_dense::<f64, _>()?, arr2(&[[1.5, 0.0, 2.5], [0.0, 3.5, 0.0]]));
+//! # Ok::<(), ndarray_io::Error>(())
+//! ```
+//!
+//! CSR, CSC, BSR, COO and DIA are read and written, matrices and arrays, with one to 64 axes where SciPy has them, and any dtype of
+//! indices and elements. What is read is checked: indices are within the shape, and pointers ascend. Unsorted and duplicate
+//! indices are kept as they are.
+//!
+//! [`SparseFile`] reads ranges of rows of a matrix that is larger than memory, and [`Sparse::write_dense`] writes a dense array of any size.
+
+mod check;
+mod dense;
+mod file;
+mod order;
+
+pub use file::SparseFile;
+
+use std::path::Path;
+
+use ndarray::{ArrayRef, Dimension, Ix1};
+use ndarray_io::error::{Error, ErrorKind, FilePart, Result};
+use ndarray_io::file::{WriteArray, replace_file_with};
+use ndarray_io::header::Order;
+use ndarray_io::npz::NpzOptions;
+use ndarray_io::{DynArray, NpzFile, NpzWriter, ReadOptions, WritableElement};
+
+/// A sparse matrix or array.
+#[derive(Clone, Debug)]
+pub struct Sparse {
+    layout: Layout,
+    shape: Vec<usize>,
+    data: DynArray,
+    is_array: bool,
+}
+
+/// Where the stored elements are.
+///
+/// The numbers are integers of any dtype, as they are in the archive.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Layout {
+    /// Rows one after another: the columns of the elements, and where each row begins among them. With one axis, there is one row.
+    Csr {
+        /// The column of each element.
+        indices: DynArray,
+        /// The number of the first element of each row, and the number of elements.
+        indptr: DynArray,
+    },
+    /// Columns one after another.
+    Csc {
+        /// The row of each element.
+        indices: DynArray,
+        /// The number of the first element of each column, and the number of elements.
+        indptr: DynArray,
+    },
+    /// Rows of dense blocks; the elements have the axes (block, row, column).
+    Bsr {
+        /// The column of each block, counted in blocks.
+        indices: DynArray,
+        /// The number of the first block of each row of blocks, and the number of blocks.
+        indptr: DynArray,
+    },
+    /// The coordinates of each element: an array for each axis.
+    Coo {
+        /// The coordinates along each axis.
+        coords: Vec<DynArray>,
+    },
+    /// Diagonals, each as long as a row.
+    Dia {
+        /// The distance of each diagonal from the main one: positive above it.
+        offsets: DynArray,
+    },
+}
+
+impl Sparse {
+    /// Creates a matrix or array, and checks it.
+    ///
+    /// # Errors
+    ///
+    /// - [`Malformed`](ErrorKind::Malformed) if an index is out of bounds, pointers do not ascend, or the parts have different lengths.
+    /// - [`DTypeMismatch`](ErrorKind::DTypeMismatch) if indices are not integers.
+    /// - [`Overflow`](ErrorKind::Overflow) if the shape has more elements than 64 bits can count.
+    pub fn new(layout: Layout, shape: impl Into<Vec<usize>>, data: DynArray) -> Result<Self> {
+        let sparse = Self { layout, shape: shape.into(), data, is_array: true };
+        check::check(&sparse)?;
+        Ok(sparse)
+    }
+
+    /// Creates a matrix of rows: the elements of row `i` are those from `indptr[i]` to `indptr[i + 1]`, and `indices` has their columns.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`new`](Self::new).
+    pub fn csr<A: WritableElement>(
+        shape: [usize; 2],
+        indptr: &[usize],
+        indices: &[usize],
+        data: &ArrayRef<A, Ix1>,
+    ) -> Result<Self> {
+        let indices = indices_of(indices, shape[1].max(data.len()))?;
+        let indptr = indices_of(indptr, shape[1].max(data.len()))?;
+        Self::new(Layout::Csr { indices, indptr }, shape, DynArray::new(data)?)
+    }
+
+    /// Creates a matrix of columns. See [`csr`](Self::csr).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`new`](Self::new).
+    pub fn csc<A: WritableElement>(
+        shape: [usize; 2],
+        indptr: &[usize],
+        indices: &[usize],
+        data: &ArrayRef<A, Ix1>,
+    ) -> Result<Self> {
+        let indices = indices_of(indices, shape[0].max(data.len()))?;
+        let indptr = indices_of(indptr, shape[0].max(data.len()))?;
+        Self::new(Layout::Csc { indices, indptr }, shape, DynArray::new(data)?)
+    }
+
+    /// Reads a matrix or array.
+    ///
+    /// # Errors
+    ///
+    /// - [`Io`](ErrorKind::Io) if reading fails.
+    /// - A [format error](Error::is_format) if the file is not an archive, or damaged.
+    /// - [`NoSuchMember`](ErrorKind::NoSuchMember) if it is not that of a sparse matrix.
+    /// - Those of [`new`](Self::new).
+    pub fn read<P: AsRef<Path>>(path: P) -> Result<Self> {
+        Self::read_from(&NpzFile::open(path)?)
+    }
+
+    /// Reads a matrix or array, with options.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`read`](Self::read).
+    pub fn read_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
+        Self::read_from(&NpzFile::open_with(path, options)?)
+    }
+
+    /// Reads a matrix or array from an opened archive.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`read`](Self::read).
+    pub fn read_from(archive: &NpzFile) -> Result<Self> {
+        let named = file::Named::of(archive)?;
+        let read = |name: &str| archive.read::<DynArray>(name);
+        let layout = match named.format.as_str() {
+            "csr" => Layout::Csr { indices: read("indices")?, indptr: read("indptr")? },
+            "csc" => Layout::Csc { indices: read("indices")?, indptr: read("indptr")? },
+            "bsr" => Layout::Bsr { indices: read("indices")?, indptr: read("indptr")? },
+            "dia" => Layout::Dia { offsets: read("offsets")? },
+            _ => {
+                let has_coords = archive.members().iter().any(|member| member.name() == "coords");
+                let coords = match has_coords {
+                    true => split(&read("coords")?)?,
+                    false => vec![read("row")?, read("col")?],
+                };
+                Layout::Coo { coords }
+            }
+        };
+        let sparse = Self { layout, shape: named.shape, data: read("data")?, is_array: named.is_array };
+        check::check(&sparse)?;
+        Ok(sparse)
+    }
+
+    /// Writes it to an archive, stored, which replaces a file of the same name in one step.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`NpzWriter::add_array`].
+    pub fn write<P: AsRef<Path>>(&self, path: P) -> Result<()> {
+        self.write_with(path, &NpzOptions::new())
+    }
+
+    /// Writes it to an archive, with options, such as a compression.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`write`](Self::write).
+    pub fn write_with<P: AsRef<Path>>(&self, path: P, options: &NpzOptions) -> Result<()> {
+        let path = path.as_ref();
+        let shape: Vec<i64> = self.shape.iter().map(|length| *length as i64).collect();
+        let format = DynArray::from_bytes("|S3".parse()?, Vec::new(), Order::C, self.format().as_bytes())?;
+        let coords = match &self.layout {
+            Layout::Coo { coords } if coords.len() != 2 => Some(joined(coords)?),
+            _ => None,
+        };
+        let mut members: Vec<(&str, &dyn WriteArray)> = match &self.layout {
+            Layout::Csr { indices, indptr }
+            | Layout::Csc { indices, indptr }
+            | Layout::Bsr { indices, indptr } => vec![("indices", indices), ("indptr", indptr)],
+            Layout::Dia { offsets } => vec![("offsets", offsets)],
+            Layout::Coo { coords: each } => match &coords {
+                Some(coords) => vec![("coords", coords)],
+                None => vec![("row", &each[0]), ("col", &each[1])],
+            },
+        };
+        let yes = ndarray::arr0(true);
+        members.extend([("format", &format as &dyn WriteArray), ("shape", &shape), ("data", &self.data)]);
+        if self.is_array {
+            members.push(("_is_array", &yes));
+        }
+        replace_file_with(path, options.get_write_options(), |file| {
+            let mut archive = NpzWriter::new_with(file, options);
+            for (name, array) in members {
+                archive.add_with(name, array, options)?;
+            }
+            archive.finish().map(drop)
+        })
+        .map_err(|error: Error| error.at_path(path))
+    }
+
+    /// Returns the layout, with the indices.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Returns SciPy's name of the layout: `csr`, `csc`, `bsr`, `coo` or `dia`.
+    pub fn format(&self) -> &'static str {
+        match &self.layout {
+            Layout::Csr { .. } => "csr",
+            Layout::Csc { .. } => "csc",
+            Layout::Bsr { .. } => "bsr",
+            Layout::Coo { .. } => "coo",
+            Layout::Dia { .. } => "dia",
+        }
+    }
+
+    /// Returns the lengths of the axes.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// Returns the stored elements: a vector, and for blocks and diagonals an array of more axes.
+    pub fn data(&self) -> &DynArray {
+        &self.data
+    }
+
+    /// Returns the number of elements that are stored, zeros and duplicates among them.
+    pub fn stored(&self) -> usize {
+        match &self.layout {
+            Layout::Coo { .. } => self.data.len(),
+            // Diagonals are as long as a row, also where they leave the matrix, and elements may follow the last row.
+            _ => self.places().len(),
+        }
+    }
+
+    /// Returns the stored elements for each element of the shape.
+    pub fn density(&self) -> f64 {
+        self.stored() as f64 / self.shape.iter().map(|length| *length as f64).product::<f64>()
+    }
+
+    /// Returns whether SciPy loads it as an array; otherwise as a matrix, whose `*` is the product of matrices.
+    pub fn is_array(&self) -> bool {
+        self.is_array
+    }
+
+    /// Sets whether SciPy loads it as an array; it does by default.
+    #[must_use]
+    pub fn as_array(self, is_array: bool) -> Self {
+        Self { is_array, ..self }
+    }
+}
+
+/// Returns indices in the dtype that SciPy chooses: 32 bits if the largest possible number fits.
+fn indices_of(indices: &[usize], most: usize) -> Result<DynArray> {
+    let overflow = |_| Error::from(ErrorKind::overflow("an index"));
+    if i32::try_from(most).is_ok() {
+        let numbers =
+            indices.iter().map(|index| i32::try_from(*index)).collect::<std::result::Result<Vec<_>, _>>();
+        return DynArray::new(&ndarray::Array1::from(numbers.map_err(overflow)?));
+    }
+    let numbers =
+        indices.iter().map(|index| i64::try_from(*index)).collect::<std::result::Result<Vec<_>, _>>();
+    DynArray::new(&ndarray::Array1::from(numbers.map_err(overflow)?))
+}
+
+/// Returns the rows of the array of all coordinates.
+fn split(coords: &DynArray) -> Result<Vec<DynArray>> {
+    let [axes, count] = coords.shape() else {
+        return Err(malformed(format!("coordinates of shape {:?}", coords.shape())));
+    };
+    let coords = coords.in_order(Order::C)?;
+    let size = coords.dtype().item_size() * count;
+    let row = |axis: usize| {
+        DynArray::from_bytes(
+            coords.dtype().clone(),
+            [*count],
+            Order::C,
+            &coords.bytes()[axis * size..][..size],
+        )
+    };
+    (0..*axes).map(row).collect()
+}
+
+/// Returns the array of all coordinates.
+fn joined(coords: &[DynArray]) -> Result<DynArray> {
+    let Some(first) = coords.first() else { return Err(malformed("an array without axes")) };
+    let mut bytes = Vec::new();
+    for axis in coords {
+        bytes.extend_from_slice(axis.cast_to(first.dtype(), ndarray_io::Casting::Safe)?.bytes());
+    }
+    DynArray::from_bytes(first.dtype().clone(), [coords.len(), first.len()], Order::C, &bytes)
+}
+
+fn malformed(reason: impl Into<String>) -> Error {
+    ErrorKind::malformed(FilePart::Matrix, reason, None).into()
+}
+
+/// Fails unless an array has one axis.
+fn check_axis(name: &str, array: &DynArray) -> Result<()> {
+    match array.shape() {
+        [_] => Ok(()),
+        shape => {
+            Err(malformed(format!("{name} has {} axes, expected {}", shape.len(), Ix1::NDIM.unwrap_or(1))))
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! The stored elements in the order of their places.
+
+use ndarray::Ix1;
+use ndarray_io::dtype::{ByteOrder, Kind};
+use ndarray_io::error::{ErrorKind, Result};
+use ndarray_io::header::Order;
+use ndarray_io::{Casting, DynArray, ReadableElement, with_numbers};
+use num_complex::Complex;
+
+use super::check::numbers;
+use super::{Layout, Sparse, indices_of};
+
+/// A stored element: the number of its place in C order, and its number in the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub(super) at: u64,
+    pub(super) item: usize,
+}
+
+impl Sparse {
+    /// Returns the places of all stored elements, in the order of the data. (The sparse array has been checked.)
+    pub(super) fn places(&self) -> Vec<Place> {
+        let numbers = |array: &DynArray| numbers("", array).unwrap_or_default();
+        let columns = *self.shape.last().unwrap_or(&0) as u64;
+        let mut places = Vec::new();
+        // `f` is called with the row or column, the index and the number of each entry.
+        let each = |indices: &DynArray, indptr: &DynArray, f: &mut dyn FnMut(u64, u64, usize)| {
+            let indices = numbers(indices);
+            for (major, pair) in numbers(indptr).windows(2).enumerate() {
+                let first = pair[0] as usize;
+                for (item, index) in indices[first..pair[1] as usize].iter().enumerate() {
+                    f(major as u64, *index as u64, first + item);
+                }
+            }
+        };
+        match &self.layout {
+            Layout::Csr { indices, indptr } => each(indices, indptr, &mut |row, column, item| {
+                places.push(Place { at: row * columns + column, item });
+            }),
+            Layout::Csc { indices, indptr } => each(indices, indptr, &mut |column, row, item| {
+                places.push(Place { at: row * columns + column, item });
+            }),
+            Layout::Bsr { indices, indptr } => {
+                let [_, height, width] = *self.data.shape() else { return places };
+                // Each block is in C order.
+                each(indices, indptr, &mut |row, column, block| {
+                    for y in 0..height {
+                        for x in 0..width {
+                            let at = (row * height as u64 + y as u64) * columns
+                                + (column * width as u64 + x as u64);
+                            places.push(Place { at, item: (block * height + y) * width + x });
+                        }
+                    }
+                });
+            }
+            Layout::Coo { coords } => {
+                places = (0..self.data.len()).map(|item| Place { at: 0, item }).collect();
+                for (coords, length) in coords.iter().zip(&self.shape) {
+                    for (place, index) in places.iter_mut().zip(numbers(coords)) {
+                        place.at = place.at * *length as u64 + index as u64;
+                    }
+                }
+            }
+            Layout::Dia { offsets } => {
+                let ([_, length], [rows, columns]) = (self.data.shape(), self.shape.as_slice()) else {
+                    return places;
+                };
+                for (number, offset) in numbers(offsets).into_iter().enumerate() {
+                    for column in 0..*length.min(columns) {
+                        let row = i128::from(offset);
+                        let row = column as i128 - row;
+                        if (0..*rows as i128).contains(&row) {
+                            let at = row as u64 * *columns as u64 + column as u64;
+                            places.push(Place { at, item: number * length + column });
+                        }
+                    }
+                }
+            }
+        }
+        places
+    }
+
+    /// Returns the places in C order, and the elements: those of one place are added, in their order.
+    pub(super) fn sorted(&self) -> Result<(Vec<Place>, DynArray)> {
+        let dtype = self.data.dtype().with_byte_order(ByteOrder::NATIVE);
+        let data = self.data.in_order(Order::C)?.cast_to(&dtype, Casting::Safe)?;
+        let mut places = self.places();
+        places.sort_unstable();
+        if !places.windows(2).any(|pair| pair[0].at == pair[1].at) {
+            return Ok((places, data));
+        }
+        let kind = dtype.as_scalar().map(|scalar| (scalar.kind(), scalar.size()));
+        let sums = match kind {
+            Some((Kind::Bool, _)) => sum_of(&mut places, data.view::<bool, Ix1>()?.iter().copied()),
+            Some((Kind::Complex, 8)) => sum_of(&mut places, items::<Complex<f32>>(&data)?.into_iter()),
+            Some((Kind::Complex, 16)) => sum_of(&mut places, items::<Complex<f64>>(&data)?.into_iter()),
+            _ => with_numbers!(data, |view| sum_of(&mut places, view.iter().copied())).unwrap_or_else(|_| {
+                let reason = "elements of one place cannot be added";
+                Err(ErrorKind::not_representable("a sparse matrix", dtype.clone(), reason).into())
+            }),
+        };
+        Ok((places, sums?))
+    }
+
+    /// Returns the matrix or vector with sorted rows and without duplicates, which are added; SciPy's `tocsr` and `sum_duplicates`.
+    ///
+    /// It works on a copy: the elements and their places are in memory twice.
+    ///
+    /// # Errors
+    ///
+    /// - [`Malformed`](ErrorKind::Malformed) if it has more than two axes.
+    /// - [`NotRepresentable`](ErrorKind::NotRepresentable) if duplicate elements cannot be added: those of `longdouble`, for example.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::arr1;
+    /// use ndarray_io::DynArray;
+    /// use ndarray_io_formats::sparse::{Layout, Sparse};
+    ///
+    /// let numbers = |numbers: &[i32]| DynArray::new(&arr1(numbers));
+    /// let coords = vec![numbers(&[1, 0, 1])?, numbers(&[2, 0, 2])?];
+    /// let matrix = Sparse::new(Layout::Coo { coords }, [2, 3], DynArray::new(&arr1(&[1.5, 2.5, 3.5]))?)?;
+    /// let matrix = matrix.to_csr()?;
+    /// let Layout::Csr { indices, indptr } = matrix.layout() else { panic!("CSR") };
+    /// assert_eq!((indices.to_string(), indptr.to_string()), ("[0, 2]".into(), "[0, 1, 2]".into()));
+    /// assert_eq!(matrix.data().view::<f64, _>()?, arr1(&[2.5, 5.0]));
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn to_csr(&self) -> Result<Self> {
+        let (rows, columns) = match self.shape[..] {
+            [columns] => (1, columns),
+            [rows, columns] => (rows, columns),
+            _ => return Err(super::malformed(format!("{} axes, expected 1 or 2", self.shape.len()))),
+        };
+        let (places, data) = self.sorted()?;
+        let size = data.dtype().item_size();
+        let mut indptr = vec![0; rows + 1];
+        let (mut indices, mut bytes) = (Vec::with_capacity(places.len()), Vec::new());
+        for Place { at, item } in &places {
+            indptr[(at / columns as u64) as usize + 1] += 1;
+            indices.push((at % columns as u64) as usize);
+            bytes.extend_from_slice(&data.bytes()[item * size..][..size]);
+        }
+        for row in 0..rows {
+            indptr[row + 1] += indptr[row];
+        }
+        let most = columns.max(places.len());
+        let layout = Layout::Csr { indices: indices_of(&indices, most)?, indptr: indices_of(&indptr, most)? };
+        let data = DynArray::from_bytes(data.dtype().clone(), [places.len()], Order::C, &bytes)?;
+        Ok(Self { layout, shape: self.shape.clone(), data, is_array: self.is_array })
+    }
+}
+
+fn items<T: ReadableElement + Clone>(data: &DynArray) -> Result<Vec<T>> {
+    Ok(data.cast::<T, ndarray::IxDyn>(Casting::Safe)?.into_iter().collect())
+}
+
+/// Adds the elements of each place, and makes the places refer to the sums.
+fn sum_of<T: Sum>(places: &mut Vec<Place>, items: impl Iterator<Item = T>) -> Result<DynArray> {
+    let items: Vec<T> = items.collect();
+    let mut sums: Vec<T> = Vec::new();
+    let mut kept: Vec<Place> = Vec::new();
+    for place in places.iter() {
+        match (kept.last(), sums.last_mut()) {
+            (Some(last), Some(sum)) if last.at == place.at => *sum = sum.plus(items[place.item]),
+            _ => {
+                kept.push(Place { at: place.at, item: sums.len() });
+                sums.push(items[place.item]);
+            }
+        }
+    }
+    *places = kept;
+    DynArray::new(&ndarray::Array1::from(sums))
+}
+
+/// Numbers that are added as NumPy adds them: integers wrap around.
+pub(super) trait Sum: Copy + ndarray_io::WritableElement {
+    fn plus(self, other: Self) -> Self;
+}
+
+macro_rules! wrapping {
+    ($($type:ty)*) => {$(
+        impl Sum for $type {
+            fn plus(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+        }
+    )*};
+}
+
+macro_rules! adding {
+    ($($type:ty)*) => {$(
+        impl Sum for $type {
+            fn plus(self, other: Self) -> Self {
+                self + other
+            }
+        }
+    )*};
+}
+
+wrapping!(u8 u16 u32 u64 i8 i16 i32 i64);
+adding!(f32 f64 Complex<f32> Complex<f64>);
+
+impl Sum for bool {
+    fn plus(self, other: Self) -> Self {
+        self || other
+    }
+}

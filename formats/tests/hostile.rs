@@ -1,0 +1,331 @@
+//! Files that contradict themselves: each is an error or an array, and none a panic or much memory.
+//!
+//! `NDARRAY_IO_MUTATIONS=1000000` tries more than the default.
+
+#![cfg(all(feature = "sparse", feature = "safetensors", feature = "gguf", feature = "torch"))]
+
+use std::collections::BTreeMap;
+
+use ndarray::{Array1, arr1, arr2};
+use ndarray_io::bytes::InMemory;
+use ndarray_io::error::ErrorKind;
+use ndarray_io::file::WriteArray;
+use ndarray_io::{DynArray, NpzFile, NpzWriter, ReadOptions};
+use ndarray_io_formats::gguf::Gguf;
+use ndarray_io_formats::safetensors::{SafeTensors, write_safetensors, write_safetensors_to};
+use ndarray_io_formats::sparse::{Layout, Sparse, SparseFile};
+use ndarray_io_formats::torch::Torch;
+
+/// Pseudorandom numbers: the same in each run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % end as u64) as usize
+    }
+
+    /// Changes a few bytes, and sometimes the length.
+    fn damage(&mut self, bytes: &[u8]) -> Vec<u8> {
+        const ODD: [u8; 8] = [0, 1, 0x7F, 0x80, 0xFF, b'9', b'"', b'-'];
+        let mut bytes = bytes.to_vec();
+        for _ in 0..=self.below(3) {
+            let at = self.below(bytes.len());
+            bytes[at] = if self.below(2) == 0 { ODD[self.below(8)] } else { self.below(256) as u8 };
+        }
+        if self.below(8) == 0 {
+            bytes.truncate(self.below(bytes.len()) + 1);
+        }
+        bytes
+    }
+}
+
+fn mutations() -> usize {
+    std::env::var("NDARRAY_IO_MUTATIONS").map_or(3000, |count| count.parse().unwrap())
+}
+
+/// Limits what a lie about a length could read.
+fn limited() -> ReadOptions {
+    ReadOptions::new().limits(ndarray_io::Limits::new().payload(1 << 20))
+}
+
+#[test]
+fn damaged_safetensors_are_errors_or_arrays() {
+    let mut file = Vec::new();
+    let (a, b) = (arr2(&[[1.5f32, 2.0], [3.0, 4.0]]), arr1(&[true, false, true]));
+    let metadata = BTreeMap::from([("k".to_owned(), "v".to_owned())]);
+    write_safetensors_to(&mut file, &[("a", &a as &dyn WriteArray), ("b", &b)], &metadata).unwrap();
+    let (mut random, mut opened) = (Random(1), 0);
+    for _ in 0..mutations() {
+        let bytes = random.damage(&file);
+        let Ok(file) = SafeTensors::from_source_with(InMemory(bytes), &limited()) else { continue };
+        opened += 1;
+        for name in file.tensors().names() {
+            let _ = file.read::<DynArray>(name).and_then(|array| array.check());
+        }
+    }
+    assert!(opened > mutations() / 50, "{opened}: too few for the test to mean something");
+}
+
+/// A file with a number, a list of texts, a tensor of four floats and a quantized one.
+fn gguf() -> Vec<u8> {
+    let text = |text: &str| [&(text.len() as u64).to_le_bytes()[..], text.as_bytes()].concat();
+    let mut file = b"GGUF".to_vec();
+    file.extend(3u32.to_le_bytes());
+    file.extend(2u64.to_le_bytes());
+    file.extend(2u64.to_le_bytes());
+    file.extend([text("n"), 4u32.to_le_bytes().to_vec(), 7u32.to_le_bytes().to_vec()].concat());
+    file.extend([text("l"), 9u32.to_le_bytes().to_vec(), 8u32.to_le_bytes().to_vec()].concat());
+    file.extend([2u64.to_le_bytes().to_vec(), text("x"), text("yz")].concat());
+    for (name, kind) in [("t", 0u32), ("q", 8)] {
+        file.extend(text(name));
+        file.extend(2u32.to_le_bytes());
+        file.extend([2u64.to_le_bytes(), 2u64.to_le_bytes()].concat());
+        file.extend(kind.to_le_bytes());
+        file.extend(0u64.to_le_bytes());
+    }
+    file.resize(file.len().next_multiple_of(32), 0);
+    file.extend([1.0f32, 2.0, 3.0, 4.0].iter().flat_map(|number| number.to_le_bytes()));
+    file
+}
+
+#[test]
+fn damaged_gguf_is_an_error_or_arrays() {
+    let whole = Gguf::from_source_with(InMemory(gguf()), &limited()).unwrap();
+    assert_eq!(whole.read::<ndarray::Array2<f32>>("t").unwrap(), arr2(&[[1.0, 2.0], [3.0, 4.0]]));
+    let (mut random, mut opened) = (Random(2), 0);
+    for _ in 0..mutations() {
+        let Ok(file) = Gguf::from_source_with(InMemory(random.damage(&gguf())), &limited()) else { continue };
+        opened += 1;
+        for name in file.tensors().names() {
+            let _ = file.read::<DynArray>(name);
+        }
+    }
+    assert!(opened > mutations() / 50, "{opened}: too few for the test to mean something");
+}
+
+fn archive(members: &[(&str, &[u8])]) -> NpzFile {
+    let mut npz = NpzWriter::new(Vec::new());
+    for (name, bytes) in members {
+        npz.add_raw(*name, *bytes, bytes.len() as u64).unwrap();
+    }
+    NpzFile::from_source_with(InMemory(npz.finish().unwrap()), &limited()).unwrap()
+}
+
+/// The pickle of a dict with a tensor of 2 × 2 floats, and one of its columns.
+fn pickle() -> Vec<u8> {
+    let tensor = |first: u8, shape: &[u8], strides: &[u8]| {
+        let mut bytes = b"ctorch._utils\n_rebuild_tensor_v2\n((X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x04tQK".to_vec();
+        bytes.push(first);
+        for numbers in [shape, strides] {
+            bytes.push(b'(');
+            bytes.extend(numbers.iter().flat_map(|number| [b'K', *number]));
+            bytes.push(b't');
+        }
+        bytes.extend(b"\x89}tR");
+        bytes
+    };
+    let mut bytes = b"\x80\x02}(X\x01\x00\x00\x00a".to_vec();
+    bytes.extend(tensor(0, &[2, 2], &[2, 1]));
+    bytes.extend(b"X\x01\x00\x00\x00b");
+    bytes.extend(tensor(1, &[2], &[2]));
+    bytes.extend(b"u.");
+    bytes
+}
+
+#[test]
+fn damaged_archives_of_pytorch_are_errors_or_arrays() {
+    let storage: Vec<u8> = [1.0f32, 2.0, 3.0, 4.0].iter().flat_map(|number| number.to_le_bytes()).collect();
+    let of = |pickle: &[u8]| {
+        Torch::open_in(archive(&[("m/data.pkl", pickle), ("m/data/0", &storage), ("m/byteorder", b"little")]))
+    };
+    let whole = of(&pickle()).unwrap();
+    assert_eq!(
+        whole.read("a").unwrap().view::<f32, ndarray::Ix2>().unwrap(),
+        arr2(&[[1.0, 2.0], [3.0, 4.0]])
+    );
+    assert_eq!(whole.read("b").unwrap().view::<f32, ndarray::Ix1>().unwrap(), arr1(&[2.0, 4.0]));
+    let (mut random, mut opened) = (Random(3), 0);
+    for _ in 0..mutations() {
+        let Ok(file) = of(&random.damage(&pickle())) else { continue };
+        opened += 1;
+        for tensor in file.tensors() {
+            let _ = file.read(tensor.name());
+            let _ = file.open_tensor(tensor.name()).and_then(|array| array.read::<DynArray>());
+        }
+    }
+    assert!(opened > mutations() / 50, "{opened}: too few for the test to mean something");
+}
+
+#[test]
+fn tensor_that_repeats_its_storage_is_an_error() {
+    let mut bytes = pickle();
+    let at = bytes.windows(6).rposition(|part| part == b"(K\x02t(K").unwrap();
+    bytes[at + 2] = 200; // 200 elements in distances of 0: a few bytes would be any number of them
+    bytes[at + 6] = 0;
+    let storage = [0; 16];
+    let error = Torch::open_in(archive(&[("data.pkl", &bytes), ("data/0", &storage)])).unwrap_err();
+    assert!(error.to_string().contains("200 elements up to number 2 of a storage of 4"), "{error}");
+}
+
+#[test]
+fn shared_tensor_has_each_of_its_names() {
+    let mut bytes = b"\x80\x02}(X\x01\x00\x00\x00a".to_vec();
+    let inner = &pickle()[10..];
+    let end = inner.windows(2).position(|part| part == b"tR").unwrap() + 2;
+    bytes.extend(&inner[..end]);
+    bytes.extend(b"q\x05X\x01\x00\x00\x00bh\x05u.");
+    let file = Torch::open_in(archive(&[("data.pkl", &bytes), ("data/0", &[0; 16])])).unwrap();
+    let names: Vec<&str> = file.tensors().iter().map(|tensor| tensor.name()).collect();
+    assert_eq!(names, ["a", "b"]);
+}
+
+#[test]
+fn damaged_sparse_matrices_are_errors_or_arrays() {
+    let (mut random, mut opened) = (Random(4), 0);
+    let npy = |array: &dyn WriteArray| {
+        let mut file = Vec::new();
+        ndarray_io::file::write_headed(array, &mut file, &Default::default(), &mut |header| {
+            ndarray_io::npy::format(header, None)
+        })
+        .unwrap();
+        file
+    };
+    for number in 0..mutations() {
+        let format: &[u8; 3] = [b"csr", b"csc", b"coo", b"dia", b"bsr"][number % 5];
+        let two = number % 5 > 2;
+        let data = if number % 5 == 4 {
+            DynArray::new(&ndarray::Array3::<f32>::ones((3, 2, 2))).unwrap()
+        } else if two {
+            DynArray::new(&arr2(&[[1.0, 2.0], [3.0, 4.0]])).unwrap()
+        } else {
+            DynArray::new(&arr1(&[1.0, 2.0, 3.0])).unwrap()
+        };
+        let format =
+            DynArray::from_bytes("|S3".parse().unwrap(), Vec::new(), ndarray_io::header::Order::C, format);
+        let (indices, indptr) = (npy(&arr1(&[0, 1, 0])), npy(&arr1(&[0, 2, 3])));
+        let offsets = npy(&arr1(&[0i64, -1]));
+        let shape = npy(&arr1(&[4i64, 4]));
+        let pointers_of_two = npy(&arr1(&[0, 1, 2, 2, 3]));
+        let pointers = if number % 5 == 4 { indptr } else { pointers_of_two };
+        let mut members = [
+            ("indices.npy", indices.clone()),
+            ("indptr.npy", pointers),
+            ("row.npy", indices.clone()),
+            ("col.npy", indices),
+            ("offsets.npy", offsets),
+            ("format.npy", npy(&format.unwrap())),
+            ("shape.npy", shape),
+            ("data.npy", npy(&data)),
+        ];
+        if number > 5 {
+            // Elements more often than headers.
+            let which = random.below(members.len());
+            let (head, rest) = members[which].1.split_at(if random.below(4) == 0 { 0 } else { 128 });
+            let damaged = [head, &random.damage(rest)].concat();
+            members[which].1 = damaged;
+        }
+        let members: Vec<(&str, &[u8])> = members.iter().map(|(name, bytes)| (*name, &bytes[..])).collect();
+        let archive = archive(&members);
+        if let Ok(file) = SparseFile::open_in(&archive) {
+            let [rows, columns] = file.shape();
+            let major = if file.is_csr() { rows } else { columns };
+            let _ = file.range(0..major);
+            let _ = file.range(1..2);
+        }
+        match Sparse::read_from(&archive) {
+            Ok(matrix) if matrix.shape().iter().map(|length| *length as f64).product::<f64>() < 1e6 => {
+                opened += 1;
+                matrix.to_dense_dyn().unwrap();
+                matrix.to_csr().unwrap();
+            }
+            Ok(_) => {}
+            Err(error) => assert!(number > 5, "{error}"),
+        }
+    }
+    assert!(opened > mutations() / 20, "{opened}: too few for the test to mean something");
+}
+
+#[test]
+fn what_contradicts_itself_is_said() {
+    let numbers = |numbers: &[i64]| DynArray::new(&arr1(numbers)).unwrap();
+    let data = numbers(&[1, 2]);
+    for (layout, shape, said) in [
+        (
+            Layout::Csr { indices: numbers(&[0, 3]), indptr: numbers(&[0, 1, 2]) },
+            vec![2, 3],
+            "3 in indices, expected numbers from 0 to below 3",
+        ),
+        (
+            Layout::Csr { indices: numbers(&[0, -1]), indptr: numbers(&[0, 1, 2]) },
+            vec![2, 3],
+            "-1 in indices, expected numbers from 0 to below 3",
+        ),
+        (
+            Layout::Csr { indices: numbers(&[0, 1]), indptr: numbers(&[0, 2, 1]) },
+            vec![2, 3],
+            "indptr descends from 2 to 1",
+        ),
+        (Layout::Csr { indices: numbers(&[0, 1]), indptr: numbers(&[0, 2, 3]) }, vec![2, 3], "3 in indptr"),
+        (Layout::Csr { indices: numbers(&[0, 1]), indptr: numbers(&[0, 2]) }, vec![2, 3], "expected 3"),
+        (
+            Layout::Csc { indices: numbers(&[0, 1]), indptr: numbers(&[1, 1, 1, 2]) },
+            vec![2, 3],
+            "begins with",
+        ),
+        (Layout::Coo { coords: vec![numbers(&[0, 1])] }, vec![2, 3], "coordinates of 1 axes for 2"),
+        (Layout::Coo { coords: vec![numbers(&[0]), numbers(&[0])] }, vec![2, 3], "1 numbers"),
+        (Layout::Dia { offsets: numbers(&[0, 0]) }, vec![2, 3], "data has 1 axes, expected 2"),
+    ] {
+        let error = Sparse::new(layout, shape, data.clone()).unwrap_err();
+        assert!(error.to_string().contains(said), "{error}, not {said}");
+        assert!(error.is_format(), "{error}");
+    }
+    let floats = DynArray::new(&arr1(&[0.0, 1.0])).unwrap();
+    let layout = Layout::Csr { indices: floats, indptr: numbers(&[0, 1, 2]) };
+    assert!(matches!(Sparse::new(layout, [2, 3], data).unwrap_err().kind(), ErrorKind::DTypeMismatch { .. }));
+}
+
+#[test]
+fn index_of_several_files_opens_only_files_beside_it() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("inner")).unwrap();
+    let path = |name: &str| folder.path().join(name);
+    write_safetensors(path("a.safetensors"), &[("x", &arr1(&[1, 2]) as &dyn WriteArray)]).unwrap();
+    write_safetensors(path("b.safetensors"), &[("y", &arr1(&[3.5]) as &dyn WriteArray)]).unwrap();
+    let index = path("inner/model.safetensors.index.json");
+    let write = |map: &str| std::fs::write(&index, format!("{{\"weight_map\":{map}}}")).unwrap();
+    for name in ["../a.safetensors", "/etc/hostname", "..", "", "./a", "missing"] {
+        write(&format!("{{\"x\":\"{name}\"}}"));
+        assert!(SafeTensors::open(&index).is_err(), "{name}");
+    }
+    let index = path("model.safetensors.index.json");
+    std::fs::write(&index, r#"{"metadata":{},"weight_map":{"x":"a.safetensors","y":"b.safetensors"}}"#)
+        .unwrap();
+    let file = SafeTensors::open(&index).unwrap();
+    assert_eq!(file.read::<Array1<i32>>("x").unwrap(), arr1(&[1, 2]));
+    assert_eq!(file.read::<Array1<f64>>("y").unwrap(), arr1(&[3.5]));
+    std::fs::write(&index, r#"{"weight_map":{"z":"a.safetensors"}}"#).unwrap();
+    let error = SafeTensors::open(&index).unwrap_err();
+    assert!(error.is_not_found() && error.to_string().contains("a.safetensors"), "{error}");
+}
+
+#[test]
+fn names_and_dtypes_that_cannot_be_written_are_said() {
+    let (one, text) = (arr1(&[1u8]), arr1(&["a".to_owned()]));
+    let mut out = Vec::new();
+    let mut write = |tensors: &[(&str, &dyn WriteArray)]| {
+        out.clear();
+        let result = write_safetensors_to(&mut out, tensors, &BTreeMap::new());
+        assert!(out.is_empty() || result.is_ok(), "nothing is written before all is known");
+        result
+    };
+    let taken = write(&[("a", &one), ("a", &arr1(&[1.5]))]).unwrap_err();
+    assert!(matches!(taken.kind(), ErrorKind::NameTaken { .. }), "{taken}");
+    assert!(write(&[("__metadata__", &one)]).is_err());
+    let error = write(&[("t", &text)]).unwrap_err();
+    assert!(error.is_mismatch() && error.member() == Some("t"), "{error}");
+    write(&[]).unwrap();
+}
