@@ -486,8 +486,17 @@ impl Error {
         self.map_element(|index| index / parts.max(1))
     }
 
-    /// Prepends a field name to the path. An empty name, which denotes an array's element, is ignored.
-    pub(crate) fn at_field(mut self, name: &str) -> Self {
+    /// Prepends a field's name to the path of fields that the error reports. An empty name, which denotes an array's element, is ignored.
+    ///
+    /// ```
+    /// use ndarray_io::Error;
+    /// use ndarray_io::error::ErrorKind;
+    ///
+    /// let error = Error::from(ErrorKind::Cancelled).at_field("x").at_field("position");
+    /// assert_eq!(error.to_string(), "field 'position.x': cancelled");
+    /// ```
+    #[must_use]
+    pub fn at_field(mut self, name: &str) -> Self {
         if name.is_empty() {
             return self;
         }

@@ -165,6 +165,7 @@ fn documentation_uses_the_terms_of_the_field() {
         "src",
         "derive",
         "formats",
+        "matrices/src",
         "ndio/src",
         "refs/src",
         "store/src",

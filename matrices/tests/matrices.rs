@@ -1,0 +1,202 @@
+//! Each crate's matrices beside arrays of `ndarray`, whose files NumPy has been compared with.
+
+#![allow(missing_docs)]
+
+use std::path::{Path, PathBuf};
+
+use ndarray::{Array2, arr2};
+use ndarray_io::header::Order;
+use ndarray_io::{FlatArray, FlatView};
+
+/// Arrays of 0 to 5 in both orders, as files.
+fn files(folder: &Path) -> [PathBuf; 2] {
+    [Order::C, Order::Fortran].map(|order| {
+        let items =
+            if order == Order::C { vec![0., 1., 2., 3., 4., 5.] } else { vec![0., 3., 1., 4., 2., 5.] };
+        let path = folder.join(format!("{order:?}.npy"));
+        ndarray_io::write_npy(&path, &FlatArray::new(items, vec![2, 3], order).unwrap()).unwrap();
+        path
+    })
+}
+
+const WANTED: [[f64; 3]; 2] = [[0., 1., 2.], [3., 4., 5.]];
+
+#[cfg(feature = "nalgebra-0_35")]
+#[test]
+fn nalgebra_has_the_elements_of_either_order() {
+    use ndarray_io_matrices::nalgebra as ours;
+
+    let folder = tempfile::tempdir().unwrap();
+    for path in files(folder.path()) {
+        let matrix = ours::read_npy::<f64, _>(&path).unwrap();
+        assert_eq!(matrix, nalgebra::DMatrix::from_fn(2, 3, |row, column| WANTED[row][column]));
+        let array: FlatArray<f64> = ndarray_io::read_npy(&path).unwrap();
+        let memory = array.items().as_ptr();
+        assert_eq!(ours::view(&array.view()).unwrap(), matrix);
+        if array.order() == Order::Fortran {
+            assert_eq!(ours::to_matrix(array).unwrap().as_ptr(), memory, "nothing is copied");
+        }
+        let out = folder.path().join("out.npy");
+        ours::write_npy(&out, &matrix).unwrap();
+        assert_eq!(ndarray_io::read_npy::<_, Array2<f64>>(&out).unwrap(), arr2(&WANTED));
+        assert!(String::from_utf8_lossy(&std::fs::read(&out).unwrap()).contains("'fortran_order': True"));
+    }
+    let three = FlatView::new(&[1u8; 8], &[2, 2, 2], Order::C).unwrap();
+    assert!(ours::view(&three).unwrap_err().is_mismatch());
+    for shape in [[0, 3], [3, 0], [0, 0]] {
+        for order in [Order::C, Order::Fortran] {
+            let none = FlatView::<u8>::new(&[], &shape, order).unwrap();
+            assert_eq!(ours::view(&none).unwrap().shape(), (shape[0], shape[1]));
+            let none = FlatArray::<u8>::new(Vec::new(), shape.to_vec(), order).unwrap();
+            assert_eq!(ours::to_matrix(none).unwrap().shape(), (shape[0], shape[1]));
+        }
+    }
+    let vector = ours::to_vector(FlatArray::new(vec![1, 2], vec![2], Order::C).unwrap()).unwrap();
+    assert_eq!(ours::vector_view_of(&vector).unwrap().items(), [1, 2]);
+}
+
+#[cfg(feature = "faer-0_24")]
+#[test]
+fn faer_has_the_elements_of_either_order() {
+    use ndarray_io_matrices::faer as ours;
+
+    let folder = tempfile::tempdir().unwrap();
+    for path in files(folder.path()) {
+        let matrix = ours::read_npy::<f64, _>(&path).unwrap();
+        assert_eq!(matrix, faer::Mat::from_fn(2, 3, |row, column| WANTED[row][column]));
+        let out = folder.path().join("out.npy");
+        for (matrix, wanted) in [
+            (matrix.as_ref(), arr2(&WANTED)),
+            (matrix.transpose(), arr2(&WANTED).reversed_axes()),
+            (matrix.as_ref().reverse_rows(), arr2(&[WANTED[1], WANTED[0]])),
+            (matrix.as_ref().subcols(1, 2), arr2(&[[1., 2.], [4., 5.]])),
+            (matrix.as_ref().subcols(1, 0), Array2::zeros((2, 0))),
+        ] {
+            ours::write_npy(&out, matrix).unwrap();
+            assert_eq!(ndarray_io::read_npy::<_, Array2<f64>>(&out).unwrap(), wanted);
+        }
+    }
+    let none = FlatView::<u8>::new(&[], &[0, 3], Order::C).unwrap();
+    assert_eq!(ours::view(&none).unwrap().ncols(), 3);
+    let one = FlatView::new(&[1u8; 2], &[2], Order::C).unwrap();
+    assert!(ours::view(&one).unwrap_err().is_mismatch());
+}
+
+#[cfg(feature = "candle-0_11")]
+#[test]
+fn candle_has_the_elements_of_either_order() {
+    use candle_core::{DType, Device, Tensor};
+    use ndarray_io_matrices::candle as ours;
+
+    let folder = tempfile::tempdir().unwrap();
+    for path in files(folder.path()) {
+        let tensor = ours::read_npy(&path).unwrap();
+        assert_eq!(
+            (tensor.dtype(), tensor.to_vec2::<f64>().unwrap()),
+            (DType::F64, WANTED.map(Vec::from).to_vec())
+        );
+        let out = folder.path().join("out.npy");
+        ours::write_npy(&out, &tensor.t().unwrap()).unwrap();
+        assert_eq!(ndarray_io::read_npy::<_, Array2<f64>>(&out).unwrap(), arr2(&WANTED).reversed_axes());
+    }
+    let out = folder.path().join("out.npy");
+    let whole = Tensor::new(&[[0u8, 1, 2], [3, 4, 5]], &Device::Cpu).unwrap();
+    for dtype in [
+        DType::U8,
+        DType::U32,
+        DType::I16,
+        DType::I32,
+        DType::I64,
+        DType::F16,
+        DType::BF16,
+        DType::F32,
+        DType::F64,
+    ] {
+        let tensor = whole.to_dtype(dtype).unwrap();
+        ours::write_npy(&out, &tensor).unwrap();
+        let again = ours::read_npy(&out).unwrap();
+        assert_eq!(again.dtype(), dtype);
+        let numbers = again.to_dtype(DType::F64).unwrap().to_vec2::<f64>().unwrap();
+        assert_eq!(numbers, WANTED.map(Vec::from).to_vec(), "{dtype:?}");
+    }
+    // What candle has written itself, through its own writer of NPY files.
+    whole.to_dtype(DType::F32).unwrap().write_npy(&out).unwrap();
+    assert_eq!(ours::read_npy(&out).unwrap().to_vec2::<f32>().unwrap()[1], [3., 4., 5.]);
+    ndarray_io::write_npy(&out, &ndarray::arr1(&[1u64])).unwrap();
+    assert!(ours::read_npy(&out).unwrap_err().to_string().contains("candle cannot represent"));
+    ndarray_io::write_npy(&out, &ndarray::arr0(1.5)).unwrap();
+    assert_eq!(ours::read_npy(&out).unwrap().to_scalar::<f64>().unwrap(), 1.5);
+}
+
+#[cfg(feature = "sprs-0_11")]
+#[test]
+fn sprs_has_the_elements_of_each_layout() {
+    use ndarray_io::DynArray;
+    use ndarray_io_formats::sparse::{Layout, Sparse};
+    use ndarray_io_matrices::sprs as ours;
+
+    let numbers = |numbers: &[i32]| DynArray::new(&ndarray::arr1(numbers)).unwrap();
+    let coords = vec![numbers(&[1, 0, 1]), numbers(&[2, 0, 2])];
+    let data = DynArray::new(&ndarray::arr1(&[1.5, 2.5, 3.5])).unwrap();
+    let matrix = Sparse::new(Layout::Coo { coords }, [2, 3], data).unwrap();
+    let made = ours::to_sprs::<f64>(&matrix).unwrap();
+    assert_eq!((made.rows(), made.cols(), made.nnz(), made.get(1, 2)), (2, 3, 2, Some(&5.0)));
+    assert!(ours::to_sprs::<f32>(&matrix).unwrap_err().is_mismatch());
+    for made in [made.clone(), made.to_csc()] {
+        let again = ours::from_sprs(&made).unwrap();
+        assert_eq!(again.format(), if made.is_csr() { "csr" } else { "csc" });
+        let wanted = arr2(&[[2.5, 0., 0.], [0., 0., 5.]]);
+        assert_eq!(again.to_dense::<f64, ndarray::Ix2>().unwrap(), wanted);
+    }
+    // A part of a matrix, whose pointers do not begin with 0.
+    let rows = made.slice_outer(1..2).to_owned();
+    let again = ours::from_sprs(&rows).unwrap();
+    assert_eq!(again.to_dense::<f64, ndarray::Ix2>().unwrap(), arr2(&[[0., 0., 5.]]));
+}
+
+#[cfg(feature = "arrow-60")]
+#[test]
+fn arrow_has_the_elements_of_each_dtype() {
+    use std::sync::Arc;
+
+    use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray, UInt8Array};
+    use ndarray_io::DynArray;
+    use ndarray_io_matrices::arrow as ours;
+
+    let array = FlatArray::new(vec![1i64, 2, 3], vec![3], Order::C).unwrap();
+    let memory = array.items().as_ptr();
+    let made: Int64Array = ours::to_primitive(array).unwrap();
+    assert_eq!((made.values().as_ptr(), made.value(2)), (memory, 3), "nothing is copied");
+    assert_eq!(ours::view_of(&made).unwrap().items().as_ptr(), memory, "nothing is copied");
+    // A slice of a buffer begins within it.
+    let part = made.slice(1, 2);
+    assert_eq!(ours::from_arrow(&part).unwrap().view::<i64, ndarray::Ix1>().unwrap(), ndarray::arr1(&[2, 3]));
+    let nulls = Int64Array::from(vec![Some(1), None]);
+    assert!(ours::from_arrow(&nulls).unwrap_err().to_string().contains("1 of 2 values are null"));
+    assert!(ours::view_of(&nulls).is_err());
+
+    for descr in
+        ["|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f2", "<f4", "<f8", "|b1", "<U3", ">f4"]
+    {
+        let zeros = vec![0; 2 * descr.parse::<ndarray_io::DType>().unwrap().item_size()];
+        let array = DynArray::from_bytes(descr.parse().unwrap(), [2], Order::C, &zeros).unwrap();
+        let made = ours::to_arrow(&array).unwrap();
+        assert_eq!(made.len(), 2, "{descr}");
+        let again = ours::from_arrow(&made).unwrap();
+        assert_eq!((again.shape(), again.len()), (array.shape(), 2), "{descr}");
+    }
+    for descr in ["<c8", "<M8[s]", "|V3", "|S2"] {
+        assert!(!ours::has_dtype(&descr.parse().unwrap()), "{descr}");
+    }
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("number", Arc::new(UInt8Array::from(vec![7, 8]))),
+        ("flag", Arc::new(BooleanArray::from(vec![true, false]))),
+        ("text.with dots", Arc::new(StringArray::from(vec!["é", ""]))),
+    ];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let records = ours::from_batch(&batch).unwrap();
+    assert_eq!(records.to_string(), "[(7, true, \"é\"), (8, false, \"\")]");
+    assert_eq!(ours::to_batch(&records).unwrap(), batch);
+    let bad = RecordBatch::try_from_iter([("n", Arc::new(nulls) as ArrayRef)]).unwrap();
+    assert!(ours::from_batch(&bad).unwrap_err().to_string().contains("field 'n'"));
+}
