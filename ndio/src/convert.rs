@@ -18,11 +18,12 @@ use super::formats::{
     ByteOrderName, CastingName, CompressionName, Form, Format, Making, OrderName, check, dtype, help,
 };
 use super::input::Input;
+use super::neighbors;
 use super::output::{Output, folder_for};
 use super::remote::called;
 use super::select::{Arrays, Selection};
 
-/// Convert between NPY, NPZ, RA, CSV and raw bytes; change order, byte order, type, compression; save a part
+/// Convert between NPY, NPZ, RA, CSV, raw bytes, safetensors and sparse matrices; change order, type, compression; save a part
 #[derive(Args)]
 #[command(after_help = format!("{EXAMPLES}\n\n{}", help().trim_end()))]
 pub(crate) struct Arguments {
@@ -79,6 +80,9 @@ pub(crate) struct Arguments {
     /// Drop the data after the first array of an NPY or RA file
     #[arg(long, conflicts_with = "array")]
     pub(super) drop_trailing: bool,
+    /// Make a sparse matrix for SciPy, in CSR, of a dense array or of another sparse matrix
+    #[arg(long)]
+    pub(super) sparse: bool,
     /// Convert Python objects, as data
     #[arg(long, alias = "allow-pickle")]
     pub(super) allow_objects: bool,
@@ -88,7 +92,7 @@ pub(crate) struct Arguments {
     output: PathBuf,
 }
 
-const EXAMPLES: &str = "Examples:\n  ndio convert x.npy x.csv\n  ndio convert x.csv y.npy --dtype f4 --force\n  ndio convert x.npy x.npz --compression deflate\n  ndio convert x.npy part.npy --slice '0:2, ::2'\n  ndio convert x.npy y.npy --order fortran --dtype f4 --force\n  ndio convert x.npy - --to raw > x.raw\n  ndio convert x.raw y.npy --dtype f8 --shape 4,6 --force\n  ndio convert x.npy parts --to npy-stack --chunk 2";
+const EXAMPLES: &str = "Examples:\n  ndio convert x.npy x.csv\n  ndio convert x.csv y.npy --dtype f4 --force\n  ndio convert x.npy x.npz --compression deflate\n  ndio convert x.npy part.npy --slice '0:2, ::2'\n  ndio convert x.npy y.npy --order fortran --dtype f4 --force\n  ndio convert x.npy - --to raw > x.raw\n  ndio convert x.raw y.npy --dtype f8 --shape 4,6 --force\n  ndio convert x.npy parts --to npy-stack --chunk 2\n  ndio convert x.npy sparse.npz --sparse\n  ndio convert a.npz a.safetensors";
 
 fn version(text: &str) -> Result<Version, String> {
     match text {
@@ -112,7 +116,12 @@ fn delimiter(text: &str) -> Result<u8, String> {
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let name = called(&arguments.output);
     let is_standard = arguments.output == Path::new("-");
-    let to = match arguments.to.or_else(|| Format::of_name(&arguments.output)) {
+    let wanted = arguments.to.or_else(|| Format::of_name(&arguments.output));
+    // A folder has rules of its own.
+    let mut output = Output::new(&arguments.output, arguments.force || wanted == Some(Format::Stack))?;
+    let input = Rc::new(output.open(&arguments.input)?);
+    let Some(output) = neighbors::convert(arguments, &input, wanted, output, out)? else { return Ok(0) };
+    let to = match wanted {
         Some(format) => format,
         None if is_standard => Format::Npy,
         None => {
@@ -123,9 +132,6 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
             return Err(format!("{name}: the format cannot be derived from the name{advice}").into());
         }
     };
-    // A folder has rules of its own.
-    let mut output = Output::new(&arguments.output, arguments.force || to == Format::Stack)?;
-    let input = Rc::new(output.open(&arguments.input)?);
     let from = arguments.from.unwrap_or_else(|| format_of(&input));
     check(arguments, from, to)?;
     if from.has_header() {
@@ -170,6 +176,39 @@ fn is_text(dtype: &DType) -> bool {
 }
 
 impl Arguments {
+    pub(super) fn output(&self) -> &Path {
+        &self.output
+    }
+
+    /// Returns the format of the output that was given, regardless of its name.
+    pub(super) fn to(&self) -> Option<Format> {
+        self.to
+    }
+
+    /// Returns an option that was given for what arrays become, if any.
+    pub(super) fn option_of_arrays(&self) -> Option<&'static str> {
+        let given = [
+            (self.order.is_some(), "--order"),
+            (self.byte_order.is_some(), "--byte-order"),
+            (self.dtype.is_some(), "--dtype"),
+            (self.casting.is_some(), "--casting"),
+            (self.version.is_some(), "--version"),
+            (self.which.has_choice(), "a choice of an array"),
+            (self.which.slice.is_some(), "--slice"),
+            (self.name.is_some(), "--name"),
+            (self.shape.is_some(), "--shape"),
+            (self.offset.is_some(), "--offset"),
+            (self.header, "--header"),
+            (self.delimiter.is_some(), "--delimiter"),
+            (self.from.is_some(), "--from"),
+            (self.chunk.is_some(), "--chunk"),
+            (self.axis.is_some(), "--axis"),
+            (self.drop_trailing, "--drop-trailing"),
+            (self.allow_objects, "--allow-objects"),
+        ];
+        given.into_iter().find_map(|(is_given, name)| is_given.then_some(name))
+    }
+
     /// Creates a file without a name for what is between the input and the output.
     pub(super) fn temporary(&self) -> Result<File, Failure> {
         let folder = folder_for(&self.output);

@@ -159,9 +159,7 @@ fn words(help: &Help) -> Option<&'static str> {
             FileKind::Matlab => "save its arrays in Python: np.save(path, scipy.io.loadmat(file)[name])",
             FileKind::Parquet => "save its columns in Python: np.save(path, pandas.read_parquet(file)[name])",
             FileKind::Arrow => "save its columns in Python: np.save(path, pandas.read_feather(file)[name])",
-            FileKind::Safetensors => {
-                "save its arrays in Python: np.savez(path, **safetensors.numpy.load_file(file))"
-            }
+            FileKind::Safetensors => "make an archive of it: ndio convert FILE.safetensors OUT.npz",
             FileKind::GitLfs => "fetch the file itself: git lfs pull",
             FileKind::Html => "look at what it says: a download may have failed",
             FileKind::Text => "make an array of a table of numbers: ndio convert FILE OUT.npy --from csv",

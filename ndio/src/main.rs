@@ -19,6 +19,7 @@ mod join;
 #[cfg(feature = "remote")]
 mod list;
 mod manual;
+mod neighbors;
 mod output;
 mod pack;
 mod password;

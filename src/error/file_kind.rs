@@ -131,7 +131,7 @@ impl FileKind {
             Self::Arrow => {
                 "save its columns as NPY in Python: np.save(path, pandas.read_feather(file)[name])"
             }
-            Self::Safetensors => "read it with the crate `safetensors`",
+            Self::Safetensors => "read it with the crate `ndarray-io-formats`",
             Self::Picture => "decode it with the crate `image`",
             Self::GitLfs => "fetch the file itself: git lfs pull",
             Self::Html => "look at what it says: a download may have failed",

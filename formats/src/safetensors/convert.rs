@@ -1,15 +1,13 @@
 //! Conversions between NPZ and safetensors, in bounded memory.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, Read, Write};
-use std::path::Path;
 use std::sync::Arc;
 
 use ndarray_io::bytes::ReadAt;
 use ndarray_io::dtype::ByteOrder;
 use ndarray_io::error::{ErrorKind, Result};
-use ndarray_io::file::{replace_file_with, write_headed};
+use ndarray_io::file::write_headed;
 use ndarray_io::header::{Header, Order};
 use ndarray_io::npz::NpzOptions;
 use ndarray_io::{DynArray, NpyFile, NpzFile, NpzWriter, WriteOptions, npy};
@@ -20,31 +18,33 @@ use super::write::Plan;
 /// How many bytes of an array are in memory at a time.
 const BLOCK: usize = 8 << 20;
 
-/// Writes the arrays of an archive to a file of safetensors, in bounded memory, with these metadata.
+/// Writes the arrays of an archive as a file of safetensors, in bounded memory, with these metadata.
 ///
-/// A file of the same name is replaced in one step.
+/// [`replace_file_with`](ndarray_io::file::replace_file_with) replaces a file in one step.
 ///
 /// # Errors
 ///
-/// Those of [`write_safetensors`](super::write_safetensors), and of reading the archive.
+/// Those of [`write_safetensors_to`](super::write_safetensors_to), and of reading the archive.
 ///
 /// # Examples
 ///
 /// ```
 /// use ndarray::{Array1, arr1};
+/// use ndarray_io::bytes::InMemory;
 /// use ndarray_io::{NpzFile, write_npz};
 /// use ndarray_io_formats::safetensors::{SafeTensors, npz_to_safetensors};
 ///
 /// # let folder = tempfile::tempdir()?;
-/// # let (npz, safe) = (folder.path().join("a.npz"), folder.path().join("a.safetensors"));
-/// write_npz(&npz, &[("x", &arr1(&[1.5, 2.5]))])?;
-/// npz_to_safetensors(&NpzFile::open(&npz)?, &safe, &Default::default())?;
-/// assert_eq!(SafeTensors::open(&safe)?.read::<Array1<f64>>("x")?, arr1(&[1.5, 2.5]));
+/// # let path = folder.path().join("a.npz");
+/// write_npz(&path, &[("x", &arr1(&[1.5, 2.5]))])?;
+/// let mut out = Vec::new(); // or a file
+/// npz_to_safetensors(&NpzFile::open(&path)?, &mut out, &Default::default())?;
+/// assert_eq!(SafeTensors::from_source(InMemory(out))?.read::<Array1<f64>>("x")?, arr1(&[1.5, 2.5]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn npz_to_safetensors<P: AsRef<Path>>(
+pub fn npz_to_safetensors<W: Write>(
     archive: &NpzFile,
-    path: P,
+    mut writer: W,
     metadata: &BTreeMap<String, String>,
 ) -> Result<()> {
     let mut headers = Vec::new();
@@ -54,45 +54,41 @@ pub fn npz_to_safetensors<P: AsRef<Path>>(
         headers.push((member.name(), Header::new(dtype, Order::C, header.shape().into())?));
     }
     let plan = Plan::new(&headers, metadata)?;
-    replace_file_with(path, &WriteOptions::new(), |mut file: &File| {
-        file.write_all(&plan.head)?;
-        for index in plan.order {
-            copy(&archive.open_member(index)?, file)?;
-        }
-        Ok(())
-    })
+    writer.write_all(&plan.head)?;
+    for index in plan.order {
+        copy(&archive.open_member(index)?, &mut writer)?;
+    }
+    Ok(writer.flush()?)
 }
 
 /// Copies the elements of an array in C order and little-endian.
-fn copy(array: &NpyFile, mut file: &File) -> Result<()> {
+fn copy(array: &NpyFile, writer: &mut impl Write) -> Result<()> {
     let options = WriteOptions::new().order(Order::C).byte_order(ByteOrder::Little);
     for block in array.blocks::<DynArray>().order(Order::C).bytes(BLOCK) {
-        write_headed(block?.array(), file, &options, &mut |_| Ok(Vec::new()))?;
+        write_headed(block?.array(), &mut *writer, &options, &mut |_| Ok(Vec::new()))?;
     }
-    Ok(file.flush()?)
+    Ok(())
 }
 
-/// Writes the tensors of a file to an archive, in bounded memory.
+/// Writes the tensors of a file as an archive, in bounded memory.
 ///
 /// Numbers of the package `ml_dtypes` become raw bytes, as `numpy.savez` writes them. The metadata are not in the archive.
 ///
 /// # Errors
 ///
 /// - Those of [`NpzWriter::add_raw`], and of reading the file.
-pub fn safetensors_to_npz<P: AsRef<Path>>(file: &SafeTensors, path: P, options: &NpzOptions) -> Result<()> {
-    replace_file_with(path, options.get_write_options(), |archive| {
-        let mut archive = NpzWriter::new_with(archive, options);
-        for tensor in file.tensors().as_slice() {
-            let header = tensor.header();
-            let stored = Header::new(header.dtype().stored(), Order::C, header.shape().into())?;
-            let head = npy::format(&stored, None)?;
-            let len = head.len() as u64 + header.payload_len().unwrap_or(0);
-            tensor.open_with(file.tensors().options())?.check_complete()?;
-            let elements = Elements { source: tensor.source(), at: tensor.offset() };
-            archive.add_raw(format!("{}.npy", tensor.name()), head.chain(elements), len)?;
-        }
-        archive.finish().map(drop)
-    })
+pub fn safetensors_to_npz<W: Write>(file: &SafeTensors, writer: W, options: &NpzOptions) -> Result<()> {
+    let mut archive = NpzWriter::new_with(writer, options);
+    for tensor in file.tensors().as_slice() {
+        let header = tensor.header();
+        let stored = Header::new(header.dtype().stored(), Order::C, header.shape().into())?;
+        let head = npy::format(&stored, None)?;
+        let len = head.len() as u64 + header.payload_len().unwrap_or(0);
+        tensor.open_with(file.tensors().options())?.check_complete()?;
+        let elements = Elements { source: tensor.source(), at: tensor.offset() };
+        archive.add_raw(format!("{}.npy", tensor.name()), head.chain(elements), len)?;
+    }
+    Ok(archive.finish()?.flush()?)
 }
 
 /// The bytes of a source from an offset on, as a reader.

@@ -1,6 +1,5 @@
 //! Dense arrays of sparse ones, and back.
 
-use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
@@ -70,28 +69,34 @@ impl Sparse {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn write_dense<P: AsRef<Path>>(&self, path: P, options: &WriteOptions) -> Result<()> {
+        let path = path.as_ref();
+        replace_file_with(path, options, |file| self.write_dense_to(file))
+            .map_err(|error: Error| error.at_path(path))
+    }
+
+    /// Writes a dense array as a file of NPY to a writer, in blocks. See [`write_dense`](Self::write_dense).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`write_dense`](Self::write_dense). After an error, the writer may have received part of the file.
+    pub fn write_dense_to<W: Write>(&self, mut writer: W) -> Result<()> {
         let (places, data) = self.sorted_for_dense()?;
         let header = self.dense_header(&data)?;
-        let size = data.dtype().item_size().max(1);
-        let step = (BLOCK / size).max(1) as u64;
-        let write = |mut file: &File| {
-            file.write_all(&npy::format(&header, None)?)?;
-            let mut rest = places.as_slice();
-            let mut start = 0;
-            let mut bytes = Vec::new();
-            while start < header.len() {
-                let end = header.len().min(start + step);
-                bytes.clear();
-                bytes.resize((end - start) as usize * data.dtype().item_size(), 0);
-                let count = rest.partition_point(|place| place.at < end);
-                fill(&mut bytes, start, &rest[..count], &data);
-                file.write_all(&bytes)?;
-                (rest, start) = (&rest[count..], end);
-            }
-            Ok(())
-        };
-        let path = path.as_ref();
-        replace_file_with(path, options, write).map_err(|error: Error| error.at_path(path))
+        let size = data.dtype().item_size();
+        let step = (BLOCK / size.max(1)).max(1) as u64;
+        writer.write_all(&npy::format(&header, None)?)?;
+        let mut rest = places.as_slice();
+        let (mut start, mut bytes) = (0, Vec::new());
+        while start < header.len() {
+            let end = header.len().min(start + step);
+            bytes.clear();
+            bytes.resize((end - start) as usize * size, 0);
+            let count = rest.partition_point(|place| place.at < end);
+            fill(&mut bytes, start, &rest[..count], &data);
+            writer.write_all(&bytes)?;
+            (rest, start) = (&rest[count..], end);
+        }
+        Ok(writer.flush()?)
     }
 
     /// Returns the elements as they are when they have been added to zeros: a negative zero becomes a positive one, as in SciPy.

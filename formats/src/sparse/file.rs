@@ -53,6 +53,57 @@ impl Named {
     }
 }
 
+/// What the small members of an archive and the header of its data say of a sparse matrix, without reading it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SparseInfo {
+    /// SciPy's name of the layout: `csr`, `csc`, `bsr`, `coo` or `dia`.
+    pub format: String,
+    /// The lengths of the axes.
+    pub shape: Vec<usize>,
+    /// The dtype of the elements.
+    pub dtype: DType,
+    /// The number of elements in the data, zeros and what is not used of them included.
+    pub stored: u64,
+    /// Whether SciPy loads it as an array; otherwise as a matrix.
+    pub is_array: bool,
+}
+
+impl SparseInfo {
+    /// Describes the sparse matrix in an archive; `None` if it is not that of one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Sparse::read`], if the archive has what sparse matrices have, and it is wrong.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::arr1;
+    /// use ndarray_io::{NpzFile, write_npz};
+    /// use ndarray_io_formats::sparse::{Sparse, SparseInfo};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("matrix.npz");
+    /// Sparse::csr([3, 2], &[0, 1, 1, 3], &[1, 0, 1], &arr1(&[1, 2, 3]))?.write(&path)?;
+    /// let info = SparseInfo::of(&NpzFile::open(&path)?)?.expect("a sparse matrix");
+    /// assert_eq!((info.format.as_str(), info.stored), ("csr", 3));
+    /// write_npz(&path, &[("format", &arr1(&[1, 2])), ("shape", &arr1(&[2]))])?;
+    /// assert!(SparseInfo::of(&NpzFile::open(&path)?)?.is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn of(archive: &NpzFile) -> Result<Option<Self>> {
+        let has = |name: &str| archive.members().iter().any(|member| member.name() == name);
+        let indices = ["indptr", "row", "coords", "offsets"];
+        if !["format", "shape", "data"].into_iter().all(has) || !indices.into_iter().any(has) {
+            return Ok(None);
+        }
+        let Named { format, shape, is_array } = Named::of(archive)?;
+        let data = archive.peek("data")?.header;
+        Ok(Some(Self { format, shape, dtype: data.dtype().clone(), stored: data.len(), is_array }))
+    }
+}
+
 /// The archive of a matrix in CSR, or of one in CSC, of which ranges of rows or columns are read.
 ///
 /// ```

@@ -27,8 +27,9 @@ mod dense;
 mod file;
 mod order;
 
-pub use file::SparseFile;
+pub use file::{SparseFile, SparseInfo};
 
+use std::io::Write;
 use std::path::Path;
 
 use ndarray::{ArrayRef, Dimension, Ix1};
@@ -196,6 +197,16 @@ impl Sparse {
     /// Those of [`write`](Self::write).
     pub fn write_with<P: AsRef<Path>>(&self, path: P, options: &NpzOptions) -> Result<()> {
         let path = path.as_ref();
+        replace_file_with(path, options.get_write_options(), |file| self.write_to(file, options))
+            .map_err(|error: Error| error.at_path(path))
+    }
+
+    /// Writes it as an archive to a writer.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`write`](Self::write). After an error, the writer may have received part of the archive.
+    pub fn write_to<W: Write>(&self, writer: W, options: &NpzOptions) -> Result<()> {
         let shape: Vec<i64> = self.shape.iter().map(|length| *length as i64).collect();
         let format = DynArray::from_bytes("|S3".parse()?, Vec::new(), Order::C, self.format().as_bytes())?;
         let coords = match &self.layout {
@@ -217,14 +228,11 @@ impl Sparse {
         if self.is_array {
             members.push(("_is_array", &yes));
         }
-        replace_file_with(path, options.get_write_options(), |file| {
-            let mut archive = NpzWriter::new_with(file, options);
-            for (name, array) in members {
-                archive.add_with(name, array, options)?;
-            }
-            archive.finish().map(drop)
-        })
-        .map_err(|error: Error| error.at_path(path))
+        let mut archive = NpzWriter::new_with(writer, options);
+        for (name, array) in members {
+            archive.add_with(name, array, options)?;
+        }
+        Ok(archive.finish()?.flush()?)
     }
 
     /// Returns the layout, with the indices.

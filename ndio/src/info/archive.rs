@@ -9,9 +9,10 @@ use ndarray_io::header::Shape;
 use ndarray_io::npy::NpyHeader;
 use ndarray_io::npz::{IndexState, NpzMember};
 use ndarray_io::{NpzFile, ReadOptions};
+use ndarray_io_formats::sparse::SparseInfo;
 use serde::Serialize;
 
-use super::facts::{FileFacts, HeaderFacts, JsonList};
+use super::facts::{FileFacts, HeaderFacts, JsonList, SparseFacts};
 use super::stats_of;
 use crate::failure::{Failure, one_line, told};
 use crate::formats::Format;
@@ -146,10 +147,16 @@ fn header_facts(found: &NpyHeader) -> HeaderFacts {
     HeaderFacts::of(found.header.dtype(), found.header.order(), found.header.shape())
 }
 
+/// Describes the archive itself. What is wrong with a sparse matrix is said when it is read.
+fn file_facts(input: &Input, archive: &NpzFile) -> Result<FileFacts, Failure> {
+    let sparse = SparseInfo::of(archive).ok().flatten().map(SparseFacts::of);
+    Ok(FileFacts { sparse, ..FileFacts::of(input, Format::Npz)? })
+}
+
 /// Writes an archive as a line of JSON, and returns whether all members have what their headers declare.
 pub(super) fn write_npz(input: &Input, stats: bool, out: &mut dyn Write) -> Result<bool, Failure> {
     let archive = input.npz(&crate::reading::options())?;
-    let mut list = JsonList::begin(&FileFacts::of(input, Format::Npz)?, "members", out)?;
+    let mut list = JsonList::begin(&file_facts(input, &archive)?, "members", out)?;
     let mut are_whole = true;
     each_known(&archive, input.name(), stats, |known| {
         are_whole &= !known.is_short();
@@ -177,7 +184,7 @@ fn how(member: &NpzMember) -> String {
 /// Prints an archive as a table, and returns whether all members have what their headers declare.
 pub(super) fn print_npz(input: &Input, stats: bool, out: &mut dyn Write) -> Result<bool, Failure> {
     let archive = input.npz(&crate::reading::options())?;
-    FileFacts::of(input, Format::Npz)?.print(None, out)?;
+    file_facts(input, &archive)?.print(None, out)?;
     let mut all_stats = Vec::new();
     let mut rows = vec![["member", "array", "bytes", "packed", "method"].map(str::to_owned)];
     let mut are_whole = true;

@@ -6,6 +6,7 @@ use ndarray_io::dtype::ByteOrder;
 use ndarray_io::file::Extent;
 use ndarray_io::header::{Order, Shape};
 use ndarray_io::{DType, NpyReader};
+use ndarray_io_formats::sparse::SparseInfo;
 use serde::Serialize;
 
 use crate::cells::dtype_text;
@@ -21,6 +22,55 @@ pub(super) struct FileFacts {
     pub(super) format: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) file_size: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) sparse: Option<SparseFacts>,
+}
+
+/// What is known of the sparse matrix in an archive.
+#[derive(Serialize)]
+pub(super) struct SparseFacts {
+    format: String,
+    shape: Vec<usize>,
+    dtype: String,
+    stored: u64,
+    density: f64,
+    is_array: bool,
+}
+
+/// What is known of a tensor of safetensors.
+#[derive(Serialize)]
+pub(super) struct TensorFacts<'a> {
+    pub(super) name: &'a str,
+    #[serde(flatten)]
+    pub(super) header: HeaderFacts,
+    pub(super) data_offset: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) stats: Option<Summary>,
+}
+
+impl SparseFacts {
+    pub(super) fn of(info: SparseInfo) -> Self {
+        let elements: f64 = info.shape.iter().map(|length| *length as f64).product();
+        Self {
+            format: info.format,
+            dtype: dtype_text(&info.dtype),
+            stored: info.stored,
+            density: if elements > 0.0 { info.stored as f64 / elements } else { 0.0 },
+            shape: info.shape,
+            is_array: info.is_array,
+        }
+    }
+
+    fn print(&self, out: &mut dyn Write) -> io::Result<()> {
+        let (format, kind) = (self.format.to_uppercase(), if self.is_array { "array" } else { "matrix" });
+        let shape = Shape::from(self.shape.as_slice());
+        let percent = 100.0 * self.density;
+        writeln!(
+            out,
+            "  sparse {kind} in {format}: {} {shape}, {} stored elements ({percent:.3} %)",
+            self.dtype, self.stored
+        )
+    }
 }
 
 /// What is known of an array from its header.
@@ -92,7 +142,7 @@ pub(super) struct RaFacts {
 impl FileFacts {
     pub(super) fn of(input: &Input, format: Format) -> Result<Self, Failure> {
         let file_size = if format == Format::Stack { None } else { Some(input.size()?) };
-        Ok(Self { file: input.name().display().to_string(), format: format.name(), file_size })
+        Ok(Self { file: input.name().display().to_string(), format: format.name(), file_size, sparse: None })
     }
 
     /// Prints the file, and the version of NPY if all of it is one array.
@@ -104,7 +154,8 @@ impl FileFacts {
         if let Some(bytes) = self.file_size {
             write!(out, ", {bytes} bytes")?;
         }
-        writeln!(out)
+        writeln!(out)?;
+        self.sparse.as_ref().map_or(Ok(()), |sparse| sparse.print(out))
     }
 
     /// Prints the file with the arrays that are in it, and returns whether all of them are whole.
@@ -157,7 +208,7 @@ pub(super) struct JsonList {
 impl JsonList {
     pub(super) fn begin(file: &FileFacts, name: &str, out: &mut dyn Write) -> Result<Self, Failure> {
         let file = serde_json::to_string(file)?;
-        write!(out, "{},\"{name}\":[", file.trim_end_matches('}'))?;
+        write!(out, "{},\"{name}\":[", file.strip_suffix('}').unwrap_or(&file))?;
         Ok(Self { is_empty: true })
     }
 

@@ -8,19 +8,23 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ndarray_io::NpyReader;
 use ndarray_io::file::Extent;
+use ndarray_io::header::Shape;
 use ndarray_io::ra::RaHeader;
+use ndarray_io::{NpyFile, NpyReader};
 
-use super::failure::{Failure, is_closed, note, told};
+use super::failure::{Failure, is_closed, note, one_line, told};
 use super::formats::Format;
 use super::input::{Input, each_file, is_array_file, is_pipe};
+use super::neighbors;
 use super::select::Arrays;
 use super::source::Source;
 use super::stats::{self, Summary};
 use super::terminal::Escaped;
 use archive::{print_npz, write_npz};
-use facts::{ArrayFacts, DataFacts, FileFacts, HeaderFacts, JsonList, Place, RaFacts, is_native};
+use facts::{
+    ArrayFacts, DataFacts, FileFacts, HeaderFacts, JsonList, Place, RaFacts, TensorFacts, is_native,
+};
 
 /// Describe files: type, shape, order, sizes, members
 #[derive(Args)]
@@ -74,6 +78,9 @@ fn tell(path: &Path, arguments: &Arguments, out: &mut dyn Write) -> Result<bool,
 }
 
 fn tell_input(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> Result<bool, Failure> {
+    if neighbors::is_safetensors(input.name()) && input.by_content().is_none() {
+        return tell_safetensors(input, arguments, out);
+    }
     if input.format() == Format::Npz {
         return match arguments.json {
             true => write_npz(input, arguments.stats, out),
@@ -84,6 +91,42 @@ fn tell_input(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> Resu
         Some(facts) => FileFacts::of(input, input.format())?.show(&[facts], arguments.json, out),
         None => tell_npy(input, arguments, out),
     }
+}
+
+/// Describes the tensors of a file of safetensors. All of them are whole: otherwise it is not opened.
+fn tell_safetensors(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> Result<bool, Failure> {
+    let stats = |array: &NpyFile| {
+        let source = Source::npy(array.with_options(&crate::reading::options()), input.name());
+        arguments.stats.then(|| stats_of(&source))
+    };
+    let tensors = neighbors::tensors(input)?;
+    let file = FileFacts { format: "safetensors", ..FileFacts::of(input, Format::Npy)? };
+    let mut list = None;
+    match arguments.json {
+        true => list = Some(JsonList::begin(&file, "tensors", out)?),
+        false => file.print(None, out)?,
+    }
+    let shown = |(name, _): &(String, NpyFile)| one_line(name);
+    let width = tensors.iter().map(|tensor| shown(tensor).chars().count().min(60)).max().unwrap_or(0);
+    for tensor in &tensors {
+        let (name, array) = tensor;
+        let facts = TensorFacts {
+            name,
+            header: HeaderFacts::of(array.dtype(), array.order(), array.shape()),
+            data_offset: array.offset_in_source(),
+            stats: stats(array),
+        };
+        match &mut list {
+            Some(list) => list.push(&facts, out)?,
+            None => {
+                let shape = Shape::from(array.shape());
+                writeln!(out, "  {:<width$}  {} {shape}", shown(tensor), facts.header.dtype)?;
+                facts.stats.map_or(Ok(()), |stats| stats.print(out))?;
+            }
+        }
+    }
+    list.map_or(Ok(()), |list| list.end(out))?;
+    Ok(true)
 }
 
 /// Describes a file of one array from its header; `None` for an NPY file that has to be read for that, as it may have several.

@@ -89,6 +89,9 @@ fn npy<R: Read>(path: &Path, input: Counted<R>) -> Result<(FileFacts, Vec<ArrayF
         place.trailing = (missing == 0).then(|| count.get() - begin);
         all.push(ArrayFacts { version, ..ArrayFacts::new(header, place) });
         let file = path.display().to_string();
-        return Ok((FileFacts { file, format: Format::Npy.name(), file_size: Some(count.get()) }, all));
+        return Ok((
+            FileFacts { file, format: Format::Npy.name(), file_size: Some(count.get()), sparse: None },
+            all,
+        ));
     }
 }

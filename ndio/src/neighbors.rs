@@ -1,0 +1,116 @@
+//! Files of other formats: `ndio convert` between archives and safetensors and between sparse and dense arrays, and what `ndio info`
+//! says of them.
+
+use std::io::Write;
+use std::path::Path;
+
+use ndarray_io::npz::NpzOptions;
+use ndarray_io::{Error, NpyFile};
+use ndarray_io_formats::safetensors::{SafeTensors, npz_to_safetensors, safetensors_to_npz};
+use ndarray_io_formats::sparse::{Sparse, SparseInfo};
+
+use super::convert::Arguments;
+use super::failure::Failure;
+use super::formats::{Format, packed};
+use super::input::Input;
+use super::output::{Content, Output};
+
+/// What a conversion makes of a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Conversion {
+    FromSafetensors,
+    ToSafetensors,
+    ToDense,
+    ToSparse,
+}
+
+/// Whether a file is one of safetensors, by its name.
+pub(crate) fn is_safetensors(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("safetensors"))
+}
+
+impl Conversion {
+    /// Returns the conversion that is asked for, if it is one of these. `to` is the format of the output, if it has a name.
+    fn of(arguments: &Arguments, input: &Input, to: Option<Format>) -> Result<Option<Self>, Failure> {
+        let from = input.by_content();
+        if is_safetensors(input.name()) && from.is_none() {
+            return match to {
+                Some(Format::Npz) => Ok(Some(Self::FromSafetensors)),
+                _ => Err(input.at("safetensors are converted to an archive: name an .npz file")),
+            };
+        }
+        if is_safetensors(arguments.output()) && arguments.to().is_none() {
+            return match from {
+                Some(Format::Npz) => Ok(Some(Self::ToSafetensors)),
+                _ => Err(input.at("safetensors are made of an archive: convert it to an .npz file first")),
+            };
+        }
+        if arguments.sparse {
+            return match (from, to) {
+                (Some(Format::Npy | Format::Npz), Some(Format::Npz)) => Ok(Some(Self::ToSparse)),
+                _ => Err(input.at("--sparse makes an archive of an NPY file or of a sparse matrix")),
+            };
+        }
+        let is_sparse = from == Some(Format::Npz)
+            && to == Some(Format::Npy)
+            && !arguments.which.has_choice()
+            && SparseInfo::of(&input.npz(&crate::reading::options())?)?.is_some();
+        Ok(is_sparse.then_some(Self::ToDense))
+    }
+}
+
+/// Converts a file if it, or what it becomes, is of another format; otherwise returns the output.
+pub(crate) fn convert(
+    arguments: &Arguments,
+    input: &Input,
+    to: Option<Format>,
+    output: Output,
+    out: &mut dyn Write,
+) -> Result<Option<Output>, Failure> {
+    let Some(conversion) = Conversion::of(arguments, input, to)? else { return Ok(Some(output)) };
+    if let Some(name) = arguments.option_of_arrays() {
+        return Err(format!("{name} has no effect here: convert the arrays of the archive").into());
+    }
+    let is_archive = matches!(conversion, Conversion::FromSafetensors | Conversion::ToSparse);
+    if arguments.compression.is_some() && !is_archive {
+        return Err("--compression is for archives and RA files".into());
+    }
+    let archive = NpzOptions::new().compression(packed(arguments.compression)?);
+    let options = crate::reading::options();
+    // What is wrong with the input is said of it; the rest is the output's.
+    let of_input = |error: Error| if error.is_io() { error } else { error.at_path(input.name()) };
+    let matrix = match conversion {
+        Conversion::ToDense => Some(Sparse::read_from(&input.npz(&options)?).map_err(of_input)?),
+        Conversion::ToSparse => Some(sparse(input).map_err(|failure| input.at(failure))?),
+        _ => None,
+    };
+    output.write(out, Content::Binary, |mut sink| {
+        let written = match (conversion, matrix) {
+            (Conversion::ToDense, Some(matrix)) => matrix.write_dense_to(&mut sink),
+            (_, Some(matrix)) => matrix.write_to(&mut sink, &archive),
+            (Conversion::FromSafetensors, None) => {
+                let file = SafeTensors::from_source_with(input.bytes()?, &options).map_err(of_input)?;
+                safetensors_to_npz(&file, &mut sink, &archive)
+            }
+            (_, None) => npz_to_safetensors(&input.npz(&options)?, &mut sink, &Default::default()),
+        };
+        Ok(written.map_err(of_input)?)
+    })?;
+    Ok(None)
+}
+
+/// Returns the matrix in CSR of a dense array or of a sparse matrix.
+fn sparse(input: &Input) -> Result<Sparse, Failure> {
+    let options = crate::reading::options();
+    Ok(match input.by_content() {
+        Some(Format::Npz) => Sparse::read_from(&input.npz(&options)?)?.to_csr()?,
+        _ => Sparse::from_dense(&input.npy(&options)?)?,
+    })
+}
+
+/// Lists the tensors of a file of safetensors.
+pub(crate) fn tensors(input: &Input) -> Result<Vec<(String, NpyFile)>, Failure> {
+    let file = SafeTensors::from_source_with(input.bytes()?, &crate::reading::options())?;
+    let tensors = file.tensors().as_slice().iter();
+    tensors.map(|tensor| Ok((tensor.name().to_owned(), file.tensors().open(tensor.name())?))).collect()
+}
