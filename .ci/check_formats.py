@@ -46,6 +46,12 @@ def sparse(random):
     yield "three_axes", sp.coo_array(random.integers(0, 2, (3, 4, 5)))
     yield "duplicates", sp.coo_array((np.array([1.5, 2.5, -1.0, 4.0]), ([2, 0, 2, 2], [1, 0, 1, 1])), shape=(3, 2))
     yield "duplicates_i1", sp.coo_array((np.array([100, 100], "i1"), ([0, 0], [0, 0])), shape=(1, 1))
+    twice = (np.ones((3, 2, 2), "?"), np.array([0, 0, 0]), np.array([0, 2, 3]))
+    yield "duplicate_blocks_bool", sp.bsr_array(twice, shape=(4, 4))
+    yield "duplicate_blocks", sp.bsr_array((np.asfortranarray(np.arange(12.0).reshape(3, 2, 2)), *twice[1:]), shape=(4, 4))
+    swapped = sp.csr_array(dense)
+    swapped.indices, swapped.indptr = swapped.indices.astype(">i4"), swapped.indptr.astype(">i8")
+    yield "big_endian_indices", swapped
     unsorted = sp.csr_array((np.array([1, 2, 3]), np.array([3, 0, 1]), np.array([0, 2, 3])), shape=(2, 4))
     yield "unsorted", unsorted
     yield "zeros", sp.csr_array((np.array([0.0, -0.0, 5.0]), np.array([0, 1, 2]), np.array([0, 3])), shape=(1, 3))

@@ -1,8 +1,10 @@
 //! Files of [GGUF](https://github.com/ggml-org/ggml/blob/master/docs/gguf.md): the metadata, and tensors that are not quantized.
 //!
 //! Tensors of `F32`, `F16`, `BF16`, `F64` and `I8` to `I64` are arrays; the others are listed, with the names of their types, and
-//! opening them is an error. Versions 2 and 3 are read, in either byte order.
+//! opening them is an error. Versions 2 and 3 are read, in either byte order. Arrays within arrays of the metadata, and text that is not
+//! UTF-8, are errors; each value of the metadata takes 32 bytes of memory.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -177,8 +179,11 @@ impl Gguf {
             Some((_, value)) => return Err(malformed(format!("an alignment of {value:?}"), bytes.at)),
         };
         let start = bytes.at.next_multiple_of(alignment);
-        let (mut plain, mut quantized) = (Vec::new(), Vec::new());
+        let (mut plain, mut quantized, mut names) = (Vec::new(), Vec::new(), HashSet::new());
         for (name, shape, kind, offset) in infos {
+            if !names.insert(name.clone()) {
+                return Err(malformed(format!("two tensors are named {name:?}"), start));
+            }
             let dtype = match dtype_of(kind, order) {
                 Ok(dtype) => dtype,
                 Err(type_name) => {
@@ -205,7 +210,7 @@ impl Gguf {
 /// Returns the dtype of a type of GGML, or the name of the type if its elements are not numbers of their own.
 fn dtype_of(kind: u32, order: ByteOrder) -> std::result::Result<DType, String> {
     let number = |kind, size| Scalar::new(kind, size, order).map(DType::from).ok_or_else(String::new);
-    const QUANTIZED: [(u32, &str); 27] = [
+    const QUANTIZED: [(u32, &str); 29] = [
         (2, "Q4_0"),
         (3, "Q4_1"),
         (6, "Q5_0"),
@@ -233,6 +238,8 @@ fn dtype_of(kind: u32, order: ByteOrder) -> std::result::Result<DType, String> {
         (34, "TQ1_0"),
         (35, "TQ2_0"),
         (39, "MXFP4"),
+        (40, "NVFP4"),
+        (41, "Q1_0"),
     ];
     match kind {
         0 => number(Kind::Float, 4),

@@ -11,7 +11,8 @@ use ndarray_io::file::FromPayload;
 use ndarray_io::header::Header;
 use ndarray_io::{NpyFile, ReadOptions, ViewElement};
 
-/// The tensors of a file, by name, in the order of their bytes.
+/// The tensors of a file, by name: in the order of their bytes in safetensors, by name in several files of them, and in the order of the
+/// header in GGUF.
 ///
 /// The value can be shared between threads, and each tensor opens as an [`NpyFile`].
 #[derive(Clone, Debug, Default)]
@@ -119,7 +120,7 @@ impl Tensors {
         Ok(Self { tensors, by_name, options: options.clone() })
     }
 
-    /// Returns the tensors, in the order of their bytes.
+    /// Returns the tensors.
     pub fn as_slice(&self) -> &[Tensor] {
         &self.tensors
     }

@@ -1,10 +1,11 @@
 //! Tensors in archives that `torch.save` has written: `.pt`, `.pth`, `.bin`. Nothing of them is executed.
 //!
-//! An archive has a pickle, which is read as data, and storages, which are plain bytes. Tensors within dicts, lists, tuples and
-//! objects are found wherever they are, and named by their keys: `model.layer1.weight`. What `torch.load` would import and call is
-//! listed by [`Pickle::globals`] for the member `data.pkl`.
+//! An archive has a pickle, which is read as data, and storages, which are plain bytes. Tensors within dicts, lists, tuples, sets and
+//! objects are found, and named by their keys: `model.layer1.weight`. A key that is neither a text nor a number is `…`; a name that is
+//! taken gets a number: `a#2`. A tensor that is in several places has each of their names, but a dict or list that is in several places is
+//! looked at once. What `torch.load` would import and call is listed by [`Pickle::globals`] for the member `data.pkl`.
 //!
-//! Files of PyTorch before 1.6, TorchScript's code and tensors on other devices' formats (quantized, sparse, nested) are not read.
+//! Files of PyTorch before 1.6 are not read. Tensors of other kinds (quantized, sparse, nested) are listed by [`Torch::others`].
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -12,7 +13,7 @@ use std::path::Path;
 use ndarray_io::dtype::{ByteOrder, Kind, Narrow, Scalar};
 use ndarray_io::error::{Error, ErrorKind, FilePart, Result};
 use ndarray_io::header::{Header, Order, Shape};
-use ndarray_io::object::{Call, ObjectRef, Pickle, View};
+use ndarray_io::object::{ObjectRef, Pickle, View};
 use ndarray_io::{DType, DynArray, DynView, NpyFile, NpzFile, ReadOptions};
 
 /// The tensors of an archive of PyTorch.
@@ -33,6 +34,7 @@ pub struct Torch {
     archive: NpzFile,
     tensors: Vec<TorchTensor>,
     by_name: HashMap<String, usize>,
+    others: Vec<(String, String)>,
 }
 
 /// A tensor in an archive of PyTorch: a view of a storage, which others may share.
@@ -47,6 +49,15 @@ pub struct TorchTensor {
     first: usize,
     /// The index of the storage's member.
     member: usize,
+    /// What is still to be done with the elements, as PyTorch does when they are used.
+    pending: Pending,
+}
+
+/// Operations that PyTorch has only noted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Pending {
+    conjugate: bool,
+    negate: bool,
 }
 
 impl TorchTensor {
@@ -88,6 +99,22 @@ impl TorchTensor {
         })
     }
 
+    /// Does what PyTorch does when the elements are used: it changes signs.
+    fn finish(&self, bytes: &mut [u8]) {
+        let size = self.dtype.item_size();
+        let Some(scalar) = self.dtype.as_scalar() else { return };
+        let part = if scalar.kind() == Kind::Complex { size / 2 } else { size };
+        let sign = if scalar.byte_order() == Some(ByteOrder::Big) { 0 } else { part - 1 };
+        for item in bytes.chunks_exact_mut(size) {
+            for (number, part) in item.chunks_exact_mut(part).enumerate() {
+                let is_imaginary = number == 1;
+                if self.pending.negate != (self.pending.conjugate && is_imaginary) {
+                    part[sign] ^= 0x80;
+                }
+            }
+        }
+    }
+
     /// Returns the number of elements of the storage that the tensor spans.
     fn span(&self) -> usize {
         match self.shape.contains(&0) {
@@ -111,18 +138,20 @@ impl Torch {
     ///
     /// - [`Io`](ErrorKind::Io) if it cannot be read.
     /// - A [format error](Error::is_format) if it is not an archive of PyTorch, or contradicts itself.
-    /// - [`Unsupported`](ErrorKind::Unsupported) for tensors of other kinds than plain ones.
+    /// - [`Unsupported`](ErrorKind::Unsupported) for files of PyTorch before 1.6, and code of TorchScript without tensors.
     pub fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
-        Self::open_in(NpzFile::open(path)?)
+        Self::open_with(path, &ReadOptions::new())
     }
 
-    /// Opens an archive with options for reading.
+    /// Opens an archive with options for reading, whose limits also hold for the pickle.
     ///
     /// # Errors
     ///
     /// Those of [`open`](Self::open).
     pub fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
-        Self::open_in(NpzFile::open_with(path, options)?)
+        let path = path.as_ref();
+        let open = || Self::open_in_with(NpzFile::open_with(path, options)?, options);
+        open().map_err(|error: Error| error.at_path(path))
     }
 
     /// Finds the tensors in an opened archive.
@@ -131,9 +160,19 @@ impl Torch {
     ///
     /// Those of [`open`](Self::open).
     pub fn open_in(archive: NpzFile) -> Result<Self> {
+        Self::open_in_with(archive, &ReadOptions::new())
+    }
+
+    /// Finds the tensors in an opened archive, with options for the pickle.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open`](Self::open).
+    pub fn open_in_with(archive: NpzFile, options: &ReadOptions) -> Result<Self> {
         let named: HashMap<&str, usize> =
             archive.members().iter().enumerate().map(|(index, member)| (member.file_name(), index)).collect();
-        let pickle = named.keys().find_map(|name| {
+        let mut names = archive.members().iter().map(|member| member.file_name());
+        let pickle = names.find_map(|name| {
             name.strip_suffix("data.pkl").filter(|folder| {
                 folder.is_empty() || folder.ends_with('/') && folder.matches('/').count() == 1
             })
@@ -149,22 +188,31 @@ impl Torch {
             _ => ByteOrder::Little,
         };
         let bytes = archive.read_raw(named[format!("{folder}data.pkl").as_str()])?;
-        let pickle = Pickle::from_bytes_with(&bytes, &ReadOptions::new())?;
-        let mut finder =
-            Finder { folder: &folder, named: &named, archive: &archive, order, tensors: Vec::new() };
+        let pickle = Pickle::from_bytes_with(&bytes, options)?;
+        let mut finder = Finder {
+            folder: &folder,
+            named: &named,
+            archive: &archive,
+            order,
+            tensors: Vec::new(),
+            others: Vec::new(),
+            most_named: (1 << 20) + 64 * bytes.len(),
+        };
         finder.find(pickle.object().as_ref())?;
-        let mut tensors = finder.tensors;
+        let (mut tensors, others) = (finder.tensors, finder.others);
         drop(named);
-        let mut by_name = HashMap::new();
+        let (mut by_name, mut counts) = (HashMap::new(), HashMap::new());
         for (index, tensor) in tensors.iter_mut().enumerate() {
-            let mut name = tensor.name.clone();
-            while by_name.contains_key(&name) {
-                name += "'"; // keys may have dots themselves
+            // Keys may have dots themselves, and some have no text.
+            while by_name.contains_key(&tensor.name) {
+                let base = tensor.name.split('#').next().unwrap_or_default().to_owned();
+                let count = counts.entry(base.clone()).or_insert(1_usize);
+                *count += 1;
+                tensor.name = format!("{base}#{count}");
             }
-            tensor.name.clone_from(&name);
-            by_name.insert(name, index);
+            by_name.insert(tensor.name.clone(), index);
         }
-        Ok(Self { archive, tensors, by_name })
+        Ok(Self { archive, tensors, by_name, others })
     }
 
     /// Returns the tensors, in the order of the pickle.
@@ -172,15 +220,29 @@ impl Torch {
         &self.tensors
     }
 
+    /// Returns the names of the tensors of other kinds, such as sparse and quantized ones, and what they are.
+    pub fn others(&self) -> &[(String, String)] {
+        &self.others
+    }
+
     /// Returns a tensor by its name.
     ///
     /// # Errors
     ///
-    /// [`NoSuchMember`](ErrorKind::NoSuchMember) if there is none.
+    /// - [`NoSuchMember`](ErrorKind::NoSuchMember) if there is none.
+    /// - [`Unsupported`](ErrorKind::Unsupported) if it is of another kind.
     pub fn get(&self, name: &str) -> Result<&TorchTensor> {
         match self.by_name.get(name) {
             Some(index) => Ok(&self.tensors[*index]),
-            None => Err(ErrorKind::no_such_member(name, self.tensors.iter().map(TorchTensor::name)).into()),
+            None => match self.others.iter().find(|(other, _)| other == name) {
+                Some((_, what)) => {
+                    let error = ErrorKind::unsupported(FilePart::Data, what.clone());
+                    Err(Error::from(error).at_member(name))
+                }
+                None => {
+                    Err(ErrorKind::no_such_member(name, self.tensors.iter().map(TorchTensor::name)).into())
+                }
+            },
         }
     }
 
@@ -197,6 +259,11 @@ impl Torch {
             let reason = "a tensor whose elements are not contiguous has no parts: read all of it";
             return Err(Error::from(ErrorKind::unsupported(FilePart::Data, reason)).at_member(name));
         };
+        if tensor.pending != Pending::default() {
+            let reason =
+                "a tensor that is conjugated or negated when it is used has no parts: read all of it";
+            return Err(Error::from(ErrorKind::unsupported(FilePart::Data, reason)).at_member(name));
+        }
         if tensor.first == 0 {
             let header = Header::new(tensor.dtype.clone(), order, tensor.shape.as_slice().into())?;
             return self.archive.open_elements(tensor.member, header);
@@ -228,7 +295,11 @@ impl Torch {
                 step: 1,
             };
             storage.slice_into_bytes::<&[ndarray::SliceInfoElem]>(&[part], &mut bytes, None)?;
-            let strides: Vec<isize> = tensor.strides.iter().map(|stride| (stride * size) as isize).collect();
+            tensor.finish(&mut bytes);
+            // The distance along an axis of one element may be any number.
+            let stride =
+                |(stride, length): (&usize, &usize)| if *length > 1 { (stride * size) as isize } else { 0 };
+            let strides: Vec<isize> = tensor.strides.iter().zip(&tensor.shape).map(stride).collect();
             DynView::new(&bytes, 0, tensor.dtype.clone(), tensor.shape.as_slice(), &strides)?.to_array()
         };
         read().map_err(|error: Error| error.at_member(name))
@@ -270,61 +341,107 @@ struct Finder<'a> {
     archive: &'a NpzFile,
     order: ByteOrder,
     tensors: Vec<TorchTensor>,
+    others: Vec<(String, String)>,
+    /// How many bytes of names may still be made.
+    most_named: usize,
+}
+
+/// A step on the way to an object.
+#[derive(Clone, Copy)]
+enum Key<'a> {
+    Number(usize),
+    Of(ObjectRef<'a>),
+    None,
+}
+
+impl Key<'_> {
+    fn text(self) -> Option<String> {
+        match self {
+            Self::Number(number) => Some(number.to_string()),
+            Self::Of(key) => Some(key_text(key)),
+            Self::None => None,
+        }
+    }
 }
 
 impl Finder<'_> {
-    /// Looks at all objects, each once, in their order.
-    fn find(&mut self, root: ObjectRef<'_>) -> Result<()> {
-        /// The longest name of a tensor: a key may be shared by many levels.
-        const LONGEST: usize = 64 << 10;
+    /// Looks at all containers, each once, in their order, and at all tensors.
+    fn find<'p>(&mut self, root: ObjectRef<'p>) -> Result<()> {
         let mut seen = HashSet::new();
-        let mut open = vec![(String::new(), root)];
-        while let Some((name, object)) = open.pop() {
-            if let Some(call) = tensor_call(object) {
+        // The keys on the way to each object: with the number of the way before it. Names are made of tensors only.
+        let mut ways: Vec<(usize, Key<'p>)> = Vec::new();
+        let mut open = vec![(usize::MAX, root)];
+        while let Some((way, object)) = open.pop() {
+            if let Some(args) = tensor_args(object) {
                 // A tensor that is shared has several names.
-                let args: Vec<_> = call.args().items().into_iter().flat_map(|items| items.iter()).collect();
-                let tensor = self.tensor(name.clone(), &args);
-                self.tensors.push(tensor.map_err(|error| error.at_member(&name))?);
+                let name = self.name(&ways, way)?;
+                match self.tensor(name.clone(), &args) {
+                    Ok(tensor) => self.tensors.push(tensor),
+                    Err(error) => match error.kind() {
+                        ErrorKind::Unsupported { reason, .. } => self.others.push((name, reason.clone())),
+                        _ => return Err(error.at_member(&name)),
+                    },
+                }
                 continue;
             }
             if object.id().is_some_and(|id| !seen.insert(id)) {
                 continue;
             }
-            let mut inner: Vec<(String, ObjectRef<'_>)> = Vec::new();
-            let within = |key: &str| match name.is_empty() {
-                true => key.to_owned(),
-                false => format!("{name}.{key}"),
+            let mut inner = Vec::new();
+            let mut add = |key: Key<'p>, object: ObjectRef<'p>| {
+                // What has no parts has no tensors.
+                if object.id().is_some() {
+                    inner.push((key, object));
+                }
             };
             match object.view() {
                 View::List(items) | View::Tuple(items) => {
-                    inner.extend(items.iter().enumerate().map(|(at, item)| (within(&at.to_string()), item)));
+                    items.iter().enumerate().for_each(|(at, item)| add(Key::Number(at), item));
                 }
-                View::Dict(pairs) => {
-                    inner.extend(pairs.iter().map(|(key, value)| (within(&key_text(key)), value)));
+                View::Set(items) | View::FrozenSet(items) => {
+                    items.iter().enumerate().for_each(|(at, item)| add(Key::Number(at), item));
                 }
+                View::Dict(pairs) => pairs.iter().for_each(|(key, value)| add(Key::Of(key), value)),
                 View::Call(call) => {
-                    let made_by = call.global().filter(|global| global.module() == "torch._utils");
-                    if let Some(function) = made_by.filter(|function| function.name().starts_with("_rebuild"))
+                    let of_torch = call.global().filter(|global| global.module().starts_with("torch."));
+                    if let Some(function) =
+                        of_torch.filter(|function| function.name().starts_with("_rebuild"))
                     {
-                        let error =
-                            ErrorKind::unsupported(FilePart::Pickle, format!("a tensor made by {function}"));
-                        return Err(Error::from(error).at_member(&name));
+                        let name = self.name(&ways, way)?;
+                        self.others.push((name, format!("a tensor made by {function}")));
+                        continue;
                     }
                     let args = call.args().items().into_iter().flat_map(|items| items.iter());
-                    let listed = args.enumerate().chain(call.items().iter().enumerate());
-                    inner.extend(listed.map(|(at, item)| (within(&at.to_string()), item)));
-                    inner.extend(call.state().map(|state| (name.clone(), state)));
-                    let pairs = call.pairs();
-                    inner.extend(pairs.iter().map(|(key, value)| (within(&key_text(key)), value)));
+                    args.enumerate().for_each(|(at, item)| add(Key::Number(at), item));
+                    call.items().iter().enumerate().for_each(|(at, item)| add(Key::Number(at), item));
+                    call.state().into_iter().for_each(|state| add(Key::None, state));
+                    call.pairs().iter().for_each(|(key, value)| add(Key::Of(key), value));
                 }
                 _ => {}
             }
-            if let Some((name, _)) = inner.iter().find(|(name, _)| name.len() > LONGEST) {
-                return Err(malformed(format!("a key of {} bytes", name.len())));
+            for (key, object) in inner.into_iter().rev() {
+                ways.push((way, key));
+                open.push((ways.len() - 1, object));
             }
-            open.extend(inner.into_iter().rev());
         }
         Ok(())
+    }
+
+    /// Returns the name of what is at the end of a way.
+    fn name(&mut self, ways: &[(usize, Key<'_>)], mut way: usize) -> Result<String> {
+        let mut keys = Vec::new();
+        while let Some((before, key)) = ways.get(way) {
+            keys.extend(key.text());
+            way = *before;
+        }
+        keys.reverse();
+        let name = keys.join(".");
+        // A long key may be shared by very many tensors.
+        self.most_named = self
+            .most_named
+            .checked_sub(name.len())
+            .ok_or_else(|| malformed("the names of its tensors are very much longer than the pickle"))?;
+        Ok(name)
     }
 
     /// Makes a tensor of its storage, offset, shape and strides, and in the third version its dtype.
@@ -345,54 +462,98 @@ impl Finder<'_> {
             _ => None,
         };
         let key = key.ok_or_else(|| malformed("a storage whose key is not a text"))?;
-        let dtype = match args.get(6).map(|dtype| dtype.view()) {
-            Some(View::Global(global)) if global.module() == "torch" => dtype_of(global.name(), self.order)?,
-            _ => dtype_of(class.name().trim_end_matches("Storage"), self.order)?,
+        let of_class = match class.name() {
+            "UntypedStorage" => None,
+            name => Some(dtype_of(name.strip_suffix("Storage").unwrap_or(name), self.order)?),
         };
+        let (dtype, rest) = match (args.get(6).map(|dtype| dtype.view()), &of_class) {
+            (Some(View::Global(global)), _) if global.module() == "torch" => {
+                (dtype_of(global.name(), self.order)?, args.get(7))
+            }
+            (_, Some(dtype)) => (dtype.clone(), args.get(6)),
+            (_, None) => return Err(malformed("a tensor of an untyped storage without a dtype")),
+        };
+        let pending = pending(rest)?;
         let member = self.named.get(format!("{}data/{key}", self.folder).as_str());
         let member = *member.ok_or_else(|| malformed(format!("no member for the storage {key:?}")))?;
-        let (shape, strides) = (numbers(*shape)?, numbers(*strides)?);
+        let (shape, mut strides) = (numbers(*shape)?, numbers(*strides)?);
         if shape.len() != strides.len() {
             return Err(malformed(format!("{} axes with {} strides", shape.len(), strides.len())));
         }
-        let first = number(*first)?;
+        let bytes = self.archive.members()[member].size();
         // The number of elements of a storage is in bytes if its class has no dtype.
-        let count = number(*count)?;
-        let size = dtype.item_size() as u64;
-        let there = self.archive.members()[member].size() / size;
+        let of_count = number(*count)? as u128 * of_class.map_or(1, |dtype| dtype.item_size()) as u128;
+        if of_count != u128::from(bytes) {
+            return Err(malformed(format!("a storage of {of_count} bytes, whose member has {bytes}")));
+        }
+        let there = bytes / dtype.item_size() as u64;
         let len = Shape::from(shape.as_slice()).len().ok_or_else(|| ErrorKind::overflow("the shape"))?;
-        let mut end = first as u128;
-        if len > 0 {
-            end += 1;
+        let mut first = number(*first)?;
+        let mut end = 0;
+        if len == 0 {
+            // An empty part may begin anywhere.
+            first = 0;
+            strides.fill(0);
+        } else {
+            end = first as u128 + 1;
             for (length, stride) in shape.iter().zip(&strides) {
                 end = end.saturating_add((*length as u128 - 1).saturating_mul(*stride as u128));
             }
         }
-        // A tensor of more elements than its storage repeats them: a small file would ask for any amount of memory.
-        if end > u128::from(there)
-            || len > there
-            || count as u64 > self.archive.members()[member].size().max(there)
-        {
+        // A tensor of more elements than its storage repeats them: a small file could ask for any amount of memory.
+        const MOST_REPEATED: u64 = 1 << 20;
+        if end > u128::from(there) || len > there.max(MOST_REPEATED) {
             let reason = format!("{len} elements up to number {end} of a storage of {there}");
             return Err(malformed(reason));
         }
-        Ok(TorchTensor { name, dtype, shape, strides, first, member })
+        Ok(TorchTensor { name, dtype, shape, strides, first, member, pending })
     }
 }
 
-/// Returns the call that makes a plain tensor, or the tensor of a parameter.
-fn tensor_call(object: ObjectRef<'_>) -> Option<Call<'_>> {
-    let View::Call(call) = object.view() else { return None };
-    let function = call.global().filter(|global| global.module() == "torch._utils")?;
-    match function.name() {
-        "_rebuild_tensor" | "_rebuild_tensor_v2" | "_rebuild_tensor_v3" => Some(call),
-        "_rebuild_parameter" | "_rebuild_parameter_with_state" => {
-            let View::Call(inner) = call.args().items()?.iter().next()?.view() else { return None };
-            let function = inner.global().filter(|global| global.module() == "torch._utils")?;
-            function.name().starts_with("_rebuild_tensor").then_some(inner)
+/// Returns the arguments of the call that makes a plain tensor, that of a parameter, or of a subclass.
+fn tensor_args(object: ObjectRef<'_>) -> Option<Vec<ObjectRef<'_>>> {
+    let mut object = object;
+    for _ in 0..4 {
+        let View::Call(call) = object.view() else { return None };
+        let function = call.global().filter(|global| global.module().starts_with("torch."))?;
+        let mut args = call.args().items()?.iter();
+        match function.name() {
+            "_rebuild_tensor" | "_rebuild_tensor_v2" | "_rebuild_tensor_v3" => return Some(args.collect()),
+            "_rebuild_parameter" | "_rebuild_parameter_with_state" => object = args.next()?,
+            // A function, a class, the function's arguments, and a state.
+            "_rebuild_from_type" | "_rebuild_from_type_v2" => {
+                let View::Global(function) = args.next()?.view() else { return None };
+                let (_, inner) = (args.next()?, args.next()?);
+                match function.name() {
+                    "_rebuild_tensor" | "_rebuild_tensor_v2" | "_rebuild_tensor_v3" => {
+                        return Some(inner.items()?.iter().collect());
+                    }
+                    "_rebuild_parameter" => object = inner.items()?.iter().next()?,
+                    _ => return None,
+                }
+            }
+            _ => return None,
         }
-        _ => None,
     }
+    None
+}
+
+/// Returns what PyTorch has noted to do with the elements: a dict with known keys, if there is one.
+fn pending(noted: Option<&ObjectRef<'_>>) -> Result<Pending> {
+    let mut pending = Pending::default();
+    let Some(View::Dict(pairs)) = noted.map(|noted| noted.view()) else { return Ok(pending) };
+    for (key, value) in pairs.iter() {
+        let is_set = matches!(value.view(), View::Bool(true));
+        match key_text(key).as_str() {
+            "conj" => pending.conjugate = is_set,
+            "neg" => pending.negate = is_set,
+            key => {
+                let reason = format!("a tensor with the property {key:?}");
+                return Err(ErrorKind::unsupported(FilePart::Data, reason).into());
+            }
+        }
+    }
+    Ok(pending)
 }
 
 /// Returns the dtype of a class of storages, or of PyTorch's name of it.
@@ -422,7 +583,8 @@ fn dtype_of(name: &str, order: ByteOrder) -> Result<DType> {
         "float8_e8m0fnu" => narrow(Narrow::Float8E8M0Fnu),
         _ => None,
     };
-    dtype.ok_or_else(|| ErrorKind::unsupported(FilePart::DType, format!("{name} of PyTorch")).into())
+    let order = if order == ByteOrder::Big { "big-endian " } else { "" };
+    dtype.ok_or_else(|| ErrorKind::unsupported(FilePart::DType, format!("{order}{name} of PyTorch")).into())
 }
 
 fn key_text(key: ObjectRef<'_>) -> String {

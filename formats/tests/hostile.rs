@@ -12,7 +12,9 @@ use ndarray_io::error::ErrorKind;
 use ndarray_io::file::WriteArray;
 use ndarray_io::{DynArray, NpzFile, NpzWriter, ReadOptions};
 use ndarray_io_formats::gguf::Gguf;
-use ndarray_io_formats::safetensors::{SafeTensors, write_safetensors, write_safetensors_to};
+use ndarray_io_formats::safetensors::{
+    SafeTensors, safetensors_to_npz, write_safetensors, write_safetensors_to,
+};
 use ndarray_io_formats::sparse::{Layout, Sparse, SparseFile};
 use ndarray_io_formats::torch::Torch;
 
@@ -160,14 +162,64 @@ fn damaged_archives_of_pytorch_are_errors_or_arrays() {
 }
 
 #[test]
-fn tensor_that_repeats_its_storage_is_an_error() {
-    let mut bytes = pickle();
-    let at = bytes.windows(6).rposition(|part| part == b"(K\x02t(K").unwrap();
-    bytes[at + 2] = 200; // 200 elements in distances of 0: a few bytes would be any number of them
-    bytes[at + 6] = 0;
-    let storage = [0; 16];
-    let error = Torch::open_in(archive(&[("data.pkl", &bytes), ("data/0", &storage)])).unwrap_err();
-    assert!(error.to_string().contains("200 elements up to number 2 of a storage of 4"), "{error}");
+fn tensor_may_repeat_its_storage_a_little() {
+    let repeated = |shape: &[u8]| {
+        let bytes = pickle();
+        let at = bytes.windows(6).rposition(|part| part == b"(K\x02t(K").unwrap();
+        let bytes = [&bytes[..at + 1], shape, b"t(K\x00", &bytes[at + 7..]].concat();
+        Torch::open_in(archive(&[("data.pkl", &bytes), ("data/0", &[0; 16])]))
+    };
+    // 200 elements in distances of 0, as of `expand`.
+    assert_eq!(repeated(b"K\xC8").unwrap().read("b").unwrap().shape(), [200]);
+    // A few bytes would be any number of elements.
+    let error = repeated(b"J\x00\x00\x00\x40").unwrap_err();
+    assert!(error.to_string().contains("1073741824 elements up to number 2 of a storage of 4"), "{error}");
+}
+
+#[test]
+fn names_are_in_proportion_to_the_pickle() {
+    // A key of 60 kB and 10,000 tensors in a list below it, which are one.
+    let key = [&b"X\x60\xEA\x00\x00"[..], &[b'k'; 60_000]].concat();
+    let inner = &pickle()[10..];
+    let end = inner.windows(2).position(|part| part == b"tR").unwrap() + 2;
+    let bytes =
+        [b"\x80\x02}(", &key[..], b"](", &inner[..end], b"q\x05", &b"h\x05".repeat(10_000), b"eu."].concat();
+    let error = Torch::open_in(archive(&[("data.pkl", &bytes), ("data/0", &[0; 16])])).unwrap_err();
+    assert!(error.to_string().contains("names of its tensors"), "{error}");
+}
+
+#[test]
+fn equal_names_get_numbers() {
+    let inner = &pickle()[10..];
+    let end = inner.windows(2).position(|part| part == b"tR").unwrap() + 2;
+    let mut bytes = [b"\x80\x02}(N", &inner[..end], b"q\x05"].concat();
+    for number in 0..3000u16 {
+        bytes.extend([b'M', number as u8, (number >> 8) as u8, b'\x85', b'h', 5]); // tuples as keys
+    }
+    bytes.extend(b"u.");
+    let file = Torch::open_in(archive(&[("data.pkl", &bytes), ("data/0", &[0; 16])])).unwrap();
+    assert_eq!((file.tensors()[0].name(), file.tensors()[3000].name()), ("…", "…#3001"));
+}
+
+#[test]
+fn storage_of_another_length_is_an_error() {
+    let of = |storage: &[u8]| Torch::open_in(archive(&[("data.pkl", &pickle()), ("data/0", storage)]));
+    assert!(of(&[0; 16]).is_ok());
+    let error = of(&[0; 20]).unwrap_err();
+    assert!(error.to_string().contains("a storage of 16 bytes, whose member has 20"), "{error}");
+}
+
+#[test]
+fn tensors_of_other_kinds_are_listed() {
+    let bytes =
+        b"\x80\x02}(X\x01\x00\x00\x00actorch._utils\n_rebuild_sparse_tensor\n)RX\x01\x00\x00\x00bK\x01u.";
+    let file = Torch::open_in(archive(&[("data.pkl", &bytes[..])])).unwrap();
+    assert_eq!(
+        file.others(),
+        [("a".to_owned(), "a tensor made by torch._utils._rebuild_sparse_tensor".to_owned())]
+    );
+    let error = file.read("a").unwrap_err();
+    assert!(error.is_format() && error.to_string().contains("_rebuild_sparse_tensor"), "{error}");
 }
 
 #[test]
@@ -286,6 +338,78 @@ fn what_contradicts_itself_is_said() {
     let floats = DynArray::new(&arr1(&[0.0, 1.0])).unwrap();
     let layout = Layout::Csr { indices: floats, indptr: numbers(&[0, 1, 2]) };
     assert!(matches!(Sparse::new(layout, [2, 3], data).unwrap_err().kind(), ErrorKind::DTypeMismatch { .. }));
+}
+
+#[test]
+fn elements_without_bytes_take_no_time() {
+    let data = DynArray::from_bytes("|V0".parse().unwrap(), [1, 1 << 60], ndarray_io::header::Order::C, &[]);
+    let Ok(data) = data else { return }; // the library refuses so many
+    let layout = Layout::Dia { offsets: DynArray::new(&arr1(&[0])).unwrap() };
+    assert!(Sparse::new(layout, [1, 1 << 60], data).unwrap_err().is_mismatch());
+}
+
+#[test]
+fn counts_of_very_long_axes_are_computed() {
+    let numbers = |numbers: &[i64]| DynArray::new(&arr1(numbers)).unwrap();
+    let none = DynArray::new(&ndarray::Array2::<f64>::zeros((2, 6))).unwrap();
+    let layout = Layout::Dia { offsets: numbers(&[-1, 2]) };
+    let long = Sparse::new(layout, [4, 5], none).unwrap();
+    // SciPy counts 3 and 3 elements within the matrix, of 6 each: the diagonals leave it.
+    assert_eq!(long.stored(), 6);
+    let coords = vec![numbers(&[5]), numbers(&[0])];
+    let tall = Sparse::new(Layout::Coo { coords }, [1 << 60, 1], numbers(&[7])).unwrap();
+    assert!(tall.to_csr().unwrap_err().to_string().contains("memory"));
+    assert!(tall.to_dense_dyn().is_err());
+}
+
+#[test]
+fn coordinates_of_other_axes_than_the_shape_are_an_error() {
+    let npy = |array: &dyn WriteArray| {
+        let mut file = Vec::new();
+        let make = &mut |header: &ndarray_io::header::Header| ndarray_io::npy::format(header, None);
+        ndarray_io::file::write_headed(array, &mut file, &Default::default(), make).unwrap();
+        file
+    };
+    let header = ndarray_io::header::Header::new(
+        "<i4".parse().unwrap(),
+        ndarray_io::header::Order::C,
+        [1 << 60, 0].into(),
+    );
+    let coords = ndarray_io::npy::format(&header.unwrap(), None).unwrap();
+    let format =
+        DynArray::from_bytes("|S3".parse().unwrap(), Vec::new(), ndarray_io::header::Order::C, b"coo");
+    let archive = archive(&[
+        ("coords.npy", &coords),
+        ("format.npy", &npy(&format.unwrap())),
+        ("shape.npy", &npy(&arr1(&[3i64, 3, 3]))),
+        ("data.npy", &npy(&Array1::<f64>::zeros(0))),
+    ]);
+    let error = Sparse::read_from(&archive).unwrap_err();
+    assert!(error.to_string().contains("axes for 3"), "{error}");
+}
+
+#[test]
+fn empty_tensors_of_safetensors_are_in_the_order_of_their_names() {
+    let json: String = (0..20)
+        .rev()
+        .map(|number| format!("\"t{number:02}\":{{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}},"))
+        .collect();
+    let json = format!("{{{}}}", json.trim_end_matches(','));
+    let file = [&(json.len() as u64).to_le_bytes()[..], json.as_bytes()].concat();
+    let file = SafeTensors::from_source(InMemory(file)).unwrap();
+    let names: Vec<&str> = file.tensors().names().collect();
+    assert!(names.is_sorted() && names.len() == 20, "{names:?}");
+}
+
+#[test]
+fn tensor_whose_elements_share_bytes_leaves_the_others() {
+    let json = r#"{"a":{"dtype":"F4","shape":[2],"data_offsets":[0,1]},"b":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}}"#;
+    let file = [&(json.len() as u64).to_le_bytes()[..], json.as_bytes(), &[1, 7]].concat();
+    let file = SafeTensors::from_source(InMemory(file)).unwrap();
+    assert_eq!(file.read::<Array1<u8>>("b").unwrap(), arr1(&[7]));
+    let error = file.read::<DynArray>("a").unwrap_err();
+    assert!(error.to_string().contains("F4: several elements share a byte"), "{error}");
+    assert!(safetensors_to_npz(&file, &mut Vec::new(), &Default::default()).is_err(), "nothing is left out");
 }
 
 #[test]

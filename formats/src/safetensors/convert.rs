@@ -72,12 +72,15 @@ fn copy(array: &NpyFile, writer: &mut impl Write) -> Result<()> {
 
 /// Writes the tensors of a file as an archive, in bounded memory.
 ///
-/// Numbers of the package `ml_dtypes` become raw bytes, as `numpy.savez` writes them. The metadata are not in the archive.
+/// Numbers of the package `ml_dtypes` become raw bytes, as `numpy.savez` writes them. The metadata are not in the archive. The
+/// members have the names of the tensors, with `.npy`, also if these are paths: a program that unpacks the archive into files has to check them.
 ///
 /// # Errors
 ///
+/// - [`Unsupported`](ndarray_io::error::ErrorKind::Unsupported) if several elements of a tensor share a byte: nothing is left out.
 /// - Those of [`NpzWriter::add_raw`], and of reading the file.
 pub fn safetensors_to_npz<W: Write>(file: &SafeTensors, writer: W, options: &NpzOptions) -> Result<()> {
+    file.check_all()?;
     let mut archive = NpzWriter::new_with(writer, options);
     for tensor in file.tensors().as_slice() {
         let header = tensor.header();

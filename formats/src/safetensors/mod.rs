@@ -22,7 +22,7 @@
 //! | `F16`, `BF16` | `half::f16`, `half::bf16` (feature `half-2` of `ndarray-io`) |
 //! | `C64` | `Complex<f32>` |
 //! | `F8_E4M3`, `F8_E5M2`, `F8_E8M0`, `F8_E4M3FNUZ`, `F8_E5M2FNUZ` | the types of those names in `ndarray_io::narrow` |
-//! | `F4`, `F6_E2M3`, `F6_E3M2` | refused: several elements share a byte |
+//! | `F4`, `F6_E2M3`, `F6_E3M2` | listed by [`SafeTensors::packed`], not read: several elements share a byte |
 //!
 //! Other dtypes, such as text, times, `Complex<f64>` and records, cannot be written.
 
@@ -67,15 +67,9 @@ fn pairs() -> [(Dtype, Scalar); 19] {
     ]
 }
 
-/// Returns the dtype of elements of a file.
-fn dtype_of(dtype: Dtype) -> Result<DType> {
-    match pairs().into_iter().find(|(theirs, _)| *theirs == dtype) {
-        Some((_, scalar)) => Ok(scalar.into()),
-        None => {
-            let reason = format!("{dtype}: several elements share a byte");
-            Err(ErrorKind::unsupported(FilePart::DType, reason).into())
-        }
-    }
+/// Returns the dtype of elements of a file; `None` if several share a byte.
+fn dtype_of(dtype: Dtype) -> Option<DType> {
+    pairs().into_iter().find(|(theirs, _)| *theirs == dtype).map(|(_, scalar)| scalar.into())
 }
 
 /// Returns what a file calls a dtype.

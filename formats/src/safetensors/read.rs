@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ndarray_io::ReadOptions;
 use ndarray_io::bytes::{LocalFile, ReadAt, fill_at};
-use ndarray_io::error::{Error, ErrorKind, Result};
+use ndarray_io::error::{Error, ErrorKind, FilePart, Result};
 use ndarray_io::file::FromPayload;
 use ndarray_io::header::{Header, Order};
 use safetensors::tensor::Metadata;
@@ -26,6 +26,8 @@ pub(super) const MOST: u64 = 100_000_000;
 pub struct SafeTensors {
     tensors: Tensors,
     metadata: BTreeMap<String, String>,
+    /// The tensors whose elements share bytes, and their dtypes.
+    packed: BTreeMap<String, String>,
 }
 
 /// `model.safetensors.index.json`: which tensor is in which file.
@@ -42,7 +44,6 @@ impl SafeTensors {
     /// - [`Io`](ErrorKind::Io) if a file cannot be read.
     /// - [`Malformed`](ErrorKind::Malformed) if it is not a file of safetensors, its tensors overlap or leave gaps, or it is not
     ///   as long as its header says.
-    /// - [`Unsupported`](ErrorKind::Unsupported) if several elements of a tensor share a byte.
     /// - [`Limit`](ErrorKind::Limit) if a tensor has more than 64 axes.
     ///
     /// A header of more than 100 MB is an error, as in the format's own programs.
@@ -87,13 +88,35 @@ impl SafeTensors {
         &self.tensors
     }
 
+    /// Returns the tensors whose elements are smaller than a byte and share bytes, with the names of their dtypes: they cannot be read.
+    pub fn packed(&self) -> &BTreeMap<String, String> {
+        &self.packed
+    }
+
     /// Reads a tensor.
     ///
     /// # Errors
     ///
-    /// Those of [`Tensors::read`].
+    /// - [`Unsupported`](ErrorKind::Unsupported) if several of its elements share a byte.
+    /// - Those of [`Tensors::read`].
     pub fn read<T: FromPayload>(&self, name: &str) -> Result<T> {
+        self.check_packed(name)?;
         self.tensors.read(name)
+    }
+
+    fn check_packed(&self, name: &str) -> Result<()> {
+        match self.packed.get(name) {
+            Some(dtype) => {
+                let reason = format!("{dtype}: several elements share a byte");
+                Err(Error::from(ErrorKind::unsupported(FilePart::DType, reason)).at_member(name))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Fails if there are tensors that cannot be read.
+    pub(super) fn check_all(&self) -> Result<()> {
+        self.packed.keys().try_for_each(|name| self.check_packed(name))
     }
 
     /// Returns the metadata, `__metadata__` of the header; of several files, that of all.
@@ -122,15 +145,21 @@ impl SafeTensors {
             return Err(malformed("it begins with no '{'", Some(8)));
         }
         let head: Metadata = serde_json::from_slice(&text).map_err(|error| malformed(error, None))?;
-        let declared = 8 + length + head.data_len() as u64;
+        let declared = (8 + length).checked_add(head.data_len() as u64);
+        let declared = declared.ok_or_else(|| ErrorKind::overflow("the size of the tensors"))?;
         if declared != size {
             return Err(malformed(format!("tensors end at byte {declared} of a file of {size}"), None));
         }
-        let mut tensors = Vec::new();
-        for name in head.offset_keys() {
-            let Some(info) = head.info(&name) else { continue };
+        let (mut tensors, mut packed) = (Vec::new(), BTreeMap::new());
+        let mut infos: Vec<_> = head.tensors().into_iter().collect();
+        infos.sort_by(|one, two| (one.1.data_offsets, &one.0).cmp(&(two.1.data_offsets, &two.0)));
+        for (name, info) in infos {
+            let Some(dtype) = dtype_of(info.dtype) else {
+                packed.insert(name, info.dtype.to_string());
+                continue;
+            };
             let make = || {
-                let header = Header::new(dtype_of(info.dtype)?, Order::C, info.shape.clone().into())?;
+                let header = Header::new(dtype, Order::C, info.shape.clone().into())?;
                 let offset = 8 + length + info.data_offsets.0 as u64;
                 let tensor = Tensor::new(name.clone(), header, offset, &source, path.map(Path::to_owned));
                 tensor.check_within(size)?;
@@ -140,7 +169,7 @@ impl SafeTensors {
         }
         let metadata = head.metadata().iter().flatten();
         let metadata = metadata.map(|(key, value)| (key.clone(), value.clone())).collect();
-        Ok(Self { tensors: Tensors::new(tensors, options)?, metadata })
+        Ok(Self { tensors: Tensors::new(tensors, options)?, metadata, packed })
     }
 
     fn of_index(path: &Path, options: &ReadOptions) -> Result<Self> {
@@ -153,7 +182,7 @@ impl SafeTensors {
         let filled = fill_at(&file, &mut text, 0)?;
         let index: Index = serde_json::from_slice(&text[..filled]).map_err(|error| malformed(error, None))?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        let (mut files, mut metadata) = (HashMap::new(), BTreeMap::new());
+        let (mut files, mut metadata, mut packed) = (HashMap::new(), BTreeMap::new(), BTreeMap::new());
         let mut tensors = Vec::new();
         for (name, file) in &index.weight_map {
             if !files.contains_key(file) {
@@ -171,11 +200,15 @@ impl SafeTensors {
                 let opened = source().and_then(|source| Self::of(source, Some(&path), options));
                 let opened = opened.map_err(|error: Error| error.at_path(&path))?;
                 metadata.extend(opened.metadata.clone());
-                files.insert(file.as_str().to_owned(), opened.tensors);
+                files.insert(file.as_str().to_owned(), opened);
             }
-            let tensor = files[file].get(name).map_err(|error| error.at_path(&folder.join(file)))?;
+            if let Some(dtype) = files[file].packed.get(name) {
+                packed.insert(name.clone(), dtype.clone());
+                continue;
+            }
+            let tensor = files[file].tensors.get(name).map_err(|error| error.at_path(&folder.join(file)))?;
             tensors.push(tensor.clone());
         }
-        Ok(Self { tensors: Tensors::new(tensors, options)?, metadata })
+        Ok(Self { tensors: Tensors::new(tensors, options)?, metadata, packed })
     }
 }

@@ -1,20 +1,25 @@
 //! What has to hold for a sparse matrix.
 
-use ndarray_io::dtype::Kind;
-use ndarray_io::error::{ErrorKind, Result};
+use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
+use ndarray_io::error::{Error, ErrorKind, Result};
 use ndarray_io::header::Shape;
 use ndarray_io::{Casting, DType, DynArray};
 
 use super::{Layout, Sparse, check_axis, malformed};
 
+/// SciPy's arrays, and NumPy's, have at most so many axes.
+pub(super) const MOST_AXES: usize = 64;
+
 /// Returns integers of any dtype.
 pub(super) fn numbers(name: &str, array: &DynArray) -> Result<Vec<i64>> {
     check_axis(name, array)?;
-    let wanted: DType = "<i8".parse()?;
+    let wanted = Scalar::new(Kind::Int, 8, ByteOrder::NATIVE).map(DType::from);
+    let wanted = wanted.ok_or_else(|| ErrorKind::overflow("an index"))?;
     let is_integer =
         array.dtype().as_scalar().is_some_and(|scalar| matches!(scalar.kind(), Kind::Int | Kind::Uint));
     if !is_integer {
-        return Err(ErrorKind::dtype_mismatch(array.dtype().clone(), wanted).into());
+        let error = Error::from(ErrorKind::dtype_mismatch(array.dtype().clone(), wanted));
+        return Err(error.at_member(name));
     }
     // Numbers of 64 bits without a sign that are larger become negative ones, which are refused as well.
     let numbers = array.cast_to(&wanted, Casting::SameKind)?;
@@ -53,13 +58,15 @@ pub(super) fn check(sparse: &Sparse) -> Result<()> {
             ErrorKind::overflow(format!("an array of shape {}", Shape::from(shape.as_slice()))).into()
         );
     }
-    if data.dtype().has_object() {
-        return Err(ErrorKind::not_representable(
-            "a sparse matrix",
-            data.dtype().clone(),
-            "it has no Python objects",
-        )
-        .into());
+    if shape.len() > MOST_AXES {
+        return Err(malformed(format!("{} axes, more than {MOST_AXES}", shape.len())));
+    }
+    let is_number = data.dtype().as_scalar().is_some_and(|scalar| {
+        matches!(scalar.kind(), Kind::Bool | Kind::Int | Kind::Uint | Kind::Float | Kind::Complex)
+    });
+    if !is_number {
+        let reason = "it has numbers and bools only";
+        return Err(ErrorKind::not_representable("a sparse matrix", data.dtype().clone(), reason).into());
     }
     let axes = |count: usize| match data.shape().len() == count {
         true => Ok(()),

@@ -145,7 +145,7 @@ impl Sparse {
     pub fn from_dense(array: &NpyFile) -> Result<Self> {
         let (shape, dtype) = (array.shape().to_vec(), array.dtype().clone());
         let Some(zeros) = Zeros::of(&dtype) else {
-            let reason = "it has numbers and bools only";
+            let reason = "zeros are told from others in numbers of up to 64 bits and bools only";
             return Err(ErrorKind::not_representable("a sparse matrix", dtype, reason).into());
         };
         let size = dtype.item_size();
@@ -200,6 +200,10 @@ impl Zeros {
             _ => return None,
         };
         let part = scalar.size() / parts;
+        // A `longdouble` has bytes that mean nothing.
+        if part == 0 || part > 8 {
+            return None;
+        }
         let has_sign = matches!(scalar.kind(), Kind::Float | Kind::Complex);
         let is_big = scalar.byte_order() == Some(ByteOrder::Big);
         Some(Self { part, has_sign, sign: if is_big { 0 } else { part - 1 } })

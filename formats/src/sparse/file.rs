@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use ndarray_io::dtype::Kind;
-use ndarray_io::error::{ErrorKind, Result};
+use ndarray_io::error::{Error, ErrorKind, Result};
 use ndarray_io::header::Order;
 use ndarray_io::{Casting, DType, DynArray, NpyFile, NpzFile, ReadOptions};
 
@@ -136,7 +136,7 @@ impl SparseFile {
     /// - [`Unsupported`](ErrorKind::Unsupported) if the matrix is neither in CSR nor in CSC.
     /// - Those of [`Sparse::read`], but for the indices, which are checked when they are read.
     pub fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
-        Self::open_in(&NpzFile::open(path)?)
+        Self::open_with(path, &ReadOptions::new())
     }
 
     /// Opens an archive, with options.
@@ -145,7 +145,9 @@ impl SparseFile {
     ///
     /// Those of [`open`](Self::open).
     pub fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
-        Self::open_in(&NpzFile::open_with(path, options)?)
+        let path = path.as_ref();
+        let open = || Self::open_in(&NpzFile::open_with(path, options)?);
+        open().map_err(|error: Error| error.at_path(path))
     }
 
     /// Opens the matrix in an opened archive.
@@ -199,7 +201,7 @@ impl SparseFile {
         self.is_csr
     }
 
-    /// Returns the number of stored elements.
+    /// Returns the number of elements in the data, with those after the last row, if there are any.
     pub fn stored(&self) -> usize {
         self.data.shape()[0]
     }
@@ -220,6 +222,9 @@ impl SparseFile {
         let pointers = numbers("indptr", &part(&self.indptr, range.start..range.end + 1)?)?;
         check_pointers(&pointers, range.len(), self.stored())?;
         let (first, last) = (pointers[0], pointers[range.len()]);
+        if range.start == 0 && first != 0 {
+            return Err(malformed(format!("indptr begins with {first}, expected 0")));
+        }
         let within = first as usize..last as usize;
         let (indices, data) = (part(&self.indices, within.clone())?, part(&self.data, within)?);
         check_within("indices", &numbers("indices", &indices)?, minor)?;

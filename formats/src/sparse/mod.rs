@@ -18,7 +18,7 @@
 //!
 //! CSR, CSC, BSR, COO and DIA are read and written, matrices and arrays, with one to 64 axes where SciPy has them, and any dtype of
 //! indices and elements. What is read is checked: indices are within the shape, and pointers ascend. Unsorted and duplicate
-//! indices are kept as they are.
+//! indices are kept as they are. A shape has at most 2⁶³ elements, and its product with the size of an element as many bytes.
 //!
 //! [`SparseFile`] reads ranges of rows of a matrix that is larger than memory, and [`Sparse::write_dense`] writes a dense array of any size.
 
@@ -94,6 +94,7 @@ impl Sparse {
     ///
     /// - [`Malformed`](ErrorKind::Malformed) if an index is out of bounds, pointers do not ascend, or the parts have different lengths.
     /// - [`DTypeMismatch`](ErrorKind::DTypeMismatch) if indices are not integers.
+    /// - [`NotRepresentable`](ErrorKind::NotRepresentable) if the elements are neither numbers nor bools.
     /// - [`Overflow`](ErrorKind::Overflow) if the shape has more elements than 64 bits can count.
     pub fn new(layout: Layout, shape: impl Into<Vec<usize>>, data: DynArray) -> Result<Self> {
         let sparse = Self { layout, shape: shape.into(), data, is_array: true };
@@ -142,7 +143,7 @@ impl Sparse {
     /// - [`NoSuchMember`](ErrorKind::NoSuchMember) if it is not that of a sparse matrix.
     /// - Those of [`new`](Self::new).
     pub fn read<P: AsRef<Path>>(path: P) -> Result<Self> {
-        Self::read_from(&NpzFile::open(path)?)
+        Self::read_with(path, &ReadOptions::new())
     }
 
     /// Reads a matrix or array, with options.
@@ -151,7 +152,9 @@ impl Sparse {
     ///
     /// Those of [`read`](Self::read).
     pub fn read_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
-        Self::read_from(&NpzFile::open_with(path, options)?)
+        let path = path.as_ref();
+        let read = || Self::read_from(&NpzFile::open_with(path, options)?);
+        read().map_err(|error: Error| error.at_path(path))
     }
 
     /// Reads a matrix or array from an opened archive.
@@ -170,7 +173,7 @@ impl Sparse {
             _ => {
                 let has_coords = archive.members().iter().any(|member| member.name() == "coords");
                 let coords = match has_coords {
-                    true => split(&read("coords")?)?,
+                    true => split(&read("coords")?, named.shape.len())?,
                     false => vec![read("row")?, read("col")?],
                 };
                 Layout::Coo { coords }
@@ -265,8 +268,26 @@ impl Sparse {
     pub fn stored(&self) -> usize {
         match &self.layout {
             Layout::Coo { .. } => self.data.len(),
-            // Diagonals are as long as a row, also where they leave the matrix, and elements may follow the last row.
-            _ => self.places().len(),
+            // Elements may follow the last row.
+            Layout::Csr { indptr, .. } | Layout::Csc { indptr, .. } | Layout::Bsr { indptr, .. } => {
+                let block: usize = self.data.shape()[1..].iter().product();
+                let pointers = check::numbers("indptr", indptr).unwrap_or_default();
+                pointers.last().map_or(0, |last| *last as usize) * block
+            }
+            // Diagonals are as long as a row, also where they leave the matrix.
+            Layout::Dia { offsets } => {
+                let (Some(&length), [rows, columns]) = (self.data.shape().get(1), self.shape[..].as_ref())
+                else {
+                    return 0;
+                };
+                let end = *columns.min(&length) as i128;
+                let within = |offset: i64| {
+                    let (first, last) =
+                        (i128::from(offset).max(0), end.min(*rows as i128 + i128::from(offset)));
+                    (last - first).max(0) as usize
+                };
+                check::numbers("offsets", offsets).unwrap_or_default().into_iter().map(within).sum()
+            }
         }
     }
 
@@ -300,11 +321,14 @@ fn indices_of(indices: &[usize], most: usize) -> Result<DynArray> {
     DynArray::new(&ndarray::Array1::from(numbers.map_err(overflow)?))
 }
 
-/// Returns the rows of the array of all coordinates.
-fn split(coords: &DynArray) -> Result<Vec<DynArray>> {
+/// Returns the rows of the array of all coordinates, one for each axis.
+fn split(coords: &DynArray, wanted: usize) -> Result<Vec<DynArray>> {
     let [axes, count] = coords.shape() else {
         return Err(malformed(format!("coordinates of shape {:?}", coords.shape())));
     };
+    if *axes != wanted {
+        return Err(malformed(format!("coordinates of {axes} axes for {wanted}")));
+    }
     let coords = coords.in_order(Order::C)?;
     let size = coords.dtype().item_size() * count;
     let row = |axis: usize| {
@@ -321,11 +345,13 @@ fn split(coords: &DynArray) -> Result<Vec<DynArray>> {
 /// Returns the array of all coordinates.
 fn joined(coords: &[DynArray]) -> Result<DynArray> {
     let Some(first) = coords.first() else { return Err(malformed("an array without axes")) };
+    let is_one = coords.iter().all(|axis| axis.dtype() == first.dtype());
+    let dtype = if is_one { first.dtype().clone() } else { "<i8".parse()? };
     let mut bytes = Vec::new();
     for axis in coords {
-        bytes.extend_from_slice(axis.cast_to(first.dtype(), ndarray_io::Casting::Safe)?.bytes());
+        bytes.extend_from_slice(axis.cast_to(&dtype, ndarray_io::Casting::SameKind)?.bytes());
     }
-    DynArray::from_bytes(first.dtype().clone(), [coords.len(), first.len()], Order::C, &bytes)
+    DynArray::from_bytes(dtype, [coords.len(), first.len()], Order::C, &bytes)
 }
 
 fn malformed(reason: impl Into<String>) -> Error {

@@ -1,6 +1,5 @@
 //! The stored elements in the order of their places.
 
-use ndarray::Ix1;
 use ndarray_io::dtype::{ByteOrder, Kind};
 use ndarray_io::error::{ErrorKind, Result};
 use ndarray_io::header::Order;
@@ -91,7 +90,7 @@ impl Sparse {
         }
         let kind = dtype.as_scalar().map(|scalar| (scalar.kind(), scalar.size()));
         let sums = match kind {
-            Some((Kind::Bool, _)) => sum_of(&mut places, data.view::<bool, Ix1>()?.iter().copied()),
+            Some((Kind::Bool, _)) => sum_of(&mut places, items::<bool>(&data)?.into_iter()),
             Some((Kind::Complex, 8)) => sum_of(&mut places, items::<Complex<f32>>(&data)?.into_iter()),
             Some((Kind::Complex, 16)) => sum_of(&mut places, items::<Complex<f64>>(&data)?.into_iter()),
             _ => with_numbers!(data, |view| sum_of(&mut places, view.iter().copied())).unwrap_or_else(|_| {
@@ -135,7 +134,12 @@ impl Sparse {
         };
         let (places, data) = self.sorted()?;
         let size = data.dtype().item_size();
-        let mut indptr = vec![0; rows + 1];
+        // The number of rows comes from the file, and pointers are needed for all of them.
+        let mut indptr = Vec::new();
+        let bytes = (rows as u64).saturating_add(1).saturating_mul(size_of::<usize>() as u64);
+        let out_of_memory = |_| ErrorKind::out_of_memory(bytes);
+        indptr.try_reserve_exact(rows.saturating_add(1)).map_err(out_of_memory)?;
+        indptr.resize(rows + 1, 0);
         let (mut indices, mut bytes) = (Vec::with_capacity(places.len()), Vec::new());
         for Place { at, item } in &places {
             indptr[(at / columns as u64) as usize + 1] += 1;
