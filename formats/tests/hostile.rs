@@ -343,7 +343,7 @@ fn what_contradicts_itself_is_said() {
 #[test]
 fn elements_without_bytes_take_no_time() {
     let data = DynArray::from_bytes("|V0".parse().unwrap(), [1, 1 << 60], ndarray_io::header::Order::C, &[]);
-    let Ok(data) = data else { return }; // the library refuses so many
+    let Ok(data) = data else { return }; // the library refuses that many
     let layout = Layout::Dia { offsets: DynArray::new(&arr1(&[0])).unwrap() };
     assert!(Sparse::new(layout, [1, 1 << 60], data).unwrap_err().is_mismatch());
 }

@@ -29,7 +29,7 @@ from ._errors import (
 )
 from ._install import install
 from ._objects import Call, Global
-from ._options import PLAIN, Reading
+from ._options import PLAIN, Reading, local
 from ._refs import refs
 from ._save import (
     Appender,
@@ -104,7 +104,8 @@ def load(
 
     With ``allow_pickle``, Python objects are read as data: plain values, dates, decimals and arrays are what they are, and any other object is a
     :class:`Call` that says what :mod:`pickle` would have called. Nothing is executed, except what ``objects`` lists: a mapping of names, as
-    :func:`scan` shows them (``"package.Class"``), to the classes or functions that make such objects.
+    :func:`scan` shows them (``"package.Class"``, ``"builtins.range"``), to the classes or functions that make such objects, with all that
+    these call. Values, dates, decimals and dtypes are made without it.
 
     Bools other than 0 and 1 and text with invalid code points are an error; with ``verify=False``, they are taken as they are, as
     NumPy does. Checksums are always verified.
@@ -196,7 +197,7 @@ def scan(file: str | os.PathLike[str]) -> list[tuple[str | None, str, bool]]:
 
     An empty list means that there is nothing but plain data. A name that is usual in data does not mean that the file is harmless.
     """
-    return _native.scan(os.fsdecode(file))
+    return _native.scan(local(os.fsdecode(file)))
 
 
 def open_with(path: str, reading: Reading) -> LazyArray | NpzFile:

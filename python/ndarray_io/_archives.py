@@ -107,7 +107,7 @@ class NpzFile(Mapping[str, Any]):
         sync: bool = False,
     ) -> Update:
         """Returns a context manager that changes the archive: its changes are made together when it ends without an error."""
-        if self._source is None:
+        if self._source is None or "://" in self._source:
             raise ValueError("only an archive in a file of this machine can be changed")
         return Update(self._source, compression, level, sync)
 

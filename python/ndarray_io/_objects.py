@@ -73,16 +73,33 @@ class Call:
         return f"<Call of {self.name}>"
 
 
-def construct(class_: Callable[..., Any], is_new: bool, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> Any:
+def construct(class_: Callable[..., Any], is_new: bool, args: Any, kwargs: Any) -> Any:
     """Makes an object of a class that the caller has listed, as :mod:`pickle` does."""
+    if type(args) is not tuple or not (kwargs is None or type(kwargs) is dict):
+        raise ValueError(f"the arguments for {class_!r} are not a tuple and a dict")
     if is_new and isinstance(class_, type):
         return class_.__new__(class_, *args, **(kwargs or {}))
     return class_(*args, **(kwargs or {}))
 
 
+def new_object(class_: type, *args: Any) -> Any:
+    """Makes an object as ``copyreg.__newobj__`` does, of a class that the caller has listed."""
+    if not isinstance(class_, type):
+        raise ValueError(f"expected a class, found {class_!r}")
+    return class_.__new__(class_, *args)
+
+
+_PLAIN = (object, bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset)
+
+
+def plain_type(name: str) -> type | None:
+    """Returns a plain type of Python, which is harmless as an argument, such as that of a ``defaultdict``."""
+    return next((one for one in _PLAIN if one.__name__ == name), None)
+
+
 _BASES = {
     Global("builtins", base.__name__): base
-    for base in (object, list, dict, set, frozenset, tuple, str, bytes, int, float, complex)
+    for base in _PLAIN
 }
 
 
@@ -112,9 +129,12 @@ def complete(
     if hasattr(made, "__setstate__"):
         made.__setstate__(state)
         return
-    slots = None
+    slots: Any = None
     if isinstance(state, tuple) and len(state) == 2:
         state, slots = state
+    for part in (state, slots):
+        if part is not None and type(part) is not dict:
+            raise ValueError(f"the state of {type(made).__name__} is not a dict")
     if state:
         made.__dict__.update(state)
     for name, value in (slots or {}).items():

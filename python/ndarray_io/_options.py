@@ -11,6 +11,21 @@ _LIMITS = ("header", "payload", "objects", "object_height", "expansion")
 Compression = Literal["stored", "deflate", "zstd"]
 
 
+def local(path: str) -> str:
+    """Returns a path, or raises an error for a URL."""
+    if "://" in path:
+        raise ValueError(f"{path}: expected a file of this machine: save, load, open and refs take URLs")
+    return path
+
+
+def _store(options: Mapping[str, str] | None) -> dict[str, str] | None:
+    if options is None:
+        return None
+    if not all(isinstance(key, str) and isinstance(value, str) for key, value in dict(options).items()):
+        raise TypeError("storage_options is a mapping of text to text, such as {'allow_http': 'true'}")
+    return dict(options)
+
+
 def _check_threads(threads: int | None) -> None:
     if threads is not None and (not isinstance(threads, int) or threads < 1):
         raise ValueError(f"threads is a number from 1, not {threads!r}")
@@ -45,14 +60,15 @@ class Reading:
         if self.limits is not None:
             object.__setattr__(self, "limits", dict(self.limits))
         if self.listed is not None:
+            if not isinstance(self.listed, Mapping):
+                raise TypeError("objects is a mapping of names, such as 'package.Class', to what makes such an object")
             if self.listed and not self.allow_objects:
                 raise ValueError("objects= is for files of Python objects, which need allow_pickle=True")
             for name, made_by in self.listed.items():
                 if not isinstance(name, str) or not callable(made_by):
                     raise TypeError("objects is a mapping of names, such as 'package.Class', to what makes such an object")
             object.__setattr__(self, "listed", dict(self.listed))
-        if self.store is not None:
-            object.__setattr__(self, "store", dict(self.store))
+        object.__setattr__(self, "store", _store(self.store))
         if self.password is not None and not isinstance(self.password, bytes):
             raise TypeError("the password is text or bytes")
 
@@ -70,8 +86,7 @@ class Writing:
 
     def __post_init__(self) -> None:
         _check_threads(self.threads)
-        if self.store is not None:
-            object.__setattr__(self, "store", dict(self.store))
+        object.__setattr__(self, "store", _store(self.store))
         level = None if self.compression is None else self.compression[1]
         if level is not None and (not isinstance(level, int) or level < 0):
             raise ValueError(f"the level is a number from 0, not {level!r}")

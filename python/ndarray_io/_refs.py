@@ -49,6 +49,10 @@ def refs(
     """
     if zarr_format not in (2, 3):
         raise ValueError(f"zarr_format is 2 or 3, not {zarr_format!r}")
+    if chunk is not None and chunk < 1 or inline_limit is not None and inline_limit < 0:
+        raise ValueError("chunk is a number from 1, and inline_limit one from 0")
+    if isinstance(dims, str):
+        raise TypeError("dims is a list of names")
     named: list[tuple[str | None, PathOrUrl]]
     if isinstance(files, Mapping):
         if name is not None or axis is not None:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from . import _native
 from ._dtypes import descr_of, dtype_of, make
 from ._errors import FormatError, MemberError
-from ._options import Compression, Reading, Writing
+from ._options import Compression, Reading, Writing, local
 
 PathOrFile = str | os.PathLike[str] | IO[bytes]
 
@@ -122,7 +122,7 @@ def write_ra(
 
 def read_ra(file: str | os.PathLike[str], *, limits: Mapping[str, int] | None = None) -> npt.NDArray[Any]:
     """Reads an RA file."""
-    path = os.fsdecode(file)
+    path = local(os.fsdecode(file))
     with open(path, "rb") as opened:
         if opened.read(8) not in (b"rawarray", b"yarrawar"):
             raise FormatError(f"{path}: expected an RA file")
@@ -216,14 +216,14 @@ def concatenate(
     """Joins arrays in files along an axis, or along a new one, in bounded memory. They must have the same dtype."""
     if isinstance(files, (str, bytes, os.PathLike)):
         raise TypeError("expected a list of files")
-    paths = [os.fsdecode(file) for file in files]
+    paths = [local(os.fsdecode(file)) for file in files]
     if axis < 0 and paths:
         first = _native.open(paths[0], Reading())
         if isinstance(first, _native.Array):
             axis += len(first.shape) + new_axis
         if axis < 0:
             raise ValueError(f"axis {axis} is out of bounds")
-    _native.concatenate(paths, os.fsdecode(out), axis, new_axis, Writing(sync))
+    _native.concatenate(paths, local(os.fsdecode(out)), axis, new_axis, Writing(sync))
 
 
 def convert(
@@ -240,7 +240,7 @@ def convert(
     ``casting`` has the meaning that it has in NumPy.
     """
     wanted = None if dtype is None else (descr_of(np.dtype(dtype)), casting)
-    paths = (os.fspath(source), os.fspath(out))
+    paths = (local(os.fspath(source)), local(os.fspath(out)))
     formats = ("ra" if paths[0].endswith(".ra") else "npy", "ra" if paths[1].endswith(".ra") else "npy")
     if formats == ("ra", "ra"):
         raise ValueError("an RA file is converted to NPY first")
@@ -300,4 +300,4 @@ def append(
     new = None
     if dtype is not None and row is not None:
         new = (descr_of(np.dtype(dtype)), [row] if isinstance(row, int) else list(row))
-    return Appender(_native.append(os.fspath(file), new, uncommitted, Writing(sync)))
+    return Appender(_native.append(local(os.fspath(file)), new, uncommitted, Writing(sync)))

@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::array::{Array, Opened};
+use crate::load::objects_in;
 use crate::memory::filled;
-use crate::objects::to_python;
 use crate::options::Reading;
 use crate::work::run;
 
@@ -55,10 +55,15 @@ impl Archive {
     ) -> PyResult<Bound<'py, PyAny>> {
         let header = run(py, 0, |_| self.file.peek(index))?.header;
         if header.dtype().has_object() {
-            let array: DynArray = run(py, u64::MAX, |cancel| {
-                self.file.with_options(&self.reading.options(cancel)).read(index)
+            let member = run(py, u64::MAX, |cancel| {
+                let file = self.file.with_options(&self.reading.options(cancel));
+                if !self.reading.allow_objects {
+                    file.read::<DynArray>(index)?; // whose error says what to do
+                }
+                file.read_raw(index)
             })?;
-            return to_python(py, &array, make, &self.reading);
+            let name = self.file.members()[index].file_name();
+            return objects_in(py, &member, |error| error.at_member(name), make, &self.reading);
         }
         let is_fortran = header.order() == ndarray_io::header::Order::Fortran;
         let new = make.call1((header.shape().to_vec(), header.dtype().to_string(), is_fortran, py.None()))?;

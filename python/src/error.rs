@@ -41,6 +41,7 @@ fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
         ErrorKind::InvalidElement(_) => {
             Some("take the elements as they are, as NumPy does: verify=False".to_owned())
         }
+        ErrorKind::Objects { .. } => help_text(&Help::AllowObjects),
         _ => error.help().and_then(|help| help_text(&help)),
     };
     let made = make.call1(
@@ -53,7 +54,7 @@ fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
 /// Returns what to do about an error in the words of this package; `None` if there is nothing that its functions can do.
 fn help_text(help: &Help) -> Option<String> {
     let text = match help {
-        Help::AllowObjects | Help::ReadPickle => {
+        Help::AllowObjects => {
             "load it with allow_pickle=True: Python objects are read as data, and nothing is executed"
         }
         Help::Map => "map the file: load it with mmap_mode='r'",

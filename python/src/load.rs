@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use ndarray_io::bytes::{InMemory, ReadAt};
 use ndarray_io::dask::NpyStack;
-use ndarray_io::error::ErrorKind;
+use ndarray_io::error::{ErrorKind, FilePart};
 use ndarray_io::file::{ArrayFile, ArrayFormat};
-use ndarray_io::header::Order;
+use ndarray_io::header::{Header, Order};
 use ndarray_io::object::{Global, Pickle};
 use ndarray_io::ra::RaFile;
-use ndarray_io::{DynArray, Error, NpyFile, NpyReader, NpzFile};
+use ndarray_io::{DynArray, Error, NpyFile, NpyReader, NpzFile, Result, npy};
 use ndarray_io_store::Remote;
 use numpy::PyUntypedArray;
 use pyo3::exceptions::PyEOFError;
@@ -22,7 +22,7 @@ use crate::archive::Archive;
 use crate::array::{Array, Opened};
 use crate::error::raise;
 use crate::memory::filled;
-use crate::objects::{object_to_python, to_python};
+use crate::objects::{pickle_to_python, to_python};
 use crate::options::Reading;
 use crate::stream::{Seekable, Stream};
 use crate::work::{Cancel, here, run};
@@ -80,6 +80,16 @@ pub(crate) fn load<'py>(
     make: &Bound<'py, PyAny>,
     reading: Reading,
 ) -> PyResult<Bound<'py, PyAny>> {
+    if let Some(url) = url_of(&path)
+        && reading.allow_objects
+        && let Some(bytes) = objects_of_url(py, url, &reading)?
+    {
+        let at = |error: Error| error.at_path(url);
+        return match Kind::of(&bytes[..bytes.len().min(8)], &reading) {
+            Kind::Pickle => pickle_in(py, &bytes, at, make, &reading),
+            _ => objects_in(py, &bytes, at, make, &reading),
+        };
+    }
     if url_of(&path).is_some() || path.is_dir() {
         let opened = open(py, path, reading)?;
         return match opened.cast::<Array>() {
@@ -98,23 +108,99 @@ pub(crate) fn load<'py>(
                 Ok(file) => Array::new(Opened::Npy(file.with_path(path)), reading).read(py, make),
                 // Objects have no parts: they are read as a whole.
                 Err(error) if reading.allow_objects && matches!(error.kind(), ErrorKind::Objects { .. }) => {
-                    let array: DynArray = run(py, u64::MAX, |cancel| {
-                        let mut file = again?;
-                        file.seek(SeekFrom::Start(0))?;
-                        let mut reader = NpyReader::new_with(file, &reading.options(cancel))?;
-                        reader.read().map_err(at)
-                    })?;
-                    to_python(py, &array, make, &reading)
+                    let bytes = run(py, 0, |_| Ok(whole(again?)?))?;
+                    objects_in(py, &bytes, at, make, &reading)
                 }
                 Err(error) => Err(raise(py, &at(error))),
             }
         }
         Kind::Pickle => {
-            let pickle = run(py, u64::MAX, |cancel| {
-                Pickle::read_with(std::io::BufReader::new(file), &reading.options(cancel)).map_err(at)
-            })?;
-            object_to_python(py, pickle.object().as_ref(), make, &reading)
+            let bytes = run(py, 0, |_| Ok(whole(file)?))?;
+            pickle_in(py, &bytes, at, make, &reading)
         }
+    }
+}
+
+/// Reads all of a file.
+fn whole(mut file: File) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Fetches an object of a store if it is a pickle, or an array of objects, which has no parts.
+fn objects_of_url(py: Python<'_>, url: &str, reading: &Reading) -> PyResult<Option<Vec<u8>>> {
+    run(py, u64::MAX, |cancel| {
+        let remote = reading.remote(url)?;
+        let (first, _) = remote.first_bytes()?;
+        let has_objects = match Kind::of(&first[..first.len().min(8)], reading) {
+            Kind::Pickle => true,
+            Kind::Npy => match remote.open_npy_with(&reading.options(cancel)) {
+                Err(error) => matches!(error.kind(), ErrorKind::Objects { .. }),
+                Ok(_) => false,
+            },
+            _ => false,
+        };
+        if !has_objects {
+            return Ok(None);
+        }
+        let mut bytes = Vec::new();
+        remote.copy_to(&mut bytes)?;
+        Ok(Some(bytes))
+    })
+}
+
+/// Reads the pickle in these bytes.
+fn pickle_in<'py>(
+    py: Python<'py>,
+    bytes: &[u8],
+    at: impl Fn(Error) -> Error + Send + Sync,
+    make: &Bound<'py, PyAny>,
+    reading: &Reading,
+) -> PyResult<Bound<'py, PyAny>> {
+    let pickle =
+        run(py, u64::MAX, |cancel| Pickle::from_bytes_with(bytes, &reading.options(cancel)).map_err(&at))?;
+    pickle_to_python(py, &pickle, make, reading)
+}
+
+/// Reads the array of objects in the bytes of a file of NPY.
+///
+/// Its pickle may be of something else, such as a masked array: that is loaded as the pickle is.
+pub(crate) fn objects_in<'py>(
+    py: Python<'py>,
+    bytes: &[u8],
+    at: impl Fn(Error) -> Error + Send + Sync,
+    make: &Bound<'py, PyAny>,
+    reading: &Reading,
+) -> PyResult<Bound<'py, PyAny>> {
+    let array = run(py, u64::MAX, |cancel| {
+        let read = NpyReader::new_with(bytes, &reading.options(cancel)).and_then(|mut reader| reader.read());
+        match read {
+            Ok(array) => Ok(Some(array)),
+            Err(error) if is_of_other_pickle(&error) => Ok(None),
+            Err(error) => Err(at(error)),
+        }
+    })?;
+    match array {
+        Some(array) => to_python(py, &array, make, reading),
+        None => {
+            let pickle = run(py, 0, |_| pickle_after_header(bytes))?;
+            pickle_in(py, pickle, at, make, reading)
+        }
+    }
+}
+
+/// Whether an array of objects cannot be read because its pickle is of something else.
+fn is_of_other_pickle(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Unsupported { part: FilePart::Pickle, .. })
+}
+
+/// Returns the pickle in the bytes of a file of NPY.
+fn pickle_after_header(bytes: &[u8]) -> Result<&[u8]> {
+    match npy::parse(bytes)? {
+        npy::Parsed::Done(_, used) => Ok(&bytes[used..]),
+        _ => Err(ErrorKind::bad_source("the file has no header").into()),
     }
 }
 
@@ -239,8 +325,17 @@ pub(crate) fn load_stream<'py>(
     let options = reading.options(&Cancel::default());
     let mut reader = here(py, || NpyReader::new_with(Stream(stream), &options))?;
     if reader.dtype().has_object() {
-        let array: DynArray = here(py, || reader.read())?;
-        return to_python(py, &array, make, &reading);
+        let order = reader.order();
+        let header = Header::new(reader.dtype().clone(), order, reader.shape().into());
+        let bytes = here(py, || {
+            if !reading.allow_objects {
+                reader.read::<DynArray>()?; // whose error says what to do
+            }
+            let mut bytes = npy::format(&header?, None)?;
+            bytes.extend(reader.read_bytes()?);
+            Ok(bytes)
+        })?;
+        return objects_in(py, &bytes, |error| error, make, &reading);
     }
     let is_fortran = reader.order() == Order::Fortran;
     let new = make.call1((reader.shape().to_vec(), reader.dtype().to_string(), is_fortran, py.None()))?;
@@ -256,9 +351,13 @@ pub(crate) fn load_pickle<'py>(
     make: &Bound<'py, PyAny>,
     reading: Reading,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let pickle =
-        run(py, pickle.len() as u64, |cancel| Pickle::from_bytes_with(pickle, &reading.options(cancel)))?;
-    object_to_python(py, pickle.object().as_ref(), make, &reading)
+    pickle_in(py, pickle, |error| error, make, &reading)
+}
+
+/// Describes a name as `objects=` takes it.
+fn row(member: Option<&str>, global: Global<'_>) -> (Option<String>, String, bool) {
+    let name = format!("{}.{}", global.module(), global.name());
+    (member.map(str::to_owned), name, global.is_usual_in_data())
 }
 
 /// Lists what Python would look up to load the pickles of a file: member, name, and whether it is usual in data.
@@ -269,10 +368,18 @@ pub(crate) fn scan(py: Python<'_>, path: PathBuf) -> PyResult<Vec<(Option<String
     run(py, u64::MAX, |cancel| {
         let options = reading.options(cancel);
         let listed = |member: Option<&str>, array: &DynArray| -> Vec<_> {
-            let row = |global: Global<'_>| {
-                (member.map(str::to_owned), global.to_string(), global.is_usual_in_data())
-            };
-            array.globals().into_iter().map(row).collect()
+            array.globals().into_iter().map(|global| row(member, global)).collect()
+        };
+        // What is not an array of objects has the names of its pickle.
+        let of_npy = |member: Option<&str>, bytes: &[u8]| -> Result<Vec<_>> {
+            match NpyReader::new_with(bytes, &options).and_then(|mut reader| reader.read::<DynArray>()) {
+                Ok(array) => Ok(listed(member, &array)),
+                Err(error) if is_of_other_pickle(&error) => {
+                    let pickle = Pickle::from_bytes_with(pickle_after_header(bytes)?, &options)?;
+                    Ok(pickle.globals().map(|global| row(member, global)).collect())
+                }
+                Err(error) => Err(error),
+            }
         };
         match kind {
             Kind::Archive => {
@@ -280,24 +387,23 @@ pub(crate) fn scan(py: Python<'_>, path: PathBuf) -> PyResult<Vec<(Option<String
                 let mut rows = Vec::new();
                 for (index, member) in archive.members().iter().enumerate() {
                     if archive.holds_array(index)? && archive.peek(index)?.header.dtype().has_object() {
-                        rows.extend(listed(Some(member.file_name()), &archive.read(index)?));
+                        rows.extend(of_npy(Some(member.file_name()), &archive.read_raw(index)?)?);
                     }
                 }
                 Ok(rows)
             }
             Kind::Npy => {
-                let mut reader = NpyReader::new_with(file, &options)?;
-                if !reader.dtype().has_object() {
-                    return Ok(Vec::new());
+                let bytes = whole(file)?;
+                match NpyReader::new_with(&bytes[..], &options)?.dtype().has_object() {
+                    true => of_npy(None, &bytes),
+                    false => Ok(Vec::new()),
                 }
-                Ok(listed(None, &reader.read()?))
             }
             Kind::Pickle => {
                 let mut bytes = Vec::new();
                 file.read_to_end(&mut bytes)?;
                 let pickle = Pickle::from_bytes_with(&bytes, &options)?;
-                let row = |global: Global<'_>| (None, global.to_string(), global.is_usual_in_data());
-                Ok(pickle.globals().map(row).collect())
+                Ok(pickle.globals().map(|global| row(None, global)).collect())
             }
             Kind::Ra => Ok(Vec::new()),
         }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use ndarray_io::header::Order;
-use ndarray_io::object::{Call, Date, Global, Int, ObjectId, ObjectRef, Time, View, Zone};
+use ndarray_io::object::{Call, Date, Global, Int, ObjectId, ObjectRef, Pickle, Time, View, Zone};
 use ndarray_io::{DType, DynArray};
 use num_bigint::BigInt;
 use numpy::PyUntypedArray;
@@ -33,17 +33,25 @@ pub(crate) fn to_python<'py>(
     for object in objects {
         items.append(converter.value(object.as_ref())?)?;
     }
+    if reading.lists() {
+        converter.make_discarded(array.calls().into_iter())?;
+    }
     make.call1((array.shape().to_vec(), array.dtype().to_string(), array.order() == Order::Fortran, items))
 }
 
-/// Converts one object.
-pub(crate) fn object_to_python<'py>(
+/// Converts the object of a pickle.
+pub(crate) fn pickle_to_python<'py>(
     py: Python<'py>,
-    object: ObjectRef<'_>,
+    pickle: &Pickle,
     make: &Bound<'py, PyAny>,
     reading: &Reading,
 ) -> PyResult<Bound<'py, PyAny>> {
-    Converter::new(py, make, reading).value(object)
+    let mut converter = Converter::new(py, make, reading);
+    let value = converter.value(pickle.object().as_ref())?;
+    if reading.lists() {
+        converter.make_discarded(pickle.calls())?;
+    }
+    Ok(value)
 }
 
 /// Makes an array of plain elements.
@@ -208,6 +216,18 @@ impl<'py, 'm> Converter<'py, 'm> {
         }
     }
 
+    /// Makes the calls of listed functions whose results are discarded, in their order: they set the state of objects.
+    fn make_discarded<'a>(&mut self, calls: impl Iterator<Item = ObjectRef<'a>>) -> PyResult<()> {
+        for object in calls {
+            let is_discarded = object.id().is_some_and(|id| !self.converted.contains_key(&id));
+            let View::Call(call) = object.view() else { continue };
+            if is_discarded && self.listed_class(call)?.is_some() {
+                self.value(object)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Looks for signals now and then: objects are converted with the interpreter.
     fn step(&mut self) -> PyResult<()> {
         self.count = self.count.wrapping_add(1);
@@ -235,12 +255,17 @@ impl<'py, 'm> Converter<'py, 'm> {
             View::FrozenSet(items) => (Kind::FrozenSet, items.iter().collect()),
             View::Array(array) if array.objects().is_some() => {
                 let is_fortran = array.order() == Order::Fortran;
-                let made = self.make.call1((array.shape().to_vec(), "'|O'", is_fortran, self.py.None()))?;
+                let made = self.make.call1((
+                    array.shape().to_vec(),
+                    array.dtype().to_string(),
+                    is_fortran,
+                    self.py.None(),
+                ))?;
                 (Kind::Array(made), array.objects().into_iter().flat_map(|items| items.iter()).collect())
             }
             View::Persistent(of) => (Kind::Persistent, vec![of]),
             View::Call(call) => {
-                if let Some(value) = self.known_call(object)? {
+                if let Some(value) = self.known_call(object, call)? {
                     return Ok(Found::Value(self.keep(object, value)));
                 }
                 let mut parts = vec![call.callable(), call.args()];
@@ -399,20 +424,41 @@ impl<'py, 'm> Converter<'py, 'm> {
 
     /// Returns the class or function that a call is of, if the caller has listed it.
     fn listed_class(&self, call: Call<'_>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Some(global) = call.global() else { return Ok(None) };
-        let class = call.args().items().and_then(|args| args.iter().next()).map(ObjectRef::view);
-        match (global.module(), global.name(), class) {
-            // Before protocol 2, a class is an argument of this function.
-            ("copyreg", "_reconstructor", Some(View::Global(class))) if self.listed(class)?.is_some() => {
-                Ok(Some(known!(self.py, "ndarray_io._objects", "reconstruct").clone()))
-            }
-            _ => self.listed(global),
+        if self.listed.is_none() {
+            return Ok(None);
         }
+        let of_class = |name: &str| -> PyResult<bool> {
+            let class = call.args().items().and_then(|args| args.iter().next()).and_then(dotted);
+            let is_function =
+                call.global().is_some_and(|global| (global.module(), global.name()) == ("copyreg", name));
+            Ok(is_function && class.map_or(Ok(None), |class| self.listed_name(&class))?.is_some())
+        };
+        // Functions to which a class is an argument.
+        if of_class("_reconstructor")? {
+            return Ok(Some(known!(self.py, "ndarray_io._objects", "reconstruct").clone()));
+        }
+        if of_class("__newobj__")? {
+            return Ok(Some(known!(self.py, "ndarray_io._objects", "new_object").clone()));
+        }
+        dotted(call.callable()).map_or(Ok(None), |name| self.listed_name(&name))
     }
 
+    fn listed_name(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.listed.as_ref().map_or(Ok(None), |listed| listed.get_item(name))
+    }
+
+    /// Returns what a name stands for: what the caller has listed, or if anything is listed, a plain type.
     fn listed(&self, global: Global<'_>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Some(listed) = &self.listed else { return Ok(None) };
-        listed.get_item(format!("{}.{}", global.module(), global.name()))
+        if self.listed.is_none() {
+            return Ok(None);
+        }
+        match self.listed_name(&format!("{}.{}", global.module(), global.name()))? {
+            None if global.module() == "builtins" => {
+                let plain = known!(self.py, "ndarray_io._objects", "plain_type").call1((global.name(),))?;
+                Ok((!plain.is_none()).then_some(plain))
+            }
+            listed => Ok(listed),
+        }
     }
 
     /// Makes the object of a call that the caller has listed, when its arguments are there: later parts may refer to it.
@@ -433,9 +479,20 @@ impl<'py, 'm> Converter<'py, 'm> {
     }
 
     /// Returns the value of a call that makes plain data: a dtype, or a time with a zone.
-    fn known_call(&self, object: ObjectRef<'_>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        if let Some(dtype) = object.as_dtype() {
+    fn known_call(&self, object: ObjectRef<'_>, call: Call<'_>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if let Some(name) = dotted(object)
+            && let Some(listed) = self.listed_name(&name)?
+        {
+            return Ok(Some(listed)); // a class within a class
+        }
+        // Names first: the rest looks at the arguments, which very many calls may share.
+        let Some(global) = call.global() else { return Ok(None) };
+        if global.name() == "dtype" && global.module().starts_with("numpy") {
+            let Some(dtype) = object.as_dtype() else { return Ok(None) };
             return known!(self.py, "ndarray_io._dtypes", "dtype_of").call1((dtype.to_string(),)).map(Some);
+        }
+        if global.module() != "datetime" || call.args().items().is_none_or(|args| args.len() > 8) {
+            return Ok(None);
         }
         if has_named_offset(object) {
             return Ok(None); // `datetime.timezone` with a name, which the offset alone would lose
@@ -551,6 +608,33 @@ impl<'py, 'm> Converter<'py, 'm> {
             }
             _ => return Err(PyTypeError::new_err("the pickle refers to data that is stored outside of it")),
         })
+    }
+}
+
+/// Returns the name of a class or function, which may be an attribute of another one, as in pickles before protocol 4.
+fn dotted(object: ObjectRef<'_>) -> Option<String> {
+    const MOST: usize = 16;
+    let (mut object, mut attributes): (_, Vec<String>) = (object, Vec::new());
+    loop {
+        match object.view() {
+            View::Global(global) => {
+                let mut name = format!("{}.{}", global.module(), global.name());
+                attributes.iter().rev().for_each(|attribute| {
+                    name.push('.');
+                    name.push_str(attribute);
+                });
+                return Some(name);
+            }
+            View::Call(call) if attributes.len() < MOST => {
+                call.global().filter(|global| (global.module(), global.name()) == ("builtins", "getattr"))?;
+                let args = call.args().items().filter(|args| args.len() == 2)?;
+                let mut args = args.iter();
+                object = args.next()?;
+                let View::Str(attribute) = args.next()?.view() else { return None };
+                attributes.push(attribute.as_str()?.to_owned());
+            }
+            _ => return None,
+        }
     }
 }
 

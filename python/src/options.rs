@@ -76,6 +76,11 @@ impl Reading {
         remote(url, &self.store)
     }
 
+    /// Returns whether classes or functions are listed.
+    pub(crate) fn lists(&self) -> bool {
+        self.listed.is_some()
+    }
+
     /// Returns the classes and functions that may be called to make objects, by their names.
     pub(crate) fn listed_in<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyDict>> {
         self.listed.as_ref().map(|Listed(dict)| dict.bind(py).clone())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import copyreg
 import datetime
 import decimal
@@ -231,6 +232,82 @@ def test_listed_classes_are_made_as_pickle_makes_them(protocol: int) -> None:
         assert type(values[1]) is Listed and values[1] == [1, 2] and values[1].name is values[1]
         if protocol > 1:  # before, what has slots cannot be pickled
             assert made.seen[1] is values[5] and values[5].x == b"s"
+
+
+class Outer:
+    class Inner:
+        def __init__(self) -> None:
+            self.x = 1
+
+    def __init__(self) -> None:
+        self.inner = Outer.Inner()
+
+
+def set_by(made: Any, state: Any) -> None:
+    made.set_by = state
+
+
+class SetBy:
+    def __reduce__(self) -> Any:
+        return SetBy, (), {"a": 1}, None, None, set_by
+
+
+class Old:
+    def __reduce_ex__(self, _: Any) -> Any:
+        return object.__reduce_ex__(self, 2)
+
+
+@pytest.mark.parametrize("protocol", range(6))
+def test_nested_classes_setters_and_defaults_are_as_in_pickle(protocol: int) -> None:
+    old = Old()
+    old.x = 2  # type: ignore[attr-defined]
+    default = collections.defaultdict(list, {"a": [1]})
+    Path("x.pkl").write_bytes(pickle.dumps([Outer(), SetBy(), old, default, range(3)], protocol=protocol))
+    names = {f"{__name__}.{one.__qualname__}": one for one in (Outer, Outer.Inner, SetBy, set_by, Old)}
+    names |= {"collections.defaultdict": collections.defaultdict, "builtins.range": range}
+    outer, setter, old, read, numbers = nio.load("x.pkl", allow_pickle=True, objects=names)
+    assert type(outer) is Outer and type(outer.inner) is Outer.Inner and outer.inner.x == 1
+    assert setter.__dict__ == {"set_by": {"a": 1}}
+    assert type(old) is Old and old.x == 2  # type: ignore[attr-defined]
+    assert read == default and read.default_factory is list and numbers == range(3)
+    assert (None, "builtins.range", True) in nio.scan("x.pkl") or protocol < 2
+
+
+def test_arguments_and_states_that_pickle_refuses_are_errors() -> None:
+    name = f"c{__name__}\nThing\n".encode()
+    for data in (b"\x80\x02" + name + b"U\x02abR.", b"\x80\x02" + name + b")\x81](U\x01aK\x01\x86eb."):
+        Path("x.pkl").write_bytes(data)
+        with open("x.pkl", "rb") as file, pytest.raises(Exception, match="tuple|dictionary"):
+            pickle.load(file)
+        with pytest.raises(ValueError):
+            nio.load("x.pkl", allow_pickle=True, objects={f"{__name__}.Thing": Thing})
+
+
+def test_records_with_objects_within_objects_keep_their_dtype() -> None:
+    inner = np.array([({"k": 1}, 2), (None, 3)], [("o", "O"), ("n", "<i4")])
+    np.save("x.npy", _array(inner))
+    read = nio.load("x.npy", allow_pickle=True)[0]
+    assert read.dtype == inner.dtype and read.tolist() == inner.tolist()
+
+
+def test_masked_array_of_objects_is_a_call_and_is_scanned() -> None:
+    masked = np.ma.masked_array(np.array([1, None], object), [True, False])
+    nio.save("x.npy", masked)
+    nio.savez("x.npz", a=masked)
+    for read in (nio.load("x.npy", allow_pickle=True), nio.load("x.npz", allow_pickle=True)["a"]):
+        assert isinstance(read, nio.Call) and "mareconstruct" in read.name
+    with open("x.npy", "rb") as file:
+        assert isinstance(nio.load(file, allow_pickle=True), nio.Call)
+    assert any("mareconstruct" in name for _, name, _ in nio.scan("x.npy"))
+    assert any("mareconstruct" in name for _, name, _ in nio.scan("x.npz"))
+
+
+def test_shared_arguments_take_linear_time() -> None:
+    # 40,000 calls of one tuple of 200,000 items: very many, if each call looked at them.
+    data = b"\x80\x02](" + b"(" + b"N" * 200_000 + b"tq\x000cos\nfoo\nq\x01h\x00R" + b"h\x01h\x00R" * 40_000 + b"e."
+    Path("x.pkl").write_bytes(data)
+    read = nio.load("x.pkl", allow_pickle=True)
+    assert len(read) == 40_001 and read[0].args is read[-1].args
 
 
 def test_what_is_not_listed_stays_a_call() -> None:

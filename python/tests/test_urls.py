@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -125,6 +126,37 @@ def test_uploads_are_what_numpy_would_have_saved(store: dict[str, str]) -> None:
     archive = np.load("bucket/all.npz", allow_pickle=True)
     assert np.array_equal(archive["a"], plain) and archive["o"].tolist() == objects.tolist()
     assert np.array_equal(nio.load("s3://bucket/all.npz", storage_options=store)["a"], plain)
+
+
+def test_objects_of_a_store_are_loaded_as_data(store: dict[str, str]) -> None:
+    objects = np.array([{"a": 1}, None], object)
+    nio.save("s3://bucket/objects.npy", objects, storage_options=store)
+    Path("bucket/x.pkl").write_bytes(pickle.dumps([1, "a"]))
+    read = nio.load("s3://bucket/objects.npy", allow_pickle=True, storage_options=store)
+    assert read.tolist() == objects.tolist()
+    assert nio.load("s3://bucket/x.pkl", allow_pickle=True, storage_options=store) == [1, "a"]
+    with pytest.raises(ValueError, match="allow_pickle"):
+        nio.load("s3://bucket/objects.npy", storage_options=store)
+    nio.save("s3://bucket/plain.npy", np.arange(3), storage_options=store)
+    assert nio.load("s3://bucket/plain.npy", allow_pickle=True, storage_options=store).tolist() == [0, 1, 2]
+
+
+def test_functions_for_files_of_this_machine_refuse_urls(store: dict[str, str]) -> None:
+    nio.write_npz("s3://bucket/x.npz", {"a": np.arange(3)}, storage_options=store)
+    archive = nio.load("s3://bucket/x.npz", storage_options=store)
+    for call in (
+        archive.update,
+        lambda: archive.mmap("a"),
+        lambda: nio.scan("s3://bucket/x.npy"),
+        lambda: nio.append("s3://bucket/x.npy"),
+        lambda: nio.concatenate(["s3://bucket/x.npy"], "y.npy"),
+        lambda: nio.convert("s3://bucket/x.npy", "y.npy"),
+        lambda: nio.read_ra("s3://bucket/x.ra"),
+    ):
+        with pytest.raises(ValueError, match="this machine"):
+            call()
+    with pytest.raises(TypeError, match="text"):
+        nio.load("s3://bucket/x.npz", storage_options={"allow_http": True})  # type: ignore[dict-item]
 
 
 def test_existing_object_is_kept_or_replaced(store: dict[str, str]) -> None:

@@ -7,7 +7,7 @@ use ndarray_io::{Casting, DType, DynArray};
 
 use super::{Layout, Sparse, check_axis, malformed};
 
-/// SciPy's arrays, and NumPy's, have at most so many axes.
+/// SciPy's arrays, and NumPy's, have at most this number of axes.
 pub(super) const MOST_AXES: usize = 64;
 
 /// Returns integers of any dtype.
