@@ -1,6 +1,6 @@
 //! Each crate's matrices beside arrays of `ndarray`, whose files NumPy has been compared with.
 
-#![allow(missing_docs)]
+#![allow(missing_docs, unused_imports, dead_code)] // some of it is for some features
 
 use std::path::{Path, PathBuf};
 

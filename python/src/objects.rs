@@ -447,7 +447,7 @@ impl<'py, 'm> Converter<'py, 'm> {
         self.listed.as_ref().map_or(Ok(None), |listed| listed.get_item(name))
     }
 
-    /// Returns what a name stands for: what the caller has listed, or if anything is listed, a plain type.
+    /// Returns what a name refers to: what the caller has listed, or if anything is listed, a plain type.
     fn listed(&self, global: Global<'_>) -> PyResult<Option<Bound<'py, PyAny>>> {
         if self.listed.is_none() {
             return Ok(None);

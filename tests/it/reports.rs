@@ -57,7 +57,7 @@ fn other_kinds_of_files_are_named() {
         (b"\x89HDF\r\n\x1a\n\0\0\0\0\0\x08\x08\0", ["an HDF5 file", "h5py"]),
         (b"MATLAB 5.0 MAT-file, Platform: posix", ["a MATLAB file", "scipy.io.loadmat"]),
         (b"PAR1\x15\x04\x15\x10\x15\x14", ["a Parquet file", "read_parquet"]),
-        (b"\x48\0\0\0\0\0\0\0{\"x\":{\"dtype\":\"F64\"", ["a safetensors file", "`safetensors`"]),
+        (b"\x48\0\0\0\0\0\0\0{\"x\":{\"dtype\":\"F64\"", ["a safetensors file", "`ndarray-io-formats`"]),
         (b"\x80\x04\x95\x09\0\0\0\0\0\0\0]\x94", ["a Python pickle", "object::Pickle"]),
         (b"version https://git-lfs.github.com/spec/v1\n", ["a pointer of Git LFS", "git lfs pull"]),
         (b"<!DOCTYPE html><html>", ["HTML", "download"]),
