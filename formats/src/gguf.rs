@@ -2,7 +2,7 @@
 //!
 //! Tensors of `F32`, `F16`, `BF16`, `F64` and `I8` to `I64` are arrays; the others are listed, with the names of their types, and
 //! opening them is an error. Versions 2 and 3 are read, in either byte order. Arrays within arrays of the metadata, and text that is not
-//! UTF-8, are errors; each value of the metadata takes 32 bytes of memory.
+//! UTF-8, are errors; each value of the metadata takes 32 to 64 bytes of memory.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -38,7 +38,7 @@ pub struct Gguf {
     quantized: Vec<Quantized>,
 }
 
-/// A tensor whose elements are in blocks with common factors, which are not arrays.
+/// A tensor that is not an array: a quantized one, whose elements are in blocks with common factors, or one of a type that is not known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quantized {
     /// The name.
@@ -100,7 +100,7 @@ impl Gguf {
         &self.tensors
     }
 
-    /// Returns the tensors that are quantized.
+    /// Returns the tensors that are not arrays: quantized ones, and those of types that are not known. Where their bytes are is not checked.
     pub fn quantized(&self) -> &[Quantized] {
         &self.quantized
     }
@@ -114,7 +114,7 @@ impl Gguf {
     pub fn open_tensor(&self, name: &str) -> Result<NpyFile> {
         match self.quantized.iter().find(|tensor| tensor.name == name) {
             Some(tensor) => {
-                let reason = format!("quantized numbers ({})", tensor.type_name);
+                let reason = format!("quantized or unknown numbers ({})", tensor.type_name);
                 Err(Error::from(ErrorKind::unsupported(FilePart::Data, reason)).at_member(name))
             }
             None => self.tensors.open(name),
@@ -331,7 +331,10 @@ impl Bytes<'_> {
         let length = self.u64()?;
         self.check_count(length, 1)?;
         let at = self.at;
-        let mut bytes = vec![0; usize::try_from(length).map_err(|_| ErrorKind::overflow("a text"))?];
+        let len = usize::try_from(length).map_err(|_| ErrorKind::overflow("a text"))?;
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(len).map_err(|_| ErrorKind::out_of_memory(length))?;
+        bytes.resize(len, 0);
         self.take(&mut bytes)?;
         String::from_utf8(bytes).map_err(|error| malformed(error.to_string(), at))
     }

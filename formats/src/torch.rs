@@ -1,7 +1,7 @@
 //! Tensors in archives that `torch.save` has written: `.pt`, `.pth`, `.bin`. Nothing of them is executed.
 //!
 //! An archive has a pickle, which is read as data, and storages, which are plain bytes. Tensors within dicts, lists, tuples, sets and
-//! objects are found, and named by their keys: `model.layer1.weight`. A key that is neither a text nor a number is `…`; a name that is
+//! objects are found, and named by their keys: `model.layer1.weight`. A key that is neither a text nor an integer of 64 bits is `…`; a name that is
 //! taken gets a number: `a#2`. A tensor that is in several places has each of their names, but a dict or list that is in several places is
 //! looked at once. What `torch.load` would import and call is listed by [`Pickle::globals`] for the member `data.pkl`.
 //!
@@ -137,7 +137,7 @@ impl Torch {
     /// # Errors
     ///
     /// - [`Io`](ErrorKind::Io) if it cannot be read.
-    /// - A [format error](Error::is_format) if it is not an archive of PyTorch, or contradicts itself.
+    /// - A [format error](Error::is_format) if it is not an archive of PyTorch (files before 1.6 are pickles), or contradicts itself.
     /// - [`Unsupported`](ErrorKind::Unsupported) for files of PyTorch before 1.6, and code of TorchScript without tensors.
     pub fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
         Self::open_with(path, &ReadOptions::new())
@@ -196,7 +196,7 @@ impl Torch {
             order,
             tensors: Vec::new(),
             others: Vec::new(),
-            most_named: (1 << 20) + 64 * bytes.len(),
+            most_named: bytes.len().saturating_mul(64).saturating_add(1 << 20),
         };
         finder.find(pickle.object().as_ref())?;
         let (mut tensors, others) = (finder.tensors, finder.others);
@@ -204,11 +204,11 @@ impl Torch {
         let (mut by_name, mut counts) = (HashMap::new(), HashMap::new());
         for (index, tensor) in tensors.iter_mut().enumerate() {
             // Keys may have dots themselves, and some have no text.
+            let original = tensor.name.clone();
             while by_name.contains_key(&tensor.name) {
-                let base = tensor.name.split('#').next().unwrap_or_default().to_owned();
-                let count = counts.entry(base.clone()).or_insert(1_usize);
+                let count = counts.entry(original.clone()).or_insert(1_usize);
                 *count += 1;
-                tensor.name = format!("{base}#{count}");
+                tensor.name = format!("{original}#{count}");
             }
             by_name.insert(tensor.name.clone(), index);
         }
@@ -266,7 +266,7 @@ impl Torch {
         }
         if tensor.first == 0 {
             let header = Header::new(tensor.dtype.clone(), order, tensor.shape.as_slice().into())?;
-            return self.archive.open_elements(tensor.member, header);
+            return Ok(self.archive.open_elements(tensor.member, header)?.with_member(name));
         }
         let storage = self.storage(tensor)?;
         let offset = (tensor.first * tensor.dtype.item_size()) as u64;
@@ -355,6 +355,17 @@ enum Key<'a> {
 }
 
 impl Key<'_> {
+    /// Returns the length of its text, or more, and of what is between two keys.
+    fn len(self) -> usize {
+        match self {
+            Self::Of(key) => match key.view() {
+                View::Str(text) => text.as_str().map_or(24, str::len) + 1,
+                _ => 24,
+            },
+            _ => 24,
+        }
+    }
+
     fn text(self) -> Option<String> {
         match self {
             Self::Number(number) => Some(number.to_string()),
@@ -378,7 +389,7 @@ impl Finder<'_> {
                 match self.tensor(name.clone(), &args) {
                     Ok(tensor) => self.tensors.push(tensor),
                     Err(error) => match error.kind() {
-                        ErrorKind::Unsupported { reason, .. } => self.others.push((name, reason.clone())),
+                        ErrorKind::Unsupported { reason, .. } => self.others.push((name, short(reason))),
                         _ => return Err(error.at_member(&name)),
                     },
                 }
@@ -408,11 +419,10 @@ impl Finder<'_> {
                         of_torch.filter(|function| function.name().starts_with("_rebuild"))
                     {
                         let name = self.name(&ways, way)?;
-                        self.others.push((name, format!("a tensor made by {function}")));
+                        self.others.push((name, short(&format!("a tensor made by {function}"))));
                         continue;
                     }
-                    let args = call.args().items().into_iter().flat_map(|items| items.iter());
-                    args.enumerate().for_each(|(at, item)| add(Key::Number(at), item));
+                    add(Key::None, call.args()); // very many calls may share it
                     call.items().iter().enumerate().for_each(|(at, item)| add(Key::Number(at), item));
                     call.state().into_iter().for_each(|state| add(Key::None, state));
                     call.pairs().iter().for_each(|(key, value)| add(Key::Of(key), value));
@@ -431,17 +441,16 @@ impl Finder<'_> {
     fn name(&mut self, ways: &[(usize, Key<'_>)], mut way: usize) -> Result<String> {
         let mut keys = Vec::new();
         while let Some((before, key)) = ways.get(way) {
+            // A long key may be shared by very many levels and tensors.
+            self.most_named = self
+                .most_named
+                .checked_sub(key.len())
+                .ok_or_else(|| malformed("the names of its tensors are very much longer than the pickle"))?;
             keys.extend(key.text());
             way = *before;
         }
         keys.reverse();
-        let name = keys.join(".");
-        // A long key may be shared by very many tensors.
-        self.most_named = self
-            .most_named
-            .checked_sub(name.len())
-            .ok_or_else(|| malformed("the names of its tensors are very much longer than the pickle"))?;
-        Ok(name)
+        Ok(keys.join("."))
     }
 
     /// Makes a tensor of its storage, offset, shape and strides, and in the third version its dtype.
@@ -452,7 +461,8 @@ impl Finder<'_> {
         let View::Persistent(storage) = storage.view() else {
             return Err(malformed("a tensor without a storage"));
         };
-        let parts: Vec<_> = storage.items().into_iter().flat_map(|items| items.iter()).collect();
+        let parts = storage.items().filter(|items| items.len() == 5);
+        let parts: Vec<_> = parts.into_iter().flat_map(|items| items.iter()).collect();
         let [_, class, key, _, count] = parts.as_slice() else {
             return Err(malformed("a storage that is not described by five values"));
         };
@@ -474,6 +484,12 @@ impl Finder<'_> {
             (_, None) => return Err(malformed("a tensor of an untyped storage without a dtype")),
         };
         let pending = pending(rest)?;
+        let has_sign = dtype.as_scalar().is_some_and(|scalar| {
+            matches!(scalar.kind(), Kind::Float | Kind::Complex | Kind::Narrow(Narrow::BFloat16))
+        });
+        if pending != Pending::default() && !has_sign {
+            return Err(ErrorKind::unsupported(FilePart::Data, format!("{dtype} that is negated")).into());
+        }
         let member = self.named.get(format!("{}data/{key}", self.folder).as_str());
         let member = *member.ok_or_else(|| malformed(format!("no member for the storage {key:?}")))?;
         let (shape, mut strides) = (numbers(*shape)?, numbers(*strides)?);
@@ -500,6 +516,10 @@ impl Finder<'_> {
                 end = end.saturating_add((*length as u128 - 1).saturating_mul(*stride as u128));
             }
         }
+        let fits = end.checked_mul(dtype.item_size() as u128).is_some_and(|end| usize::try_from(end).is_ok());
+        if end <= u128::from(there) && !fits {
+            return Err(ErrorKind::overflow("a storage for this machine").into());
+        }
         // A tensor of more elements than its storage repeats them: a small file could ask for any amount of memory.
         const MOST_REPEATED: u64 = 1 << 20;
         if end > u128::from(there) || len > there.max(MOST_REPEATED) {
@@ -510,13 +530,26 @@ impl Finder<'_> {
     }
 }
 
+/// Functions that make tensors have fewer arguments.
+const MOST_ARGS: usize = 16;
+
+/// Returns what is said of a tensor of another kind, without what a file could make long.
+fn short(reason: &str) -> String {
+    const MOST: usize = 100;
+    match reason.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &reason[..end]),
+        None => reason.to_owned(),
+    }
+}
+
 /// Returns the arguments of the call that makes a plain tensor, that of a parameter, or of a subclass.
 fn tensor_args(object: ObjectRef<'_>) -> Option<Vec<ObjectRef<'_>>> {
     let mut object = object;
     for _ in 0..4 {
         let View::Call(call) = object.view() else { return None };
         let function = call.global().filter(|global| global.module().starts_with("torch."))?;
-        let mut args = call.args().items()?.iter();
+        // Very many calls may share long arguments.
+        let mut args = call.args().items().filter(|args| args.len() <= MOST_ARGS)?.iter();
         match function.name() {
             "_rebuild_tensor" | "_rebuild_tensor_v2" | "_rebuild_tensor_v3" => return Some(args.collect()),
             "_rebuild_parameter" | "_rebuild_parameter_with_state" => object = args.next()?,
@@ -526,7 +559,7 @@ fn tensor_args(object: ObjectRef<'_>) -> Option<Vec<ObjectRef<'_>>> {
                 let (_, inner) = (args.next()?, args.next()?);
                 match function.name() {
                     "_rebuild_tensor" | "_rebuild_tensor_v2" | "_rebuild_tensor_v3" => {
-                        return Some(inner.items()?.iter().collect());
+                        return Some(inner.items().filter(|args| args.len() <= MOST_ARGS)?.iter().collect());
                     }
                     "_rebuild_parameter" => object = inner.items()?.iter().next()?,
                     _ => return None,

@@ -162,6 +162,25 @@ fn damaged_archives_of_pytorch_are_errors_or_arrays() {
 }
 
 #[test]
+fn noted_signs_are_of_floats_only() {
+    let negated = |class: &[u8]| {
+        let bytes = pickle();
+        let at = bytes.windows(2).rposition(|part| part == b"\x89}").unwrap();
+        let bytes = [&bytes[..at + 2], b"}X\x03\x00\x00\x00neg\x88stR", &bytes[at + 4..]].concat();
+        let at = bytes.windows(12).rposition(|part| part == b"FloatStorage").unwrap();
+        [&bytes[..at], class, b"Storage", &bytes[at + 12..]].concat()
+    };
+    let storage: Vec<u8> = [1.0f32, 2.0, 3.0, 4.0].iter().flat_map(|number| number.to_le_bytes()).collect();
+    let of = |class: &[u8]| {
+        Torch::open_in(archive(&[("data.pkl", &negated(class)), ("data/0", &storage)])).unwrap()
+    };
+    let floats = of(b"Float");
+    assert_eq!(floats.read("b").unwrap().view::<f32, ndarray::Ix1>().unwrap(), arr1(&[-2.0, -4.0]));
+    let whole = of(b"Int");
+    assert_eq!(whole.others()[0].0, "b");
+}
+
+#[test]
 fn tensor_may_repeat_its_storage_a_little() {
     let repeated = |shape: &[u8]| {
         let bytes = pickle();
@@ -186,6 +205,23 @@ fn names_are_in_proportion_to_the_pickle() {
         [b"\x80\x02}(", &key[..], b"](", &inner[..end], b"q\x05", &b"h\x05".repeat(10_000), b"eu."].concat();
     let error = Torch::open_in(archive(&[("data.pkl", &bytes), ("data/0", &[0; 16])])).unwrap_err();
     assert!(error.to_string().contains("names of its tensors"), "{error}");
+}
+
+#[test]
+fn arguments_that_many_calls_share_are_looked_at_once() {
+    // 10,000 calls of one tuple of 10,000 lists: 100 million if each call looked at them.
+    let tuple = [&b"("[..], &b"]".repeat(10_000), b"tq\x00"].concat();
+    let bytes = [b"\x80\x02](", &tuple[..], &b"cm\nf\nh\x00R".repeat(10_000), b"e."].concat();
+    assert!(Torch::open_in(archive(&[("data.pkl", &bytes)])).unwrap().tensors().is_empty());
+    // Names of classes that are long, of very many tensors.
+    let class = [&b"ctorch\n"[..], &b"X".repeat(60_000), b"Storage\nq\x01"].concat();
+    let storage = b"(X\x07\x00\x00\x00storageh\x01X\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x04tQ";
+    let tensor = [&b"h\x02("[..], storage, b"K\x00))\x89}tR"].concat();
+    let bytes =
+        [b"\x80\x02](", &class[..], b"ctorch._utils\n_rebuild_tensor_v2\nq\x02", &tensor.repeat(3000), b"e."];
+    let file = Torch::open_in(archive(&[("data.pkl", &bytes.concat()), ("data/0", &[0; 16])])).unwrap();
+    assert_eq!(file.others().len(), 3000);
+    assert!(file.others().iter().all(|(_, reason)| reason.len() < 200));
 }
 
 #[test]

@@ -24,7 +24,9 @@ use arrow_array::types::{
     ArrowPrimitiveType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
     UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef, BooleanArray, PrimitiveArray, RecordBatch, StringArray};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, LargeStringArray, PrimitiveArray, RecordBatch, StringArray,
+};
 use arrow_buffer::ScalarBuffer;
 use arrow_schema::{DataType, Field, Schema};
 use ndarray::{ArrayView1, Ix1};
@@ -84,7 +86,7 @@ macro_rules! with_types {
 ///
 /// # Errors
 ///
-/// - [`BadOption`](ErrorKind::BadOption) if there are nulls, or the arrow array is of another type.
+/// - [`BadOption`](ErrorKind::BadOption) if there are nulls, a text ends with a zero, or the arrow array is of another type.
 pub fn from_arrow(array: &dyn Array) -> Result<DynArray> {
     fn numbers<T: ArrowPrimitiveType>(array: &dyn Array) -> Result<DynArray>
     where
@@ -158,7 +160,15 @@ pub fn to_arrow(array: &DynArray) -> Result<ArrayRef> {
         (Kind::Float, 8) => (Float64Type, f64),
     }, match scalar.kind() {
         Kind::Bool => Ok(Arc::new(BooleanArray::from(items::<bool>(array)?))),
-        Kind::Text => Ok(Arc::new(StringArray::from(items::<String>(array)?))),
+        Kind::Text => {
+            let texts = items::<String>(array)?;
+            // More would be a panic of arrow, whose offsets have 32 bits.
+            let bytes: usize = texts.iter().map(String::len).sum();
+            match i32::try_from(bytes) {
+                Ok(_) => Ok(Arc::new(StringArray::from(texts))),
+                Err(_) => Ok(Arc::new(LargeStringArray::from(texts))),
+            }
+        }
         _ => Err(unknown()),
     })
 }
@@ -216,7 +226,7 @@ pub fn from_batch(batch: &RecordBatch) -> Result<DynArray> {
     DynArray::from_columns(columns.iter().map(|(name, column)| (name.clone(), column)))
 }
 
-/// Returns whether arrow has a dtype.
+/// Returns whether [`to_arrow`] converts elements of a dtype.
 #[must_use]
 pub fn has_dtype(dtype: &DType) -> bool {
     DynArray::from_bytes(dtype.clone(), [0], Order::C, &[]).is_ok_and(|none| to_arrow(&none).is_ok())

@@ -13,7 +13,7 @@
 //! # Ok::<(), ndarray_io::Error>(())
 //! ```
 //!
-//! Its dtypes are `u8`, `u32`, `i16`, `i32`, `i64`, `f16`, `bf16`, `f32` and `f64`; files of others are refused, not converted. NumPy's files do not tell `bf16`
+//! Of its dtypes, `u8`, `u32`, `i16`, `i32`, `i64`, `f16`, `bf16`, `f32` and `f64` are read and written; others are refused, not converted. NumPy's files do not tell `bf16`
 //! from other raw bytes of two bytes each: such files are read as `bf16`.
 
 use std::path::Path;
@@ -32,7 +32,7 @@ use ndarray_io::{DType, FlatArray, NpyFile, ReadableElement, WritableElement};
 /// - Those of [`ndarray_io::read_npy`].
 /// - [`NotRepresentable`](ErrorKind::NotRepresentable) if `candle` does not have the dtype.
 pub fn read_npy<P: AsRef<Path>>(path: P) -> Result<Tensor> {
-    from_file(&NpyFile::open(path)?)
+    from_file(&NpyFile::open(path.as_ref())?).map_err(|error| error.at_path(path.as_ref()))
 }
 
 /// Reads a tensor of an opened array: that of a file, of a member of an archive, or of safetensors.
@@ -76,7 +76,7 @@ fn tensor<T: WithDType + ReadableElement>(file: &NpyFile) -> Result<Tensor> {
 /// # Errors
 ///
 /// - Those of [`ndarray_io::write_npy`].
-/// - [`NotRepresentable`](ErrorKind::NotRepresentable) if NumPy does not have the dtype.
+/// - [`BadOption`](ErrorKind::BadOption) if the dtype is another one than those above.
 pub fn write_npy<P: AsRef<Path>>(path: P, tensor: &Tensor) -> Result<()> {
     fn write<T: WithDType + WritableElement>(path: &Path, tensor: &Tensor) -> Result<()> {
         let items = tensor.flatten_all().and_then(|flat| flat.to_vec1::<T>()).map_err(of_candle)?;

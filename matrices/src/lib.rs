@@ -4,9 +4,9 @@
 //! | feature | module | types | without a copy |
 //! |---|---|---|---|
 //! | `nalgebra-0_35` | [`nalgebra`] | `DMatrix`, `DVector`, views with any strides | reading Fortran order, writing, views of maps |
-//! | `faer-0_24` | [`faer`] | `Mat`, `MatRef` | views of maps; writing a matrix whose columns are adjacent |
-//! | `candle-0_11` | [`candle`] | `Tensor` on the CPU | reading; writing copies once |
-//! | `arrow-60` | [`arrow`] | primitive arrays, texts, record batches | reading and writing numbers |
+//! | `faer-0_24` | [`faer`] | `Mat`, `MatRef` | views of maps; writing columns that are contiguous |
+//! | `candle-0_11` | [`candle`] | `Tensor` on the CPU | reading; writing copies |
+//! | `arrow-60` | [`arrow`] | primitive arrays, bools, texts, record batches | reading and writing numbers |
 //! | `sprs-0_11` | [`sprs`] | `CsMat`, from and to sparse matrices of SciPy | |
 //!
 //! NumPy's arrays in C order have rows one after another, matrices of `nalgebra` and `faer` have columns. An owned matrix of an array

@@ -80,7 +80,7 @@ pub(crate) struct Arguments {
     /// Drop the data after the first array of an NPY or RA file
     #[arg(long, conflicts_with = "array")]
     pub(super) drop_trailing: bool,
-    /// Make a sparse matrix for SciPy, in CSR, of a dense array or of another sparse matrix
+    /// Make a sparse matrix for SciPy of a dense array or of another sparse matrix, in CSR; of more than two axes in COO
     #[arg(long)]
     pub(super) sparse: bool,
     /// Convert Python objects, as data
@@ -183,6 +183,11 @@ impl Arguments {
     /// Returns the format of the output that was given, regardless of its name.
     pub(super) fn to(&self) -> Option<Format> {
         self.to
+    }
+
+    /// Returns whether the format of the input was given.
+    pub(super) fn has_from(&self) -> bool {
+        self.from.is_some()
     }
 
     /// Returns an option that was given for what arrays become, if any.

@@ -4,8 +4,8 @@
 use std::io::Write;
 use std::path::Path;
 
+use ndarray_io::Error;
 use ndarray_io::npz::NpzOptions;
-use ndarray_io::{Error, NpyFile};
 use ndarray_io_formats::safetensors::{SafeTensors, npz_to_safetensors, safetensors_to_npz};
 use ndarray_io_formats::sparse::{Sparse, SparseInfo};
 
@@ -32,6 +32,9 @@ pub(crate) fn is_safetensors(path: &Path) -> bool {
 impl Conversion {
     /// Returns the conversion that is asked for, if it is one of these. `to` is the format of the output, if it has a name.
     fn of(arguments: &Arguments, input: &Input, to: Option<Format>) -> Result<Option<Self>, Failure> {
+        if arguments.has_from() && !arguments.sparse {
+            return Ok(None); // what the input is was said
+        }
         let from = input.by_content();
         if is_safetensors(input.name()) && from.is_none() {
             return match to {
@@ -89,8 +92,7 @@ pub(crate) fn convert(
             (Conversion::ToDense, Some(matrix)) => matrix.write_dense_to(&mut sink),
             (_, Some(matrix)) => matrix.write_to(&mut sink, &archive),
             (Conversion::FromSafetensors, None) => {
-                let file = SafeTensors::from_source_with(input.bytes()?, &options).map_err(of_input)?;
-                safetensors_to_npz(&file, &mut sink, &archive)
+                safetensors_to_npz(&safetensors(input)?, &mut sink, &archive)
             }
             (_, None) => npz_to_safetensors(&input.npz(&options)?, &mut sink, &Default::default()),
         };
@@ -108,9 +110,7 @@ fn sparse(input: &Input) -> Result<Sparse, Failure> {
     })
 }
 
-/// Lists the tensors of a file of safetensors.
-pub(crate) fn tensors(input: &Input) -> Result<Vec<(String, NpyFile)>, Failure> {
-    let file = SafeTensors::from_source_with(input.bytes()?, &crate::reading::options())?;
-    let tensors = file.tensors().as_slice().iter();
-    tensors.map(|tensor| Ok((tensor.name().to_owned(), file.tensors().open(tensor.name())?))).collect()
+/// Opens a file of safetensors.
+pub(crate) fn safetensors(input: &Input) -> Result<SafeTensors, Failure> {
+    Ok(SafeTensors::from_source_with(input.bytes()?, &crate::reading::options())?)
 }

@@ -43,7 +43,7 @@ def refs(
     """Returns references in kerchunk's format, with which readers of Zarr (zarr-python, xarray, Dask) read files in place.
 
     The files are NPY, RA, stored archives or stacks, in folders or stores. A mapping names the arrays; else they have the names of their files or
-    members. With ``axis``, all files are one array, joined along it. ``chunk`` is the length of a chunk along the slowest axis (about 32 MiB
+    members. With ``axis``, all files, which are on this machine, are one array, joined along it. ``chunk`` is the length of a chunk along the slowest axis (about 32 MiB
     otherwise), ``dims`` are the names of the dimensions. Readers find local files at their absolute paths, or by their names below ``prefix``. A short last chunk of up to
     ``inline_limit`` bytes (1 MiB) is within the references. What could not be chunked as asked is a warning.
     """
@@ -68,6 +68,12 @@ def refs(
     if not named:
         raise ValueError("expected at least one file")
     located = [(one, *_located(file, prefix)) for one, file in named]
+    places: dict[str, str] = {}
+    for _, path, location in located:
+        if places.setdefault(location, os.path.abspath(path)) != os.path.abspath(path):
+            raise ValueError(f"two files would be at {location}: pass their folders' references one by one")
+    if axis is not None and any("://" in path for _, path, _ in located):
+        raise ValueError("files are joined along an axis on this machine: pass paths, and a prefix")
     chunking = Chunking(member, axis, chunk, dims, inline_limit, zarr_format)
     text, notes = _native.refs(located, chunking, Reading(store=storage_options))
     for note in notes:

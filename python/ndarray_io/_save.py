@@ -21,7 +21,7 @@ PathOrFile = str | os.PathLike[str] | IO[bytes]
 
 
 def given(array: npt.ArrayLike, allow_pickle: bool) -> Any:
-    """Returns an array as the native part takes it: with its dtype, or as a pickle."""
+    """Returns an array as the native part takes it: with its dtype, or as the bytes of a file of NPY with a pickle."""
     made = np.asanyarray(array)
     if not _is_pickled(made):
         if isinstance(made, np.ma.MaskedArray):
@@ -167,7 +167,7 @@ def write_npz(
     allow_pickle: bool = True,
     storage_options: Mapping[str, str] | None = None,
 ) -> None:
-    """Writes a mapping of names to arrays as an archive; equal arrays make equal bytes.
+    """Writes a mapping of names to arrays as an archive; equal arrays make equal bytes, unless they are of Python objects.
 
     ``zstd`` is faster than ``deflate`` and smaller, but NumPy reads it only with Python 3.14 or later.
     """

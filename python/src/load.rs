@@ -3,12 +3,13 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ndarray_io::bytes::{InMemory, ReadAt};
 use ndarray_io::dask::NpyStack;
 use ndarray_io::error::{ErrorKind, FilePart};
 use ndarray_io::file::{ArrayFile, ArrayFormat};
-use ndarray_io::header::{Header, Order};
+use ndarray_io::header::Order;
 use ndarray_io::object::{Global, Pickle};
 use ndarray_io::ra::RaFile;
 use ndarray_io::{DynArray, Error, NpyFile, NpyReader, NpzFile, Result, npy};
@@ -323,24 +324,45 @@ pub(crate) fn load_stream<'py>(
     reading: Reading,
 ) -> PyResult<Bound<'py, PyAny>> {
     let options = reading.options(&Cancel::default());
-    let mut reader = here(py, || NpyReader::new_with(Stream(stream), &options))?;
+    let taken = Arc::new(Mutex::new(reading.allow_objects.then(Vec::new)));
+    let recorded = Recorded { stream: Stream(stream), taken: Arc::clone(&taken) };
+    let mut reader = here(py, || NpyReader::new_with(recorded, &options))?;
     if reader.dtype().has_object() {
-        let order = reader.order();
-        let header = Header::new(reader.dtype().clone(), order, reader.shape().into());
-        let bytes = here(py, || {
-            if !reading.allow_objects {
-                reader.read::<DynArray>()?; // whose error says what to do
-            }
-            let mut bytes = npy::format(&header?, None)?;
-            bytes.extend(reader.read_bytes()?);
-            Ok(bytes)
+        // Another array may follow: only the reader knows where this one ends.
+        let array = here(py, || match reader.read::<DynArray>() {
+            Err(error) if is_of_other_pickle(&error) => Ok(None),
+            read => read.map(Some),
         })?;
-        return objects_in(py, &bytes, |error| error, make, &reading);
+        return match array {
+            Some(array) => to_python(py, &array, make, &reading),
+            None => {
+                let bytes = taken.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
+                let pickle = run(py, 0, |_| pickle_after_header(&bytes))?;
+                pickle_in(py, pickle, |error| error, make, &reading)
+            }
+        };
     }
+    *taken.lock().unwrap_or_else(PoisonError::into_inner) = None; // plain elements are not kept
     let is_fortran = reader.order() == Order::Fortran;
     let new = make.call1((reader.shape().to_vec(), reader.dtype().to_string(), is_fortran, py.None()))?;
     filled(new.cast::<PyUntypedArray>()?, |memory| here(py, || reader.read_into_bytes(memory, None)))??;
     Ok(new)
+}
+
+/// A stream of which what has been read is kept, if it may be a pickle.
+struct Recorded {
+    stream: Stream,
+    taken: Arc<Mutex<Option<Vec<u8>>>>,
+}
+
+impl Read for Recorded {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.stream.read(into)?;
+        if let Some(taken) = &mut *self.taken.lock().unwrap_or_else(PoisonError::into_inner) {
+            taken.extend_from_slice(&into[..count]);
+        }
+        Ok(count)
+    }
 }
 
 /// Reads a pickle as data.

@@ -302,6 +302,16 @@ def test_masked_array_of_objects_is_a_call_and_is_scanned() -> None:
     assert any("mareconstruct" in name for _, name, _ in nio.scan("x.npz"))
 
 
+def test_arrays_of_objects_follow_one_another_in_a_file_object() -> None:
+    masked = np.ma.masked_array(np.array([1, None], object), [True, False])
+    stream = io.BytesIO()
+    for array in (_array(1, [2]), masked, _array("a"), np.arange(3)):
+        np.save(stream, array)
+    stream.seek(0)
+    first, second, third, last = (nio.load(stream, allow_pickle=True) for _ in range(4))
+    assert first.tolist() == [1, [2]] and isinstance(second, nio.Call) and third.tolist() == ["a"] and last.tolist() == [0, 1, 2]
+
+
 def test_shared_arguments_take_linear_time() -> None:
     # 40,000 calls of one tuple of 200,000 items: very many, if each call looked at them.
     data = b"\x80\x02](" + b"(" + b"N" * 200_000 + b"tq\x000cos\nfoo\nq\x01h\x00R" + b"h\x01h\x00R" * 40_000 + b"e."

@@ -62,6 +62,8 @@ def test_what_cannot_be_referred_to_is_an_error() -> None:
         lambda: nio.refs({"a": "x.npy"}, axis=0),
         lambda: nio.refs("x.npy", zarr_format=4),  # type: ignore[arg-type]
         lambda: nio.refs([]),
+        lambda: nio.refs({"a": "x.npy", "b": "other/x.npy"}, prefix="s3://bucket"),
+        lambda: nio.refs(["https://example.org/x.npy", "https://example.org/y.npy"], axis=0),
     ):
         with pytest.raises(ValueError):
             call()

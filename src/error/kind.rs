@@ -330,11 +330,11 @@ pub enum FileSection {
 pub enum FilePart {
     /// The version of a format.
     Version,
-    /// The header of an NPY or RA file.
+    /// The header of a file.
     Header,
     /// A dtype.
     DType,
-    /// The compressed data of an RA file.
+    /// The elements of a file: the compressed data of an RA file, or numbers in a form that is not read.
     Data,
     /// A pickle of Python objects.
     Pickle,
@@ -346,7 +346,7 @@ pub enum FilePart {
     Content,
     /// The checksum of a member of an archive: its content is another one.
     Checksum,
-    /// The indices of a sparse matrix.
+    /// The parts of a sparse matrix, and what they say of one another.
     Matrix,
 }
 

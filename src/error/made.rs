@@ -166,7 +166,7 @@ impl ErrorKind {
         Self::Unsupported { part, reason: reason.into() }
     }
 
-    /// Creates [`NoSuchMember`](Self::NoSuchMember) with the first of the names that there are, similar ones first.
+    /// Creates [`NoSuchMember`](Self::NoSuchMember) with at most 100 of the first 10,000 names, the most similar ones first.
     ///
     /// ```
     /// use ndarray_io::Error;

@@ -356,6 +356,7 @@ impl NpzFile {
         let open = || {
             let member = self.archive.get(member)?;
             let opened = || {
+                self.options.check_without_end()?;
                 let need = header.payload_len_in_parts()?;
                 if need > member.size {
                     return Err(transfer::truncated(&header, member.size));
@@ -379,7 +380,7 @@ impl NpzFile {
         let check = || {
             let found = member::peek(member::whole(&self.holder), member, &self.options)?.header;
             let payload = found.payload_len().unwrap_or_default();
-            if payload > member.size { Err(named(transfer::truncated(&found, member.size))) } else { Ok(()) }
+            if payload > member.size { Err(transfer::truncated(&found, member.size)) } else { Ok(()) }
         };
         let bytes = self.bytes_of(member, check).map_err(named)?;
         NpyFile::member(self.path.as_deref(), &member.name, bytes, &self.options)

@@ -663,7 +663,7 @@ impl NpyFile {
 
     /// Opens the array of these elements in a [source](ReadAt) of bytes, which has no header of NPY: the array in a file of another format.
     ///
-    /// The elements are at `offset`, as the header describes them. All that works for files works: parts, blocks, memory of the caller.
+    /// The elements are at `offset`, as the header describes them. All that works for files works, but not [`refresh`](ArrayFile::refresh): parts, blocks, memory of the caller.
     ///
     /// # Errors
     ///

@@ -18,13 +18,14 @@ use super::{malformed, name_of};
 
 /// Writes arrays to a file, which replaces one of the same name in one step.
 ///
-/// The bytes are those of the format's own programs: the tensors are sorted by the size of their elements and by name. Arrays
+/// The bytes are those of the format's own programs: the tensors are sorted by dtype, larger elements first, and by name (metadata are sorted as well, where theirs have no order). Arrays
 /// of any strides and byte order are written in C order and little-endian.
 ///
 /// # Errors
 ///
 /// - [`NotRepresentable`](ErrorKind::NotRepresentable) if the format does not have a dtype.
 /// - [`NameTaken`](ErrorKind::NameTaken) if two arrays have the same name, or one is named `__metadata__`.
+/// - [`Malformed`](ErrorKind::Malformed) or [`Overflow`](ErrorKind::Overflow) if the header or the file would be larger than programs can read.
 /// - [`Io`](ErrorKind::Io) if writing fails.
 /// - A [conflict](Error::is_conflict) if the existing file is locked or cannot be replaced.
 pub fn write_safetensors<P: AsRef<Path>>(path: P, tensors: &[(&str, &dyn WriteArray)]) -> Result<()> {

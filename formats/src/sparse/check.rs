@@ -21,7 +21,7 @@ pub(super) fn numbers(name: &str, array: &DynArray) -> Result<Vec<i64>> {
         let error = Error::from(ErrorKind::dtype_mismatch(array.dtype().clone(), wanted));
         return Err(error.at_member(name));
     }
-    // Numbers of 64 bits without a sign that are larger become negative ones, which are refused as well.
+    // Larger numbers of 64 bits without a sign are an error of the cast.
     let numbers = array.cast_to(&wanted, Casting::SameKind)?;
     Ok(numbers.view::<i64, ndarray::Ix1>()?.to_vec())
 }

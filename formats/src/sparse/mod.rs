@@ -16,9 +16,9 @@
 //! # Ok::<(), ndarray_io::Error>(())
 //! ```
 //!
-//! CSR, CSC, BSR, COO and DIA are read and written, matrices and arrays, with one to 64 axes where SciPy has them, and any dtype of
-//! indices and elements. What is read is checked: indices are within the shape, and pointers ascend. Unsorted and duplicate
-//! indices are kept as they are. A shape has at most 2⁶³ elements, and its product with the size of an element as many bytes.
+//! CSR, CSC, BSR, COO and DIA are read and written, matrices and arrays, with one to 64 axes where SciPy has them, integers of any dtype as
+//! indices, and numbers and bools as elements. What is read is checked: indices are within the shape, and pointers ascend. Unsorted and duplicate
+//! indices are kept as they are. The lengths of a shape have a product below 2⁶³; to make it dense, also that product with the size of an element.
 //!
 //! [`SparseFile`] reads ranges of rows of a matrix that is larger than memory, and [`Sparse::write_dense`] writes a dense array of any size.
 
@@ -95,7 +95,7 @@ impl Sparse {
     /// - [`Malformed`](ErrorKind::Malformed) if an index is out of bounds, pointers do not ascend, or the parts have different lengths.
     /// - [`DTypeMismatch`](ErrorKind::DTypeMismatch) if indices are not integers.
     /// - [`NotRepresentable`](ErrorKind::NotRepresentable) if the elements are neither numbers nor bools.
-    /// - [`Overflow`](ErrorKind::Overflow) if the shape has more elements than 64 bits can count.
+    /// - [`Overflow`](ErrorKind::Overflow) if the shape has more elements than 63 bits can count.
     pub fn new(layout: Layout, shape: impl Into<Vec<usize>>, data: DynArray) -> Result<Self> {
         let sparse = Self { layout, shape: shape.into(), data, is_array: true };
         check::check(&sparse)?;
@@ -291,7 +291,7 @@ impl Sparse {
         }
     }
 
-    /// Returns the stored elements for each element of the shape.
+    /// Returns the stored elements for each element of the shape: not a number if the shape has none.
     pub fn density(&self) -> f64 {
         self.stored() as f64 / self.shape.iter().map(|length| *length as f64).product::<f64>()
     }

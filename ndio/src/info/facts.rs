@@ -48,6 +48,14 @@ pub(super) struct TensorFacts<'a> {
     pub(super) stats: Option<Summary>,
 }
 
+/// What is known of a tensor whose elements share bytes.
+#[derive(Serialize)]
+pub(super) struct PackedFacts<'a> {
+    pub(super) name: &'a str,
+    /// What safetensors call its dtype.
+    pub(super) packed: &'a str,
+}
+
 impl SparseFacts {
     pub(super) fn of(info: SparseInfo) -> Self {
         let elements: f64 = info.shape.iter().map(|length| *length as f64).product();

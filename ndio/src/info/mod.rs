@@ -23,7 +23,8 @@ use super::stats::{self, Summary};
 use super::terminal::Escaped;
 use archive::{print_npz, write_npz};
 use facts::{
-    ArrayFacts, DataFacts, FileFacts, HeaderFacts, JsonList, Place, RaFacts, TensorFacts, is_native,
+    ArrayFacts, DataFacts, FileFacts, HeaderFacts, JsonList, PackedFacts, Place, RaFacts, TensorFacts,
+    is_native,
 };
 
 /// Describe files: type, shape, order, sizes, members
@@ -99,19 +100,20 @@ fn tell_safetensors(input: &Input, arguments: &Arguments, out: &mut dyn Write) -
         let source = Source::npy(array.with_options(&crate::reading::options()), input.name());
         arguments.stats.then(|| stats_of(&source))
     };
-    let tensors = neighbors::tensors(input)?;
+    let opened = neighbors::safetensors(input)?;
+    let tensors = opened.tensors().as_slice();
     let file = FileFacts { format: "safetensors", ..FileFacts::of(input, Format::Npy)? };
     let mut list = None;
     match arguments.json {
         true => list = Some(JsonList::begin(&file, "tensors", out)?),
         false => file.print(None, out)?,
     }
-    let shown = |(name, _): &(String, NpyFile)| one_line(name);
-    let width = tensors.iter().map(|tensor| shown(tensor).chars().count().min(60)).max().unwrap_or(0);
-    for tensor in &tensors {
-        let (name, array) = tensor;
+    let names = opened.tensors().names().chain(opened.packed().keys().map(String::as_str));
+    let width = names.map(|name| one_line(name).chars().count().min(60)).max().unwrap_or(0);
+    for tensor in tensors {
+        let array = &opened.tensors().open(tensor.name())?;
         let facts = TensorFacts {
-            name,
+            name: tensor.name(),
             header: HeaderFacts::of(array.dtype(), array.order(), array.shape()),
             data_offset: array.offset_in_source(),
             stats: stats(array),
@@ -120,9 +122,16 @@ fn tell_safetensors(input: &Input, arguments: &Arguments, out: &mut dyn Write) -
             Some(list) => list.push(&facts, out)?,
             None => {
                 let shape = Shape::from(array.shape());
-                writeln!(out, "  {:<width$}  {} {shape}", shown(tensor), facts.header.dtype)?;
+                writeln!(out, "  {:<width$}  {} {shape}", one_line(tensor.name()), facts.header.dtype)?;
                 facts.stats.map_or(Ok(()), |stats| stats.print(out))?;
             }
+        }
+    }
+    for (name, dtype) in opened.packed() {
+        let facts = PackedFacts { name, packed: dtype };
+        match &mut list {
+            Some(list) => list.push(&facts, out)?,
+            None => writeln!(out, "  {:<width$}  {dtype}, whose elements share bytes", one_line(name))?,
         }
     }
     list.map_or(Ok(()), |list| list.end(out))?;
