@@ -327,7 +327,10 @@ fn damaged_sparse_matrices_are_errors_or_arrays() {
             Ok(matrix) if matrix.shape().iter().map(|length| *length as f64).product::<f64>() < 1e6 => {
                 opened += 1;
                 matrix.to_dense_dyn().unwrap();
-                matrix.to_csr().unwrap();
+                // Rows without elements need pointers all the same.
+                if matrix.shape().iter().all(|length| *length < 1 << 20) {
+                    matrix.to_csr().unwrap();
+                }
             }
             Ok(_) => {}
             Err(error) => assert!(number > 5, "{error}"),
