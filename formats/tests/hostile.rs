@@ -340,7 +340,7 @@ fn damaged_sparse_matrices_are_errors_or_arrays() {
 }
 
 #[test]
-fn what_contradicts_itself_is_said() {
+fn inconsistent_sparse_matrices_are_refused_with_reasons() {
     let numbers = |numbers: &[i64]| DynArray::new(&arr1(numbers)).unwrap();
     let data = numbers(&[1, 2]);
     for (layout, shape, said) in [
