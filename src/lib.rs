@@ -117,6 +117,8 @@ mod path;
 mod pickle;
 mod progress;
 mod ra_format;
+#[cfg(feature = "serde-1")]
+mod serde;
 mod shape;
 mod transfer;
 #[cfg(feature = "npz")]

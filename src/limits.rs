@@ -13,12 +13,22 @@ use crate::error::{ErrorKind, LimitKind, Result};
 /// let options = ReadOptions::new().limits(Limits::default().payload(64 << 20));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde-1", derive(serde_1::Serialize, serde_1::Deserialize))]
+#[cfg_attr(feature = "serde-1", serde(crate = "serde_1", default, deny_unknown_fields))]
 pub struct Limits {
     header: u64,
+    #[cfg_attr(feature = "serde-1", serde(skip_serializing_if = "is_unlimited"))]
     payload: u64,
+    #[cfg_attr(feature = "serde-1", serde(skip_serializing_if = "is_unlimited"))]
     objects: u64,
     object_height: u32,
     expansion: u64,
+}
+
+/// Whether a limit is left out when it is serialized: some formats cannot represent 2⁶⁴ − 1.
+#[cfg(feature = "serde-1")]
+fn is_unlimited(limit: &u64) -> bool {
+    *limit == u64::MAX
 }
 
 impl Limits {

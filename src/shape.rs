@@ -9,6 +9,8 @@ use std::fmt;
 /// assert_eq!(Order::default(), Order::C);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde-1", derive(serde_1::Serialize, serde_1::Deserialize))]
+#[cfg_attr(feature = "serde-1", serde(crate = "serde_1", rename_all = "snake_case"))]
 pub enum Order {
     /// The last axis varies fastest.
     #[default]
@@ -29,6 +31,8 @@ pub enum Order {
 /// assert_eq!(Shape::from([usize::MAX, 2]).len(), None); // overflows
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde-1", derive(serde_1::Serialize, serde_1::Deserialize))]
+#[cfg_attr(feature = "serde-1", serde(crate = "serde_1", transparent))]
 pub struct Shape(Vec<usize>);
 
 impl Shape {

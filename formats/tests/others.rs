@@ -43,7 +43,9 @@ fn expected(path: &Path) -> (Vec<usize>, Vec<u8>) {
 fn sparse_matrices_are_what_scipy_loads() {
     let (files, written) = folders();
     fs::create_dir_all(written.join("sparse")).unwrap();
-    fs::create_dir_all(written.join("csr")).unwrap();
+    for layout in ["csr", "csc", "coo"] {
+        fs::create_dir_all(written.join(layout)).unwrap();
+    }
     let mut count = 0;
     for entry in fs::read_dir(files.join("sparse")).unwrap() {
         let path = entry.unwrap().path();
@@ -60,8 +62,11 @@ fn sparse_matrices_are_what_scipy_loads() {
         assert_eq!(expected(&out), wanted, "{name}");
         if !name.ends_with("_compressed") {
             matrix.write(written.join("sparse").join(format!("{name}.npz"))).unwrap();
+            let file = |layout| written.join(layout).join(format!("{name}.npz"));
+            matrix.to_coo().unwrap().write(file("coo")).unwrap();
             if wanted.0.len() == 2 {
-                matrix.to_csr().unwrap().write(written.join("csr").join(format!("{name}.npz"))).unwrap();
+                matrix.to_csr().unwrap().write(file("csr")).unwrap();
+                matrix.to_csc().unwrap().write(file("csc")).unwrap();
                 let again = Sparse::from_dense(&NpyFile::open(&dense).unwrap()).unwrap();
                 assert_eq!(plain(&again.to_dense_dyn().unwrap()), wanted, "{name}");
                 let turned = written.join("turned.npy");

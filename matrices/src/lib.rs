@@ -7,6 +7,7 @@
 //! | `faer-0_24` | [`faer`] | `Mat`, `MatRef` | views of maps; writing columns that are contiguous |
 //! | `candle-0_11` | [`candle`] | `Tensor` on the CPU | reading; writing copies |
 //! | `arrow-60` | [`arrow`] | primitive arrays, bools, texts, record batches | reading and writing numbers |
+//! | | | `SparseColMat`, `SparseRowMat`, from and to sparse matrices of SciPy | |
 //! | `sprs-0_11` | [`sprs`] | `CsMat`, from and to sparse matrices of SciPy | |
 //!
 //! NumPy's arrays in C order have rows one after another, matrices of `nalgebra` and `faer` have columns. An owned matrix of an array
@@ -19,6 +20,8 @@
 pub mod arrow;
 #[cfg(feature = "candle-0_11")]
 pub mod candle;
+#[cfg(any(feature = "faer-0_24", feature = "sprs-0_11"))]
+mod compressed;
 #[cfg(feature = "faer-0_24")]
 pub mod faer;
 #[cfg(feature = "nalgebra-0_35")]

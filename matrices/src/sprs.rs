@@ -13,11 +13,13 @@
 //! # Ok::<(), ndarray_io::Error>(())
 //! ```
 
-use ndarray::{Array1, Ix1};
-use ndarray_io::error::{ErrorKind, FilePart, Result, WantedShape};
-use ndarray_io::{Casting, ReadableElement, WritableElement};
-use ndarray_io_formats::sparse::{Layout, Sparse};
+use ndarray::Array1;
+use ndarray_io::error::{ErrorKind, FilePart, Result};
+use ndarray_io::{ReadableElement, WritableElement};
+use ndarray_io_formats::sparse::Sparse;
 use sprs::CsMat;
+
+use crate::compressed::Compressed;
 
 /// Makes a matrix of rows. It is a copy with sorted rows, in which duplicate elements are added.
 ///
@@ -27,18 +29,8 @@ use sprs::CsMat;
 /// - [`DTypeMismatch`](ErrorKind::DTypeMismatch) if the elements have another type.
 /// - Those of [`Sparse::to_csr`].
 pub fn to_sprs<A: ReadableElement>(matrix: &Sparse) -> Result<CsMat<A>> {
-    let [rows, columns] = *matrix.shape() else {
-        return Err(ErrorKind::shape_mismatch(matrix.shape().into(), WantedShape::Axes(2)).into());
-    };
-    let sorted = matrix.to_csr()?;
-    let Layout::Csr { indices, indptr } = sorted.layout() else {
-        return Err(ErrorKind::malformed(FilePart::Matrix, "expected CSR", None).into());
-    };
-    let numbers = |array: &ndarray_io::DynArray| -> Result<Vec<usize>> {
-        Ok(array.cast::<i64, Ix1>(Casting::Safe)?.iter().map(|number| *number as usize).collect())
-    };
-    let data: Array1<A> = sorted.data().clone().into_array()?;
-    CsMat::try_new((rows, columns), numbers(indptr)?, numbers(indices)?, data.into_raw_vec_and_offset().0)
+    let Compressed { shape, indptr, indices, data } = Compressed::rows(matrix)?;
+    CsMat::try_new(shape, indptr, indices, data)
         .map_err(|(.., error)| ErrorKind::malformed(FilePart::Matrix, error.to_string(), None).into())
 }
 

@@ -82,6 +82,48 @@ fn faer_has_the_elements_of_either_order() {
     assert!(ours::view(&one).unwrap_err().is_mismatch());
 }
 
+#[cfg(feature = "faer-0_24")]
+#[test]
+fn sparse_matrices_of_faer_have_the_elements_of_each_layout() {
+    use faer::sparse::{SparseColMat, SymbolicSparseColMat};
+    use ndarray_io::DynArray;
+    use ndarray_io_formats::sparse::{Layout, Sparse};
+    use ndarray_io_matrices::faer as ours;
+
+    let numbers = |numbers: &[i32]| DynArray::new(&ndarray::arr1(numbers)).unwrap();
+    // The element (1, 2) is there twice.
+    let coords = vec![numbers(&[1, 0, 1, 0]), numbers(&[2, 1, 2, 0])];
+    let data = DynArray::new(&ndarray::arr1(&[1.5, 2.5, 3.5, 4.5])).unwrap();
+    let matrix = Sparse::new(Layout::Coo { coords }, [2, 3], data).unwrap();
+    let wanted = [[4.5, 2.5, 0.], [0., 0., 5.]];
+    let columns = ours::to_sparse_columns::<f64>(&matrix).unwrap();
+    let rows = ours::to_sparse_rows::<f64>(&matrix).unwrap();
+    let dense = faer::Mat::from_fn(2, 3, |row, column| wanted[row][column]);
+    assert_eq!((columns.to_dense(), rows.to_dense()), (dense.clone(), dense));
+    assert!(ours::to_sparse_rows::<f32>(&matrix).unwrap_err().is_mismatch());
+
+    let [rows, columns] = [
+        ours::from_sparse_rows(rows.as_ref()).unwrap(),
+        ours::from_sparse_columns(columns.as_ref()).unwrap(),
+    ];
+    assert_eq!((rows.format(), columns.format()), ("csr", "csc"));
+    for matrix in [rows, columns] {
+        assert_eq!(matrix.to_dense::<f64, ndarray::Ix2>().unwrap(), arr2(&wanted));
+    }
+
+    // Columns with room for two elements each, of which one, none and two are used.
+    let places = SymbolicSparseColMat::new_checked(
+        2,
+        3,
+        vec![0, 2, 4, 6],
+        Some(vec![1, 0, 2]),
+        vec![1, 0, 0, 0, 0, 1],
+    );
+    let roomy = SparseColMat::new(places, vec![1., 9., 9., 9., 2., 3.]);
+    let matrix = ours::from_sparse_columns(roomy.as_ref()).unwrap();
+    assert_eq!(matrix.to_dense::<f64, ndarray::Ix2>().unwrap(), arr2(&[[0., 0., 2.], [1., 0., 3.]]));
+}
+
 #[cfg(feature = "candle-0_11")]
 #[test]
 fn candle_has_the_elements_of_either_order() {

@@ -19,6 +19,7 @@ use super::formats::{
 };
 use super::input::Input;
 use super::neighbors;
+use super::neighbors::SparseLayout;
 use super::output::{Output, folder_for};
 use super::remote::called;
 use super::select::{Arrays, Selection};
@@ -80,9 +81,10 @@ pub(crate) struct Arguments {
     /// Drop the data after the first array of an NPY or RA file
     #[arg(long, conflicts_with = "array")]
     pub(super) drop_trailing: bool,
-    /// Make a sparse matrix for SciPy of a dense array or of another sparse matrix, in CSR; of more than two axes in COO
-    #[arg(long)]
-    pub(super) sparse: bool,
+    /// Make a sparse matrix for SciPy of a dense array or of another sparse matrix, sorted and without duplicates: in CSR by
+    /// default, with more than two axes in COO
+    #[arg(long, value_enum, value_name = "LAYOUT", num_args = 0..=1, require_equals = true)]
+    pub(super) sparse: Option<Option<SparseLayout>>,
     /// Convert Python objects, as data
     #[arg(long, alias = "allow-pickle")]
     pub(super) allow_objects: bool,

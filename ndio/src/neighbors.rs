@@ -15,6 +15,17 @@ use super::formats::{Format, packed};
 use super::input::Input;
 use super::output::{Content, Output};
 
+/// How the elements of a sparse matrix are stored.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum SparseLayout {
+    /// Rows
+    Csr,
+    /// Columns
+    Csc,
+    /// Coordinates
+    Coo,
+}
+
 /// What a conversion makes of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Conversion {
@@ -32,7 +43,7 @@ pub(crate) fn is_safetensors(path: &Path) -> bool {
 impl Conversion {
     /// Returns the conversion that is asked for, if it is one of these. `to` is the format of the output, if it has a name.
     fn of(arguments: &Arguments, input: &Input, to: Option<Format>) -> Result<Option<Self>, Failure> {
-        if arguments.has_from() && !arguments.sparse {
+        if arguments.has_from() && arguments.sparse.is_none() {
             return Ok(None); // what the input is was said
         }
         let from = input.by_content();
@@ -48,7 +59,7 @@ impl Conversion {
                 _ => Err(input.at("safetensors are made of an archive: convert it to an .npz file first")),
             };
         }
-        if arguments.sparse {
+        if arguments.sparse.is_some() {
             return match (from, to) {
                 (Some(Format::Npy | Format::Npz), Some(Format::Npz)) => Ok(Some(Self::ToSparse)),
                 _ => Err(input.at("--sparse makes an archive of an NPY file or of a sparse matrix")),
@@ -84,7 +95,9 @@ pub(crate) fn convert(
     let of_input = |error: Error| if error.is_io() { error } else { error.at_path(input.name()) };
     let matrix = match conversion {
         Conversion::ToDense => Some(Sparse::read_from(&input.npz(&options)?).map_err(of_input)?),
-        Conversion::ToSparse => Some(sparse(input).map_err(|failure| input.at(failure))?),
+        Conversion::ToSparse => {
+            Some(sparse(input, arguments.sparse.flatten()).map_err(|failure| input.at(failure))?)
+        }
         _ => None,
     };
     output.write(out, Content::Binary, |mut sink| {
@@ -101,12 +114,19 @@ pub(crate) fn convert(
     Ok(None)
 }
 
-/// Returns the matrix in CSR of a dense array or of a sparse matrix.
-fn sparse(input: &Input) -> Result<Sparse, Failure> {
+/// Returns the sparse matrix of a dense array or of another sparse matrix.
+fn sparse(input: &Input, layout: Option<SparseLayout>) -> Result<Sparse, Failure> {
     let options = crate::reading::options();
-    Ok(match input.by_content() {
-        Some(Format::Npz) => Sparse::read_from(&input.npz(&options)?)?.to_csr()?,
-        _ => Sparse::from_dense(&input.npy(&options)?)?,
+    let (matrix, is_sorted) = match input.by_content() {
+        Some(Format::Npz) => (Sparse::read_from(&input.npz(&options)?)?, false),
+        _ => (Sparse::from_dense(&input.npy(&options)?)?, true),
+    };
+    Ok(match layout {
+        None if is_sorted => matrix,
+        None if matrix.shape().len() > 2 => matrix.to_coo()?,
+        None | Some(SparseLayout::Csr) => matrix.to_csr()?,
+        Some(SparseLayout::Csc) => matrix.to_csc()?,
+        Some(SparseLayout::Coo) => matrix.to_coo()?,
     })
 }
 

@@ -2,6 +2,8 @@
 
 /// The format of NumPy's `longdouble`, which depends on the machine that wrote a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde-1", derive(serde_1::Serialize, serde_1::Deserialize))]
+#[cfg_attr(feature = "serde-1", serde(crate = "serde_1", rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum LongDoubleFormat {
     /// The 80-bit format of the x87, in the first ten bytes: Linux and macOS on x86.
@@ -39,6 +41,8 @@ pub enum LongDoubleFormat {
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde-1", derive(serde_1::Serialize, serde_1::Deserialize))]
+#[cfg_attr(feature = "serde-1", serde(crate = "serde_1", rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Casting {
     /// Only conversions that keep every value, and those that NumPy takes for such: 64-bit integers to `f64` (real or complex), dates in

@@ -9,6 +9,8 @@ use super::{MAX_ITEM_SIZE, Narrow};
 /// assert_eq!(ByteOrder::NATIVE == ByteOrder::Little, cfg!(target_endian = "little"));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde-1", derive(serde_1::Serialize, serde_1::Deserialize))]
+#[cfg_attr(feature = "serde-1", serde(crate = "serde_1", rename_all = "snake_case"))]
 pub enum ByteOrder {
     /// Least significant byte first (`<`).
     Little,

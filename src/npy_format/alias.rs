@@ -37,9 +37,13 @@ pub(super) fn dtype(code: &str) -> Result<DType, String> {
 /// The shapes that NumPy allows in such a list (`2f4`, `(2,)f4`) are not supported: no known writer uses
 /// them, or even such lists, in files.
 fn comma_separated(code: &str) -> Result<DType, String> {
+    // What `\s` of Python's regular expressions matches.
+    let is_space = |char: char| char.is_whitespace() || ('\x1c'..='\x1f').contains(&char);
     let mut record = Record::default();
-    for (index, code) in code.strip_suffix(',').unwrap_or(code).split(',').enumerate() {
-        let code = if index > 0 { code.trim_start_matches(' ') } else { code }.trim_end_matches(' ');
+    let codes = code.trim_end_matches(is_space);
+    for (index, code) in codes.strip_suffix(',').unwrap_or(codes).split(',').enumerate() {
+        let code = if index > 0 { code.trim_start_matches(is_space) } else { code };
+        let code = code.trim_end_matches(is_space);
         if !code.chars().all(|char| char.is_ascii_alphanumeric() || "<>=|?[]".contains(char)) {
             return Err("a list of types may contain only type codes".into());
         }
@@ -246,6 +250,9 @@ mod tests {
             ("timedelta64[3h]", "'<m8[3h]'"),
             ("f4,i4", "[('f0', '<f4'), ('f1', '<i4')]"),
             ("<f8, >i2", "[('f0', '<f8'), ('f1', '>i2')]"),
+            ("<i4,\t<f8", "[('f0', '<i4'), ('f1', '<f8')]"),
+            ("<i4\t,\n\x1c<f8\x0b", "[('f0', '<i4'), ('f1', '<f8')]"),
+            ("<i4,\u{a0}<f8 , ", "[('f0', '<i4'), ('f1', '<f8')]"),
         ];
         for (code, expected) in cases {
             let native = if cfg!(target_endian = "big") && !code.starts_with('<') { '>' } else { '<' };
@@ -289,6 +296,10 @@ mod tests {
             "<U536870912",
             "|V18446744073709551617",
             "i4,,i4",
+            "\ti4,f8",
+            "i4,f8,,",
+            "i4,>\tf8",
+            "i4\t",
             "i4,<x8",
         ];
         for code in codes {

@@ -45,13 +45,18 @@ pub(crate) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// assert!(Version::V1 < Version::V3);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde-1", derive(serde_1::Serialize, serde_1::Deserialize))]
+#[cfg_attr(feature = "serde-1", serde(crate = "serde_1"))]
 #[non_exhaustive]
 pub enum Version {
     /// 1.0: headers up to 65,535 bytes, in Latin-1.
+    #[cfg_attr(feature = "serde-1", serde(rename = "1.0"))]
     V1,
     /// 2.0: headers up to 4 GiB, in Latin-1.
+    #[cfg_attr(feature = "serde-1", serde(rename = "2.0"))]
     V2,
     /// 3.0: headers up to 4 GiB, in UTF-8.
+    #[cfg_attr(feature = "serde-1", serde(rename = "3.0"))]
     V3,
 }
 

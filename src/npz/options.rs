@@ -9,6 +9,8 @@ use crate::options::WriteOptions;
 /// assert_eq!(Compression::default(), Compression::Stored);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde-1", derive(serde_1::Serialize, serde_1::Deserialize))]
+#[cfg_attr(feature = "serde-1", serde(crate = "serde_1", rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Compression {
     /// Not compressed: the fastest to read and write, and the only kind that can be memory-mapped.
@@ -51,8 +53,11 @@ impl Compression {
 ///     .write_options(WriteOptions::new().threads(1));
 /// ```
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "serde-1", derive(serde_1::Serialize, serde_1::Deserialize))]
+#[cfg_attr(feature = "serde-1", serde(crate = "serde_1", default, deny_unknown_fields))]
 pub struct NpzOptions {
     compression: Compression,
+    #[cfg_attr(feature = "serde-1", serde(rename = "write_options"))]
     write: WriteOptions,
 }
 

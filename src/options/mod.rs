@@ -25,6 +25,8 @@ use crate::shape::Order;
 ///
 /// Each option is set by the method of that name.
 /// Functions whose names end in `_with` accept options by reference.
+/// With the feature `serde-1`, options can be part of a configuration file, under the names of these methods; what is not
+/// there has its default. The password and the callback of `progress` are left out.
 ///
 /// ```
 /// use ndarray_io::{Casting, Limits, ReadOptions};
@@ -35,10 +37,13 @@ use crate::shape::Order;
 ///     .threads(1);
 /// ```
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "serde-1", derive(serde_1::Serialize, serde_1::Deserialize))]
+#[cfg_attr(feature = "serde-1", serde(crate = "serde_1", default, deny_unknown_fields))]
 pub struct ReadOptions {
     limits: Limits,
     casting: Option<Casting>,
     long_double: Option<LongDoubleFormat>,
+    #[cfg_attr(feature = "serde-1", serde(rename = "raw_bytes_are"))]
     raw_bytes: Option<Narrow>,
     allow_trailing: Option<bool>,
     ignore_extra_fields: bool,
@@ -48,10 +53,14 @@ pub struct ReadOptions {
     allow_invalid_elements: bool,
     old_text: OldText,
     /// If this is set, raw bytes may be read as records of equal size, in this byte order.
+    #[cfg_attr(feature = "serde-1", serde(skip))]
     composites: Option<ByteOrder>,
+    #[cfg_attr(feature = "serde-1", serde(skip))]
     innermost_first: bool,
+    #[cfg_attr(feature = "serde-1", serde(skip))]
     password: Option<Password>,
     threads: Option<NonZero<usize>>,
+    #[cfg_attr(feature = "serde-1", serde(skip))]
     progress: Option<Progress>,
 }
 
@@ -73,6 +82,8 @@ impl std::fmt::Debug for Password {
 
 /// How a `str` in a Python 2 pickle is read: it may be text or bytes, and the pickle does not say which.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde-1", derive(serde_1::Serialize, serde_1::Deserialize))]
+#[cfg_attr(feature = "serde-1", serde(crate = "serde_1", rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum OldText {
     /// Text if it is ASCII, otherwise bytes. (NumPy has no equivalent.)
@@ -467,6 +478,8 @@ impl ReadOptions {
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "serde-1", derive(serde_1::Serialize, serde_1::Deserialize))]
+#[cfg_attr(feature = "serde-1", serde(crate = "serde_1", default, deny_unknown_fields))]
 pub struct WriteOptions {
     version: Option<Version>,
     order: Option<Order>,
@@ -478,9 +491,11 @@ pub struct WriteOptions {
     create_new: bool,
     preallocate: bool,
     /// Whether the options are for a dtype that is only shown.
+    #[cfg_attr(feature = "serde-1", serde(skip))]
     any_width: bool,
     pickle_protocol: Option<u8>,
     threads: Option<NonZero<usize>>,
+    #[cfg_attr(feature = "serde-1", serde(skip))]
     progress: Option<Progress>,
 }
 

@@ -15,7 +15,10 @@ use crate::shape::Order;
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "serde-1", derive(serde_1::Serialize, serde_1::Deserialize))]
+#[cfg_attr(feature = "serde-1", serde(crate = "serde_1", default, deny_unknown_fields))]
 pub struct RaOptions {
+    #[cfg_attr(feature = "serde-1", serde(rename = "write_options"))]
     write: WriteOptions,
     reversed: bool,
     compressed: bool,
@@ -39,6 +42,8 @@ pub struct RaOptions {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde-1", derive(serde_1::Serialize, serde_1::Deserialize))]
+#[cfg_attr(feature = "serde-1", serde(crate = "serde_1", rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Trailing {
     /// Protects the bytes: if there are any, the write fails with

@@ -14,7 +14,7 @@ const LAYERS: &[&[&str]] = &[
     &["header"],
     &["codec"],
     &["npy_format", "ra_format", "zip", "pickle"],
-    &["options"],
+    &["options", "serde"],
     &["element"],
     &["transfer"],
     &["io"],

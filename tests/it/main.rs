@@ -32,6 +32,8 @@ mod reader;
 #[cfg(feature = "derive")]
 mod records;
 mod reports;
+#[cfg(all(feature = "serde-1", feature = "npz", feature = "py_literal"))]
+mod serialized;
 mod streams;
 mod strides;
 mod texts;

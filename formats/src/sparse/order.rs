@@ -127,33 +127,98 @@ impl Sparse {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn to_csr(&self) -> Result<Self> {
-        let (rows, columns) = match self.shape[..] {
-            [columns] => (1, columns),
-            [rows, columns] => (rows, columns),
-            _ => return Err(super::malformed(format!("{} axes, expected 1 or 2", self.shape.len()))),
-        };
+        let (rows, columns) = self.rows_and_columns()?;
         let (places, data) = self.sorted()?;
+        let place_of =
+            |place: &Place| ((place.at / columns as u64) as usize, (place.at % columns as u64) as usize);
+        let (indices, indptr) = compressed(places.iter().map(place_of), rows, columns)?;
+        self.with(Layout::Csr { indices, indptr }, &data, &places)
+    }
+
+    /// Returns the matrix with sorted columns and without duplicates, which are added; SciPy's `tocsc` and `sum_duplicates`.
+    ///
+    /// It works on a copy, as [`to_csr`](Self::to_csr) does. A vector has no columns: it is an error.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`to_csr`](Self::to_csr).
+    pub fn to_csc(&self) -> Result<Self> {
+        if self.shape.len() == 1 {
+            return Err(super::malformed("1 axis, expected 2"));
+        }
+        let (rows, columns) = self.rows_and_columns()?;
+        let (mut places, data) = self.sorted()?;
+        let place_of =
+            |place: &Place| ((place.at % columns as u64) as usize, (place.at / columns as u64) as usize);
+        places.sort_unstable_by_key(place_of);
+        let (indices, indptr) = compressed(places.iter().map(place_of), columns, rows)?;
+        self.with(Layout::Csc { indices, indptr }, &data, &places)
+    }
+
+    /// Returns the coordinates of all elements in C order, without duplicates, which are added: SciPy's `tocsr` and `tocoo`.
+    ///
+    /// It works on a copy, as [`to_csr`](Self::to_csr) does. There may be any number of axes.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`to_csr`](Self::to_csr), except for the number of axes.
+    pub fn to_coo(&self) -> Result<Self> {
+        let (places, data) = self.sorted()?;
+        let longest = self.shape.iter().copied().max().unwrap_or(0);
+        let mut coords = vec![Vec::with_capacity(places.len()); self.shape.len()];
+        for Place { at, .. } in &places {
+            let mut rest = *at;
+            for (coords, length) in coords.iter_mut().zip(&self.shape).rev() {
+                coords.push((rest % *length as u64) as usize);
+                rest /= *length as u64;
+            }
+        }
+        let coords = coords.iter().map(|coords| indices_of(coords, longest)).collect::<Result<_>>()?;
+        self.with(Layout::Coo { coords }, &data, &places)
+    }
+
+    /// Returns the matrix in another layout, with the elements of the places, in their order.
+    fn with(&self, layout: Layout, data: &DynArray, places: &[Place]) -> Result<Self> {
         let size = data.dtype().item_size();
-        // The number of rows comes from the file, and pointers are needed for all of them.
-        let mut indptr = Vec::new();
-        let bytes = (rows as u64).saturating_add(1).saturating_mul(size_of::<usize>() as u64);
-        let out_of_memory = |_| ErrorKind::out_of_memory(bytes);
-        indptr.try_reserve_exact(rows.saturating_add(1)).map_err(out_of_memory)?;
-        indptr.resize(rows + 1, 0);
-        let (mut indices, mut bytes) = (Vec::with_capacity(places.len()), Vec::new());
-        for Place { at, item } in &places {
-            indptr[(at / columns as u64) as usize + 1] += 1;
-            indices.push((at % columns as u64) as usize);
+        let mut bytes = Vec::with_capacity(places.len() * size);
+        for Place { item, .. } in places {
             bytes.extend_from_slice(&data.bytes()[item * size..][..size]);
         }
-        for row in 0..rows {
-            indptr[row + 1] += indptr[row];
-        }
-        let most = columns.max(places.len());
-        let layout = Layout::Csr { indices: indices_of(&indices, most)?, indptr: indices_of(&indptr, most)? };
         let data = DynArray::from_bytes(data.dtype().clone(), [places.len()], Order::C, &bytes)?;
         Ok(Self { layout, shape: self.shape.clone(), data, is_array: self.is_array })
     }
+
+    /// Returns the numbers of rows and columns; a vector is one row.
+    fn rows_and_columns(&self) -> Result<(usize, usize)> {
+        match self.shape[..] {
+            [columns] => Ok((1, columns)),
+            [rows, columns] => Ok((rows, columns)),
+            _ => Err(super::malformed(format!("{} axes, expected 1 or 2", self.shape.len()))),
+        }
+    }
+}
+
+/// Returns the indices and pointers of elements that are sorted by their row and column, or column and row. Both numbers come from the file.
+fn compressed(
+    places: impl ExactSizeIterator<Item = (usize, usize)>,
+    rows: usize,
+    columns: usize,
+) -> Result<(DynArray, DynArray)> {
+    let mut indptr = Vec::new();
+    let bytes = (rows as u64).saturating_add(1).saturating_mul(size_of::<usize>() as u64);
+    let out_of_memory = |_| ErrorKind::out_of_memory(bytes);
+    indptr.try_reserve_exact(rows.saturating_add(1)).map_err(out_of_memory)?;
+    indptr.resize(rows + 1, 0);
+    let largest = columns.max(places.len());
+    let mut indices = Vec::with_capacity(places.len());
+    for (row, column) in places {
+        indptr[row + 1] += 1;
+        indices.push(column);
+    }
+    for row in 0..rows {
+        indptr[row + 1] += indptr[row];
+    }
+    Ok((indices_of(&indices, largest)?, indices_of(&indptr, largest)?))
 }
 
 fn items<T: ReadableElement + Clone>(data: &DynArray) -> Result<Vec<T>> {

@@ -1,0 +1,108 @@
+//! Dtypes, headers and options, serialized with `serde`.
+
+use std::time::Duration;
+
+use ndarray::Array1;
+use ndarray_io::dtype::{ByteOrder, Narrow};
+use ndarray_io::error::{ErrorKind, LimitKind};
+use ndarray_io::header::{Header, Order, Shape};
+use ndarray_io::npy::Version;
+use ndarray_io::npz::{Compression, NpzOptions};
+use ndarray_io::ra::RaOptions;
+use ndarray_io::{Casting, DType, Limits, ReadNpyExt, ReadOptions, WriteNpyExt, WriteOptions};
+use serde_1::Serialize;
+use serde_1::de::DeserializeOwned;
+use serde_json::{from_value, json, to_value};
+
+fn refusal<T: DeserializeOwned + std::fmt::Debug>(value: serde_json::Value) -> String {
+    from_value::<T>(value).unwrap_err().to_string()
+}
+
+#[test]
+fn dtypes_are_texts_as_numpy_spells_them() {
+    // (what numpy.lib.format.dtype_to_descr returns, which is also the text)
+    let texts = [
+        "<f8",
+        ">i2",
+        "|b1",
+        "|O",
+        "<U7",
+        "<M8[25s]",
+        "[('x', '<f4'), ('y', '|u1', (2, 3))]",
+        "[('a', [('b', '>c8')]), ('', '|V3')]",
+    ];
+    for text in texts {
+        let dtype: DType = from_value(json!(text)).unwrap();
+        assert_eq!(to_value(&dtype).unwrap(), json!(text));
+        assert_eq!(dtype, text.parse().unwrap());
+    }
+    assert_eq!(to_value(DType::from(Narrow::BFloat16)).unwrap(), json!("bfloat16"));
+    assert_eq!(from_value::<DType>(json!("bfloat16")).unwrap(), Narrow::BFloat16.into());
+    assert_eq!(from_value::<DType>(json!("float64")).unwrap(), "<f8".parse::<DType>().unwrap());
+    assert!(refusal::<DType>(json!("f7")).starts_with("unsupported dtype f7"));
+}
+
+#[test]
+fn headers_are_checked_when_they_are_deserialized() {
+    let header = Header::new("<i4".parse().unwrap(), Order::Fortran, Shape::from([2, 3])).unwrap();
+    let value = json!({ "dtype": "<i4", "order": "fortran", "shape": [2, 3] });
+    assert_eq!(to_value(&header).unwrap(), value);
+    assert_eq!(from_value::<Header>(value).unwrap(), header);
+    assert_eq!(from_value::<Header>(json!({ "dtype": "<i4", "shape": [] })).unwrap().order(), Order::C);
+
+    let header = |shape| json!({ "dtype": "<f8", "shape": shape });
+    assert!(refusal::<Header>(header(vec![1_u64 << 40, 1 << 40])).ends_with("is too large"));
+    assert!(refusal::<Header>(header(vec![1; 65])).contains("65"));
+    assert!(refusal::<Header>(json!({ "dtype": "<f8", "shape": [], "size": 1 })).contains("unknown field"));
+}
+
+#[test]
+fn options_of_a_configuration_have_their_effect() {
+    let mut file = Vec::new();
+    Array1::<i32>::zeros(4).write_npy(&mut file).unwrap();
+    let options: ReadOptions = from_value(json!({ "casting": "safe", "limits": { "payload": 16 } })).unwrap();
+    assert_eq!(Array1::<f64>::read_npy_with(&file[..], &options).unwrap(), Array1::<f64>::zeros(4));
+    let options: ReadOptions = from_value(json!({ "limits": { "payload": 15 } })).unwrap();
+    let error = Array1::<i32>::read_npy_with(&file[..], &options).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Limit { limit_kind: LimitKind::PayloadBytes, .. }));
+
+    let options: WriteOptions = from_value(json!({ "byte_order": "big", "version": "2.0" })).unwrap();
+    let mut file = Vec::new();
+    Array1::<i32>::ones(1).write_npy_with(&mut file, &options).unwrap();
+    assert!(file.starts_with(b"\x93NUMPY\x02\x00") && file.ends_with(&[0, 0, 0, 1]));
+
+    assert!(refusal::<ReadOptions>(json!({ "limit": {} })).contains("unknown field `limit`"));
+    assert!(refusal::<Limits>(json!({ "payload": -1 })).contains("u64"));
+}
+
+#[test]
+fn options_round_trip_without_password_and_callback() {
+    fn round_trip<T: Serialize + DeserializeOwned + std::fmt::Debug>(options: &T) -> T {
+        from_value(to_value(options).unwrap()).unwrap()
+    }
+    let read = ReadOptions::new()
+        .limits(Limits::new().header(5).object_height(6).expansion(7))
+        .casting(Casting::SameKind)
+        .raw_bytes_are(Narrow::Int4)
+        .allow_trailing(true)
+        .threads(3);
+    let written = round_trip(&read);
+    assert_eq!(format!("{written:?}"), format!("{read:?}"));
+    let secret = read.password("secret").progress(|_, _| std::ops::ControlFlow::Continue(()));
+    assert_eq!(format!("{:?}", round_trip(&secret)), format!("{written:?}"));
+
+    let write = WriteOptions::new()
+        .version(Version::V3)
+        .order(Order::Fortran)
+        .byte_order(ByteOrder::Big)
+        .wait_for_lock(Duration::from_millis(1500))
+        .create_new(true);
+    assert_eq!(format!("{:?}", round_trip(&write)), format!("{write:?}"));
+    let npz = NpzOptions::new().compression(Compression::Zstd(-3)).write_options(write.clone());
+    assert_eq!(format!("{:?}", round_trip(&npz)), format!("{npz:?}"));
+    let ra = RaOptions::new().reversed(true).write_options(write);
+    assert_eq!(format!("{:?}", round_trip(&ra)), format!("{ra:?}"));
+    // Neither JSON of other languages nor TOML has 2^64 − 1.
+    let limits = to_value(Limits::new()).unwrap();
+    assert_eq!(limits, json!({ "header": 1_048_576, "object_height": 1000, "expansion": 1032 }));
+}
