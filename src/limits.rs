@@ -176,7 +176,7 @@ mod tests {
     use super::room_for;
 
     #[test]
-    fn room_grows_in_proportion_and_little_stands_twice() {
+    fn buffer_grows_in_proportion_and_copies_at_most_a_64th() {
         for total in [0, 1, 1 << 20, (1 << 20) + 1, 3 << 20, 64 << 20, 128 << 20, 1 << 30, usize::MAX / 65] {
             let (mut arrived, mut before) = (0, 0);
             while arrived < total {

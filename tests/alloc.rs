@@ -29,24 +29,24 @@ mod pickles;
 #[path = "it/support/random.rs"]
 mod random;
 
-struct Counting;
+struct CountingAllocator;
 
-static NOW: AtomicUsize = AtomicUsize::new(0);
+static ALLOCATED: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
-static ALL: AtomicUsize = AtomicUsize::new(0);
+static TOTAL_ALLOCATED: AtomicUsize = AtomicUsize::new(0);
 static LARGEST: AtomicUsize = AtomicUsize::new(0);
-static CALLS: AtomicUsize = AtomicUsize::new(0);
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
 
 fn count(size: usize) {
-    CALLS.fetch_add(1, Ordering::Relaxed);
-    let now = NOW.fetch_add(size, Ordering::Relaxed) + size;
+    ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+    let now = ALLOCATED.fetch_add(size, Ordering::Relaxed) + size;
     PEAK.fetch_max(now, Ordering::Relaxed);
     LARGEST.fetch_max(size, Ordering::Relaxed);
-    ALL.fetch_add(size, Ordering::Relaxed);
+    TOTAL_ALLOCATED.fetch_add(size, Ordering::Relaxed);
 }
 
 // SAFETY: all calls are forwarded to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size());
         // SAFETY: the caller upholds the contract.
@@ -60,20 +60,20 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        NOW.fetch_sub(layout.size(), Ordering::Relaxed);
+        ALLOCATED.fetch_sub(layout.size(), Ordering::Relaxed);
         // SAFETY: the caller upholds the contract.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 const MIB: usize = 1 << 20;
 
 /// Returns the peak of memory above the initial value, the largest single allocation, and the result.
-fn measured<T>(work: impl FnOnce() -> T) -> (usize, usize, T) {
-    let before = NOW.load(Ordering::Relaxed);
+fn measure_peak<T>(work: impl FnOnce() -> T) -> (usize, usize, T) {
+    let before = ALLOCATED.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);
     LARGEST.store(0, Ordering::Relaxed);
     let made = work();
@@ -81,13 +81,13 @@ fn measured<T>(work: impl FnOnce() -> T) -> (usize, usize, T) {
 }
 
 /// Returns how many allocations each further item takes: the difference between work on 1,000 items and on 5,000.
-fn calls_for_each<T, U>(make: impl Fn(usize) -> T, work: impl Fn(&T) -> U) -> f64 {
+fn allocations_per_item<T, U>(make: impl Fn(usize) -> T, work: impl Fn(&T) -> U) -> f64 {
     let calls = |count: usize| {
         let made = make(count);
         drop(work(&made)); // what is made once in a process is made here
-        let before = CALLS.load(Ordering::Relaxed);
+        let before = ALLOCATIONS.load(Ordering::Relaxed);
         drop(work(&made));
-        CALLS.load(Ordering::Relaxed) - before
+        ALLOCATIONS.load(Ordering::Relaxed) - before
     };
     let (few, many) = (calls(1_000), calls(5_000));
     many.saturating_sub(few) as f64 / 4_000.0
@@ -135,14 +135,14 @@ fn long_header(descr: &str, shape: &str) -> Vec<u8> {
 }
 
 #[test]
-fn memory_is_in_proportion() {
+fn peak_memory_stays_within_bounds() {
     // An entire array takes its size, 1/64 of it, and 8 MiB.
     for (descr, item) in [("<f8", 8), (">f8", 8)] {
         for mib in [3, 70] {
             let bytes = mib * MIB;
             let array_and_more = bytes + bytes / 64 + 8 * MIB;
             let stream = || Stream { head: head(descr, &format!("({},)", bytes / item)), left: bytes };
-            let (peak, _, array) = measured(|| Array1::<f64>::read_npy(stream()).unwrap());
+            let (peak, _, array) = measure_peak(|| Array1::<f64>::read_npy(stream()).unwrap());
             assert_eq!(array.len(), bytes / item);
             assert!(peak <= array_and_more, "{mib} MiB from a stream took {peak} bytes");
             drop(array);
@@ -150,22 +150,23 @@ fn memory_is_in_proportion() {
             let mut file = tempfile::tempfile().unwrap();
             io::copy(&mut stream(), &mut file).unwrap();
             io::Seek::rewind(&mut file).unwrap();
-            let (peak, _, array) = measured(|| Array1::<f64>::read_npy(&file).unwrap());
+            let (peak, _, array) = measure_peak(|| Array1::<f64>::read_npy(&file).unwrap());
             assert!(peak <= bytes + 8 * MIB, "{mib} MiB from a file took {peak} bytes");
             drop(array);
             io::Seek::rewind(&mut file).unwrap();
             let mut array = Array1::<f64>::zeros(bytes / item);
-            let (peak, _, ()) = measured(|| array.read_npy_into(&file).unwrap());
+            let (peak, _, ()) = measure_peak(|| array.read_npy_into(&file).unwrap());
             assert!(peak <= MIB, "reading {mib} MiB into an array took {peak} bytes");
             // Strided writes buffer a few blocks and do not copy the array.
-            let (peak, _, ()) = measured(|| array.slice(ndarray::s![..;-1]).write_npy(io::sink()).unwrap());
+            let (peak, _, ()) =
+                measure_peak(|| array.slice(ndarray::s![..;-1]).write_npy(io::sink()).unwrap());
             assert!(peak <= 12 * MIB, "writing {mib} MiB took {peak} bytes");
         }
     }
 
     // In pieces, an array of any size takes a piece.
     let stream = || Stream { head: head(">f8", "(20, 1000000)"), left: 160_000_000 };
-    let (peak, _, ()) = measured(|| {
+    let (peak, _, ()) = measure_peak(|| {
         NpyReader::new(stream())
             .unwrap()
             .blocks::<FlatArray<f64>>()
@@ -173,7 +174,7 @@ fn memory_is_in_proportion() {
             .for_each(|block| drop(block.unwrap()))
     });
     assert!(peak <= 2 * MIB, "160 MB in blocks took {peak} bytes");
-    let (peak, _, ()) = measured(|| {
+    let (peak, _, ()) = measure_peak(|| {
         NpyReader::new(stream())
             .unwrap()
             .rows::<f64, ndarray::Ix2>()
@@ -185,7 +186,7 @@ fn memory_is_in_proportion() {
     // A conversion takes the array of the new type and a block.
     let stream = Stream { head: head("<i2", "(5000000,)"), left: 10_000_000 };
     let options = ReadOptions::new().casting(Casting::Safe);
-    let (peak, _, array) = measured(|| Array1::<f64>::read_npy_with(stream, &options).unwrap());
+    let (peak, _, array) = measure_peak(|| Array1::<f64>::read_npy_with(stream, &options).unwrap());
     assert!(peak <= 40_000_000 / 64 * 65 + 8 * MIB, "converting took {peak} bytes");
     drop(array);
 
@@ -195,19 +196,20 @@ fn memory_is_in_proportion() {
     for elements in &elements[..if usize::BITS == 64 { 3 } else { 1 }] {
         for (left, most) in [(0, 2 * MIB), (MIB + 1, 70 * MIB), (3 * MIB, 200 * MIB)] {
             let stream = Stream { head: head("<f8", elements), left };
-            let (_, largest, read) = measured(|| ArrayD::<f64>::read_npy(stream));
+            let (_, largest, read) = measure_peak(|| ArrayD::<f64>::read_npy(stream));
             assert!(read.is_err());
             assert!(largest <= most, "{elements} of which {left} bytes came: {largest} bytes at once");
         }
         let bytes = head("<f8", elements);
-        let (peak, _, read) = measured(|| ArrayD::<f64>::read_npy(Stream { head: bytes.clone(), left: 0 }));
+        let (peak, _, read) =
+            measure_peak(|| ArrayD::<f64>::read_npy(Stream { head: bytes.clone(), left: 0 }));
         assert!(read.is_err() && peak <= 2 * MIB, "{peak}");
         let mut file = tempfile::NamedTempFile::new().unwrap();
         io::Write::write_all(&mut file, &bytes).unwrap();
-        let (peak, _, read) = measured(|| ndarray_io::read_npy::<_, ArrayD<f64>>(file.path()));
+        let (peak, _, read) = measure_peak(|| ndarray_io::read_npy::<_, ArrayD<f64>>(file.path()));
         assert!(read.is_err() && peak <= MIB, "{peak}");
         let part = ndarray_io::NpyFile::open(file.path()).unwrap();
-        let (_, largest, read) = measured(|| part.read::<ArrayD<f64>>());
+        let (_, largest, read) = measure_peak(|| part.read::<ArrayD<f64>>());
         assert!(read.is_err() && largest <= MIB, "{largest} bytes at once for a part that is not there");
     }
 
@@ -224,50 +226,50 @@ fn memory_is_in_proportion() {
     });
     for (descr, shape) in headers {
         let (peak, _, read) =
-            measured(|| ndarray_io::NpyReader::new(&long_header(&descr, &shape)[..]).map(drop));
+            measure_peak(|| ndarray_io::NpyReader::new(&long_header(&descr, &shape)[..]).map(drop));
         assert!(read.is_err() && peak <= 8 * MIB, "{:.20}… {:.20}… took {peak} bytes", descr, shape);
     }
     let fields: String = (0..60_000).map(|field| format!("('f{field}','f4'),")).collect();
     let (peak, _, read) =
-        measured(|| ndarray_io::NpyReader::new(&long_header(&format!("[{fields}]"), "()")[..]).map(drop));
+        measure_peak(|| ndarray_io::NpyReader::new(&long_header(&format!("[{fields}]"), "()")[..]).map(drop));
     assert!(read.is_ok() && peak <= 40 * MIB, "60,000 fields took {peak} bytes");
 
     // Headers on which a parser that copies the rest at each step would be quadratic: the sum of all
     // allocations is proportional to the header's length.
     for (descr, _) in headers::long_descrs() {
         let header = long_header(&descr, "(0,)");
-        ALL.store(0, Ordering::Relaxed);
+        TOTAL_ALLOCATED.store(0, Ordering::Relaxed);
         drop(ndarray_io::NpyReader::new(&header[..]));
-        let all = ALL.load(Ordering::Relaxed);
+        let all = TOTAL_ALLOCATED.load(Ordering::Relaxed);
         assert!(all <= 1000 * header.len() + MIB, "{descr:.20}… allocated {all} bytes");
     }
 
     // A header that declares a length of 4 GiB and is truncated.
     let head = b"\x93NUMPY\x02\x00\xff\xff\xff\xff".to_vec();
-    let (peak, _, read) = measured(|| ArrayD::<f64>::read_npy(Stream { head, left: 0 }));
+    let (peak, _, read) = measure_peak(|| ArrayD::<f64>::read_npy(Stream { head, left: 0 }));
     assert!(read.is_err() && peak <= MIB / 8, "{peak}");
 
-    claims_take_nothing();
-    parts_take_little();
-    conversions_take_their_budget();
-    casts_take_their_result();
+    false_claims_take_little_memory();
+    piecewise_work_takes_memory_for_a_few_pieces();
+    conversions_stay_within_their_budget();
+    casts_take_memory_for_their_result();
     items_take_few_allocations();
     #[cfg(feature = "object")]
     objects_take_memory_in_proportion();
     #[cfg(feature = "object")]
     pickles_take_memory_and_work_in_proportion();
     #[cfg(feature = "npz")]
-    archives_take_little();
+    archives_take_memory_for_their_arrays();
 }
 
 /// Whatever a header claims, reading a short file is an error and takes little.
-fn claims_take_nothing() {
+fn false_claims_take_little_memory() {
     use ndarray_io::{DynArray, NpyFile, ra};
 
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");
     let refused = |what: &str, read: &mut dyn FnMut() -> Result<DynArray, ndarray_io::Error>| {
-        let (peak, largest, read) = measured(read);
+        let (peak, largest, read) = measure_peak(read);
         assert!(read.is_err(), "{what} was read");
         assert!(peak <= 2 * MIB, "{what} took {peak} bytes, {largest} at once");
     };
@@ -304,15 +306,15 @@ fn claims_take_nothing() {
     #[cfg(feature = "object")]
     for (what, pickle) in claims::pickles() {
         use ndarray_io::object::Pickle;
-        let (peak, _, read) = measured(|| Pickle::read_with(&pickle[..], &options).map(drop));
+        let (peak, _, read) = measure_peak(|| Pickle::read_with(&pickle[..], &options).map(drop));
         assert!(read.is_err() && peak <= 2 * MIB, "{what}: {peak}");
-        let (peak, _, read) = measured(|| Pickle::read_joblib(&pickle[..], &options).map(drop));
+        let (peak, _, read) = measure_peak(|| Pickle::read_joblib(&pickle[..], &options).map(drop));
         assert!(read.is_err() && peak <= 2 * MIB, "{what}: {peak}");
     }
 }
 
 /// Reading, writing and transposing in pieces takes memory for a few pieces, for any file size.
-fn parts_take_little() {
+fn piecewise_work_takes_memory_for_a_few_pieces() {
     use ndarray::{Array2, Ix2};
     use ndarray_io::convert::{Conversion, convert_npy};
     use ndarray_io::header::Order;
@@ -322,7 +324,7 @@ fn parts_take_little() {
     let folder = tempfile::tempdir().unwrap();
     let (path, turned) = (folder.path().join("a.npy"), folder.path().join("b.npy"));
     let rows = Array2::<f64>::ones((1 << 10, 1 << 10)); // 8 MiB
-    let (peak, _, ()) = measured(|| {
+    let (peak, _, ()) = measure_peak(|| {
         let mut writer = NpyWriter::new(std::fs::File::create(&path).unwrap(), &[1 << 10]).unwrap();
         (0..16).for_each(|_| writer.push(&rows).unwrap());
         rows.rows().into_iter().for_each(|row| writer.push(&row).unwrap());
@@ -332,7 +334,7 @@ fn parts_take_little() {
     drop(rows);
     let file = NpyFile::open(&path).unwrap();
     let mut sum = 0.0;
-    let (peak, _, ()) = measured(|| {
+    let (peak, _, ()) = measure_peak(|| {
         let each = |chunk: ndarray::ArrayView2<'_, f64>| {
             sum += chunk.sum();
             ControlFlow::Continue(())
@@ -340,10 +342,10 @@ fn parts_take_little() {
         file.chunks::<f64, Ix2>(0, 128).unwrap().for_each_ahead(each).unwrap(); // chunks of 1 MiB
     });
     assert!(sum == f64::from(17 << 20) && peak <= 4 * MIB, "going through 136 MiB took {peak} bytes");
-    let (peak, _, slice) = measured(|| file.slice::<f64, _>(ndarray::s![.., 0..8]).unwrap());
+    let (peak, _, slice) = measure_peak(|| file.slice::<f64, _>(ndarray::s![.., 0..8]).unwrap());
     assert!(slice.len() == 17 << 13 && peak <= 3 * MIB, "a slice of 1 MiB took {peak} bytes");
     let conversion = || Conversion::new().order(Order::Fortran).memory(16 * MIB);
-    let (peak, _, ()) = measured(|| convert_npy(&path, &turned, conversion()).unwrap());
+    let (peak, _, ()) = measure_peak(|| convert_npy(&path, &turned, conversion()).unwrap());
     assert!(peak <= 40 * MIB, "turning 136 MiB round took {peak} bytes");
 }
 
@@ -372,22 +374,22 @@ fn items_take_few_allocations() {
     check(
         "rows in part",
         0.0,
-        calls_for_each(rows, |(file, ..)| file.slice::<f32, _>(s![.., ..;2]).unwrap()),
+        allocations_per_item(rows, |(file, ..)| file.slice::<f32, _>(s![.., ..;2]).unwrap()),
     );
     check(
         "rows listed",
         0.0,
-        calls_for_each(rows, |(file, all, _)| file.take::<Array2<f32>>(0, all).unwrap()),
+        allocations_per_item(rows, |(file, all, _)| file.take::<Array2<f32>>(0, all).unwrap()),
     );
     check(
         "rows written in part",
         0.0,
-        calls_for_each(rows, |(file, _, part)| file.write_slice(s![.., ..;2], part).unwrap()),
+        allocations_per_item(rows, |(file, _, part)| file.write_slice(s![.., ..;2], part).unwrap()),
     );
     check(
         "rows turned round",
         0.0,
-        calls_for_each(rows, |(.., part)| write_npy(&other, &part.slice(s![..;-1, ..;-1])).unwrap()),
+        allocations_per_item(rows, |(.., part)| write_npy(&other, &part.slice(s![..;-1, ..;-1])).unwrap()),
     );
     let pushed = |count: &usize| {
         let mut writer = NpyWriter::create(&other, &[3]).unwrap();
@@ -395,7 +397,7 @@ fn items_take_few_allocations() {
         (0..*count).for_each(|_| writer.push(&row).unwrap());
         writer.finish().unwrap();
     };
-    check("rows pushed", 0.0, calls_for_each(|count| count, pushed));
+    check("rows pushed", 0.0, allocations_per_item(|count| count, pushed));
 
     let record = |count: usize| {
         let fields: Vec<String> = (0..count).map(|field| format!("('f{field}', '<f8')")).collect();
@@ -405,11 +407,11 @@ fn items_take_few_allocations() {
         (array, dtype)
     };
     // Its name, and its name in the index of names.
-    check("fields of a header", 2.0, calls_for_each(record, |_| NpyFile::open(path).unwrap()));
+    check("fields of a header", 2.0, allocations_per_item(record, |_| NpyFile::open(path).unwrap()));
     check(
         "fields by name",
         0.0,
-        calls_for_each(record, |(_, dtype)| {
+        allocations_per_item(record, |(_, dtype)| {
             let DType::Record(record) = dtype else { unreachable!("it is a record") };
             assert!(record.field("f7").is_some() && record.field("g").is_none());
         }),
@@ -428,16 +430,16 @@ fn items_take_few_allocations() {
             write_npz_with(path, &arrays, &NpzOptions::new().compression(Compression::deflated())).unwrap();
             NpzFile::open(path).unwrap()
         };
-        check("members of a directory", 1.0, calls_for_each(members, |_| NpzFile::open(path).unwrap()));
-        check("members verified", 13.0, calls_for_each(members, |npz| npz.verify().unwrap()));
+        check("members of a directory", 1.0, allocations_per_item(members, |_| NpzFile::open(path).unwrap()));
+        check("members verified", 13.0, allocations_per_item(members, |npz| npz.verify().unwrap()));
         let all = |npz: &NpzFile| {
             npz.names().unwrap().iter().for_each(|name| drop(npz.read::<Array1<u64>>(name).unwrap()))
         };
-        check("members read", 26.0, calls_for_each(members, all));
+        check("members read", 26.0, allocations_per_item(members, all));
         check(
             "members that stay",
             16.0,
-            calls_for_each(members, |_| {
+            allocations_per_item(members, |_| {
                 NpzUpdate::open(path).unwrap().replace("member 7", &array).unwrap().finish().unwrap()
             }),
         );
@@ -457,14 +459,14 @@ fn items_take_few_allocations() {
         check(
             "parts of a stack",
             1.0,
-            calls_for_each(parts, |stack| NpyStack::open(path(stack.lengths().len())).unwrap()),
+            allocations_per_item(parts, |stack| NpyStack::open(path(stack.lengths().len())).unwrap()),
         );
-        check("parts read", 16.0, calls_for_each(parts, |stack| stack.read::<Array1<f64>>().unwrap()));
+        check("parts read", 16.0, allocations_per_item(parts, |stack| stack.read::<Array1<f64>>().unwrap()));
     }
 }
 
 /// A conversion stays close to its memory budget, whichever axis is the long one and for any operation.
-fn conversions_take_their_budget() {
+fn conversions_stay_within_their_budget() {
     use ndarray::{Array, IxDyn};
     use ndarray_io::convert::{Conversion, concatenate_npy, convert_npy, stack_npy};
     use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
@@ -489,7 +491,7 @@ fn conversions_take_their_budget() {
         &[long / 8, 2, 2, 2],
     ];
     let check = |what: &str, shape: &[usize], work: &dyn Fn() -> ndarray_io::Result<()>| {
-        let (peak, _, done) = measured(work);
+        let (peak, _, done) = measure_peak(work);
         done.unwrap();
         assert!(peak <= MEMORY + 2 * MIB, "{what} of {shape:?} took {peak} bytes");
     };
@@ -537,19 +539,19 @@ fn objects_take_memory_in_proportion() {
     use ndarray_io::object::Object;
 
     let files = [
-        ("lists", bombs::lists(1_000_000)),
-        ("one text", bombs::one_text(1000)),
-        ("names", bombs::names(1000)),
-        ("encoded", bombs::encoded(1000)),
-        ("buffers", bombs::buffers(1000)),
-        ("arrays", bombs::arrays(1000, 1000)),
-        ("wide", bombs::arrays(16_000, 1)),
-        ("records", bombs::records(31)),
-        ("chain", bombs::chain(100_000)),
-        ("graphs", bombs::graphs(60)),
+        ("lists", bombs::empty_lists(1_000_000)),
+        ("one text", bombs::one_text_under_many_numbers(1000)),
+        ("names", bombs::globals_of_one_text(1000)),
+        ("encoded", bombs::text_encoded_many_times(1000)),
+        ("buffers", bombs::arrays_of_one_buffer(1000)),
+        ("arrays", bombs::arrays_of_one_dtype(1000, 1000)),
+        ("wide", bombs::arrays_of_one_dtype(16_000, 1)),
+        ("records", bombs::nested_records(31)),
+        ("chain", bombs::nested_tuples(100_000)),
+        ("graphs", bombs::differently_shared_graphs(60)),
     ];
     for (name, file) in files {
-        let (peak, _, read) = measured(|| Array1::<Object>::read_npy(&file[..]));
+        let (peak, _, read) = measure_peak(|| Array1::<Object>::read_npy(&file[..]));
         assert!(peak <= 256 * file.len() + 4 * MIB, "{name}: {peak} bytes for {}", file.len());
         drop(read);
     }
@@ -569,9 +571,9 @@ fn pickles_take_memory_and_work_in_proportion() {
         let bytes = pickles::pickle(seed, [500, 5_000, 50_000][seed as usize % 3]);
         let read = || Pickle::read(&bytes[..]);
         let within = |what: &str, times: usize, work: &mut dyn FnMut()| {
-            let before = ALL.load(Ordering::Relaxed);
-            let (peak, _, ()) = measured(work);
-            let all = ALL.load(Ordering::Relaxed) - before;
+            let before = TOTAL_ALLOCATED.load(Ordering::Relaxed);
+            let (peak, _, ()) = measure_peak(work);
+            let all = TOTAL_ALLOCATED.load(Ordering::Relaxed) - before;
             let most = times * bytes.len();
             assert!(peak <= most + MIB, "seed {seed}: {what} takes {peak} bytes for {}", bytes.len());
             assert!(
@@ -613,23 +615,23 @@ fn pickles_take_memory_and_work_in_proportion() {
 }
 
 /// Casting and slicing take memory for the result and a block.
-fn casts_take_their_result() {
+fn casts_take_memory_for_their_result() {
     use ndarray_io::DynArray;
     use ndarray_io::dtype::{ByteOrder, Kind, Scalar};
 
     let array = DynArray::new(&Array1::<i32>::ones(4 * MIB)).unwrap();
     let double = Scalar::new(Kind::Float, 8, ByteOrder::NATIVE).unwrap();
-    let (peak, _, cast) = measured(|| array.cast_to(&double.into(), Casting::Safe).unwrap());
+    let (peak, _, cast) = measure_peak(|| array.cast_to(&double.into(), Casting::Safe).unwrap());
     assert!(cast.len() == 4 * MIB && peak <= 32 * MIB + MIB, "casting took {peak} bytes");
-    let (peak, _, slice) = measured(|| array.slice(ndarray::s![..;-2]).unwrap());
+    let (peak, _, slice) = measure_peak(|| array.slice(ndarray::s![..;-2]).unwrap());
     assert!(slice.len() == 2 * MIB && peak <= 8 * MIB + 8 * MIB, "slicing took {peak} bytes");
-    let (peak, _, typed) = measured(|| array.cast::<f64, ndarray::Ix1>(Casting::Safe).unwrap());
+    let (peak, _, typed) = measure_peak(|| array.cast::<f64, ndarray::Ix1>(Casting::Safe).unwrap());
     assert!(typed.len() == 4 * MIB && peak <= 32 * MIB + 2 * MIB, "casting to a type took {peak} bytes");
 }
 
 /// An archive takes memory for its arrays and a few blocks; a bomb allocates nothing for its declared size.
 #[cfg(feature = "npz")]
-fn archives_take_little() {
+fn archives_take_memory_for_their_arrays() {
     use ndarray_io::npz::{Compression, NpzOptions};
     use ndarray_io::{DynArray, NpzFile, NpzReader, NpzWriter, WriteOptions};
     use std::io::Cursor;
@@ -637,7 +639,7 @@ fn archives_take_little() {
     let array = Array1::<f64>::from_shape_fn(4 << 20, |index| (index % 1000) as f64); // 32 MiB
     let two = WriteOptions::new().threads(2);
     let deflated = NpzOptions::new().compression(Compression::Deflated(1)).write_options(two);
-    let (peak, _, ()) = measured(|| {
+    let (peak, _, ()) = measure_peak(|| {
         let mut npz = NpzWriter::new_with(io::sink(), &deflated);
         npz.add("a", &array).unwrap();
         npz.add("b", &array.slice(ndarray::s![..;-1])).unwrap();
@@ -648,7 +650,7 @@ fn archives_take_little() {
     npz.add("a", &array).unwrap();
     let bytes = npz.finish().unwrap();
     drop(array);
-    let (peak, _, read) = measured(|| NpzReader::new(bytes).unwrap().read::<Array1<f64>>("a").unwrap());
+    let (peak, _, read) = measure_peak(|| NpzReader::new(bytes).unwrap().read::<Array1<f64>>("a").unwrap());
     assert!(read.len() == 4 << 20 && peak <= 42 * MIB, "inflating 32 MiB took {peak} bytes");
     drop(read);
 
@@ -660,10 +662,10 @@ fn archives_take_little() {
     npz.finish().unwrap();
     let options = ReadOptions::new().threads(2);
     let npz = NpzFile::open_with(file.path(), &options).unwrap();
-    let (peak, _, read) = measured(|| npz.read::<Array1<f64>>("a").unwrap());
+    let (peak, _, read) = measure_peak(|| npz.read::<Array1<f64>>("a").unwrap());
     assert!(read.len() == 4 << 20 && peak <= 38 * MIB, "inflating 32 MiB block by block took {peak} bytes");
     drop(read);
-    let (peak, _, part) = measured(|| {
+    let (peak, _, part) = measure_peak(|| {
         npz.open_member("a").unwrap().slice::<f64, _>(ndarray::s![1_000_000..3_000_000;1000]).unwrap()
     });
     assert!(part.len() == 2000 && peak <= 6 * MIB, "a part of 16 MiB took {peak} bytes");
@@ -675,7 +677,7 @@ fn archives_take_little() {
     let limits = ndarray_io::Limits::default().payload(1 << 20);
     let options = ReadOptions::new().limits(limits);
     let (peak, _, read) =
-        measured(|| NpzReader::new_with(bytes, &options).unwrap().read::<DynArray>("zeros").map(drop));
+        measure_peak(|| NpzReader::new_with(bytes, &options).unwrap().read::<DynArray>("zeros").map(drop));
     assert!(read.is_err() && peak <= MIB, "a bomb took {peak} bytes");
 
     // Of a stream that declares nearly 1 GiB and has some thousand bytes, memory is taken for what arrives.
@@ -690,7 +692,7 @@ fn archives_take_little() {
         let places: Vec<usize> = (0..bytes.len() - 4).filter(|at| bytes[*at..*at + 4] == old).collect();
         places.iter().for_each(|at| bytes[*at..*at + 4].copy_from_slice(&((1 << 30) - 1u32).to_le_bytes()));
         let mut reader = NpzReader::new(Cursor::new(bytes)).unwrap();
-        let (_, largest, read) = measured(|| reader.read_raw(member.file_name()).map(drop));
+        let (_, largest, read) = measure_peak(|| reader.read_raw(member.file_name()).map(drop));
         assert!(read.unwrap_err().is_format() && largest <= 70 * MIB, "{name}: {largest} bytes at once");
     }
 }

@@ -96,7 +96,7 @@ fn check(path: &Path, printed: &str) {
 }
 
 #[test]
-fn errors_point_at_the_field() {
+fn derive_errors_equal_expected_stderr() {
     let libraries = libraries();
     let out = tempfile::NamedTempFile::new().unwrap();
     let files = sources("tests/ui");
@@ -142,7 +142,7 @@ fn unsound_programs_are_refused_and_their_twins_compile() {
 
 /// Each mistake in `tests/mistakes/compile.rs` has a message that says how to mend it.
 #[test]
-fn mistakes_are_mended_by_their_messages() {
+fn compiler_messages_say_how_to_fix_mistakes() {
     let path = Path::new("tests/mistakes/compile.rs");
     let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
     let out = tempfile::NamedTempFile::new().unwrap();

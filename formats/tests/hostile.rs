@@ -162,7 +162,7 @@ fn damaged_archives_of_pytorch_are_errors_or_arrays() {
 }
 
 #[test]
-fn noted_signs_are_of_floats_only() {
+fn negation_flag_is_applied_to_floats_only() {
     let negated = |class: &[u8]| {
         let bytes = pickle();
         let at = bytes.windows(2).rposition(|part| part == b"\x89}").unwrap();
@@ -181,7 +181,7 @@ fn noted_signs_are_of_floats_only() {
 }
 
 #[test]
-fn tensor_may_repeat_its_storage_a_little() {
+fn repetition_of_a_storage_is_limited() {
     let repeated = |shape: &[u8]| {
         let bytes = pickle();
         let at = bytes.windows(6).rposition(|part| part == b"(K\x02t(K").unwrap();
@@ -196,7 +196,7 @@ fn tensor_may_repeat_its_storage_a_little() {
 }
 
 #[test]
-fn names_are_in_proportion_to_the_pickle() {
+fn disproportionately_long_tensor_names_are_refused() {
     // A key of 60 kB and 10,000 tensors in a list below it, which are one.
     let key = [&b"X\x60\xEA\x00\x00"[..], &[b'k'; 60_000]].concat();
     let inner = &pickle()[10..];
@@ -208,7 +208,7 @@ fn names_are_in_proportion_to_the_pickle() {
 }
 
 #[test]
-fn arguments_that_many_calls_share_are_looked_at_once() {
+fn shared_call_arguments_are_visited_once() {
     // 10,000 calls of one tuple of 10,000 lists: 100 million if each call looked at them.
     let tuple = [&b"("[..], &b"]".repeat(10_000), b"tq\x00"].concat();
     let bytes = [b"\x80\x02](", &tuple[..], &b"cm\nf\nh\x00R".repeat(10_000), b"e."].concat();
@@ -225,7 +225,7 @@ fn arguments_that_many_calls_share_are_looked_at_once() {
 }
 
 #[test]
-fn equal_names_get_numbers() {
+fn duplicate_tensor_names_are_numbered() {
     let inner = &pickle()[10..];
     let end = inner.windows(2).position(|part| part == b"tR").unwrap() + 2;
     let mut bytes = [b"\x80\x02}(N", &inner[..end], b"q\x05"].concat();
@@ -246,7 +246,7 @@ fn storage_of_another_length_is_an_error() {
 }
 
 #[test]
-fn tensors_of_other_kinds_are_listed() {
+fn unsupported_tensors_are_listed_with_reasons() {
     let bytes =
         b"\x80\x02}(X\x01\x00\x00\x00actorch._utils\n_rebuild_sparse_tensor\n)RX\x01\x00\x00\x00bK\x01u.";
     let file = Torch::open_in(archive(&[("data.pkl", &bytes[..])])).unwrap();
@@ -259,7 +259,7 @@ fn tensors_of_other_kinds_are_listed() {
 }
 
 #[test]
-fn shared_tensor_has_each_of_its_names() {
+fn shared_tensor_is_listed_under_each_name() {
     let mut bytes = b"\x80\x02}(X\x01\x00\x00\x00a".to_vec();
     let inner = &pickle()[10..];
     let end = inner.windows(2).position(|part| part == b"tR").unwrap() + 2;
@@ -380,7 +380,7 @@ fn inconsistent_sparse_matrices_are_refused_with_reasons() {
 }
 
 #[test]
-fn elements_without_bytes_take_no_time() {
+fn sparse_matrix_of_zero_byte_elements_is_refused() {
     let data = DynArray::from_bytes("|V0".parse().unwrap(), [1, 1 << 60], ndarray_io::header::Order::C, &[]);
     let Ok(data) = data else { return }; // the library refuses that many
     let layout = Layout::Dia { offsets: DynArray::new(&arr1(&[0])).unwrap() };
@@ -388,7 +388,7 @@ fn elements_without_bytes_take_no_time() {
 }
 
 #[test]
-fn counts_of_very_long_axes_are_computed() {
+fn dia_count_equals_scipys_and_huge_csr_is_refused() {
     let numbers = |numbers: &[i64]| DynArray::new(&arr1(numbers)).unwrap();
     let none = DynArray::new(&ndarray::Array2::<f64>::zeros((2, 6))).unwrap();
     let layout = Layout::Dia { offsets: numbers(&[-1, 2]) };
@@ -402,7 +402,7 @@ fn counts_of_very_long_axes_are_computed() {
 }
 
 #[test]
-fn coordinates_of_other_axes_than_the_shape_are_an_error() {
+fn coordinates_that_mismatch_the_shape_are_an_error() {
     let npy = |array: &dyn WriteArray| {
         let mut file = Vec::new();
         let make = &mut |header: &ndarray_io::header::Header| ndarray_io::npy::format(header, None);
@@ -428,7 +428,7 @@ fn coordinates_of_other_axes_than_the_shape_are_an_error() {
 }
 
 #[test]
-fn empty_tensors_of_safetensors_are_in_the_order_of_their_names() {
+fn empty_safetensors_tensors_are_sorted_by_name() {
     let json: String = (0..20)
         .rev()
         .map(|number| format!("\"t{number:02}\":{{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}},"))
@@ -441,7 +441,7 @@ fn empty_tensors_of_safetensors_are_in_the_order_of_their_names() {
 }
 
 #[test]
-fn tensor_whose_elements_share_bytes_leaves_the_others() {
+fn sub_byte_tensor_does_not_prevent_reading_others() {
     let json = r#"{"a":{"dtype":"F4","shape":[2],"data_offsets":[0,1]},"b":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}}"#;
     let file = [&(json.len() as u64).to_le_bytes()[..], json.as_bytes(), &[1, 7]].concat();
     let file = SafeTensors::from_source(InMemory(file)).unwrap();
@@ -452,7 +452,7 @@ fn tensor_whose_elements_share_bytes_leaves_the_others() {
 }
 
 #[test]
-fn index_of_several_files_opens_only_files_beside_it() {
+fn shard_index_opens_only_files_in_its_folder() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("inner")).unwrap();
     let path = |name: &str| folder.path().join(name);
@@ -476,7 +476,7 @@ fn index_of_several_files_opens_only_files_beside_it() {
 }
 
 #[test]
-fn names_and_dtypes_that_cannot_be_written_are_said() {
+fn unwritable_names_and_dtypes_are_refused() {
     let (one, text) = (arr1(&[1u8]), arr1(&["a".to_owned()]));
     let mut out = Vec::new();
     let mut write = |tensors: &[(&str, &dyn WriteArray)]| {

@@ -25,7 +25,7 @@ fn folders() -> (PathBuf, PathBuf) {
 }
 
 /// Returns the elements in C order and little-endian, and the shape.
-fn plain(array: &DynArray) -> (Vec<usize>, Vec<u8>) {
+fn shape_and_bytes(array: &DynArray) -> (Vec<usize>, Vec<u8>) {
     let dtype = array.dtype().stored().with_byte_order(ByteOrder::Little);
     let stored =
         DynArray::from_bytes(array.dtype().stored(), array.shape(), array.order(), array.bytes()).unwrap();
@@ -34,13 +34,13 @@ fn plain(array: &DynArray) -> (Vec<usize>, Vec<u8>) {
     (array.shape().to_vec(), array.bytes().to_vec())
 }
 
-fn expected(path: &Path) -> (Vec<usize>, Vec<u8>) {
-    plain(&read_npy::<_, DynArray>(path).unwrap())
+fn read_expected(path: &Path) -> (Vec<usize>, Vec<u8>) {
+    shape_and_bytes(&read_npy::<_, DynArray>(path).unwrap())
 }
 
 #[test]
 #[ignore = "needs files of other programs"]
-fn sparse_matrices_are_what_scipy_loads() {
+fn sparse_matrices_equal_scipys() {
     let (files, written) = folders();
     fs::create_dir_all(written.join("sparse")).unwrap();
     for layout in ["csr", "csc", "coo"] {
@@ -54,12 +54,12 @@ fn sparse_matrices_are_what_scipy_loads() {
             continue;
         }
         let dense = path.with_file_name(format!("{}.npy", name.trim_end_matches("_compressed")));
-        let wanted = expected(&dense);
+        let wanted = read_expected(&dense);
         let matrix = Sparse::read(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
-        assert_eq!(plain(&matrix.to_dense_dyn().unwrap()), wanted, "{name}");
+        assert_eq!(shape_and_bytes(&matrix.to_dense_dyn().unwrap()), wanted, "{name}");
         let out = written.join("dense.npy");
         matrix.write_dense(&out, &Default::default()).unwrap();
-        assert_eq!(expected(&out), wanted, "{name}");
+        assert_eq!(read_expected(&out), wanted, "{name}");
         if !name.ends_with("_compressed") {
             matrix.write(written.join("sparse").join(format!("{name}.npz"))).unwrap();
             let file = |layout| written.join(layout).join(format!("{name}.npz"));
@@ -68,13 +68,13 @@ fn sparse_matrices_are_what_scipy_loads() {
                 matrix.to_csr().unwrap().write(file("csr")).unwrap();
                 matrix.to_csc().unwrap().write(file("csc")).unwrap();
                 let again = Sparse::from_dense(&NpyFile::open(&dense).unwrap()).unwrap();
-                assert_eq!(plain(&again.to_dense_dyn().unwrap()), wanted, "{name}");
+                assert_eq!(shape_and_bytes(&again.to_dense_dyn().unwrap()), wanted, "{name}");
                 let turned = written.join("turned.npy");
                 let array: DynArray = read_npy(&dense).unwrap();
                 ndarray_io::npy::write_npy_with(&turned, &array, &WriteOptions::new().order(Order::Fortran))
                     .unwrap();
                 let again = Sparse::from_dense(&NpyFile::open(&turned).unwrap()).unwrap();
-                assert_eq!(plain(&again.to_dense_dyn().unwrap()), wanted, "{name}");
+                assert_eq!(shape_and_bytes(&again.to_dense_dyn().unwrap()), wanted, "{name}");
             }
         }
         if let Ok(file) = SparseFile::open(&path) {
@@ -87,7 +87,11 @@ fn sparse_matrices_are_what_scipy_loads() {
                     true => all.slice(ndarray::s![range, ..]),
                     false => all.slice(ndarray::s![.., range]),
                 };
-                assert_eq!(plain(&part.to_dense_dyn().unwrap()), plain(&part_of_all.unwrap()), "{name}");
+                assert_eq!(
+                    shape_and_bytes(&part.to_dense_dyn().unwrap()),
+                    shape_and_bytes(&part_of_all.unwrap()),
+                    "{name}"
+                );
             }
         }
         count += 1;
@@ -97,7 +101,7 @@ fn sparse_matrices_are_what_scipy_loads() {
 
 #[test]
 #[ignore = "needs files of other programs"]
-fn tensors_are_what_safetensors_loads() {
+fn tensors_equal_those_of_safetensors() {
     let (files, written) = folders();
     let path = files.join("safetensors/all.safetensors");
     let file = SafeTensors::open(&path).unwrap();
@@ -106,8 +110,8 @@ fn tensors_are_what_safetensors_loads() {
     let mut arrays = Vec::new();
     for tensor in file.tensors().as_slice() {
         let array: DynArray = file.read(tensor.name()).unwrap();
-        let wanted = expected(&files.join(format!("safetensors/{}.npy", tensor.name())));
-        assert_eq!(plain(&array), wanted, "{}", tensor.name());
+        let wanted = read_expected(&files.join(format!("safetensors/{}.npy", tensor.name())));
+        assert_eq!(shape_and_bytes(&array), wanted, "{}", tensor.name());
         let range = tensor.offset() as usize..tensor.offset() as usize + wanted.1.len();
         assert_eq!(bytes[range], wanted.1, "{}", tensor.name());
         arrays.push((tensor.name(), array));
@@ -127,7 +131,7 @@ fn tensors_are_what_safetensors_loads() {
 
 #[test]
 #[ignore = "needs files of other programs"]
-fn tensors_are_what_gguf_wrote() {
+fn tensors_equal_those_of_gguf() {
     let (files, _) = folders();
     let file = Gguf::open(files.join("gguf/all.gguf")).unwrap();
     let get = |key: &str| &file.metadata().iter().find(|(name, _)| name == key).unwrap().1;
@@ -137,8 +141,8 @@ fn tensors_are_what_gguf_wrote() {
     assert_eq!(*get("a.list"), Value::Array(vec![Value::Text("x".into()), Value::Text("yz".into())]));
     assert_eq!(file.tensors().len(), 7);
     for tensor in file.tensors().as_slice() {
-        let wanted = expected(&files.join(format!("gguf/{}.npy", tensor.name())));
-        assert_eq!(plain(&file.read(tensor.name()).unwrap()), wanted, "{}", tensor.name());
+        let wanted = read_expected(&files.join(format!("gguf/{}.npy", tensor.name())));
+        assert_eq!(shape_and_bytes(&file.read(tensor.name()).unwrap()), wanted, "{}", tensor.name());
     }
     assert_eq!(file.quantized()[0].type_name, "Q8_0");
     let error = file.open_tensor("t.quantized").unwrap_err();
@@ -147,16 +151,16 @@ fn tensors_are_what_gguf_wrote() {
 
 #[test]
 #[ignore = "needs files of other programs"]
-fn tensors_are_those_that_pytorch_saved() {
+fn tensors_equal_those_of_pytorch() {
     let (files, _) = folders();
     let file = Torch::open(files.join("torch/all.pt")).unwrap();
     let names: Vec<&str> = file.tensors().iter().map(|tensor| tensor.name()).collect();
     assert_eq!(names, ["model.weight", "model.turned", "model.part", "model.later", "steps.0", "flags"]);
     for name in names {
-        let wanted = expected(&files.join(format!("torch/{name}.npy")));
-        assert_eq!(plain(&file.read(name).unwrap()), wanted, "{name}");
+        let wanted = read_expected(&files.join(format!("torch/{name}.npy")));
+        assert_eq!(shape_and_bytes(&file.read(name).unwrap()), wanted, "{name}");
         match file.open_tensor(name) {
-            Ok(tensor) => assert_eq!(plain(&tensor.read().unwrap()), wanted, "{name}"),
+            Ok(tensor) => assert_eq!(shape_and_bytes(&tensor.read().unwrap()), wanted, "{name}"),
             Err(error) => assert_eq!((name, error.is_format()), ("model.part", true), "{error}"),
         }
     }

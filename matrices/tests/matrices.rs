@@ -23,7 +23,7 @@ const WANTED: [[f64; 3]; 2] = [[0., 1., 2.], [3., 4., 5.]];
 
 #[cfg(feature = "nalgebra-0_35")]
 #[test]
-fn nalgebra_has_the_elements_of_either_order() {
+fn nalgebra_matrices_round_trip_in_both_orders() {
     use ndarray_io_matrices::nalgebra as ours;
 
     let folder = tempfile::tempdir().unwrap();
@@ -57,7 +57,7 @@ fn nalgebra_has_the_elements_of_either_order() {
 
 #[cfg(feature = "faer-0_24")]
 #[test]
-fn faer_has_the_elements_of_either_order() {
+fn faer_matrices_round_trip_in_both_orders() {
     use ndarray_io_matrices::faer as ours;
 
     let folder = tempfile::tempdir().unwrap();
@@ -126,7 +126,7 @@ fn sparse_matrices_of_faer_have_the_elements_of_each_layout() {
 
 #[cfg(feature = "candle-0_11")]
 #[test]
-fn candle_has_the_elements_of_either_order() {
+fn candle_tensors_round_trip_in_both_orders() {
     use candle_core::{DType, Device, Tensor};
     use ndarray_io_matrices::candle as ours;
 
@@ -172,7 +172,7 @@ fn candle_has_the_elements_of_either_order() {
 
 #[cfg(feature = "sprs-0_11")]
 #[test]
-fn sprs_has_the_elements_of_each_layout() {
+fn sprs_matrices_round_trip_in_both_layouts() {
     use ndarray_io::DynArray;
     use ndarray_io_formats::sparse::{Layout, Sparse};
     use ndarray_io_matrices::sprs as ours;
@@ -198,7 +198,7 @@ fn sprs_has_the_elements_of_each_layout() {
 
 #[cfg(feature = "arrow-60")]
 #[test]
-fn arrow_has_the_elements_of_each_dtype() {
+fn arrow_arrays_round_trip_for_each_dtype() {
     use std::sync::Arc;
 
     use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray, UInt8Array};

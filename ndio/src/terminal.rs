@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn control_characters_are_escaped_but_for_ends_of_lines() {
+    fn control_characters_except_newlines_are_escaped() {
         let mut out = Vec::new();
         write!(Escaped(&mut out), "a\u{1b}[31mb\u{202e}\tü\nnext c\r\n").unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), "a\\u{1b}[31mb\\u{202e}\\tü\nnext c\\r\n");

@@ -42,7 +42,7 @@ def test_archive_of_numpy_is_read(save: Any) -> None:
         ours["a"]
 
 
-def test_every_keyword_is_a_member() -> None:
+def test_keywords_become_members() -> None:
     arrays: dict[str, Any] = {"compression": np.arange(3), "threads": np.arange(4), "self": np.arange(5)}
     nio.savez("x.npz", np.zeros(1), **arrays)
     with np.load("x.npz") as archive:
@@ -182,7 +182,7 @@ def test_encrypted_member_is_read_and_not_mapped() -> None:
         pickle.dumps(opened)
 
 
-def test_map_never_changes_what_it_should_not() -> None:
+def test_refused_map_leaves_the_file_unchanged() -> None:
     np.save("x.npy", np.arange(1000.0))
     np.savez("x.npz", a=np.arange(10.0))
     files = {name: Path(name).read_bytes() for name in ("x.npy", "x.npz")}

@@ -26,7 +26,7 @@ def test_missing_file_is_file_not_found() -> None:
 
 
 @pytest.mark.parametrize("cut", [0, 5, 9, 60, 127, 130, 207])
-def test_every_truncated_file_is_a_value_error_that_names_it(cut: int) -> None:
+def test_truncated_file_is_an_error_that_names_it(cut: int) -> None:
     np.save("x.npy", np.arange(10))
     Path("x.npy").write_bytes(Path("x.npy").read_bytes()[:cut])
     with pytest.raises((ValueError, EOFError)):
@@ -35,7 +35,7 @@ def test_every_truncated_file_is_a_value_error_that_names_it(cut: int) -> None:
         nio.load("x.npy")
 
 
-def test_every_damaged_byte_of_a_header_is_an_error_or_another_array() -> None:
+def test_damaged_header_is_an_error_or_another_array() -> None:
     np.save("x.npy", np.arange(10))
     whole = Path("x.npy").read_bytes()
     for at in range(80):
@@ -150,7 +150,7 @@ def test_file_object_that_reads_its_own_archive_is_an_error() -> None:
         file.archive["a"]
 
 
-def test_nothing_is_written_after_an_error() -> None:
+def test_writing_stops_after_an_error() -> None:
     calls = []
 
     class Full:

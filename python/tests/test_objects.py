@@ -57,7 +57,7 @@ def _equal(one: Any, two: Any) -> bool:
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: f"{type(value).__name__} {str(value)[:20]!a}")
 @pytest.mark.parametrize("protocol", [2, 3, 4, 5])
-def test_plain_value_is_what_pickle_loads(value: Any, protocol: int) -> None:
+def test_plain_value_equals_that_of_pickle(value: Any, protocol: int) -> None:
     Path("x.pkl").write_bytes(pickle.dumps([value], protocol=protocol))
     read = nio.load("x.pkl", allow_pickle=True)
     assert _equal(read, [value]), read
@@ -320,7 +320,7 @@ def test_shared_arguments_take_linear_time() -> None:
     assert len(read) == 40_001 and read[0].args is read[-1].args
 
 
-def test_what_is_not_listed_stays_a_call() -> None:
+def test_unlisted_class_stays_a_call() -> None:
     np.save("x.npy", _array(Thing(), Commanding()))
     thing, command = nio.load("x.npy", allow_pickle=True, objects={f"{__name__}.Thing": Thing})
     assert type(thing) is Thing and isinstance(command, nio.Call) and not Path("executed").exists()

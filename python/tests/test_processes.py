@@ -184,7 +184,7 @@ print("ImportError" in str(raised) or "ImportError" in repr(raised))
 """
 
 
-def test_another_interpreter_of_the_process_is_refused() -> None:
+def test_subinterpreter_is_refused() -> None:
     done = subprocess.run([sys.executable, "-c", SUBINTERPRETER], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
 

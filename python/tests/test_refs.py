@@ -50,7 +50,7 @@ def test_readers_find_files_by_prefix_or_absolute_path() -> None:
     assert nio.refs("folder/x.npy", prefix="s3://bucket/a/")["refs"]["x/0"][0] == "s3://bucket/a/x.npy"
 
 
-def test_what_cannot_be_referred_to_is_an_error() -> None:
+def test_invalid_references_are_errors() -> None:
     np.savez_compressed("c.npz", x=np.zeros(1000))
     np.save("x.npy", np.arange(3))
     os.mkdir("other")
@@ -71,7 +71,7 @@ def test_what_cannot_be_referred_to_is_an_error() -> None:
         nio.refs("missing.npy")
 
 
-def test_chunks_that_are_not_as_asked_are_a_warning() -> None:
+def test_changed_chunk_length_is_a_warning() -> None:
     np.save("x.npy", np.zeros((5, 1 << 17)))
     with pytest.warns(UserWarning, match="chunk"):
         nio.refs("x.npy", chunk=2, inline_limit=0)

@@ -113,7 +113,7 @@ def store(server: str) -> dict[str, str]:
     return {"aws_endpoint": server, "allow_http": "true", **keys}
 
 
-def test_uploads_are_what_numpy_would_have_saved(store: dict[str, str]) -> None:
+def test_uploads_equal_files_of_numpy(store: dict[str, str]) -> None:
     plain, objects = np.arange(12.0).reshape(3, 4), np.array([{"a": 1}, None], object)
     nio.save("s3://bucket/plain.npy", plain, storage_options=store, sync=True)
     nio.save("s3://bucket/objects.npy", objects, storage_options=store)

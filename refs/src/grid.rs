@@ -207,7 +207,7 @@ mod tests {
     ///
     /// The expected positions are computed without strides.
     #[test]
-    fn chunks_have_all_elements_once() {
+    fn chunks_cover_each_element_once() {
         let cases: &[(&[usize], usize, &[usize])] = &[
             (&[12, 5], 0, &[12]),
             (&[13, 5], 0, &[13]),
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_that_do_not_divide() {
+    fn indivisible_chunk_length_is_padded_or_reduced() {
         let chunk = |shape: &[usize], lengths: &[usize], length, inline| {
             let layout = of(shape, Order::C, 0, lengths);
             layout
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_index_that_is_large_is_cut_as_well() {
+    fn large_single_index_is_split_into_chunks() {
         let grid = of(&[10, 1000, 25], Order::C, 0, &[10]).grid(WISH).unwrap();
         assert_eq!(grid.chunk, [1, 10, 25]);
         let grid = of(&[25, 1000, 10], Order::Fortran, 2, &[10]).grid(WISH).unwrap();

@@ -214,7 +214,7 @@ pub(crate) fn base64(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn base64_as_python_has_it() {
+    fn base64_equals_pythons() {
         // Computed with Python's base64.b64encode.
         for (bytes, text) in [
             (&b""[..], ""),

@@ -59,7 +59,7 @@ impl EncodeOpaque<Word> for Lines {
 }
 
 #[test]
-fn a_payload_may_be_one_unit() {
+fn opaque_payload_round_trips_in_any_layout() {
     let words = arr2(&[["a", "b"], ["c", "d"]]).mapv(|word| Word(word.to_owned()));
     for (array, payload) in [
         (words.view(), &b"a\nb\nc\nd\n."[..]),

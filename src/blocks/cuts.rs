@@ -114,7 +114,7 @@ mod tests {
     use crate::shape::Order;
 
     #[test]
-    fn boxes_are_all_elements_in_order() {
+    fn blocks_cover_all_elements_in_order() {
         for shape in [vec![], vec![7], vec![3, 5], vec![2, 3, 4], vec![1, 1, 9, 1], vec![0, 3]] {
             let len: usize = shape.iter().product();
             let array = Array::from_iter(0..len).into_shape_with_order(shape.clone()).unwrap();

@@ -159,7 +159,7 @@ mod tests {
     use super::ReadHints;
 
     #[test]
-    fn hints_cannot_ask_for_the_impossible() {
+    fn hints_are_clamped_to_their_limits() {
         let hints = ReadHints::new().block(0).boundary(0).concurrency(0, 0).span(u64::MAX);
         assert_eq!((hints.get_block(), hints.get_boundary()), (Some(4 << 10), Some(512)));
         assert_eq!((hints.get_concurrency(), hints.get_span()), ((1, 1), 1 << 30));

@@ -299,7 +299,7 @@ mod tests {
     use crate::error::{Error, ErrorKind};
 
     #[test]
-    fn only_what_was_filled_is_returned() {
+    fn unfilled_bytes_are_not_returned() {
         let mut memory = [MaybeUninit::uninit(); 10];
         let mut room = Room::new(&mut memory);
         assert_eq!((room.copy(b"abc"), room.left()), (3, 7));
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn items_of_any_alignment_are_appended() {
+    fn items_are_appended_at_any_alignment() {
         let mut memory = vec![MaybeUninit::uninit(); 23];
         for before in 0..8 {
             let mut room = Room::new(&mut memory);
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_are_copied_one_after_another() {
+    fn strided_runs_are_copied_contiguously() {
         let bytes: Vec<u8> = (0..50).collect();
         for run in [1, 2, 3, 4, 5, 8, 16] {
             for (stride, room) in [(run, 50), (run + 3, 50), (20, 50), (run + 3, 2 * run)] {
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_leave_what_was_there() {
+    fn failed_append_keeps_earlier_bytes() {
         let mut bytes = Vec::with_capacity(8);
         assert_eq!(append(&mut bytes, 5, |room| copied(room, b"abc")).unwrap(), 3);
         let failed = append(&mut bytes, 5, |room| {
@@ -370,7 +370,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "more bytes were read than requested")]
     #[cfg_attr(panic = "abort", ignore = "needs panics that unwind")]
-    fn wrong_counts_are_refused() {
+    fn read_of_more_than_requested_panics() {
         let _ = Room::new(&mut [MaybeUninit::uninit(); 4]).read_with(3, |_| Ok(4));
     }
 }

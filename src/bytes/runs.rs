@@ -338,7 +338,7 @@ mod tests {
     use super::Runs;
 
     #[test]
-    fn runs_are_joined_and_found() {
+    fn contiguous_runs_are_merged_and_found_by_position() {
         // Selects s![1..4;2, 1..3, ..] of an array of shape (4, 5, 6) with elements of two bytes.
         let picked = Runs::new(30 + 6, vec![(2, 60), (2, 6), (6, 1)], 2);
         assert_eq!((picked.run(), picked.byte_len()), (24, 48));

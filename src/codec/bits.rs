@@ -16,7 +16,7 @@ pub(crate) fn unpack(words: &[u8], is_big: bool, into: &mut [u8]) {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_least_significant_bit_comes_first() {
+    fn least_significant_bit_is_unpacked_first() {
         let mut bits = [9; 10];
         super::unpack(&[0b0000_0101, 0b10, 0, 0, 0, 0, 0, 0], false, &mut bits);
         assert_eq!(bits, [1, 0, 1, 0, 0, 0, 0, 0, 0, 1]);

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_is_only_that_of_its_member() {
+    fn mismatched_or_damaged_index_field_is_rejected() {
         let content: Vec<u8> = (0..3 * STEP + 5).map(|index| (index % 251) as u8).collect();
         let mut index = BlockIndex::default();
         for block in content.chunks(STEP) {
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn the_step_grows_so_that_the_field_fits() {
+    fn block_step_grows_until_the_index_field_fits() {
         let mut index = BlockIndex::default();
         let block = Crc::of(0x1234_5678, STEP as u64);
         let count = 5 * MOST as u64 + 1;

@@ -47,7 +47,7 @@ mod tests {
 
     /// Examples from Wikipedia (LEB128) and from the Protocol Buffers documentation (zigzag).
     #[test]
-    fn known_numbers() {
+    fn leb128_examples_decode_and_malformed_codes_are_refused() {
         let mut one = [0; 4];
         assert!(unpack(&[0xE5, 0x8E, 0x26], 4, false, false, &mut one));
         assert_eq!(u32::from_le_bytes(one), 624_485);

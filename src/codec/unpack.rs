@@ -283,7 +283,7 @@ mod tests {
 
     /// A block that ends within a stored block of exactly the length that the proof has in this process.
     #[test]
-    fn guessed_lengths_are_found_out() {
+    fn block_ending_within_a_stored_block_is_refused() {
         let probe = PROBE.frame();
         let turn = Turn { is_first: true, is_last: false };
         let text = b"some content, ".repeat(100);
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn each_block_is_unpacked_alone_and_all_are_one_stream() {
+    fn blocks_unpack_independently_and_as_one_stream() {
         for packing in packings() {
             let (mut packer, mut unpacker) = (Packer::new(packing), unpacker(packing));
             for content in contents(2 * STEP + 777) {

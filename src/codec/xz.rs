@@ -166,7 +166,7 @@ mod tests {
 
     /// The values of the table in the XZ specification: 0 is 4 KiB, 1 is 6 KiB, 39 is 3 GiB, 40 is 4 GiB - 1.
     #[test]
-    fn every_block_is_looked_at() {
+    fn largest_dictionary_of_all_blocks_is_found() {
         for (bits, bytes) in [(0, 4096), (1, 6144), (2, 8192), (39, 3 << 30), (40, (4 << 30) - 1)] {
             assert_eq!(largest(&[block(bits, &[])]), bytes);
             let (one, two) = (block(0, &[10, 65536, 3000]), block(bits, &[7]));

@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn written_parts_are_independent() {
+    fn written_blocks_are_proven_independent() {
         for level in [-5, 1, 2, 3, 5, 8, 12, 16, 19, 22] {
             let mut packer = ZstdPacker::new(level);
             for content in contents() {
@@ -411,7 +411,7 @@ mod tests {
     /// Within a part of two MiB, a match may reach further back than the window. Alone, the decoder has the content; in the
     /// frame, it need not.
     #[test]
-    fn no_match_reaches_further_than_the_window() {
+    fn match_beyond_the_window_is_refused() {
         let noise = &contents()[1];
         let mut content = Vec::new();
         (0..3).for_each(|at| content.extend(noise.iter().map(|byte| byte.wrapping_mul(2 * at + 1))));
@@ -452,7 +452,7 @@ mod tests {
     /// What passes means the same after other blocks, if it can be decompressed alone: the end of an ordinary frame, and
     /// what becomes of it if some of its bytes are changed.
     #[test]
-    fn independent_parts_mean_the_same_after_other_blocks() {
+    fn independent_blocks_decode_alike_after_other_blocks() {
         let last = Turn { is_first: false, is_last: true };
         let before: Vec<Vec<u8>> =
             contents().iter().map(|content| blocks(&content[..3000], 9)[0].clone()).collect();

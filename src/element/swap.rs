@@ -67,7 +67,7 @@ fn each_record<const N: usize>(
 #[cfg(test)]
 mod tests {
     #[test]
-    fn a_column_is_reversed_and_nothing_else() {
+    fn column_swap_leaves_other_bytes_unchanged() {
         for unit in [2, 4, 8, 12, 16] {
             let mut bytes: Vec<u8> = (0..60).collect();
             let mut expected = bytes.clone();
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn units_are_reversed() {
+    fn bytes_of_each_unit_are_reversed() {
         for unit in [1, 2, 4, 8, 12, 16] {
             let mut bytes: Vec<u8> = (0..48).collect();
             super::swap_units(&mut bytes, unit);

@@ -175,7 +175,7 @@ mod tests {
 
     /// The beginnings are of files that the programs named here wrote.
     #[test]
-    fn kinds_by_first_bytes() {
+    fn file_kind_is_recognized_by_first_bytes() {
         for (first, kind) in [
             (&b"PK\x03\x04\x14\0\0\0"[..], Some(FileKind::Zip)), // zipfile
             (b"PK\x05\x06\0\0\0\0", Some(FileKind::Zip)),        // zipfile, without members

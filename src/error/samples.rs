@@ -172,7 +172,7 @@ fn variants() -> Vec<&'static str> {
 /// Compares one message of each kind with the file. `NDARRAY_IO_UPDATE=1` rewrites it, for review.
 #[cfg(feature = "object")] // without it, the remedy for objects is the feature
 #[test]
-fn messages_of_all_kinds() {
+fn error_messages_equal_those_in_testdata() {
     let mut all = String::new();
     for error in one_of_each() {
         let kind = format!("{:?}", error.kind());

@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shapes_keep_their_order() {
+    fn shape_builder_yields_its_order_and_shape() {
         assert_eq!(parts_of((3, 4).into_shape_with_order()), (Order::C, Shape::from([3, 4])));
         assert_eq!(parts_of((3, 4).f()), (Order::Fortran, Shape::from([3, 4])));
         assert_eq!(parts_of(3.f()), (Order::C, Shape::from([3])));

@@ -225,7 +225,7 @@ mod tests {
     use super::dtype;
 
     #[test]
-    fn codes_mean_what_numpy_says() {
+    fn type_codes_parse_as_in_numpy() {
         // (code, numpy.dtype(code) in NumPy 2.4 on a little-endian machine)
         let cases = [
             ("f8", "'<f8'"),
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_numpy_refuses_is_refused() {
+    fn type_codes_invalid_in_numpy_are_refused() {
         let codes = [
             "",
             "<",

@@ -47,7 +47,7 @@ mod tests {
     use super::whole;
 
     #[test]
-    fn numbers_are_pythons() {
+    fn integer_literals_parse_as_in_python() {
         // The values in Python 3.11; with the suffix L, in Python 2.7.
         let sound = [
             ("0", 0),

@@ -137,7 +137,7 @@ mod tests {
     use super::normalize;
 
     #[test]
-    fn literals_mean_what_python_says() {
+    fn string_literals_parse_as_in_python() {
         // (literal, result of ast.literal_eval in Python 3.11)
         let cases = [
             (r"'a'", "a"),
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_python_refuses_is_refused() {
+    fn string_literals_invalid_in_python_are_refused() {
         for literal in ["'a", "'a\nb'", r"'\xg1'", r"'\u12'", r"'\U00110000'", r"'\ud800'", "'''a''"] {
             assert!(normalize(literal, &mut String::new()).is_err(), "{literal}");
         }

@@ -54,7 +54,7 @@ const WRITTEN: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn every_known_writers_header_is_direct() {
+fn headers_of_known_writers_take_the_direct_path() {
     for (writer, text) in WRITTEN {
         assert!(check(text.as_bytes(), Version::V1), "{writer}");
     }
@@ -103,14 +103,14 @@ fn text_of(bytes: &[u8]) -> Option<(Version, &[u8], usize)> {
 }
 
 #[test]
-fn both_paths_read_testdata() {
+fn direct_and_general_path_agree_on_testdata() {
     let direct = check_folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata"));
     assert!(direct > 150, "{direct}");
 }
 
 #[test]
 #[ignore = "needs NDARRAY_IO_CORPUS"]
-fn both_paths_read_the_corpus() {
+fn direct_and_general_path_agree_on_the_corpus() {
     let folder =
         std::env::var_os("NDARRAY_IO_CORPUS").expect("NDARRAY_IO_CORPUS is the folder of the corpus");
     let direct = check_folder(Path::new(&folder));
@@ -197,7 +197,7 @@ proptest! {
 
     /// The general path returns the same result for any text that the direct path accepts.
     #[test]
-    fn direct_and_general_path_agree(text in header()) {
+    fn direct_and_general_path_agree_on_generated_texts(text in header()) {
         for version in [Version::V1, Version::V2, Version::V3] {
             check(text.as_bytes(), version);
         }
@@ -205,7 +205,7 @@ proptest! {
 
     /// Both paths also agree on modified texts.
     #[test]
-    fn both_agree_on_damaged_texts(text in header(), at: prop::sample::Index, with in "[(){}\\[\\],:'\"a0L\\\\# \n]{0,2}", cut in 0usize..3) {
+    fn direct_and_general_path_agree_on_damaged_texts(text in header(), at: prop::sample::Index, with in "[(){}\\[\\],:'\"a0L\\\\# \n]{0,2}", cut in 0usize..3) {
         let mut text: Vec<char> = text.chars().collect();
         let at = at.index(text.len());
         text.splice(at..(at + cut).min(text.len()), with.chars());
@@ -217,7 +217,7 @@ proptest! {
 
     /// The direct path accepts what NumPy writes for scalar dtypes. Otherwise reading would not be fast.
     #[test]
-    fn direct_path_takes_what_numpy_writes(
+    fn headers_of_numpy_take_the_direct_path(
         descr in "[<>][iuf]8|\\|b1|<c16|\\|S5|>U3|<M8\\[25s\\]",
         fortran: bool,
         dims in proptest::collection::vec(0usize..200, 0..7),
@@ -234,7 +234,7 @@ proptest! {
 
     /// No text makes the parser panic or take long.
     #[test]
-    fn any_text_is_taken_or_refused(text in "[(){}\\[\\],:'\"a-c0-9LuUrRb<fT\\\\\n# .+-]{0,300}") {
+    fn arbitrary_text_never_makes_the_parser_panic(text in "[(){}\\[\\],:'\"a-c0-9LuUrRb<fT\\\\\n# .+-]{0,300}") {
         for version in [Version::V1, Version::V3] {
             check(text.as_bytes(), version);
             let _ = parse_general(text.as_bytes(), version, 10);
@@ -244,7 +244,7 @@ proptest! {
 
 /// With 16 or more fields, duplicate names are found by another algorithm.
 #[test]
-fn records_of_many_fields_are_direct_and_their_names_differ() {
+fn duplicate_names_among_many_fields_are_refused() {
     for count in [15, 16, 17, 40] {
         let record = |last: usize| {
             let names = (0..count - 1).chain([last]).map(|number| format!("('f{number}', '<f4')"));
@@ -265,7 +265,7 @@ fn records_of_many_fields_are_direct_and_their_names_differ() {
 
 /// A dtype is a complete literal, not the start of a header.
 #[test]
-fn a_dtype_has_nothing_after_it() {
+fn text_after_a_dtype_is_refused() {
     for text in ["'<f4', 'fortran_order': False, 'shape': ()} #", "'<f4' #", "'<f4',", "'<f4'}"] {
         assert!(text.parse::<DType>().is_err(), "{text}");
     }
@@ -274,7 +274,7 @@ fn a_dtype_has_nothing_after_it() {
 
 /// The direct path accepts many of the generated texts.
 #[test]
-fn many_of_the_texts_are_direct() {
+fn generated_texts_often_take_the_direct_path() {
     use proptest::strategy::ValueTree;
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let strategy = header();

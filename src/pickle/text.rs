@@ -122,7 +122,7 @@ mod tests {
 
     /// The expected results are those of `pickle.loads` in Python 3.12.
     #[test]
-    fn escapes() {
+    fn string_escapes_are_decoded_as_in_pickle() {
         for (literal, bytes) in [
             (&b"'a'"[..], &b"a"[..]),
             (b"\"it's\"", b"it's"),

@@ -393,7 +393,7 @@ mod tests {
     /// Such frames are not independent within one stream: one begins with a run, which is a match at the offset 1. It
     /// need not say so, because a frame begins with that offset; in the stream, the last offset is another one.
     #[test]
-    fn blocks_that_are_right_only_alone_are_found() {
+    fn zstd_blocks_that_depend_on_earlier_ones_are_detected() {
         let content = |has_run: bool| -> Vec<u8> {
             let byte = |at: usize| match at {
                 64..2000 if has_run => b'x',

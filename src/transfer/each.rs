@@ -86,7 +86,7 @@ mod tests {
     use crate::error::{Error, ErrorKind};
 
     #[test]
-    fn all_are_made_in_order() {
+    fn elements_are_made_in_order_by_threads() {
         for len in [0, 1, 5, 100_000] {
             for block in [1, 64, 1000] {
                 let made = make_blocks(len, block, 3, &|numbers, _, made| {
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_error_is_told_and_nothing_leaks() {
+    fn first_error_is_returned_and_no_element_leaks() {
         let counted = Arc::new(());
         let made = make_blocks(100_000, 10, 4, &|numbers, _, made| {
             for index in numbers {
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "an element for each number")]
     #[cfg_attr(panic = "abort", ignore = "needs panics that unwind")]
-    fn missing_elements_are_noticed() {
+    fn block_with_missing_elements_panics() {
         let _ = make_blocks(100, 10, 1, &|numbers, _, made| {
             made.extend(numbers.skip(1));
             Ok(())

@@ -52,7 +52,7 @@ mod tests {
     use super::Effort;
 
     #[test]
-    fn threads_follow_the_work() {
+    fn thread_count_follows_the_estimated_work() {
         assert_eq!(Effort::moving(1 << 20).threads(|| unreachable!()), 1);
         assert_eq!(Effort::moving(1 << 30).threads(|| 3), 3);
         assert_eq!(Effort::moving(128 << 10).and(Effort::calling(16_384)).threads(|| 2), 2);

@@ -254,7 +254,7 @@ mod tests {
     use crate::error::Error;
 
     #[test]
-    fn blocks_come_in_order_whatever_the_threads() {
+    fn blocks_arrive_in_order_for_any_thread_count() {
         for threads in 1..4 {
             for count in [0, 1, 2, 7, 100] {
                 let mut taken = Vec::new();
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_either_side_ends_it() {
+    fn error_of_producer_or_consumer_ends_the_pipeline() {
         let fail = || std::io::Error::other("full").into();
         for threads in 1..4 {
             let taken = blocks(100, threads, &|_, _| Ok(()), &mut |_| Err(fail()));
@@ -310,7 +310,7 @@ mod tests {
 
     #[test]
     #[cfg_attr(panic = "abort", ignore = "needs panics that unwind")]
-    fn a_panic_is_passed_on_and_nobody_waits_for_ever() {
+    fn panic_in_a_pipeline_propagates_without_deadlock() {
         for threads in 1..4 {
             let make = |index, _: &mut Vec<u8>| if index == 50 { panic!("broken") } else { Ok(()) };
             assert!(std::panic::catch_unwind(|| blocks(100, threads, &make, &mut |_| Ok(()))).is_err());

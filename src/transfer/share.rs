@@ -66,7 +66,7 @@ mod tests {
     use crate::error::{Error, ErrorKind};
 
     #[test]
-    fn each_part_is_done_once_and_the_first_fault_is_told() {
+    fn parts_are_done_once_and_the_first_error_is_returned() {
         for threads in [1, 2, 5] {
             let done: Vec<AtomicUsize> = (0..1000).map(|_| AtomicUsize::new(0)).collect();
             let mut own = 0;
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     #[cfg_attr(panic = "abort", ignore = "needs panics that unwind")]
-    fn a_panic_is_passed_on() {
+    fn panic_of_a_worker_propagates() {
         for threads in [1, 3] {
             let work = |_: &mut (), part: usize| if part == 50 { panic!("broken") } else { Ok(()) };
             let shared = || share_out(0..100, threads, &|| (), &work, &mut || Ok(()));

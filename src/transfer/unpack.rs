@@ -104,7 +104,7 @@ mod tests {
 
     /// A stream may have several frames, including frames without content.
     #[test]
-    fn a_frame_that_ends_with_a_piece_is_not_the_last() {
+    fn frame_after_a_piece_boundary_is_read() {
         let frame = |text: &str| zstd::encode_all(text.as_bytes(), 3).unwrap();
         let mut packed = frame("one, ");
         let filling = PIECE - packed.len() - 8;
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_without_content_do_not_count() {
+    fn skippable_frame_does_not_count_as_another() {
         let mut packed = zstd::encode_all(&b"all"[..], 3).unwrap();
         packed.extend([0x50, 0x2A, 0x4D, 0x18, 3, 0, 0, 0, 1, 2, 3]);
         let mut packed = &packed[..];

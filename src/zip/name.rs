@@ -25,7 +25,7 @@ pub(super) fn decode(raw: &[u8], flags: u16) -> Option<String> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn code_page_437_is_pythons() {
+    fn code_page_437_is_decoded_as_in_python() {
         // The first, some middle, and the last characters of Python's bytes(range(128, 256)).decode('cp437').
         assert_eq!(super::CP437.chars().count(), 128);
         let decode = |raw: &[u8]| super::decode(raw, 0).unwrap();

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_after_the_bucket_is_the_key() {
+    fn key_after_the_bucket_is_taken_literally() {
         for key in [
             "hash#2.npy",
             "what?.npy",
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_request_can_name_is_refused() {
+    fn urls_that_no_request_can_name_are_refused() {
         for key in ["a/../b", "..", "./a", "a/."] {
             let error = Address::parse(&format!("s3://bucket/{key}")).unwrap_err();
             assert!(error.to_string().contains("no request can name"), "{error}");

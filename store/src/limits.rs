@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn objects_share_the_limits_of_their_options() {
+    async fn shared_limits_leave_each_object_one_request() {
         let limits = limits(4, 4);
         let (large, small) = (Turns::new(&limits), Turns::new(&limits.clone()));
         let turns = [large.next(1 << 20).await, large.next(1 << 20).await];
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_request_at_a_time_is_one() {
+    async fn limit_of_one_request_admits_only_one() {
         let turns = Turns::new(&limits(1, 1));
         let first = turns.next(1).await;
         let mut waiting = [Box::pin(turns.next(1)), Box::pin(turns.next(1))];
@@ -221,7 +221,7 @@ mod tests {
 
     /// A reader that has stopped reading keeps what was fetched ahead; its next request must not wait for that.
     #[tokio::test]
-    async fn bytes_that_have_come_hold_up_no_request() {
+    async fn prefetched_bytes_do_not_block_requests() {
         let turns = Turns::new(&limits(4, 4));
         let kept = turns.next(4 << 20).await.kept();
         assert!(turns.if_free(1).is_none());
@@ -237,7 +237,7 @@ mod tests {
 
     /// An object with a thousand requests is asked after its first for one of another.
     #[tokio::test]
-    async fn one_request_of_each_object_waits_at_a_time() {
+    async fn waiting_requests_alternate_between_objects() {
         let limits = limits(1, 1);
         let (many, few) = (Turns::new(&limits), Turns::new(&limits));
         let held = (many.next(1).await, few.next(1).await);
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_take_so_much_that_there_are_never_too_many() {
+    fn permits_of_a_request_enforce_both_limits() {
         for (requests, mib, bytes, permits) in [
             (128, 128, 1, 16),
             (128, 128, 16 << 20, 256),

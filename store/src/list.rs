@@ -258,7 +258,7 @@ mod tests {
 
     /// As documented by the stores.
     #[test]
-    fn pages_are_read_in_the_notations_of_the_stores() {
+    fn listing_pages_of_s3_and_azure_are_parsed() {
         let s3 = "<?xml version=\"1.0\"?><ListBucketResult><Name>b</Name><IsTruncated>true</IsTruncated>\
             <NextContinuationToken>a+/=</NextContinuationToken><Contents><Key>a+b%2Bc/%0A</Key>\
             <ETag>&quot;x&quot;</ETag><Size>7</Size></Contents><CommonPrefixes><Prefix>p/</Prefix></CommonPrefixes><EncodingType>url</EncodingType></ListBucketResult>";

@@ -61,7 +61,7 @@ mod tests {
 
     /// In a time that passes only where all wait.
     #[tokio::test(start_paused = true)]
-    async fn what_comes_too_slowly_is_given_up() {
+    async fn response_below_the_slowest_rate_is_given_up() {
         for (bytes, seconds, slowest, limit) in [(1, 10, 1024, 30), (40_000, 29, 1024, 290), (1, 10, 0, 100)]
         {
             let began = Instant::now();

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_are_fetched_together_and_what_is_far_apart_is_not() {
+    fn near_ranges_share_a_request_and_distant_ones_do_not() {
         // 256 pieces of 64 bytes, 32 KiB apart: object_store's `get_ranges` would fetch 8 MB.
         let apart = ranges((0..256).map(|number| 100 + (number << 15)), 64);
         assert_eq!(apart.len(), 256);

@@ -108,7 +108,7 @@ mod tests {
 
     /// As AWS's documentation describes the files.
     #[test]
-    fn profiles_are_read_as_by_the_tools_of_aws() {
+    fn profiles_are_read_as_documented_by_aws() {
         let profile = |name: &str| {
             let mut profile = Profile { name: name.into(), ..Profile::default() };
             let found = (profile.add(CONFIG, true), profile.add(CREDENTIALS, false));

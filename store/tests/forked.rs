@@ -18,7 +18,7 @@ use object_store::memory::InMemory;
 use server::Server;
 
 #[test]
-fn a_forked_process_opens_its_own() {
+fn file_opened_before_a_fork_is_refused_in_the_child() {
     let array = Array2::from_shape_fn((6000, 1000), |(row, column)| (row * 1000 + column) as u64);
     let mut bytes = Vec::new();
     array.write_npy(&mut bytes).unwrap();

@@ -32,13 +32,13 @@ fn array() -> Array2<u32> {
     Array2::from_shape_fn((ROWS, 250), |(row, column)| (row * row) as u32 / 7 + column as u32 % 5)
 }
 
-fn packed(compression: Compression) -> Vec<u8> {
+fn compressed_archive(compression: Compression) -> Vec<u8> {
     let mut npz = NpzWriter::new_with(Vec::new(), &options(compression, 2));
     npz.add("a", &array()).unwrap();
     npz.finish().unwrap()
 }
 
-fn file(folder: &tempfile::TempDir, bytes: &[u8]) -> PathBuf {
+fn write_archive(folder: &tempfile::TempDir, bytes: &[u8]) -> PathBuf {
     let path = folder.path().join("a.npz");
     fs::write(&path, bytes).unwrap();
     path
@@ -51,7 +51,7 @@ struct Index {
 }
 
 /// Finds the index as `docs/block-index.md` describes it.
-fn index(bytes: &[u8]) -> Index {
+fn find_index(bytes: &[u8]) -> Index {
     let central = bytes.windows(4).rposition(|four| four == b"PK\x01\x02").unwrap();
     let u16_at = |at: usize| usize::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
     let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
@@ -75,18 +75,18 @@ fn index(bytes: &[u8]) -> Index {
 }
 
 #[test]
-fn a_part_needs_only_its_blocks() {
+fn partial_read_ignores_damage_in_other_blocks() {
     for compression in compressions() {
         let folder = crate::support::temp::folder().unwrap();
-        let mut bytes = packed(compression);
-        let index = index(&bytes);
+        let mut bytes = compressed_archive(compression);
+        let index = find_index(&bytes);
         assert_eq!(index.blocks.len(), (ROWS * 1000 + 128).div_ceil(STEP));
         // All blocks except the first, with the header, and the third are damaged; the third can still be
         // read.
         for (_, block) in index.blocks.iter().enumerate().filter(|(number, _)| ![0, 2].contains(number)) {
             bytes[block.start + block.len() / 2..block.end - 10].fill(0xA5);
         }
-        let path = file(&folder, &bytes);
+        let path = write_archive(&folder, &bytes);
         let member = NpzFile::open(&path).unwrap().open_member("a").unwrap();
         let rows = 2 * STEP / 1000 + 1..3 * STEP / 1000 - 1;
         let part: Array2<u32> = member.slice(s![rows.clone(), ..]).unwrap();
@@ -113,12 +113,12 @@ fn a_part_needs_only_its_blocks() {
 }
 
 #[test]
-fn all_ways_in_give_the_same() {
+fn reads_of_indexed_members_agree_across_apis() {
     let array = array();
     for compression in compressions() {
         let folder = crate::support::temp::folder().unwrap();
-        let bytes = packed(compression);
-        let path = file(&folder, &bytes);
+        let bytes = compressed_archive(compression);
+        let path = write_archive(&folder, &bytes);
         for threads in [1, 2, 5] {
             let options = ReadOptions::new().threads(threads);
             let npz = NpzFile::open_with(&path, &options).unwrap();
@@ -161,7 +161,7 @@ fn all_ways_in_give_the_same() {
 
 /// Elements that are checked, byte-swapped or decoded one by one may cross block boundaries.
 #[test]
-fn any_elements_cross_the_seams() {
+fn elements_across_block_boundaries_are_read() {
     let bools = Array1::from_shape_fn(3 * STEP + 17, |index| index % 3 == 0);
     let texts = Array1::from_shape_fn(200_000, |index| format!("text {index}"));
     let large = Array1::from_shape_fn(400_000, |index| index as f64 / 3.0);
@@ -173,7 +173,7 @@ fn any_elements_cross_the_seams() {
         npz.add("texts", &texts).unwrap();
         npz.add_with("large", &large, &options.clone().write_options(big)).unwrap();
         let folder = crate::support::temp::folder().unwrap();
-        let path = file(&folder, &npz.finish().unwrap());
+        let path = write_archive(&folder, &npz.finish().unwrap());
         for threads in [1, 3] {
             let npz = NpzFile::open_with(&path, &ReadOptions::new().threads(threads)).unwrap();
             assert!(npz.members().iter().all(|member| member.has_index()));
@@ -188,16 +188,16 @@ fn any_elements_cross_the_seams() {
 
 /// An index that does not match the content is ignored.
 #[test]
-fn an_index_that_lies_is_found_out() {
+fn index_that_contradicts_content_is_ignored() {
     let array = array();
     for compression in compressions() {
-        let sound = packed(compression);
-        let Index { entries, blocks } = index(&sound);
-        let mut lies: Vec<(&str, Vec<u8>)> = Vec::new();
-        let mut lie = |name, change: &dyn Fn(&mut [u8])| {
+        let sound = compressed_archive(compression);
+        let Index { entries, blocks } = find_index(&sound);
+        let mut corrupted_archives: Vec<(&str, Vec<u8>)> = Vec::new();
+        let mut add_corrupted = |name, change: &dyn Fn(&mut [u8])| {
             let mut bytes = sound.clone();
             change(&mut bytes);
-            lies.push((name, bytes));
+            corrupted_archives.push((name, bytes));
         };
         let length = |bytes: &mut [u8], entry: usize, more: i64| {
             let at = entries[entry].start;
@@ -205,46 +205,46 @@ fn an_index_that_lies_is_found_out() {
             bytes[at..at + 4].copy_from_slice(&((i64::from(length) + more) as u32).to_le_bytes());
         };
         for more in [1, -1, 5, 1000] {
-            lie("a boundary is elsewhere, and all lengths fit", &|bytes| {
+            add_corrupted("a boundary is elsewhere, and all lengths fit", &|bytes| {
                 length(bytes, 1, more);
                 length(bytes, 2, -more);
             });
         }
-        lie("the blocks are longer than the member", &|bytes| length(bytes, 3, 1));
-        lie("a block has no bytes", &|bytes| {
+        add_corrupted("the blocks are longer than the member", &|bytes| length(bytes, 3, 1));
+        add_corrupted("a block has no bytes", &|bytes| {
             let all = blocks[0].len() as i64;
             length(bytes, 0, -all);
             length(bytes, 1, all);
         });
-        lie("a checksum is another", &|bytes| bytes[entries[2].start + 4] ^= 1);
-        lie("two checksums are exchanged", &|bytes| {
+        add_corrupted("a checksum is another", &|bytes| bytes[entries[2].start + 4] ^= 1);
+        add_corrupted("two checksums are exchanged", &|bytes| {
             let (one, two) = (entries[1].start + 4, entries[2].start + 4);
             (0..4).for_each(|byte| bytes.swap(one + byte, two + byte));
         });
-        lie("it is of a later version", &|bytes| bytes[entries[0].start - 22] = 2);
-        lie("its step is another", &|bytes| bytes[entries[0].start - 21] = 21);
-        lie("its step is none", &|bytes| bytes[entries[0].start - 21] = 200);
-        lie("it is of another member", &|bytes| bytes[entries[0].start - 20] ^= 1);
-        for (name, bytes) in lies {
+        add_corrupted("it is of a later version", &|bytes| bytes[entries[0].start - 22] = 2);
+        add_corrupted("its step is another", &|bytes| bytes[entries[0].start - 21] = 21);
+        add_corrupted("its step is none", &|bytes| bytes[entries[0].start - 21] = 200);
+        add_corrupted("it is of another member", &|bytes| bytes[entries[0].start - 20] ^= 1);
+        for (name, bytes) in corrupted_archives {
             let folder = crate::support::temp::folder().unwrap();
-            let npz = NpzFile::open(file(&folder, &bytes)).unwrap();
+            let npz = NpzFile::open(write_archive(&folder, &bytes)).unwrap();
             npz.verify().unwrap_or_else(|error| panic!("{name}: {error}"));
             assert_eq!(npz.read::<Array2<u32>>("a").unwrap(), array, "{name}");
             // What is read twice is told once: the numbers of a callback never fall, up to the whole.
-            let told = Arc::new(Mutex::new(Vec::new()));
-            let tell = Arc::clone(&told);
+            let reports = Arc::new(Mutex::new(Vec::new()));
+            let callback_reports = Arc::clone(&reports);
             let options = ReadOptions::new().progress(move |done, all| {
-                tell.lock().unwrap().push((done, all));
+                callback_reports.lock().unwrap().push((done, all));
                 ControlFlow::Continue(())
             });
             NpzFile::open_with(folder.path().join("a.npz"), &options)
                 .unwrap()
                 .read::<Array2<u32>>("a")
                 .unwrap();
-            let told = told.lock().unwrap();
+            let reports = reports.lock().unwrap();
             let whole = (ROWS * 1000) as u64;
-            assert!(told.is_sorted(), "{name}: {told:?}");
-            assert_eq!(told.last(), Some(&(whole, whole)), "{name}");
+            assert!(reports.is_sorted(), "{name}: {reports:?}");
+            assert_eq!(reports.last(), Some(&(whole, whole)), "{name}");
             let mut copy = Vec::new();
             npz.copy_raw("a.npy", &mut copy).unwrap();
             assert_eq!(copy.len(), ROWS * 1000 + 128, "{name}");
@@ -260,10 +260,10 @@ fn an_index_that_lies_is_found_out() {
 
 /// The bytes of an archive do not depend on the number of threads or on how the content arrives.
 #[test]
-fn the_bytes_depend_on_the_content_alone() {
+fn archive_bytes_are_independent_of_threads_and_pieces() {
     let array = array();
     for compression in compressions() {
-        let wanted = packed(compression);
+        let wanted = compressed_archive(compression);
         for threads in [1, 3, 8] {
             let options = options(compression, threads);
             let mut at_once = NpzWriter::new_with(Vec::new(), &options);
@@ -286,7 +286,7 @@ fn the_bytes_depend_on_the_content_alone() {
 
 /// One block, exact multiples of a block, and one byte more.
 #[test]
-fn lengths_around_whole_blocks() {
+fn lengths_around_block_boundaries_round_trip() {
     for compression in compressions() {
         for len in [0, 1, STEP - 129, STEP - 128, STEP - 127, 2 * STEP - 128, 2 * STEP - 127, 7 * STEP - 128]
         {
@@ -310,7 +310,7 @@ fn lengths_around_whole_blocks() {
 /// An update keeps the index of members that it copies, and writes one for new members.
 #[test]
 #[cfg_attr(target_os = "wasi", ignore = "needs to know whether a file is in append mode")]
-fn an_update_keeps_the_index() {
+fn update_copies_block_indexes_and_writes_new_ones() {
     for compression in compressions() {
         let folder = crate::support::temp::folder().unwrap();
         let path = folder.path().join("a.npz");
@@ -323,14 +323,14 @@ fn an_update_keeps_the_index() {
         let other = &array() + 1;
         let options = options(compression, 1);
         NpzUpdate::open_with(&path, &options).unwrap().replace("a", &other).unwrap().finish().unwrap();
-        assert_eq!(index(&fs::read(&path).unwrap()).blocks.len(), 5);
+        assert_eq!(find_index(&fs::read(&path).unwrap()).blocks.len(), 5);
         assert_eq!(NpzFile::open(&path).unwrap().read::<Array2<u32>>("a").unwrap(), other);
     }
 }
 
 /// Bytes after the array are treated as in a member without an index.
 #[test]
-fn bytes_after_the_array_are_seen() {
+fn trailing_bytes_of_indexed_member_are_reported() {
     for compression in compressions() {
         let mut content = Vec::new();
         ndarray_io::WriteNpyExt::write_npy(&array(), &mut content).unwrap();
@@ -338,14 +338,14 @@ fn bytes_after_the_array_are_seen() {
         let mut npz = NpzWriter::new_with(Vec::new(), &options(compression, 2));
         npz.add_raw("a.npy", &content[..], content.len() as u64).unwrap();
         let folder = crate::support::temp::folder().unwrap();
-        let path = file(&folder, &npz.finish().unwrap());
+        let path = write_archive(&folder, &npz.finish().unwrap());
         let error = NpzFile::open(&path).unwrap().read::<Array2<u32>>("a").unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Trailing { bytes: 3, .. }), "{error}");
         let lax = ReadOptions::new().allow_trailing(true);
         assert_eq!(NpzFile::open_with(&path, &lax).unwrap().read::<Array2<u32>>("a").unwrap(), array());
         // The checksum covers these bytes, although they are not part of the array.
         let mut bytes = fs::read(&path).unwrap();
-        let last = index(&bytes).blocks.last().unwrap().clone();
+        let last = find_index(&bytes).blocks.last().unwrap().clone();
         bytes[last.end - 6] ^= 0x10;
         fs::write(&path, &bytes).unwrap();
         assert!(NpzFile::open_with(&path, &lax).unwrap().read::<Array2<u32>>("a").is_err());
@@ -354,10 +354,10 @@ fn bytes_after_the_array_are_seen() {
 
 #[test]
 #[cfg_attr(target_family = "wasm", ignore = "needs threads")]
-fn several_threads_share_a_member() {
+fn threads_read_slices_of_one_member_concurrently() {
     let array = array();
     let folder = crate::support::temp::folder().unwrap();
-    let path = file(&folder, &packed(Compression::Deflated(1)));
+    let path = write_archive(&folder, &compressed_archive(Compression::Deflated(1)));
     let npz = NpzFile::open(&path).unwrap();
     let member = npz.open_member("a").unwrap();
     std::thread::scope(|scope| {
@@ -373,13 +373,13 @@ fn several_threads_share_a_member() {
 }
 
 #[test]
-fn an_archive_that_becomes_shorter_is_an_error() {
+fn reading_truncated_blocks_of_open_archive_is_an_error() {
     let folder = crate::support::temp::folder().unwrap();
-    let bytes = packed(Compression::Deflated(1));
-    let path = file(&folder, &bytes);
+    let bytes = compressed_archive(Compression::Deflated(1));
+    let path = write_archive(&folder, &bytes);
     let npz = NpzFile::open(&path).unwrap();
     let member = npz.open_member("a").unwrap();
-    let blocks = index(&bytes).blocks;
+    let blocks = find_index(&bytes).blocks;
     File::options().write(true).open(&path).unwrap().set_len(blocks[3].start as u64 + 10).unwrap();
     assert_eq!(member.slice::<u32, _>(s![10, ..]).unwrap(), array().row(10));
     assert!(member.slice::<u32, _>(s![ROWS - 1, ..]).map(|_: Array1<u32>| ()).is_err());
@@ -388,7 +388,7 @@ fn an_archive_that_becomes_shorter_is_an_error() {
 
 /// A false index costs neither memory nor time out of proportion to the archive.
 #[test]
-fn an_index_of_what_cannot_be_is_refused() {
+fn index_declaring_impossible_size_is_refused() {
     // A member of ten bytes whose directory entry and index declare 2^40 + 1, in two blocks that are not
     // valid.
     let (packed, size) = (10u64, (1u64 << 40) + 1);
@@ -431,7 +431,7 @@ fn an_index_of_what_cannot_be_is_refused() {
     bytes.extend([len, start].map(u32::to_le_bytes).concat());
     bytes.extend([0; 2]);
     let folder = crate::support::temp::folder().unwrap();
-    let npz = NpzFile::open(file(&folder, &bytes)).unwrap();
+    let npz = NpzFile::open(write_archive(&folder, &bytes)).unwrap();
     assert_eq!(npz.members()[0].size(), size);
     assert!(npz.verify().is_err());
     assert!(npz.read::<DynArray>("a").is_err());
@@ -440,12 +440,12 @@ fn an_index_of_what_cannot_be_is_refused() {
 
 /// The header's checksum is compared as well, although only a part is read.
 #[test]
-fn a_header_that_was_changed_is_found_out() {
+fn changed_header_is_reported_as_checksum_error() {
     let folder = crate::support::temp::folder().unwrap();
-    let mut bytes = packed(Compression::Deflated(0));
+    let mut bytes = compressed_archive(Compression::Deflated(0));
     let at = bytes.windows(11).position(|text| text == b"(5000, 250)").unwrap();
     bytes[at..at + 11].copy_from_slice(b"(5000, 150)");
-    let npz = NpzFile::open(file(&folder, &bytes)).unwrap();
+    let npz = NpzFile::open(write_archive(&folder, &bytes)).unwrap();
     assert!(matches!(
         npz.open_member("a").unwrap_err().kind(),
         ErrorKind::Malformed { part: FilePart::Checksum, .. }
@@ -454,14 +454,14 @@ fn a_header_that_was_changed_is_found_out() {
 
 /// The limit applies to the data that is read, whether or not the index is right.
 #[test]
-fn a_part_of_a_large_member_is_within_a_limit() {
-    let sound = packed(Compression::Deflated(1));
+fn payload_limit_counts_only_sliced_data() {
+    let sound = compressed_archive(Compression::Deflated(1));
     let mut lying = sound.clone();
-    let entries = index(&sound).entries;
+    let entries = find_index(&sound).entries;
     (0..4).for_each(|byte| lying.swap(entries[1].start + byte, entries[2].start + byte));
     for bytes in [sound, lying] {
         let folder = crate::support::temp::folder().unwrap();
-        let path = file(&folder, &bytes);
+        let path = write_archive(&folder, &bytes);
         let options = ReadOptions::new().limits(ndarray_io::Limits::default().payload(1 << 20));
         let npz = NpzFile::open_with(&path, &options).unwrap();
         let member = npz.open_member("a").unwrap();
@@ -472,10 +472,10 @@ fn a_part_of_a_large_member_is_within_a_limit() {
 
 /// Rows in any order and columns are read correctly, without decompressing each block for each of them.
 #[test]
-fn going_to_and_fro_is_right_as_well() {
+fn random_row_and_column_access_to_member_is_correct() {
     let array = array();
     let folder = crate::support::temp::folder().unwrap();
-    let path = file(&folder, &packed(Compression::Deflated(1)));
+    let path = write_archive(&folder, &compressed_archive(Compression::Deflated(1)));
     let npz = NpzFile::open_with(&path, &ReadOptions::new().threads(1)).unwrap();
     let member = npz.open_member("a").unwrap();
     let rows: Vec<usize> = (0..3000).map(|number| number * 1777 % ROWS).collect();

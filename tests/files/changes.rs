@@ -25,7 +25,7 @@ fn is_locked(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Locked)
 }
 
-fn names(folder: &Path) -> Vec<String> {
+fn file_names(folder: &Path) -> Vec<String> {
     let mut names: Vec<_> = fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -36,7 +36,7 @@ fn names(folder: &Path) -> Vec<String> {
 
 #[test]
 #[cfg_attr(target_os = "wasi", ignore = "needs locks")]
-fn an_output_that_is_an_input_is_never_overwritten_while_it_is_read() {
+fn in_place_conversion_onto_an_input_is_refused() {
     let folder = folder();
     let (a, b) = (folder.path().join("a.npy"), folder.path().join("b.npy"));
     let array = Array2::from_shape_fn((1000, 100), |(row, column)| (row * 100 + column) as f64);
@@ -63,12 +63,12 @@ fn an_output_that_is_an_input_is_never_overwritten_while_it_is_read() {
     drop(appender);
     concatenate_npy(&[&b, &a], &a, 0, Conversion::new()).unwrap();
     assert_eq!(read_npy::<_, Array2<f64>>(&a).unwrap().slice(s![10.., ..]), array);
-    assert_eq!(names(folder.path()), ["a.npy", "b.npy"]);
+    assert_eq!(file_names(folder.path()), ["a.npy", "b.npy"]);
 }
 
 #[cfg(any(unix, windows))]
 #[test]
-fn a_file_that_is_only_appended_to_is_no_place_for_a_header() {
+fn writer_refuses_file_opened_in_append_mode() {
     let folder = folder();
     let path = folder.path().join("a.npy");
     write_npy(&path, &arr1(&[1u8])).unwrap();
@@ -80,15 +80,15 @@ fn a_file_that_is_only_appended_to_is_no_place_for_a_header() {
 }
 
 /// A reader that claims to have read more than was asked for.
-struct Boasting(Cursor<Vec<u8>>, bool);
+struct OverreportingReader(Cursor<Vec<u8>>, bool);
 
-impl Read for Boasting {
+impl Read for OverreportingReader {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         Ok(self.0.read(into)? + if self.1 { 8 } else { 0 })
     }
 }
 
-impl Seek for Boasting {
+impl Seek for OverreportingReader {
     fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
         self.1 = true; // the reader seeks after it has read the header
         self.0.seek(to)
@@ -96,19 +96,19 @@ impl Seek for Boasting {
 }
 
 #[test]
-fn a_slice_distrusts_its_reader() {
+fn slice_detects_reader_that_overstates_bytes_read() {
     let mut bytes = Vec::new();
     Array2::from_shape_fn((50, 60), |(row, column)| (row * 60 + column) as f64)
         .write_npy(&mut bytes)
         .unwrap();
-    let mut reader = NpyReader::new(Boasting(Cursor::new(bytes), false)).unwrap();
+    let mut reader = NpyReader::new(OverreportingReader(Cursor::new(bytes), false)).unwrap();
     let error = reader.slice::<f64, _>(s![..;2, 3..7]).unwrap_err();
     assert!(error.is_io() && error.to_string().contains("reported 40 bytes"), "{error}");
 }
 
 #[test]
 #[cfg_attr(target_os = "wasi", ignore = "needs locks")]
-fn nobody_replaces_what_another_one_is_changing() {
+fn writing_to_file_locked_by_appender_is_refused() {
     let folder = folder();
     let path = folder.path().join("a.npy");
     write_npy(&path, &arr2(&[[1u64, 2]])).unwrap();
@@ -133,12 +133,12 @@ fn nobody_replaces_what_another_one_is_changing() {
     assert_eq!(read_npy::<_, Array2<u64>>(&path).unwrap(), arr2(&[[1, 2], [3, 4]]));
     appender.finish().unwrap();
     assert_eq!(read_npy::<_, Array2<u64>>(&path).unwrap().nrows(), 200_003);
-    assert_eq!(names(folder.path()), ["a.npy"]);
+    assert_eq!(file_names(folder.path()), ["a.npy"]);
 }
 
 #[test]
 #[cfg_attr(target_os = "wasi", ignore = "needs locks")]
-fn a_lock_is_waited_for_if_that_is_asked_for() {
+fn wait_for_lock_writes_after_lock_is_released() {
     let folder = folder();
     let path = folder.path().join("a.npy");
     write_npy(&path, &arr1(&[1u8])).unwrap();
@@ -154,7 +154,7 @@ fn a_lock_is_waited_for_if_that_is_asked_for() {
 
 #[cfg(feature = "mmap")]
 #[test]
-fn a_mutable_map_keeps_its_file() {
+fn mutable_map_locks_its_file() {
     use ndarray::Ix1;
     use ndarray_io::NpyMmapMut;
     let folder = folder();
@@ -189,12 +189,12 @@ fn a_mutable_map_keeps_its_file() {
     // SAFETY: as above.
     assert!(is_locked(&unsafe { NpyMmapMut::<u64, Ix1>::open(&path).unwrap_err() }));
     drop(appender);
-    assert_eq!(names(folder.path()), ["a.npy"]);
+    assert_eq!(file_names(folder.path()), ["a.npy"]);
 }
 
 /// A program that takes no locks changes the file: the writer notices that it is not as it left it.
 #[test]
-fn a_writer_counts_nothing_that_another_one_wrote() {
+fn checkpoint_reports_file_changed_by_other_program() {
     let folder = folder();
     let path = folder.path().join("a.npy");
     let mut writer = NpyWriter::new(File::create(&path).unwrap(), &[2]).unwrap();
@@ -209,7 +209,7 @@ fn a_writer_counts_nothing_that_another_one_wrote() {
 }
 
 #[test]
-fn an_old_longer_file_leaves_no_tail() {
+fn writer_truncates_longer_existing_file() {
     let folder = folder();
     let path = folder.path().join("a.npy");
     fs::write(&path, vec![7; 100_000]).unwrap();
@@ -222,7 +222,7 @@ fn an_old_longer_file_leaves_no_tail() {
 }
 
 #[test]
-fn a_writer_that_is_dropped_leaves_its_rows() {
+fn rows_of_dropped_writer_are_recoverable() {
     let folder = folder();
     let path = folder.path().join("a.npy");
     let mut writer = NpyWriter::create(&path, &[2]).unwrap();
@@ -244,7 +244,7 @@ fn a_writer_that_is_dropped_leaves_its_rows() {
 }
 
 #[test]
-fn a_writer_rolls_back_to_its_last_checkpoint() {
+fn roll_back_restores_last_checkpoint() {
     let folder = folder();
     let path = folder.path().join("a.npy");
     write_npy(&path, &arr2(&[[1u16, 2]])).unwrap();
@@ -257,7 +257,7 @@ fn a_writer_rolls_back_to_its_last_checkpoint() {
 }
 
 #[test]
-fn what_was_recovered_is_not_rolled_back() {
+fn roll_back_keeps_recovered_rows() {
     let folder = folder();
     let path = folder.path().join("a.npy");
     write_npy(&path, &arr2(&[[1u16, 2]])).unwrap();
@@ -285,7 +285,7 @@ fn what_was_recovered_is_not_rolled_back() {
 }
 
 #[test]
-fn a_buffered_file_is_looked_after_too() {
+fn buffered_file_is_truncated_and_checked_for_changes() {
     let folder = folder();
     let path = folder.path().join("a.npy");
     fs::write(&path, vec![7; 100_000]).unwrap();
@@ -301,7 +301,7 @@ fn a_buffered_file_is_looked_after_too() {
 }
 
 #[test]
-fn a_type_that_cannot_be_written_leaves_no_file() {
+fn unwritable_element_type_creates_no_file() {
     let folder = folder();
     let path = folder.path().join("a.npy");
     assert!(NpyWriter::<String, _>::create(&path, &[]).unwrap_err().is_usage());
@@ -314,7 +314,7 @@ fn a_type_that_cannot_be_written_leaves_no_file() {
 /// The length that a reader sees is one that the array had while the reader ran.
 #[test]
 #[cfg_attr(target_family = "wasm", ignore = "needs threads")]
-fn readers_see_a_length_that_was_written() {
+fn concurrent_readers_see_only_checkpointed_lengths() {
     const ROWS: usize = 2000;
     let folder = folder();
     let path = folder.path().join("a.npy");
@@ -348,7 +348,7 @@ fn readers_see_a_length_that_was_written() {
 }
 
 #[test]
-fn elements_that_are_read_over_are_dropped() {
+fn read_into_drops_overwritten_elements() {
     #[cfg(feature = "derive")]
     {
         static DROPPED: AtomicUsize = AtomicUsize::new(0);
@@ -373,7 +373,7 @@ fn elements_that_are_read_over_are_dropped() {
 }
 
 #[test]
-fn only_a_file_can_be_synced() {
+fn sync_option_requires_a_file() {
     let sync = WriteOptions::new().sync(true);
     let array = arr1(&[1.0]);
     assert!(array.write_npy_with(&mut Vec::new(), &sync).unwrap_err().is_usage());
@@ -393,7 +393,7 @@ mod unix {
     use super::*;
 
     #[test]
-    fn a_pipe_is_not_appended_to() {
+    fn appending_to_pipe_is_refused() {
         let folder = folder();
         let path = folder.path().join("pipe");
         assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
@@ -407,7 +407,7 @@ mod unix {
     }
 
     #[test]
-    fn a_new_file_has_one_name() {
+    fn new_and_replaced_files_have_one_hard_link() {
         let folder = folder();
         let path = folder.path().join("a.npy");
         ndarray_io::create_new_npy(&path, &arr1(&[1u8])).unwrap();
@@ -418,7 +418,7 @@ mod unix {
 
     /// What a path refers to may change while its replacement is written.
     #[test]
-    fn a_link_that_comes_in_between_is_not_waited_for() {
+    fn path_becoming_symlink_during_replacement_is_an_error() {
         use std::os::unix::fs::symlink;
         let folder = folder();
         let (path, other) = (folder.path().join("a.npy"), folder.path().join("b.npy"));
@@ -436,7 +436,7 @@ mod unix {
             Ok::<_, Error>(())
         });
         assert!(replaced.unwrap_err().is_io());
-        assert_eq!(names(folder.path()), ["a.npy", "b.npy"]);
+        assert_eq!(file_names(folder.path()), ["a.npy", "b.npy"]);
         // A file that appears at the path is replaced, and one that disappears is created again.
         fs::remove_file(&path).unwrap();
         ndarray_io::file::replace_file_with(&path, &WriteOptions::new(), |mut file| {
@@ -451,12 +451,12 @@ mod unix {
         })
         .unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
-        assert_eq!(names(folder.path()), ["a.npy", "b.npy"]);
+        assert_eq!(file_names(folder.path()), ["a.npy", "b.npy"]);
     }
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_descriptor_has_no_successor() {
+    fn replacing_descriptor_path_is_refused() {
         use std::os::fd::AsRawFd;
         let folder = folder();
         let path = folder.path().join("a.npy");
@@ -474,7 +474,7 @@ mod unix {
     /// fit.
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_path_may_be_as_long_as_it_may_be() {
+    fn file_at_longest_path_can_be_replaced() {
         let folder = folder();
         let mut path = folder.path().to_owned();
         while path.as_os_str().len() + 251 < 4090 {
@@ -493,7 +493,7 @@ mod unix {
     /// The next change in a folder removes drafts left by a killed process: files and folders, but no links.
     #[cfg(target_os = "linux")]
     #[test]
-    fn drafts_that_were_left_are_removed() {
+    fn leftover_drafts_are_removed_but_symlinks_kept() {
         let folder = folder();
         for number in [0, 3] {
             fs::write(folder.path().join(format!(".ndarray-io-{number}.draft")), b"half a file").unwrap();
@@ -502,11 +502,11 @@ mod unix {
         std::os::unix::fs::symlink("/dev/null", folder.path().join(".ndarray-io-2.draft")).unwrap();
         write_npy(folder.path().join("a.npy"), &arr1(&[1u8])).unwrap();
         write_npy(folder.path().join("a.npy"), &arr1(&[2u8])).unwrap();
-        assert_eq!(names(folder.path()), [".ndarray-io-2.draft", "a.npy"]);
+        assert_eq!(file_names(folder.path()), [".ndarray-io-2.draft", "a.npy"]);
     }
 
     #[test]
-    fn the_mode_is_kept_whoever_writes() {
+    fn file_mode_survives_replacement_by_each_operation() {
         use std::os::unix::fs::PermissionsExt;
         let folder = folder();
         let (from, path) = (folder.path().join("from.npy"), folder.path().join("a.npy"));
@@ -531,7 +531,7 @@ mod unix {
 /// An RA file that has, or may have, trailing bytes is not replaced by accident.
 #[test]
 #[cfg_attr(target_os = "wasi", ignore = "needs locks")]
-fn an_old_ra_file_that_cannot_be_understood_is_not_replaced_by_accident() {
+fn ra_file_with_possible_trailing_bytes_is_not_replaced() {
     use ndarray_io::options::Trailing;
     use ndarray_io::ra::{RaOptions, write_ra, write_ra_with};
     let folder = folder();
@@ -567,7 +567,7 @@ fn an_old_ra_file_that_cannot_be_understood_is_not_replaced_by_accident() {
         assert_eq!(error.is_ok(), is_there, "{error:?}");
         let len = fs::metadata(&path).unwrap().len();
         assert_eq!(len, 56 + 1 + if is_there { 0 } else { 4 });
-        assert_eq!(names(folder.path()), ["a.ra"]);
+        assert_eq!(file_names(folder.path()), ["a.ra"]);
     }
     // A file that is not an RA file has no trailing bytes to keep.
     fs::write(&path, b"something else").unwrap();
@@ -584,7 +584,7 @@ mod archives {
 
     #[test]
     #[cfg_attr(target_os = "wasi", ignore = "needs locks")]
-    fn two_updates_are_one_too_many() {
+    fn concurrent_archive_update_is_refused() {
         let folder = folder();
         let path = folder.path().join("a.npz");
         write_npz(&path, &[("a", &arr1(&[1]))]).unwrap();
@@ -615,7 +615,7 @@ mod archives {
     }
 
     #[test]
-    fn what_an_update_does_not_touch_stays_as_it_is() {
+    fn update_preserves_untouched_records_and_comment() {
         let folder = folder();
         let path = folder.path().join("a.npz");
         let one = arr1(&[1.0]);
@@ -647,7 +647,7 @@ mod archives {
     }
 
     #[test]
-    fn an_update_repairs_names_that_are_there_twice() {
+    fn removing_duplicate_name_by_index_repairs_archive() {
         let folder = folder();
         let path = folder.path().join("a.npz");
         write_npz(&path, &[("a1", &arr1(&[1])), ("a2", &arr1(&[2]))]).unwrap();
@@ -669,7 +669,7 @@ mod archives {
     }
 
     #[test]
-    fn a_member_is_copied_up_to_its_size() {
+    fn copy_raw_stops_at_declared_member_size() {
         let folder = folder();
         let path = folder.path().join("a.npz");
         let deflated = NpzOptions::new().compression(Compression::deflated());
@@ -699,7 +699,7 @@ mod archives {
 
     #[cfg(any(unix, windows))]
     #[test]
-    fn an_archive_that_is_appended_is_aligned() {
+    fn members_written_in_append_mode_are_aligned() {
         let folder = folder();
         let path = folder.path().join("a.npz");
         fs::write(&path, b"something else").unwrap();
@@ -714,7 +714,7 @@ mod archives {
 
     #[cfg(feature = "mmap")]
     #[test]
-    fn a_map_signs_no_damage_of_others() {
+    fn mutable_archive_map_reports_existing_damage() {
         use ndarray::Ix1;
         use ndarray_io::npz::NpzMmapMut;
         let folder = folder();
@@ -759,7 +759,7 @@ mod archives {
 /// another thread has just started may hold the file open in the same way.)
 #[test]
 #[cfg_attr(target_os = "wasi", ignore = "needs locks")]
-fn a_lock_ends_with_the_writer_that_took_it() {
+fn lock_is_released_when_writer_finishes() {
     let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.npy");
     write_npy(&path, &arr1(&[1u8])).unwrap();

@@ -11,11 +11,11 @@ use ndarray_io::header::Order;
 use ndarray_io::{Casting, DType, DynArray, NpyFile, WriteOptions, read_npy, write_npy};
 
 use crate::support::in_c_order;
-use crate::support::manifest::{self, assert_is_numpys, sha256};
+use crate::support::manifest::{self, assert_equals_numpys, sha256};
 
 /// Converting NumPy's files to the other order and back gives the same bytes.
 #[test]
-fn orders_are_turned_and_turned_back() {
+fn order_conversion_round_trips_numpys_files() {
     let folder = crate::support::temp::folder().unwrap();
     let (there, back) = (folder.path().join("there.npy"), folder.path().join("back.npy"));
     let mut seen = 0;
@@ -60,18 +60,18 @@ fn dtypes_and_byte_orders_are_converted() {
     let float = DType::from(Scalar::new(Kind::Float, 4, ByteOrder::Big).unwrap());
     let conversion = Conversion::new().dtype(float, Casting::SameKind).order(Order::Fortran).memory(100);
     convert_npy(&from, &to, conversion).unwrap();
-    assert_is_numpys(&fs::read(&to).unwrap(), "cube-f4-big-fortran");
+    assert_equals_numpys(&fs::read(&to).unwrap(), "cube-f4-big-fortran");
     let byte = DType::from(Scalar::new(Kind::Uint, 1, ByteOrder::Big).unwrap());
     let error = convert_npy(&from, &to, Conversion::new().dtype(byte, Casting::Safe)).unwrap_err();
     assert!(error.is_mismatch(), "{error}");
     assert_eq!(read_npy::<_, Array3<f32>>(&to).unwrap()[[0, 0, 0]], -300.0, "the old file is as it was");
     // A file is converted onto itself.
     convert_npy(&to, &to, Conversion::new().byte_order(ByteOrder::Little).order(Order::C)).unwrap();
-    assert_is_numpys(&fs::read(&to).unwrap(), "cube-f4-little-c");
+    assert_equals_numpys(&fs::read(&to).unwrap(), "cube-f4-little-c");
 }
 
 #[test]
-fn files_are_joined() {
+fn concatenated_files_equal_numpys() {
     let folder = crate::support::temp::folder().unwrap();
     let whole = Array3::from_shape_fn((7, 6, 5), |(a, b, c)| (a * 100 + b * 10 + c) as u16);
     let (all, names) =
@@ -86,7 +86,7 @@ fn files_are_joined() {
             }
             for memory in [1, 500, 1 << 20] {
                 concatenate_npy(&names, &all, axis, Conversion::new().memory(memory)).unwrap();
-                assert_is_numpys(&fs::read(&all).unwrap(), name);
+                assert_equals_numpys(&fs::read(&all).unwrap(), name);
             }
         }
     }
@@ -105,20 +105,20 @@ fn files_are_joined() {
 }
 
 #[test]
-fn progress_is_told_and_cancels() {
+fn conversion_reports_progress_and_can_be_cancelled() {
     let folder = crate::support::temp::folder().unwrap();
     let (from, to) = (folder.path().join("from.npy"), folder.path().join("to.npy"));
     write_npy(&from, &Array2::<f64>::zeros((100, 10))).unwrap();
-    let mut told = Vec::new();
+    let mut reports = Vec::new();
     // On one thread, since progress on other threads is reported together with that of the calling thread.
     let conversion =
         Conversion::new().write_options(WriteOptions::new().threads(1)).memory(3000).progress(|done, all| {
-            told.push((done, all));
+            reports.push((done, all));
             ControlFlow::Continue(())
         });
     convert_npy(&from, &to, conversion).unwrap();
-    assert_eq!(told.last(), Some(&(8000, 8000)));
-    assert!(told.len() > 5 && told.is_sorted(), "{told:?}");
+    assert_eq!(reports.last(), Some(&(8000, 8000)));
+    assert!(reports.len() > 5 && reports.is_sorted(), "{reports:?}");
     fs::remove_file(&to).unwrap();
     let conversion = Conversion::new()
         .memory(3000)
@@ -137,17 +137,17 @@ fn scalars_and_empty_arrays_are_converted() {
         write_npy(&from, &array).unwrap();
         convert_npy(&from, &to, Conversion::new().byte_order(ByteOrder::Big)).unwrap();
         let name = array.shape().iter().map(usize::to_string).collect::<Vec<_>>().join("x");
-        assert_is_numpys(&fs::read(&to).unwrap(), &format!("zeros-{name}"));
+        assert_equals_numpys(&fs::read(&to).unwrap(), &format!("zeros-{name}"));
     }
     let words = Array1::from(vec!["a".to_owned(), "bc".into()]);
     write_npy(&from, &words).unwrap();
     convert_npy(&from, &to, Conversion::new().byte_order(ByteOrder::Big)).unwrap();
-    assert_is_numpys(&fs::read(&to).unwrap(), "words-big");
+    assert_equals_numpys(&fs::read(&to).unwrap(), "words-big");
 }
 
 /// The results are those of `astype` in NumPy 2.4, except that texts are never truncated.
 #[test]
-fn texts_are_converted_as_numpy_does_and_never_cut() {
+fn texts_convert_as_in_numpy_without_truncation() {
     let folder = crate::support::temp::folder().unwrap();
     let (from, to) = (folder.path().join("from.npy"), folder.path().join("to.npy"));
     let text = |width: usize, order| DType::from(Scalar::new(Kind::Text, 4 * width, order).unwrap());

@@ -13,28 +13,28 @@ use ndarray_io::{
     NpyWriter, ReadNpyExt, WriteNpyExt, WriteOptions, read_npy, read_npz, write_npy, write_npz,
 };
 
-use crate::processes::child;
+use crate::processes::spawn_child;
 use crate::support::random::Random;
 
 /// What each thread has changed: rows appended, numbers added, members added, parts added.
 type Counts = [usize; 4];
 
 /// The number of processes, of threads in each, and of operations of each thread: `NDARRAY_IO_CROWD="8 16 150"`.
-fn size() -> [usize; 3] {
+fn crowd_size() -> [usize; 3] {
     let text = std::env::var("NDARRAY_IO_CROWD").unwrap_or_else(|_| "3 4 25".into());
     let numbers: Vec<usize> = text.split(' ').map(|number| number.parse().unwrap()).collect();
     numbers.try_into().unwrap()
 }
 
 #[test]
-fn crowd_of_processes_loses_and_leaves_nothing() {
+fn concurrent_processes_lose_no_data_and_leave_no_files() {
     let folder = crate::support::temp::folder().unwrap();
     let folder = folder.path();
     write_npy(folder.join("count.npy"), &arr1(&[0u64])).unwrap();
     write_npy(folder.join("last.npy"), &Array1::from_elem(5000, 7u64)).unwrap();
     write_npz(folder.join("members.npz"), &[("7", &arr1(&[7u64]))]).unwrap();
     NpyStackWriter::create(folder.join("parts"), &"<u8".parse().unwrap(), &[2], 0).unwrap().finish().unwrap();
-    let children: Vec<_> = (0..size()[0]).map(|number| child("crowd", folder, number)).collect();
+    let children: Vec<_> = (0..crowd_size()[0]).map(|number| spawn_child("crowd", folder, number)).collect();
     let mut all: Counts = [0; 4];
     for child in children {
         let output = child.wait_with_output().unwrap();
@@ -57,14 +57,14 @@ fn crowd_of_processes_loses_and_leaves_nothing() {
 }
 
 /// What a child does.
-pub(crate) fn take_part(folder: &Path, number: usize) {
-    let [_, threads, operations] = size();
+pub(crate) fn run_crowd_child(folder: &Path, number: usize) {
+    let [_, threads, operations] = crowd_size();
     let run = |operations: usize| {
         let threads: Vec<_> = (0..threads)
             .map(|thread| {
                 let folder = folder.to_owned();
                 let own = (number * threads + thread) as u64 * 1_000_000 + operations as u64;
-                std::thread::spawn(move || act(&folder, own, operations))
+                std::thread::spawn(move || run_operations(&folder, own, operations))
             })
             .collect();
         threads
@@ -73,15 +73,20 @@ pub(crate) fn take_part(folder: &Path, number: usize) {
             .fold([0; 4], |all: Counts, more| std::array::from_fn(|index| all[index] + more[index]))
     };
     let some = run(5);
-    let before = (handles(), memory());
+    let before = (open_handle_count(), resident_kilobytes());
     let more = run(operations);
-    assert_eq!(handles(), before.0, "handles that were not closed");
-    assert!(memory() <= before.1 + 64_000, "memory grew from {} kB to {} kB", before.1, memory());
+    assert_eq!(open_handle_count(), before.0, "handles that were not closed");
+    assert!(
+        resident_kilobytes() <= before.1 + 64_000,
+        "memory grew from {} kB to {} kB",
+        before.1,
+        resident_kilobytes()
+    );
     let all: Vec<String> = some.iter().zip(more).map(|(some, more)| (some + more).to_string()).collect();
     println!("\nchanged {}", all.join(" "));
 }
 
-fn act(folder: &Path, own: u64, operations: usize) -> Counts {
+fn run_operations(folder: &Path, own: u64, operations: usize) -> Counts {
     let [log, count, last, archive, parts] =
         ["log.npy", "count.npy", "last.npy", "members.npz", "parts"].map(|name| folder.join(name));
     let patient = WriteOptions::new().wait_for_lock(Duration::from_secs(3600));
@@ -141,12 +146,12 @@ fn act(folder: &Path, own: u64, operations: usize) -> Counts {
 }
 
 /// Returns how many files are open, where the system lists them.
-fn handles() -> usize {
+fn open_handle_count() -> usize {
     fs::read_dir("/proc/self/fd").map_or(0, Iterator::count)
 }
 
 /// Returns the memory that this process has, in kB, where the system says it.
-fn memory() -> usize {
+fn resident_kilobytes() -> usize {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let of = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     of.map_or(0, |text| text.trim().trim_end_matches(" kB").parse().unwrap())
@@ -154,16 +159,16 @@ fn memory() -> usize {
 
 /// A process that is forked has copies of writers: dropping them changes nothing.
 #[test]
-fn forked_process_leaves_locks_and_rows_to_its_parent() {
+fn dropping_writers_in_forked_process_changes_nothing() {
     let path = crate::support::temp::file().unwrap().into_temp_path();
     write_npy(&path, &arr1(&[1u64])).unwrap();
-    let output = child("fork", &path, 0).wait_with_output().unwrap();
+    let output = spawn_child("fork", &path, 0).wait_with_output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     assert_eq!(read_npy::<_, Array1<u64>>(&path).unwrap(), arr1(&[1, 2]));
 }
 
 /// What the child of that test does.
-pub(crate) fn fork(path: &Path) {
+pub(crate) fn check_forked_writers(path: &Path) {
     let other = path.with_extension("other");
     write_npy(&other, &arr1(&[5u64])).unwrap();
     let mut writer = NpyWriter::append(path).unwrap();

@@ -31,14 +31,14 @@ fn grouped(numbers: &Array3<i32>) -> Array2<[i32; 3]> {
     Array2::from_shape_fn((rows, columns), |(i, j)| std::array::from_fn(|k| numbers[[i, j, k]]))
 }
 
-fn saved<A: WriteNpyExt + WriteArray>(array: &A) -> Vec<u8> {
+fn npy_bytes<A: WriteNpyExt + WriteArray>(array: &A) -> Vec<u8> {
     let mut file = Vec::new();
     array.write_npy(&mut file).unwrap();
     file
 }
 
 #[test]
-fn arrays_are_the_innermost_axis() {
+fn array_elements_map_to_innermost_axis() {
     for file in FORTRAN {
         assert_eq!(Array1::<[i16; 3]>::read_npy(file).unwrap(), arr1(&ROWS));
         let all: Array<[[i16; 3]; 2], ndarray::Ix0> = Array::read_npy(file).unwrap();
@@ -56,8 +56,11 @@ fn arrays_are_the_innermost_axis() {
     for shape in [(2, 4, 3), (1, 1, 3), (0, 2, 3), (5, 0, 3), (1, 300, 3)] {
         let numbers = numbered(shape);
         let groups = grouped(&numbers);
-        assert_eq!(saved(&groups), saved(&numbers));
-        assert_eq!(saved(&groups.t()), saved(&numbers.view().permuted_axes([1, 0, 2]).as_standard_layout()));
+        assert_eq!(npy_bytes(&groups), npy_bytes(&numbers));
+        assert_eq!(
+            npy_bytes(&groups.t()),
+            npy_bytes(&numbers.view().permuted_axes([1, 0, 2]).as_standard_layout())
+        );
         for order in [Order::C, Order::Fortran] {
             let mut file = Vec::new();
             numbers.write_npy_with(&mut file, &WriteOptions::new().order(order)).unwrap();
@@ -71,7 +74,7 @@ fn arrays_are_the_innermost_axis() {
 
 /// Empty texts take no bytes in the file but are counted by their memory, within elements as well.
 #[test]
-fn empty_texts_within_elements_are_counted() {
+fn empty_texts_within_elements_count_against_limit() {
     let mut file = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
     let text = "{'descr': '<U0', 'fortran_order': False, 'shape': (1048576, 4096), }";
     file.extend(format!("{text:<117}\n").bytes());
@@ -80,15 +83,15 @@ fn empty_texts_within_elements_are_counted() {
 }
 
 #[test]
-fn other_axes_are_errors() {
-    let file = saved(&Array2::<f32>::zeros((5, 4)));
+fn mismatched_axes_of_array_elements_are_errors() {
+    let file = npy_bytes(&Array2::<f32>::zeros((5, 4)));
     let error = Array1::<[f32; 3]>::read_npy(&file[..]).unwrap_err();
     assert_eq!(error.to_string(), "expected shape (5, 3), found (5, 4)");
     let error = Array2::<[f32; 4]>::read_npy(&file[..]).unwrap_err();
     assert_eq!(error.to_string(), "expected an array of 3 axes, found shape (5, 4)");
     let error = Array1::<[f64; 4]>::read_npy(&file[..]).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::DTypeMismatch { .. }), "{error}");
-    let flat = saved(&Array1::<f32>::zeros(5));
+    let flat = npy_bytes(&Array1::<f32>::zeros(5));
     let error = ArrayD::<[[f32; 1]; 5]>::read_npy(&flat[..]).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::ShapeMismatch { wanted: WantedShape::Axes(2), .. }), "{error}");
     let options = WriteOptions::new().order(Order::Fortran);
@@ -97,7 +100,7 @@ fn other_axes_are_errors() {
 }
 
 #[test]
-fn arrays_are_viewed_and_mapped() {
+fn array_elements_can_be_viewed_and_mapped() {
     let numbers = numbered((1, 4, 3));
     let path = crate::support::temp::file().unwrap().into_temp_path();
     ndarray_io::write_npy(&path, &numbers.index_axis(ndarray::Axis(0), 0)).unwrap();
@@ -122,7 +125,7 @@ fn arrays_are_viewed_and_mapped() {
 }
 
 #[test]
-fn arrays_are_read_and_written_in_parts() {
+fn array_elements_are_read_and_written_in_parts() {
     let numbers = numbered((6, 5, 3));
     let groups = grouped(&numbers);
     for order in [Order::C, Order::Fortran] {
@@ -171,7 +174,7 @@ fn arrays_are_read_and_written_in_parts() {
 }
 
 #[test]
-fn arrays_are_appended() {
+fn array_elements_can_be_appended() {
     let path = crate::support::temp::file().unwrap().into_temp_path();
     let mut writer = NpyWriter::<[f32; 2], _>::create(&path, &[]).unwrap();
     writer.push(&arr1(&[[1.0, 2.0], [3.0, 4.0]])).unwrap();
@@ -188,11 +191,11 @@ fn arrays_are_appended() {
 
     let mut shaped = NpyWriter::<[u8; 2], _>::with_shape(Vec::new(), 2).unwrap();
     shaped.push(&arr1(&[[1, 2], [3, 4]])).unwrap();
-    assert_eq!(shaped.finish().unwrap(), saved(&arr2(&[[1u8, 2], [3, 4]])));
+    assert_eq!(shaped.finish().unwrap(), npy_bytes(&arr2(&[[1u8, 2], [3, 4]])));
 }
 
 #[test]
-fn in_ra_the_innermost_axis_is_the_first() {
+fn array_elements_map_to_first_axis_in_ra() {
     let numbers = numbered((4, 2, 3));
     let groups = grouped(&numbers);
     let (mut plain, mut file) = (Vec::new(), Vec::new());
@@ -254,36 +257,36 @@ struct Graded {
 }
 
 #[test]
-fn newtypes_are_what_they_wrap() {
+fn newtypes_are_stored_as_their_inner_type() {
     let names = arr1(&[Name("Vega".into()), Name("Sirius".into())]);
     let texts = arr1(&["Vega".to_owned(), "Sirius".to_owned()]);
-    assert_eq!(saved(&names), saved(&texts));
-    assert_eq!(Array1::<Name>::read_npy(&saved(&texts)[..]).unwrap(), names);
+    assert_eq!(npy_bytes(&names), npy_bytes(&texts));
+    assert_eq!(Array1::<Name>::read_npy(&npy_bytes(&texts)[..]).unwrap(), names);
 
     #[derive(Clone)]
     enum Metre {}
     let length = |value| Length::<Metre> { value, unit: std::marker::PhantomData };
-    let file = saved(&arr1(&[1.5, -2.5]));
+    let file = npy_bytes(&arr1(&[1.5, -2.5]));
     let read = Array1::<Length<Metre>>::read_npy(&file[..]).unwrap();
     assert_eq!(read.map(|length| length.value), arr1(&[1.5, -2.5]));
-    assert_eq!(saved(&arr1(&[length(1.5), length(-2.5)])), file);
+    assert_eq!(npy_bytes(&arr1(&[length(1.5), length(-2.5)])), file);
 
     // A newtype of an array has the array's axes.
     for file in FORTRAN {
-        let pairs: Array2<Pair<Grade>> = Array2::read_npy(&saved(&numbers_of(file))[..]).unwrap();
+        let pairs: Array2<Pair<Grade>> = Array2::read_npy(&npy_bytes(&column_pairs(file))[..]).unwrap();
         assert_eq!(pairs.dim(), (3, 1));
         assert_eq!(pairs[[2, 0]], Pair([Grade::Two, Grade::High]));
     }
 }
 
 /// Returns NumPy's six numbers in pairs, each with the one below it, as an array of shape (3, 1, 2).
-fn numbers_of(file: &[u8]) -> Array3<i16> {
+fn column_pairs(file: &[u8]) -> Array3<i16> {
     let numbers = Array2::<i16>::read_npy(file).unwrap();
     Array3::from_shape_fn((3, 1, 2), |(i, _, k)| numbers[[k, i]])
 }
 
 #[test]
-fn enums_are_checked() {
+fn invalid_enum_values_are_refused() {
     use Grade::{High, Low, Minus, One, Two, Zero};
     for file in FORTRAN {
         let grades = Array2::<Grade>::read_npy(file).unwrap();
@@ -291,8 +294,8 @@ fn enums_are_checked() {
         let groups = Array1::<[Grade; 3]>::read_npy(file).unwrap();
         assert_eq!(groups[1], [Minus, Low, High]);
     }
-    let written = saved(&arr2(&[[Zero, One, Two], [Minus, Low, High]]));
-    assert_eq!(written, saved(&arr2(&ROWS)));
+    let written = npy_bytes(&arr2(&[[Zero, One, Two], [Minus, Low, High]]));
+    assert_eq!(written, npy_bytes(&arr2(&ROWS)));
     let path = crate::support::temp::file().unwrap().into_temp_path();
     for (bad, place) in [(3i16, 4usize), (256, 0)] {
         let mut numbers = Array1::<i16>::zeros(6);
@@ -310,7 +313,7 @@ fn enums_are_checked() {
         // SAFETY: no other process uses the file.
         let error = unsafe { NpyMmap::<Grade, Ix1>::open(&path) }.unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::InvalidElement(ElementFault::Variant { .. })), "{error}");
-        let bytes = saved(&numbers.map(|number| i64::from(*number)));
+        let bytes = npy_bytes(&numbers.map(|number| i64::from(*number)));
         let any = ReadOptions::new().casting(Casting::SameKind);
         let error = Array1::<Grade>::read_npy_with(&bytes[..], &any).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::InvalidElement(ElementFault::Variant { .. })), "{error}");
@@ -322,12 +325,12 @@ fn enums_are_checked() {
 }
 
 #[test]
-fn enums_and_newtypes_are_fields() {
+fn enums_and_newtypes_work_as_record_fields() {
     let graded = arr1(&[
         Graded { grade: Grade::High, pairs: [Pair([1, 2]), Pair([3, 4])] },
         Graded { grade: Grade::Minus, pairs: [Pair([5, 6]), Pair([7, 8])] },
     ]);
-    let file = saved(&graded);
+    let file = npy_bytes(&graded);
     let any = DynArray::read_npy(&file[..]).unwrap();
     let order = if cfg!(target_endian = "little") { '<' } else { '>' };
     assert_eq!(any.dtype().to_string(), format!("[('grade', '{order}i2'), ('pairs', '{order}i2', (2, 2))]"));
@@ -413,7 +416,7 @@ impl From<Way> for [u8; 2] {
 }
 
 #[derive(Record, Clone, Debug, PartialEq)]
-struct Through {
+struct ConvertedFields {
     maybe: [Maybe; 2],
     #[record(len = 4)]
     hex: Hex,
@@ -422,60 +425,64 @@ struct Through {
 }
 
 #[test]
-fn types_are_read_and_written_through_others() {
+fn types_with_from_and_into_attributes_round_trip() {
     // The files are those of the types that are named in the attributes.
     let maybes = arr1(&[Maybe(Some(1.5)), Maybe(None), Maybe(Some(-0.0))]);
-    let file = saved(&maybes);
-    assert_eq!(file, saved(&arr1(&[1.5, f32::NAN, -0.0])));
+    let file = npy_bytes(&maybes);
+    assert_eq!(file, npy_bytes(&arr1(&[1.5, f32::NAN, -0.0])));
     assert_eq!(Array1::<Maybe>::read_npy(&file[..]).unwrap(), maybes);
-    let big = saved(&arr1(&[1.0f32]))
+    let big = npy_bytes(&arr1(&[1.0f32]))
         .iter()
         .map(|byte| if *byte == b'<' { b'>' } else { *byte })
         .collect::<Vec<_>>();
     assert_eq!(Array1::<Maybe>::read_npy(&big[..]).unwrap(), arr1(&[Maybe(Some(f32::from_bits(0x803F)))]));
     let casting = ReadOptions::new().casting(Casting::SameKind);
-    let wide = saved(&arr1(&[0.5f64, f64::NAN]));
+    let wide = npy_bytes(&arr1(&[0.5f64, f64::NAN]));
     assert!(Array1::<Maybe>::read_npy(&wide[..]).unwrap_err().is_mismatch());
     let read = Array1::<Maybe>::read_npy_with(&wide[..], &casting).unwrap();
     assert_eq!(read, arr1(&[Maybe(Some(0.5)), Maybe(None)]));
 
     let hexes = arr2(&[[Hex(10), Hex(0xfff0)], [Hex(0), Hex(7)]]);
-    let file = saved(&hexes);
-    assert_eq!(file, saved(&hexes.mapv(String::from)));
+    let file = npy_bytes(&hexes);
+    assert_eq!(file, npy_bytes(&hexes.mapv(String::from)));
     assert!(file.windows(5).any(|bytes| bytes == b"'<U4'"));
     assert_eq!(Array2::<Hex>::read_npy(&file[..]).unwrap(), hexes);
-    let wrong = saved(&arr2(&[["1".to_owned(), "2".into()], ["x".into(), "3".into()]]));
+    let wrong = npy_bytes(&arr2(&[["1".to_owned(), "2".into()], ["x".into(), "3".into()]]));
     let error = Array2::<Hex>::read_npy(&wrong[..]).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::NotConvertible { .. }), "{error}");
     assert_eq!((error.element(), error.index()), (Some(2), Some(&[1, 0][..])));
 
     let flags = arr1(&[NumBool::<u8>::from(0), 1.into()]);
-    assert_eq!(saved(&flags), saved(&arr1(&[0u8, 1])));
+    assert_eq!(npy_bytes(&flags), npy_bytes(&arr1(&[0u8, 1])));
     let ways = arr1(&[Way::Up, Way::Other(*b"xy")]);
-    assert_eq!(saved(&ways), saved(&arr2(&[[b'u', b'p'], [b'x', b'y']])));
-    assert_eq!(Array1::<Way>::read_npy(&saved(&ways)[..]).unwrap(), ways);
+    assert_eq!(npy_bytes(&ways), npy_bytes(&arr2(&[[b'u', b'p'], [b'x', b'y']])));
+    assert_eq!(Array1::<Way>::read_npy(&npy_bytes(&ways)[..]).unwrap(), ways);
 
-    let record =
-        Through { maybe: [Maybe(None), Maybe(Some(2.0))], hex: Hex(0xab), flag: 7.into(), way: Way::Up };
-    let file = saved(&arr1(std::slice::from_ref(&record)));
+    let record = ConvertedFields {
+        maybe: [Maybe(None), Maybe(Some(2.0))],
+        hex: Hex(0xab),
+        flag: 7.into(),
+        way: Way::Up,
+    };
+    let file = npy_bytes(&arr1(std::slice::from_ref(&record)));
     let dynamic = DynArray::read_npy(&file[..]).unwrap();
     assert_eq!(
         dynamic.dtype().to_string(),
         "[('maybe', '<f4', (2,)), ('hex', '<U4'), ('flag', '|u1'), ('way', '|u1', (2,))]"
     );
-    assert_eq!(Array1::<Through>::read_npy(&file[..]).unwrap(), arr1(&[record]));
+    assert_eq!(Array1::<ConvertedFields>::read_npy(&file[..]).unwrap(), arr1(&[record]));
     // Pieces, parts and many elements on several threads are the same.
     let many = Array1::from_shape_fn(300_000, |index| Maybe(Some(index as f32).filter(|_| index % 3 > 0)));
     let mut writer = NpyWriter::<Maybe, _>::with_shape(Vec::new(), 300_000).unwrap();
     many.exact_chunks(100_000).into_iter().for_each(|part| writer.push(&part).unwrap());
     let file = writer.finish().unwrap();
-    assert_eq!(file, saved(&many));
+    assert_eq!(file, npy_bytes(&many));
     assert_eq!(Array1::<Maybe>::read_npy(&file[..]).unwrap(), many);
 }
 
 /// A type may be only read, or only written.
 #[test]
-fn types_only_read_or_only_written() {
+fn read_only_and_write_only_types_are_supported() {
     #[derive(Clone, Debug, PartialEq, Element)]
     #[element(from = "i16")]
     struct Read(i32);
@@ -496,7 +503,7 @@ fn types_only_read_or_only_written() {
         }
     }
 
-    let file = saved(&arr1(&[Written(-3)]));
+    let file = npy_bytes(&arr1(&[Written(-3)]));
     assert_eq!(Array1::<Read>::read_npy(&file[..]).unwrap(), arr1(&[Read(-3)]));
 
     /// The width of a text matters to what is written only.
@@ -512,7 +519,7 @@ fn types_only_read_or_only_written() {
         #[record(len = 2)]
         bytes: Vec<u8>,
     }
-    let file = saved(&arr1(&[Wide { name: "Vega".into(), bytes: b"v".to_vec() }]));
+    let file = npy_bytes(&arr1(&[Wide { name: "Vega".into(), bytes: b"v".to_vec() }]));
     let wanted = Named { name: "Vega".into(), bytes: b"v".to_vec() };
     assert_eq!(Array1::<Named>::read_npy(&file[..]).unwrap(), arr1(&[wanted]));
     assert!(ndarray_io::DType::of::<Named>().unwrap_err().is_usage());
@@ -521,40 +528,41 @@ fn types_only_read_or_only_written() {
 /// A conversion that gives another text each time.
 #[derive(Clone, Element)]
 #[element(into = "T")]
-struct Grows<T>(std::marker::PhantomData<T>);
+struct GrowingText<T>(std::marker::PhantomData<T>);
 
 static GROWN: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
 
-fn grown() -> usize {
+fn next_length() -> usize {
     GROWN.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1
 }
 
-impl From<Grows<String>> for String {
-    fn from(_: Grows<String>) -> Self {
-        "x".repeat(grown())
+impl From<GrowingText<String>> for String {
+    fn from(_: GrowingText<String>) -> Self {
+        "x".repeat(next_length())
     }
 }
 
-impl From<Grows<Vec<u8>>> for Vec<u8> {
-    fn from(_: Grows<Vec<u8>>) -> Self {
-        vec![b'x'; grown()]
+impl From<GrowingText<Vec<u8>>> for Vec<u8> {
+    fn from(_: GrowingText<Vec<u8>>) -> Self {
+        vec![b'x'; next_length()]
     }
 }
 
 /// Nothing is cut off in silence.
 #[test]
-fn texts_that_grow_are_too_long() {
-    let texts = [Grows(std::marker::PhantomData), Grows(std::marker::PhantomData)];
-    let error = texts.map(|text: Grows<String>| text).write_npy(&mut Vec::new()).unwrap_err();
+fn text_longer_on_second_conversion_is_an_error() {
+    let texts = [GrowingText(std::marker::PhantomData), GrowingText(std::marker::PhantomData)];
+    let error = texts.map(|text: GrowingText<String>| text).write_npy(&mut Vec::new()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::TextTooLong { .. }), "{error}");
-    let bytes: [Grows<Vec<u8>>; 2] = [Grows(std::marker::PhantomData), Grows(std::marker::PhantomData)];
+    let bytes: [GrowingText<Vec<u8>>; 2] =
+        [GrowingText(std::marker::PhantomData), GrowingText(std::marker::PhantomData)];
     let error = bytes.write_npy(&mut Vec::new()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::TextTooLong { .. }), "{error}");
 }
 
 /// A struct with text of no declared width is as readable as any other: what does not fit is a mismatch.
 #[test]
-fn structs_that_are_only_read_say_what_does_not_fit() {
+fn read_only_struct_reports_dtype_mismatch() {
     #[derive(Record, Clone, Debug)]
     struct Star {
         name: String,
@@ -564,7 +572,7 @@ fn structs_that_are_only_read_say_what_does_not_fit() {
     struct Inner {
         bytes: Vec<u8>,
     }
-    let error = Array1::<Star>::read_npy(&saved(&arr1(&[1.5]))[..]).unwrap_err();
+    let error = Array1::<Star>::read_npy(&npy_bytes(&arr1(&[1.5]))[..]).unwrap_err();
     assert!(error.is_mismatch() && error.help().is_some(), "{error}");
     let mut ra = Vec::new();
     arr1(&[1u8; 8]).write_ra(&mut ra).unwrap();

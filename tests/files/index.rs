@@ -26,7 +26,7 @@ fn vectors() -> Vec<(String, Value)> {
     vectors
 }
 
-fn word(state: IndexState) -> &'static str {
+fn state_name(state: IndexState) -> &'static str {
     match state {
         IndexState::Used { .. } => "used",
         IndexState::Stale => "stale",
@@ -35,7 +35,7 @@ fn word(state: IndexState) -> &'static str {
     }
 }
 
-fn words(remarks: &[Remark]) -> Option<String> {
+fn remark_names(remarks: &[Remark]) -> Option<String> {
     let words: Vec<_> = remarks
         .iter()
         .map(|remark| match remark {
@@ -49,14 +49,14 @@ fn words(remarks: &[Remark]) -> Option<String> {
 }
 
 #[test]
-fn archives_of_another_writer_are_read_as_it_expects() {
+fn foreign_indexed_archives_are_read_as_expected() {
     let mut parts = 0;
     for (name, expected) in vectors() {
         let path = folder().join(format!("{name}.npz"));
         for threads in [1, 3] {
             let options = ReadOptions::new().threads(threads).allow_trailing(true);
             let npz = NpzFile::open_with(&path, &options).unwrap();
-            assert_eq!(word(npz.members()[0].index_state()), expected["state"], "{name}");
+            assert_eq!(state_name(npz.members()[0].index_state()), expected["state"], "{name}");
             let verified = npz.verify_member(0);
             if !expected["reads"].as_bool().unwrap() {
                 assert!(verified.unwrap_err().is_format(), "{name}");
@@ -64,7 +64,9 @@ fn archives_of_another_writer_are_read_as_it_expects() {
                 continue;
             }
             match verified {
-                Ok(remarks) => assert_eq!(words(&remarks).as_deref(), expected["remark"].as_str(), "{name}"),
+                Ok(remarks) => {
+                    assert_eq!(remark_names(&remarks).as_deref(), expected["remark"].as_str(), "{name}")
+                }
                 Err(error) => {
                     assert_eq!(expected["remark"], "differs", "{name}: {error}");
                     assert!(error.to_string().contains("from what other programs read"), "{error}");

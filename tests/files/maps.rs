@@ -19,7 +19,7 @@ use ndarray_io::{NpyFile, NpyMmap, NpyMmapMut, NpyWriter, WriteOptions, read_npy
 use crate::support::{manifest, native};
 
 /// Returns a copy of a test file, which are little-endian, in this machine's byte order.
-fn of_this_machine(folder: &Path, name: &str) -> PathBuf {
+fn native_order_file(folder: &Path, name: &str) -> PathBuf {
     let path = manifest::testdata().join(name);
     if cfg!(target_endian = "little") {
         return path;
@@ -30,7 +30,7 @@ fn of_this_machine(folder: &Path, name: &str) -> PathBuf {
 }
 
 #[test]
-fn a_made_file_is_numpys() {
+fn created_file_equals_numpys() {
     let folder = crate::support::temp::folder().unwrap();
     let expected = manifest::testdata();
     for (name, fortran) in [("shape-l-2x3-c.npy", false), ("shape-l-2x3-f.npy", true)] {
@@ -42,12 +42,12 @@ fn a_made_file_is_numpys() {
         assert_eq!(map.view(), Array2::<f64>::zeros((2, 3)));
         map.view_mut().assign(&content);
         map.flush().unwrap();
-        assert_eq!(fs::read(&path).unwrap(), fs::read(of_this_machine(folder.path(), name)).unwrap());
+        assert_eq!(fs::read(&path).unwrap(), fs::read(native_order_file(folder.path(), name)).unwrap());
     }
 }
 
 #[test]
-fn a_made_file_takes_no_room_and_leaves_nothing() {
+fn created_file_is_sparse_and_leaves_no_draft() {
     let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("large.npy");
     // SAFETY: the file belongs to this test.
@@ -68,7 +68,7 @@ fn a_made_file_takes_no_room_and_leaves_nothing() {
 
 #[test]
 fn shared_changes_reach_the_file_and_private_ones_do_not() {
-    let file = crate::support::Temp::new();
+    let file = crate::support::ClosedTempFile::new();
     write_npy(file.path(), &arr1(&[1, 2, 3])).unwrap();
     // SAFETY: the file belongs to this test.
     let mut cow = unsafe { NpyMmapMut::<i32, Ix1>::open_cow(file.path()).unwrap() };
@@ -85,8 +85,8 @@ fn shared_changes_reach_the_file_and_private_ones_do_not() {
 
 #[test]
 #[cfg_attr(windows, ignore = "needs a file system that puts a file in the place of an open one")]
-fn a_map_outlives_its_file() {
-    let file = crate::support::Temp::new();
+fn map_keeps_content_of_replaced_file() {
+    let file = crate::support::ClosedTempFile::new();
     write_npy(file.path(), &arr2(&[[1.0, 2.0], [3.0, 4.0]])).unwrap();
     // SAFETY: the file belongs to this test, and it is only ever replaced.
     let map = unsafe { NpyMmap::<f64, Ix2>::open(file.path()).unwrap() };
@@ -99,9 +99,9 @@ fn a_map_outlives_its_file() {
 }
 
 #[test]
-fn a_map_describes_itself() {
+fn map_reports_shape_order_dtype_and_extent() {
     let folder = crate::support::temp::folder().unwrap();
-    let path = of_this_machine(folder.path(), "fortran-lf8.npy");
+    let path = native_order_file(folder.path(), "fortran-lf8.npy");
     // SAFETY: no process changes the test data.
     let map = unsafe { NpyMmap::<f64, IxDyn>::open(&path).unwrap() };
     assert_eq!((map.shape(), map.order(), map.version()), (&[2, 3][..], Order::Fortran, Version::V1));
@@ -112,15 +112,15 @@ fn a_map_describes_itself() {
 }
 
 #[test]
-fn what_cannot_be_mapped_says_why() {
+fn unmappable_files_report_the_reason() {
     let open = |bytes: &[u8]| {
-        let file = crate::support::Temp::new();
+        let file = crate::support::ClosedTempFile::new();
         fs::write(file.path(), bytes).unwrap();
         // SAFETY: the file belongs to this test.
         unsafe { NpyMmap::<f64, IxDyn>::open(file.path()) }.map(|map| (map.extent(), map.view().to_owned()))
     };
     let folder = crate::support::temp::folder().unwrap();
-    let bytes = fs::read(of_this_machine(folder.path(), "shape-l-2x3-c.npy")).unwrap();
+    let bytes = fs::read(native_order_file(folder.path(), "shape-l-2x3-c.npy")).unwrap();
     let array: ArrayD<f64> = read_npy(manifest::testdata().join("shape-l-2x3-c.npy")).unwrap();
     assert_eq!(open(&bytes).unwrap(), (Extent::Whole, array.clone()));
     assert_eq!(open(&[&bytes[..], b"tail"].concat()).unwrap(), (Extent::Long { more: 4 }, array));
@@ -153,7 +153,7 @@ fn what_cannot_be_mapped_says_why() {
 }
 
 #[test]
-fn bools_are_checked_once() {
+fn mapping_invalid_bools_is_refused() {
     for name in ["bad-bool-2.bin", "bad-bool-255.bin"] {
         let path = manifest::testdata().join(name);
         // SAFETY: no process changes the test data.
@@ -178,7 +178,7 @@ fn arrays_without_axes_or_elements_are_mapped() {
 }
 
 #[test]
-fn a_map_in_the_other_byte_order_is_not_made() {
+fn creating_map_in_foreign_byte_order_is_refused() {
     let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("x.npy");
     let other = match ndarray_io::dtype::ByteOrder::NATIVE {
@@ -193,8 +193,8 @@ fn a_map_in_the_other_byte_order_is_not_made() {
 }
 
 #[test]
-fn a_map_is_made_in_place() {
-    let file = crate::support::Temp::new();
+fn map_created_in_place_replaces_old_content() {
+    let file = crate::support::ClosedTempFile::new();
     write_npy(file.path(), &Array1::<u16>::ones(100)).unwrap();
     let in_place = WriteOptions::new().in_place(true);
     // SAFETY: the file belongs to this test.
@@ -205,14 +205,14 @@ fn a_map_is_made_in_place() {
 }
 
 /// Opens a file that nothing changes.
-fn mapped(path: &Path) -> ndarray_io::Result<NpyFile> {
+fn open_mapped(path: &Path) -> ndarray_io::Result<NpyFile> {
     // SAFETY: as promised by the tests that call it.
     unsafe { NpyFile::open(path)?.with_map() }
 }
 
 /// What many short runs are copied from makes no difference to what they are.
 #[test]
-fn scattered_elements_are_those_of_the_array() {
+fn slices_and_takes_of_maps_equal_ndarrays() {
     let folder = crate::support::temp::folder().unwrap();
     let numbers = Array3::from_shape_fn((40, 30, 50), |(a, b, c)| (a * 10_000 + b * 100 + c) as u32);
     for (name, numbers) in
@@ -220,7 +220,7 @@ fn scattered_elements_are_those_of_the_array() {
     {
         let path = folder.path().join(name);
         write_npy(&path, &numbers).unwrap();
-        let mapped = mapped(&path).unwrap();
+        let mapped = open_mapped(&path).unwrap();
         // SAFETY: nothing changes the file.
         let map = unsafe { NpyMmap::<u32, Ix3>::open(&path).unwrap() };
         assert_eq!(mapped.read::<Array3<u32>>().unwrap(), numbers);
@@ -259,7 +259,7 @@ fn scattered_elements_are_those_of_the_array() {
 }
 
 #[test]
-fn rows_that_were_appended_are_mapped_by_refreshing() {
+fn refresh_maps_appended_rows() {
     let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("log.npy");
     let mut writer = NpyWriter::create(&path, &[4]).unwrap();
@@ -279,7 +279,7 @@ fn rows_that_were_appended_are_mapped_by_refreshing() {
 }
 
 #[test]
-fn only_elements_that_are_stored_as_they_are_get_a_map() {
+fn with_map_refuses_writable_files_and_memory_sources() {
     let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.npy");
     let numbers = Array2::from_shape_fn((100, 20), |(a, b)| (a * 100 + b) as f64);
@@ -295,7 +295,7 @@ fn only_elements_that_are_stored_as_they_are_get_a_map() {
     // A file that is shorter than its header says: what is there can be read, and nothing after it is accessed.
     let short = File::options().write(true).open(&path).unwrap();
     short.set_len(128 + 50 * 160).unwrap();
-    let file = mapped(&path).unwrap();
+    let file = open_mapped(&path).unwrap();
     assert_eq!(file.slice::<f64, _>(s![..50, 3]).unwrap(), numbers.slice(s![..50, 3]));
     assert!(file.slice::<f64, _>(s![.., 3]).unwrap_err().is_format());
     assert!(file.take::<Array2<f64>>(0, &[2, 99]).is_err());
@@ -303,9 +303,9 @@ fn only_elements_that_are_stored_as_they_are_get_a_map() {
 
 /// A file that claims to be longer than it is.
 #[derive(Debug)]
-struct Longer(File);
+struct OverstatedFile(File);
 
-impl ReadAt for Longer {
+impl ReadAt for OverstatedFile {
     fn read_at(&self, into: &mut [u8], offset: u64) -> ndarray_io::Result<usize> {
         LocalFile(&self.0).read_at(into, offset)
     }
@@ -320,12 +320,12 @@ impl ReadAt for Longer {
 }
 
 #[test]
-fn map_ends_where_the_file_does_whatever_the_source_says() {
+fn map_is_bounded_by_file_not_by_claimed_size() {
     let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.npy");
     write_npy(&path, &Array2::<u32>::ones((1000, 300))).unwrap();
     File::options().write(true).open(&path).unwrap().set_len(128 + 4000).unwrap();
-    let file = NpyFile::from_source(Longer(File::open(&path).unwrap())).unwrap();
+    let file = NpyFile::from_source(OverstatedFile(File::open(&path).unwrap())).unwrap();
     // SAFETY: nothing changes the file.
     let file = unsafe { file.with_map().unwrap() };
     assert!(file.slice::<u32, _>(s![.., 1]).unwrap_err().is_format());
@@ -333,7 +333,7 @@ fn map_ends_where_the_file_does_whatever_the_source_says() {
 }
 
 #[test]
-fn maps_can_be_passed_through_a_caught_panic() {
+fn maps_are_unwind_safe() {
     fn check<T: std::panic::UnwindSafe + std::panic::RefUnwindSafe>() {}
     check::<NpyMmap<u8, Ix2>>();
     check::<NpyMmapMut<u8, Ix2>>();
@@ -342,7 +342,7 @@ fn maps_can_be_passed_through_a_caught_panic() {
 /// Members that are stored are mapped where they are, and others where they have been unpacked.
 #[test]
 #[cfg(feature = "npz")]
-fn members_get_a_map() {
+fn stored_and_deflated_members_can_be_mapped() {
     use ndarray_io::npz::{Compression, NpzOptions};
     use ndarray_io::{NpzFile, NpzWriter};
     let folder = crate::support::temp::folder().unwrap();

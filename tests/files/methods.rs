@@ -76,7 +76,7 @@ fn members_of_other_programs_are_read() {
 }
 
 #[test]
-fn passwords_are_asked_for_and_checked() {
+fn missing_and_wrong_passwords_are_reported() {
     for (id, bytes) in archives() {
         if id.matches('-').count() < 2 {
             continue;
@@ -103,7 +103,7 @@ fn passwords_are_asked_for_and_checked() {
 
 /// Each changed byte is detected or does not matter.
 #[test]
-fn damage_is_found() {
+fn damaged_foreign_archives_never_yield_other_arrays() {
     let (mut errors, mut same) = (0, 0);
     for (id, bytes) in archives() {
         let is_slow = id.contains("aes"); // AES derives its key with 1000 rounds of SHA-1
@@ -129,7 +129,7 @@ fn damage_is_found() {
 }
 
 #[test]
-fn dictionaries_count_against_the_limits() {
+fn oversized_xz_dictionary_exceeds_limit() {
     for (id, mut bytes) in archives().into_iter().filter(|(id, _)| id == "xz-7zip" || id == "lzma-python") {
         let read = |bytes: &[u8], most: u64| {
             let options = ReadOptions::new().limits(Limits::new().payload(most));

@@ -18,7 +18,7 @@ use ndarray_io::{
     read_npz, write_npz,
 };
 
-use crate::support::manifest::{self, Case, assert_is_numpys, class, neutral, sha256};
+use crate::support::manifest::{self, Case, assert_equals_numpys, dtype_json, error_class, sha256};
 use crate::support::{self, in_c_order};
 
 /// A way to read an archive, which returns members by number.
@@ -88,16 +88,16 @@ impl Route for Streamed {
 }
 
 /// A reader that returns a few bytes at a time.
-struct Slowly(Cursor<Vec<u8>>);
+struct ShortReads(Cursor<Vec<u8>>);
 
-impl Read for Slowly {
+impl Read for ShortReads {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         let length = into.len().min(4099);
         self.0.read(&mut into[..length])
     }
 }
 
-impl Seek for Slowly {
+impl Seek for ShortReads {
     fn seek(&mut self, to: std::io::SeekFrom) -> std::io::Result<u64> {
         self.0.seek(to)
     }
@@ -110,7 +110,7 @@ fn routes(case: &Case) -> Vec<Result<Box<dyn Route>>> {
     let bytes = || Cursor::new(case.bytes.clone());
     vec![
         NpzReader::new(bytes()).map(boxed),
-        NpzReader::new(Slowly(bytes())).map(boxed),
+        NpzReader::new(ShortReads(bytes())).map(boxed),
         NpzReader::new(bytes()).map(Streamed).map(boxed),
         NpzReader::new(File::open(&case.path).unwrap()).map(boxed),
         NpzFile::open(&case.path).map(boxed),
@@ -119,14 +119,14 @@ fn routes(case: &Case) -> Vec<Result<Box<dyn Route>>> {
 }
 
 #[test]
-fn testdata_is_read_as_numpy_says() {
+fn testdata_archives_are_read_as_in_numpy() {
     check_folder(&manifest::testdata());
 }
 
 #[test]
 #[ignore = "needs NDARRAY_IO_CORPUS"]
-fn the_corpus_is_read_as_numpy_says() {
-    check_folder(&support::folder_from("NDARRAY_IO_CORPUS"));
+fn corpus_archives_are_read_as_in_numpy() {
+    check_folder(&support::folder_from_env("NDARRAY_IO_CORPUS"));
 }
 
 fn check_folder(folder: &Path) {
@@ -141,7 +141,7 @@ fn check(case: &Case) -> Vec<String> {
     let mut failures = Vec::new();
     for (number, route) in routes(case).into_iter().enumerate() {
         let outcome = route
-            .map_err(|error| class(&error).to_owned())
+            .map_err(|error| error_class(&error).to_owned())
             .and_then(|mut route| check_route(case, &mut *route));
         match outcome {
             Ok(()) if case.allowed.iter().any(|allowed| allowed == "ok") => {}
@@ -164,7 +164,7 @@ fn check_route(case: &Case, route: &mut dyn Route) -> Result<(), String> {
         return Err("bad_zip".into()); // a duplicate name is refused, see below
     }
     for &index in arrays.iter().skip(case.arrays.len()) {
-        route.read(index).map_err(|error| class(&error).to_owned())?;
+        route.read(index).map_err(|error| error_class(&error).to_owned())?;
     }
     for (&index, facts) in arrays.iter().zip(&case.arrays) {
         let json = &facts.json;
@@ -180,13 +180,13 @@ fn check_route(case: &Case, route: &mut dyn Route) -> Result<(), String> {
         let array = match read {
             Ok(array) => array,
             Err(error) => {
-                let of_its_own = json["expect"].as_str().is_some_and(|expect| expect == class(&error));
+                let of_its_own = json["expect"].as_str().is_some_and(|expect| expect == error_class(&error));
                 let message = error.to_string();
                 if error.member() != Some(&names[index]) || !message.contains("member '") {
                     return Err(format!("the error does not name its member: {message}"));
                 }
                 if !(of_its_own && case.expect == "ok") && first_error.is_ok() {
-                    first_error = Err(class(&error).to_owned());
+                    first_error = Err(error_class(&error).to_owned());
                 }
                 continue;
             }
@@ -198,7 +198,7 @@ fn check_route(case: &Case, route: &mut dyn Route) -> Result<(), String> {
         if array.shape() != facts.shape() || (array.order() == Order::Fortran) != facts.is_fortran() {
             return Err(wrong("shape or order"));
         }
-        if neutral(array.dtype()) != json["dtype"] {
+        if dtype_json(array.dtype()) != json["dtype"] {
             return Err(wrong("dtype"));
         }
         let elements =
@@ -213,7 +213,7 @@ fn check_route(case: &Case, route: &mut dyn Route) -> Result<(), String> {
     }
     for other in case.line["other_members"].as_array().into_iter().flatten() {
         let index = names.iter().position(|name| other["member"] == **name).ok_or("a member is missing")?;
-        let raw = route.raw(index).map_err(|error| class(&error).to_owned())?;
+        let raw = route.raw(index).map_err(|error| error_class(&error).to_owned())?;
         if sha256(&raw) != other["sha256"].as_str().unwrap() {
             return Err(format!("{}: content differs", names[index]));
         }
@@ -223,15 +223,15 @@ fn check_route(case: &Case, route: &mut dyn Route) -> Result<(), String> {
 
 #[cfg(feature = "mmap")]
 #[test]
-fn maps_show_what_reading_gives() {
+fn mapped_members_equal_read_members() {
     assert!(check_maps(&manifest::testdata()) > 3);
 }
 
 #[cfg(feature = "mmap")]
 #[test]
 #[ignore = "needs NDARRAY_IO_CORPUS"]
-fn maps_of_the_corpus_show_what_reading_gives() {
-    assert!(check_maps(&support::folder_from("NDARRAY_IO_CORPUS")) > 3);
+fn mapped_corpus_members_equal_read_members() {
+    assert!(check_maps(&support::folder_from_env("NDARRAY_IO_CORPUS")) > 3);
 }
 
 /// Returns the number of members that were compared.
@@ -319,11 +319,11 @@ fn write_all<W: Write>(writer: W, options: &NpzOptions) -> W {
     npz.finish().unwrap()
 }
 
-fn check_all(bytes: Vec<u8>) {
+fn assert_members_equal_numpys(bytes: Vec<u8>) {
     let mut npz = NpzReader::new(Cursor::new(bytes)).unwrap();
     assert_eq!(npz.names().unwrap(), ["scalar", "large", "strided", "with/slash and space λ", "many"]);
     for (index, name) in ["scalar", "large", "strided", "texts", "many"].into_iter().enumerate() {
-        assert_is_numpys(&npz.read_raw(index).unwrap(), name);
+        assert_equals_numpys(&npz.read_raw(index).unwrap(), name);
     }
     let texts: Array1<String> = npz.read("with/slash and space λ").unwrap();
     assert_eq!(texts, arr1(&["a".to_owned(), "bcd".into()]));
@@ -331,7 +331,7 @@ fn check_all(bytes: Vec<u8>) {
 }
 
 /// Saves an archive to the folder in which `.ci/run` lets other programs check them.
-fn keep(name: &str, bytes: &[u8]) {
+fn save_for_other_programs(name: &str, bytes: &[u8]) {
     if let Some(folder) = std::env::var_os("NDARRAY_IO_ARCHIVES") {
         fs::create_dir_all(&folder).unwrap();
         fs::write(Path::new(&folder).join(name), bytes).unwrap();
@@ -340,7 +340,7 @@ fn keep(name: &str, bytes: &[u8]) {
 
 /// Members that are written in pieces equal those that NumPy saves.
 #[test]
-fn members_may_be_written_in_pieces() {
+fn members_written_in_pieces_equal_numpys() {
     for options in options() {
         for rows in [0, 1, 50, 40_000] {
             let array = Array2::from_shape_fn((rows, 3), |(row, column)| (row * 3 + column) as u32);
@@ -350,13 +350,13 @@ fn members_may_be_written_in_pieces() {
             })
             .unwrap();
             let mut npz = NpzReader::new(Cursor::new(npz.finish().unwrap())).unwrap();
-            assert_is_numpys(&npz.read_raw("a.npy").unwrap(), &format!("pieces-{rows}"));
+            assert_equals_numpys(&npz.read_raw("a.npy").unwrap(), &format!("pieces-{rows}"));
         }
     }
 }
 
 #[test]
-fn pieces_that_are_missing_are_an_error() {
+fn missing_pieces_are_an_error() {
     let mut npz = NpzWriter::new(Vec::new());
     let error = npz.add_pieces::<u8, _>("a", 10, |pieces| pieces.extend([1, 2])).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::WrongCount { found: 2, wanted: 10, .. }), "{error}");
@@ -368,7 +368,7 @@ fn pieces_that_are_missing_are_an_error() {
 }
 
 #[test]
-fn archives_are_written_to_everything() {
+fn archives_written_to_memory_pipe_and_file_equal_numpys() {
     for (number, options) in options().iter().enumerate() {
         let in_memory = write_all(Vec::new(), options);
         let piped = write_all(Pipe(Vec::new()), options).0;
@@ -385,28 +385,28 @@ fn archives_are_written_to_everything() {
         // If the output is seekable, the record before each member has the sizes.
         assert_eq!(from_file, fs::read(&path).unwrap());
         for (way, bytes) in [in_memory, from_file].into_iter().enumerate() {
-            keep(&format!("options-{number}-way-{way}.npz"), &bytes);
-            check_all(bytes);
+            save_for_other_programs(&format!("options-{number}-way-{way}.npz"), &bytes);
+            assert_members_equal_numpys(bytes);
         }
     }
 }
 
 #[cfg(feature = "zstd")]
 #[test]
-fn zstandard_is_a_method_as_well() {
+fn zstandard_members_equal_numpys() {
     for level in [1, 3, 19] {
         let bytes = write_all(Pipe(Vec::new()), &compressed(Compression::Zstd(level))).0;
         assert_eq!(
             NpzReader::new(Cursor::new(&bytes)).unwrap().members()[1].method(),
             ndarray_io::npz::Method::Zstd
         );
-        keep(&format!("zstd-{level}.npz"), &bytes);
-        check_all(bytes);
+        save_for_other_programs(&format!("zstd-{level}.npz"), &bytes);
+        assert_members_equal_numpys(bytes);
     }
 }
 
 #[test]
-fn equal_arrays_give_equal_files() {
+fn archive_is_equal_for_each_thread_count() {
     let options = NpzOptions::new().compression(Compression::deflated());
     let threads = |threads| {
         let write = WriteOptions::new().threads(threads);
@@ -447,7 +447,7 @@ fn stored_members_are_aligned_and_mapped() {
     npz.verify().unwrap();
     assert_eq!(npz.read::<Array2<f64>>("large").unwrap(), Array2::from_elem((700, 300), 3.5));
     assert_eq!(npz.read::<Array0<u8>>("scalar").unwrap(), arr0(10));
-    keep("changed-in-a-map.npz", &fs::read(&path).unwrap());
+    save_for_other_programs("changed-in-a-map.npz", &fs::read(&path).unwrap());
     drop(npz);
 
     write_npz_with(&path, &[("a", &arr1(&[1.5]))], &NpzOptions::new().compression(Compression::deflated()))
@@ -460,7 +460,7 @@ fn stored_members_are_aligned_and_mapped() {
 }
 
 #[test]
-fn archives_are_updated() {
+fn update_adds_replaces_and_removes_members() {
     let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.npz");
     for options in options() {
@@ -489,7 +489,7 @@ fn archives_are_updated() {
         assert_eq!(npz.read::<Array1<f64>>("b").unwrap(), b);
         assert_eq!(npz.read::<Array2<i64>>("d").unwrap(), new);
         assert_eq!(packed("b"), before, "it was copied");
-        keep(&format!("updated-{before}.npz"), &fs::read(&path).unwrap());
+        save_for_other_programs(&format!("updated-{before}.npz"), &fs::read(&path).unwrap());
         drop(npz);
 
         let update = || NpzUpdate::open(&path).unwrap();
@@ -504,9 +504,9 @@ fn archives_are_updated() {
 
 /// Members written by NumPy and others are copied unchanged, for any form of their records.
 #[test]
-fn foreign_archives_are_updated() {
+fn update_copies_foreign_members_unchanged() {
     for case in manifest::cases_of(&manifest::testdata(), "npz").iter().filter(|case| case.expect == "ok") {
-        let copy = crate::support::Temp::new();
+        let copy = crate::support::ClosedTempFile::new();
         fs::write(copy.path(), &case.bytes).unwrap();
         let one = arr1(&[1.0]);
         NpzUpdate::open(copy.path()).unwrap().add("one more", &one).unwrap().finish().unwrap();
@@ -524,7 +524,7 @@ fn foreign_archives_are_updated() {
 }
 
 #[test]
-fn names_are_found_as_numpy_finds_them() {
+fn member_names_are_resolved_as_in_numpy() {
     let mut npz = NpzWriter::new(Vec::new());
     npz.add("x", &arr1(&[1])).unwrap();
     npz.add("x.npy", &arr1(&[2])).unwrap();
@@ -545,7 +545,7 @@ fn names_are_found_as_numpy_finds_them() {
 }
 
 /// Returns an archive whose last member has the name of the first.
-fn twice() -> Vec<u8> {
+fn archive_with_duplicate_name() -> Vec<u8> {
     let mut npz = NpzWriter::new(Vec::new());
     npz.add("a1", &arr1(&[1])).unwrap();
     npz.add("a2", &arr1(&[2])).unwrap();
@@ -560,8 +560,8 @@ fn twice() -> Vec<u8> {
 }
 
 #[test]
-fn a_name_that_stands_twice_is_ambiguous() {
-    let mut npz = NpzReader::new(Cursor::new(twice())).unwrap();
+fn duplicate_member_name_is_ambiguous() {
+    let mut npz = NpzReader::new(Cursor::new(archive_with_duplicate_name())).unwrap();
     assert_eq!(npz.names().unwrap(), ["a1", "a1"]);
     let error = npz.read::<Array1<i32>>("a1").unwrap_err();
     assert!(
@@ -569,13 +569,13 @@ fn a_name_that_stands_twice_is_ambiguous() {
         "{error}"
     );
     assert_eq!(npz.read::<Array1<i32>>(1).unwrap(), arr1(&[2]));
-    let file = crate::support::Temp::new();
-    fs::write(file.path(), twice()).unwrap();
+    let file = crate::support::ClosedTempFile::new();
+    fs::write(file.path(), archive_with_duplicate_name()).unwrap();
     assert!(matches!(read_npz(file.path()).unwrap_err().kind(), ErrorKind::AmbiguousName { .. }));
 }
 
 #[test]
-fn an_unfinished_archive_is_none() {
+fn unfinished_archive_is_malformed() {
     let mut bytes = Vec::new();
     let mut npz = NpzWriter::new(&mut bytes);
     npz.add("a", &Array1::<f64>::zeros(100_000)).unwrap();
@@ -616,7 +616,7 @@ fn an_unfinished_archive_is_none() {
 /// Changing any byte of an archive gives an error, the same arrays, or other names; never a panic or other
 /// contents.
 #[test]
-fn damage_is_found() {
+fn damaged_archive_never_yields_other_arrays() {
     let mut npz = NpzWriter::new(Vec::new());
     npz.add("a", &arr1(&[1u16, 2, 3])).unwrap();
     let deflated = NpzOptions::new().compression(Compression::deflated());
@@ -650,7 +650,7 @@ fn damage_is_found() {
 
 /// An archive of one empty member with a long extra field, which other programs may write, can be opened.
 #[test]
-fn an_empty_member_may_have_a_long_record() {
+fn empty_member_with_long_extra_field_can_be_opened() {
     let extra = [&[0xCD, 0xAB, 0xCC, 0x07][..], &[0; 1996]].concat();
     let name = b"a.npy";
     let fixed = [&[20, 0][..], &[0; 20], &[5, 0], &2000u16.to_le_bytes()].concat();
@@ -658,7 +658,7 @@ fn an_empty_member_may_have_a_long_record() {
     let central = [&b"PK\x01\x02\x14\0"[..], &fixed, &[0; 14], name, &extra].concat();
     let sizes = [(central.len() as u32).to_le_bytes(), (local.len() as u32).to_le_bytes()].concat();
     let end = [&b"PK\x05\x06\0\0\0\0\x01\0\x01\0"[..], &sizes, &[0, 0]].concat();
-    let file = crate::support::Temp::new();
+    let file = crate::support::ClosedTempFile::new();
     fs::write(file.path(), [local, central, end].concat()).unwrap();
     let npz = NpzFile::open(file.path()).unwrap();
     assert_eq!(npz.names().unwrap(), ["a"]);
@@ -672,7 +672,7 @@ fn an_empty_member_may_have_a_long_record() {
 }
 
 #[test]
-fn limits_hold_within_archives() {
+fn payload_limit_applies_to_archive_members() {
     let mut npz = NpzWriter::new_compressed(Vec::new());
     npz.add("zeros", &Array1::<f64>::zeros(1_000_000)).unwrap();
     let bytes = npz.finish().unwrap();
@@ -684,25 +684,25 @@ fn limits_hold_within_archives() {
 }
 
 #[test]
-fn options_of_arrays_hold_within_archives() {
+fn write_options_apply_to_archive_members() {
     let write = WriteOptions::new().byte_order(ByteOrder::Big).order(Order::Fortran);
     let mut npz = NpzWriter::new_with(Vec::new(), &NpzOptions::new().write_options(write));
     npz.add("a", &arr2(&[[1i16, 2], [3, 4]])).unwrap();
     let mut npz = NpzReader::new(Cursor::new(npz.finish().unwrap())).unwrap();
-    assert_is_numpys(&npz.read_raw("a.npy").unwrap(), "option-array");
+    assert_equals_numpys(&npz.read_raw("a.npy").unwrap(), "option-array");
     let array: DynArray = npz.read("a").unwrap();
     assert_eq!((array.order(), array.bytes()), (Order::Fortran, &[0u8, 1, 0, 3, 0, 2, 0, 4][..]));
 }
 
 #[test]
-fn many_members_need_large_records() {
+fn archive_of_70000_members_is_read() {
     let mut npz = NpzWriter::new(Vec::new());
     for number in 0..70_000 {
         npz.add(number.to_string(), &arr0(number)).unwrap();
     }
     let bytes = npz.finish().unwrap();
-    keep("70000-members.npz", &bytes);
-    let file = crate::support::Temp::new();
+    save_for_other_programs("70000-members.npz", &bytes);
+    let file = crate::support::ClosedTempFile::new();
     fs::write(file.path(), &bytes).unwrap();
     let npz = NpzFile::open(file.path()).unwrap();
     assert_eq!(npz.len(), 70_000);
@@ -720,7 +720,7 @@ fn many_members_need_large_records() {
 #[cfg(all(unix, target_pointer_width = "64"))]
 #[test]
 #[ignore = "needs NDARRAY_IO_ARCHIVES"]
-fn more_than_4_gib() {
+fn member_larger_than_4_gib_round_trips() {
     struct Sparse(File);
     impl Write for Sparse {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -735,7 +735,7 @@ fn more_than_4_gib() {
             self.0.flush()
         }
     }
-    let folder = support::folder_from("NDARRAY_IO_ARCHIVES");
+    let folder = support::folder_from_env("NDARRAY_IO_ARCHIVES");
     fs::create_dir_all(&folder).unwrap();
     let path = folder.join("more-than-4-gib.npz");
     let mut npz = NpzWriter::new(Sparse(File::create(&path).unwrap()));
@@ -753,7 +753,7 @@ fn more_than_4_gib() {
 /// On output that cannot seek, sizes follow the content and have 32 bits: Java's `ZipInputStream` accepts no
 /// others below 4 GiB.
 #[test]
-fn sizes_that_follow_are_short() {
+fn data_descriptors_have_32_bit_sizes() {
     let array = Array1::from_iter(0..100_000u32);
     // For stored members they come first, since no stream could find the end otherwise: as in a file.
     let mut stored = NpzWriter::new(Vec::new());
@@ -806,7 +806,7 @@ fn sizes_that_follow_are_short() {
 
 /// An update fails and changes nothing if another program's extra fields leave no space for ours.
 #[test]
-fn fields_that_cannot_be_written_again_stop_an_update() {
+fn update_without_room_for_extra_fields_changes_nothing() {
     let path = crate::support::temp::file().unwrap().into_temp_path();
     write_npz(&path, &[("a", &arr1(&[1.5, 2.5]))]).unwrap();
     let bytes = fs::read(&path).unwrap();
@@ -841,7 +841,7 @@ fn fields_that_cannot_be_written_again_stop_an_update() {
 /// As NumPy, which goes by the content: a member with another name is an array if it begins as one.
 /// Members are read in pieces, and their checksums verified, however little of them is read.
 #[test]
-fn members_are_read_in_pieces() {
+fn streamed_members_equal_arrays_and_verify_checksums() {
     let array = Array2::from_shape_fn((3000, 50), |(row, column)| (row * 50 + column) as u32);
     for options in options() {
         let mut npz = NpzWriter::new_with(Vec::new(), &options);
@@ -904,7 +904,7 @@ fn arrays_are_recognized_by_their_content() {
 
 /// A map has one array for each name, and a member that has been removed is gone, by its index as by its name.
 #[test]
-fn members_neither_lost_nor_restored() {
+fn removed_members_are_not_found_by_index_or_name() {
     let folder = support::temp::folder().unwrap();
     let path = folder.path().join("a.npz");
     let mut npy = Vec::new();

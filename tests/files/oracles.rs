@@ -40,7 +40,7 @@ fn archives() -> Vec<(String, Vec<u8>)> {
 type Facts = (Vec<u8>, u64, u64, u32);
 
 /// Returns the members that `rawzip` finds in the directory.
-fn listed(bytes: &[u8]) -> Option<Vec<Facts>> {
+fn members_by_rawzip(bytes: &[u8]) -> Option<Vec<Facts>> {
     let archive = rawzip::ZipArchive::from_slice(bytes).ok()?;
     let mut entries = archive.entries();
     let mut found = Vec::new();
@@ -52,7 +52,7 @@ fn listed(bytes: &[u8]) -> Option<Vec<Facts>> {
 }
 
 /// Returns a member's content as `zip` reads it.
-fn content(bytes: &[u8], name: &str) -> Option<Vec<u8>> {
+fn content_by_zip(bytes: &[u8], name: &str) -> Option<Vec<u8>> {
     let mut archive = ZipArchive::new(Cursor::new(bytes)).ok()?;
     let index = archive.index_for_name(name)?;
     let mut content = Vec::new();
@@ -66,7 +66,7 @@ fn with_password() -> ReadOptions {
 }
 
 #[test]
-fn all_see_the_same_in_an_archive() {
+fn members_agree_with_rawzip_and_zip_crates() {
     let mut members = 0;
     for (id, bytes) in archives() {
         let mut ours = NpzReader::new_with(Cursor::new(&bytes), &with_password()).unwrap();
@@ -74,13 +74,13 @@ fn all_see_the_same_in_an_archive() {
         let facts = facts.map(|member| {
             (member.file_name().as_bytes().to_vec(), member.size(), member.compressed_size(), member.crc32())
         });
-        assert_eq!(Some(facts.collect::<Vec<_>>()), listed(&bytes), "{id}");
+        assert_eq!(Some(facts.collect::<Vec<_>>()), members_by_rawzip(&bytes), "{id}");
         let names: Vec<String> = ours.members().iter().map(|member| member.file_name().to_owned()).collect();
         for (index, name) in names.iter().enumerate() {
             if names.iter().filter(|other| *other == name).count() > 1 || id.contains("xz-aes") {
                 continue; // `zip` keeps one of several members with a name; we refuse encrypted XZ
             }
-            assert_eq!(content(&bytes, name), Some(ours.read_raw(index).unwrap()), "{id}: {name}");
+            assert_eq!(content_by_zip(&bytes, name), Some(ours.read_raw(index).unwrap()), "{id}: {name}");
             members += 1;
         }
     }
@@ -88,7 +88,7 @@ fn all_see_the_same_in_an_archive() {
 }
 
 #[test]
-fn what_zip_writes_is_read() {
+fn archives_written_by_zip_crate_are_read() {
     let array = Array2::from_shape_fn((40, 30), |(i, j)| (i * 7 + j * j) as f32);
     let mut file = Vec::new();
     array.write_npy(&mut file).unwrap();
@@ -143,7 +143,7 @@ fn what_zip_writes_is_read() {
 
 /// If both libraries accept a damaged archive, they read the same data from it.
 #[test]
-fn damaged_archives_are_not_read_in_two_ways() {
+fn content_of_damaged_archives_agrees_with_zip_crate() {
     let mut random = Random::new(11);
     let (mut both, mut tried) = (0, 0);
     for (id, bytes) in archives() {
@@ -165,7 +165,7 @@ fn damaged_archives_are_not_read_in_two_ways() {
             for (index, name) in names.iter().enumerate() {
                 let Ok(own) = ours.read_raw(index) else { continue };
                 let is_alone = names.iter().filter(|other| *other == name).count() == 1;
-                if let Some(theirs) = content(&damaged, name).filter(|_| is_alone) {
+                if let Some(theirs) = content_by_zip(&damaged, name).filter(|_| is_alone) {
                     assert_eq!(own, theirs, "{id}: {name}");
                     both += 1;
                 }
@@ -177,10 +177,10 @@ fn damaged_archives_are_not_read_in_two_ways() {
 
 /// Members read with `zip` are NPY files, which `ReadNpyExt` reads.
 #[test]
-fn members_of_zip_are_npy_files() {
+fn members_read_by_zip_crate_are_npy_files() {
     let mut npz = NpzWriter::new_with(Cursor::new(Vec::new()), &NpzOptions::new());
     npz.add("a", &arr1(&[1.5, 2.5])).unwrap();
     let bytes = npz.finish().unwrap().into_inner();
-    let file = content(&bytes, "a.npy").unwrap();
+    let file = content_by_zip(&bytes, "a.npy").unwrap();
     assert_eq!(Array1::<f64>::read_npy(&file[..]).unwrap(), arr1(&[1.5, 2.5]));
 }

@@ -25,7 +25,7 @@ fn cube() -> Array3<u16> {
     Array3::from_shape_fn((7, 9, 11), |(a, b, c)| (a * 1000 + b * 100 + c) as u16)
 }
 
-fn written<A: ndarray_io::WritableElement, D: ndarray::Dimension>(
+fn write_temp_file<A: ndarray_io::WritableElement, D: ndarray::Dimension>(
     array: &Array<A, D>,
     options: &WriteOptions,
 ) -> tempfile::TempPath {
@@ -45,14 +45,14 @@ fn layouts() -> [WriteOptions; 4] {
 }
 
 /// A slice of a file equals that of the array, by each way to read it.
-fn check<I, D>(slice: I)
+fn check_slice<I, D>(slice: I)
 where
     I: SliceArg<Ix3, OutDim = D> + SliceArg<IxDyn, OutDim = D> + Clone,
     D: ndarray::Dimension,
 {
     let expected = cube().slice_move(slice.clone());
     for options in layouts() {
-        let path = written(&cube(), &options);
+        let path = write_temp_file(&cube(), &options);
         let file = NpyFile::open(&path).unwrap();
         assert_eq!(file.slice::<u16, _>(slice.clone()).unwrap(), expected);
         let mut into = Array::<u16, D>::zeros(expected.raw_dim());
@@ -67,22 +67,22 @@ where
 }
 
 #[test]
-fn slices_are_ndarrays() {
-    check(s![.., .., ..]);
-    check(s![2..5, 1..;3, ..;-2]);
-    check(s![3, .., -1]);
-    check(s![..;-1, 4..4, ..]);
-    check(s![-3.., ..-2;4, 10]);
-    check(s![.., ndarray::NewAxis, 2, ..;5]);
-    check(s![6, 8, 10]);
-    check(s![1..6;-2, 3..9;-4, 2..3;-1]);
-    check(s![.., .., 0..8]);
+fn file_slices_equal_ndarray_slices() {
+    check_slice(s![.., .., ..]);
+    check_slice(s![2..5, 1..;3, ..;-2]);
+    check_slice(s![3, .., -1]);
+    check_slice(s![..;-1, 4..4, ..]);
+    check_slice(s![-3.., ..-2;4, 10]);
+    check_slice(s![.., ndarray::NewAxis, 2, ..;5]);
+    check_slice(s![6, 8, 10]);
+    check_slice(s![1..6;-2, 3..9;-4, 2..3;-1]);
+    check_slice(s![.., .., 0..8]);
 }
 
 #[test]
-fn any_slice_is_ndarrays() {
+fn random_file_slices_equal_ndarray_slices() {
     let axis = |length: isize| (0..=length, 0..=length, prop_oneof![-4..0isize, 1..5isize]);
-    let files: Vec<_> = layouts().iter().map(|options| written(&cube(), options)).collect();
+    let files: Vec<_> = layouts().iter().map(|options| write_temp_file(&cube(), options)).collect();
     let files: Vec<_> = files.iter().map(|path| NpyFile::open(path).unwrap()).collect();
     TestRunner::default()
         .run(&(axis(7), axis(9), axis(11)), |(a, b, c)| {
@@ -102,12 +102,12 @@ fn any_slice_is_ndarrays() {
 
 /// A file in memory that counts the calls, and is read like a local file.
 #[derive(Debug)]
-struct Counted {
+struct CountingSource {
     bytes: Vec<u8>,
     calls: Arc<AtomicUsize>,
 }
 
-impl ReadAt for Counted {
+impl ReadAt for CountingSource {
     fn read_at(&self, into: &mut [u8], offset: u64) -> ndarray_io::Result<usize> {
         self.calls.fetch_add(1, Ordering::Relaxed);
         self.bytes.read_at(into, offset)
@@ -124,12 +124,12 @@ impl ReadAt for Counted {
 
 /// Runs that are close together are read by one call, over all axes.
 #[test]
-fn many_rows_are_read_by_one_call() {
+fn nearby_runs_are_read_in_few_calls() {
     let array = Array3::from_shape_fn((40_000, 5, 3), |(a, b, c)| (a * 15 + b * 3 + c) as u8);
     let mut bytes = Vec::new();
     array.write_npy(&mut bytes).unwrap();
     let calls = Arc::new(AtomicUsize::new(0));
-    let file = NpyFile::from_source(Counted { bytes, calls: Arc::clone(&calls) }).unwrap();
+    let file = NpyFile::from_source(CountingSource { bytes, calls: Arc::clone(&calls) }).unwrap();
     let used = |work: &dyn Fn()| {
         let before = calls.load(Ordering::Relaxed);
         work();
@@ -156,14 +156,14 @@ fn many_rows_are_read_by_one_call() {
 
 /// Indices in any order that are nearly everywhere in the file are found by reading it once.
 #[test]
-fn indices_that_are_everywhere_take_one_pass() {
+fn taking_many_indices_reads_file_once() {
     let array = Array2::from_shape_fn((200_000, 2), |(a, b)| (a * 2 + b) as u32);
     let mut bytes = Vec::new();
     array.write_npy(&mut bytes).unwrap();
     let length = bytes.len();
     let calls = Arc::new(AtomicUsize::new(0));
     let open = |options: &ReadOptions| {
-        let source = Counted { bytes: bytes.clone(), calls: Arc::clone(&calls) };
+        let source = CountingSource { bytes: bytes.clone(), calls: Arc::clone(&calls) };
         NpyFile::from_source_with(source, options).unwrap()
     };
     // The last number is a prime without a common factor with the length, so each index is another one.
@@ -190,7 +190,7 @@ fn indices_that_are_everywhere_take_one_pass() {
 
 #[test]
 fn slices_out_of_bounds_are_errors() {
-    let path = written(&cube(), &WriteOptions::new());
+    let path = write_temp_file(&cube(), &WriteOptions::new());
     let file = NpyFile::open(&path).unwrap();
     for error in [
         file.slice::<u16, _>(s![7, .., ..]).unwrap_err(),
@@ -219,9 +219,9 @@ fn slices_out_of_bounds_are_errors() {
 }
 
 #[test]
-fn chunks_and_rows_are_the_array() {
+fn chunks_and_rows_join_to_whole_array() {
     for options in layouts() {
-        let path = written(&cube(), &options);
+        let path = write_temp_file(&cube(), &options);
         let file = NpyFile::open(&path).unwrap();
         for axis in 0..3 {
             for length in [1, 2, 5, 100, usize::MAX] {
@@ -263,9 +263,9 @@ fn chunks_and_rows_are_the_array() {
 
 /// Small pieces are read many at a time; which of them are visited does not show it.
 #[test]
-fn small_pieces_before_an_error_are_visited() {
+fn small_chunks_before_an_error_are_visited() {
     let is_true = |index: usize| index.is_multiple_of(3);
-    let path = written(&Array1::from_shape_fn(1000, is_true), &WriteOptions::new());
+    let path = write_temp_file(&Array1::from_shape_fn(1000, is_true), &WriteOptions::new());
     let mut bytes = std::fs::read(&path).unwrap();
     bytes[128 + 777] = 2;
     std::fs::write(&path, bytes).unwrap();
@@ -316,7 +316,7 @@ fn small_pieces_before_an_error_are_visited() {
 /// NumPy's files, of any dtype and shape, read the same by path as from memory; text and scalars can be
 /// sliced.
 #[test]
-fn all_of_numpys_files_have_parts() {
+fn numpys_files_read_equally_by_path_and_from_memory() {
     let mut seen = 0;
     for case in manifest::cases(&manifest::testdata()) {
         if case.expect != "ok" || case.arrays.len() != 1 || case.arrays[0].json["sha256"].is_null() {
@@ -333,10 +333,10 @@ fn all_of_numpys_files_have_parts() {
     }
     assert!(seen > if cfg!(feature = "py_literal") { 200 } else { 180 });
     let words = Array2::from_shape_fn((5, 3), |(row, column)| format!("{row}{column}"));
-    let path = written(&words, &WriteOptions::new());
+    let path = write_temp_file(&words, &WriteOptions::new());
     let part: Array1<String> = NpyFile::open(&path).unwrap().slice(s![1..4, 2]).unwrap();
     assert_eq!(part, arr1(&["12", "22", "32"]).mapv(str::to_owned));
-    let scalar = written(&ndarray::arr0(5u8), &WriteOptions::new());
+    let scalar = write_temp_file(&ndarray::arr0(5u8), &WriteOptions::new());
     let all: &[ndarray::SliceInfoElem] = &[];
     let part: ArrayD<u8> = NpyFile::open(&scalar).unwrap().slice::<u8, _>(all).unwrap();
     assert_eq!(part.into_raw_vec_and_offset().0, [5]);
@@ -344,8 +344,8 @@ fn all_of_numpys_files_have_parts() {
 
 /// A file that is truncated while it is open is an error where data is missing.
 #[test]
-fn a_file_that_shrinks_is_an_error() {
-    let path = written(&cube(), &WriteOptions::new());
+fn file_truncated_while_open_is_an_error() {
+    let path = write_temp_file(&cube(), &WriteOptions::new());
     let file = NpyFile::open(&path).unwrap();
     File::options().write(true).open(&path).unwrap().set_len(128 + 2 * 11 * 9 * 3).unwrap();
     assert_eq!(file.slice::<u16, _>(s![..3, .., ..]).unwrap(), cube().slice_move(s![..3, .., ..]));
@@ -362,9 +362,9 @@ fn a_file_that_shrinks_is_an_error() {
 
 #[test]
 #[cfg_attr(target_family = "wasm", ignore = "needs threads")]
-fn several_threads_read_at_once() {
+fn threads_read_slices_of_one_file_concurrently() {
     let array = Array2::from_shape_fn((3000, 500), |(row, column)| (row * 500 + column) as f64);
-    let path = written(&array, &WriteOptions::new().order(Order::Fortran));
+    let path = write_temp_file(&array, &WriteOptions::new().order(Order::Fortran));
     let file = &NpyFile::open(&path).unwrap();
     std::thread::scope(|scope| {
         for start in 0..8 {
@@ -378,7 +378,7 @@ fn several_threads_read_at_once() {
 }
 
 #[test]
-fn indices_are_taken_as_ndarray_selects_them() {
+fn take_equals_ndarray_select() {
     let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.npy");
     let array = Array3::from_shape_fn((70, 11, 90), |(a, b, c)| (a * 10_000 + b * 100 + c) as u32);
@@ -421,7 +421,7 @@ fn indices_are_taken_as_ndarray_selects_them() {
 
 #[test]
 #[cfg_attr(target_os = "wasi", ignore = "needs locks")]
-fn parts_are_written_where_ndarray_assigns_them() {
+fn write_slice_equals_ndarray_assign() {
     let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.npy");
     let fresh = |len: usize, from: u16| {
@@ -497,7 +497,7 @@ fn parts_are_written_where_ndarray_assigns_them() {
 /// What is between the elements is written by other threads at the same time.
 #[test]
 #[cfg_attr(target_os = "wasi", ignore = "needs threads and locks")]
-fn threads_that_write_interleaved_columns_lose_nothing() {
+fn concurrent_writes_of_interleaved_columns_lose_nothing() {
     const ROWS: usize = 20_000;
     let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.npy");
@@ -533,7 +533,7 @@ fn threads_that_write_interleaved_columns_lose_nothing() {
 
 /// A header may declare an array that ends beyond the largest file offset.
 #[test]
-fn what_is_farther_than_any_file_is_missing() {
+fn data_beyond_largest_file_offset_is_an_error() {
     let path = crate::support::manifest::testdata().join("bad-shape-2_59.bin");
     let is_expected = |error: &ndarray_io::Error| match error.kind() {
         ErrorKind::Truncated { .. } => usize::BITS == 64,
@@ -557,7 +557,7 @@ fn what_is_farther_than_any_file_is_missing() {
 
 /// Files that are larger than a 32-bit address space can be read in parts on 32-bit machines.
 #[test]
-fn parts_of_three_gigabytes() {
+fn slices_of_3_gib_file_are_read() {
     let path = crate::support::temp::file().unwrap().into_temp_path();
     let header = "{'descr': '|u1', 'fortran_order': False, 'shape': (3, 1073741824), }";
     let head = [b"\x93NUMPY\x01\x00v\x00", format!("{header:<117}\n").as_bytes()].concat();

@@ -15,7 +15,7 @@ fn only_file(folder: &Path) -> String {
 }
 
 #[test]
-fn a_file_is_replaced() {
+fn existing_file_is_replaced_without_leftovers() {
     let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.npy");
     for sync in [false, true] {
@@ -28,9 +28,9 @@ fn a_file_is_replaced() {
 
 #[test]
 #[cfg_attr(windows, ignore = "needs a file system that puts a file in the place of an open one")]
-fn who_has_the_old_file_open_keeps_it() {
+fn open_file_keeps_old_content_after_replacement() {
     use std::io::Read;
-    let file = crate::support::Temp::new();
+    let file = crate::support::ClosedTempFile::new();
     write_npy(file.path(), &arr1(&[1u8, 2])).unwrap();
     let mut old = fs::File::open(file.path()).unwrap();
     write_npy(file.path(), &arr1(&[3u8, 4])).unwrap();
@@ -40,8 +40,8 @@ fn who_has_the_old_file_open_keeps_it() {
 }
 
 #[test]
-fn trailing_bytes_are_counted() {
-    let file = crate::support::Temp::new();
+fn trailing_bytes_are_an_error_unless_allowed() {
+    let file = crate::support::ClosedTempFile::new();
     write_npy(file.path(), &arr1(&[1u8, 2])).unwrap();
     let mut bytes = fs::read(file.path()).unwrap();
     bytes.extend([0; 7]);
@@ -54,7 +54,7 @@ fn trailing_bytes_are_counted() {
 }
 
 #[test]
-fn a_new_file_must_be_new() {
+fn create_new_npy_refuses_existing_file() {
     let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.npy");
     create_new_npy(&path, &arr1(&[1u8])).unwrap();
@@ -65,7 +65,7 @@ fn a_new_file_must_be_new() {
 }
 
 #[test]
-fn a_failure_changes_nothing() {
+fn failed_write_keeps_old_file() {
     let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.npy");
     write_npy(&path, &arr1(&[1u8])).unwrap();
@@ -86,7 +86,7 @@ mod unix {
     use super::*;
 
     #[test]
-    fn links_are_followed() {
+    fn symlinks_are_followed() {
         let folder = crate::support::temp::folder().unwrap();
         let inner = folder.path().join("inner");
         fs::create_dir(&inner).unwrap();
@@ -109,7 +109,7 @@ mod unix {
 
     #[test]
     fn permissions_are_kept() {
-        let file = crate::support::Temp::new();
+        let file = crate::support::ClosedTempFile::new();
         for mode in [0o600, 0o640, 0o755] {
             fs::set_permissions(file.path(), fs::Permissions::from_mode(mode)).unwrap();
             write_npy(file.path(), &arr1(&[1u8])).unwrap();
@@ -118,7 +118,7 @@ mod unix {
     }
 
     #[test]
-    fn hard_links_need_in_place() {
+    fn replacing_hard_linked_file_requires_in_place() {
         let folder = crate::support::temp::folder().unwrap();
         let (one, two) = (folder.path().join("one.npy"), folder.path().join("two.npy"));
         write_npy(&one, &arr1(&[1u8, 1, 1])).unwrap();
@@ -132,7 +132,7 @@ mod unix {
     }
 
     #[test]
-    fn a_pipe_is_written_and_read_directly() {
+    fn named_pipe_is_written_and_read_directly() {
         let folder = crate::support::temp::folder().unwrap();
         let path = folder.path().join("pipe");
         let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
@@ -149,7 +149,7 @@ mod unix {
 
     /// A path such as `/dev/stdout` names an open file, which is written at its current position.
     #[test]
-    fn a_descriptor_is_written_as_it_is() {
+    fn descriptor_path_is_written_at_current_position() {
         use std::io::{Read, Write};
         use std::os::fd::AsRawFd;
         let mut expected = Vec::new();
@@ -174,8 +174,8 @@ mod unix {
     }
 
     #[test]
-    fn a_failure_in_place_changes_nothing_before_it_writes() {
-        let file = crate::support::Temp::new();
+    fn refused_in_place_write_keeps_old_content() {
+        let file = crate::support::ClosedTempFile::new();
         write_npy(file.path(), &Array1::<u8>::ones(100)).unwrap();
         let in_place = WriteOptions::new().in_place(true);
         let many = ndarray::ArrayD::<u8>::zeros(vec![1; 65]);
@@ -187,7 +187,7 @@ mod unix {
     }
 
     #[test]
-    fn names_may_be_as_long_as_they_may_be() {
+    fn file_with_longest_name_can_be_replaced() {
         let folder = crate::support::temp::folder().unwrap();
         let path = folder.path().join(format!("{}.npy", "x".repeat(251)));
         create_new_npy(&path, &arr1(&[1u8])).unwrap();
@@ -196,7 +196,7 @@ mod unix {
     }
 
     #[test]
-    fn a_bare_name_is_beside_nothing() {
+    fn writing_to_empty_or_parent_path_is_an_io_error() {
         // A bare name is in the current folder, where the test must not write, so it provokes an error.
         let error = write_npy("..", &ndarray::arr2(&[[1u8]])).unwrap_err();
         assert!(error.is_io(), "{error}");

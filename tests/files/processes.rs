@@ -13,9 +13,9 @@ use ndarray_io::file::UncommittedRows;
 use ndarray_io::{DynArray, NpyFile, NpyWriter, WriteOptions, read_npy, write_npy, write_zeroed_npy};
 
 /// Runs this binary as a child that does `what`.
-pub(crate) fn child(what: &str, path: &Path, number: usize) -> Child {
+pub(crate) fn spawn_child(what: &str, path: &Path, number: usize) -> Child {
     crate::support::program::program(std::env::current_exe().unwrap())
-        .args(["--exact", "processes::as_a_child", "--nocapture", "--ignored"])
+        .args(["--exact", "processes::child_process_entry", "--nocapture", "--ignored"])
         .envs([("NDARRAY_IO_CHILD", what), ("NDARRAY_IO_NUMBER", &number.to_string())])
         .env("NDARRAY_IO_PATH", path)
         .stdout(Stdio::piped())
@@ -27,12 +27,12 @@ pub(crate) fn child(what: &str, path: &Path, number: usize) -> Child {
 /// Runs one operation in a child.
 #[test]
 #[ignore = "needs to be started by the other tests"]
-fn as_a_child() {
+fn child_process_entry() {
     let what = std::env::var("NDARRAY_IO_CHILD").expect("the parent says what to do");
     let path = std::env::var_os("NDARRAY_IO_PATH").unwrap();
     let path = Path::new(&path);
     let number: usize = std::env::var("NDARRAY_IO_NUMBER").unwrap().parse().unwrap();
-    let say = |number: usize| println!("\nstep {number}");
+    let print_step = |number: usize| println!("\nstep {number}");
     match what.as_str() {
         #[cfg(feature = "mmap")]
         "fill" => {
@@ -49,18 +49,18 @@ fn as_a_child() {
             for step in 0.. {
                 writer.push(&Array2::from_elem((3, 1000), step)).unwrap();
                 writer.checkpoint().unwrap();
-                say(step as usize);
+                print_step(step as usize);
             }
         }
         "replace" => {
             for step in 1.. {
                 write_npy(path, &Array1::<i32>::from_elem(200_000, step)).unwrap();
-                say(step as usize);
+                print_step(step as usize);
             }
         }
         "die at a write" => {
             let file = File::options().read(true).write(true).open(path).unwrap();
-            let mut writer = NpyWriter::<u64, _>::new(Dying { file, left: number }, &[1000]).unwrap();
+            let mut writer = NpyWriter::<u64, _>::new(AbortingFile { file, left: number }, &[1000]).unwrap();
             for step in 0..4 {
                 writer.push(&Array1::from_elem(1000, step)).unwrap();
                 writer.checkpoint().unwrap();
@@ -75,7 +75,7 @@ fn as_a_child() {
             let error = loop {
                 let pushed = writer.push(&Array2::ones((number, 1000))).and_then(|()| writer.checkpoint());
                 match pushed {
-                    Ok(()) => say((writer.len() / 1000) as usize),
+                    Ok(()) => print_step((writer.len() / 1000) as usize),
                     Err(error) => break error,
                 }
             };
@@ -89,31 +89,31 @@ fn as_a_child() {
                 assert!(npz.add("a", &large).unwrap_err().is_io());
                 assert!(npz.finish().unwrap_err().is_usage(), "half a member must not pass for a whole one");
             }
-            say(0);
+            print_step(0);
         }
         "wait with the lock" => {
             let _writer = NpyWriter::<u64, _>::append(path).unwrap();
-            say(0);
+            print_step(0);
             let _ = std::io::stdin().read_line(&mut String::new());
             loop {
                 std::thread::park();
             }
         }
         #[cfg(all(feature = "npz", feature = "dask"))]
-        "crowd" => crate::crowd::take_part(path, number),
+        "crowd" => crate::crowd::run_crowd_child(path, number),
         #[cfg(all(feature = "npz", feature = "dask"))]
-        "fork" => crate::crowd::fork(path),
+        "fork" => crate::crowd::check_forked_writers(path),
         other => panic!("no child does {other}"),
     }
 }
 
 /// A file that, after some calls, writes half of its input and aborts the process.
-struct Dying {
+struct AbortingFile {
     file: File,
     left: usize,
 }
 
-impl Write for Dying {
+impl Write for AbortingFile {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         if self.left == 0 {
             let _ = self.file.write(&bytes[..bytes.len() / 2]);
@@ -128,7 +128,7 @@ impl Write for Dying {
     }
 }
 
-impl Seek for Dying {
+impl Seek for AbortingFile {
     fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
         self.file.seek(to)
     }
@@ -136,14 +136,14 @@ impl Seek for Dying {
 
 /// Runs a child in a shell that limits file sizes to `room` kilobytes: writing more is an error, as on a full
 /// disk.
-fn child_with_little_room(what: &str, path: &Path, number: usize, room: usize) -> Child {
+fn spawn_child_with_file_size_limit(what: &str, path: &Path, number: usize, room: usize) -> Child {
     let limited = format!("trap '' XFSZ; ulimit -f {}; exec \"$0\" \"$@\"", 2 * room);
     let program = crate::support::program::program(std::env::current_exe().unwrap());
     Command::new("sh")
         .args(["-c", &limited])
         .arg(program.get_program())
         .args(program.get_args())
-        .args(["--exact", "processes::as_a_child", "--nocapture", "--ignored"])
+        .args(["--exact", "processes::child_process_entry", "--nocapture", "--ignored"])
         .envs([("NDARRAY_IO_CHILD", what), ("NDARRAY_IO_NUMBER", &number.to_string())])
         .env("NDARRAY_IO_PATH", path)
         .stdout(Stdio::piped())
@@ -153,12 +153,13 @@ fn child_with_little_room(what: &str, path: &Path, number: usize, room: usize) -
 }
 
 #[test]
-fn where_there_is_no_room_the_old_array_stays_and_grows_by_whole_rows() {
+fn full_disk_keeps_old_array_and_whole_rows() {
     for rows in [1, 7, 100, 300] {
         let folder = crate::support::temp::folder().unwrap();
         let path = folder.path().join("a.npy");
         write_npy(&path, &Array2::<u64>::zeros((3, 1000))).unwrap();
-        let mut child = child_with_little_room("write as much as there is room for", &path, rows, 4 << 10);
+        let mut child =
+            spawn_child_with_file_size_limit("write as much as there is room for", &path, rows, 4 << 10);
         let said = BufReader::new(child.stdout.take().unwrap());
         let said: Vec<String> =
             said.lines().map_while(Result::ok).filter(|line| line.starts_with("step")).collect();
@@ -190,7 +191,7 @@ fn processes_fill_one_file_together() {
     let options = WriteOptions::new().preallocate(true);
     ndarray_io::npy::write_zeroed_npy_with::<u32, _>(&File::create(&path).unwrap(), (400, 77), &options)
         .unwrap();
-    let children: Vec<Child> = (0..4).map(|number| child("fill", &path, number)).collect();
+    let children: Vec<Child> = (0..4).map(|number| spawn_child("fill", &path, number)).collect();
     for mut child in children {
         assert!(child.wait().unwrap().success());
     }
@@ -200,7 +201,7 @@ fn processes_fill_one_file_together() {
 
 #[cfg(feature = "mmap")]
 #[test]
-fn slabs_are_the_rows_that_they_say() {
+fn slab_maps_equal_slices_of_array() {
     use ndarray::ShapeBuilder;
     use ndarray_io::{NpyMmap, NpyMmapMut};
     let array = Array2::from_shape_fn((50, 7), |(row, column)| (row * 7 + column) as u16);
@@ -247,12 +248,12 @@ fn check_rows(path: &Path, at_least: usize) -> usize {
 }
 
 #[test]
-fn an_appender_that_is_killed_leaves_whole_rows() {
+fn killed_appender_leaves_whole_rows() {
     let path = crate::support::temp::file().unwrap().into_temp_path();
     write_npy(&path, &Array2::<u64>::zeros((0, 1000))).unwrap();
     let mut rows = 0;
     for lines in (0..24).map(|number| number % 8) {
-        kill_after(child("append", &path, 0), lines);
+        kill_after(spawn_child("append", &path, 0), lines);
         let now = check_rows(&path, rows + 3 * (lines + 1));
         // Appending discards rows after the last checkpoint and continues.
         NpyWriter::<u64, _>::append_with(&path, UncommittedRows::Discard, &WriteOptions::new())
@@ -265,12 +266,12 @@ fn an_appender_that_is_killed_leaves_whole_rows() {
 }
 
 #[test]
-fn a_writer_that_dies_at_any_write_leaves_some_checkpoint() {
+fn writer_aborted_at_any_write_leaves_a_checkpoint() {
     let path = crate::support::temp::file().unwrap().into_temp_path();
     let mut lengths = std::collections::BTreeSet::new();
     for calls in 1..24 {
         fs::write(&path, b"").unwrap();
-        let status = child("die at a write", &path, calls).wait().unwrap();
+        let status = spawn_child("die at a write", &path, calls).wait().unwrap();
         // A header is written in one call. No file system leaves half of one, so those cases are skipped.
         let Ok(file) = NpyFile::open(&path) else { continue };
         let Ok(rows) = file.read::<Array2<u64>>() else {
@@ -288,12 +289,12 @@ fn a_writer_that_dies_at_any_write_leaves_some_checkpoint() {
 }
 
 #[test]
-fn a_replacement_that_is_killed_leaves_the_old_or_the_new() {
+fn killed_replacement_leaves_old_or_new_file() {
     let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.npy");
     write_npy(&path, &Array1::from_elem(200_000, 0)).unwrap();
     for lines in (0..24).map(|number| number % 6) {
-        kill_after(child("replace", &path, 0), lines);
+        kill_after(spawn_child("replace", &path, 0), lines);
         let array: Array1<i32> = read_npy(&path).unwrap();
         assert_eq!(array.len(), 200_000);
         assert!(array[0] > lines as i32 && array.iter().all(|item| *item == array[0]));
@@ -301,10 +302,10 @@ fn a_replacement_that_is_killed_leaves_the_old_or_the_new() {
 }
 
 #[test]
-fn a_lock_dies_with_its_process() {
+fn lock_is_released_when_process_is_killed() {
     let path = crate::support::temp::file().unwrap().into_temp_path();
     write_npy(&path, &Array1::from(vec![1u64])).unwrap();
-    let mut holder = child("wait with the lock", &path, 0);
+    let mut holder = spawn_child("wait with the lock", &path, 0);
     let said = BufReader::new(holder.stdout.take().unwrap());
     said.lines().map_while(Result::ok).find(|line| line.starts_with("step"));
     assert!(matches!(
@@ -320,7 +321,7 @@ fn a_lock_dies_with_its_process() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_is_an_error() {
+fn writing_to_full_disk_is_an_error() {
     let error = write_npy("/dev/full", &Array1::<f64>::zeros(100_000)).unwrap_err();
     assert!(error.is_io(), "{error}");
     let full = File::options().write(true).open("/dev/full").unwrap();

@@ -16,26 +16,29 @@ const BYTES: u64 = 24 << 20;
 
 /// The progress reports of an operation.
 #[derive(Clone, Default)]
-struct Told(Arc<Mutex<Vec<(u64, u64)>>>);
+struct ProgressLog(Arc<Mutex<Vec<(u64, u64)>>>);
 
-impl Told {
+impl ProgressLog {
     /// Returns a callback that cancels at its `most`-th call.
-    fn call(&self, most: usize) -> impl Fn(u64, u64) -> ControlFlow<()> + Send + Sync + 'static {
-        let told = Arc::clone(&self.0);
+    fn callback_cancelling_at(
+        &self,
+        most: usize,
+    ) -> impl Fn(u64, u64) -> ControlFlow<()> + Send + Sync + 'static {
+        let reports = Arc::clone(&self.0);
         move |done, all| {
-            let mut told = told.lock().unwrap();
-            told.push((done, all));
-            if told.len() >= most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            let mut reports = reports.lock().unwrap();
+            reports.push((done, all));
+            if reports.len() >= most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         }
     }
 
     /// Checks that progress was reported often, strictly increased, and reached the total.
-    fn check(&self, all: u64) {
-        let told = std::mem::take(&mut *self.0.lock().unwrap());
-        assert!(told.len() >= 8, "{told:?}");
-        assert!(told.is_sorted_by(|one, other| one.0 < other.0), "{told:?}");
-        assert!(told.iter().all(|(_, whole)| *whole == all), "{told:?}");
-        assert_eq!(told.last().unwrap().0, all);
+    fn assert_complete(&self, all: u64) {
+        let reports = std::mem::take(&mut *self.0.lock().unwrap());
+        assert!(reports.len() >= 8, "{reports:?}");
+        assert!(reports.is_sorted_by(|one, other| one.0 < other.0), "{reports:?}");
+        assert!(reports.iter().all(|(_, whole)| *whole == all), "{reports:?}");
+        assert_eq!(reports.last().unwrap().0, all);
     }
 }
 
@@ -50,7 +53,7 @@ impl Read for Stream {
 type Reading<'a> = &'a dyn Fn(&ReadOptions) -> Result<()>;
 
 #[test]
-fn every_way_to_read_tells_and_can_be_cancelled() {
+fn reads_report_progress_and_can_be_cancelled() {
     let path = crate::support::temp::file().unwrap().into_temp_path();
     write_npy(&path, &Array1::from_iter((0..BYTES / 8).map(|number| number as f64))).unwrap();
     let bytes = fs::read(&path).unwrap();
@@ -71,18 +74,18 @@ fn every_way_to_read_tells_and_can_be_cancelled() {
         ("into", &|options| ready.lock().unwrap().read_npy_into_with(File::open(&path)?, options)),
     ];
     for (name, read) in ways {
-        let told = Told::default();
-        read(&ReadOptions::new().progress(told.call(usize::MAX)))
+        let reports = ProgressLog::default();
+        read(&ReadOptions::new().progress(reports.callback_cancelling_at(usize::MAX)))
             .unwrap_or_else(|error| panic!("{name}: {error}"));
-        told.check(BYTES);
-        let error = read(&ReadOptions::new().progress(told.call(2))).unwrap_err();
+        reports.assert_complete(BYTES);
+        let error = read(&ReadOptions::new().progress(reports.callback_cancelling_at(2))).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Cancelled), "{name}: {error}");
-        assert!(told.0.lock().unwrap().len() < 6, "{name}: it went on");
+        assert!(reports.0.lock().unwrap().len() < 6, "{name}: it went on");
     }
 }
 
 #[test]
-fn every_way_to_write_tells_and_can_be_cancelled() {
+fn writes_report_progress_and_can_be_cancelled() {
     let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.npy");
     let array = Array2::from_shape_fn((3 << 10, 1 << 10), |(row, column)| (row * column) as f64);
@@ -100,13 +103,13 @@ fn every_way_to_write_tells_and_can_be_cancelled() {
         ("any type", &|options| write_npy_with(&path, &any, options)),
     ];
     for (name, write) in ways {
-        let told = Told::default();
-        write(&WriteOptions::new().progress(told.call(usize::MAX)))
+        let reports = ProgressLog::default();
+        write(&WriteOptions::new().progress(reports.callback_cancelling_at(usize::MAX)))
             .unwrap_or_else(|error| panic!("{name}: {error}"));
-        told.check(BYTES + 128);
-        let error = write(&WriteOptions::new().progress(told.call(2))).unwrap_err();
+        reports.assert_complete(BYTES + 128);
+        let error = write(&WriteOptions::new().progress(reports.callback_cancelling_at(2))).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Cancelled), "{name}: {error}");
-        assert!(told.0.lock().unwrap().len() < 6, "{name}: it went on");
+        assert!(reports.0.lock().unwrap().len() < 6, "{name}: it went on");
     }
     assert_eq!(read_npy::<_, Array2<f64>>(&path).unwrap(), array, "what was cancelled replaced nothing");
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "and left nothing behind");
@@ -114,21 +117,21 @@ fn every_way_to_write_tells_and_can_be_cancelled() {
 
 #[cfg(feature = "npz")]
 #[test]
-fn members_tell_too() {
+fn archive_members_report_progress() {
     use ndarray_io::npz::{Compression, NpzOptions};
     use ndarray_io::{NpzReader, NpzWriter};
     let array = Array1::from_iter((0..BYTES / 8).map(|number| number as f64));
     for compression in [Compression::Stored, Compression::Deflated(1)] {
-        let told = Told::default();
-        let write = WriteOptions::new().progress(told.call(usize::MAX));
+        let reports = ProgressLog::default();
+        let write = WriteOptions::new().progress(reports.callback_cancelling_at(usize::MAX));
         let mut npz =
             NpzWriter::new_with(Vec::new(), &NpzOptions::new().compression(compression).write_options(write));
         npz.add("a", &array).unwrap();
-        told.check(BYTES + 128);
+        reports.assert_complete(BYTES + 128);
         let npz = npz.finish().unwrap();
-        let options = ReadOptions::new().progress(told.call(usize::MAX));
+        let options = ReadOptions::new().progress(reports.callback_cancelling_at(usize::MAX));
         let read: Array1<f64> = NpzReader::new_with(Cursor::new(npz), &options).unwrap().by_index(0).unwrap();
         assert_eq!(read, array);
-        told.check(BYTES);
+        reports.assert_complete(BYTES);
     }
 }

@@ -21,16 +21,16 @@ use ndarray_io::{DynArray, Error, ReadOptions, Result, WriteNpyExt, WriteOptions
 use num_complex::Complex;
 use serde_json::Value;
 
-fn folder() -> PathBuf {
+fn testdata_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/ra")
 }
 
 fn cases() -> Vec<(String, PathBuf, Value)> {
-    let lines = fs::read_to_string(folder().join("ra.jsonl")).unwrap();
+    let lines = fs::read_to_string(testdata_folder().join("ra.jsonl")).unwrap();
     let case = |line: &str| {
         let line: Value = serde_json::from_str(line).unwrap();
         let id = line["id"].as_str().unwrap().to_owned();
-        (id.clone(), folder().join(format!("{id}.ra")), line)
+        (id.clone(), testdata_folder().join(format!("{id}.ra")), line)
     };
     lines.lines().map(case).collect()
 }
@@ -72,9 +72,9 @@ fn is_beyond_32_bits(path: &Path) -> bool {
 }
 
 /// A reader that returns one byte at a time.
-struct Drops<R>(R);
+struct OneByteReader<R>(R);
 
-impl<R: Read> Read for Drops<R> {
+impl<R: Read> Read for OneByteReader<R> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         let most = into.len().min(1);
         self.0.read(&mut into[..most])
@@ -94,7 +94,7 @@ type Route = fn(&Path, &ReadOptions) -> Result<DynArray>;
 const ROUTES: &[(&str, Route)] = &[
     ("path", |path, options| read_ra_with(path, options)),
     ("slice", |path, options| DynArray::read_ra_with(&fs::read(path)?[..], options)),
-    ("drops", |path, options| DynArray::read_ra_with(Drops(File::open(path)?), options)),
+    ("drops", |path, options| DynArray::read_ra_with(OneByteReader(File::open(path)?), options)),
     ("reader", |path, options| {
         let mut reader = RaReader::new_with(File::open(path)?, options)?;
         match reader.read::<ArrayD<String>>() {
@@ -127,7 +127,7 @@ const ROUTES: &[(&str, Route)] = &[
 ];
 
 #[test]
-fn files_are_read_as_numpy_says() {
+fn ra_testdata_equals_its_npy_counterparts() {
     let mut seen = 0;
     for (id, path, line) in cases() {
         if !cfg!(feature = "lz4") && id.contains("lz4") {
@@ -186,9 +186,9 @@ fn files_are_written_back_to_the_same_bytes() {
 /// compare.
 #[test]
 #[ignore = "needs NDARRAY_IO_RA and NDARRAY_IO_WRITTEN"]
-fn files_of_the_formats_own_programs() {
-    let folder = crate::support::folder_from("NDARRAY_IO_RA");
-    let written = crate::support::folder_from("NDARRAY_IO_WRITTEN");
+fn files_of_ra_reference_programs_round_trip() {
+    let folder = crate::support::folder_from_env("NDARRAY_IO_RA");
+    let written = crate::support::folder_from_env("NDARRAY_IO_WRITTEN");
     let mut seen = 0;
     for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
         if path.extension().is_none_or(|extension| extension != "ra") {
@@ -212,14 +212,14 @@ fn files_of_the_formats_own_programs() {
 
 /// Writes the example of the format's documentation, from its formula; the documentation has its checksum.
 #[test]
-fn the_array_of_the_documentation() {
+fn documented_example_array_has_documented_bytes() {
     let value = |k: usize| Complex::new(k as f32, -(1.0 / k as f32));
     let array = Array2::from_shape_fn((3, 4), |(row, column)| value(row + 3 * column));
     let folder_ = crate::support::temp::folder().unwrap();
     let path = folder_.path().join("test.ra");
     write_ra_with(&path, &array, &little()).unwrap();
     // Its MD5, 1dd9f98a0d57ec3c4d8ad50343bd20cd, is that of the file that `.ci/run` checks.
-    assert_eq!(fs::read(&path).unwrap(), fs::read(folder().join("page.ra")).unwrap());
+    assert_eq!(fs::read(&path).unwrap(), fs::read(testdata_folder().join("page.ra")).unwrap());
     assert_eq!(
         ra_query(&path).unwrap(),
         format!(
@@ -250,7 +250,7 @@ mod composites {
     #[test]
     fn structs_are_read_by_their_size_alone() {
         for id in ["composite", "composite-big"] {
-            let path = folder().join(format!("{id}.ra"));
+            let path = testdata_folder().join(format!("{id}.ra"));
             let entries: Array1<Entry> = read_ra(&path).unwrap();
             assert_eq!(entries.len(), 7);
             assert_eq!(&entries[6].info, b"number 6\0\0\0\0");
@@ -269,21 +269,24 @@ mod composites {
         } else {
             ["composite-big.ra", "composite.ra"]
         };
-        let bytes = fs::read(folder().join(own)).unwrap();
+        let bytes = fs::read(testdata_folder().join(own)).unwrap();
         let mut aligned = vec![0u64; bytes.len() / 8];
         bytemuck::cast_slice_mut(&mut aligned).copy_from_slice(&bytes);
         let view = ndarray::ArrayView1::<Entry>::view_ra(bytemuck::cast_slice(&aligned)).unwrap();
         assert_eq!(view[2].index, 512);
-        assert!(ndarray::ArrayView1::<Entry>::view_ra(&fs::read(folder().join(foreign)).unwrap()).is_err());
-        let raw: Array1<Void<80>> = read_ra(folder().join(own)).unwrap();
+        assert!(
+            ndarray::ArrayView1::<Entry>::view_ra(&fs::read(testdata_folder().join(foreign)).unwrap())
+                .is_err()
+        );
+        let raw: Array1<Void<80>> = read_ra(testdata_folder().join(own)).unwrap();
         assert_eq!(&raw[0].0[..8], b"number 0");
-        let error = read_ra::<_, Array1<Entry>>(folder().join("raw-int-3.ra")).unwrap_err();
+        let error = read_ra::<_, Array1<Entry>>(testdata_folder().join("raw-int-3.ra")).unwrap_err();
         assert!(error.is_mismatch(), "{error}");
     }
 
     #[test]
-    fn field_names_are_not_lost_without_a_word() {
-        let (npy, ra) = (crate::support::Temp::new(), crate::support::Temp::new());
+    fn converting_named_fields_to_ra_is_refused() {
+        let (npy, ra) = (crate::support::ClosedTempFile::new(), crate::support::ClosedTempFile::new());
         ndarray_io::write_npy(npy.path(), &arr1(&[Entry { info: [1; 12], index: 2, v: [3.0; 8] }])).unwrap();
         let error = convert_npy_to_ra(npy.path(), ra.path(), Conversion::new()).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::NotRepresentable { .. }), "{error}");
@@ -292,17 +295,17 @@ mod composites {
 
 #[cfg(feature = "half-2")]
 #[test]
-fn halves() {
+fn half_precision_numbers_round_trip_in_ra() {
     use half::{bf16, f16};
     use ndarray::Array1;
-    let read: Array1<Complex<f16>> = read_ra(folder().join("complex-2x16.ra")).unwrap();
+    let read: Array1<Complex<f16>> = read_ra(testdata_folder().join("complex-2x16.ra")).unwrap();
     assert_eq!(read[2], Complex::new(f16::from_f32(4.0), f16::from_f32(5.0)));
     let mut file = Vec::new();
     read.write_ra_with(&mut file, &little()).unwrap();
-    assert_eq!(file, fs::read(folder().join("complex-2x16.ra")).unwrap());
+    assert_eq!(file, fs::read(testdata_folder().join("complex-2x16.ra")).unwrap());
     let error = read.write_npy(Vec::new()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::NotRepresentable { format: "NPY", .. }), "{error}");
-    let read: Array1<bf16> = read_ra(folder().join("bf16.ra")).unwrap();
+    let read: Array1<bf16> = read_ra(testdata_folder().join("bf16.ra")).unwrap();
     assert_eq!(read, arr1(&[1.0, -2.5, 256.0]).mapv(bf16::from_f64));
     for text in ["'<c4'", "'c4'"] {
         let head = format!("{{'descr': {text}, 'fortran_order': False, 'shape': (1,), }}\n");
@@ -318,7 +321,7 @@ fn halves() {
 }
 
 #[test]
-fn shapes_and_orders() {
+fn ra_bytes_depend_on_shape_not_memory_order() {
     let array = Array2::from_shape_fn((3, 4), |(row, column)| (row * 10 + column) as u16);
     let mut fortran = Array2::zeros((3, 4).f());
     fortran.assign(&array);
@@ -350,7 +353,7 @@ fn shapes_and_orders() {
 }
 
 #[test]
-fn what_has_no_word_is_refused() {
+fn types_without_ra_equivalent_are_refused() {
     let refused = |error: Error, help: &str| {
         assert!(matches!(error.kind(), ErrorKind::NotRepresentable { format: "RA", .. }), "{error}");
         assert!(error.help().unwrap().to_string().contains(help), "{error}");
@@ -363,14 +366,14 @@ fn what_has_no_word_is_refused() {
 }
 
 #[test]
-fn what_stands_behind_is_kept_or_missed() {
+fn replacing_ra_file_never_drops_trailing_bytes_silently() {
     let folder_ = crate::support::temp::folder().unwrap();
     let path = folder_.path().join("a.ra");
     for (id, trailing) in [("trailing", "taken on Monday"), ("lz4-trailing", "a note")] {
         if !cfg!(feature = "lz4") && id.contains("lz4") {
             continue;
         }
-        fs::copy(folder().join(format!("{id}.ra")), &path).unwrap();
+        fs::copy(testdata_folder().join(format!("{id}.ra")), &path).unwrap();
         for read_first in [true, false] {
             let mut reader = RaReader::new(File::open(&path).unwrap()).unwrap();
             assert_eq!(reader.extent().and_then(Extent::trailing), Some(trailing.len() as u64));
@@ -399,7 +402,7 @@ fn what_stands_behind_is_kept_or_missed() {
 
 #[cfg(feature = "lz4")]
 #[test]
-fn packed_files_unpack_to_what_was_packed() {
+fn compressed_ra_files_round_trip() {
     for (rows, columns) in [(0, 3), (1, 1), (300, 200), (2000, 700)] {
         let array = Array2::from_shape_fn((rows, columns), |(row, column)| ((row * column) % 37) as f32);
         for is_reversed in [false, true] {
@@ -416,18 +419,18 @@ fn packed_files_unpack_to_what_was_packed() {
 }
 
 #[test]
-fn views_and_maps() {
+fn ra_views_equal_arrays_or_report_need_for_copy() {
     let [own, foreign] = NATIVE;
-    let bytes = fs::read(folder().join(format!("f8-2-{own}.ra"))).unwrap();
+    let bytes = fs::read(testdata_folder().join(format!("f8-2-{own}.ra"))).unwrap();
     let mut aligned = vec![0u64; bytes.len() / 8];
     bytemuck::cast_slice_mut(&mut aligned).copy_from_slice(&bytes);
-    let wanted: ndarray::Array3<f64> = read_npy(folder().join(format!("f8-2-{own}.npy"))).unwrap();
+    let wanted: ndarray::Array3<f64> = read_npy(testdata_folder().join(format!("f8-2-{own}.npy"))).unwrap();
     let view = ndarray::ArrayView3::<f64>::view_ra(bytemuck::cast_slice(&aligned)).unwrap();
     assert_eq!(view, wanted);
-    let bytes = fs::read(folder().join(format!("f8-2-{foreign}.ra"))).unwrap();
+    let bytes = fs::read(testdata_folder().join(format!("f8-2-{foreign}.ra"))).unwrap();
     let error = ndarray::ArrayView3::<f64>::view_ra(&bytes).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::NeedsCopy(CopyReason::ByteOrder { .. })), "{error}");
-    let error = ArrayView2::<u16>::view_ra(&fs::read(folder().join("lz4.ra")).unwrap()).unwrap_err();
+    let error = ArrayView2::<u16>::view_ra(&fs::read(testdata_folder().join("lz4.ra")).unwrap()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::NeedsCopy(CopyReason::Packed)), "{error}");
     let mut file = Vec::new();
     arr2(&[[1u8, 2], [3, 4]]).write_ra(&mut file).unwrap();
@@ -438,7 +441,7 @@ fn views_and_maps() {
 
 #[cfg(feature = "mmap")]
 #[test]
-fn files_are_mapped() {
+fn mapped_ra_file_is_written_and_read() {
     use ndarray::Ix2;
     use ndarray_io::ra::{RaMmap, RaMmapMut};
     let folder_ = crate::support::temp::folder().unwrap();
@@ -460,12 +463,12 @@ fn files_are_mapped() {
     let error = unsafe { RaMmapMut::<f32, Ix2>::create(&path, (20, 30)).unwrap_err() };
     assert!(error.is_usage(), "{error}");
     // SAFETY: as above.
-    let error = unsafe { RaMmap::<u16, Ix2>::open(folder().join("lz4.ra")).unwrap_err() };
+    let error = unsafe { RaMmap::<u16, Ix2>::open(testdata_folder().join("lz4.ra")).unwrap_err() };
     assert!(matches!(error.kind(), ErrorKind::NeedsCopy(CopyReason::Packed)), "{error}");
 }
 
 #[test]
-fn npy_files_become_ra_files_and_npy_files_again() {
+fn npy_to_ra_conversion_round_trips() {
     let folder_ = crate::support::temp::folder().unwrap();
     let (ra, npy) = (folder_.path().join("a.ra"), folder_.path().join("a.npy"));
     let mut seen = 0;
@@ -488,9 +491,10 @@ fn npy_files_become_ra_files_and_npy_files_again() {
         seen += 1;
     }
     assert!(seen > 60, "{seen}");
-    let error = convert_npy_to_ra(folder().join("bool.npy"), &ra, Conversion::new()).unwrap_err();
+    let error = convert_npy_to_ra(testdata_folder().join("bool.npy"), &ra, Conversion::new()).unwrap_err();
     assert_eq!(error.help(), Some(Help::RaBool), "{error}");
-    let error = convert_ra_to_npy(folder().join("raw-int-3.ra"), &npy, Conversion::new()).unwrap_err();
+    let error =
+        convert_ra_to_npy(testdata_folder().join("raw-int-3.ra"), &npy, Conversion::new()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::NotRepresentable { .. }), "{error}");
 }
 
@@ -551,7 +555,10 @@ fn files_of_other_programs_are_read_as_the_guide_says() {
         for (number, (what, file)) in files.iter().enumerate() {
             let mut read: Vec<String> = Vec::new();
             for (name, options) in &options {
-                let made = match read_ra_with::<_, DynArray>(folder().join(format!("{file}.ra")), options) {
+                let made = match read_ra_with::<_, DynArray>(
+                    testdata_folder().join(format!("{file}.ra")),
+                    options,
+                ) {
                     Ok(array) => {
                         format!("`{}`", array.dtype().to_string().trim_matches('\'').replace('|', "\\|"))
                     }
@@ -592,7 +599,7 @@ fn replacement_without_a_known_end_is_refused() {
         ("julia-half", true),
         ("lz4", true),
     ] {
-        let old = fs::read(folder().join(format!("{id}.ra"))).unwrap();
+        let old = fs::read(testdata_folder().join(format!("{id}.ra"))).unwrap();
         fs::write(&path, &old).unwrap();
         match write_ra(&path, &arr1(&[1.5])) {
             Ok(()) => assert!(is_replaced, "{id}"),
@@ -609,16 +616,16 @@ fn replacement_without_a_known_end_is_refused() {
 
 /// `python-bools.ra` has the bools of `julia-bools.npy`, as `ra.py` writes them.
 #[test]
-fn composites_of_one_byte_are_bools_if_asked_for() {
-    let wanted: Array2<bool> = read_npy(folder().join("julia-bools.npy")).unwrap();
-    let path = folder().join("python-bools.ra");
+fn one_byte_composites_are_bools_by_option() {
+    let wanted: Array2<bool> = read_npy(testdata_folder().join("julia-bools.npy")).unwrap();
+    let path = testdata_folder().join("python-bools.ra");
     let options = ReadOptions::new().ra_bytes_are_bools(true);
     assert_eq!(read_ra_with::<_, Array2<bool>>(&path, &options).unwrap(), wanted);
     assert_eq!(RaFile::open_with(&path, &options).unwrap().read::<Array2<bool>>().unwrap(), wanted);
     assert!(read_ra::<_, Array2<bool>>(&path).unwrap_err().is_mismatch());
     // Other types are not affected, and other bytes than 0 and 1 are errors.
-    let other: ArrayD<f64> = read_ra_with(folder().join("f8-1-little.ra"), &options).unwrap();
-    assert_eq!(other, read_npy::<_, ArrayD<f64>>(folder().join("f8-1-little.npy")).unwrap());
+    let other: ArrayD<f64> = read_ra_with(testdata_folder().join("f8-1-little.ra"), &options).unwrap();
+    assert_eq!(other, read_npy::<_, ArrayD<f64>>(testdata_folder().join("f8-1-little.npy")).unwrap());
     let mut bytes = fs::read(&path).unwrap();
     *bytes.last_mut().unwrap() = 2;
     let error = Array2::<bool>::read_ra_with(&bytes[..], &options).unwrap_err();
@@ -627,7 +634,7 @@ fn composites_of_one_byte_are_bools_if_asked_for() {
 
 /// Any file that is truncated, or whose header has a changed byte, is read or refused.
 #[test]
-fn no_header_is_a_surprise() {
+fn damaged_ra_headers_are_errors_or_arrays() {
     for (id, path, _) in cases() {
         let file = fs::read(&path).unwrap();
         for end in 0..file.len().min(200) {

@@ -21,7 +21,7 @@ fn is_locked(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Locked)
 }
 
-fn exists(error: &Error) -> bool {
+fn already_exists(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::AlreadyExists)
 }
 
@@ -71,17 +71,17 @@ fn create_new_never_replaces_a_file() {
         let path = folder.path().join(name);
         fs::write(&path, "what was there").unwrap();
         let error = write(&path).unwrap_err();
-        assert!(exists(&error) && error.path() == Some(&path), "{name}: {error}");
+        assert!(already_exists(&error) && error.path() == Some(&path), "{name}: {error}");
         assert_eq!(fs::read(&path).unwrap(), b"what was there", "{name}");
         fs::remove_file(&path).unwrap();
         write(&path).unwrap();
         assert!(fs::metadata(&path).unwrap().len() > 0, "{name}");
-        assert!(exists(&write(&path).unwrap_err()), "{name}");
+        assert!(already_exists(&write(&path).unwrap_err()), "{name}");
         fs::remove_file(&path).unwrap();
         #[cfg(unix)]
         {
             std::os::unix::fs::symlink("nowhere", &path).unwrap();
-            assert!(exists(&write(&path).unwrap_err()), "{name}, a link that leads nowhere");
+            assert!(already_exists(&write(&path).unwrap_err()), "{name}, a link that leads nowhere");
             fs::remove_file(&path).unwrap();
         }
     }
@@ -128,7 +128,7 @@ fn writer_locks_the_file_it_is_given() {
 }
 
 #[test]
-fn append_or_create_does_either() {
+fn append_or_create_creates_then_appends() {
     let folder = folder();
     let path = folder.path().join("log.npy");
     for day in 1..=3 {
@@ -160,7 +160,7 @@ fn append_or_create_does_either() {
     {
         let link = folder.path().join("link.npy");
         std::os::unix::fs::symlink("nowhere.npy", &link).unwrap();
-        assert!(exists(&NpyWriter::<i32, _>::append_or_create(&link, &[2]).unwrap_err()));
+        assert!(already_exists(&NpyWriter::<i32, _>::append_or_create(&link, &[2]).unwrap_err()));
     }
 }
 

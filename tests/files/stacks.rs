@@ -19,7 +19,7 @@ use crate::support::random::Random;
 use crate::support::temp;
 
 /// Dask's stacks by name, with the axis and the lengths of the parts that the script gives each.
-const DASKS: &[(&str, usize, &[usize])] = &[
+const DASK_STACKS: &[(&str, usize, &[usize])] = &[
     ("axis0", 0, &[3, 3, 3, 1]),
     ("axis1", 1, &[3, 3, 1]),
     ("negative_axis", 1, &[6]), // rechunked to one part by Dask
@@ -32,14 +32,14 @@ const DASKS: &[(&str, usize, &[usize])] = &[
     ("long", 1, &[4, 4, 3]),
 ];
 
-fn dasks(name: &str) -> (PathBuf, DynArray) {
+fn dask_stack(name: &str) -> (PathBuf, DynArray) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/stacks");
     (folder.join(name), read_npy(folder.join(format!("{name}.npy"))).unwrap())
 }
 
 /// Returns a copy of a stack, for changes.
-fn copied(name: &str) -> (tempfile::TempDir, DynArray) {
-    let (from, whole) = dasks(name);
+fn copied_stack(name: &str) -> (tempfile::TempDir, DynArray) {
+    let (from, whole) = dask_stack(name);
     let folder = temp::folder().unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let path = entry.unwrap().path();
@@ -53,7 +53,7 @@ fn equal(one: &DynArray, other: &DynArray) -> bool {
 }
 
 /// Returns a random slice of an array.
-fn some_slice(random: &mut Random, shape: &[usize]) -> Vec<SliceInfoElem> {
+fn random_slice(random: &mut Random, shape: &[usize]) -> Vec<SliceInfoElem> {
     let part = |length: &usize| {
         let start = random.below(*length + 1) as isize;
         let end = start + random.below((*length as isize - start) as usize + 1) as isize;
@@ -67,10 +67,10 @@ fn some_slice(random: &mut Random, shape: &[usize]) -> Vec<SliceInfoElem> {
 }
 
 #[test]
-fn dasks_stacks_are_read() {
+fn dask_stacks_equal_their_whole_arrays() {
     let mut random = Random::new(1);
-    for (name, axis, lengths) in DASKS {
-        let (folder, whole) = dasks(name);
+    for (name, axis, lengths) in DASK_STACKS {
+        let (folder, whole) = dask_stack(name);
         let stack = NpyStack::open(&folder).unwrap();
         assert_eq!(
             (stack.shape(), stack.axis(), stack.lengths()),
@@ -79,7 +79,7 @@ fn dasks_stacks_are_read() {
         );
         assert!(equal(&stack.read().unwrap(), &whole), "{name}");
         for _ in 0..100 {
-            let slice = some_slice(&mut random, whole.shape());
+            let slice = random_slice(&mut random, whole.shape());
             let (found, wanted) =
                 (stack.as_file().slice_any(&slice[..]).unwrap(), whole.slice(&slice[..]).unwrap());
             assert!(equal(&found, &wanted), "{name} {slice:?}");
@@ -89,14 +89,14 @@ fn dasks_stacks_are_read() {
 
 /// Parts may be in any order and byte order, the same for all or mixed.
 #[test]
-fn parts_of_any_order_are_read() {
+fn parts_of_mixed_orders_equal_whole_array() {
     let mut random = Random::new(2);
-    for (name, axis, lengths) in DASKS {
+    for (name, axis, lengths) in DASK_STACKS {
         if lengths.len() < 2 {
             continue;
         }
         for mixture in 0..16 {
-            let (folder, whole) = copied(name);
+            let (folder, whole) = copied_stack(name);
             for number in 0..lengths.len() {
                 let path = folder.path().join(format!("{number}.npy"));
                 let part: DynArray = read_npy(&path).unwrap();
@@ -116,7 +116,7 @@ fn parts_of_any_order_are_read() {
             let in_c = |array: DynArray| array.slice(&all(whole.ndim())[..]).unwrap();
             assert!(equal(&in_c(stack.read().unwrap()), &wanted), "{name} {mixture} along {axis}");
             for _ in 0..30 {
-                let slice = some_slice(&mut random, whole.shape());
+                let slice = random_slice(&mut random, whole.shape());
                 let found = stack.as_file().slice_any(&slice[..]).unwrap();
                 let found = found.slice(&all(found.ndim())[..]).unwrap();
                 assert!(equal(&found, &wanted.slice(&slice[..]).unwrap()), "{name} {mixture} {slice:?}");
@@ -126,8 +126,8 @@ fn parts_of_any_order_are_read() {
 }
 
 #[test]
-fn chunks_need_not_be_those_of_the_files() {
-    let (folder, whole) = dasks("axis1");
+fn chunks_may_cross_part_boundaries() {
+    let (folder, whole) = dask_stack("axis1");
     let whole = whole.into_array::<f64, Ix2>().unwrap();
     let stack = NpyStack::open(folder).unwrap();
     for axis in 0..2 {
@@ -142,9 +142,9 @@ fn chunks_need_not_be_those_of_the_files() {
 
 /// `info` is parsed as data, and the only global name in it is `numpy.dtype`, as in Dask's.
 #[test]
-fn info_names_nothing_but_numpys_dtype() {
-    for (name, axis, _) in DASKS {
-        let (folder, whole) = dasks(name);
+fn info_contains_only_numpy_dtype_as_global() {
+    for (name, axis, _) in DASK_STACKS {
+        let (folder, whole) = dask_stack(name);
         let new = temp::folder().unwrap();
         let (path, made) = (new.path().join("whole.npy"), new.path().join("made"));
         write_npy(&path, &whole).unwrap();
@@ -164,8 +164,8 @@ fn info_names_nothing_but_numpys_dtype() {
 }
 
 #[test]
-fn without_info_the_parts_say_what_they_are() {
-    let (folder, whole) = copied("axis1");
+fn stack_without_info_is_read_from_its_parts() {
+    let (folder, whole) = copied_stack("axis1");
     let info = folder.path().join("info");
     assert!(NpyStack::open_along(folder.path(), 0, &ReadOptions::new()).unwrap_err().is_usage());
     fs::remove_file(&info).unwrap();
@@ -197,9 +197,9 @@ fn lengths(of: &[&[u64]]) -> Object {
 }
 
 #[test]
-fn an_info_that_lies_is_an_error() {
+fn info_that_contradicts_parts_is_an_error() {
     let double = || Object::dtype(&"<f8".parse().unwrap()).unwrap();
-    let (folder, _) = copied("zero"); // (6, 2) in parts of 2, 0 and 4
+    let (folder, _) = copied_stack("zero"); // (6, 2) in parts of 2, 0 and 4
     let folder = folder.path();
     let open = || NpyStack::open(folder);
     // More and longer parts than exist, larger than any memory: nothing is allocated for them.
@@ -268,7 +268,7 @@ fn an_info_that_lies_is_an_error() {
 }
 
 #[test]
-fn parts_count_when_they_are_committed() {
+fn uncommitted_parts_are_ignored_by_readers() {
     let folder = temp::folder().unwrap();
     let folder = folder.path().join("new");
     let row = |number: u32| Array2::from_elem((1, 2), number);
@@ -308,7 +308,7 @@ fn parts_count_when_they_are_committed() {
 
 #[test]
 fn interrupted_parts_are_recovered_if_they_fit() {
-    let (folder, whole) = copied("dates");
+    let (folder, whole) = copied_stack("dates");
     let folder = folder.path();
     let (part, two) = (whole.slice(s![..2]).unwrap(), whole.slice(s![2..3]).unwrap());
     let mut writer = NpyStackWriter::append(folder).unwrap();
@@ -344,7 +344,7 @@ fn interrupted_parts_are_recovered_if_they_fit() {
 /// A writer that has committed lets others in. What one of them leaves is not overwritten by the first one's next part.
 #[test]
 fn parts_left_by_another_writer_are_not_overwritten() {
-    let (folder, whole) = copied("dates");
+    let (folder, whole) = copied_stack("dates");
     let folder = folder.path();
     let (part, other_part) = (whole.slice(s![..2]).unwrap(), whole.slice(s![2..4]).unwrap());
     let mut one = NpyStackWriter::append(folder).unwrap();
@@ -367,7 +367,7 @@ fn parts_left_by_another_writer_are_not_overwritten() {
 #[test]
 #[cfg(unix)]
 fn failed_commit_can_be_repeated() {
-    let (folder, whole) = copied("dates");
+    let (folder, whole) = copied_stack("dates");
     let folder = folder.path();
     let part = whole.slice(s![..2]).unwrap();
     let mut writer = NpyStackWriter::append(folder).unwrap();
@@ -418,8 +418,8 @@ fn new_stack_appears_when_complete() {
 
 #[test]
 #[cfg_attr(target_os = "wasi", ignore = "WASI has no locks")]
-fn two_writers_do_not_overwrite_each_other() {
-    let (folder, whole) = copied("dates");
+fn concurrent_stack_writers_do_not_overwrite_parts() {
+    let (folder, whole) = copied_stack("dates");
     let folder = folder.path();
     let part = whole.slice(s![..2]).unwrap();
     let mut one = NpyStackWriter::append(folder).unwrap();
@@ -435,8 +435,8 @@ fn two_writers_do_not_overwrite_each_other() {
 }
 
 #[test]
-fn parts_that_do_not_fit_are_refused() {
-    let (folder, _) = copied("axis1");
+fn parts_of_wrong_shape_or_dtype_are_refused() {
+    let (folder, _) = copied_stack("axis1");
     let before = fs::read_dir(folder.path()).unwrap().count();
     let mut writer = NpyStackWriter::append(folder.path()).unwrap();
     let error = writer.push(&Array2::<f64>::zeros((9, 2))).unwrap_err();
@@ -456,7 +456,7 @@ fn parts_that_do_not_fit_are_refused() {
     );
 
     // New parts get the stack's byte order and text width.
-    let (folder, whole) = copied("big");
+    let (folder, whole) = copied_stack("big");
     let mut writer = NpyStackWriter::append(folder.path()).unwrap();
     writer.push(&whole.cast_to(&"<i4".parse().unwrap(), ndarray_io::Casting::Safe).unwrap()).unwrap();
     writer.push(&Array2::<i32>::zeros((1, 4))).unwrap();
@@ -465,7 +465,7 @@ fn parts_that_do_not_fit_are_refused() {
         let part = NpyFile::open(folder.path().join(format!("{number}.npy"))).unwrap();
         assert_eq!(part.dtype().to_string(), "'>i4'");
     }
-    let (folder, _) = copied("text");
+    let (folder, _) = copied_stack("text");
     let mut writer = NpyStackWriter::append(folder.path()).unwrap();
     writer.push(&arr2(&[["a".to_owned(), "b".to_owned()]])).unwrap();
     assert!(writer.push(&arr2(&[["long text".to_owned(), "b".to_owned()]])).is_err());
@@ -481,19 +481,19 @@ fn parts_that_do_not_fit_are_refused() {
 }
 
 #[test]
-fn conversions_tell_how_far_they_are_and_leave_nothing_when_cancelled() {
+fn stack_conversion_reports_progress_and_can_be_cancelled() {
     let folder = temp::folder().unwrap();
     let (path, made) = (folder.path().join("a.npy"), folder.path().join("made"));
     write_npy(&path, &Array2::<u16>::from_elem((10, 4), 258)).unwrap();
-    let mut told = Vec::new();
+    let mut reports = Vec::new();
     let progress = |done, all| {
-        told.push((done, all));
+        reports.push((done, all));
         std::ops::ControlFlow::Continue(())
     };
     let conversion = Conversion::new().byte_order(ByteOrder::Big).progress(progress);
     convert_npy_to_stack(&path, &made, 0, 3, conversion).unwrap();
-    assert_eq!(told.last(), Some(&(80, 80)));
-    assert!(told.is_sorted(), "{told:?}");
+    assert_eq!(reports.last(), Some(&(80, 80)));
+    assert!(reports.is_sorted(), "{reports:?}");
     assert_eq!(NpyStack::open(&made).unwrap().dtype().to_string(), "'>u2'");
 
     let again = convert_npy_to_stack(&path, &made, 0, 3, Conversion::new()).unwrap_err();
@@ -519,9 +519,9 @@ fn conversions_tell_how_far_they_are_and_leave_nothing_when_cancelled() {
 
 /// Only parts that are read are opened, even if the axis is not the slowest one.
 #[test]
-fn parts_that_are_not_read_may_be_missing() {
+fn missing_parts_fail_only_reads_that_need_them() {
     for name in ["axis1", "long", "axis0"] {
-        let (folder, whole) = copied(name);
+        let (folder, whole) = copied_stack(name);
         let stack = NpyStack::open(folder.path()).unwrap();
         let (axis, last) = (stack.axis(), stack.lengths().len() - 1);
         fs::remove_file(folder.path().join(format!("{last}.npy"))).unwrap();
@@ -537,7 +537,7 @@ fn parts_that_are_not_read_may_be_missing() {
 
 /// A long tuple that is referred to a million times is not expanded.
 #[test]
-fn an_info_whose_parts_are_shared_takes_no_memory() {
+fn info_repeating_a_shared_tuple_is_a_limit_error() {
     let folder = temp::folder().unwrap();
     let mut pickle = b"\x80\x02}(X\x06\0\0\0chunks(".to_vec();
     pickle.push(b'(');
@@ -552,8 +552,8 @@ fn an_info_whose_parts_are_shared_takes_no_memory() {
 
 /// Dask writes `nan` for lengths that it does not know, as after a mask.
 #[test]
-fn unknown_lengths_are_those_of_the_parts() {
-    let (folder, whole) = copied("zero");
+fn unknown_lengths_are_taken_from_parts() {
+    let (folder, whole) = copied_stack("zero");
     let chunks = [Object::tuple([f64::NAN; 3]), Object::tuple([2])];
     write_info(folder.path(), Object::tuple(chunks), Object::dtype(whole.dtype()).unwrap(), 0);
     let stack = NpyStack::open(folder.path()).unwrap();
@@ -566,13 +566,13 @@ fn unknown_lengths_are_those_of_the_parts() {
 }
 
 #[test]
-fn options_are_those_of_the_parts() {
+fn write_options_apply_to_stack_parts() {
     let folder = temp::folder().unwrap();
     let made = folder.path().join("made");
     let options = WriteOptions::new().in_place(true).version(ndarray_io::npy::Version::V2);
     let records: ndarray_io::DType = "[('a', '>i4'), ('b', '>f8')]".parse().unwrap();
     let mut writer = NpyStackWriter::create_with(&made, &records, &[], 0, &options).unwrap();
-    let (_, whole) = dasks("records");
+    let (_, whole) = dask_stack("records");
     let native =
         whole.cast_to(&records.with_byte_order(ByteOrder::Little), ndarray_io::Casting::Safe).unwrap();
     writer.push(&native).unwrap();
@@ -584,7 +584,7 @@ fn options_are_those_of_the_parts() {
 
 /// If a part of a cancelled conversion cannot be removed, `info` stays: without it, the part would form a stack.
 #[test]
-fn a_stack_that_cannot_be_removed_keeps_its_info() {
+fn cancelled_stack_with_unremovable_part_keeps_info() {
     let folder = temp::folder().unwrap();
     let (path, parts) = (folder.path().join("a.npy"), folder.path().join("parts"));
     fs::create_dir(&parts).unwrap(); // otherwise, the parts would be in a folder of their own until all are there
@@ -604,7 +604,7 @@ fn a_stack_that_cannot_be_removed_keeps_its_info() {
 
 /// Files say that numbers of `ml_dtypes` are raw bytes; which they are is an option for stacks, too.
 #[test]
-fn stacks_of_narrow_numbers() {
+fn raw_bytes_option_reads_stack_as_narrow_numbers() {
     use ndarray_io::Casting;
     use ndarray_io::dtype::Narrow;
     use ndarray_io::narrow::Float8E5M2;

@@ -34,7 +34,7 @@ impl Faulty {
         Self { inner: Cursor::new(bytes.to_vec()), calls: 0, fault, was_seek: false }
     }
 
-    fn meet(&mut self, len: usize) -> Option<io::Result<usize>> {
+    fn injected_fault(&mut self, len: usize) -> Option<io::Result<usize>> {
         self.calls += 1;
         let (at, fault) = self.fault?;
         (at == self.calls).then(|| match fault {
@@ -49,23 +49,23 @@ impl Faulty {
 impl Read for Faulty {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let most = into.len().min(1000);
-        self.meet(into.len()).unwrap_or_else(|| self.inner.read(&mut into[..most]))
+        self.injected_fault(into.len()).unwrap_or_else(|| self.inner.read(&mut into[..most]))
     }
 }
 
 impl Write for Faulty {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.meet(bytes.len()).unwrap_or_else(|| self.inner.write(&bytes[..bytes.len().min(1000)]))
+        self.injected_fault(bytes.len()).unwrap_or_else(|| self.inner.write(&bytes[..bytes.len().min(1000)]))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.meet(0).map_or(Ok(()), |met| met.map(drop))
+        self.injected_fault(0).map_or(Ok(()), |met| met.map(drop))
     }
 }
 
 impl Seek for Faulty {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        match self.meet(0) {
+        match self.injected_fault(0) {
             Some(Err(error)) => {
                 self.was_seek = true;
                 Err(error)
@@ -80,7 +80,7 @@ fn array() -> Array2<f64> {
 }
 
 /// An operation; returns what it has read as text, or nothing if it writes.
-type Work = fn(&mut Faulty) -> Result<String>;
+type Operation = fn(&mut Faulty) -> Result<String>;
 
 fn npy() -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -95,7 +95,7 @@ fn ra() -> Vec<u8> {
     [&bytes[..], b"a note"].concat()
 }
 
-const NPY: &[(&str, Work)] = &[
+const NPY: &[(&str, Operation)] = &[
     ("read", |file| Ok(format!("{:?}", Array2::<f64>::read_npy(file)?))),
     ("cast", |file| {
         let options = ndarray_io::ReadOptions::new().casting(ndarray_io::Casting::Unsafe);
@@ -127,13 +127,13 @@ const NPY: &[(&str, Work)] = &[
     ("slice", |file| Ok(format!("{:?}", NpyReader::new(file)?.slice::<f64, _>(s![..;3, 4..9])?))),
 ];
 
-const RA: &[(&str, Work)] = &[("ra", |file| {
+const RA: &[(&str, Operation)] = &[("ra", |file| {
     let mut reader = RaReader::new(file)?;
     let array: Array2<f64> = reader.read()?;
     Ok(format!("{array:?} {:?}", reader.trailing()?))
 })];
 
-const WRITE: &[(&str, Work)] = &[
+const WRITE: &[(&str, Operation)] = &[
     ("write", |file| array().write_npy(file).map(|()| String::new())),
     ("write strided", |file| array().slice(s![..;-1, ..;2]).write_npy(file).map(|()| String::new())),
     ("write swapped", |file| {
@@ -179,24 +179,24 @@ fn npz() -> Vec<u8> {
 }
 
 #[cfg(feature = "npz")]
-const NPZ: &[(&str, Work)] = &[("read archive", |file| {
+const NPZ: &[(&str, Operation)] = &[("read archive", |file| {
     let mut npz = ndarray_io::NpzReader::new(file)?;
     let (a, large): (Array2<f64>, Array1<f32>) = (npz.read("a")?, npz.read("large")?);
     Ok(format!("{a:?} {} {:?}", large.sum(), npz.peek("a")?.header.shape()))
 })];
 
 /// Checks that each fault is an error or changes nothing, and that interrupted reads and writes are retried.
-fn check(works: &[(&str, Work)], bytes: &[u8]) -> usize {
+fn check(operations: &[(&str, Operation)], bytes: &[u8]) -> usize {
     let mut tried = 0;
-    for (name, work) in works {
+    for (name, operation) in operations {
         let mut sound = Faulty::new(bytes, None);
-        let expected = work(&mut sound).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let expected = operation(&mut sound).unwrap_or_else(|error| panic!("{name}: {error}"));
         let written = sound.inner.into_inner();
         assert!(sound.calls > 3, "{name} makes {} calls", sound.calls);
         for call in 1..=sound.calls {
             for fault in [Fault::Fails, Fault::Interrupted, Fault::Nothing, Fault::TooMuch] {
                 let mut faulty = Faulty::new(bytes, Some((call, fault)));
-                let done = work(&mut faulty);
+                let done = operation(&mut faulty);
                 let place = format!("{name}, call {call} of {}: {fault:?}", sound.calls);
                 match done {
                     // A reader that returns 0 is at its end, which is allowed after an array.
@@ -220,7 +220,7 @@ fn check(works: &[(&str, Work)], bytes: &[u8]) -> usize {
 }
 
 #[test]
-fn every_call_of_every_operation_may_go_wrong() {
+fn fault_at_any_call_is_reported_or_harmless() {
     let tried = check(NPY, &npy()) + check(RA, &ra()) + check(WRITE, &[]);
     #[cfg(feature = "npz")]
     let tried = tried + check(NPZ, &npz());

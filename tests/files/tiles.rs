@@ -11,9 +11,9 @@ use ndarray_io::npy::write_npy_with;
 use ndarray_io::{Casting, DType, ReadableElement, Void, WritableElement, WriteOptions, read_npy};
 
 /// A pseudorandom number generator.
-struct Numbers(u64);
+struct RandomInputs(u64);
 
-impl Numbers {
+impl RandomInputs {
     fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % end
@@ -53,14 +53,17 @@ fn check<A>(
     assert_eq!((file.order(), file.extent().unwrap()), (order, Extent::Whole));
 }
 
-fn work<A>(numbers: &mut Numbers, make: impl Fn(usize) -> A, bytes_of: impl Fn(&A) -> Vec<u8>)
-where
+fn check_conversions<A>(
+    numbers: &mut RandomInputs,
+    make: impl Fn(usize) -> A,
+    bytes_of: impl Fn(&A) -> Vec<u8>,
+) where
     A: WritableElement + ReadableElement + PartialEq + std::fmt::Debug + Clone,
 {
     let folder = crate::support::temp::folder().unwrap();
     let to = folder.path().join("to.npy");
     let shape = numbers.shape();
-    let array = |shape: &[usize], numbers: &mut Numbers| {
+    let array = |shape: &[usize], numbers: &mut RandomInputs| {
         let (order, from) = (numbers.order(), numbers.below(1000));
         let mut count = from;
         let array = ArrayD::from_shape_simple_fn(IxDyn(shape).set_f(order == Order::Fortran), || {
@@ -100,27 +103,33 @@ where
 }
 
 #[test]
-fn files_are_made_of_files_as_ndarray_makes_arrays_of_arrays() {
+fn conversions_equal_ndarray_concatenate_and_stack() {
     let rounds = if std::env::var_os("NDARRAY_IO_PLANS").is_some() { 2000 } else { 60 };
-    let mut numbers = Numbers(15);
+    let mut numbers = RandomInputs(15);
     for _ in 0..rounds {
-        work(&mut numbers, |count| count as u8, |byte| vec![*byte]);
-        work(&mut numbers, |count| count as u16, |number| number.to_ne_bytes().into());
-        work(&mut numbers, |count| count as f32, |number| number.to_ne_bytes().into());
-        work(&mut numbers, |count| count as f64, |number| number.to_ne_bytes().into());
+        check_conversions(&mut numbers, |count| count as u8, |byte| vec![*byte]);
+        check_conversions(&mut numbers, |count| count as u16, |number| number.to_ne_bytes().into());
+        check_conversions(&mut numbers, |count| count as f32, |number| number.to_ne_bytes().into());
+        check_conversions(&mut numbers, |count| count as f64, |number| number.to_ne_bytes().into());
         let complex = |count| num_complex::Complex::new(count as f64, -1.0);
-        work(&mut numbers, complex, |number| [number.re.to_ne_bytes(), number.im.to_ne_bytes()].concat());
-        work(&mut numbers, |count| Void([count as u8, 1, (count >> 8) as u8]), |raw| raw.0.into());
-        work(&mut numbers, |count| Void([count as u8; 20]), |raw| raw.0.into());
+        check_conversions(&mut numbers, complex, |number| {
+            [number.re.to_ne_bytes(), number.im.to_ne_bytes()].concat()
+        });
+        check_conversions(
+            &mut numbers,
+            |count| Void([count as u8, 1, (count >> 8) as u8]),
+            |raw| raw.0.into(),
+        );
+        check_conversions(&mut numbers, |count| Void([count as u8; 20]), |raw| raw.0.into());
     }
 }
 
 /// Order, dtype and byte order are converted at once; the result is the file of the converted array.
 #[test]
-fn all_wishes_are_met_at_once() {
+fn order_and_dtype_conversion_equals_in_memory_result() {
     let folder = crate::support::temp::folder().unwrap();
     let (from, to) = (folder.path().join("from.npy"), folder.path().join("to.npy"));
-    let mut numbers = Numbers(16);
+    let mut numbers = RandomInputs(16);
     for _ in 0..200 {
         let shape = numbers.shape();
         let mut count = 0;
@@ -151,7 +160,7 @@ fn all_wishes_are_met_at_once() {
 
 /// The error gives the index, in the input file, of an element that cannot be converted.
 #[test]
-fn the_element_at_fault_is_named() {
+fn inconvertible_element_is_reported_by_index() {
     let folder = crate::support::temp::folder().unwrap();
     let (from, to) = (folder.path().join("from.npy"), folder.path().join("to.npy"));
     let mut texts = ArrayD::from_elem(IxDyn(&[40, 30]), "1".to_owned());
@@ -172,10 +181,10 @@ fn the_element_at_fault_is_named() {
 /// Output that is not a file is written sequentially, even if the inputs are interleaved.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_pipe_gets_the_same_bytes() {
+fn conversion_to_pipe_equals_conversion_to_file() {
     use std::io::Read;
     let folder = crate::support::temp::folder().unwrap();
-    let mut numbers = Numbers(17);
+    let mut numbers = RandomInputs(17);
     for _ in 0..60 {
         let mut shape = numbers.shape();
         shape.push(1 + numbers.below(5));
@@ -206,7 +215,7 @@ fn scalar(kind: Kind, size: usize) -> DType {
 
 /// Whether a conversion is allowed does not depend on the number of elements.
 #[test]
-fn what_is_not_allowed_is_refused_without_elements_as_well() {
+fn disallowed_cast_of_empty_array_is_refused() {
     let folder = crate::support::temp::folder().unwrap();
     let (from, to) = (folder.path().join("from.npy"), folder.path().join("to.npy"));
     let convert = |dtype: DType, casting| convert_npy(&from, &to, Conversion::new().dtype(dtype, casting));
@@ -226,7 +235,7 @@ fn what_is_not_allowed_is_refused_without_elements_as_well() {
 }
 
 #[test]
-fn small_files_do_not_make_large_ones() {
+fn expanding_tiny_file_beyond_limit_is_refused() {
     let folder = crate::support::temp::folder().unwrap();
     let (from, to) = (folder.path().join("from.npy"), folder.path().join("to.npy"));
     let header =
@@ -251,7 +260,7 @@ fn small_files_do_not_make_large_ones() {
 
 /// Uncommitted rows of an input that is also the target are not lost, for any position among the inputs.
 #[test]
-fn uncounted_rows_of_an_input_that_is_the_target_are_kept() {
+fn uncommitted_rows_of_target_input_are_kept() {
     use std::io::Write;
     let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("log.npy");
@@ -279,7 +288,7 @@ fn uncounted_rows_of_an_input_that_is_the_target_are_kept() {
 
 /// The error names an input that is truncated while it is read, and the bytes that remain.
 #[test]
-fn the_input_at_fault_is_named() {
+fn truncated_input_is_named_in_error() {
     let folder = crate::support::temp::folder().unwrap();
     let (from, to) = (folder.path().join("from.npy"), folder.path().join("to.npy"));
     write_npy_with(&from, &ndarray::Array1::<u8>::zeros(1 << 20), &WriteOptions::new()).unwrap();

@@ -55,7 +55,7 @@ fn set_access_list(path: &Path, words: &str) {
 }
 
 #[test]
-fn devices_are_written_to() {
+fn device_names_are_written_not_replaced() {
     for name in ["NUL", "nul", r"\\.\NUL"] {
         write_npy(name, &arr1(&[1u8])).unwrap();
         write_npy_with(name, &arr1(&[1u8]), &WriteOptions::new().sync(true)).unwrap();
@@ -80,7 +80,7 @@ fn access_lists_are_kept() {
 
 #[test]
 #[ignore = "needs a file system with streams, as NTFS"]
-fn streams_are_kept() {
+fn alternate_data_streams_are_kept() {
     let folder = crate::support::temp::folder().unwrap();
     let (path, stream) = (folder.path().join("a.npy"), folder.path().join("a.npy:note"));
     write_npy(&path, &arr1(&[1u8])).unwrap();
@@ -90,7 +90,7 @@ fn streams_are_kept() {
 }
 
 #[test]
-fn several_names_are_an_error() {
+fn file_with_several_hard_links_is_not_replaced() {
     let folder = crate::support::temp::folder().unwrap();
     let (path, other) = (folder.path().join("a.npy"), folder.path().join("b.npy"));
     write_npy(&path, &arr1(&[1u8])).unwrap();

@@ -13,11 +13,11 @@ use ndarray_io::{
     WriteOptions, read_npy, write_npy,
 };
 
-use crate::support::manifest::{self, assert_is_numpys, with_type};
+use crate::support::manifest::{self, assert_equals_numpys, with_type};
 
 /// NumPy's arrays in `testdata`, written again in pieces, give the same files.
 #[test]
-fn pieces_make_numpys_files() {
+fn files_written_in_pieces_equal_numpys() {
     fn check<A>(case: &manifest::Case) -> bool
     where
         A: WritableElement + ndarray_io::ReadableElement + Clone,
@@ -66,7 +66,7 @@ fn pieces_make_numpys_files() {
             );
 
             // The tail is appended to a file with the head.
-            let file = crate::support::Temp::new();
+            let file = crate::support::ClosedTempFile::new();
             let mut writer =
                 NpyWriter::<A, _>::new_with(File::create(file.path()).unwrap(), &row, &options).unwrap();
             writer.push(&head).unwrap();
@@ -97,7 +97,7 @@ fn pieces_make_numpys_files() {
 
 /// NumPy's arrays of any dtype, written row by row without knowing it, give the same files.
 #[test]
-fn rows_of_any_dtype_make_numpys_files() {
+fn files_of_rows_of_any_dtype_equal_numpys() {
     let (mut seen, mut records) = (0, 0);
     for case in manifest::cases(&manifest::testdata()) {
         if case.line["written"] != true || case.expect != "ok" || case.arrays[0].json["version"][0] != 1 {
@@ -116,7 +116,7 @@ fn rows_of_any_dtype_make_numpys_files() {
         }
         for split in [0, 1, *rows] {
             let split = split.min(*rows);
-            let file = crate::support::Temp::new();
+            let file = crate::support::ClosedTempFile::new();
             let part = |from: usize, to: usize| {
                 let dims = [&[to - from], row].concat();
                 let bytes = &array.bytes()[from * row_bytes..to * row_bytes];
@@ -145,7 +145,7 @@ fn rows_of_any_dtype_make_numpys_files() {
 
 #[test]
 fn rows_of_another_dtype_or_shape_are_refused() {
-    let file = crate::support::Temp::new();
+    let file = crate::support::ClosedTempFile::new();
     write_npy(file.path(), &arr2(&[[1_i16, 2], [3, 4]]).reversed_axes()).unwrap(); // in Fortran order
     let options = WriteOptions::new();
     let mut writer = NpyWriter::append_dyn(file.path(), UncommittedRows::Refuse, &options).unwrap();
@@ -181,7 +181,7 @@ fn rows_of_another_dtype_or_shape_are_refused() {
 }
 
 #[test]
-fn too_few_and_too_many_are_errors() {
+fn too_few_or_too_many_elements_are_errors() {
     let mut file = Vec::new();
     let mut writer = NpyWriter::with_shape(&mut file, (2, 3)).unwrap();
     writer.extend([1.0, 2.0, 3.0, 4.0]).unwrap();
@@ -200,7 +200,7 @@ fn too_few_and_too_many_are_errors() {
     );
 
     // After an incomplete row, the complete ones count.
-    let file = crate::support::Temp::new();
+    let file = crate::support::ClosedTempFile::new();
     let mut writer = NpyWriter::new(File::create(file.path()).unwrap(), &[2]).unwrap();
     writer.extend([1u8, 2, 3]).unwrap();
     assert!(writer.push(&arr1(&[4, 5])).unwrap_err().is_usage());
@@ -222,9 +222,9 @@ fn too_few_and_too_many_are_errors() {
 }
 
 #[test]
-fn text_needs_a_width_and_is_never_cut() {
+fn text_needs_a_width_and_is_not_truncated() {
     assert!(NpyWriter::<String, _>::new(Cursor::new(Vec::new()), &[]).unwrap_err().is_usage());
-    let file = crate::support::Temp::new();
+    let file = crate::support::ClosedTempFile::new();
     let names = arr1(&["Ada".to_owned(), "Grace".into()]);
     let little = WriteOptions::new().byte_order(ByteOrder::Little);
     ndarray_io::npy::write_npy_with(file.path(), &names, &little).unwrap();
@@ -234,12 +234,12 @@ fn text_needs_a_width_and_is_never_cut() {
     assert!(matches!(error.kind(), ErrorKind::TextTooLong { length: 9, width: 5, .. }), "{error}");
     assert_eq!(error.element(), Some(4));
     writer.finish().unwrap();
-    assert_is_numpys(&fs::read(file.path()).unwrap(), "names");
+    assert_equals_numpys(&fs::read(file.path()).unwrap(), "names");
 }
 
 #[test]
-fn appending_asks_for_what_the_file_has() {
-    let file = crate::support::Temp::new();
+fn append_requires_element_type_of_file() {
+    let file = crate::support::ClosedTempFile::new();
     write_npy(file.path(), &arr2(&[[1i16, 2]])).unwrap();
     assert!(NpyWriter::<i32, _>::append(file.path()).unwrap_err().is_mismatch());
     ndarray_io::npy::write_npy_with(
@@ -249,7 +249,7 @@ fn appending_asks_for_what_the_file_has() {
     )
     .unwrap();
     NpyWriter::append(file.path()).unwrap().push_and_finish(&arr1(&[3i16, 4])).unwrap();
-    assert_is_numpys(&fs::read(file.path()).unwrap(), "big-appended");
+    assert_equals_numpys(&fs::read(file.path()).unwrap(), "big-appended");
     write_npy(file.path(), &arr0(1i16)).unwrap();
     assert!(NpyWriter::<i16, _>::append(file.path()).unwrap_err().is_usage());
     let error = NpyWriter::<i16, _>::append("no/such/file.npy").unwrap_err();
@@ -262,7 +262,7 @@ fn appending_asks_for_what_the_file_has() {
 
 #[test]
 #[cfg_attr(target_arch = "x86", ignore = "needs a C in which an f64 has an alignment of 8")]
-fn records_are_pushed() {
+fn pushed_records_equal_numpys() {
     #[cfg(feature = "derive")]
     {
         #[derive(ndarray_io::Record, Clone, Copy, Debug, PartialEq)]
@@ -272,20 +272,20 @@ fn records_are_pushed() {
             time: f64,
         }
         let events = Array1::from_shape_fn(1000, |index| Event { kind: index as u8, time: index as f64 });
-        let file = crate::support::Temp::new();
+        let file = crate::support::ClosedTempFile::new();
         let little = WriteOptions::new().byte_order(ByteOrder::Little);
         let mut writer = NpyWriter::new_with(File::create(file.path()).unwrap(), &[], &little).unwrap();
         writer.push(&events.slice(s![..10])).unwrap();
         writer.extend(events.iter().skip(10).copied()).unwrap();
         writer.finish().unwrap();
-        assert_is_numpys(&fs::read(file.path()).unwrap(), "events");
+        assert_equals_numpys(&fs::read(file.path()).unwrap(), "events");
     }
 }
 
 /// After an interrupted append, the header has the old length, and any bytes after the array are ignored.
 #[test]
-fn a_cut_append_leaves_the_old_array() {
-    let file = crate::support::Temp::new();
+fn interrupted_append_leaves_old_array_readable() {
+    let file = crate::support::ClosedTempFile::new();
     let old = arr2(&[[1u16, 2], [3, 4]]);
     write_npy(file.path(), &old).unwrap();
     let before = fs::read(file.path()).unwrap();
@@ -329,8 +329,8 @@ fn a_cut_append_leaves_the_old_array() {
 
 #[test]
 #[cfg_attr(target_os = "wasi", ignore = "needs locks")]
-fn two_appenders_are_one_too_many() {
-    let file = crate::support::Temp::new();
+fn second_appender_is_refused() {
+    let file = crate::support::ClosedTempFile::new();
     write_npy(file.path(), &arr1(&[1u8])).unwrap();
     let mut first = NpyWriter::<u8, _>::append(file.path()).unwrap();
     let error = NpyWriter::<u8, _>::append(file.path()).unwrap_err();
@@ -347,11 +347,11 @@ fn two_appenders_are_one_too_many() {
 }
 
 #[test]
-fn old_headers_have_no_room() {
+fn header_without_padding_cannot_grow() {
     // As NumPy 1.13 wrote it: aligned to 16 bytes, without space for a longer shape.
     let text = "{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }";
     let padded = format!("{text}{}\n", " ".repeat(15 - (10 + text.len()) % 16));
-    let file = crate::support::Temp::new();
+    let file = crate::support::ClosedTempFile::new();
     let old =
         [b"\x93NUMPY\x01\x00", &(padded.len() as u16).to_le_bytes()[..], padded.as_bytes(), &[1, 2]].concat();
     fs::write(file.path(), old).unwrap();
@@ -362,7 +362,7 @@ fn old_headers_have_no_room() {
     );
     grow_header(file.path()).unwrap();
     NpyWriter::append(file.path()).unwrap().push_and_finish(&arr1(&[3u8])).unwrap();
-    assert_is_numpys(&fs::read(file.path()).unwrap(), "small-appended");
+    assert_equals_numpys(&fs::read(file.path()).unwrap(), "small-appended");
 }
 
 /// A seekable writer that fails after some calls.
@@ -390,7 +390,7 @@ impl Seek for Failing {
 
 /// After any failed write, the file reads as the rows of some checkpoint.
 #[test]
-fn every_fault_leaves_some_checkpoint() {
+fn failed_write_leaves_a_checkpoint() {
     let rows = Array2::from_shape_fn((3, 500), |(row, column)| (row * 1000 + column) as u32);
     let mut outcomes = std::collections::BTreeSet::new();
     for calls in 1..20 {
@@ -430,7 +430,7 @@ struct Long {
 
 #[cfg(feature = "derive")]
 #[test]
-fn a_length_that_power_could_tear_is_refused_or_kept_within_a_sector() {
+fn synced_append_refuses_length_across_sectors() {
     let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.npy");
     let synced = WriteOptions::new().sync(true);
@@ -457,7 +457,7 @@ fn a_length_that_power_could_tear_is_refused_or_kept_within_a_sector() {
 
 /// Numbers of `ml_dtypes` extend files of raw bytes, and those that say which numbers they are, if they are the same.
 #[test]
-fn files_of_narrow_numbers_grow() {
+fn narrow_numbers_extend_files_of_the_same_type() {
     use ndarray_io::narrow::{Float8E4M3Fn, Float8E5M2};
     let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.npy");

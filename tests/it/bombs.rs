@@ -12,7 +12,7 @@ fn read(file: &[u8]) -> Result<Array1<Object>, ndarray_io::Error> {
     Array1::read_npy(file)
 }
 
-fn limited(file: &[u8]) -> LimitKind {
+fn exceeded_limit(file: &[u8]) -> LimitKind {
     match read(file).unwrap_err().kind() {
         ErrorKind::Limit { limit_kind, .. } => *limit_kind,
         other => panic!("{other:?}"),
@@ -20,17 +20,17 @@ fn limited(file: &[u8]) -> LimitKind {
 }
 
 #[test]
-fn what_is_shared_is_made_once_or_refused() {
-    assert_eq!(limited(&bombs::chain(100_000)), LimitKind::ObjectNesting);
-    assert_eq!(limited(&bombs::pairs(20_000)), LimitKind::ObjectNesting);
-    assert_eq!(limited(&bombs::names(1000)), LimitKind::Copies);
-    assert_eq!(limited(&bombs::encoded(1000)), LimitKind::Copies);
-    assert_eq!(limited(&bombs::buffers(1000)), LimitKind::Copies);
-    assert_eq!(limited(&bombs::undecodable("decimal", "Decimal", 1000)), LimitKind::Copies);
-    assert_eq!(limited(&bombs::records(31)), LimitKind::Copies);
-    assert_eq!(limited(&bombs::formats(30)), LimitKind::Copies);
+fn shared_parts_are_decoded_once_or_exceed_limit() {
+    assert_eq!(exceeded_limit(&bombs::nested_tuples(100_000)), LimitKind::ObjectNesting);
+    assert_eq!(exceeded_limit(&bombs::nested_dtype_pairs(20_000)), LimitKind::ObjectNesting);
+    assert_eq!(exceeded_limit(&bombs::globals_of_one_text(1000)), LimitKind::Copies);
+    assert_eq!(exceeded_limit(&bombs::text_encoded_many_times(1000)), LimitKind::Copies);
+    assert_eq!(exceeded_limit(&bombs::arrays_of_one_buffer(1000)), LimitKind::Copies);
+    assert_eq!(exceeded_limit(&bombs::undecodable("decimal", "Decimal", 1000)), LimitKind::Copies);
+    assert_eq!(exceeded_limit(&bombs::nested_records(31)), LimitKind::Copies);
+    assert_eq!(exceeded_limit(&bombs::nested_dtype_dicts(30)), LimitKind::Copies);
 
-    let texts = read(&bombs::one_text(1000)).unwrap();
+    let texts = read(&bombs::one_text_under_many_numbers(1000)).unwrap();
     let texts = texts[0].items().unwrap();
     assert_eq!((texts.len(), texts.get(999).unwrap().as_str().unwrap().len()), (1000, 1 << 20));
 
@@ -42,17 +42,17 @@ fn what_is_shared_is_made_once_or_refused() {
     // A few repetitions are allowed.
     let calls = read(&bombs::undecodable("decimal", "Decimal", 10)).unwrap();
     assert!(matches!(calls[0].items().unwrap().get(9).unwrap().view(), View::Call(_)));
-    assert_eq!(read(&bombs::chain(900)).unwrap().len(), 900);
-    assert_eq!(read(&bombs::encoded(10)).unwrap()[0].items().unwrap().len(), 10);
-    let records = read(&bombs::records(10)).unwrap();
+    assert_eq!(read(&bombs::nested_tuples(900)).unwrap().len(), 900);
+    assert_eq!(read(&bombs::text_encoded_many_times(10)).unwrap()[0].items().unwrap().len(), 10);
+    let records = read(&bombs::nested_records(10)).unwrap();
     let View::Scalar(scalar) = records[0].view() else { panic!("a scalar") };
     assert_eq!(scalar.dtype().item_size(), 0);
 }
 
 #[test]
-fn many_arrays_have_one_dtype() {
+fn arrays_sharing_a_dtype_are_read_quickly() {
     for (fields, arrays) in [(1000, 1000), (16_000, 1), (3, 20_000)] {
-        let made = read(&bombs::arrays(fields, arrays)).unwrap();
+        let made = read(&bombs::arrays_of_one_dtype(fields, arrays)).unwrap();
         let made = made[0].items().unwrap();
         let View::Array(last) = made.get(arrays - 1).unwrap().view() else { panic!("an array") };
         assert_eq!((made.len(), last.dtype().item_size(), last.shape()), (arrays, fields, &[0][..]));
@@ -60,9 +60,9 @@ fn many_arrays_have_one_dtype() {
 }
 
 #[test]
-fn records_may_each_have_a_dtype_of_their_own() {
+fn arrays_with_own_dtypes_are_read_quickly() {
     for (fields, arrays) in [(50, 2000), (100, 1000)] {
-        let made = read(&bombs::own_dtypes(fields, arrays)).unwrap();
+        let made = read(&bombs::arrays_of_own_dtypes(fields, arrays)).unwrap();
         let made = made[0].items().unwrap();
         let View::Array(last) = made.get(arrays - 1).unwrap().view() else { panic!("an array") };
         assert_eq!((made.len(), last.dtype().item_size()), (arrays, fields));
@@ -95,16 +95,16 @@ fn dtypes_and_large_values_are_compared_once() {
 }
 
 #[test]
-fn graphs_that_share_their_parts_otherwise_are_compared_once() {
-    let made = read(&bombs::graphs(60)).unwrap();
+fn graphs_with_different_sharing_compare_in_linear_time() {
+    let made = read(&bombs::differently_shared_graphs(60)).unwrap();
     assert!(made[0] == made[1]);
-    let other = read(&bombs::graphs(62)).unwrap();
+    let other = read(&bombs::differently_shared_graphs(62)).unwrap();
     assert!(made[0] != other[0] && other[1] != made[1]);
 }
 
 /// As in Python, the last entry of a memo number counts, for any number.
 #[test]
-fn the_memo_has_what_was_put_there_last() {
+fn later_memo_entry_replaces_earlier() {
     let opcodes = |bytes: &[u8]| Opcodes::default().raw(bytes);
     let far = opcodes(b"").text("old").raw(b"q\x050");
     let far = (0..5u8).fold(far, |all, number| all.text("x").raw(&[b'q', number]).raw(b"0"));
@@ -115,7 +115,7 @@ fn the_memo_has_what_was_put_there_last() {
 
 /// The values are Python's: `int(np.uint64(2**64 - 1))` and so on.
 #[test]
-fn numpys_scalars_are_what_they_are() {
+fn numpy_scalars_convert_to_rust_as_in_python() {
     let scalar = |descr: &str, bytes: &[u8]| {
         let all = Opcodes::default().text("numpy._core.multiarray").text("scalar").raw(b"\x93");
         let all = all.text("numpy").text("dtype").raw(b"\x93").text(descr).raw(b"\x85R");

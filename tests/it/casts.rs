@@ -27,7 +27,7 @@ pub(crate) fn bytes(hex: &Value) -> Vec<u8> {
 }
 
 #[test]
-fn casts_are_numpys() {
+fn casts_equal_numpys() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
     let lines = std::fs::read_to_string(folder.join("casts.jsonl")).unwrap();
     let (mut count, mut refused) = (0, 0);
@@ -93,7 +93,7 @@ fn casts_are_numpys() {
 
 /// Every path asks one table: an array that is read as a type is the one that is cast to its dtype, or the same error.
 #[test]
-fn typed_reads_are_casts() {
+fn typed_reads_equal_dynamic_casts() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
     let lines = std::fs::read_to_string(folder.join("casts.jsonl")).unwrap();
     let mut found: Vec<(String, String)> = Vec::new();
@@ -218,7 +218,7 @@ fn are_equal_but_for_nan(made: &DynArray, wanted: &[u8]) -> bool {
 
 /// Long doubles of the x87 as NumPy converts them, and those of other machines as exact arithmetic does.
 #[test]
-fn long_doubles_are_numbers() {
+fn long_double_casts_equal_reference_values() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
     let lines = std::fs::read_to_string(folder.join("longdouble.jsonl")).unwrap();
     let mut count = 0;
@@ -292,7 +292,7 @@ fn scientific(text: &str) -> String {
 /// Complex numbers of two halves, as RA files have them, are converted as their parts are.
 #[cfg(feature = "half-2")]
 #[test]
-fn complex_numbers_of_halves() {
+fn complex_halves_are_cast_as_their_parts() {
     use ndarray_io::dtype::{ByteOrder, Scalar};
     use ndarray_io::header::Order;
     let halves = Scalar::new(Kind::Complex, 4, ByteOrder::Big).unwrap();
@@ -315,7 +315,7 @@ fn complex_numbers_of_halves() {
 
 /// A `longdouble` of 12 bytes is of 32-bit x86, so that its format need not be said; of PowerPC, the sum of two doubles.
 #[test]
-fn other_long_doubles() {
+fn f12_and_double_double_long_doubles_are_converted() {
     let file: Vec<u8> = [0x8000_0000_0000_0001_u64.to_le_bytes(), [0xFF, 0x3F, 7, 7, 0, 0, 0, 0]].concat();
     let found = array("<f12", &file[..12]);
     assert_eq!(found.to_string(), "[1.0000000000000000001]");
@@ -359,7 +359,7 @@ fn other_long_doubles() {
 
 /// With fewer digits, long doubles are rounded as other numbers are.
 #[test]
-fn long_doubles_with_fewer_digits() {
+fn long_doubles_round_to_precision_as_in_numpy() {
     let bits = |mantissa: u64, exponent: u16| {
         [&mantissa.to_le_bytes()[..], &exponent.to_le_bytes(), &[0; 6]].concat()
     };
@@ -397,7 +397,7 @@ fn long_doubles_keep_their_bits() {
 
 /// Texts of another width keep all code points, also those that are not characters.
 #[test]
-fn code_points_are_copied() {
+fn text_casts_keep_invalid_code_points() {
     let codes = [0xD800u32, 0x61, 0x11_0000, 0, 0x20AC, 0];
     let file: Vec<u8> = codes.iter().flat_map(|code| code.to_le_bytes()).collect();
     for (from, to) in [("<U2", "<U3"), ("<U2", ">U3")] {

@@ -29,7 +29,7 @@ mod migrating {
 }
 
 #[test]
-fn paths() -> Result<(), Box<dyn std::error::Error>> {
+fn ndarray_npy_path_functions_round_trip() -> Result<(), Box<dyn std::error::Error>> {
     let folder = crate::support::temp::folder()?;
     let path = folder.path().join("array.npy");
     let arr: Array2<i32> = array![[1, 2, 3], [4, 5, 6]];
@@ -45,7 +45,7 @@ fn paths() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 #[test]
-fn readers_and_writers() -> Result<(), Box<dyn std::error::Error>> {
+fn ndarray_npy_read_and_write_traits_round_trip() -> Result<(), Box<dyn std::error::Error>> {
     let arr: Array2<f64> = array![[1., 2.], [3., 4.]];
     let file = crate::support::temp::unnamed()?;
     arr.write_npy(&file)?;
@@ -58,7 +58,7 @@ fn readers_and_writers() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 #[test]
-fn zeroed() -> Result<(), Box<dyn std::error::Error>> {
+fn write_zeroed_npy_writes_zeros_and_truncates() -> Result<(), Box<dyn std::error::Error>> {
     let folder = crate::support::temp::folder()?;
     let path = folder.path().join("array.npy");
     let file = File::create(&path)?;
@@ -75,7 +75,7 @@ fn zeroed() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 #[test]
-fn views() -> Result<(), Box<dyn std::error::Error>> {
+fn mutable_view_writes_into_viewed_bytes() -> Result<(), Box<dyn std::error::Error>> {
     let mut bytes = Vec::new();
     array![[1.0, 2.0], [3.0, 4.0]].write_npy(&mut bytes)?;
     let mut bytes = Aligned::new(&bytes);
@@ -86,7 +86,7 @@ fn views() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 #[test]
-fn errors_convert() {
+fn read_npy_error_converts_into_user_error() {
     #[derive(Debug)]
     enum Failure {
         Read(ReadNpyError),
@@ -106,9 +106,7 @@ fn errors_convert() {
 }
 
 /// Generic code over the four element traits.
-fn there_and_back<A, D>(
-    array: ndarray::Array<A, D>,
-) -> Result<ndarray::Array<A, D>, Box<dyn std::error::Error>>
+fn round_trip<A, D>(array: ndarray::Array<A, D>) -> Result<ndarray::Array<A, D>, Box<dyn std::error::Error>>
 where
     A: ReadableElement + WritableElement + ViewElement + ViewMutElement + Copy,
     D: Dimension,
@@ -120,7 +118,7 @@ where
 }
 
 #[test]
-fn every_owned_array_is_read() -> Result<(), Box<dyn std::error::Error>> {
+fn arc_and_cow_arrays_are_read() -> Result<(), Box<dyn std::error::Error>> {
     let mut bytes = Vec::new();
     array![[1u8, 2], [3, 4]].write_npy(&mut bytes)?;
     assert_eq!(ndarray::ArcArray2::<u8>::read_npy(&bytes[..])?, array![[1, 2], [3, 4]]);
@@ -134,16 +132,16 @@ fn every_owned_array_is_read() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 #[test]
-fn generic_code() {
+fn generic_code_over_element_traits_round_trips() {
     let array = array![[true, false]];
-    assert_eq!(there_and_back(array.clone()).unwrap(), array);
+    assert_eq!(round_trip(array.clone()).unwrap(), array);
     let complex = array![num_complex::Complex::new(1f32, -2.0)];
-    assert_eq!(there_and_back(complex.clone()).unwrap(), complex);
+    assert_eq!(round_trip(complex.clone()).unwrap(), complex);
 }
 
 #[cfg(feature = "npz")]
 #[test]
-fn archives() -> Result<(), Box<dyn std::error::Error>> {
+fn ndarray_npy_archive_functions_round_trip() -> Result<(), Box<dyn std::error::Error>> {
     use ndarray::{Array1, Ix2, OwnedRepr, aview0};
     use ndarray_io::{NpzReader, NpzWriter, ReadNpzError, WriteNpzError};
 
@@ -184,10 +182,10 @@ fn archives() -> Result<(), Box<dyn std::error::Error>> {
 /// The examples write into the current directory, so they run in a process of their own, in a temporary one.
 #[cfg(all(feature = "npz", not(target_family = "wasm")))]
 #[test]
-fn the_examples_of_ndarray_npy_run() {
+fn ndarray_npy_examples_run() {
     let folder = crate::support::temp::folder().unwrap();
     let done = crate::support::program::program(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", "--nocapture", "compat::examples_in_the_current_directory"])
+        .args(["--ignored", "--exact", "--nocapture", "compat::examples_run_in_current_directory"])
         .current_dir(folder.path())
         .env("NDARRAY_IO_EXAMPLES", "1")
         .output()
@@ -201,9 +199,9 @@ fn the_examples_of_ndarray_npy_run() {
 
 #[test]
 #[ignore = "needs a current directory to write into"]
-fn examples_in_the_current_directory() {
+fn examples_run_in_current_directory() {
     let is_temporary = std::env::var_os("NDARRAY_IO_EXAMPLES").is_some();
-    assert!(is_temporary, "`the_examples_of_ndarray_npy_run` runs this test, in a temporary directory");
+    assert!(is_temporary, "`ndarray_npy_examples_run` runs this test, in a temporary directory");
     migrating::simple::main();
     #[cfg(feature = "npz")]
     migrating::simple_npz::main();

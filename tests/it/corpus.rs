@@ -14,19 +14,19 @@ use ndarray_io::{
     WritableElement, WriteNpyExt, WriteOptions,
 };
 
-use crate::support::manifest::{self, Case, Facts, TestElement, class, neutral, sha256, with_type};
+use crate::support::manifest::{self, Case, Facts, TestElement, dtype_json, error_class, sha256, with_type};
 use crate::support::routes::{self, Route};
 use crate::support::{self, in_c_order};
 
 #[test]
-fn testdata_is_read_as_numpy_says() {
+fn testdata_arrays_match_numpys_manifest() {
     check_folder(&manifest::testdata());
 }
 
 #[test]
 #[ignore = "needs NDARRAY_IO_CORPUS"]
-fn the_corpus_is_read_as_numpy_says() {
-    check_folder(&support::folder_from("NDARRAY_IO_CORPUS"));
+fn corpus_arrays_match_numpys_manifest() {
+    check_folder(&support::folder_from_env("NDARRAY_IO_CORPUS"));
 }
 
 fn check_folder(folder: &Path) {
@@ -81,7 +81,7 @@ enum Failure {
     Wrong(String),
 }
 
-fn same<T: PartialEq + Debug>(what: &str, found: T, wanted: T) -> Result<(), Failure> {
+fn expect_equal<T: PartialEq + Debug>(what: &str, found: T, wanted: T) -> Result<(), Failure> {
     if found == wanted {
         return Ok(());
     }
@@ -91,18 +91,18 @@ fn same<T: PartialEq + Debug>(what: &str, found: T, wanted: T) -> Result<(), Fai
 
 fn check_array(case: &Case, facts: &Facts) -> Result<(), Failure> {
     let bytes = &case.bytes[facts.start..facts.end];
-    let mut reader = NpyReader::new(bytes).map_err(|error| Failure::Class(class(&error)))?;
-    same(
+    let mut reader = NpyReader::new(bytes).map_err(|error| Failure::Class(error_class(&error)))?;
+    expect_equal(
         "version",
         vec![reader.version().numbers().0, reader.version().numbers().1],
         numbers(&facts.json["version"]),
     )?;
-    same("descr", reader.descr_text(), facts.json["descr"].as_str().unwrap())?;
-    same("shape", reader.shape(), &facts.shape())?;
-    same("order", reader.order() == Order::Fortran, facts.is_fortran())?;
-    same("data offset", reader.data_offset(), facts.data_offset() as u64)?;
+    expect_equal("descr", reader.descr_text(), facts.json["descr"].as_str().unwrap())?;
+    expect_equal("shape", reader.shape(), &facts.shape())?;
+    expect_equal("order", reader.order() == Order::Fortran, facts.is_fortran())?;
+    expect_equal("data offset", reader.data_offset(), facts.data_offset() as u64)?;
     if !facts.json["dtype"].is_null() && *reader.dtype() != DType::Object {
-        same("dtype", neutral(reader.dtype()), facts.json["dtype"].clone())?;
+        expect_equal("dtype", dtype_json(reader.dtype()), facts.json["dtype"].clone())?;
     }
     let dtype = reader.dtype().clone();
     let order = dtype.as_scalar().and_then(|scalar| scalar.byte_order());
@@ -122,13 +122,13 @@ fn check_array(case: &Case, facts: &Facts) -> Result<(), Failure> {
         return typed.into_iter().chain(owned).collect();
     }
     let refused = reader.read::<ArrayD<f64>>().unwrap_err();
-    same("another type is refused", refused.is_mismatch(), true)?;
+    expect_equal("another type is refused", refused.is_mismatch(), true)?;
     let shown: String = dtype.to_string().chars().take(100).collect();
-    same("the message names the dtype", refused.to_string().contains(&shown), true)?;
+    expect_equal("the message names the dtype", refused.to_string().contains(&shown), true)?;
     if let Some(wanted) = facts.json["sha256"].as_str() {
-        let payload = reader.read_bytes().map_err(|error| Failure::Class(class(&error)))?;
+        let payload = reader.read_bytes().map_err(|error| Failure::Class(error_class(&error)))?;
         let found = sha256(&in_c_order(&payload, dtype.item_size(), &facts.shape(), facts.is_fortran()));
-        same("payload", &*found, wanted)?;
+        expect_equal("payload", &*found, wanted)?;
         check_header_again(case, facts, bytes)?;
     }
     Ok(())
@@ -139,11 +139,11 @@ fn check_header_again(case: &Case, facts: &Facts, bytes: &[u8]) -> Result<(), Fa
     if !is_written_by_numpy(case) {
         return Ok(());
     }
-    let reader = NpyReader::new(bytes).map_err(|error| Failure::Class(class(&error)))?;
+    let reader = NpyReader::new(bytes).map_err(|error| Failure::Class(error_class(&error)))?;
     let (order, shape) = (reader.order(), reader.shape().into());
     let header = ndarray_io::header::Header::new(reader.dtype().clone(), order, shape).unwrap();
     let written = ndarray_io::npy::format(&header, version_to_force(facts)).unwrap();
-    same("header written again", text(&written), text(&bytes[..facts.data_offset()]))
+    expect_equal("header written again", text(&written), text(&bytes[..facts.data_offset()]))
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -153,20 +153,20 @@ fn text(bytes: &[u8]) -> String {
 /// Checks that reading with a dynamic dtype keeps the bytes, and that writing the array gives the same file.
 fn check_dynamic(case: &Case, facts: &Facts, bytes: &[u8]) -> Result<(), Failure> {
     let Some(wanted) = facts.json["sha256"].as_str() else { return Ok(()) };
-    let temporary = routes::temporary(bytes, 0);
+    let temp_file = routes::temp_file(bytes, 0);
     let reads = [
         DynArray::read_npy(bytes),
-        DynArray::read_npy(routes::Chunks::new(bytes, |call| 1 + call * 31 % 4001)),
-        DynArray::read_npy(temporary.reopen().unwrap()),
-        ndarray_io::npy::read_npy_with(temporary.path(), &ReadOptions::new().allow_trailing(true)),
+        DynArray::read_npy(routes::ChunkedReader::new(bytes, |call| 1 + call * 31 % 4001)),
+        DynArray::read_npy(temp_file.reopen().unwrap()),
+        ndarray_io::npy::read_npy_with(temp_file.path(), &ReadOptions::new().allow_trailing(true)),
     ];
     for read in reads {
-        let array = read.map_err(|error| Failure::Class(class(&error)))?;
-        same("shape", array.shape(), &facts.shape())?;
+        let array = read.map_err(|error| Failure::Class(error_class(&error)))?;
+        expect_equal("shape", array.shape(), &facts.shape())?;
         let in_order =
             in_c_order(array.bytes(), array.dtype().item_size(), array.shape(), facts.is_fortran());
-        same("dynamic: elements", &*sha256(&in_order), wanted)?;
-        same("dynamic: shown", array.to_string().is_empty(), false)?;
+        expect_equal("dynamic: elements", &*sha256(&in_order), wanted)?;
+        expect_equal("dynamic: shown", array.to_string().is_empty(), false)?;
         if is_written_by_numpy(case) {
             let mut options = WriteOptions::new();
             if let Some(version) = version_to_force(facts) {
@@ -174,7 +174,7 @@ fn check_dynamic(case: &Case, facts: &Facts, bytes: &[u8]) -> Result<(), Failure
             }
             let mut written = Vec::new();
             array.write_npy_with(&mut written, &options).unwrap();
-            same("dynamic: written again", text(&written), text(bytes))?;
+            expect_equal("dynamic: written again", text(&written), text(bytes))?;
         }
     }
     Ok(())
@@ -213,31 +213,33 @@ where
         let array = match read {
             Ok(array) => array,
             Err(error)
-                if route.is_strict() && class(&error) == "extra_data" && case.expect == "extra_data" =>
+                if route.is_strict()
+                    && error_class(&error) == "extra_data"
+                    && case.expect == "extra_data" =>
             {
                 continue;
             }
-            Err(error) if case.allowed.iter().any(|allowed| allowed == class(&error)) => continue,
+            Err(error) if case.allowed.iter().any(|allowed| allowed == error_class(&error)) => continue,
             Err(error) => return Err(Failure::Wrong(format!("{route:?}: {error}"))),
         };
-        same("shape", array.shape(), &shape[..])?;
+        expect_equal("shape", array.shape(), &shape[..])?;
         let of_file = |item: &A| {
             let mut bytes = item.clone().bytes(order.unwrap_or(ByteOrder::NATIVE));
             bytes.resize(width, 0);
             bytes
         };
         let wanted = facts.json["sha256"].as_str().unwrap();
-        same(
+        expect_equal(
             &format!("{route:?}: elements"),
             &*sha256(&array.iter().flat_map(of_file).collect::<Vec<_>>()),
             wanted,
         )?;
         if let Some(values) = facts.json["values"].as_array() {
             let found: Vec<_> = array.iter().map(|item| item.clone().json()).collect();
-            same(&format!("{route:?}: values"), &found, values)?;
+            expect_equal(&format!("{route:?}: values"), &found, values)?;
         }
         if route == Route::Whole {
-            same("Fortran strides", array.t().is_standard_layout() || !facts.is_fortran(), true)?;
+            expect_equal("Fortran strides", array.t().is_standard_layout() || !facts.is_fortran(), true)?;
             check_written(case, facts, bytes, &array, order)?;
         }
     }
@@ -252,7 +254,7 @@ fn check_written<A: WritableElement>(
     array: &ArrayD<A>,
     order: Option<ByteOrder>,
 ) -> Result<(), Failure> {
-    let dtype = NpyReader::new(bytes).map_err(|error| Failure::Class(class(&error)))?.dtype().clone();
+    let dtype = NpyReader::new(bytes).map_err(|error| Failure::Class(error_class(&error)))?.dtype().clone();
     let mut options = WriteOptions::new().byte_order(order.unwrap_or(ByteOrder::NATIVE));
     match dtype.as_scalar().map(|scalar| scalar.kind()) {
         Some(Kind::Bytes) => options = options.text_width(dtype.item_size()),
@@ -265,7 +267,7 @@ fn check_written<A: WritableElement>(
     let mut written = Vec::new();
     array.write_npy_with(&mut written, &options).unwrap();
     if is_written_by_numpy(case) {
-        same("written again", text(&written), text(bytes))?;
+        expect_equal("written again", text(&written), text(bytes))?;
     }
     if let Some(folder) = std::env::var_os("NDARRAY_IO_WRITTEN")
         && case.arrays.len() == 1
@@ -318,7 +320,7 @@ fn read_strictly<A: ViewMutElement>(path: &Path) -> Result<bool> {
 }
 
 fn expect_error(case: &Case, read: Result<()>) -> Result<(), String> {
-    let found = read.as_ref().map_or_else(class, |()| "ok");
+    let found = read.as_ref().map_or_else(error_class, |()| "ok");
     if found == "bad_header" && !cfg!(feature = "py_literal") && case.id.starts_with("bad-") {
         return Ok(()); // only the general path gives the exact error
     }

@@ -14,7 +14,7 @@ use ndarray_io::{
 use crate::support::manifest::{self, with_type};
 
 #[test]
-fn fields_are_numpys() {
+fn record_fields_equal_numpys() {
     fn check<A>(records: &DynArray, path: &str, expected: &std::path::Path)
     where
         A: ViewMutElement + Clone + Default + PartialEq + std::fmt::Debug,
@@ -64,7 +64,7 @@ fn fields_are_numpys() {
 }
 
 #[test]
-fn fields_that_are_not_there_are_named() {
+fn missing_field_is_reported() {
     let records: DynArray = read_npy(manifest::testdata().join("records-c.npy")).unwrap();
     for path in ["", "x", "in.y", "in.x.z", "id.x", "in.", ".in", "a", "tail.x.0"] {
         let error = records.field(path).unwrap_err();
@@ -86,7 +86,7 @@ fn views_share_the_bytes() {
 }
 
 #[test]
-fn the_byte_order_that_is_asked_for_is_written() {
+fn dynamic_array_is_written_in_requested_byte_order() {
     let array = arr2(&[[1i32, 2], [3, 4]]);
     for order in [ByteOrder::Little, ByteOrder::Big] {
         let options = WriteOptions::new().byte_order(order);
@@ -98,7 +98,7 @@ fn the_byte_order_that_is_asked_for_is_written() {
 }
 
 #[test]
-fn the_other_byte_order_is_taken_but_not_viewed() {
+fn foreign_byte_order_is_converted_but_not_viewed() {
     let big: DynArray = read_npy(manifest::testdata().join("number-bf8.npy")).unwrap();
     if cfg!(target_endian = "little") {
         assert!(matches!(
@@ -114,7 +114,7 @@ fn the_other_byte_order_is_taken_but_not_viewed() {
 }
 
 #[test]
-fn numbers_are_cast() {
+fn dynamic_cast_obeys_casting_rule() {
     let array = DynArray::new(&arr1(&[1u8, 200])).unwrap();
     assert_eq!(array.cast::<i16, Ix1>(Casting::Safe).unwrap(), arr1(&[1, 200]));
     assert_eq!(array.cast::<i8, Ix1>(Casting::Unsafe).unwrap(), arr1(&[1, -56]));
@@ -122,7 +122,7 @@ fn numbers_are_cast() {
 }
 
 #[test]
-fn code_runs_over_any_number() {
+fn with_numbers_accepts_numbers_and_refuses_bools() {
     let sum =
         |array: DynArray| with_numbers!(array, |view| view.iter().map(|item| *item as f64).sum::<f64>());
     assert_eq!(sum(DynArray::new(&arr1(&[1u8, 200])).unwrap()).unwrap(), 201.0);
@@ -133,7 +133,7 @@ fn code_runs_over_any_number() {
 }
 
 #[test]
-fn it_is_written_in_either_order() {
+fn dynamic_array_is_written_in_requested_order() {
     let array = DynArray::new(&arr2(&[[1u16, 2, 3], [4, 5, 6]])).unwrap();
     for (order, elements) in [(Order::C, [1, 2, 3, 4, 5, 6]), (Order::Fortran, [1, 4, 2, 5, 3, 6])] {
         let mut file = Vec::new();
@@ -175,7 +175,7 @@ fn large_arrays_show_their_edges() {
 
 /// A preview reads only the edges of a file and equals that of the array.
 #[test]
-fn a_file_shows_the_same() {
+fn file_preview_equals_array_display() {
     let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.npy");
     let shapes: [&[usize]; 9] = [
@@ -202,7 +202,7 @@ fn a_file_shows_the_same() {
 
 /// Elements that are wider than a format string can pad (65,535 characters) are aligned all the same.
 #[test]
-fn elements_of_any_width_are_shown() {
+fn elements_wider_than_format_padding_are_displayed() {
     let one = |descr: &str, bytes: usize| {
         let header = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': (2,), }}");
         DynArray::read_npy(&crate::support::file(&header, &vec![b'a'; 2 * bytes])[..]).unwrap()
@@ -224,7 +224,7 @@ fn elements_of_any_width_are_shown() {
 
 /// The size and the time of a preview do not depend on the shape that a file declares.
 #[test]
-fn no_file_takes_for_ever_to_show() {
+fn display_of_huge_declared_shape_stays_small() {
     let claim = |descr: &str, shape: &str| {
         let header = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}");
         DynArray::read_npy(&crate::support::file(&header, &[])[..]).unwrap()
@@ -241,7 +241,7 @@ fn no_file_takes_for_ever_to_show() {
 }
 
 #[test]
-fn a_field_out_of_step_is_copied() {
+fn misaligned_field_is_copied_not_viewed() {
     // `x` is at offset 1 in records of six bytes, so that it cannot be viewed as `u32`.
     let text = crate::support::native(
         "{'descr': [('id', '|u1'), ('x', '<u4'), ('ok', '|b1')], 'fortran_order': False, 'shape': (2,), }",
@@ -270,7 +270,7 @@ fn a_field_out_of_step_is_copied() {
 }
 
 #[test]
-fn dtypes_are_cast_when_the_program_runs() {
+fn arrays_are_cast_to_runtime_dtypes() {
     let dtype = |kind, size, order| DType::from(Scalar::new(kind, size, order).unwrap());
     let array = DynArray::new(&arr2(&[[1i16, -2], [300, 4]])).unwrap();
     let big = array.cast_to(&dtype(Kind::Int, 2, ByteOrder::Big), Casting::Safe).unwrap();
@@ -301,7 +301,7 @@ fn dtypes_are_cast_when_the_program_runs() {
 /// The texts are those of `numpy.lib.format.dtype_to_descr` for the same fields with `align=True` and
 /// offsets.
 #[test]
-fn records_are_built_as_numpy_lays_them_out() {
+fn built_record_layouts_equal_numpys() {
     let dtype = |text: &str| text.parse::<DType>().unwrap();
     let names = ["flag", "x", "z", "t", "s", "at", "m", "tail"];
     let types = ["u1", "<f4", "<c16", "<U3", "S5", "('<i2', (3,))", "<M8[ns]", "u1"];
@@ -346,7 +346,7 @@ fn records_are_built_as_numpy_lays_them_out() {
 
 /// The bytes are those of a NumPy structured array with the same columns.
 #[test]
-fn columns_become_records_and_shapes_change_as_in_numpy() {
+fn records_from_columns_and_reshape_equal_numpys() {
     let names = DynArray::from_bytes(
         "<U2".parse().unwrap(),
         [2],
@@ -418,7 +418,7 @@ fn fields_are_found_by_number_path_and_title() {
 /// In records that share their parts, looking up a path takes time in proportion to its length, and the
 /// message stays short.
 #[test]
-fn paths_through_shared_records_are_short_work() {
+fn field_lookup_in_shared_records_takes_linear_time() {
     let mut dtype: DType = "V0".parse().unwrap();
     for _ in 0..32 {
         dtype = RecordBuilder::new().field("a", dtype.clone()).field("a.a", dtype).build().unwrap();
@@ -430,7 +430,7 @@ fn paths_through_shared_records_are_short_work() {
 
 /// The text of all elements that is written block by block is the one that is made in memory.
 #[test]
-fn text_in_blocks_is_the_text_in_one_piece() {
+fn file_display_in_blocks_equals_array_display() {
     let shapes: [&[usize]; 9] =
         [&[], &[1], &[0, 3], &[7], &[40_000], &[300, 200], &[2, 3, 5000], &[2, 30_000, 1], &[5, 1, 1, 4, 2]];
     for shape in shapes {
@@ -454,7 +454,7 @@ fn text_in_blocks_is_the_text_in_one_piece() {
 
 /// `np.format_float_positional(half, unique=True)`.
 #[test]
-fn floats_of_16_bits_have_the_fewest_digits() {
+fn half_floats_display_shortest_digits() {
     let halves: Vec<u8> =
         [0x2E66_u16, 0x2400, 0x7BFF, 0x0001].iter().flat_map(|half| half.to_le_bytes()).collect();
     let array = DynArray::from_bytes("'<f2'".parse().unwrap(), vec![4], Order::C, &halves).unwrap();

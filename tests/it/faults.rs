@@ -7,7 +7,7 @@ use ndarray_io::error::{ErrorKind, FileSection};
 use ndarray_io::{ReadNpyExt, Result, ViewNpyExt, WriteNpyExt};
 
 use crate::support::native;
-use crate::support::routes::{Aligned, Chunks, temporary};
+use crate::support::routes::{Aligned, ChunkedReader, temp_file};
 
 fn file() -> (Array2<f64>, Vec<u8>) {
     let array = arr2(&[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
@@ -17,14 +17,14 @@ fn file() -> (Array2<f64>, Vec<u8>) {
 }
 
 #[test]
-fn a_file_cut_anywhere_says_what_is_missing() {
+fn truncation_at_any_byte_reports_needed_and_present() {
     let (_, bytes) = file();
     for length in 0..bytes.len() {
         let cut = &bytes[..length];
         let reads: [Result<Array2<f64>>; 4] = [
             Array2::read_npy(cut),
-            Array2::read_npy(Chunks::new(cut, |call| call % 2 * 7)),
-            ndarray_io::read_npy(temporary(cut, 0).path()),
+            Array2::read_npy(ChunkedReader::new(cut, |call| call % 2 * 7)),
+            ndarray_io::read_npy(temp_file(cut, 0).path()),
             ArrayView2::view_npy(&Aligned::new(cut)).map(|view| view.to_owned()),
         ];
         for read in reads {
@@ -45,9 +45,9 @@ fn a_file_cut_anywhere_says_what_is_missing() {
 }
 
 #[test]
-fn the_message_counts_what_is_missing() {
+fn truncation_message_counts_bytes() {
     let (_, bytes) = file();
-    let cut = temporary(&bytes[..150], 0);
+    let cut = temp_file(&bytes[..150], 0);
     let error = ndarray_io::read_npy::<_, Array2<f64>>(cut.path()).unwrap_err();
     let expected = format!(
         "{}: truncated: the header declares 2 × 3 elements of {} (48 bytes), 22 bytes remain",
@@ -58,12 +58,12 @@ fn the_message_counts_what_is_missing() {
 }
 
 /// A reader that returns some bytes and then fails or returns a wrong count.
-struct Broken<'a> {
+struct FaultyReader<'a> {
     bytes: &'a [u8],
     end: fn(&mut [u8]) -> io::Result<usize>,
 }
 
-impl Read for Broken<'_> {
+impl Read for FaultyReader<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self.bytes.is_empty() {
             true => (self.end)(into),
@@ -73,22 +73,23 @@ impl Read for Broken<'_> {
 }
 
 #[test]
-fn a_failing_reader_is_an_error() {
+fn failing_reader_is_an_io_error() {
     let (_, bytes) = file();
     for length in [0, 5, 10, 60, 128, 150] {
-        let would_block = Broken { bytes: &bytes[..length], end: |_| Err(io::ErrorKind::WouldBlock.into()) };
+        let would_block =
+            FaultyReader { bytes: &bytes[..length], end: |_| Err(io::ErrorKind::WouldBlock.into()) };
         let error = Array2::<f64>::read_npy(would_block).unwrap_err();
         assert!(
             matches!(error.kind(), ErrorKind::Io(inner) if inner.kind() == io::ErrorKind::WouldBlock),
             "{error}"
         );
-        let liar = Broken { bytes: &bytes[..length], end: |into| Ok(into.len() + 1) };
+        let liar = FaultyReader { bytes: &bytes[..length], end: |into| Ok(into.len() + 1) };
         assert!(Array2::<f64>::read_npy(liar).unwrap_err().is_io());
     }
 }
 
 /// A writer that accepts a limited number of bytes per call, with a fault at one of the calls.
-struct Writer {
+struct FaultyWriter {
     most: usize,
     calls: usize,
     fault: (usize, fn(usize) -> io::Result<usize>),
@@ -96,13 +97,13 @@ struct Writer {
     is_flushed: bool,
 }
 
-impl Writer {
+impl FaultyWriter {
     fn new(most: usize, fault: (usize, fn(usize) -> io::Result<usize>)) -> Self {
         Self { most, calls: 0, fault, written: Vec::new(), is_flushed: false }
     }
 }
 
-impl Write for Writer {
+impl Write for FaultyWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.calls += 1;
         self.is_flushed = false;
@@ -121,39 +122,41 @@ impl Write for Writer {
 }
 
 #[test]
-fn writers_may_take_their_time() {
+fn short_and_interrupted_writes_are_completed() {
     let (array, bytes) = file();
     let strided = array.view().permuted_axes([1, 0]).slice_move(ndarray::s![..;-1, ..]);
     let mut expected = Vec::new();
     strided.write_npy(&mut expected).unwrap();
     for most in [1, 7, 100, 1000] {
         let interrupted: fn(usize) -> io::Result<usize> = |_| Err(io::ErrorKind::Interrupted.into());
-        let mut writer = Writer::new(most, (2, interrupted));
+        let mut writer = FaultyWriter::new(most, (2, interrupted));
         array.write_npy(&mut writer).unwrap();
         assert!(writer.written == bytes && writer.is_flushed);
-        let mut writer = Writer::new(most, (1, interrupted));
+        let mut writer = FaultyWriter::new(most, (1, interrupted));
         strided.write_npy(&mut writer).unwrap();
         assert!(writer.written == expected && writer.is_flushed);
     }
 }
 
 #[test]
-fn a_failing_writer_is_an_error_at_every_call() {
+fn writer_failure_at_any_call_is_an_error() {
     let large = ArrayD::from_shape_fn(vec![300, 200, 10], |index| index[0] as f64);
     let strided = large.view().permuted_axes(vec![2, 1, 0]);
     let faults: [fn(usize) -> io::Result<usize>; 3] =
         [|_| Ok(0), |length| Ok(length + 1), |_| Err(io::ErrorKind::StorageFull.into())];
     for fault in faults {
         for call in 1..=5 {
-            let error = large.write_npy(Writer::new(1 << 20, (call, fault))).unwrap_err();
+            let error = large.write_npy(FaultyWriter::new(1 << 20, (call, fault))).unwrap_err();
             assert!(error.is_io());
             assert!(
                 large
                     .slice(ndarray::s![.., ..;-1, ..])
-                    .write_npy(Writer::new(1 << 20, (call, fault)))
+                    .write_npy(FaultyWriter::new(1 << 20, (call, fault)))
                     .is_err()
             );
-            assert!(strided.index_axis(Axis(0), 0).write_npy(Writer::new(100_000, (call, fault))).is_err());
+            assert!(
+                strided.index_axis(Axis(0), 0).write_npy(FaultyWriter::new(100_000, (call, fault))).is_err()
+            );
         }
     }
 }

@@ -16,7 +16,7 @@ fn file(name: &str) -> Vec<u8> {
 }
 
 #[test]
-fn elements_in_the_order_of_the_file() {
+fn flat_array_has_elements_in_file_order() {
     let array: FlatArray<f64> = ndarray_io::read_npy(testdata().join(C)).unwrap();
     assert_eq!((array.shape(), array.order()), (&[2, 3][..], Order::C));
     assert_eq!(array.items(), [-2.0, 0.0, 2.0, -1.0, 1.0, -2.0]);
@@ -31,7 +31,7 @@ fn elements_in_the_order_of_the_file() {
 
 #[cfg(target_endian = "little")]
 #[test]
-fn other_versions_of_ndarray() {
+fn arrays_of_older_ndarray_versions_round_trip() {
     fn old(array: FlatArray<f64>) -> ndarray_0_15::ArrayD<f64> {
         use ndarray_0_15::ShapeBuilder;
         let (items, shape, order) = array.into_parts();
@@ -79,7 +79,7 @@ fn vectors_slices_and_arrays_are_written() {
 }
 
 #[test]
-fn arrays_of_another_number_of_elements_are_refused() {
+fn shape_with_wrong_element_count_is_refused() {
     let error = FlatArray::new(vec![1, 2, 3], vec![2, 2], Order::C).unwrap_err();
     assert!(
         matches!(error.kind(), ErrorKind::ShapeMismatch { wanted: WantedShape::Exactly(_), .. }),
@@ -99,7 +99,7 @@ fn arrays_of_another_number_of_elements_are_refused() {
 }
 
 #[test]
-fn raw_arrays() -> Result<()> {
+fn fortran_flat_view_round_trips_as_ra() -> Result<()> {
     let mut file = Vec::new();
     FlatView::new(&[1i32, 2, 3, 4, 5, 6], &[2, 3], Order::Fortran)?.write_ra(&mut file)?;
     let array = FlatArray::<i32>::read_ra(&file[..])?;

@@ -6,7 +6,7 @@ use ndarray::{Array1, Array2, ArrayD, ArrayView1};
 use ndarray_io::error::{CopyReason, ElementFault, ErrorKind, FilePart, Help, LimitKind};
 use ndarray_io::{Limits, NpyReader, ReadNpyExt, ReadOptions, ViewNpyExt, WriteNpyExt};
 
-use crate::support::manifest::class;
+use crate::support::manifest::error_class;
 use crate::support::routes::Aligned;
 use crate::support::{file, long_descrs};
 
@@ -57,16 +57,16 @@ fn messages_say_what_was_found_and_what_to_do() {
 }
 
 #[test]
-fn a_bad_bool_is_named_by_its_element_on_every_way() {
+fn invalid_bool_is_reported_with_element_by_all_readers() {
     let mut payload = vec![1; 600_000];
     payload[412_345] = 2;
     let bytes = file(&header("'|b1'", "(600000,)"), &payload);
     let mut target = Array1::from_elem(600_000, false);
     let mut flipped = Array1::from_elem(600_000, false);
-    let temporary = crate::support::routes::temporary(&bytes, 0);
+    let temp_file = crate::support::routes::temp_file(&bytes, 0);
     let errors = [
         Array1::<bool>::read_npy(&bytes[..]).unwrap_err(),
-        Array1::<bool>::read_npy(temporary.reopen().unwrap()).unwrap_err(),
+        Array1::<bool>::read_npy(temp_file.reopen().unwrap()).unwrap_err(),
         ArrayView1::<bool>::view_npy(&bytes).unwrap_err(),
         ndarray_io::ReadNpyIntoExt::read_npy_into(&mut *target, &bytes[..]).unwrap_err(),
         ndarray_io::ReadNpyIntoExt::read_npy_into(&mut *flipped.slice_mut(ndarray::s![..;-1]), &bytes[..])
@@ -83,7 +83,7 @@ fn a_bad_bool_is_named_by_its_element_on_every_way() {
 
 /// The elements of a part are named by their place in the file, and by their index along each axis.
 #[test]
-fn bad_bool_in_part_is_named_by_element_of_file() {
+fn invalid_bool_in_slice_is_reported_by_file_element() {
     use ndarray::{Array3, Ix2};
     use ndarray_io::{DynArray, NpyFile};
 
@@ -99,11 +99,11 @@ fn bad_bool_in_part_is_named_by_element_of_file() {
         payload[number(2346, 68)] = 2;
         let header = header_in("'|b1'", "(3000, 400)", order);
         let bytes = file(&header, &payload);
-        let temporary = crate::support::routes::temporary(&bytes, 0);
+        let temp_file = crate::support::routes::temp_file(&bytes, 0);
         let mut errors = Vec::new();
         for threads in [1, 3] {
             let options = ReadOptions::new().threads(threads);
-            let open = || NpyFile::open_with(temporary.path(), &options).unwrap();
+            let open = || NpyFile::open_with(temp_file.path(), &options).unwrap();
             let opened = open();
             let mut target = Array2::from_elem((1000, 10), false);
             let chunks = |axis: usize, length: usize| {
@@ -113,7 +113,7 @@ fn bad_bool_in_part_is_named_by_element_of_file() {
             let mut mask = vec![false; rows];
             mask[7] = true;
             mask[2345] = true;
-            let mut reader = NpyReader::new_with(temporary.reopen().unwrap(), &options).unwrap();
+            let mut reader = NpyReader::new_with(temp_file.reopen().unwrap(), &options).unwrap();
             errors.extend([
                 opened.read::<Array2<bool>>().unwrap_err(),
                 opened.slice::<bool, _>(ndarray::s![2000.., ..]).unwrap_err(),
@@ -152,8 +152,8 @@ fn bad_bool_in_part_is_named_by_element_of_file() {
         payload[[2345, 67, 3]] = 2;
         let payload = if order == "True" { payload.reversed_axes() } else { payload };
         let bytes = file(&header, &payload.iter().copied().collect::<Vec<_>>());
-        let temporary = crate::support::routes::temporary(&bytes, 0);
-        let opened = NpyFile::open(temporary.path()).unwrap();
+        let temp_file = crate::support::routes::temp_file(&bytes, 0);
+        let opened = NpyFile::open(temp_file.path()).unwrap();
         let wanted = if order == "True" { 67 * 3000 + 2345 } else { 2345 * 100 + 67 };
         for error in [
             opened.read::<Array2<[bool; 4]>>().unwrap_err(),
@@ -198,24 +198,24 @@ fn earliest_bad_record_is_named_across_columns() {
 
 /// If several threads find errors in a large file, the first one in the file is reported.
 #[test]
-fn the_first_fault_is_named() {
+fn first_invalid_element_is_reported_by_threads() {
     let mut payload = vec![1; 40 << 20];
     for at in [5_000_000, 5_000_001, 20_000_000, 30_000_000, 41_000_000] {
         payload[at] = 3;
     }
     let bytes = file(&header("'|b1'", "(41943040,)"), &payload);
-    let temporary = crate::support::routes::temporary(&bytes, 0);
+    let temp_file = crate::support::routes::temp_file(&bytes, 0);
     for threads in [1, 2, 4, 4, 4, 4] {
         let options = ReadOptions::new().threads(threads);
         let error =
-            ndarray_io::npy::read_npy_with::<_, Array1<bool>>(temporary.path(), &options).unwrap_err();
+            ndarray_io::npy::read_npy_with::<_, Array1<bool>>(temp_file.path(), &options).unwrap_err();
         assert_eq!(error.element(), Some(5_000_000));
     }
 }
 
 #[cfg(feature = "py_literal")]
 #[test]
-fn lists_of_types_are_taken_only_when_they_are_plain() {
+fn comma_separated_dtypes_are_read_only_if_plain() {
     let dtype = |code: &str| {
         NpyReader::new(&file(&header(code, "(0,)"), &[])[..]).map(|reader| reader.dtype().to_string())
     };
@@ -231,7 +231,7 @@ fn lists_of_types_are_taken_only_when_they_are_plain() {
 }
 
 #[test]
-fn casting_names_a_bad_bool_too() {
+fn casting_read_reports_invalid_bool() {
     let mut payload = vec![1; 600_000];
     payload[512_345] = 7;
     let bytes = file(&header("'|b1'", "(600000,)"), &payload);
@@ -241,7 +241,7 @@ fn casting_names_a_bad_bool_too() {
 }
 
 #[test]
-fn limits_stop_what_they_should() {
+fn header_and_payload_limits_are_enforced() {
     let bytes = file(&header("'<f4'", "(1000,)"), &[0; 4000]);
     let limited = |limits| Array1::<f32>::read_npy_with(&bytes[..], &ReadOptions::new().limits(limits));
     assert!(limited(Limits::default().header(200).payload(4000)).is_ok());
@@ -265,10 +265,10 @@ fn limits_stop_what_they_should() {
 /// A parser that is not linear would take forever on these. `tests/alloc.rs` bounds their allocations.
 #[cfg(feature = "py_literal")]
 #[test]
-fn long_headers_are_refused_or_read() {
+fn long_headers_are_parsed_in_linear_time() {
     for (descr, wanted) in long_descrs() {
         let bytes = file(&header(&descr, "(0,)"), &[]);
-        let found = NpyReader::new(&bytes[..]).as_ref().map_or_else(class, |_| "ok");
+        let found = NpyReader::new(&bytes[..]).as_ref().map_or_else(error_class, |_| "ok");
         assert_eq!(found, wanted, "{descr:.40}");
     }
     let many = |item: &str, length: usize| item.repeat(length / item.len());
@@ -284,7 +284,7 @@ fn long_headers_are_refused_or_read() {
 
 #[cfg(feature = "py_literal")]
 #[test]
-fn records_nest_as_deep_as_they_may() {
+fn record_nesting_beyond_limit_is_refused() {
     let nested = |depth: usize| format!("{}'<f4'{}", "[('a', ".repeat(depth), ")]".repeat(depth));
     assert!(NpyReader::new(&file(&header(&nested(32), "(0,)"), &[])[..]).is_ok());
     let error = NpyReader::new(&file(&header(&nested(33), "(0,)"), &[])[..]).unwrap_err();
@@ -295,7 +295,7 @@ fn records_nest_as_deep_as_they_may() {
 }
 
 #[test]
-fn views_say_what_to_do_instead() {
+fn impossible_view_reports_why_it_needs_a_copy() {
     let mut bytes = Vec::new();
     ndarray::arr1(&[1.0, 2.0]).write_npy(&mut bytes).unwrap();
     let mut shifted = vec![0];
@@ -321,7 +321,7 @@ fn views_say_what_to_do_instead() {
 }
 
 #[test]
-fn nothing_is_lost_in_an_error() {
+fn errors_keep_help_path_and_io_kind() {
     let error = Array2::<f32>::read_npy(&file(&header("'<f8'", "(1,)"), &[0; 8])[..]).unwrap_err();
     // What to do is the last source, so that reports of all sources have it.
     let help = std::error::Error::source(&error).unwrap();

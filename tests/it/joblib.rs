@@ -38,7 +38,7 @@ fn feature(name: &str) -> Option<&'static str> {
 /// (The texts have the byte order of records.)
 #[cfg(target_endian = "little")]
 #[test]
-fn joblibs_files_have_the_objects_that_joblib_loads() {
+fn objects_of_joblib_files_equal_those_joblib_loads() {
     let files = files();
     assert_eq!(files.len(), 32);
     for (name, file, shown) in files {
@@ -95,7 +95,7 @@ fn damaged_files_of_joblib_are_values_or_errors() {
 
 /// The names in pickles within the file are listed as well.
 #[test]
-fn names_of_inner_pickles_are_listed() {
+fn globals_of_inner_pickles_are_listed() {
     let files = files();
     let names = |name: &str| {
         let (_, file, _) = files.iter().find(|(other, ..)| other == name).unwrap();
@@ -114,7 +114,7 @@ fn names_of_inner_pickles_are_listed() {
 /// The size of the dictionary is a claim of the file, which does not count as memory.
 #[cfg(feature = "zip-methods")]
 #[test]
-fn dictionaries_of_joblibs_files_may_be_large() {
+fn lzma_dictionary_does_not_count_against_limit() {
     let (_, file, shown) = files().into_iter().find(|(name, ..)| name == "model.lzma").unwrap();
     let options = ReadOptions::new().limits(Limits::default().payload(1 << 20));
     // A machine of 32 bits cannot have 3 GiB for it.
@@ -128,7 +128,7 @@ fn dictionaries_of_joblibs_files_may_be_large() {
 }
 
 #[test]
-fn small_files_of_joblib_do_not_fill_the_memory() {
+fn joblib_decompression_bomb_exceeds_payload_limit() {
     let zeros = vec![0; 64 << 20];
     let mut packed = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
     packed.write_all(&zeros).unwrap();
@@ -178,7 +178,7 @@ impl AsRef<[u8]> for Aligned {
 }
 
 #[test]
-fn arrays_of_joblibs_files_are_viewed_where_they_are_stored() {
+fn arrays_in_joblib_files_are_viewed_without_copying() {
     for (name, file, _) in files().into_iter().filter(|(name, ..)| name.ends_with("pkl")) {
         let bytes = Arc::new(Aligned::new(&file));
         let place = (*bytes).as_ref().as_ptr_range();

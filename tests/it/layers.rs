@@ -30,7 +30,7 @@ const LAYERS: &[&[&str]] = &[
 
 /// The files below the layer `array` that name `ndarray`: those that move elements of any strides, and public signatures. All others
 /// speak of shapes and slices.
-const STRIDED: &[&str] = &[
+const FILES_USING_NDARRAY: &[&str] = &[
     "element/cast/mod.rs",
     "element/cast/view.rs",
     "io/order.rs",
@@ -45,7 +45,7 @@ const STRIDED: &[&str] = &[
 ];
 
 #[test]
-fn ndarray_is_named_where_strides_matter() {
+fn ndarray_below_array_layer_is_only_in_listed_files() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut found = Vec::new();
     for path in files(&source) {
@@ -62,7 +62,7 @@ fn ndarray_is_named_where_strides_matter() {
         }
     }
     found.sort();
-    assert_eq!(found, STRIDED);
+    assert_eq!(found, FILES_USING_NDARRAY);
 }
 
 fn layer(module: &str) -> usize {
@@ -79,7 +79,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn imports_point_down() {
+fn imports_are_from_lower_layers() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut wrong = Vec::new();
     let mut seen = 0;
@@ -112,7 +112,7 @@ fn imports_point_down() {
 
 /// Calls that change a file in a way that another process could notice are in one place: `io::change`.
 #[test]
-fn one_place_changes_files() {
+fn files_are_changed_only_in_io_change() {
     const CALLS: &[&str] = &[
         "rename(",
         "hard_link(",
@@ -165,7 +165,7 @@ fn one_place_changes_files() {
 /// as they do), so that a claim never ends the process. Every other allocation of a length that is not constant is
 /// listed here, with the reason why it is in proportion.
 #[test]
-fn lengths_that_are_allocated_are_bounded() {
+fn allocation_lengths_are_bounded_or_listed() {
     /// (file, part of the line, what bounds the length)
     const LISTED: &[(&str, &str, &str)] = &[
         ("codec/lz4.rs", "get_maximum_output_size(bytes.len())", "bytes to be packed, which are in memory"),
@@ -279,7 +279,7 @@ fn lengths_that_are_allocated_are_bounded() {
 /// Numbers become numbers of other types in `element/convert`. Where a float is made elsewhere, it is not an element of an array that is
 /// converted, as the list says.
 #[test]
-fn elements_are_converted_in_one_place() {
+fn elements_are_converted_only_in_element_convert() {
     /// (file, what is made there)
     const LISTED: &[(&str, &str)] = &[
         ("dynamic/object/convert.rs", "Python floats and integers, as a program asks for them"),
@@ -314,7 +314,7 @@ fn elements_are_converted_in_one_place() {
 /// `docs/safety.md` lists every function and implementation with unsafe code, and no other; the tests that it names
 /// exist.
 #[test]
-fn unsafe_code_is_where_the_guide_says() {
+fn unsafe_code_matches_safety_guide() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let guide = fs::read_to_string(root.join("docs/safety.md")).unwrap();
     let quoted =

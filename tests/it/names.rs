@@ -34,7 +34,7 @@ names! {
 /// `lib.rs` exports exactly these names outside its modules, not counting the aliases of `Error` for
 /// `ndarray-npy`.
 #[test]
-fn the_front_page_has_these_names() {
+fn crate_root_exports_exactly_listed_names() {
     let lib = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/src/lib.rs")).unwrap();
     let mut exported = Vec::new();
     for part in lib.split("\npub use ").skip(1) {
@@ -52,7 +52,7 @@ fn the_front_page_has_these_names() {
 
 /// A struct may have the same name as the derive.
 #[test]
-fn a_struct_may_be_called_record() {
+fn struct_named_record_derives_record() {
     use ndarray_io::*;
 
     #[derive(Record, Clone, Debug, PartialEq)]
@@ -68,7 +68,7 @@ fn a_struct_may_be_called_record() {
 
 /// Types that work on files can be sent to other threads.
 #[test]
-fn what_works_on_files_is_send() {
+fn file_types_are_send() {
     fn is_send<T: Send>() {}
     fn is_shared<T: Send + Sync>() {}
     is_shared::<ndarray_io::NpyFile>();

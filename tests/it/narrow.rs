@@ -88,7 +88,7 @@ fn numbers_become_the_codes_of_ml_dtypes() {
 
 /// Each Rust type is one of these types, and is written as raw bytes.
 #[test]
-fn types_are_elements() {
+fn narrow_types_round_trip_as_raw_bytes() {
     fn check<T: ReadableElement + WritableElement + Copy + std::fmt::Debug>(
         narrow: Narrow,
         code: fn(T) -> u8,
@@ -160,7 +160,7 @@ fn types_are_elements() {
 
 /// What does not fit, and what the castings allow.
 #[test]
-fn values_that_do_not_fit() {
+fn out_of_range_narrow_casts_obey_casting_rule() {
     let cast = |from: &DynArray, to: &str, casting| from.cast_to(&to.parse::<DType>().unwrap(), casting);
     let integers = DynArray::new(&arr1(&[7i32, 8])).unwrap();
     let error = cast(&integers, "int4", Casting::SameKind).unwrap_err();
@@ -209,7 +209,7 @@ fn values_that_do_not_fit() {
 
 /// NumPy writes `<f1` for `float8_e5m2`, and `<W4` for complex numbers of two halves, and reads neither.
 #[test]
-fn dtypes_that_numpy_does_not_read() {
+fn narrow_dtypes_unreadable_by_numpy_are_read() {
     let found = array("<f1", &[0x3C, 0xBE]);
     assert_eq!(found.to_string(), "[ 1.0, -1.5]");
     assert_eq!(array("<W4", &[0; 8]).dtype().to_string(), "'|V4'");
@@ -218,7 +218,7 @@ fn dtypes_that_numpy_does_not_read() {
 /// Fields of records, and items of subarrays, are raw bytes as well.
 #[cfg(feature = "derive")]
 #[test]
-fn fields_are_numbers_of_ml_dtypes() {
+fn record_fields_of_narrow_types_round_trip() {
     #[derive(Clone, ndarray_io::Record)]
     struct Weight {
         scale: Float8E8M0Fnu,

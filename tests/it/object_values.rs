@@ -17,12 +17,12 @@ fn pickle(bytes: &[u8]) -> Object {
 }
 
 /// A reader without a length, which counts the bytes that are taken.
-struct Stream<'a> {
+struct CountingReader<'a> {
     bytes: &'a [u8],
     taken: usize,
 }
 
-impl Read for Stream<'_> {
+impl Read for CountingReader<'_> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         let count = self.bytes.read(into)?;
         self.taken += count;
@@ -32,12 +32,12 @@ impl Read for Stream<'_> {
 
 /// Of two arrays of objects in a stream, followed by other bytes, exactly one array is consumed at a time.
 #[test]
-fn not_a_byte_more_than_the_array_is_taken() {
+fn object_array_read_consumes_exactly_its_bytes() {
     let folder = manifest::testdata().join("objects");
     for name in ["texts", "texts-p0", "texts-p1", "texts-p2", "texts-p3", "arrays-p5", "containers"] {
         let one = std::fs::read(folder.join(format!("{name}.npy"))).unwrap();
         let all = [&one[..], &one, b"behind"].concat();
-        let mut stream = Stream { bytes: &all, taken: 0 };
+        let mut stream = CountingReader { bytes: &all, taken: 0 };
         for count in 1..=2 {
             let array =
                 ArrayD::<Object>::read_npy(&mut stream).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -49,7 +49,7 @@ fn not_a_byte_more_than_the_array_is_taken() {
         assert_eq!(rest, "behind");
         // Truncated at any position, it is a format error.
         for end in (0..one.len()).rev().step_by(7) {
-            let cut = NpyReader::new(Stream { bytes: &one[..end], taken: 0 })
+            let cut = NpyReader::new(CountingReader { bytes: &one[..end], taken: 0 })
                 .and_then(|mut file| file.read::<ArrayD<Object>>());
             assert!(cut.unwrap_err().is_format(), "{name} cut at {end}");
         }
@@ -58,7 +58,7 @@ fn not_a_byte_more_than_the_array_is_taken() {
 
 /// `{1: "a", True: "b", 1.0: "c", 2: "d"}` is `{1: 'c', 2: 'd'}`, and so on.
 #[test]
-fn the_last_of_equal_keys_counts_at_the_place_of_the_first() {
+fn equal_dict_keys_keep_first_position_and_last_value() {
     let dict = pickle(b"}(K\x01X\x01\x00\x00\x00aI01\nX\x01\x00\x00\x00bG\x3f\xf0\0\0\0\0\0\0X\x01\x00\x00\x00cK\x02X\x01\x00\x00\x00du.");
     assert_eq!(dict.to_string(), "{1: 'c', 2: 'd'}");
     for key in [
@@ -144,7 +144,7 @@ fn equality_is_strict_and_hashes_agree() {
 
 /// Cycles such as `a = []; a.append(a)` are shown as in Python, and are cycles again when they are written.
 #[test]
-fn circles_are_shown_and_written() {
+fn cyclic_objects_are_displayed_and_round_trip() {
     let circles: [(&[u8], &str); 4] = [
         (b"]q\x00h\x00a.", "[[...]]"),
         (b"}q\x00K\x01h\x00s.", "{1: {...}}"),
@@ -168,7 +168,7 @@ fn circles_are_shown_and_written() {
 
 /// Parts that only Python's reader could supply are values, which cannot be written.
 #[test]
-fn what_a_reader_supplies_is_a_value() {
+fn persistent_ids_and_extensions_are_read_but_not_written() {
     let all = pickle(b"\x80\x05(\x8c\x01aQPtwo\n\x82\x05\x83\x00\x01\x97\x97\x98t.");
     assert_eq!(
         all.to_string(),
@@ -180,7 +180,7 @@ fn what_a_reader_supplies_is_a_value() {
 }
 
 #[test]
-fn a_pickle_says_what_python_would_look_up() {
+fn pickle_globals_have_current_and_stored_names() {
     // A discarded global is looked up all the same; in protocol 2 by its old name.
     let pickle = Pickle::read(&b"\x80\x02cos\nsystem\n0c__builtin__\nxrange\n(K\x01K\x05tR."[..]).unwrap();
     let names: Vec<_> = pickle.globals().map(|global| (global.to_string(), global.stored())).collect();
@@ -193,7 +193,7 @@ fn a_pickle_says_what_python_would_look_up() {
 }
 
 #[test]
-fn the_height_can_be_raised() {
+fn object_nesting_limit_can_be_raised() {
     let deep = [&b"]"[..], &b"\x85".repeat(5000), b"."].concat();
     let error = Pickle::read(&deep[..]).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Limit { limit_kind: LimitKind::ObjectNesting, .. }), "{error}");
@@ -217,7 +217,7 @@ fn the_height_can_be_raised() {
 
 /// `pickle.dumps` of time-zone aware times, in protocols 2 and 4: see testdata/objects "others".
 #[test]
-fn aware_times_matrices_and_dtypes_have_a_meaning() {
+fn aware_times_and_dtype_calls_are_decoded() {
     let others: ArrayD<Object> =
         ndarray_io::read_npy(manifest::testdata().join("objects/others.npy")).unwrap();
     let (date, time, zone) = others[[9]].as_ref().as_aware().unwrap();
@@ -241,7 +241,7 @@ fn aware_times_matrices_and_dtypes_have_a_meaning() {
 }
 
 #[test]
-fn objects_become_rusts_own_types() {
+fn objects_convert_to_rust_types() {
     let rows = Object::from(vec![(1, "a"), (2, "b")]);
     assert_eq!(Vec::<(u8, String)>::try_from(&rows).unwrap(), [(1, "a".into()), (2, "b".into())]);
     let dict = Object::from(BTreeMap::from([("a", vec![1.5]), ("b", vec![])]));
@@ -271,7 +271,7 @@ fn objects_become_rusts_own_types() {
 /// `datetime.timedelta(microseconds=-1)` is `datetime.timedelta(days=-1, seconds=86399, microseconds=999999)`.
 #[cfg(all(feature = "chrono-0_4", feature = "jiff-0_2"))]
 #[test]
-fn days_and_times_become_those_of_others() {
+fn dates_and_times_convert_to_chrono_and_jiff() {
     use ndarray_io::object::{Date, Time, Timedelta};
 
     let (date, time) = (Date::new(2024, 2, 29).unwrap(), Time::new(23, 59, 58, 7).unwrap());
@@ -300,7 +300,7 @@ fn days_and_times_become_those_of_others() {
 /// As in Python: `{float("nan"): 1, float("nan"): 2}` has two keys; `datetime(…, fold=1)` is the same key as
 /// without it; sets of instances are equal in any order; a frozenset read with an item twice has it once.
 #[test]
-fn keys_that_are_odd() {
+fn nan_and_fold_and_instance_keys_compare_as_in_python() {
     let nans = pickle(b"\x80\x04}(G\x7f\xf8\0\0\0\0\0\0K\x01G\x7f\xf8\0\0\0\0\0\0K\x02u.");
     assert_eq!(nans.to_string(), "{nan: 1, nan: 2}");
     assert_eq!(nans, nans.detach());
@@ -431,7 +431,7 @@ fn small_pickles_do_not_grow_large() {
 
 /// What does not fit is cut off at its end, also within arrays that are not laid out yet.
 #[test]
-fn truncated_arrays_keep_their_beginning() {
+fn truncated_array_display_keeps_beginning() {
     let texts: Vec<Object> = ["a", "b", "c"].map(|letter| Object::from(letter.repeat(600))).into();
     let dynamic = |items: &[Object]| {
         let mut file = Vec::new();
@@ -445,7 +445,7 @@ fn truncated_arrays_keep_their_beginning() {
 }
 
 #[test]
-fn what_is_thrown_away_is_looked_up_nevertheless() {
+fn globals_of_discarded_calls_are_listed() {
     let pickle = Pickle::read(&b"cposix\nsystem\n(S\"true\"\ntR0N."[..]).unwrap();
     assert!(pickle.object().is_none());
     assert_eq!(pickle.globals().map(|global| global.to_string()).collect::<Vec<_>>(), ["posix.system"]);
@@ -458,7 +458,7 @@ fn what_is_thrown_away_is_looked_up_nevertheless() {
 /// `datetime.timezone.utc` in protocols 2 and 3 is `getattr(datetime.timezone, 'utc')`, as `pickle.dumps`
 /// writes it.
 #[test]
-fn names_within_classes_are_got_from_them() {
+fn nested_global_is_written_as_getattr_in_old_protocols() {
     let utc = Object::global("datetime", "timezone.utc");
     let shown = |protocol| {
         pickle(&Pickle::write(&utc, &WriteOptions::new().pickle_protocol(protocol)).unwrap()).to_string()
@@ -473,7 +473,7 @@ fn names_within_classes_are_got_from_them() {
 
 /// Many independent cycles do not count as nesting, and many dicts with one large key are compared quickly.
 #[test]
-fn what_is_many_is_not_deep() {
+fn independent_cycles_do_not_count_as_nesting() {
     // l = []; t = (l,); l.append(t)
     let mut bytes = b"\x80\x04](".to_vec();
     for number in 0..70_000u32 {
@@ -500,7 +500,7 @@ fn what_is_many_is_not_deep() {
 /// `json.dumps(np.zeros((2, 0)).tolist())` and so on.
 #[cfg(feature = "serde-1")]
 #[test]
-fn serde_sees_what_tolist_makes() {
+fn serde_output_of_objects_equals_tolist() {
     let array = |dims: &[usize]| Object::from(&DynArray::new(&ArrayD::<f64>::zeros(dims)).unwrap());
     for (dims, json) in [(&[2, 0][..], "[[],[]]"), (&[0, 2], "[]"), (&[2, 1], "[[0.0],[0.0]]"), (&[], "0.0")]
     {
@@ -541,7 +541,7 @@ fn serde_sees_what_tolist_makes() {
 
 /// `numpy.save` of an array of `StringDType`, which it pickles: see testdata/make_objects.py.
 #[test]
-fn texts_that_may_be_missing() {
+fn missing_texts_of_string_dtype_are_none() {
     let path = manifest::testdata().join("objects/string_dtype_nan.npy");
     let texts: ndarray::Array1<Option<String>> = ndarray_io::read_npy(&path).unwrap();
     let wanted = [Some("a"), Some("longer than an item of text"), None, Some("é"), Some("")];
@@ -561,7 +561,7 @@ fn texts_that_may_be_missing() {
 
 /// As Python's `repr` shows it, which escapes what `str.isprintable` refuses.
 #[test]
-fn text_is_shown_as_python_shows_it() {
+fn text_display_equals_python_repr() {
     for (text, shown) in [
         ("\u{301}", "'\u{301}'"),
         ("e\u{301}\u{20e3}", "'e\u{301}\u{20e3}'"),

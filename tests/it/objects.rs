@@ -49,7 +49,7 @@ fn lines() -> Vec<Value> {
 }
 
 #[test]
-fn objects_are_shown_as_python_shows_them() {
+fn object_display_equals_python_repr() {
     let lines = lines();
     assert!(lines.len() > 70);
     for line in lines {
@@ -78,7 +78,7 @@ fn objects_are_shown_as_python_shows_them() {
 /// (The texts have the byte order of records.)
 #[cfg(target_endian = "little")]
 #[test]
-fn numpys_own_objects_are_shown_as_numpy_shows_them() {
+fn numpy_object_display_equals_numpys_repr() {
     let lines = std::fs::read_to_string(folder().join("shown_by_numpy.txt")).unwrap();
     let lines: Vec<String> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let array = read("shown_by_numpy");
@@ -122,7 +122,7 @@ fn discarded_calls_are_listed() {
 
 /// What only its own module knows is shown in our own notation; these lines were checked by hand.
 #[test]
-fn what_no_one_else_knows_is_shown_as_a_call() {
+fn unknown_objects_are_displayed_as_calls() {
     let shown = |name: &str| read(name).iter().map(ToString::to_string).collect::<Vec<_>>();
     assert_eq!(shown("commands"), ["'before'", "posix.system('echo this came from a pickle')", "'after'"]);
     let others = shown("others");
@@ -147,7 +147,7 @@ fn what_no_one_else_knows_is_shown_as_a_call() {
 /// Each file is written again, in each protocol, in both ways; `.ci/check_objects.py` checks what NumPy
 /// reads.
 #[test]
-fn what_is_written_is_read_again() {
+fn objects_round_trip_in_protocols_2_to_4() {
     let written = std::env::var_os("NDARRAY_IO_WRITTEN").map(PathBuf::from);
     let allow = ReadOptions::new().allow_objects(true);
     for entry in std::fs::read_dir(folder()).unwrap() {
@@ -190,7 +190,7 @@ fn what_is_written_is_read_again() {
     }
 }
 
-fn of_hex(text: &Value) -> Vec<u8> {
+fn decode_hex(text: &Value) -> Vec<u8> {
     let digits = text.as_str().unwrap().as_bytes().as_chunks::<2>().0;
     digits.iter().map(|digits| u8::from_str_radix(str::from_utf8(digits).unwrap(), 16).unwrap()).collect()
 }
@@ -198,14 +198,14 @@ fn of_hex(text: &Value) -> Vec<u8> {
 /// Pickles of protocol 5 with buffers of their own, as `pickle.dumps(…, buffer_callback=…)` makes them, are read
 /// and written again; `.ci/check_objects.py` checks what Python reads.
 #[test]
-fn buffers_out_of_band_are_read_and_written() {
+fn out_of_band_buffers_round_trip() {
     let lines = std::fs::read_to_string(folder().join("out_of_band.jsonl")).unwrap();
     let written = std::env::var_os("NDARRAY_IO_WRITTEN").map(PathBuf::from);
     let options = ReadOptions::new();
     for (number, line) in lines.lines().enumerate() {
         let line: Value = serde_json::from_str(line).unwrap();
-        let pickled = of_hex(&line["pickle"]);
-        let buffers: Vec<Vec<u8>> = line["buffers"].as_array().unwrap().iter().map(of_hex).collect();
+        let pickled = decode_hex(&line["pickle"]);
+        let buffers: Vec<Vec<u8>> = line["buffers"].as_array().unwrap().iter().map(decode_hex).collect();
         let pickle = Pickle::read_with_buffers(&pickled[..], &buffers, &options).unwrap();
         let object = pickle.object();
         assert_eq!(object.to_string(), line["shown"].as_str().unwrap());
@@ -244,9 +244,9 @@ fn hex(bytes: &[u8]) -> String {
 /// Objects of the corpus are written again, for NumPy to check.
 #[test]
 #[ignore = "needs NDARRAY_IO_CORPUS and NDARRAY_IO_WRITTEN"]
-fn the_corpus_is_written_again() {
-    let corpus = crate::support::folder_from("NDARRAY_IO_CORPUS");
-    let written = crate::support::folder_from("NDARRAY_IO_WRITTEN");
+fn corpus_objects_are_written_again() {
+    let corpus = crate::support::folder_from_env("NDARRAY_IO_CORPUS");
+    let written = crate::support::folder_from_env("NDARRAY_IO_WRITTEN");
     for case in manifest::cases(&corpus) {
         if case.line["opt_in"] != "ok" {
             continue;
@@ -263,9 +263,9 @@ fn the_corpus_is_written_again() {
 /// check.
 #[test]
 #[ignore = "needs NDARRAY_IO_KINDS and NDARRAY_IO_WRITTEN"]
-fn all_kinds_are_written_again() {
-    let kinds = crate::support::folder_from("NDARRAY_IO_KINDS");
-    let written = crate::support::folder_from("NDARRAY_IO_WRITTEN");
+fn objects_of_all_kinds_are_written_again() {
+    let kinds = crate::support::folder_from_env("NDARRAY_IO_KINDS");
+    let written = crate::support::folder_from_env("NDARRAY_IO_WRITTEN");
     let mut count = 0;
     for entry in std::fs::read_dir(kinds).unwrap() {
         let path = entry.unwrap().path();
@@ -300,7 +300,7 @@ fn all_kinds_are_written_again() {
 }
 
 #[test]
-fn values_are_those_that_python_wrote() {
+fn object_values_equal_those_python_wrote() {
     let ints = read("ints");
     assert_eq!(i64::try_from(&ints[[10]]).unwrap(), i64::MAX);
     assert_eq!(u64::try_from(&ints[[11]]).unwrap(), 1 << 63);
@@ -326,7 +326,7 @@ fn values_are_those_that_python_wrote() {
 }
 
 #[test]
-fn numpys_own_objects_are_arrays_within() {
+fn nested_numpy_objects_are_arrays_and_scalars() {
     let arrays = read("arrays");
     let within = |index: usize| match arrays[[index]].view() {
         View::Array(array) => array.to_dyn().unwrap(),
@@ -359,7 +359,7 @@ fn numpys_own_objects_are_arrays_within() {
 }
 
 #[test]
-fn what_is_shared_stays_shared() {
+fn shared_objects_stay_shared() {
     let rows = read("shared");
     assert!(rows[[0]].items().is_some() && rows[[0]].is_same(&rows[[1]]));
     assert!(rows[[2]].items().unwrap().get(0).unwrap().is_same(rows[[0]].as_ref()));
@@ -371,7 +371,7 @@ fn what_is_shared_stays_shared() {
 }
 
 #[test]
-fn an_array_of_any_dtype_wants_the_option() {
+fn dynamic_read_of_objects_requires_option() {
     let path = folder().join("grid.npy");
     let error = read_npy::<_, DynArray>(&path).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Objects { .. }), "{error}");
@@ -389,7 +389,7 @@ fn an_array_of_any_dtype_wants_the_option() {
 }
 
 #[test]
-fn texts_of_any_length_come_out_of_string_dtype() {
+fn string_dtype_texts_of_any_length_are_read() {
     let texts = read("string_dtype").mapv(|text| text.as_str().map(str::to_owned));
     assert_eq!(texts.as_slice().unwrap(), [Some("a".into()), Some(String::new()), Some("λ".repeat(300))]);
     assert!(read("string_dtype_missing")[[1]].is_none());
@@ -409,7 +409,7 @@ fn records_with_objects_are_tuples() {
 }
 
 #[test]
-fn python_2_is_read_as_text_or_bytes() {
+fn python_2_strings_are_text_or_bytes_by_option() {
     let path = folder().join("python_2.npy");
     let shown = |options: &ReadOptions| {
         let array: Array1<Object> = read_npy_with(&path, options).unwrap();
@@ -424,7 +424,7 @@ fn python_2_is_read_as_text_or_bytes() {
 }
 
 #[test]
-fn rust_values_become_objects() {
+fn rust_values_convert_to_objects() {
     let shown = |value: Object| value.to_string();
     assert_eq!(shown(vec![Some(1), None].into()), "[1, None]");
     assert_eq!(shown([("a", vec![true])].into_iter().collect()), "{'a': [True]}");
@@ -438,7 +438,7 @@ fn rust_values_become_objects() {
 /// A struct cannot contain objects: structs are decoded item by item, objects all at once.
 #[cfg(feature = "derive")]
 #[test]
-fn a_struct_has_no_objects() {
+fn struct_with_object_field_is_refused() {
     #[derive(ndarray_io::Record, Clone, Debug)]
     struct Row {
         o: Object,
@@ -454,7 +454,7 @@ fn a_struct_has_no_objects() {
 
 /// A list and a tuple with the same items stay two objects.
 #[test]
-fn a_list_and_a_tuple_of_the_same_items_are_two() {
+fn list_and_tuple_of_same_items_stay_distinct() {
     let both = arr1(&[Object::list([1]), Object::tuple([1])]);
     let mut file = Vec::new();
     both.write_npy(&mut file).unwrap();
@@ -464,7 +464,7 @@ fn a_list_and_a_tuple_of_the_same_items_are_two() {
 
 /// In old protocols, a line break would end a name and turn the rest into opcodes.
 #[test]
-fn nothing_is_slipped_into_a_pickle() {
+fn line_break_in_global_is_refused_in_old_protocols() {
     let call = Object::call("os\nsystem\n(S'rm'\ntR.", "x", [0; 0]);
     let array = arr1(&[call]);
     for protocol in [2, 3] {
@@ -480,7 +480,7 @@ fn nothing_is_slipped_into_a_pickle() {
 }
 
 #[test]
-fn objects_are_not_written_one_by_one() {
+fn incremental_writer_refuses_objects() {
     let error = NpyWriter::<Object, _>::new(std::io::Cursor::new(Vec::new()), &[3]).map(drop).unwrap_err();
     assert!(error.is_usage(), "{error}");
     // Scalars and empty arrays are written like other arrays.
@@ -500,19 +500,19 @@ fn file(shape: &str, pickle: &[u8]) -> Vec<u8> {
     crate::support::file(&format!("{{'descr': '|O', 'fortran_order': False, 'shape': {shape}, }}"), pickle)
 }
 
-fn refused(shape: &str, pickle: &[u8]) -> Error {
+fn read_error(shape: &str, pickle: &[u8]) -> Error {
     Array1::<Object>::read_npy(&file(shape, pickle)[..]).unwrap_err()
 }
 
 /// Returns the pickle of an array whose only item these opcodes make.
-fn holding(item: &[u8]) -> Vec<u8> {
+fn array_pickle(item: &[u8]) -> Vec<u8> {
     let start = b"\x80\x04\x8c\x15numpy.core.multiarray\x8c\x0c_reconstruct\x93\x8c\x05numpy\x8c\x07ndarray\x93K\x00\x85C\x01b\x87R(K\x01K\x01\x85\x8c\x05numpy\x8c\x05dtype\x93\x8c\x01O\x85R\x89]";
     [&start[..], item, b"atb."].concat()
 }
 
 #[test]
-fn pickles_that_mean_harm_are_errors() {
-    let read_one = |item: &[u8]| Array1::<Object>::read_npy(&file("(1,)", &holding(item))[..]);
+fn malicious_pickles_are_errors_or_bounded() {
+    let read_one = |item: &[u8]| Array1::<Object>::read_npy(&file("(1,)", &array_pickle(item))[..]);
     assert_eq!(read_one(b"K\x05").unwrap()[0], 5.into());
     let deep = [b"]".repeat(100_000), b"a".repeat(99_999)].concat();
     assert!(matches!(
@@ -584,23 +584,23 @@ fn header_and_pickle_have_to_agree() {
     let bytes = std::fs::read(folder().join("none_and_bools.npy")).unwrap();
     let pickle = &bytes[128..];
     for (shape, part) in [("(4,)", "(4,)"), ("(2,)", "(2,)"), ("(3, 1)", "")] {
-        let error = refused(shape, pickle).to_string();
+        let error = read_error(shape, pickle).to_string();
         assert!(error.contains(part), "{error}");
     }
     // The list is shorter than the shape: NumPy would read beyond it.
-    let mut short = holding(b"K\x05");
+    let mut short = array_pickle(b"K\x05");
     let at = short.windows(4).position(|bytes| bytes == b"K\x01\x85\x8c").unwrap();
     short[at + 1] = 9;
-    let error = refused("(9,)", &short).to_string();
+    let error = read_error("(9,)", &short).to_string();
     assert!(error.contains("(9,) has 1 elements"), "{error}");
     let numbers = std::fs::read(folder().join("records.npy")).unwrap();
     let at = numbers.windows(2).position(|bytes| bytes == b"\n\x80").unwrap() + 1;
-    let error = refused("(2,)", &numbers[at..]).to_string();
+    let error = read_error("(2,)", &numbers[at..]).to_string();
     assert!(error.contains("the header declares the dtype '|O'"), "{error}");
 }
 
 #[test]
-fn limits_hold() {
+fn object_count_limit_is_enforced() {
     let path = folder().join("containers.npy");
     let limits = Limits::default().objects(10);
     let error = read_npy_with::<_, ArrayD<Object>>(&path, &ReadOptions::new().limits(limits)).unwrap_err();
@@ -681,7 +681,7 @@ fn mutations(files: &[Vec<u8>], rounds: usize, seed: u64) -> (usize, usize) {
 /// An exception and a function that have two names in Python, in old and new protocols. `pickle.loads` finds
 /// both.
 #[test]
-fn names_of_python_2_are_read_and_written() {
+fn python_2_names_of_globals_round_trip() {
     let error = Object::call("builtins", "ValueError", ["no"]);
     let range = Object::call("builtins", "range", [1, 5, 1]);
     for protocol in [2, 3, 4] {
@@ -698,9 +698,9 @@ fn names_of_python_2_are_read_and_written() {
 
 /// An instance of `class A: pass` as Python 2 wrote it, with INST and with OBJ, and its state.
 #[test]
-fn instances_of_python_2_are_objects() {
+fn python_2_instances_are_calls_with_state() {
     for opcodes in [&b"(im\nA\n}U\x01xK\x05sb"[..], b"(cm\nA\no}U\x01xK\x05sb"] {
-        let read = Array1::<Object>::read_npy(&file("(1,)", &holding(opcodes))[..]).unwrap();
+        let read = Array1::<Object>::read_npy(&file("(1,)", &array_pickle(opcodes))[..]).unwrap();
         let View::Call(call) = read[0].view() else { panic!("an object") };
         let global = call.global().unwrap();
         assert_eq!((global.module(), global.name()), ("m", "A"));
@@ -710,7 +710,7 @@ fn instances_of_python_2_are_objects() {
 
 /// Values that Python cannot represent are not created: `np.load` would refuse the entire file.
 #[test]
-fn values_that_python_cannot_hold_are_not_made() {
+fn values_invalid_in_python_are_refused() {
     for (year, month, day) in [(0, 1, 1), (2023, 2, 29), (2023, 13, 1), (1900, 2, 29), (10_000, 1, 1)] {
         assert_eq!(Date::new(year, month, day), None);
     }
@@ -725,7 +725,7 @@ fn values_that_python_cannot_hold_are_not_made() {
 
 /// `repr(2.0 ** -25)`: of two texts that are equally close, Python takes the one with an even last digit.
 #[test]
-fn floats_that_lie_between_two_texts_are_shown_as_python_does() {
+fn float_display_ties_to_even_digit_as_in_python() {
     assert_eq!(Object::from(2f64.powi(-25)).to_string(), "2.9802322387695312e-08");
     let complex = num_complex::Complex::new(2f64.powi(-25), -1e16);
     assert_eq!(Object::from(complex).to_string(), "(2.9802322387695312e-08-1e+16j)");

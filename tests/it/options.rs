@@ -21,7 +21,7 @@ fn cast<A: ndarray_io::ReadableElement>(file: &[u8], casting: Casting) -> ndarra
 }
 
 #[test]
-fn numbers_are_converted_as_by_as() {
+fn casting_reads_convert_numbers_like_as() {
     for order in [ByteOrder::Little, ByteOrder::Big] {
         let floats = written(&arr1(&[1.9, -1.9, 300.0, -1e30, f64::NAN, f64::INFINITY]), order);
         assert_eq!(cast::<u8>(&floats, Casting::Unsafe).unwrap(), arr1(&[1, 0, 255, 0, 0, 255]));
@@ -61,7 +61,7 @@ fn numbers_are_converted_as_by_as() {
 }
 
 #[test]
-fn large_arrays_are_converted_block_by_block_on_every_way() {
+fn large_arrays_are_converted_by_all_readers() {
     let array = ndarray::Array2::from_shape_fn((1000, 301).f(), |(row, column)| (row * 31 + column) as i32);
     let mut file = Vec::new();
     array.write_npy_with(&mut file, &WriteOptions::new().byte_order(ByteOrder::Little)).unwrap();
@@ -69,8 +69,8 @@ fn large_arrays_are_converted_block_by_block_on_every_way() {
     let options = ReadOptions::new().casting(Casting::Safe);
     assert_eq!(Array2::<f64>::read_npy_with(&file[..], &options).unwrap(), expected);
     assert_eq!(Array2::<f64>::read_npy_with(std::io::Cursor::new(&file), &options).unwrap(), expected);
-    let temporary = crate::support::routes::temporary(&file, 0);
-    assert_eq!(Array2::<f64>::read_npy_with(temporary.reopen().unwrap(), &options).unwrap(), expected);
+    let temp_file = crate::support::routes::temp_file(&file, 0);
+    assert_eq!(Array2::<f64>::read_npy_with(temp_file.reopen().unwrap(), &options).unwrap(), expected);
     for shape in [(1000, 301).f(), (1000, 301).set_f(false)] {
         let mut target = Array2::<f64>::zeros(shape);
         target.read_npy_into_with(&file[..], &options).unwrap();
@@ -83,7 +83,7 @@ fn large_arrays_are_converted_block_by_block_on_every_way() {
 }
 
 #[test]
-fn versions_are_forced() {
+fn requested_version_is_written() {
     for (version, numbers) in [(Version::V1, (1, 0)), (Version::V2, (2, 0)), (Version::V3, (3, 0))] {
         let mut file = Vec::new();
         arr1(&[1u8]).write_npy_with(&mut file, &WriteOptions::new().version(version)).unwrap();
@@ -93,7 +93,7 @@ fn versions_are_forced() {
 }
 
 #[test]
-fn a_version_may_be_too_low() {
+fn version_too_low_for_header_is_refused() {
     let header = |name: String| {
         let mut record = ndarray_io::dtype::Record::default();
         let byte =
@@ -117,7 +117,7 @@ fn a_version_may_be_too_low() {
 }
 
 #[test]
-fn orders_are_forced() {
+fn requested_order_is_written() {
     let array = arr2(&[[1u8, 2, 3], [4, 5, 6]]);
     for (order, expected) in [(Order::C, [1, 2, 3, 4, 5, 6]), (Order::Fortran, [1, 4, 2, 5, 3, 6])] {
         let mut file = Vec::new();
@@ -147,7 +147,7 @@ fn half_floats_are_rounded_once() {
 }
 
 #[test]
-fn help_is_what_works() {
+fn cast_error_help_suggests_what_works() {
     let integers = written(&arr1(&[1i32]), ByteOrder::Little);
     assert_eq!(cast::<String>(&integers, Casting::Safe).unwrap(), arr1(&["1".to_owned()]));
     let void = cast::<ndarray_io::Void<4>>(&integers, Casting::Unsafe).unwrap_err();
@@ -161,7 +161,7 @@ fn help_is_what_works() {
 
 /// An error that is asked for is not left out in silence.
 #[test]
-fn trailing_bytes_are_refused_only_where_they_are_looked_at() {
+fn allow_trailing_false_is_refused_where_unchecked() {
     use ndarray_io::bytes::InMemory;
     use ndarray_io::ra::{RaFile, ReadRaExt, ViewRaExt, WriteRaExt};
     use ndarray_io::{FlatView, NpyFile, NpyReader, ReadNpyIntoExt, ViewNpyExt};

@@ -106,7 +106,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_layout_is_written_and_read(
+    fn arrays_of_random_layout_round_trip(
         layout in layouts(),
         order in prop_oneof![Just(None), Just(Some(Order::C)), Just(Some(Order::Fortran))],
         big: bool,

@@ -10,14 +10,14 @@ use ndarray_io::npy::Version;
 use ndarray_io::{Limits, NpyReader, ReadNpyExt, ReadNpyIntoExt, ReadOptions, WriteNpyExt};
 
 use crate::support::manifest;
-use crate::support::routes::Chunks;
+use crate::support::routes::ChunkedReader;
 
 fn two_arrays() -> Vec<u8> {
     std::fs::read(manifest::testdata().join("hand-two_arrays.bin")).unwrap()
 }
 
 #[test]
-fn what_a_header_says_is_shown() {
+fn reader_exposes_header_fields() {
     let bytes = two_arrays();
     let reader = NpyReader::new(&bytes[..]).unwrap();
     assert_eq!(reader.version(), Version::V1);
@@ -30,10 +30,10 @@ fn what_a_header_says_is_shown() {
 }
 
 #[test]
-fn arrays_in_a_row() {
+fn consecutive_arrays_are_read() {
     let bytes = two_arrays();
     for read_first in [true, false] {
-        let mut reader = NpyReader::new(Chunks::new(&bytes, |_| 11)).unwrap();
+        let mut reader = NpyReader::new(ChunkedReader::new(&bytes, |_| 11)).unwrap();
         if read_first {
             assert_eq!(reader.read::<Array2<f32>>().unwrap().shape(), [2, 3]);
         }
@@ -47,7 +47,7 @@ fn arrays_in_a_row() {
 }
 
 #[test]
-fn a_stream_is_left_right_behind_an_array() {
+fn reading_leaves_stream_just_after_array() {
     let mut bytes = two_arrays();
     bytes.extend(b"and more");
     let mut slice = &bytes[..];
@@ -69,7 +69,7 @@ fn a_stream_is_left_right_behind_an_array() {
 }
 
 #[test]
-fn another_type_can_be_tried() {
+fn read_can_be_retried_with_another_type() {
     let bytes = two_arrays();
     let mut reader = NpyReader::new(&bytes[..]).unwrap();
     assert!(reader.read::<Array2<f64>>().unwrap_err().is_mismatch());
@@ -78,7 +78,7 @@ fn another_type_can_be_tried() {
 }
 
 #[test]
-fn an_error_loses_the_place() {
+fn reader_cannot_advance_after_truncated_read() {
     let bytes = two_arrays();
     let mut reader = NpyReader::new(&bytes[..140]).unwrap();
     let error = reader.read::<Array2<f32>>().unwrap_err();
@@ -94,7 +94,7 @@ fn an_error_loses_the_place() {
 }
 
 #[test]
-fn what_follows_has_to_be_an_array() {
+fn truncated_next_header_is_an_error() {
     let mut bytes = two_arrays();
     bytes.truncate(152);
     bytes.extend(b"\x93NUM");
@@ -107,7 +107,7 @@ fn what_follows_has_to_be_an_array() {
 }
 
 #[test]
-fn bytes_are_given_for_every_dtype() {
+fn payload_bytes_of_object_array_are_read() {
     let folder = manifest::testdata();
     let bytes = std::fs::read(folder.join("dtype-object.npy")).unwrap();
     let mut reader = NpyReader::new(&bytes[..]).unwrap();
@@ -121,7 +121,7 @@ fn bytes_are_given_for_every_dtype() {
 }
 
 #[test]
-fn into_needs_the_shape() {
+fn read_into_wrong_shape_is_refused() {
     let mut file = Vec::new();
     arr2(&[[1u8, 2], [3, 4]]).write_npy(&mut file).unwrap();
     let error = Array2::<u8>::zeros((4, 1)).read_npy_into(&file[..]).unwrap_err();
@@ -130,7 +130,7 @@ fn into_needs_the_shape() {
 }
 
 #[test]
-fn what_is_over_a_limit_can_be_passed_over() {
+fn array_over_limit_can_be_skipped() {
     let bytes = two_arrays();
     let options = ReadOptions::new().limits(Limits::default().payload(10));
     let mut reader = NpyReader::new_with(&bytes[..], &options).unwrap();
@@ -140,20 +140,21 @@ fn what_is_over_a_limit_can_be_passed_over() {
 }
 
 #[test]
-fn objects_are_bound_by_the_limit_too() {
+fn payload_limit_applies_to_object_bytes() {
     let path = manifest::testdata().join("dtype-object.npy");
     let file = std::fs::File::open(&path).unwrap();
     let length = file.metadata().unwrap().len() - 128;
     let options = |most| ReadOptions::new().limits(Limits::default().payload(most));
     assert!(NpyReader::new_with(&file, &options(length - 1)).unwrap().read_bytes().unwrap_err().is_limit());
     let bytes = std::fs::read(&path).unwrap();
-    let stream = |most| NpyReader::new_with(Chunks::new(&bytes, |_| 7), &options(most)).unwrap().read_bytes();
+    let stream =
+        |most| NpyReader::new_with(ChunkedReader::new(&bytes, |_| 7), &options(most)).unwrap().read_bytes();
     assert!(stream(length - 1).unwrap_err().is_limit());
     assert_eq!(stream(length).unwrap().len() as u64, length);
 }
 
 #[test]
-fn a_lost_place_has_no_surplus() {
+fn extent_is_none_after_failed_read() {
     let path = manifest::testdata().join("bad-bool-2.bin");
     let mut reader = NpyReader::new(std::fs::File::open(path).unwrap()).unwrap();
     assert_eq!(reader.extent(), Some(Extent::Whole));

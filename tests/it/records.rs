@@ -128,7 +128,7 @@ where
     let header = routes::Header { shape: &shape, order: None, data_offset: facts.data_offset() };
     let mut seen = 0;
     for &route in routes::ALL {
-        if route.views() {
+        if route.is_view() {
             continue;
         }
         let Some(read) = routes::read_owned::<A>(route, &case.bytes, header) else { continue };
@@ -188,7 +188,7 @@ where
     assert!(zeroed && bytes[..case.arrays[0].data_offset()] == case.bytes[..case.arrays[0].data_offset()]);
     #[cfg(feature = "mmap")]
     {
-        let file = routes::temporary(&case.bytes, 0);
+        let file = routes::temp_file(&case.bytes, 0);
         // SAFETY: the file belongs to this test.
         let mut map = unsafe { ndarray_io::NpyMmapMut::<A, IxDyn>::open(file.path()).unwrap() };
         map.view_mut().fill(A::default());
@@ -204,7 +204,7 @@ fn case(id: &str) -> Case {
 
 #[test]
 #[cfg_attr(target_arch = "x86", ignore = "needs a C in which an f64 has an alignment of 8")]
-fn records_are_numpys() {
+fn records_equal_numpys() {
     use Written::{Other, Same};
     check::<Packed>(&case("record-packed"), Same);
     check::<PackedC>(&case("record-packed"), Same);
@@ -239,7 +239,7 @@ fn fields_are_found_by_their_names() {
 #[test]
 #[cfg(target_endian = "little")]
 #[cfg_attr(target_arch = "x86", ignore = "needs a C in which an f64 has an alignment of 8")]
-fn records_are_viewed_as_they_lie() {
+fn records_are_viewed_only_if_layouts_agree() {
     check_view_mut::<PackedC>(&case("record-packed"));
     check_view_mut::<Tight>(&case("record-tight"));
     check_view::<AlignedC>(&case("record-aligned"));
@@ -259,8 +259,8 @@ fn records_are_viewed_as_they_lie() {
 
 #[test]
 #[ignore = "needs NDARRAY_IO_CORPUS"]
-fn records_of_the_corpus_are_numpys() {
-    let folder = support::folder_from("NDARRAY_IO_CORPUS");
+fn corpus_records_equal_numpys() {
+    let folder = support::folder_from_env("NDARRAY_IO_CORPUS");
     let mut seen = 0;
     for case in manifest::cases(&folder) {
         if case.expect != "ok" || case.arrays.len() != 1 {
@@ -291,7 +291,7 @@ fn records_of_the_corpus_are_numpys() {
 
 #[test]
 #[ignore = "needs NDARRAY_IO_CORPUS"]
-fn bools_of_the_corpus_are_checked_within_records() {
+fn invalid_bools_in_corpus_records_are_reported() {
     #[derive(Record)]
     struct InRecord {
         a: u8,
@@ -310,7 +310,7 @@ fn bools_of_the_corpus_are_checked_within_records() {
         a: Inmost,
         c: Bytes<2>,
     }
-    let folder = support::folder_from("NDARRAY_IO_CORPUS");
+    let folder = support::folder_from_env("NDARRAY_IO_CORPUS");
     let bytes = |id: &str| std::fs::read(folder.join(format!("bad-bool-{id}.npy"))).unwrap();
     for (error, field) in [
         (Array1::<InRecord>::read_npy(&bytes("in_record")[..]).err().unwrap(), "b"),
@@ -333,7 +333,7 @@ fn descr<A: WritableElement>(options: &WriteOptions) -> String {
 }
 
 #[test]
-fn either_byte_order_is_written() {
+fn records_are_written_in_requested_byte_order() {
     for (id, big) in [("record-tight", "record-tight_big"), ("record-matrix", "record-matrix_big")] {
         let (native, big) = (case(id), case(big));
         let options = WriteOptions::new().byte_order(ByteOrder::Big).order(Order::C);
@@ -358,7 +358,7 @@ fn either_byte_order_is_written() {
 }
 
 #[test]
-fn layouts_follow_the_struct() {
+fn written_dtype_follows_struct_layout() {
     #[derive(Record)]
     #[repr(C)]
     struct Mixed {
@@ -395,7 +395,7 @@ fn layouts_follow_the_struct() {
 }
 
 #[test]
-fn structs_may_be_generic() {
+fn generic_structs_round_trip() {
     #[derive(Record, Debug, PartialEq, Clone, Copy)]
     #[repr(C, packed)]
     struct Pair<T: Copy, const N: usize>
@@ -417,7 +417,7 @@ fn structs_may_be_generic() {
 }
 
 #[test]
-fn fields_that_do_not_match_are_named() {
+fn mismatched_fields_are_reported() {
     #[derive(Record)]
     struct Less {
         flag: u8,
@@ -503,7 +503,7 @@ fn nested_fields_are_named_by_their_path() {
 }
 
 #[test]
-fn texts_that_do_not_fit_are_never_cut() {
+fn texts_longer_than_their_field_are_refused() {
     let fits = Texts { s: b"abcde".to_vec(), u: "äöü".into(), big: "ab".into(), v: Void([1, 2, 3]) };
     let mut file = Vec::new();
     let one = arr1(std::slice::from_ref(&fits));
@@ -550,13 +550,13 @@ fn padding_is_written_as_zeros() {
 }
 
 #[test]
-fn many_records_on_many_threads() {
+fn large_record_arrays_round_trip() {
     let records = Array1::from_shape_fn(300_000, |index| Packed {
         a: index as u8,
         b: index as f64,
         c: (index % 1000) as i16,
     });
-    let file = crate::support::Temp::new();
+    let file = crate::support::ClosedTempFile::new();
     for order in [ByteOrder::Little, ByteOrder::Big] {
         let options = WriteOptions::new().byte_order(order);
         ndarray_io::npy::write_npy_with(file.path(), &records, &options).unwrap();
@@ -571,7 +571,7 @@ fn many_records_on_many_threads() {
 }
 
 #[test]
-fn dynamic_arrays_hold_them() {
+fn dynamic_arrays_hold_records() {
     let array = DynArray::new(&arr1(&[Tight { x: 1.0, y: 2.0 }])).unwrap();
     assert_eq!(array.dtype().to_string(), native("[('x', '<f4'), ('y', '<f4')]"));
     assert_eq!(array.view::<Tight, IxDyn>().unwrap()[0], Tight { x: 1.0, y: 2.0 });
@@ -580,7 +580,7 @@ fn dynamic_arrays_hold_them() {
 
 /// Derived code for many fields does not nest deeply.
 #[test]
-fn many_fields_compile() {
+fn struct_with_150_fields_compiles() {
     #[derive(Record)]
     #[rustfmt::skip]
     struct Many {
@@ -620,7 +620,7 @@ fn many_fields_compile() {
 /// The file is NumPy's; its records have the fields `flag`, `value` and `tail`, as in `AlignedC`.
 #[test]
 #[cfg_attr(target_arch = "x86", ignore = "needs a C in which an f64 has an alignment of 8")]
-fn fields_are_skipped_made_renamed_and_flattened() {
+fn skip_default_rename_and_flatten_attributes_apply() {
     #[derive(Record, Clone, Copy)]
     #[repr(C)]
     struct Head {
@@ -714,7 +714,7 @@ fn fields_are_skipped_made_renamed_and_flattened() {
 
 /// Regression tests for the derive's code; each of these was wrong once.
 #[test]
-fn flattened_and_skipped_fields_in_odd_places() {
+fn derive_handles_generic_flatten_and_clashing_names() {
     #[derive(Record, Clone, Copy, PartialEq, Debug)]
     struct Head {
         x: u16,
@@ -758,7 +758,7 @@ fn flattened_and_skipped_fields_in_odd_places() {
 }
 
 #[test]
-fn names_are_spelled_as_serde_spells_them() {
+fn rename_all_spells_names_like_serde() {
     macro_rules! spelled {
         ($($case:literal)*) => {$({
             #[derive(Record, Default, serde_1::Serialize)]

@@ -9,7 +9,7 @@ use ndarray_io::{DynArray, Error, WriteNpyExt, read_npy, write_npy};
 const MESSAGE: &str = "x.npy: expected elements of '<i4', found '<f8'";
 const HELP: &str = "help: read it as f64, or convert it with ReadOptions::casting";
 
-fn failed() -> Error {
+fn sample_error() -> Error {
     let mut file = Vec::new();
     arr1(&[1.5]).write_npy(&mut file).unwrap();
     ndarray_io::ReadNpyExt::read_npy(&file[..]).map(|_: Array1<i32>| ()).unwrap_err().at_path("x.npy")
@@ -18,35 +18,35 @@ fn failed() -> Error {
 #[cfg(target_endian = "little")] // the message shows the Rust type's own dtype
 #[test]
 fn usual_reports_have_message_and_help() {
-    let fails = || -> ndarray_io::Result<()> { Err(failed()) };
+    let fails = || -> ndarray_io::Result<()> { Err(sample_error()) };
     let unwrapped = std::panic::catch_unwind(|| fails().unwrap()).unwrap_err();
-    let boxed: Box<dyn std::error::Error> = failed().into();
+    let boxed: Box<dyn std::error::Error> = sample_error().into();
     for (how, text) in [
         ("unwrap", unwrapped.downcast_ref::<String>().unwrap().clone()),
         // A `main` that returns an error prints its `Debug`.
-        ("main", format!("Error: {:?}", failed())),
+        ("main", format!("Error: {:?}", sample_error())),
         ("main with a box", format!("Error: {boxed:?}")),
-        ("main with anyhow", format!("Error: {:?}", anyhow::Error::from(failed()))),
-        ("anyhow's context", format!("{:?}", anyhow::Error::from(failed()).context("no model"))),
-        ("anyhow in one line", format!("{:#}", anyhow::Error::from(failed()))),
-        ("eyre", format!("{:?}", eyre::Report::from(failed()))),
-        ("the alternate form", format!("{:#}", failed()).replace("; ", "; help: ")),
-        ("an I/O error", format!("{:?}", std::io::Error::from(failed()))),
+        ("main with anyhow", format!("Error: {:?}", anyhow::Error::from(sample_error()))),
+        ("anyhow's context", format!("{:?}", anyhow::Error::from(sample_error()).context("no model"))),
+        ("anyhow in one line", format!("{:#}", anyhow::Error::from(sample_error()))),
+        ("eyre", format!("{:?}", eyre::Report::from(sample_error()))),
+        ("the alternate form", format!("{:#}", sample_error()).replace("; ", "; help: ")),
+        ("an I/O error", format!("{:?}", std::io::Error::from(sample_error()))),
     ] {
         let (message, help) = (text.find(MESSAGE), text.find(HELP));
         assert!(message.is_some() && message < help, "{how}: {text}");
         assert_eq!((text.matches(MESSAGE).count(), text.matches(HELP).count()), (1, 1), "{how}: {text}");
     }
-    assert_eq!(failed().to_string(), MESSAGE);
-    assert_eq!(format!("{:?}", failed()), format!("{MESSAGE}\n  {HELP}"));
+    assert_eq!(sample_error().to_string(), MESSAGE);
+    assert_eq!(format!("{:?}", sample_error()), format!("{MESSAGE}\n  {HELP}"));
     // The structure is still there.
-    assert!(format!("{:#?}", failed()).contains("kind: DTypeMismatch {"));
-    assert!(failed().source().unwrap().source().is_none());
+    assert!(format!("{:#?}", sample_error()).contains("kind: DTypeMismatch {"));
+    assert!(sample_error().source().unwrap().source().is_none());
 }
 
 /// The first bytes of a file say what it is, on every way to read it.
 #[test]
-fn other_kinds_of_files_are_named() {
+fn foreign_file_formats_are_identified() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.npy");
     let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
@@ -96,7 +96,7 @@ fn other_kinds_of_files_are_named() {
 /// An archive whose writer was dropped says so.
 #[cfg(feature = "npz")]
 #[test]
-fn unfinished_archive_is_told_from_other_files() {
+fn unfinished_archive_is_reported_as_such() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.npz");
     let mut archive = ndarray_io::NpzWriter::new(std::fs::File::create(&path).unwrap());
@@ -109,7 +109,7 @@ fn unfinished_archive_is_told_from_other_files() {
 /// Similar names come first, however many there are.
 #[cfg(feature = "npz")]
 #[test]
-fn similar_names_come_first() {
+fn similar_member_names_are_suggested_first() {
     let arrays: Vec<_> = (0..300).map(|number| (format!("layer_{number}"), arr1(&[0u8]))).collect();
     let mut archive = ndarray_io::NpzWriter::new(Vec::new());
     for (name, array) in &arrays {

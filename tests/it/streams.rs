@@ -10,18 +10,18 @@ use ndarray_io::{
     DynArray, FlatArray, NpyReader, ReadNpyExt, ReadOptions, WriteNpyExt, WriteOptions, error::FileSection,
 };
 
-use crate::support::routes::Chunks;
+use crate::support::routes::ChunkedReader;
 
-fn saved(array: &(impl WriteNpyExt + WriteArray)) -> Vec<u8> {
+fn npy_bytes(array: &(impl WriteNpyExt + WriteArray)) -> Vec<u8> {
     let mut file = Vec::new();
     array.write_npy(&mut file).unwrap();
     file
 }
 
 /// A reader that has only some bytes for now, and fails if it is asked for more.
-struct Live<'a>(&'a [u8]);
+struct PartialReader<'a>(&'a [u8]);
 
-impl Read for Live<'_> {
+impl Read for PartialReader<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self.0.read(into)? {
             0 => Err(io::Error::other("asked for what has not come")),
@@ -32,9 +32,9 @@ impl Read for Live<'_> {
 
 /// What has come from a pipe is returned before more comes.
 #[test]
-fn rows_are_there_as_soon_as_they_have_come() {
-    let file = saved(&Array2::from_shape_fn((1000, 3), |(row, column)| (row * 10 + column) as u32));
-    let mut reader = NpyReader::new(Live(&file[..128 + 5 * 12 + 7])).unwrap();
+fn rows_are_returned_as_soon_as_received() {
+    let file = npy_bytes(&Array2::from_shape_fn((1000, 3), |(row, column)| (row * 10 + column) as u32));
+    let mut reader = NpyReader::new(PartialReader(&file[..128 + 5 * 12 + 7])).unwrap();
     let mut rows = reader.rows::<u32, Ix2>().unwrap();
     for row in 0..5 {
         assert_eq!(rows.next().unwrap().unwrap(), arr1(&[row * 10, row * 10 + 1, row * 10 + 2]));
@@ -46,11 +46,12 @@ fn rows_are_there_as_soon_as_they_have_come() {
 /// A stream of several arrays, of which only the beginnings are read.
 #[test]
 fn early_drop_skips_the_rest() {
-    let mut stream = saved(&Array2::<f64>::ones((5000, 4)));
-    stream.extend(saved(&Array3::from_shape_fn((3, 4, 5).f(), |(i, j, k)| (i + 10 * j + 100 * k) as i16)));
-    stream.extend(saved(&arr1(&[7u8])));
+    let mut stream = npy_bytes(&Array2::<f64>::ones((5000, 4)));
+    stream
+        .extend(npy_bytes(&Array3::from_shape_fn((3, 4, 5).f(), |(i, j, k)| (i + 10 * j + 100 * k) as i16)));
+    stream.extend(npy_bytes(&arr1(&[7u8])));
     for size in [|_| 1_000_000, |call: usize| 1 + call * 7919 % 5003] {
-        let mut reader = NpyReader::new(Chunks::new(&stream, size)).unwrap();
+        let mut reader = NpyReader::new(ChunkedReader::new(&stream, size)).unwrap();
         assert_eq!(reader.rows::<f64, Ix2>().unwrap().take(3).count(), 3);
         let error = reader.read::<DynArray>().unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::OutOfTurn { .. }) && error.help().is_some(), "{error}");
@@ -68,16 +69,16 @@ fn early_drop_skips_the_rest() {
 
 /// Whatever the type, the pieces are what reading all of it gives; and one long axis is divided as well.
 #[test]
-fn blocks_are_boxes_of_the_array() {
+fn blocks_equal_slices_of_array() {
     for array in [
         Array3::from_shape_fn((4, 5, 6), |(i, j, k)| (i * 30 + j * 6 + k) as f32),
         Array3::from_shape_fn((1, 1, 120).f(), |(_, _, k)| k as f32),
         Array3::from_shape_fn((7, 3, 2).f(), |(i, j, k)| (i + j * 7 + k * 21) as f32),
     ] {
         let array = array.into_dyn();
-        let file = saved(&array);
+        let file = npy_bytes(&array);
         for bytes in [1, 10, 33, 1000] {
-            let mut reader = NpyReader::new(Chunks::new(&file, |call| 1 + call * 31 % 77)).unwrap();
+            let mut reader = NpyReader::new(ChunkedReader::new(&file, |call| 1 + call * 31 % 77)).unwrap();
             let mut numbers = Vec::new();
             for (number, block) in reader.blocks::<FlatArray<f32>>().unwrap().bytes(bytes).enumerate() {
                 let block = block.unwrap();
@@ -96,10 +97,10 @@ fn blocks_are_boxes_of_the_array() {
 
 #[test]
 fn faulty_element_named_by_array_index() {
-    let mut file = saved(&Array2::from_elem((50, 4), true));
+    let mut file = npy_bytes(&Array2::from_elem((50, 4), true));
     file[128 + 4 * 30 + 2] = 9;
     for size in [|_| 1_000_000, |_| 1] {
-        let mut reader = NpyReader::new(Chunks::new(&file, size)).unwrap();
+        let mut reader = NpyReader::new(ChunkedReader::new(&file, size)).unwrap();
         let mut rows = reader.rows::<bool, Ix2>().unwrap();
         assert_eq!(
             rows.by_ref()
@@ -116,9 +117,9 @@ fn faulty_element_named_by_array_index() {
 
 /// Elements come one by one, whatever the axes are.
 #[test]
-fn elements_are_in_the_order_of_the_array() {
-    let file = saved(&Array3::from_shape_fn((3, 4, 5).f(), |(i, j, k)| (i + 3 * j + 12 * k) as i16));
-    let mut reader = NpyReader::new(Live(&file[..128 + 2 * 17 + 1])).unwrap();
+fn elements_are_yielded_in_file_order() {
+    let file = npy_bytes(&Array3::from_shape_fn((3, 4, 5).f(), |(i, j, k)| (i + 3 * j + 12 * k) as i16));
+    let mut reader = NpyReader::new(PartialReader(&file[..128 + 2 * 17 + 1])).unwrap();
     let mut elements = reader.elements::<i16>().unwrap();
     assert_eq!(
         elements.by_ref().take(17).collect::<Result<Vec<_>, _>>().unwrap(),
@@ -126,10 +127,10 @@ fn elements_are_in_the_order_of_the_array() {
     );
     assert!(elements.next().unwrap().is_err() && elements.next().is_none());
 
-    let mut two = saved(&arr2(&[[true, false], [true, true]]));
-    two.extend(saved(&arr2(&[[1u8, 2, 3], [4, 5, 6]])));
+    let mut two = npy_bytes(&arr2(&[[true, false], [true, true]]));
+    two.extend(npy_bytes(&arr2(&[[1u8, 2, 3], [4, 5, 6]])));
     let fault = two.len() - 134 - 2; // the third bool
-    let mut reader = NpyReader::new(Chunks::new(&two, |_| 1000)).unwrap();
+    let mut reader = NpyReader::new(ChunkedReader::new(&two, |_| 1000)).unwrap();
     assert_eq!(reader.elements::<bool>().unwrap().take(1).count(), 1);
     assert!(reader.next_array().unwrap());
     assert!(reader.elements::<[u8; 2]>().err().unwrap().is_mismatch());
@@ -137,7 +138,7 @@ fn elements_are_in_the_order_of_the_array() {
     assert_eq!(parts, [[1, 2, 3], [4, 5, 6]]);
     assert!(!reader.next_array().unwrap());
     two[fault] = 7;
-    let mut reader = NpyReader::new(Chunks::new(&two, |_| 1000)).unwrap();
+    let mut reader = NpyReader::new(ChunkedReader::new(&two, |_| 1000)).unwrap();
     let mut elements = reader.elements::<bool>().unwrap();
     assert_eq!(elements.by_ref().take(2).filter(Result::is_ok).count(), 2);
     let error = elements.next().unwrap().unwrap_err();
@@ -146,9 +147,9 @@ fn elements_are_in_the_order_of_the_array() {
 
 #[test]
 fn truncated_stream_reports_counts() {
-    let file = saved(&Array2::<f64>::ones((100, 3)));
+    let file = npy_bytes(&Array2::<f64>::ones((100, 3)));
     let cut = &file[..file.len() - 100];
-    let mut reader = NpyReader::new(Chunks::new(cut, |_| 1000)).unwrap();
+    let mut reader = NpyReader::new(ChunkedReader::new(cut, |_| 1000)).unwrap();
     let mut rows = reader.rows::<f64, Ix2>().unwrap();
     assert_eq!(rows.by_ref().take(95).filter(Result::is_ok).count(), 95);
     let error = rows.next().unwrap().unwrap_err();
@@ -164,14 +165,14 @@ fn truncated_stream_reports_counts() {
     // Of a slice, this is known before.
     assert!(NpyReader::new(cut).unwrap().rows::<f64, Ix2>().err().unwrap().is_format());
     // If the rest is skipped, the number counts from the beginning of the elements.
-    let mut reader = NpyReader::new(Chunks::new(cut, |_| 1000)).unwrap();
+    let mut reader = NpyReader::new(ChunkedReader::new(cut, |_| 1000)).unwrap();
     reader.rows::<f64, Ix2>().unwrap().take(2).for_each(drop);
     assert!(matches!(reader.skip().unwrap_err().kind(), ErrorKind::Truncated { need: 2400, have: 2300, .. }));
 }
 
 #[test]
-fn indivisible_arrays_refused() {
-    let file = saved(&Array2::<f64>::ones((3, 2)));
+fn unsupported_stream_divisions_are_refused() {
+    let file = npy_bytes(&Array2::<f64>::ones((3, 2)));
     let mut reader = NpyReader::new(&file[..]).unwrap();
     let error = reader.chunks::<f64, Ix2>(1, 1).err().unwrap();
     assert!(error.is_usage() && error.to_string().contains("NpyFile"), "{error}");
@@ -196,7 +197,7 @@ fn indivisible_arrays_refused() {
     assert!(reader.blocks::<Array1<[u8; 3]>>().unwrap().bytes(3).next().unwrap().unwrap_err().is_usage());
     assert_eq!(Array1::<[u8; 3]>::read_npy(&file[..]).unwrap(), arr1(&[[1, 2, 3], [4, 5, 6]]));
     assert!(
-        NpyReader::new(&saved(&Array2::<f64>::ones((0, 2)))[..])
+        NpyReader::new(&npy_bytes(&Array2::<f64>::ones((0, 2)))[..])
             .unwrap()
             .rows::<f64, Ix2>()
             .unwrap()
@@ -213,45 +214,45 @@ fn piece_memory_bounded_by_input() {
     file.extend(head);
     file.resize(127, b' ');
     file.extend(b"\n12345678");
-    let mut reader = NpyReader::new(Chunks::new(&file, |_| 100)).unwrap();
+    let mut reader = NpyReader::new(ChunkedReader::new(&file, |_| 100)).unwrap();
     let mut blocks = reader.blocks::<ArrayD<f64>>().unwrap().bytes(8);
     assert_eq!(blocks.next().unwrap().unwrap().ranges(), [0..1, 0..1]);
     assert!(blocks.next().unwrap().unwrap_err().is_format());
-    let mut reader = NpyReader::new(Chunks::new(&file, |_| 100)).unwrap();
+    let mut reader = NpyReader::new(ChunkedReader::new(&file, |_| 100)).unwrap();
     assert!(reader.rows::<f64, Ix2>().unwrap().next().unwrap().unwrap_err().is_format());
 }
 
 /// A reader that claims to have read more than it was asked for.
-struct Liar;
+struct OverreportingReader;
 
-impl Read for Liar {
+impl Read for OverreportingReader {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         Ok(into.len() + 1)
     }
 }
 
 #[test]
-fn readers_are_not_trusted() {
-    let file = saved(&Array2::<u8>::ones((100, 3)));
-    let mut reader = NpyReader::new(file[..128].chain(Liar)).unwrap();
+fn excess_count_of_reader_is_reported() {
+    let file = npy_bytes(&Array2::<u8>::ones((100, 3)));
+    let mut reader = NpyReader::new(file[..128].chain(OverreportingReader)).unwrap();
     let error = reader.rows::<u8, Ix2>().unwrap().next().unwrap().unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::BadSource { .. }) && !error.is_usage(), "{error}");
 }
 
 /// Progress is that of the whole array, and its callback can stop in between.
 #[test]
-fn progress_is_that_of_the_array() {
+fn progress_counts_whole_array_and_cancels() {
     use std::ops::ControlFlow;
     use std::sync::{Arc, Mutex};
 
-    let file = saved(&Array2::<u8>::ones((100, 10)));
+    let file = npy_bytes(&Array2::<u8>::ones((100, 10)));
     let told = Arc::new(Mutex::new(Vec::new()));
     let tell = Arc::clone(&told);
     let options = ReadOptions::new().progress(move |done, all| {
         tell.lock().unwrap().push((done, all));
         if done < 500 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
-    let mut reader = NpyReader::new_with(Chunks::new(&file, |_| 10), &options).unwrap();
+    let mut reader = NpyReader::new_with(ChunkedReader::new(&file, |_| 10), &options).unwrap();
     let read = reader.chunks::<u8, IxDyn>(0, 10).unwrap().collect::<Vec<_>>();
     assert!(matches!(read.last().unwrap().as_ref().unwrap_err().kind(), ErrorKind::Cancelled));
     assert_eq!(*told.lock().unwrap(), [(100, 1000), (200, 1000), (300, 1000), (400, 1000), (500, 1000)]);
@@ -259,13 +260,13 @@ fn progress_is_that_of_the_array() {
 
 /// The elements go to memory of the caller.
 #[test]
-fn memory_of_the_caller_has_the_elements() {
+fn elements_are_read_into_callers_bytes() {
     use ndarray_io::NpyFile;
     use ndarray_io::dtype::ByteOrder;
 
     let array = Array3::from_shape_fn((3, 4, 5).f(), |(i, j, k)| (i * 100 + j * 10 + k) as u16);
-    let temporary = crate::support::routes::temporary(&saved(&array), 0);
-    let file = NpyFile::open(temporary.path()).unwrap();
+    let temp_file = crate::support::routes::temp_file(&npy_bytes(&array), 0);
+    let file = NpyFile::open(temp_file.path()).unwrap();
     let big = |items: Vec<u16>| items.into_iter().flat_map(u16::to_be_bytes).collect::<Vec<_>>();
     let mut memory = vec![0; 120];
     file.read_into_bytes(&mut memory, Some(ByteOrder::Big)).unwrap();
@@ -284,7 +285,7 @@ fn memory_of_the_caller_has_the_elements() {
         );
         assert!(file.slice_into_bytes(s![..;-1, .., ..], &mut vec![0; wrong], None).is_err());
     }
-    let mut bools = saved(&arr1(&[true, false]));
+    let mut bools = npy_bytes(&arr1(&[true, false]));
     *bools.last_mut().unwrap() = 2;
     let error = NpyReader::new(&bools[..]).unwrap().read_into_bytes(&mut [0; 2], None).unwrap_err();
     assert_eq!(error.element(), Some(1));
@@ -292,7 +293,7 @@ fn memory_of_the_caller_has_the_elements() {
 
 /// In Fortran order, the parts of an element are not contiguous, even if there is only one.
 #[test]
-fn elements_of_one_part_are_not_lost() {
+fn fortran_rows_of_one_item_elements_are_refused() {
     let fortran = WriteOptions::new().order(Order::Fortran);
     let mut file = Vec::new();
     Array3::<u8>::ones((10, 30, 1)).write_npy_with(&mut file, &fortran).unwrap();
@@ -303,9 +304,9 @@ fn elements_of_one_part_are_not_lost() {
 }
 
 /// A reader that panics once, after it has given some bytes.
-struct Panics<'a>(&'a [u8], usize);
+struct PanickingReader<'a>(&'a [u8], usize);
 
-impl Read for Panics<'_> {
+impl Read for PanickingReader<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         self.1 += 1;
         assert!(self.1 != 4, "the fourth call");
@@ -317,8 +318,8 @@ impl Read for Panics<'_> {
 /// After a panic of the reader, nothing that it has not given is taken for elements.
 #[test]
 fn panicking_reader_yields_no_stale_elements() {
-    let file = saved(&Array1::from_iter(1..=1000u64));
-    let mut reader = NpyReader::new(Panics(&file, 0)).unwrap();
+    let file = npy_bytes(&Array1::from_iter(1..=1000u64));
+    let mut reader = NpyReader::new(PanickingReader(&file, 0)).unwrap();
     let mut elements = reader.elements::<u64>().unwrap();
     let mut seen = 0;
     let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
@@ -335,12 +336,12 @@ fn panicking_reader_yields_no_stale_elements() {
 
 /// How much had come when an iterator was dropped makes no difference.
 #[test]
-fn skip_after_drop_at_any_point() {
-    let mut file = saved(&Array1::from_iter((0..1000).map(f64::from)));
-    file.extend(saved(&arr1(&[5u8])));
+fn skip_after_partial_iteration_reaches_next_array() {
+    let mut file = npy_bytes(&Array1::from_iter((0..1000).map(f64::from)));
+    file.extend(npy_bytes(&arr1(&[5u8])));
     for size in [|_| 1_000_000, |_| 100] {
         for count in [0, 1, 500, 1000] {
-            let mut reader = NpyReader::new(Chunks::new(&file, size)).unwrap();
+            let mut reader = NpyReader::new(ChunkedReader::new(&file, size)).unwrap();
             assert_eq!(reader.elements::<f64>().unwrap().take(count).count(), count);
             reader.skip().unwrap();
             assert!(reader.skip().unwrap_err().is_usage() && reader.next_array().unwrap());
@@ -372,7 +373,7 @@ fn fault_costs_linear_time() {
 
     let mut numbers = vec![2u8; 50_000];
     *numbers.last_mut().unwrap() = 3;
-    let file = saved(&numbers);
+    let file = npy_bytes(&numbers);
     let mut reader = NpyReader::new(&file[..]).unwrap();
     let found = reader.elements::<Even>().unwrap().collect::<Vec<_>>();
     assert_eq!((found.len(), found[49_999].as_ref().unwrap_err().element()), (50_000, Some(49_999)));
@@ -384,13 +385,13 @@ fn fault_costs_linear_time() {
 
 /// What is asked of the callback is asked once, and its answer is heard.
 #[test]
-fn single_cancellation_is_heard() {
+fn cancellation_returned_once_stops_reading() {
     use std::ops::ControlFlow;
     use std::sync::atomic::{AtomicU64, Ordering};
 
     static DONE: AtomicU64 = AtomicU64::new(0);
 
-    let file = saved(&Array1::from_iter((0..10_000).map(f64::from)));
+    let file = npy_bytes(&Array1::from_iter((0..10_000).map(f64::from)));
     let options = ReadOptions::new().progress(|done, all| {
         let before = DONE.swap(done, Ordering::Relaxed);
         assert!(done >= before && all == 80_000, "{before} {done}");
@@ -403,14 +404,14 @@ fn single_cancellation_is_heard() {
 
 /// Lengths that would overflow, elements without bytes, and arrays without elements.
 #[test]
-fn extreme_lengths_and_empty_arrays() {
-    let file = saved(&Array1::from_iter(0..10u8));
+fn extreme_lengths_and_empty_arrays_are_read_or_refused() {
+    let file = npy_bytes(&Array1::from_iter(0..10u8));
     let mut reader = NpyReader::new(&file[..]).unwrap();
     assert_eq!(
         reader.chunks::<u8, Ix1>(0, usize::MAX).unwrap().map(|chunk| chunk.unwrap().len()).sum::<usize>(),
         10
     );
-    let none = saved(&Array2::<u8>::zeros((3, 0)));
+    let none = npy_bytes(&Array2::<u8>::zeros((3, 0)));
     assert_eq!(
         NpyReader::new(&none[..]).unwrap().elements::<[u8; 0]>().unwrap().filter(Result::is_ok).count(),
         3
@@ -420,7 +421,7 @@ fn extreme_lengths_and_empty_arrays() {
         3
     );
     // A wrong type is told of although there is no element.
-    let empty = saved(&Array1::<i32>::zeros(0));
+    let empty = npy_bytes(&Array1::<i32>::zeros(0));
     let reader = || NpyReader::new(&empty[..]).unwrap();
     assert!(reader().elements::<f64>().err().unwrap().is_mismatch());
     assert!(reader().rows::<f64, Ix1>().err().unwrap().is_mismatch());

@@ -43,7 +43,7 @@ fn view<'a>(name: &str, base: &'a Array3<i32>, fortran: &'a Array3<i32>) -> Arra
 }
 
 #[test]
-fn views_are_written_as_numpy_writes_them() {
+fn written_views_equal_numpys() {
     let folder = manifest::testdata();
     let base: Array3<i32> = ndarray_io::read_npy(folder.join("views-base.npy")).unwrap();
     let mut fortran = Array3::zeros(base.raw_dim().f());
@@ -115,7 +115,7 @@ fn large_views_are_gathered_in_order() {
 }
 
 #[test]
-fn strange_shapes_are_gathered() {
+fn empty_and_long_views_are_gathered() {
     for (shape, step) in [(vec![1, 1], 1), (vec![0, 5], 1), (vec![2_000_000], 3), (vec![500_000, 2, 2], -1)] {
         let array = ArrayD::from_shape_fn(shape, |index| index.as_array_view().sum() as u32);
         let mut view = array.view();
@@ -130,7 +130,7 @@ fn strange_shapes_are_gathered() {
 
 /// The same views as bytes of a dtype that is known at run time only, in memory of someone else.
 #[test]
-fn views_of_bytes_are_written_as_numpy_writes_them() {
+fn written_dyn_views_equal_numpys() {
     let folder = manifest::testdata();
     let base: Array3<i32> = ndarray_io::read_npy(folder.join("views-base.npy")).unwrap();
     let mut fortran = Array3::zeros(base.raw_dim().f());
@@ -170,7 +170,7 @@ fn views_of_bytes_are_written_as_numpy_writes_them() {
 
 /// Strides need not be multiples of the elements, and records have any size.
 #[test]
-fn elements_of_any_size_are_found_by_their_strides() {
+fn dyn_views_of_any_stride_and_item_size_are_gathered() {
     let memory: Vec<u8> = (0..=255).collect();
     for dtype in ["|u1", "<u2", "<u4", "<f8", "<c16", "|V3", "|S5", "<U3"] {
         let dtype: ndarray_io::DType = dtype.parse().unwrap();
@@ -230,7 +230,7 @@ fn elements_outside_the_memory_are_refused() {
 
 /// Also of a view that is written as it is, progress is told; and the parts of an element stay together.
 #[test]
-fn views_of_bytes_tell_of_their_progress() {
+fn dyn_view_writes_can_be_cancelled() {
     let memory = vec![1; 1 << 20];
     let view = DynView::new(&memory, 0, "|u1".parse().unwrap(), [1 << 20], &[1]).unwrap();
     let options = WriteOptions::new().progress(|_, _| std::ops::ControlFlow::Break(()));

@@ -26,7 +26,7 @@ fn strings(items: &[&str]) -> Array1<String> {
 }
 
 #[test]
-fn the_width_is_chosen_as_numpy_chooses_it() {
+fn default_text_width_equals_numpys() {
     let numpys = |name: &str| std::fs::read(manifest::testdata().join(name)).unwrap();
     assert_eq!(written(&strings(&["a", "Grace", "é"])), numpys("text-chosen.npy"));
     assert_eq!(written(&strings(&["", ""])), numpys("text-chosen_empty.npy"));
@@ -34,7 +34,7 @@ fn the_width_is_chosen_as_numpy_chooses_it() {
 }
 
 #[test]
-fn a_width_may_be_asked_for_and_nothing_is_cut() {
+fn text_longer_than_requested_width_is_refused() {
     let names = strings(&["Ada", "Grace", "Lovelace"]);
     let with = |width| {
         let mut file = Vec::new();
@@ -48,7 +48,7 @@ fn a_width_may_be_asked_for_and_nothing_is_cut() {
 }
 
 #[test]
-fn what_is_no_text_is_named() {
+fn invalid_text_element_is_reported() {
     let header = |descr: &str| format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': (3,), }}");
     let codes = |order: ByteOrder, codes: [u32; 6]| -> Vec<u8> {
         codes
@@ -108,7 +108,7 @@ fn shorter_items_fit_and_longer_ones_do_not() {
 
 /// Elements that take no bytes in the file are limited by the memory that they take.
 #[test]
-fn many_items_of_no_bytes_are_no_bomb() {
+fn zero_byte_items_are_limited_by_memory() {
     /// More elements than fit into memory, but a valid length.
     const MANY: usize = 1 << if usize::BITS == 64 { 40 } else { 30 };
     let claim = |descr: &str| {
@@ -120,12 +120,12 @@ fn many_items_of_no_bytes_are_no_bomb() {
     assert!(ArrayD::<Chars<3>>::read_npy(&claim("<U0")[..]).unwrap_err().is_limit());
     assert_eq!(ArrayD::<Void<0>>::read_npy(&claim("|V0")[..]).unwrap().len(), MANY);
     let bytes = claim("|V0");
-    let stream = crate::support::routes::Chunks::new(&bytes, |_| 5);
+    let stream = crate::support::routes::ChunkedReader::new(&bytes, |_| 5);
     assert_eq!(ArrayD::<Void<0>>::read_npy(stream).unwrap().len(), MANY);
 }
 
 #[test]
-fn long_doubles_are_converted_as_numpy_converts_them() {
+fn x87_long_doubles_convert_to_numpys_doubles() {
     let mut seen = 0;
     for case in manifest::cases(&manifest::testdata()) {
         let Some(expected) = case.line["as_f8"].as_array() else { continue };
@@ -143,7 +143,7 @@ fn long_doubles_are_converted_as_numpy_converts_them() {
 
 /// Quads have the bytes of Python's `numpy.longdouble` where it is IEEE 754 binary128.
 #[test]
-fn quads_are_converted() {
+fn quad_floats_round_to_nearest_double() {
     let quad = |sign: u128, exponent: u128, fraction: u128| {
         LongDouble::from_le_bytes((sign << 127 | exponent << 112 | fraction).to_le_bytes())
             .to_f64(LongDoubleFormat::Quad)
@@ -170,7 +170,7 @@ fn quads_are_converted() {
 }
 
 #[test]
-fn times_become_system_times_and_back() {
+fn times_convert_to_system_time_and_back() {
     let at = |seconds: i64| match seconds {
         0.. => SystemTime::UNIX_EPOCH + Duration::from_secs(seconds as u64),
         _ => SystemTime::UNIX_EPOCH - Duration::from_secs(seconds.unsigned_abs()),
@@ -225,7 +225,7 @@ fn times_that_do_not_fit_are_errors() {
 }
 
 #[test]
-fn the_unit_has_to_be_the_files() {
+fn datetime_read_in_other_unit_is_refused() {
     let bytes = written(&arr1(&[Datetime64::<units::Second>::new(5), Datetime64::NAT]));
     let read: Array1<Datetime64<units::Second>> = Array1::read_npy(&bytes[..]).unwrap();
     assert_eq!(format!("{read:?}").split(", shape").next().unwrap(), "[5[s], NaT]");
@@ -240,7 +240,7 @@ fn the_unit_has_to_be_the_files() {
 /// ml_dtypes 0.5 with NumPy 2.4: np.array([1, -2.5, nan], ml_dtypes.bfloat16).view("u2")
 #[cfg(feature = "half-2")]
 #[test]
-fn bfloat16_is_read_by_asking_for_it() {
+fn raw_bytes_are_read_as_requested_bfloat16() {
     let header = "{'descr': '<V2', 'fortran_order': False, 'shape': (3,), }";
     let bytes = file(header, &[0x80, 0x3F, 0x20, 0xC0, 0xC0, 0x7F]);
     let read: Array1<half::bf16> = Array1::read_npy(&bytes[..]).unwrap();
@@ -251,7 +251,7 @@ fn bfloat16_is_read_by_asking_for_it() {
 
 #[cfg(feature = "chrono-0_4")]
 #[test]
-fn times_become_chronos_and_back() {
+fn times_convert_to_chrono_and_back() {
     use chrono_0_4::{DateTime, NaiveDate, NaiveDateTime, TimeDelta, Utc};
     // np.datetime64(54, "Y") is 2024; np.datetime64(-1, "ns") is 1969-12-31T23:59:59.999999999
     let new_year = NaiveDate::from_ymd_opt(2024, 1, 1).unwrap().and_hms_opt(0, 0, 0).unwrap();
@@ -275,7 +275,7 @@ fn times_become_chronos_and_back() {
 
 #[cfg(feature = "jiff-0_2")]
 #[test]
-fn times_become_jiffs_and_back() {
+fn times_convert_to_jiff_and_back() {
     use jiff_0_2::{SignedDuration, Timestamp};
     let new_year: Timestamp = "2024-01-01T00:00:00Z".parse().unwrap();
     assert_eq!(Timestamp::try_from(Datetime64::<units::Year>::new(54)).unwrap(), new_year);

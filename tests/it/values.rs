@@ -7,7 +7,7 @@ use ndarray_io::{Bytes, Chars, Datetime64, LongDouble, Timedelta64, Void};
 type TwentyFive = Times<25, Second>;
 
 #[test]
-fn times_are_text() {
+fn times_format_and_parse_as_in_numpy() {
     // str(np.datetime64(-1, "25s")), and so on
     assert_eq!(Datetime64::<TwentyFive>::new(-1).to_string(), "1969-12-31T23:59:35");
     assert_eq!(Timedelta64::<TwentyFive>::new(5).to_string(), "125 seconds");
@@ -35,7 +35,7 @@ fn times_are_text() {
 }
 
 #[test]
-fn times_have_other_units() {
+fn times_convert_between_units_as_in_numpy() {
     // np.datetime64(-1, "s").astype("M8[D]").view("i8"), np.timedelta64(-1, "s").astype("m8[m]").view("i8"), ...
     assert_eq!(Datetime64::<Second>::new(-1).in_unit::<Day>().unwrap().ticks(), Some(-1));
     assert_eq!(Timedelta64::<Second>::new(-1).in_unit::<Minute>().unwrap().ticks(), Some(-1));
@@ -50,7 +50,7 @@ fn times_have_other_units() {
 }
 
 #[test]
-fn times_have_checked_arithmetic() {
+fn checked_time_arithmetic_keeps_nat_and_finds_overflow() {
     let day = |text: &str| text.parse::<Datetime64<Day>>().unwrap();
     let days = Timedelta64::<Day>::new;
     assert_eq!(day("2024-02-28").checked_add(days(2)), Some(day("2024-03-01")));
@@ -68,7 +68,7 @@ fn times_have_checked_arithmetic() {
 }
 
 #[test]
-fn texts_and_bytes_are_values() {
+fn text_and_byte_elements_parse_and_format() {
     assert_eq!("añb".parse::<Chars<3>>().unwrap().to_string(), "añb");
     let error = Chars::<2>::try_from("añb").unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::TextTooLong { length: 3, width: 2, .. }), "{error}");
@@ -82,7 +82,7 @@ fn texts_and_bytes_are_values() {
 
 /// Times of others are rounded down on request; the ticks are those of `numpy.datetime64(…).astype`.
 #[test]
-fn times_of_others_are_rounded_down() {
+fn system_and_chrono_times_are_rounded_down() {
     use std::time::{Duration, SystemTime};
 
     use ndarray_io::units::{Day, Generic, Hour, Month, Second, Week, Year};

@@ -70,7 +70,7 @@ fn words(text: &str) -> Vec<String> {
 }
 
 /// The phrases of the table in some lines: the line (from 0), the phrase, and its replacement. A phrase may go on in the next line.
-fn found<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<(usize, &'static str, &'static str)> {
+fn find_phrases<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<(usize, &'static str, &'static str)> {
     let words: Vec<(String, usize)> = lines
         .into_iter()
         .enumerate()
@@ -96,7 +96,7 @@ fn found<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<(usize, &'static s
 }
 
 /// What Rust code says to people, line by line: comments and string literals. (Names in the code are another matter.)
-fn said(code: &str) -> Vec<String> {
+fn prose_of_rust(code: &str) -> Vec<String> {
     enum In {
         Code,
         Comment,
@@ -190,8 +190,8 @@ fn documentation_uses_the_terms_of_the_field() {
         let is_rust = path.extension().is_some_and(|extension| extension == "rs");
         let text = fs::read_to_string(&path).unwrap();
         let lines: Vec<String> =
-            if is_rust { said(&text) } else { text.lines().map(str::to_owned).collect() };
-        for (number, phrase, instead) in found(lines.iter().map(String::as_str)) {
+            if is_rust { prose_of_rust(&text) } else { text.lines().map(str::to_owned).collect() };
+        for (number, phrase, instead) in find_phrases(lines.iter().map(String::as_str)) {
             let inner = path.strip_prefix(root).unwrap().display();
             wrong.push(format!("{inner}:{}: '{phrase}' → {instead}: {}", number + 1, lines[number].trim()));
         }
@@ -202,16 +202,16 @@ fn documentation_uses_the_terms_of_the_field() {
 #[test]
 fn phrases_are_found_in_prose_alone() {
     let phrases =
-        |text: &str| found(text.lines()).into_iter().map(|(_, phrase, _)| phrase).collect::<Vec<_>>();
+        |text: &str| find_phrases(text.lines()).into_iter().map(|(_, phrase, _)| phrase).collect::<Vec<_>>();
     assert_eq!(phrases("The bytes behind the array."), ["behind"]);
     assert_eq!(phrases("There\nare no files, which lie one after another: so\nmany files."), ["so many"]);
     assert_eq!(phrases("A pipe is no file; there is no file; it is no longer a file."), ["is no"]);
     assert_eq!(phrases("`behind` is a name, \"so many\" are words"), ["so many"]);
     assert_eq!(phrases("The file is cut into tiles, or it is cut."), ["is cut"]);
-    assert_eq!(said("let behind = 1; // stands here"), ["/ stands here"]);
-    assert_eq!(said(r#"write!(f, "a \"quoted\" word {}", behind)"#), ["a  quoted  word {}|"]);
+    assert_eq!(prose_of_rust("let behind = 1; // stands here"), ["/ stands here"]);
+    assert_eq!(prose_of_rust(r#"write!(f, "a \"quoted\" word {}", behind)"#), ["a  quoted  word {}|"]);
     assert_eq!(
-        said("let a = '\"'; \"two\\\n  lines\"; r#\"raw \" text\"#"),
+        prose_of_rust("let a = '\"'; \"two\\\n  lines\"; r#\"raw \" text\"#"),
         ["two\\", "  lines|raw \" text|"]
     );
 }

@@ -268,7 +268,7 @@ fn bytes_of_text() -> Result<Vec<u8>> {
 }
 
 #[test]
-fn mistakes_are_mended_by_their_messages() {
+fn library_messages_name_the_remedy() {
     let (mut mended, mut wrong) = (0, Vec::new());
     for (what, make, parts) in ROWS {
         let folder = tempfile::tempdir().unwrap();

@@ -118,7 +118,7 @@ mod tests {
 
     /// Compares with xterm's table of colors.
     #[test]
-    fn the_nearest_of_the_256_colours() {
+    fn nearest_of_256_colours_equals_xterms() {
         let table = [([0, 0, 0], 16), ([255, 255, 255], 231), ([255, 0, 0], 196), ([95, 135, 175], 67)];
         for (colour, wanted) in table.into_iter().chain([([8; 3], 232), ([128; 3], 244), ([238; 3], 255)]) {
             assert_eq!(nearest(colour), wanted, "{colour:?}");
@@ -127,7 +127,7 @@ mod tests {
 
     /// The colors in matplotlib's table are (68, 1, 84), (33, 145, 140) and (253, 231, 37).
     #[test]
-    fn viridis_is_near_the_table() {
+    fn viridis_is_close_to_matplotlibs_table() {
         for (part, wanted) in [(0.0, [68, 1, 84]), (0.5, [33, 145, 140]), (1.0, [253, 231, 37])] {
             let found: [u8; 3] = viridis(part);
             assert!(
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn one_number_far_away_changes_nothing() {
+    fn outliers_do_not_change_robust_limits() {
         let numbers = (0..1000).map(f64::from).chain([1e300, f64::NAN, f64::INFINITY]);
         assert_eq!(Limits::robust(numbers), Some(Limits { low: 10.0, high: 990.0 }));
         assert_eq!(Limits::robust([f64::NAN].into_iter()), None);

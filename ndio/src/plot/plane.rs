@@ -163,7 +163,7 @@ fn places(columns: usize, width: usize, first: usize) -> impl Iterator<Item = us
 mod tests {
     /// A sum in steps is the product.
     #[test]
-    fn places_are_in_proportion() {
+    fn column_positions_are_scaled_to_the_width() {
         for (columns, width) in [(1, 1), (7, 7), (10, 3), (1000, 37), (12345, 4096)] {
             for first in [0, 1, columns / 2] {
                 let found = super::places(columns, width, first).take(columns - first);

@@ -21,7 +21,7 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// Commands that run on any system print what the sessions show.
 #[test]
-fn plain_commands_say_the_same_without_a_shell() {
+fn plain_commands_match_sessions_without_a_shell() {
     let root = Path::new(ROOT);
     let folder = tempfile::tempdir().unwrap();
     copy(&root.join("testdata"), &folder.path().join("data"));
@@ -99,7 +99,7 @@ fn sessions() -> Vec<(String, String)> {
 
 /// Each session has a test of its own.
 #[test]
-fn no_session_is_forgotten() {
+fn session_files_all_have_tests() {
     let lists: Vec<&str> = include_str!("shell.rs").split("\nsessions!(").skip(1).collect();
     let listed = |name: &str| {
         let of_list = |list: &&str| list.split(");").next().unwrap().split(' ').any(|word| word == name);

@@ -88,7 +88,7 @@ sessions!(verify_bad verify_ra);
 
 /// A signal that arrives while the program waits for input ends it and removes its partial output.
 #[test]
-fn nothing_is_left_by_an_interrupted_run() {
+fn interrupted_run_leaves_no_files() {
     // A shell ignores SIGINT in what it runs in the background, tests among them.
     for signal in ["TERM", "KILL"] {
         let folder = tempfile::tempdir().unwrap();
@@ -115,7 +115,7 @@ fn nothing_is_left_by_an_interrupted_run() {
 /// Plays the blocks of `console` in the guide's page about the program.
 #[cfg(target_endian = "little")]
 #[test]
-fn the_sessions_of_the_guide_are_true() {
+fn guide_sessions_print_what_they_show() {
     let page = fs::read_to_string(Path::new(ROOT).join("docs/ndio.md")).unwrap();
     let blocks: Vec<&str> =
         page.split("```console\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
@@ -127,7 +127,7 @@ fn the_sessions_of_the_guide_are_true() {
 
 /// The examples in `ndio help VERB` work when they are run in order, with an array and an archive.
 #[test]
-fn the_examples_of_the_help_work() {
+fn help_examples_run_without_errors() {
     let text = |arguments: &[&str]| {
         let done = program(PROGRAM).args(arguments).output().unwrap();
         String::from_utf8(done.stdout).unwrap()
@@ -160,7 +160,7 @@ fn the_examples_of_the_help_work() {
 /// Each mistake in `tests/mistakes/program.txt` has a message that says how to mend it.
 #[cfg(target_endian = "little")]
 #[test]
-fn mistakes_are_mended_by_their_messages() {
+fn program_messages_name_the_remedy() {
     let text = fs::read_to_string(Path::new(ROOT).join("tests/mistakes/program.txt")).unwrap();
     let setup = "$ seq 24 | paste -sd ',,,,,\\n' | ndio convert - x.npy --from csv; printf '1\\n2\\n3\\n' | ndio convert - y.npy --from csv; \
         ndio pack a.npz x.npy y.npy; ndio split x.npy --parts 3 -o parts; head -c 50 /dev/zero > raw.bin; printf 'a,b\\n1,2\\n' > t.csv; cp data/joblib/model.gz z.gz; cp data/joblib/model.pkl p.pkl; \

@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_found_both_ways() {
+    fn python_2_and_3_names_map_both_ways() {
         // The lengths of Python's four tables.
         let lengths = |table: &Table| (table.modules.len(), table.names.len());
         assert_eq!((lengths(&TABLES.0), lengths(&TABLES.1)), ((55, 88), (47, 112)));

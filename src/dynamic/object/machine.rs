@@ -486,7 +486,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_reserved_for_more_small_objects_is_given_back() {
+    fn overestimated_capacity_is_released() {
         const SMALL: usize = 70_000;
         let long = 3u32 << 20;
         let tuples = b")".repeat(SMALL);
@@ -502,7 +502,7 @@ mod tests {
 
     /// The limit of 2³² nodes is not the limit of `Limits::objects`, so raising that does not help.
     #[test]
-    fn too_many_nodes_are_not_reported_under_an_option() {
+    fn node_limit_error_suggests_no_option() {
         let many = [&b"("[..], &b"B\0\0\0\0".repeat(10), b"l."].concat();
         let source = Source::new(&many);
         let read = |most| read_within(&source, &Limits::default(), OldText::default(), most);

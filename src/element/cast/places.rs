@@ -390,7 +390,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "the bytes of each element")]
     #[cfg_attr(panic = "abort", ignore = "needs panics that unwind")]
-    fn fewer_bytes_are_refused() {
+    fn fill_with_too_few_bytes_panics() {
         let _ = append(&mut Vec::<u32>::new(), 2, |places| {
             places.fill(2, |room| {
                 room.copy(&[1; 7]);
@@ -402,7 +402,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "an element for each place")]
     #[cfg_attr(panic = "abort", ignore = "needs panics that unwind")]
-    fn fewer_elements_are_refused() {
+    fn append_of_too_few_elements_panics() {
         let _ = append(&mut Vec::new(), 2, |places| {
             places.push(String::new());
             Ok(())
@@ -412,7 +412,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "index out of bounds")]
     #[cfg_attr(panic = "abort", ignore = "needs panics that unwind")]
-    fn more_elements_are_refused() {
+    fn append_of_too_many_elements_panics() {
         let _ = append(&mut Vec::new(), 1, |places| {
             places.extend(["first".to_owned()]);
             places.push(String::new());

@@ -192,7 +192,7 @@ mod tests {
 
     /// The expected texts are those of `str(np.datetime64(ticks, unit))` in NumPy 2.4.
     #[test]
-    fn as_numpy_shows_them() {
+    fn dates_are_formatted_as_in_numpy() {
         for (ticks, count, unit, shown) in [
             (50, 1, TimeUnit::Year, "2020"),
             (-2000, 1, TimeUnit::Year, "-030"),

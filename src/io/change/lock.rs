@@ -377,7 +377,7 @@ mod tests {
 
     /// However often a file is replaced, tries end with the time that the caller waits.
     #[test]
-    fn tries_last_as_long_as_the_caller_waits() {
+    fn retries_stop_after_the_wait_time() {
         let count = |wait| {
             let mut tries = Tries::new(wait);
             (0..150).filter(|_| tries.goes_on()).count()
@@ -387,7 +387,7 @@ mod tests {
 
     /// A reader that is suspended while it holds the lock of a header costs a writer one wait.
     #[test]
-    fn header_lock_is_waited_for_in_vain_once() {
+    fn blocked_header_lock_is_waited_for_once() {
         let path = tempfile::NamedTempFile::new().unwrap();
         let open = || File::options().read(true).write(true).open(&path).unwrap();
         let (reader, writer, mut patience) = (open(), open(), Patience::default());

@@ -120,7 +120,7 @@ mod tests {
     use super::pick_all;
 
     #[test]
-    fn elements_are_picked_from_wherever_they_are() {
+    fn strided_elements_are_picked_in_order() {
         let bytes: Vec<u8> = (0..2_000_000u32).map(|number| (number % 251) as u8).collect();
         type Case = (usize, &'static [(usize, usize)], usize);
         let cases: &[Case] = &[

@@ -283,7 +283,7 @@ mod tests {
 
     /// Tests a million plans if the environment variable is set.
     #[test]
-    fn a_plan_has_each_element_once_within_its_memory() {
+    fn plan_covers_each_element_once_within_its_memory() {
         let plans = if std::env::var_os("NDARRAY_IO_PLANS").is_some() { 1_000_000 } else { 20_000 };
         let mut numbers = Numbers(1);
         for _ in 0..plans {
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn tiles_in_order_are_stretches_of_the_target() {
+    fn ordered_tiles_are_contiguous_in_the_target() {
         let (from, to) = (Side { start: 0, item: 8 }, Side { start: 0, item: 4 });
         for (rows, columns, memory) in
             [(5, 7, 1), (5, 7, 12), (5, 7, 100), (5, 7, 1000), (1, 9, 50), (9, 1, 50)]
@@ -345,7 +345,7 @@ mod tests {
 
     /// For the transposition of a large matrix, runs are about equally long on both sides.
     #[test]
-    fn a_turned_matrix_is_passed_in_long_runs() {
+    fn transposition_uses_long_runs_on_both_sides() {
         let side = Side { start: 0, item: 8 };
         let turned = |rows: usize, columns: usize, memory| {
             let axes = vec![

@@ -11,21 +11,21 @@ pub(crate) enum End {
     /// Refuses the request: another writer was first.
     Refused,
     /// Completes the upload but loses the response; refuses the request when it is repeated.
-    Unheard,
+    ResponseLost,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct State {
     /// Method, target and condition of each request.
     pub(crate) requests: Vec<(String, String, Option<String>)>,
-    /// The mark in the upload's metadata; `is_there` says whether the object exists.
+    /// The mark in the upload's metadata; `exists` says whether the object exists.
     mark: Option<String>,
-    pub(crate) is_there: bool,
+    pub(crate) exists: bool,
     /// Whether requests with a condition are refused.
-    pub(crate) refuses: bool,
+    pub(crate) refuses_conditions: bool,
 }
 
-pub(crate) fn bucket(end: End) -> (u16, Arc<Mutex<State>>) {
+pub(crate) fn start_bucket(end: End) -> (u16, Arc<Mutex<State>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let state = Arc::new(Mutex::new(State::default()));
@@ -68,16 +68,16 @@ fn serve(state: &Mutex<State>, end: End, mut stream: &TcpStream) -> Option<()> {
                 "<InitiateMultipartUploadResult><UploadId>7</UploadId></InitiateMultipartUploadResult>";
             (200, String::new(), body)
         }
-        ("POST", true) if end == End::Unheard && !state.is_there => {
-            state.is_there = true;
+        ("POST", true) if end == End::ResponseLost && !state.exists => {
+            state.exists = true;
             stream.shutdown(Shutdown::Both).ok()?;
             return None;
         }
         ("POST", true) => (412, String::new(), "<Error><Code>PreconditionFailed</Code></Error>"),
-        ("PUT", _) if state.refuses => (412, String::new(), ""),
+        ("PUT", _) if state.refuses_conditions => (412, String::new(), ""),
         ("PUT", _) => (200, "ETag: \"part\"\r\n".into(), ""),
         ("DELETE", _) => (204, String::new(), ""),
-        _ if state.is_there => {
+        _ if state.exists => {
             let mark = state.mark.as_ref().map(|mark| format!("x-amz-meta-ndarrayioupload: {mark}\r\n"));
             let fields = "ETag: \"whole\"\r\nLast-Modified: Mon, 02 Nov 2026 10:00:00 GMT\r\n";
             (200, format!("{fields}{}", mark.unwrap_or_default()), "")

@@ -36,35 +36,35 @@ pub(crate) fn remote(server: &Server, name: &str) -> Remote {
 }
 
 /// A remote object with few retries and a short timeout.
-pub(crate) fn impatient(server: &Server, name: &str) -> Remote {
+pub(crate) fn remote_with_short_timeout(server: &Server, name: &str) -> Remote {
     let options = StoreOptions::new().retries(2).read_timeout(Duration::from_millis(500));
     Remote::parse_with(&server.url(name), &options).unwrap()
 }
 
-pub(crate) fn fetched(requests: &[Request]) -> u64 {
+pub(crate) fn requested_bytes(requests: &[Request]) -> u64 {
     requests.iter().filter_map(|request| request.range.clone()).map(|range| range.end - range.start).sum()
 }
 
 #[test]
-fn a_small_array_is_one_request() {
+fn small_array_takes_one_request() {
     let array = numbers(100, 7);
     let server = Server::new(&bytes_of(&array));
     let file = remote(&server, "a.npy").open_npy().unwrap();
     assert_eq!((file.shape(), file.read::<Array2<u64>>().unwrap()), (&[100, 7][..], array.clone()));
     assert_eq!(file.slice::<u64, _>(s![3.., ..;2]).unwrap(), array.slice(s![3.., ..;2]));
-    assert_eq!(server.requests().len(), 1);
+    assert_eq!(server.take_requests().len(), 1);
 }
 
 /// What is read in sequence is on its way before it is asked for, and only once.
 #[test]
-fn sequences_are_fetched_ahead() {
+fn blocks_in_sequence_are_fetched_ahead() {
     let array = numbers(6000, 1000); // 48 MB
     let bytes = bytes_of(&array);
     let server = Server::new(&bytes);
     // Limits of its own: other tests use the same by default.
     let options = StoreOptions::new().in_flight(128 << 20);
     let file = Remote::parse_with(&server.url("a.npy"), &options).unwrap().open_npy().unwrap();
-    server.requests();
+    server.take_requests();
     let mut row = 0;
     for block in file.blocks::<Array2<u64>>().bytes(1 << 20) {
         let block = block.unwrap();
@@ -73,34 +73,34 @@ fn sequences_are_fetched_ahead() {
         row += count;
     }
     assert_eq!(row, 6000);
-    let requests = server.requests();
-    assert!(requests.len() < 20 && server.most_at_once() > 1, "{}", requests.len());
-    assert!(fetched(&requests) < bytes.len() as u64 + (1 << 20), "{}", fetched(&requests));
+    let requests = server.take_requests();
+    assert!(requests.len() < 20 && server.max_concurrent_requests() > 1, "{}", requests.len());
+    assert!(requested_bytes(&requests) < bytes.len() as u64 + (1 << 20), "{}", requested_bytes(&requests));
     // Single blocks here and there are fetched alone.
     for start in [5000, 100, 3000, 50] {
         file.slice::<u64, _>(s![start..start + 20, ..]).unwrap();
     }
-    assert_eq!(server.requests().len(), 4);
+    assert_eq!(server.take_requests().len(), 4);
 }
 
 #[test]
-fn less_can_be_requested_at_a_time() {
+fn in_flight_and_request_limits_are_kept() {
     let array = numbers(6000, 1000); // 48 MB
     let server = Server::new(&bytes_of(&array));
     let options = StoreOptions::new().in_flight(16 << 20);
     let file = Remote::parse_with(&server.url("a.npy"), &options).unwrap().open_npy().unwrap();
     assert!(file.read::<Array2<u64>>().unwrap() == array);
-    assert_eq!(server.most_at_once(), 1);
+    assert_eq!(server.max_concurrent_requests(), 1);
     // Small ones at the same time, as far as they are not too many.
     let options = StoreOptions::new().requests(3);
     let file = Remote::parse_with(&server.url("a.npy"), &options).unwrap().open_npy().unwrap();
     let rows: Vec<usize> = (0..50).map(|number| number * 100).collect();
     assert_eq!(file.take::<Array2<u64>>(0, &rows).unwrap(), array.select(Axis(0), &rows));
-    assert!(server.most_at_once() <= 3);
+    assert!(server.max_concurrent_requests() <= 3);
 }
 
 #[test]
-fn objects_share_the_limits_of_their_options() {
+fn shared_limits_leave_each_object_one_request() {
     let array = numbers(6000, 1000); // 48 MB
     let server = Server::new(&bytes_of(&array));
     let options = StoreOptions::new().in_flight(16 << 20).part_size(4 << 20);
@@ -111,11 +111,11 @@ fn objects_share_the_limits_of_their_options() {
             scope.spawn(|| assert!(file.read::<Array2<u64>>().unwrap() == array));
         }
     });
-    let requests = server.requests();
+    let requests = server.take_requests();
     let len = |request: &Request| request.range.as_ref().map_or(0, |range| range.end - range.start);
     assert!(requests.iter().all(|request| len(request) <= 4 << 20));
     // Four are shared, and each object may have one.
-    assert!((2..=4 + 3).contains(&server.most_at_once()), "{}", server.most_at_once());
+    assert!((2..=4 + 3).contains(&server.max_concurrent_requests()), "{}", server.max_concurrent_requests());
     // What is fetched ahead of those who do not read on is part of the limit: 16 MiB, and what each of them has asked for.
     let blocks: Vec<_> = files
         .iter()
@@ -125,7 +125,7 @@ fn objects_share_the_limits_of_their_options() {
             blocks
         })
         .collect();
-    assert!(fetched(&server.requests()) <= (16 << 20) + 3 * (8 << 20));
+    assert!(requested_bytes(&server.take_requests()) <= (16 << 20) + 3 * (8 << 20));
     drop(blocks);
 }
 
@@ -134,11 +134,11 @@ fn whole_arrays_come_in_parts_of_8_to_16_mib() {
     let array = numbers(6000, 1000); // 48 MB
     let server = Server::new(&bytes_of(&array));
     let file = remote(&server, "a.npy").open_npy().unwrap();
-    server.requests();
+    server.take_requests();
     assert!(file.read::<Array2<u64>>().unwrap() == array);
-    let requests = server.requests();
+    let requests = server.take_requests();
     // Opening has fetched 64 KiB: the header of 128 bytes, and the first elements.
-    assert_eq!((fetched(&requests), requests.len()), (48_000_000 - (65_536 - 128), 3));
+    assert_eq!((requested_bytes(&requests), requests.len()), (48_000_000 - (65_536 - 128), 3));
     assert!(requests.iter().all(|request| request.if_match.as_deref() == Some("\"one\"")));
     // With a conversion to another type, and into memory with other strides.
     let floats: Array2<f64> = {
@@ -149,7 +149,7 @@ fn whole_arrays_come_in_parts_of_8_to_16_mib() {
     let mut turned = Array2::<u64>::zeros((1000, 6000)).reversed_axes();
     file.slice_into(s![.., ..], &mut turned).unwrap();
     assert!(turned == array);
-    assert!(server.most_at_once() <= 8, "{}", server.most_at_once());
+    assert!(server.max_concurrent_requests() <= 8, "{}", server.max_concurrent_requests());
 }
 
 #[test]
@@ -158,11 +158,15 @@ fn slices_fetch_no_more_than_twice_what_they_need() {
     let bytes = bytes_of(&array);
     let server = Server::new(&bytes);
     let file = remote(&server, "a.npy").open_npy().unwrap();
-    server.requests();
+    server.take_requests();
     // Gaps below 1 KiB between runs are fetched as well: a separate request would cost as much.
     let check = |needed: u64, most: usize, what: &str| {
-        let requests = server.requests();
-        assert!(fetched(&requests) <= 2 * needed, "{what}: {} for {needed}", fetched(&requests));
+        let requests = server.take_requests();
+        assert!(
+            requested_bytes(&requests) <= 2 * needed,
+            "{what}: {} for {needed}",
+            requested_bytes(&requests)
+        );
         assert!(requests.len() <= most, "{what}: {} requests", requests.len());
     };
     assert_eq!(file.slice::<u64, _>(s![15_000..15_100, ..]).unwrap(), array.slice(s![15_000..15_100, ..]));
@@ -191,7 +195,7 @@ fn slices_fetch_no_more_than_twice_what_they_need() {
 
 /// Every slice of every layout equals the one that ndarray takes.
 #[test]
-fn slices_are_ndarrays() {
+fn slices_of_objects_equal_those_of_ndarray() {
     let array = Array3::from_shape_fn((40, 30, 20), |(a, b, c)| (a * 10_000 + b * 100 + c) as u32);
     for is_fortran in [false, true] {
         let bytes = match is_fortran {
@@ -219,7 +223,7 @@ fn slices_are_ndarrays() {
 }
 
 #[test]
-fn a_member_costs_three_requests_at_most() {
+fn archive_member_takes_at_most_three_requests() {
     let (small, large) = (numbers(10, 3), numbers(9000, 100));
     let mut npz = NpzWriter::new(Vec::new());
     npz.add("small", &small).unwrap();
@@ -228,16 +232,16 @@ fn a_member_costs_three_requests_at_most() {
     let server = Server::new(&npz.finish().unwrap());
     let open = || remote(&server, "a.npz").open_npz().unwrap();
     assert_eq!(open().names().unwrap(), ["small", "large", "other"]);
-    assert_eq!(server.requests().len(), 1);
+    assert_eq!(server.take_requests().len(), 1);
     assert_eq!(open().read::<Array2<u64>>("small").unwrap(), small);
-    assert!(server.requests().len() <= 2);
+    assert!(server.take_requests().len() <= 2);
     assert!(open().read::<Array2<u64>>("large").unwrap() == large);
-    let requests = server.requests();
-    assert!(requests.len() <= 3 && fetched(&requests) <= 7_200_000 + (200 << 10), "{requests:?}");
+    let requests = server.take_requests();
+    assert!(requests.len() <= 3 && requested_bytes(&requests) <= 7_200_000 + (200 << 10), "{requests:?}");
     let row: Array1<u64> = open().open_member("large").unwrap().slice(s![8000, ..]).unwrap();
     assert_eq!(row, large.row(8000));
-    let requests = server.requests();
-    assert!(requests.len() <= 3 && fetched(&requests) <= 200 << 10, "{requests:?}");
+    let requests = server.take_requests();
+    assert!(requests.len() <= 3 && requested_bytes(&requests) <= 200 << 10, "{requests:?}");
     open().verify().unwrap();
 }
 
@@ -256,10 +260,10 @@ fn blocks_of_a_compressed_member_are_fetched_alone() {
     let server = Server::new(&archive);
     let npz = remote(&server, "a.npz").open_npz().unwrap();
     let member = npz.open_member("a").unwrap();
-    server.requests();
+    server.take_requests();
     assert_eq!(member.slice::<u64, _>(s![600, ..]).unwrap(), array.row(600));
-    let requests = server.requests();
-    assert!(requests.len() <= 1 && fetched(&requests) <= 1 << 20, "{requests:?}");
+    let requests = server.take_requests();
+    assert!(requests.len() <= 1 && requested_bytes(&requests) <= 1 << 20, "{requests:?}");
     assert!(npz.read::<Array2<u64>>("a").unwrap() == array);
     assert!(member.read::<Array2<u64>>().unwrap() == array);
 
@@ -271,15 +275,15 @@ fn blocks_of_a_compressed_member_are_fetched_alone() {
     let len = other.len() as u64;
     let server = Server::new(&other);
     let npz = remote(&server, "b.npz").open_npz().unwrap();
-    server.requests();
+    server.take_requests();
     assert!(npz.read::<Array2<u64>>("b").unwrap() == array);
-    let requests = server.requests();
-    assert!(requests.len() <= 8 && fetched(&requests) <= len + (200 << 10), "{requests:?}");
+    let requests = server.take_requests();
+    assert!(requests.len() <= 8 && requested_bytes(&requests) <= len + (200 << 10), "{requests:?}");
     assert_eq!(npz.open_member("b").unwrap().slice::<u64, _>(s![600, ..]).unwrap(), array.row(600));
 }
 
 #[test]
-fn ra_objects_are_read() {
+fn ra_object_equals_the_local_file() {
     let path = "../testdata/ra/c8-5-big.ra";
     let server = Server::new(&std::fs::read(path).unwrap());
     let file = remote(&server, "a.ra").open_ra().unwrap();
@@ -293,7 +297,7 @@ fn ra_objects_are_read() {
 
 /// Stacks written by Dask are read, in C and Fortran order and along any axis.
 #[test]
-fn stacks_are_read() {
+fn stack_in_a_store_equals_the_local_one() {
     for name in ["axis1", "zero", "records"] {
         let folder = std::path::Path::new("../testdata/stacks").join(name);
         let local: DynArray = NpyStack::open(&folder).unwrap().read().unwrap();
@@ -326,7 +330,7 @@ fn stacks_are_read() {
 }
 
 #[test]
-fn within_tasks_both_ways_work() {
+fn blocking_and_async_reads_work_within_a_task() {
     let array = numbers(3000, 1000);
     let server = Server::new(&bytes_of(&array));
     let remote = remote(&server, "a.npy");

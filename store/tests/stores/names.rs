@@ -24,7 +24,7 @@ const KEYS: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn keys_are_stated_literally() {
+fn keys_are_requested_literally() {
     let array = numbers(3, 4);
     let modified = Some("Wed, 01 Jan 2025 00:00:00 GMT".into()); // Azure's client needs it
     let server = Server::of(Object { bytes: bytes_of(&array), tag: Some("\"one\"".into()), modified }, false);
@@ -47,7 +47,7 @@ fn keys_are_stated_literally() {
             let remote = Remote::parse_with(&format!("{scheme}://bucket/{key}"), options).unwrap();
             assert_eq!(remote.name(), format!("{scheme}://bucket/{key}"));
             assert_eq!(remote.read_npy::<Array2<u64>>().unwrap(), array, "{scheme} {key:?}");
-            for request in server.requests() {
+            for request in server.take_requests() {
                 let decoded = percent_encoding::percent_decode_str(&request.target).decode_utf8().unwrap();
                 assert_eq!(decoded, format!("/bucket/{key}"), "{scheme}");
                 if scheme == "s3" {
@@ -61,22 +61,22 @@ fn keys_are_stated_literally() {
     for key in ["a", "a//b"] {
         let options = s3.clone().set("aws_region", "eu-central-1");
         Remote::parse_with(&format!("s3://bucket/{key}"), &options).unwrap().version().unwrap();
-        let signed = server.requests()[0].authorization.clone().unwrap();
+        let signed = server.take_requests()[0].authorization.clone().unwrap();
         assert!(signed.contains("/eu-central-1/s3/aws4_request"), "{signed}");
         // Without credentials.
         let remote = Remote::parse_with(&format!("s3://bucket/{key}"), &options.anonymous()).unwrap();
         remote.version().unwrap();
-        assert_eq!(server.requests()[0].authorization, None);
+        assert_eq!(server.take_requests()[0].authorization, None);
     }
 }
 
 #[test]
-fn web_addresses_are_requested_as_they_are() {
+fn web_addresses_are_requested_unchanged() {
     let array = numbers(3, 4);
     let server = Server::new(&bytes_of(&array));
     for target in ["a//b/", "%2Fa%20b", "a+b=c", "x?key=a%2Fb&c", "x?"] {
         assert_eq!(Remote::parse(&server.url(target)).unwrap().read_npy::<Array2<u64>>().unwrap(), array);
-        assert_eq!(server.requests()[0].target, format!("/{target}"));
+        assert_eq!(server.take_requests()[0].target, format!("/{target}"));
     }
 }
 
@@ -85,9 +85,9 @@ fn logins_and_headers_stay_with_their_host() {
     let array = numbers(300, 400);
     let [first, second] = [(); 2].map(|()| Server::new(&bytes_of(&array)));
     let there = second.url("b.npy");
-    first.decide(move |_, request| match request.target.starts_with("/here") {
+    first.answer_with(move |_, request| match request.target.starts_with("/here") {
         true => Answer::Right,
-        false => Answer::Elsewhere(if request.target == "/a" { "/here?hush".into() } else { there.clone() }),
+        false => Answer::Redirect(if request.target == "/a" { "/here?hush".into() } else { there.clone() }),
     });
     let options = StoreOptions::new().header("X-Api-Key", "hush").unwrap();
     let read = |name: &str| {
@@ -96,7 +96,7 @@ fn logins_and_headers_stay_with_their_host() {
     };
     // Within the server, all headers are kept; that which the server has said is not told to it again.
     assert_eq!(read("a"), array);
-    for request in first.requests() {
+    for request in first.take_requests() {
         assert_eq!(request.authorization.as_deref(), Some("Basic dXNlcjpodXNo"));
         assert!(
             request.head.contains("hush") && !request.head.to_lowercase().contains("referer"),
@@ -105,7 +105,7 @@ fn logins_and_headers_stay_with_their_host() {
         );
     }
     assert_eq!(read("b?hush"), array);
-    let requests = second.requests();
+    let requests = second.take_requests();
     assert!(requests.len() > 1 && requests.iter().all(|request| request.range.is_some()));
     for request in requests {
         assert!(!request.head.contains("hush") && !request.head.contains("Basic"), "{}", request.head);
@@ -113,13 +113,13 @@ fn logins_and_headers_stay_with_their_host() {
     // A bearer token takes the place of a login.
     let options = StoreOptions::new().bearer_token("t0ken").unwrap();
     Remote::parse_with(&first.url("here"), &options).unwrap().version().unwrap();
-    assert_eq!(first.requests().pop().unwrap().authorization.as_deref(), Some("Bearer t0ken"));
+    assert_eq!(first.take_requests().pop().unwrap().authorization.as_deref(), Some("Bearer t0ken"));
 }
 
 #[test]
-fn redirects_end() {
+fn endless_redirects_are_an_error() {
     let server = Server::new(b"");
-    server.decide(|_, _| Answer::Elsewhere("/again".into()));
+    server.answer_with(|_, _| Answer::Redirect("/again".into()));
     let options = StoreOptions::new().retries(0);
     let error = Remote::parse_with(&server.url("a"), &options).unwrap().open_npy().unwrap_err();
     assert!(error.to_string().contains("redirects"), "{error}");
@@ -127,7 +127,7 @@ fn redirects_end() {
 
 /// The account in a URL precedes that of the environment, in requests that `object_store` signs and in those that are signed here.
 #[test]
-fn accounts_in_urls_are_those_of_signatures() {
+fn account_in_the_url_signs_the_request() {
     let modified = Some("Wed, 01 Jan 2025 00:00:00 GMT".into());
     let server =
         Server::of(Object { bytes: bytes_of(&numbers(3, 4)), tag: Some("\"one\"".into()), modified }, false);
@@ -139,7 +139,7 @@ fn accounts_in_urls_are_those_of_signatures() {
     for key in ["a", "a//b"] {
         let url = format!("abfss://box@account.dfs.core.windows.net/{key}");
         Remote::parse_with(&url, &options).unwrap().version().unwrap();
-        let signed = server.requests()[0].authorization.clone().unwrap();
+        let signed = server.take_requests()[0].authorization.clone().unwrap();
         assert!(signed.starts_with("SharedKey account:"), "{signed}");
     }
 }
@@ -167,6 +167,6 @@ fn malformed_configurations_are_errors() {
             .set("aws_endpoint", server.url("").trim_end_matches('/'))
             .set("aws_skip_signature", "1");
         Remote::parse_with(&format!("s3://bucket/{key}"), &options).unwrap().version().unwrap();
-        assert_eq!(server.requests()[0].authorization, None);
+        assert_eq!(server.take_requests()[0].authorization, None);
     }
 }

@@ -16,9 +16,9 @@ pub(crate) enum Answer {
     /// Closes the connection after this number of bytes of the body.
     DropAfter(usize),
     /// Omits this number of bytes, with a matching `Content-Length`.
-    Less(usize),
+    Shortened(usize),
     /// Appends this number of bytes.
-    More(usize),
+    Extended(usize),
     /// Announces a range other than the requested one.
     Shifted,
     /// Sends the entire object, ignoring the requested range.
@@ -28,9 +28,9 @@ pub(crate) enum Answer {
     /// Sends the entire object without saying how long it is.
     WholeWithoutLength,
     /// Redirects to another URL.
-    Elsewhere(String),
+    Redirect(String),
     /// Sends nothing.
-    Silence,
+    NoResponse,
 }
 
 #[derive(Clone, Debug)]
@@ -53,13 +53,13 @@ pub(crate) struct Object {
     pub(crate) modified: Option<String>,
 }
 
-type Decide = dyn Fn(usize, &Request) -> Answer + Send + Sync;
+type AnswerFn = dyn Fn(usize, &Request) -> Answer + Send + Sync;
 
 struct Shared {
     object: Mutex<Object>,
-    decide: Mutex<Box<Decide>>,
+    answer_with: Mutex<Box<AnswerFn>>,
     /// Whether the conditions of requests are ignored.
-    is_careless: bool,
+    ignores_conditions: bool,
     requests: Mutex<Vec<Request>>,
     running: AtomicUsize,
     most: AtomicUsize,
@@ -75,13 +75,13 @@ impl Server {
         Self::of(Object { bytes: bytes.to_vec(), tag: Some("\"one\"".into()), modified: None }, false)
     }
 
-    pub(crate) fn of(object: Object, is_careless: bool) -> Self {
+    pub(crate) fn of(object: Object, ignores_conditions: bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let shared = Arc::new(Shared {
             object: Mutex::new(object),
-            decide: Mutex::new(Box::new(|_, _| Answer::Right)),
-            is_careless,
+            answer_with: Mutex::new(Box::new(|_, _| Answer::Right)),
+            ignores_conditions,
             requests: Mutex::default(),
             running: AtomicUsize::new(0),
             most: AtomicUsize::new(0),
@@ -101,8 +101,11 @@ impl Server {
     }
 
     /// Sets how requests are answered from now on, given the request's number and the request.
-    pub(crate) fn decide(&self, decide: impl Fn(usize, &Request) -> Answer + Send + Sync + 'static) {
-        *self.shared.decide.lock().unwrap() = Box::new(decide);
+    pub(crate) fn answer_with(
+        &self,
+        answer_with: impl Fn(usize, &Request) -> Answer + Send + Sync + 'static,
+    ) {
+        *self.shared.answer_with.lock().unwrap() = Box::new(answer_with);
     }
 
     pub(crate) fn replace(&self, bytes: &[u8], tag: Option<&str>, modified: Option<&str>) {
@@ -111,17 +114,17 @@ impl Server {
     }
 
     /// Returns the requests since the last call.
-    pub(crate) fn requests(&self) -> Vec<Request> {
+    pub(crate) fn take_requests(&self) -> Vec<Request> {
         std::mem::take(&mut *self.shared.requests.lock().unwrap())
     }
 
-    /// Returns the number of requests since the last call of [`requests`](Self::requests).
-    pub(crate) fn requests_until_now(&self) -> usize {
+    /// Returns the number of requests since the last call of [`take_requests`](Self::take_requests).
+    pub(crate) fn request_count(&self) -> usize {
         self.shared.requests.lock().unwrap().len()
     }
 
     /// Returns the highest number of concurrent requests.
-    pub(crate) fn most_at_once(&self) -> usize {
+    pub(crate) fn max_concurrent_requests(&self) -> usize {
         self.shared.most.load(Ordering::Relaxed)
     }
 }
@@ -168,15 +171,16 @@ fn serve(shared: &Shared, mut stream: &TcpStream) -> Option<()> {
         sent: 0,
     };
     let number = shared.requests.lock().unwrap().len();
-    let answer = shared.decide.lock().unwrap()(number, &request);
-    let is_other =
-        |field: &Option<String>, own: &Option<String>| !shared.is_careless && field.is_some() && field != own;
+    let answer = shared.answer_with.lock().unwrap()(number, &request);
+    let is_other = |field: &Option<String>, own: &Option<String>| {
+        !shared.ignores_conditions && field.is_some() && field != own
+    };
     let (mut status, mut body, mut fields) = (200, Vec::new(), String::new());
     if is_other(&request.if_match, &object.tag) || is_other(&request.if_unmodified_since, &object.modified) {
         status = 412;
     } else if let Answer::Status(wrong) = answer {
         (status, body) = (wrong, format!("<Code>Wrong</Code> {head}").into_bytes());
-    } else if let Answer::Elsewhere(url) = &answer {
+    } else if let Answer::Redirect(url) = &answer {
         (status, fields) = (302, format!("Location: {url}\r\n"));
     } else if let (Some(range), false) = (
         &request.range,
@@ -208,8 +212,8 @@ fn serve(shared: &Shared, mut stream: &TcpStream) -> Option<()> {
     let announced = body.len();
     match answer {
         Answer::DropAfter(len) | Answer::WholeDropAfter(len) => body.truncate(len),
-        Answer::Less(few) => body.truncate(announced.saturating_sub(few)),
-        Answer::More(many) => body.extend(vec![0; many]),
+        Answer::Shortened(few) => body.truncate(announced.saturating_sub(few)),
+        Answer::Extended(many) => body.extend(vec![0; many]),
         _ => {}
     }
     let is_dropped = matches!(answer, Answer::DropAfter(_) | Answer::WholeDropAfter(_));
@@ -223,7 +227,7 @@ fn serve(shared: &Shared, mut stream: &TcpStream) -> Option<()> {
         requests.push(request);
         requests.len() - 1
     };
-    if answer == Answer::Silence {
+    if answer == Answer::NoResponse {
         let _ = stream.read(&mut byte); // until the client gives up
         return None;
     }

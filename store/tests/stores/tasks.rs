@@ -16,15 +16,15 @@ fn options() -> ReadOptions {
 }
 
 #[tokio::test]
-async fn parts_are_requested_once_and_together() {
+async fn async_reads_request_each_part_once() {
     let array = numbers(6000, 1000); // 48 MB
     let server = Server::new(&bytes_of(&array));
     let file = remote(&server, "a.npy").open_npy_async(&options()).await.unwrap();
-    assert_eq!((server.requests().len(), file.shape()), (1, &[6000, 1000][..]));
+    assert_eq!((server.take_requests().len(), file.shape()), (1, &[6000, 1000][..]));
     // Far apart: a request for each row, many at a time, as no thread waits for any.
     let rows: Vec<usize> = (0..100).map(|number| 50 + number * 59).collect();
     assert_eq!(file.take::<Array2<u64>>(0, &rows).await.unwrap(), array.select(Axis(0), &rows));
-    assert_eq!(server.requests().len(), 100);
+    assert_eq!(server.take_requests().len(), 100);
     // All of it: directly into its memory.
     assert!(file.read::<Array2<u64>>().await.unwrap() == array);
     let parts = s![3000..3100, ..;2];
@@ -83,7 +83,7 @@ async fn archives_are_read_from_tasks() {
 
 /// Reads that a server never answers keep no others waiting.
 #[tokio::test]
-async fn a_silent_server_holds_up_nobody_else() {
+async fn silent_server_does_not_block_other_reads() {
     let array = numbers(6000, 1000);
     let [silent, server] = [(); 2].map(|()| Server::new(&bytes_of(&array)));
     let patient = StoreOptions::new().read_timeout(Duration::from_secs(3600));
@@ -91,13 +91,13 @@ async fn a_silent_server_holds_up_nobody_else() {
     let files = (0..64).map(|_| open(&silent)).collect::<Vec<_>>();
     let read = options();
     let files = try_join_all(files.iter().map(|file| file.open_npy_async(&read))).await.unwrap();
-    silent.requests();
-    silent.decide(|_, _| Answer::Silence);
+    silent.take_requests();
+    silent.answer_with(|_, _| Answer::NoResponse);
     let waiting: Vec<_> = files
         .into_iter()
         .map(|file| tokio::spawn(async move { file.slice::<u64, _>(s![3000..3100, ..]).await.is_ok() }))
         .collect();
-    while silent.requests_until_now() < 64 {
+    while silent.request_count() < 64 {
         tokio::task::yield_now().await;
     }
     let file = open(&server).open_npy_async(&options()).await.unwrap();

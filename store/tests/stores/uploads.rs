@@ -11,7 +11,7 @@ use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
 
-use super::bucket::{End, bucket};
+use super::bucket::{End, start_bucket};
 use super::{bytes_of, numbers};
 
 fn store() -> (Arc<InMemory>, Remote) {
@@ -27,7 +27,7 @@ fn content(store: &InMemory) -> Option<Vec<u8>> {
 }
 
 #[test]
-fn an_object_is_visible_when_it_is_complete() {
+fn object_is_visible_only_after_finish() {
     let (store, remote) = store();
     let array = numbers(3000, 1000); // 24 MB: more than one part
     let mut upload = remote.upload(&UploadOptions::new().part_size(5 << 20)).unwrap();
@@ -48,7 +48,7 @@ fn an_object_is_visible_when_it_is_complete() {
 }
 
 #[test]
-fn two_writers_lose_nothing() {
+fn second_of_two_conditional_uploads_is_refused() {
     let (store, remote) = store();
     let new = UploadOptions::new().part_size(5 << 20).create_new();
     let large = vec![7; 11 << 20];
@@ -85,7 +85,7 @@ fn two_writers_lose_nothing() {
 }
 
 #[test]
-fn archives_are_written_as_to_a_file() {
+fn archive_written_to_a_store_reads_back() {
     let (_, remote) = store();
     let mut npz = NpzWriter::new_compressed(remote.upload(&UploadOptions::new()).unwrap());
     npz.add("a", &numbers(100, 100)).unwrap();
@@ -98,9 +98,9 @@ fn archives_are_written_as_to_a_file() {
 
 /// The condition is sent with the request that completes the upload: checking beforehand is not enough.
 #[test]
-fn the_store_itself_compares() {
-    for end in [End::Refused, End::Unheard] {
-        let (port, state) = bucket(end);
+fn condition_is_sent_with_the_completing_request() {
+    for end in [End::Refused, End::ResponseLost] {
+        let (port, state) = start_bucket(end);
         let options = StoreOptions::new()
             .set("aws_endpoint", format!("http://127.0.0.1:{port}"))
             .set("allow_http", "true")
@@ -126,7 +126,7 @@ fn the_store_itself_compares() {
                 assert_eq!((ends.len(), removed), (1, 1), "{requests:?}");
             }
             // The winner is told so, although its repeated request was refused.
-            End::Unheard => {
+            End::ResponseLost => {
                 assert_eq!(finished.unwrap().tag(), Some("\"whole\""));
                 assert_eq!(ends.len(), 2, "{requests:?}");
             }
@@ -135,7 +135,7 @@ fn the_store_itself_compares() {
 }
 
 #[test]
-fn parts_are_few_enough() {
+fn upload_with_a_large_declared_length_succeeds() {
     let (store, remote) = store();
     // Parts of 5 MiB are too small for this length.
     let options = UploadOptions::new().part_size(5 << 20).len(100 << 30);
@@ -156,7 +156,7 @@ fn in_s3(port: u16) -> Remote {
 }
 
 #[tokio::test]
-async fn tasks_upload_part_by_part() {
+async fn async_upload_finishes_or_leaves_no_parts() {
     let (store, remote) = store();
     let array = numbers(3000, 1000);
     let mut upload = remote.upload_async(&UploadOptions::new().part_size(5 << 20)).unwrap();
@@ -169,7 +169,7 @@ async fn tasks_upload_part_by_part() {
 
     // An upload that is given up leaves no parts, whether it is told to remove them or a write is cancelled.
     for is_aborted in [true, false] {
-        let (port, state) = bucket(End::Refused);
+        let (port, state) = start_bucket(End::Refused);
         let mut upload = in_s3(port).upload_async(&UploadOptions::new().part_size(5 << 20)).unwrap();
         upload.write(&vec![1; 12 << 20]).await.unwrap();
         if is_aborted {
@@ -193,8 +193,8 @@ async fn tasks_upload_part_by_part() {
 
 /// A web server gets the condition with the object, and is asked before, because not all look at it.
 #[test]
-fn web_servers_are_told_the_condition() {
-    let (port, state) = bucket(End::Refused);
+fn web_server_gets_the_condition_after_a_head_request() {
+    let (port, state) = start_bucket(End::Refused);
     let remote = Remote::parse(&format!("http://127.0.0.1:{port}/a.npy")).unwrap();
     let new = UploadOptions::new().create_new();
     remote.write_npy_with(&arr1(&[1]), &Default::default(), &new).unwrap();
@@ -204,12 +204,12 @@ fn web_servers_are_told_the_condition() {
     assert_eq!(told, [("HEAD", None), ("PUT", Some("*"))]);
 
     // Another writer is faster.
-    state.lock().unwrap().refuses = true;
+    state.lock().unwrap().refuses_conditions = true;
     let error = remote.write_npy_with(&arr1(&[1]), &Default::default(), &new).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::AlreadyExists), "{error}");
-    state.lock().unwrap().refuses = false;
+    state.lock().unwrap().refuses_conditions = false;
 
-    state.lock().unwrap().is_there = true;
+    state.lock().unwrap().exists = true;
     let error = remote.write_npy_with(&arr1(&[1]), &Default::default(), &new).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::AlreadyExists), "{error}");
     let replacing = UploadOptions::new().replacing(&remote.version().unwrap()).unwrap();
@@ -222,8 +222,8 @@ fn web_servers_are_told_the_condition() {
 /// Google does not check conditions when an upload of several parts is completed, and refuses requests that state one: it is asked
 /// before.
 #[test]
-fn google_is_asked_before_an_upload_is_completed() {
-    let (port, state) = bucket(End::Refused);
+fn gcs_object_is_checked_before_an_upload_completes() {
+    let (port, state) = start_bucket(End::Refused);
     let key = format!(
         r#"{{"gcs_base_url": "http://127.0.0.1:{port}", "disable_oauth": true, "client_email": "", "private_key": "", "private_key_id": ""}}"#
     );
@@ -241,7 +241,7 @@ fn google_is_asked_before_an_upload_is_completed() {
 }
 
 #[tokio::test]
-async fn arrays_are_written_from_tasks() {
+async fn array_written_async_reads_back() {
     let (_, remote) = store();
     let array = numbers(3000, 1000);
     let parts = UploadOptions::new().part_size(5 << 20);
@@ -253,9 +253,9 @@ async fn arrays_are_written_from_tasks() {
 
 /// This store does not look at conditions.
 #[test]
-fn careless_stores_are_asked_before() {
-    let (port, state) = bucket(End::Refused);
-    state.lock().unwrap().is_there = true;
+fn existing_object_is_refused_without_uploading() {
+    let (port, state) = start_bucket(End::Refused);
+    state.lock().unwrap().exists = true;
     let new = UploadOptions::new().create_new();
     let error = in_s3(port).write_npy_with(&arr1(&[1]), &Default::default(), &new).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::AlreadyExists), "{error}");
@@ -264,7 +264,7 @@ fn careless_stores_are_asked_before() {
 
 /// A folder of a store that was given has the objects that it lists.
 #[test]
-fn names_in_folders_are_those_of_objects() {
+fn folder_lists_literal_object_names() {
     use ndarray_io::bytes::Folder;
     let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
     let folder = Remote::in_bucket(Arc::clone(&store), "data").unwrap();

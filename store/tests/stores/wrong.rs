@@ -10,69 +10,69 @@ use ndarray_io::{NpzWriter, ReadOptions};
 use ndarray_io_store::Remote;
 
 use super::server::{Answer, Object, Server};
-use super::{bytes_of, impatient, numbers, remote};
+use super::{bytes_of, numbers, remote, remote_with_short_timeout};
 
 #[test]
-fn what_a_connection_loses_is_asked_for_again() {
+fn lost_responses_are_requested_again() {
     let array = numbers(3000, 1000); // 24 MB, two parts
     let server = Server::new(&bytes_of(&array));
-    let file = impatient(&server, "a.npy").open_npy().unwrap();
-    server.requests();
-    server.decide(|number, _| match number {
+    let file = remote_with_short_timeout(&server, "a.npy").open_npy().unwrap();
+    server.take_requests();
+    server.answer_with(|number, _| match number {
         0 => Answer::DropAfter(1_000_000),
         1 => Answer::Status(503),
         2 => Answer::Status(500),
         _ => Answer::Right,
     });
     assert!(file.read::<Array2<u64>>().unwrap() == array);
-    let requests = server.requests();
+    let requests = server.take_requests();
     assert!((4..=6).contains(&requests.len()), "{requests:?}");
     // A missing response is treated as a connection error, too.
-    server.decide(|number, _| if number == 0 { Answer::Silence } else { Answer::Right });
+    server.answer_with(|number, _| if number == 0 { Answer::NoResponse } else { Answer::Right });
     assert_eq!(file.slice::<u64, _>(s![2000, ..]).unwrap(), array.row(2000));
-    assert_eq!(server.requests().len(), 2);
+    assert_eq!(server.take_requests().len(), 2);
 }
 
 #[test]
-fn answers_that_stay_wrong_are_errors() {
+fn persistent_wrong_answers_are_errors() {
     let array = numbers(3000, 100);
     let server = Server::new(&bytes_of(&array));
-    let file = impatient(&server, "a.npy").open_npy().unwrap();
-    server.requests();
+    let file = remote_with_short_timeout(&server, "a.npy").open_npy().unwrap();
+    server.take_requests();
     let read = || file.read::<Array2<u64>>().unwrap_err();
     let mut texts = Vec::new();
     for answer in [
         Answer::DropAfter(1000),
-        Answer::Less(10),
-        Answer::More(10),
+        Answer::Shortened(10),
+        Answer::Extended(10),
         Answer::Shifted,
         Answer::Status(500),
         Answer::Status(403),
-        Answer::Silence,
+        Answer::NoResponse,
     ] {
         let always = answer.clone();
-        server.decide(move |_, _| always.clone());
+        server.answer_with(move |_, _| always.clone());
         let error = read();
         assert!(error.is_io(), "{answer:?}: {error}");
         texts.push(format!("{answer:?}: {error}"));
-        let tries = server.requests().len();
+        let tries = server.take_requests().len();
         // A refusal of access is not retried.
         assert!(tries <= if answer == Answer::Status(403) { 1 } else { 12 }, "{answer:?}: {tries} tries");
     }
     let texts = texts.join("\n").replace(&server.url("a.npy"), "URL");
     assert!(texts.contains("Status(403): URL: the store refuses access (403"), "{texts}");
     assert!(texts.contains("Wrong"), "{texts}");
-    server.decide(|_, _| Answer::Right);
+    server.answer_with(|_, _| Answer::Right);
     assert!(file.read::<Array2<u64>>().unwrap() == array);
 }
 
 /// A replaced object is an error, whether or not the server checks conditions.
 #[test]
-fn an_object_that_is_replaced_is_an_error() {
+fn replaced_object_is_reported_as_changed() {
     let (one, two) = (numbers(3000, 1000), numbers(3000, 1000) + 1);
     let monday = || Some("Mon, 02 Nov 2026 10:00:00 GMT".to_owned());
     let tuesday = "Tue, 03 Nov 2026 10:00:00 GMT";
-    for is_careless in [false, true] {
+    for ignores_conditions in [false, true] {
         for (before, after) in [
             (Some("\"one\""), Some("\"two\"")),
             (Some("W/\"one\""), Some("W/\"two\"")),
@@ -80,7 +80,8 @@ fn an_object_that_is_replaced_is_an_error() {
             (Some("\"one\""), None),
         ] {
             let tag = before.map(str::to_owned);
-            let server = Server::of(Object { bytes: bytes_of(&one), tag, modified: monday() }, is_careless);
+            let server =
+                Server::of(Object { bytes: bytes_of(&one), tag, modified: monday() }, ignores_conditions);
             let remote = remote(&server, "a.npy");
             let file = remote.open_npy().unwrap();
             assert_eq!(file.slice::<u64, _>(s![2000, ..]).unwrap(), one.row(2000));
@@ -89,7 +90,7 @@ fn an_object_that_is_replaced_is_an_error() {
             let error = file.slice::<u64, _>(s![2500, ..]).unwrap_err();
             assert!(
                 matches!(error.kind(), ErrorKind::ArrayChanged { .. }),
-                "{before:?} {is_careless}: {error}"
+                "{before:?} {ignores_conditions}: {error}"
             );
             assert_eq!(remote.open_npy().unwrap().slice::<u64, _>(s![2500, ..]).unwrap(), two.row(2500));
         }
@@ -98,11 +99,11 @@ fn an_object_that_is_replaced_is_an_error() {
 
 /// If an object is replaced between two parts of a read, the result is the old array or an error.
 #[test]
-fn an_array_is_never_of_two_versions() {
+fn replacement_during_a_read_never_mixes_versions() {
     let (one, two) = (numbers(6000, 1000), numbers(6000, 1000) + 1);
     let server = Arc::new(Server::new(&bytes_of(&one)));
     let file = remote(&server, "a.npy").open_npy().unwrap();
-    server.requests();
+    server.take_requests();
     let two = bytes_of(&two);
     let is_replaced = AtomicBool::new(false);
     drop(file);
@@ -121,43 +122,43 @@ fn an_array_is_never_of_two_versions() {
 }
 
 #[test]
-fn a_server_without_ranges_serves_whole_arrays() {
+fn server_without_ranges_serves_whole_arrays() {
     let array = numbers(3000, 1000);
     let bytes = bytes_of(&array);
     let server = Server::new(&bytes);
-    server.decide(|_, _| Answer::Whole);
+    server.answer_with(|_, _| Answer::Whole);
     let remote = remote(&server, "a.npy");
     let file = remote.open_npy().unwrap();
     let error = file.slice::<u64, _>(s![2000, ..]).unwrap_err();
     assert!(error.to_string().contains("ignores requests for ranges"), "{error}");
     assert!(file.read::<Array2<u64>>().unwrap() == array);
-    assert_eq!(server.requests().len(), 1);
+    assert_eq!(server.take_requests().len(), 1);
     // A second read starts from the beginning, even if a response was lost midway.
     assert!(file.read::<Array2<u64>>().unwrap() == array);
-    assert_eq!(server.requests().len(), 1);
-    server.decide(|_, _| Answer::WholeDropAfter(1_000_000));
+    assert_eq!(server.take_requests().len(), 1);
+    server.answer_with(|_, _| Answer::WholeDropAfter(1_000_000));
     let other = remote.open_npy().unwrap();
     assert!(other.read::<Array2<u64>>().unwrap_err().is_io());
-    server.decide(|_, _| Answer::Whole);
+    server.answer_with(|_, _| Answer::Whole);
     assert!(other.read::<Array2<u64>>().unwrap() == array);
     std::thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| assert!(other.read::<Array2<u64>>().unwrap() == array));
         }
     });
-    server.requests();
+    server.take_requests();
     // Unread data is not sent: dropping the file closes the connection.
     drop((file, remote.open_npy().unwrap()));
     // A small object can be sliced, since all of it has arrived.
     let server = Server::new(&bytes_of(&numbers(10, 10)));
-    server.decide(|_, _| Answer::Whole);
+    server.answer_with(|_, _| Answer::Whole);
     let part: Array1<u64> = super::remote(&server, "a.npy").open_npy().unwrap().slice(s![9, ..3]).unwrap();
     assert_eq!(part, Array1::from_vec(vec![90, 91, 92]));
 
     let mut npz = NpzWriter::new(Vec::new());
     npz.add("a", &array).unwrap();
     let server = Server::new(&npz.finish().unwrap());
-    server.decide(|_, _| Answer::Whole);
+    server.answer_with(|_, _| Answer::Whole);
     let error = super::remote(&server, "a.npz").open_npz().unwrap_err();
     assert!(error.to_string().contains("ignores requests for ranges"), "{error}");
 }
@@ -166,11 +167,11 @@ fn a_server_without_ranges_serves_whole_arrays() {
 fn errors_have_no_secrets() {
     let server = Server::new(b"no array");
     for status in [400, 403, 404, 500] {
-        server.decide(move |_, _| Answer::Status(status));
+        server.answer_with(move |_, _| Answer::Status(status));
         let url = format!("{}?X-Signature=hush", server.url("a.npy"));
         let options = ndarray_io_store::StoreOptions::new().retries(0);
         let error = Remote::parse_with(&url, &options).unwrap().open_npy().unwrap_err();
-        assert!(server.requests()[0].target.ends_with("a.npy?X-Signature=hush"));
+        assert!(server.take_requests()[0].target.ends_with("a.npy?X-Signature=hush"));
         assert!(!format!("{error} {error:?}").contains("hush"), "{error:?}");
 
         let options = options
@@ -181,7 +182,7 @@ fn errors_have_no_secrets() {
             .set("aws_region", "eu");
         let remote = Remote::parse_with("s3://bucket/a.npy", &options).unwrap();
         let error = remote.open_npy().unwrap_err();
-        let sent = server.requests()[0].authorization.clone().unwrap();
+        let sent = server.take_requests()[0].authorization.clone().unwrap();
         assert!(sent.contains("hush-id"), "{sent}");
         assert!(
             !format!("{error} {error:?} {remote:?} {options:?}").contains("hush"),
@@ -195,27 +196,27 @@ fn errors_have_no_secrets() {
 
 /// As a server does that makes what it sends: the end of the connection is the end of the object.
 #[test]
-fn objects_of_unstated_length_are_read() {
+fn object_without_content_length_is_read() {
     let array = numbers(3000, 1000);
     let server = Server::new(&bytes_of(&array));
-    server.decide(|_, _| Answer::WholeWithoutLength);
+    server.answer_with(|_, _| Answer::WholeWithoutLength);
     assert!(remote(&server, "a.npy").read_npy::<Array2<u64>>().unwrap() == array);
-    assert_eq!(server.requests().len(), 1);
+    assert_eq!(server.take_requests().len(), 1);
 }
 
 /// Each response brings a little, and the next one follows at once.
 #[test]
-fn responses_that_break_off_are_resumed() {
+fn truncated_responses_are_resumed() {
     let array = numbers(1000, 1000); // 8 MB
     let server = Server::new(&bytes_of(&array));
-    server.decide(|_, _| Answer::DropAfter(70_000));
+    server.answer_with(|_, _| Answer::DropAfter(70_000));
     assert!(remote(&server, "a.npy").read_npy::<Array2<u64>>().unwrap() == array);
-    let requests = server.requests();
+    let requests = server.take_requests();
     assert!((115..=125).contains(&requests.len()), "{}", requests.len());
 }
 
 #[test]
-fn headers_that_lie_take_no_memory() {
+fn false_shapes_and_truncated_objects_are_errors() {
     let mut bytes = bytes_of(&numbers(100, 100));
     let at = bytes.windows(10).position(|window| window == b"(100, 100)").unwrap();
     bytes[at..at + 10].copy_from_slice(b"(1<<40,1) ");
@@ -239,7 +240,7 @@ fn headers_that_lie_take_no_memory() {
 }
 
 #[test]
-fn progress_is_told_and_cancels() {
+fn progress_callback_cancels_the_read() {
     let array = numbers(6000, 1000);
     let server = Server::new(&bytes_of(&array));
     let options = ReadOptions::new().progress(|done, _| match done {
@@ -253,7 +254,7 @@ fn progress_is_told_and_cancels() {
 
 /// Dropping a future cancels its requests; the server would never answer.
 #[test]
-fn a_dropped_future_ends_its_requests() {
+fn dropped_future_cancels_its_read() {
     let server = Server::new(&bytes_of(&numbers(3000, 1000)));
     let options = ndarray_io_store::StoreOptions::new();
     let remote = Remote::parse_with(&server.url("a.npy"), &options).unwrap();
@@ -261,7 +262,7 @@ fn a_dropped_future_ends_its_requests() {
     runtime.block_on(async {
         let file = remote.open_npy_async(&ReadOptions::new()).await.unwrap();
         let (ended, end) = std::sync::mpsc::channel();
-        server.decide(|_, _| Answer::Silence);
+        server.answer_with(|_, _| Answer::NoResponse);
         let read = file.run(move |file| {
             let read = file.read::<Array2<u64>>();
             ended.send(read.map(drop)).unwrap();

@@ -63,25 +63,25 @@ impl Opcodes {
 }
 
 /// Nested tuples, each of which is complete before the next one starts.
-pub(crate) fn chain(count: usize) -> Vec<u8> {
+pub(crate) fn nested_tuples(count: usize) -> Vec<u8> {
     let first = Opcodes::default().raw(b")").put(0);
     first.repeat(count - 1, |all, number| all.get(number).raw(b"\x85").put(number + 1)).file(count)
 }
 
 /// One text under many memo numbers.
-pub(crate) fn one_text(times: usize) -> Vec<u8> {
+pub(crate) fn one_text_under_many_numbers(times: usize) -> Vec<u8> {
     let all = Opcodes::default().raw(b"(").long(b'X').raw(&vec![0x94; times]).raw(b"0");
     all.repeat(times, Opcodes::get).raw(b"l").file(1)
 }
 
 /// A long text in many names.
-pub(crate) fn names(times: usize) -> Vec<u8> {
+pub(crate) fn globals_of_one_text(times: usize) -> Vec<u8> {
     let all = Opcodes::default().raw(b"(").long(b'X').put(0).raw(b"0").text("x").put(1).raw(b"0");
     all.repeat(times, |all, _| all.get(0).get(1).raw(b"\x93")).raw(b"l").file(1)
 }
 
 /// A long text that is encoded many times.
-pub(crate) fn encoded(times: usize) -> Vec<u8> {
+pub(crate) fn text_encoded_many_times(times: usize) -> Vec<u8> {
     let all = Opcodes::default().raw(b"(").global("_codecs", "encode").put(0).raw(b"0").long(b'X');
     let all = all.text("latin1").raw(b"\x86").put(1).raw(b"0");
     all.repeat(times, |all, _| all.get(0).get(1).raw(b"R")).raw(b"l").file(1)
@@ -95,7 +95,7 @@ pub(crate) fn undecodable(module: &str, name: &str, times: usize) -> Vec<u8> {
 }
 
 /// Long bytes that many arrays share.
-pub(crate) fn buffers(times: usize) -> Vec<u8> {
+pub(crate) fn arrays_of_one_buffer(times: usize) -> Vec<u8> {
     let all = Opcodes::default().raw(b"(").global("numpy._core.numeric", "_frombuffer").put(0).raw(b"0(");
     let all = all.long(b'B').global("numpy", "dtype").text("u1").raw(b"\x85R").number(1 << 20).raw(b"\x85");
     let all = all.text("C").raw(b"t").put(1).raw(b"0");
@@ -103,7 +103,7 @@ pub(crate) fn buffers(times: usize) -> Vec<u8> {
 }
 
 /// Two equal graphs: on each level, one refers to two lists where the other refers to one list twice.
-pub(crate) fn graphs(levels: usize) -> Vec<u8> {
+pub(crate) fn differently_shared_graphs(levels: usize) -> Vec<u8> {
     let mut next = 0;
     let mut graph = |mut all: Opcodes, doubled: bool| {
         let mut list = |all: Opcodes, parts: &[usize]| {
@@ -140,7 +140,7 @@ pub(crate) fn graphs(levels: usize) -> Vec<u8> {
 }
 
 /// A scalar of a record with two fields that are again records with two fields, and so on.
-pub(crate) fn records(levels: usize) -> Vec<u8> {
+pub(crate) fn nested_records(levels: usize) -> Vec<u8> {
     let all = Opcodes::default().global("numpy", "dtype").text("V0").raw(b"\x85R").put(0).raw(b"0");
     let all = all.repeat(levels, |all, level| {
         let all = all.global("numpy", "dtype").text("V0").raw(b"\x85R(K\x03").text("|").raw(b"N");
@@ -151,7 +151,7 @@ pub(crate) fn records(levels: usize) -> Vec<u8> {
 }
 
 /// The same, with dicts of names, formats and offsets.
-pub(crate) fn formats(levels: usize) -> Vec<u8> {
+pub(crate) fn nested_dtype_dicts(levels: usize) -> Vec<u8> {
     let all = Opcodes::default().text("V0").put(0).raw(b"0");
     let all = all.repeat(levels, |all, level| {
         let all = all.raw(b"}(").text("names").raw(b"](").text("a").text("b").raw(b"e").text("formats");
@@ -163,7 +163,7 @@ pub(crate) fn formats(levels: usize) -> Vec<u8> {
 }
 
 /// A dtype of nested pairs.
-pub(crate) fn pairs(count: usize) -> Vec<u8> {
+pub(crate) fn nested_dtype_pairs(count: usize) -> Vec<u8> {
     let all = Opcodes::default().text("u1").put(0);
     let all = all.repeat(count - 1, |all, number| all.get(number).raw(b"K\x01\x86").put(number + 1));
     let all = all.global("numpy._core.multiarray", "scalar").global("numpy", "dtype");
@@ -171,7 +171,7 @@ pub(crate) fn pairs(count: usize) -> Vec<u8> {
 }
 
 /// Many empty arrays of one record type with many fields, as `numpy.save` writes them.
-pub(crate) fn arrays(fields: usize, arrays: usize) -> Vec<u8> {
+pub(crate) fn arrays_of_one_dtype(fields: usize, arrays: usize) -> Vec<u8> {
     let all = Opcodes::default().raw(b"(").global("numpy", "dtype").text("u1").raw(b"\x85R").put(0).raw(b"0");
     let name = |number: usize| format!("f{number}");
     let all =
@@ -204,7 +204,7 @@ pub(crate) fn record_keys(fields: usize, scalars: usize) -> Vec<u8> {
 }
 
 /// The opcodes of a value of a mebibyte, which `kind` chooses: a text, one with a lone surrogate, a `Decimal`, or a `str_`.
-fn large(all: Opcodes, kind: usize) -> Opcodes {
+fn large_value(all: Opcodes, kind: usize) -> Opcodes {
     match kind {
         0 => all.long(b'X'),
         1 => all.raw(b"X\x03\0\x10\0\xed\xa0\x80").raw(&vec![b'a'; 1 << 20]),
@@ -222,7 +222,7 @@ fn large(all: Opcodes, kind: usize) -> Opcodes {
 
 /// A set of pairs of a number and one of two equal values; each pair is there twice, once with each value.
 pub(crate) fn values_in_keys(kind: usize, pairs: usize) -> Vec<u8> {
-    let all = large(large(Opcodes::default(), kind).put(0).raw(b"0"), kind).put(1).raw(b"0\x8F(");
+    let all = large_value(large_value(Opcodes::default(), kind).put(0).raw(b"0"), kind).put(1).raw(b"0\x8F(");
     let pair = |all: Opcodes, number: usize| all.raw(b"(").number(number / 2).get(number % 2).raw(b"\x91");
     all.repeat(2 * pairs, pair).raw(b"\x90").file(1)
 }
@@ -242,7 +242,7 @@ pub(crate) fn dicts_of_one_key(dicts: usize) -> Vec<u8> {
 }
 
 /// Many empty arrays, each of which has a record type of its own, as NumPy makes them from a list of fields.
-pub(crate) fn own_dtypes(fields: usize, arrays: usize) -> Vec<u8> {
+pub(crate) fn arrays_of_own_dtypes(fields: usize, arrays: usize) -> Vec<u8> {
     let all = Opcodes::default().raw(b"(").global("numpy", "dtype").text("u1").raw(b"\x85R").put(0).raw(b"0");
     let all = all.global("numpy.core.multiarray", "_reconstruct").put(1).raw(b"0");
     let all = all.global("numpy", "ndarray").put(2).raw(b"0").global("numpy", "dtype").put(3).raw(b"0");
@@ -261,6 +261,6 @@ pub(crate) fn own_dtypes(fields: usize, arrays: usize) -> Vec<u8> {
 }
 
 /// Many empty lists.
-pub(crate) fn lists(count: usize) -> Vec<u8> {
+pub(crate) fn empty_lists(count: usize) -> Vec<u8> {
     Opcodes::default().raw(&vec![b']'; count]).file(count)
 }

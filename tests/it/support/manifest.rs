@@ -66,7 +66,7 @@ pub(crate) fn testdata() -> PathBuf {
 
 /// Asserts that `file` has the bytes that `np.save` writes for the array that `testdata/make.py` calls
 /// `name`. The test data are little-endian; on other machines the options of the test must match.
-pub(crate) fn assert_is_numpys(file: &[u8], name: &str) {
+pub(crate) fn assert_equals_numpys(file: &[u8], name: &str) {
     let sums = std::fs::read_to_string(testdata().join("expected.json")).unwrap();
     let sums: Value = serde_json::from_str(&sums).unwrap();
     let wanted = sums[name].as_str().unwrap_or_else(|| panic!("make.py has no array '{name}'"));
@@ -105,7 +105,7 @@ fn case(folder: &Path, line: Value) -> Case {
 }
 
 /// Returns the manifest's name for an error.
-pub(crate) fn class(error: &Error) -> &'static str {
+pub(crate) fn error_class(error: &Error) -> &'static str {
     match error.kind() {
         ErrorKind::BadMagic { format: "NPZ", .. } => "bad_zip",
         ErrorKind::BadMagic { .. } => "bad_magic",
@@ -134,11 +134,11 @@ pub(crate) fn class(error: &Error) -> &'static str {
 }
 
 /// Returns a dtype in the manifest's form.
-pub(crate) fn neutral(dtype: &DType) -> Value {
+pub(crate) fn dtype_json(dtype: &DType) -> Value {
     match dtype {
-        DType::Scalar(scalar) => neutral_scalar(scalar),
+        DType::Scalar(scalar) => scalar_json(scalar),
         DType::Subarray(subarray) => json!({"kind": "subarray", "size": subarray.size(),
-            "shape": subarray.shape(), "base": neutral(subarray.base())}),
+            "shape": subarray.shape(), "base": dtype_json(subarray.base())}),
         DType::Record(record) => {
             let fields = record.fields().iter().map(|field| {
                 let title = match field.title() {
@@ -147,7 +147,7 @@ pub(crate) fn neutral(dtype: &DType) -> Value {
                     Some(Title::Int(number)) => json!(number),
                     Some(other) => panic!("a title of a new kind: {other:?}"),
                 };
-                json!({"name": field.name(), "title": title, "offset": field.offset(), "dtype": neutral(field.dtype())})
+                json!({"name": field.name(), "title": title, "offset": field.offset(), "dtype": dtype_json(field.dtype())})
             });
             json!({"kind": "record", "size": record.size(), "fields": fields.collect::<Vec<_>>()})
         }
@@ -156,7 +156,7 @@ pub(crate) fn neutral(dtype: &DType) -> Value {
     }
 }
 
-fn neutral_scalar(scalar: &Scalar) -> Value {
+fn scalar_json(scalar: &Scalar) -> Value {
     let order = match scalar.byte_order() {
         None => "|",
         Some(ByteOrder::Little) => "<",
@@ -177,7 +177,7 @@ pub(crate) trait TestElement: Clone {
     fn bytes(self, order: ByteOrder) -> Vec<u8>;
 }
 
-fn ordered<const N: usize>(little: [u8; N], order: ByteOrder) -> Vec<u8> {
+fn in_byte_order<const N: usize>(little: [u8; N], order: ByteOrder) -> Vec<u8> {
     let mut bytes = little.to_vec();
     if order == ByteOrder::Big {
         bytes.reverse();
@@ -197,7 +197,7 @@ macro_rules! integers {
             }
 
             fn bytes(self, order: ByteOrder) -> Vec<u8> {
-                ordered(self.to_le_bytes(), order)
+                in_byte_order(self.to_le_bytes(), order)
             }
         }
     )*};
@@ -211,7 +211,7 @@ macro_rules! floats {
             }
 
             fn bytes(self, order: ByteOrder) -> Vec<u8> {
-                ordered(self.to_bits().to_le_bytes(), order)
+                in_byte_order(self.to_bits().to_le_bytes(), order)
             }
         }
     )*};
@@ -258,7 +258,7 @@ impl TestElement for String {
     }
 
     fn bytes(self, order: ByteOrder) -> Vec<u8> {
-        self.chars().flat_map(|char| ordered(u32::from(char).to_le_bytes(), order)).collect()
+        self.chars().flat_map(|char| in_byte_order(u32::from(char).to_le_bytes(), order)).collect()
     }
 }
 
@@ -288,7 +288,7 @@ impl<const N: usize> TestElement for Chars<N> {
     }
 
     fn bytes(self, order: ByteOrder) -> Vec<u8> {
-        self.code_points().iter().flat_map(|code| ordered(code.to_le_bytes(), order)).collect()
+        self.code_points().iter().flat_map(|code| in_byte_order(code.to_le_bytes(), order)).collect()
     }
 }
 
@@ -298,7 +298,7 @@ impl TestElement for LongDouble {
     }
 
     fn bytes(self, order: ByteOrder) -> Vec<u8> {
-        ordered(self.to_le_bytes(), order)
+        in_byte_order(self.to_le_bytes(), order)
     }
 }
 
@@ -315,7 +315,7 @@ macro_rules! times {
             }
 
             fn bytes(self, order: ByteOrder) -> Vec<u8> {
-                ordered(self.ticks().unwrap_or(i64::MIN).to_le_bytes(), order)
+                in_byte_order(self.ticks().unwrap_or(i64::MIN).to_le_bytes(), order)
             }
         }
     )*};

@@ -14,11 +14,11 @@ pub(crate) mod temp;
 pub(crate) use headers::{file, long_descrs};
 use ndarray::ArrayD;
 #[allow(unused_imports)]
-pub(crate) use temp::Temp;
+pub(crate) use temp::ClosedTempFile;
 
 /// Returns the folder that the variable `name` names. Tests that call this are ignored unless requested by
 /// name.
-pub(crate) fn folder_from(name: &str) -> std::path::PathBuf {
+pub(crate) fn folder_from_env(name: &str) -> std::path::PathBuf {
     std::env::var_os(name).unwrap_or_else(|| panic!("{name} names no folder")).into()
 }
 

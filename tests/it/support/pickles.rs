@@ -10,7 +10,7 @@ struct Generator {
     /// Whether to add parts that nearly always make the pickle an error, such as a list as a key.
     is_wild: bool,
     /// The memo numbers of all objects, of lists, and of dtypes.
-    any: Vec<usize>,
+    objects: Vec<usize>,
     lists: Vec<usize>,
     dtypes: Vec<usize>,
     next: usize,
@@ -22,7 +22,7 @@ pub(crate) fn pickle(seed: u64, len: usize) -> Vec<u8> {
         out: Opcodes::default().raw(b"\x80\x04("),
         random: Random::new(seed),
         is_wild: seed % 4 == 3,
-        any: Vec::new(),
+        objects: Vec::new(),
         lists: Vec::new(),
         dtypes: Vec::new(),
         next: 0,
@@ -40,7 +40,7 @@ impl Generator {
         self.out.0.extend_from_slice(bytes);
     }
 
-    fn with(&mut self, more: impl FnOnce(Opcodes) -> Opcodes) {
+    fn append(&mut self, more: impl FnOnce(Opcodes) -> Opcodes) {
         self.out = more(std::mem::take(&mut self.out));
     }
 
@@ -54,18 +54,18 @@ impl Generator {
                 self.next
             }
         };
-        self.with(|all| all.put(number));
-        self.any.push(number);
+        self.append(|all| all.put(number));
+        self.objects.push(number);
         number
     }
 
     /// Refers to an object that was made before or is still being made.
-    fn shared(&mut self) {
-        match self.any.len() {
+    fn earlier_object(&mut self) {
+        match self.objects.len() {
             0 => self.raw(b"N"),
             count => {
-                let number = self.any[self.random.below(count)];
-                self.with(|all| all.get(number));
+                let number = self.objects[self.random.below(count)];
+                self.append(|all| all.get(number));
             }
         }
     }
@@ -73,7 +73,7 @@ impl Generator {
     fn text(&mut self) {
         let len = [0, 3, 14, 15, 60, 200][self.random.below(6)];
         let letter = b'a' + self.random.below(26) as u8;
-        self.with(|all| all.text(&String::from_utf8(vec![letter; len]).unwrap()));
+        self.append(|all| all.text(&String::from_utf8(vec![letter; len]).unwrap()));
     }
 
     fn bytes(&mut self) {
@@ -91,27 +91,27 @@ impl Generator {
                 self.text();
                 self.raw(b"K\x05\x86");
             }
-            4 if self.is_wild => self.shared(),
+            4 if self.is_wild => self.earlier_object(),
             _ => self.text(),
         }
     }
 
     fn value(&mut self, depth: usize) {
         if depth > 6 {
-            return self.shared();
+            return self.earlier_object();
         }
         match self.random.below(24) {
             0 => self.raw(b"N"),
             1 => self.raw(b"K\x07"),
             2 => self.text(),
             3 => self.bytes(),
-            4..=7 => self.shared(),
+            4..=7 => self.earlier_object(),
             8 | 9 => {
                 self.raw(b"]");
                 let number = self.put();
                 self.lists.push(number);
                 for _ in 0..self.random.below(3) {
-                    self.some(depth, b"e");
+                    self.marked_values(depth, b"e");
                 }
             }
             10 => {
@@ -125,7 +125,7 @@ impl Generator {
                 self.raw(b"u");
             }
             11 => {
-                self.some(depth, b"t");
+                self.marked_values(depth, b"t");
                 self.put();
             }
             12 => {
@@ -142,7 +142,7 @@ impl Generator {
                 // Many references to earlier objects.
                 self.raw(b"(");
                 for _ in 0..self.random.below(200) {
-                    self.shared();
+                    self.earlier_object();
                 }
                 self.raw(b"l");
                 let number = self.put();
@@ -151,13 +151,13 @@ impl Generator {
             15 => self.dtype(),
             16 | 17 => self.array(),
             18 => {
-                self.with(|all| all.text("numpy._core.multiarray").text("scalar").raw(b"\x93"));
+                self.append(|all| all.text("numpy._core.multiarray").text("scalar").raw(b"\x93"));
                 match self.is_wild {
                     true => {
                         self.some_dtype();
                         self.bytes();
                     }
-                    false => self.with(|all| {
+                    false => self.append(|all| {
                         all.text("numpy").text("dtype").raw(b"\x93").text(">u2").raw(b"\x85RC\x02ab")
                     }),
                 }
@@ -166,7 +166,7 @@ impl Generator {
             }
             19 => {
                 let name = ["set", "frozenset", "bytearray", "list"][self.random.below(4)];
-                self.with(|all| all.text("builtins").text(name).raw(b"\x93"));
+                self.append(|all| all.text("builtins").text(name).raw(b"\x93"));
                 match self.is_wild || name == "list" || name == "bytearray" {
                     true => self.some_list(),
                     false => {
@@ -179,9 +179,9 @@ impl Generator {
                 self.put();
             }
             20 => {
-                self.with(|all| all.text("_codecs").text("encode").raw(b"\x93"));
-                self.shared();
-                self.with(|all| all.text("latin1").raw(b"\x86R"));
+                self.append(|all| all.text("_codecs").text("encode").raw(b"\x93"));
+                self.earlier_object();
+                self.append(|all| all.text("latin1").raw(b"\x86R"));
                 self.put();
             }
             _ => self.call(depth),
@@ -189,7 +189,7 @@ impl Generator {
     }
 
     /// Adds a mark, a few values, and the opcodes that use them.
-    fn some(&mut self, depth: usize, end: &[u8]) {
+    fn marked_values(&mut self, depth: usize, end: &[u8]) {
         self.raw(b"(");
         for _ in 0..self.random.below(5) {
             self.value(depth + 1);
@@ -202,13 +202,13 @@ impl Generator {
             0 => self.raw(b"]"),
             count => {
                 let number = self.lists[self.random.below(count)];
-                self.with(|all| all.get(number));
+                self.append(|all| all.get(number));
             }
         }
     }
 
     fn chain(&mut self) {
-        self.shared();
+        self.earlier_object();
         let deep = if self.is_wild { 1100 } else { 990 };
         let count = [1, 2, 5, 50, deep][self.random.below(5)];
         if count > 5 {
@@ -220,18 +220,18 @@ impl Generator {
     }
 
     fn call(&mut self, depth: usize) {
-        self.with(|all| all.text("module").text("name").raw(b"\x93"));
-        self.some(depth, b"t");
+        self.append(|all| all.text("module").text("name").raw(b"\x93"));
+        self.marked_values(depth, b"t");
         let is_new = self.random.below(2) == 0;
         self.raw(if is_new { b"\x81" } else { b"R" });
         self.put();
         if self.random.below(2) == 0 {
-            self.some(depth, b"e");
+            self.marked_values(depth, b"e");
         }
         if self.random.below(2) == 0 {
             self.raw(b"}(");
             self.text();
-            self.shared();
+            self.earlier_object();
             self.raw(b"ub");
         }
     }
@@ -241,24 +241,24 @@ impl Generator {
             0 => self.dtype(),
             count => {
                 let number = self.dtypes[self.random.below(count)];
-                self.with(|all| all.get(number));
+                self.append(|all| all.get(number));
             }
         }
     }
 
     fn dtype(&mut self) {
-        self.with(|all| all.text("numpy").text("dtype").raw(b"\x93"));
+        self.append(|all| all.text("numpy").text("dtype").raw(b"\x93"));
         match self.random.below(4) {
             0 if !self.dtypes.is_empty() => {
                 // A record whose fields have earlier dtypes.
                 let fields = [2, 10, 300][self.random.below(3)];
-                self.with(|all| all.text("V8").raw(b"\x85R(K\x03").text("|").raw(b"N("));
+                self.append(|all| all.text("V8").raw(b"\x85R(K\x03").text("|").raw(b"N("));
                 for number in 0..fields {
-                    self.with(|all| all.text(&format!("f{number}")));
+                    self.append(|all| all.text(&format!("f{number}")));
                 }
                 self.raw(b"t}(");
                 for number in 0..fields {
-                    self.with(|all| all.text(&format!("f{number}")));
+                    self.append(|all| all.text(&format!("f{number}")));
                     self.some_dtype();
                     self.raw(b"K\x00\x86");
                 }
@@ -273,8 +273,8 @@ impl Generator {
     }
 
     fn array(&mut self) {
-        self.with(|all| all.text("numpy.core.multiarray").text("_reconstruct").raw(b"\x93"));
-        self.with(|all| all.text("numpy").text("ndarray").raw(b"\x93K\x00\x85C\x01b\x87R"));
+        self.append(|all| all.text("numpy.core.multiarray").text("_reconstruct").raw(b"\x93"));
+        self.append(|all| all.text("numpy").text("ndarray").raw(b"\x93K\x00\x85C\x01b\x87R"));
         self.put();
         let count = [0, 1, 8, 100][self.random.below(4)];
         if !self.is_wild {

@@ -14,7 +14,7 @@ use ndarray_io::{
 pub(crate) enum Route {
     Whole,
     OneByte,
-    Chunks,
+    ChunkedReader,
     Interrupted,
     OneThread,
     File,
@@ -45,7 +45,7 @@ pub(crate) enum Route {
 pub(crate) const ALL: &[Route] = &[
     Route::Whole,
     Route::OneByte,
-    Route::Chunks,
+    Route::ChunkedReader,
     Route::Interrupted,
     Route::OneThread,
     Route::File,
@@ -75,7 +75,7 @@ pub(crate) const ALL: &[Route] = &[
 
 impl Route {
     /// Whether the route views the bytes without decoding, which their layout must allow.
-    pub(crate) fn views(self) -> bool {
+    pub(crate) fn is_view(self) -> bool {
         #[cfg(feature = "mmap")]
         if matches!(self, Self::Map | Self::MapMut | Self::MapCow) {
             return true;
@@ -94,10 +94,10 @@ pub(crate) fn read<A>(route: Route, bytes: &[u8], header: Header<'_>) -> Option<
 where
     A: ViewMutElement + Clone + Default,
 {
-    if !route.views() {
+    if !route.is_view() {
         return read_owned(route, bytes, header);
     }
-    let file = || temporary(bytes, 0);
+    let file = || temp_file(bytes, 0);
     header.is_viewable::<A>().then(|| match route {
         Route::View => ArrayView::<A, IxDyn>::view_npy(&Aligned::new(bytes)).map(|view| view.to_owned()),
         Route::ViewMut => {
@@ -122,14 +122,14 @@ pub(crate) fn read_owned<A>(route: Route, bytes: &[u8], header: Header<'_>) -> O
 where
     A: ReadableElement + Clone + Default,
 {
-    let file = || temporary(bytes, 0);
+    let file = || temp_file(bytes, 0);
     Some(match route {
         Route::Whole => ArrayD::read_npy(bytes),
         Route::OneByte if bytes.len() > 100_000 => return None, // too slow
-        Route::OneByte => ArrayD::read_npy(Chunks::new(bytes, |_| 1)),
-        Route::Chunks => ArrayD::read_npy(Chunks::new(bytes, |call| 1 + call * 7919 % 50_021)),
+        Route::OneByte => ArrayD::read_npy(ChunkedReader::new(bytes, |_| 1)),
+        Route::ChunkedReader => ArrayD::read_npy(ChunkedReader::new(bytes, |call| 1 + call * 7919 % 50_021)),
         Route::Interrupted => {
-            ArrayD::read_npy(Chunks::new(bytes, |call| if call % 3 == 1 { 0 } else { 65_521 }))
+            ArrayD::read_npy(ChunkedReader::new(bytes, |call| if call % 3 == 1 { 0 } else { 65_521 }))
         }
         Route::OneThread => ArrayD::read_npy_with(file().reopen().unwrap(), &ReadOptions::new().threads(1)),
         Route::File => ArrayD::read_npy(file().reopen().unwrap()),
@@ -147,7 +147,7 @@ where
         Route::StreamElements => stream_elements(bytes),
         Route::IntoBytes => into_bytes(bytes),
         view => {
-            assert!(view.views());
+            assert!(view.is_view());
             return None;
         }
     })
@@ -170,7 +170,7 @@ impl Header<'_> {
 }
 
 fn borrowed_file<A: ReadableElement>(bytes: &[u8]) -> Result<ArrayD<A>> {
-    let mut file = temporary(bytes, 0).reopen().unwrap();
+    let mut file = temp_file(bytes, 0).reopen().unwrap();
     let array = ArrayD::read_npy(&file);
     if array.is_ok() {
         let left = bytes.len() as u64 - file.stream_position().unwrap();
@@ -184,7 +184,7 @@ fn borrowed_file<A: ReadableElement>(bytes: &[u8]) -> Result<ArrayD<A>> {
 }
 
 fn file_at_an_offset<A: ReadableElement>(bytes: &[u8]) -> Result<ArrayD<A>> {
-    let mut file = temporary(bytes, 13).reopen().unwrap();
+    let mut file = temp_file(bytes, 13).reopen().unwrap();
     file.seek(SeekFrom::Start(13)).unwrap();
     ArrayD::read_npy(&mut file)
 }
@@ -208,7 +208,7 @@ fn map_mut<A: ViewMutElement + Clone>(path: &std::path::Path, shared: bool) -> R
 
 /// Reads block by block, each as soon as it has come.
 fn stream_blocks<A: ReadableElement + Clone + Default>(bytes: &[u8]) -> Result<ArrayD<A>> {
-    let mut reader = NpyReader::new(Chunks::new(bytes, |call| 1 + call * 7919 % 211))?;
+    let mut reader = NpyReader::new(ChunkedReader::new(bytes, |call| 1 + call * 7919 % 211))?;
     let shape = outer_shape::<A>(reader.shape());
     let mut whole = match reader.order() {
         Order::C => ArrayD::<A>::default(shape),
@@ -224,7 +224,7 @@ fn stream_blocks<A: ReadableElement + Clone + Default>(bytes: &[u8]) -> Result<A
 
 /// Reads element by element.
 fn stream_elements<A: ReadableElement>(bytes: &[u8]) -> Result<ArrayD<A>> {
-    let mut reader = NpyReader::new(Chunks::new(bytes, |call| 1 + call * 7919 % 211))?;
+    let mut reader = NpyReader::new(ChunkedReader::new(bytes, |call| 1 + call * 7919 % 211))?;
     let (shape, order) = (outer_shape::<A>(reader.shape()), reader.order());
     let items = reader.elements()?.collect::<Result<Vec<A>>>()?;
     Ok(FlatArray::new(items, shape, order)?.into())
@@ -237,7 +237,7 @@ fn stream_chunks<A: ReadableElement + Clone + Default>(bytes: &[u8]) -> Option<R
         let views: Vec<_> = pieces.iter().map(|piece| piece.view()).collect();
         Ok(ndarray::concatenate(ndarray::Axis(axis), &views).unwrap())
     };
-    match NpyReader::new(Chunks::new(bytes, |call| 1 + call * 7919 % 50_021)) {
+    match NpyReader::new(ChunkedReader::new(bytes, |call| 1 + call * 7919 % 50_021)) {
         Err(error) => Some(Err(error)),
         Ok(mut reader) => {
             let shape = outer_shape::<A>(reader.shape());
@@ -290,7 +290,7 @@ fn into_strided<A: ReadableElement + Clone + Default>(bytes: &[u8], shape: &[usi
 }
 
 /// Returns a file with `before` other bytes before the content.
-pub(crate) fn temporary(bytes: &[u8], before: usize) -> tempfile::NamedTempFile {
+pub(crate) fn temp_file(bytes: &[u8], before: usize) -> tempfile::NamedTempFile {
     use io::Write;
     let mut file = crate::support::temp::file().unwrap();
     file.write_all(&vec![b'#'; before]).unwrap();
@@ -300,19 +300,19 @@ pub(crate) fn temporary(bytes: &[u8], before: usize) -> tempfile::NamedTempFile 
 
 /// A reader that returns `size(call)` bytes at each call; 0 is an interruption. It is one type for all
 /// callers: with a closure's own type, the compiler would instantiate the library for each of them.
-pub(crate) struct Chunks<'a> {
+pub(crate) struct ChunkedReader<'a> {
     bytes: &'a [u8],
     size: fn(usize) -> usize,
     call: usize,
 }
 
-impl<'a> Chunks<'a> {
+impl<'a> ChunkedReader<'a> {
     pub(crate) fn new(bytes: &'a [u8], size: fn(usize) -> usize) -> Self {
         Self { bytes, size, call: 0 }
     }
 }
 
-impl Read for Chunks<'_> {
+impl Read for ChunkedReader<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         self.call += 1;
         match (self.size)(self.call) {

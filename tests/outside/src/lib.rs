@@ -46,13 +46,13 @@ pub enum Fault {
 
 /// Bytes in memory, which the library does not see, and a fault.
 #[derive(Debug)]
-pub struct Faulty {
+pub struct FaultySource {
     bytes: Arc<Vec<u8>>,
     fault: Fault,
     calls: AtomicUsize,
 }
 
-impl Faulty {
+impl FaultySource {
     pub fn new(bytes: &Arc<Vec<u8>>, fault: Fault) -> Self {
         Self { bytes: Arc::clone(bytes), fault, calls: AtomicUsize::new(0) }
     }
@@ -62,7 +62,7 @@ impl Faulty {
     }
 }
 
-impl ReadAt for Faulty {
+impl ReadAt for FaultySource {
     fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
         /// The longest read.
         const MOST: usize = 7000;
@@ -141,12 +141,12 @@ impl ReadAt for Faulty {
 
 /// Files in memory, each with the same fault.
 #[derive(Debug)]
-pub struct Memory {
+pub struct MemoryFolder {
     pub files: BTreeMap<String, Arc<Vec<u8>>>,
     pub fault: Fault,
 }
 
-impl Folder for Memory {
+impl Folder for MemoryFolder {
     fn names(&self) -> Result<Vec<String>> {
         Ok(self.files.keys().cloned().collect())
     }
@@ -154,7 +154,7 @@ impl Folder for Memory {
     fn open(&self, name: &str) -> Result<Arc<dyn ReadAt>> {
         let file =
             self.files.get(name).ok_or_else(|| Error::from(io::Error::from(io::ErrorKind::NotFound)))?;
-        Ok(Arc::new(Faulty::new(file, self.fault)))
+        Ok(Arc::new(FaultySource::new(file, self.fault)))
     }
 
     fn path(&self) -> PathBuf {
@@ -164,7 +164,7 @@ impl Folder for Memory {
 
 /// A folder of sources that hold only what has been fetched.
 #[derive(Debug)]
-pub struct FetchedFolder(pub Vec<Arc<Fetched>>);
+pub struct FetchedFolder(pub Vec<Arc<FetchedSource>>);
 
 impl Folder for FetchedFolder {
     fn names(&self) -> Result<Vec<String>> {
@@ -186,7 +186,7 @@ impl Folder for FetchedFolder {
 
 /// A source that holds only what has been fetched, as where someone else does the I/O.
 #[derive(Debug)]
-pub struct Fetched {
+pub struct FetchedSource {
     bytes: Arc<Vec<u8>>,
     /// Which pages have been fetched.
     pages: Mutex<BTreeSet<u64>>,
@@ -194,7 +194,7 @@ pub struct Fetched {
     lacked: Mutex<Vec<Range<u64>>>,
 }
 
-impl Fetched {
+impl FetchedSource {
     /// The unit in which bytes are fetched.
     const PAGE: u64 = 512;
 
@@ -235,7 +235,7 @@ impl Fetched {
     }
 }
 
-impl ReadAt for Fetched {
+impl ReadAt for FetchedSource {
     fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
         self.lacks(self.missing(offset..offset + into.len() as u64).collect())?;
         self.bytes.as_slice().read_at(into, offset)

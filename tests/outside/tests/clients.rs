@@ -22,7 +22,7 @@ mod ours {
 use std::fs::{self, File};
 
 /// Runs a program of both crates, each in a folder of its own, and compares what they return.
-macro_rules! same {
+macro_rules! programs_agree {
     ($($name:ident: $wanted:expr;)*) => {$(
         #[test]
         fn $name() {
@@ -34,7 +34,7 @@ macro_rules! same {
     )*};
 }
 
-same! {
+programs_agree! {
     quadtree_cache: 34_782.0;
     network_weights: ndarray::arr1(&[76.0, 25.0]);
     mipmaps: vec![vec![16, 24, 3], vec![8, 12, 3], vec![4, 6, 3], vec![2, 3, 3], vec![1, 2, 3]];
@@ -45,14 +45,14 @@ same! {
 }
 
 #[test]
-fn scores() {
+fn scores_program_agrees_in_both_crates() {
     assert_eq!(theirs::programs::scores().unwrap(), (40, 33.0));
     assert_eq!(ours::programs::scores().unwrap(), (40, 33.0));
 }
 
 /// A file in one format for both: what one crate writes is read by the other, program by program.
 #[test]
-fn files_are_exchanged() {
+fn files_of_ndarray_npy_are_read() {
     let folder = tempfile::tempdir().unwrap();
     theirs::programs::quadtree_cache(folder.path()).unwrap();
     assert_eq!(ours::programs::quadtree_cache(folder.path()).unwrap(), 34_782.0); // reads what is there
@@ -60,7 +60,7 @@ fn files_are_exchanged() {
 
 /// Shards of records, which `npyz` iterates over.
 #[test]
-fn record_shards() {
+fn record_shards_are_exchanged_with_npyz() {
     use ndarray_io::{FlatArray, NpyReader, Record, WriteNpyExt};
 
     #[derive(npyz::Serialize, npyz::Deserialize, npyz::AutoSerialize, Record, Clone, Debug, PartialEq)]
@@ -98,7 +98,7 @@ fn record_shards() {
 
 /// Dense matrices in both orders, with the shape and the order as values.
 #[test]
-fn dense_matrices() {
+fn dense_matrices_are_exchanged_with_npyz() {
     use ndarray_io::header::Order;
     use ndarray_io::{FlatArray, FlatView, ReadNpyExt, WriteNpyExt};
     use npyz::WriterBuilder;
@@ -128,7 +128,7 @@ fn dense_matrices() {
 
 /// A loader that must give what `npyz` gives: element by element, from a stream, with the header first.
 #[test]
-fn parity_loader() {
+fn streamed_elements_equal_those_of_npyz() {
     use ndarray_io::NpyReader;
 
     let folder = tempfile::tempdir().unwrap();
@@ -150,7 +150,7 @@ fn parity_loader() {
 
 /// What both crates say of the same bytes: the rows of the table in `MIGRATING.md`.
 #[test]
-fn errors_are_those_of_the_table() {
+fn errors_match_the_migration_table() {
     use ndarray::{Array1, Array2, ArrayView1};
     use ndarray_io::error::{CopyReason, ElementFault, ErrorKind as Kind, FilePart, WantedShape};
     use ndarray_npy::npy::header::ParseHeaderError as Header;
@@ -300,7 +300,7 @@ fn errors_are_those_of_the_table() {
 
 /// An error of writing says that it is one, whatever variant an enum puts it into.
 #[test]
-fn failed_save_is_no_failed_load() {
+fn write_error_says_that_writing_failed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("no such folder").join("a.npy");
     let error = ndarray_io::write_npy(&path, &ndarray::arr1(&[1.0])).unwrap_err();

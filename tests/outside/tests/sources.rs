@@ -15,7 +15,7 @@ use ndarray_io::npz::{Compression, NpzOptions};
 use ndarray_io::ra::{RaFile, WriteRaExt};
 use ndarray_io::{DynArray, NpyFile, NpzFile, NpzWriter, Result, WriteNpyExt, WriteOptions};
 use ndarray_io_refs::{RefOptions, References, ZarrFormat};
-use outside::{Fault, Faulty, Fetched, FetchedFolder, Memory};
+use outside::{Fault, FaultySource, FetchedFolder, FetchedSource, MemoryFolder};
 
 /// What a route has read; the wrong bytes are noticed by comparing it with the array.
 type Route = Box<dyn Fn(Fault, &Path) -> Result<Vec<Array2<u32>>>>;
@@ -43,7 +43,7 @@ fn routes() -> Vec<(&'static str, Route)> {
     let mut add = |name, route: Route| routes.push((name, route));
     for order in [Order::C, Order::Fortran] {
         let bytes = npy(&array(), order);
-        let open = move |fault| NpyFile::from_source(Faulty::new(&bytes, fault));
+        let open = move |fault| NpyFile::from_source(FaultySource::new(&bytes, fault));
         let at = open.clone();
         add("read", Box::new(move |fault, _| Ok(vec![at(fault)?.read()?])));
         let at = open.clone();
@@ -135,7 +135,7 @@ fn routes() -> Vec<(&'static str, Route)> {
     }
     for compression in [Compression::Stored, Compression::Deflated(1)] {
         let bytes = npz(compression);
-        let open = move |fault| NpzFile::from_source(Faulty::new(&bytes, fault));
+        let open = move |fault| NpzFile::from_source(FaultySource::new(&bytes, fault));
         let at = open.clone();
         add(
             "archive",
@@ -162,7 +162,7 @@ fn routes() -> Vec<(&'static str, Route)> {
     add(
         "ra",
         Box::new(move |fault, _| {
-            let file = RaFile::from_source(Faulty::new(&ra, fault))?;
+            let file = RaFile::from_source(FaultySource::new(&ra, fault))?;
             Ok(vec![file.read()?, file.slice(s![.., ..])?])
         }),
     );
@@ -176,7 +176,7 @@ fn routes() -> Vec<(&'static str, Route)> {
         add(
             "stack",
             Box::new(move |fault, _| {
-                let folder: Arc<dyn Folder> = Arc::new(Memory { files: files.clone(), fault });
+                let folder: Arc<dyn Folder> = Arc::new(MemoryFolder { files: files.clone(), fault });
                 let stack = NpyStack::from_folder_along(folder, axis, &ndarray_io::ReadOptions::new())?;
                 Ok(vec![stack.read()?, stack.slice(s![.., ..])?])
             }),
@@ -187,13 +187,13 @@ fn routes() -> Vec<(&'static str, Route)> {
 
 /// Returns how many threads and open files this process has.
 #[cfg(target_os = "linux")]
-fn remains() -> (usize, usize) {
+fn open_threads_and_files() -> (usize, usize) {
     let count = |folder: &str| std::fs::read_dir(folder).unwrap().count();
     (count("/proc/self/task"), count("/proc/self/fd"))
 }
 
 #[cfg(not(target_os = "linux"))]
-fn remains() -> (usize, usize) {
+fn open_threads_and_files() -> (usize, usize) {
     (0, 0)
 }
 
@@ -207,7 +207,7 @@ fn faulty_sources_give_right_arrays_or_errors() {
             hook(panic);
         }
     }));
-    let before = remains();
+    let before = open_threads_and_files();
     let (mut failed, mut read, mut panicked) = (0, 0, 0);
     for (name, route) in routes() {
         // Sound sources, of which some are odd.
@@ -250,7 +250,7 @@ fn faulty_sources_give_right_arrays_or_errors() {
         }
     }
     drop(std::panic::take_hook());
-    let (threads, files) = remains();
+    let (threads, files) = open_threads_and_files();
     assert!(threads <= before.0 && files <= before.1, "{threads} threads and {files} files remain");
     assert!(failed > 1000 && read > 500 && panicked > 100, "{failed} {read} {panicked}");
 }
@@ -260,23 +260,23 @@ fn references_are_made_from_a_source() {
     let bytes = npy(&array(), Order::C);
     let mut references = References::new(ZarrFormat::V2);
     let options = RefOptions::new().location("vault:a.npy").name("a").chunk(100);
-    references.add_source(Faulty::new(&bytes, Fault::Nothing), &options).unwrap();
+    references.add_source(FaultySource::new(&bytes, Fault::Nothing), &options).unwrap();
     assert!(references.to_string().contains(r#""a/0.0":["vault:a.npy",128,28000]"#), "{references}");
-    let failed = references.add_source(Faulty::new(&bytes, Fault::Fails(0)), &options);
+    let failed = references.add_source(FaultySource::new(&bytes, Fault::Fails(0)), &options);
     assert_eq!(failed.unwrap_err().to_string(), "vault:a.npy: the source fails");
 }
 
 /// Counts the calls of each method.
 #[derive(Debug, Default)]
-struct Counting([AtomicUsize; 8]);
+struct CountingSource([AtomicUsize; 8]);
 
-impl Counting {
+impl CountingSource {
     fn count(&self, method: usize) {
         self.0[method].fetch_add(1, Ordering::Relaxed);
     }
 }
 
-impl ReadAt for Counting {
+impl ReadAt for CountingSource {
     fn read_at(&self, _: &mut [u8], _: u64) -> Result<usize> {
         self.count(0);
         Ok(0)
@@ -320,7 +320,7 @@ impl ReadAt for Counting {
 
 /// A pointer that did not pass on a method would use the default instead.
 #[test]
-fn pointers_pass_on_every_call() {
+fn smart_pointers_forward_all_methods() {
     /// Calls each method, of the type itself.
     fn call<T: ReadAt>(source: T) {
         source.read_at(&mut [], 0).unwrap();
@@ -330,7 +330,7 @@ fn pointers_pass_on_every_call() {
         assert!(source.bytes().is_none() && source.file().is_none() && source.lock_file().is_none());
         source.hints();
     }
-    let counting = Arc::new(Counting::default());
+    let counting = Arc::new(CountingSource::default());
     call(&*counting);
     call(Arc::clone(&counting));
     call(Box::new(&*counting));
@@ -343,7 +343,7 @@ fn pointers_pass_on_every_call() {
 
 /// Repeats a read, fetching what it needs, and returns the result, how often it was repeated, and how many bytes
 /// were fetched.
-fn fetching<T>(source: &Fetched, mut read: impl FnMut() -> Result<T>) -> (T, usize, u64) {
+fn retry_after_fetching<T>(source: &FetchedSource, mut read: impl FnMut() -> Result<T>) -> (T, usize, u64) {
     let mut fetched = 0;
     for repeated in 0..20 {
         match read() {
@@ -363,22 +363,24 @@ fn fetching<T>(source: &Fetched, mut read: impl FnMut() -> Result<T>) -> (T, usi
 
 /// Where someone else does the I/O: a read says what it needs, has no effect, and is repeated.
 #[test]
-fn reads_are_repeated_once_their_bytes_are_there() {
+fn reads_succeed_when_repeated_after_fetching() {
     let array = array();
     for order in [Order::C, Order::Fortran] {
         let bytes = npy(&array, order);
         let all = bytes.len() as u64;
         let open = || {
-            let source = Arc::new(Fetched::new(&bytes));
-            let (file, repeated, fetched) = fetching(&source, || NpyFile::from_source(Arc::clone(&source)));
+            let source = Arc::new(FetchedSource::new(&bytes));
+            let (file, repeated, fetched) =
+                retry_after_fetching(&source, || NpyFile::from_source(Arc::clone(&source)));
             assert!(repeated <= 2 && fetched <= 1024, "opening: {repeated} {fetched}");
             (source, file)
         };
         let (source, file) = open();
-        let (read, repeated, fetched) = fetching(&source, || file.read::<Array2<u32>>());
+        let (read, repeated, fetched) = retry_after_fetching(&source, || file.read::<Array2<u32>>());
         assert!(read == array && repeated == 1 && fetched <= all);
         let (source, file) = open();
-        let (read, repeated, fetched) = fetching(&source, || file.slice::<u32, _>(s![100..110, 3..5]));
+        let (read, repeated, fetched) =
+            retry_after_fetching(&source, || file.slice::<u32, _>(s![100..110, 3..5]));
         assert!(read == array.slice(s![100..110, 3..5]) && repeated == 1);
         assert!(fetched <= 20 * 512, "{fetched}");
         // What a read needs can also be asked for before.
@@ -391,7 +393,8 @@ fn reads_are_repeated_once_their_bytes_are_there() {
         source.fetch(&file.runs_of_all().unwrap().iter().collect::<Vec<_>>());
         assert!(file.read::<Array2<u32>>().unwrap() == array);
         let (source, file) = open();
-        let (read, repeated, fetched) = fetching(&source, || file.take::<Array2<u32>>(0, &[299, 5]));
+        let (read, repeated, fetched) =
+            retry_after_fetching(&source, || file.take::<Array2<u32>>(0, &[299, 5]));
         assert!(read == array.select(Axis(0), &[299, 5]) && repeated == 1);
         assert!(fetched <= if order == Order::C { 2048 } else { all }, "{fetched}");
         let (source, file) = open();
@@ -399,21 +402,22 @@ fn reads_are_repeated_once_their_bytes_are_there() {
         for number in 0..6 {
             let part = [number * 50..(number + 1) * 50, 0..70];
             let block = || file.blocks::<Array2<u32>>().bytes(1 << 20).within(&part)?.next().transpose();
-            let (block, repeated, _) = fetching(&source, block);
+            let (block, repeated, _) = retry_after_fetching(&source, block);
             sum += block.unwrap().array().sum();
             assert!(repeated <= 1);
         }
         assert_eq!(sum, array.sum());
     }
     for compression in [Compression::Stored, Compression::Deflated(1)] {
-        let source = Arc::new(Fetched::new(&npz(compression)));
-        let (archive, repeated, _) = fetching(&source, || NpzFile::from_source(Arc::clone(&source)));
+        let source = Arc::new(FetchedSource::new(&npz(compression)));
+        let (archive, repeated, _) =
+            retry_after_fetching(&source, || NpzFile::from_source(Arc::clone(&source)));
         assert!(repeated <= 3);
-        let (read, repeated, _) = fetching(&source, || archive.read::<Array2<u32>>("b"));
+        let (read, repeated, _) = retry_after_fetching(&source, || archive.read::<Array2<u32>>("b"));
         assert!(read == array && repeated <= 3, "{repeated}");
-        let (member, repeated, _) = fetching(&source, || archive.open_member("a"));
+        let (member, repeated, _) = retry_after_fetching(&source, || archive.open_member("a"));
         assert!(repeated <= 3, "{repeated}");
-        let (read, repeated, _) = fetching(&source, || member.slice::<u32, _>(s![7.., ..]));
+        let (read, repeated, _) = retry_after_fetching(&source, || member.slice::<u32, _>(s![7.., ..]));
         assert!(read == array.slice(s![7.., ..]) && repeated <= 1, "{repeated}");
     }
 }
@@ -421,7 +425,7 @@ fn reads_are_repeated_once_their_bytes_are_there() {
 /// All parts are asked before the first error, so the number of repetitions does not follow that of parts.
 #[test]
 fn stacks_and_joins_ask_all_parts_at_once() {
-    fn repeated<T>(files: &[Arc<Fetched>], mut read: impl FnMut() -> Result<T>) -> (T, usize) {
+    fn repeated<T>(files: &[Arc<FetchedSource>], mut read: impl FnMut() -> Result<T>) -> (T, usize) {
         for repeated in 0..20 {
             match read() {
                 Ok(made) => return (made, repeated),
@@ -438,7 +442,7 @@ fn stacks_and_joins_ask_all_parts_at_once() {
     for axis in [0, 1] {
         let parts: Vec<_> = array.axis_chunks_iter(Axis(axis), 7).collect();
         let files = || -> Vec<_> {
-            parts.iter().map(|part| Arc::new(Fetched::new(&npy(&part.to_owned(), Order::C)))).collect()
+            parts.iter().map(|part| Arc::new(FetchedSource::new(&npy(&part.to_owned(), Order::C)))).collect()
         };
         let fetched = files();
         let options = ndarray_io::ReadOptions::new();
@@ -449,7 +453,8 @@ fn stacks_and_joins_ask_all_parts_at_once() {
         assert!(read == array && times == 1, "reading: {times}");
 
         let fetched = files();
-        let open = |file: &Arc<Fetched>| repeated(&fetched, || NpyFile::from_source(Arc::clone(file))).0;
+        let open =
+            |file: &Arc<FetchedSource>| repeated(&fetched, || NpyFile::from_source(Arc::clone(file))).0;
         let open: Vec<NpyFile> = fetched.iter().map(open).collect();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("joined.npy");
@@ -463,18 +468,19 @@ fn stacks_and_joins_ask_all_parts_at_once() {
 
 #[test]
 fn empty_selection_of_compressed_member_is_empty() {
-    let archive = NpzFile::from_source(Faulty::new(&npz(Compression::Deflated(1)), Fault::Nothing)).unwrap();
+    let archive =
+        NpzFile::from_source(FaultySource::new(&npz(Compression::Deflated(1)), Fault::Nothing)).unwrap();
     let member = archive.open_member("a").unwrap();
     assert_eq!(member.slice::<u32, _>(s![3..3, ..;2]).unwrap().dim(), (0, 35));
 }
 
-/// `Faulty` checks that the offsets of a batch ascend, and that there are not too many.
+/// `FaultySource` checks that the offsets of a batch ascend, and that there are not too many.
 #[test]
 fn overlapping_and_narrow_requests_of_stacks_are_batched() {
     let stack = |files: [Array2<u32>; 2]| {
         let files = files.iter().enumerate();
         let files = files.map(|(number, part)| (format!("{number}.npy"), npy(part, Order::C)));
-        let folder = Memory { files: files.collect(), fault: Fault::Nothing };
+        let folder = MemoryFolder { files: files.collect(), fault: Fault::Nothing };
         NpyStack::from_folder_along(folder, 1, &ndarray_io::ReadOptions::new()).unwrap()
     };
     let halves = [array().slice(s![.., ..35]).to_owned(), array().slice(s![.., 35..]).to_owned()];
@@ -486,9 +492,9 @@ fn overlapping_and_narrow_requests_of_stacks_are_batched() {
 }
 
 #[test]
-fn begun_iterations_continue_and_failed_ones_have_ended() {
+fn iterations_continue_after_next_and_end_after_errors() {
     let bytes = npy(&array(), Order::C);
-    let file = NpyFile::from_source(Faulty::new(&bytes, Fault::Nothing)).unwrap();
+    let file = NpyFile::from_source(FaultySource::new(&bytes, Fault::Nothing)).unwrap();
     let mut blocks = file.blocks::<Array2<u32>>().bytes(28_000);
     assert_eq!(blocks.next().unwrap().unwrap().number(), 0);
     let mut numbers = Vec::new();
@@ -499,7 +505,7 @@ fn begun_iterations_continue_and_failed_ones_have_ended() {
         })
         .unwrap();
     assert_eq!(numbers, [1, 2]);
-    let fails = NpyFile::from_source(Faulty::new(&bytes, Fault::Ends(4))).unwrap();
+    let fails = NpyFile::from_source(FaultySource::new(&bytes, Fault::Ends(4))).unwrap();
     let mut chunks = fails.chunks::<u32, Ix2>(0, 10).unwrap();
     assert!(chunks.by_ref().any(|chunk| chunk.is_err()));
     assert!(chunks.next().is_none());
@@ -511,7 +517,7 @@ fn begun_iterations_continue_and_failed_ones_have_ended() {
 }
 
 #[test]
-fn threads_are_bounded_by_items() {
+fn huge_thread_count_visits_each_item_once() {
     let mut count = 0;
     let take = |_| {
         count += 1;
@@ -523,7 +529,7 @@ fn threads_are_bounded_by_items() {
 
 /// Memory grows as bytes arrive where only the source says how many there are.
 #[test]
-fn claimed_size_of_info_takes_no_memory() {
+fn false_size_of_info_is_an_error() {
     #[derive(Debug)]
     struct Endless;
     impl ReadAt for Endless {

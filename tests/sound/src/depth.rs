@@ -13,7 +13,7 @@ fn nested(depth: usize) -> Result<DType, RecordError> {
 
 /// The number of levels is that of headers, which `numpy.lib.format` reads without a limit.
 #[test]
-fn records_nest_as_deep_as_in_headers() {
+fn records_nested_deeper_than_32_are_refused() {
     let deepest = nested(32).unwrap();
     let array = DynArray::from_bytes(deepest.clone(), [1], Order::C, &[7]).unwrap();
     let mut file = Vec::new();
@@ -31,7 +31,7 @@ fn records_nest_as_deep_as_in_headers() {
 
 /// In NumPy 2.4, `numpy.dtype((numpy.dtype(('<f4', (2,))), (3,)))` is spelled so in the header of a record.
 #[test]
-fn subarrays_of_subarrays_stay_as_they_are_and_nest_32_deep() {
+fn nested_subarrays_are_kept_up_to_the_depth_limit() {
     let float: DType = "<f4".parse().unwrap();
     let inner = Subarray::new(float.clone(), Shape::from([2])).unwrap();
     let outer = Subarray::new(inner.clone().into(), Shape::from([3])).unwrap();
@@ -64,7 +64,7 @@ fn nested_objects(depth: usize) -> [Object; 2] {
 
 /// Threads have 2 MiB by default. In debug builds, a level takes the most stack.
 #[test]
-fn serializing_the_deepest_objects_fits_a_thread() {
+fn deepest_objects_serialize_on_a_small_stack() {
     let depth = 126;
     let work = move || {
         for object in nested_objects(depth) {
@@ -79,7 +79,7 @@ fn serializing_the_deepest_objects_fits_a_thread() {
 }
 
 #[test]
-fn deeper_objects_are_an_error() {
+fn too_deep_objects_fail_to_serialize() {
     let depth = 5_000;
     let work = move || {
         for object in nested_objects(depth) {

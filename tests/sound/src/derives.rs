@@ -56,7 +56,7 @@ enum Tissue {
 }
 
 #[test]
-fn numbers_without_a_variant_are_refused_whatever_matches_is() {
+fn invalid_variants_are_refused_with_redirected_matches() {
     for number in [0, 2, 8, 255] {
         let mut file = Aligned::new(&npy("'|u1'", false, "(3,)", &[1, 7, number]));
         let read = Array1::<Tissue>::read_npy(file.get()).unwrap_err();
@@ -105,7 +105,7 @@ fn rows(flags: [u8; 2]) -> Aligned {
 }
 
 #[test]
-fn offsets_are_those_of_the_fields_whatever_offset_of_is() {
+fn field_offsets_are_right_with_redirected_offset_of() {
     let file = rows([1, 0]);
     let wanted = arr1(&[Row { number: 5, flag: true, rest: 105 }, Row { number: 6, flag: false, rest: 106 }]);
     assert_eq!(Array1::<Row>::read_npy(file.get()).unwrap(), wanted);
@@ -121,7 +121,7 @@ fn offsets_are_those_of_the_fields_whatever_offset_of_is() {
 }
 
 #[test]
-fn padding_is_known_whatever_fills_says() {
+fn padding_is_detected_with_redirected_fills() {
     let error = ArrayViewMut1::<Row>::view_mut_npy(rows([1, 0]).get_mut()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::NeedsCopy(CopyReason::Layout { .. })), "{error}");
 }
@@ -149,7 +149,7 @@ impl ndarray_io::ViewElement for Padded {}
 impl ndarray_io::ViewMutElement for Padded {}
 
 #[test]
-fn padding_is_known_whatever_implements_the_trait() {
+fn padding_is_detected_with_handwritten_view_traits() {
     let file =
         npy(&ordered("[('small', '|u1'), ('', '|V3'), ('large', '=u4')]", true), false, "(1,)", &[0; 8]);
     let mut file = Aligned::new(&file);

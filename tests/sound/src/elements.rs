@@ -71,7 +71,7 @@ impl Read for Trickle<'_> {
 }
 
 /// Writes an array from every memory layout, and reads it in every way.
-fn walk<A>(items: &[A])
+fn check_round_trips<A>(items: &[A])
 where
     A: ReadableElement + WritableElement + Clone + PartialEq + Debug + 'static,
 {
@@ -132,24 +132,24 @@ where
 }
 
 #[test]
-fn numbers_are_moved_in_bulk() {
-    walk(&[1.5f64, -0.0, f64::MAX]);
-    walk(&[[1u32, 2], [3, 4]]);
+fn numbers_round_trip() {
+    check_round_trips(&[1.5f64, -0.0, f64::MAX]);
+    check_round_trips(&[[1u32, 2], [3, 4]]);
     if !cfg!(miri) {
-        walk(&[1u8, 2, 3]);
-        walk(&[-1i16, 300]);
-        walk(&[1.0f32, 2.0]);
-        walk(&[Complex::new(1.0, 2.0), Complex::new(-1.0, 0.5)]);
+        check_round_trips(&[1u8, 2, 3]);
+        check_round_trips(&[-1i16, 300]);
+        check_round_trips(&[1.0f32, 2.0]);
+        check_round_trips(&[Complex::new(1.0, 2.0), Complex::new(-1.0, 0.5)]);
     }
 }
 
 #[test]
-fn checked_elements_are_moved_in_bulk() {
-    walk(&[Sort::Many, Sort::One, Sort::One]);
+fn checked_elements_round_trip() {
+    check_round_trips(&[Sort::Many, Sort::One, Sort::One]);
     if !cfg!(miri) {
-        walk(&[true, false]);
-        walk(&[[Sort::Many], [Sort::One]]);
-        walk(&[Pair([1.0, 2.0]), Pair([3.0, -1.0])]);
+        check_round_trips(&[true, false]);
+        check_round_trips(&[[Sort::Many], [Sort::One]]);
+        check_round_trips(&[Pair([1.0, 2.0]), Pair([3.0, -1.0])]);
     }
 }
 
@@ -220,7 +220,7 @@ fn arrays_of_any_strides_are_read_into() {
 
 /// The elements are moved by offsets in memory, in both directions.
 #[test]
-fn arrays_of_many_short_axes_are_moved() {
+fn arrays_of_many_short_axes_round_trip() {
     const AXES: usize = 7;
     let count = 1 << AXES;
     let numbers: Vec<u32> = (0..count).collect();
@@ -277,17 +277,17 @@ fn streams_are_recognized_through_references() {
 }
 
 #[test]
-fn text_is_decoded_one_by_one() {
-    walk(&[Label("é😀".to_owned()), Label(String::new())]);
+fn text_elements_round_trip() {
+    check_round_trips(&[Label("é😀".to_owned()), Label(String::new())]);
     if !cfg!(miri) {
-        walk(&["a".to_owned(), "longer text".to_owned(), String::new()]);
-        walk(&[vec![1u8, 2], vec![], vec![255; 5]]);
-        walk(&[["a".to_owned(), "b".to_owned()]]);
+        check_round_trips(&["a".to_owned(), "longer text".to_owned(), String::new()]);
+        check_round_trips(&[vec![1u8, 2], vec![], vec![255; 5]]);
+        check_round_trips(&[["a".to_owned(), "b".to_owned()]]);
     }
 }
 
 #[test]
-fn records_are_moved_in_bulk_or_by_columns() {
+fn records_round_trip_in_bulk_and_by_columns() {
     let bulk = |sort, count| Bulk {
         flag: sort == Sort::One,
         sort,
@@ -295,7 +295,7 @@ fn records_are_moved_in_bulk_or_by_columns() {
         inner: Inner { count, many: [[1, 2], [3, 4], [5, 6], [7, count as u8]] },
     };
     let rows = [bulk(Sort::One, 1), bulk(Sort::Many, -7)];
-    walk(&rows);
+    check_round_trips(&rows);
     let columns = |label: &str, row: &Bulk| Columns {
         label: Label(label.to_owned()),
         inner: row.inner,
@@ -303,7 +303,7 @@ fn records_are_moved_in_bulk_or_by_columns() {
         names: ["x".to_owned(), label[..1].to_owned()],
         skipped: skipped(),
     };
-    walk(&[columns("one", &rows[0]), columns("other", &rows[1])]);
+    check_round_trips(&[columns("one", &rows[0]), columns("other", &rows[1])]);
 }
 
 #[derive(Record, Clone, Copy, Debug, PartialEq)]
@@ -371,7 +371,7 @@ fn casts_are_decoded_in_blocks() {
 }
 
 #[test]
-fn objects_are_read_as_one_unit() {
+fn objects_round_trip_and_truncated_ones_are_errors() {
     use ndarray_io::object::Object;
     let mut file = Vec::new();
     let items = [Object::from("text"), Object::from(7), Object::list([Object::from(1.5), Object::none()])];

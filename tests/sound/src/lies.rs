@@ -26,7 +26,7 @@ enum Lie {
     Interrupted,
 }
 
-struct Liar<'a> {
+struct LyingReader<'a> {
     bytes: &'a [u8],
     at: usize,
     honest: usize,
@@ -34,7 +34,7 @@ struct Liar<'a> {
     interruptions: usize,
 }
 
-impl Read for Liar<'_> {
+impl Read for LyingReader<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if self.at >= self.honest {
             self.at += into.len();
@@ -57,7 +57,7 @@ impl Read for Liar<'_> {
     }
 }
 
-impl Seek for Liar<'_> {
+impl Seek for LyingReader<'_> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.at = match to {
             SeekFrom::Start(at) => at as usize,
@@ -94,7 +94,8 @@ fn lying_readers_give_no_uninitialized_memory() {
         for bytes in [&numbers, &texts] {
             let places = [129, bytes.len() - 1, 0, 5, 10, 127, 128, bytes.len()];
             for honest in places.into_iter().take(if cfg!(miri) { 1 } else { 8 }) {
-                let liar = || Liar { bytes, at: 0, honest: honest.min(bytes.len()), lie, interruptions: 0 };
+                let liar =
+                    || LyingReader { bytes, at: 0, honest: honest.min(bytes.len()), lie, interruptions: 0 };
                 // Whatever is read is read: Miri says whether it is initialized.
                 survive(|| {
                     Array1::<u32>::read_npy(liar())
@@ -114,7 +115,8 @@ fn lying_readers_give_no_uninitialized_memory() {
         let step = if cfg!(miri) { 601 } else { 3 };
         for honest in (0..=archive.len()).step_by(step) {
             survive(|| {
-                let mut npz = NpzReader::new(Liar { bytes: &archive, at: 0, honest, lie, interruptions: 0 })?;
+                let mut npz =
+                    NpzReader::new(LyingReader { bytes: &archive, at: 0, honest, lie, interruptions: 0 })?;
                 npz.by_name::<_, ndarray::Ix1>("numbers").map(|array: Array1<u32>| array.sum())
             });
         }
@@ -205,7 +207,7 @@ impl Write for LyingWriter {
 }
 
 #[test]
-fn lying_writers_are_survived() {
+fn lying_writers_cause_no_undefined_behavior() {
     let array = ndarray::Array2::<u16>::zeros((30, 40));
     survive(|| array.write_npy(LyingWriter(0)));
     survive(|| array.t().write_npy(LyingWriter(0)));
@@ -290,7 +292,7 @@ struct Around<const AXES: usize> {
     after: u16,
 }
 
-fn pretend<const AXES: usize>() {
+fn exercise_imposter<const AXES: usize>() {
     let item = Imposter::<AXES> { number: 1, flag: [true; 8] };
     let files = [
         npy("'|u1'", false, "(6,)", &[1; 6]),
@@ -356,7 +358,7 @@ impl ndarray_io::ReadableElement for NeverZero {
 }
 
 #[test]
-fn missing_bytes_are_no_elements() {
+fn enum_with_a_false_dtype_is_refused() {
     for (descr, payload) in [("'|V0'", &[][..]), ("'|V1'", &[0; 3])] {
         let file = npy(descr, false, "(3,)", payload);
         assert!(ArrayD::<NeverZero>::read_npy(&file[..]).is_err());
@@ -366,14 +368,14 @@ fn missing_bytes_are_no_elements() {
 }
 
 #[test]
-fn elements_of_false_dtypes_are_survived() {
+fn elements_of_false_dtypes_cause_no_undefined_behavior() {
     std::panic::set_hook(Box::new(|_| {}));
-    pretend::<1>();
+    exercise_imposter::<1>();
     if !cfg!(miri) {
-        pretend::<0>();
-        pretend::<2>();
-        pretend::<3>();
-        pretend::<4>();
+        exercise_imposter::<0>();
+        exercise_imposter::<2>();
+        exercise_imposter::<3>();
+        exercise_imposter::<4>();
     }
     let _ = std::panic::take_hook();
 }

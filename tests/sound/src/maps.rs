@@ -134,7 +134,7 @@ mod padded {
 
 #[test]
 #[allow(unsafe_code)]
-fn padding_is_not_mapped_for_writing() {
+fn padded_records_are_not_mapped_for_writing() {
     let folder = Folder::new("padding");
     let path = folder.file();
     write_npy(&path, &arr1(&[padded::Padded { small: 1, large: 2 }])).unwrap();
@@ -148,7 +148,7 @@ fn padding_is_not_mapped_for_writing() {
 
 #[test]
 #[allow(unsafe_code)]
-fn only_regular_files_are_mapped() {
+fn device_files_are_not_mapped() {
     for device in ["/dev/zero", "/dev/null"] {
         // SAFETY: nothing is mapped.
         assert!(unsafe { NpyMmap::<u8, Ix1>::open(device) }.is_err());
@@ -159,7 +159,7 @@ fn only_regular_files_are_mapped() {
 
 #[test]
 #[allow(unsafe_code)]
-fn maps_of_all_sizes_and_formats() {
+fn maps_of_all_sizes_equal_their_files() {
     let folder = Folder::new("sizes");
     let path = folder.file();
     for len in [0usize, 1, 1000, 100_000] {

@@ -195,7 +195,7 @@ fn blocks_are_packed_and_unpacked_by_threads() {
 }
 
 #[test]
-fn strided_arrays_are_gathered() {
+fn strided_arrays_are_written_in_order() {
     let rows = if cfg!(miri) { 8 } else { 3_000 };
     let numbers = Array2::from_shape_fn((rows, 700), |(row, column)| (row * 700 + column) as f64);
     let mut file = Vec::new();

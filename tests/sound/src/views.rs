@@ -12,7 +12,7 @@ use num_complex::Complex;
 use crate::{Aligned, npy, ordered};
 
 #[test]
-fn elements_without_a_size_are_viewed() {
+fn zero_sized_elements_are_viewed() {
     let descr = ordered("[('x', '=f8'), ('nothing', '|V0'), ('none', '|S0')]", true);
     let bytes = npy(&descr, false, "(2, 3)", &[0; 48]);
     let mut array = DynArray::read_npy(&bytes[..]).unwrap();
@@ -29,7 +29,7 @@ fn elements_without_a_size_are_viewed() {
 
 /// `into_array` hands over the memory, if it is that of such elements.
 #[test]
-fn memory_becomes_that_of_typed_arrays() {
+fn into_array_reuses_memory_of_matching_dtypes() {
     /// Returns whether the memory was handed over.
     fn becomes<A>(descr: &str, item: &[u8], wanted: &A) -> bool
     where
@@ -73,7 +73,7 @@ fn memory_becomes_that_of_typed_arrays() {
 }
 
 #[test]
-fn views_of_all_kinds_change_their_bytes() {
+fn mutable_views_change_the_underlying_bytes() {
     fn change<A>(descr: &str, item: &[u8], other: A)
     where
         A: ndarray_io::ViewMutElement + Copy + PartialEq + std::fmt::Debug,

@@ -314,7 +314,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn attributes_are_copied() {
+    fn extended_attributes_are_copied() {
         let (from, to) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
         let set = |name: &CStr, value: &[u8]| fs::fsetxattr(&from, name, value, XattrFlags::empty());
         copy_attributes(&from, &to).unwrap();
