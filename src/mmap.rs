@@ -36,7 +36,7 @@ struct Mapped<A, D, F: ArrayFormat> {
     /// The header of what is mapped. Inner axes that belong to the elements are part of the dtype.
     header: Header,
     dim: D,
-    plain: Bitwise<A>,
+    bitwise: Bitwise<A>,
     /// The offset of the map in the file, in bytes.
     start: u64,
     /// The length of the map in bytes.
@@ -59,8 +59,9 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
         let mut source = Source::region(Region::of_file(file).fixed()?);
         let (found, start) = io::read_header_of_file::<F>(&mut source, options)?;
         let whole = F::header(&found);
-        F::check_plain(&found, options)?;
-        let (mut header, _, plain): (Header, D, _) = viewable_as::<A, D>(whole, &F::gate(&found, options))?;
+        F::check_uncompressed(&found, options)?;
+        let (mut header, _, bitwise): (Header, D, _) =
+            viewable_as::<A, D>(whole, &F::dispatch_options(&found, options))?;
         // Check the length before mapping: accessing a page past the end of the file would be a fault.
         let payload = transfer::check_length(&source, whole, options)?;
         let after = source.remaining().unwrap_or_default().saturating_sub(payload);
@@ -68,7 +69,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
         let whole_shape = header.shape_ref().clone();
         let mut first = 0;
         if let Some(rows) = &rows {
-            let length = slowest_of(&header);
+            let length = slowest_axis_len(&header);
             check_rows(rows, length)?;
             let mut dims = header.shape().to_vec();
             let Some(axis) = slowest_axis(&header) else {
@@ -87,28 +88,28 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
             whole: (whole_shape, first),
             found,
             header,
-            plain,
+            bitwise,
             elements: PhantomData,
         })
     }
 
     /// Returns the options for mapping these bytes of the file.
-    fn how(&self) -> MmapOptions {
-        let mut how = MmapOptions::new();
-        how.offset(self.start).len(self.len);
-        how
+    fn mmap_options(&self) -> MmapOptions {
+        let mut mmap_options = MmapOptions::new();
+        mmap_options.offset(self.start).len(self.len);
+        mmap_options
     }
 
     /// Checks the alignment of the mapped elements and their values, once, so that views need no checks.
     fn check(&self, bytes: &[u8]) -> Result<()> {
-        let checked = cast::view(&self.plain, bytes, self.header.count());
+        let checked = cast::view(&self.bitwise, bytes, self.header.count());
         let (shape, first) = &self.whole;
         checked.map(drop).map_err(|error| error.offset_element(*first).in_array(shape, self.header.order()))
     }
 
     /// Returns where a range of the slowest-varying axis is in the map: its offset and length in bytes.
     fn bytes_of(&self, rows: Range<usize>) -> Result<(usize, usize)> {
-        let length = slowest_of(&self.header);
+        let length = slowest_axis_len(&self.header);
         check_rows(&rows, length)?;
         let row = self.len / length.max(1);
         Ok((rows.start * row, rows.len() * row))
@@ -132,7 +133,7 @@ fn slowest_axis(header: &Header) -> Option<usize> {
 }
 
 /// Returns the length of the slowest-varying axis; 0 for an array without axes.
-fn slowest_of(header: &Header) -> usize {
+fn slowest_axis_len(header: &Header) -> usize {
     slowest_axis(header).map_or(0, |axis| header.shape()[axis])
 }
 
@@ -470,7 +471,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     unsafe fn map_file(file: &File, rows: Option<Range<usize>>, options: &ReadOptions) -> Result<Self> {
         let mapped = Mapped::locate(file, rows, options)?;
         // SAFETY: the caller guarantees that these bytes do not change.
-        let map = unsafe { mapped.how().map(file)? };
+        let map = unsafe { mapped.mmap_options().map(file)? };
         mapped.check(&map)?;
         Ok(Self { map, mapped })
     }

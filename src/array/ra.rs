@@ -125,7 +125,7 @@ pub trait WriteRaExt: Sealed {
             }
         };
         // Checked first, so that a writer that cannot be synced receives nothing.
-        change::check_syncs(&mut writer, &options.element_options())?;
+        change::check_can_sync(&mut writer, &options.element_options())?;
         store_ra(self, &mut writer, trailing, options)?;
         change::sync_writer(&mut writer, &options.element_options())
     }

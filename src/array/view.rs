@@ -205,9 +205,9 @@ fn locate<A: ViewElement, D: Dimension, F: ArrayFormat>(
     let mut source = Source::of(&mut rest);
     let (found, start) = io::read_header::<F>(&mut source, options)?;
     let header = F::header(&found);
-    F::check_plain(&found, options)?;
+    F::check_uncompressed(&found, options)?;
     // As for reading, the number of axes and the dtype are checked before the payload.
-    let (elements, dim, plain) = viewable_as::<A, D>(header, &F::gate(&found, options))?;
+    let (elements, dim, plain) = viewable_as::<A, D>(header, &F::dispatch_options(&found, options))?;
     transfer::check_length(&source, header, options)?;
     let (_, length) = header.in_memory()?;
     source.advance(length as u64);

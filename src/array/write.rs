@@ -82,7 +82,7 @@ pub trait WriteNpyExt: Sealed {
         Self: WriteArray,
     {
         // Checked first, so that a writer that cannot be synced receives nothing.
-        change::check_syncs(&mut writer, options)?;
+        change::check_can_sync(&mut writer, options)?;
         store_npy(self, &mut writer, options)?;
         change::sync_writer(&mut writer, options)
     }
@@ -238,7 +238,7 @@ pub fn write_headed<T: WriteArray + ?Sized, W: Write>(
     options: &WriteOptions,
     head: &mut dyn FnMut(&Header) -> Result<Vec<u8>>,
 ) -> Result<()> {
-    change::check_syncs(&mut writer, options)?;
+    change::check_can_sync(&mut writer, options)?;
     let mut make = |header: &Header, _: &WriteOptions| head(header);
     array.store(SinkRef(Sink::of(&mut writer)), options, &mut Format(&mut make))?;
     change::sync_writer(&mut writer, options)

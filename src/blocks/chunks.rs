@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 
 use ndarray::{Array, ArrayView, Axis, Dimension, RemoveAxis, Slice};
 
-use super::cuts::Cuts;
-use super::held::Held;
+use super::block_ranges::BlockRanges;
+use super::piece_buffer::PieceBuffer;
 use crate::element::ReadableElement;
 use crate::error::{Error, ErrorKind, LimitKind, Result, WantedShape};
 use crate::header::Header;
@@ -27,10 +27,10 @@ pub struct Chunks<'a, A, D, F: ArrayFormat> {
     axis: usize,
     /// The length of a piece.
     length: usize,
-    cuts: Cuts,
+    block_ranges: BlockRanges,
     /// How many pieces are read at a time.
-    at_once: usize,
-    held: Option<Held<A, D>>,
+    pieces_per_read: usize,
+    piece_buffer: Option<PieceBuffer<A, D>>,
     pieces: PhantomData<fn() -> Array<A, D>>,
 }
 
@@ -95,7 +95,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         D: RemoveAxis,
     {
         let shape = self.axes::<A>().map_err(|error| self.at_path(error))?.shape;
-        let axis = slowest(self.order(), &shape);
+        let axis = slowest_axis(self.order(), &shape);
         let chunks = self.chunks::<A, D>(axis, 1)?;
         Ok(chunks.map(move |row| Ok(row?.index_axis_move(Axis(axis), 0))))
     }
@@ -142,14 +142,25 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
         check_pieces(file.header(), shape, axis, length)?;
         // If another axis has length 0, there are pieces all the same.
         let all = shape.dims().iter().map(|length| 0..*length).collect();
-        let cuts = Cuts::along(all, axis, length);
-        let at_once =
-            if axis == slowest(file.order(), shape) { Self::at_once(file, shape, axis, length) } else { 1 };
-        Ok(Self { file, axis, length, cuts, at_once, held: None, pieces: PhantomData })
+        let block_ranges = BlockRanges::along(all, axis, length);
+        let pieces_per_read = if axis == slowest_axis(file.order(), shape) {
+            Self::pieces_per_read(file, shape, axis, length)
+        } else {
+            1
+        };
+        Ok(Self {
+            file,
+            axis,
+            length,
+            block_ranges,
+            pieces_per_read,
+            piece_buffer: None,
+            pieces: PhantomData,
+        })
     }
 
     /// Returns how many pieces to read at a time.
-    fn at_once(file: &ArrayFile<F>, shape: &Shape, axis: usize, length: usize) -> usize {
+    fn pieces_per_read(file: &ArrayFile<F>, shape: &Shape, axis: usize, length: usize) -> usize {
         /// The number of bytes to read at a time: a call costs little in comparison, and they fit into the cache.
         const BYTES: u64 = 256 << 10;
         let indices = shape.dims().get(axis).copied().unwrap_or(0).max(1) as u64;
@@ -170,7 +181,7 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
 
     /// Calls a function with each piece of an array of several, or reads each by itself if some of them are at fault:
     /// those before it are visited. Returns the array, and `None` once the callback has ended the visit.
-    fn each_piece(
+    fn visit_pieces(
         &self,
         ranges: &[Range<usize>],
         pieces: Result<Array<A, D>>,
@@ -178,9 +189,9 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
     ) -> Result<Option<Array<A, D>>> {
         let (axis, count) = (Axis(self.axis), ranges[self.axis].len());
         let pieces = match pieces {
-            Err(error) if count > self.length && is_of_some(&error) => {
+            Err(error) if count > self.length && is_piece_error(&error) => {
                 let mut last = None;
-                for ranges in Cuts::along(ranges.to_vec(), self.axis, self.length) {
+                for ranges in BlockRanges::along(ranges.to_vec(), self.axis, self.length) {
                     let piece = self.read(&ranges, last.take())?;
                     if call(piece.view()).is_break() {
                         return Ok(None);
@@ -202,32 +213,32 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
     }
 
     /// Returns the next of the pieces that have been read together.
-    fn next_held(&mut self) -> Option<Array<A, D>> {
-        self.held.as_mut()?.next(self.length)
+    fn next_buffered(&mut self) -> Option<Array<A, D>> {
+        self.piece_buffer.as_mut()?.next(self.length)
     }
 
     /// Calls a function with the rest of the pieces that have been read together.
-    fn each_held(
+    fn visit_buffered(
         &mut self,
         call: &mut impl FnMut(ArrayView<'_, A, D>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        while let Some(piece) = self.next_held() {
+        while let Some(piece) = self.next_buffered() {
             call(piece.view())?;
         }
         ControlFlow::Continue(())
     }
 
     /// Reads several pieces at once, if that is possible; otherwise, they are read one by one from here on.
-    fn hold(&mut self) -> Result<()> {
-        let before = self.cuts.clone();
-        let Some(ranges) = self.cuts.next_many(self.at_once) else { return Ok(()) };
+    fn read_several(&mut self) -> Result<()> {
+        let before = self.block_ranges.clone();
+        let Some(ranges) = self.block_ranges.next_many(self.pieces_per_read) else { return Ok(()) };
         let read = match self.read(&ranges, None) {
-            Err(error) if !is_of_some(&error) => return Err(error),
+            Err(error) if !is_piece_error(&error) => return Err(error),
             read => read.ok(),
         };
-        self.held = read.and_then(|pieces| Held::of(pieces, self.axis, self.file.order()));
-        if self.held.is_none() {
-            (self.cuts, self.at_once) = (before, 1);
+        self.piece_buffer = read.and_then(|pieces| PieceBuffer::of(pieces, self.axis, self.file.order()));
+        if self.piece_buffer.is_none() {
+            (self.block_ranges, self.pieces_per_read) = (before, 1);
         }
         Ok(())
     }
@@ -265,13 +276,13 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
         mut self,
         mut call: impl FnMut(ArrayView<'_, A, D>) -> ControlFlow<()>,
     ) -> Result<()> {
-        if self.each_held(&mut call).is_break() {
+        if self.visit_buffered(&mut call).is_break() {
             return Ok(());
         }
         let mut used = None;
-        while let Some(ranges) = self.cuts.next_many(self.at_once) {
+        while let Some(ranges) = self.block_ranges.next_many(self.pieces_per_read) {
             let pieces = self.read(&ranges, used.take());
-            match self.each_piece(&ranges, pieces, &mut call)? {
+            match self.visit_pieces(&ranges, pieces, &mut call)? {
                 Some(pieces) => used = Some(pieces),
                 None => break,
             }
@@ -308,7 +319,7 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
         // Arrays that the callback has seen are read into again.
         let used = Mutex::new(Vec::new());
         let lock = || used.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.each_held(&mut call).is_break() {
+        if self.visit_buffered(&mut call).is_break() {
             return Ok(());
         }
         let read = |ranges: Vec<Range<usize>>| {
@@ -316,10 +327,10 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
             let pieces = self.read(&ranges, array);
             (ranges, pieces)
         };
-        let mut cuts = self.cuts.clone();
-        let groups = std::iter::from_fn(|| cuts.next_many(self.at_once));
+        let mut block_ranges = self.block_ranges.clone();
+        let groups = std::iter::from_fn(|| block_ranges.next_many(self.pieces_per_read));
         let done = transfer::map_in(groups, (2, 3), read, |(ranges, pieces)| {
-            let pieces = self.each_piece(&ranges, pieces, &mut call)?.ok_or(End::Broken)?;
+            let pieces = self.visit_pieces(&ranges, pieces, &mut call)?.ok_or(End::Broken)?;
             lock().push(pieces);
             Ok(())
         });
@@ -335,42 +346,43 @@ impl<A: ReadableElement, D: Dimension, F: ArrayFormat> Iterator for Chunks<'_, A
 
     /// Returns the next piece, and `None` after the last piece or after an error.
     fn next(&mut self) -> Option<Self::Item> {
-        if let Some(piece) = self.next_held() {
+        if let Some(piece) = self.next_buffered() {
             return Some(Ok(piece));
         }
-        self.held = None;
-        if self.at_once > 1 {
-            if let Err(error) = self.hold() {
-                self.cuts.stop();
+        self.piece_buffer = None;
+        if self.pieces_per_read > 1 {
+            if let Err(error) = self.read_several() {
+                self.block_ranges.stop();
                 return Some(Err(error));
             }
-            if let Some(piece) = self.next_held() {
+            if let Some(piece) = self.next_buffered() {
                 return Some(Ok(piece));
             }
         }
-        let ranges = self.cuts.next()?;
+        let ranges = self.block_ranges.next()?;
         let piece = self.read(&ranges, None);
         if piece.is_err() {
-            self.cuts.stop(); // an error ends the iteration
+            self.block_ranges.stop(); // an error ends the iteration
         }
         Some(piece)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let held = self.held.as_ref().map_or(0, |held| held.left().div_ceil(self.length));
-        let left = self.cuts.left().saturating_add(held);
+        let piece_buffer =
+            self.piece_buffer.as_ref().map_or(0, |piece_buffer| piece_buffer.left().div_ceil(self.length));
+        let left = self.block_ranges.left().saturating_add(piece_buffer);
         // The lower bound is not `left`, because an error ends the iteration early.
         (usize::from(left > 0), Some(left))
     }
 }
 
 /// Returns whether an error is of some of the pieces that were read together, rather than of reading.
-pub(super) fn is_of_some(error: &Error) -> bool {
+pub(super) fn is_piece_error(error: &Error) -> bool {
     error.is_format() || matches!(error.kind(), ErrorKind::Limit { .. } | ErrorKind::OutOfMemory { .. })
 }
 
 /// Returns the axis that varies slowest.
-pub(super) fn slowest(order: Order, shape: &Shape) -> usize {
+pub(super) fn slowest_axis(order: Order, shape: &Shape) -> usize {
     match order {
         Order::C => 0,
         Order::Fortran => shape.ndim().saturating_sub(1),

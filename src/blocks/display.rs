@@ -43,22 +43,22 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// assert_eq!(text, b"[[    1.0,     0.5],\n [-100.25,     2.0]]");
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    pub fn display_to<W: Write>(&self, look: &DisplayOptions, mut writer: W) -> Result<()> {
+    pub fn display_to<W: Write>(&self, options: &DisplayOptions, mut writer: W) -> Result<()> {
         let dims = self.shape();
-        if !look.is_all() || dims.contains(&0) {
+        if !options.is_all() || dims.contains(&0) {
             let all = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
-            let text = self.preview_with(&vec![all; dims.len()][..], look)?;
+            let text = self.preview_with(&vec![all; dims.len()][..], options)?;
             return Ok(writer.write_all(text.as_bytes())?);
         }
         let blocks = || self.blocks::<DynArray>().order(Order::C).bytes(BLOCK);
         let mut width = 0;
-        let widest = |block: Block<DynArray>| block.array().widest(look);
+        let widest = |block: Block<DynArray>| block.array().widest(options);
         blocks().map(widest, |found| -> Result<()> {
             width = width.max(found);
             Ok(())
         })?;
-        let layout = Layout { dims, width, line: look.get_width() };
-        let text = |block: Block<DynArray>| layout.text(&block, look);
+        let layout = Layout { dims, width, line: options.get_width() };
+        let text = |block: Block<DynArray>| layout.text(&block, options);
         writer.write_all("[".repeat(dims.len()).as_bytes())?;
         blocks()
             .map(text, |text: Result<String>| Ok::<(), crate::Error>(writer.write_all(text?.as_bytes())?))?;
@@ -77,15 +77,15 @@ struct Layout<'a> {
 
 impl Layout<'_> {
     /// Formats the elements of a block, each with what separates it from the one before.
-    fn text(&self, block: &Block<DynArray>, look: &DisplayOptions) -> Result<String> {
+    fn text(&self, block: &Block<DynArray>, options: &DisplayOptions) -> Result<String> {
         let array = block.array().in_order(Order::C)?;
         let lengths: Vec<usize> = block.ranges().iter().map(ExactSizeIterator::len).collect();
         let mut text = String::new();
         for (number, within) in ndarray::indices(&lengths[..]).into_iter().enumerate() {
             let axes = block.ranges().iter().zip(within.slice());
             let index: Vec<usize> = axes.map(|(range, index)| range.start + index).collect();
-            self.separate(&index, &mut text);
-            let item = array.item(number, look);
+            self.push_separator(&index, &mut text);
+            let item = array.item(number, options);
             text.extend(std::iter::repeat_n(' ', self.width.saturating_sub(item.chars().count())));
             text.push_str(&item);
         }
@@ -93,7 +93,7 @@ impl Layout<'_> {
     }
 
     /// Appends what is between an element and the one before.
-    fn separate(&self, index: &[usize], text: &mut String) {
+    fn push_separator(&self, index: &[usize], text: &mut String) {
         // The axis whose index has just grown: the indices of those within it are 0.
         let Some(axis) = index.iter().rposition(|at| *at > 0) else { return };
         let within = self.dims.len() - axis - 1;

@@ -23,20 +23,20 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod block_ranges;
 mod chunks;
-mod cuts;
 mod display;
-mod held;
+mod piece_buffer;
 mod stream;
 
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use block_ranges::BlockRanges;
 pub use chunks::Chunks;
 #[cfg(feature = "dask")]
 pub(crate) use chunks::check_division;
-use cuts::Cuts;
 use ndarray::SliceInfoElem;
 pub use stream::StreamBlocks;
 
@@ -59,14 +59,14 @@ pub use crate::transfer::map_in_order;
 /// iteration.
 #[derive(Debug)]
 pub struct Blocks<'a, T> {
-    source: &'a dyn Source<T>,
+    source: &'a dyn BlockSource<T>,
     part: Vec<Range<usize>>,
     order: Order,
     bytes: usize,
     threads: Option<usize>,
     /// What is left, once the iteration has begun.
-    left: Option<(usize, Cuts)>,
-    place: Arc<Place>,
+    left: Option<(usize, BlockRanges)>,
+    origin: Arc<ArrayOrigin>,
 }
 
 /// One block of an array.
@@ -77,12 +77,12 @@ pub struct Block<T> {
     number: usize,
     /// The order of the elements in the block.
     order: Order,
-    place: Arc<Place>,
+    origin: Arc<ArrayOrigin>,
 }
 
 /// The array of a block.
 #[derive(Debug)]
-struct Place {
+struct ArrayOrigin {
     shape: Shape,
     order: Order,
     path: Option<PathBuf>,
@@ -90,7 +90,7 @@ struct Place {
 }
 
 /// An array that can be read in boxes.
-trait Source<T>: Sync + std::fmt::Debug {
+trait BlockSource<T>: Sync + std::fmt::Debug {
     fn header(&self) -> &Header;
 
     fn shape(&self) -> Shape;
@@ -107,7 +107,7 @@ trait Source<T>: Sync + std::fmt::Debug {
     fn read(&self, ranges: &[Range<usize>], options: &ReadOptions) -> Result<(T, Order)>;
 }
 
-impl<T: FromPayload, F: ArrayFormat> Source<T> for ArrayFile<F> {
+impl<T: FromPayload, F: ArrayFormat> BlockSource<T> for ArrayFile<F> {
     fn header(&self) -> &Header {
         ArrayFile::header(self)
     }
@@ -133,7 +133,7 @@ impl<T: FromPayload, F: ArrayFormat> Source<T> for ArrayFile<F> {
     }
 }
 
-impl Source<Self> for DynArray {
+impl BlockSource<Self> for DynArray {
     fn header(&self) -> &Header {
         DynArray::header(self)
     }
@@ -227,12 +227,12 @@ impl DynArray {
 }
 
 impl<'a, T> Blocks<'a, T> {
-    fn new(source: &'a dyn Source<T>, order: Order) -> Self {
+    fn new(source: &'a dyn BlockSource<T>, order: Order) -> Self {
         let shape = source.shape();
         let part = shape.dims().iter().map(|length| 0..*length).collect();
         let (path, member) = source.place();
-        let place = Arc::new(Place { shape, order, path, member });
-        Self { source, part, order, bytes: 1 << 20, threads: None, left: None, place }
+        let origin = Arc::new(ArrayOrigin { shape, order, path, member });
+        Self { source, part, order, bytes: 1 << 20, threads: None, left: None, origin }
     }
 
     /// Sets the order of the visit; by default, that of the file, which is the fastest.
@@ -279,7 +279,7 @@ impl<'a, T> Blocks<'a, T> {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn within(mut self, part: &[Range<usize>]) -> Result<Self> {
-        let shape = &self.place.shape;
+        let shape = &self.origin.shape;
         let fits =
             |(range, length): (&Range<usize>, &usize)| range.start <= range.end && range.end <= *length;
         if part.len() != shape.ndim() || !part.iter().zip(shape.dims()).all(fits) {
@@ -299,23 +299,23 @@ impl<'a, T> Blocks<'a, T> {
 
     /// Returns the size in the file of an element of the visit, which may be an array.
     fn item_size(&self) -> usize {
-        item_size(self.source.header(), &self.place.shape)
+        item_size(self.source.header(), &self.origin.shape)
     }
 
     /// Begins the iteration: returns the number of the first block, and what is left.
-    fn begun(&self) -> Result<(usize, Cuts)> {
+    fn initial_state(&self) -> Result<(usize, BlockRanges)> {
         let len = self.part.iter().fold(1u64, |len, range| len.saturating_mul(range.len() as u64));
         check_visit(self.source.header().dtype().item_size(), len)?;
-        Ok((0, self.cuts()))
+        Ok((0, self.block_ranges()))
     }
 
-    fn cuts(&self) -> Cuts {
-        Cuts::new(self.part.clone(), self.order, self.bytes / self.item_size().max(1))
+    fn block_ranges(&self) -> BlockRanges {
+        BlockRanges::new(self.part.clone(), self.order, self.bytes / self.item_size().max(1))
     }
 
     fn block(&self, (number, ranges): (usize, Vec<Range<usize>>), options: &ReadOptions) -> Result<Block<T>> {
         let (array, order) = self.source.read(&ranges, options)?;
-        Ok(Block { array, ranges, number, order, place: Arc::clone(&self.place) })
+        Ok(Block { array, ranges, number, order, origin: Arc::clone(&self.origin) })
     }
 
     /// Calls a function with each block, in order, while other threads read the next ones.
@@ -370,9 +370,9 @@ impl<'a, T> Blocks<'a, T> {
         E: From<Error>,
     {
         // An iteration that has begun is continued.
-        let (first, cuts) = self.left.clone().map_or_else(|| self.begun(), Ok)?;
+        let (first, block_ranges) = self.left.clone().map_or_else(|| self.initial_state(), Ok)?;
         let own = self.source.options();
-        let usual = || match (cuts.left(), self.source.hints()) {
+        let usual = || match (block_ranges.left(), self.source.hints()) {
             (0 | 1, _) => 1,
             // Blocks that are one request each: as many as the source is best asked for at a time.
             (_, hints) if hints.get_block().is_none_or(|block| self.bytes <= block) => {
@@ -381,11 +381,11 @@ impl<'a, T> Blocks<'a, T> {
             _ => own.get_threads(),
         };
         let threads = self.threads.unwrap_or_else(usual);
-        let threads = threads.clamp(1, cuts.left().max(1));
+        let threads = threads.clamp(1, block_ranges.left().max(1));
         // Threads are used across blocks or within one, but not both.
         let options = if threads > 1 { own.threads(1) } else { own };
-        let read = |cut| self.block(cut, &options).map(&work);
-        transfer::map_in_order((first..).zip(cuts), threads, read, |made| take(made?))
+        let read = |numbered_ranges| self.block(numbered_ranges, &options).map(&work);
+        transfer::map_in_order((first..).zip(block_ranges), threads, read, |made| take(made?))
     }
 }
 
@@ -395,20 +395,20 @@ impl<T> Iterator for Blocks<'_, T> {
     /// Reads the next block, on several threads if it is large. Returns `None` after the last block or after
     /// an error.
     fn next(&mut self) -> Option<Self::Item> {
-        let begun = self.left.take().map_or_else(|| self.begun(), Ok);
-        let (number, cuts) = match begun {
+        let initial_state = self.left.take().map_or_else(|| self.initial_state(), Ok);
+        let (number, block_ranges) = match initial_state {
             Ok(left) => self.left.insert(left),
             Err(error) => {
-                let (_, cuts) = self.left.insert((0, self.cuts()));
-                cuts.stop();
+                let (_, block_ranges) = self.left.insert((0, self.block_ranges()));
+                block_ranges.stop();
                 return Some(Err(error));
             }
         };
-        let cut = (*number, cuts.next()?);
+        let numbered_ranges = (*number, block_ranges.next()?);
         *number += 1;
-        let block = self.block(cut, &self.source.options());
-        if let (Err(_), Some((_, cuts))) = (&block, &mut self.left) {
-            cuts.stop(); // an error ends the iteration
+        let block = self.block(numbered_ranges, &self.source.options());
+        if let (Err(_), Some((_, block_ranges))) = (&block, &mut self.left) {
+            block_ranges.stop(); // an error ends the iteration
         }
         Some(block)
     }
@@ -427,13 +427,13 @@ impl<T> Block<T> {
 
     /// Returns the block without its elements, and the elements.
     pub fn take_array(self) -> (Block<()>, T) {
-        let Self { array, ranges, number, order, place } = self;
-        (Block { array: (), ranges, number, order, place }, array)
+        let Self { array, ranges, number, order, origin } = self;
+        (Block { array: (), ranges, number, order, origin }, array)
     }
 
     fn with_array<O>(self, array: O) -> Block<O> {
-        let Self { ranges, number, order, place, .. } = self;
-        Block { array, ranges, number, order, place }
+        let Self { ranges, number, order, origin, .. } = self;
+        Block { array, ranges, number, order, origin }
     }
 
     /// Returns the indices of the array that are in the block, as a range along each axis.
@@ -490,7 +490,7 @@ impl<T> Block<T> {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn located(&self, error: Error) -> Error {
-        let Place { shape, order, path, member } = &*self.place;
+        let ArrayOrigin { shape, order, path, member } = &*self.origin;
         let lengths = Shape::from(self.ranges.iter().map(Range::len).collect::<Vec<_>>());
         let in_file = |element: usize| {
             let mut index = lengths.index_of(element as u64, self.order);

@@ -7,15 +7,15 @@ use std::sync::Arc;
 
 use ndarray::{Array, Axis, Dimension, RemoveAxis};
 
-use super::chunks::{check_division, check_pieces, check_rank, slowest};
-use super::cuts::Cuts;
-use super::held::Held;
-use super::{Block, Place, check_visit, item_size};
+use super::block_ranges::BlockRanges;
+use super::chunks::{check_division, check_pieces, check_rank, slowest_axis};
+use super::piece_buffer::PieceBuffer;
+use super::{ArrayOrigin, Block, check_visit, item_size};
 use crate::array::FlatArray;
 use crate::element::{ReadableElement, inner_of, reading};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
-use crate::io::{ArrayFormat, ArrayReader, Arriving, FromPayload};
+use crate::io::{ArrayFormat, ArrayReader, FromPayload, PartReader};
 use crate::parts::Axes;
 use crate::shape::{AxisIndex, Order, Shape};
 
@@ -23,20 +23,20 @@ use crate::shape::{AxisIndex, Order, Shape};
 ///
 /// Each block is a box that is contiguous in the order of the array. An error ends the iteration.
 pub struct StreamBlocks<'r, R, F: ArrayFormat, T> {
-    parts: Parts<'r, R, F>,
+    parts: BlockReader<'r, R, F>,
     bytes: usize,
     /// What is left, once the iteration has begun.
-    left: Option<Cuts>,
+    left: Option<BlockRanges>,
     of: PhantomData<fn() -> T>,
 }
 
 /// The parts of an array that comes from a reader.
-struct Parts<'r, R, F: ArrayFormat> {
-    arriving: Arriving<'r, R, F>,
+struct BlockReader<'r, R, F: ArrayFormat> {
+    part_reader: PartReader<'r, R, F>,
     /// How many innermost axes belong to each element.
     inner: usize,
     number: usize,
-    place: Arc<Place>,
+    origin: Arc<ArrayOrigin>,
 }
 
 impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
@@ -73,7 +73,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn blocks<T: FromPayload>(&mut self) -> Result<StreamBlocks<'_, R, F, T>> {
-        let parts = Parts::new(self.arriving()?, T::inner_ndim());
+        let parts = BlockReader::new(self.part_reader()?, T::inner_ndim());
         Ok(StreamBlocks { parts, bytes: 1 << 20, left: None, of: PhantomData })
     }
 
@@ -178,16 +178,16 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     }
 }
 
-impl<'r, R: Read, F: ArrayFormat> Parts<'r, R, F> {
-    fn new(arriving: Arriving<'r, R, F>, inner: usize) -> Self {
-        let header = arriving.header();
-        let shape = header.outer_shape(inner, arriving.options().is_innermost_first());
-        let place = Arc::new(Place { shape, order: header.order(), path: None, member: None });
-        Self { arriving, inner, number: 0, place }
+impl<'r, R: Read, F: ArrayFormat> BlockReader<'r, R, F> {
+    fn new(part_reader: PartReader<'r, R, F>, inner: usize) -> Self {
+        let header = part_reader.header();
+        let shape = header.outer_shape(inner, part_reader.options().is_innermost_first());
+        let origin = Arc::new(ArrayOrigin { shape, order: header.order(), path: None, member: None });
+        Self { part_reader, inner, number: 0, origin }
     }
 
     fn shape(&self) -> &Shape {
-        &self.place.shape
+        &self.origin.shape
     }
 
     /// Returns the whole array as a range along each axis.
@@ -197,13 +197,13 @@ impl<'r, R: Read, F: ArrayFormat> Parts<'r, R, F> {
 
     /// Returns the header of a part, which must be what comes next.
     fn header_of(&self, ranges: &[Range<usize>]) -> Result<Header> {
-        let header = self.arriving.header();
+        let header = self.part_reader.header();
         let (part, runs) =
-            Axes::of(header, self.inner, self.arriving.options())?.within(ranges).locate(header)?;
+            Axes::of(header, self.inner, self.part_reader.options())?.within(ranges).locate(header)?;
         let mut runs = runs.iter();
         let is_next = match (runs.next(), runs.next()) {
             (None, _) => true,
-            (Some(run), None) => run.start == self.arriving.done(),
+            (Some(run), None) => run.start == self.part_reader.position(),
             _ => false,
         };
         if !is_next {
@@ -213,9 +213,9 @@ impl<'r, R: Read, F: ArrayFormat> Parts<'r, R, F> {
     }
 
     fn read<T: FromPayload>(&mut self, ranges: Vec<Range<usize>>) -> Result<Block<T>> {
-        let read = self.header_of(&ranges).and_then(|part| self.arriving.read(&part));
-        let (number, order, place) = (self.number, self.place.order, Arc::clone(&self.place));
-        let block = Block { array: (), ranges, number, order, place };
+        let read = self.header_of(&ranges).and_then(|part| self.part_reader.read(&part));
+        let (number, order, origin) = (self.number, self.origin.order, Arc::clone(&self.origin));
+        let block = Block { array: (), ranges, number, order, origin };
         self.number += 1;
         match read {
             Ok(array) => Ok(block.with_array(array)),
@@ -249,29 +249,30 @@ impl<R: Read, F: ArrayFormat, T: FromPayload> Iterator for StreamBlocks<'_, R, F
 
     /// Reads the next block. Returns `None` after the last block or after an error.
     fn next(&mut self) -> Option<Self::Item> {
-        let (header, shape) = (self.parts.arriving.header(), self.parts.shape());
+        let (header, shape) = (self.parts.part_reader.header(), self.parts.shape());
         let all = self.parts.all();
         if self.left.is_none() {
-            let cuts = Cuts::new(all.clone(), header.order(), self.bytes / item_size(header, shape).max(1));
-            let cuts = self.left.insert(cuts);
+            let block_ranges =
+                BlockRanges::new(all.clone(), header.order(), self.bytes / item_size(header, shape).max(1));
+            let block_ranges = self.left.insert(block_ranges);
             // An array without elements has no block that would tell of a mismatch.
             let checked = match header.payload_len() {
-                Some(0) if header.len() == 0 => self.parts.arriving.read::<T>(header).map(drop),
+                Some(0) if header.len() == 0 => self.parts.part_reader.read::<T>(header).map(drop),
                 _ => check_visit(header.dtype().item_size(), header.len()),
             };
             if let Err(error) = checked {
-                cuts.stop();
+                block_ranges.stop();
                 return Some(Err(error));
             }
         }
-        let cuts = self.left.as_mut()?;
-        let Some(ranges) = cuts.next() else {
-            self.parts.arriving.finish();
+        let block_ranges = self.left.as_mut()?;
+        let Some(ranges) = block_ranges.next() else {
+            self.parts.part_reader.finish();
             return None;
         };
         let block = self.parts.read(ranges);
         if block.is_err() {
-            cuts.stop(); // an error ends the iteration
+            block_ranges.stop(); // an error ends the iteration
         }
         Some(block)
     }
@@ -279,19 +280,19 @@ impl<R: Read, F: ArrayFormat, T: FromPayload> Iterator for StreamBlocks<'_, R, F
 
 /// An iterator over the pieces of an array that comes from a reader.
 struct StreamChunks<'r, R, F: ArrayFormat, A, D> {
-    parts: Parts<'r, R, F>,
+    parts: BlockReader<'r, R, F>,
     axis: usize,
     length: usize,
-    cuts: Cuts,
+    block_ranges: BlockRanges,
     /// Pieces whose bytes had come together.
-    held: Option<Held<A, D>>,
+    piece_buffer: Option<PieceBuffer<A, D>>,
 }
 
 impl<'r, R: Read, F: ArrayFormat, A: ReadableElement, D: Dimension> StreamChunks<'r, R, F, A, D> {
     /// Divides the array along its slowest axis, which `axis` must be if it is given.
     fn new(reader: &'r mut ArrayReader<R, F>, axis: Option<usize>, length: usize) -> Result<Self> {
-        let parts = Parts::new(reader.arriving()?, inner_of::<A>().len());
-        let slowest = slowest(parts.place.order, parts.shape());
+        let parts = BlockReader::new(reader.part_reader()?, inner_of::<A>().len());
+        let slowest = slowest_axis(parts.origin.order, parts.shape());
         let axis = axis.unwrap_or(slowest);
         check_rank::<D>(parts.shape())?;
         check_division(parts.shape(), axis, length)?;
@@ -301,29 +302,29 @@ impl<'r, R: Read, F: ArrayFormat, A: ReadableElement, D: Dimension> StreamChunks
             );
             return Err(ErrorKind::BadOption { reason }.into());
         }
-        check_element::<A>(&parts.arriving, D::NDIM)?;
-        check_pieces(parts.arriving.header(), parts.shape(), axis, length)?;
-        let cuts = Cuts::along(parts.all(), axis, length);
-        Ok(Self { parts, axis, length, cuts, held: None })
+        check_element::<A>(&parts.part_reader, D::NDIM)?;
+        check_pieces(parts.part_reader.header(), parts.shape(), axis, length)?;
+        let block_ranges = BlockRanges::along(parts.all(), axis, length);
+        Ok(Self { parts, axis, length, block_ranges, piece_buffer: None })
     }
 
     /// Reads several pieces if their bytes have come already, and none of them is at fault.
-    fn hold(&mut self) -> Option<Result<Array<A, D>>> {
-        let arriving = &self.parts.arriving;
+    fn read_several(&mut self) -> Option<Result<Array<A, D>>> {
+        let part_reader = &self.parts.part_reader;
         let rows = self.parts.shape().dims()[self.axis].max(1) as u64;
-        let piece = (arriving.header().payload_len()? / rows).saturating_mul(self.length as u64);
-        let count = (arriving.arrived() as u64).checked_div(piece).filter(|count| *count > 1)?;
-        let mut cuts = self.cuts.clone();
-        let part = self.parts.header_of(&cuts.next_many(count as usize)?).ok()?;
-        let pieces = match self.parts.arriving.read_arrived(&part)? {
+        let piece = (part_reader.header().payload_len()? / rows).saturating_mul(self.length as u64);
+        let count = (part_reader.buffered() as u64).checked_div(piece).filter(|count| *count > 1)?;
+        let mut block_ranges = self.block_ranges.clone();
+        let part = self.parts.header_of(&block_ranges.next_many(count as usize)?).ok()?;
+        let pieces = match self.parts.part_reader.read_buffered(&part)? {
             Ok(pieces) => pieces,
             Err(error) => return Some(Err(error)),
         };
-        self.cuts = cuts;
-        self.held = Held::of(pieces, self.axis, self.parts.place.order);
+        self.block_ranges = block_ranges;
+        self.piece_buffer = PieceBuffer::of(pieces, self.axis, self.parts.origin.order);
         // `new` has checked that the elements of an array are contiguous, so pieces follow one another.
-        let held = self.held.as_mut().expect("pieces in the order of the file");
-        held.next(self.length).map(Ok)
+        let piece_buffer = self.piece_buffer.as_mut().expect("pieces in the order of the file");
+        piece_buffer.next(self.length).map(Ok)
     }
 }
 
@@ -331,20 +332,20 @@ impl<R: Read, F: ArrayFormat, A: ReadableElement, D: Dimension> Iterator for Str
     type Item = Result<Array<A, D>>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let held = self.held.as_mut().and_then(|held| held.next(self.length));
-        if let Some(piece) = held.map(Ok).or_else(|| self.hold()) {
+        let piece_buffer = self.piece_buffer.as_mut().and_then(|piece_buffer| piece_buffer.next(self.length));
+        if let Some(piece) = piece_buffer.map(Ok).or_else(|| self.read_several()) {
             if piece.is_err() {
-                self.cuts.stop();
+                self.block_ranges.stop();
             }
             return Some(piece);
         }
-        let Some(ranges) = self.cuts.next() else {
-            self.parts.arriving.finish();
+        let Some(ranges) = self.block_ranges.next() else {
+            self.parts.part_reader.finish();
             return None;
         };
         let piece = self.parts.read(ranges).map(Block::into_array);
         if piece.is_err() {
-            self.cuts.stop(); // an error ends the iteration
+            self.block_ranges.stop(); // an error ends the iteration
         }
         Some(piece)
     }
@@ -352,7 +353,7 @@ impl<R: Read, F: ArrayFormat, A: ReadableElement, D: Dimension> Iterator for Str
 
 /// An iterator over the elements of an array that comes from a reader.
 struct Elements<'r, R, F: ArrayFormat, A> {
-    arriving: Arriving<'r, R, F>,
+    part_reader: PartReader<'r, R, F>,
     shape: Shape,
     /// The axes of each element, and the size of all its parts in bytes.
     inner: (Vec<usize>, usize),
@@ -366,18 +367,18 @@ struct Elements<'r, R, F: ArrayFormat, A> {
 impl<'r, R: Read, F: ArrayFormat, A: ReadableElement> Elements<'r, R, F, A> {
     fn new(reader: &'r mut ArrayReader<R, F>) -> Result<Self> {
         let inner = inner_of::<A>();
-        let Parts { arriving, place, .. } = Parts::new(reader.arriving()?, inner.len());
-        let (item, all) = check_element::<A>(&arriving, None)?;
+        let BlockReader { part_reader, origin, .. } = BlockReader::new(reader.part_reader()?, inner.len());
+        let (item, all) = check_element::<A>(&part_reader, None)?;
         check_visit(item, all)?;
-        let shape = place.shape.clone();
-        Ok(Self { arriving, shape, inner: (inner, item), all, left: all, items: Vec::new().into_iter() })
+        let shape = origin.shape.clone();
+        Ok(Self { part_reader, shape, inner: (inner, item), all, left: all, items: Vec::new().into_iter() })
     }
 
     /// Returns the header of the next elements.
     fn header_of(&self, count: usize) -> Result<Header> {
-        let header = self.arriving.header();
+        let header = self.part_reader.header();
         let mut dims = vec![count];
-        match self.arriving.options().is_innermost_first() && header.order() == Order::Fortran {
+        match self.part_reader.options().is_innermost_first() && header.order() == Order::Fortran {
             true => dims.splice(0..0, self.inner.0.iter().rev().copied()).for_each(drop),
             false => dims.extend(&self.inner.0),
         }
@@ -391,14 +392,14 @@ impl<'r, R: Read, F: ArrayFormat, A: ReadableElement> Elements<'r, R, F, A> {
 
     /// Reads the elements that have come already, if none of them is at fault; otherwise the next one.
     fn read(&mut self) -> Result<Vec<A>> {
-        let come = self.arriving.arrived().checked_div(self.inner.1).unwrap_or(0);
+        let come = self.part_reader.buffered().checked_div(self.inner.1).unwrap_or(0);
         let come = come.min(usize::try_from(self.left).unwrap_or(usize::MAX));
         if come > 1
-            && let Some(read) = self.arriving.read_arrived::<FlatArray<A>>(&self.header_of(come)?)
+            && let Some(read) = self.part_reader.read_buffered::<FlatArray<A>>(&self.header_of(come)?)
         {
             return Ok(read?.into_parts().0);
         }
-        Ok(self.arriving.read::<FlatArray<A>>(&self.header_of(1)?)?.into_parts().0)
+        Ok(self.part_reader.read::<FlatArray<A>>(&self.header_of(1)?)?.into_parts().0)
     }
 }
 
@@ -410,7 +411,7 @@ impl<R: Read, F: ArrayFormat, A: ReadableElement> Iterator for Elements<'_, R, F
             return Some(Ok(item));
         }
         if self.left == 0 {
-            self.arriving.finish();
+            self.part_reader.finish();
             return None;
         }
         let before = self.all - self.left;
@@ -423,7 +424,7 @@ impl<R: Read, F: ArrayFormat, A: ReadableElement> Iterator for Elements<'_, R, F
             Err(error) => {
                 self.left = 0; // an error ends the iteration
                 let error = error.offset_element(usize::try_from(before).unwrap_or(usize::MAX));
-                Some(Err(error.in_array(&self.shape, self.arriving.header().order())))
+                Some(Err(error.in_array(&self.shape, self.part_reader.header().order())))
             }
         }
     }
@@ -450,10 +451,10 @@ impl<R: Read, F: ArrayFormat, A: ReadableElement> Iterator for Elements<'_, R, F
 ///
 /// Returns the size of an element in the file, and how many there are.
 fn check_element<A: ReadableElement>(
-    arriving: &Arriving<'_, impl Read, impl ArrayFormat>,
+    part_reader: &PartReader<'_, impl Read, impl ArrayFormat>,
     ndim: Option<usize>,
 ) -> Result<(usize, u64)> {
-    let (header, options) = (arriving.header(), arriving.options());
+    let (header, options) = (part_reader.header(), part_reader.options());
     let grouped = header.grouped(&inner_of::<A>(), ndim, options.is_innermost_first())?;
     if grouped.is_scattered {
         return Err(not_contiguous());

@@ -6,18 +6,18 @@
 use super::Crc;
 
 /// The uncompressed size of each block that this library compresses, except the last, in bytes.
-pub(crate) const STEP: usize = 1 << 20;
+pub(crate) const BLOCK_SIZE: usize = 1 << 20;
 /// The smallest size of blocks that an index may describe.
-const LEAST_STEP: u64 = 1 << 16;
+const MIN_BLOCK_SIZE: u64 = 1 << 16;
 /// The maximum number of blocks in a field.
 ///
 /// With this many blocks and the Zip64 field, the extra fields do not exceed 65,535 bytes.
-const MOST: usize = 8120;
+const MAX_BLOCKS: usize = 8120;
 /// If the blocks are larger than usual, there must be more of them than this.
 ///
 /// Fewer would be larger than needed, and with them the buffers of a reader. A record whose name takes much of its
-/// room has fewer than `MOST`.
-const LEAST_OF_LARGE: usize = MOST / 4;
+/// room has fewer than `MAX_BLOCKS`.
+const MIN_LARGE_BLOCKS: usize = MAX_BLOCKS / 4;
 const VERSION: u8 = 1;
 /// The size of the part of the field that precedes the entries of the blocks, in bytes.
 const HEAD: usize = 22;
@@ -26,7 +26,7 @@ const HEAD: usize = 22;
 #[derive(Clone, Debug)]
 pub(crate) struct BlockIndex {
     /// The uncompressed size of each block, in bytes. The last block may be shorter.
-    step: u64,
+    block_size: u64,
     blocks: Vec<Block>,
     sum: Crc,
 }
@@ -42,25 +42,25 @@ struct Block {
 
 impl Default for BlockIndex {
     fn default() -> Self {
-        Self { step: STEP as u64, blocks: Vec::new(), sum: Crc::default() }
+        Self { block_size: BLOCK_SIZE as u64, blocks: Vec::new(), sum: Crc::default() }
     }
 }
 
 impl BlockIndex {
-    /// Adds the next block, with its compressed length. All blocks except the last have [`STEP`] bytes.
+    /// Adds the next block, with its compressed length. All blocks except the last have [`BLOCK_SIZE`] bytes.
     pub(crate) fn push(&mut self, packed: u64, sum: Crc) {
         self.sum.append(&sum);
         let at = self.packed();
         self.add(Block { at, packed, sum });
         // When the index is full, merge pairs of blocks, so that the index of any member fits into the field.
-        if self.blocks.len() > MOST {
+        if self.blocks.len() > MAX_BLOCKS {
             self.widen();
         }
     }
 
     /// Doubles the step, by merging pairs of blocks.
     fn widen(&mut self) {
-        self.step *= 2;
+        self.block_size *= 2;
         for block in std::mem::take(&mut self.blocks) {
             self.add(block);
         }
@@ -69,7 +69,7 @@ impl BlockIndex {
     /// Adds a block, or merges it into the last block if that block is shorter than the step.
     fn add(&mut self, block: Block) {
         match self.blocks.last_mut() {
-            Some(last) if last.sum.len() < self.step => {
+            Some(last) if last.sum.len() < self.block_size => {
                 last.packed += block.packed;
                 last.sum.append(&block.sum);
             }
@@ -79,11 +79,11 @@ impl BlockIndex {
 
     /// Returns the index of a member that is a single block.
     #[cfg(feature = "libdeflate")]
-    pub(crate) fn of_one(crc: u32, size: u64, packed: u64) -> Self {
+    pub(crate) fn of_single_block(crc: u32, size: u64, packed: u64) -> Self {
         let sum = Crc::of(crc, size);
         let block = Block { at: 0, packed, sum: sum.clone() };
         // The step is at least the size, so every offset is in the first block.
-        Self { step: size.max(1).next_power_of_two(), blocks: vec![block], sum }
+        Self { block_size: size.max(1).next_power_of_two(), blocks: vec![block], sum }
     }
 
     /// Returns the checksum and length of the entire content.
@@ -111,24 +111,24 @@ impl BlockIndex {
         &self.blocks[index].sum
     }
 
-    pub(crate) fn step(&self) -> u64 {
-        self.step
+    pub(crate) fn block_size(&self) -> u64 {
+        self.block_size
     }
 
     /// Encodes the extra field, which may have `room` bytes.
     ///
     /// Returns `None` for fewer than two blocks, if a compressed block is 4 GiB or longer, or if there is no room.
     pub(crate) fn to_field(&self, room: usize) -> Option<Vec<u8>> {
-        let most = Some(room.checked_sub(HEAD)? / 8).filter(|most| *most >= 2)?;
-        if self.blocks.len() > most {
+        let max_blocks = Some(room.checked_sub(HEAD)? / 8).filter(|max_blocks| *max_blocks >= 2)?;
+        if self.blocks.len() > max_blocks {
             let mut wider = self.clone();
             wider.widen();
             return wider.to_field(room);
         }
-        if self.blocks.len() <= least(self.step) {
+        if self.blocks.len() <= max_blocks_without_index(self.block_size) {
             return None;
         }
-        let mut field = vec![VERSION, self.step.ilog2() as u8];
+        let mut field = vec![VERSION, self.block_size.ilog2() as u8];
         field.extend(self.sum.get().to_le_bytes());
         field.extend(self.sum.len().to_le_bytes());
         field.extend(self.packed().to_le_bytes());
@@ -143,7 +143,7 @@ impl BlockIndex {
     ///
     /// `ratio` is the highest possible compression ratio. Blocks that would exceed it are rejected, so that
     /// the memory for a block is at most proportional to the size of the archive.
-    pub(crate) fn of_field(field: &[u8], of: &Described, ratio: u64) -> Result<Self, NoIndex> {
+    pub(crate) fn of_field(field: &[u8], of: &ContentInfo, ratio: u64) -> Result<Self, NoIndex> {
         let (head, entries) = field.split_at_checked(HEAD).ok_or(NoIndex::Ignored)?;
         if head[0] != VERSION {
             return Err(NoIndex::Ignored);
@@ -157,19 +157,22 @@ impl BlockIndex {
         Self::of_entries(entries, head[1], of, ratio).ok_or(NoIndex::Ignored)
     }
 
-    fn of_entries(mut entries: &[u8], log: u8, of: &Described, ratio: u64) -> Option<Self> {
-        let step = 1u64.checked_shl(log.into()).filter(|step| *step >= LEAST_STEP)?;
-        let count = of.size.div_ceil(step);
-        let fits_memory = isize::try_from(step).is_ok();
-        if count <= least(step) as u64 || !fits_memory || entries.len() as u64 != count * 8 {
+    fn of_entries(mut entries: &[u8], log: u8, of: &ContentInfo, ratio: u64) -> Option<Self> {
+        let block_size = 1u64.checked_shl(log.into()).filter(|block_size| *block_size >= MIN_BLOCK_SIZE)?;
+        let count = of.size.div_ceil(block_size);
+        let fits_memory = isize::try_from(block_size).is_ok();
+        if count <= max_blocks_without_index(block_size) as u64
+            || !fits_memory
+            || entries.len() as u64 != count * 8
+        {
             return None;
         }
-        let mut index = Self { step, ..Self::default() };
+        let mut index = Self { block_size, ..Self::default() };
         let mut at = 0;
         while let Some((block, more)) = entries.split_first_chunk::<8>() {
             let [packed, crc] =
                 [0, 4].map(|from| u32::from_le_bytes([0, 1, 2, 3].map(|byte| block[from + byte])));
-            let sum = Crc::of(crc, (of.size - index.sum.len()).min(step));
+            let sum = Crc::of(crc, (of.size - index.sum.len()).min(block_size));
             if sum.len() > u64::from(packed).saturating_mul(ratio) {
                 return None;
             }
@@ -184,16 +187,16 @@ impl BlockIndex {
 }
 
 /// Returns the number of blocks of a size that are too few for an index.
-fn least(step: u64) -> usize {
-    match step > STEP as u64 {
-        true => LEAST_OF_LARGE,
+fn max_blocks_without_index(block_size: u64) -> usize {
+    match block_size > BLOCK_SIZE as u64 {
+        true => MIN_LARGE_BLOCKS,
         false => 1, // a single block has to be decompressed from the beginning anyway
     }
 }
 
 /// What the directory says of the content that an index describes.
 #[derive(Clone, Copy)]
-pub(crate) struct Described {
+pub(crate) struct ContentInfo {
     pub(crate) crc: u32,
     pub(crate) size: u64,
     pub(crate) packed: u64,
@@ -221,26 +224,26 @@ mod tests {
 
     #[test]
     fn mismatched_or_damaged_index_field_is_rejected() {
-        let content: Vec<u8> = (0..3 * STEP + 5).map(|index| (index % 251) as u8).collect();
+        let content: Vec<u8> = (0..3 * BLOCK_SIZE + 5).map(|index| (index % 251) as u8).collect();
         let mut index = BlockIndex::default();
-        for block in content.chunks(STEP) {
+        for block in content.chunks(BLOCK_SIZE) {
             index.push((block.len() as u64).div_ceil(7), sum_of(block));
         }
         let (crc, size, packed) = (crc32fast::hash(&content), content.len() as u64, index.packed());
         assert_eq!(index.sum().get(), crc);
         let field = index.to_field(1000).unwrap();
         assert_eq!(field.len(), HEAD + 4 * 8);
-        let described = Described { crc, size, packed };
+        let described = ContentInfo { crc, size, packed };
         let found = BlockIndex::of_field(&field, &described, 8).unwrap();
-        assert_eq!((found.len(), found.step()), (4, STEP as u64));
-        assert_eq!(found.packed_range(3), 3 * (STEP as u64).div_ceil(7)..packed);
+        assert_eq!((found.len(), found.block_size()), (4, BLOCK_SIZE as u64));
+        assert_eq!(found.packed_range(3), 3 * (BLOCK_SIZE as u64).div_ceil(7)..packed);
         assert_eq!(found.content(3).len(), 5);
 
         let read =
-            |field: &[u8], described: Described| BlockIndex::of_field(field, &described, 8).map(|_| ());
-        assert_eq!(read(&field, Described { crc: crc ^ 1, ..described }), Err(NoIndex::Stale));
-        assert_eq!(read(&field, Described { size: size + 1, ..described }), Err(NoIndex::Stale));
-        assert_eq!(read(&field, Described { packed: packed - 1, ..described }), Err(NoIndex::Stale));
+            |field: &[u8], described: ContentInfo| BlockIndex::of_field(field, &described, 8).map(|_| ());
+        assert_eq!(read(&field, ContentInfo { crc: crc ^ 1, ..described }), Err(NoIndex::Stale));
+        assert_eq!(read(&field, ContentInfo { size: size + 1, ..described }), Err(NoIndex::Stale));
+        assert_eq!(read(&field, ContentInfo { packed: packed - 1, ..described }), Err(NoIndex::Stale));
         // The compression ratio would be higher than any.
         assert_eq!(BlockIndex::of_field(&field, &described, 6).map(|_| ()), Err(NoIndex::Ignored));
         for length in 0..field.len() {
@@ -257,24 +260,27 @@ mod tests {
     #[test]
     fn block_step_grows_until_the_index_field_fits() {
         let mut index = BlockIndex::default();
-        let block = Crc::of(0x1234_5678, STEP as u64);
-        let count = 5 * MOST as u64 + 1;
+        let block = Crc::of(0x1234_5678, BLOCK_SIZE as u64);
+        let count = 5 * MAX_BLOCKS as u64 + 1;
         (0..count).for_each(|_| index.push(1000, block.clone()));
-        assert_eq!(index.step(), 8 * STEP as u64);
+        assert_eq!(index.block_size(), 8 * BLOCK_SIZE as u64);
         assert_eq!(index.len() as u64, count.div_ceil(8));
-        let size = count * STEP as u64;
+        let size = count * BLOCK_SIZE as u64;
         assert_eq!((index.sum().len(), index.packed()), (size, count * 1000));
         let field = index.to_field(usize::from(u16::MAX)).unwrap();
         assert!(field.len() + 4 + 28 <= usize::from(u16::MAX), "{}", field.len());
-        let described = Described { crc: index.sum().get(), size, packed: index.packed() };
+        let described = ContentInfo { crc: index.sum().get(), size, packed: index.packed() };
         let found = BlockIndex::of_field(&field, &described, 1100).unwrap();
-        assert_eq!(found.content(found.len() - 1).len(), STEP as u64);
+        assert_eq!(found.content(found.len() - 1).len(), BLOCK_SIZE as u64);
         assert_eq!(found.packed_range(1), 8000..16_000);
 
         // Less room makes fewer blocks, but not so few that they are larger than a reader accepts.
         let field = index.to_field(field.len() - 1).unwrap();
-        assert_eq!(BlockIndex::of_field(&field, &described, 1100).unwrap().step(), 16 * STEP as u64);
-        assert!(index.to_field(HEAD + 8 * LEAST_OF_LARGE).is_none());
+        assert_eq!(
+            BlockIndex::of_field(&field, &described, 1100).unwrap().block_size(),
+            16 * BLOCK_SIZE as u64
+        );
+        assert!(index.to_field(HEAD + 8 * MIN_LARGE_BLOCKS).is_none());
         let mut longer = index.clone();
         (0..2).for_each(|_| longer.widen());
         let mut field = field[..HEAD].to_vec();

@@ -25,7 +25,7 @@ pub(super) fn unpack(stream: &[u8], into: &mut [u8]) -> bool {
     // SAFETY: the function takes no arguments, and returns null if memory is exhausted.
     let Some(made) = NonNull::new(unsafe { libdeflate_alloc_decompressor() }) else { return false };
     let decompressor = Decompressor(made);
-    let (mut taken, mut made) = (0, 0);
+    let (mut consumed, mut made) = (0, 0);
     // SAFETY: the state is valid and used only by this call. The library reads within `stream` and writes
     // within `into`, whose lengths it receives. It stores two numbers in variables that outlive the call.
     let result = unsafe {
@@ -35,10 +35,10 @@ pub(super) fn unpack(stream: &[u8], into: &mut [u8]) -> bool {
             stream.len(),
             into.as_mut_ptr().cast(),
             into.len(),
-            &mut taken,
+            &mut consumed,
             &mut made,
         )
     };
     // Success does not imply that the entire stream was consumed.
-    result == libdeflate_result_LIBDEFLATE_SUCCESS && (taken, made) == (stream.len(), into.len())
+    result == libdeflate_result_LIBDEFLATE_SUCCESS && (consumed, made) == (stream.len(), into.len())
 }

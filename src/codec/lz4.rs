@@ -3,12 +3,12 @@
 use crate::error::{ErrorKind, FilePart, Result};
 
 /// The maximum input of a block in the reference implementation, where sizes are signed 32-bit integers.
-const MOST: usize = 2_113_929_216;
+const MAX_INPUT: usize = 2_113_929_216;
 
 /// Compresses bytes as one block.
 pub(crate) fn pack(bytes: &[u8]) -> Result<Vec<u8>> {
-    if bytes.len() > MOST {
-        let reason = format!("{} bytes exceed the limit of one LZ4 block, {MOST}", bytes.len());
+    if bytes.len() > MAX_INPUT {
+        let reason = format!("{} bytes exceed the limit of one LZ4 block, {MAX_INPUT}", bytes.len());
         return Err(ErrorKind::BadOption { reason }.into());
     }
     let mut packed = vec![0; lz4_flex::block::get_maximum_output_size(bytes.len())];

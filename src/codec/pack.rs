@@ -25,7 +25,7 @@ impl std::fmt::Debug for Packer {
 
 /// The position of a block in its stream.
 #[derive(Clone, Copy)]
-pub(crate) struct Turn {
+pub(crate) struct BlockPosition {
     pub(crate) is_first: bool,
     pub(crate) is_last: bool,
 }
@@ -49,11 +49,16 @@ impl Packer {
     }
 
     /// Appends a compressed block, which refers to no other block.
-    pub(crate) fn block(&mut self, bytes: &[u8], turn: Turn, out: &mut Vec<u8>) -> Result<()> {
+    pub(crate) fn pack_block(
+        &mut self,
+        bytes: &[u8],
+        position: BlockPosition,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
         match self {
-            Self::Deflate(compress) => deflate(compress, bytes, turn.is_last, out),
+            Self::Deflate(compress) => deflate(compress, bytes, position.is_last, out),
             #[cfg(feature = "zstd")]
-            Self::Zstd(packer) => packer.block(bytes, turn, out),
+            Self::Zstd(packer) => packer.pack_block(bytes, position, out),
         }
     }
 }

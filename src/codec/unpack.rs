@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use flate2::{Decompress, FlushDecompress, Status};
 
-use super::pack::Turn;
+use super::pack::BlockPosition;
 #[cfg(feature = "zstd")]
 use super::{zstd_blocks, zstd_proof};
 use crate::error::{ErrorKind, FilePart, Result};
@@ -13,8 +13,8 @@ use crate::limits;
 
 /// The result of one decompression step.
 pub(crate) struct Unpacked {
-    pub(crate) taken: usize,
-    pub(crate) made: usize,
+    pub(crate) consumed: usize,
+    pub(crate) produced: usize,
     pub(crate) end: End,
 }
 
@@ -53,7 +53,7 @@ impl Unpacker {
         match self {
             Self::Deflate(inflate) => {
                 let stream = &mut inflate.stream;
-                let (taken, made) = (stream.total_in(), stream.total_out());
+                let (consumed, produced) = (stream.total_in(), stream.total_out());
                 let status = stream.decompress(packed, into, FlushDecompress::None);
                 let status = status.map_err(|error| ErrorKind::Malformed {
                     part: FilePart::Content,
@@ -61,8 +61,8 @@ impl Unpacker {
                     offset: None,
                 })?;
                 Ok(Unpacked {
-                    taken: (stream.total_in() - taken) as usize,
-                    made: (stream.total_out() - made) as usize,
+                    consumed: (stream.total_in() - consumed) as usize,
+                    produced: (stream.total_out() - produced) as usize,
                     end: if status == Status::StreamEnd { End::Stream } else { End::Nothing },
                 })
             }
@@ -75,7 +75,7 @@ impl Unpacker {
                     offset: None,
                 })?;
                 let end = if status.remaining == 0 { End::Frame } else { End::Nothing };
-                Ok(Unpacked { taken: status.bytes_read, made: status.bytes_written, end })
+                Ok(Unpacked { consumed: status.bytes_read, produced: status.bytes_written, end })
             }
         }
     }
@@ -84,60 +84,64 @@ impl Unpacker {
     ///
     /// Returns whether the block decompresses to exactly the length of `into`, and ends where another block
     /// can follow. If this holds for all blocks, the stream decompresses to the same.
-    pub(crate) fn block(&mut self, packed: &[u8], turn: Turn, into: &mut [u8]) -> bool {
+    pub(crate) fn unpack_block(&mut self, packed: &[u8], position: BlockPosition, into: &mut [u8]) -> bool {
         match self {
             #[cfg(feature = "libdeflate")]
-            Self::Deflate(inflate) => match inflate.block_at_once(packed, turn, into) {
+            Self::Deflate(inflate) => match inflate.unpack_block_at_once(packed, position, into) {
                 Some(is_right) => is_right,
-                None => self.block_as_stream(packed, turn, into),
+                None => self.unpack_block_as_stream(packed, position, into),
             },
             #[cfg(feature = "zstd")]
-            Self::Zstd(_) if !zstd_proof::is_independent(packed, into.len(), turn) => false,
-            _ => self.block_as_stream(packed, turn, into),
+            Self::Zstd(_) if !zstd_proof::is_independent(packed, into.len(), position) => false,
+            _ => self.unpack_block_as_stream(packed, position, into),
         }
     }
 
-    /// Like [`Unpacker::block`], but always uses the streaming decoder.
-    fn block_as_stream(&mut self, packed: &[u8], turn: Turn, into: &mut [u8]) -> bool {
+    /// Like [`Unpacker::unpack_block`], but always uses the streaming decoder.
+    fn unpack_block_as_stream(&mut self, packed: &[u8], position: BlockPosition, into: &mut [u8]) -> bool {
         // State left over from a failed block must not affect this one.
         if self.restart().is_err() {
             return false;
         }
         let frame = self.frame();
-        let head = if turn.is_first { &[] } else { frame.head };
-        let Some(packed) = (if turn.is_last { Some(packed) } else { packed.strip_suffix(frame.end) }) else {
+        let head = if position.is_first { &[] } else { frame.head };
+        let Some(packed) = (if position.is_last { Some(packed) } else { packed.strip_suffix(frame.end) })
+        else {
             return false;
         };
-        match self.all_of(&[head, packed], into) {
-            Some((made, end)) if made == into.len() && (end != End::Nothing) == turn.is_last => {}
+        match self.unpack_all(&[head, packed], into) {
+            Some((produced, end)) if produced == into.len() && (end != End::Nothing) == position.is_last => {}
             _ => return false,
         }
         let mut made = vec![0; frame.made.len()];
-        turn.is_last
+        position.is_last
             || self
-                .all_of(&[frame.tail], &mut made)
+                .unpack_all(&[frame.tail], &mut made)
                 .is_some_and(|(count, end)| count == made.len() && made == frame.made && end != End::Nothing)
     }
 
     /// Decompresses all of these bytes, and returns how many bytes they make, and what ends with them.
     ///
     /// Returns `None` if they make more than fits, or if something ends before them.
-    fn all_of(&mut self, packed: &[&[u8]], into: &mut [u8]) -> Option<(usize, End)> {
-        let (mut made, mut end) = (0, End::Nothing);
+    fn unpack_all(&mut self, packed: &[&[u8]], into: &mut [u8]) -> Option<(usize, End)> {
+        let (mut produced, mut end) = (0, End::Nothing);
         for mut packed in packed.iter().copied() {
             while !packed.is_empty() {
                 // A spare byte detects content that is longer than `into`.
                 let mut more = [0];
-                let room = if made < into.len() { &mut into[made..] } else { &mut more[..] };
+                let room = if produced < into.len() { &mut into[produced..] } else { &mut more[..] };
                 let step = self.unpack(packed, room).ok()?;
-                if end != End::Nothing || step.taken + step.made == 0 || made + step.made > into.len() {
+                if end != End::Nothing
+                    || step.consumed + step.produced == 0
+                    || produced + step.produced > into.len()
+                {
                     return None;
                 }
-                packed = &packed[step.taken..];
-                (made, end) = (made + step.made, step.end);
+                packed = &packed[step.consumed..];
+                (produced, end) = (produced + step.produced, step.end);
             }
         }
-        Some((made, end))
+        Some((produced, end))
     }
 
     /// Resets the decoder for a new stream.
@@ -217,8 +221,13 @@ impl Inflate {
     /// Decompresses a block with `libdeflate`, which decodes only complete streams, and all at once.
     ///
     /// Returns whether the block is right, or `None` if only a streaming decoder can tell.
-    fn block_at_once(&mut self, packed: &[u8], turn: Turn, into: &mut [u8]) -> Option<bool> {
-        if turn.is_last {
+    fn unpack_block_at_once(
+        &mut self,
+        packed: &[u8],
+        position: BlockPosition,
+        into: &mut [u8],
+    ) -> Option<bool> {
+        if position.is_last {
             return Some(super::libdeflate::unpack(packed, into));
         }
         let frame = PROBE.frame();
@@ -244,7 +253,7 @@ impl Inflate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::{Packer, Packing, STEP};
+    use crate::codec::{BLOCK_SIZE, Packer, Packing};
 
     fn packings() -> Vec<Packing> {
         #[cfg(feature = "zstd")]
@@ -285,55 +294,56 @@ mod tests {
     #[test]
     fn block_ending_within_a_stored_block_is_refused() {
         let probe = PROBE.frame();
-        let turn = Turn { is_first: true, is_last: false };
+        let position = BlockPosition { is_first: true, is_last: false };
         let text = b"some content, ".repeat(100);
         let mut packed = Vec::new();
-        Packer::new(Packing::Deflate(6)).block(&text, turn, &mut packed).unwrap();
+        Packer::new(Packing::Deflate(6)).pack_block(&text, position, &mut packed).unwrap();
         let mut into = vec![0; text.len()];
-        assert!(Unpacker::deflate().block(&packed, turn, &mut into) && into == text);
+        assert!(Unpacker::deflate().unpack_block(&packed, position, &mut into) && into == text);
         let len = 4 + probe.made.len() as u16;
         packed.push(0);
         packed.extend(len.to_le_bytes());
         packed.extend((!len).to_le_bytes());
         packed.extend([0, 0, 0xFF, 0xFF]);
         let mut into = vec![0; text.len() + 4];
-        assert!(!Unpacker::deflate().block(&packed, turn, &mut into));
+        assert!(!Unpacker::deflate().unpack_block(&packed, position, &mut into));
     }
 
     #[test]
     fn blocks_unpack_independently_and_as_one_stream() {
         for packing in packings() {
             let (mut packer, mut unpacker) = (Packer::new(packing), unpacker(packing));
-            for content in contents(2 * STEP + 777) {
+            for content in contents(2 * BLOCK_SIZE + 777) {
                 let mut blocks = Vec::new();
-                for (index, block) in content.chunks(STEP).enumerate() {
-                    let turn = Turn { is_first: index == 0, is_last: index == 2 };
+                for (index, block) in content.chunks(BLOCK_SIZE).enumerate() {
+                    let position = BlockPosition { is_first: index == 0, is_last: index == 2 };
                     let mut packed = Vec::new();
-                    packer.block(block, turn, &mut packed).unwrap();
-                    blocks.push((turn, block, packed));
+                    packer.pack_block(block, position, &mut packed).unwrap();
+                    blocks.push((position, block, packed));
                 }
-                for way in [Unpacker::block, Unpacker::block_as_stream] {
-                    let mut is_right =
-                        |packed: &[u8], turn: Turn, into: &mut [u8]| way(&mut unpacker, packed, turn, into);
-                    for (turn, block, packed) in blocks.iter().rev() {
+                for way in [Unpacker::unpack_block, Unpacker::unpack_block_as_stream] {
+                    let mut is_right = |packed: &[u8], position: BlockPosition, into: &mut [u8]| {
+                        way(&mut unpacker, packed, position, into)
+                    };
+                    for (position, block, packed) in blocks.iter().rev() {
                         let mut into = vec![0; block.len()];
-                        assert!(is_right(packed, *turn, &mut into) && into == *block, "{packing:?}");
+                        assert!(is_right(packed, *position, &mut into) && into == *block, "{packing:?}");
                         // The length must match exactly: a shorter or longer buffer, a truncated block and
                         // trailing bytes all fail.
-                        assert!(!is_right(packed, *turn, &mut into[1..]), "{packing:?}");
-                        assert!(!is_right(packed, *turn, &mut vec![0; block.len() + 1]), "{packing:?}");
+                        assert!(!is_right(packed, *position, &mut into[1..]), "{packing:?}");
+                        assert!(!is_right(packed, *position, &mut vec![0; block.len() + 1]), "{packing:?}");
                         for cut in [1, 2, 3, 4, packed.len() / 2] {
                             let cut = &packed[..packed.len() - cut];
-                            assert!(!is_right(cut, *turn, &mut into), "{packing:?}: {} bytes", cut.len());
+                            assert!(!is_right(cut, *position, &mut into), "{packing:?}: {} bytes", cut.len());
                         }
                         let longer = [&packed[..], &[0; 5]].concat();
-                        assert!(!is_right(&longer, *turn, &mut into), "{packing:?}");
+                        assert!(!is_right(&longer, *position, &mut into), "{packing:?}");
                     }
                 }
                 let stream: Vec<u8> = blocks.iter().flat_map(|(.., packed)| packed.clone()).collect();
                 let mut into = vec![0; content.len()];
-                let only = Turn { is_first: true, is_last: true };
-                assert!(unpacker.block(&stream, only, &mut into) && into == content, "{packing:?}");
+                let only = BlockPosition { is_first: true, is_last: true };
+                assert!(unpacker.unpack_block(&stream, only, &mut into) && into == content, "{packing:?}");
             }
         }
     }

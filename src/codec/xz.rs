@@ -10,19 +10,19 @@ use crate::error::Result;
 /// The blocks are visited chunk by chunk, as a decoder does. The index at the end of the stream is not
 /// trusted.
 pub(crate) fn largest_dictionary(fill: &mut dyn FnMut(u64, &mut [u8]) -> Result<usize>) -> Result<u64> {
-    let mut walk = Walk { fill, window: Vec::new(), start: 0, at: 0 };
+    let mut scanner = BlockScanner { fill, window: Vec::new(), start: 0, at: 0 };
     let mut largest = 0;
-    walk.blocks(&mut largest)?;
+    scanner.blocks(&mut largest)?;
     Ok(largest)
 }
 
 /// The size of a read, which can contain several small chunks. Skipping a larger chunk costs one read.
 const WINDOW: usize = 4096;
 /// The length of a block's checksum in bytes, indexed by the type of the checksum.
-const CHECKS: [u64; 16] = [0, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 64];
+const CHECKSUM_LENS: [u64; 16] = [0, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 64];
 const LZMA2: u64 = 0x21;
 
-struct Walk<'a> {
+struct BlockScanner<'a> {
     fill: &'a mut dyn FnMut(u64, &mut [u8]) -> Result<usize>,
     window: Vec<u8>,
     /// The offset of the window in the stream.
@@ -30,13 +30,13 @@ struct Walk<'a> {
     at: u64,
 }
 
-impl Walk<'_> {
+impl BlockScanner<'_> {
     /// Returns the next `count` bytes, or `None` if the stream ends first.
     fn take(&mut self, count: usize) -> Result<Option<&[u8]>> {
-        let have = |walk: &Self| {
-            let from = usize::try_from(walk.at.checked_sub(walk.start)?).ok()?;
+        let have = |scanner: &Self| {
+            let from = usize::try_from(scanner.at.checked_sub(scanner.start)?).ok()?;
             let end = from.checked_add(count)?;
-            (end <= walk.window.len()).then_some(from..end)
+            (end <= scanner.window.len()).then_some(from..end)
         };
         if have(self).is_none() {
             self.window.resize(WINDOW.max(count), 0);
@@ -56,7 +56,7 @@ impl Walk<'_> {
     /// Visits all blocks. Returns `None` where the stream ends or is malformed.
     fn blocks(&mut self, largest: &mut u64) -> Result<Option<()>> {
         let Some(head) = self.take(12)? else { return Ok(None) };
-        let check = CHECKS[usize::from(head[7] & 15)];
+        let check = CHECKSUM_LENS[usize::from(head[7] & 15)];
         loop {
             let Some(size @ 1..) = self.byte()? else { return Ok(None) }; // 0 starts the index: no more blocks
             let Some(head) = self.take(usize::from(size) * 4 + 3)? else { return Ok(None) };

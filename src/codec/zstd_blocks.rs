@@ -2,12 +2,12 @@
 
 use zstd::stream::raw::{CParameter, Encoder, InBuffer, Operation, OutBuffer};
 
-use super::blocks::STEP;
-use super::pack::Turn;
+use super::blocks::BLOCK_SIZE;
+use super::pack::BlockPosition;
 use crate::error::Result;
 
 /// The header of a frame with a window of 1 MiB, and without content size or checksum.
-pub(super) const HEAD: [u8; 6] = [0x28, 0xB5, 0x2F, 0xFD, 0, (STEP.ilog2() as u8 - 10) << 3];
+pub(super) const HEAD: [u8; 6] = [0x28, 0xB5, 0x2F, 0xFD, 0, (BLOCK_SIZE.ilog2() as u8 - 10) << 3];
 /// An empty last block, which ends a frame.
 pub(super) const TAIL: [u8; 3] = [1, 0, 0];
 
@@ -30,8 +30,13 @@ impl ZstdPacker {
         Self { level, parts: None, whole: None }
     }
 
-    pub(super) fn block(&mut self, bytes: &[u8], turn: Turn, out: &mut Vec<u8>) -> Result<()> {
-        if turn.is_first && turn.is_last {
+    pub(super) fn pack_block(
+        &mut self,
+        bytes: &[u8],
+        position: BlockPosition,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        if position.is_first && position.is_last {
             let encoder = match &mut self.whole {
                 Some(encoder) => encoder,
                 none => none.insert(Encoder::new(self.level)?),
@@ -47,12 +52,12 @@ impl ZstdPacker {
         encoder.reinit()?;
         // The first job, whose output is discarded.
         run(encoder, &[0], &mut Vec::new(), |encoder, out| encoder.flush(out))?;
-        if turn.is_first {
+        if position.is_first {
             // The encoder's own frame header was discarded with the output of the first job.
             out.extend_from_slice(&HEAD);
         }
         run(encoder, bytes, out, |encoder, out| encoder.flush(out))?;
-        if turn.is_last {
+        if position.is_last {
             out.extend_from_slice(&TAIL);
         }
         Ok(())
@@ -65,8 +70,8 @@ fn parts(level: i32) -> Result<Encoder<'static>> {
     let mut encoder = Encoder::new(level)?;
     encoder.set_parameter(CParameter::NbWorkers(1))?;
     encoder.set_parameter(CParameter::OverlapSizeLog(NOTHING))?;
-    encoder.set_parameter(CParameter::WindowLog(STEP.ilog2()))?;
-    encoder.set_parameter(CParameter::JobSize(2 * STEP as u32))?; // larger than a part, so no part is split
+    encoder.set_parameter(CParameter::WindowLog(BLOCK_SIZE.ilog2()))?;
+    encoder.set_parameter(CParameter::JobSize(2 * BLOCK_SIZE as u32))?; // larger than a part, so no part is split
     Ok(encoder)
 }
 

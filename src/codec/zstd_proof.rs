@@ -8,8 +8,8 @@
 //! three offsets are known. In a part that is longer than the window, no offset may be larger than the window either:
 //! decoders do not check that, and what they find there depends on where they have begun.
 
-use super::blocks::STEP;
-use super::pack::Turn;
+use super::blocks::BLOCK_SIZE;
+use super::pack::BlockPosition;
 use super::zstd_blocks::HEAD;
 
 /// Returns whether a part consists of complete blocks that repeat no offset of blocks before it.
@@ -18,40 +18,40 @@ use super::zstd_blocks::HEAD;
 /// first part begins with the header that all such frames have.
 ///
 /// `len` is the length of its content.
-pub(super) fn is_independent(part: &[u8], len: usize, turn: Turn) -> bool {
+pub(super) fn is_independent(part: &[u8], len: usize, position: BlockPosition) -> bool {
     // The first part means the same alone, because nothing precedes it: the offsets at its beginning are those of the frame.
-    let (part, set, is_long) = match turn {
+    let (part, set, is_long) = match position {
         // A single part is an ordinary frame.
-        Turn { is_first: true, is_last: true } => return true,
-        Turn { is_first: true, .. } => (part.strip_prefix(&HEAD), [true; 3], false),
+        BlockPosition { is_first: true, is_last: true } => return true,
+        BlockPosition { is_first: true, .. } => (part.strip_prefix(&HEAD), [true; 3], false),
         _ => (Some(part), [false; 3], len > WINDOW),
     };
-    let known = Known { set, is_long, tables: Default::default() };
-    part.and_then(|part| walk(part, turn.is_last, known)).is_some()
+    let part_state = PartState { set, is_long, tables: Default::default() };
+    part.and_then(|part| check_blocks(part, position.is_last, part_state)).is_some()
 }
 
 /// The longest distance of a match, as the header of the frame declares it.
-const WINDOW: usize = STEP;
+const WINDOW: usize = BLOCK_SIZE;
 /// The most bytes that a compressed block has.
-const LONGEST: usize = 128 << 10;
+const MAX_BLOCK_LEN: usize = 128 << 10;
 
 /// What is known after some blocks of a part.
-struct Known {
+struct PartState {
     /// Which of the last three offsets the part has set, the most recent one first.
     set: [bool; 3],
     /// Whether the part is longer than the window, so that all offsets have to be checked.
     is_long: bool,
-    /// Those of the last sequences: see `KINDS`.
+    /// Those of the last sequences: see `TABLE_KINDS`.
     tables: [Table; 3],
 }
 
-impl Known {
+impl PartState {
     fn has_all_offsets(&self) -> bool {
         self.set == [true; 3]
     }
 }
 
-fn walk(mut part: &[u8], ends_frame: bool, mut known: Known) -> Option<()> {
+fn check_blocks(mut part: &[u8], ends_frame: bool, mut part_state: PartState) -> Option<()> {
     let mut is_last = false;
     while !part.is_empty() && !is_last {
         let (head, rest) = part.split_first_chunk::<3>()?;
@@ -59,13 +59,13 @@ fn walk(mut part: &[u8], ends_frame: bool, mut known: Known) -> Option<()> {
         is_last = head & 1 == 1;
         let kind = head >> 1 & 3;
         let len = match kind {
-            RAW | COMPRESSED => Some((head >> 3) as usize).filter(|len| *len <= LONGEST)?,
+            RAW | COMPRESSED => Some((head >> 3) as usize).filter(|len| *len <= MAX_BLOCK_LEN)?,
             RUN => 1,
             _ => return None,
         };
         let (content, rest) = rest.split_at_checked(len)?;
-        if kind == COMPRESSED && (known.is_long || !known.has_all_offsets()) {
-            see(content, &mut known)?;
+        if kind == COMPRESSED && (part_state.is_long || !part_state.has_all_offsets()) {
+            check_block(content, &mut part_state)?;
         }
         part = rest;
     }
@@ -78,7 +78,7 @@ const RUN: u32 = 1;
 const COMPRESSED: u32 = 2;
 
 /// Follows a compressed block, and returns `None` if it uses what is not known.
-fn see(block: &[u8], known: &mut Known) -> Option<()> {
+fn check_block(block: &[u8], part_state: &mut PartState) -> Option<()> {
     let (count, rest) = match *after_literals(block)? {
         [0] => return Some(()),
         [low @ 1..128, ref rest @ ..] => (usize::from(low), rest),
@@ -87,15 +87,15 @@ fn see(block: &[u8], known: &mut Known) -> Option<()> {
         _ => return None,
     };
     let (modes, mut rest) = rest.split_first()?;
-    for (table, (shift, kind)) in known.tables.iter_mut().zip([6, 4, 2].into_iter().zip(&KINDS)) {
+    for (table, (shift, kind)) in part_state.tables.iter_mut().zip([6, 4, 2].into_iter().zip(&TABLE_KINDS)) {
         (*table, rest) = match u32::from(*modes) >> shift & 3 {
-            RAW => (Table::of(kind.usual, kind.usual_log)?, rest),
-            RUN => (Table::of_one(*rest.first()?), &rest[1..]),
+            RAW => (Table::of(kind.default_counts, kind.default_log)?, rest),
+            RUN => (Table::of_single_symbol(*rest.first()?), &rest[1..]),
             COMPRESSED => Table::read(rest, kind)?,
             _ => continue, // that of the last sequences
         };
     }
-    see_sequences(rest, count, known)
+    check_sequences(rest, count, part_state)
 }
 
 /// Passes the literals of a block, and returns what follows.
@@ -116,15 +116,16 @@ fn after_literals(block: &[u8]) -> Option<&[u8]> {
 /// Follows the sequences of a block until all offsets are known.
 ///
 /// Returns `None` if an offset is repeated that is not known, or is too large.
-fn see_sequences(stream: &[u8], count: usize, known: &mut Known) -> Option<()> {
-    let [lengths, offsets, matches] = &known.tables;
+fn check_sequences(stream: &[u8], count: usize, part_state: &mut PartState) -> Option<()> {
+    let [lengths, offsets, matches] = &part_state.tables;
     // The offsets with these symbols are all smaller than the window.
-    let is_short = !known.is_long || offsets.states.iter().all(|state| state.symbol < WINDOW.ilog2() as u8);
-    if is_short && known.has_all_offsets() {
+    let is_short =
+        !part_state.is_long || offsets.states.iter().all(|state| state.symbol < WINDOW.ilog2() as u8);
+    if is_short && part_state.has_all_offsets() {
         return Some(());
     }
-    let known = &mut known.set;
-    let mut bits = Backward::of(stream)?;
+    let part_state = &mut part_state.set;
+    let mut bits = BackwardBitReader::of(stream)?;
     let mut first = |table: &Table| table.at(bits.take(table.log)? as usize);
     let (mut length, mut offset, mut matched) = (first(lengths)?, first(offsets)?, first(matches)?);
     for left in (0..count).rev() {
@@ -133,20 +134,20 @@ fn see_sequences(stream: &[u8], count: usize, known: &mut Known) -> Option<()> {
                 // After no literals, the numbers count from the second offset, and the last one is for an offset that
                 // is one less than the first.
                 let place = value as usize - usize::from(length.symbol != 0);
-                if !known[place % 3] {
+                if !part_state[place % 3] {
                     return None;
                 }
-                known[..=place.min(2)].rotate_right(1);
+                part_state[..=place.min(2)].rotate_right(1);
             }
             value if !is_short && value - 3 > WINDOW as u64 => return None,
-            _ => known.rotate_right(1),
+            _ => part_state.rotate_right(1),
         }
-        known[0] = true;
-        if is_short && *known == [true; 3] {
+        part_state[0] = true;
+        if is_short && *part_state == [true; 3] {
             return Some(());
         }
-        bits.take(KINDS[2].more_bits(matched.symbol)?)?;
-        bits.take(KINDS[0].more_bits(length.symbol)?)?;
+        bits.take(TABLE_KINDS[2].extra_bits_of(matched.symbol)?)?;
+        bits.take(TABLE_KINDS[0].extra_bits_of(length.symbol)?)?;
         if left > 0 {
             // In this order: that of the format.
             length = lengths.at(length.next(&mut bits)?)?;
@@ -173,7 +174,7 @@ struct State {
 }
 
 impl State {
-    fn next(self, bits: &mut Backward<'_>) -> Option<usize> {
+    fn next(self, bits: &mut BackwardBitReader<'_>) -> Option<usize> {
         Some(usize::from(self.base) + bits.take(self.bits)? as usize)
     }
 }
@@ -183,7 +184,7 @@ impl Table {
         self.states.get(state).copied()
     }
 
-    fn of_one(symbol: u8) -> Self {
+    fn of_single_symbol(symbol: u8) -> Self {
         Self { log: 0, states: vec![State { symbol, bits: 0, base: 0 }] }
     }
 
@@ -220,10 +221,10 @@ impl Table {
     }
 
     /// Reads a table that is written down, and returns what follows it.
-    fn read<'b>(from: &'b [u8], kind: &Kind) -> Option<(Self, &'b [u8])> {
-        let mut bits = Forward { bytes: from, at: 0 };
+    fn read<'b>(from: &'b [u8], kind: &TableKind) -> Option<(Self, &'b [u8])> {
+        let mut bits = ForwardBitReader { bytes: from, at: 0 };
         let log = bits.take(4)? as u8 + 5;
-        if log > kind.highest_log {
+        if log > kind.max_log {
             return None;
         }
         let (mut left, mut counts) = (1i16 << log, Vec::new());
@@ -260,66 +261,66 @@ impl Table {
 }
 
 /// What distinguishes the three kinds of tables.
-struct Kind {
-    highest_log: u8,
+struct TableKind {
+    max_log: u8,
     /// The number of codes.
     codes: usize,
     /// How many bits follow the last codes. None follow the codes before them.
-    more: &'static [u8],
+    extra_bits: &'static [u8],
     /// The table that is not written down.
-    usual: &'static [i16],
-    usual_log: u8,
+    default_counts: &'static [i16],
+    default_log: u8,
 }
 
-impl Kind {
-    fn more_bits(&self, code: u8) -> Option<u8> {
-        let first = self.codes - self.more.len();
+impl TableKind {
+    fn extra_bits_of(&self, code: u8) -> Option<u8> {
+        let first = self.codes - self.extra_bits.len();
         match usize::from(code) {
             code if code < first => Some(0),
-            code => self.more.get(code - first).copied(),
+            code => self.extra_bits.get(code - first).copied(),
         }
     }
 }
 
 /// Lengths of literals, offsets, and lengths of matches.
 #[rustfmt::skip]
-const KINDS: [Kind; 3] = [
-    Kind {
-        highest_log: 9,
+const TABLE_KINDS: [TableKind; 3] = [
+    TableKind {
+        max_log: 9,
         codes: 36,
-        more: &[1, 1, 1, 1, 2, 2, 3, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16],
-        usual: &[
+        extra_bits: &[1, 1, 1, 1, 2, 2, 3, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16],
+        default_counts: &[
             4, 3, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3, 2, 1, 1, 1, 1, 1,
             -1, -1, -1, -1,
         ],
-        usual_log: 6,
+        default_log: 6,
     },
-    Kind {
-        highest_log: 8,
+    TableKind {
+        max_log: 8,
         codes: 32,
-        more: &[], // as many as the number of the code
-        usual: &[1, 1, 1, 1, 1, 1, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, -1, -1, -1, -1, -1],
-        usual_log: 5,
+        extra_bits: &[], // as many as the number of the code
+        default_counts: &[1, 1, 1, 1, 1, 1, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, -1, -1, -1, -1, -1],
+        default_log: 5,
     },
-    Kind {
-        highest_log: 9,
+    TableKind {
+        max_log: 9,
         codes: 53,
-        more: &[1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16],
-        usual: &[
+        extra_bits: &[1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16],
+        default_counts: &[
             1, 4, 3, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
             1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, -1, -1, -1, -1, -1, -1, -1,
         ],
-        usual_log: 6,
+        default_log: 6,
     },
 ];
 
 /// Reads bits from the beginning, the lowest bit of each byte first.
-struct Forward<'b> {
+struct ForwardBitReader<'b> {
     bytes: &'b [u8],
     at: usize,
 }
 
-impl Forward<'_> {
+impl ForwardBitReader<'_> {
     fn take(&mut self, count: u8) -> Option<u16> {
         let value = word(self.bytes, self.at / 8) >> (self.at % 8) & ((1 << count) - 1);
         self.at += usize::from(count);
@@ -328,13 +329,13 @@ impl Forward<'_> {
 }
 
 /// Reads bits from the end, where the highest bit that is set marks the end.
-struct Backward<'b> {
+struct BackwardBitReader<'b> {
     bytes: &'b [u8],
     /// How many bits are left.
     left: usize,
 }
 
-impl<'b> Backward<'b> {
+impl<'b> BackwardBitReader<'b> {
     fn of(bytes: &'b [u8]) -> Option<Self> {
         let mark = bytes.last()?.checked_ilog2()? as usize;
         Some(Self { bytes, left: 8 * (bytes.len() - 1) + mark })
@@ -359,11 +360,11 @@ fn word(bytes: &[u8], at: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::is_independent;
-    use crate::codec::pack::Turn;
+    use crate::codec::pack::BlockPosition;
     use crate::codec::zstd_blocks::{HEAD, TAIL, ZstdPacker};
 
-    const FIRST: Turn = Turn { is_first: true, is_last: false };
-    const MIDDLE: Turn = Turn { is_first: false, is_last: false };
+    const FIRST: BlockPosition = BlockPosition { is_first: true, is_last: false };
+    const MIDDLE: BlockPosition = BlockPosition { is_first: false, is_last: false };
 
     /// Contents that compress in different ways: matches at one distance, at many, runs, text, noise.
     fn contents() -> Vec<Vec<u8>> {
@@ -391,18 +392,18 @@ mod tests {
         for level in [-5, 1, 2, 3, 5, 8, 12, 16, 19, 22] {
             let mut packer = ZstdPacker::new(level);
             for content in contents() {
-                for turn in [FIRST, MIDDLE, Turn { is_first: false, is_last: true }] {
+                for position in [FIRST, MIDDLE, BlockPosition { is_first: false, is_last: true }] {
                     let mut part = Vec::new();
-                    packer.block(&content, turn, &mut part).unwrap();
-                    assert!(is_independent(&part, content.len(), turn), "level {level}");
+                    packer.pack_block(&content, position, &mut part).unwrap();
+                    assert!(is_independent(&part, content.len(), position), "level {level}");
                     for other in [1, 2, part.len() - 1] {
                         assert!(
-                            !is_independent(&part[..part.len() - other], content.len(), turn),
+                            !is_independent(&part[..part.len() - other], content.len(), position),
                             "{other} bytes less"
                         );
                     }
-                    let other = Turn { is_last: !turn.is_last, ..turn };
-                    assert!(turn.is_first || !is_independent(&part, content.len(), other));
+                    let other = BlockPosition { is_last: !position.is_last, ..position };
+                    assert!(position.is_first || !is_independent(&part, content.len(), other));
                 }
             }
         }
@@ -416,7 +417,7 @@ mod tests {
         let mut content = Vec::new();
         (0..3).for_each(|at| content.extend(noise.iter().map(|byte| byte.wrapping_mul(2 * at + 1))));
         content.extend_from_slice(&noise[..100_000]); // 1,200,000 bytes after the same
-        let last = Turn { is_first: false, is_last: true };
+        let last = BlockPosition { is_first: false, is_last: true };
         for (window, passes) in [(20, true), (21, false)] {
             let mut packer = zstd::bulk::Compressor::new(3).unwrap();
             packer.include_contentsize(false).unwrap();
@@ -453,7 +454,7 @@ mod tests {
     /// what becomes of it if some of its bytes are changed.
     #[test]
     fn independent_blocks_decode_alike_after_other_blocks() {
-        let last = Turn { is_first: false, is_last: true };
+        let last = BlockPosition { is_first: false, is_last: true };
         let before: Vec<Vec<u8>> =
             contents().iter().map(|content| blocks(&content[..3000], 9)[0].clone()).collect();
         let before: Vec<_> = before

@@ -13,7 +13,7 @@ use crate::element::{Change, change};
 use crate::error::{Error, ErrorKind, Help, LimitKind, Result, WantedShape};
 use crate::header::Header;
 use crate::io::ArrayFormat;
-use crate::io::change::{FileId, id_of, temporary_folder, unnamed};
+use crate::io::change::{FileId, create_unnamed_file, id_of, temporary_folder};
 use crate::limits::{self, Limits};
 use crate::options::ReadOptions;
 use crate::parts::{ArrayFile, NpyFile};
@@ -300,7 +300,7 @@ impl<'a> Inputs<'a> {
             self.move_to(None, file, along, header, conversion, &mut told)?;
         } else {
             // The target is a stream and the inputs interleave: build the payload in a temporary file first.
-            let made = unnamed(&temporary_folder())?;
+            let made = create_unnamed_file(&temporary_folder())?;
             self.move_to(Some(0), &made, along, header, conversion, &mut told)?;
             (&made).seek(SeekFrom::Start(0))?;
             std::io::copy(&mut &made, &mut file)?;

@@ -166,16 +166,16 @@ impl NpyStackWriter {
         self.draft = Some(draft);
         if cfg!(windows) && !is_whole {
             // A folder with an open file in it cannot be renamed there.
-            return self.take_place().and_then(|()| self.lock());
+            return self.persist_new().and_then(|()| self.lock());
         }
         self.lock()?;
-        if is_whole { Ok(()) } else { self.take_place() }
+        if is_whole { Ok(()) } else { self.persist_new() }
     }
 
     /// Gives the folder its name, if it does not have it yet.
-    fn take_place(&mut self) -> Result<()> {
+    fn persist_new(&mut self) -> Result<()> {
         match self.draft.take() {
-            Some(draft) => draft.take_place(&self.options).map_err(|error| error.at_path(&self.folder)),
+            Some(draft) => draft.persist_new(&self.options).map_err(|error| error.at_path(&self.folder)),
             None => Ok(()),
         }
     }
@@ -396,7 +396,10 @@ impl NpyStackWriter {
         if put.is_ok() || self.locked.is_none() && is_in_place() {
             // If there is an error, then that of syncing the folder, which the next commit repeats.
             (self.committed, self.on_disk, self.is_synced) = (self.info.lengths.len(), bytes, put.is_ok());
-        } else if self.locked.as_ref().is_none_or(|locked| !change::leads_to(&place, locked).unwrap_or(true))
+        } else if self
+            .locked
+            .as_ref()
+            .is_none_or(|locked| !change::path_refers_to(&place, locked).unwrap_or(true))
         {
             // The lock has been given up, or another program has replaced `info`, which locking it again tells.
             self.locked = None;
@@ -426,7 +429,7 @@ impl NpyStackWriter {
             })?;
         }
         self.commit()?;
-        self.take_place()
+        self.persist_new()
     }
 
     /// Removes a new stack, unless something has been committed.

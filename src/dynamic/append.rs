@@ -11,7 +11,8 @@ use crate::io::{NpyWriter, RowType, UncommittedRows, refuse_objects};
 use crate::options::WriteOptions;
 
 /// Rows of the dtype that the file has.
-const OF_THE_FILE: RowType<DynArray> = RowType { fit: |header, _| Ok(header.clone()), emit: |_| None };
+const OF_THE_FILE: RowType<DynArray> =
+    RowType { check_header: |header, _| Ok(header.clone()), emit: |_| None };
 
 /// Rows whose dtype is known only at run time.
 ///

@@ -44,7 +44,7 @@ pub trait ArrayFormat: fmt::Debug + Send + Sync + 'static + private::Sealed {
 
     /// Returns an error unless the elements are stored uncompressed.
     #[doc(hidden)]
-    fn check_plain(_: &Self::Found, _: &ReadOptions) -> Result<()> {
+    fn check_uncompressed(_: &Self::Found, _: &ReadOptions) -> Result<()> {
         Ok(())
     }
 
@@ -62,13 +62,13 @@ pub trait ArrayFormat: fmt::Debug + Send + Sync + 'static + private::Sealed {
 
     /// Returns the size in bytes that the stored elements have at least.
     #[doc(hidden)]
-    fn least_len(found: &Self::Found) -> u64 {
+    fn min_stored_len(found: &Self::Found) -> u64 {
         Self::stored_len(found).unwrap_or_default()
     }
 
     /// Returns the options, extended by what dispatch on the element type needs to know about this format.
     #[doc(hidden)]
-    fn gate<'o>(_: &Self::Found, options: &'o ReadOptions) -> Cow<'o, ReadOptions> {
+    fn dispatch_options<'o>(_: &Self::Found, options: &'o ReadOptions) -> Cow<'o, ReadOptions> {
         Cow::Borrowed(options)
     }
 

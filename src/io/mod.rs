@@ -1,18 +1,18 @@
 //! Readers and writers of arrays, and the code between a format's header and an array.
 
-mod arriving;
 pub(crate) mod change;
 mod format;
 mod order;
+mod part_reader;
 mod payload;
 mod ra;
 mod reader;
 mod writer;
 mod zeroed;
 
-pub(crate) use arriving::Arriving;
 pub use format::{ArrayFormat, Npy};
 pub(crate) use order::order_of;
+pub(crate) use part_reader::PartReader;
 pub use payload::FromPayload;
 #[cfg(feature = "npz")]
 pub(crate) use payload::read_whole;

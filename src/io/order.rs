@@ -11,7 +11,7 @@ pub(crate) fn order_of<A, D: Dimension>(array: &ArrayRef<A, D>) -> Order {
 }
 
 /// Returns the order and the lengths of a shape (`(3, 4).f()` is in Fortran order).
-pub(crate) fn parts_of<D: Dimension>(shape: ndarray::Shape<D>) -> (Order, Shape) {
+pub(crate) fn order_and_lengths<D: Dimension>(shape: ndarray::Shape<D>) -> (Order, Shape) {
     /// A slice of the maximum length; its elements occupy no memory.
     static UNITS: [(); usize::MAX] = [(); usize::MAX];
     let lengths = Shape::from(shape.raw_dim().slice());
@@ -29,10 +29,10 @@ mod tests {
 
     #[test]
     fn shape_builder_yields_its_order_and_shape() {
-        assert_eq!(parts_of((3, 4).into_shape_with_order()), (Order::C, Shape::from([3, 4])));
-        assert_eq!(parts_of((3, 4).f()), (Order::Fortran, Shape::from([3, 4])));
-        assert_eq!(parts_of(3.f()), (Order::C, Shape::from([3])));
-        assert_eq!(parts_of((1 << 20, 1 << 10).f()).0, Order::Fortran);
-        assert_eq!(parts_of((usize::MAX, 2).f()), (Order::C, Shape::from([usize::MAX, 2])));
+        assert_eq!(order_and_lengths((3, 4).into_shape_with_order()), (Order::C, Shape::from([3, 4])));
+        assert_eq!(order_and_lengths((3, 4).f()), (Order::Fortran, Shape::from([3, 4])));
+        assert_eq!(order_and_lengths(3.f()), (Order::C, Shape::from([3])));
+        assert_eq!(order_and_lengths((1 << 20, 1 << 10).f()).0, Order::Fortran);
+        assert_eq!(order_and_lengths((usize::MAX, 2).f()), (Order::C, Shape::from([usize::MAX, 2])));
     }
 }

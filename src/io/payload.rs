@@ -105,7 +105,7 @@ fn read_header_again<F: ArrayFormat>(
     options: &ReadOptions,
 ) -> Result<(F::Found, usize)> {
     let again =
-        change::with_header_lock(file, change::Mode::Shared, &mut change::Patience::default(), || {
+        change::with_header_lock(file, change::Mode::Shared, &mut change::LockTimeout::default(), || {
             source.restart();
             read_header::<F>(source, options)
         });
@@ -124,8 +124,9 @@ fn read_small<F: ArrayFormat, T: FromPayload>(
     options: &ReadOptions,
 ) -> Option<Result<T>> {
     /// Up to this size, an additional system call costs more than an additional copy of the bytes.
-    const MOST: u64 = 16 << 10;
-    let length = source.remaining().filter(|length| source.lock_file().is_some() && *length <= MOST)?;
+    const MAX_SMALL_FILE: u64 = 16 << 10;
+    let length =
+        source.remaining().filter(|length| source.lock_file().is_some() && *length <= MAX_SMALL_FILE)?;
     let mut bytes = vec![0; length as usize];
     let filled = source.positioned()?.fill_at(&mut bytes, 0).ok()?;
     let Ok(Parsed::Done(found, used)) = F::parse(&bytes, options) else { return None };
@@ -133,7 +134,7 @@ fn read_small<F: ArrayFormat, T: FromPayload>(
         return None; // the general path reports the error
     }
     source.advance(length);
-    Some(read_last::<F, T>(&mut Source::of(&mut &bytes[used..]), &found, options))
+    Some(read_payload_to_end::<F, T>(&mut Source::of(&mut &bytes[used..]), &found, options))
 }
 
 /// Reads an array from a file; rows that another process is appending are not included.
@@ -153,7 +154,7 @@ pub(crate) fn read_file<F: ArrayFormat, T: FromPayload>(
         // Between the two checks, one append may finish or another may start.
         for _ in 0..3 {
             if change::is_being_changed(file) {
-                return read_last::<F, T>(source, &found, &options.clone().allow_trailing(true));
+                return read_payload_to_end::<F, T>(source, &found, &options.clone().allow_trailing(true));
             }
             (found, _) = read_header_again::<F>(source, file, options)?;
             if surplus_of::<F>(source, &found) == Some(0) {
@@ -161,7 +162,7 @@ pub(crate) fn read_file<F: ArrayFormat, T: FromPayload>(
             }
         }
     }
-    read_last::<F, T>(source, &found, options)
+    read_payload_to_end::<F, T>(source, &found, options)
 }
 
 /// Reads the header of the next array; `None` if the source ends here.
@@ -207,19 +208,19 @@ pub(crate) fn read_whole<T>(
     read: impl FnOnce(PayloadRef<'_, '_>) -> Result<T>,
 ) -> Result<T> {
     let (found, _) = read_header::<super::Npy>(source, options)?;
-    read_last_with::<super::Npy, _>(source, &found, options, inner, read)
+    read_payload_to_end_with::<super::Npy, _>(source, &found, options, inner, read)
 }
 
 /// Reads the elements after a header, and checks that nothing follows them, unless that is allowed.
-pub(crate) fn read_last<F: ArrayFormat, T: FromPayload>(
+pub(crate) fn read_payload_to_end<F: ArrayFormat, T: FromPayload>(
     source: &mut Source<'_>,
     found: &F::Found,
     options: &ReadOptions,
 ) -> Result<T> {
-    read_last_with::<F, T>(source, found, options, T::inner_ndim(), T::from_payload)
+    read_payload_to_end_with::<F, T>(source, found, options, T::inner_ndim(), T::from_payload)
 }
 
-fn read_last_with<F: ArrayFormat, T>(
+fn read_payload_to_end_with<F: ArrayFormat, T>(
     source: &mut Source<'_>,
     found: &F::Found,
     options: &ReadOptions,
@@ -234,7 +235,7 @@ fn read_last_with<F: ArrayFormat, T>(
     if let Some((have, need)) = source.remaining().zip(header.payload_len()) {
         let checked = check_surplus(have.saturating_sub(need), false, header.row_bytes(), options);
         checked.map_err(|error| match source.skip(need) {
-            Ok(_) => name_follower(error, source),
+            Ok(_) => help_if_array_follows(error, source),
             Err(_) => error,
         })?;
     }
@@ -252,27 +253,29 @@ fn read_payload<F: ArrayFormat, T>(
 ) -> Result<T> {
     let header = F::header(found);
     let read = F::with_payload(found, PayloadRef::new(source, header, options), read);
-    read.map_err(|error| header.name_element(error, inner, F::gate(found, options).is_innermost_first()))
+    read.map_err(|error| {
+        header.name_element(error, inner, F::dispatch_options(found, options).is_innermost_first())
+    })
 }
 
 /// Returns an error if bytes follow the array, unless the options allow trailing bytes.
 pub(crate) fn check_end(source: &mut Source<'_>, header: &Header, options: &ReadOptions) -> Result<()> {
     /// A stream may never end, so counting stops here.
-    const MOST: u64 = 64 << 10;
+    const MAX_COUNTED: u64 = 64 << 10;
     let surplus = match source.remaining() {
         Some(bytes) => bytes,
         None if options.allows_trailing() => 0,
         None => {
-            let bytes = source.skip(MOST)?;
-            return check_surplus(bytes, bytes == MOST, header.row_bytes(), options);
+            let bytes = source.skip(MAX_COUNTED)?;
+            return check_surplus(bytes, bytes == MAX_COUNTED, header.row_bytes(), options);
         }
     };
     let checked = check_surplus(surplus, false, header.row_bytes(), options);
-    checked.map_err(|error| name_follower(error, source))
+    checked.map_err(|error| help_if_array_follows(error, source))
 }
 
 /// Says of an error for bytes after an array, which come next in the source, that they are another array, if they begin like one.
-fn name_follower(error: Error, source: &mut Source<'_>) -> Error {
+fn help_if_array_follows(error: Error, source: &mut Source<'_>) -> Error {
     let mut first = [0; 6];
     match source.fill(&mut first) {
         Ok(6) if first == *b"\x93NUMPY" => error.with_help(Help::ArrayFollows),

@@ -60,7 +60,7 @@ impl ArrayFormat for Ra {
         ra::format(header)
     }
 
-    fn check_plain(found: &RaHeader, options: &ReadOptions) -> Result<()> {
+    fn check_uncompressed(found: &RaHeader, options: &ReadOptions) -> Result<()> {
         check_flags(found, options)?;
         match found.packing() {
             Packing::None => Ok(()),
@@ -82,11 +82,11 @@ impl ArrayFormat for Ra {
         (found.packing() != Packing::Unclear).then_some(found.size)
     }
 
-    fn least_len(found: &RaHeader) -> u64 {
+    fn min_stored_len(found: &RaHeader) -> u64 {
         if found.packing() == Packing::Unclear { found.header.len() } else { found.size }
     }
 
-    fn gate<'o>(found: &RaHeader, options: &'o ReadOptions) -> Cow<'o, ReadOptions> {
+    fn dispatch_options<'o>(found: &RaHeader, options: &'o ReadOptions) -> Cow<'o, ReadOptions> {
         let options = options.clone().with_innermost_first();
         if found.eltype != 0 {
             return Cow::Owned(options);
@@ -101,9 +101,9 @@ impl ArrayFormat for Ra {
         read: impl FnOnce(PayloadRef<'_, '_>) -> Result<T>,
     ) -> Result<T> {
         let Payload { source, header, options } = payload.into_inner();
-        let options = Self::gate(found, options);
+        let options = Self::dispatch_options(found, options);
         check_flags(found, &options)?;
-        let Some(unpack) = unpacking(source, found, &options)? else {
+        let Some(unpack) = choose_unpack(source, found, &options)? else {
             return read(PayloadRef::new(source, header, &options));
         };
         let (_, len) = header.in_memory()?;
@@ -127,14 +127,18 @@ fn check_flags(found: &RaHeader, options: &ReadOptions) -> Result<()> {
 }
 
 /// Fills a buffer with the uncompressed bytes of all elements.
-type Unpack = Box<dyn FnMut(&mut [u8]) -> Result<()>>;
+type UnpackFn = Box<dyn FnMut(&mut [u8]) -> Result<()>>;
 
 /// Returns how the elements are decompressed; `None` if they are stored uncompressed.
-fn unpacking(source: &mut Source<'_>, found: &RaHeader, options: &ReadOptions) -> Result<Option<Unpack>> {
+fn choose_unpack(
+    source: &mut Source<'_>,
+    found: &RaHeader,
+    options: &ReadOptions,
+) -> Result<Option<UnpackFn>> {
     match found.packing() {
         Packing::None => Ok(None),
         Packing::Bits => {
-            let (words, is_big) = (stored(source, found, options)?, found.is_big_endian());
+            let (words, is_big) = (read_stored(source, found, options)?, found.is_big_endian());
             Ok(Some(Box::new(move |into| {
                 codec::bits::unpack(&words, is_big, into);
                 Ok(())
@@ -143,14 +147,14 @@ fn unpacking(source: &mut Source<'_>, found: &RaHeader, options: &ReadOptions) -
         Packing::Lz4 => {
             // Checked before the data is read, so that a small file cannot make the caller allocate a
             // disproportionately large array.
-            check_room(found.size, found)?;
-            let packed = stored(source, found, options)?;
+            check_lz4_ratio(found.size, found)?;
+            let packed = read_stored(source, found, options)?;
             Ok(Some(Box::new(move |into| unpack_lz4(&packed, into))))
         }
         packing @ (Packing::Same | Packing::Unclear) => {
             let bytes = match packing {
-                Packing::Same => same(stored(source, found, options)?, found, options)?,
-                _ => unclear(transfer::read_rest(source, options)?, found, options)?,
+                Packing::Same => unpack_same_size(read_stored(source, found, options)?, found, options)?,
+                _ => unpack_ambiguous(transfer::read_rest(source, options)?, found, options)?,
             };
             Ok(Some(Box::new(move |into| {
                 into.copy_from_slice(&bytes);
@@ -161,7 +165,7 @@ fn unpacking(source: &mut Source<'_>, found: &RaHeader, options: &ReadOptions) -
 }
 
 /// Reads the data as stored: exactly the number of bytes that the header declares.
-fn stored(source: &mut Source<'_>, found: &RaHeader, options: &ReadOptions) -> Result<Vec<u8>> {
+fn read_stored(source: &mut Source<'_>, found: &RaHeader, options: &ReadOptions) -> Result<Vec<u8>> {
     let bytes = Scalar::new(Kind::Uint, 1, ByteOrder::NATIVE).expect("unsigned bytes are a valid dtype"); // see Kind::allows
     let size = usize::try_from(found.size).map_err(|_| {
         Error::from(ErrorKind::Overflow { what: format!("{} bytes of compressed data", found.size) })
@@ -178,7 +182,7 @@ fn packed_truncated(need: u64, have: u64) -> Error {
 }
 
 /// Returns an error if the compressed size is too small for the elements.
-fn check_room(packed: u64, found: &RaHeader) -> Result<()> {
+fn check_lz4_ratio(packed: u64, found: &RaHeader) -> Result<()> {
     /// Each LZ4 length byte adds at most 255 bytes. This constant allows for the rest of the block.
     const END: u64 = 64;
     match found.unpacked() <= packed.saturating_mul(255).saturating_add(END) {
@@ -207,8 +211,8 @@ fn unpack_lz4(_: &[u8], _: &mut [u8]) -> Result<()> {
 /// `stored` is as long as the elements. If it decodes as an LZ4 block to exactly that size, it is one. Otherwise it is
 /// not compressed: RawArray.jl marks floats and complex numbers as if they were, and its bools of variable length have
 /// one byte each, with which no block begins.
-fn same(stored: Vec<u8>, found: &RaHeader, options: &ReadOptions) -> Result<Vec<u8>> {
-    if let Some(bytes) = block(&stored)? {
+fn unpack_same_size(stored: Vec<u8>, found: &RaHeader, options: &ReadOptions) -> Result<Vec<u8>> {
+    if let Some(bytes) = try_unpack_lz4(&stored)? {
         return Ok(bytes);
     }
     match found.header.dtype().as_scalar().map(Scalar::kind) {
@@ -228,18 +232,18 @@ fn same(stored: Vec<u8>, found: &RaHeader, options: &ReadOptions) -> Result<Vec<
 /// likelier: if the file ends exactly after the declared size, LZ4 is tried first, because numbers would have this
 /// length by chance. Those of one byte have it always, so they are tried first: it is unlikely that a block has only
 /// bytes below 128.
-fn unclear(rest: Vec<u8>, found: &RaHeader, options: &ReadOptions) -> Result<Vec<u8>> {
+fn unpack_ambiguous(rest: Vec<u8>, found: &RaHeader, options: &ReadOptions) -> Result<Vec<u8>> {
     let have = rest.len() as u64;
     options.get_limits().check_payload(found.unpacked())?;
     let (_, len) = found.header.in_memory()?;
     let stored = rest.get(..len); // here the stored size equals the uncompressed size
     let unpacked = match have == found.size && found.elbyte > 1 {
-        true => match stored.map(block).transpose()?.flatten() {
-            None => numbers(&rest, found, len)?,
+        true => match stored.map(try_unpack_lz4).transpose()?.flatten() {
+            None => try_unpack_leb128(&rest, found, len)?,
             block => block,
         },
-        false => match numbers(&rest, found, len)? {
-            None => stored.map(block).transpose()?.flatten(),
+        false => match try_unpack_leb128(&rest, found, len)? {
+            None => stored.map(try_unpack_lz4).transpose()?.flatten(),
             numbers => numbers,
         },
     };
@@ -260,14 +264,14 @@ fn not_packed() -> Error {
 }
 
 /// Decompresses an LZ4 block to as many bytes as it has; `None` if it is none.
-fn block(stored: &[u8]) -> Result<Option<Vec<u8>>> {
+fn try_unpack_lz4(stored: &[u8]) -> Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     limits::resize(&mut bytes, stored.len())?;
     Ok(unpack_lz4(stored, &mut bytes).is_ok().then_some(bytes))
 }
 
 /// Decodes integers of variable length; `None` if these are none.
-fn numbers(rest: &[u8], found: &RaHeader, len: usize) -> Result<Option<Vec<u8>>> {
+fn try_unpack_leb128(rest: &[u8], found: &RaHeader, len: usize) -> Result<Option<Vec<u8>>> {
     if (rest.len() as u64) < found.header.len() {
         return Ok(None);
     }

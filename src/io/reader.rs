@@ -2,8 +2,8 @@
 
 use std::io::Read;
 
-use super::arriving::Arriving;
 use super::format::{ArrayFormat, Npy};
+use super::part_reader::PartReader;
 use super::payload::{self, FromPayload, Payload, PayloadRef};
 use super::ra::Ra;
 use crate::dtype::DType;
@@ -160,7 +160,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     }
 
     pub(crate) fn of(mut reader: R, options: &ReadOptions) -> Result<Self> {
-        let (found, data_offset) = header_from::<R, F>(&mut reader, options)?;
+        let (found, data_offset) = read_first_header::<R, F>(&mut reader, options)?;
         Ok(Self { reader, options: options.clone(), found, data_offset, state: State::AtPayload })
     }
 
@@ -211,7 +211,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// ```
     pub fn extent(&mut self) -> Option<Extent> {
         let (pending, least) = match self.state {
-            State::AtPayload => (F::stored_len(&self.found), F::least_len(&self.found)),
+            State::AtPayload => (F::stored_len(&self.found), F::min_stored_len(&self.found)),
             State::Within { left } => (Some(left), 0),
             State::AtEnd => (Some(0), 0),
             State::Lost => return None,
@@ -239,16 +239,16 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// - [`ErrorKind::Limit`] if the array exceeds the [`Limits`](crate::Limits).
     /// - [`ErrorKind::Cancelled`] if the progress callback cancels the operation.
     pub fn read<T: FromPayload>(&mut self) -> Result<T> {
-        self.take_with(T::inner_ndim(), T::from_payload)
+        self.read_payload_with(T::inner_ndim(), T::from_payload)
     }
 
     /// Passes the elements, which have `inner` axes, to `read`.
-    pub(crate) fn take_with<T>(
+    pub(crate) fn read_payload_with<T>(
         &mut self,
         inner: usize,
         read: impl FnOnce(PayloadRef<'_, '_>) -> Result<T>,
     ) -> Result<T> {
-        self.take(|payload| {
+        self.consume_payload(|payload| {
             let (header, innermost_first) = (payload.header, payload.options.is_innermost_first());
             read(PayloadRef(payload)).map_err(|error| header.name_element(error, inner, innermost_first))
         })
@@ -279,7 +279,9 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn read_bytes(&mut self) -> Result<Vec<u8>> {
-        self.take(|Payload { source, header, options }| transfer::read_bytes(source, header, options))
+        self.consume_payload(|Payload { source, header, options }| {
+            transfer::read_bytes(source, header, options)
+        })
     }
 
     /// Skips the elements that have not been read.
@@ -350,7 +352,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// Fails if the elements have already been read or are compressed.
     pub(crate) fn parts(&mut self) -> Result<(&mut R, &F::Found, &ReadOptions)> {
         self.check_state(State::AtPayload)?;
-        F::check_plain(&self.found, &self.options)?;
+        F::check_uncompressed(&self.found, &self.options)?;
         Ok((&mut self.reader, &self.found, &self.options))
     }
 
@@ -366,19 +368,19 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     }
 
     /// Begins to read the elements in parts.
-    pub(crate) fn arriving(&mut self) -> Result<Arriving<'_, R, F>> {
+    pub(crate) fn part_reader(&mut self) -> Result<PartReader<'_, R, F>> {
         self.check_state(State::AtPayload)?;
-        Arriving::new(&mut self.reader, &self.found, &self.options, &mut self.state)
+        PartReader::new(&mut self.reader, &self.found, &self.options, &mut self.state)
     }
 
-    fn take<T>(&mut self, read: impl FnOnce(Payload<'_, '_>) -> Result<T>) -> Result<T> {
+    fn consume_payload<T>(&mut self, read: impl FnOnce(Payload<'_, '_>) -> Result<T>) -> Result<T> {
         self.check_state(State::AtPayload)?;
         // Lost until the read has succeeded: an early return or a panic leaves the reader within the array.
         self.state = State::Lost;
         let mut source = Source::of(&mut self.reader);
         let payload = PayloadRef::new(&mut source, F::header(&self.found), &self.options);
-        let taken = F::with_payload(&self.found, payload, |payload| read(payload.into_inner()));
-        match &taken {
+        let output = F::with_payload(&self.found, payload, |payload| read(payload.into_inner()));
+        match &output {
             Ok(_) => {
                 source.settle()?;
                 self.state = State::AtEnd;
@@ -392,13 +394,13 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
             }
             Err(_) => {}
         }
-        taken
+        output
     }
 
     fn check_state(&self, wanted: State) -> Result<()> {
         let reason = match (self.state, wanted) {
             (state, wanted) if state == wanted => return Ok(()),
-            (State::Lost, _) => return Err(lost()),
+            (State::Lost, _) => return Err(lost_position_error()),
             (State::Within { .. }, _) => "parts of the array have already been read",
             _ => "the array has already been read",
         };
@@ -495,7 +497,10 @@ impl<R: Read> RaReader<R> {
     }
 }
 
-fn header_from<R: Read, F: ArrayFormat>(reader: &mut R, options: &ReadOptions) -> Result<(F::Found, usize)> {
+fn read_first_header<R: Read, F: ArrayFormat>(
+    reader: &mut R,
+    options: &ReadOptions,
+) -> Result<(F::Found, usize)> {
     let mut source = Source::of(reader);
     let found = payload::read_header::<F>(&mut source, options)?;
     source.settle()?;
@@ -503,7 +508,7 @@ fn header_from<R: Read, F: ArrayFormat>(reader: &mut R, options: &ReadOptions) -
 }
 
 /// Returns the error for a reader that is at an unknown position.
-pub(super) fn lost() -> Error {
+pub(super) fn lost_position_error() -> Error {
     let reason = "an earlier error has left the reader within an array".into();
     ErrorKind::OutOfTurn { reason }.into()
 }

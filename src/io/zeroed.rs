@@ -7,7 +7,7 @@ use ndarray::Dimension;
 
 use super::change;
 use super::format::ArrayFormat;
-use super::order::parts_of;
+use super::order::order_and_lengths;
 use crate::element::WritableElement;
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
@@ -26,7 +26,7 @@ pub(crate) fn write_zeroed<A: WritableElement, D: Dimension, F: ArrayFormat>(
             "the elements have no zero value: no variant of the enum has the value 0"
         );
     }
-    let (order, shape) = parts_of(shape);
+    let (order, shape) = order_and_lengths(shape);
     const { A::FILE_LAYOUT.check_written() };
     let dtype = A::dtype_for(&mut std::iter::empty(), options)?;
     let header = Header::new(dtype, options.get_order().unwrap_or(order), shape)?;
@@ -37,11 +37,11 @@ pub(crate) fn write_zeroed<A: WritableElement, D: Dimension, F: ArrayFormat>(
         .into());
     };
     let head = F::format(&header, options)?;
-    fill(file, &head, bytes, options).map_err(Error::while_writing)
+    write_header_and_zeros(file, &head, bytes, options).map_err(Error::while_writing)
 }
 
 /// Writes a header, and this many zeros.
-fn fill(mut file: &File, head: &[u8], bytes: u64, options: &WriteOptions) -> Result<()> {
+fn write_header_and_zeros(mut file: &File, head: &[u8], bytes: u64, options: &WriteOptions) -> Result<()> {
     file.write_all(head)?;
     let start = file.stream_position()?;
     let Some(end) = start.checked_add(bytes) else {

@@ -171,8 +171,8 @@ impl<A, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
             let file = File::open(path)?;
             let mapped = Mapped::locate(&file, None, options)?;
             // SAFETY: the caller guarantees that the file does not change; changes made here are private.
-            let map = unsafe { mapped.how().map_copy(&file)? };
-            Self::over(map, mapped, None)
+            let map = unsafe { mapped.mmap_options().map_copy(&file)? };
+            Self::new_checked(map, mapped, None)
         };
         map().map_err(|error: Error| error.at_path(path))
     }
@@ -247,11 +247,11 @@ impl<A, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
             let mapped = Mapped::locate(file, None, &ReadOptions::new())?;
             { file }.seek(SeekFrom::Start(end))?; // `replace` shortens the file to its position
             // SAFETY: the caller guarantees that nothing else uses the file.
-            let map = unsafe { mapped.how().map_mut(file)? };
+            let map = unsafe { mapped.mmap_options().map_mut(file)? };
             // Lock through a second handle before the file gets its name, so that no other process can lock
             // it first.
             let locked = Locked::new(file.try_clone()?, Purpose::Map, options.get_wait_for_lock())?;
-            made = Some(Self::over(map, mapped, Some(locked))?);
+            made = Some(Self::new_checked(map, mapped, Some(locked))?);
             Ok(())
         };
         change::replace(path, options, make).map_err(|error| error.at_path(path))?;
@@ -261,7 +261,8 @@ impl<A, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
             // If the file system could not give the new file a name, the file was copied: the map would be of
             // the unnamed original.
             Some(file)
-                if !change::leads_to(path, file).map_err(|error| Error::from(error).at_path(path))? =>
+                if !change::path_refers_to(path, file)
+                    .map_err(|error| Error::from(error).at_path(path))? =>
             {
                 let reason = "the file system cannot give a name to a mapped file".into();
                 Err(Error::from(ErrorKind::CannotReplace { reason }).at_path(path))
@@ -330,17 +331,17 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
         let map = || {
             // Lock before reading the header, so that the file is neither appended to nor replaced in between.
             // Do not wait: a writer may hold its lock for hours.
-            let file = change::open_locked(path, Purpose::Map, change::AT_ONCE)?;
+            let file = change::open_locked(path, Purpose::Map, change::NO_WAIT)?;
             let mapped = Mapped::locate(&file, rows, options)?;
             // SAFETY: the caller guarantees that nothing else uses these bytes.
-            let map = unsafe { mapped.how().map_mut(&*file)? };
-            Self::over(map, mapped, Some(file))
+            let map = unsafe { mapped.mmap_options().map_mut(&*file)? };
+            Self::new_checked(map, mapped, Some(file))
         };
         map().map_err(|error: Error| error.at_path(path))
     }
 
-    fn over(map: MmapMut, mapped: Mapped<A, D, F>, locked: Option<Locked>) -> Result<Self> {
-        mapped.plain.check_full(mapped.header.dtype())?; // padding would be written to the file
+    fn new_checked(map: MmapMut, mapped: Mapped<A, D, F>, locked: Option<Locked>) -> Result<Self> {
+        mapped.bitwise.check_full(mapped.header.dtype())?; // padding would be written to the file
         mapped.check(&map)?;
         Ok(Self { map, mapped, _locked: locked })
     }

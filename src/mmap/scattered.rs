@@ -127,7 +127,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
         let header = &self.mapped.header;
         let selection = Axes::of(header, 0, &ReadOptions::new())?.selection(&slice)?;
         let (header, picked) = selection.locate(header)?;
-        arranged(&selection, self.copied(&header, &picked)?)
+        arranged(&selection, self.copy_runs(&header, &picked)?)
     }
 
     /// Copies the given indices along an axis, in the given order, as `numpy.take` does.
@@ -143,14 +143,14 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
     pub fn take(&self, axis: impl AxisIndex, indices: &[usize]) -> Result<Array<A, D>> {
         let (header, picked) = Selection::listed(&self.mapped.header, axis.number(), indices)?;
-        let array = self.copied(&header, &picked)?;
+        let array = self.copy_runs(&header, &picked)?;
         Ok(array.into_dimensionality().expect("as many axes as the array has"))
     }
 
     /// Copies selected elements.
-    fn copied(&self, header: &Header, picked: &Runs) -> Result<ArrayD<A>> {
+    fn copy_runs(&self, header: &Header, picked: &Runs) -> Result<ArrayD<A>> {
         let mut source = Source::runs(Region::of_memory(&self.map), picked);
-        let how = ReadPlan::Bitwise(self.mapped.plain.again());
+        let how = ReadPlan::Bitwise(self.mapped.bitwise.again());
         let items = transfer::read(&mut source, header, how, &ReadOptions::new())?;
         let shape = IxDyn(header.shape()).set_f(header.order() == Order::Fortran);
         Ok(ArrayD::from_shape_vec(shape, items).expect("an element for each of the shape"))

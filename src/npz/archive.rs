@@ -17,54 +17,54 @@ impl<R: Read + Seek> Stream for R {}
 
 /// The bytes of an archive, or of a part of it, borrowed for one operation.
 pub(super) struct ArchiveBytes<'a> {
-    from: Place<'a>,
+    from: Backing<'a>,
     /// The offset of the first byte in the archive.
     start: u64,
 }
 
-enum Place<'a> {
+enum Backing<'a> {
     Region(Region<'a>),
     Stream(&'a mut dyn Stream),
 }
 
 impl<'a> ArchiveBytes<'a> {
     pub(super) fn of(region: Region<'a>) -> Self {
-        Self { from: Place::Region(region), start: 0 }
+        Self { from: Backing::Region(region), start: 0 }
     }
 
     /// Returns a part of an archive that has been read, and begins at `start`.
     pub(super) fn part(bytes: &'a [u8], start: u64) -> Self {
-        Self { from: Place::Region(Region::of_memory(bytes)), start }
+        Self { from: Backing::Region(Region::of_memory(bytes)), start }
     }
 
     pub(super) fn of_stream(stream: &'a mut dyn Stream) -> Self {
-        Self { from: Place::Stream(stream), start: 0 }
+        Self { from: Backing::Stream(stream), start: 0 }
     }
 
-    pub(super) fn again(&mut self) -> ArchiveBytes<'_> {
+    pub(super) fn reborrow(&mut self) -> ArchiveBytes<'_> {
         let from = match &mut self.from {
-            Place::Region(region) => Place::Region(*region),
-            Place::Stream(stream) => Place::Stream(*stream),
+            Backing::Region(region) => Backing::Region(*region),
+            Backing::Stream(stream) => Backing::Stream(*stream),
         };
         ArchiveBytes { from, start: self.start }
     }
 
     pub(super) fn len(&mut self) -> Result<u64> {
         Ok(match &mut self.from {
-            Place::Region(region) => self.start + region.len()?,
-            Place::Stream(stream) => stream.seek(SeekFrom::End(0))?,
+            Backing::Region(region) => self.start + region.len()?,
+            Backing::Stream(stream) => stream.seek(SeekFrom::End(0))?,
         })
     }
 
     pub(super) fn is_memory(&self) -> bool {
-        matches!(&self.from, Place::Region(region) if region.bytes().is_some())
+        matches!(&self.from, Backing::Region(region) if region.bytes().is_some())
     }
 
     /// Returns the bytes, and the position there of an offset of the archive; `None` for a stream.
-    pub(super) fn located(&self, at: u64) -> Option<(Region<'a>, u64)> {
+    pub(super) fn region_at(&self, at: u64) -> Option<(Region<'a>, u64)> {
         match self.from {
-            Place::Region(region) => Some((region, at.checked_sub(self.start)?)),
-            Place::Stream(_) => None,
+            Backing::Region(region) => Some((region, at.checked_sub(self.start)?)),
+            Backing::Stream(_) => None,
         }
     }
 
@@ -75,8 +75,8 @@ impl<'a> ArchiveBytes<'a> {
         call: impl FnOnce(Source<'_>) -> Result<T>,
     ) -> Result<T> {
         match &mut self.from {
-            Place::Region(region) => call(Source::region(part(*region, self.start, range)?)),
-            Place::Stream(stream) => {
+            Backing::Region(region) => call(Source::region(part(*region, self.start, range)?)),
+            Backing::Stream(stream) => {
                 stream.seek(SeekFrom::Start(range.start))?;
                 call(Source::part_of_stream(*stream, range.end - range.start))
             }
@@ -84,7 +84,7 @@ impl<'a> ArchiveBytes<'a> {
     }
 
     /// Like `ArchiveBytes::with`, but also shows the bytes that are read to an observer.
-    pub(super) fn with_seen<T, O: Observer>(
+    pub(super) fn with_observed<T, O: Observer>(
         &mut self,
         range: Range<u64>,
         observer: &O,
@@ -92,11 +92,11 @@ impl<'a> ArchiveBytes<'a> {
     ) -> Result<T> {
         let len = range.end - range.start;
         match &mut self.from {
-            Place::Region(region) => {
+            Backing::Region(region) => {
                 let seen = Observed::new(part(*region, self.start, range)?, observer);
                 call(Source::region(Region::of(&seen).part(0..len)))
             }
-            Place::Stream(stream) => {
+            Backing::Stream(stream) => {
                 stream.seek(SeekFrom::Start(range.start))?;
                 call(Source::part_of_stream(&mut Observed::new(&mut **stream, observer), len))
             }
@@ -107,8 +107,8 @@ impl<'a> ArchiveBytes<'a> {
     #[cfg(any(feature = "zip-methods", feature = "zip-encryption"))]
     pub(super) fn fill_at(&mut self, at: u64, into: &mut [u8]) -> Result<usize> {
         match &mut self.from {
-            Place::Region(region) => region.fill_at(into, at.saturating_sub(self.start)),
-            Place::Stream(stream) => {
+            Backing::Region(region) => region.fill_at(into, at.saturating_sub(self.start)),
+            Backing::Stream(stream) => {
                 stream.seek(SeekFrom::Start(at))?;
                 crate::bytes::fill(into, |rest, _| Ok(stream.read(rest)?))
             }
@@ -222,7 +222,7 @@ impl NpzMember {
     /// ```
     pub fn index_state(&self) -> IndexState {
         match zip::block_index(&self.0) {
-            Ok(index) => IndexState::Used { block: index.step(), count: index.len() },
+            Ok(index) => IndexState::Used { block: index.block_size(), count: index.len() },
             Err(NoIndex::Absent) => IndexState::Absent,
             Err(NoIndex::Stale) => IndexState::Stale,
             Err(NoIndex::Ignored) => IndexState::Ignored,
@@ -286,20 +286,20 @@ fn not_an_archive(first: &[u8]) -> Error {
 }
 
 impl Archive {
-    pub(super) fn load(place: &mut ArchiveBytes<'_>) -> Result<Self> {
+    pub(super) fn load(archive_bytes: &mut ArchiveBytes<'_>) -> Result<Self> {
         // The last `TAIL` bytes contain the end record, even if the comment has the maximum length. A small
         // central directory is usually among these bytes too, so one read is enough.
-        let len = place.len()?;
+        let len = archive_bytes.len()?;
         let tail_at = len.saturating_sub(zip::TAIL);
-        let tail = place.read(tail_at..len)?;
+        let tail = archive_bytes.read(tail_at..len)?;
         let end = match zip::find_end(&tail, tail_at)? {
             Some(end) => end,
-            None => return Err(not_an_archive(&place.read(0..len.min(FileKind::LOOKED_AT as u64))?)),
+            None => return Err(not_an_archive(&archive_bytes.read(0..len.min(FileKind::LOOKED_AT as u64))?)),
         };
         let range = end.start..end.start + end.len;
         let members = match range.start.checked_sub(tail_at).and_then(|from| usize::try_from(from).ok()) {
             Some(from) => zip::directory(&tail[from..][..end.len as usize], &end)?, // the directory is within the tail
-            None => zip::directory(&place.read(range)?, &end)?,
+            None => zip::directory(&archive_bytes.read(range)?, &end)?,
         };
         Ok(Self { members: members.into_iter().map(NpzMember).collect(), by_name: OnceLock::new(), end })
     }
@@ -338,9 +338,9 @@ impl Archive {
 
     /// Returns the index of the only member that a key denotes and that satisfies the predicate `passes`.
     pub(super) fn find_if(&self, key: impl MemberKey, passes: impl Fn(usize) -> bool) -> Result<usize> {
-        match key.place() {
-            KeyPlace::Name(name) => self.named_if(name, passes),
-            KeyPlace::Index(index) => match self.at(index) {
+        match key.as_key() {
+            KeyRef::Name(name) => self.named_if(name, passes),
+            KeyRef::Index(index) => match self.at(index) {
                 Ok(member) if !passes(index) => {
                     let name = member.name.clone();
                     Err(ErrorKind::NoSuchMember { name, available: Vec::new() }.into())
@@ -415,38 +415,38 @@ impl Archive {
 /// It is implemented for `str`, `String`, `usize`, and references to these.
 pub trait MemberKey: private::Sealed {
     #[doc(hidden)]
-    fn place(&self) -> KeyPlace<'_>;
+    fn as_key(&self) -> KeyRef<'_>;
 }
 
 /// What a [`MemberKey`] consists of.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
-pub enum KeyPlace<'a> {
+pub enum KeyRef<'a> {
     Name(&'a str),
     Index(usize),
 }
 
 impl MemberKey for str {
-    fn place(&self) -> KeyPlace<'_> {
-        KeyPlace::Name(self)
+    fn as_key(&self) -> KeyRef<'_> {
+        KeyRef::Name(self)
     }
 }
 
 impl MemberKey for String {
-    fn place(&self) -> KeyPlace<'_> {
-        KeyPlace::Name(self)
+    fn as_key(&self) -> KeyRef<'_> {
+        KeyRef::Name(self)
     }
 }
 
 impl MemberKey for usize {
-    fn place(&self) -> KeyPlace<'_> {
-        KeyPlace::Index(*self)
+    fn as_key(&self) -> KeyRef<'_> {
+        KeyRef::Index(*self)
     }
 }
 
 impl<K: MemberKey + ?Sized> MemberKey for &K {
-    fn place(&self) -> KeyPlace<'_> {
-        (**self).place()
+    fn as_key(&self) -> KeyRef<'_> {
+        (**self).as_key()
     }
 }
 

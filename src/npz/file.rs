@@ -43,7 +43,7 @@ use crate::transfer::{self, Effort};
 /// ```
 #[derive(Debug)]
 pub struct NpzFile {
-    holder: Arc<dyn ReadAt>,
+    source: Arc<dyn ReadAt>,
     path: Option<PathBuf>,
     archive: Arc<Archive>,
     options: ReadOptions,
@@ -126,9 +126,9 @@ impl NpzFile {
         Self::of(Arc::new(source), options)
     }
 
-    fn of(holder: Arc<dyn ReadAt>, options: &ReadOptions) -> Result<Self> {
-        let archive = Arc::new(Archive::load(&mut member::whole(&holder))?);
-        Ok(Self { holder, path: None, archive, options: options.clone() })
+    fn of(source: Arc<dyn ReadAt>, options: &ReadOptions) -> Result<Self> {
+        let archive = Arc::new(Archive::load(&mut member::whole_archive(&source))?);
+        Ok(Self { source, path: None, archive, options: options.clone() })
     }
 
     /// Sets the path that errors report, for an archive that was not opened by path.
@@ -168,7 +168,7 @@ impl NpzFile {
     #[must_use]
     pub fn with_options(&self, options: &ReadOptions) -> Self {
         Self {
-            holder: Arc::clone(&self.holder),
+            source: Arc::clone(&self.source),
             path: self.path.clone(),
             archive: Arc::clone(&self.archive),
             options: options.clone(),
@@ -244,7 +244,7 @@ impl NpzFile {
     }
 
     fn read_with<T: FromPayload>(&self, member: impl MemberKey, options: &ReadOptions) -> Result<T> {
-        let read = || member::read(member::whole(&self.holder), self.archive.get(member)?, options);
+        let read = || member::read(member::whole_archive(&self.source), self.archive.get(member)?, options);
         read().map_err(|error| self.at_path(error))
     }
 
@@ -261,8 +261,8 @@ impl NpzFile {
         byte_order: Option<ByteOrder>,
     ) -> Result<()> {
         let read = || {
-            let (place, member) = (member::whole(&self.holder), self.archive.get(member)?);
-            member::read_into_bytes(place, member, &self.options, into, byte_order)
+            let (archive_bytes, member) = (member::whole_archive(&self.source), self.archive.get(member)?);
+            member::read_into_bytes(archive_bytes, member, &self.options, into, byte_order)
         };
         read().map_err(|error| self.at_path(error))
     }
@@ -279,8 +279,14 @@ impl NpzFile {
         member: impl MemberKey,
         call: impl FnOnce(&mut NpyReader<&mut dyn Read>) -> Result<O>,
     ) -> Result<O> {
-        let stream =
-            || member::stream(member::whole(&self.holder), self.archive.get(member)?, &self.options, call);
+        let stream = || {
+            member::stream(
+                member::whole_archive(&self.source),
+                self.archive.get(member)?,
+                &self.options,
+                call,
+            )
+        };
         stream().map_err(|error| self.at_path(error))
     }
 
@@ -325,7 +331,7 @@ impl NpzFile {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn open_member(&self, member: impl MemberKey) -> Result<NpyFile> {
-        let open = || self.open_found(self.archive.get(member)?);
+        let open = || self.open_as_npy(self.archive.get(member)?);
         open().map_err(|error| self.at_path(error))
     }
 
@@ -374,11 +380,11 @@ impl NpzFile {
         }
     }
 
-    fn open_found(&self, member: &crate::zip::Member) -> Result<NpyFile> {
+    fn open_as_npy(&self, member: &crate::zip::Member) -> Result<NpyFile> {
         let named = |error: Error| error.at_member(&member.name);
         self.options.check_without_end().map_err(named)?;
         let check = || {
-            let found = member::peek(member::whole(&self.holder), member, &self.options)?.header;
+            let found = member::peek(member::whole_archive(&self.source), member, &self.options)?.header;
             let payload = found.payload_len().unwrap_or_default();
             if payload > member.size { Err(transfer::truncated(&found, member.size)) } else { Ok(()) }
         };
@@ -393,18 +399,23 @@ impl NpzFile {
         check: impl FnOnce() -> Result<()>,
     ) -> Result<SharedRegion> {
         if member.method == crate::zip::Method::Stored && !member.is_encrypted() {
-            let content = member::content(&mut member::whole(&self.holder), member)?;
-            return Ok(SharedRegion::part(&self.holder, content..content + member.packed));
+            let content =
+                member::unencrypted_content_offset(&mut member::whole_archive(&self.source), member)?;
+            return Ok(SharedRegion::part(&self.source, content..content + member.packed));
         }
         let (source, len): (Arc<dyn ReadAt>, u64) =
-            match member::blocks_within(&self.holder, member, &self.options)? {
+            match member::indexed_blocks(&self.source, member, &self.options)? {
                 Some(blocks) => {
                     let len = blocks.len();
                     (Arc::new(blocks), len)
                 }
                 None => {
                     check()?;
-                    let (file, len) = member::unpacked(member::whole(&self.holder), member, &self.options)?;
+                    let (file, len) = member::unpack_to_temporary_file(
+                        member::whole_archive(&self.source),
+                        member,
+                        &self.options,
+                    )?;
                     (Arc::new(LocalFile(file)), len)
                 }
             };
@@ -428,7 +439,8 @@ impl NpzFile {
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the content is larger, or decompressing an LZMA or XZ member needs
     ///   more memory, than the [`Limits`](crate::Limits) allow.
     pub fn verify_member(&self, member: impl MemberKey) -> Result<Vec<Remark>> {
-        let verify = || member::verify(member::whole(&self.holder), self.archive.get(member)?, &self.options);
+        let verify =
+            || member::verify(member::whole_archive(&self.source), self.archive.get(member)?, &self.options);
         verify().map_err(|error| self.at_path(error))
     }
 
@@ -448,7 +460,8 @@ impl NpzFile {
     ///   missing or wrong (with the feature `zip-encryption`).
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     pub fn peek(&self, member: impl MemberKey) -> Result<NpyHeader> {
-        let peek = || member::peek(member::whole(&self.holder), self.archive.get(member)?, &self.options);
+        let peek =
+            || member::peek(member::whole_archive(&self.source), self.archive.get(member)?, &self.options);
         peek().map_err(|error| self.at_path(error))
     }
 
@@ -487,7 +500,7 @@ impl NpzFile {
             let member = self.archive.get(member)?;
             match member.name.ends_with(".npy") {
                 true => Ok(true),
-                false => member::begins_as_npy(member::whole(&self.holder), member, &self.options),
+                false => member::begins_as_npy(member::whole_archive(&self.source), member, &self.options),
             }
         };
         match look() {
@@ -520,7 +533,9 @@ impl NpzFile {
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     pub fn read_raw(&self, member: impl MemberKey) -> Result<Vec<u8>> {
-        let read = || member::read_raw(member::whole(&self.holder), self.archive.get(member)?, &self.options);
+        let read = || {
+            member::read_raw(member::whole_archive(&self.source), self.archive.get(member)?, &self.options)
+        };
         read().map_err(|error| self.at_path(error))
     }
 
@@ -556,7 +571,7 @@ impl NpzFile {
     pub fn copy_raw<W: Write>(&self, member: impl MemberKey, mut writer: W) -> Result<u64> {
         let copy = || {
             member::copy_raw(
-                member::whole(&self.holder),
+                member::whole_archive(&self.source),
                 self.archive.get(member)?,
                 &self.options,
                 &mut writer,
@@ -611,12 +626,12 @@ impl NpzFile {
                 arrays.push(index);
             }
         }
-        member::check_sum(arrays.iter().map(|index| &members[*index]), &self.options)
+        member::check_total_expansion(arrays.iter().map(|index| &members[*index]), &self.options)
             .map_err(|error| self.at_path(error))?;
         // Use threads either across members or within one, but not both: `threads` is the total.
         let wanted = || self.options.get_threads();
         let effort = arrays.iter().map(|&index| members[index].effort()).fold(Effort::default(), Effort::and);
-        let threads = if self.holder.hints().is_remote() { wanted() } else { effort.threads(wanted) };
+        let threads = if self.source.hints().is_remote() { wanted() } else { effort.threads(wanted) };
         let threads = threads.min(arrays.len());
         let options = if threads > 1 { self.options.clone().threads(1) } else { self.options.clone() };
         let mut all = Vec::new();
@@ -644,8 +659,8 @@ impl NpzFile {
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the content is larger, or decompressing an LZMA or XZ member needs
     ///   more memory, than the [`Limits`](crate::Limits) allow.
     pub fn verify(&self) -> Result<Vec<(usize, Remark)>> {
-        let place = || member::whole(&self.holder);
-        member::verify_all(&self.archive, &self.options, place).map_err(|error| self.at_path(error))
+        let archive_bytes = || member::whole_archive(&self.source);
+        member::verify_all(&self.archive, &self.options, archive_bytes).map_err(|error| self.at_path(error))
     }
 
     fn at_path(&self, error: Error) -> Error {

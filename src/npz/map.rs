@@ -91,7 +91,7 @@ impl NpzMmap {
             }
             // SAFETY: the caller guarantees that the file does not change.
             let map = unsafe { Mmap::map(&file)? };
-            let archive = Archive::load(&mut whole(&map))?;
+            let archive = Archive::load(&mut whole_archive(&map))?;
             Ok(Self { path: path.to_owned(), map, archive, options: options.clone() })
         };
         map().map_err(|error: Error| error.at_path(path))
@@ -131,7 +131,7 @@ impl NpzMmap {
     pub fn view<A: ViewElement, D: Dimension>(&self, member: impl MemberKey) -> Result<ArrayView<'_, A, D>> {
         let at_path = |error: Error| error.at_path(&self.path);
         let member = self.archive.get(member).map_err(at_path)?;
-        let view = || ArrayView::view_npy_with(&self.map[stored(&self.map, member)?], &self.options);
+        let view = || ArrayView::view_npy_with(&self.map[stored_range(&self.map, member)?], &self.options);
         view().map_err(|error: Error| at_path(error.at_member(&member.name)))
     }
 
@@ -178,7 +178,8 @@ impl NpzMmap {
                 Err(error) => return Err(error),
             }
         }
-        let array: Array<A, D> = member::read(whole(&self.map), member, &self.options).map_err(at_path)?;
+        let array: Array<A, D> =
+            member::read(whole_archive(&self.map), member, &self.options).map_err(at_path)?;
         Ok(array.into())
     }
 
@@ -197,13 +198,13 @@ impl NpzMmap {
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the content is larger, or decompressing an LZMA or XZ member needs
     ///   more memory, than the [`Limits`](crate::Limits) allow.
     pub fn verify(&self) -> Result<Vec<(usize, Remark)>> {
-        member::verify_all(&self.archive, &self.options, || whole(&self.map))
+        member::verify_all(&self.archive, &self.options, || whole_archive(&self.map))
             .map_err(|error| error.at_path(&self.path))
     }
 }
 
 /// Returns the mapped bytes of an archive.
-fn whole(map: &[u8]) -> ArchiveBytes<'_> {
+fn whole_archive(map: &[u8]) -> ArchiveBytes<'_> {
     ArchiveBytes::part(map, 0)
 }
 
@@ -213,8 +214,8 @@ fn needs_copy(error: &Error) -> bool {
 }
 
 /// Returns the range of a stored member's content in the map.
-fn stored(map: &[u8], member: &Member) -> Result<Range<usize>> {
-    let content = member::content(&mut whole(map), member)?;
+fn stored_range(map: &[u8], member: &Member) -> Result<Range<usize>> {
+    let content = member::unencrypted_content_offset(&mut whole_archive(map), member)?;
     if member.method != Method::Stored {
         return Err(ErrorKind::NeedsCopy(CopyReason::Compressed {
             packed: member.packed,
@@ -276,10 +277,10 @@ impl NpzMmapMut {
         let path = path.as_ref();
         let map = || {
             // Lock before mapping, so that no other writer changes the directory after it is read.
-            let file = change::open_locked(path, Purpose::Change, change::AT_ONCE)?;
+            let file = change::open_locked(path, Purpose::Change, change::NO_WAIT)?;
             // SAFETY: the caller guarantees that the file is not used elsewhere.
             let map = unsafe { MmapMut::map_mut(&*file)? };
-            let archive = Archive::load(&mut whole(&map))?;
+            let archive = Archive::load(&mut whole_archive(&map))?;
             Ok(Self { map, archive, changed: BTreeSet::new(), _locked: file })
         };
         map().map_err(|error: Error| error.at_path(path))
@@ -324,9 +325,9 @@ impl NpzMmapMut {
     ) -> Result<ArrayViewMut<'_, A, D>> {
         let member = self.archive.get(member)?.clone();
         let at_member = |error: Error| error.at_member(&member.name);
-        let range = stored(&self.map, &member).map_err(at_member)?;
+        let range = stored_range(&self.map, &member).map_err(at_member)?;
         if !self.changed.contains(&member.name) {
-            member::verify(whole(&self.map), &member, &ReadOptions::new())?;
+            member::verify(whole_archive(&self.map), &member, &ReadOptions::new())?;
             // A member is marked as changed only if it can be viewed.
             ArrayViewMut::<A, D>::view_mut_npy(&mut self.map[range.clone()]).map_err(at_member)?;
             self.changed.insert(member.name.clone());
@@ -346,11 +347,11 @@ impl NpzMmapMut {
         // A member is forgotten only once its checksums are written, so that a failed call can be repeated.
         while let Some(name) = self.changed.first().cloned() {
             let member = self.archive.get(&name)?.clone();
-            let range = stored(&self.map, &member)?;
+            let range = stored_range(&self.map, &member)?;
             let content = range.start as u64;
             let mut sum = Crc::default();
             sum.add(&self.map[range]);
-            for place in member.crc_places(content, self.map.get(member.offset as usize..)) {
+            for place in member.crc_offsets(content, self.map.get(member.offset as usize..)) {
                 // Both places are within the archive: in parsed records, or directly after the content.
                 let bytes = self.map.get_mut(place as usize..).and_then(|rest| rest.first_chunk_mut::<4>());
                 // Overwrite only the old checksum: not every writer puts a signature before its data

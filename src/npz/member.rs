@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use super::archive::{Archive, ArchiveBytes, NpzMember};
 #[cfg(any(feature = "zip-methods", feature = "zip-encryption"))]
-use super::foreign;
+use super::zip_crate;
 use crate::bytes::{ReadAt, Region, Runs};
 use crate::codec::{NoIndex, UnorderedCrc, Unpacker};
 use crate::dtype::{ByteOrder, DType, Kind, Scalar};
 use crate::dynamic::fill;
 use crate::error::{ErrorKind, FilePart, Result};
 use crate::header::Header;
-use crate::io::change::{temporary_folder, unnamed};
+use crate::io::change::{create_unnamed_file, temporary_folder};
 use crate::io::{self, FromPayload, Npy, NpyReader};
 use crate::npy_format::{self, NpyHeader};
 use crate::options::ReadOptions;
@@ -23,39 +23,49 @@ use crate::zip::{self, Member, Method};
 
 /// Reads a member as an array.
 pub(super) fn read<T: FromPayload>(
-    place: ArchiveBytes<'_>,
+    archive_bytes: ArchiveBytes<'_>,
     member: &Member,
     options: &ReadOptions,
 ) -> Result<T> {
     // If the content has to be read again, what the callback has been told remains true.
-    let told = options.with_rising_progress();
-    open(place, member, options, |source| io::read_whole(source, &told, T::inner_ndim(), T::from_payload))
+    let progress_options = options.with_rising_progress();
+    open(archive_bytes, member, options, |source| {
+        io::read_whole(source, &progress_options, T::inner_ndim(), T::from_payload)
+    })
 }
 
 /// Reads the elements of a member into memory.
 pub(super) fn read_into_bytes(
-    place: ArchiveBytes<'_>,
+    archive_bytes: ArchiveBytes<'_>,
     member: &Member,
     options: &ReadOptions,
     into: &mut [u8],
     byte_order: Option<ByteOrder>,
 ) -> Result<()> {
-    let told = options.with_rising_progress();
-    open(place, member, options, |source| {
-        io::read_whole(source, &told, 0, |payload| fill(payload, into, byte_order))
+    let progress_options = options.with_rising_progress();
+    open(archive_bytes, member, options, |source| {
+        io::read_whole(source, &progress_options, 0, |payload| fill(payload, into, byte_order))
     })
 }
 
 /// Reads a member's header, usually with a single read of the archive.
-pub(super) fn peek(place: ArchiveBytes<'_>, member: &Member, options: &ReadOptions) -> Result<NpyHeader> {
-    beginning(place, member, options, &|source| {
+pub(super) fn peek(
+    archive_bytes: ArchiveBytes<'_>,
+    member: &Member,
+    options: &ReadOptions,
+) -> Result<NpyHeader> {
+    with_beginning(archive_bytes, member, options, &|source| {
         io::read_header::<Npy>(source, options).map(|(found, _)| found)
     })
 }
 
 /// Returns whether a member's content begins as NPY files do.
-pub(super) fn begins_as_npy(place: ArchiveBytes<'_>, member: &Member, options: &ReadOptions) -> Result<bool> {
-    beginning(place, member, options, &|source| {
+pub(super) fn begins_as_npy(
+    archive_bytes: ArchiveBytes<'_>,
+    member: &Member,
+    options: &ReadOptions,
+) -> Result<bool> {
+    with_beginning(archive_bytes, member, options, &|source| {
         let mut magic = [0; npy_format::MAGIC.len()];
         let filled = source.fill(&mut magic)?;
         match filled < magic.len() && source.passed() < member.size {
@@ -66,8 +76,8 @@ pub(super) fn begins_as_npy(place: ArchiveBytes<'_>, member: &Member, options: &
 }
 
 /// Invokes `look` with the beginning of a member's content, usually with a single read of the archive.
-fn beginning<T>(
-    mut place: ArchiveBytes<'_>,
+fn with_beginning<T>(
+    mut archive_bytes: ArchiveBytes<'_>,
     member: &Member,
     options: &ReadOptions,
     look: &dyn Fn(&mut Source<'_>) -> Result<T>,
@@ -77,11 +87,11 @@ fn beginning<T>(
     let end = member.limit.min(member.offset.saturating_add(HEAD));
     // In memory, there is no read to save. Elsewhere, an error may only mean that these bytes were too few, and the full read below
     // decides; but not an error of the source itself, which may say something only once.
-    if !place.is_memory() {
-        match place.read(member.offset..end) {
+    if !archive_bytes.is_memory() {
+        match archive_bytes.read(member.offset..end) {
             Ok(bytes) => {
-                let place = ArchiveBytes::part(&bytes, member.offset);
-                if let Ok(found) = before(end, place, member, options, look) {
+                let archive_bytes = ArchiveBytes::part(&bytes, member.offset);
+                if let Ok(found) = with_content_before(end, archive_bytes, member, options, look) {
                     return Ok(found);
                 }
             }
@@ -89,23 +99,24 @@ fn beginning<T>(
             Err(_) => {}
         }
     }
-    before(u64::MAX, place, member, options, look).map_err(|error| error.at_member(&member.name))
+    with_content_before(u64::MAX, archive_bytes, member, options, look)
+        .map_err(|error| error.at_member(&member.name))
 }
 
 /// Invokes `look` with the content that comes from the bytes before the offset `end`.
-fn before<T>(
+fn with_content_before<T>(
     end: u64,
-    mut place: ArchiveBytes<'_>,
+    mut archive_bytes: ArchiveBytes<'_>,
     member: &Member,
     options: &ReadOptions,
     look: &dyn Fn(&mut Source<'_>) -> Result<T>,
 ) -> Result<T> {
-    let content = any_content(&mut place, member)?;
-    let unpacker = match way(member)? {
+    let content = content_offset(&mut archive_bytes, member)?;
+    let unpacker = match decoder_for(member)? {
         Decoder::Stored => None,
         Decoder::Own(make) => Some(make()?),
         #[cfg(any(feature = "zip-methods", feature = "zip-encryption"))]
-        Decoder::Crate => return foreign::peek(&mut place, (member, content), options, look),
+        Decoder::ZipCrate => return zip_crate::peek(&mut archive_bytes, (member, content), options, look),
     };
     #[cfg(not(any(feature = "zip-methods", feature = "zip-encryption")))]
     let _ = options;
@@ -113,56 +124,60 @@ fn before<T>(
     if packed.start > packed.end || packed.is_empty() && member.packed > 0 {
         return Err(cut()); // these bytes are not enough: the caller reads more
     }
-    place.with(packed, |mut source| match unpacker {
+    archive_bytes.with(packed, |mut source| match unpacker {
         Some(unpacker) => look(&mut Source::of(&mut Unpack::new(source, unpacker))),
         None => look(&mut source),
     })
 }
 
 /// Reads all bytes of a member, without interpreting them as an array.
-pub(super) fn read_raw(place: ArchiveBytes<'_>, member: &Member, options: &ReadOptions) -> Result<Vec<u8>> {
-    let told = options.with_rising_progress();
-    open(place, member, options, |source| {
+pub(super) fn read_raw(
+    archive_bytes: ArchiveBytes<'_>,
+    member: &Member,
+    options: &ReadOptions,
+) -> Result<Vec<u8>> {
+    let progress_options = options.with_rising_progress();
+    open(archive_bytes, member, options, |source| {
         // Read the bytes as an array of `u8`, which uses the fast path of elements and respects the limits.
         let byte = Scalar::new(Kind::Uint, 1, ByteOrder::NATIVE).map(DType::from);
         let len = usize::try_from(member.size).map_err(|_| ErrorKind::OutOfMemory { bytes: member.size })?;
         // A one-byte unsigned integer is a valid dtype.
         let header = Header::new(byte.expect("u1 is a dtype"), Order::C, [len].into())?;
-        transfer::read_bytes(source, &header, &told)
+        transfer::read_bytes(source, &header, &progress_options)
     })
 }
 
 /// Calls a function with a reader of a member, which is decompressed from its beginning, and verifies its checksum.
 pub(super) fn stream<T>(
-    mut place: ArchiveBytes<'_>,
+    mut archive_bytes: ArchiveBytes<'_>,
     member: &Member,
     options: &ReadOptions,
     call: impl FnOnce(&mut NpyReader<&mut dyn Read>) -> Result<T>,
 ) -> Result<T> {
     let mut call = Some(call);
     let mut read = || {
-        let content = any_content(&mut place, member)?;
+        let content = content_offset(&mut archive_bytes, member)?;
         check_ratio(member, options)?;
         let read = |source: &mut Source<'_>| {
             let call = call.take().ok_or_else(cut)?; // it is called once: the stream has one beginning
             let mut content = SourceReader(&mut *source);
             let mut reader = NpyReader::of(&mut content as &mut dyn Read, options)?;
-            let taken = call(&mut reader)?;
+            let output = call(&mut reader)?;
             match reader.skip_rest()?.cloned() {
                 Some(header) => io::check_end(source, &header, options)?,
                 None => drop(source.skip(member.size.saturating_sub(source.passed()))?),
             }
-            Ok(taken)
+            Ok(output)
         };
-        match way(member)? {
-            Decoder::Stored => {
-                in_order(&mut place, (member, content), None, options, read).map(|(taken, _)| taken)
-            }
+        match decoder_for(member)? {
+            Decoder::Stored => open_sequential(&mut archive_bytes, (member, content), None, options, read)
+                .map(|(output, _)| output),
             Decoder::Own(make) => {
-                in_order(&mut place, (member, content), Some(make), options, read).map(|(taken, _)| taken)
+                open_sequential(&mut archive_bytes, (member, content), Some(make), options, read)
+                    .map(|(output, _)| output)
             }
             #[cfg(any(feature = "zip-methods", feature = "zip-encryption"))]
-            Decoder::Crate => foreign::open(&mut place, (member, content), options, read),
+            Decoder::ZipCrate => zip_crate::open(&mut archive_bytes, (member, content), options, read),
         }
     };
     read().map_err(|error| error.at_member(&member.name))
@@ -179,7 +194,7 @@ impl Read for SourceReader<'_, '_> {
 
 /// Copies all bytes of a member to a writer, block by block. Returns the number of bytes.
 pub(super) fn copy_raw(
-    place: ArchiveBytes<'_>,
+    archive_bytes: ArchiveBytes<'_>,
     member: &Member,
     options: &ReadOptions,
     writer: &mut dyn Write,
@@ -188,7 +203,7 @@ pub(super) fn copy_raw(
     // `open` may invoke the closure twice, so the count is kept outside of it, and the second call skips what
     // the first one has written.
     let mut written = 0;
-    open(place, member, options, |source| {
+    open(archive_bytes, member, options, |source| {
         source.skip(written)?; // skip what an earlier call has written
         let mut block = vec![0; transfer::BLOCK];
         while written < member.size {
@@ -210,7 +225,7 @@ pub(super) fn copy_raw(
 /// A member with a block index is decompressed from its beginning, as a program does that does not know the index, and each
 /// block is compared with what comes out.
 pub(super) fn verify(
-    mut place: ArchiveBytes<'_>,
+    mut archive_bytes: ArchiveBytes<'_>,
     member: &Member,
     options: &ReadOptions,
 ) -> Result<Vec<Remark>> {
@@ -222,18 +237,18 @@ pub(super) fn verify(
         Err(NoIndex::Ignored) => (vec![Remark::UnusableIndex], None),
     };
     if index.is_none() && member.method != Method::Zstd {
-        open(place, member, &options, |_| Ok(()))?;
+        open(archive_bytes, member, &options, |_| Ok(()))?;
         return Ok(remarks);
     }
     let verify = || -> Result<Vec<Remark>> {
-        let content = any_content(&mut place, member)?;
+        let content = content_offset(&mut archive_bytes, member)?;
         check_ratio(member, &options)?;
-        let Decoder::Own(make) = way(member)? else {
-            open_at(place.again(), member, &options, |_| Ok(()))?;
+        let Decoder::Own(make) = decoder_for(member)? else {
+            open_at(archive_bytes.reborrow(), member, &options, |_| Ok(()))?;
             return Ok(remarks);
         };
         let threads = options.get_threads();
-        let blocks = match (index, place.located(content)) {
+        let blocks = match (index, archive_bytes.region_at(content)) {
             (Some(index), Some((archive, start))) => {
                 archive.check(&Runs::of_range(start..start.saturating_add(member.packed)))?;
                 Some(PackedBlocks::new(Box::new(archive), start, index, make, threads))
@@ -245,7 +260,7 @@ pub(super) fn verify(
             None => Ok(()),
         };
         let ((), has_more_frames) =
-            in_order(&mut place.again(), (member, content), Some(make), &options, compare)?;
+            open_sequential(&mut archive_bytes.reborrow(), (member, content), Some(make), &options, compare)?;
         if blocks.is_some_and(|blocks| blocks.is_wrong()) {
             remarks.push(Remark::UnusableIndex);
         }
@@ -261,12 +276,12 @@ pub(super) fn verify(
 pub(super) fn verify_all<'a>(
     archive: &Archive,
     options: &ReadOptions,
-    place: impl Fn() -> ArchiveBytes<'a>,
+    archive_bytes: impl Fn() -> ArchiveBytes<'a>,
 ) -> Result<Vec<(usize, Remark)>> {
-    check_sum(archive.members().iter(), options)?;
+    check_total_expansion(archive.members().iter(), options)?;
     let mut remarks = Vec::new();
     for index in 0..archive.members().len() {
-        let found = verify(place(), archive.at(index)?, options)?;
+        let found = verify(archive_bytes(), archive.at(index)?, options)?;
         remarks.extend(found.into_iter().map(|remark| (index, remark)));
     }
     Ok(remarks)
@@ -315,7 +330,7 @@ fn check_ratio(member: &Member, options: &ReadOptions) -> Result<()> {
 }
 
 /// Returns an error if the limits do not allow so much content of several members together, even if they allow each.
-pub(super) fn check_sum<'m>(
+pub(super) fn check_total_expansion<'m>(
     members: impl Iterator<Item = &'m NpzMember>,
     options: &ReadOptions,
 ) -> Result<()> {
@@ -327,13 +342,16 @@ pub(super) fn check_sum<'m>(
 }
 
 /// Checks a member's local header, and returns the offset of its content.
-fn any_content(place: &mut ArchiveBytes<'_>, member: &Member) -> Result<u64> {
-    local_record(place, member).and_then(|record| zip::check_local(&record, member))
+fn content_offset(archive_bytes: &mut ArchiveBytes<'_>, member: &Member) -> Result<u64> {
+    local_record(archive_bytes, member).and_then(|record| zip::check_local(&record, member))
 }
 
-/// Like `any_content`, but fails if the member is encrypted.
-pub(super) fn content(place: &mut ArchiveBytes<'_>, member: &Member) -> Result<u64> {
-    let content = any_content(place, member)?;
+/// Like `content_offset`, but fails if the member is encrypted.
+pub(super) fn unencrypted_content_offset(
+    archive_bytes: &mut ArchiveBytes<'_>,
+    member: &Member,
+) -> Result<u64> {
+    let content = content_offset(archive_bytes, member)?;
     if member.is_encrypted() {
         return Err(ErrorKind::Unsupported {
             part: FilePart::Archive,
@@ -353,26 +371,29 @@ pub(super) struct LocalFields {
 }
 
 /// Returns what a copy of a member keeps of its local header, and the offset of the content.
-pub(super) fn local_fields(place: &mut ArchiveBytes<'_>, member: &Member) -> Result<(LocalFields, u64)> {
-    let record = local_record(place, member)?;
+pub(super) fn local_fields(
+    archive_bytes: &mut ArchiveBytes<'_>,
+    member: &Member,
+) -> Result<(LocalFields, u64)> {
+    let record = local_record(archive_bytes, member)?;
     let content = zip::check_local(&record, member)?;
     let fields = record.get(zip::LOCAL_SIZE + member.raw_name().len()..).unwrap_or_default();
     // `check_local` has found a complete header.
     let stamp = record.get(10..14).and_then(<[u8]>::first_chunk::<4>);
     let stamp = stamp.map_or(member.stamp, |stamp| u32::from_le_bytes(*stamp));
-    Ok((LocalFields { stamp, extra: zip::own_fields(fields) }, content))
+    Ok((LocalFields { stamp, extra: zip::preserved_fields(fields) }, content))
 }
 
 /// Reads the local header of a member, with its extra fields.
-pub(super) fn local_record(place: &mut ArchiveBytes<'_>, member: &Member) -> Result<Vec<u8>> {
+pub(super) fn local_record(archive_bytes: &mut ArchiveBytes<'_>, member: &Member) -> Result<Vec<u8>> {
     /// Nearly always enough for the extra fields: those of common writers, and padding to a multiple of 64.
     const EXTRA: u64 = 92;
     let fixed = (zip::LOCAL_SIZE + member.raw_name().len()) as u64;
     let end = |extra: u64| member.offset.saturating_add(fixed + extra).min(member.limit);
-    let record = place.read(member.offset..end(EXTRA))?;
+    let record = archive_bytes.read(member.offset..end(EXTRA))?;
     match zip::extra_len(&record) as u64 {
         extra @ 0..=EXTRA => Ok(record[..(end(extra) - member.offset) as usize].to_vec()),
-        extra => place.read(member.offset..end(extra)),
+        extra => archive_bytes.read(member.offset..end(extra)),
     }
 }
 
@@ -384,12 +405,12 @@ enum Decoder {
     Own(fn() -> Result<Unpacker>),
     /// The `zip` crate.
     #[cfg(any(feature = "zip-methods", feature = "zip-encryption"))]
-    Crate,
+    ZipCrate,
 }
 
-fn way(member: &Member) -> Result<Decoder> {
+fn decoder_for(member: &Member) -> Result<Decoder> {
     if member.is_encrypted() {
-        return other_way(member);
+        return zip_crate_decoder(member);
     }
     Ok(match member.method {
         Method::Stored => Decoder::Stored,
@@ -397,7 +418,7 @@ fn way(member: &Member) -> Result<Decoder> {
         #[cfg(feature = "zstd")]
         Method::Zstd => Decoder::Own(Unpacker::zstd),
         Method::Deflate64 | Method::Bzip2 | Method::Lzma | Method::Xz => {
-            return other_way(member);
+            return zip_crate_decoder(member);
         }
         method => {
             let reason = format!("the member is compressed as {method}");
@@ -416,14 +437,14 @@ fn way(member: &Member) -> Result<Decoder> {
 ///
 /// With the feature `libdeflate`, a small member without an index is treated as a single block.
 fn blocks<'a>(
-    place: &ArchiveBytes<'a>,
+    archive_bytes: &ArchiveBytes<'a>,
     member: &Member,
     content: u64,
     make: fn() -> Result<Unpacker>,
     options: &ReadOptions,
 ) -> Option<PackedBlocks<'a>> {
-    let (archive, start) = place.located(content)?;
-    let index = zip::block_index(member).ok().or_else(|| at_once(member))?;
+    let (archive, start) = archive_bytes.region_at(content)?;
+    let index = zip::block_index(member).ok().or_else(|| single_block_index(member))?;
     Some(PackedBlocks::new(Box::new(archive), start, index, make, options.get_threads()))
 }
 
@@ -431,58 +452,58 @@ fn blocks<'a>(
 ///
 /// `libdeflate` decompresses only in memory.
 #[cfg(feature = "libdeflate")]
-fn at_once(member: &Member) -> Option<crate::codec::BlockIndex> {
+fn single_block_index(member: &Member) -> Option<crate::codec::BlockIndex> {
     /// The maximum memory for the compressed and the uncompressed content, in addition to the array.
-    const MOST: u64 = 8 << 20;
+    const MAX_MEMORY: u64 = 8 << 20;
     let takes = member.size.saturating_add(member.packed);
-    let fits = member.method == Method::Deflated && member.size > 0 && takes <= MOST;
-    fits.then(|| crate::codec::BlockIndex::of_one(member.crc, member.size, member.packed))
+    let fits = member.method == Method::Deflated && member.size > 0 && takes <= MAX_MEMORY;
+    fits.then(|| crate::codec::BlockIndex::of_single_block(member.crc, member.size, member.packed))
 }
 
 #[cfg(not(feature = "libdeflate"))]
-fn at_once(_: &Member) -> Option<crate::codec::BlockIndex> {
+fn single_block_index(_: &Member) -> Option<crate::codec::BlockIndex> {
     None
 }
 
 /// Returns the blocks of a member for reading parts of it, or `None` if it has no block index.
-pub(super) fn blocks_within(
+pub(super) fn indexed_blocks(
     archive: &Arc<dyn ReadAt>,
     member: &Member,
     options: &ReadOptions,
 ) -> Result<Option<PackedBlocks<'static>>> {
     let Ok(index) = zip::block_index(member) else { return Ok(None) };
     check_ratio(member, options)?;
-    let Decoder::Own(make) = way(member)? else { return Ok(None) };
-    let content = any_content(&mut whole(archive), member)?;
-    let home = Box::new(Arc::clone(archive));
-    let blocks = PackedBlocks::new(home, content, index, make, options.get_threads());
+    let Decoder::Own(make) = decoder_for(member)? else { return Ok(None) };
+    let content = content_offset(&mut whole_archive(archive), member)?;
+    let source = Box::new(Arc::clone(archive));
+    let blocks = PackedBlocks::new(source, content, index, make, options.get_threads());
     // The payload limit applies to the parts that are read, not to the temporary file that the fallback may
     // write.
     let limits = options.get_limits().payload(u64::MAX);
     let (archive, member, options) =
         (Arc::clone(archive), member.clone(), options.without_progress().limits(limits));
-    let unpack = move || Ok(unpacked(whole(&archive), &member, &options)?.0);
+    let unpack = move || Ok(unpack_to_temporary_file(whole_archive(&archive), &member, &options)?.0);
     Ok(Some(blocks.with_fallback(Box::new(unpack))))
 }
 
 /// Returns the bytes of an entire archive.
-pub(super) fn whole(archive: &Arc<dyn ReadAt>) -> ArchiveBytes<'_> {
+pub(super) fn whole_archive(archive: &Arc<dyn ReadAt>) -> ArchiveBytes<'_> {
     ArchiveBytes::of(Region::of(&**archive))
 }
 
 /// Decompresses a member into an unnamed temporary file. Returns the file and its length.
-pub(super) fn unpacked(
-    place: ArchiveBytes<'_>,
+pub(super) fn unpack_to_temporary_file(
+    archive_bytes: ArchiveBytes<'_>,
     member: &Member,
     options: &ReadOptions,
 ) -> Result<(File, u64)> {
-    let unpacked = unnamed(&temporary_folder())?;
-    let len = copy_raw(place, member, options, &mut &unpacked)?;
+    let unpacked = create_unnamed_file(&temporary_folder())?;
+    let len = copy_raw(archive_bytes, member, options, &mut &unpacked)?;
     Ok((unpacked, len))
 }
 
 /// Returns the decoder for a member that the crate `zip` decodes, or an error that names the feature that it needs.
-fn other_way(member: &Member) -> Result<Decoder> {
+fn zip_crate_decoder(member: &Member) -> Result<Decoder> {
     let method = member.aes_method().unwrap_or(member.method);
     let is_rare = matches!(method, Method::Deflate64 | Method::Bzip2 | Method::Lzma | Method::Xz);
     let (reason, name) = if member.is_encrypted() && !cfg!(feature = "zip-encryption") {
@@ -491,7 +512,7 @@ fn other_way(member: &Member) -> Result<Decoder> {
         (format!("the member is compressed as {method}"), "zip-methods")
     } else {
         #[cfg(any(feature = "zip-methods", feature = "zip-encryption"))]
-        return Ok(Decoder::Crate);
+        return Ok(Decoder::ZipCrate);
         #[cfg(not(any(feature = "zip-methods", feature = "zip-encryption")))]
         unreachable!("the crate decodes what is encrypted or compressed by a rare method")
     };
@@ -500,7 +521,7 @@ fn other_way(member: &Member) -> Result<Decoder> {
 }
 
 /// Invokes `call` with the decoded stream, and fails unless the stream has exactly the stated size.
-pub(super) fn exactly<T>(
+pub(super) fn with_exact_size<T>(
     stream: &mut impl Read,
     member: &Member,
     options: &ReadOptions,
@@ -509,7 +530,7 @@ pub(super) fn exactly<T>(
 ) -> Result<T> {
     let mut seen = Observed::new(stream, seen);
     let mut source = Source::of(&mut seen);
-    let taken = call(&mut source)?;
+    let output = call(&mut source)?;
     // With trailing bytes allowed, `call` may stop early. Read the rest, so that the size can be verified.
     if options.allows_trailing() {
         source.skip(member.size.saturating_sub(source.passed()))?;
@@ -524,7 +545,7 @@ pub(super) fn exactly<T>(
             format!("expected {size} bytes of content, found {made} {more}in {packed} compressed bytes");
         return Err(ErrorKind::Malformed { part: FilePart::Archive, reason, offset: None }.into());
     }
-    Ok(taken)
+    Ok(output)
 }
 
 impl Observer for UnorderedCrc {
@@ -538,7 +559,7 @@ impl Observer for UnorderedCrc {
 /// `call` may be invoked twice: if the block index turns out to be wrong, the content is read again as a
 /// stream.
 fn open<T>(
-    mut place: ArchiveBytes<'_>,
+    mut archive_bytes: ArchiveBytes<'_>,
     member: &Member,
     options: &ReadOptions,
     call: impl FnMut(&mut Source<'_>) -> Result<T>,
@@ -546,52 +567,54 @@ fn open<T>(
     /// Members up to this size are read together with their local header, in one read.
     const SMALL: u64 = 64 << 10;
     let opened = match member.limit - member.offset {
-        len if len <= SMALL && !place.is_memory() => match place.read(member.offset..member.limit) {
-            Ok(bytes) => open_at(ArchiveBytes::part(&bytes, member.offset), member, options, call),
-            Err(error) => Err(error),
-        },
-        _ => open_at(place, member, options, call),
+        len if len <= SMALL && !archive_bytes.is_memory() => {
+            match archive_bytes.read(member.offset..member.limit) {
+                Ok(bytes) => open_at(ArchiveBytes::part(&bytes, member.offset), member, options, call),
+                Err(error) => Err(error),
+            }
+        }
+        _ => open_at(archive_bytes, member, options, call),
     };
     opened.map_err(|error| error.at_member(&member.name))
 }
 
 fn open_at<T>(
-    mut place: ArchiveBytes<'_>,
+    mut archive_bytes: ArchiveBytes<'_>,
     member: &Member,
     options: &ReadOptions,
     mut call: impl FnMut(&mut Source<'_>) -> Result<T>,
 ) -> Result<T> {
-    let content = any_content(&mut place, member)?;
+    let content = content_offset(&mut archive_bytes, member)?;
     check_ratio(member, options)?;
-    if let Some((archive, start)) = place.located(content) {
+    if let Some((archive, start)) = archive_bytes.region_at(content) {
         archive.check(&Runs::of_range(start..start.saturating_add(member.packed)))?;
     }
-    let make = match way(member)? {
+    let make = match decoder_for(member)? {
         Decoder::Stored => None,
         Decoder::Own(make) => Some(make),
         #[cfg(any(feature = "zip-methods", feature = "zip-encryption"))]
-        Decoder::Crate => return foreign::open(&mut place, (member, content), options, call),
+        Decoder::ZipCrate => return zip_crate::open(&mut archive_bytes, (member, content), options, call),
     };
-    if let Some(blocks) = make.and_then(|make| blocks(&place, member, content, make, options)) {
-        let taken = call(&mut Source::region(Region::of(&blocks).part(0..blocks.len())));
-        let checked = match &taken {
+    if let Some(blocks) = make.and_then(|make| blocks(&archive_bytes, member, content, make, options)) {
+        let output = call(&mut Source::region(Region::of(&blocks).part(0..blocks.len())));
+        let checked = match &output {
             Ok(_) => blocks.check_rest(options.get_threads()),
             Err(_) => Ok(()),
         };
-        let is_cancelled = taken.as_ref().is_err_and(|error| matches!(error.kind(), ErrorKind::Cancelled));
+        let is_cancelled = output.as_ref().is_err_and(|error| matches!(error.kind(), ErrorKind::Cancelled));
         if !blocks.is_wrong() || is_cancelled {
-            return checked.and(taken);
+            return checked.and(output);
         }
         // The index does not match the content, so decode the stream from its beginning.
     }
-    in_order(&mut place, (member, content), make, options, call).map(|(taken, _)| taken)
+    open_sequential(&mut archive_bytes, (member, content), make, options, call).map(|(output, _)| output)
 }
 
 /// Invokes `call` with the content of a member, which is decompressed from its beginning, and verifies size and checksum.
 ///
 /// Also returns whether the content consists of several frames.
-fn in_order<T>(
-    place: &mut ArchiveBytes<'_>,
+fn open_sequential<T>(
+    archive_bytes: &mut ArchiveBytes<'_>,
     (member, content): (&Member, u64),
     make: Option<fn() -> Result<Unpacker>>,
     options: &ReadOptions,
@@ -601,24 +624,26 @@ fn in_order<T>(
     let packed = content..content + member.packed;
     // The checksum is computed while the bytes are read, when they are still in the CPU cache.
     let seen = UnorderedCrc::default();
-    let taken = match unpacker {
-        Some(unpacker) => place.again().with(packed, |source| {
+    let output = match unpacker {
+        Some(unpacker) => archive_bytes.reborrow().with(packed, |source| {
             let mut unpack = Unpack::new(source, unpacker);
-            let taken = exactly(&mut unpack, member, options, &seen, call)?;
+            let output = with_exact_size(&mut unpack, member, options, &seen, call)?;
             match unpack.is_at_end() {
-                true => Ok((taken, unpack.has_more_frames())),
+                true => Ok((output, unpack.has_more_frames())),
                 false => {
                     let reason = format!("the compressed stream ends before its {} bytes", member.packed);
                     Err(ErrorKind::Malformed { part: FilePart::Archive, reason, offset: None }.into())
                 }
             }
         })?,
-        None => place.again().with_seen(packed, &seen, |mut source| Ok((call(&mut source)?, false)))?,
+        None => archive_bytes
+            .reborrow()
+            .with_observed(packed, &seen, |mut source| Ok((call(&mut source)?, false)))?,
     };
     // Add the bytes that were skipped, or used in place, to the checksum.
     let found = seen.finish(member.size, |missing, add| {
         let missing = content + missing.start..content + missing.end;
-        place.with(missing, |mut source| {
+        archive_bytes.with(missing, |mut source| {
             const BLOCK: u64 = 256 << 10;
             while let Some(left @ 1..) = source.remaining() {
                 let mut block = vec![0; left.min(BLOCK) as usize];
@@ -631,7 +656,7 @@ fn in_order<T>(
         })
     })?;
     match found == member.crc {
-        true => Ok(taken),
+        true => Ok(output),
         false => Err(ErrorKind::wrong_checksum(found, member.crc).into()),
     }
 }

@@ -9,8 +9,6 @@
 
 mod archive;
 mod file;
-#[cfg(any(feature = "zip-methods", feature = "zip-encryption"))]
-mod foreign;
 #[cfg(feature = "mmap")]
 mod map;
 mod member;
@@ -19,6 +17,8 @@ mod pieces;
 mod reader;
 mod update;
 mod writer;
+#[cfg(any(feature = "zip-methods", feature = "zip-encryption"))]
+mod zip_crate;
 
 pub use archive::{IndexState, MemberKey, NpzMember};
 pub use file::{NpzFile, read_npz, read_npz_with};

@@ -111,11 +111,11 @@ impl<W: Write> NpzWriter<W> {
             let mut block = vec![0; usize::try_from(len).unwrap_or(usize::MAX).min(transfer::BLOCK)];
             let mut copied = 0;
             while copied < len {
-                let most = usize::try_from(len - copied).unwrap_or(usize::MAX).min(block.len());
-                let came = bytes::fill(&mut block[..most], |rest, _| Ok(reader.read(rest)?))?;
+                let max_len = usize::try_from(len - copied).unwrap_or(usize::MAX).min(block.len());
+                let came = bytes::fill(&mut block[..max_len], |rest, _| Ok(reader.read(rest)?))?;
                 writer.write_all(&block[..came])?;
                 copied += came as u64;
-                if came < most {
+                if came < max_len {
                     let reason = format!("expected {len} bytes from the reader, found {copied}");
                     return Err(ErrorKind::BadSource { reason }.into());
                 }

@@ -64,7 +64,7 @@ impl<R: Read + Seek> NpzReader<R> {
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     /// - A [format error](crate::Error::is_format) if the archive is malformed or truncated.
     pub fn new_with(mut reader: R, options: &ReadOptions) -> Result<Self> {
-        let archive = Archive::load(&mut place(&mut reader))?;
+        let archive = Archive::load(&mut archive_bytes(&mut reader))?;
         Ok(Self { reader, archive, options: options.clone() })
     }
 
@@ -167,7 +167,7 @@ impl<R: Read + Seek> NpzReader<R> {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn read<T: FromPayload>(&mut self, member: impl MemberKey) -> Result<T> {
-        member::read(place(&mut self.reader), self.archive.get(member)?, &self.options)
+        member::read(archive_bytes(&mut self.reader), self.archive.get(member)?, &self.options)
     }
 
     /// Reads the elements of an array into memory of the caller: see [`NpyReader::read_into_bytes`].
@@ -183,7 +183,7 @@ impl<R: Read + Seek> NpzReader<R> {
         byte_order: Option<ByteOrder>,
     ) -> Result<()> {
         let member = self.archive.get(member)?;
-        member::read_into_bytes(place(&mut self.reader), member, &self.options, into, byte_order)
+        member::read_into_bytes(archive_bytes(&mut self.reader), member, &self.options, into, byte_order)
     }
 
     /// Reads an array in pieces: calls a function with a reader of its member.
@@ -213,7 +213,7 @@ impl<R: Read + Seek> NpzReader<R> {
         member: impl MemberKey,
         call: impl FnOnce(&mut NpyReader<&mut dyn Read>) -> Result<O>,
     ) -> Result<O> {
-        member::stream(place(&mut self.reader), self.archive.get(member)?, &self.options, call)
+        member::stream(archive_bytes(&mut self.reader), self.archive.get(member)?, &self.options, call)
     }
 
     /// Reads the header of an array, without its elements.
@@ -244,7 +244,7 @@ impl<R: Read + Seek> NpzReader<R> {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn peek(&mut self, member: impl MemberKey) -> Result<NpyHeader> {
-        member::peek(place(&mut self.reader), self.archive.get(member)?, &self.options)
+        member::peek(archive_bytes(&mut self.reader), self.archive.get(member)?, &self.options)
     }
 
     /// Reads all bytes of a member, whether or not it is an array, and verifies its checksum.
@@ -274,7 +274,7 @@ impl<R: Read + Seek> NpzReader<R> {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn read_raw(&mut self, member: impl MemberKey) -> Result<Vec<u8>> {
-        member::read_raw(place(&mut self.reader), self.archive.get(member)?, &self.options)
+        member::read_raw(archive_bytes(&mut self.reader), self.archive.get(member)?, &self.options)
     }
 
     /// Returns the underlying reader.
@@ -286,7 +286,7 @@ impl<R: Read + Seek> NpzReader<R> {
 }
 
 /// Returns access to the bytes of a reader. Detects a `File`, which can be read by position.
-fn place<R: Read + Seek>(reader: &mut R) -> ArchiveBytes<'_> {
+fn archive_bytes<R: Read + Seek>(reader: &mut R) -> ArchiveBytes<'_> {
     // Two calls, because the borrow checker rejects returning the first borrow from only one branch.
     if streams::as_file(reader).is_none() {
         return ArchiveBytes::of_stream(reader);

@@ -123,7 +123,7 @@ impl<'a> NpzUpdate<'a> {
     ///
     /// - [`NameTaken`](crate::error::ErrorKind::NameTaken) if a member of this name already exists.
     pub fn add(self, name: impl Into<String>, array: &'a (dyn WriteArray + Sync)) -> Result<Self> {
-        self.added(name.into() + ".npy", Content::Array(array))
+        self.add_content(name.into() + ".npy", Content::Array(array))
     }
 
     /// Adds a member of exactly this name with these bytes: an existing NPY file, or any other. No suffix is added.
@@ -148,11 +148,11 @@ impl<'a> NpzUpdate<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn add_raw(self, name: impl Into<String>, bytes: &'a [u8]) -> Result<Self> {
-        self.added(name.into(), Content::Raw(RawBytes(bytes)))
+        self.add_content(name.into(), Content::Raw(RawBytes(bytes)))
     }
 
-    fn added(mut self, name: String, content: Content<'a>) -> Result<Self> {
-        let is_old = self.archive.named(&name).any(|index| self.stays(index));
+    fn add_content(mut self, name: String, content: Content<'a>) -> Result<Self> {
+        let is_old = self.archive.named(&name).any(|index| self.is_kept(index));
         if is_old || !self.names.insert(name.clone()) {
             return Err(ErrorKind::NameTaken { name }.into());
         }
@@ -170,7 +170,7 @@ impl<'a> NpzUpdate<'a> {
     ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
     ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
     pub fn replace(self, member: impl MemberKey, array: &'a (dyn WriteArray + Sync)) -> Result<Self> {
-        self.replaced(member, Content::Array(array))
+        self.replace_content(member, Content::Array(array))
     }
 
     /// Replaces the content of a member with these bytes: see [`add_raw`](Self::add_raw). The member keeps its name.
@@ -179,11 +179,11 @@ impl<'a> NpzUpdate<'a> {
     ///
     /// As for [`replace`](Self::replace).
     pub fn replace_raw(self, member: impl MemberKey, bytes: &'a [u8]) -> Result<Self> {
-        self.replaced(member, Content::Raw(RawBytes(bytes)))
+        self.replace_content(member, Content::Raw(RawBytes(bytes)))
     }
 
-    fn replaced(mut self, member: impl MemberKey, content: Content<'a>) -> Result<Self> {
-        let index = self.archive.find_if(member, |index| self.stays(index))?;
+    fn replace_content(mut self, member: impl MemberKey, content: Content<'a>) -> Result<Self> {
+        let index = self.archive.find_if(member, |index| self.is_kept(index))?;
         let member = self.archive.at(index)?;
         if member.is_encrypted() {
             let reason = "the member is encrypted, and its new content would not be".into();
@@ -205,12 +205,12 @@ impl<'a> NpzUpdate<'a> {
     ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
     ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
     pub fn remove(mut self, member: impl MemberKey) -> Result<Self> {
-        let index = self.archive.find_if(member, |index| self.stays(index))?;
+        let index = self.archive.find_if(member, |index| self.is_kept(index))?;
         self.changes.insert(index, None);
         Ok(self)
     }
 
-    fn stays(&self, index: usize) -> bool {
+    fn is_kept(&self, index: usize) -> bool {
         !matches!(self.changes.get(&index), Some(None))
     }
 
@@ -237,7 +237,7 @@ impl<'a> NpzUpdate<'a> {
             std::io::copy(&mut before.take(archive.prefix_len()), &mut file)?;
             let mut npz = NpzWriter::new_with(file, &options);
             npz.set_comment(archive.comment().to_vec());
-            let mut records = Records { file: old, bytes: Vec::new(), start: 0, served: 0 };
+            let mut records = RecordBuffer { file: old, bytes: Vec::new(), start: 0, served: 0 };
             for index in 0..archive.members().len() {
                 let member = archive.at(index)?;
                 match changes.get(&index) {
@@ -265,7 +265,7 @@ impl<'a> NpzUpdate<'a> {
     }
 }
 
-fn copy(npz: &mut NpzWriter<&File>, old: &mut Records<'_>, member: &Member) -> Result<()> {
+fn copy(npz: &mut NpzWriter<&File>, old: &mut RecordBuffer<'_>, member: &Member) -> Result<()> {
     /// Members of up to this length are copied through memory, together with their neighbors.
     const SMALL: u64 = 64 << 10;
     if member.limit - member.offset > SMALL {
@@ -281,7 +281,7 @@ fn copy(npz: &mut NpzWriter<&File>, old: &mut Records<'_>, member: &Member) -> R
 }
 
 /// The records of small members, read many at a time.
-struct Records<'a> {
+struct RecordBuffer<'a> {
     file: &'a File,
     bytes: Vec<u8>,
     /// The offset of these bytes.
@@ -290,7 +290,7 @@ struct Records<'a> {
     served: u64,
 }
 
-impl Records<'_> {
+impl RecordBuffer<'_> {
     fn get(&mut self, range: Range<u64>) -> Result<&[u8]> {
         const AHEAD: u64 = 1 << 20;
         let end = self.start + self.bytes.len() as u64;

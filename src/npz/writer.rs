@@ -17,7 +17,7 @@ use crate::zip::{self, Member, Method};
 /// Arrays up to this size are encoded in memory and written together with other small members.
 const SMALL: usize = 64 << 10;
 /// The size at which the buffer of small members is written, so that one system call writes many members.
-const ROW: usize = 256 << 10;
+const BUFFER_SIZE: usize = 256 << 10;
 
 /// Writes NPZ archives to any writer, one member after another.
 ///
@@ -50,7 +50,7 @@ const ROW: usize = 256 << 10;
 pub struct NpzWriter<W> {
     writer: W,
     pub(super) options: NpzOptions,
-    rows: ArchiveState,
+    state: ArchiveState,
     names: HashSet<String>,
     /// Whether an error has left an incomplete member in the archive.
     is_broken: bool,
@@ -65,7 +65,7 @@ struct ArchiveState {
     can_patch: bool,
     /// The length of the archive so far, including buffered bytes.
     len: u64,
-    collected: Vec<u8>,
+    buffer: Vec<u8>,
     /// Each member, and whether a data descriptor follows its content.
     members: Vec<(Member, bool)>,
     comment: Vec<u8>,
@@ -87,13 +87,13 @@ impl<W: Write> NpzWriter<W> {
 
     /// Creates a writer with options that apply to all members by default.
     pub fn new_with(mut writer: W, options: &NpzOptions) -> Self {
-        let mut rows = ArchiveState::default();
+        let mut state = ArchiveState::default();
         // In a file, sizes and checksums can be patched into a member's local header after its content is
         // written.
         if let Some((start, can_patch)) = streams::as_file(&mut writer).and_then(os::position) {
-            (rows.start, rows.can_patch) = (start, can_patch);
+            (state.start, state.can_patch) = (start, can_patch);
         }
-        Self { writer, options: options.clone(), rows, names: HashSet::new(), is_broken: false }
+        Self { writer, options: options.clone(), state, names: HashSet::new(), is_broken: false }
     }
 
     /// Adds an array as the member `name` with the suffix `.npy`.
@@ -184,8 +184,8 @@ impl<W: Write> NpzWriter<W> {
             len if len <= SMALL => self.add_small(&mut member, array, options),
             _ => self.add_large(&mut member, array, options),
         };
-        let follows = added.map_err(|error| error.at_member(&name))?;
-        self.rows.members.push((member, follows));
+        let has_descriptor = added.map_err(|error| error.at_member(&name))?;
+        self.state.members.push((member, has_descriptor));
         self.names.insert(name);
         Ok(())
     }
@@ -194,55 +194,55 @@ impl<W: Write> NpzWriter<W> {
     ///
     /// `local` is what its local header has.
     pub(super) fn copy(&mut self, old: &Member, local: &LocalFields, content: Packed<'_>) -> Result<()> {
-        self.check_whole()?;
+        self.check_state()?;
         let extra = &local.extra;
-        if !zip::fits(old, extra) {
+        if !zip::extra_fields_fit(old, extra) {
             let reason = "the extra fields of the member are too long to be copied".into();
             return Err(ErrorKind::Unsupported { part: FilePart::Archive, reason }.into());
         }
         self.is_broken = true;
-        let member = Member { offset: self.rows.len, limit: 0, ..old.clone() };
+        let member = Member { offset: self.state.len, limit: 0, ..old.clone() };
         // The first bytes of a member encrypted in the traditional way are checked against its checksum, or against its
         // time if a descriptor follows: so one must follow where it did.
-        let follows = member.is_encrypted() && member.has_descriptor();
+        let has_descriptor = member.is_encrypted() && member.has_descriptor();
         let sizes = match member.size.max(member.packed) < u64::from(u32::MAX) {
-            _ if !follows => zip::Sizes::Here,
-            true => zip::Sizes::FollowShort,
-            false => zip::Sizes::FollowLong,
+            _ if !has_descriptor => zip::SizesLocation::LocalHeader,
+            true => zip::SizesLocation::Descriptor32,
+            false => zip::SizesLocation::Descriptor64,
         };
         let own = Member { stamp: local.stamp, ..member.clone() };
-        let record = zip::local_record(&own, extra, self.rows.start + self.rows.len, sizes);
-        self.write_row(&record)?;
+        let record = zip::local_record(&own, extra, self.state.start + self.state.len, sizes);
+        self.write_buffered(&record)?;
         match content {
-            Packed::Bytes(bytes) => self.write_row(bytes)?,
+            Packed::Bytes(bytes) => self.write_buffered(bytes)?,
             Packed::At(mut file, start) => {
-                self.flush_row()?;
+                self.flush_buffer()?;
                 file.seek(SeekFrom::Start(start))?;
                 let copied = std::io::copy(&mut file.take(old.packed), &mut self.writer)?;
                 if copied < old.packed {
                     let reason = "the archive was truncated while a member was being copied".into();
                     return Err(ErrorKind::Malformed { part: FilePart::Archive, reason, offset: None }.into());
                 }
-                self.rows.len += copied;
+                self.state.len += copied;
             }
         }
-        if follows {
-            self.write_row(&zip::descriptor(&member, sizes))?;
+        if has_descriptor {
+            self.write_buffered(&zip::descriptor(&member, sizes))?;
         }
         self.names.insert(member.name.clone());
-        self.rows.members.push((member, follows));
+        self.state.members.push((member, has_descriptor));
         self.is_broken = false;
         Ok(())
     }
 
     /// Sets the comment of the archive.
     pub(super) fn set_comment(&mut self, comment: Vec<u8>) {
-        self.rows.comment = comment;
+        self.state.comment = comment;
     }
 
     fn check(&mut self, name: &str) -> Result<()> {
-        self.check_whole()?;
-        change::check_syncs(&mut self.writer, self.options.get_write_options())?;
+        self.check_state()?;
+        change::check_can_sync(&mut self.writer, self.options.get_write_options())?;
         if self.names.contains(name) {
             return Err(ErrorKind::NameTaken { name: name.to_owned() }.into());
         }
@@ -253,7 +253,7 @@ impl<W: Write> NpzWriter<W> {
         Ok(())
     }
 
-    fn check_whole(&self) -> Result<()> {
+    fn check_state(&self) -> Result<()> {
         match self.is_broken {
             false => Ok(()),
             true => {
@@ -275,18 +275,23 @@ impl<W: Write> NpzWriter<W> {
         if let (_, Some(packing)) = packing(options.get_compression())? {
             let mut packed = Vec::new();
             let write = |packer: &mut dyn Write| Ok(packer.write_all(&content)?);
-            set_packed(member, &self.rows.pack(&mut Sink::of(&mut packed), packing, options, write)?);
+            set_packed(member, &self.state.pack(&mut Sink::of(&mut packed), packing, options, write)?);
             content = packed;
         } else {
             let mut sum = Crc::default();
             sum.add(&content);
             set_stored(member, &sum);
         }
-        member.offset = self.rows.len;
-        let record = zip::local_record(member, &[], self.rows.start + self.rows.len, zip::Sizes::Here);
+        member.offset = self.state.len;
+        let record = zip::local_record(
+            member,
+            &[],
+            self.state.start + self.state.len,
+            zip::SizesLocation::LocalHeader,
+        );
         self.is_broken = true; // in case writing the buffer fails
-        self.write_row(&record)?;
-        self.write_row(&content)?;
+        self.write_buffered(&record)?;
+        self.write_buffered(&content)?;
         self.is_broken = false;
         Ok(false)
     }
@@ -301,7 +306,7 @@ impl<W: Write> NpzWriter<W> {
         const SPARE: u64 = 64 << 20;
         // A streaming reader cannot find the end of a stored member whose sizes follow it. So the sizes are
         // computed first, by a pass that writes nothing and therefore costs little.
-        let is_known = !self.rows.can_patch && member.method == Method::Stored && array.is_repeatable();
+        let is_known = !self.state.can_patch && member.method == Method::Stored && array.is_repeatable();
         if is_known {
             let mut sum = Crc::default();
             let mut see = |bytes: &[u8]| sum.add(bytes);
@@ -310,67 +315,68 @@ impl<W: Write> NpzWriter<W> {
             set_stored(member, &sum);
         }
         let is_short = |len: u64| len < u64::from(u32::MAX) - SPARE;
-        let sizes = if self.rows.can_patch || is_known {
-            zip::Sizes::Here
+        let sizes = if self.state.can_patch || is_known {
+            zip::SizesLocation::LocalHeader
         } else if array.payload_len(options.get_write_options()).is_some_and(is_short) {
-            zip::Sizes::FollowShort
+            zip::SizesLocation::Descriptor32
         } else {
-            zip::Sizes::FollowLong
+            zip::SizesLocation::Descriptor64
         };
-        let follows = sizes != zip::Sizes::Here;
+        let has_descriptor = sizes != zip::SizesLocation::LocalHeader;
         self.is_broken = true; // until the member is complete
-        member.offset = self.rows.len;
-        let record = zip::local_record(member, &[], self.rows.start + self.rows.len, sizes);
-        self.write_row(&record)?;
-        self.flush_row()?;
+        member.offset = self.state.len;
+        let record = zip::local_record(member, &[], self.state.start + self.state.len, sizes);
+        self.write_buffered(&record)?;
+        self.flush_buffer()?;
         let known = is_known.then_some((member.crc, member.size, member.packed));
         let mut sink = Sink::of(&mut self.writer);
         if let (_, Some(packing)) = packing(options.get_compression())? {
             let write = |mut packer: &mut dyn Write| {
                 store_npy_into(array, Sink::of(&mut packer), options.get_write_options())
             };
-            set_packed(member, &self.rows.pack(&mut sink, packing, options, write)?);
+            set_packed(member, &self.state.pack(&mut sink, packing, options, write)?);
         } else {
             let mut sum = Crc::default();
             let mut see = |bytes: &[u8]| sum.add(bytes);
             store_npy_into(array, sink.seen_by(&mut see), options.get_write_options())?;
             set_stored(member, &sum);
         }
-        self.rows.len += member.packed;
+        self.state.len += member.packed;
         // The local header contains the values of the first pass and cannot be patched.
         if let Some(known) = known {
             if known != (member.crc, member.size, member.packed) {
                 let reason = "the array changed while it was being written".into();
                 return Err(ErrorKind::ArrayChanged { reason }.into());
             }
-        } else if follows {
-            if sizes == zip::Sizes::FollowShort && member.size.max(member.packed) >= u32::MAX.into() {
+        } else if has_descriptor {
+            if sizes == zip::SizesLocation::Descriptor32 && member.size.max(member.packed) >= u32::MAX.into()
+            {
                 return Err(ErrorKind::Overflow {
                     what: "a member that was declared to be shorter than 4 GiB".into(),
                 }
                 .into());
             }
-            self.write_row(&zip::descriptor(member, sizes))?;
+            self.write_buffered(&zip::descriptor(member, sizes))?;
         } else if let Some(file) = streams::as_file(&mut self.writer) {
-            for (place, bytes) in zip::patch(member) {
-                os::write_all_at(file, &bytes, self.rows.start + member.offset + place)
+            for (place, bytes) in zip::local_record_patches(member) {
+                os::write_all_at(file, &bytes, self.state.start + member.offset + place)
                     .map_err(|error| Error::from(error).while_writing())?;
             }
         }
         self.is_broken = false;
-        Ok(follows)
+        Ok(has_descriptor)
     }
 
     /// Buffers bytes, and writes the buffer once it is large.
-    fn write_row(&mut self, bytes: &[u8]) -> Result<()> {
-        self.rows.len += bytes.len() as u64;
-        self.rows.collected.extend_from_slice(bytes);
-        if self.rows.collected.len() >= ROW { self.flush_row() } else { Ok(()) }
+    fn write_buffered(&mut self, bytes: &[u8]) -> Result<()> {
+        self.state.len += bytes.len() as u64;
+        self.state.buffer.extend_from_slice(bytes);
+        if self.state.buffer.len() >= BUFFER_SIZE { self.flush_buffer() } else { Ok(()) }
     }
 
-    fn flush_row(&mut self) -> Result<()> {
-        Sink::of(&mut self.writer).write(&self.rows.collected)?;
-        self.rows.collected.clear();
+    fn flush_buffer(&mut self) -> Result<()> {
+        Sink::of(&mut self.writer).write(&self.state.buffer)?;
+        self.state.buffer.clear();
         Ok(())
     }
 
@@ -385,15 +391,15 @@ impl<W: Write> NpzWriter<W> {
     ///   member fails already.)
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     pub fn finish(mut self) -> Result<W> {
-        self.check_whole()?;
-        let start = self.rows.len;
-        let count = self.rows.members.len() as u64;
-        for (member, follows) in std::mem::take(&mut self.rows.members) {
-            self.write_row(&zip::directory_record(&member, follows))?;
+        self.check_state()?;
+        let start = self.state.len;
+        let count = self.state.members.len() as u64;
+        for (member, has_descriptor) in std::mem::take(&mut self.state.members) {
+            self.write_buffered(&zip::directory_record(&member, has_descriptor))?;
         }
-        let end = zip::directory_end(count, start, self.rows.len - start, &self.rows.comment);
-        self.write_row(&end)?;
-        self.flush_row()?;
+        let end = zip::directory_end(count, start, self.state.len - start, &self.state.comment);
+        self.write_buffered(&end)?;
+        self.flush_buffer()?;
         Sink::of(&mut self.writer).flush()?;
         change::sync_writer(&mut self.writer, self.options.get_write_options())?;
         Ok(self.writer)
@@ -461,7 +467,7 @@ fn new_member(name: &str, compression: Compression) -> Result<Member> {
     let (method, _) = packing(compression)?;
     Ok(Member {
         name: name.to_owned(),
-        other_name: None,
+        stored_name: None,
         flags: if name.is_ascii() { 0 } else { zip::UTF8 },
         method,
         crc: 0,
@@ -469,12 +475,12 @@ fn new_member(name: &str, compression: Compression) -> Result<Member> {
         size: 0,
         offset: 0,
         limit: 0,
-        central: 0,
+        central_offset: 0,
         stamp: STAMP,
         attributes: ATTRIBUTES,
         made_by: zip::MADE_BY,
-        needed: zip::VERSION,
-        internal: 0,
+        version_needed: zip::VERSION,
+        internal_attributes: 0,
         extra: Vec::new(),
         comment: Vec::new(),
     })

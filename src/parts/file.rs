@@ -262,9 +262,9 @@ impl<F: ArrayFormat> ArrayFile<F> {
         (found, data_offset): (F::Found, usize),
         options: &ReadOptions,
     ) -> Result<Self> {
-        F::check_plain(&found, options)?;
+        F::check_uncompressed(&found, options)?;
         F::header(&found).payload_len_in_parts()?;
-        let options = F::gate(&found, options).into_owned();
+        let options = F::dispatch_options(&found, options).into_owned();
         Ok(Self {
             bytes,
             path: None,

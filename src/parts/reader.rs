@@ -55,7 +55,7 @@ impl<R: Read + Seek, F: ArrayFormat> ArrayReader<R, F> {
     {
         let (reader, found, options) = self.parts()?;
         let found_header = F::header(found);
-        let options = F::gate(found, options);
+        let options = F::dispatch_options(found, options);
         let selection = Axes::of(found_header, inner_of::<A>().len(), &options)?.selection(&slice)?;
         let (header, picked) = selection.locate(found_header)?;
         let start = reader.stream_position()?;

@@ -144,13 +144,13 @@ pub(crate) fn refuse_trailing(old: std::io::Result<&File>) -> Result<Vec<u8>> {
 ///
 /// An RA file that cannot be parsed is an error, because bytes after its array might be lost.
 fn trailing_of(old: std::io::Result<&File>) -> Result<Vec<u8>> {
-    let mut old = old.map_err(|error| unread(&error))?;
+    let mut old = old.map_err(|error| unreadable_trailing(&error))?;
     let mut magic = [0; 8];
     old.rewind()?;
     let has_magic = match old.read_exact(&mut magic) {
         Ok(()) => true,
         Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => false,
-        Err(error) => return Err(unread(&error)),
+        Err(error) => return Err(unreadable_trailing(&error)),
     };
     old.rewind()?;
     let other = {
@@ -171,11 +171,11 @@ fn trailing_of(old: std::io::Result<&File>) -> Result<Vec<u8>> {
         }
         reader.trailing()
     };
-    read().map_err(|error: crate::Error| unread(&error))
+    read().map_err(|error: crate::Error| unreadable_trailing(&error))
 }
 
 /// Returns the error for an old file that cannot be read, and is therefore not replaced.
-fn unread(error: &dyn std::fmt::Display) -> crate::Error {
+fn unreadable_trailing(error: &dyn std::fmt::Display) -> crate::Error {
     let reason = format!("the bytes after its array cannot be read ({error}) and would be lost");
     Error::from(ErrorKind::CannotReplace { reason }).with_help(Help::KeepTrailing)
 }

@@ -45,7 +45,9 @@ where
     E: From<crate::Error>,
 {
     let path = path.as_ref();
-    with_own_error(path, |keep| change::replace(path, options, |file| keep.result_of(write(file))))
+    with_caller_error(path, |caller_error| {
+        change::replace(path, options, |file| caller_error.capture(write(file)))
+    })
 }
 
 /// A file that is read and then replaced by what was made of it, without losing what others change in between.
@@ -144,17 +146,17 @@ impl FileReplacement {
     /// - [`NotRegularFile`](ErrorKind::NotRegularFile) if the path is that of an open file descriptor.
     pub fn replace_with<E: From<Error>>(self, write: impl FnOnce(&File) -> Result<(), E>) -> Result<(), E> {
         let Self { path, old, options } = self;
-        with_own_error(&path, |keep| {
-            change::replace_locked(&path, old, &options, |_, file| keep.result_of(write(file)))
+        with_caller_error(&path, |caller_error| {
+            change::replace_locked(&path, old, &options, |_, file| caller_error.capture(write(file)))
         })
     }
 }
 
 /// An error of the caller's own type, while a result of this library takes its place.
-struct Kept<E>(Option<E>);
+struct CallerError<E>(Option<E>);
 
-impl<E> Kept<E> {
-    fn result_of(&mut self, result: Result<(), E>) -> Result<()> {
+impl<E> CallerError<E> {
+    fn capture(&mut self, result: Result<(), E>) -> Result<()> {
         result.map_err(|error| {
             self.0 = Some(error);
             // Any error makes the change discard the new file.
@@ -163,11 +165,11 @@ impl<E> Kept<E> {
     }
 }
 
-fn with_own_error<E: From<Error>>(
+fn with_caller_error<E: From<Error>>(
     path: &Path,
-    change: impl FnOnce(&mut Kept<E>) -> Result<()>,
+    change: impl FnOnce(&mut CallerError<E>) -> Result<()>,
 ) -> Result<(), E> {
-    let mut kept = Kept(None);
+    let mut kept = CallerError(None);
     let changed = change(&mut kept);
     match kept.0 {
         Some(error) => Err(error),

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use super::share::share_out;
 use super::{Source, pipeline};
 use crate::bytes::{LocalFile, ReadAt, ReadHints, Runs, fill_at};
-use crate::codec::{BlockIndex, Crc, Turn, Unpacker};
+use crate::codec::{BlockIndex, BlockPosition, Crc, Unpacker};
 use crate::error::{Error, ErrorKind, FilePart, Result};
 use crate::limits;
 
@@ -100,8 +100,8 @@ impl<'a> PackedBlocks<'a> {
         self.index.sum().len()
     }
 
-    pub(crate) fn step(&self) -> u64 {
-        self.index.step()
+    pub(crate) fn block_size(&self) -> u64 {
+        self.index.block_size()
     }
 
     /// Returns whether a block did not match the index.
@@ -156,7 +156,7 @@ impl<'a> PackedBlocks<'a> {
 
     /// Returns the range of the content that is in a block.
     fn range(&self, index: usize) -> Range<u64> {
-        let start = index as u64 * self.step();
+        let start = index as u64 * self.block_size();
         start..start + self.index.content(index).len()
     }
 
@@ -215,8 +215,8 @@ impl<'a> PackedBlocks<'a> {
         };
         let Range { start, end } = self.index.packed_range(index);
         let bytes = packed(&*self.archive, self.start + start..self.start + end, &mut machine.packed)?;
-        let turn = Turn { is_first: index == 0, is_last: index + 1 == self.index.len() };
-        let mut is_right = machine.unpacker.block(bytes, turn, into);
+        let position = BlockPosition { is_first: index == 0, is_last: index + 1 == self.index.len() };
+        let mut is_right = machine.unpacker.unpack_block(bytes, position, into);
         if is_right {
             let mut sum = Crc::default();
             sum.add(into);
@@ -291,7 +291,7 @@ impl ReadAt for PackedBlocks<'_> {
                 return Ok(filled + fill_at(&LocalFile(plain), rest, from + filled as u64)?);
             }
             let at = from + filled as u64;
-            let index = (at / self.step()) as usize;
+            let index = (at / self.block_size()) as usize;
             let Range { start, end } = self.range(index);
             let rest = &mut into[filled..wanted];
             // An entire block is decompressed directly to its destination.
@@ -329,8 +329,8 @@ impl ReadAt for PackedBlocks<'_> {
         let mut ranges: Vec<Range<u64>> = Vec::new();
         let mut last = None;
         for run in runs.iter() {
-            let blocks = (run.start / self.step()) as usize..self.index.len();
-            for index in blocks.take_while(|index| *index as u64 * self.step() < run.end) {
+            let blocks = (run.start / self.block_size()) as usize..self.index.len();
+            for index in blocks.take_while(|index| *index as u64 * self.block_size() < run.end) {
                 if last.replace(index) == Some(index) {
                     continue;
                 }
@@ -355,13 +355,13 @@ impl ReadAt for PackedBlocks<'_> {
 
     /// As those of the archive, but a block is decompressed as a whole.
     fn hints(&self) -> ReadHints {
-        self.archive.hints().boundary(self.step()).batches(false)
+        self.archive.hints().boundary(self.block_size()).batches(false)
     }
 }
 
 impl std::fmt::Debug for PackedBlocks<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} blocks of {} bytes", self.index.len(), self.step())
+        write!(f, "{} blocks of {} bytes", self.index.len(), self.block_size())
     }
 }
 
@@ -369,14 +369,14 @@ impl std::fmt::Debug for PackedBlocks<'_> {
 mod tests {
     use super::PackedBlocks;
     use crate::bytes::InMemory;
-    use crate::codec::{BlockIndex, Crc, STEP, Unpacker};
+    use crate::codec::{BLOCK_SIZE, BlockIndex, Crc, Unpacker};
     use crate::transfer::{Source, unpack::Unpack};
 
     /// Compresses a block as a frame of its own, and returns the frame without its header and the mark of its end.
     fn part(content: &[u8], is_last: bool) -> Vec<u8> {
         let mut compressor = zstd::bulk::Compressor::new(3).unwrap();
         compressor.include_contentsize(false).unwrap();
-        compressor.window_log(STEP.ilog2()).unwrap();
+        compressor.window_log(BLOCK_SIZE.ilog2()).unwrap();
         let mut part = compressor.compress(content).unwrap().split_off(6);
         let mut at = 0;
         loop {
@@ -400,7 +400,7 @@ mod tests {
                 0..64 => (at * 37) as u8,
                 _ => (at % 7 * 31) as u8,
             };
-            (0..STEP).map(byte).collect()
+            (0..BLOCK_SIZE).map(byte).collect()
         };
         for (runs, is_wrong) in
             [([false, true, false], true), ([true, false, true], true), ([true, false, false], false)]

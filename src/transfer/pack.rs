@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
 
 use super::{Sink, pipeline};
-use crate::codec::{BlockIndex, Crc, Packer, Packing, STEP, Turn};
+use crate::codec::{BLOCK_SIZE, BlockIndex, BlockPosition, Crc, Packer, Packing};
 use crate::error::Result;
 
 /// The number of blocks that are buffered per thread when the content is written in small pieces.
@@ -32,12 +32,12 @@ impl Packers {
     }
 
     /// Compresses a block and appends its checksum.
-    fn block(&self, bytes: &[u8], turn: Turn, out: &mut Vec<u8>) -> Result<()> {
+    fn block(&self, bytes: &[u8], position: BlockPosition, out: &mut Vec<u8>) -> Result<()> {
         let lock = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let idle = lock().pop();
         let mut packer = idle.unwrap_or_else(|| Packer::new(self.packing));
         out.clear();
-        packer.block(bytes, turn, out)?;
+        packer.pack_block(bytes, position, out)?;
         lock().push(packer);
         let mut sum = Crc::default();
         sum.add(bytes);
@@ -72,12 +72,13 @@ impl<'a, 's> Pack<'a, 's> {
     }
 
     fn pack(&mut self, bytes: &[u8], is_last: bool) -> Result<()> {
-        let blocks = bytes.len().div_ceil(STEP).max(usize::from(is_last));
-        let content = |index: usize| &bytes[index * STEP..((index + 1) * STEP).min(bytes.len())];
+        let blocks = bytes.len().div_ceil(BLOCK_SIZE).max(usize::from(is_last));
+        let content = |index: usize| &bytes[index * BLOCK_SIZE..((index + 1) * BLOCK_SIZE).min(bytes.len())];
         let (packers, is_first) = (self.packers, self.index.len() == 0);
         let make = |index: usize, out: &mut Vec<u8>| {
-            let turn = Turn { is_first: is_first && index == 0, is_last: is_last && index + 1 == blocks };
-            packers.block(content(index), turn, out)
+            let position =
+                BlockPosition { is_first: is_first && index == 0, is_last: is_last && index + 1 == blocks };
+            packers.block(content(index), position, out)
         };
         let mut done = 0;
         pipeline::blocks(blocks, self.threads, &make, &mut |made| {
@@ -91,10 +92,11 @@ impl<'a, 's> Pack<'a, 's> {
 
     /// Compresses complete blocks, but holds back the last one, which only `finish` can mark as the last.
     fn take(&mut self, mut bytes: &[u8]) -> Result<()> {
-        let most = COLLECTED * STEP * self.threads;
+        let most = COLLECTED * BLOCK_SIZE * self.threads;
         if self.pending.len() + bytes.len() > most && !self.pending.is_empty() {
             // Fills up the last block, so that block boundaries do not depend on how the content is written.
-            let missing = (self.pending.len().next_multiple_of(STEP) - self.pending.len()).min(bytes.len());
+            let missing =
+                (self.pending.len().next_multiple_of(BLOCK_SIZE) - self.pending.len()).min(bytes.len());
             let (first, rest) = bytes.split_at(missing);
             self.pending.extend_from_slice(first);
             bytes = rest;
@@ -107,7 +109,7 @@ impl<'a, 's> Pack<'a, 's> {
         }
         // Large writes are compressed without a copy. The last block is held back.
         if bytes.len() > most {
-            let whole = (bytes.len() - 1) / STEP * STEP;
+            let whole = (bytes.len() - 1) / BLOCK_SIZE * BLOCK_SIZE;
             self.pack(&bytes[..whole], false)?;
             bytes = &bytes[whole..];
         }

@@ -71,13 +71,13 @@ impl Read for Unpack<'_> {
                 break;
             }
             let unpacked = self.unpacker.unpack(packed, into)?;
-            self.done += unpacked.taken;
+            self.done += unpacked.consumed;
             self.is_end = unpacked.end == End::Stream;
-            self.has_more_frames |= self.has_frame && unpacked.made > 0;
+            self.has_more_frames |= self.has_frame && unpacked.produced > 0;
             self.is_between = unpacked.end == End::Frame;
             self.has_frame |= self.is_between;
-            if unpacked.made > 0 {
-                return Ok(unpacked.made);
+            if unpacked.produced > 0 {
+                return Ok(unpacked.produced);
             }
             // Without further input, a decoder that has made no progress never makes any.
             if packed.is_empty() && !self.is_end {

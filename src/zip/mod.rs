@@ -13,11 +13,11 @@ use std::fmt;
 
 use parse::CENTRAL_SIZE;
 pub(crate) use parse::{
-    End, LOCAL_SIZE, TAIL, block_index, check_local, directory, extra_len, find_end, own_fields,
+    End, LOCAL_SIZE, TAIL, block_index, check_local, directory, extra_len, find_end, preserved_fields,
 };
 pub(crate) use write::{
-    MADE_BY, Sizes, VERSION, descriptor, directory_end, directory_record, fits, index_field, local_record,
-    patch,
+    MADE_BY, SizesLocation, VERSION, descriptor, directory_end, directory_record, extra_fields_fit,
+    index_field, local_record, local_record_patches,
 };
 
 /// The compression method of a member.
@@ -125,7 +125,7 @@ pub(crate) struct Member {
     /// The full name, including its suffix.
     pub(crate) name: String,
     /// The name as stored in the archive, if it is not the UTF-8 encoding of `name`.
-    pub(crate) other_name: Option<Box<[u8]>>,
+    pub(crate) stored_name: Option<Box<[u8]>>,
     pub(crate) flags: u16,
     pub(crate) method: Method,
     pub(crate) crc: u32,
@@ -139,15 +139,15 @@ pub(crate) struct Member {
     pub(crate) limit: u64,
     /// The offset of the member's central directory record in the file.
     #[cfg_attr(not(feature = "mmap"), expect(dead_code, reason = "only a map changes it"))]
-    pub(crate) central: u64,
+    pub(crate) central_offset: u64,
     /// The DOS timestamp. This and all further fields are kept when a member is copied.
     pub(crate) stamp: u32,
     pub(crate) attributes: u32,
     /// The system and the format version of the program that made the member.
     pub(crate) made_by: u16,
     /// The format version that is needed to read the member.
-    pub(crate) needed: u16,
-    pub(crate) internal: u16,
+    pub(crate) version_needed: u16,
+    pub(crate) internal_attributes: u16,
     /// The extra fields of the central directory record, except the regenerated Zip64 and padding fields.
     pub(crate) extra: Vec<u8>,
     pub(crate) comment: Vec<u8>,
@@ -156,7 +156,7 @@ pub(crate) struct Member {
 impl Member {
     /// Returns the name as stored in the archive.
     pub(crate) fn raw_name(&self) -> &[u8] {
-        self.other_name.as_deref().unwrap_or(self.name.as_bytes())
+        self.stored_name.as_deref().unwrap_or(self.name.as_bytes())
     }
 
     pub(crate) fn is_encrypted(&self) -> bool {
@@ -187,7 +187,7 @@ impl Member {
     /// `record` starts with the local header. The flags in this header say whether the second copy is in the
     /// header or in a data descriptor after the content; some writers set the flag only in the central
     /// directory.
-    pub(crate) fn crc_places(&self, content: u64, record: Option<&[u8]>) -> [u64; 2] {
+    pub(crate) fn crc_offsets(&self, content: u64, record: Option<&[u8]>) -> [u64; 2] {
         let flags = match record.and_then(|record| record.get(6..8)) {
             Some(flags) => u16::from_le_bytes([flags[0], flags[1]]),
             None => self.flags,
@@ -196,7 +196,7 @@ impl Member {
             0 => self.offset + 14,
             _ => content + self.packed + 4, // after the signature, which nearly all writers include
         };
-        [self.central + 16, copy]
+        [self.central_offset + 16, copy]
     }
 }
 
@@ -216,8 +216,8 @@ const END: u32 = 0x0605_4B50;
 const END64: u32 = 0x0606_4B50;
 const LOCATOR64: u32 = 0x0706_4B50;
 /// The Zip64 extra field, which contains 64-bit sizes and offsets.
-const EXTRA64: u16 = 1;
+const ZIP64_FIELD: u16 = 1;
 /// The extra field with the block index of a member. See `docs/block-index.md`.
-const INDEX: u16 = u16::from_le_bytes(*b"nd");
+const BLOCK_INDEX_FIELD: u16 = u16::from_le_bytes(*b"nd");
 /// The padding extra field, with the identifier that Android's tools use for it.
-const FILL: u16 = 0xD935;
+const PADDING_FIELD: u16 = 0xD935;

@@ -1,10 +1,10 @@
 //! Decoding of an archive's records.
 
 use super::{
-    CENTRAL, DESCRIPTOR, ENCRYPTED, END, END64, EXTRA64, FILL, INDEX, LOCAL, LOCATOR64, Member, Method,
-    PATCH, STRONGLY_ENCRYPTED, name,
+    BLOCK_INDEX_FIELD, CENTRAL, DESCRIPTOR, ENCRYPTED, END, END64, LOCAL, LOCATOR64, Member, Method,
+    PADDING_FIELD, PATCH, STRONGLY_ENCRYPTED, ZIP64_FIELD, name,
 };
-use crate::codec::{BlockIndex, Described, NoIndex};
+use crate::codec::{BlockIndex, ContentInfo, NoIndex};
 use crate::error::{ErrorKind, FilePart, Result};
 
 /// The number of bytes at the end of a file that [`find_end`] needs.
@@ -30,16 +30,17 @@ pub(crate) struct End {
     pub(crate) comment: Vec<u8>,
 }
 
-fn bad(reason: impl Into<String>) -> crate::error::Error {
+fn malformed(reason: impl Into<String>) -> crate::error::Error {
     ErrorKind::Malformed { part: FilePart::Archive, reason: reason.into(), offset: None }.into()
 }
 
 /// A cursor over little-endian integers.
-struct Numbers<'a>(&'a [u8]);
+struct RecordCursor<'a>(&'a [u8]);
 
-impl<'a> Numbers<'a> {
+impl<'a> RecordCursor<'a> {
     fn take(&mut self, count: usize) -> Result<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(count).ok_or_else(|| bad("a record is truncated"))?;
+        let (taken, rest) =
+            self.0.split_at_checked(count).ok_or_else(|| malformed("a record is truncated"))?;
         self.0 = rest;
         Ok(taken)
     }
@@ -76,9 +77,9 @@ pub(crate) fn find_end(tail: &[u8], tail_at: u64) -> Result<Option<End>> {
     let places = records().filter(|(.., end)| *end == tail.len());
     let mut found: Result<Option<End>> = Ok(None);
     for (at, record, _) in places {
-        match (end(tail, tail_at, at, record), &found) {
+        match (parse_end(tail, tail_at, at, record), &found) {
             (Ok(_), Ok(Some(_))) => {
-                return Err(bad("it has two end records, one within the other's comment"));
+                return Err(malformed("it has two end records, one within the other's comment"));
             }
             (Ok(end), _) => found = Ok(Some(end)),
             (Err(error), Ok(None)) => found = Err(error),
@@ -91,8 +92,8 @@ pub(crate) fn find_end(tail: &[u8], tail_at: u64) -> Result<Option<End>> {
     // No end record ends exactly at the end of the file. Report what is wrong with the last one.
     match records().last() {
         Some((.., end)) => Err(match tail.len().checked_sub(end) {
-            Some(more) => bad(format!("{more} bytes follow its end record")),
-            None => bad("the comment of its end record is truncated"),
+            Some(more) => malformed(format!("{more} bytes follow its end record")),
+            None => malformed("the comment of its end record is truncated"),
         }),
         None => Ok(None),
     }
@@ -103,15 +104,15 @@ fn comment_len(tail: &[u8], at: usize) -> u16 {
     u16::from_le_bytes([tail[at + 20], tail[at + 21]])
 }
 
-fn end(tail: &[u8], tail_at: u64, at: usize, record: &[u8]) -> Result<End> {
-    let mut numbers = Numbers(&record[4..]);
+fn parse_end(tail: &[u8], tail_at: u64, at: usize, record: &[u8]) -> Result<End> {
+    let mut numbers = RecordCursor(&record[4..]);
     let disks = (numbers.u16()?, numbers.u16()?);
     let counts = (numbers.u16()?, numbers.u16()?);
     let (len, offset) = (numbers.u32()?, numbers.u32()?);
     let (mut count, mut len, mut offset) = (u64::from(counts.1), u64::from(len), u64::from(offset));
     let mut directory_end = at;
-    if let Some(place) = end64(tail, tail_at, at)? {
-        let mut numbers = Numbers(&tail[place + 4..at]);
+    if let Some(place) = find_zip64_end(tail, tail_at, at)? {
+        let mut numbers = RecordCursor(&tail[place + 4..at]);
         let (_size, _versions) = (numbers.u64()?, numbers.u32()?);
         let disks64 = (numbers.u32()?, numbers.u32()?);
         let counts64 = (numbers.u64()?, numbers.u64()?);
@@ -119,41 +120,42 @@ fn end(tail: &[u8], tail_at: u64, at: usize, record: &[u8]) -> Result<End> {
         // A short number must match the Zip64 number, or be all ones if only the Zip64 record contains it.
         let agrees = |short: u64, most: u64, long: u64| short == most || short == long;
         if disks64 != (0, 0) || counts64.0 != counts64.1 {
-            return Err(bad("it is spread over several disks"));
+            return Err(malformed("it is spread over several disks"));
         }
         if !agrees(count, 0xFFFF, counts64.1)
             || !agrees(len, 0xFFFF_FFFF, len64)
             || !agrees(offset, 0xFFFF_FFFF, offset64)
         {
-            return Err(bad("its two end records contradict each other"));
+            return Err(malformed("its two end records contradict each other"));
         }
         (count, len, offset, directory_end) = (counts64.1, len64, offset64, place);
     } else if disks != (0, 0) || counts.0 != counts.1 {
-        return Err(bad("it is spread over several disks"));
+        return Err(malformed("it is spread over several disks"));
     }
     let directory_end = tail_at + directory_end as u64;
     // Derive the position from the end, since offsets are wrong if something was put before the archive.
-    let start = directory_end.checked_sub(len).ok_or_else(|| bad("its directory is longer than the file"))?;
+    let start =
+        directory_end.checked_sub(len).ok_or_else(|| malformed("its directory is longer than the file"))?;
     let shift = start.checked_sub(offset).ok_or_else(|| {
-        bad("its directory is not at the position in the end record: the file is truncated")
+        malformed("its directory is not at the position in the end record: the file is truncated")
     })?;
     // Reject an impossible count before the directory is read.
     if count.checked_mul(CENTRAL_SIZE as u64).is_none_or(|least| least > len) {
-        return Err(bad(format!("{count} members do not fit a directory of {len} bytes")));
+        return Err(malformed(format!("{count} members do not fit a directory of {len} bytes")));
     }
     Ok(End { count, start, len, shift, comment: tail[at + 22..].to_vec() })
 }
 
 /// Returns the position of the Zip64 end record in the tail, if there is one.
-fn end64(tail: &[u8], tail_at: u64, at: usize) -> Result<Option<usize>> {
+fn find_zip64_end(tail: &[u8], tail_at: u64, at: usize) -> Result<Option<usize>> {
     let Some(locator_at) = at.checked_sub(20) else { return Ok(None) };
-    let mut numbers = Numbers(&tail[locator_at..at]);
+    let mut numbers = RecordCursor(&tail[locator_at..at]);
     if numbers.u32()? != LOCATOR64 {
         return Ok(None);
     }
     let (disk, stated, disks) = (numbers.u32()?, numbers.u64()?, numbers.u32()?);
     if disk != 0 || disks > 1 {
-        return Err(bad("it is spread over several disks"));
+        return Err(malformed("it is spread over several disks"));
     }
     // Try the stated offset first, since the record may have unknown fields and thus be longer. Then try the
     // position for a record of minimal size, since the archive may not start at offset 0. Either way, the
@@ -161,27 +163,30 @@ fn end64(tail: &[u8], tail_at: u64, at: usize) -> Result<Option<usize>> {
     let by_offset = stated.checked_sub(tail_at).and_then(|place| usize::try_from(place).ok());
     let places = [by_offset, locator_at.checked_sub(56)];
     let fits = |place: &usize| {
-        let mut numbers = Numbers(tail.get(*place..locator_at).unwrap_or_default());
+        let mut numbers = RecordCursor(tail.get(*place..locator_at).unwrap_or_default());
         let size = numbers.u32().ok().filter(|magic| *magic == END64).and_then(|_| numbers.u64().ok());
         size.is_some_and(|size| size >= 44 && size.checked_add(*place as u64 + 12) == Some(locator_at as u64))
     };
     match places.into_iter().flatten().find(fits) {
         Some(place) => Ok(Some(place)),
-        None => Err(bad("the ZIP64 end record is not at the position in its locator")),
+        None => Err(malformed("the ZIP64 end record is not at the position in its locator")),
     }
 }
 
 /// Decodes the central directory, and returns the members in the same order.
 pub(crate) fn directory(bytes: &[u8], end: &End) -> Result<Vec<Member>> {
     let mut members = Vec::new();
-    let mut numbers = Numbers(bytes);
+    let mut numbers = RecordCursor(bytes);
     while !numbers.0.is_empty() {
-        let central = end.start + (bytes.len() - numbers.0.len()) as u64;
-        members.push(Member { central, ..member(&mut numbers, end)? });
+        let central_offset = end.start + (bytes.len() - numbers.0.len()) as u64;
+        members.push(Member { central_offset, ..parse_member(&mut numbers, end)? });
     }
     if members.len() as u64 != end.count {
         let found = members.len();
-        return Err(bad(format!("its directory has {found} members, and its end record says {}", end.count)));
+        return Err(malformed(format!(
+            "its directory has {found} members, and its end record says {}",
+            end.count
+        )));
     }
     // Members must not overlap: the limit of each is the start of the next.
     let mut order: Vec<usize> = (0..members.len()).collect();
@@ -193,7 +198,7 @@ pub(crate) fn directory(bytes: &[u8], end: &End) -> Result<Vec<Member>> {
         let ends = member.offset.checked_add(least).and_then(|start| start.checked_add(member.packed));
         if ends.is_none_or(|ends| ends > limit) {
             let name = member.name.escape_debug();
-            return Err(bad(format!("its member '{name}' overlaps the next record")));
+            return Err(malformed(format!("its member '{name}' overlaps the next record")));
         }
         member.limit = limit;
         limit = member.offset;
@@ -201,41 +206,42 @@ pub(crate) fn directory(bytes: &[u8], end: &End) -> Result<Vec<Member>> {
     Ok(members)
 }
 
-fn member(numbers: &mut Numbers<'_>, end: &End) -> Result<Member> {
+fn parse_member(numbers: &mut RecordCursor<'_>, end: &End) -> Result<Member> {
     if numbers.u32()? != CENTRAL {
-        return Err(bad("a record of its directory has another signature"));
+        return Err(malformed("a record of its directory has another signature"));
     }
-    let (made_by, needed) = (numbers.u16()?, numbers.u16()?);
+    let (made_by, version_needed) = (numbers.u16()?, numbers.u16()?);
     let (flags, method, stamp, crc) = (numbers.u16()?, numbers.u16()?, numbers.u32()?, numbers.u32()?);
     let (packed, size) = (numbers.u32()?, numbers.u32()?);
     let (name_len, extra_len, comment_len) = (numbers.u16()?, numbers.u16()?, numbers.u16()?);
-    let (disk, internal, attributes, offset) =
+    let (disk, internal_attributes, attributes, offset) =
         (numbers.u16()?, numbers.u16()?, numbers.u32()?, numbers.u32()?);
     let raw_name = numbers.take(name_len.into())?;
     let extra = numbers.take(extra_len.into())?;
     let comment = numbers.take(comment_len.into())?.to_vec();
 
     let name = name::decode(raw_name, flags)
-        .ok_or_else(|| bad(format!("the name \"{}\" is not valid text", raw_name.escape_ascii())))?;
-    let mut large = Numbers(extra64(extra));
+        .ok_or_else(|| malformed(format!("the name \"{}\" is not valid text", raw_name.escape_ascii())))?;
+    let mut large = RecordCursor(extra64(extra));
     let mut number = |short: u32| match short {
-        u32::MAX => large.u64().map_err(|_| bad("a record lacks its ZIP64 sizes")),
+        u32::MAX => large.u64().map_err(|_| malformed("a record lacks its ZIP64 sizes")),
         short => Ok(short.into()),
     };
     let (size, packed, offset) = (number(size)?, number(packed)?, number(offset)?);
     if disk != 0 && disk != u16::MAX {
-        return Err(bad("it is spread over several disks"));
+        return Err(malformed("it is spread over several disks"));
     }
     let offset = offset.checked_add(end.shift).filter(|offset| *offset < end.start);
-    let offset = offset
-        .ok_or_else(|| bad(format!("its member '{}' starts outside of the archive", name.escape_debug())))?;
+    let offset = offset.ok_or_else(|| {
+        malformed(format!("its member '{}' starts outside of the archive", name.escape_debug()))
+    })?;
     let method = Method::of(method);
     if method == Method::Stored && flags & ENCRYPTED == 0 && packed != size {
         let name = name.escape_debug();
-        return Err(bad(format!("its member '{name}' is stored in {packed} bytes and has {size}")));
+        return Err(malformed(format!("its member '{name}' is stored in {packed} bytes and has {size}")));
     }
     Ok(Member {
-        other_name: (name.as_bytes() != raw_name).then(|| raw_name.into()),
+        stored_name: (name.as_bytes() != raw_name).then(|| raw_name.into()),
         name,
         flags,
         method,
@@ -244,20 +250,20 @@ fn member(numbers: &mut Numbers<'_>, end: &End) -> Result<Member> {
         size,
         offset,
         limit: 0,
-        central: 0,
+        central_offset: 0,
         stamp,
         attributes,
         made_by,
-        needed,
-        internal,
-        extra: own_fields(extra),
+        version_needed,
+        internal_attributes,
+        extra: preserved_fields(extra),
         comment,
     })
 }
 
 /// Returns the content of the Zip64 extra field, or an empty slice.
 fn extra64(extra: &[u8]) -> &[u8] {
-    field(extra, EXTRA64).unwrap_or_default()
+    field(extra, ZIP64_FIELD).unwrap_or_default()
 }
 
 /// Returns the content of the first extra field with this identifier.
@@ -287,9 +293,9 @@ pub(crate) fn block_index(member: &Member) -> Result<BlockIndex, NoIndex> {
         Some(ratio) if member.method.can_have_index() && !member.is_encrypted() => ratio,
         _ => 0,
     };
-    let described = Described { crc: member.crc, size: member.size, packed: member.packed };
+    let described = ContentInfo { crc: member.crc, size: member.size, packed: member.packed };
     let mut found = NoIndex::Absent;
-    for field in fields(&member.extra, INDEX) {
+    for field in fields(&member.extra, BLOCK_INDEX_FIELD) {
         match BlockIndex::of_field(field, &described, ratio) {
             Ok(index) => return Ok(index),
             Err(reason) if found == NoIndex::Absent => found = reason,
@@ -300,7 +306,7 @@ pub(crate) fn block_index(member: &Member) -> Result<BlockIndex, NoIndex> {
 }
 
 /// Returns the extra fields of a record, except those that are regenerated when it is written.
-pub(crate) fn own_fields(mut extra: &[u8]) -> Vec<u8> {
+pub(crate) fn preserved_fields(mut extra: &[u8]) -> Vec<u8> {
     let mut own = Vec::new();
     while let Some((head, rest)) = extra.split_first_chunk::<4>() {
         let id = u16::from_le_bytes([head[0], head[1]]);
@@ -308,7 +314,7 @@ pub(crate) fn own_fields(mut extra: &[u8]) -> Vec<u8> {
         if len > rest.len() {
             break; // a malformed field: ignore the rest
         }
-        if id != EXTRA64 && id != FILL {
+        if id != ZIP64_FIELD && id != PADDING_FIELD {
             own.extend_from_slice(head);
             own.extend_from_slice(&rest[..len]);
         }
@@ -329,16 +335,16 @@ pub(crate) fn extra_len(record: &[u8]) -> usize {
 ///
 /// Returns the offset of the content in the file.
 pub(crate) fn check_local(record: &[u8], member: &Member) -> Result<u64> {
-    let mut numbers = Numbers(record);
+    let mut numbers = RecordCursor(record);
     if numbers.u32()? != LOCAL {
-        return Err(bad("its local header has a different signature"));
+        return Err(malformed("its local header has a different signature"));
     }
     let _version = numbers.u16()?;
     let (flags, method, _stamp, crc) = (numbers.u16()?, numbers.u16()?, numbers.u32()?, numbers.u32()?);
     let (packed, size) = (numbers.u32()?, numbers.u32()?);
     let (name_len, extra_len) = (numbers.u16()?, numbers.u16()?);
     if (flags ^ member.flags) & ENCRYPTED != 0 {
-        return Err(bad("its local header and the directory disagree on whether it is encrypted"));
+        return Err(malformed("its local header and the directory disagree on whether it is encrypted"));
     }
     if (flags | member.flags) & STRONGLY_ENCRYPTED != 0 {
         let reason = "the member is encrypted by PKZIP's strong encryption".into();
@@ -354,26 +360,28 @@ pub(crate) fn check_local(record: &[u8], member: &Member) -> Result<u64> {
     let same_name =
         usize::from(name_len) == member.raw_name().len() && numbers.0.starts_with(member.raw_name());
     if !same_name || Method::of(method) != member.method {
-        return Err(bad("the record in front of it contradicts the directory"));
+        return Err(malformed("the record in front of it contradicts the directory"));
     }
     // With a data descriptor, these are zeros. All ones mean that the number is in the Zip64 field.
     let differs = |short: u32, wanted: u64| short != u32::MAX && u64::from(short) != wanted;
-    let is_there = flags & DESCRIPTOR == 0;
-    if is_there && (crc != member.crc || differs(packed, member.packed) || differs(size, member.size)) {
-        return Err(bad("the record in front of it states another size or checksum than the directory"));
+    let has_sizes = flags & DESCRIPTOR == 0;
+    if has_sizes && (crc != member.crc || differs(packed, member.packed) || differs(size, member.size)) {
+        return Err(malformed(
+            "the record in front of it states another size or checksum than the directory",
+        ));
     }
-    if is_there && (packed == u32::MAX || size == u32::MAX) {
+    if has_sizes && (packed == u32::MAX || size == u32::MAX) {
         let extra = numbers.0.get(member.raw_name().len()..).unwrap_or_default();
-        let mut large = Numbers(extra64(extra));
+        let mut large = RecordCursor(extra64(extra));
         for (short, wanted) in [(size, member.size), (packed, member.packed)] {
             if short == u32::MAX && large.u64().ok() != Some(wanted) {
-                return Err(bad("its local header and the directory record different sizes"));
+                return Err(malformed("its local header and the directory record different sizes"));
             }
         }
     }
     let start = member.offset + (LOCAL_SIZE + member.raw_name().len()) as u64 + u64::from(extra_len);
     match start.checked_add(member.packed) {
         Some(end) if end <= member.limit => Ok(start),
-        _ => Err(bad("it overlaps the next record")),
+        _ => Err(malformed("it overlaps the next record")),
     }
 }

@@ -3,7 +3,9 @@
 //! Local headers reserve space for 64-bit sizes, as those of NumPy do, so sizes need not be known before a
 //! member is written. The exception is a member whose 32-bit sizes follow in a data descriptor.
 
-use super::{CENTRAL, DESCRIPTOR, END, END64, EXTRA64, FILL, INDEX, LOCAL, LOCATOR64, Member};
+use super::{
+    BLOCK_INDEX_FIELD, CENTRAL, DESCRIPTOR, END, END64, LOCAL, LOCATOR64, Member, PADDING_FIELD, ZIP64_FIELD,
+};
 use crate::codec::BlockIndex;
 
 /// The alignment of contents in the file, in bytes. It makes elements aligned in a memory map.
@@ -14,22 +16,22 @@ pub(crate) const VERSION: u16 = 45;
 pub(crate) const MADE_BY: u16 = 3 << 8 | VERSION;
 
 /// The length of the Zip64 field of the central directory: a header of four bytes, and three numbers.
-const LARGE: usize = 4 + 3 * 8;
+const ZIP64_FIELD_LEN: usize = 4 + 3 * 8;
 
 /// Returns whether a member's extra fields still fit into a record together with the Zip64 field.
-pub(crate) fn fits(member: &Member, extra: &[u8]) -> bool {
-    extra.len().max(member.extra.len()) + LARGE <= usize::from(u16::MAX)
+pub(crate) fn extra_fields_fit(member: &Member, extra: &[u8]) -> bool {
+    extra.len().max(member.extra.len()) + ZIP64_FIELD_LEN <= usize::from(u16::MAX)
 }
 
 /// The location of a member's sizes and checksum.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sizes {
+pub(crate) enum SizesLocation {
     /// In the local header.
-    Here,
+    LocalHeader,
     /// In a data descriptor with 32-bit sizes, which streaming readers expect for members below 4 GiB.
-    FollowShort,
+    Descriptor32,
     /// In a data descriptor with 64-bit sizes.
-    FollowLong,
+    Descriptor64,
 }
 
 /// A builder for records of little-endian integers.
@@ -57,66 +59,67 @@ impl Record {
 ///
 /// Some programs refuse a record of the directory that is longer than 65,535 bytes in all.
 pub(crate) fn index_field(index: &BlockIndex, name_len: usize) -> Vec<u8> {
-    let room = usize::from(u16::MAX).saturating_sub(super::CENTRAL_SIZE + name_len + LARGE + 4);
+    let room = usize::from(u16::MAX).saturating_sub(super::CENTRAL_SIZE + name_len + ZIP64_FIELD_LEN + 4);
     let Some(field) = index.to_field(room) else { return Vec::new() };
-    let mut record = Record::default().u16(INDEX).u16(short(field.len()));
+    let mut record = Record::default().u16(BLOCK_INDEX_FIELD).u16(saturating_u16(field.len()));
     record.0.extend(field);
     record.0
 }
 
-fn saturated(number: u64) -> u32 {
+fn saturating_u32(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 /// Converts a length that is known to fit.
-fn short(length: usize) -> u16 {
+fn saturating_u16(length: usize) -> u16 {
     u16::try_from(length).unwrap_or(u16::MAX)
 }
 
 /// Returns the flags to write: the member's own, with the data descriptor flag set as needed.
-fn flags(member: &Member, follows: bool) -> u16 {
-    member.flags & !DESCRIPTOR | if follows { DESCRIPTOR } else { 0 }
+fn flags(member: &Member, has_descriptor: bool) -> u16 {
+    member.flags & !DESCRIPTOR | if has_descriptor { DESCRIPTOR } else { 0 }
 }
 
 /// Encodes a local header for the offset `file_at`, padded so that the content is aligned.
 ///
 /// Sizes and checksum that are not yet known follow in a data descriptor, or are patched later.
-pub(crate) fn local_record(member: &Member, extra: &[u8], file_at: u64, sizes: Sizes) -> Vec<u8> {
-    let follows = sizes != Sizes::Here;
-    let large = if sizes == Sizes::FollowShort { 0 } else { 20 };
+pub(crate) fn local_record(member: &Member, extra: &[u8], file_at: u64, sizes: SizesLocation) -> Vec<u8> {
+    let has_descriptor = sizes != SizesLocation::LocalHeader;
+    let large = if sizes == SizesLocation::Descriptor32 { 0 } else { 20 };
     let fixed = (super::LOCAL_SIZE + member.raw_name().len() + large + extra.len()) as u64;
     let mut fill = (file_at + fixed).next_multiple_of(ALIGN) - file_at - fixed;
     if (1..4).contains(&fill) {
         fill += ALIGN; // the field's own header takes four bytes
     }
-    // Drop the padding if another program's extra fields leave no space for it. `fits` has checked the rest.
+    // Drop the padding if another program's extra fields leave no space for it. `extra_fields_fit` has checked the rest.
     let fill = if large + extra.len() + fill as usize <= usize::from(u16::MAX) { fill as usize } else { 0 };
-    let (crc, packed, size) = if follows { (0, 0, 0) } else { (member.crc, member.packed, member.size) };
+    let (crc, packed, size) =
+        if has_descriptor { (0, 0, 0) } else { (member.crc, member.packed, member.size) };
     let mut record = Record::default()
         .u32(LOCAL)
-        .u16(member.needed.max(VERSION))
-        .u16(flags(member, follows))
+        .u16(member.version_needed.max(VERSION))
+        .u16(flags(member, has_descriptor))
         .u16(member.method.number())
         .u32(member.stamp)
         .u32(crc)
         .u32(if large > 0 { u32::MAX } else { 0 })
         .u32(if large > 0 { u32::MAX } else { 0 })
-        .u16(short(member.raw_name().len()))
-        .u16(short(large + extra.len() + fill));
+        .u16(saturating_u16(member.raw_name().len()))
+        .u16(saturating_u16(large + extra.len() + fill));
     record.0.extend(member.raw_name());
     if large > 0 {
-        record = record.u16(EXTRA64).u16(16).u64(size).u64(packed);
+        record = record.u16(ZIP64_FIELD).u16(16).u64(size).u64(packed);
     }
     record.0.extend(extra);
     if fill > 0 {
-        record = record.u16(FILL).u16(short(fill - 4));
+        record = record.u16(PADDING_FIELD).u16(saturating_u16(fill - 4));
         record.0.resize(record.0.len() + fill - 4, 0);
     }
     record.0
 }
 
 /// Returns the patches of a local header once sizes and checksum are known, each with its offset.
-pub(crate) fn patch(member: &Member) -> [(u64, Vec<u8>); 2] {
+pub(crate) fn local_record_patches(member: &Member) -> [(u64, Vec<u8>); 2] {
     let sizes = Record::default().u64(member.size).u64(member.packed).0;
     // Both positions are fixed: the checksum is at 14, and the sizes are in the Zip64 field, which is first.
     let sizes_at = (super::LOCAL_SIZE + member.raw_name().len() + 4) as u64;
@@ -124,20 +127,22 @@ pub(crate) fn patch(member: &Member) -> [(u64, Vec<u8>); 2] {
 }
 
 /// Encodes the data descriptor that follows a member's content.
-pub(crate) fn descriptor(member: &Member, sizes: Sizes) -> Vec<u8> {
+pub(crate) fn descriptor(member: &Member, sizes: SizesLocation) -> Vec<u8> {
     let record = Record::default().u32(0x0807_4B50).u32(member.crc);
     match sizes {
-        Sizes::FollowShort => record.u32(saturated(member.packed)).u32(saturated(member.size)).0,
+        SizesLocation::Descriptor32 => {
+            record.u32(saturating_u32(member.packed)).u32(saturating_u32(member.size)).0
+        }
         _ => record.u64(member.packed).u64(member.size).0,
     }
 }
 
 /// Encodes a member's record in the central directory.
-pub(crate) fn directory_record(member: &Member, follows: bool) -> Vec<u8> {
+pub(crate) fn directory_record(member: &Member, has_descriptor: bool) -> Vec<u8> {
     let mut large = Record::default();
     // The ZIP specification fixes the order. Only numbers that do not fit into 32 bits are present.
     for number in [member.size, member.packed, member.offset] {
-        if saturated(number) == u32::MAX {
+        if saturating_u32(number) == u32::MAX {
             large = large.u64(number);
         }
     }
@@ -145,23 +150,23 @@ pub(crate) fn directory_record(member: &Member, follows: bool) -> Vec<u8> {
     let mut record = Record::default()
         .u32(CENTRAL)
         .u16(member.made_by)
-        .u16(member.needed.max(VERSION))
-        .u16(flags(member, follows))
+        .u16(member.version_needed.max(VERSION))
+        .u16(flags(member, has_descriptor))
         .u16(member.method.number())
         .u32(member.stamp)
         .u32(member.crc)
-        .u32(saturated(member.packed))
-        .u32(saturated(member.size))
-        .u16(short(member.raw_name().len()))
-        .u16(short(large_len + member.extra.len()))
-        .u16(short(member.comment.len()))
+        .u32(saturating_u32(member.packed))
+        .u32(saturating_u32(member.size))
+        .u16(saturating_u16(member.raw_name().len()))
+        .u16(saturating_u16(large_len + member.extra.len()))
+        .u16(saturating_u16(member.comment.len()))
         .u16(0) // disk number
-        .u16(member.internal)
+        .u16(member.internal_attributes)
         .u32(member.attributes)
-        .u32(saturated(member.offset));
+        .u32(saturating_u32(member.offset));
     record.0.extend(member.raw_name());
     if large_len > 0 {
-        record = record.u16(EXTRA64).u16(short(large.0.len()));
+        record = record.u16(ZIP64_FIELD).u16(saturating_u16(large.0.len()));
         record.0.extend(large.0);
     }
     record.0.extend(&member.extra);
@@ -171,7 +176,7 @@ pub(crate) fn directory_record(member: &Member, follows: bool) -> Vec<u8> {
 
 /// Encodes what follows the central directory: the Zip64 records, if they are needed, and the end record.
 pub(crate) fn directory_end(count: u64, offset: u64, len: u64, comment: &[u8]) -> Vec<u8> {
-    let is_large = count >= 0xFFFF || saturated(offset) == u32::MAX || saturated(len) == u32::MAX;
+    let is_large = count >= 0xFFFF || saturating_u32(offset) == u32::MAX || saturating_u32(len) == u32::MAX;
     let mut record = Record::default();
     if is_large {
         record = record.u32(END64).u64(44).u16(MADE_BY).u16(VERSION).u32(0).u32(0).u64(count).u64(count);
@@ -180,7 +185,7 @@ pub(crate) fn directory_end(count: u64, offset: u64, len: u64, comment: &[u8]) -
     }
     let short_count = u16::try_from(count).unwrap_or(u16::MAX);
     record = record.u32(END).u16(0).u16(0).u16(short_count).u16(short_count);
-    record = record.u32(saturated(len)).u32(saturated(offset)).u16(short(comment.len()));
+    record = record.u32(saturating_u32(len)).u32(saturating_u32(offset)).u16(saturating_u16(comment.len()));
     record.0.extend(comment);
     record.0
 }

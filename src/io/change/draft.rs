@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Seek};
 
 use super::draft_folder;
-use super::system::{self, Attempt, Folder, Mode, Region};
+use super::system::{self, Attempt, Folder, LockRegion, Mode};
 
 /// The number of draft names that each change checks for stale drafts, to bound the cost.
 const SWEPT: usize = 8;
@@ -57,7 +57,7 @@ impl Draft {
             Ok(file) => {
                 // Locked before the file can get a name: the lock marks a draft as in use, so that `sweep`
                 // does not remove it.
-                system::try_lock(&file, Region::Draft, Mode::Exclusive)?;
+                system::try_lock(&file, LockRegion::Draft, Mode::Exclusive)?;
                 Ok(Self { file, name: None, is_private })
             }
             // The file system has no unnamed files, or cannot link them later. Any other error will occur
@@ -69,9 +69,9 @@ impl Draft {
     fn named(folder: &Folder, is_private: bool) -> io::Result<Self> {
         let create = |name: &OsStr| folder.create_new(name, is_private);
         with_free_name(create, |file, name| {
-            let attempt = system::try_lock(&file, Region::Draft, Mode::Exclusive)?;
+            let attempt = system::try_lock(&file, LockRegion::Draft, Mode::Exclusive)?;
             // Another process may have removed the file between its creation and its locking.
-            let is_ours = attempt != Attempt::Busy && folder.names(&name, &file)?;
+            let is_ours = attempt != Attempt::Busy && folder.is_name_of(&name, &file)?;
             Ok(is_ours.then_some(Self { file, name: Some(name), is_private }))
         })
     }
@@ -97,7 +97,7 @@ impl Draft {
         let name = named.name.clone().unwrap_or_default();
         self.file.rewind()?;
         let moved = io::copy(&mut &self.file, &mut &named.file).map(drop);
-        let moved = moved.and_then(|()| super::target::keep_all(&self.file, &named.file));
+        let moved = moved.and_then(|()| super::target::copy_all_metadata(&self.file, &named.file));
         if let Err(error) = moved {
             named.discard(folder);
             return Err(error);
@@ -113,7 +113,7 @@ impl Draft {
     /// Gives the draft a temporary name, from which it can be renamed.
     ///
     /// This is done before the old file is locked, because it may have to copy and sync the content.
-    pub(super) fn prepare(&mut self, folder: &Folder, syncs: bool) -> io::Result<()> {
+    pub(super) fn ensure_named(&mut self, folder: &Folder, syncs: bool) -> io::Result<()> {
         if self.name.is_none() {
             self.give_name(folder)?;
             if syncs {
@@ -135,7 +135,7 @@ impl Draft {
     /// Returns an error if another process has taken this draft for that of a killed one, which can happen where locks do
     /// not reach all machines.
     fn check_name(&self, folder: &Folder, name: &OsStr) -> io::Result<()> {
-        match folder.names(name, &self.file)? {
+        match folder.is_name_of(name, &self.file)? {
             true => Ok(()),
             false => {
                 Err(io::Error::new(io::ErrorKind::NotFound, "another process has removed the temporary file"))
@@ -144,7 +144,7 @@ impl Draft {
     }
 
     /// Gives the draft its final name, which must not exist yet.
-    pub(super) fn take_place(&mut self, folder: &Folder, target: &OsStr, syncs: bool) -> io::Result<()> {
+    pub(super) fn persist_new(&mut self, folder: &Folder, target: &OsStr, syncs: bool) -> io::Result<()> {
         if self.name.is_none() {
             match folder.link(&self.file, target) {
                 Ok(()) => {
@@ -167,8 +167,8 @@ impl Draft {
             Err(_) => {
                 let reserved = folder.create_new(target, false)?;
                 // Locked, so that no other process appends to it; and if it was replaced before, it is not ours any more.
-                system::try_lock(&reserved, Region::Change, Mode::Exclusive)?;
-                if !folder.names(target, &reserved)? {
+                system::try_lock(&reserved, LockRegion::Change, Mode::Exclusive)?;
+                if !folder.is_name_of(target, &reserved)? {
                     return Err(io::ErrorKind::AlreadyExists.into());
                 }
                 if cfg!(windows) {
@@ -211,9 +211,9 @@ fn sweep(folder: &Folder, name: &OsStr) {
         Err(_) => return,
     };
     // The name may have been reused between opening and locking, so it is compared with the open file.
-    if Folder::is_own(&file).unwrap_or(false)
-        && matches!(system::try_lock(&file, Region::Draft, Mode::Exclusive), Ok(Attempt::Taken))
-        && folder.names(name, &file).unwrap_or(false)
+    if Folder::is_owned_regular_file(&file).unwrap_or(false)
+        && matches!(system::try_lock(&file, LockRegion::Draft, Mode::Exclusive), Ok(Attempt::Acquired))
+        && folder.is_name_of(name, &file).unwrap_or(false)
     {
         let _ = folder.unlink(name);
     }

@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::lock::Owner;
-use super::system::{self, Attempt, Folder, Mode, Region};
+use super::lock::OwnerProcess;
+use super::system::{self, Attempt, Folder, LockRegion, Mode};
 use super::{draft, sync_folder, target};
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::WriteOptions;
@@ -20,18 +20,18 @@ const MARKER: &str = ".ndarray-io.draft";
 #[derive(Debug)]
 pub(crate) struct DraftFolder {
     parent: Folder,
-    own: Folder,
+    folder: Folder,
     marker: Option<File>,
     name: OsString,
-    wanted: OsString,
-    owner: Owner,
+    final_name: OsString,
+    owner: OwnerProcess,
 }
 
 impl DraftFolder {
     /// Creates a folder for a path that must not exist.
     pub(crate) fn beside(path: &Path) -> Result<Self> {
-        let (parent, wanted) = target::split(path, Folder::open)?;
-        if parent.kind_of(&wanted)?.is_some() {
+        let (parent, final_name) = target::split(path, Folder::open)?;
+        if parent.kind_of(&final_name)?.is_some() {
             return Err(ErrorKind::AlreadyExists.into());
         }
         draft::sweep_all(&parent);
@@ -40,24 +40,24 @@ impl DraftFolder {
             let marked = mark(&parent, &name).inspect_err(|_| {
                 let _ = parent.remove_folder(&name);
             })?;
-            Ok(marked.map(|(own, marker)| (own, marker, name)))
+            Ok(marked.map(|(folder, marker)| (folder, marker, name)))
         });
-        let (own, marker, name) = made?;
-        Ok(Self { parent, own, marker: Some(marker), name, wanted, owner: Owner::new() })
+        let (folder, marker, name) = made?;
+        Ok(Self { parent, folder, marker: Some(marker), name, final_name, owner: OwnerProcess::new() })
     }
 
     pub(crate) fn path(&self) -> PathBuf {
-        self.own.path().to_owned()
+        self.folder.path().to_owned()
     }
 
     /// Gives the folder its name, which must not exist yet.
-    pub(crate) fn take_place(mut self, options: &WriteOptions) -> Result<()> {
+    pub(crate) fn persist_new(mut self, options: &WriteOptions) -> Result<()> {
         if cfg!(windows) {
             // A folder with an open file in it cannot be renamed there.
             drop(self.marker.take());
-            self.own.unlink(MARKER.as_ref())?;
+            self.folder.unlink(MARKER.as_ref())?;
         }
-        self.parent.rename_folder(&self.name, &self.wanted).map_err(|error| match error.kind() {
+        self.parent.rename_folder(&self.name, &self.final_name).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty => {
                 ErrorKind::AlreadyExists.into()
             }
@@ -65,10 +65,11 @@ impl DraftFolder {
         })?;
         let placed = match self.marker.take() {
             // Of a process that is killed here, the stack keeps the marker, which is never read.
-            Some(_) if cfg!(target_os = "linux") => self.own.unlink(MARKER.as_ref()),
-            Some(_) => {
-                self.parent.open_within(self.wanted.as_ref()).and_then(|own| own.unlink(MARKER.as_ref()))
-            }
+            Some(_) if cfg!(target_os = "linux") => self.folder.unlink(MARKER.as_ref()),
+            Some(_) => self
+                .parent
+                .open_within(self.final_name.as_ref())
+                .and_then(|folder| folder.unlink(MARKER.as_ref())),
             None => Ok(()),
         };
         self.name.clear(); // there is nothing to remove any more
@@ -79,9 +80,9 @@ impl DraftFolder {
 
 impl Drop for DraftFolder {
     fn drop(&mut self) {
-        if !self.name.is_empty() && self.owner.is_here() {
+        if !self.name.is_empty() && self.owner.is_current_process() {
             drop(self.marker.take());
-            remove(&self.parent, &self.own, &self.name);
+            remove(&self.parent, &self.folder, &self.name);
         }
     }
 }
@@ -91,11 +92,12 @@ impl Drop for DraftFolder {
 /// Returns `None` if another process has taken it for that of a killed one in the meantime.
 fn mark(parent: &Folder, name: &OsStr) -> io::Result<Option<(Folder, File)>> {
     let marked = || -> io::Result<_> {
-        let own = parent.open_within(name.as_ref())?;
-        let marker = own.create_new(MARKER.as_ref(), false)?;
-        let is_ours = system::try_lock(&marker, Region::Draft, Mode::Exclusive)? != Attempt::Busy;
-        let is_marked = is_ours && own.names(MARKER.as_ref(), &marker)? && own.is_in(parent, name)?;
-        Ok(is_marked.then_some((own, marker)))
+        let folder = parent.open_within(name.as_ref())?;
+        let marker = folder.create_new(MARKER.as_ref(), false)?;
+        let is_ours = system::try_lock(&marker, LockRegion::Draft, Mode::Exclusive)? != Attempt::Busy;
+        let is_marked =
+            is_ours && folder.is_name_of(MARKER.as_ref(), &marker)? && folder.is_in(parent, name)?;
+        Ok(is_marked.then_some((folder, marker)))
     };
     match marked() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -105,13 +107,15 @@ fn mark(parent: &Folder, name: &OsStr) -> io::Result<Option<(Folder, File)>> {
 
 /// Removes a draft that is not in use, because its owner no longer exists.
 pub(super) fn sweep(parent: &Folder, name: &OsStr) {
-    let Ok(own) = parent.open_within(name.as_ref()) else { return };
-    match own.open_file(MARKER.as_ref()) {
+    let Ok(folder) = parent.open_within(name.as_ref()) else { return };
+    match folder.open_file(MARKER.as_ref()) {
         Ok(marker) => {
-            let is_free =
-                matches!(system::try_lock(&marker, Region::Draft, Mode::Exclusive), Ok(Attempt::Taken));
-            if is_free && Folder::is_own(&marker).unwrap_or(false) {
-                remove(parent, &own, name);
+            let is_free = matches!(
+                system::try_lock(&marker, LockRegion::Draft, Mode::Exclusive),
+                Ok(Attempt::Acquired)
+            );
+            if is_free && Folder::is_owned_regular_file(&marker).unwrap_or(false) {
+                remove(parent, &folder, name);
             }
         }
         // Its owner was killed before it could mark the folder, or is about to.
@@ -121,8 +125,8 @@ pub(super) fn sweep(parent: &Folder, name: &OsStr) {
 }
 
 /// Removes a draft, if it still has its name; errors cannot be reported.
-fn remove(parent: &Folder, own: &Folder, name: &OsStr) {
-    if own.is_in(parent, name).unwrap_or(false) && own.clear().is_ok() {
+fn remove(parent: &Folder, folder: &Folder, name: &OsStr) {
+    if folder.is_in(parent, name).unwrap_or(false) && folder.clear().is_ok() {
         let _ = parent.remove_folder(name);
     }
 }

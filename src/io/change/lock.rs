@@ -19,12 +19,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::system::{self, Attempt, Mode, Region};
+use super::system::{self, Attempt, LockRegion, Mode};
 use crate::bytes::{self, uninterrupted};
 use crate::error::{ErrorKind, Result};
 
 /// The maximum wait for a critical section, which takes microseconds unless its process is suspended.
-const PATIENCE: Duration = Duration::from_secs(1);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The purpose of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,29 +44,29 @@ pub(crate) enum Purpose {
 #[derive(Debug)]
 pub(crate) struct Locked {
     file: Arc<File>,
-    region: Region,
-    owner: Owner,
+    region: LockRegion,
+    owner: OwnerProcess,
 }
 
 /// The files that are lent to callbacks while they are written.
 ///
 /// Writers on other files lock them. These are locked already, or are drafts: where there is one lock for each open file,
 /// taking and giving up another one would give up the first.
-static LENT: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+static LENT_FILES: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
 /// A file that is lent to a callback, until this value is dropped.
-pub(super) struct Lent(usize);
+pub(super) struct LentFile(usize);
 
-impl Lent {
+impl LentFile {
     pub(super) fn new(file: &File) -> Self {
-        LENT.lock().unwrap_or_else(PoisonError::into_inner).push(handle_of(file));
+        LENT_FILES.lock().unwrap_or_else(PoisonError::into_inner).push(handle_of(file));
         Self(handle_of(file))
     }
 }
 
-impl Drop for Lent {
+impl Drop for LentFile {
     fn drop(&mut self) {
-        let mut lent = LENT.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lent = LENT_FILES.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = lent.iter().rposition(|handle| *handle == self.0) {
             lent.swap_remove(at);
         }
@@ -74,8 +74,8 @@ impl Drop for Lent {
 }
 
 /// Returns whether a file was lent to a callback by this library.
-pub(crate) fn is_lent(file: &File) -> bool {
-    LENT.lock().unwrap_or_else(PoisonError::into_inner).contains(&handle_of(file))
+pub(crate) fn is_lent_to_callback(file: &File) -> bool {
+    LENT_FILES.lock().unwrap_or_else(PoisonError::into_inner).contains(&handle_of(file))
 }
 
 fn handle_of(file: &File) -> usize {
@@ -91,14 +91,14 @@ fn handle_of(file: &File) -> usize {
 ///
 /// A process that is forked has a copy of the value, and must neither give up the lock nor write what is buffered.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Owner(u32);
+pub(crate) struct OwnerProcess(u32);
 
-impl Owner {
+impl OwnerProcess {
     pub(crate) fn new() -> Self {
         Self(if cfg!(unix) { std::process::id() } else { 0 }) // elsewhere, nothing is forked
     }
 
-    pub(crate) fn is_here(self) -> bool {
+    pub(crate) fn is_current_process(self) -> bool {
         self.0 == Self::new().0
     }
 }
@@ -111,15 +111,15 @@ impl Locked {
     pub(crate) fn new(file: File, purpose: Purpose, wait: Duration) -> Result<Self> {
         lock(&file, purpose, wait)?;
         let region = match purpose {
-            Purpose::Change => Region::Change,
-            Purpose::Map => Region::Map,
+            Purpose::Change => LockRegion::Change,
+            Purpose::Map => LockRegion::Map,
         };
-        Ok(Self { file: Arc::new(file), region, owner: Owner::new() })
+        Ok(Self { file: Arc::new(file), region, owner: OwnerProcess::new() })
     }
 
     /// Returns a new file that was locked with [`lock_new`].
     pub(super) fn of_new(file: File) -> Self {
-        Self { file: Arc::new(file), region: Region::Change, owner: Owner::new() }
+        Self { file: Arc::new(file), region: LockRegion::Change, owner: OwnerProcess::new() }
     }
 
     /// Returns the open file, so that its users can share it.
@@ -144,7 +144,7 @@ impl Locked {
 
     /// Leaves the lock to a map of the same open file: dropping this value then does not release it.
     pub(super) fn leave_to_map(mut self) {
-        self.region = Region::Replace;
+        self.region = LockRegion::Replace;
     }
 }
 
@@ -158,7 +158,7 @@ impl std::ops::Deref for Locked {
 
 impl Drop for Locked {
     fn drop(&mut self) {
-        if self.owner.is_here() {
+        if self.owner.is_current_process() {
             system::unlock(&self.file, self.region);
         }
     }
@@ -168,19 +168,19 @@ impl Drop for Locked {
 ///
 /// If many processes replace a file repeatedly, no number of tries is enough: they end with the time that the caller
 /// waits, but not before some have been made.
-pub(super) struct Tries {
+pub(super) struct Retries {
     start: Instant,
     wait: Duration,
     count: usize,
 }
 
-impl Tries {
+impl Retries {
     pub(super) fn new(wait: Duration) -> Self {
         Self { start: Instant::now(), wait, count: 0 }
     }
 
     /// Returns whether there is another try.
-    pub(super) fn goes_on(&mut self) -> bool {
+    pub(super) fn next_attempt(&mut self) -> bool {
         const LEAST: usize = 100;
         self.count += 1;
         if self.count > LEAST {
@@ -198,7 +198,7 @@ impl Tries {
 /// Retries `attempt` until it succeeds or `longest` has elapsed.
 ///
 /// The pause between attempts doubles from 50 µs up to 10 ms.
-fn until<T>(longest: Duration, mut attempt: impl FnMut() -> Result<Option<T>>) -> Result<Option<T>> {
+fn retry_for<T>(longest: Duration, mut attempt: impl FnMut() -> Result<Option<T>>) -> Result<Option<T>> {
     // Most locks are held for microseconds, so the first pause is short; the cap keeps long waits cheap.
     let mut pause = Duration::from_micros(50);
     let start = Instant::now();
@@ -217,7 +217,7 @@ fn until<T>(longest: Duration, mut attempt: impl FnMut() -> Result<Option<T>>) -
 
 /// Locks a file that no other process can have opened yet.
 pub(super) fn lock_new(file: &File) -> io::Result<()> {
-    system::try_lock(file, Region::Change, Mode::Exclusive).map(drop)
+    system::try_lock(file, LockRegion::Change, Mode::Exclusive).map(drop)
 }
 
 /// Returns the error for a path that names no regular file.
@@ -228,69 +228,69 @@ pub(super) fn not_regular() -> crate::error::Error {
 
 fn lock(file: &File, purpose: Purpose, wait: Duration) -> Result<()> {
     let (region, mode) = match purpose {
-        Purpose::Change => (Region::Change, Mode::Exclusive),
-        Purpose::Map => (Region::Map, Mode::Shared),
+        Purpose::Change => (LockRegion::Change, Mode::Exclusive),
+        Purpose::Map => (LockRegion::Map, Mode::Shared),
     };
     // If the file was just created in place, it is still locked exclusively. Linux converts this lock to a
     // shared one; on Windows, the old lock would prevent the new one.
     if cfg!(windows) && purpose == Purpose::Map {
-        system::unlock(file, Region::Change);
+        system::unlock(file, LockRegion::Change);
     }
     let start = Instant::now();
     // Only locks on `Map` are held for long. If there is none, `Busy` means that a replacement is in
     // progress.
-    let in_the_way = || system::is_locked(file, Region::Map, mode);
-    let taken = until(wait.max(PATIENCE), || match system::try_lock(file, region, mode)? {
-        Attempt::Taken | Attempt::Unsupported => Ok(Some(())),
-        Attempt::Busy if in_the_way() && start.elapsed() >= wait => Err(ErrorKind::Locked.into()),
+    let is_map_locked = || system::is_locked(file, LockRegion::Map, mode);
+    let acquired = retry_for(wait.max(LOCK_TIMEOUT), || match system::try_lock(file, region, mode)? {
+        Attempt::Acquired | Attempt::Unsupported => Ok(Some(())),
+        Attempt::Busy if is_map_locked() && start.elapsed() >= wait => Err(ErrorKind::Locked.into()),
         Attempt::Busy => Ok(None),
     })?;
-    taken.ok_or(ErrorKind::Locked)?;
+    acquired.ok_or(ErrorKind::Locked)?;
     if purpose == Purpose::Map {
         // A replacement that checked for maps before this lock was taken is allowed to complete; the caller
         // then checks the path.
-        let is_free = || Ok((!system::is_locked(file, Region::Replace, Mode::Exclusive)).then_some(()));
-        until(PATIENCE, is_free)?.ok_or(ErrorKind::Locked)?;
+        let is_free = || Ok((!system::is_locked(file, LockRegion::Replace, Mode::Exclusive)).then_some(()));
+        retry_for(LOCK_TIMEOUT, is_free)?.ok_or(ErrorKind::Locked)?;
     }
     Ok(())
 }
 
 /// Returns an error, before anything is written, if a lock is not free and the caller does not wait for it.
-pub(super) fn refuse_early(file: &File, wait: Duration) -> Result<()> {
-    match wait.is_zero() && system::is_locked(file, Region::Map, Mode::Exclusive) {
+pub(super) fn refuse_if_locked(file: &File, wait: Duration) -> Result<()> {
+    match wait.is_zero() && system::is_locked(file, LockRegion::Map, Mode::Exclusive) {
         true => Err(ErrorKind::Locked.into()),
         false => Ok(()),
     }
 }
 
 /// The lock on a file that is being replaced.
-pub(super) struct Replacing<'a>(&'a File);
+pub(super) struct ReplacementLock<'a>(&'a File);
 
-impl Drop for Replacing<'_> {
+impl Drop for ReplacementLock<'_> {
     fn drop(&mut self) {
-        system::unlock(self.0, Region::Replace);
+        system::unlock(self.0, LockRegion::Replace);
     }
 }
 
 /// Locks a file while it is replaced.
-pub(super) fn lock_for_replacing(file: &File, wait: Duration) -> Result<Replacing<'_>> {
+pub(super) fn lock_for_replacing(file: &File, wait: Duration) -> Result<ReplacementLock<'_>> {
     let start = Instant::now();
-    let in_the_way = || system::is_locked(file, Region::Map, Mode::Exclusive);
+    let is_map_locked = || system::is_locked(file, LockRegion::Map, Mode::Exclusive);
     // A replacement locks `Replace` and then checks `Map`; a map locks `Map` and then checks `Replace`. So at
     // least one of the two sees the other.
-    let taken = until(wait.max(PATIENCE), || {
-        let attempt = system::try_lock(file, Region::Replace, Mode::Exclusive)?;
+    let acquired = retry_for(wait.max(LOCK_TIMEOUT), || {
+        let attempt = system::try_lock(file, LockRegion::Replace, Mode::Exclusive)?;
         match attempt {
             Attempt::Unsupported => return Ok(Some(())),
-            Attempt::Taken if !in_the_way() => return Ok(Some(())),
-            Attempt::Taken => system::unlock(file, Region::Replace), // a map locked the file first
-            Attempt::Busy if !in_the_way() => return Ok(None),       // another replacement
+            Attempt::Acquired if !is_map_locked() => return Ok(Some(())),
+            Attempt::Acquired => system::unlock(file, LockRegion::Replace), // a map locked the file first
+            Attempt::Busy if !is_map_locked() => return Ok(None),           // another replacement
             Attempt::Busy => {}
         }
         if start.elapsed() >= wait { Err(ErrorKind::Locked.into()) } else { Ok(None) }
     })?;
-    taken.ok_or(ErrorKind::Locked)?;
-    Ok(Replacing(file))
+    acquired.ok_or(ErrorKind::Locked)?;
+    Ok(ReplacementLock(file))
 }
 
 /// Opens an existing file for reading and writing, and locks it.
@@ -301,7 +301,7 @@ pub(crate) fn open_locked(path: &Path, purpose: Purpose, wait: Duration) -> Resu
     options.read(true).write(true);
     #[cfg(target_os = "linux")]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK); // opening a pipe must not block
-    open_locked_by(|| options.open(path), |file| leads_to(path, file), purpose, wait)
+    open_locked_by(|| options.open(path), |file| path_refers_to(path, file), purpose, wait)
 }
 
 /// Opens a file with `open`, and locks it. `is_named` says whether the file still has its name.
@@ -311,8 +311,8 @@ pub(super) fn open_locked_by(
     purpose: Purpose,
     wait: Duration,
 ) -> Result<Locked> {
-    let mut tries = Tries::new(wait);
-    while tries.goes_on() {
+    let mut retries = Retries::new(wait);
+    while retries.next_attempt() {
         let file = match open() {
             Err(error) if error.kind() == io::ErrorKind::IsADirectory => return Err(not_regular()),
             opened => opened?,
@@ -321,7 +321,7 @@ pub(super) fn open_locked_by(
             return Err(not_regular());
         }
         // The path is checked after locking; the reverse would miss a replacement in between.
-        let file = Locked::new(file, purpose, tries.left())?;
+        let file = Locked::new(file, purpose, retries.left())?;
         if is_named(&file)? {
             return Ok(file);
         }
@@ -330,13 +330,13 @@ pub(super) fn open_locked_by(
 }
 
 /// Returns whether a path refers to an open file, following links.
-pub(crate) fn leads_to(path: &Path, file: &File) -> io::Result<bool> {
+pub(crate) fn path_refers_to(path: &Path, file: &File) -> io::Result<bool> {
     system::is_same(system::id_at(path), file)
 }
 
 /// Returns whether an append or an update is in progress.
 pub(crate) fn is_being_changed(file: &File) -> bool {
-    system::is_locked(file, Region::Map, Mode::Shared)
+    system::is_locked(file, LockRegion::Map, Mode::Shared)
 }
 
 /// How long a process waits for the lock of a header.
@@ -344,11 +344,11 @@ pub(crate) fn is_being_changed(file: &File) -> bool {
 /// Once it has waited in vain, it only tries, until it has had the lock again: a reader that is suspended while it holds the
 /// lock costs a writer one wait, and not one for each change of the header.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Patience(Duration);
+pub(crate) struct LockTimeout(Duration);
 
-impl Default for Patience {
+impl Default for LockTimeout {
     fn default() -> Self {
-        Self(PATIENCE)
+        Self(LOCK_TIMEOUT)
     }
 }
 
@@ -358,15 +358,15 @@ impl Default for Patience {
 pub(crate) fn with_header_lock<T>(
     file: &File,
     mode: Mode,
-    patience: &mut Patience,
+    lock_timeout: &mut LockTimeout,
     work: impl FnOnce() -> T,
 ) -> T {
-    let attempt = || Ok((system::try_lock(file, Region::Header, mode)? != Attempt::Busy).then_some(()));
-    let is_taken = matches!(until(patience.0, attempt), Ok(Some(())));
-    patience.0 = if is_taken { PATIENCE } else { Duration::ZERO };
+    let attempt = || Ok((system::try_lock(file, LockRegion::Header, mode)? != Attempt::Busy).then_some(()));
+    let is_taken = matches!(retry_for(lock_timeout.0, attempt), Ok(Some(())));
+    lock_timeout.0 = if is_taken { LOCK_TIMEOUT } else { Duration::ZERO };
     let done = work();
     if is_taken {
-        system::unlock(file, Region::Header);
+        system::unlock(file, LockRegion::Header);
     }
     done
 }
@@ -379,8 +379,8 @@ mod tests {
     #[test]
     fn retries_stop_after_the_wait_time() {
         let count = |wait| {
-            let mut tries = Tries::new(wait);
-            (0..150).filter(|_| tries.goes_on()).count()
+            let mut retries = Retries::new(wait);
+            (0..150).filter(|_| retries.next_attempt()).count()
         };
         assert_eq!([count(Duration::ZERO), count(Duration::from_secs(3600))], [100, 150]);
     }
@@ -390,14 +390,14 @@ mod tests {
     fn blocked_header_lock_is_waited_for_once() {
         let path = tempfile::NamedTempFile::new().unwrap();
         let open = || File::options().read(true).write(true).open(&path).unwrap();
-        let (reader, writer, mut patience) = (open(), open(), Patience::default());
-        assert_eq!(system::try_lock(&reader, Region::Header, Mode::Shared).unwrap(), Attempt::Taken);
-        assert_eq!(with_header_lock(&writer, Mode::Exclusive, &mut patience, || 1), 1);
-        assert_eq!(patience.0, Duration::ZERO);
-        assert_eq!(with_header_lock(&writer, Mode::Exclusive, &mut patience, || 2), 2);
-        assert_eq!(patience.0, Duration::ZERO);
-        system::unlock(&reader, Region::Header);
-        assert_eq!(with_header_lock(&writer, Mode::Exclusive, &mut patience, || 3), 3);
-        assert_eq!(patience.0, PATIENCE);
+        let (reader, writer, mut lock_timeout) = (open(), open(), LockTimeout::default());
+        assert_eq!(system::try_lock(&reader, LockRegion::Header, Mode::Shared).unwrap(), Attempt::Acquired);
+        assert_eq!(with_header_lock(&writer, Mode::Exclusive, &mut lock_timeout, || 1), 1);
+        assert_eq!(lock_timeout.0, Duration::ZERO);
+        assert_eq!(with_header_lock(&writer, Mode::Exclusive, &mut lock_timeout, || 2), 2);
+        assert_eq!(lock_timeout.0, Duration::ZERO);
+        system::unlock(&reader, LockRegion::Header);
+        assert_eq!(with_header_lock(&writer, Mode::Exclusive, &mut lock_timeout, || 3), 3);
+        assert_eq!(lock_timeout.0, LOCK_TIMEOUT);
     }
 }

@@ -29,10 +29,11 @@ use draft::Draft;
 #[cfg(feature = "dask")]
 pub(crate) use draft_folder::DraftFolder;
 #[cfg(any(feature = "mmap", feature = "dask"))]
-pub(crate) use lock::leads_to;
-use lock::{Lent, Tries};
+pub(crate) use lock::path_refers_to;
+use lock::{LentFile, Retries};
 pub(crate) use lock::{
-    Locked, Owner, Patience, Purpose, is_being_changed, is_lent, open_locked, with_header_lock,
+    LockTimeout, Locked, OwnerProcess, Purpose, is_being_changed, is_lent_to_callback, open_locked,
+    with_header_lock,
 };
 pub(crate) use system::{FileId, Mode, id_of};
 use system::{Folder, Kind};
@@ -44,13 +45,13 @@ use crate::options::WriteOptions;
 use crate::transfer::{Sink, streams};
 
 /// Says of an error that it is of writing, unless it is of a callback, which may have read something: there, what writes says it.
-fn told<T>(change: impl FnOnce(&Cell<bool>) -> Result<T>) -> Result<T> {
+fn mark_write_errors<T>(change: impl FnOnce(&Cell<bool>) -> Result<T>) -> Result<T> {
     let is_of_callback = Cell::new(false);
     change(&is_of_callback).map_err(|error| if is_of_callback.get() { error } else { error.while_writing() })
 }
 
 /// Notes whether a callback has failed.
-fn noted<T>(result: Result<T>, has_failed: &Cell<bool>) -> Result<T> {
+fn record_failure<T>(result: Result<T>, has_failed: &Cell<bool>) -> Result<T> {
     has_failed.set(result.is_err());
     result
 }
@@ -64,9 +65,9 @@ pub(crate) fn replace(
     write: impl FnOnce(&File) -> Result<()>,
 ) -> Result<()> {
     let mut write = Some(write);
-    told(|is_of_callback| {
-        place(path, options, &mut None, &mut |_, file| {
-            noted(write.take().map_or(Ok(()), |write| write(file)), is_of_callback)
+    mark_write_errors(|is_of_callback| {
+        replace_file(path, options, &mut None, &mut |_, file| {
+            record_failure(write.take().map_or(Ok(()), |write| write(file)), is_of_callback)
         })
     })
 }
@@ -92,12 +93,12 @@ pub(crate) fn replace_and_unlock(
     write: impl FnOnce(&File, &File) -> Result<()>,
 ) -> Result<()> {
     let mut write = Some(write);
-    told(|is_of_callback| {
-        place(path, options, old, &mut |old, file| match (old, write.take()) {
-            (Some(old), Some(write)) => noted(write(old, file), is_of_callback),
+    mark_write_errors(|is_of_callback| {
+        replace_file(path, options, old, &mut |old, file| match (old, write.take()) {
+            (Some(old), Some(write)) => record_failure(write(old, file), is_of_callback),
             // When the file is changed in place, there is no old file next to the new one. Continuing would leave
             // the caller with an empty file.
-            _ => Err(not_itself()),
+            _ => Err(not_named_by_path()),
         })
     })
 }
@@ -113,10 +114,12 @@ pub(crate) fn replace_after_look(
     look: impl Fn(io::Result<&File>) -> Result<Vec<u8>>,
     write: impl FnMut(&File, &[u8]) -> Result<()>,
 ) -> Result<()> {
-    told(|is_of_callback| {
-        let look = |old: io::Result<&File>| noted(look(old), is_of_callback);
+    mark_write_errors(|is_of_callback| {
+        let look = |old: io::Result<&File>| record_failure(look(old), is_of_callback);
         let mut write = write;
-        look_and_replace(path, options, look, |file, found| noted(write(file, found), is_of_callback))
+        look_and_replace(path, options, look, |file, found| {
+            record_failure(write(file, found), is_of_callback)
+        })
     })
 }
 
@@ -131,7 +134,7 @@ fn look_and_replace(
     }
     if options.get_in_place() {
         // The old content is still in the file, which is locked at this point.
-        return place(path, options, &mut None, &mut |_, mut file| {
+        return replace_file(path, options, &mut None, &mut |_, mut file| {
             if bytes::len_of_regular(file).is_none() {
                 return write(file, &[]);
             }
@@ -140,8 +143,8 @@ fn look_and_replace(
             write(file, &found)
         });
     }
-    let mut tries = Tries::new(options.get_wait_for_lock());
-    while tries.goes_on() {
+    let mut retries = Retries::new(options.get_wait_for_lock());
+    while retries.next_attempt() {
         let (folder, name) = match target::follow_links(path)? {
             Destination::File(folder, name) => (folder, name),
             // A descriptor: no trailing bytes can follow an array there.
@@ -152,12 +155,12 @@ fn look_and_replace(
         };
         match folder.kind_of(&name)? {
             Some(Kind::File) => {
-                let is_named = |file: &File| folder.names(&name, file);
+                let is_named = |file: &File| folder.is_name_of(&name, file);
                 match lock::open_locked_by(
                     || folder.open_file(&name),
                     is_named,
                     Purpose::Change,
-                    tries.left(),
+                    retries.left(),
                 ) {
                     Err(error) if error.is_io() => match io::Error::from(error) {
                         error if error.kind() == io::ErrorKind::NotFound => {}
@@ -167,7 +170,7 @@ fn look_and_replace(
                         let old = old?;
                         let found = look(Ok(&old))?;
                         let mut write = |_: Option<&File>, file: &File| write(file, &found);
-                        return place_in((&folder, &name), options, &mut Some(old), &mut write);
+                        return replace_in_folder((&folder, &name), options, &mut Some(old), &mut write);
                     }
                 }
             }
@@ -178,7 +181,7 @@ fn look_and_replace(
             // A pipe or a device.
             Some(Kind::Other) => {
                 let mut write = |_: Option<&File>, file: &File| write(file, &[]);
-                return place_in((&folder, &name), options, &mut None, &mut write);
+                return replace_in_folder((&folder, &name), options, &mut None, &mut write);
             }
         }
     }
@@ -191,7 +194,7 @@ type WriteNew<'a> = &'a mut dyn FnMut(Option<&File>, &File) -> Result<()>;
 /// Replaces a file, calling `write` once. The lock is given up when the file has been replaced.
 ///
 /// `write` is a trait object so that this function is compiled once, and not for each type of array.
-fn place(
+fn replace_file(
     path: &Path,
     options: &WriteOptions,
     locked: &mut Option<Locked>,
@@ -204,8 +207,8 @@ fn place(
         };
     }
     match target::follow_links(path)? {
-        Destination::File(folder, name) => place_in((&folder, &name), options, locked, write),
-        Destination::Open(_) if locked.is_some() => Err(not_itself()),
+        Destination::File(folder, name) => replace_in_folder((&folder, &name), options, locked, write),
+        Destination::Open(_) if locked.is_some() => Err(not_named_by_path()),
         Destination::Open(file) => {
             write(None, &file)?;
             sync_file(&file, options)
@@ -214,7 +217,7 @@ fn place(
 }
 
 /// Replaces the file with this name in a folder.
-fn place_in(
+fn replace_in_folder(
     (folder, name): (&Folder, &OsStr),
     options: &WriteOptions,
     locked: &mut Option<Locked>,
@@ -223,7 +226,7 @@ fn place_in(
     let kind = folder.kind_of(name)?;
     if kind == Some(Kind::Other) {
         if locked.is_some() {
-            return Err(not_itself());
+            return Err(not_named_by_path());
         }
         // A pipe or a terminal cannot be truncated or replaced.
         let file = folder.open_stream(name)?;
@@ -235,16 +238,16 @@ fn place_in(
     }
     let mut old = if kind.is_some() { open_old(folder, name)? } else { None };
     if let (Some(old), None) = (&old, &*locked) {
-        lock::refuse_early(old, options.get_wait_for_lock())?; // before anything is written
+        lock::refuse_if_locked(old, options.get_wait_for_lock())?; // before anything is written
     }
     let mut draft = Draft::new(folder, old.is_some()).map_err(|error| match (&old, error.kind()) {
-        (Some(_), io::ErrorKind::PermissionDenied) => cannot("its folder cannot be written".into()),
+        (Some(_), io::ErrorKind::PermissionDenied) => cannot_replace("its folder cannot be written".into()),
         _ => Error::from(error),
     })?;
     let mut put = || -> Result<()> {
         // Before `write`: if metadata would be lost, the call fails before any content is written.
         if let Some(old) = &old {
-            target::inherit(old, &draft.file)?;
+            target::copy_metadata(old, &draft.file)?;
         }
         lend(&draft.file, |file| write(locked.as_deref(), file))?;
         // Synced before the file gets its name: after a loss of power, the name must not refer to partial
@@ -252,10 +255,10 @@ fn place_in(
         if options.get_sync() {
             draft.sync()?;
         }
-        let mut tries = Tries::new(options.get_wait_for_lock());
-        while tries.goes_on() {
+        let mut retries = Retries::new(options.get_wait_for_lock());
+        while retries.next_attempt() {
             let Some(file) = &old else {
-                match draft.take_place(folder, name, options.get_sync()) {
+                match draft.persist_new(folder, name, options.get_sync()) {
                     Ok(()) => return Ok(()),
                     // Another process has just created it.
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -266,16 +269,16 @@ fn place_in(
                 }
             };
             // The lock is held only for the rename; slower steps come before it.
-            draft.prepare(folder, options.get_sync())?;
+            draft.ensure_named(folder, options.get_sync())?;
             let lock = match &*locked {
-                None => Some(lock::lock_for_replacing(file, tries.left())?),
+                None => Some(lock::lock_for_replacing(file, retries.left())?),
                 Some(_) => None,
             };
-            if folder.names(name, locked.as_deref().unwrap_or(file))? {
-                target::inherit(file, &draft.file)?; // the metadata may have changed
+            if folder.is_name_of(name, locked.as_deref().unwrap_or(file))? {
+                target::copy_metadata(file, &draft.file)?; // the metadata may have changed
                 match draft.replace(folder, name) {
                     Err(error) if cfg!(windows) && is_refused(&error) => {}
-                    replaced => return replaced.map_err(refused),
+                    replaced => return replaced.map_err(rename_error),
                 }
                 // Some Windows file systems do not replace a file that is open. The handles are closed first,
                 // which releases the lock, so the identity of the file at the path is checked once more.
@@ -283,12 +286,12 @@ fn place_in(
                 drop(lock);
                 (old, *locked) = (None, None);
                 return match folder.id_at(name) {
-                    Ok(found) if found == id => draft.replace(folder, name).map_err(refused),
+                    Ok(found) if found == id => draft.replace(folder, name).map_err(rename_error),
                     Ok(_) => Err(ErrorKind::Locked.into()), // another process has just replaced it
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                        draft.take_place(folder, name, options.get_sync()).map_err(refused)
+                        draft.persist_new(folder, name, options.get_sync()).map_err(rename_error)
                     }
-                    Err(error) => Err(refused(error)),
+                    Err(error) => Err(rename_error(error)),
                 };
             }
             if locked.is_some() {
@@ -306,12 +309,12 @@ fn place_in(
 
 /// Passes a file to a callback, which may make a writer on it.
 fn lend<T>(file: &File, write: impl FnOnce(&File) -> T) -> T {
-    let _lent = Lent::new(file);
+    let _lent = LentFile::new(file);
     write(file)
 }
 
 /// Returns the error for a file that is read and then replaced, but is not named by a path.
-fn not_itself() -> Error {
+fn not_named_by_path() -> Error {
     let reason =
         "a file that is read before it is replaced must be named by its path, not by a descriptor".into();
     ErrorKind::NotRegularFile { reason }.into()
@@ -339,7 +342,9 @@ pub(crate) fn create_new(
     options: &WriteOptions,
     write: impl FnOnce(&File) -> Result<()>,
 ) -> Result<()> {
-    told(|is_of_callback| create(path, options, false, |file| noted(write(file), is_of_callback)).map(drop))
+    mark_write_errors(|is_of_callback| {
+        create(path, options, false, |file| record_failure(write(file), is_of_callback)).map(drop)
+    })
 }
 
 /// Creates a file that must not exist yet, and that is locked when it appears with what `write` has written.
@@ -348,8 +353,8 @@ pub(crate) fn create_new_locked(
     options: &WriteOptions,
     write: impl FnOnce(&File) -> Result<()>,
 ) -> Result<Locked> {
-    told(|is_of_callback| {
-        create(path, options, true, |file| noted(write(file), is_of_callback)).map(Locked::of_new)
+    mark_write_errors(|is_of_callback| {
+        create(path, options, true, |file| record_failure(write(file), is_of_callback)).map(Locked::of_new)
     })
 }
 
@@ -377,15 +382,15 @@ fn create_in(
     let put = || -> Result<()> {
         lend(&draft.file, write)?;
         if options.get_sync() {
-            // Synced before the file gets its name, as in `place`.
+            // Synced before the file gets its name, as in `replace_file`.
             draft.sync()?;
         }
         if is_locked {
             // The lock is on the open file, which giving it a name may have to copy.
-            draft.prepare(folder, options.get_sync())?;
+            draft.ensure_named(folder, options.get_sync())?;
             lock::lock_new(&draft.file)?;
         }
-        draft.take_place(folder, name, options.get_sync()).map_err(|error| match error.kind() {
+        draft.persist_new(folder, name, options.get_sync()).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => ErrorKind::AlreadyExists.into(),
             _ => Error::from(error),
         })
@@ -403,7 +408,7 @@ pub(crate) fn temporary_folder() -> PathBuf {
 }
 
 /// Creates a temporary file that disappears when it is closed.
-pub(crate) fn unnamed(folder: &Path) -> io::Result<File> {
+pub(crate) fn create_unnamed_file(folder: &Path) -> io::Result<File> {
     let folder = Folder::open(folder)?;
     let draft = Draft::new(&folder, true)?;
     draft.discard(&folder); // removes its name, if it has one
@@ -451,7 +456,7 @@ pub(crate) fn open_in_place(path: &Path, options: &WriteOptions) -> Result<Locke
 
 fn open_or_create(folder: &Folder, name: &OsStr, options: &WriteOptions) -> Result<Locked> {
     let (open, wait) = (|| folder.open_or_create(name), options.get_wait_for_lock());
-    lock::open_locked_by(open, |file| folder.names(name, file), Purpose::Change, wait)
+    lock::open_locked_by(open, |file| folder.is_name_of(name, file), Purpose::Change, wait)
 }
 
 /// Returns the file at `path`, locked against other changes, if it is one of the inputs.
@@ -538,7 +543,7 @@ pub(crate) fn sync_folder_of(path: &Path, options: &WriteOptions) -> Result<()> 
 /// Returns an error if `sync` is set for a writer that cannot be synced.
 ///
 /// A `File` or a `BufWriter<File>` can be synced.
-pub(crate) fn check_syncs<W>(writer: &mut W, options: &WriteOptions) -> Result<()> {
+pub(crate) fn check_can_sync<W>(writer: &mut W, options: &WriteOptions) -> Result<()> {
     if options.get_sync() && streams::as_any_file(writer).is_none() {
         let reason = "only a file can be synced: this writer is neither a File nor a BufWriter<File>".into();
         return Err(ErrorKind::BadOption { reason }.into());
@@ -546,7 +551,7 @@ pub(crate) fn check_syncs<W>(writer: &mut W, options: &WriteOptions) -> Result<(
     Ok(())
 }
 
-/// Flushes and syncs a writer that passed [`check_syncs`], if the options request it.
+/// Flushes and syncs a writer that passed [`check_can_sync`], if the options request it.
 ///
 /// The content and the length are synced, but not the timestamps.
 pub(crate) fn sync_writer<W: Write>(writer: &mut W, options: &WriteOptions) -> Result<()> {
@@ -559,7 +564,7 @@ pub(crate) fn sync_writer<W: Write>(writer: &mut W, options: &WriteOptions) -> R
             file.sync_data().map_err(|error| Error::from(error).while_writing())
         }
         Some(_) => Ok(()),
-        None => check_syncs(writer, options),
+        None => check_can_sync(writer, options),
     }
 }
 
@@ -575,16 +580,16 @@ pub(crate) fn set_len(file: &File, len: u64) -> io::Result<()> {
 
 /// No waiting, for locks that another process may hold for hours.
 #[cfg(feature = "mmap")]
-pub(crate) const AT_ONCE: Duration = Duration::ZERO;
+pub(crate) const NO_WAIT: Duration = Duration::ZERO;
 
-fn cannot(reason: String) -> Error {
+fn cannot_replace(reason: String) -> Error {
     ErrorKind::CannotReplace { reason }.into()
 }
 
 /// Converts the error of a rename: the target may be a mount point or, on Windows, open or mapped elsewhere.
-fn refused(error: io::Error) -> Error {
+fn rename_error(error: io::Error) -> Error {
     match is_refused(&error) {
-        true => cannot(format!("the system does not allow it to be replaced: {error}")),
+        true => cannot_replace(format!("the system does not allow it to be replaced: {error}")),
         false => error.into(),
     }
 }

@@ -5,7 +5,7 @@ use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::Path;
 
-use super::cannot;
+use super::cannot_replace;
 use super::system::{self, Folder};
 use crate::error::Result;
 #[cfg(unix)]
@@ -26,7 +26,7 @@ pub(super) enum Destination {
 }
 
 pub(super) fn follow_links(path: &Path) -> Result<Destination> {
-    const MOST: usize = 40; // the limit of Linux
+    const MAX_LINKS: usize = 40; // the limit of Linux
     // On Windows, opening a named pipe, even only to inspect it, uses up one of its instances. So devices are
     // recognized before any path is opened.
     if cfg!(windows)
@@ -46,7 +46,7 @@ pub(super) fn follow_links(path: &Path) -> Result<Destination> {
         return Ok(Destination::Open(file));
     }
     let (mut folder, mut name) = split(path, Folder::open)?;
-    for _ in 0..MOST {
+    for _ in 0..MAX_LINKS {
         // An error says that it is not a link, or that it does not exist; opening it will report the rest.
         let Ok(link) = folder.read_link(&name) else { return Ok(Destination::File(folder, name)) };
         if let Some(file) = open_descriptor(&folder.path().join(&link))? {
@@ -89,7 +89,7 @@ fn open_descriptor(path: &Path) -> Result<Option<File>> {
 /// Opens the device that a path names, such as `NUL`, `CON` or a named pipe.
 #[cfg(windows)]
 fn open_descriptor(path: &Path) -> Result<Option<File>> {
-    Ok(system::device(path)?)
+    Ok(system::open_device(path)?)
 }
 
 #[cfg(not(any(unix, windows)))]
@@ -98,38 +98,40 @@ fn open_descriptor(_: &Path) -> Result<Option<File>> {
 }
 
 /// Copies all metadata of the old file to the new one, or returns an error that says what would be lost.
-pub(super) fn inherit(old: &File, new: &File) -> Result<()> {
+pub(super) fn copy_metadata(old: &File, new: &File) -> Result<()> {
     let metadata = old.metadata()?;
     check_links(old, &metadata)?;
-    keep_owner(new, &metadata)?;
+    copy_owner(new, &metadata)?;
     system::copy_attributes(old, new).map_err(|error| {
-        cannot(format!(
+        cannot_replace(format!(
             "its metadata (an access control list, a label, a data stream) would be lost: {error}"
         ))
     })?;
     // The permissions come last: changing the owner may clear bits of them, and an access control list changes them.
-    keep_permissions(new, &metadata)
-        .map_err(|error| cannot(format!("its permissions would be lost: {error}")))
+    copy_permissions(new, &metadata)
+        .map_err(|error| cannot_replace(format!("its permissions would be lost: {error}")))
 }
 
 /// Copies all metadata from one draft to another.
-pub(super) fn keep_all(from: &File, to: &File) -> io::Result<()> {
+pub(super) fn copy_all_metadata(from: &File, to: &File) -> io::Result<()> {
     let metadata = from.metadata()?;
-    own(to, &metadata)?;
+    set_owner(to, &metadata)?;
     system::copy_attributes(from, to)?;
-    keep_permissions(to, &metadata)
+    copy_permissions(to, &metadata)
 }
 
 fn check_links(old: &File, metadata: &Metadata) -> Result<()> {
     match system::links_of(old, metadata)? {
         0 | 1 => Ok(()),
-        links => Err(cannot(format!("it has {links} hard links, and the others would keep the old content"))),
+        links => Err(cannot_replace(format!(
+            "it has {links} hard links, and the others would keep the old content"
+        ))),
     }
 }
 
 /// Gives a new file the owner of an old one, or fails if that is not permitted.
 #[cfg(unix)]
-fn own(new: &File, old: &Metadata) -> io::Result<()> {
+fn set_owner(new: &File, old: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, fchown};
     let own = new.metadata()?;
     if (own.uid(), own.gid()) == (old.uid(), old.gid()) {
@@ -139,24 +141,28 @@ fn own(new: &File, old: &Metadata) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn own(_: &File, _: &Metadata) -> io::Result<()> {
+fn set_owner(_: &File, _: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
 #[cfg(unix)]
-fn keep_owner(new: &File, old: &Metadata) -> Result<()> {
+fn copy_owner(new: &File, old: &Metadata) -> Result<()> {
     use std::os::unix::fs::MetadataExt;
-    own(new, old).map_err(|_| {
-        cannot(format!("it belongs to user {} and group {}, which would be lost", old.uid(), old.gid()))
+    set_owner(new, old).map_err(|_| {
+        cannot_replace(format!(
+            "it belongs to user {} and group {}, which would be lost",
+            old.uid(),
+            old.gid()
+        ))
     })
 }
 
 #[cfg(not(unix))]
-fn keep_owner(_: &File, _: &Metadata) -> Result<()> {
+fn copy_owner(_: &File, _: &Metadata) -> Result<()> {
     Ok(())
 }
 
-fn keep_permissions(new: &File, old: &Metadata) -> io::Result<()> {
+fn copy_permissions(new: &File, old: &Metadata) -> io::Result<()> {
     if new.metadata()?.permissions() == old.permissions() {
         return Ok(());
     }

@@ -7,8 +7,8 @@ use std::path::Path;
 use super::super::change::{self, Purpose};
 use super::super::payload;
 use super::super::{ArrayFormat, Npy};
-use super::header::{dtype_for, grouped_for, growing_axis, grown, options_for, rewrite};
-use super::{End, NpyWriter};
+use super::header::{dtype_for, grouped_for, growing_axis_len, options_for, rewrite, shape_of_rows};
+use super::{ArrayLength, NpyWriter};
 use crate::bytes::Region;
 use crate::dtype::DType;
 use crate::element::{WritableElement, WritePlan};
@@ -42,7 +42,7 @@ pub enum UncommittedRows {
 /// What elements of a file a writer can write.
 pub(crate) struct RowType<A> {
     /// Returns the header with axes as the writer sees them; an error if it cannot write such elements.
-    pub(crate) fit: fn(&Header, &WriteOptions) -> Result<Header>,
+    pub(crate) check_header: fn(&Header, &WriteOptions) -> Result<Header>,
     /// Returns how elements of a dtype are written.
     pub(crate) emit: fn(&DType) -> Option<WritePlan<A>>,
 }
@@ -50,7 +50,7 @@ pub(crate) struct RowType<A> {
 impl<A: WritableElement> RowType<A> {
     /// Elements of a Rust type.
     const TYPED: Self = Self {
-        fit: |header, options| {
+        check_header: |header, options| {
             let header = grouped_for::<A>(header, None, false)?;
             options_for::<A>(header.dtype(), options)?;
             Ok(header.into_owned())
@@ -267,31 +267,31 @@ impl<A> NpyWriter<A, File> {
     /// - [`ErrorKind::ArrayChanged`] if a checkpoint has found that another process changed the file.
     #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
     pub fn roll_back(mut self) -> Result<File> {
-        let End::Open { start, head, .. } = self.end else {
+        let ArrayLength::Growing { start, head, .. } = self.length else {
             let reason = "an array of fixed shape has no checkpoints".into();
             return Err(self.at_path(ErrorKind::BadOption { reason }.into()));
         };
-        if self.is_foreign {
+        if self.has_external_change {
             let reason = "the file has changed since its last checkpoint".into();
             return Err(self.at_path(ErrorKind::ArrayChanged { reason }.into()));
         }
-        self.collected.clear();
+        self.buffer.clear();
         // So that dropping the writer does not write anything.
         self.is_broken = true;
-        let mut patience = self.patience;
-        let mut cut = || -> Result<()> {
-            let (elements, empty_rows) = self.counted;
+        let mut lock_timeout = self.lock_timeout;
+        let mut truncate = || -> Result<()> {
+            let (elements, empty_rows) = self.committed;
             let text = self.header_of(elements, empty_rows)?;
             let end = start + head as u64 + elements * self.dtype.item_size() as u64;
             let mut file = &*self.writer;
             // The header is written first, because it must never count rows that have been removed.
-            rewrite(&mut file, start, &text, &mut patience)?;
+            rewrite(&mut file, start, &text, &mut lock_timeout)?;
             change::sync_writer(&mut file, &self.options)?;
             change::set_len(file, end)?;
             file.seek(SeekFrom::Start(end))?;
             change::sync_writer(&mut file, &self.options)
         };
-        cut().map_err(|error| self.at_path(error))?;
+        truncate().map_err(|error| self.at_path(error))?;
         Ok(self.writer.0.take().expect("the writer is present until it is returned"))
     }
 
@@ -306,7 +306,7 @@ impl<A> NpyWriter<A, File> {
         let open = || {
             let file = change::open_locked(path, Purpose::Change, options.get_wait_for_lock())?;
             let (file, locked) = file.split()?;
-            let mut writer = Self::go_on(file, row, surplus, options, rows)?;
+            let mut writer = Self::open_for_append(file, row, surplus, options, rows)?;
             (writer.path, writer.locked) = (Some(path.to_owned()), locked);
             if row.is_some() {
                 // The process that has created the file may have been killed before its name was synced.
@@ -337,7 +337,7 @@ impl<A> NpyWriter<A, File> {
                 let head = empty.finish()?.into_inner();
                 let file = change::create_new_locked(path, options, |mut file| Ok(file.write_all(&head)?))?;
                 let (file, locked) = file.split()?;
-                (Self::go_on(file, None, UncommittedRows::Refuse, options, rows)?, locked)
+                (Self::open_for_append(file, None, UncommittedRows::Refuse, options, rows)?, locked)
             } else {
                 let (file, locked) = change::open_in_place(path, options)?.split()?;
                 let writer = Self::new_locked(file, row, made(), options)?;
@@ -359,8 +359,8 @@ impl<A> NpyWriter<A, File> {
         rows: &RowType<A>,
     ) -> Result<Self> {
         /// The maximum number of retries if another process creates or removes the file in between.
-        const MOST: usize = 100;
-        let mut retries = 0..MOST;
+        const MAX_ATTEMPTS: usize = 100;
+        let mut retries = 0..MAX_ATTEMPTS;
         loop {
             match Self::append_rows(path, Some(row), surplus, options, rows) {
                 Err(error) if error.is_not_found() => {}
@@ -375,15 +375,15 @@ impl<A> NpyWriter<A, File> {
         }
     }
 
-    fn go_on(
+    fn open_for_append(
         mut file: File,
         wanted: Option<&[usize]>,
         surplus: UncommittedRows,
         options: &WriteOptions,
         rows: &RowType<A>,
     ) -> Result<Self> {
-        let (found, head, have) = look(&file)?;
-        let header = (rows.fit)(&found.header, options)?;
+        let (found, head, have) = inspect_file(&file)?;
+        let header = (rows.check_header)(&found.header, options)?;
         let (dtype, emit) = (header.dtype(), rows.emit);
         let row = match (header.order(), header.shape()) {
             (_, []) => {
@@ -398,7 +398,7 @@ impl<A> NpyWriter<A, File> {
                 ErrorKind::ShapeMismatch { found: wanted.into(), wanted: WantedShape::Rows(row) }.into()
             );
         }
-        let is_in_one_sector = check_room((&header, found.version), &head, &row, options.get_sync())?;
+        let is_in_one_sector = check_header_room((&header, found.version), &head, &row, options.get_sync())?;
         let head = head.len();
 
         let need = header.payload_len().unwrap_or_default();
@@ -420,19 +420,19 @@ impl<A> NpyWriter<A, File> {
             change::set_len(&file, end)?;
         }
         file.seek(SeekFrom::Start(end))?;
-        let rows =
-            growing_axis(header.order(), header.shape_ref()) + usize::try_from(kept).unwrap_or(usize::MAX);
-        let header = Header::new(dtype.clone(), header.order(), grown(&row, header.order(), rows))?;
-        let end = End::Open { start: 0, head, is_in_one_sector, rewrite: rewrite::<File> };
+        let rows = growing_axis_len(header.order(), header.shape_ref())
+            + usize::try_from(kept).unwrap_or(usize::MAX);
+        let header = Header::new(dtype.clone(), header.order(), shape_of_rows(&row, header.order(), rows))?;
+        let length = ArrayLength::Growing { start: 0, head, is_in_one_sector, rewrite: rewrite::<File> };
         let emit = emit(header.dtype());
-        Ok(Self::of(file, header, row, found.version, end, (emit, options)))
+        Ok(Self::of(file, header, row, found.version, length, (emit, options)))
     }
 }
 
 /// Returns a file's header, the header's length, and the number of bytes after the header.
 ///
 /// It is an error if there are fewer bytes than the header declares.
-fn look(file: &File) -> Result<(NpyHeader, Vec<u8>, u64)> {
+fn inspect_file(file: &File) -> Result<(NpyHeader, Vec<u8>, u64)> {
     /// Nearly always enough for the header, so one read suffices.
     const HEAD: usize = 1024;
     let (options, region) = (ReadOptions::new(), Region::of_file(file));
@@ -466,16 +466,16 @@ fn look(file: &File) -> Result<(NpyHeader, Vec<u8>, u64)> {
 ///
 /// With `is_synced`, also checks that a loss of power during an update cannot corrupt the header. Returns
 /// whether the shape is kept within one disk sector.
-fn check_room(
+fn check_header_room(
     (header, version): (&Header, npy::Version),
     old: &[u8],
     row: &Shape,
     is_synced: bool,
 ) -> Result<bool> {
     let head = old.len();
-    let (order, rows) = (header.order(), growing_axis(header.order(), header.shape_ref()));
+    let (order, rows) = (header.order(), growing_axis_len(header.order(), header.shape_ref()));
     let of = |rows, is_in_one_sector| {
-        let header = Header::new(header.dtype().clone(), order, grown(row, order, rows))?;
+        let header = Header::new(header.dtype().clone(), order, shape_of_rows(row, order, rows))?;
         Ok::<_, Error>(npy::format_in_place(&header, version, head, is_in_one_sector))
     };
     let is_in_one_sector = of(rows, true)?.is_some_and(|text| text == old);
@@ -491,7 +491,7 @@ fn check_room(
     // fits into memory.
     let differs = |at: &usize| old[*at] != now[*at];
     let mut changed =
-        (0..head).filter(differs).chain(digits_at(&now)..head - trailing_spaces(&now) + 20 - digits(rows));
+        (0..head).filter(differs).chain(shape_offset(&now)..head - trailing_spaces(&now) + 20 - digits(rows));
     let first = changed.next().unwrap_or(0) / npy::SECTOR;
     match is_synced && changed.any(|at| at / npy::SECTOR != first) {
         true => Err(ErrorKind::HeaderCannotGrow { crosses_sector: true, header: head as u64 }.into()),
@@ -505,7 +505,7 @@ fn trailing_spaces(head: &[u8]) -> usize {
 }
 
 /// Returns the position of the shape in a header written by this library.
-fn digits_at(head: &[u8]) -> usize {
+fn shape_offset(head: &[u8]) -> usize {
     head.iter().rposition(|byte| *byte == b'(').unwrap_or(0)
 }
 
@@ -565,7 +565,7 @@ pub fn grow_header_with<P: AsRef<Path>>(path: P, options: &WriteOptions) -> Resu
     let rewrite = || {
         // The file is locked before it is read, so that no row appended in between is lost.
         let old = change::open_locked(path, Purpose::Change, options.get_wait_for_lock())?;
-        let (found, head, have) = look(&old)?;
+        let (found, head, have) = inspect_file(&old)?;
         change::replace_locked(path, old, &options, |mut old, mut file| {
             file.write_all(&npy::format_growing(&found.header, None)?)?;
             old.seek(SeekFrom::Start(head.len() as u64))?;

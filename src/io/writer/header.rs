@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io::{Seek, SeekFrom, Write};
 
-use super::super::change::{self, Patience};
+use super::super::change::{self, LockTimeout};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::element::WritableElement;
 use crate::error::{Error, ErrorKind, Help, Result};
@@ -37,7 +37,7 @@ pub(crate) fn refuse_objects(dtype: &DType) -> Result<()> {
 }
 
 /// Returns the options with the text width of a file's dtype.
-pub(super) fn width_of<A: WritableElement>(dtype: &DType, options: &WriteOptions) -> WriteOptions {
+pub(super) fn with_text_width_of<A: WritableElement>(dtype: &DType, options: &WriteOptions) -> WriteOptions {
     let base = if let DType::Subarray(subarray) = dtype { subarray.base() } else { dtype };
     match base.as_scalar() {
         Some(scalar) if A::FILE_LAYOUT.takes_len => {
@@ -50,7 +50,7 @@ pub(super) fn width_of<A: WritableElement>(dtype: &DType, options: &WriteOptions
 }
 
 /// Returns the shape of an array of `rows` rows.
-pub(super) fn grown(row: &Shape, order: Order, rows: usize) -> Shape {
+pub(super) fn shape_of_rows(row: &Shape, order: Order, rows: usize) -> Shape {
     let mut dims = row.dims().to_vec();
     let at = if order == Order::C { 0 } else { dims.len() };
     dims.insert(at, rows);
@@ -58,7 +58,7 @@ pub(super) fn grown(row: &Shape, order: Order, rows: usize) -> Shape {
 }
 
 /// Returns the length of the axis that grows.
-pub(super) fn growing_axis(order: Order, shape: &Shape) -> usize {
+pub(super) fn growing_axis_len(order: Order, shape: &Shape) -> usize {
     let axis = if order == Order::C { shape.dims().first() } else { shape.dims().last() };
     axis.copied().unwrap_or(0)
 }
@@ -68,12 +68,12 @@ pub(super) fn rewrite<W: Write + Seek>(
     writer: &mut W,
     start: u64,
     head: &[u8],
-    patience: &mut Patience,
+    lock_timeout: &mut LockTimeout,
 ) -> Result<()> {
     if let Some(file) = streams::as_file(writer) {
         let write = || os::write_all_at(file, head, start);
         let written: Result<()> =
-            change::with_header_lock(file, change::Mode::Exclusive, patience, || Ok(write()?));
+            change::with_header_lock(file, change::Mode::Exclusive, lock_timeout, || Ok(write()?));
         return written.map_err(Error::while_writing);
     }
     // The lock is taken through a second handle of the same open file, because the writer is borrowed for
@@ -88,7 +88,7 @@ pub(super) fn rewrite<W: Write + Seek>(
         Sink::of(writer).flush()
     };
     match &file {
-        Some(file) => change::with_header_lock(file, change::Mode::Exclusive, patience, write),
+        Some(file) => change::with_header_lock(file, change::Mode::Exclusive, lock_timeout, write),
         None => write(),
     }
 }
@@ -116,7 +116,7 @@ pub(crate) fn grouped_for<A: WritableElement>(
 
 /// Returns the options with which a Rust type produces exactly a file's dtype, or an error if there are none.
 pub(crate) fn options_for<A: WritableElement>(dtype: &DType, options: &WriteOptions) -> Result<WriteOptions> {
-    let of = |order| width_of::<A>(dtype, &options.clone().byte_order(order));
+    let of = |order| with_text_width_of::<A>(dtype, &options.clone().byte_order(order));
     const { A::FILE_LAYOUT.check_written() };
     let made = |options: &WriteOptions| A::dtype_for(&mut std::iter::empty(), options);
     let orders = [ByteOrder::NATIVE, ByteOrder::Little, ByteOrder::Big];

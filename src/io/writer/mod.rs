@@ -13,10 +13,10 @@ use std::path::PathBuf;
 
 use ndarray::{ArrayRef, Dimension, ShapeBuilder};
 
-use header::{dtype_for, growing_axis, grown, rewrite, width_of};
+use header::{dtype_for, growing_axis_len, rewrite, shape_of_rows, with_text_width_of};
 
-use super::change::{self, Locked, Owner, Patience, Purpose};
-use super::order::parts_of;
+use super::change::{self, LockTimeout, Locked, OwnerProcess, Purpose};
+use super::order::order_and_lengths;
 use crate::bytes;
 use crate::dtype::DType;
 use crate::element::{WritableElement, WritePlan};
@@ -28,7 +28,7 @@ use crate::shape::{Order, Shape};
 use crate::transfer::{self, Items, Sink, os, streams};
 
 /// Small pieces are buffered up to this many bytes, so that a small push costs no more than a copy.
-const COLLECTED: usize = 1 << 20;
+const BUFFER_SIZE: usize = 1 << 20;
 
 /// Writes NPY arrays incrementally.
 ///
@@ -85,21 +85,21 @@ pub struct NpyWriter<A, W = File> {
     row_len: u64,
     /// How elements are written; `None` if their type is known only at run time.
     emit: Option<WritePlan<A>>,
-    collected: Vec<u8>,
+    buffer: Vec<u8>,
     /// The number of elements.
     elements: u64,
     /// The number of rows, if a row has no elements; otherwise 0.
     empty_rows: usize,
-    end: End<W>,
+    length: ArrayLength<W>,
     /// `elements` and `empty_rows` as counted by the last header that was written.
-    counted: (u64, usize),
+    committed: (u64, usize),
     /// Whether an error has left the writer at an unknown position within the array.
     is_broken: bool,
     /// Whether another process has changed the file.
-    is_foreign: bool,
+    has_external_change: bool,
     /// How long to wait for the lock of the header.
-    patience: Patience,
-    owner: Owner,
+    lock_timeout: LockTimeout,
+    owner: OwnerProcess,
 }
 
 /// The underlying writer, until it is returned to the caller.
@@ -125,28 +125,28 @@ impl<A, W> Drop for NpyWriter<A, W> {
     /// So no row that `push` has accepted is lost. After an error, the content of the file is unknown, and
     /// nothing is written. In a forked process, nothing is written either: the rows are those of its parent.
     fn drop(&mut self) {
-        let Self { writer: Slot(writer), write, collected, is_broken, owner, .. } = self;
+        let Self { writer: Slot(writer), write, buffer, is_broken, owner, .. } = self;
         if let Some(writer) = writer
             && !*is_broken
-            && owner.is_here()
-            && !collected.is_empty()
+            && owner.is_current_process()
+            && !buffer.is_empty()
         {
-            let _ = write(writer, collected); // drop cannot report an error
+            let _ = write(writer, buffer); // drop cannot report an error
         }
     }
 }
 
 /// When the array is complete.
-enum End<W> {
+enum ArrayLength<W> {
     /// With this number of elements.
-    At(u64),
+    Fixed(u64),
     /// When `finish` is called. The header is at `start`, is `head` bytes long, and is updated by `rewrite`.
-    Open {
+    Growing {
         start: u64,
         head: usize,
         /// Whether the shape is kept within one sector, as in every header that this library creates.
         is_in_one_sector: bool,
-        rewrite: fn(&mut W, u64, &[u8], &mut Patience) -> Result<()>,
+        rewrite: fn(&mut W, u64, &[u8], &mut LockTimeout) -> Result<()>,
     },
 }
 
@@ -201,19 +201,20 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         shape: Sh,
         options: &WriteOptions,
     ) -> Result<Self> {
-        let (order, shape) = parts_of(shape.into_shape_with_order());
+        let (order, shape) = order_and_lengths(shape.into_shape_with_order());
         let order = options.get_order().unwrap_or(order);
         let dtype = dtype_for::<A>(options)?;
         let header = Header::new(dtype, order, shape)?;
         let head = npy::format(&header, options.get_version())?;
-        change::check_syncs(&mut writer, options)?;
+        change::check_can_sync(&mut writer, options)?;
         Sink::of(&mut writer).write(&head)?;
         let row = match (order, header.shape()) {
             (_, []) => Shape::default(),
             (Order::C, [_, row @ ..]) | (Order::Fortran, [row @ .., _]) => Shape::from(row),
         };
         let emit = Some(A::emit(header.dtype()));
-        Ok(Self::of(writer, header, row, Version::V1, End::At(0), (emit, options)).ending_with_shape())
+        Ok(Self::of(writer, header, row, Version::V1, ArrayLength::Fixed(0), (emit, options))
+            .with_fixed_length())
     }
 
     /// Appends one or several rows.
@@ -261,11 +262,11 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     pub fn extend(&mut self, items: impl IntoIterator<Item = A>) -> Result<()> {
         self.check_state()?;
         /// The number of elements taken from the iterator at a time.
-        const MOST: usize = 4096;
+        const BLOCK_ITEMS: usize = 4096;
         let mut items = items.into_iter();
-        let mut block = Vec::with_capacity(items.size_hint().0.clamp(1, MOST));
+        let mut block = Vec::with_capacity(items.size_hint().0.clamp(1, BLOCK_ITEMS));
         loop {
-            block.extend(items.by_ref().take(MOST));
+            block.extend(items.by_ref().take(BLOCK_ITEMS));
             if block.is_empty() {
                 return Ok(());
             }
@@ -298,7 +299,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         self.check_count(count)?;
         // Checked before anything is buffered, so that the writer stays usable after text that is too long.
         if A::FILE_LAYOUT.varies() {
-            let options = width_of::<A>(&self.dtype, &self.options);
+            let options = with_text_width_of::<A>(&self.dtype, &self.options);
             A::dtype_for(&mut items.iter(), &options).map_err(|error| {
                 error.offset_element(usize::try_from(self.elements).unwrap_or(usize::MAX))
             })?;
@@ -307,10 +308,10 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
         let written = match (&emit, items) {
             // Small contiguous rows are only copied into the buffer.
             (Some(WritePlan::Bitwise(out)), Items::Contiguous(items))
-                if !out.swaps() && size_of_val(items) < COLLECTED =>
+                if !out.swaps() && size_of_val(items) < BUFFER_SIZE =>
             {
-                self.collected.extend_from_slice(out.bytes(items));
-                self.end_put(count)
+                self.buffer.extend_from_slice(out.bytes(items));
+                self.count_written(count)
             }
             (Some(emit), items) => self.put_with(count, |sink, header, options| {
                 transfer::write_more(sink, Vec::new(), header, items, emit, options)
@@ -328,11 +329,11 @@ impl<A, W: Write> NpyWriter<A, W> {
         header: Header,
         row: Shape,
         version: Version,
-        end: End<W>,
+        length: ArrayLength<W>,
         (emit, options): (Option<WritePlan<A>>, &WriteOptions),
     ) -> Self {
         let rows_are_empty = row.dims().contains(&0);
-        let grown = growing_axis(header.order(), header.shape_ref());
+        let row_count = growing_axis_len(header.order(), header.shape_ref());
         Self {
             writer: Slot(Some(writer)),
             path: None,
@@ -344,21 +345,21 @@ impl<A, W: Write> NpyWriter<A, W> {
             version,
             row_len: row.len().unwrap_or(0),
             row,
-            collected: Vec::new(),
+            buffer: Vec::new(),
             elements: header.len(),
-            empty_rows: if rows_are_empty { grown } else { 0 },
+            empty_rows: if rows_are_empty { row_count } else { 0 },
             dtype: header.dtype().clone(),
-            end,
-            counted: (header.len(), if rows_are_empty { grown } else { 0 }),
+            length,
+            committed: (header.len(), if rows_are_empty { row_count } else { 0 }),
             is_broken: false,
-            is_foreign: false,
-            patience: Patience::default(),
-            owner: Owner::new(),
+            has_external_change: false,
+            lock_timeout: LockTimeout::default(),
+            owner: OwnerProcess::new(),
         }
     }
 
-    fn ending_with_shape(mut self) -> Self {
-        self.end = End::At(self.elements);
+    fn with_fixed_length(mut self) -> Self {
+        self.length = ArrayLength::Fixed(self.elements);
         self.elements = 0;
         self
     }
@@ -394,7 +395,7 @@ impl<A, W: Write> NpyWriter<A, W> {
     /// Checks whether this number of elements can follow.
     fn check_count(&self, count: usize) -> Result<()> {
         let elements = self.elements.checked_add(count as u64);
-        let wanted = if let End::At(wanted) = self.end { wanted } else { u64::MAX };
+        let wanted = if let ArrayLength::Fixed(wanted) = self.length { wanted } else { u64::MAX };
         match elements {
             Some(elements) if elements <= wanted => Ok(()),
             _ => {
@@ -411,16 +412,16 @@ impl<A, W: Write> NpyWriter<A, W> {
         write: impl FnOnce(&mut Sink<'_>, &Header, &WriteOptions) -> Result<()>,
     ) -> Result<()> {
         let header = Header::new(self.dtype.clone(), Order::C, [count].into())?;
-        let is_small = header.payload_len().is_some_and(|bytes| bytes < COLLECTED as u64);
+        let is_small = header.payload_len().is_some_and(|bytes| bytes < BUFFER_SIZE as u64);
         // Broken until everything has been written: an early return leaves part of an element in the file.
         self.is_broken = true;
         if !is_small {
-            self.write_collected()?; // what is already buffered comes before
+            self.flush_buffer()?; // what is already buffered comes before
         }
-        let Self { writer, collected, options, .. } = self;
-        let mut sink = if is_small { Sink::of(collected) } else { Sink::of(&mut **writer) };
+        let Self { writer, buffer, options, .. } = self;
+        let mut sink = if is_small { Sink::of(buffer) } else { Sink::of(&mut **writer) };
         write(&mut sink, &header, options)?;
-        self.end_put(count)
+        self.count_written(count)
     }
 
     /// Writes rows by a function, which is given where to and the order of their elements.
@@ -437,10 +438,10 @@ impl<A, W: Write> NpyWriter<A, W> {
     }
 
     /// Counts elements that have been written.
-    fn end_put(&mut self, count: usize) -> Result<()> {
+    fn count_written(&mut self, count: usize) -> Result<()> {
         self.is_broken = true;
-        if self.collected.len() >= COLLECTED {
-            self.write_collected()?;
+        if self.buffer.len() >= BUFFER_SIZE {
+            self.flush_buffer()?;
         }
         self.elements += count as u64;
         self.is_broken = false;
@@ -475,9 +476,9 @@ impl<A, W: Write> NpyWriter<A, W> {
         }
     }
 
-    fn write_collected(&mut self) -> Result<()> {
-        Sink::of(&mut *self.writer).write(&self.collected)?;
-        self.collected.clear();
+    fn flush_buffer(&mut self) -> Result<()> {
+        Sink::of(&mut *self.writer).write(&self.buffer)?;
+        self.buffer.clear();
         Ok(())
     }
 
@@ -504,35 +505,35 @@ impl<A, W: Write> NpyWriter<A, W> {
     /// - [`ErrorKind::Io`] if writing or syncing fails.
     /// - [`ErrorKind::ArrayChanged`] if another process has changed the file.
     pub fn checkpoint(&mut self) -> Result<()> {
-        self.count_rows().map_err(|error| self.at_path(error))
+        self.commit_rows().map_err(|error| self.at_path(error))
     }
 
-    fn count_rows(&mut self) -> Result<()> {
+    fn commit_rows(&mut self) -> Result<()> {
         self.check_state()?;
         self.is_broken = true;
-        self.write_collected()?;
+        self.flush_buffer()?;
         Sink::of(&mut *self.writer).flush()?;
         // The rows are synced before the header, which must never count rows that a loss of power could still
         // destroy.
         change::sync_writer(&mut *self.writer, &self.options)?;
-        if let End::Open { start, head, rewrite, .. } = self.end {
+        if let ArrayLength::Growing { start, head, rewrite, .. } = self.length {
             let text = self.header_of(self.elements, self.empty_rows)?;
             self.check_length(start + head as u64)?;
-            rewrite(&mut self.writer, start, &text, &mut self.patience)?;
+            rewrite(&mut self.writer, start, &text, &mut self.lock_timeout)?;
             change::sync_writer(&mut *self.writer, &self.options)?;
         }
-        self.counted = (self.elements, self.empty_rows);
+        self.committed = (self.elements, self.empty_rows);
         self.is_broken = false;
         Ok(())
     }
 
     /// Returns a header that counts the complete rows among `elements` and is as long as the old header.
     fn header_of(&self, elements: u64, empty_rows: usize) -> Result<Vec<u8>> {
-        let End::Open { head, is_in_one_sector, .. } = self.end else { return Ok(Vec::new()) };
+        let ArrayLength::Growing { head, is_in_one_sector, .. } = self.length else { return Ok(Vec::new()) };
         let rows = elements.checked_div(self.row_len).map_or(Ok(empty_rows), usize::try_from);
         let rows =
             rows.map_err(|_| ErrorKind::Overflow { what: format!("an array of {elements} elements") })?;
-        let header = Header::new(self.dtype.clone(), self.order, grown(&self.row, self.order, rows))?;
+        let header = Header::new(self.dtype.clone(), self.order, shape_of_rows(&self.row, self.order, rows))?;
         let text = npy::format_in_place(&header, self.version, head, is_in_one_sector);
         Ok(text.ok_or(ErrorKind::HeaderCannotGrow { header: head as u64, crosses_sector: false })?)
     }
@@ -545,7 +546,7 @@ impl<A, W: Write> NpyWriter<A, W> {
         let wanted = payload + bytes;
         match streams::as_any_file(&mut *self.writer).map(File::metadata).transpose()? {
             Some(metadata) if metadata.is_file() && metadata.len() != wanted => {
-                self.is_foreign = true;
+                self.has_external_change = true;
                 let found = metadata.len();
                 Err(ErrorKind::array_changed(format!("expected a file of {wanted} bytes, found {found}"))
                     .into())
@@ -567,10 +568,10 @@ impl<A, W: Write> NpyWriter<A, W> {
     /// - [`ErrorKind::ArrayChanged`] if another process has changed the file.
     #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
     pub fn finish(mut self) -> Result<W> {
-        let wanted = match self.end {
-            End::At(wanted) => wanted,
+        let wanted = match self.length {
+            ArrayLength::Fixed(wanted) => wanted,
             // Of whole rows.
-            End::Open { .. } => {
+            ArrayLength::Growing { .. } => {
                 let row = self.row.len().unwrap_or(0);
                 self.elements.checked_next_multiple_of(row).unwrap_or(self.elements)
             }
@@ -637,7 +638,7 @@ impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn new_with(mut writer: W, row: &[usize], options: &WriteOptions) -> Result<Self> {
-        let locked = lock_of(&mut writer, options)?;
+        let locked = lock_file_of(&mut writer, options)?;
         let dtype = dtype_for::<A>(options)?;
         let emit = Some(A::emit(&dtype));
         let mut made = Self::new_locked(writer, row, (dtype, emit), options)?;
@@ -657,10 +658,10 @@ impl<A, W: Write + Seek> NpyWriter<A, W> {
         let row = Shape::from(row);
         // With one axis, both orders are the same.
         let order = if row.ndim() == 0 { Order::C } else { options.get_order().unwrap_or_default() };
-        let header = Header::new(dtype, order, grown(&row, order, 0))?;
+        let header = Header::new(dtype, order, shape_of_rows(&row, order, 0))?;
         let head = npy::format_growing(&header, options.get_version())?;
         let start = writer.stream_position()?;
-        change::check_syncs(&mut writer, options)?;
+        change::check_can_sync(&mut writer, options)?;
         if let Some(file) = streams::as_any_file(&mut writer)
             && let Some(length) = bytes::len_of_regular(file)
         {
@@ -683,19 +684,20 @@ impl<A, W: Write + Seek> NpyWriter<A, W> {
         // Without this sync, a loss of power could restore truncated bytes, and new rows would be mixed with
         // them.
         change::sync_writer(&mut writer, options)?;
-        let end = End::Open { start, head: head.len(), is_in_one_sector: true, rewrite: rewrite::<W> };
-        Ok(Self::of(writer, header, row, version, end, (emit, options)))
+        let length =
+            ArrayLength::Growing { start, head: head.len(), is_in_one_sector: true, rewrite: rewrite::<W> };
+        Ok(Self::of(writer, header, row, version, length, (emit, options)))
     }
 }
 
 /// Locks the regular file to which a writer writes, if it is recognized.
 ///
 /// The lock is taken through a second handle of the same open file, since the writer is needed for writing.
-fn lock_of<W>(writer: &mut W, options: &WriteOptions) -> Result<Option<Locked>> {
+fn lock_file_of<W>(writer: &mut W, options: &WriteOptions) -> Result<Option<Locked>> {
     let Some(file) = streams::as_any_file(writer).filter(|file| bytes::len_of_regular(file).is_some()) else {
         return Ok(None);
     };
-    if change::is_lent(file) {
+    if change::is_lent_to_callback(file) {
         return Ok(None);
     }
     match file.try_clone() {

@@ -67,7 +67,7 @@ impl Folder {
     pub(crate) fn create_new(&self, name: &OsStr, is_private: bool) -> io::Result<File> {
         #[cfg(windows)]
         if is_private {
-            return super::windows::create_with_list(&self.path.join(name));
+            return super::windows::create_with_access_list(&self.path.join(name));
         }
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true);
@@ -149,7 +149,7 @@ impl Folder {
         std::fs::remove_dir(self.path.join(name))
     }
 
-    pub(crate) fn is_own(file: &File) -> io::Result<bool> {
+    pub(crate) fn is_owned_regular_file(file: &File) -> io::Result<bool> {
         Ok(file.metadata()?.is_file())
     }
 }

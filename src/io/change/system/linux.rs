@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{self, AtFlags, Mode as Permissions, OFlags, RenameFlags, XattrFlags};
 use rustix::io::{Errno, retry_on_intr};
 
-use super::{Attempt, FileId, Kind, Mode, Region};
+use super::{Attempt, FileId, Kind, LockRegion, Mode};
 use crate::bytes::uninterrupted;
 
 /// The lock structure with 64-bit offsets, which open file description locks require.
@@ -23,7 +23,7 @@ type Flock = libc::flock64;
 type Flock = libc::flock;
 
 /// Calls `fcntl` for an open file description lock, which is tied to the open file and not to the process.
-fn lock_call(file: &File, command: i32, kind: i32, region: Region) -> io::Result<Flock> {
+fn lock_call(file: &File, command: i32, kind: i32, region: LockRegion) -> io::Result<Flock> {
     let (start, len) = region.range();
     // SAFETY: all fields are plain integers, for which zero is valid.
     let mut lock: Flock = unsafe { std::mem::zeroed() };
@@ -48,22 +48,22 @@ fn is_unsupported(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOLCK | libc::ENOSYS | libc::EINVAL))
 }
 
-pub(crate) fn try_lock(file: &File, region: Region, mode: Mode) -> io::Result<Attempt> {
+pub(crate) fn try_lock(file: &File, region: LockRegion, mode: Mode) -> io::Result<Attempt> {
     let kind = if mode == Mode::Shared { libc::F_RDLCK } else { libc::F_WRLCK };
     match lock_call(file, libc::F_OFD_SETLK, kind, region) {
-        Ok(_) => Ok(Attempt::Taken),
+        Ok(_) => Ok(Attempt::Acquired),
         Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EACCES)) => Ok(Attempt::Busy),
         Err(error) if is_unsupported(&error) => Ok(Attempt::Unsupported),
         Err(error) => Err(error),
     }
 }
 
-pub(crate) fn is_locked(file: &File, region: Region, mode: Mode) -> bool {
+pub(crate) fn is_locked(file: &File, region: LockRegion, mode: Mode) -> bool {
     let kind = if mode == Mode::Shared { libc::F_RDLCK } else { libc::F_WRLCK };
     lock_call(file, libc::F_OFD_GETLK, kind, region).is_ok_and(|lock| i32::from(lock.l_type) != libc::F_UNLCK)
 }
 
-pub(crate) fn unlock(file: &File, region: Region) {
+pub(crate) fn unlock(file: &File, region: LockRegion) {
     let _ = lock_call(file, libc::F_OFD_SETLK, libc::F_UNLCK, region); // closing the file releases the lock anyway
 }
 
@@ -218,7 +218,7 @@ impl Folder {
 
     /// Returns whether this folder still has this name in another one.
     pub(crate) fn is_in(&self, parent: &Self, name: &OsStr) -> io::Result<bool> {
-        parent.names(name, &self.handle)
+        parent.is_name_of(name, &self.handle)
     }
 
     /// Removes the files in this folder.
@@ -238,7 +238,7 @@ impl Folder {
         Ok(fs::unlinkat(&self.handle, name, AtFlags::REMOVEDIR)?)
     }
 
-    pub(crate) fn is_own(file: &File) -> io::Result<bool> {
+    pub(crate) fn is_owned_regular_file(file: &File) -> io::Result<bool> {
         use std::os::unix::fs::MetadataExt;
         let metadata = file.metadata()?;
         Ok(metadata.is_file() && metadata.uid() == rustix::process::geteuid().as_raw())
@@ -278,7 +278,7 @@ pub(crate) fn copy_attributes(from: &File, to: &File) -> io::Result<()> {
 }
 
 fn attribute_names(file: &File) -> io::Result<Vec<CString>> {
-    match filled(|buffer| fs::flistxattr(file, buffer)) {
+    match fill_growing_buffer(|buffer| fs::flistxattr(file, buffer)) {
         Ok(list) => {
             let names = list.split(|byte| *byte == 0).filter(|name| !name.is_empty());
             names.map(|name| CString::new(name).map_err(io::Error::from)).collect()
@@ -289,18 +289,18 @@ fn attribute_names(file: &File) -> io::Result<Vec<CString>> {
 }
 
 fn attribute(file: &File, name: &CStr) -> io::Result<Vec<u8>> {
-    Ok(filled(|buffer| fs::fgetxattr(file, name, buffer))?)
+    Ok(fill_growing_buffer(|buffer| fs::fgetxattr(file, name, buffer))?)
 }
 
 /// Calls `call` with a buffer that is grown if the result does not fit.
 ///
 /// rustix returns the size for an empty buffer only up to 1.1.5, and the size may change between two calls.
-fn filled(call: impl Fn(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Errno> {
-    const MOST: usize = 64 << 10; // the kernel's limit for a value and for the list of names
+fn fill_growing_buffer(call: impl Fn(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Errno> {
+    const MAX_ATTRIBUTE_SIZE: usize = 64 << 10; // the kernel's limit for a value and for the list of names
     let mut buffer = vec![0; 256];
     loop {
         match call(&mut buffer) {
-            Err(Errno::RANGE) if buffer.len() < MOST => buffer.resize(MOST, 0),
+            Err(Errno::RANGE) if buffer.len() < MAX_ATTRIBUTE_SIZE => buffer.resize(MAX_ATTRIBUTE_SIZE, 0),
             filled => {
                 buffer.truncate(filled?);
                 return Ok(buffer);

@@ -29,13 +29,13 @@ pub(crate) use locks::{is_locked, try_lock, unlock};
 #[cfg(target_os = "wasi")]
 pub(crate) use wasi::{id_of, links_of};
 #[cfg(windows)]
-pub(crate) use windows::{copy_attributes, device, id_at, id_of, is_locked, links_of, try_lock, unlock};
+pub(crate) use windows::{copy_attributes, id_at, id_of, is_locked, links_of, open_device, try_lock, unlock};
 
 /// The byte ranges on which locks are taken.
 ///
 /// They are far after any data: on Windows, a lock blocks reads and writes of the locked bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Region {
+pub(crate) enum LockRegion {
     /// Locked shared by mutable maps, and exclusively, as part of `Change`, to change the entire file.
     Map,
     /// Locked exclusively while another file replaces this one.
@@ -48,7 +48,7 @@ pub(crate) enum Region {
     Draft,
 }
 
-impl Region {
+impl LockRegion {
     /// Returns the first byte and the number of bytes.
     #[cfg_attr(not(any(target_os = "linux", windows)), allow(dead_code))]
     fn range(self) -> (i64, i64) {
@@ -82,7 +82,7 @@ pub(crate) enum Kind {
 /// The result of an attempt to lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Attempt {
-    Taken,
+    Acquired,
     /// Another open file holds a conflicting lock.
     Busy,
     /// The file system does not support locks.
@@ -146,7 +146,7 @@ pub(crate) fn is_same(found: io::Result<Option<FileId>>, file: &File) -> io::Res
 
 impl Folder {
     /// Returns whether the name refers to the open file.
-    pub(crate) fn names(&self, name: &OsStr, file: &File) -> io::Result<bool> {
+    pub(crate) fn is_name_of(&self, name: &OsStr, file: &File) -> io::Result<bool> {
         is_same(self.id_at(name), file)
     }
 }

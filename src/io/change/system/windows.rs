@@ -27,7 +27,7 @@ use windows_sys::Win32::Storage::FileSystem::{
 use windows_sys::Win32::System::IO::{GetOverlappedResult, OVERLAPPED};
 use windows_sys::Win32::System::Threading::CreateEventW;
 
-use super::{Attempt, FileId, Mode, Region};
+use super::{Attempt, FileId, LockRegion, Mode};
 use crate::bytes;
 
 /// Returns the last error if a call returned 0.
@@ -35,26 +35,26 @@ fn checked(result: i32) -> io::Result<()> {
     if result == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-fn is(error: &io::Error, code: u32) -> bool {
+fn has_code(error: &io::Error, code: u32) -> bool {
     error.raw_os_error() == Some(code as i32)
 }
 
 /// Returns whether the file system does not support the operation.
 fn is_unsupported(error: &io::Error) -> bool {
-    is(error, ERROR_INVALID_FUNCTION) || is(error, ERROR_NOT_SUPPORTED)
+    has_code(error, ERROR_INVALID_FUNCTION) || has_code(error, ERROR_NOT_SUPPORTED)
 }
 
-fn place(region: Region) -> (OVERLAPPED, u32) {
+fn overlapped(region: LockRegion) -> (OVERLAPPED, u32) {
     let (start, len) = region.range();
-    let mut place = OVERLAPPED::default();
-    (place.Anonymous.Anonymous.Offset, place.Anonymous.Anonymous.OffsetHigh) =
+    let mut overlapped = OVERLAPPED::default();
+    (overlapped.Anonymous.Anonymous.Offset, overlapped.Anonymous.Anonymous.OffsetHigh) =
         (start as u32, (start >> 32) as u32);
-    (place, len as u32)
+    (overlapped, len as u32)
 }
 
-pub(crate) fn try_lock(file: &File, region: Region, mode: Mode) -> io::Result<Attempt> {
+pub(crate) fn try_lock(file: &File, region: LockRegion, mode: Mode) -> io::Result<Attempt> {
     let exclusive = if mode == Mode::Exclusive { LOCKFILE_EXCLUSIVE_LOCK } else { 0 };
-    let (mut place, len) = place(region);
+    let (mut overlapped, len) = overlapped(region);
     // A user's file may have been opened for overlapped I/O: then the call returns before the system has written
     // to the structure, and the event says when it has, as in the standard library.
     // SAFETY: the function takes no pointer to memory.
@@ -65,25 +65,32 @@ pub(crate) fn try_lock(file: &File, region: Region, mode: Mode) -> io::Result<At
     // SAFETY: the event is a new handle without another owner.
     let event = unsafe { OwnedHandle::from_raw_handle(event) };
     // With the lowest bit set, no packet that refers to the structure is queued to a completion port of the file.
-    place.hEvent = event.as_raw_handle().map_addr(|handle| handle | 1);
+    overlapped.hEvent = event.as_raw_handle().map_addr(|handle| handle | 1);
     // SAFETY: the handle is open while the file is borrowed, and the structure outlives the call and, if the call
     // has not finished, the wait below.
     let locked = checked(unsafe {
-        LockFileEx(file.as_raw_handle(), LOCKFILE_FAIL_IMMEDIATELY | exclusive, 0, len, 0, &raw mut place)
+        LockFileEx(
+            file.as_raw_handle(),
+            LOCKFILE_FAIL_IMMEDIATELY | exclusive,
+            0,
+            len,
+            0,
+            &raw mut overlapped,
+        )
     });
     let locked = match locked {
-        Err(error) if is(&error, ERROR_IO_PENDING) => {
+        Err(error) if has_code(&error, ERROR_IO_PENDING) => {
             let mut unused = 0;
             // SAFETY: as above; the call waits until the system has finished with the structure.
             checked(unsafe {
-                GetOverlappedResult(file.as_raw_handle(), &raw const place, &raw mut unused, 1)
+                GetOverlappedResult(file.as_raw_handle(), &raw const overlapped, &raw mut unused, 1)
             })
         }
         locked => locked,
     };
     match locked {
-        Ok(()) => Ok(Attempt::Taken),
-        Err(error) if is(&error, ERROR_LOCK_VIOLATION) => Ok(Attempt::Busy),
+        Ok(()) => Ok(Attempt::Acquired),
+        Err(error) if has_code(&error, ERROR_LOCK_VIOLATION) => Ok(Attempt::Busy),
         Err(error) if is_unsupported(&error) => Ok(Attempt::Unsupported),
         Err(error) => Err(error),
     }
@@ -93,14 +100,14 @@ pub(crate) fn try_lock(file: &File, region: Region, mode: Mode) -> io::Result<At
 ///
 /// The system has no other way to test a lock. Another process that tests the lock may itself hold it
 /// briefly, so the attempt is repeated.
-pub(crate) fn is_locked(file: &File, region: Region, mode: Mode) -> bool {
+pub(crate) fn is_locked(file: &File, region: LockRegion, mode: Mode) -> bool {
     const TRIES: usize = 5;
     for _ in 0..TRIES {
         // A test by another process takes microseconds; a lock that is busy at all five attempts is held for
         // longer.
         match try_lock(file, region, mode) {
             Ok(Attempt::Busy) => std::thread::sleep(Duration::from_micros(200)),
-            Ok(Attempt::Taken) => {
+            Ok(Attempt::Acquired) => {
                 unlock(file, region);
                 return false;
             }
@@ -110,11 +117,11 @@ pub(crate) fn is_locked(file: &File, region: Region, mode: Mode) -> bool {
     true
 }
 
-pub(crate) fn unlock(file: &File, region: Region) {
-    let (mut place, len) = place(region);
+pub(crate) fn unlock(file: &File, region: LockRegion) {
+    let (mut overlapped, len) = overlapped(region);
     // SAFETY: the handle is open while the file is borrowed, and the structure outlives the call: the system releases
     // a lock before it returns. An error is ignored, since closing the file releases the lock.
-    let _ = unsafe { UnlockFileEx(file.as_raw_handle(), 0, len, 0, &raw mut place) };
+    let _ = unsafe { UnlockFileEx(file.as_raw_handle(), 0, len, 0, &raw mut overlapped) };
 }
 
 fn information(file: &File) -> io::Result<BY_HANDLE_FILE_INFORMATION> {
@@ -150,7 +157,7 @@ pub(super) fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
 /// Opens the device that a path names, if any, for writing.
 ///
 /// Devices cannot be replaced. The path may be just `NUL`.
-pub(crate) fn device(path: &Path) -> io::Result<Option<File>> {
+pub(crate) fn open_device(path: &Path) -> io::Result<Option<File>> {
     let full = std::path::absolute(path)?;
     let mut parts = full.components();
     let Some(Component::Prefix(prefix)) = parts.next() else { return Ok(None) };
@@ -164,7 +171,7 @@ pub(crate) fn device(path: &Path) -> io::Result<Option<File>> {
 }
 
 /// Creates a file with the right to set its access list, or without this right where it is denied.
-pub(super) fn create_with_list(path: &Path) -> io::Result<File> {
+pub(super) fn create_with_access_list(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true);
     match options.clone().access_mode(GENERIC_READ | GENERIC_WRITE | WRITE_DAC).open(path) {
@@ -263,7 +270,7 @@ fn streams(file: &File) -> io::Result<Vec<OsString>> {
             if is_unsupported(&error)
                 || [ERROR_HANDLE_EOF, ERROR_INVALID_PARAMETER, ERROR_INVALID_LEVEL]
                     .iter()
-                    .any(|code| is(&error, *code)) =>
+                    .any(|code| has_code(&error, *code)) =>
         {
             return Ok(Vec::new());
         }

@@ -1,11 +1,11 @@
-//! [`Arriving`]: the elements of an array that comes from a reader, part by part.
+//! [`PartReader`]: the elements of an array that comes from a reader, part by part.
 
 use std::borrow::Cow;
 use std::io::{self, Read};
 
 use super::format::ArrayFormat;
 use super::payload::{FromPayload, PayloadRef};
-use super::reader::{State, lost};
+use super::reader::{State, lost_position_error};
 use crate::bytes;
 use crate::error::{ErrorKind, Result};
 use crate::header::Header;
@@ -15,21 +15,21 @@ use crate::transfer::{self, Source};
 /// The elements of an array that comes from a reader. They are read part by part, in the order in which they come.
 ///
 /// If it is dropped early, the reader knows how many bytes of the array it has yet to skip.
-pub(crate) struct Arriving<'r, R, F: ArrayFormat> {
-    ahead: Ahead<'r, R>,
+pub(crate) struct PartReader<'r, R, F: ArrayFormat> {
+    buffer: PayloadBuffer<'r, R>,
     found: &'r F::Found,
     options: Cow<'r, ReadOptions>,
     state: &'r mut State,
     /// The options for parts whose progress is told here.
-    quiet: ReadOptions,
+    options_without_progress: ReadOptions,
     len: u64,
     /// How many bytes of the array have been read.
-    done: u64,
+    position: u64,
     /// Up to where parts are read one by one, because an element there is at fault.
-    one_by_one: u64,
+    read_singly_until: u64,
 }
 
-impl<'r, R: Read, F: ArrayFormat> Arriving<'r, R, F> {
+impl<'r, R: Read, F: ArrayFormat> PartReader<'r, R, F> {
     /// Fails if the array cannot be read in parts, or if the reader is known to be too short for it.
     pub(super) fn new(
         reader: &'r mut R,
@@ -37,16 +37,25 @@ impl<'r, R: Read, F: ArrayFormat> Arriving<'r, R, F> {
         options: &'r ReadOptions,
         state: &'r mut State,
     ) -> Result<Self> {
-        F::check_plain(found, options)?;
+        F::check_uncompressed(found, options)?;
         let header = F::header(found);
         let len = header.payload_len_in_parts()?;
         if let Some(have) = Source::of(reader).remaining().filter(|have| *have < len) {
             return Err(transfer::truncated(header, have));
         }
-        let ahead = Ahead { reader, left: len, bytes: Vec::new(), read: 0 };
-        let options = F::gate(found, options);
-        let quiet = options.without_progress();
-        Ok(Self { ahead, found, options, state, quiet, len, done: 0, one_by_one: 0 })
+        let buffer = PayloadBuffer { reader, left: len, bytes: Vec::new(), read: 0 };
+        let options = F::dispatch_options(found, options);
+        let options_without_progress = options.without_progress();
+        Ok(Self {
+            buffer,
+            found,
+            options,
+            state,
+            options_without_progress,
+            len,
+            position: 0,
+            read_singly_until: 0,
+        })
     }
 
     pub(crate) fn header(&self) -> &'r Header {
@@ -58,31 +67,31 @@ impl<'r, R: Read, F: ArrayFormat> Arriving<'r, R, F> {
     }
 
     /// Returns how many bytes of the array have been read.
-    pub(crate) fn done(&self) -> u64 {
-        self.done
+    pub(crate) fn position(&self) -> u64 {
+        self.position
     }
 
     /// Returns how many bytes have come from the reader, and can be read together.
-    pub(crate) fn arrived(&self) -> usize {
-        if self.done < self.one_by_one { 0 } else { self.ahead.arrived().len() }
+    pub(crate) fn buffered(&self) -> usize {
+        if self.position < self.read_singly_until { 0 } else { self.buffer.buffered().len() }
     }
 
     /// Reads the next part, which has this header.
     pub(crate) fn read<T: FromPayload>(&mut self, part: &Header) -> Result<T> {
         self.check_state()?;
-        if let Some(read) = self.ahead.take_arrived(part, &self.quiet) {
-            return self.taken(part, read);
+        if let Some(read) = self.buffer.take_buffered(part, &self.options_without_progress) {
+            return self.complete_read(part, read);
         }
         // Lost until the part has been read: a panic leaves the reader within it.
         *self.state = State::Lost;
-        let options = self.options.with_progress_of_part(self.done, self.len);
-        let read = T::from_payload(PayloadRef::new(&mut Source::of(&mut self.ahead), part, &options));
+        let options = self.options.with_progress_of_part(self.position, self.len);
+        let read = T::from_payload(PayloadRef::new(&mut Source::of(&mut self.buffer), part, &options));
         match read {
             Ok(_) => self.advance(part),
             // The type and the limits are checked before elements are read, so another type can be tried.
             Err(ref error) if error.is_mismatch() || error.is_limit() => self.set_state(),
             Err(ref error) if matches!(error.kind(), ErrorKind::Truncated { .. }) => {
-                return Err(transfer::truncated(self.header(), self.len - self.ahead.left));
+                return Err(transfer::truncated(self.header(), self.len - self.buffer.left));
             }
             Err(_) => {}
         }
@@ -92,23 +101,24 @@ impl<'r, R: Read, F: ArrayFormat> Arriving<'r, R, F> {
     /// Reads the next part if all its bytes have come already; `None` if some have not, or an element is at fault.
     ///
     /// In the latter case, what has come is to be read in smaller parts, so that those before the fault are read.
-    pub(crate) fn read_arrived<T: FromPayload>(&mut self, part: &Header) -> Option<Result<T>> {
+    pub(crate) fn read_buffered<T: FromPayload>(&mut self, part: &Header) -> Option<Result<T>> {
         self.check_state().ok()?;
-        match self.ahead.take_arrived(part, &self.quiet)? {
-            Ok(made) => Some(self.taken(part, Ok(made))),
+        match self.buffer.take_buffered(part, &self.options_without_progress)? {
+            Ok(made) => Some(self.complete_read(part, Ok(made))),
             Err(_) => {
-                self.one_by_one = self.done + self.ahead.arrived().len() as u64;
+                self.read_singly_until = self.position + self.buffer.buffered().len() as u64;
                 None
             }
         }
     }
 
     /// A part has been read from the buffer, or it has not because of an error.
-    fn taken<T>(&mut self, part: &Header, read: Result<T>) -> Result<T> {
+    fn complete_read<T>(&mut self, part: &Header, read: Result<T>) -> Result<T> {
         match read {
             Ok(made) => {
                 self.advance(part);
-                let told = self.options.the_progress().map_or(Ok(()), |told| told.tell(self.done, self.len));
+                let told =
+                    self.options.the_progress().map_or(Ok(()), |told| told.tell(self.position, self.len));
                 told.map(|()| made)
             }
             Err(error) => {
@@ -123,27 +133,27 @@ impl<'r, R: Read, F: ArrayFormat> Arriving<'r, R, F> {
     /// Fails if an error or a panic has left the reader within a part.
     fn check_state(&self) -> Result<()> {
         match self.state {
-            State::Lost => Err(lost()),
+            State::Lost => Err(lost_position_error()),
             _ => Ok(()),
         }
     }
 
     /// All parts have been visited.
     pub(crate) fn finish(&mut self) {
-        if self.done == self.len && *self.state != State::Lost {
+        if self.position == self.len && *self.state != State::Lost {
             *self.state = State::AtEnd;
         }
     }
 
     /// A part has been read.
     fn advance(&mut self, part: &Header) {
-        self.done += part.payload_len().unwrap_or_default();
+        self.position += part.payload_len().unwrap_or_default();
         self.set_state();
     }
 
     fn set_state(&mut self) {
-        *self.state = match self.ahead.left {
-            left if left == self.len && self.done == 0 => State::AtPayload,
+        *self.state = match self.buffer.left {
+            left if left == self.len && self.position == 0 => State::AtPayload,
             // What is in the buffer has come from the reader.
             left => State::Within { left },
         };
@@ -153,7 +163,7 @@ impl<'r, R: Read, F: ArrayFormat> Arriving<'r, R, F> {
 /// A reader's next bytes up to the end of an array. Small parts are taken from a buffer.
 ///
 /// Each read asks the reader once: what has come can be used before more comes.
-struct Ahead<'r, R> {
+struct PayloadBuffer<'r, R> {
     reader: &'r mut R,
     /// How many bytes of the array have not come from the reader.
     left: u64,
@@ -162,18 +172,18 @@ struct Ahead<'r, R> {
     read: usize,
 }
 
-impl<R> Ahead<'_, R> {
+impl<R> PayloadBuffer<'_, R> {
     /// The size of the buffer: that of a pipe.
     const SIZE: usize = 64 << 10;
 
-    fn arrived(&self) -> &[u8] {
+    fn buffered(&self) -> &[u8] {
         &self.bytes[self.read..]
     }
 
     /// Reads a part from the buffer; `None` unless all of it is there. After an error, it still is.
-    fn take_arrived<T: FromPayload>(&mut self, part: &Header, options: &ReadOptions) -> Option<Result<T>> {
+    fn take_buffered<T: FromPayload>(&mut self, part: &Header, options: &ReadOptions) -> Option<Result<T>> {
         let need = usize::try_from(part.payload_len()?).ok()?;
-        let mut bytes = self.arrived().get(..need)?;
+        let mut bytes = self.buffered().get(..need)?;
         let made = T::from_payload(PayloadRef::new(&mut Source::of(&mut bytes), part, options));
         if made.is_ok() {
             self.read += need;
@@ -182,13 +192,13 @@ impl<R> Ahead<'_, R> {
     }
 }
 
-impl<R: Read> Read for Ahead<'_, R> {
+impl<R: Read> Read for PayloadBuffer<'_, R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let left = usize::try_from(self.left).unwrap_or(usize::MAX);
-        if self.arrived().is_empty() {
+        if self.buffered().is_empty() {
             if into.len() >= Self::SIZE {
-                let most = left.min(into.len());
-                let count = bytes::read_once(self.reader, &mut into[..most])?;
+                let max_len = left.min(into.len());
+                let count = bytes::read_once(self.reader, &mut into[..max_len])?;
                 self.left -= count as u64;
                 return Ok(count);
             }
@@ -201,7 +211,7 @@ impl<R: Read> Read for Ahead<'_, R> {
             self.bytes = bytes;
             self.left -= count as u64;
         }
-        let count = self.arrived().len().min(into.len());
+        let count = self.buffered().len().min(into.len());
         into[..count].copy_from_slice(&self.bytes[self.read..self.read + count]);
         self.read += count;
         Ok(count)

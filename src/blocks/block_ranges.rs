@@ -6,34 +6,34 @@ use crate::shape::Order;
 
 /// Iterates over boxes that cover a part of an array, each as a range of indices along each axis.
 #[derive(Clone, Debug)]
-pub(super) struct Cuts {
+pub(super) struct BlockRanges {
     /// The part that is covered, as a range along each axis.
     part: Vec<Range<usize>>,
     /// The axes, from the slowest in the order of the visit.
     axes: Vec<usize>,
     /// The place in `axes` of the axis that is divided. Axes before it are indexed; axes after it are complete.
-    cut: usize,
+    split_axis: usize,
     /// The number of indices of the divided axis in each box.
     step: usize,
     /// The start of the next box on the axes up to and including the divided one; `None` after the last box.
     next: Option<Vec<usize>>,
 }
 
-impl Cuts {
-    /// Cuts boxes of at least one and at most `most` elements, each of which is contiguous in this order.
-    pub(super) fn new(part: Vec<Range<usize>>, order: Order, most: usize) -> Self {
+impl BlockRanges {
+    /// Cuts boxes of at least one and at most `max_elements` elements, each of which is contiguous in this order.
+    pub(super) fn new(part: Vec<Range<usize>>, order: Order, max_elements: usize) -> Self {
         let mut axes: Vec<usize> = (0..part.len()).collect();
         if order == Order::Fortran {
             axes.reverse();
         }
-        let mut cut = axes.len().saturating_sub(1);
+        let mut split_axis = axes.len().saturating_sub(1);
         let mut within = 1;
-        while cut > 0 && part[axes[cut]].len() <= most / within {
-            within *= part[axes[cut]].len().max(1);
-            cut -= 1;
+        while split_axis > 0 && part[axes[split_axis]].len() <= max_elements / within {
+            within *= part[axes[split_axis]].len().max(1);
+            split_axis -= 1;
         }
         let is_empty = part.iter().any(Range::is_empty);
-        Self::with(part, axes, cut, (most / within).max(1), is_empty)
+        Self::with(part, axes, split_axis, (max_elements / within).max(1), is_empty)
     }
 
     /// Cuts pieces of `step` indices along one axis, which may be empty along another one.
@@ -44,10 +44,16 @@ impl Cuts {
         Self::with(part, axes, 0, step.max(1), is_empty)
     }
 
-    fn with(part: Vec<Range<usize>>, axes: Vec<usize>, cut: usize, step: usize, is_empty: bool) -> Self {
-        let first = axes.iter().take(cut + 1).map(|axis| part[*axis].start).collect();
+    fn with(
+        part: Vec<Range<usize>>,
+        axes: Vec<usize>,
+        split_axis: usize,
+        step: usize,
+        is_empty: bool,
+    ) -> Self {
+        let first = axes.iter().take(split_axis + 1).map(|axis| part[*axis].start).collect();
         let next = if is_empty { None } else { Some(first) };
-        Self { part, axes, cut, step, next }
+        Self { part, axes, split_axis, step, next }
     }
 
     /// Returns `count` boxes that follow one another as one, or those that are left. `None` after the last box.
@@ -70,7 +76,7 @@ impl Cuts {
         let mut left = 0usize;
         for (place, start) in next.iter().enumerate() {
             let range = &self.part[self.axes[place]];
-            let (step, more) = if place == self.cut { (self.step, 0) } else { (1, 1) };
+            let (step, more) = if place == self.split_axis { (self.step, 0) } else { (1, 1) };
             // On the axes before the cut one, the current index is counted by the next axis.
             let own = range.len().div_ceil(step);
             let ahead = (range.end - start).div_ceil(step) - more;
@@ -80,7 +86,7 @@ impl Cuts {
     }
 }
 
-impl Iterator for Cuts {
+impl Iterator for BlockRanges {
     type Item = Vec<Range<usize>>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -88,13 +94,13 @@ impl Iterator for Cuts {
         let mut ranges = self.part.clone();
         for (place, start) in from.iter().enumerate() {
             let range = &mut ranges[self.axes[place]];
-            let step = if place == self.cut { self.step } else { 1 };
+            let step = if place == self.split_axis { self.step } else { 1 };
             *range = *start..range.end.min(start.saturating_add(step));
         }
         let mut after = from;
         for place in (0..after.len()).rev() {
             let range = &self.part[self.axes[place]];
-            let step = if place == self.cut { self.step } else { 1 };
+            let step = if place == self.split_axis { self.step } else { 1 };
             after[place] = after[place].saturating_add(step);
             if after[place] < range.end {
                 self.next = Some(after);
@@ -110,7 +116,7 @@ impl Iterator for Cuts {
 mod tests {
     use ndarray::{Array, SliceInfoElem};
 
-    use super::Cuts;
+    use super::BlockRanges;
     use crate::shape::Order;
 
     #[test]
@@ -130,30 +136,30 @@ mod tests {
                 };
                 let view = array.slice(&slice(&part)[..]);
                 let numbers = |view: ndarray::ArrayViewD<'_, usize>| view.iter().copied().collect::<Vec<_>>();
-                for most in [1, 2, 5, 12, 100] {
-                    let cut = Cuts::new(part.clone(), Order::C, most);
+                for max_elements in [1, 2, 5, 12, 100] {
+                    let cut = BlockRanges::new(part.clone(), Order::C, max_elements);
                     assert_eq!(cut.left(), cut.clone().count());
                     let mut left = cut.left();
-                    let mut cuts = cut.clone();
+                    let mut block_ranges = cut.clone();
                     let mut found = Vec::new();
-                    while let Some(ranges) = cuts.next() {
+                    while let Some(ranges) = block_ranges.next() {
                         let own = numbers(array.slice(&slice(&ranges)[..]));
-                        assert!(own.len() <= most);
+                        assert!(own.len() <= max_elements);
                         left -= 1;
-                        assert_eq!(cuts.left(), left, "{part:?} by {most}");
+                        assert_eq!(block_ranges.left(), left, "{part:?} by {max_elements}");
                         found.extend(own);
                     }
-                    assert_eq!(found, numbers(view.clone()), "{part:?} by {most}");
-                    let cut = Cuts::new(part.clone(), Order::Fortran, most);
+                    assert_eq!(found, numbers(view.clone()), "{part:?} by {max_elements}");
+                    let cut = BlockRanges::new(part.clone(), Order::Fortran, max_elements);
                     let found =
                         cut.flat_map(|ranges| numbers(array.slice(&slice(&ranges)[..]).reversed_axes()));
                     assert_eq!(found.collect::<Vec<_>>(), numbers(view.clone().reversed_axes()));
                 }
                 for axis in 0..shape.len() {
-                    let pieces: Vec<_> = Cuts::along(part.clone(), axis, 2).collect();
+                    let pieces: Vec<_> = BlockRanges::along(part.clone(), axis, 2).collect();
                     let lens = pieces.iter().map(|ranges| ranges[axis].len());
                     assert_eq!(lens.sum::<usize>(), part[axis].len());
-                    assert_eq!(Cuts::along(part.clone(), axis, 2).left(), pieces.len());
+                    assert_eq!(BlockRanges::along(part.clone(), axis, 2).left(), pieces.len());
                 }
             }
         }

@@ -1,22 +1,22 @@
-//! [`Held`]: pieces of an array that have been read together.
+//! [`PieceBuffer`]: pieces of an array that have been read together.
 
 use ndarray::{Array, Dimension, ShapeBuilder};
 
 use crate::shape::Order;
 
 /// Elements of several pieces that have been read and not been returned.
-pub(super) struct Held<A, D> {
+pub(super) struct PieceBuffer<A, D> {
     items: std::vec::IntoIter<A>,
     axis: usize,
     order: Order,
     /// How many indices along the axis are left, and the elements of each.
     left: usize,
-    each: usize,
+    len_per_index: usize,
     /// The shape of all pieces.
     dim: D,
 }
 
-impl<A, D: Dimension> Held<A, D> {
+impl<A, D: Dimension> PieceBuffer<A, D> {
     /// Divides an array along an axis; `None` unless the pieces follow one another in memory.
     pub(super) fn of(pieces: Array<A, D>, axis: usize, order: Order) -> Option<Self> {
         let follow = match order {
@@ -27,8 +27,8 @@ impl<A, D: Dimension> Held<A, D> {
         let left = dim[axis];
         match pieces.into_raw_vec_and_offset() {
             (items, None | Some(0)) if follow => {
-                let each = items.len() / left.max(1);
-                Some(Self { items: items.into_iter(), axis, order, left, each, dim })
+                let len_per_index = items.len() / left.max(1);
+                Some(Self { items: items.into_iter(), axis, order, left, len_per_index, dim })
             }
             _ => None,
         }
@@ -42,7 +42,7 @@ impl<A, D: Dimension> Held<A, D> {
         let (length, mut dim) = (length.min(self.left), self.dim.clone());
         dim[self.axis] = length;
         self.left -= length;
-        let items: Vec<A> = self.items.by_ref().take(length * self.each).collect();
+        let items: Vec<A> = self.items.by_ref().take(length * self.len_per_index).collect();
         Array::from_shape_vec(dim.set_f(self.order == Order::Fortran), items).ok()
     }
 

@@ -19,8 +19,8 @@ use crate::transfer::Source;
 use crate::zip::{self, Member, Method};
 
 /// A virtual archive that consists of one member.
-struct OneMember<'a, 'p> {
-    place: &'a mut ArchiveBytes<'p>,
+struct SingleMemberArchive<'a, 'p> {
+    archive_bytes: &'a mut ArchiveBytes<'p>,
     member: &'a Member,
     /// The offset in the file at which the member's own bytes end.
     end: u64,
@@ -31,23 +31,23 @@ struct OneMember<'a, 'p> {
     reached: &'a std::cell::Cell<u64>,
 }
 
-impl OneMember<'_, '_> {
-    fn own(&self) -> u64 {
+impl SingleMemberArchive<'_, '_> {
+    fn member_len(&self) -> u64 {
         self.end - self.member.offset
     }
 }
 
-impl Read for OneMember<'_, '_> {
+impl Read for SingleMemberArchive<'_, '_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let count = match self.own().checked_sub(self.at) {
+        let count = match self.member_len().checked_sub(self.at) {
             None | Some(0) => {
-                let from = usize::try_from(self.at - self.own()).unwrap_or(usize::MAX);
+                let from = usize::try_from(self.at - self.member_len()).unwrap_or(usize::MAX);
                 self.directory.get(from..).unwrap_or_default().read(into)?
             }
             Some(left) => {
-                let most = usize::try_from(left).unwrap_or(usize::MAX).min(into.len());
-                let count = self.place.fill_at(self.member.offset + self.at, &mut into[..most])?;
-                if count == 0 && most > 0 {
+                let max_len = usize::try_from(left).unwrap_or(usize::MAX).min(into.len());
+                let count = self.archive_bytes.fill_at(self.member.offset + self.at, &mut into[..max_len])?;
+                if count == 0 && max_len > 0 {
                     return Err(crate::transfer::cut().into());
                 }
                 self.reached.set(self.reached.get().max(self.at + count as u64));
@@ -59,11 +59,11 @@ impl Read for OneMember<'_, '_> {
     }
 }
 
-impl Seek for OneMember<'_, '_> {
+impl Seek for SingleMemberArchive<'_, '_> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let to = match to {
             SeekFrom::Start(to) => Some(to),
-            SeekFrom::End(by) => (self.own() + self.directory.len() as u64).checked_add_signed(by),
+            SeekFrom::End(by) => (self.member_len() + self.directory.len() as u64).checked_add_signed(by),
             SeekFrom::Current(by) => self.at.checked_add_signed(by),
         };
         self.at = to.ok_or(io::ErrorKind::InvalidInput)?;
@@ -75,44 +75,45 @@ impl Seek for OneMember<'_, '_> {
 ///
 /// `content` is the offset of the encoded content in the file.
 pub(super) fn open<T>(
-    place: &mut ArchiveBytes<'_>,
+    archive_bytes: &mut ArchiveBytes<'_>,
     (member, content): (&Member, u64),
     options: &ReadOptions,
     call: impl FnOnce(&mut Source<'_>) -> Result<T>,
 ) -> Result<T> {
-    let seen = UnorderedCrc::default();
-    let (taken, is_authenticated) = stream(place, (member, content), options, |stream| {
-        member::exactly(stream, member, options, &seen, call)
+    let checksum = UnorderedCrc::default();
+    let (output, is_authenticated) = with_decoded(archive_bytes, (member, content), options, |stream| {
+        member::with_exact_size(stream, member, options, &checksum, call)
     })?;
-    let found = seen.finish(member.size, |_, _| Ok::<(), Error>(()))?; // all bytes have been observed
+    let found = checksum.finish(member.size, |_, _| Ok::<(), Error>(()))?; // all bytes have been observed
     if member.aes_method().is_some() && !is_authenticated {
         let reason = "its content ends before its authentication code".into();
         return Err(ErrorKind::Malformed { part: FilePart::Archive, reason, offset: None }.into());
     }
     // AE-2 members may have no CRC (0): the authentication code replaces the CRC.
     match found == member.crc || is_authenticated && member.crc == 0 {
-        true => Ok(taken),
+        true => Ok(output),
         false => Err(ErrorKind::wrong_checksum(found, member.crc).into()),
     }
 }
 
 /// Invokes `call` with the beginning of the decoded content, without verifying anything.
 pub(super) fn peek<T>(
-    place: &mut ArchiveBytes<'_>,
+    archive_bytes: &mut ArchiveBytes<'_>,
     (member, content): (&Member, u64),
     options: &ReadOptions,
     call: impl FnOnce(&mut Source<'_>) -> Result<T>,
 ) -> Result<T> {
-    let authenticated = stream(place, (member, content), options, |stream| call(&mut Source::of(stream)));
+    let authenticated =
+        with_decoded(archive_bytes, (member, content), options, |stream| call(&mut Source::of(stream)));
     authenticated.map(|(found, _)| found)
 }
 
 /// Invokes `call` with the decoded content, and also returns whether an authentication code was verified.
-fn stream<T>(
-    place: &mut ArchiveBytes<'_>,
+fn with_decoded<T>(
+    archive_bytes: &mut ArchiveBytes<'_>,
     (member, content): (&Member, u64),
     options: &ReadOptions,
-    call: impl FnOnce(&mut Unpacked<'_>) -> Result<T>,
+    call: impl FnOnce(&mut DecodedContent<'_>) -> Result<T>,
 ) -> Result<(T, bool)> {
     let aes = member.aes_method();
     let method = aes.unwrap_or(member.method);
@@ -125,7 +126,7 @@ fn stream<T>(
         return Err(unsupported(method));
     }
     // Check before the crate decodes the member, so that it cannot allocate more than the limits allow.
-    check_dictionary(place, (member, content), method, options)?;
+    check_dictionary(archive_bytes, (member, content), method, options)?;
     if member.is_encrypted() && options.the_password().is_none() {
         return Err(Error::from(ErrorKind::Encrypted { has_password: false }).with_help(Help::Password));
     }
@@ -136,24 +137,24 @@ fn stream<T>(
     let record = zip::directory_record(&alone, member.has_descriptor());
     let directory =
         [&record[..], &zip::directory_end(1, end - member.offset, record.len() as u64, b"")].concat();
-    let one = OneMember { place, member, end, directory, at: 0, reached: &reached };
-    let mut archive = ZipArchive::new(one).map_err(told)?;
+    let one = SingleMemberArchive { archive_bytes, member, end, directory, at: 0, reached: &reached };
+    let mut archive = ZipArchive::new(one).map_err(convert_zip_error)?;
     let options = ZipReadOptions::new().password(options.the_password()).ignore_crc32(true); // this module verifies the CRC
-    let file = archive.by_index_with_options(0, options).map_err(told)?;
+    let file = archive.by_index_with_options(0, options).map_err(convert_zip_error)?;
     reached.set(0); // finding the end record has already read the last bytes
-    let mut unpacked = Unpacked(Box::new(file));
-    let taken = call(&mut unpacked)?;
+    let mut unpacked = DecodedContent(Box::new(file));
+    let output = call(&mut unpacked)?;
     drop(unpacked);
     drop(archive);
     // The authentication code is at the very end, and the crate reads it only to verify it. So the code has
     // been verified if and only if the last byte has been read.
-    Ok((taken, aes.is_some() && reached.get() == end - member.offset))
+    Ok((output, aes.is_some() && reached.get() == end - member.offset))
 }
 
 /// The decoded content. Errors of the crate become errors about the member.
-struct Unpacked<'a>(Box<dyn Read + 'a>);
+struct DecodedContent<'a>(Box<dyn Read + 'a>);
 
-impl Read for Unpacked<'_> {
+impl Read for DecodedContent<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         self.0.read(into).map_err(|error| {
             let is_own = error.get_ref().is_some_and(|inner| inner.is::<Error>());
@@ -175,7 +176,7 @@ fn malformed(error: &dyn std::fmt::Display) -> Error {
     .into()
 }
 
-fn told(error: ZipError) -> Error {
+fn convert_zip_error(error: ZipError) -> Error {
     match error {
         ZipError::Io(error) => match error.downcast::<Error>() {
             Ok(own) => own,
@@ -199,7 +200,7 @@ fn unsupported(method: Method) -> Error {
 
 /// Fails if decompressing a member needs more memory than the payload limit allows.
 fn check_dictionary(
-    place: &mut ArchiveBytes<'_>,
+    archive_bytes: &mut ArchiveBytes<'_>,
     (member, content): (&Member, u64),
     method: Method,
     options: &ReadOptions,
@@ -214,8 +215,8 @@ fn check_dictionary(
         }
         Method::Xz => xz::largest_dictionary(&mut |at, into| {
             let left = member.packed.saturating_sub(at);
-            let most = usize::try_from(left).unwrap_or(usize::MAX).min(into.len());
-            place.fill_at(content.saturating_add(at), &mut into[..most])
+            let max_len = usize::try_from(left).unwrap_or(usize::MAX).min(into.len());
+            archive_bytes.fill_at(content.saturating_add(at), &mut into[..max_len])
         })?,
         _ => 0,
     };
