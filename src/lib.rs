@@ -251,9 +251,9 @@ pub mod __private {
 
     pub use crate::element::record::*;
     pub use crate::element::{
-        Enumeration, Markers, Newtype, ReadPlan, WritePlan, accept_enum, accept_from, accept_newtype,
-        converted, dtype_into, emit_enum, emit_into, emit_newtype, enum_dtype, enum_file_layout,
-        newtype_axes, newtype_dtype, newtype_file_layout,
+        Enumeration, Markers, Newtype, ReadPlan, WritePlan, converted, dtype_into, enum_dtype,
+        enum_file_layout, enum_read_plan, enum_write_plan, newtype_axes, newtype_dtype, newtype_file_layout,
+        newtype_read_plan, newtype_write_plan, read_plan_from, write_plan_into,
     };
 }
 

@@ -164,7 +164,7 @@ pub(crate) fn reserve<T>(items: &mut Vec<T>, more: usize) -> Result<()> {
 /// It is at most 1 MiB or 64 times `arrived`, whichever is greater, which bounds the memory that a false
 /// header can claim. Each growth is a new allocation and a copy. The last one happens when 1/64 of the
 /// payload has arrived, so at most this part is in memory twice.
-pub(crate) fn room_for(arrived: usize, total: usize) -> usize {
+pub(crate) fn capacity_for(arrived: usize, total: usize) -> usize {
     const FIRST: usize = 1 << 20;
     const STEP: usize = 64;
     let most = arrived.saturating_mul(STEP).max(FIRST);
@@ -173,14 +173,14 @@ pub(crate) fn room_for(arrived: usize, total: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::room_for;
+    use super::capacity_for;
 
     #[test]
     fn buffer_grows_in_proportion_and_copies_at_most_a_64th() {
         for total in [0, 1, 1 << 20, (1 << 20) + 1, 3 << 20, 64 << 20, 128 << 20, 1 << 30, usize::MAX / 65] {
             let (mut arrived, mut before) = (0, 0);
             while arrived < total {
-                let room = room_for(arrived, total);
+                let room = capacity_for(arrived, total);
                 assert!(room > arrived && room <= total);
                 assert!(
                     room <= arrived.saturating_mul(64).max(1 << 20),

@@ -52,11 +52,11 @@ struct Mapped<A, D, F: ArrayFormat> {
 impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
     /// Locates the elements in a file, or those of a range of the slowest-varying axis.
     fn locate(file: &File, rows: Option<Range<usize>>, options: &ReadOptions) -> Result<Self> {
-        options.check_without_end()?;
+        options.refuse_trailing_check()?;
         if bytes::len_of_regular(file).is_none() {
             return Err(not_regular());
         }
-        let mut source = Source::region(Region::of_file(file).fixed()?);
+        let mut source = Source::region(Region::of_file(file).with_known_end()?);
         let (found, start) = io::read_header_of_file::<F>(&mut source, options)?;
         let whole = F::header(&found);
         F::check_uncompressed(&found, options)?;

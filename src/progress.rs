@@ -19,24 +19,24 @@ impl Progress {
     }
 
     /// Tells how many bytes are done of how many; fails if the answer is to cancel.
-    pub(crate) fn tell(&self, done: u64, all: u64) -> Result<()> {
-        go_on((self.0)(done, all))
+    pub(crate) fn report(&self, done: u64, all: u64) -> Result<()> {
+        check_cancelled((self.0)(done, all))
     }
 
     /// Returns a callback for a part of what this one is told of, of which this many bytes precede the part.
     pub(crate) fn of_part(&self, before: u64, all: u64) -> Self {
-        let told = self.clone();
-        Self::new(move |done, _| (told.0)(before + done, all))
+        let original = self.clone();
+        Self::new(move |done, _| (original.0)(before + done, all))
     }
 
     /// Returns a callback that tells this one of the most bytes that were done, so that it can cancel at any time.
     #[cfg(feature = "npz")]
-    pub(crate) fn rising(&self) -> Self {
-        let (told, most) = (self.clone(), Mutex::new(0));
+    pub(crate) fn monotonic(&self) -> Self {
+        let (original, highest) = (self.clone(), Mutex::new(0));
         Self::new(move |done, all| {
-            let mut most = most.lock().unwrap_or_else(PoisonError::into_inner);
-            *most = done.max(*most);
-            (told.0)(*most, all)
+            let mut highest = highest.lock().unwrap_or_else(PoisonError::into_inner);
+            *highest = done.max(*highest);
+            (original.0)(*highest, all)
         })
     }
 }
@@ -49,16 +49,16 @@ impl fmt::Debug for Progress {
 
 /// Reports the progress of one transfer, if the caller wants to know.
 #[derive(Debug, Default)]
-pub(crate) struct Tally(Option<ProgressCounter>);
+pub(crate) struct ProgressReporter(Option<ProgressCounter>);
 
-impl Tally {
+impl ProgressReporter {
     /// Reports progress towards a total of `all` bytes.
     pub(crate) fn new(progress: Option<&Progress>, all: u64) -> Self {
         Self(progress.map(|progress| ProgressCounter::new(progress.clone(), all)))
     }
 
     /// Returns whether anyone is told.
-    pub(crate) fn is_told(&self) -> bool {
+    pub(crate) fn is_enabled(&self) -> bool {
         self.0.is_some()
     }
 
@@ -91,12 +91,12 @@ impl ProgressCounter {
         }
         let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
         *done += bytes as u64;
-        go_on((self.progress.0)(*done, self.all))
+        check_cancelled((self.progress.0)(*done, self.all))
     }
 }
 
 /// Returns an error if the callback's answer cancels the operation.
-pub(crate) fn go_on(answer: ControlFlow<()>) -> Result<()> {
+pub(crate) fn check_cancelled(answer: ControlFlow<()>) -> Result<()> {
     match answer {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(()) => Err(ErrorKind::Cancelled.into()),

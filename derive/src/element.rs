@@ -10,7 +10,7 @@ use syn::{
     parse_quote,
 };
 
-use crate::{hidden, located};
+use crate::{hygienic_ident, span_at};
 
 /// The types allowed in an enum's `repr`: the integer types that NumPy has.
 const NUMBERS: [&str; 8] = ["u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64"];
@@ -28,7 +28,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
         return Err(Error::new(own.span(), "a type cannot be read or written through itself"));
     }
     if from.is_some() || into.is_some() {
-        return Ok(through(input, &library, from, into));
+        return Ok(conversion_impls(input, &library, from, into));
     }
     match &input.data {
         Data::Struct(data) => newtype(input, &data.fields, &library),
@@ -81,7 +81,7 @@ impl Attributes {
 }
 
 /// Implements the traits through another element type: conversions alone, which safe code makes.
-fn through(
+fn conversion_impls(
     input: &DeriveInput,
     library: &Path,
     from: Option<(Type, bool)>,
@@ -89,7 +89,7 @@ fn through(
 ) -> TokenStream {
     let (ident, private) = (&input.ident, template!(#library::__private));
     let Locals { axes, dtype, items, options } = &Locals::new();
-    let value = hidden("value");
+    let value = hygienic_ident("value");
     // The compiler checks the bounds of a type without parameters at once, where it reports them best.
     let bounded = |bounds: [TokenStream; 2]| {
         let mut generics = input.generics.clone();
@@ -119,7 +119,7 @@ fn through(
         let (implemented, arguments, clause) = generics.split_for_impl();
         let calls = ReadCalls {
             axes: template!(<#type_ as #library::ReadableElement>::inner_axes(#axes)),
-            accept: template!(#private::accept_from::<#type_, Self>(#dtype, #options, |#value: #type_| #make)),
+            read_plan: template!(#private::read_plan_from::<#type_, Self>(#dtype, #options, |#value: #type_| #make)),
         };
         readable(&template!(#implemented), &template!(#ident #arguments), &template!(#clause), library, &calls)
     });
@@ -132,7 +132,7 @@ fn through(
         let calls = WriteCalls {
             file_layout: template!(<#type_ as #library::WritableElement>::FILE_LAYOUT),
             dtype: template!(#private::dtype_into::<Self, #type_>(#items, #options)),
-            emit: template!(#private::emit_into::<Self, #type_>(#dtype)),
+            write_plan: template!(#private::write_plan_into::<Self, #type_>(#dtype)),
         };
         writable(
             &template!(#implemented),
@@ -181,7 +181,7 @@ fn newtype(input: &DeriveInput, fields: &Fields, library: &Path) -> Result<Token
     // `is_marker` compares only the name: `Markers` is implemented for the real `PhantomData` alone.
     let (markers, marker_types): (Vec<Member>, Vec<&Type>) =
         markers.into_iter().map(|(member, field)| (member, &field.ty)).unzip();
-    let inner = hidden("inner");
+    let inner = hygienic_ident("inner");
     let (ident, type_) = (&input.ident, &field.ty);
     let private = template!(#library::__private);
     let is_concrete = input.generics.params.is_empty();
@@ -205,7 +205,7 @@ fn newtype(input: &DeriveInput, fields: &Fields, library: &Path) -> Result<Token
     };
     let generics = with(TokenStream::new(), true);
     let (implemented, arguments, clause) = generics.split_for_impl();
-    let stored = quote_spanned!(located(type_.span()) => #type_);
+    let stored = quote_spanned!(span_at(type_.span()) => #type_);
     let Locals { axes, dtype, items, options } = &Locals::new();
     let elements = implementations(
         &template!(#implemented),
@@ -214,12 +214,12 @@ fn newtype(input: &DeriveInput, fields: &Fields, library: &Path) -> Result<Token
         library,
         &ReadCalls {
             axes: template!(#private::newtype_axes::<Self>(#axes)),
-            accept: template!(#private::accept_newtype(#dtype, #options)),
+            read_plan: template!(#private::newtype_read_plan(#dtype, #options)),
         },
         &WriteCalls {
             file_layout: template!(#private::newtype_file_layout::<Self>()),
             dtype: template!(#private::newtype_dtype(#items, #options)),
-            emit: template!(#private::emit_newtype(#dtype)),
+            write_plan: template!(#private::newtype_write_plan(#dtype)),
         },
     );
     let views = with(template!(ViewField), false);
@@ -230,8 +230,8 @@ fn newtype(input: &DeriveInput, fields: &Fields, library: &Path) -> Result<Token
     // code compares what the library casts: the pattern names all fields, so that each is one of the struct and not
     // of a type to which it dereferences, and raw pointers do not coerce. The pattern binds no names: an item of
     // such a name would be a pattern of its own.
-    let marker_pointers = nested(marker_types.iter().map(|type_| template!(*const #type_)));
-    let marker_values = nested(markers.iter().map(|member| template!(&raw const self.#member)));
+    let marker_pointers = nested_pairs(marker_types.iter().map(|type_| template!(*const #type_)));
+    let marker_values = nested_pairs(markers.iter().map(|member| template!(&raw const self.#member)));
     Ok(template! { const _: () = {
         // SAFETY: the pattern in `inner` names each field of the struct. Their types are compared with
         // `Inner` and `Markers`, through pointers, which do not coerce.
@@ -267,7 +267,7 @@ fn newtype(input: &DeriveInput, fields: &Fields, library: &Path) -> Result<Token
 }
 
 /// Returns pairs of each item and the rest: `(a, (b, ()))`.
-fn nested(items: impl DoubleEndedIterator<Item = TokenStream>) -> TokenStream {
+fn nested_pairs(items: impl DoubleEndedIterator<Item = TokenStream>) -> TokenStream {
     items.rev().fold(template!(()), |rest, item| template!((#item, #rest)))
 }
 
@@ -297,20 +297,25 @@ fn enumeration(input: &DeriveInput, data: &DataEnum, library: &Path) -> Result<T
     let number = template!(#private::core::primitive::#number);
     let variants: Vec<_> = data.variants.iter().map(|variant| &variant.ident).collect();
     let (constants, numbers): (Vec<_>, Vec<_>) = (0..variants.len())
-        .map(|index| (hidden(&format!("VARIANT_{index}")), hidden(&format!("NUMBER_{index}"))))
+        .map(|index| {
+            (hygienic_ident(&format!("VARIANT_{index}")), hygienic_ident(&format!("NUMBER_{index}")))
+        })
         .unzip();
-    let (name, local) = (ident.to_string(), hidden("number"));
+    let (name, local) = (ident.to_string(), hygienic_ident("number"));
     let Locals { dtype, items, options, .. } = &Locals::new();
     let elements = implementations(
         &TokenStream::new(),
         &template!(#ident),
         &TokenStream::new(),
         library,
-        &ReadCalls { axes: TokenStream::new(), accept: template!(#private::accept_enum(#dtype, #options)) },
+        &ReadCalls {
+            axes: TokenStream::new(),
+            read_plan: template!(#private::enum_read_plan(#dtype, #options)),
+        },
         &WriteCalls {
             file_layout: template!(#private::enum_file_layout::<Self>()),
             dtype: template!({ let _ = #items; #private::enum_dtype::<Self>(#options) }),
-            emit: template!(#private::emit_enum(#dtype)),
+            write_plan: template!(#private::enum_write_plan(#dtype)),
         },
     );
     Ok(template! { const _: () = {
@@ -355,7 +360,7 @@ struct Locals {
 
 impl Locals {
     fn new() -> Self {
-        let [axes, dtype, items, options] = ["axes", "dtype", "items", "options"].map(hidden);
+        let [axes, dtype, items, options] = ["axes", "dtype", "items", "options"].map(hygienic_ident);
         Self { axes, dtype, items, options }
     }
 }
@@ -363,14 +368,14 @@ impl Locals {
 /// The bodies of the generated methods for reading.
 struct ReadCalls {
     axes: TokenStream,
-    accept: TokenStream,
+    read_plan: TokenStream,
 }
 
 /// The bodies of the generated methods for writing.
 struct WriteCalls {
     file_layout: TokenStream,
     dtype: TokenStream,
-    emit: TokenStream,
+    write_plan: TokenStream,
 }
 
 fn implementations(
@@ -394,7 +399,7 @@ fn readable(
     calls: &ReadCalls,
 ) -> TokenStream {
     let private = template!(#library::__private);
-    let ReadCalls { axes: of_axes, accept } = calls;
+    let ReadCalls { axes: of_axes, read_plan } = calls;
     let Locals { axes, dtype, options, .. } = &Locals::new();
     template! {
         #[automatically_derived]
@@ -404,11 +409,11 @@ fn readable(
                 #of_axes
             }
 
-            fn accept(
+            fn read_plan(
                 #dtype: &#library::DType,
                 #options: &#library::ReadOptions,
             ) -> #library::Result<#private::ReadPlan<Self>> {
-                #accept
+                #read_plan
             }
         }
     }
@@ -422,7 +427,7 @@ fn writable(
     calls: &WriteCalls,
 ) -> TokenStream {
     let private = template!(#library::__private);
-    let WriteCalls { file_layout, dtype: of_dtype, emit } = calls;
+    let WriteCalls { file_layout, dtype: of_dtype, write_plan } = calls;
     let Locals { dtype, items, options, .. } = &Locals::new();
     template! {
         #[automatically_derived]
@@ -436,8 +441,8 @@ fn writable(
                 #of_dtype
             }
 
-            fn emit(#dtype: &#library::DType) -> #private::WritePlan<Self> {
-                #emit
+            fn write_plan(#dtype: &#library::DType) -> #private::WritePlan<Self> {
+                #write_plan
             }
         }
     }

@@ -8,8 +8,8 @@ use quote::quote_spanned;
 use syn::spanned::Spanned;
 use syn::{Index, parse_quote, parse_quote_spanned};
 
-use crate::parse::{Field, Make, Skipped, Struct};
-use crate::{hidden, located};
+use crate::parse::{Field, Skipped, Struct, ValueSource};
+use crate::{hygienic_ident, span_at};
 
 pub(crate) fn expand(parsed: &Struct) -> TokenStream {
     let record_type = record_type(parsed);
@@ -17,19 +17,19 @@ pub(crate) fn expand(parsed: &Struct) -> TokenStream {
     let views = views(parsed);
     let is_generic =
         parsed.generics.type_params().next().is_some() || parsed.generics.const_params().next().is_some();
-    let checks = (!is_generic).then(|| {
-        let checks = checks(parsed);
-        template! { const _: () = { #checks }; }
+    let field_assertions = (!is_generic).then(|| {
+        let field_assertions = field_assertions(parsed);
+        template! { const _: () = { #field_assertions }; }
     });
-    template! { #record_type #elements #views #checks }
+    template! { #record_type #elements #views #field_assertions }
 }
 
 /// Returns the generics, with a bound for the type of each field.
 ///
 /// For a struct without parameters, the compiler would report an unmet bound at each place where the bound is
 /// written. Adding an unused lifetime (`for<'of>`) defers the check to the first use of the record, so only
-/// [`checks`] reports the error.
-fn bounded(parsed: &Struct) -> syn::Generics {
+/// [`field_assertions`] reports the error.
+fn bounded_generics(parsed: &Struct) -> syn::Generics {
     let mut generics = parsed.generics.clone();
     let is_concrete = generics.params.is_empty();
     let library = &parsed.library;
@@ -38,23 +38,23 @@ fn bounded(parsed: &Struct) -> syn::Generics {
         let bound = if *is_flat { template!(RecordType) } else { template!(RecordField) };
         let lifetime = is_concrete.then(|| template!(for<'of>));
         clause.predicates.push(
-            parse_quote_spanned!(located(type_.span()) => #lifetime #type_: #library::__private::#bound),
+            parse_quote_spanned!(span_at(type_.span()) => #lifetime #type_: #library::__private::#bound),
         );
     }
     // As in serde, a type whose values come from `Default` must implement it.
     if !is_concrete {
         let (ident, marker) = (
             &parsed.ident,
-            quote_spanned!(located(parsed.ident.span()) => #library::__private::core::marker),
+            quote_spanned!(span_at(parsed.ident.span()) => #library::__private::core::marker),
         );
         let (_, arguments, _) = parsed.generics.split_for_impl();
         // The bounds of the fields do not imply these for a skipped field, such as a marker.
         clause.predicates.push(parse_quote!(#ident #arguments: #marker::Send + #marker::Sync + 'static));
-        let stored = parsed.fields.iter().filter(|field| matches!(field.default, Some(Make::Default)));
-        let skipped = parsed.skipped.iter().filter(|field| matches!(field.make, Make::Default));
+        let stored = parsed.fields.iter().filter(|field| matches!(field.default, Some(ValueSource::Default)));
+        let skipped = parsed.skipped.iter().filter(|field| matches!(field.make, ValueSource::Default));
         for type_ in stored.map(|field| &field.type_).chain(skipped.map(|field| &field.type_)) {
             let default = template!(#library::__private::core::default::Default);
-            clause.predicates.push(parse_quote_spanned!(located(type_.span()) => #type_: #default));
+            clause.predicates.push(parse_quote_spanned!(span_at(type_.span()) => #type_: #default));
         }
     }
     generics
@@ -63,13 +63,13 @@ fn bounded(parsed: &Struct) -> syn::Generics {
 fn record_type(parsed: &Struct) -> TokenStream {
     let Struct { ident, library, fields, skipped, layout, size, .. } = parsed;
     let private = template!(#library::__private);
-    let generics = bounded(parsed);
+    let generics = bounded_generics(parsed);
     let (implemented, arguments, clause) = generics.split_for_impl();
     let is_packed = layout.pack.is_some();
 
     let idents: Vec<_> = fields.iter().map(|field| &field.ident).collect();
-    let [record, item, items, options] = ["record", "item", "items", "options"].map(hidden);
-    let [into, slot, read, written] = ["into", "slot", "read", "written"].map(hidden);
+    let [record, item, items, options] = ["record", "item", "items", "options"].map(hygienic_ident);
+    let [into, slot, read, written] = ["into", "slot", "read", "written"].map(hygienic_ident);
     // The address of each field, from that of a struct. The language alone decides its type and its offset: a
     // pointer does not coerce, and `offset_of!` could be another macro, since `crate` says where it is found.
     // The struct has a field of this name, and no other fields, because a pattern in `columns` names them all. It binds
@@ -111,8 +111,8 @@ fn record_type(parsed: &Struct) -> TokenStream {
     let values: Vec<_> = fields
         .iter()
         .map(|Field { ident, type_, .. }| match is_packed {
-            true => quote_spanned! { located(type_.span()) => &#private::copied::<#type_>(#item.#ident) },
-            false => quote_spanned! { located(type_.span()) => &#item.#ident },
+            true => quote_spanned! { span_at(type_.span()) => &#private::copied::<#type_>(#item.#ident) },
+            false => quote_spanned! { span_at(type_.span()) => &#item.#ident },
         })
         .collect();
     let checked =
@@ -140,9 +140,9 @@ fn record_type(parsed: &Struct) -> TokenStream {
         (false, ..) => (1, 1),
     };
     let size = option(size, &private);
-    let checks = (!parsed.generics.params.is_empty()).then(|| {
-        let checks = checks(parsed);
-        template! { const { #checks }; }
+    let field_assertions = (!parsed.generics.params.is_empty()).then(|| {
+        let field_assertions = field_assertions(parsed);
+        template! { const { #field_assertions }; }
     });
 
     template! { const _: () = {
@@ -153,7 +153,7 @@ fn record_type(parsed: &Struct) -> TokenStream {
                 &<#private::RecordSpec>::new(&[#(#specs),*], #pack, #align, #size);
 
             fn columns(#read: &mut #private::FieldsRead<'_, Self>) -> #library::Result<()> {
-                #checks
+                #field_assertions
                 let _ = |Self { #(#idents: _,)* #(#skipped_idents: _,)* }: Self| ();
                 #(#looked_up)*
                 #(#made_values)*
@@ -167,7 +167,7 @@ fn record_type(parsed: &Struct) -> TokenStream {
             }
 
             fn slots(#written: &mut #private::FieldsWritten<'_, Self>) {
-                #checks
+                #field_assertions
                 #skip_written
                 #(#placed)*
             }
@@ -176,12 +176,12 @@ fn record_type(parsed: &Struct) -> TokenStream {
 }
 
 /// Returns the function that creates the value of a field that is not in the file.
-fn made(make: &Make, type_: &syn::Type, private: &TokenStream) -> TokenStream {
+fn made(make: &ValueSource, type_: &syn::Type, private: &TokenStream) -> TokenStream {
     match make {
-        Make::Default => {
-            quote_spanned!(located(type_.span()) => <#type_ as #private::core::default::Default>::default)
+        ValueSource::Default => {
+            quote_spanned!(span_at(type_.span()) => <#type_ as #private::core::default::Default>::default)
         }
-        Make::Call(path) => template!(#path),
+        ValueSource::Call(path) => template!(#path),
     }
 }
 
@@ -195,7 +195,7 @@ fn option<T: quote::ToTokens>(value: &Option<T>, private: &TokenStream) -> Token
 /// Moves a path to the place where errors should be reported.
 ///
 /// The compiler reports the place of a macro's first token. What the path refers to stays the same.
-fn at(path: &TokenStream, place: Span) -> TokenStream {
+fn respan(path: &TokenStream, place: Span) -> TokenStream {
     let moved = path.clone().into_iter().map(|mut token| {
         token.set_span(token.span().located_at(place));
         token
@@ -204,15 +204,15 @@ fn at(path: &TokenStream, place: Span) -> TokenStream {
 }
 
 /// Returns assertions about the fields, which the compiler evaluates.
-fn checks(parsed: &Struct) -> TokenStream {
+fn field_assertions(parsed: &Struct) -> TokenStream {
     let Struct { ident, library, fields, size, generics, .. } = parsed;
     let (_, arguments, _) = generics.split_for_impl();
     let private = template!(#library::__private);
     let spec = template!(<#ident #arguments as #private::RecordType>::SPEC);
     let of_fields = fields.iter().enumerate().map(|(index, Field { type_, len, offset, is_flat, .. })| {
         let overlaps = offset.as_ref().map(|offset| {
-            let private = at(&private, offset.span());
-            quote_spanned! { located(offset.span()) =>
+            let private = respan(&private, offset.span());
+            quote_spanned! { span_at(offset.span()) =>
                 #private::core::assert!(
                     !<#private::RecordSpec>::overlaps(#spec, #index),
                     "the field overlaps the fields before it"
@@ -220,8 +220,8 @@ fn checks(parsed: &Struct) -> TokenStream {
             }
         });
         if *is_flat {
-            let private = at(&private, type_.span());
-            return quote_spanned! { located(type_.span()) =>
+            let private = respan(&private, type_.span());
+            return quote_spanned! { span_at(type_.span()) =>
                 #private::core::assert!(
                     !<#private::RecordSpec>::shares_name(#spec, #index),
                     "a field of the flattened struct has the name, alias or title of another field"
@@ -231,12 +231,12 @@ fn checks(parsed: &Struct) -> TokenStream {
         }
         // This is where the compiler reports a type that cannot be a field.
         let takes_len =
-            quote_spanned!(located(type_.span()) => <#type_ as #private::RecordField>::FILE_LAYOUT.takes_len);
+            quote_spanned!(span_at(type_.span()) => <#type_ as #private::RecordField>::FILE_LAYOUT.takes_len);
         let len = match len {
             None => template!(let _ = #takes_len;),
             Some(len) => {
-                let private = at(&private, len.span());
-                quote_spanned! { located(len.span()) =>
+                let private = respan(&private, len.span());
+                quote_spanned! { span_at(len.span()) =>
                     #private::core::assert!(
                         #takes_len,
                         "`len` applies only to String and Vec<u8>"
@@ -247,8 +247,8 @@ fn checks(parsed: &Struct) -> TokenStream {
         template!(#len #overlaps)
     });
     let of_size = size.as_ref().map(|size| {
-        let private = at(&private, size.span());
-        quote_spanned! { located(size.span()) =>
+        let private = respan(&private, size.span());
+        quote_spanned! { span_at(size.span()) =>
             #private::core::assert!(!<#private::RecordSpec>::is_too_small(#spec), "the fields are larger than `size`");
         }
     });
@@ -258,17 +258,17 @@ fn checks(parsed: &Struct) -> TokenStream {
 fn elements(parsed: &Struct) -> TokenStream {
     let Struct { ident, library, .. } = parsed;
     let private = template!(#library::__private);
-    let [dtype, items, options] = ["dtype", "items", "options"].map(hidden);
-    let generics = bounded(parsed);
+    let [dtype, items, options] = ["dtype", "items", "options"].map(hygienic_ident);
+    let generics = bounded_generics(parsed);
     let (implemented, arguments, clause) = generics.split_for_impl();
     template! {
         #[automatically_derived]
         impl #implemented #library::ReadableElement for #ident #arguments #clause {
-            fn accept(
+            fn read_plan(
                 #dtype: &#library::DType,
                 #options: &#library::ReadOptions,
             ) -> #library::Result<#private::ReadPlan<Self>> {
-                #private::accept(#dtype, #options)
+                #private::read_plan(#dtype, #options)
             }
         }
 
@@ -284,8 +284,8 @@ fn elements(parsed: &Struct) -> TokenStream {
                 #private::dtype_for(#items, #options)
             }
 
-            fn emit(#dtype: &#library::DType) -> #private::WritePlan<Self> {
-                #private::emit(#dtype)
+            fn write_plan(#dtype: &#library::DType) -> #private::WritePlan<Self> {
+                #private::write_plan(#dtype)
             }
         }
     }
@@ -300,7 +300,7 @@ fn views(parsed: &Struct) -> TokenStream {
     let private = template!(#library::__private);
     let types: Vec<_> = fields.iter().map(|field| &field.type_).collect();
     let with = |bound: TokenStream| {
-        let mut generics = bounded(parsed);
+        let mut generics = bounded_generics(parsed);
         let clause = generics.make_where_clause();
         for type_ in &types {
             clause.predicates.push(parse_quote!(for<'of> #private::Of<'of, #type_>: #private::#bound));
@@ -315,8 +315,8 @@ fn views(parsed: &Struct) -> TokenStream {
     };
     let generics = with(template!(ViewMutField));
     let (implemented, arguments, clause) = generics.split_for_impl();
-    let here = at(&private, ident.span());
-    let is_full = quote_spanned! { located(ident.span()) =>
+    let here = respan(&private, ident.span());
+    let is_full = quote_spanned! { span_at(ident.span()) =>
         #here::core::assert!(
             #private::fills::<Self>(&[#(#private::core::mem::size_of::<#types>()),*]),
             "the struct has padding, so it cannot be viewed mutably: changing it in place would write uninitialized bytes to the \

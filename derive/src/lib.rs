@@ -20,17 +20,17 @@ use proc_macro2::{Ident, Span};
 ///
 /// Local variables of users are other ones by their span, but an item of the same name would be found: a constant
 /// or a unit struct is a pattern, too.
-fn hidden(name: &str) -> Ident {
+fn hygienic_ident(name: &str) -> Ident {
     Ident::new(&format!("__ndarray_io_{name}"), Span::mixed_site())
 }
 
 /// Returns a span for tokens like those of [`template!`], for which the compiler reports errors at `place`.
-fn located(place: Span) -> Span {
+fn span_at(place: Span) -> Span {
     Span::mixed_site().located_at(place)
 }
 
 /// Returns an error, and implementations that are never used: without them, each use of the type would be an error as well.
-fn refused(error: &syn::Error, input: &syn::DeriveInput) -> proc_macro2::TokenStream {
+fn error_with_impls(error: &syn::Error, input: &syn::DeriveInput) -> proc_macro2::TokenStream {
     let syn::DeriveInput { ident: name, generics, attrs, .. } = input;
     let (error, library) = (error.to_compile_error(), library_of(attrs));
     let (parameters, arguments, clause) = generics.split_for_impl();
@@ -40,7 +40,7 @@ fn refused(error: &syn::Error, input: &syn::DeriveInput) -> proc_macro2::TokenSt
         #error
 
         impl #parameters #library::ReadableElement for #name #arguments #clause {
-            fn accept(
+            fn read_plan(
                 _: &#library::DType,
                 _: &#library::ReadOptions,
             ) -> #library::Result<#library::__private::ReadPlan<Self>> {
@@ -56,7 +56,7 @@ fn refused(error: &syn::Error, input: &syn::DeriveInput) -> proc_macro2::TokenSt
                 ::core::unreachable!()
             }
 
-            fn emit(_: &#library::DType) -> #library::__private::WritePlan<Self> {
+            fn write_plan(_: &#library::DType) -> #library::__private::WritePlan<Self> {
                 ::core::unreachable!()
             }
         }
@@ -157,7 +157,7 @@ fn library_of(attributes: &[syn::Attribute]) -> syn::Path {
 pub fn derive_record(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);
     let expanded = parse::Struct::of(input.clone()).map(|parsed| expand::expand(&parsed));
-    expanded.unwrap_or_else(|error| refused(&error, &input)).into()
+    expanded.unwrap_or_else(|error| error_with_impls(&error, &input)).into()
 }
 
 /// Implements the element traits for a newtype, for an enum, or for any type that is read and written through another one.
@@ -247,5 +247,5 @@ pub fn derive_record(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(Element, attributes(element))]
 pub fn derive_element(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);
-    element::expand(&input).unwrap_or_else(|error| refused(&error, &input)).into()
+    element::expand(&input).unwrap_or_else(|error| error_with_impls(&error, &input)).into()
 }

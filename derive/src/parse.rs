@@ -30,7 +30,7 @@ pub(crate) struct Field {
     pub(crate) title: Option<LitStr>,
     pub(crate) len: Option<Expr>,
     pub(crate) offset: Option<Expr>,
-    pub(crate) default: Option<Make>,
+    pub(crate) default: Option<ValueSource>,
     /// Whether the fields of this field's type become fields of the record itself.
     pub(crate) is_flat: bool,
 }
@@ -38,11 +38,11 @@ pub(crate) struct Field {
 pub(crate) struct Skipped {
     pub(crate) ident: Ident,
     pub(crate) type_: Type,
-    pub(crate) make: Make,
+    pub(crate) make: ValueSource,
 }
 
 /// The source of a value that is not in the file.
-pub(crate) enum Make {
+pub(crate) enum ValueSource {
     /// `Default::default`.
     Default,
     /// A function without arguments.
@@ -82,14 +82,14 @@ impl Struct {
             let message = "a record cannot have a lifetime parameter: it must own its fields";
             return Err(Error::new(lifetime.span(), message));
         }
-        let OfStruct { library, size, case } = OfStruct::of(&input.attrs)?;
+        let StructAttributes { library, size, case } = StructAttributes::of(&input.attrs)?;
         let (mut stored, mut skipped) = (Vec::new(), Vec::new());
         // All wrong fields at once.
         let mut wrong: Option<Error> = None;
         for field in fields {
             match field_of(field, case) {
-                Ok(Either::Stored(field)) => stored.push(*field),
-                Ok(Either::Skipped(field)) => skipped.push(*field),
+                Ok(ParsedField::Stored(field)) => stored.push(*field),
+                Ok(ParsedField::Skipped(field)) => skipped.push(*field),
                 Err(error) => match &mut wrong {
                     Some(all) => all.combine(error),
                     None => wrong = Some(error),
@@ -114,24 +114,24 @@ impl Struct {
 }
 
 /// The attributes of a struct.
-struct OfStruct {
+struct StructAttributes {
     library: Path,
     size: Option<Expr>,
     case: Option<Case>,
 }
 
-impl OfStruct {
+impl StructAttributes {
     fn of(attributes: &[Attribute]) -> Result<Self> {
         let (mut library, mut size, mut case) = (None, None, None);
         for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("record")) {
             attribute.parse_nested_meta(|meta| {
                 let at = meta.path.span();
                 if meta.path.is_ident("crate") {
-                    once(&mut library, at, || meta.value()?.call(Path::parse_mod_style))
+                    set_once(&mut library, at, || meta.value()?.call(Path::parse_mod_style))
                 } else if meta.path.is_ident("size") {
-                    once(&mut size, at, || meta.value()?.parse())
+                    set_once(&mut size, at, || meta.value()?.parse())
                 } else if meta.path.is_ident("rename_all") {
-                    once(&mut case, at, || Case::of(&meta.value()?.parse()?))
+                    set_once(&mut case, at, || Case::of(&meta.value()?.parse()?))
                 } else {
                     Err(unknown(&meta, "of a struct", "`crate`, `size` or `rename_all`"))
                 }
@@ -143,40 +143,40 @@ impl OfStruct {
 
 /// The attributes of a field.
 #[derive(Default)]
-struct OfField {
+struct FieldAttributes {
     rename: Option<LitStr>,
     aliases: Vec<LitStr>,
     title: Option<LitStr>,
     len: Option<Expr>,
     offset: Option<Expr>,
-    default: Option<Make>,
+    default: Option<ValueSource>,
     skip: Option<Span>,
     flatten: Option<Span>,
 }
 
-impl OfField {
+impl FieldAttributes {
     fn of(attributes: &[Attribute]) -> Result<Self> {
         let mut of = Self::default();
         for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("record")) {
             attribute.parse_nested_meta(|meta| {
                 let at = meta.path.span();
                 if meta.path.is_ident("rename") {
-                    once(&mut of.rename, at, || meta.value()?.parse())
+                    set_once(&mut of.rename, at, || meta.value()?.parse())
                 } else if meta.path.is_ident("alias") {
                     of.aliases.push(meta.value()?.parse()?);
                     Ok(())
                 } else if meta.path.is_ident("title") {
-                    once(&mut of.title, at, || meta.value()?.parse())
+                    set_once(&mut of.title, at, || meta.value()?.parse())
                 } else if meta.path.is_ident("len") {
-                    once(&mut of.len, at, || meta.value()?.parse())
+                    set_once(&mut of.len, at, || meta.value()?.parse())
                 } else if meta.path.is_ident("offset") {
-                    once(&mut of.offset, at, || meta.value()?.parse())
+                    set_once(&mut of.offset, at, || meta.value()?.parse())
                 } else if meta.path.is_ident("default") {
-                    once(&mut of.default, at, || Make::of(&meta))
+                    set_once(&mut of.default, at, || ValueSource::of(&meta))
                 } else if meta.path.is_ident("skip") {
-                    once(&mut of.skip, at, || Ok(at))
+                    set_once(&mut of.skip, at, || Ok(at))
                 } else if meta.path.is_ident("flatten") {
-                    once(&mut of.flatten, at, || Ok(at))
+                    set_once(&mut of.flatten, at, || Ok(at))
                 } else {
                     const KNOWN: &str =
                         "`rename`, `alias`, `title`, `len`, `offset`, `default`, `skip` or `flatten`";
@@ -209,13 +209,13 @@ pub(crate) fn unknown(meta: &syn::meta::ParseNestedMeta<'_>, of: &str, known: &s
     meta.error(format!("unknown attribute `{name}` {of}, expected {known}{other}"))
 }
 
-enum Either {
+enum ParsedField {
     Stored(Box<Field>),
     Skipped(Box<Skipped>),
 }
 
-fn field_of(field: syn::Field, case: Option<Case>) -> Result<Either> {
-    let of = OfField::of(&field.attrs)?;
+fn field_of(field: syn::Field, case: Option<Case>) -> Result<ParsedField> {
+    let of = FieldAttributes::of(&field.attrs)?;
     let Some(ident) = field.ident else { unreachable!("the fields are named") };
     if let Some(skip) = of.skip {
         if of.is_named() || of.offset.is_some() || of.flatten.is_some() {
@@ -224,10 +224,10 @@ fn field_of(field: syn::Field, case: Option<Case>) -> Result<Either> {
                 "a skipped field is not in the file: only `default` is allowed with `skip`",
             ));
         }
-        return Ok(Either::Skipped(Box::new(Skipped {
+        return Ok(ParsedField::Skipped(Box::new(Skipped {
             ident,
             type_: field.ty,
-            make: of.default.unwrap_or(Make::Default),
+            make: of.default.unwrap_or(ValueSource::Default),
         })));
     }
     if let Some(flatten) = of.flatten.filter(|_| of.is_named() || of.default.is_some()) {
@@ -246,12 +246,22 @@ fn field_of(field: syn::Field, case: Option<Case>) -> Result<Either> {
             "the name of a field cannot be empty: NumPy treats fields without a name as padding",
         ));
     }
-    let OfField { aliases, title, len, offset, default, .. } = of;
+    let FieldAttributes { aliases, title, len, offset, default, .. } = of;
     let (type_, is_flat) = (field.ty, of.flatten.is_some());
-    Ok(Either::Stored(Box::new(Field { ident, type_, name, aliases, title, len, offset, default, is_flat })))
+    Ok(ParsedField::Stored(Box::new(Field {
+        ident,
+        type_,
+        name,
+        aliases,
+        title,
+        len,
+        offset,
+        default,
+        is_flat,
+    })))
 }
 
-impl Make {
+impl ValueSource {
     /// Parses `default`, `default = "path"` or `default = path`, as in serde.
     fn of(meta: &syn::meta::ParseNestedMeta<'_>) -> Result<Self> {
         if !meta.input.peek(syn::Token![=]) {
@@ -335,7 +345,7 @@ impl Case {
 }
 
 /// Sets an attribute's value; fails if it has been set before.
-fn once<T>(slot: &mut Option<T>, at: Span, value: impl FnOnce() -> Result<T>) -> Result<()> {
+fn set_once<T>(slot: &mut Option<T>, at: Span, value: impl FnOnce() -> Result<T>) -> Result<()> {
     match slot.replace(value()?) {
         None => Ok(()),
         Some(_) => Err(Error::new(at, "duplicate attribute")),

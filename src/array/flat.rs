@@ -7,7 +7,7 @@ use super::read::read_grouped;
 use super::view::view;
 use super::write::{Format, SinkRef, WriteArray};
 use super::{ReadNpyExt, ReadRaExt, ViewNpyExt, ViewRaExt, WriteNpyExt, WriteRaExt};
-use crate::element::{ReadableElement, ViewElement, WritableElement, inner_of};
+use crate::element::{ReadableElement, ViewElement, WritableElement, inner_axes_of};
 use crate::error::{Error, ErrorKind, Result, WantedShape};
 use crate::io::{FromPayload, Npy, PayloadRef, Ra};
 use crate::options::{ReadOptions, WriteOptions};
@@ -174,9 +174,9 @@ impl<'a, T, D: Dimension> TryFrom<ArrayView<'a, T, D>> for FlatView<'a, T> {
     fn try_from(array: ArrayView<'a, T, D>) -> Result<Self> {
         let is_c = array.is_standard_layout();
         let shape = array.shape().to_vec();
-        let turned = if is_c { array } else { array.reversed_axes() };
+        let contiguous = if is_c { array } else { array.reversed_axes() };
         let order = if is_c { Order::C } else { Order::Fortran };
-        match turned.to_slice() {
+        match contiguous.to_slice() {
             Some(items) => Ok(Self { items, shape, order }),
             None => {
                 let reason = "the elements of the view are not contiguous".into();
@@ -200,7 +200,7 @@ impl<T> ReadRaExt for FlatArray<T> {}
 
 impl<T: ReadableElement> FromPayload for FlatArray<T> {
     fn inner_ndim() -> usize {
-        inner_of::<T>().len()
+        inner_axes_of::<T>().len()
     }
 
     fn from_payload(PayloadRef(payload): PayloadRef<'_, '_>) -> Result<Self> {

@@ -2,7 +2,7 @@
 
 use ndarray::Dimension;
 
-use crate::element::{ReadableElement, inner_of};
+use crate::element::{ReadableElement, inner_axes_of};
 use crate::error::{ErrorKind, Result};
 use crate::header::{Grouped, Header};
 use crate::io::Payload;
@@ -16,7 +16,7 @@ pub(crate) fn grouped<'h, A: ReadableElement, D: Dimension>(
     header: &'h Header,
     options: &ReadOptions,
 ) -> Result<Grouped<'h>> {
-    header.grouped(&inner_of::<A>(), D::NDIM, options.is_innermost_first())
+    header.grouped(&inner_axes_of::<A>(), D::NDIM, options.is_innermost_first())
 }
 
 /// Invokes `read` with the payload, whose header has the inner axes moved into the dtype.
@@ -37,16 +37,16 @@ pub(crate) fn with_grouped<A: ReadableElement, D: Dimension, T>(
         return Err(ErrorKind::Objects { found: header.dtype().clone() }.into());
     }
     let bytes = transfer::read_bytes(source, header, options)?;
-    let mut turned = transfer::zeroed_words(bytes.len())?;
-    let turned = &mut bytemuck::cast_slice_mut::<u128, u8>(&mut turned)[..bytes.len()];
+    let mut transposed = transfer::zeroed_words(bytes.len())?;
+    let transposed = &mut bytemuck::cast_slice_mut::<u128, u8>(&mut transposed)[..bytes.len()];
     let lens: Vec<usize> = header.shape().iter().rev().copied().collect();
     let order: Vec<usize> = (0..lens.len()).rev().collect();
-    transfer::turn(&bytes, &lens, &order, header.dtype().item_size(), turned);
+    transfer::permute_axes(&bytes, &lens, &order, header.dtype().item_size(), transposed);
     // Freed before decoding, so that at most two copies exist at a time.
     drop(bytes);
     let options = options.without_progress(); // already reported by `read_bytes`
-    let mut turned = &turned[..];
-    let payload = Payload { source: &mut Source::of(&mut turned), header: &elements, options: &options };
+    let mut transposed = &transposed[..];
+    let payload = Payload { source: &mut Source::of(&mut transposed), header: &elements, options: &options };
     // The elements were read in C order, but errors count them in the order of the file.
     let in_file = |element: usize| {
         let shape = elements.shape_ref();

@@ -84,12 +84,12 @@ impl<A, D: Dimension> ReadNpyIntoExt for ArrayRef<A, D> {
     where
         A: ReadableElement,
     {
-        options.check_without_end()?;
+        options.refuse_trailing_check()?;
         let mut source = Source::of(&mut reader);
         let (found, _) = io::read_header::<io::Npy>(&mut source, options)?;
         let result = read_into(self, Payload { source: &mut source, header: &found.header, options });
         // Also after an error, so that the position of a file is where reading stopped.
-        source.settle()?;
+        source.sync_file_position()?;
         result
     }
 }
@@ -100,7 +100,7 @@ pub(crate) fn read_into<A: ReadableElement, D: Dimension>(
 ) -> Result<()> {
     let (header, innermost_first) = (payload.header, payload.options.is_innermost_first());
     with_grouped::<A, D, _>(payload, |payload| read_items(array, payload))
-        .map_err(|error| header.name_element(error, element::inner_of::<A>().len(), innermost_first))
+        .map_err(|error| header.name_element(error, element::inner_axes_of::<A>().len(), innermost_first))
 }
 
 fn read_items<A: ReadableElement, D: Dimension>(
@@ -116,7 +116,7 @@ fn read_items<A: ReadableElement, D: Dimension>(
         }
         .into());
     }
-    let how = element::reading::<A>(header.dtype(), options)?;
+    let plan = element::read_plan_for::<A>(header.dtype(), options)?;
     // Fortran order is C order with the axes reversed.
     let mut view = array.view_mut();
     if header.order() == Order::Fortran {
@@ -128,5 +128,5 @@ fn read_items<A: ReadableElement, D: Dimension>(
     } else {
         Target::Strided(view.into_dyn())
     };
-    transfer::read_into(source, header, how, target, options)
+    transfer::read_into(source, header, plan, target, options)
 }

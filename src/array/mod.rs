@@ -7,11 +7,11 @@
 mod flat;
 mod grouped;
 mod into;
+#[cfg(test)]
+mod opaque;
 mod ra;
 mod read;
 mod view;
-#[cfg(test)]
-mod whole;
 mod write;
 
 use ndarray::{Axis, Dimension, IntoDimension};

@@ -270,13 +270,13 @@ fn store_packed<T: WriteArray + ?Sized>(
     use crate::codec::lz4;
 
     /// Collects the encoded elements, or compresses them without a copy if they arrive in a single write.
-    struct Packer<'a> {
+    struct PayloadCollector<'a> {
         bytes: Vec<u8>,
         wanted: &'a Cell<usize>,
         packed: Option<Vec<u8>>,
     }
 
-    impl Write for Packer<'_> {
+    impl Write for PayloadCollector<'_> {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
             if bytes.len() == self.wanted.get() {
                 self.packed = Some(lz4::pack(bytes)?);
@@ -294,7 +294,7 @@ fn store_packed<T: WriteArray + ?Sized>(
     let mut found = None;
     // `format` is called before any element is written, and sets `wanted` to the size of the payload.
     let wanted = Cell::new(usize::MAX);
-    let mut packer = Packer { bytes: Vec::new(), wanted: &wanted, packed: None };
+    let mut packer = PayloadCollector { bytes: Vec::new(), wanted: &wanted, packed: None };
     let mut format = |header: &Header, _: &_| {
         wanted.set(header.in_memory()?.1);
         found = Some(describe(header)?);

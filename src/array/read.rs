@@ -93,7 +93,7 @@ where
     D: Dimension,
 {
     fn inner_ndim() -> usize {
-        element::inner_of::<A>().len()
+        element::inner_axes_of::<A>().len()
     }
 
     fn from_payload(PayloadRef(payload): PayloadRef<'_, '_>) -> Result<Self> {
@@ -113,8 +113,8 @@ pub(super) fn read_grouped<A: ReadableElement, D: Dimension, T>(
 ) -> Result<T> {
     with_grouped::<A, D, _>(payload, |Payload { source, header, options }| {
         let dim: D = dimension(header.shape_ref())?;
-        let how = element::reading::<A>(header.dtype(), options)?;
-        let items = transfer::read(source, header, how, options)?;
+        let plan = element::read_plan_for::<A>(header.dtype(), options)?;
+        let items = transfer::read(source, header, plan, options)?;
         Ok(make(dim, header.order(), items))
     })
 }

@@ -162,7 +162,7 @@ pub(super) fn view<'a, A: ViewElement, D: Dimension, F: ArrayFormat>(
     options: &ReadOptions,
 ) -> Result<ArrayView<'a, A, D>> {
     let place = locate::<A, D, F>(bytes, options)?;
-    let items = cast::view(&place.plain, &bytes[place.payload.clone()], place.header.count());
+    let items = cast::view(&place.bitwise, &bytes[place.payload.clone()], place.header.count());
     let items = items.map_err(|error| place.header.name_element(error, 0, false))?;
     // `locate` has checked the number of items, and the header satisfies ndarray's limits for shapes.
     Ok(ArrayView::from_shape(place.shape(), items).expect("a checked shape with exactly its number of items"))
@@ -174,8 +174,8 @@ pub(super) fn view_mut<'a, A: ViewMutElement, D: Dimension, F: ArrayFormat>(
     options: &ReadOptions,
 ) -> Result<ArrayViewMut<'a, A, D>> {
     let place = locate::<A, D, F>(bytes, options)?;
-    place.plain.check_full(place.header.dtype())?;
-    let items = cast::view_mut(&place.plain, &mut bytes[place.payload.clone()], place.header.count());
+    place.bitwise.check_no_padding(place.header.dtype())?;
+    let items = cast::view_mut(&place.bitwise, &mut bytes[place.payload.clone()], place.header.count());
     let items = items.map_err(|error| place.header.name_element(error, 0, false))?;
     // As in `view`.
     Ok(ArrayViewMut::from_shape(place.shape(), items)
@@ -187,7 +187,7 @@ struct ViewLocation<A, D> {
     header: Header,
     dim: D,
     payload: std::ops::Range<usize>,
-    plain: Bitwise<A>,
+    bitwise: Bitwise<A>,
 }
 
 impl<A, D: Dimension> ViewLocation<A, D> {
@@ -207,15 +207,15 @@ fn locate<A: ViewElement, D: Dimension, F: ArrayFormat>(
     let header = F::header(&found);
     F::check_uncompressed(&found, options)?;
     // As for reading, the number of axes and the dtype are checked before the payload.
-    let (elements, dim, plain) = viewable_as::<A, D>(header, &F::dispatch_options(&found, options))?;
+    let (elements, dim, bitwise) = viewable_as::<A, D>(header, &F::dispatch_options(&found, options))?;
     transfer::check_length(&source, header, options)?;
     let (_, length) = header.in_memory()?;
     source.advance(length as u64);
     match F::HAS_TRAILING {
-        true => options.check_without_end()?,
+        true => options.refuse_trailing_check()?,
         false => io::check_end(&mut source, header, options)?,
     }
-    Ok(ViewLocation { header: elements, dim, payload: start..start + length, plain })
+    Ok(ViewLocation { header: elements, dim, payload: start..start + length, bitwise })
 }
 
 /// Returns the header, the shape and the type's token for viewing an array, or fails if it cannot be viewed.
@@ -229,6 +229,6 @@ pub(crate) fn viewable_as<A: ViewElement, D: Dimension>(
         return Err(ErrorKind::NeedsCopy(CopyReason::Layout { found: elements.dtype().clone() }).into());
     }
     let dim = dimension(elements.shape_ref())?;
-    let plain = element::viewable(elements.dtype(), options)?;
-    Ok((elements.into_owned(), dim, plain))
+    let bitwise = element::view_token(elements.dtype(), options)?;
+    Ok((elements.into_owned(), dim, bitwise))
 }

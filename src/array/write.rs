@@ -318,12 +318,12 @@ impl<A: WritableElement, D: Dimension> WriteArray for ArrayRef<A, D> {
         // For text, this iterates over all elements to find the longest one.
         let dtype = A::dtype_for(&mut view.iter(), options)?;
         let header = Header::new(dtype, order, shape_of(&self.raw_dim()))?;
-        let emit = A::emit(header.dtype());
+        let write_plan = A::write_plan(header.dtype());
         let head = format.make(&header, options)?;
         let items = match view.to_slice() {
             Some(items) => Items::Contiguous(items),
             None => Items::Strided(view.into_dyn()),
         };
-        transfer::write(&mut sink, head, &header, items, &emit, options)
+        transfer::write(&mut sink, head, &header, items, &write_plan, options)
     }
 }

@@ -175,7 +175,7 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
     fn read(&self, ranges: &[Range<usize>], array: Option<Array<A, D>>) -> Result<Array<A, D>> {
         match array.filter(|array| array.len_of(Axis(self.axis)) == ranges[self.axis].len()) {
             Some(mut array) => self.file.read_ranges_into(ranges, &mut array).map(|()| array),
-            None => self.file.read_ranges(ranges, self.file.the_options()),
+            None => self.file.read_ranges(ranges, self.file.get_options()),
         }
     }
 
@@ -329,7 +329,7 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
         };
         let mut block_ranges = self.block_ranges.clone();
         let groups = std::iter::from_fn(|| block_ranges.next_many(self.pieces_per_read));
-        let done = transfer::map_in(groups, (2, 3), read, |(ranges, pieces)| {
+        let done = transfer::map_in_slots(groups, (2, 3), read, |(ranges, pieces)| {
             let pieces = self.visit_pieces(&ranges, pieces, &mut call)?.ok_or(End::Broken)?;
             lock().push(pieces);
             Ok(())

@@ -113,11 +113,11 @@ impl<T: FromPayload, F: ArrayFormat> BlockSource<T> for ArrayFile<F> {
     }
 
     fn shape(&self) -> Shape {
-        self.header().outer_shape(T::inner_ndim(), self.the_options().is_innermost_first())
+        self.header().outer_shape(T::inner_ndim(), self.get_options().is_innermost_first())
     }
 
     fn options(&self) -> ReadOptions {
-        self.the_options().clone()
+        self.get_options().clone()
     }
 
     fn hints(&self) -> ReadHints {
@@ -125,7 +125,7 @@ impl<T: FromPayload, F: ArrayFormat> BlockSource<T> for ArrayFile<F> {
     }
 
     fn place(&self) -> (Option<PathBuf>, Option<String>) {
-        ArrayFile::place(self)
+        ArrayFile::error_location(self)
     }
 
     fn read(&self, ranges: &[Range<usize>], options: &ReadOptions) -> Result<(T, Order)> {

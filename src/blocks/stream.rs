@@ -12,7 +12,7 @@ use super::chunks::{check_division, check_pieces, check_rank, slowest_axis};
 use super::piece_buffer::PieceBuffer;
 use super::{ArrayOrigin, Block, check_visit, item_size};
 use crate::array::FlatArray;
-use crate::element::{ReadableElement, inner_of, reading};
+use crate::element::{ReadableElement, inner_axes_of, read_plan_for};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
 use crate::io::{ArrayFormat, ArrayReader, FromPayload, PartReader};
@@ -291,7 +291,7 @@ struct StreamChunks<'r, R, F: ArrayFormat, A, D> {
 impl<'r, R: Read, F: ArrayFormat, A: ReadableElement, D: Dimension> StreamChunks<'r, R, F, A, D> {
     /// Divides the array along its slowest axis, which `axis` must be if it is given.
     fn new(reader: &'r mut ArrayReader<R, F>, axis: Option<usize>, length: usize) -> Result<Self> {
-        let parts = BlockReader::new(reader.part_reader()?, inner_of::<A>().len());
+        let parts = BlockReader::new(reader.part_reader()?, inner_axes_of::<A>().len());
         let slowest = slowest_axis(parts.origin.order, parts.shape());
         let axis = axis.unwrap_or(slowest);
         check_rank::<D>(parts.shape())?;
@@ -366,7 +366,7 @@ struct Elements<'r, R, F: ArrayFormat, A> {
 
 impl<'r, R: Read, F: ArrayFormat, A: ReadableElement> Elements<'r, R, F, A> {
     fn new(reader: &'r mut ArrayReader<R, F>) -> Result<Self> {
-        let inner = inner_of::<A>();
+        let inner = inner_axes_of::<A>();
         let BlockReader { part_reader, origin, .. } = BlockReader::new(reader.part_reader()?, inner.len());
         let (item, all) = check_element::<A>(&part_reader, None)?;
         check_visit(item, all)?;
@@ -455,11 +455,11 @@ fn check_element<A: ReadableElement>(
     ndim: Option<usize>,
 ) -> Result<(usize, u64)> {
     let (header, options) = (part_reader.header(), part_reader.options());
-    let grouped = header.grouped(&inner_of::<A>(), ndim, options.is_innermost_first())?;
+    let grouped = header.grouped(&inner_axes_of::<A>(), ndim, options.is_innermost_first())?;
     if grouped.is_scattered {
         return Err(not_contiguous());
     }
-    reading::<A>(grouped.header.dtype(), options)?;
+    read_plan_for::<A>(grouped.header.dtype(), options)?;
     Ok((grouped.header.dtype().item_size(), grouped.header.len()))
 }
 

@@ -6,7 +6,7 @@ use std::fmt::{self, Debug};
 use std::fs::File;
 use std::io;
 
-use super::{ReadAt, ReadHints, Room, fill, fill_at, join};
+use super::{ReadAt, ReadBuf, ReadHints, coalesce, fill, fill_at};
 use crate::error::Result;
 
 /// A file as a source of bytes.
@@ -37,10 +37,10 @@ impl<F: Borrow<File>> Debug for LocalFile<F> {
 }
 
 /// Whether several threads can read one file at the same time, each at its own offset.
-pub(crate) const READS_ANYWHERE: bool = cfg!(any(unix, windows));
+pub(crate) const HAS_CONCURRENT_READS: bool = cfg!(any(unix, windows));
 
 /// Whether positioned reads move the file's own position, so that callers have to restore it.
-pub(crate) const READING_MOVES: bool = cfg!(not(unix));
+pub(crate) const READS_MOVE_POSITION: bool = cfg!(not(unix));
 
 impl<F: Borrow<File> + Send + Sync> ReadAt for LocalFile<F> {
     fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
@@ -63,11 +63,11 @@ impl<F: Borrow<File> + Send + Sync> ReadAt for LocalFile<F> {
         let mut scratch = Vec::new();
         let mut missing = Vec::new();
         let mut before = 0;
-        for group in join::groups(parts, hints.get_gap(), hints.get_span()) {
+        for group in coalesce::groups(parts, hints.get_gap(), hints.get_span()) {
             let first_part = before;
             before += group.len();
-            if !join::read_group(group, &mut scratch, &|into, at| Ok(read_at_once(file, into, at)))? {
-                let (first, span) = join::extent(group);
+            if !coalesce::read_group(group, &mut scratch, &|into, at| Ok(read_at_once(file, into, at)))? {
+                let (first, span) = coalesce::extent(group);
                 will_need(file, first, span);
                 missing.push((first_part, group));
             }
@@ -77,7 +77,7 @@ impl<F: Borrow<File> + Send + Sync> ReadAt for LocalFile<F> {
             fill(into, |rest, done| Ok(read_at(file, rest, at.saturating_add(done as u64))?)).map(Some)
         };
         for (first_part, group) in missing {
-            if !join::read_group(group, &mut scratch, &read)? {
+            if !coalesce::read_group(group, &mut scratch, &read)? {
                 return Ok(first_part); // the file has been truncated
             }
         }
@@ -94,7 +94,7 @@ impl<F: Borrow<File> + Send + Sync> ReadAt for LocalFile<F> {
 
     fn hints(&self) -> ReadHints {
         let hints = ReadHints::new().batches(false);
-        if READS_ANYWHERE { hints } else { hints.concurrency(1, 1) }
+        if HAS_CONCURRENT_READS { hints } else { hints.concurrency(1, 1) }
     }
 }
 
@@ -113,17 +113,17 @@ fn read_at(file: &File, into: &mut [u8], at: u64) -> io::Result<usize> {
     }
 }
 
-/// Fills up to `most` bytes from an offset, and returns how many were read: fewer only at the end.
-pub(super) fn fill_room(file: &File, room: &mut Room<'_>, most: usize, at: u64) -> Result<usize> {
-    let most = most.min(room.left());
-    if i64::try_from(at.saturating_add(most as u64)).is_err() {
-        return room.read_with(most, |into| fill_at(&LocalFile(file), into, at));
+/// Fills up to `max_len` bytes from an offset, and returns how many were read: fewer only at the end.
+pub(super) fn fill_read_buf(file: &File, buf: &mut ReadBuf<'_>, max_len: usize, at: u64) -> Result<usize> {
+    let max_len = max_len.min(buf.left());
+    if i64::try_from(at.saturating_add(max_len as u64)).is_err() {
+        return buf.read_with(max_len, |into| fill_at(&LocalFile(file), into, at));
     }
     #[cfg(unix)]
     {
         let mut filled = 0;
-        while filled < most {
-            match room.read_file(most - filled, file, at + filled as u64) {
+        while filled < max_len {
+            match buf.read_file(max_len - filled, file, at + filled as u64) {
                 Ok(0) => break,
                 Ok(count) => filled += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -133,7 +133,7 @@ pub(super) fn fill_room(file: &File, room: &mut Room<'_>, most: usize, at: u64) 
         Ok(filled)
     }
     #[cfg(not(unix))]
-    room.read_with(most, |into| fill_at(&LocalFile(file), into, at))
+    buf.read_with(max_len, |into| fill_at(&LocalFile(file), into, at))
 }
 
 /// Reads cached data at an offset without waiting for the disk; `None` if that is impossible.

@@ -18,7 +18,7 @@ pub(crate) fn fill(
         let rest = &mut into[filled..];
         match read(rest, filled) {
             Ok(0) => break,
-            Ok(count) if count > rest.len() => return Err(too_many(count, rest.len()).into()),
+            Ok(count) if count > rest.len() => return Err(overlong_read(count, rest.len()).into()),
             Ok(count) => filled += count,
             Err(error) if is_interrupted(&error) => {}
             Err(error) => return Err(error),
@@ -51,7 +51,7 @@ pub fn fill_at<T: ReadAt + ?Sized>(source: &T, into: &mut [u8], offset: u64) -> 
 }
 
 /// Repeats a call of the system as long as it is interrupted.
-pub(crate) fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+pub(crate) fn retry_interrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match call() {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -63,11 +63,11 @@ pub(crate) fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::R
 /// Calls a reader once, and rejects a count that exceeds the buffer.
 pub(crate) fn read_once(reader: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
     let count = reader.read(into)?;
-    if count > into.len() { Err(too_many(count, into.len())) } else { Ok(count) }
+    if count > into.len() { Err(overlong_read(count, into.len())) } else { Ok(count) }
 }
 
 /// Returns the error for a reader that reports more bytes than it was asked for.
-fn too_many(count: usize, room: usize) -> io::Error {
+fn overlong_read(count: usize, room: usize) -> io::Error {
     let reason = format!("the reader reported {count} bytes read into a buffer of {room}");
     Error::from(ErrorKind::BadSource { reason }).into()
 }

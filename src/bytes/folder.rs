@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{LocalFile, ReadAt, uninterrupted};
+use super::{LocalFile, ReadAt, retry_interrupted};
 use crate::error::{Error, Result};
 
 /// A place where sources of bytes are found by name, such as the parts of a stack.
@@ -93,7 +93,7 @@ impl Folder for LocalFolder {
     /// Returns the names of everything in the folder that has a name in Unicode.
     fn names(&self) -> Result<Vec<String>> {
         let list = || -> Result<Vec<String>> {
-            let entries = uninterrupted(|| std::fs::read_dir(&self.0))?;
+            let entries = retry_interrupted(|| std::fs::read_dir(&self.0))?;
             let mut names = Vec::new();
             for entry in entries {
                 names.extend(entry?.file_name().into_string());

@@ -17,8 +17,8 @@
 pub struct ReadHints {
     block: Option<usize>,
     boundary: Option<u64>,
-    least: usize,
-    most: usize,
+    min: usize,
+    max: usize,
     gap: u64,
     span: u64,
     is_batched: bool,
@@ -32,15 +32,15 @@ impl Default for ReadHints {
 
 impl ReadHints {
     /// The largest number of concurrent reads.
-    const MOST: usize = 256;
+    const MAX_CONCURRENCY: usize = 256;
 
     /// Returns hints for a source that is read like a local file, but by [batches](Self::batches).
     pub const fn new() -> Self {
         Self {
             block: None,
             boundary: None,
-            least: 1,
-            most: Self::MOST,
+            min: 1,
+            max: Self::MAX_CONCURRENCY,
             gap: 4 << 10,
             span: 128 << 10,
             is_batched: true,
@@ -53,7 +53,7 @@ impl ReadHints {
     /// [concurrency](Self::concurrency) above 1 for that many blocks in one call.
     #[must_use]
     pub const fn block(mut self, bytes: usize) -> Self {
-        self.block = Some(within(bytes, 4 << 10, 1 << 30));
+        self.block = Some(clamp(bytes, 4 << 10, 1 << 30));
         self
     }
 
@@ -72,9 +72,9 @@ impl ReadHints {
     /// Between them, [`ReadOptions::threads`](crate::ReadOptions::threads) decides. Where calls mostly wait,
     /// the smallest number should not depend on the number of processors.
     #[must_use]
-    pub const fn concurrency(mut self, least: usize, most: usize) -> Self {
-        self.least = within(least, 1, Self::MOST);
-        self.most = within(most, self.least, Self::MOST);
+    pub const fn concurrency(mut self, min: usize, max: usize) -> Self {
+        self.min = clamp(min, 1, Self::MAX_CONCURRENCY);
+        self.max = clamp(max, self.min, Self::MAX_CONCURRENCY);
         self
     }
 
@@ -112,7 +112,7 @@ impl ReadHints {
 
     /// Returns the smallest and the largest number of concurrent calls.
     pub const fn get_concurrency(&self) -> (usize, usize) {
-        (self.least, self.most)
+        (self.min, self.max)
     }
 
     /// Returns the largest gap that is best read through.
@@ -135,20 +135,20 @@ impl ReadHints {
     /// `wanted` is called only if its result matters: finding the number of processors, which is done once, takes as
     /// long as reading a small array.
     pub(crate) fn threads(&self, wanted: impl FnOnce() -> usize) -> usize {
-        if self.least == self.most { self.most } else { wanted().clamp(self.least, self.most) }
+        if self.min == self.max { self.max } else { wanted().clamp(self.min, self.max) }
     }
 
     /// Returns whether calls mostly wait, so that more of them than there are processors are best.
     pub(crate) fn is_remote(&self) -> bool {
-        self.least > 1
+        self.min > 1
     }
 }
 
-const fn within(number: usize, least: usize, most: usize) -> usize {
-    if number < least {
-        least
-    } else if number > most {
-        most
+const fn clamp(number: usize, min: usize, max: usize) -> usize {
+    if number < min {
+        min
+    } else if number > max {
+        max
     } else {
         number
     }

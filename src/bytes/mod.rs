@@ -40,15 +40,15 @@
 //! source that is wrong about its size, or that returns other bytes each time, leads to an error or to the
 //! bytes that it has returned.
 
+mod coalesce;
 mod file;
 mod fill;
 mod folder;
 mod hints;
-mod join;
-mod joined;
+mod join_layout;
 mod memory;
+mod read_buf;
 mod region;
-mod room;
 mod runs;
 mod scattered;
 
@@ -58,17 +58,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use file::LocalFile;
-pub(crate) use file::{READING_MOVES, READS_ANYWHERE, len_of_regular};
+pub(crate) use file::{HAS_CONCURRENT_READS, READS_MOVE_POSITION, len_of_regular};
 pub use fill::fill_at;
-pub(crate) use fill::{fill, read_once, uninterrupted};
+pub(crate) use fill::{fill, read_once, retry_interrupted};
 pub use folder::{Folder, LocalFolder};
 pub use hints::ReadHints;
-pub(crate) use joined::{JoinLayout, NotLoaded};
+pub(crate) use join_layout::{FirstNotLoaded, JoinLayout};
 pub use memory::InMemory;
+pub(crate) use read_buf::{ReadBuf, append, scratch};
 pub(crate) use region::{Region, SharedRegion};
-pub(crate) use room::{Room, append, scratch};
 pub use runs::Runs;
-pub(crate) use scattered::place_runs;
+pub(crate) use scattered::scatter_runs;
 
 use crate::error::Result;
 
@@ -125,7 +125,7 @@ pub trait ReadAt: Debug + Send + Sync {
     /// Any.
     fn read_parts(&self, parts: &mut [(u64, &mut [u8])]) -> Result<usize> {
         let hints = self.hints();
-        join::read_parts(parts, hints.get_gap(), hints.get_span(), |into, offset| {
+        coalesce::read_parts(parts, hints.get_gap(), hints.get_span(), |into, offset| {
             Ok(Some(fill_at(self, into, offset)?))
         })
     }
@@ -135,9 +135,9 @@ pub trait ReadAt: Debug + Send + Sync {
     /// This is called before memory is allocated for them, and with at least the bytes that a read will need:
     /// the elements of an array or of a part of it, the content of a member, or the compressed blocks that
     /// have it. A source whose owner does the I/O can therefore answer with
-    /// [`NotLoaded`](crate::error::ErrorKind::NotLoaded), and have all of them loaded before the read is
+    /// [`FirstNotLoaded`](crate::error::ErrorKind::NotLoaded), and have all of them loaded before the read is
     /// repeated; its [`hints`](ReadAt::hints) should have a gap of 0. Stacks ask for entire parts, references and
-    /// joins for entire arrays; stacks and joins ask all of them before they return the first `NotLoaded`, so each
+    /// joins for entire arrays; stacks and joins ask all of them before they return the first `FirstNotLoaded`, so each
     /// should note what it lacks. Headers (of a compressed member: its first block), directories, and members
     /// of up to 64 KiB are read without it, in a few calls of [`read_at`](ReadAt::read_at).
     ///

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::file::fill_room;
-use super::{LocalFile, ReadAt, ReadHints, Room, Runs, fill_at};
+use super::file::fill_read_buf;
+use super::{LocalFile, ReadAt, ReadBuf, ReadHints, Runs, fill_at};
 use crate::error::Result;
 
 /// A range of a source, whose offsets are relative to its start.
@@ -57,12 +57,12 @@ impl<'a> Region<'a> {
     }
 
     /// Returns the region up to the current end of its source.
-    pub(crate) fn extended(self) -> Self {
-        Self { end: self.whole_len().unwrap_or(self.end), ..self }
+    pub(crate) fn with_current_end(self) -> Self {
+        Self { end: self.source_len().unwrap_or(self.end), ..self }
     }
 
     /// Returns the region with its actual end, rather than one that can still change.
-    pub(crate) fn fixed(self) -> Result<Self> {
+    pub(crate) fn with_known_end(self) -> Result<Self> {
         Ok(Self { end: self.start.saturating_add(self.len()?), ..self })
     }
 
@@ -78,10 +78,10 @@ impl<'a> Region<'a> {
 
     /// Returns the number of bytes that the region has now.
     pub(crate) fn len(self) -> Result<u64> {
-        Ok(self.whole_len()?.min(self.end).saturating_sub(self.start))
+        Ok(self.source_len()?.min(self.end).saturating_sub(self.start))
     }
 
-    fn whole_len(self) -> Result<u64> {
+    fn source_len(self) -> Result<u64> {
         match self.source {
             Origin::Memory(bytes) => bytes.size(),
             Origin::File(file) => LocalFile(file).size(),
@@ -90,7 +90,7 @@ impl<'a> Region<'a> {
     }
 
     /// Calls `call` with the source, in which this region begins at `start`.
-    pub(super) fn with<T>(self, call: impl FnOnce(&dyn ReadAt) -> T) -> T {
+    pub(super) fn with_source<T>(self, call: impl FnOnce(&dyn ReadAt) -> T) -> T {
         match self.source {
             Origin::Memory(bytes) => call(&bytes),
             Origin::File(file) => call(&LocalFile(file)),
@@ -126,41 +126,41 @@ impl<'a> Region<'a> {
     }
 
     /// Returns whether the number of bytes is certain, rather than what a server or another source says.
-    pub(crate) fn is_certain(self) -> bool {
+    pub(crate) fn has_trusted_len(self) -> bool {
         !matches!(self.source, Origin::Other(_)) || self.file().is_some()
     }
 
     pub(crate) fn hints(self) -> ReadHints {
-        self.with(|source| source.hints())
+        self.with_source(|source| source.hints())
     }
 
     /// Returns an error if some of these bytes are known to be missing.
     pub(crate) fn check(self, runs: &Runs) -> Result<()> {
         match self.source {
-            Origin::Other(source) => source.check(&runs.moved_by(self.start)),
+            Origin::Other(source) => source.check(&runs.offset_by(self.start)),
             Origin::Memory(_) | Origin::File(_) => Ok(()),
         }
     }
 
     /// Fills a buffer from an offset, and returns how many bytes were read: fewer only at the end.
     pub(crate) fn fill_at(self, into: &mut [u8], offset: u64) -> Result<usize> {
-        self.fill_room(&mut Room::of(into), usize::MAX, offset)
+        self.fill_read_buf(&mut ReadBuf::of(into), usize::MAX, offset)
     }
 
-    /// Fills up to `most` bytes from an offset, and returns how many were read: fewer only at the end.
-    pub(crate) fn fill_room(self, room: &mut Room<'_>, most: usize, offset: u64) -> Result<usize> {
+    /// Fills up to `max_len` bytes from an offset, and returns how many were read: fewer only at the end.
+    pub(crate) fn fill_read_buf(self, buf: &mut ReadBuf<'_>, max_len: usize, offset: u64) -> Result<usize> {
         let at = self.start.saturating_add(offset);
         let left = usize::try_from(self.end.saturating_sub(at)).unwrap_or(usize::MAX);
-        let most = most.min(room.left()).min(left);
+        let max_len = max_len.min(buf.left()).min(left);
         match self.source {
             Origin::Memory(bytes) => {
                 let rest = usize::try_from(at).ok().and_then(|at| bytes.get(at..)).unwrap_or_default();
-                Ok(room.copy(&rest[..most.min(rest.len())]))
+                Ok(buf.copy(&rest[..max_len.min(rest.len())]))
             }
-            Origin::File(file) => fill_room(file, room, most, at),
+            Origin::File(file) => fill_read_buf(file, buf, max_len, at),
             Origin::Other(source) => match source.file() {
-                Some((file, start)) => fill_room(file, room, most, start.saturating_add(at)),
-                None => room.read_with(most, |into| fill_at(source, into, at)),
+                Some((file, start)) => fill_read_buf(file, buf, max_len, start.saturating_add(at)),
+                None => buf.read_with(max_len, |into| fill_at(source, into, at)),
             },
         }
     }

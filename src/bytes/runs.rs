@@ -22,61 +22,61 @@ pub struct Runs {
     /// The offset of the first run in the array, in bytes.
     start: u64,
     /// In the order of the file, the slowest first; axes within a run are omitted.
-    axes: Vec<Along>,
+    axes: Vec<RunAxis>,
     /// The length of a run in bytes.
     run: usize,
 }
 
 /// The selection along an axis.
 #[derive(Clone, Debug)]
-enum Along {
+enum RunAxis {
     /// The number of indices, and the stride in bytes.
-    Every(usize, u64),
+    Strided(usize, u64),
     /// The offset of each index in bytes, and the largest of them.
-    At(Arc<Vec<u64>>, u64),
+    Offsets(Arc<Vec<u64>>, u64),
 }
 
-impl Along {
+impl RunAxis {
     fn count(&self) -> usize {
         match self {
-            Self::Every(count, _) => *count,
-            Self::At(places, _) => places.len(),
+            Self::Strided(count, _) => *count,
+            Self::Offsets(offsets, _) => offsets.len(),
         }
     }
 
-    fn place(&self, number: u64) -> u64 {
+    fn offset(&self, number: u64) -> u64 {
         match self {
-            Self::Every(_, stride) => number * stride,
-            Self::At(places, _) => places[number as usize],
+            Self::Strided(_, stride) => number * stride,
+            Self::Offsets(offsets, _) => offsets[number as usize],
         }
     }
 
-    fn farthest(&self) -> u64 {
+    fn max_offset(&self) -> u64 {
         match self {
-            Self::Every(count, stride) => (*count as u64).saturating_sub(1).saturating_mul(*stride),
-            Self::At(_, farthest) => *farthest,
+            Self::Strided(count, stride) => (*count as u64).saturating_sub(1).saturating_mul(*stride),
+            Self::Offsets(_, max_offset) => *max_offset,
         }
     }
 }
 
 /// Listed runs: the same offsets for several indices of the outer axis.
-pub(crate) struct Listed<'a> {
+pub(crate) struct ListedRuns<'a> {
     /// What is added to the offsets, for the first index of the outer axis.
     pub(crate) base: u64,
-    pub(crate) places: &'a [u64],
+    pub(crate) offsets: &'a [u64],
     /// The number of indices of the outer axis, and how far apart they are.
     pub(crate) rows: usize,
     pub(crate) stride: u64,
 }
 
-impl Listed<'_> {
+impl ListedRuns<'_> {
     pub(crate) fn count(&self) -> usize {
-        self.rows * self.places.len()
+        self.rows * self.offsets.len()
     }
 }
 
 /// Rows of runs at regular distances.
-pub(crate) struct Rows {
+pub(crate) struct RunRows {
     /// How many rows remain along their axis.
     pub(crate) left: usize,
     pub(crate) row_stride: usize,
@@ -96,9 +96,9 @@ impl Runs {
     pub fn iter(&self) -> impl Iterator<Item = Range<u64>> + '_ {
         let (len, mut at) = (self.byte_len(), 0);
         std::iter::from_fn(move || {
-            let (place, left) = Some(at).filter(|at| *at < len).map(|at| self.find(at))?;
+            let (offset, left) = Some(at).filter(|at| *at < len).map(|at| self.find(at))?;
             at += left as u64;
-            Some(place..place.saturating_add(left as u64))
+            Some(offset..offset.saturating_add(left as u64))
         })
     }
 
@@ -129,7 +129,7 @@ impl Runs {
             merged.is_some()
         });
         axes.reverse();
-        let axes = axes.into_iter().map(|(count, stride)| Along::Every(count, stride)).collect();
+        let axes = axes.into_iter().map(|(count, stride)| RunAxis::Strided(count, stride)).collect();
         Self { start, axes, run }
     }
 
@@ -139,15 +139,19 @@ impl Runs {
     pub(crate) fn listed(
         start: u64,
         (outer, stride): (usize, u64),
-        (places, farthest): (Vec<u64>, u64),
+        (offsets, max_offset): (Vec<u64>, u64),
         run: usize,
     ) -> Self {
-        Self { start, axes: vec![Along::Every(outer, stride), Along::At(Arc::new(places), farthest)], run }
+        Self {
+            start,
+            axes: vec![RunAxis::Strided(outer, stride), RunAxis::Offsets(Arc::new(offsets), max_offset)],
+            run,
+        }
     }
 
     /// Returns whether the runs are listed, and thus may be in any order.
     pub(crate) fn is_listed(&self) -> bool {
-        matches!(self.axes.last(), Some(Along::At(..)))
+        matches!(self.axes.last(), Some(RunAxis::Offsets(..)))
     }
 
     /// Returns the total length of all runs in bytes.
@@ -160,7 +164,7 @@ impl Runs {
         if self.byte_len() == 0 {
             return 0;
         }
-        let last = self.axes.iter().map(Along::farthest).fold(self.start, u64::saturating_add);
+        let last = self.axes.iter().map(RunAxis::max_offset).fold(self.start, u64::saturating_add);
         last.saturating_add(self.run as u64)
     }
 
@@ -168,28 +172,28 @@ impl Runs {
     pub(crate) fn find(&self, at: u64) -> (u64, usize) {
         let run = self.run.max(1) as u64;
         let (number, within) = (at / run, at % run);
-        let indices = indices_of(number, self.axes.iter().rev().map(Along::count));
+        let indices = indices_of(number, self.axes.iter().rev().map(RunAxis::count));
         let axes = self.axes.iter().rev().zip(indices);
-        let place = axes.map(|(axis, index)| axis.place(index as u64)).sum::<u64>() + self.start + within;
-        (place, (run - within) as usize)
+        let offset = axes.map(|(axis, index)| axis.offset(index as u64)).sum::<u64>() + self.start + within;
+        (offset, (run - within) as usize)
     }
 
     /// Returns the stride of runs along the fastest axis, and how many runs remain along that axis.
     ///
     /// The number includes the run that contains the given byte. For listed runs, the result is `(0, 1)`.
-    pub(crate) fn neighbours(&self, at: u64) -> (u64, usize) {
+    pub(crate) fn adjacent_runs(&self, at: u64) -> (u64, usize) {
         match self.axes.last() {
-            Some(Along::Every(count, stride)) => {
+            Some(RunAxis::Strided(count, stride)) => {
                 let number = (at / self.run.max(1) as u64 % *count as u64) as usize;
                 (*stride, count - number)
             }
-            Some(Along::At(..)) | None => (0, 1),
+            Some(RunAxis::Offsets(..)) | None => (0, 1),
         }
     }
 
     /// Returns the rows of runs from a selected byte on, if a row begins there: what the two fastest axes select.
-    pub(crate) fn rows(&self, at: u64) -> Option<Rows> {
-        let [.., Along::Every(rows, row_stride), Along::Every(count, stride)] = &self.axes[..] else {
+    pub(crate) fn rows(&self, at: u64) -> Option<RunRows> {
+        let [.., RunAxis::Strided(rows, row_stride), RunAxis::Strided(count, stride)] = &self.axes[..] else {
             return None;
         };
         let run = self.run.max(1) as u64;
@@ -199,37 +203,39 @@ impl Runs {
         }
         let left = *rows - (number / count % *rows as u64) as usize;
         let size = |size: u64| usize::try_from(size).ok();
-        Some(Rows { left, row_stride: size(*row_stride)?, count: size(count)?, stride: size(*stride)? })
+        Some(RunRows { left, row_stride: size(*row_stride)?, count: size(count)?, stride: size(*stride)? })
     }
 
     /// Returns listed runs of up to `most` bytes from a selected byte on, if a run begins there: a part of one index of
     /// the outer axis, or all of several.
-    pub(crate) fn listed_from(&self, at: u64, most: u64) -> Option<Listed<'_>> {
-        let [Along::Every(outer, stride), Along::At(places, _)] = &self.axes[..] else { return None };
+    pub(crate) fn listed_from(&self, at: u64, most: u64) -> Option<ListedRuns<'_>> {
+        let [RunAxis::Strided(outer, stride), RunAxis::Offsets(offsets, _)] = &self.axes[..] else {
+            return None;
+        };
         let run = self.run.max(1) as u64;
         if !at.is_multiple_of(run) || most < run {
             return None;
         }
-        let (row, number) = (at / run / places.len() as u64, (at / run % places.len() as u64) as usize);
+        let (row, number) = (at / run / offsets.len() as u64, (at / run % offsets.len() as u64) as usize);
         let (base, most) = (self.start + row * stride, (most / run) as usize);
-        let rows = (most / places.len()).min(*outer - row as usize);
+        let rows = (most / offsets.len()).min(*outer - row as usize);
         Some(match number == 0 && rows > 0 {
-            true => Listed { base, places, rows, stride: *stride },
+            true => ListedRuns { base, offsets, rows, stride: *stride },
             false => {
-                let places = &places[number..places.len().min(number.saturating_add(most))];
-                Listed { base, places, rows: 1, stride: 0 }
+                let offsets = &offsets[number..offsets.len().min(number.saturating_add(most))];
+                ListedRuns { base, offsets, rows: 1, stride: 0 }
             }
         })
     }
 
     /// Invokes `visit` with the number and the offset of each listed run among `len` selected bytes, which are whole runs.
     #[inline]
-    pub(super) fn each_listed(&self, from: u64, len: u64, mut visit: impl FnMut(usize, u64)) {
+    pub(super) fn for_each_listed(&self, from: u64, len: u64, mut visit: impl FnMut(usize, u64)) {
         let (mut at, mut number) = (from, 0);
         while let Some(listed) = self.listed_from(at, from + len - at) {
             for row in 0..listed.rows as u64 {
-                for place in listed.places {
-                    visit(number, listed.base + row * listed.stride + place);
+                for offset in listed.offsets {
+                    visit(number, listed.base + row * listed.stride + offset);
                     number += 1;
                 }
             }
@@ -259,8 +265,10 @@ impl Runs {
         let (mut at, mut first, mut end) = (from, u64::MAX, 0);
         while at < from + len {
             let listed = self.listed_from(at, from + len - at)?;
-            let (least, most) =
-                listed.places.iter().fold((u64::MAX, 0), |(least, most), at| (least.min(*at), most.max(*at)));
+            let (least, most) = listed
+                .offsets
+                .iter()
+                .fold((u64::MAX, 0), |(least, most), at| (least.min(*at), most.max(*at)));
             let last = listed.base + (listed.rows as u64 - 1) * listed.stride;
             (first, end) = (first.min(listed.base + least), end.max(last + most + run));
             at += listed.count() as u64 * run;
@@ -270,33 +278,33 @@ impl Runs {
 
     /// Returns the number of consecutive runs between which there are at most `gap` bytes, so that one read can span
     /// them; they begin at a multiple of this number.
-    pub(crate) fn close(&self, gap: u64) -> u64 {
-        let (mut close, mut extent) = (1u64, self.run as u64);
+    pub(crate) fn coalescible(&self, gap: u64) -> u64 {
+        let (mut coalescible, mut extent) = (1u64, self.run as u64);
         for axis in self.axes.iter().rev() {
-            let Along::Every(count, stride) = axis else { break };
+            let RunAxis::Strided(count, stride) = axis else { break };
             // Runs that are not in the order of the file have no gap.
             if stride.checked_sub(extent).is_none_or(|between| between > gap) {
                 break;
             }
-            close = close.saturating_mul(*count as u64);
-            extent = axis.farthest().saturating_add(extent);
+            coalescible = coalescible.saturating_mul(*count as u64);
+            extent = axis.max_offset().saturating_add(extent);
         }
-        close
+        coalescible
     }
 
     /// Returns the range of the runs from a selected byte on that are moved by one call, and how many these are.
     ///
-    /// There are up to `most` bytes to be moved; [`close`](Self::close) says which runs are close together, and the range
+    /// There are up to `most` bytes to be moved; [`coalescible`](Self::close) says which runs are close together, and the range
     /// is no longer than `longest`, unless it is one run. A run of which only a part is moved is moved by itself.
-    pub(crate) fn together(&self, at: u64, most: u64, close: u64, longest: u64) -> (Range<u64>, u64) {
-        let (run, (place, left)) = (self.run as u64, self.find(at));
-        let span = |count: u64| self.find(at + (count - 1) * run).0 - place + run;
+    pub(crate) fn coalesced(&self, at: u64, most: u64, coalescible: u64, longest: u64) -> (Range<u64>, u64) {
+        let (run, (offset, left)) = (self.run as u64, self.find(at));
+        let span = |count: u64| self.find(at + (count - 1) * run).0 - offset + run;
         if left as u64 != run || most <= run {
-            return (place..place + left as u64, 1);
+            return (offset..offset + left as u64, 1);
         }
-        let after = (most / run).min(close - at / run % close);
-        let count = most_within(after, |count| span(count) <= longest);
-        (place..place + span(count), count)
+        let after = (most / run).min(coalescible - at / run % coalescible);
+        let count = largest_accepted(after, |count| span(count) <= longest);
+        (offset..offset + span(count), count)
     }
 
     pub(crate) fn run(&self) -> usize {
@@ -304,23 +312,23 @@ impl Runs {
     }
 
     /// Returns whether there is at most one run.
-    pub(crate) fn is_one(&self) -> bool {
+    pub(crate) fn is_single_run(&self) -> bool {
         self.axes.is_empty()
     }
 
     /// Returns the same runs at offsets that are larger by this many bytes.
-    pub(crate) fn moved_by(&self, bytes: u64) -> Self {
+    pub(crate) fn offset_by(&self, bytes: u64) -> Self {
         Self { start: self.start.saturating_add(bytes), ..self.clone() }
     }
 
     /// Returns the same runs at offsets from a place that is not after the first of them.
-    pub(crate) fn relative_to(&self, place: u64) -> Self {
-        Self { start: self.start - place, ..self.clone() }
+    pub(crate) fn relative_to(&self, offset: u64) -> Self {
+        Self { start: self.start - offset, ..self.clone() }
     }
 }
 
 /// Returns the largest number from 1 to `most` that is accepted, if all smaller ones are; at least 1.
-fn most_within(most: u64, accepts: impl Fn(u64) -> bool) -> u64 {
+fn largest_accepted(most: u64, accepts: impl Fn(u64) -> bool) -> u64 {
     let (mut least, mut refused) = (1, most + 1);
     while refused - least > 1 {
         let middle = least + (refused - least) / 2;
@@ -350,7 +358,7 @@ mod tests {
         assert_eq!((picked.run(), picked.byte_len()), (2, 80));
         assert_eq!([0, 2, 4, 20].map(|at| picked.find(at).0), [0, 6, 12, 60]);
         // In all three axes, the next run is 6 bytes away: they are one axis of 40 runs.
-        assert_eq!(picked.neighbours(2), (6, 39));
+        assert_eq!(picked.adjacent_runs(2), (6, 39));
         // Rows 3, 0 and 3 of four columns in each of two planes.
         let picked = Runs::listed(0, (2, 160), (vec![96, 0, 96], 96), 32);
         assert_eq!((picked.byte_len(), picked.end()), (192, 288));

@@ -3,34 +3,40 @@
 use std::ops::Range;
 
 use super::fill::is_interrupted;
-use super::room::by_size;
-use super::runs::Rows;
-use super::{ReadAt, ReadHints, Region, Room, Runs, append, fill_at};
+use super::read_buf::by_size;
+use super::runs::RunRows;
+use super::{ReadAt, ReadBuf, ReadHints, Region, Runs, append, fill_at};
 use crate::error::{ErrorKind, Result};
 use crate::limits;
 
 /// The largest number of parts in a batch, which bounds the memory for them.
-const MOST_PARTS: usize = 1 << 16;
+const MAX_PARTS: usize = 1 << 16;
 
 impl Region<'_> {
-    /// Fills up to `most` bytes with selected ones, beginning with selected byte `from`, and returns how many were
+    /// Fills up to `max_len` bytes with selected ones, beginning with selected byte `from`, and returns how many were
     /// read.
     ///
     /// Outside memory, the result is 0 if the runs are listed and any of them is truncated.
-    pub(crate) fn fill_runs(self, runs: &Runs, room: &mut Room<'_>, most: usize, from: u64) -> Result<usize> {
-        let most = most.min(room.left());
+    pub(crate) fn fill_runs(
+        self,
+        runs: &Runs,
+        buf: &mut ReadBuf<'_>,
+        max_len: usize,
+        from: u64,
+    ) -> Result<usize> {
+        let max_len = max_len.min(buf.left());
         let is_memory = self.bytes().is_some(); // runs cost no calls there
         let fits = runs.end() <= self.given_len();
         if !is_memory && fits {
             let hints = self.hints();
-            if runs.is_listed() || hints.get_batches() && !runs.is_one() {
-                return room.read_with(most, |into| self.fill_batches(runs, hints, into, from));
+            if runs.is_listed() || hints.get_batches() && !runs.is_single_run() {
+                return buf.read_with(max_len, |into| self.fill_batches(runs, hints, into, from));
             }
-            return self.fill_spans(runs, hints, (room, most), from);
+            return self.fill_spans(runs, hints, (buf, max_len), from);
         }
         match self.bytes() {
-            Some(bytes) => Ok(copy_runs(bytes, 0, runs, (room, most), from)),
-            None => self.fill_spans(runs, ReadHints::new().span(0), (room, most), from),
+            Some(bytes) => Ok(copy_runs(bytes, 0, runs, (buf, max_len), from)),
+            None => self.fill_spans(runs, ReadHints::new().span(0), (buf, max_len), from),
         }
     }
 
@@ -41,28 +47,28 @@ impl Region<'_> {
         self,
         runs: &Runs,
         hints: ReadHints,
-        (room, most): (&mut Room<'_>, usize),
+        (buf, max_len): (&mut ReadBuf<'_>, usize),
         from: u64,
     ) -> Result<usize> {
         let mut scratch = Vec::new();
         let (mut filled, run) = (0, runs.run() as u64);
-        let close = runs.close(hints.get_gap());
-        while filled < most {
+        let coalescible = runs.coalescible(hints.get_gap());
+        while filled < max_len {
             let at = from + filled as u64;
-            let rest = most - filled;
-            let (range, together) = runs.together(at, rest as u64, close, hints.get_span());
-            if together > 1 {
-                let wanted = (together * run) as usize;
+            let rest = max_len - filled;
+            let (range, coalesced) = runs.coalesced(at, rest as u64, coalescible, hints.get_span());
+            if coalesced > 1 {
+                let wanted = (coalesced * run) as usize;
                 scratch.resize((range.end - range.start) as usize, 0);
                 let came = self.fill_at(&mut scratch, range.start)?;
-                let copied = copy_runs(&scratch[..came], range.start, runs, (room, wanted), at);
+                let copied = copy_runs(&scratch[..came], range.start, runs, (buf, wanted), at);
                 filled += copied;
                 if copied < wanted {
                     return Ok(filled);
                 }
             } else {
                 let wanted = rest.min((range.end - range.start) as usize);
-                let came = self.fill_room(room, wanted, range.start)?;
+                let came = self.fill_read_buf(buf, wanted, range.start)?;
                 filled += came;
                 if came < wanted {
                     return Ok(filled);
@@ -77,17 +83,17 @@ impl Region<'_> {
         if !hints.is_remote()
             && let Some(extent) = runs.dense_extent(from, into.len() as u64, hints.get_gap())
         {
-            return self.fill_everywhere(runs, extent, into, from);
+            return self.fill_from_extent(runs, extent, into, from);
         }
-        let most_bytes = hints.get_block().unwrap_or(16 << 20);
+        let max_batch_bytes = hints.get_block().unwrap_or(16 << 20);
         let mut parts: Vec<(u64, &mut [u8])> = Vec::new();
         let (mut rest, mut at, mut filled) = (into, from, 0);
         while !rest.is_empty() {
             parts.clear();
             let mut bytes = 0;
-            while !rest.is_empty() && bytes < most_bytes && parts.len() < MOST_PARTS {
+            while !rest.is_empty() && bytes < max_batch_bytes && parts.len() < MAX_PARTS {
                 let (place, left) = runs.find(at);
-                let len = left.min(most_bytes - bytes).min(rest.len());
+                let len = left.min(max_batch_bytes - bytes).min(rest.len());
                 let (part, after) = rest.split_at_mut(len);
                 (rest, bytes) = (after, bytes + part.len());
                 at += part.len() as u64;
@@ -97,7 +103,7 @@ impl Region<'_> {
                 // Sorted by offset, so that neighbors can be read by one call.
                 parts.sort_unstable_by_key(|(place, _)| *place);
             }
-            let complete = self.with(|source| read_all(source, &mut parts))?;
+            let complete = self.with_source(|source| read_all_parts(source, &mut parts))?;
             match complete {
                 None => filled += bytes,
                 Some(_) if runs.is_listed() => return Ok(0),
@@ -110,7 +116,7 @@ impl Region<'_> {
     /// Reads listed runs that are nearly everywhere within an extent, by reading all of it in order.
     ///
     /// Returns 0 if some of it is missing.
-    fn fill_everywhere(self, runs: &Runs, extent: Range<u64>, into: &mut [u8], from: u64) -> Result<usize> {
+    fn fill_from_extent(self, runs: &Runs, extent: Range<u64>, into: &mut [u8], from: u64) -> Result<usize> {
         /// How much is read at a time: what fits the cache, in which the runs are looked up.
         const WINDOW: u64 = 256 << 10;
         let (len, run) = (extent.end - extent.start, runs.run());
@@ -119,12 +125,12 @@ impl Region<'_> {
             scratch.clear();
             let wanted = (range.end - range.start) as usize;
             limits::reserve(scratch, wanted)?;
-            let fill = |room: &mut Room<'_>| self.fill_room(room, usize::MAX, range.start).map(drop);
+            let fill = |buf: &mut ReadBuf<'_>| self.fill_read_buf(buf, usize::MAX, range.start).map(drop);
             Ok(append(scratch, wanted, fill)? == wanted)
         };
         // The runs are sorted by the window in which they begin: counted, then listed by number and offset in the window.
         let mut ends: Vec<usize> = zeros((len / WINDOW) as usize + 2)?;
-        runs.each_listed(from, into.len() as u64, |_, place| {
+        runs.for_each_listed(from, into.len() as u64, |_, place| {
             ends[((place - extent.start) / WINDOW) as usize + 1] += 1;
         });
         let mut total = 0;
@@ -133,7 +139,7 @@ impl Region<'_> {
             *end = total;
         });
         let mut sorted: Vec<(u32, u32)> = zeros(into.len() / run)?;
-        runs.each_listed(from, into.len() as u64, |number, place| {
+        runs.for_each_listed(from, into.len() as u64, |number, place| {
             let next = &mut ends[((place - extent.start) / WINDOW) as usize];
             sorted[*next] = (number as u32, ((place - extent.start) % WINDOW) as u32);
             *next += 1;
@@ -168,7 +174,7 @@ impl Region<'_> {
             }
             *place = self.start().saturating_add(*place);
         }
-        Ok(self.with(|source| read_all(source, parts))?.is_none())
+        Ok(self.with_source(|source| read_all_parts(source, parts))?.is_none())
     }
 }
 
@@ -186,25 +192,25 @@ fn copy_sorted<const SIZE: usize>(bytes: &[u8], sorted: &[(u32, u32)], into: &mu
     }
 }
 
-/// Copies up to `most` bytes of runs, from selected byte `from` on, out of the bytes that begin at offset `start`.
+/// Copies up to `max_len` bytes of runs, from selected byte `from` on, out of the bytes that begin at offset `start`.
 ///
 /// Returns how many were copied: fewer only where the bytes end.
 fn copy_runs(
     bytes: &[u8],
     start: u64,
     runs: &Runs,
-    (room, most): (&mut Room<'_>, usize),
+    (buf, max_len): (&mut ReadBuf<'_>, usize),
     from: u64,
 ) -> usize {
     let (mut filled, run) = (0, runs.run());
-    while filled < most {
+    while filled < max_len {
         let at = from + filled as u64;
         let (place, left) = runs.find(at);
-        let rest = most - filled;
+        let rest = max_len - filled;
         if let Some(mut listed) = runs.listed_from(at, rest as u64) {
             // The base may be smaller than `start`, if all offsets are larger.
             listed.base = listed.base.wrapping_sub(start);
-            let copied = room.copy_listed(bytes, run, &listed);
+            let copied = buf.copy_listed(bytes, run, &listed);
             filled += copied;
             if copied < listed.count() * run {
                 break;
@@ -216,20 +222,20 @@ fn copy_runs(
         if let Some(rows) = runs.rows(at) {
             let count = rows.left.min(rest / (rows.count * run).max(1));
             let strides = ((count, rows.row_stride), (rows.count, rows.stride));
-            let copied = if count > 1 { room.copy_rows(bytes, run, strides.0, strides.1) } else { 0 };
+            let copied = if count > 1 { buf.copy_rows(bytes, run, strides.0, strides.1) } else { 0 };
             if copied > 0 {
                 filled += copied;
                 continue;
             }
         }
-        let (stride, neighbours) = runs.neighbours(at);
+        let (stride, adjacent_runs) = runs.adjacent_runs(at);
         let stride = usize::try_from(stride).unwrap_or(usize::MAX);
-        let together = if left == run && stride >= left { neighbours.min(rest / left.max(1)) } else { 1 };
-        let (wanted, came) = match together {
-            0 | 1 => (left.min(rest), room.copy(&bytes[..left.min(rest).min(bytes.len())])),
+        let coalesced = if left == run && stride >= left { adjacent_runs.min(rest / left.max(1)) } else { 1 };
+        let (wanted, came) = match coalesced {
+            0 | 1 => (left.min(rest), buf.copy(&bytes[..left.min(rest).min(bytes.len())])),
             _ => {
-                let span = (together - 1).saturating_mul(stride).saturating_add(left);
-                (together * left, room.copy_runs(&bytes[..span.min(bytes.len())], left, stride))
+                let span = (coalesced - 1).saturating_mul(stride).saturating_add(left);
+                (coalesced * left, buf.copy_runs(&bytes[..span.min(bytes.len())], left, stride))
             }
         };
         filled += came;
@@ -243,16 +249,16 @@ fn copy_runs(
 /// Copies the bytes of runs, from selected byte `from` on, to their places in the bytes that begin at offset `start`.
 ///
 /// These are complete runs, in the order of their offsets.
-pub(crate) fn place_runs(into: &mut [u8], start: u64, runs: &Runs, from: u64, bytes: &[u8]) {
+pub(crate) fn scatter_runs(into: &mut [u8], start: u64, runs: &Runs, from: u64, bytes: &[u8]) {
     let (mut done, run) = (0, runs.run());
     while done < bytes.len() {
         let (at, rest) = (from + done as u64, &bytes[done..]);
         let into = &mut into[(runs.find(at).0 - start) as usize..];
         let rows = runs.rows(at).filter(|rows| rows.count * run <= rest.len());
         let rows = rows.unwrap_or_else(|| {
-            let (stride, neighbours) = runs.neighbours(at);
-            let count = neighbours.min(rest.len() / run);
-            Rows { left: 1, row_stride: 0, count, stride: usize::try_from(stride).unwrap_or(usize::MAX) }
+            let (stride, adjacent_runs) = runs.adjacent_runs(at);
+            let count = adjacent_runs.min(rest.len() / run);
+            RunRows { left: 1, row_stride: 0, count, stride: usize::try_from(stride).unwrap_or(usize::MAX) }
         });
         let count = rows.left.min(rest.len() / (rows.count * run));
         by_size!(run, rows.place(into, &rest[..count * rows.count * run]), {
@@ -266,7 +272,7 @@ pub(crate) fn place_runs(into: &mut [u8], start: u64, runs: &Runs, from: u64, by
     }
 }
 
-impl Rows {
+impl RunRows {
     /// Copies the bytes of runs of `SIZE` bytes to their places.
     fn place<const SIZE: usize>(&self, into: &mut [u8], bytes: &[u8]) {
         let (units, _) = bytes.as_chunks::<SIZE>();
@@ -280,10 +286,10 @@ impl Rows {
 }
 
 /// Reads parts in ascending order; if the source ends before, returns how many bytes of them were read.
-fn read_all(source: &dyn ReadAt, parts: &mut [(u64, &mut [u8])]) -> Result<Option<usize>> {
+fn read_all_parts(source: &dyn ReadAt, parts: &mut [(u64, &mut [u8])]) -> Result<Option<usize>> {
     let mut done = 0;
     while done < parts.len() {
-        let end = parts.len().min(done + MOST_PARTS);
+        let end = parts.len().min(done + MAX_PARTS);
         let count = match source.read_parts(&mut parts[done..end]) {
             Err(error) if is_interrupted(&error) => continue,
             read => read?,

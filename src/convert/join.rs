@@ -7,9 +7,9 @@ use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
 use super::Conversion;
-use crate::bytes::{self, JoinLayout, NotLoaded, ReadAt, Region};
+use crate::bytes::{self, FirstNotLoaded, JoinLayout, ReadAt, Region};
 use crate::dynamic::DynArray;
-use crate::element::{Change, change};
+use crate::element::{DTypeConversion, dtype_conversion};
 use crate::error::{Error, ErrorKind, Help, LimitKind, Result, WantedShape};
 use crate::header::Header;
 use crate::io::ArrayFormat;
@@ -18,18 +18,18 @@ use crate::limits::{self, Limits};
 use crate::options::ReadOptions;
 use crate::parts::{ArrayFile, NpyFile};
 use crate::shape::Order;
-use crate::transfer::tiles::{Axis, Move, Plan, Side, Work, Writes, move_all, move_in_order};
+use crate::transfer::tiles::{Axis, Move, Plan, Side, TileWork, Writes, move_all, move_in_order};
 use crate::transfer::{Sink, os, truncated};
 
 /// How the inputs are arranged in the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Along {
+pub(super) enum JoinAxis {
     /// Concatenated along an existing axis.
     Axis(usize),
     /// Stacked along a new axis.
     NewAxis(usize),
     /// A single input.
-    Alone,
+    Single,
     /// A part of a single input: `len` indices of `axis`, starting at `first`.
     #[cfg_attr(not(feature = "dask"), allow(dead_code))]
     Piece { axis: usize, first: usize, len: usize },
@@ -43,63 +43,63 @@ pub(super) struct Inputs<'a> {
     /// The identity of each file, and the number of bytes after its array.
     files: Vec<(Option<FileId>, Option<u64>)>,
     /// Whether some inputs are opened only while they are read.
-    has_closed: bool,
+    has_reopened: bool,
 }
 
 /// A callback that receives the bytes of an array.
-type Call<'a> = dyn FnMut(Region<'_>) -> Result<()> + 'a;
+type RegionCallback<'a> = dyn FnMut(Region<'_>) -> Result<()> + 'a;
 
 /// The source of the bytes of an array.
 trait Input: Sync {
     /// Invokes the callback with the bytes.
-    fn with(&self, call: &mut Call<'_>) -> Result<()>;
+    fn with_region(&self, call: &mut RegionCallback<'_>) -> Result<()>;
 
     /// Adds the file name to an error.
-    fn named(&self, error: Error) -> Error;
+    fn name_error(&self, error: Error) -> Error;
 }
 
 /// A file that is open, owned or borrowed.
-struct Open<F: ArrayFormat, B>(B, PhantomData<ArrayFile<F>>);
+struct OpenInput<F: ArrayFormat, B>(B, PhantomData<ArrayFile<F>>);
 
-impl<F: ArrayFormat, B: Borrow<ArrayFile<F>> + Sync> Input for Open<F, B> {
-    fn with(&self, call: &mut Call<'_>) -> Result<()> {
+impl<F: ArrayFormat, B: Borrow<ArrayFile<F>> + Sync> Input for OpenInput<F, B> {
+    fn with_region(&self, call: &mut RegionCallback<'_>) -> Result<()> {
         call(self.0.borrow().payload())
     }
 
-    fn named(&self, error: Error) -> Error {
+    fn name_error(&self, error: Error) -> Error {
         self.0.borrow().at_path(error)
     }
 }
 
 /// A file that is reopened when it is needed, because the number of files a process can open is limited.
-struct Closed {
+struct ReopenedInput {
     path: PathBuf,
     header: Header,
     options: ReadOptions,
 }
 
-impl Input for Closed {
-    fn with(&self, call: &mut Call<'_>) -> Result<()> {
+impl Input for ReopenedInput {
+    fn with_region(&self, call: &mut RegionCallback<'_>) -> Result<()> {
         let file = NpyFile::open_with(&self.path, &self.options)?;
         if *file.header() != self.header {
             let reason = "the file contains a different array than when the operation began".into();
-            return Err(self.named(ErrorKind::ArrayChanged { reason }.into()));
+            return Err(self.name_error(ErrorKind::ArrayChanged { reason }.into()));
         }
         file.check_complete()?;
         call(file.payload())
     }
 
-    fn named(&self, error: Error) -> Error {
+    fn name_error(&self, error: Error) -> Error {
         error.at_path(&self.path)
     }
 }
 
 impl Input for DynArray {
-    fn with(&self, call: &mut Call<'_>) -> Result<()> {
+    fn with_region(&self, call: &mut RegionCallback<'_>) -> Result<()> {
         call(Region::of_memory(self.bytes()))
     }
 
-    fn named(&self, error: Error) -> Error {
+    fn name_error(&self, error: Error) -> Error {
         error
     }
 }
@@ -118,7 +118,7 @@ impl Joined<'_, '_> {
             true => Ok(()),
             false => Err(truncated(header, region.len()?)),
         };
-        source.with(&mut read).map_err(|error| source.named(error)).map(|()| true)
+        source.with_region(&mut read).map_err(|error| source.name_error(error)).map(|()| true)
     }
 }
 
@@ -143,12 +143,12 @@ impl ReadAt for Joined<'_, '_> {
 }
 
 impl Input for Joined<'_, '_> {
-    fn with(&self, call: &mut Call<'_>) -> Result<()> {
+    fn with_region(&self, call: &mut RegionCallback<'_>) -> Result<()> {
         call(Region::of(self))
     }
 
     /// Names the file and the element in it, rather than that of the joined array.
-    fn named(&self, error: Error) -> Error {
+    fn name_error(&self, error: Error) -> Error {
         let Some(element) = error.element().filter(|_| error.path().is_none()) else { return error };
         let item = self.header.dtype().item_size().max(1) as u64;
         let (number, place, _) = self
@@ -156,7 +156,7 @@ impl Input for Joined<'_, '_> {
             .locate((element as u64).saturating_mul(item).min(self.layout.len().saturating_sub(1)));
         let header = &self.inputs.headers[number];
         let error = header.name_element(error.at_element((place / item) as usize), 0, false);
-        self.inputs.sources[number].named(error)
+        self.inputs.sources[number].name_error(error)
     }
 }
 
@@ -174,8 +174,8 @@ impl<'a> Inputs<'a> {
             if inputs.sources.len() > OPEN {
                 inputs.sources.pop();
                 let (path, options) = (path.to_owned(), options.clone());
-                inputs.sources.push(Box::new(Closed { path, header, options }));
-                inputs.has_closed = true;
+                inputs.sources.push(Box::new(ReopenedInput { path, header, options }));
+                inputs.has_reopened = true;
             }
         }
         Ok(inputs)
@@ -190,9 +190,9 @@ impl<'a> Inputs<'a> {
     pub(super) fn of_files<F: ArrayFormat>(
         files: impl IntoIterator<Item = &'a ArrayFile<F>>,
     ) -> Result<Self> {
-        let (mut inputs, mut not_loaded) = (Self::default(), NotLoaded::default());
-        files.into_iter().try_for_each(|file| not_loaded.keep(inputs.add(file)).map(drop))?;
-        not_loaded.first()?;
+        let (mut inputs, mut not_loaded) = (Self::default(), FirstNotLoaded::default());
+        files.into_iter().try_for_each(|file| not_loaded.defer(inputs.add(file)).map(drop))?;
+        not_loaded.into_result()?;
         Ok(inputs)
     }
 
@@ -201,7 +201,7 @@ impl<'a> Inputs<'a> {
         opened.check_complete()?;
         self.headers.push(opened.header().clone());
         self.files.push((opened.id()?, opened.extent()?.trailing()));
-        self.sources.push(Box::new(Open(file, PhantomData)));
+        self.sources.push(Box::new(OpenInput(file, PhantomData)));
         Ok(())
     }
 
@@ -211,44 +211,44 @@ impl<'a> Inputs<'a> {
     }
 
     /// Returns an error if an input is also the target and has uncommitted rows, which would be lost.
-    pub(super) fn refuse_uncounted_rows(&self, target: &File) -> Result<()> {
+    pub(super) fn check_uncommitted_rows(&self, target: &File) -> Result<()> {
         let target = id_of(target)?;
         for ((header, source), (file, trailing)) in self.headers.iter().zip(&self.sources).zip(&self.files) {
             if let (true, Some(bytes @ 1..)) = (target == *file, *trailing) {
                 let rows = bytes.checked_div(header.row_bytes()).unwrap_or(0);
-                return Err(source.named(ErrorKind::Uncommitted { bytes, rows, parts: 0 }.into()));
+                return Err(source.name_error(ErrorKind::Uncommitted { bytes, rows, parts: 0 }.into()));
             }
         }
         Ok(())
     }
 
     /// Checks that the inputs are compatible, and returns the header of the result.
-    pub(super) fn header(&self, along: Along, conversion: &Conversion<'_>) -> Result<Header> {
+    pub(super) fn header(&self, along: JoinAxis, conversion: &Conversion<'_>) -> Result<Header> {
         let Some(first) = self.headers.first() else {
             return Err(ErrorKind::BadOption { reason: "there are no input files".into() }.into());
         };
         let dtype = conversion.target(first.dtype());
         let mut dims = first.shape().to_vec();
         let (axis, is_new) = match along {
-            Along::Axis(axis) => (axis, false),
-            Along::NewAxis(axis) => (axis, true),
-            Along::Alone => (0, false),
-            Along::Piece { axis, len, .. } => {
+            JoinAxis::Axis(axis) => (axis, false),
+            JoinAxis::NewAxis(axis) => (axis, true),
+            JoinAxis::Single => (0, false),
+            JoinAxis::Piece { axis, len, .. } => {
                 dims[axis] = len;
                 (axis, false)
             }
         };
         for (header, source) in self.headers.iter().zip(&self.sources) {
             // Checked even for empty arrays, so that success does not depend on the lengths of the inputs.
-            change(header.dtype(), &conversion.target(header.dtype()), conversion.rules())
-                .map_err(|error| source.named(error))?;
+            dtype_conversion(header.dtype(), &conversion.target(header.dtype()), conversion.rules())
+                .map_err(|error| source.name_error(error))?;
             // A header may declare any number of zero-byte elements, to which the conversion would add bytes.
             if header.dtype().item_size() == 0 && dtype.item_size() > 0 {
                 limits::check(LimitKind::EmptyItems, header.len(), Limits::EMPTY_ITEMS as u64)
-                    .map_err(|error| source.named(error))?;
+                    .map_err(|error| source.name_error(error))?;
             }
         }
-        let has_axis = matches!(along, Along::Axis(_) | Along::NewAxis(_));
+        let has_axis = matches!(along, JoinAxis::Axis(_) | JoinAxis::NewAxis(_));
         if has_axis && axis >= dims.len() + usize::from(is_new) {
             return Err(ErrorKind::NoSuchAxis { axis, shape: first.shape_ref().clone() }.into());
         }
@@ -258,13 +258,14 @@ impl<'a> Inputs<'a> {
                 |(at, (one, other)): (usize, (&usize, &usize))| one == other || (at == axis && !is_new);
             if others.len() != dims.len() || !dims.iter().zip(others).enumerate().all(fits) {
                 let (found, wanted) = (header.shape_ref().clone(), first.shape_ref().clone());
-                return Err(source
-                    .named(ErrorKind::ShapeMismatch { found, wanted: WantedShape::Exactly(wanted) }.into()));
+                return Err(source.name_error(
+                    ErrorKind::ShapeMismatch { found, wanted: WantedShape::Exactly(wanted) }.into(),
+                ));
             }
             if conversion.target(header.dtype()) != dtype {
                 let found = header.dtype().clone();
                 let error = Error::from(ErrorKind::DTypeMismatch { found, wanted: dtype });
-                return Err(source.named(error.with_help(Help::OneDType)));
+                return Err(source.name_error(error.with_help(Help::OneDType)));
             }
             if !is_new {
                 dims[axis] = dims[axis].checked_add(others[axis]).ok_or_else(|| {
@@ -282,38 +283,38 @@ impl<'a> Inputs<'a> {
     pub(super) fn write(
         &self,
         mut file: &File,
-        along: Along,
+        along: JoinAxis,
         (header, head): (&Header, &[u8]),
         conversion: &mut Conversion<'_>,
     ) -> Result<()> {
         let all = header.payload_len().unwrap_or_default();
         let mut sink = Sink::of(&mut file);
-        sink.expect((head.len() as u64).saturating_add(all), &conversion.write)?;
+        sink.announce_len((head.len() as u64).saturating_add(all), &conversion.write)?;
         sink.write(head)?;
-        let mut told = 0;
-        let has_places = bytes::len_of_regular(file).is_some() && !os::only_appends(file);
-        if has_places {
+        let mut reported = 0;
+        let is_seekable = bytes::len_of_regular(file).is_some() && !os::is_append_only(file);
+        if is_seekable {
             let start = file.stream_position()?;
-            self.move_to(Some(start), file, along, header, conversion, &mut told)?;
+            self.move_to(Some(start), file, along, header, conversion, &mut reported)?;
             file.seek(SeekFrom::Start(start + all))?;
-        } else if self.follow_one_another(along, header) {
-            self.move_to(None, file, along, header, conversion, &mut told)?;
+        } else if self.are_sequential(along, header) {
+            self.move_to(None, file, along, header, conversion, &mut reported)?;
         } else {
             // The target is a stream and the inputs interleave: build the payload in a temporary file first.
             let made = create_unnamed_file(&temporary_folder())?;
-            self.move_to(Some(0), &made, along, header, conversion, &mut told)?;
+            self.move_to(Some(0), &made, along, header, conversion, &mut reported)?;
             (&made).seek(SeekFrom::Start(0))?;
             std::io::copy(&mut &made, &mut file)?;
         }
-        if told == 0 {
-            conversion.tell(0, all)?;
+        if reported == 0 {
+            conversion.report(0, all)?;
         }
         Ok(())
     }
 
     /// Returns whether each input is contiguous in the new file.
-    fn follow_one_another(&self, along: Along, header: &Header) -> bool {
-        let (Along::Axis(axis) | Along::NewAxis(axis)) = along else { return true };
+    fn are_sequential(&self, along: JoinAxis, header: &Header) -> bool {
+        let (JoinAxis::Axis(axis) | JoinAxis::NewAxis(axis)) = along else { return true };
         let slowest =
             if header.order() == Order::C { 0 } else { header.shape_ref().ndim().saturating_sub(1) };
         self.headers.len() < 2 || axis == slowest
@@ -322,11 +323,11 @@ impl<'a> Inputs<'a> {
     /// Returns all inputs as one array, if they have the same layout and their rows interleave.
     ///
     /// One by one, they would be written in runs as short as their rows.
-    fn joined(&self, along: Along, target: &Header) -> Result<Option<Joined<'_, 'a>>> {
-        let (Along::Axis(axis) | Along::NewAxis(axis)) = along else { return Ok(None) };
+    fn joined(&self, along: JoinAxis, target: &Header) -> Result<Option<Joined<'_, 'a>>> {
+        let (JoinAxis::Axis(axis) | JoinAxis::NewAxis(axis)) = along else { return Ok(None) };
         let Some(first) = self.headers.first().filter(|_| self.headers.len() > 1) else { return Ok(None) };
-        let told = self.headers.iter().find(|header| !header.shape_ref().is_any_order());
-        let order = told.unwrap_or(first).order();
+        let fixed_order = self.headers.iter().find(|header| !header.shape_ref().is_any_order());
+        let order = fixed_order.unwrap_or(first).order();
         let is_alike = |header: &Header| {
             header.dtype() == first.dtype() && (header.order() == order || header.shape_ref().is_any_order())
         };
@@ -337,7 +338,7 @@ impl<'a> Inputs<'a> {
         }
         let step = header.shape_ref().strides(order)[axis].saturating_mul(first.dtype().item_size() as u64);
         let lengths = self.headers.iter().map(|header| match along {
-            Along::Axis(axis) => header.shape().get(axis).copied().unwrap_or(0),
+            JoinAxis::Axis(axis) => header.shape().get(axis).copied().unwrap_or(0),
             _ => 1,
         });
         let layout = JoinLayout::new(lengths, step, len);
@@ -349,10 +350,10 @@ impl<'a> Inputs<'a> {
         &self,
         start: Option<u64>,
         mut file: &File,
-        along: Along,
+        along: JoinAxis,
         target: &Header,
         conversion: &mut Conversion<'_>,
-        told: &mut u64,
+        reported: &mut u64,
     ) -> Result<()> {
         let all = target.payload_len().unwrap_or_default();
         if all == 0 {
@@ -361,65 +362,73 @@ impl<'a> Inputs<'a> {
         let threads = conversion.write.get_threads();
         // Each thread needs memory for one tile. When writing in order, up to two more tiles per thread are
         // waiting for their turn.
-        let memory = conversion.most() / if start.is_some() { threads } else { 3 * threads };
+        let memory = conversion.memory_budget() / if start.is_some() { threads } else { 3 * threads };
         let writes = if start.is_some() { Writes::RandomAccess } else { Writes::InOrder };
         let item = target.dtype().item_size();
         let to = target.shape_ref().strides(target.order());
         let mut first = 0;
         let joined = self.joined(along, target)?;
-        let (along, inputs): (Along, Vec<(&Header, &dyn Input)>) = match &joined {
-            Some(joined) => (Along::Alone, vec![(&joined.header, joined)]),
+        let (along, inputs): (JoinAxis, Vec<(&Header, &dyn Input)>) = match &joined {
+            Some(joined) => (JoinAxis::Single, vec![(&joined.header, joined)]),
             None => (along, self.headers.iter().zip(self.sources.iter().map(|source| &**source)).collect()),
         };
         // What is opened for each tile should be opened rarely.
-        let long = if joined.is_some() && self.has_closed { memory as u64 / 4 } else { 256 << 10 };
+        let long = if joined.is_some() && self.has_reopened { memory as u64 / 4 } else { 256 << 10 };
         for (header, source) in inputs {
             let mut to: Vec<u64> = to.iter().map(|stride| stride.saturating_mul(item as u64)).collect();
             let (place, len) = match along {
-                Along::Axis(axis) => (
+                JoinAxis::Axis(axis) => (
                     to.get(axis).copied().unwrap_or(0) * first as u64,
                     header.shape().get(axis).copied().unwrap_or(0),
                 ),
-                Along::NewAxis(axis) => (to.remove(axis) * first as u64, 1),
-                Along::Alone | Along::Piece { .. } => (0, 0),
+                JoinAxis::NewAxis(axis) => (to.remove(axis) * first as u64, 1),
+                JoinAxis::Single | JoinAxis::Piece { .. } => (0, 0),
             };
             first += len;
-            let own = header.dtype().item_size();
+            let source_item = header.dtype().item_size();
             let from = header.shape_ref().strides(header.order());
             let (mut dims, mut begin) = (header.shape().to_vec(), 0);
-            if let Along::Piece { axis, first, len } = along {
-                begin = from[axis].saturating_mul(first as u64).saturating_mul(own as u64);
+            if let JoinAxis::Piece { axis, first, len } = along {
+                begin = from[axis].saturating_mul(first as u64).saturating_mul(source_item as u64);
                 dims[axis] = len;
             }
             let axes = dims.iter().zip(from).zip(to);
             let axes = axes
-                .map(|((&len, from), to)| Axis { len, from: from.saturating_mul(own as u64), to })
+                .map(|((&len, from), to)| Axis { len, from: from.saturating_mul(source_item as u64), to })
                 .collect();
-            let from = Side { start: begin, item: own };
-            let change = change(header.dtype(), target.dtype(), conversion.rules())
-                .map_err(|error| source.named(error))?;
-            let (work, memory) = match &change {
-                Change::Nothing => (Work::Nothing, memory),
-                Change::Swap(swap) => (Work::InPlace(swap), memory),
+            let from = Side { start: begin, item: source_item };
+            let dtype_conversion = dtype_conversion(header.dtype(), target.dtype(), conversion.rules())
+                .map_err(|error| source.name_error(error))?;
+            let (work, memory) = match &dtype_conversion {
+                DTypeConversion::Nothing => (TileWork::Nothing, memory),
+                DTypeConversion::Swap(swap) => (TileWork::InPlace(swap), memory),
                 // Both buffers are as large as the larger of the two item sizes requires.
-                Change::Recode(recode) => (Work::Into(recode), memory / (2 * own.max(item)) * (own + item)),
+                DTypeConversion::Recode(recode) => {
+                    (TileWork::Into(recode), memory / (2 * source_item.max(item)) * (source_item + item))
+                }
             };
             let to = Side { start: place, item };
             let plan = Plan::with_runs(axes, from, to, memory, (writes, long));
-            let named = |error| source.named(error);
+            let name_error = |error| source.name_error(error);
             let mut run = |bytes: Region<'_>| {
-                let work =
-                    Move { source: bytes, plan: plan.clone(), work, header, named: &named, gaps: None };
-                let mut tell = |bytes| {
-                    *told += bytes;
-                    conversion.tell(*told, all)
+                let work = Move {
+                    source: bytes,
+                    plan: plan.clone(),
+                    work,
+                    header,
+                    name_error: &name_error,
+                    gap_lock: None,
+                };
+                let mut report = |bytes| {
+                    *reported += bytes;
+                    conversion.report(*reported, all)
                 };
                 match start {
-                    Some(start) => move_all(&work, (file, start), threads, &mut tell),
-                    None => move_in_order(&work, &mut Sink::of(&mut file), threads, &mut tell),
+                    Some(start) => move_all(&work, (file, start), threads, &mut report),
+                    None => move_in_order(&work, &mut Sink::of(&mut file), threads, &mut report),
                 }
             };
-            source.with(&mut run)?;
+            source.with_region(&mut run)?;
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use join::{Along, Inputs};
+use join::{Inputs, JoinAxis};
 
 use crate::dtype::{ByteOrder, DType};
 use crate::dtype::{Casting, Rules};
@@ -22,7 +22,7 @@ use crate::npy_format as npy;
 use crate::options::{ReadOptions, WriteOptions};
 use crate::parts::{ArrayFile, NpyFile, RaFile};
 use crate::path;
-use crate::progress::go_on;
+use crate::progress::check_cancelled;
 use crate::ra_format as ra;
 use crate::shape::{AxisIndex, Order};
 
@@ -54,7 +54,7 @@ pub struct Conversion<'a> {
     drop_trailing: bool,
     progress: Option<Box<Progress<'a>>>,
     /// If the file is one of several: the number of bytes written to the files before it, and the total.
-    within: Option<(u64, u64)>,
+    series_progress: Option<(u64, u64)>,
     read: ReadOptions,
     write: WriteOptions,
 }
@@ -174,18 +174,18 @@ impl<'a> Conversion<'a> {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn header_of<F: ArrayFormat>(&self, file: &ArrayFile<F>) -> Result<Header> {
-        Inputs::of_file::<F>(file)?.header(Along::Alone, self)
+        Inputs::of_file::<F>(file)?.header(JoinAxis::Single, self)
     }
 
     /// Returns the memory budget in bytes.
-    fn most(&self) -> usize {
+    fn memory_budget(&self) -> usize {
         self.memory.unwrap_or(64 << 20)
     }
 
-    fn tell(&mut self, done: u64, all: u64) -> Result<()> {
-        let (done, all) = self.within.map_or((done, all), |(before, all)| (before + done, all));
+    fn report(&mut self, done: u64, all: u64) -> Result<()> {
+        let (done, all) = self.series_progress.map_or((done, all), |(before, all)| (before + done, all));
         match self.progress.as_mut().map(|call| call(done, all)) {
-            Some(answer) => go_on(answer),
+            Some(answer) => check_cancelled(answer),
             None => Ok(()),
         }
     }
@@ -247,7 +247,7 @@ impl std::fmt::Debug for Conversion<'_> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn convert_npy<P: AsRef<Path>, Q: AsRef<Path>>(from: P, to: Q, conversion: Conversion<'_>) -> Result<()> {
-    join_npy(&[from], to.as_ref(), Along::Alone, conversion)
+    join_npy(&[from], to.as_ref(), JoinAxis::Single, conversion)
 }
 
 /// Concatenates NPY files along an existing axis.
@@ -299,7 +299,7 @@ where
     P: AsRef<Path>,
     Q: AsRef<Path>,
 {
-    join_npy(from, to.as_ref(), Along::Axis(axis.number()), conversion)
+    join_npy(from, to.as_ref(), JoinAxis::Axis(axis.number()), conversion)
 }
 
 /// Stacks NPY files of equal shape along a new axis, like `numpy.stack`.
@@ -344,10 +344,15 @@ where
     P: AsRef<Path>,
     Q: AsRef<Path>,
 {
-    join_npy(from, to.as_ref(), Along::NewAxis(axis.number()), conversion)
+    join_npy(from, to.as_ref(), JoinAxis::NewAxis(axis.number()), conversion)
 }
 
-fn join_npy<P: AsRef<Path>>(from: &[P], to: &Path, along: Along, conversion: Conversion<'_>) -> Result<()> {
+fn join_npy<P: AsRef<Path>>(
+    from: &[P],
+    to: &Path,
+    along: JoinAxis,
+    conversion: Conversion<'_>,
+) -> Result<()> {
     let locked = lock_if_input(to, from, &conversion)?;
     join(Inputs::open(from, &conversion.read)?, locked, to, along, conversion)
 }
@@ -356,11 +361,11 @@ fn join(
     inputs: Inputs<'_>,
     locked: Option<Locked>,
     to: &Path,
-    along: Along,
+    along: JoinAxis,
     mut conversion: Conversion<'_>,
 ) -> Result<()> {
     if let Some(target) = &locked {
-        inputs.refuse_uncounted_rows(target)?;
+        inputs.check_uncommitted_rows(target)?;
     }
     let header = inputs.header(along, &conversion)?;
     let head = npy::format(&header, conversion.write.get_version())?;
@@ -400,7 +405,7 @@ where
     F: ArrayFormat,
     Q: AsRef<Path>,
 {
-    join_files([from], to.as_ref(), Along::Alone, conversion)
+    join_files([from], to.as_ref(), JoinAxis::Single, conversion)
 }
 
 /// Concatenates open arrays along an axis, like [`concatenate_npy`].
@@ -418,7 +423,7 @@ where
     F: ArrayFormat,
     Q: AsRef<Path>,
 {
-    join_files(from.iter().copied(), to.as_ref(), Along::Axis(axis.number()), conversion)
+    join_files(from.iter().copied(), to.as_ref(), JoinAxis::Axis(axis.number()), conversion)
 }
 
 /// Stacks open arrays along a new axis, like [`stack_npy`].
@@ -436,7 +441,7 @@ where
     F: ArrayFormat,
     Q: AsRef<Path>,
 {
-    join_files(from.iter().copied(), to.as_ref(), Along::NewAxis(axis.number()), conversion)
+    join_files(from.iter().copied(), to.as_ref(), JoinAxis::NewAxis(axis.number()), conversion)
 }
 
 /// Converts an open array like [`convert_file`], into an open, empty file.
@@ -473,7 +478,7 @@ pub fn convert_file_into<F: ArrayFormat>(
     to: &File,
     conversion: Conversion<'_>,
 ) -> Result<()> {
-    join_files_into([from], to, Along::Alone, conversion)
+    join_files_into([from], to, JoinAxis::Single, conversion)
 }
 
 /// Concatenates open arrays like [`concatenate_files`], into an open, empty file.
@@ -487,7 +492,7 @@ pub fn concatenate_files_into<F: ArrayFormat>(
     axis: impl AxisIndex,
     conversion: Conversion<'_>,
 ) -> Result<()> {
-    join_files_into(from.iter().copied(), to, Along::Axis(axis.number()), conversion)
+    join_files_into(from.iter().copied(), to, JoinAxis::Axis(axis.number()), conversion)
 }
 
 /// Stacks open arrays like [`stack_files`], into an open, empty file.
@@ -501,7 +506,7 @@ pub fn stack_files_into<F: ArrayFormat>(
     axis: impl AxisIndex,
     conversion: Conversion<'_>,
 ) -> Result<()> {
-    join_files_into(from.iter().copied(), to, Along::NewAxis(axis.number()), conversion)
+    join_files_into(from.iter().copied(), to, JoinAxis::NewAxis(axis.number()), conversion)
 }
 
 /// Returns an error if an NPY file cannot have all that is in a file with this header.
@@ -533,7 +538,7 @@ fn check_files<'f, F: ArrayFormat>(
 fn join_files_into<'f, F: ArrayFormat>(
     from: impl IntoIterator<Item = &'f ArrayFile<F>> + Clone,
     to: &File,
-    along: Along,
+    along: JoinAxis,
     mut conversion: Conversion<'_>,
 ) -> Result<()> {
     check_files(from.clone(), &conversion)?;
@@ -546,7 +551,7 @@ fn join_files_into<'f, F: ArrayFormat>(
 fn join_files<'f, F: ArrayFormat>(
     from: impl IntoIterator<Item = &'f ArrayFile<F>> + Clone,
     to: &Path,
-    along: Along,
+    along: JoinAxis,
     conversion: Conversion<'_>,
 ) -> Result<()> {
     check_files(from.clone(), &conversion)?;
@@ -599,7 +604,7 @@ where
     let locked = lock_if_input(to, &[&from], &conversion)?;
     let inputs = Inputs::of_file::<Npy>(NpyFile::open_with(from, &conversion.read)?)?;
     conversion.order = conversion.order.or(Some(Order::Fortran));
-    let header = inputs.header(Along::Alone, &conversion)?;
+    let header = inputs.header(JoinAxis::Single, &conversion)?;
     if let DType::Record(_) = header.dtype() {
         let reason = "the names of its fields would be lost".into();
         let dtype = header.dtype().clone();
@@ -608,11 +613,11 @@ where
     let head = ra::format(&header).map_err(|error| error.at_path(to))?;
     let heads = (&header, &head[..]);
     if let Some(target) = &locked {
-        inputs.refuse_uncounted_rows(target)?;
-        return write_file(to, locked, inputs, Along::Alone, heads, &mut conversion);
+        inputs.check_uncommitted_rows(target)?;
+        return write_file(to, locked, inputs, JoinAxis::Single, heads, &mut conversion);
     }
     let options = conversion.write.clone();
-    let write = |to: &File, _: &[u8]| inputs.write(to, Along::Alone, heads, &mut conversion);
+    let write = |to: &File, _: &[u8]| inputs.write(to, JoinAxis::Single, heads, &mut conversion);
     change::replace_after_look(to, &options, path::refuse_trailing, write).map_err(|error| error.at_path(to))
 }
 
@@ -640,7 +645,7 @@ where
 {
     let (from, to) = (from.as_ref(), to.as_ref());
     // What follows the array is an error already, unless it is dropped.
-    conversion.read = conversion.read.with_any_end();
+    conversion.read = conversion.read.without_trailing_check();
     let locked = lock_if_input(to, &[from], &conversion)?;
     let mut reader = File::open(from)
         .map_err(Error::from)
@@ -656,10 +661,10 @@ where
         }
         Err(error) => return Err(error),
     };
-    let header = inputs.header(Along::Alone, &conversion)?;
+    let header = inputs.header(JoinAxis::Single, &conversion)?;
     let head = npy::format(&header, conversion.write.get_version()).map_err(|error| error.at_path(from))?;
     drop(reader);
-    write_file(to, locked, inputs, Along::Alone, (&header, &head), &mut conversion)
+    write_file(to, locked, inputs, JoinAxis::Single, (&header, &head), &mut conversion)
 }
 
 /// Concatenates NPY files that differ at most in order and byte order.
@@ -677,7 +682,7 @@ pub(crate) fn concatenate_as<P: AsRef<Path>>(
     if conversion.dtype.is_none() && conversion.byte_order.is_none() {
         conversion.dtype = Some((header.dtype().clone(), Casting::Safe));
     }
-    join_npy(from, to, Along::Axis(axis), conversion)
+    join_npy(from, to, JoinAxis::Axis(axis), conversion)
 }
 
 /// A file to be split along an axis into several files.
@@ -696,7 +701,7 @@ impl<'a> Splitter<'a> {
 
     /// Returns the header of the entire array, which the pieces form together.
     pub(crate) fn header(&self, conversion: &Conversion<'_>) -> Result<Header> {
-        self.0.header(Along::Alone, conversion)
+        self.0.header(JoinAxis::Single, conversion)
     }
 
     /// Writes `len` indices of `axis`, starting at `first`, to a new file.
@@ -706,15 +711,15 @@ impl<'a> Splitter<'a> {
         (axis, first, len): (usize, usize, usize),
         conversion: &mut Conversion<'_>,
     ) -> Result<()> {
-        let along = Along::Piece { axis, first, len };
+        let along = JoinAxis::Piece { axis, first, len };
         let header = self.0.header(along, conversion)?;
         let head = npy::format(&header, conversion.write.get_version())?;
         let options = conversion.write.clone();
-        let before = conversion.within.map_or(0, |(before, _)| before);
+        let before = conversion.series_progress.map_or(0, |(before, _)| before);
         let all = self.header(conversion)?.payload_len().unwrap_or_default();
-        conversion.within = Some((before, all));
+        conversion.series_progress = Some((before, all));
         change::replace(to, &options, |file| self.0.write(file, along, (&header, &head), conversion))?;
-        conversion.within = Some((before + header.payload_len().unwrap_or_default(), all));
+        conversion.series_progress = Some((before + header.payload_len().unwrap_or_default(), all));
         Ok(())
     }
 }
@@ -724,7 +729,7 @@ fn write_file(
     to: &Path,
     locked: Option<Locked>,
     inputs: Inputs<'_>,
-    along: Along,
+    along: JoinAxis,
     heads: (&Header, &[u8]),
     conversion: &mut Conversion<'_>,
 ) -> Result<()> {
@@ -735,11 +740,11 @@ fn write_file(
         let inputs = inputs;
         inputs.write(file, along, heads, conversion)
     };
-    let put = match locked {
+    let replaced = match locked {
         Some(old) => change::replace_locked(to, old, &options, |_, file| write(file)),
         None => change::replace(to, &options, write),
     };
-    put.map_err(|error| error.at_path(to))
+    replaced.map_err(|error| error.at_path(to))
 }
 
 fn lock_if_input<P: AsRef<Path>>(

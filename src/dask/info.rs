@@ -18,18 +18,18 @@ pub(super) struct Info {
     pub(super) lengths: Vec<usize>,
 }
 
-pub(super) fn bad(reason: impl Into<String>) -> Error {
+pub(super) fn malformed_stack(reason: impl Into<String>) -> Error {
     ErrorKind::Malformed { part: FilePart::Stack, reason: reason.into(), offset: None }.into()
 }
 
 /// Returns whether two dtypes differ at most in byte order, and so may occur in one stack.
-pub(super) fn is_alike(one: &DType, other: &DType) -> bool {
+pub(super) fn differs_only_in_byte_order(one: &DType, other: &DType) -> bool {
     let native = |dtype: &DType| dtype.stored().with_byte_order(ByteOrder::NATIVE);
     one == other || native(one) == native(other)
 }
 
 fn tuple(object: ObjectRef<'_>) -> Result<Items<'_>> {
-    object.items().ok_or_else(|| bad("'chunks' in its info is not a tuple of tuples"))
+    object.items().ok_or_else(|| malformed_stack("'chunks' in its info is not a tuple of tuples"))
 }
 
 /// Returns a length in `info`; if it is unknown, the length of the part with this number.
@@ -43,9 +43,12 @@ fn length_of(
         && unknown.is_nan()
     {
         let shape = shape_of(number)?;
-        return shape.get(axis).copied().ok_or_else(|| bad(format!("part {number} has no axis {axis}")));
+        return shape
+            .get(axis)
+            .copied()
+            .ok_or_else(|| malformed_stack(format!("part {number} has no axis {axis}")));
     }
-    usize::try_from(length).map_err(|error| bad(format!("a chunk's length in its info: {error}")))
+    usize::try_from(length).map_err(|error| malformed_stack(format!("a chunk's length in its info: {error}")))
 }
 
 impl Info {
@@ -58,7 +61,9 @@ impl Info {
             Error::from(ErrorKind::Overflow { what: "the total length of all parts".into() })
         })?;
         let axes = shape.len();
-        *shape.get_mut(axis).ok_or_else(|| bad(format!("there is no axis {axis} among {axes}")))? = all;
+        *shape
+            .get_mut(axis)
+            .ok_or_else(|| malformed_stack(format!("there is no axis {axis} among {axes}")))? = all;
         Header::new(dtype.clone(), Order::C, shape.clone().into())?; // checks the size and number of axes
         Ok(Self { dtype: dtype.stored(), axis, shape, lengths })
     }
@@ -77,10 +82,11 @@ impl Info {
             pickle
                 .object()
                 .get(name)
-                .ok_or_else(|| bad(format!("its info is not a dict with the key '{name}'")))
+                .ok_or_else(|| malformed_stack(format!("its info is not a dict with the key '{name}'")))
         };
         let (chunks, dtype, axis) = (entry("chunks")?, entry("dtype")?, entry("axis")?);
-        let dtype = dtype.as_dtype().ok_or_else(|| bad("the dtype in its info is not a numpy.dtype"))?;
+        let dtype =
+            dtype.as_dtype().ok_or_else(|| malformed_stack("the dtype in its info is not a numpy.dtype"))?;
         if dtype.has_object() {
             return Err(ErrorKind::Objects { found: dtype }.into());
         }
@@ -88,10 +94,12 @@ impl Info {
         // Checked before anything is allocated: a pickle may refer to one long tuple from many places.
         limits::check(LimitKind::Dimensions, chunks.len() as u64, Limits::DIMENSIONS as u64)?;
         // As in Python, a negative axis counts from the end.
-        let axis = i64::try_from(axis).map_err(|error| bad(format!("the axis in its info: {error}")))?;
+        let axis =
+            i64::try_from(axis).map_err(|error| malformed_stack(format!("the axis in its info: {error}")))?;
         let from_end = if axis < 0 { axis.saturating_add(chunks.len() as i64) } else { axis };
         let found = usize::try_from(from_end).ok().filter(|axis| *axis < chunks.len());
-        let axis = found.ok_or_else(|| bad(format!("there is no axis {axis} among {}", chunks.len())))?;
+        let axis = found
+            .ok_or_else(|| malformed_stack(format!("there is no axis {axis} among {}", chunks.len())))?;
         let mut shape = Vec::with_capacity(chunks.len());
         let mut lengths = Vec::new();
         for (at, chunks) in chunks.iter().enumerate() {
@@ -104,7 +112,7 @@ impl Info {
             } else if let (Some(length), 1) = (chunks.get(0), chunks.len()) {
                 shape.push(length_of(length, 0, at, shape_of)?);
             } else {
-                return Err(bad(format!("axis {at} has {} chunks, expected 1", chunks.len())));
+                return Err(malformed_stack(format!("axis {at} has {} chunks, expected 1", chunks.len())));
             }
         }
         Self::new(dtype, shape, axis, lengths)

@@ -67,12 +67,12 @@ use std::sync::Arc;
 use ndarray::{Array, Dimension, IxDyn, SliceArg};
 
 pub use convert::{convert_file_to_stack, convert_npy_to_stack, convert_stack_to_npy};
-use info::{Info, bad, is_alike};
+use info::{Info, differs_only_in_byte_order, malformed_stack};
 use parts::Parts;
 pub use writer::{NpyStackWriter, UncommittedParts};
 
 use crate::blocks::Chunks;
-use crate::bytes::{Folder, LocalFolder, NotLoaded, ReadAt, Region};
+use crate::bytes::{FirstNotLoaded, Folder, LocalFolder, ReadAt, Region};
 use crate::dtype::DType;
 use crate::element::ReadableElement;
 use crate::error::{Error, ErrorKind, Result, WantedShape};
@@ -140,7 +140,7 @@ impl NpyStack {
     ///
     /// As for [`NpyStack::open`].
     pub fn open_with<P: AsRef<Path>>(folder: P, options: &ReadOptions) -> Result<Self> {
-        Self::open_at(&here(folder.as_ref()), 0, options)
+        Self::open_at(&local_folder(folder.as_ref()), 0, options)
     }
 
     /// Opens a stack whose parts and `info` are in any [folder](Folder).
@@ -187,7 +187,7 @@ impl NpyStack {
         axis: impl AxisIndex,
         options: &ReadOptions,
     ) -> Result<Self> {
-        Self::open_at_along(&here(folder.as_ref()), axis.number(), options)
+        Self::open_at_along(&local_folder(folder.as_ref()), axis.number(), options)
     }
 
     fn open_at_along(folder: &Arc<dyn Folder>, axis: usize, options: &ReadOptions) -> Result<Self> {
@@ -203,7 +203,8 @@ impl NpyStack {
         let whole = || NpyFile::from_source_with(Parts::new(folder, info.clone(), options)?, options);
         let path = folder.path();
         let whole = whole().map_err(|error: Error| error.at_path(&path))?.with_path(&path);
-        let whole = whole.fixed("the array of a stack cannot be refreshed: refresh the stack itself");
+        let whole =
+            whole.without_refresh("the array of a stack cannot be refreshed: refresh the stack itself");
         Ok(Self { folder: Arc::clone(folder), info, whole, options: options.clone() })
     }
 
@@ -323,8 +324,8 @@ impl NpyStack {
     /// with the parts that it had before, or has another shape or dtype. After an error, `self` is unchanged.
     pub fn refresh(&mut self) -> Result<bool> {
         // Opened completely before anything is replaced: after an error, `self` is unchanged.
-        let now = Self::open_at(&self.folder, self.info.axis, &self.options)?;
-        let (old, new) = (&self.info, &now.info);
+        let reopened = Self::open_at(&self.folder, self.info.axis, &self.options)?;
+        let (old, new) = (&self.info, &reopened.info);
         // The shapes may differ only along the axis.
         let is_same_but_longer = {
             let mut shape = new.shape.clone();
@@ -335,14 +336,14 @@ impl NpyStack {
         };
         if !is_same_but_longer
             || new.axis != old.axis
-            || !is_alike(&old.dtype, &new.dtype)
+            || !differs_only_in_byte_order(&old.dtype, &new.dtype)
             || !new.lengths.starts_with(&old.lengths)
         {
             let reason = "the folder holds another stack than when it was opened".into();
             return Err(Error::from(ErrorKind::ArrayChanged { reason }).at_path(&self.folder.path()));
         }
         let has_more = new.lengths.len() > old.lengths.len();
-        *self = now;
+        *self = reopened;
         Ok(has_more)
     }
 }
@@ -350,7 +351,7 @@ impl NpyStack {
 /// The name of the file that describes a stack.
 const INFO: &str = "info";
 
-fn here(folder: &Path) -> Arc<dyn Folder> {
+fn local_folder(folder: &Path) -> Arc<dyn Folder> {
     Arc::new(LocalFolder(folder.to_owned()))
 }
 
@@ -361,19 +362,19 @@ fn read_info(folder: &dyn Folder, options: &ReadOptions) -> Result<Option<(Info,
             Err(error) if error.is_not_found() => return Ok(None),
             opened => info_bytes(&*opened?, options)?,
         };
-        Ok(Some((Info::parse(&bytes, options, &shapes_in(folder, options))?, bytes)))
+        Ok(Some((Info::parse(&bytes, options, &part_shape_reader(folder, options))?, bytes)))
     };
     read().map_err(|error: Error| error.at_path(&folder.path_of(INFO)))
 }
 
 /// Returns a function that reads the shape of a part from its header.
-fn shapes_in(folder: &dyn Folder, options: &ReadOptions) -> impl Fn(usize) -> Result<Vec<usize>> {
+fn part_shape_reader(folder: &dyn Folder, options: &ReadOptions) -> impl Fn(usize) -> Result<Vec<usize>> {
     move |number| Ok(parts::open_any(folder, number, options)?.shape().to_vec())
 }
 
 /// Reads an entire `info`, as far as the limits allow.
 fn info_bytes(info: &dyn ReadAt, options: &ReadOptions) -> Result<Vec<u8>> {
-    read_rest(&mut Source::region(Region::of(info).fixed()?), &options.without_progress())
+    read_rest(&mut Source::region(Region::of(info).with_known_end()?), &options.without_progress())
 }
 
 /// Creates the `info` for the parts in a folder, from their headers.
@@ -385,12 +386,12 @@ fn info_of_parts(folder: &dyn Folder, axis: usize, options: &ReadOptions) -> Res
     }
     if let Some((missing, found)) = numbers.iter().enumerate().find(|(wanted, number)| wanted != *number) {
         let (missing, found) = (parts::name(missing), parts::name(*found));
-        return Err(bad(format!("{missing} is missing, although {found} exists")).at_path(&path));
+        return Err(malformed_stack(format!("{missing} is missing, although {found} exists")).at_path(&path));
     }
     let mut first: Option<Info> = None;
-    let (mut lengths, mut not_loaded) = (Vec::new(), NotLoaded::default());
+    let (mut lengths, mut not_loaded) = (Vec::new(), FirstNotLoaded::default());
     for number in numbers {
-        let Some(part) = not_loaded.keep(parts::open_any(folder, number, options))? else { continue };
+        let Some(part) = not_loaded.defer(parts::open_any(folder, number, options))? else { continue };
         let Some(&length) = part.shape().get(axis) else {
             let shape = part.header().shape_ref().clone();
             return Err(part.at_path(ErrorKind::NoSuchAxis { axis, shape }.into()));
@@ -407,12 +408,12 @@ fn info_of_parts(folder: &dyn Folder, axis: usize, options: &ReadOptions) -> Res
                 part.at_path(ErrorKind::ShapeMismatch { found, wanted: WantedShape::Exactly(wanted) }.into())
             );
         }
-        if !is_alike(part.dtype(), &first.dtype) {
+        if !differs_only_in_byte_order(part.dtype(), &first.dtype) {
             let (found, wanted) = (part.dtype().clone(), first.dtype.clone());
             return Err(part.at_path(ErrorKind::DTypeMismatch { found, wanted }.into()));
         }
     }
-    not_loaded.first()?;
+    not_loaded.into_result()?;
     let Some(first) = first else { unreachable!("there is a part") };
     Info::new(first.dtype, first.shape, axis, lengths).map_err(|error| error.at_path(&path))
 }

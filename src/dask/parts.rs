@@ -5,9 +5,9 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::info::{Info, is_alike};
+use super::info::{Info, differs_only_in_byte_order};
 use crate::array::WriteNpyExt;
-use crate::bytes::{Folder, InMemory, JoinLayout, NotLoaded, ReadAt, ReadHints, Runs, SharedRegion};
+use crate::bytes::{FirstNotLoaded, Folder, InMemory, JoinLayout, ReadAt, ReadHints, Runs, SharedRegion};
 use crate::dtype::Casting;
 use crate::dynamic::DynArray;
 use crate::error::{ErrorKind, Result, WantedShape};
@@ -43,7 +43,7 @@ pub(super) fn open(
             file.at_path(ErrorKind::ShapeMismatch { found, wanted: WantedShape::Exactly(wanted) }.into())
         );
     }
-    if !is_alike(file.dtype(), &info.dtype) {
+    if !differs_only_in_byte_order(file.dtype(), &info.dtype) {
         let (found, wanted) = (file.dtype().clone(), info.dtype.clone());
         return Err(file.at_path(ErrorKind::DTypeMismatch { found, wanted }.into()));
     }
@@ -131,7 +131,7 @@ impl Parts {
         }
         // Opened without holding the lock, so that other threads can use their parts.
         let opened = self.open(number)?;
-        if self.is_laid_out_alike(&opened) {
+        if self.has_stack_layout(&opened) {
             let part = Arc::new(opened);
             let mut recent = lock();
             if recent.len() >= OPEN {
@@ -150,18 +150,18 @@ impl Parts {
             let oldest = recent.iter().position(|part| bytes_of(part) > 0).unwrap_or(0);
             recent.remove(oldest);
         }
-        let part = Arc::new(self.laid_out(&opened)?);
+        let part = Arc::new(self.to_stack_layout(&opened)?);
         recent.push_back((number, Arc::clone(&part)));
         Ok(part)
     }
 
-    fn is_laid_out_alike(&self, part: &NpyFile) -> bool {
+    fn has_stack_layout(&self, part: &NpyFile) -> bool {
         let is_same_order = part.order() == self.header.order() || part.header().shape_ref().is_any_order();
         is_same_order && part.dtype() == self.header.dtype()
     }
 
     /// Reads a part with another order or byte order into a file in memory in the layout of the entire array.
-    fn laid_out(&self, part: &NpyFile) -> Result<NpyFile> {
+    fn to_stack_layout(&self, part: &NpyFile) -> Result<NpyFile> {
         let mut read: DynArray = part.read()?;
         if read.dtype() != self.header.dtype() {
             read = read.cast_to(self.header.dtype(), Casting::Safe)?;
@@ -221,7 +221,7 @@ impl ReadAt for Parts {
             return Ok(()); // no part has any bytes
         }
         let head = self.head.len() as u64;
-        let (mut at, mut first_row, mut not_loaded) = (0, None, NotLoaded::default());
+        let (mut at, mut first_row, mut not_loaded) = (0, None, FirstNotLoaded::default());
         while at < len {
             let (place, left) = runs.find(at);
             let place = place.saturating_sub(head);
@@ -235,12 +235,12 @@ impl ReadAt for Parts {
                 if self.info.lengths[number] > 0 && !self.is_checked[number].swap(true, Ordering::Relaxed) {
                     let checked = self.open(number).and_then(|part| part.check_complete());
                     self.is_checked[number].store(checked.is_ok(), Ordering::Relaxed);
-                    not_loaded.keep(checked)?;
+                    not_loaded.defer(checked)?;
                 }
             }
             at += left as u64;
         }
-        not_loaded.first()
+        not_loaded.into_result()
     }
 }
 

@@ -5,7 +5,9 @@ use std::io::{ErrorKind as IoErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::info::Info;
-use super::{INFO, bad, here, info_bytes, info_of_parts, parts, read_info, shapes_in};
+use super::{
+    INFO, info_bytes, info_of_parts, local_folder, malformed_stack, part_shape_reader, parts, read_info,
+};
 use crate::array::{WriteArray, store_npy};
 use crate::bytes::{LocalFile, Region, len_of_regular};
 use crate::dtype::{ByteOrder, DType, Kind};
@@ -54,7 +56,7 @@ pub struct NpyStackWriter {
     /// The number of parts in the `info` on the disk.
     committed: usize,
     /// The bytes of the `info` on the disk.
-    on_disk: Vec<u8>,
+    committed_info: Vec<u8>,
     /// The locked `info`: from opening, or the first part after a commit, until the next commit.
     locked: Option<Locked>,
     /// Whether the folder was synced after the last commit, if that was asked for.
@@ -119,12 +121,12 @@ impl NpyStackWriter {
         Self::make(folder.as_ref(), dtype, (others, axis.number()), false, options)
     }
 
-    /// Creates a stack. With `is_whole`, it gets its name when it is complete, unless its folder exists.
+    /// Creates a stack. With `publish_at_end`, it gets its name when it is complete, unless its folder exists.
     pub(super) fn make(
         folder: &Path,
         dtype: &DType,
         (others, axis): (&[usize], usize),
-        is_whole: bool,
+        publish_at_end: bool,
         options: &WriteOptions,
     ) -> Result<Self> {
         if dtype.has_object() || axis > others.len() {
@@ -139,37 +141,38 @@ impl NpyStackWriter {
         shape.insert(axis, 0);
         let info =
             Info::new(dtype.clone(), shape, axis, Vec::new()).map_err(|error| error.at_path(folder))?;
-        let (on_disk, folder, options) = (info.to_bytes()?, folder.to_owned(), for_files(options));
+        let (committed_info, folder, options) = (info.to_bytes()?, folder.to_owned(), file_options(options));
         let (draft, locked, committed, is_synced) = (None, None, 0, true);
-        let mut writer = Self { folder, draft, info, committed, on_disk, locked, is_synced, options };
-        writer.begin(is_whole)?;
+        let mut writer = Self { folder, draft, info, committed, committed_info, locked, is_synced, options };
+        writer.begin(publish_at_end)?;
         Ok(writer)
     }
 
     /// Writes an `info` that counts no parts, and locks it.
-    fn begin(&mut self, is_whole: bool) -> Result<()> {
+    fn begin(&mut self, publish_at_end: bool) -> Result<()> {
         let info = self.folder.join(INFO);
         if self.folder.exists() {
             // Parts without an `info` are also a stack, which must not be overwritten.
-            if let Some(number) = parts::numbers(&*here(&self.folder))?.first() {
+            if let Some(number) = parts::numbers(&*local_folder(&self.folder))?.first() {
                 let path = self.folder.join(parts::name(*number));
                 return Err(Error::from(ErrorKind::AlreadyExists).at_path(&path));
             }
-            let write = |mut file: &File| Ok(file.write_all(&self.on_disk)?);
+            let write = |mut file: &File| Ok(file.write_all(&self.committed_info)?);
             let locked = change::create_new_locked(&info, &self.options, write);
             self.locked = Some(locked.map_err(|error| error.at_path(&info))?);
             return Ok(());
         }
         // The folder appears with its `info`.
         let draft = DraftFolder::beside(&self.folder).map_err(|error| error.at_path(&self.folder))?;
-        write_new_info(&draft.path(), &self.on_disk, &self.options).map_err(|error| error.at_path(&info))?;
+        write_new_info(&draft.path(), &self.committed_info, &self.options)
+            .map_err(|error| error.at_path(&info))?;
         self.draft = Some(draft);
-        if cfg!(windows) && !is_whole {
+        if cfg!(windows) && !publish_at_end {
             // A folder with an open file in it cannot be renamed there.
             return self.persist_new().and_then(|()| self.lock());
         }
         self.lock()?;
-        if is_whole { Ok(()) } else { self.persist_new() }
+        if publish_at_end { Ok(()) } else { self.persist_new() }
     }
 
     /// Gives the folder its name, if it does not have it yet.
@@ -230,8 +233,8 @@ impl NpyStackWriter {
         surplus: UncommittedParts,
         options: &WriteOptions,
     ) -> Result<Self> {
-        let (folder, read, options) = (folder.as_ref(), ReadOptions::new(), for_files(options));
-        let place = here(folder);
+        let (folder, read, options) = (folder.as_ref(), ReadOptions::new(), file_options(options));
+        let place = local_folder(folder);
         if read_info(&*place, &read)?.is_none() {
             match write_new_info(folder, &info_of_parts(&*place, 0, &read)?.to_bytes()?, &options) {
                 // Another process has written `info` in the meantime.
@@ -243,19 +246,28 @@ impl NpyStackWriter {
         // Locked before it is read, so that no other writer can change it in between.
         let open = || {
             let locked = change::open_locked(&path, Purpose::Change, options.get_wait_for_lock())?;
-            let on_disk = info_bytes(&LocalFile(&*locked), &read)?;
-            let info = Info::parse(&on_disk, &read, &shapes_in(&*place, &read))?;
+            let committed_info = info_bytes(&LocalFile(&*locked), &read)?;
+            let info = Info::parse(&committed_info, &read, &part_shape_reader(&*place, &read))?;
             let (folder, committed, locked) = (folder.to_owned(), info.lengths.len(), Some(locked));
-            Ok(Self { folder, draft: None, info, committed, on_disk, locked, is_synced: true, options })
+            Ok(Self {
+                folder,
+                draft: None,
+                info,
+                committed,
+                committed_info,
+                locked,
+                is_synced: true,
+                options,
+            })
         };
         let mut writer = open().map_err(|error: Error| error.at_path(&path))?;
-        writer.settle(surplus)?;
+        writer.resolve_uncommitted(surplus)?;
         Ok(writer)
     }
 
     /// Decides about the parts that `info` does not count. No other writer is at work: the stack is locked.
-    fn settle(&mut self, surplus: UncommittedParts) -> Result<()> {
-        let (place, read) = (here(&self.folder), ReadOptions::new());
+    fn resolve_uncommitted(&mut self, surplus: UncommittedParts) -> Result<()> {
+        let (place, read) = (local_folder(&self.folder), ReadOptions::new());
         let mut numbers = parts::numbers(&*place)?;
         numbers.retain(|number| *number >= self.committed);
         match surplus {
@@ -275,7 +287,7 @@ impl NpyStackWriter {
                     if number != next {
                         let (missing, found) = (parts::name(next), parts::name(number));
                         let reason = format!("{missing} is missing, although {found} exists");
-                        return Err(bad(reason).at_path(&self.folder));
+                        return Err(malformed_stack(reason).at_path(&self.folder));
                     }
                     let part = parts::open_any(&*place, number, &read)?;
                     let length = part.shape().get(self.info.axis).copied().unwrap_or(0);
@@ -389,13 +401,14 @@ impl NpyStackWriter {
         let bytes = self.info.to_bytes()?;
         // Never in place: `info` would be locked twice, and readers could see it partially written.
         let options = self.options.clone().in_place(false);
-        let put = change::replace_and_unlock(&place, &mut self.locked, &options, |_, mut file| {
+        let replaced = change::replace_and_unlock(&place, &mut self.locked, &options, |_, mut file| {
             Ok(file.write_all(&bytes)?)
         });
         let is_in_place = || fs::read(&place).is_ok_and(|found| found == bytes);
-        if put.is_ok() || self.locked.is_none() && is_in_place() {
+        if replaced.is_ok() || self.locked.is_none() && is_in_place() {
             // If there is an error, then that of syncing the folder, which the next commit repeats.
-            (self.committed, self.on_disk, self.is_synced) = (self.info.lengths.len(), bytes, put.is_ok());
+            (self.committed, self.committed_info, self.is_synced) =
+                (self.info.lengths.len(), bytes, replaced.is_ok());
         } else if self
             .locked
             .as_ref()
@@ -405,7 +418,7 @@ impl NpyStackWriter {
             self.locked = None;
             let _ = self.lock();
         }
-        put.map_err(|error| error.at_path(&info))
+        replaced.map_err(|error| error.at_path(&info))
     }
 
     /// Commits all parts.
@@ -463,7 +476,7 @@ impl NpyStackWriter {
         let lock = || {
             let locked = change::open_locked(&path, Purpose::Change, self.options.get_wait_for_lock())?;
             let found = info_bytes(&LocalFile(&*locked), &ReadOptions::new())?;
-            if found != self.on_disk {
+            if found != self.committed_info {
                 let reason = "another writer has added parts since this one's last commit".into();
                 return Err(ErrorKind::ArrayChanged { reason }.into());
             }
@@ -482,7 +495,7 @@ impl NpyStackWriter {
 }
 
 /// Returns the options for the files of a stack, which need not be new: whether the stack is, is another question.
-fn for_files(options: &WriteOptions) -> WriteOptions {
+fn file_options(options: &WriteOptions) -> WriteOptions {
     options.clone().create_new(false)
 }
 

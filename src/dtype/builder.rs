@@ -96,13 +96,13 @@ impl RecordBuilder {
     /// Appends a field at an offset in bytes. The bytes between the preceding field and this one are padding.
     #[must_use]
     pub fn field_at(self, offset: usize, name: impl Into<String>, dtype: DType) -> Self {
-        let mut there = self.pad_to(offset);
+        let mut padded = self.pad_to(offset);
         // The caller chose the offset, so this field is not aligned. Its alignment still contributes to that
         // of the record.
-        let align = there.align.take().map(|most| most.max(alignment(&dtype)));
-        let mut there = there.push(name.into(), None, dtype);
-        there.align = align;
-        there
+        let align = padded.align.take().map(|max_align| max_align.max(alignment(&dtype)));
+        let mut padded = padded.push(name.into(), None, dtype);
+        padded.align = align;
+        padded
     }
 
     /// Sets the size of the record in bytes. The bytes after the last field are padding.
@@ -129,11 +129,11 @@ impl RecordBuilder {
     }
 
     fn push(mut self, name: String, title: Option<String>, dtype: DType) -> Self {
-        if let Some(most) = self.align {
+        if let Some(max_align) = self.align {
             let align = alignment(&dtype);
             let padding = self.record.size().next_multiple_of(align) - self.record.size();
             self = self.pad(padding);
-            self.align = Some(most.max(align));
+            self.align = Some(max_align.max(align));
         }
         if name.is_empty() {
             self.fail(RecordError::NoName);
@@ -178,9 +178,9 @@ fn alignment(dtype: &DType) -> usize {
         DType::Subarray(subarray) => alignment(subarray.base()),
         DType::Record(record) => {
             let aligns = |field: &Field| field.offset().is_multiple_of(alignment(field.dtype()));
-            let most = record.fields().iter().map(|field| alignment(field.dtype())).max().unwrap_or(1);
-            let is_aligned = record.fields().iter().all(aligns) && record.size().is_multiple_of(most);
-            if is_aligned { most } else { 1 }
+            let max_align = record.fields().iter().map(|field| alignment(field.dtype())).max().unwrap_or(1);
+            let is_aligned = record.fields().iter().all(aligns) && record.size().is_multiple_of(max_align);
+            if is_aligned { max_align } else { 1 }
         }
         DType::Object => size_of::<usize>(),
     }

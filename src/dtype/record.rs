@@ -142,14 +142,14 @@ pub struct Record {
     fields: Arc<Vec<Field>>,
     names: Names,
     size: usize,
-    within: Within,
+    summary: FieldSummary,
 }
 
 impl PartialEq for Record {
     fn eq(&self, other: &Self) -> bool {
         // Clones share their fields, so most comparisons need not visit them.
         let are_one = Arc::ptr_eq(&self.fields, &other.fields);
-        self.size == other.size && self.within == other.within && (are_one || self.fields == other.fields)
+        self.size == other.size && self.summary == other.summary && (are_one || self.fields == other.fields)
     }
 }
 
@@ -157,14 +157,14 @@ impl Eq for Record {}
 
 impl Hash for Record {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        // `within` is determined by the fields.
+        // `summary` is determined by the fields.
         (&self.fields, self.size).hash(state);
     }
 }
 
 /// Properties of all dtypes within a record, updated as fields are added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Within {
+pub(super) struct FieldSummary {
     /// The number of fields, including nested ones.
     fields: u64,
     /// The greatest depth of a field: see [`DType::nesting`].
@@ -175,7 +175,7 @@ pub(super) struct Within {
     has_big: bool,
 }
 
-impl Within {
+impl FieldSummary {
     fn of(dtype: &DType) -> Self {
         match dtype {
             DType::Scalar(scalar) => Self {
@@ -185,7 +185,7 @@ impl Within {
                 ..Self::default()
             },
             DType::Subarray(subarray) => Self::of(subarray.base()),
-            DType::Record(record) => record.within,
+            DType::Record(record) => record.summary,
             DType::Object => Self { has_object: true, ..Self::default() },
         }
     }
@@ -257,8 +257,8 @@ impl Record {
         }
         // `pad` fails before anything is changed.
         self.pad(dtype.item_size())?;
-        self.within.add(Within::of(&dtype));
-        self.within.nesting = self.within.nesting.max(nesting);
+        self.summary.add(FieldSummary::of(&dtype));
+        self.summary.nesting = self.summary.nesting.max(nesting);
         Arc::make_mut(&mut self.fields).push(Field { name, title, offset, dtype });
         self.names.add_last(&self.fields);
         Ok(())
@@ -283,8 +283,8 @@ impl Record {
 
     pub(super) fn with_byte_order(&self, order: ByteOrder) -> Self {
         let has_other = match order {
-            ByteOrder::Little => self.within.has_big,
-            ByteOrder::Big => self.within.has_little,
+            ByteOrder::Little => self.summary.has_big,
+            ByteOrder::Big => self.summary.has_little,
         };
         // If there is nothing to change, the fields stay shared instead of being cloned.
         if !has_other {
@@ -296,7 +296,7 @@ impl Record {
             fields: Arc::new(self.fields.iter().map(field).collect()),
             names: self.names.clone(),
             size: self.size,
-            within: Within { has_little, has_big, ..self.within },
+            summary: FieldSummary { has_little, has_big, ..self.summary },
         }
     }
 
@@ -307,20 +307,20 @@ impl Record {
     }
 
     pub(super) fn nesting(&self) -> usize {
-        self.within.nesting + 1
+        self.summary.nesting + 1
     }
 
     pub(super) fn has_object(&self) -> bool {
-        self.within.has_object
+        self.summary.has_object
     }
 
     pub(super) fn is_foreign_to_numpy(&self) -> bool {
-        self.within.is_foreign_to_numpy
+        self.summary.is_foreign_to_numpy
     }
 
     /// Returns the number of fields, including nested ones: the number of steps to visit all of them.
     #[cfg_attr(not(feature = "object"), allow(dead_code))]
-    pub(crate) fn fields_within(&self) -> u64 {
-        self.within.fields
+    pub(crate) fn nested_field_count(&self) -> u64 {
+        self.summary.fields
     }
 }

@@ -12,7 +12,7 @@ use crate::options::WriteOptions;
 
 /// Rows of the dtype that the file has.
 const OF_THE_FILE: RowType<DynArray> =
-    RowType { check_header: |header, _| Ok(header.clone()), emit: |_| None };
+    RowType { check_header: |header, _| Ok(header.clone()), write_plan: |_| None };
 
 /// Rows whose dtype is known only at run time.
 ///

@@ -9,11 +9,11 @@ use crate::dtype::Casting;
 use crate::dtype::DType;
 #[cfg(feature = "object")]
 use crate::element::mismatch;
-use crate::element::{Change, ReadableElement, change, resolved};
+use crate::element::{DTypeConversion, ReadableElement, dtype_conversion, resolved};
 use crate::error::Result;
 use crate::header::Header;
 use crate::options::ReadOptions;
-use crate::transfer::tiles::{Work, recode_all};
+use crate::transfer::tiles::{TileWork, recode_all};
 
 impl DynArray {
     /// Converts the elements to a Rust type, by the rules of [`Casting`].
@@ -135,12 +135,12 @@ impl DynArray {
         let header = self.header_by(options)?;
         let dtype = &resolved(header.dtype(), dtype);
         let rules = options.rules_by(options.get_casting().unwrap_or(Casting::Safe));
-        let change = change(header.dtype(), dtype, rules)?;
-        let work = match &change {
-            Change::Nothing if self.dtype() == dtype => return Ok(self.clone()),
-            Change::Nothing => Work::Nothing,
-            Change::Swap(swap) => Work::InPlace(swap),
-            Change::Recode(recode) => Work::Into(recode),
+        let dtype_conversion = dtype_conversion(header.dtype(), dtype, rules)?;
+        let work = match &dtype_conversion {
+            DTypeConversion::Nothing if self.dtype() == dtype => return Ok(self.clone()),
+            DTypeConversion::Nothing => TileWork::Nothing,
+            DTypeConversion::Swap(swap) => TileWork::InPlace(swap),
+            DTypeConversion::Recode(recode) => TileWork::Into(recode),
         };
         let header = Header::new(dtype.clone(), self.order(), self.shape().into())?;
         let mut data = Data::new(&header)?;

@@ -67,7 +67,7 @@ fn cleared<W: bytemuck::Pod>(len: usize) -> Result<Vec<W>> {
     let mut part = words.all();
     // Huge pages make the first access to the memory cheaper, so they are requested before it.
     transfer::os::advise_huge_pages(part.memory());
-    part.load(usize::MAX, |room| room.read_with(usize::MAX, |bytes| Ok(bytes.len())).map(drop))?;
+    part.load(usize::MAX, |buf| buf.read_with(usize::MAX, |bytes| Ok(bytes.len())).map(drop))?;
     Ok(words.finish())
 }
 
@@ -105,14 +105,14 @@ impl Data {
     }
 
     /// Returns the memory as that of elements; unchanged if it cannot be, or if an element is invalid.
-    pub(super) fn into_elements<T>(self, plain: &Bitwise<T>) -> Result<Vec<T>, Self> {
+    pub(super) fn into_elements<T>(self, bitwise: &Bitwise<T>) -> Result<Vec<T>, Self> {
         let len = self.len;
         match self.words {
-            Words::One(words) => plain.adopt(words, len).map_err(Words::One),
-            Words::Two(words) => plain.adopt(words, len).map_err(Words::Two),
-            Words::Four(words) => plain.adopt(words, len).map_err(Words::Four),
-            Words::Eight(words) => plain.adopt(words, len).map_err(Words::Eight),
-            Words::Sixteen(words) => plain.adopt(words, len).map_err(Words::Sixteen),
+            Words::One(words) => bitwise.reuse_words(words, len).map_err(Words::One),
+            Words::Two(words) => bitwise.reuse_words(words, len).map_err(Words::Two),
+            Words::Four(words) => bitwise.reuse_words(words, len).map_err(Words::Four),
+            Words::Eight(words) => bitwise.reuse_words(words, len).map_err(Words::Eight),
+            Words::Sixteen(words) => bitwise.reuse_words(words, len).map_err(Words::Sixteen),
         }
         .map_err(|words| Self { words, len })
     }

@@ -8,12 +8,12 @@ use super::{Data, DynArray};
 use crate::array::dimension;
 use crate::dtype::{DType, Field, FieldPath};
 use crate::element::cast::{self, StridedLayout};
-use crate::element::{ViewElement, ViewMutElement, mismatch, viewable};
+use crate::element::{ViewElement, ViewMutElement, mismatch, view_token};
 use crate::error::{CopyReason, Error, ErrorKind, Result};
 use crate::header::Header;
 use crate::options::ReadOptions;
 use crate::shape::Order;
-use crate::transfer::tiles::pick_all;
+use crate::transfer::tiles::gather_strided_parallel;
 
 impl DynArray {
     /// Copies one field of an array of records.
@@ -59,7 +59,7 @@ impl DynArray {
             Order::Fortran => inner.rev().chain([records]).collect(),
         };
         let (part, threads) = (header.dtype().item_size(), || ReadOptions::new().get_threads());
-        pick_all(self.bytes(), column.offset, &axes, part, data.bytes_mut(), threads);
+        gather_strided_parallel(self.bytes(), column.offset, &axes, part, data.bytes_mut(), threads);
         Ok(Self::of_data(header, data))
     }
 
@@ -100,9 +100,9 @@ impl DynArray {
         let path = path.into();
         let column = FieldLayout::of(self, &path)?;
         let spread = column.spread(self)?;
-        let plain =
-            viewable(column.dtype, &ReadOptions::new()).map_err(|error| error.at_field(&path.to_string()))?;
-        cast::view_spread(&plain, self.bytes(), spread).map_err(named(
+        let bitwise = view_token(column.dtype, &ReadOptions::new())
+            .map_err(|error| error.at_field(&path.to_string()))?;
+        cast::view_strided(&bitwise, self.bytes(), spread).map_err(named(
             &self.header,
             column.header(self)?,
             &path,
@@ -141,11 +141,11 @@ impl DynArray {
         let path = path.into();
         let column = FieldLayout::of(self, &path)?;
         let spread = column.spread(self)?;
-        let plain =
-            viewable(column.dtype, &ReadOptions::new()).map_err(|error| error.at_field(&path.to_string()))?;
-        plain.check_full(column.dtype).map_err(|error| error.at_field(&path.to_string()))?;
+        let bitwise = view_token(column.dtype, &ReadOptions::new())
+            .map_err(|error| error.at_field(&path.to_string()))?;
+        bitwise.check_no_padding(column.dtype).map_err(|error| error.at_field(&path.to_string()))?;
         let named = named(&self.header, column.header(self)?, &path);
-        cast::view_spread_mut(&plain, self.data.bytes_mut(), spread).map_err(named)
+        cast::view_strided_mut(&bitwise, self.data.bytes_mut(), spread).map_err(named)
     }
 
     /// Returns one field of an array of records as a view if possible, and otherwise as a copy.

@@ -11,7 +11,7 @@ use super::{DynArray, view_of};
 use crate::array::{Format, Sealed, SinkRef, WriteArray, WriteNpyExt, WriteRaExt};
 use crate::bytes::Runs;
 use crate::dtype::{ByteOrder, Casting, DType};
-use crate::element::{Bytes, Change, ReadPlan, ViewElement, WritableElement, change, raw};
+use crate::element::{Bytes, DTypeConversion, ReadPlan, ViewElement, WritableElement, dtype_conversion, raw};
 use crate::error::{ErrorKind, Result, WantedShape};
 use crate::header::Header;
 use crate::io::{ArrayFormat, ArrayReader, Payload, PayloadRef};
@@ -263,7 +263,8 @@ pub(crate) fn fill(
     }
     let wanted = order.map(|order| header.dtype().with_byte_order(order));
     if let Some(wanted) = wanted
-        && let Change::Swap(swap) = change(header.dtype(), &wanted, options.rules_by(Casting::Safe))?
+        && let DTypeConversion::Swap(swap) =
+            dtype_conversion(header.dtype(), &wanted, options.rules_by(Casting::Safe))?
     {
         swap(into);
     }
@@ -342,23 +343,23 @@ impl<F: ArrayFormat> ArrayFile<F> {
         into: &mut [u8],
         byte_order: Option<ByteOrder>,
     ) -> Result<()> {
-        let read = |into: &mut [u8], header: &Header, picked: &Runs| {
-            self.with_picked(header, picked, (0, self.the_options()), |payload| {
+        let read = |into: &mut [u8], header: &Header, selected: &Runs| {
+            self.with_selected(header, selected, (0, self.get_options()), |payload| {
                 fill(payload, into, byte_order)
             })
         };
         let at_path = |error| self.at_path(error);
         let selection = Selection::of(self.header().shape_ref(), &slice).map_err(at_path)?;
-        let (header, picked) = selection.locate(self.header()).map_err(at_path)?;
+        let (header, selected) = selection.locate(self.header()).map_err(at_path)?;
         let residual = selection.residual_slice();
         if !residual.iter().any(is_reversed) {
-            return read(into, &header, &picked);
+            return read(into, &header, &selected);
         }
         // Elements are read in ascending order, and axes reversed in memory.
         check_len(&header, into).map_err(at_path)?;
         let mut bytes = Vec::new();
         crate::limits::resize(&mut bytes, into.len()).map_err(at_path)?;
-        read(&mut bytes, &header, &picked)?;
+        read(&mut bytes, &header, &selected)?;
         let part = DynArray::of_bytes(header, &bytes).and_then(|part| part.slice(&residual[..]));
         part.and_then(|part| part.put(&mut Sink::of(&mut &mut *into), self.order(), &WriteOptions::new()))
             .map_err(at_path)

@@ -34,7 +34,8 @@ use crate::array::{dimension, viewable_as};
 use crate::dtype::{Casting, DType};
 use crate::element::cast::{self, Bitwise};
 use crate::element::{
-    ReadPlan, ReadableElement, ViewElement, ViewMutElement, WritableElement, inner_of, mismatch, reading,
+    ReadPlan, ReadableElement, ViewElement, ViewMutElement, WritableElement, inner_axes_of, mismatch,
+    read_plan_for,
 };
 use crate::error::{ErrorKind, Result, Returned};
 use crate::header::Header;
@@ -273,10 +274,10 @@ impl DynArray {
     /// ```
     #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
     pub fn view_mut<A: ViewMutElement, D: Dimension>(&mut self) -> Result<ArrayViewMut<'_, A, D>> {
-        let (shape, plain) = viewable::<A, D>(&self.header)?;
-        plain.check_full(self.header.dtype())?;
-        let (header, items) = (&self.header, cast::view_mut(&plain, self.data.bytes_mut(), shape.size()));
-        let items = items.map_err(|error| header.name_element(error, inner_of::<A>().len(), false))?;
+        let (shape, bitwise) = viewable::<A, D>(&self.header)?;
+        bitwise.check_no_padding(self.header.dtype())?;
+        let (header, items) = (&self.header, cast::view_mut(&bitwise, self.data.bytes_mut(), shape.size()));
+        let items = items.map_err(|error| header.name_element(error, inner_axes_of::<A>().len(), false))?;
         // As in `view_of`.
         Ok(ArrayViewMut::from_shape(shape, items).expect("a checked shape with exactly its number of items"))
     }
@@ -305,10 +306,10 @@ impl DynArray {
     /// Returns the memory of the elements as a typed array; `self` if that is impossible.
     #[expect(clippy::result_large_err, reason = "the array goes on to be copied")]
     fn adopted<A: ReadableElement, D: Dimension>(mut self) -> Result<Array<A, D>, Self> {
-        let plan = reading::<A>(self.dtype(), &ReadOptions::new());
+        let plan = read_plan_for::<A>(self.dtype(), &ReadOptions::new());
         match (plan, dimension::<D>(self.header.shape_ref())) {
-            (Ok(ReadPlan::Bitwise(plain)), Ok(dim)) if inner_of::<A>().is_empty() => {
-                match self.data.into_elements(&plain) {
+            (Ok(ReadPlan::Bitwise(bitwise)), Ok(dim)) if inner_axes_of::<A>().is_empty() => {
+                match self.data.into_elements(&bitwise) {
                     Ok(items) => {
                         let shape = dim.set_f(self.header.order() == Order::Fortran);
                         // There is exactly one element for each of the shape.
@@ -378,8 +379,8 @@ impl DynArray {
         #[cfg(feature = "object")]
         if let Some(objects) = &self.objects {
             // Objects can only be converted to types that represent Python objects.
-            if let ReadPlan::Opaque(decode) = A::accept(self.dtype(), options)?
-                && let Some(items) = decode.taken(&**objects)
+            if let ReadPlan::Opaque(decode) = A::read_plan(self.dtype(), options)?
+                && let Some(items) = decode.downcast_items(&**objects)
             {
                 let dim: D = dimension(self.header.shape_ref())?;
                 let shape = dim.set_f(self.order() == Order::Fortran);
@@ -392,7 +393,7 @@ impl DynArray {
         let mut source = transfer::Source::of(&mut bytes);
         let header = self.header_by(options)?;
         Array::from_payload(PayloadRef::new(&mut source, &header, options))
-            .map_err(|error| self.header.name_element(error, inner_of::<A>().len(), false))
+            .map_err(|error| self.header.name_element(error, inner_axes_of::<A>().len(), false))
     }
 }
 
@@ -474,15 +475,15 @@ fn view_of<'a, A: ViewElement, D: Dimension>(
     header: &Header,
     bytes: &'a [u8],
 ) -> Result<ArrayView<'a, A, D>> {
-    let (shape, plain) = viewable::<A, D>(header)?;
-    let items = cast::view(&plain, bytes, shape.size());
-    let items = items.map_err(|error| header.name_element(error, inner_of::<A>().len(), false))?;
+    let (shape, bitwise) = viewable::<A, D>(header)?;
+    let items = cast::view(&bitwise, bytes, shape.size());
+    let items = items.map_err(|error| header.name_element(error, inner_axes_of::<A>().len(), false))?;
     // The header satisfies ndarray's limits for shapes, and `items` has exactly its number of elements.
     Ok(ArrayView::from_shape(shape, items).expect("a checked shape with exactly its number of items"))
 }
 
 /// Returns the shape for a view of this type, or an error if such a view is impossible.
 fn viewable<A: ViewElement, D: Dimension>(header: &Header) -> Result<(ndarray::Shape<D>, Bitwise<A>)> {
-    let (elements, dim, plain) = viewable_as::<A, D>(header, &ReadOptions::new())?;
-    Ok((dim.set_f(elements.order() == Order::Fortran), plain))
+    let (elements, dim, bitwise) = viewable_as::<A, D>(header, &ReadOptions::new())?;
+    Ok((dim.set_f(elements.order() == Order::Fortran), bitwise))
 }

@@ -178,8 +178,8 @@ pub(super) fn put_words<W: WritableElement>(
     // Fortran order is C order with the axes reversed.
     let part = if order == Order::C { part } else { reversed(part) };
     let dtype = W::dtype_for(&mut std::iter::empty(), &WriteOptions::new())?;
-    // `write_more` uses only the length and dtype of the header, so the words are described as one axis.
+    // `write_unflushed` uses only the length and dtype of the header, so the words are described as one axis.
     let header = Header::new(dtype, Order::C, [part.len()].into())?;
-    let emit = W::emit(header.dtype());
-    transfer::write_more(sink, Vec::new(), &header, Items::Strided(part), &emit, options)
+    let write_plan = W::write_plan(header.dtype());
+    transfer::write_unflushed(sink, Vec::new(), &header, Items::Strided(part), &write_plan, options)
 }

@@ -11,7 +11,7 @@ use ndarray::{Dimension, IxDyn, SliceArg, SliceInfoElem};
 use super::DynArray;
 use crate::dtype::{ByteOrder, DType, Kind, LongDoubleFormat, Scalar, TimeUnit};
 use crate::element::date;
-use crate::element::{Shown, half_to_single, hex, long_double, shown, shown_half, trimmed};
+use crate::element::{NarrowValue, half_as_printed, half_to_single, hex, long_double, narrow_value, trimmed};
 use crate::error::Result;
 use crate::io::ArrayFormat;
 use crate::options::DisplayOptions;
@@ -179,7 +179,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         for length in dims.iter().rev() {
             let (head, tail) = match is_cut(look, dims, *length) {
                 // The inner axes already reach the limit, so only one index of this axis is shown.
-                _ if shown >= look.last => (0..1, None),
+                _ if shown >= look.max_elements => (0..1, None),
                 true => (0..EDGE, Some(length - EDGE..*length)),
                 false => (0..*length, None),
             };
@@ -222,7 +222,8 @@ type Edges = (Range<usize>, Option<Range<usize>>);
 ///
 /// An axis with at most one index between its edges is shown completely: an ellipsis would not be shorter.
 fn is_cut(look: &DisplayOptions, dims: &[usize], length: usize) -> bool {
-    dims.iter().fold(1, |all: usize, length| all.saturating_mul(*length)) > look.most && length > 2 * EDGE + 1
+    dims.iter().fold(1, |all: usize, length| all.saturating_mul(*length)) > look.threshold
+        && length > 2 * EDGE + 1
 }
 
 /// Formats an array, or the edges of one.
@@ -244,9 +245,9 @@ impl fmt::Display for Sheet<'_> {
         }
         let mut width = 0;
         // The first pass measures the widest element, so that the second one can align all of them.
-        self.left.set(self.look.last);
+        self.left.set(self.look.max_elements);
         self.each(0, 0, &mut |item| width = width.max(self.array.item(item, self.look).chars().count()));
-        self.left.set(self.look.last);
+        self.left.set(self.look.max_elements);
         self.write(f, 0, 0, width)
     }
 }
@@ -254,7 +255,7 @@ impl fmt::Display for Sheet<'_> {
 impl<'a> Sheet<'a> {
     fn new(dims: &'a [usize], array: &'a DynArray, look: &'a DisplayOptions) -> Self {
         let strides = array.header.shape_ref().strides(array.order());
-        Self { dims, array, look, strides, left: Cell::new(look.last) }
+        Self { dims, array, look, strides, left: Cell::new(look.max_elements) }
     }
 
     /// Returns what an index of an axis adds to the number of an element in `array`, which may have only the
@@ -400,9 +401,9 @@ fn scalar_value(scalar: &Scalar, bytes: &[u8], look: &DisplayOptions) -> String 
             let (shown, rest) = beginning(bytes, 1);
             hex(shown) + rest
         }
-        Kind::Narrow(narrow) => match shown(narrow, bytes) {
-            Shown::Integer(integer) => integer.to_string(),
-            Shown::Float(number) => float(&number.to_be_bytes(), true),
+        Kind::Narrow(narrow) => match narrow_value(narrow, bytes) {
+            NarrowValue::Integer(integer) => integer.to_string(),
+            NarrowValue::Float(number) => float(&number.to_be_bytes(), true),
         },
         Kind::Datetime(step) | Kind::Timedelta(step) => match signed(bytes, is_big) {
             // NumPy stores NaT as the smallest integer.
@@ -443,7 +444,7 @@ fn float(bytes: &[u8], is_big: bool, look: &DisplayOptions) -> String {
     let (number, shortest) = match (bytes.len(), look.long_double) {
         (2, _) => {
             let half = half_to_single(bits as u16);
-            (half.into(), format!("{:?}", shown_half(half)))
+            (half.into(), format!("{:?}", half_as_printed(half)))
         }
         (4, _) => (f32::from_bits(bits as u32).into(), format!("{:?}", f32::from_bits(bits as u32))),
         (8, _) => (f64::from_bits(bits as u64), format!("{:?}", f64::from_bits(bits as u64))),

@@ -4,7 +4,7 @@
 
 use std::array;
 
-use super::cast::{Places, decoded};
+use super::cast::{ElementBuf, decode_to_vec};
 use super::record::FileLayout;
 use super::{
     Decode, Encode, ReadPlan, ReadableElement, ViewElement, ViewMutElement, WritableElement, WritePlan,
@@ -21,14 +21,16 @@ impl<T: ReadableElement + 'static, const N: usize> ReadableElement for [T; N] {
         T::inner_axes(axes);
     }
 
-    fn accept(found: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>> {
-        let inner = match rows(found) {
+    fn read_plan(found: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>> {
+        let inner = match outermost_axis(found) {
             Some((length, inner)) if length == N => inner,
-            rows => return Err(other_rows::<T>(found, rows.map(|(_, inner)| inner), N, options)),
+            outermost_axis => {
+                return Err(wrong_rows::<T>(found, outermost_axis.map(|(_, inner)| inner), N, options));
+            }
         };
-        Ok(match T::accept(&inner, options)? {
-            ReadPlan::Bitwise(plain) => ReadPlan::Bitwise(plain.repeated()),
-            ReadPlan::PerItem(decode) => ReadPlan::PerItem(Box::new(Each(decode))),
+        Ok(match T::read_plan(&inner, options)? {
+            ReadPlan::Bitwise(bitwise) => ReadPlan::Bitwise(bitwise.repeated()),
+            ReadPlan::PerItem(decode) => ReadPlan::PerItem(Box::new(ArrayDecoder(decode))),
             ReadPlan::Opaque(_) => return Err(mismatch(found, inner, false)),
         })
     }
@@ -39,15 +41,15 @@ impl<T: WritableElement + 'static, const N: usize> WritableElement for [T; N] {
 
     fn dtype_for(items: &mut dyn Iterator<Item = &Self>, options: &WriteOptions) -> Result<DType> {
         let row = T::dtype_for(&mut items.flatten(), options);
-        subarray(row.map_err(|error| error.within(N))?, N)
+        subarray(row.map_err(|error| error.with_outer_element(N))?, N)
     }
 
-    fn emit(dtype: &DType) -> WritePlan<Self> {
-        let Some((_, inner)) = rows(dtype) else { unreachable!("`dtype_for` gives a subarray") };
-        match T::emit(&inner) {
+    fn write_plan(dtype: &DType) -> WritePlan<Self> {
+        let Some((_, inner)) = outermost_axis(dtype) else { unreachable!("`dtype_for` gives a subarray") };
+        match T::write_plan(&inner) {
             WritePlan::Bitwise(out) => WritePlan::Bitwise(out.repeated()),
             WritePlan::PerItem(encode) => {
-                WritePlan::PerItem(Box::new(EachOut { encode, size: inner.item_size() }))
+                WritePlan::PerItem(Box::new(ArrayEncoder { encode, size: inner.item_size() }))
             }
             WritePlan::Opaque(_) => unreachable!("`subarray` takes no objects"),
         }
@@ -73,7 +75,7 @@ fn subarray(row: DType, count: usize) -> Result<DType> {
 }
 
 /// Returns the length of a subarray's outermost axis and the dtype of each of its rows.
-fn rows(dtype: &DType) -> Option<(usize, DType)> {
+fn outermost_axis(dtype: &DType) -> Option<(usize, DType)> {
     let DType::Subarray(subarray) = dtype else { return None };
     let (length, rest) = subarray.shape().split_first()?;
     let row = match rest {
@@ -84,7 +86,7 @@ fn rows(dtype: &DType) -> Option<(usize, DType)> {
 }
 
 /// Returns the error for a dtype that is not a subarray of `count` rows.
-fn other_rows<T: ReadableElement>(
+fn wrong_rows<T: ReadableElement>(
     found: &DType,
     row: Option<DType>,
     count: usize,
@@ -92,7 +94,7 @@ fn other_rows<T: ReadableElement>(
 ) -> crate::error::Error {
     let row = row.unwrap_or_else(|| found.clone());
     // Ask `T` which dtype it would accept, so that the error states the dtype of the entire array.
-    let wanted = match T::accept(&row, options) {
+    let wanted = match T::read_plan(&row, options) {
         Err(error) => match error.kind() {
             ErrorKind::DTypeMismatch { wanted, .. } => wanted.clone(),
             _ => return error,
@@ -106,13 +108,13 @@ fn other_rows<T: ReadableElement>(
 }
 
 /// Decodes arrays from their elements, which are stored contiguously.
-struct Each<T>(Box<dyn Decode<T>>);
+struct ArrayDecoder<T>(Box<dyn Decode<T>>);
 
-impl<T: Send + Sync, const N: usize> Decode<[T; N]> for Each<T> {
-    fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, [T; N]>) -> Result<()> {
-        // An error of the inner decoder contains the index of an inner element; `within` converts it to the
+impl<T: Send + Sync, const N: usize> Decode<[T; N]> for ArrayDecoder<T> {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, [T; N]>) -> Result<()> {
+        // An error of the inner decoder contains the index of an inner element; `with_outer_element` converts it to the
         // index of the array.
-        let all = decoded(&*self.0, items, count * N).map_err(|error| error.within(N))?;
+        let all = decode_to_vec(&*self.0, items, count * N).map_err(|error| error.with_outer_element(N))?;
         let mut all = all.into_iter();
         let mut next = || all.next().expect("a decoder returns the requested number of elements");
         out.extend((0..count).map(|_| array::from_fn(|_| next())));
@@ -124,12 +126,12 @@ impl<T: Send + Sync, const N: usize> Decode<[T; N]> for Each<T> {
     }
 }
 
-struct EachOut<T> {
+struct ArrayEncoder<T> {
     encode: Box<dyn Encode<T>>,
     size: usize,
 }
 
-impl<T: Send + Sync, const N: usize> Encode<[T; N]> for EachOut<T> {
+impl<T: Send + Sync, const N: usize> Encode<[T; N]> for ArrayEncoder<T> {
     fn encode(&self, item: &[T; N], into: &mut [u8]) -> Result<()> {
         self.encode.encode_all(item, self.size, into)
     }

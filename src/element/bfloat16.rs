@@ -18,10 +18,10 @@ fn dtype() -> DType {
 }
 
 impl ReadableElement for bf16 {
-    fn accept(found: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>> {
+    fn read_plan(found: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>> {
         match found.stored() == dtype().stored() {
             true => Ok(ReadPlan::Bitwise(Bitwise::pod(2, IS_FOREIGN))),
-            false => convert::accept(found, Narrow::BFloat16.into(), options),
+            false => convert::read_plan(found, Narrow::BFloat16.into(), options),
         }
     }
 }
@@ -37,7 +37,7 @@ impl WritableElement for bf16 {
         Ok(dtype())
     }
 
-    fn emit(_: &DType) -> WritePlan<Self> {
+    fn write_plan(_: &DType) -> WritePlan<Self> {
         WritePlan::Bitwise(BitwiseOut::new(2, IS_FOREIGN))
     }
 }

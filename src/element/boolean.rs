@@ -19,14 +19,14 @@ fn dtype() -> DType {
 }
 
 impl ReadableElement for bool {
-    fn accept(found: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>> {
+    fn read_plan(found: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>> {
         match found.as_scalar() {
             Some(scalar) if scalar.kind() == Kind::Bool => Ok(ReadPlan::Bitwise(Bitwise::checked(|item| {
                 ErrorKind::InvalidElement(ElementFault::Bool {
                     found: item.first().copied().unwrap_or_default(),
                 })
             }))),
-            _ => convert::accept(found, scalar(), options),
+            _ => convert::read_plan(found, scalar(), options),
         }
     }
 }
@@ -36,7 +36,7 @@ impl WritableElement for bool {
         Ok(dtype())
     }
 
-    fn emit(_: &DType) -> WritePlan<Self> {
+    fn write_plan(_: &DType) -> WritePlan<Self> {
         WritePlan::Bitwise(BitwiseOut::new(1, false))
     }
 }

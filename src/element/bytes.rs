@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::cast::Places;
+use super::cast::ElementBuf;
 use super::fixed::{Fixed, elements};
 use super::record::FileLayout;
 use super::{Decode, Encode, ReadPlan, ReadableElement, WritableElement, WritePlan, convert};
@@ -125,7 +125,9 @@ impl<const N: usize> Fixed for Bytes<N> {
     }
 
     fn narrower(found: &DType) -> Option<ReadPlan<Self>> {
-        width(found).filter(|width| *width < N).map(|width| ReadPlan::PerItem(Box::new(Items { width }) as _))
+        width(found)
+            .filter(|width| *width < N)
+            .map(|width| ReadPlan::PerItem(Box::new(BytesDecoder { width }) as _))
     }
 }
 
@@ -146,12 +148,12 @@ pub(crate) fn trimmed<T: PartialEq + Default>(items: &[T]) -> &[T] {
 }
 
 /// Decodes byte strings of equal width.
-pub(super) struct Items {
+pub(super) struct BytesDecoder {
     pub(super) width: usize,
 }
 
-impl<const N: usize> Decode<Bytes<N>> for Items {
-    fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, Bytes<N>>) -> Result<()> {
+impl<const N: usize> Decode<Bytes<N>> for BytesDecoder {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, Bytes<N>>) -> Result<()> {
         // Indices instead of `chunks_exact`, which panics for strings with a width of 0.
         out.extend((0..count).map(|index| {
             let mut all = [0; N];
@@ -162,19 +164,19 @@ impl<const N: usize> Decode<Bytes<N>> for Items {
     }
 }
 
-impl Decode<Vec<u8>> for Items {
-    fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, Vec<u8>>) -> Result<()> {
+impl Decode<Vec<u8>> for BytesDecoder {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, Vec<u8>>) -> Result<()> {
         out.extend((0..count).map(|index| trimmed(&items[index * self.width..][..self.width]).to_vec()));
         Ok(())
     }
 }
 
 impl ReadableElement for Vec<u8> {
-    fn accept(found: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>> {
+    fn read_plan(found: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>> {
         match width(found) {
-            Some(width) => Ok(ReadPlan::PerItem(Box::new(Items { width }))),
-            None => convert::accept_text(found, Kind::Bytes, options, |wanted| {
-                Box::new(Items { width: wanted.size() })
+            Some(width) => Ok(ReadPlan::PerItem(Box::new(BytesDecoder { width }))),
+            None => convert::text_read_plan(found, Kind::Bytes, options, |wanted| {
+                Box::new(BytesDecoder { width: wanted.size() })
             }),
         }
     }
@@ -184,15 +186,15 @@ impl WritableElement for Vec<u8> {
     const FILE_LAYOUT: FileLayout = FileLayout::text(1);
 
     fn dtype_for(items: &mut dyn Iterator<Item = &Self>, options: &WriteOptions) -> Result<DType> {
-        of_width(width_for(&mut items.map(Vec::len), options)?)
+        dtype_of_width(width_for(&mut items.map(Vec::len), options)?)
     }
 
-    fn emit(_: &DType) -> WritePlan<Self> {
-        WritePlan::PerItem(Box::new(Padded))
+    fn write_plan(_: &DType) -> WritePlan<Self> {
+        WritePlan::PerItem(Box::new(PaddedEncoder))
     }
 }
 
-fn of_width(width: usize) -> Result<DType> {
+fn dtype_of_width(width: usize) -> Result<DType> {
     match Scalar::new(Kind::Bytes, width, ByteOrder::NATIVE) {
         Some(scalar) => Ok(scalar.into()),
         None => Err(ErrorKind::Overflow { what: format!("a string of {width} bytes") }.into()),
@@ -220,22 +222,22 @@ pub(super) fn width_for(lengths: &mut dyn Iterator<Item = usize>, options: &Writ
     }
 }
 
-struct Padded;
+struct PaddedEncoder;
 
-impl Encode<Vec<u8>> for Padded {
+impl Encode<Vec<u8>> for PaddedEncoder {
     fn encode(&self, item: &Vec<u8>, into: &mut [u8]) -> Result<()> {
         // As for text, the width is that of what was looked at before.
         let (length, width) = (item.len() as u64, into.len() as u64);
         if length > width {
             return Err(ErrorKind::TextTooLong { length, width }.into());
         }
-        put_padded(item, into);
+        write_padded(item, into);
         Ok(())
     }
 }
 
 /// Writes a byte string to `into`, padded with NULs. The string must fit.
-pub(super) fn put_padded(string: &[u8], into: &mut [u8]) {
+pub(super) fn write_padded(string: &[u8], into: &mut [u8]) {
     let (text, rest) = into.split_at_mut(string.len());
     text.copy_from_slice(string);
     rest.fill(0);

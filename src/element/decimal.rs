@@ -30,7 +30,7 @@ pub(crate) fn long_double(bits: u128, format: LongDoubleFormat, most: Option<usi
     let scale = (2 - exponent).max(0);
     let point = |length: usize| length as i32 - scale - 1;
     let (shortest, length) = shortest(&low, &exact, &high, mantissa.is_multiple_of(2));
-    let text = spelled(&shortest, point(length));
+    let text = format_digits(&shortest, point(length));
     let mantissa = text.split('e').next().unwrap_or(&text);
     let fraction = mantissa.split_once('.').map_or(0, |(_, digits)| digits.len());
     let text = match most.filter(|most| fraction > *most) {
@@ -45,8 +45,8 @@ pub(crate) fn long_double(bits: u128, format: LongDoubleFormat, most: Option<usi
             let exponent = point(rounded.len());
             let digits = rounded.get(..count).unwrap_or(&rounded);
             match has_exponent {
-                true => scientific(digits, exponent),
-                false => with_point(&rounded, exponent, most),
+                true => format_scientific(digits, exponent),
+                false => format_fixed_point(&rounded, exponent, most),
             }
         }
     };
@@ -54,7 +54,7 @@ pub(crate) fn long_double(bits: u128, format: LongDoubleFormat, most: Option<usi
 }
 
 /// Formats digits of which the first has the weight 10^`exponent`, with `most` of them after the point.
-fn with_point(digits: &str, exponent: i32, most: usize) -> String {
+fn format_fixed_point(digits: &str, exponent: i32, most: usize) -> String {
     let zeros = "0".repeat((-exponent).max(0) as usize);
     let all = format!("{zeros}{digits}");
     let (whole, fraction) = all.split_at(exponent.max(0) as usize + 1);
@@ -74,12 +74,12 @@ impl Power {
     /// Returns the power that makes a number × 2^`exponent` an integer, or one × 10^`exponent` if that is negative.
     fn of(exponent: i32) -> Self {
         /// Powers of which the exponents are this far apart are kept.
-        const APART: u32 = 256;
+        const TABLE_STEP: u32 = 256;
         /// Enough for every exponent of a long double.
         const COUNT: usize = 70;
-        type Kept = OnceLock<Vec<Vec<u32>>>;
-        static OF_TWO: Kept = OnceLock::new();
-        static OF_FIVE: Kept = OnceLock::new();
+        type PowerTable = OnceLock<Vec<Vec<u32>>>;
+        static OF_TWO: PowerTable = OnceLock::new();
+        static OF_FIVE: PowerTable = OnceLock::new();
         let (kept, base, at_once) = if exponent < 0 { (&OF_FIVE, 5u64, 12) } else { (&OF_TWO, 2, 29) };
         let raised = |mut limbs: Vec<u32>, mut left: u32| {
             while left > 0 {
@@ -90,12 +90,12 @@ impl Power {
             limbs
         };
         let kept = kept.get_or_init(|| {
-            let next = |limbs: &Vec<u32>| Some(raised(limbs.clone(), APART));
+            let next = |limbs: &Vec<u32>| Some(raised(limbs.clone(), TABLE_STEP));
             std::iter::successors(Some(vec![1]), next).take(COUNT).collect()
         });
         let exponent = exponent.unsigned_abs();
-        let below = kept[(exponent / APART) as usize].clone();
-        Self(raised(below, exponent % APART))
+        let below = kept[(exponent / TABLE_STEP) as usize].clone();
+        Self(raised(below, exponent % TABLE_STEP))
     }
 
     /// Returns the digits of the product with a number.
@@ -170,7 +170,7 @@ fn rounded(exact: &str, count: usize, least: &str) -> String {
 }
 
 /// Formats digits of which the first has the weight 10^`exponent`.
-fn spelled(digits: &str, exponent: i32) -> String {
+fn format_digits(digits: &str, exponent: i32) -> String {
     match exponent {
         0..16 => {
             let whole = exponent as usize + 1;
@@ -179,11 +179,11 @@ fn spelled(digits: &str, exponent: i32) -> String {
             format!("{whole}.{}", if fraction.is_empty() { "0" } else { fraction })
         }
         -5..0 => format!("0.{}{digits}", "0".repeat(exponent.unsigned_abs() as usize - 1)),
-        _ => scientific(digits, exponent),
+        _ => format_scientific(digits, exponent),
     }
 }
 
-fn scientific(digits: &str, exponent: i32) -> String {
+fn format_scientific(digits: &str, exponent: i32) -> String {
     match digits.split_at(1) {
         (first, "") => format!("{first}e{exponent}"),
         (first, rest) => format!("{first}.{rest}e{exponent}"),

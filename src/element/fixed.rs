@@ -25,7 +25,7 @@ pub(super) trait Fixed: Pod + Send + Sync {
     }
 }
 
-pub(super) fn accept<T: Fixed>(found: &DType, options: &ReadOptions) -> Result<ReadPlan<T>> {
+pub(super) fn read_plan<T: Fixed>(found: &DType, options: &ReadOptions) -> Result<ReadPlan<T>> {
     match found {
         // Compare without byte order: a file may have either.
         DType::Scalar(scalar) if scalar.with_order(ByteOrder::NATIVE) == T::scalar(ByteOrder::NATIVE) => {
@@ -33,7 +33,7 @@ pub(super) fn accept<T: Fixed>(found: &DType, options: &ReadOptions) -> Result<R
         }
         _ => match T::narrower(found) {
             Some(plan) => Ok(plan),
-            None => convert::accept(found, T::scalar(ByteOrder::NATIVE), options),
+            None => convert::read_plan(found, T::scalar(ByteOrder::NATIVE), options),
         },
     }
 }
@@ -42,11 +42,11 @@ pub(super) fn accept<T: Fixed>(found: &DType, options: &ReadOptions) -> Result<R
 macro_rules! elements {
     ($([$($generics:tt)*] $type:ty;)*) => {$(
         impl<$($generics)*> $crate::element::ReadableElement for $type {
-            fn accept(
+            fn read_plan(
                 dtype: &$crate::dtype::DType,
                 options: &$crate::options::ReadOptions,
             ) -> $crate::error::Result<$crate::element::ReadPlan<Self>> {
-                $crate::element::fixed::accept(dtype, options)
+                $crate::element::fixed::read_plan(dtype, options)
             }
         }
 
@@ -59,7 +59,7 @@ macro_rules! elements {
                 Ok(Self::scalar(options.get_byte_order()).into())
             }
 
-            fn emit(dtype: &$crate::dtype::DType) -> $crate::element::WritePlan<Self> {
+            fn write_plan(dtype: &$crate::dtype::DType) -> $crate::element::WritePlan<Self> {
                 use $crate::element::fixed::Fixed;
                 let swap = dtype.as_scalar().is_some_and($crate::dtype::Scalar::is_foreign);
                 $crate::element::WritePlan::Bitwise($crate::element::cast::BitwiseOut::new(Self::UNIT, swap))

@@ -82,8 +82,8 @@ impl LongDouble {
     /// assert_eq!(half.integer_decode(LongDoubleFormat::X87), Some((1 << 127, -128, 1)));
     /// ```
     pub fn integer_decode(self, format: LongDoubleFormat) -> Option<(u128, i32, i8)> {
-        let Wide { is_negative, size } = Wide::of(u128::from_ne_bytes(self.0), format);
-        let Size::Finite { mantissa, exponent } = size else { return None };
+        let Wide { is_negative, magnitude } = Wide::of(u128::from_ne_bytes(self.0), format);
+        let Magnitude::Finite { mantissa, exponent } = magnitude else { return None };
         let sign = if is_negative { -1 } else { 1 };
         Some(match mantissa.leading_zeros() {
             128 => (0, 0, sign),
@@ -103,11 +103,11 @@ impl fmt::Debug for LongDouble {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Wide {
     is_negative: bool,
-    size: Size,
+    magnitude: Magnitude,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Size {
+enum Magnitude {
     NotANumber,
     Infinite,
     /// `mantissa` × 2^(`exponent` − 127): the highest bit of the mantissa has the weight 2^`exponent`.
@@ -120,64 +120,67 @@ enum Size {
 /// How the exponents of both formats are biased.
 const BIAS: i32 = 16383;
 /// The exponent of infinities and NaNs.
-const SPECIAL: u128 = 0x7FFF;
+const SPECIAL_EXPONENT: u128 = 0x7FFF;
 
 impl Wide {
     pub(super) fn of(bits: u128, format: LongDoubleFormat) -> Self {
         if format == LongDoubleFormat::DoubleDouble {
             let half = |bits: u64| Self::of_f64(f64::from_bits(bits));
-            return half(bits as u64).plus(half((bits >> 64) as u64));
+            return half(bits as u64).add(half((bits >> 64) as u64));
         }
         let (sign_at, fraction, has_integer_bit) = match format {
             // The mantissa with its integer bit is that of the format; the shift makes it a fraction like the other's.
             LongDoubleFormat::X87 => (79, u128::from(bits as u64) << 64, true),
             _ => (127, bits << 16, false),
         };
-        let exponent = bits >> (sign_at - 15) & SPECIAL;
-        let size = match exponent {
+        let exponent = bits >> (sign_at - 15) & SPECIAL_EXPONENT;
+        let magnitude = match exponent {
             // An infinity has nothing below the integer bit.
-            SPECIAL if fraction << u32::from(has_integer_bit) == 0 => Size::Infinite,
-            SPECIAL => Size::NotANumber,
+            SPECIAL_EXPONENT if fraction << u32::from(has_integer_bit) == 0 => Magnitude::Infinite,
+            SPECIAL_EXPONENT => Magnitude::NotANumber,
             _ => {
                 let mantissa = match has_integer_bit {
                     true => fraction,
                     false => fraction >> 1 | u128::from(exponent > 0) << 127,
                 };
                 // Subnormal numbers (exponent 0) have the scale of exponent 1.
-                Size::Finite { mantissa, exponent: (exponent as i32).max(1) - BIAS }
+                Magnitude::Finite { mantissa, exponent: (exponent as i32).max(1) - BIAS }
             }
         };
-        Self { is_negative: bits >> sign_at & 1 == 1, size }
+        Self { is_negative: bits >> sign_at & 1 == 1, magnitude }
     }
 
     pub(super) fn of_f64(number: f64) -> Self {
         let bits = number.to_bits();
         let (exponent, fraction) = ((bits >> 52 & 0x7FF) as i32, u128::from(bits << 12 >> 12));
-        let size = match exponent {
-            0x7FF if fraction == 0 => Size::Infinite,
-            0x7FF => Size::NotANumber,
-            0 => Size::Finite { mantissa: fraction << 75, exponent: -1022 },
-            _ => Size::Finite { mantissa: (fraction | 1 << 52) << 75, exponent: exponent - 1023 },
+        let magnitude = match exponent {
+            0x7FF if fraction == 0 => Magnitude::Infinite,
+            0x7FF => Magnitude::NotANumber,
+            0 => Magnitude::Finite { mantissa: fraction << 75, exponent: -1022 },
+            _ => Magnitude::Finite { mantissa: (fraction | 1 << 52) << 75, exponent: exponent - 1023 },
         };
-        Self { is_negative: number.is_sign_negative(), size }
+        Self { is_negative: number.is_sign_negative(), magnitude }
     }
 
     pub(super) fn of_integer(number: i128) -> Self {
-        let size = Size::Finite { mantissa: number.unsigned_abs(), exponent: 127 };
-        Self { is_negative: number < 0, size }
+        let magnitude = Magnitude::Finite { mantissa: number.unsigned_abs(), exponent: 127 };
+        Self { is_negative: number < 0, magnitude }
     }
 
     /// Adds another number. Bits after the 127th are lost, but for one that says that there were any.
-    fn plus(self, other: Self) -> Self {
-        let ((one, exponent), (two, lower)) = match (self.size, other.size) {
-            (Size::NotANumber, _) | (_, Size::Finite { mantissa: 0, .. }) => return self,
-            (_, Size::NotANumber) | (Size::Finite { mantissa: 0, .. }, _) => return other,
-            (Size::Infinite, Size::Infinite) if self.is_negative != other.is_negative => {
-                return Self { size: Size::NotANumber, ..self };
+    fn add(self, other: Self) -> Self {
+        let ((one, exponent), (two, lower)) = match (self.magnitude, other.magnitude) {
+            (Magnitude::NotANumber, _) | (_, Magnitude::Finite { mantissa: 0, .. }) => return self,
+            (_, Magnitude::NotANumber) | (Magnitude::Finite { mantissa: 0, .. }, _) => return other,
+            (Magnitude::Infinite, Magnitude::Infinite) if self.is_negative != other.is_negative => {
+                return Self { magnitude: Magnitude::NotANumber, ..self };
             }
-            (Size::Infinite, _) => return self,
-            (_, Size::Infinite) => return other,
-            (Size::Finite { mantissa, exponent }, Size::Finite { mantissa: two, exponent: lower }) => {
+            (Magnitude::Infinite, _) => return self,
+            (_, Magnitude::Infinite) => return other,
+            (
+                Magnitude::Finite { mantissa, exponent },
+                Magnitude::Finite { mantissa: two, exponent: lower },
+            ) => {
                 // With their highest bits set, so that the order of the exponents is that of the numbers.
                 let high = |mantissa: u128, exponent: i32| {
                     let zeros = mantissa.leading_zeros();
@@ -187,7 +190,7 @@ impl Wide {
             }
         };
         if lower > exponent || lower == exponent && two > one {
-            return other.plus(self);
+            return other.add(self);
         }
         // One bit of room for the carry: the lowest bits of a number that comes from another type are 0.
         let shift = (exponent - lower + 1) as u32;
@@ -199,7 +202,7 @@ impl Wide {
         };
         Self {
             is_negative: self.is_negative && mantissa > 0,
-            size: Size::Finite { mantissa, exponent: exponent + 1 },
+            magnitude: Magnitude::Finite { mantissa, exponent: exponent + 1 },
         }
     }
 
@@ -208,15 +211,15 @@ impl Wide {
     pub(super) fn bits(self, format: LongDoubleFormat, is_big: bool) -> u128 {
         if format == LongDoubleFormat::DoubleDouble {
             let large = self.to_f64();
-            let rest = if large.is_finite() { self.plus(Self::of_f64(-large)).to_f64() } else { 0.0 };
+            let rest = if large.is_finite() { self.add(Self::of_f64(-large)).to_f64() } else { 0.0 };
             let (low, high) = if is_big { (rest, large) } else { (large, rest) };
             return u128::from(high.to_bits()) << 64 | u128::from(low.to_bits());
         }
-        let (exponent, mantissa) = match self.size {
-            Size::NotANumber => (SPECIAL, 0b11 << 126),
-            Size::Infinite => (SPECIAL, 1 << 127),
-            Size::Finite { mantissa: 0, .. } => (0, 0),
-            Size::Finite { mantissa, exponent } => {
+        let (exponent, mantissa) = match self.magnitude {
+            Magnitude::NotANumber => (SPECIAL_EXPONENT, 0b11 << 126),
+            Magnitude::Infinite => (SPECIAL_EXPONENT, 1 << 127),
+            Magnitude::Finite { mantissa: 0, .. } => (0, 0),
+            Magnitude::Finite { mantissa, exponent } => {
                 let zeros = mantissa.leading_zeros();
                 ((exponent - zeros as i32 + BIAS) as u128, mantissa << zeros)
             }
@@ -245,11 +248,11 @@ impl Wide {
     /// `round` is given the kept bits and those after them, of which the highest is the next one.
     fn to_f64_by(self, round: impl Fn(u64, u128) -> u64) -> f64 {
         let sign = u64::from(self.is_negative) << 63;
-        let (mantissa, exponent) = match self.size {
-            Size::NotANumber => return f64::NAN.copysign(f64::from_bits(sign | 0x3FF << 52)),
-            Size::Infinite => return f64::from_bits(sign | f64::INFINITY.to_bits()),
-            Size::Finite { mantissa: 0, .. } => return f64::from_bits(sign),
-            Size::Finite { mantissa, exponent } => {
+        let (mantissa, exponent) = match self.magnitude {
+            Magnitude::NotANumber => return f64::NAN.copysign(f64::from_bits(sign | 0x3FF << 52)),
+            Magnitude::Infinite => return f64::from_bits(sign | f64::INFINITY.to_bits()),
+            Magnitude::Finite { mantissa: 0, .. } => return f64::from_bits(sign),
+            Magnitude::Finite { mantissa, exponent } => {
                 let zeros = mantissa.leading_zeros();
                 (mantissa << zeros, exponent - zeros as i32)
             }
@@ -272,11 +275,11 @@ impl Wide {
 
     /// Returns the integer without the fraction; the nearest one if it is out of range, and 0 for NaN.
     pub(super) fn to_integer(self) -> i128 {
-        let magnitude = match self.size {
-            Size::NotANumber => 0,
-            Size::Infinite => i128::MAX,
-            Size::Finite { exponent: ..0, .. } => 0,
-            Size::Finite { mantissa, exponent } => match 127 - exponent {
+        let magnitude = match self.magnitude {
+            Magnitude::NotANumber => 0,
+            Magnitude::Infinite => i128::MAX,
+            Magnitude::Finite { exponent: ..0, .. } => 0,
+            Magnitude::Finite { mantissa, exponent } => match 127 - exponent {
                 // The highest bit is that of the sign.
                 shift @ 1.. => (mantissa >> shift) as i128,
                 _ if mantissa == 0 => 0,
@@ -294,8 +297,8 @@ impl Wide {
     ///
     /// Returns `None` for zero, infinities and NaN. The bits after those are none, in a number of that precision.
     pub(super) fn scaled(self, precision: i32, least: i32) -> Option<(u128, i32)> {
-        match self.size {
-            Size::Finite { mantissa: mantissa @ 1.., exponent } => {
+        match self.magnitude {
+            Magnitude::Finite { mantissa: mantissa @ 1.., exponent } => {
                 // With its highest bit set: the sum of two doubles may have fewer bits than the precision.
                 let zeros = mantissa.leading_zeros();
                 let (mantissa, exponent) = (mantissa << zeros, exponent - zeros as i32);
@@ -307,7 +310,7 @@ impl Wide {
     }
 
     pub(super) fn is_zero(self) -> bool {
-        matches!(self.size, Size::Finite { mantissa: 0, .. })
+        matches!(self.magnitude, Magnitude::Finite { mantissa: 0, .. })
     }
 }
 

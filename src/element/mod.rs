@@ -14,13 +14,13 @@ mod complex;
 mod convert;
 mod decimal;
 mod fixed;
+mod from_into;
 mod longdouble;
 pub(crate) mod narrow;
 mod number;
 pub(crate) mod record;
 mod swap;
 mod text;
-mod through;
 mod time;
 mod transform;
 mod void;
@@ -28,20 +28,20 @@ mod wrapped;
 
 pub use bytes::Bytes;
 pub(crate) use bytes::trimmed;
-pub(crate) use cast::Places;
+pub(crate) use cast::ElementBuf;
 #[cfg(feature = "object")]
 pub(crate) use cast::append;
 #[doc(hidden)]
 pub use cast::{Enumeration, Markers, Newtype};
-pub(crate) use convert::{Change, Shown, change, resolved, shown};
-pub(crate) use convert::{half_to_single, shown_half};
+pub(crate) use convert::{DTypeConversion, NarrowValue, dtype_conversion, narrow_value, resolved};
 #[cfg(feature = "object")]
-pub(crate) use convert::{shortest_half, spelled, spelled_complex, spelled_double};
+pub(crate) use convert::{format_complex, format_f64, format_number, shortest_half};
+pub(crate) use convert::{half_as_printed, half_to_single};
 pub(crate) use decimal::long_double;
+#[doc(hidden)]
+pub use from_into::{converted, dtype_into, read_plan_from, write_plan_into};
 pub use longdouble::LongDouble;
 pub use text::Chars;
-#[doc(hidden)]
-pub use through::{accept_from, converted, dtype_into, emit_into};
 pub(crate) use time::date;
 pub use time::{Datetime64, Timedelta64, units};
 pub(crate) use transform::swap_between;
@@ -100,11 +100,11 @@ pub trait ReadableElement: Sized + Send + Sync {
 
     /// Returns the plan for reading elements of this dtype, or an error if they cannot be read as this type.
     #[doc(hidden)]
-    fn accept(dtype: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>>;
+    fn read_plan(dtype: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>>;
 }
 
 /// Returns the axes of an element, which are the innermost axes of an array in a file.
-pub(crate) fn inner_of<A: ReadableElement>() -> Vec<usize> {
+pub(crate) fn inner_axes_of<A: ReadableElement>() -> Vec<usize> {
     let mut inner = Vec::new();
     A::inner_axes(&mut inner);
     inner
@@ -146,7 +146,7 @@ pub trait WritableElement: Sized + Send + Sync {
 
     /// Returns the plan for writing elements as this dtype, which must come from [`Self::dtype_for`].
     #[doc(hidden)]
-    fn emit(dtype: &DType) -> WritePlan<Self>;
+    fn write_plan(dtype: &DType) -> WritePlan<Self>;
 }
 
 /// A type that a file's bytes can be viewed as, without copying them.
@@ -225,12 +225,12 @@ pub trait Decode<T>: Send + Sync {
     /// Decodes `count` elements from `items` into the next places of `out`.
     ///
     /// It may modify `items`. An error contains the index of the element within the block.
-    fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, T>) -> Result<()>;
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, T>) -> Result<()>;
 
     /// Like [`decode`](Self::decode), for items that must not be modified.
     ///
     /// Returns `false`, without having made any, if they have to be copied first.
-    fn decode_shared(&self, _items: &[u8], _count: usize, _out: &mut Places<'_, T>) -> Result<bool> {
+    fn decode_shared(&self, _items: &[u8], _count: usize, _out: &mut ElementBuf<'_, T>) -> Result<bool> {
         Ok(false)
     }
 
@@ -250,7 +250,7 @@ pub trait DecodeOpaque<T>: Send + Sync {
     fn decode(&self, payload: &[u8], header: &Header, options: &ReadOptions) -> Result<(Vec<T>, usize)>;
 
     /// Returns a copy of elements that have already been decoded, if they are of this type.
-    fn taken(&self, _items: &dyn std::any::Any) -> Option<Vec<T>> {
+    fn downcast_items(&self, _items: &dyn std::any::Any) -> Option<Vec<T>> {
         None
     }
 
@@ -324,20 +324,20 @@ impl DType {
 /// # Errors
 ///
 /// Those of the element type, and [`ErrorKind::NeedsCopy`] for such a plan.
-pub(crate) fn reading<A: ReadableElement>(dtype: &DType, options: &ReadOptions) -> Result<ReadPlan<A>> {
-    let how = A::accept(dtype, options)?;
-    match how {
+pub(crate) fn read_plan_for<A: ReadableElement>(dtype: &DType, options: &ReadOptions) -> Result<ReadPlan<A>> {
+    let plan = A::read_plan(dtype, options)?;
+    match plan {
         ReadPlan::Bitwise(_) if size_of::<A>() != dtype.item_size() => {
             Err(ErrorKind::NeedsCopy(CopyReason::Layout { found: dtype.clone() }).into())
         }
-        how => Ok(how),
+        plan => Ok(plan),
     }
 }
 
 /// Returns the token for viewing elements of this dtype in place, or an error if they must be copied.
-pub(crate) fn viewable<A: ViewElement>(dtype: &DType, options: &ReadOptions) -> Result<Bitwise<A>> {
-    match reading(dtype, options).map_err(Error::without_conversion)? {
-        ReadPlan::Bitwise(plain) if !plain.swaps() => Ok(plain),
+pub(crate) fn view_token<A: ViewElement>(dtype: &DType, options: &ReadOptions) -> Result<Bitwise<A>> {
+    match read_plan_for(dtype, options).map_err(Error::without_conversion)? {
+        ReadPlan::Bitwise(bitwise) if !bitwise.needs_swap() => Ok(bitwise),
         ReadPlan::Bitwise(_) => {
             Err(ErrorKind::NeedsCopy(CopyReason::ByteOrder { found: dtype.clone() }).into())
         }

@@ -18,11 +18,11 @@ pub(crate) fn unit_of(scalar: &Scalar) -> usize {
 pub(crate) fn swap_units(bytes: &mut [u8], unit: usize) {
     // One loop per size: with a constant size, the compiler vectorizes the loop.
     match unit {
-        2 => each::<2>(bytes, |unit| u16::from_ne_bytes(unit).swap_bytes().to_ne_bytes()),
-        4 => each::<4>(bytes, |unit| u32::from_ne_bytes(unit).swap_bytes().to_ne_bytes()),
-        8 => each::<8>(bytes, |unit| u64::from_ne_bytes(unit).swap_bytes().to_ne_bytes()),
-        12 => each::<12>(bytes, reversed),
-        16 => each::<16>(bytes, |unit| u128::from_ne_bytes(unit).swap_bytes().to_ne_bytes()),
+        2 => for_each_unit::<2>(bytes, |unit| u16::from_ne_bytes(unit).swap_bytes().to_ne_bytes()),
+        4 => for_each_unit::<4>(bytes, |unit| u32::from_ne_bytes(unit).swap_bytes().to_ne_bytes()),
+        8 => for_each_unit::<8>(bytes, |unit| u64::from_ne_bytes(unit).swap_bytes().to_ne_bytes()),
+        12 => for_each_unit::<12>(bytes, reversed),
+        16 => for_each_unit::<16>(bytes, |unit| u128::from_ne_bytes(unit).swap_bytes().to_ne_bytes()),
         _ => {}
     }
 }
@@ -30,11 +30,19 @@ pub(crate) fn swap_units(bytes: &mut [u8], unit: usize) {
 /// Reverses the bytes of one unit in each record.
 pub(crate) fn swap_column(bytes: &mut [u8], record: usize, offset: usize, unit: usize) {
     match unit {
-        2 => each_record(bytes, record, offset, |unit| u16::from_ne_bytes(unit).swap_bytes().to_ne_bytes()),
-        4 => each_record(bytes, record, offset, |unit| u32::from_ne_bytes(unit).swap_bytes().to_ne_bytes()),
-        8 => each_record(bytes, record, offset, |unit| u64::from_ne_bytes(unit).swap_bytes().to_ne_bytes()),
-        12 => each_record(bytes, record, offset, reversed::<12>),
-        16 => each_record(bytes, record, offset, |unit| u128::from_ne_bytes(unit).swap_bytes().to_ne_bytes()),
+        2 => {
+            for_each_record(bytes, record, offset, |unit| u16::from_ne_bytes(unit).swap_bytes().to_ne_bytes())
+        }
+        4 => {
+            for_each_record(bytes, record, offset, |unit| u32::from_ne_bytes(unit).swap_bytes().to_ne_bytes())
+        }
+        8 => {
+            for_each_record(bytes, record, offset, |unit| u64::from_ne_bytes(unit).swap_bytes().to_ne_bytes())
+        }
+        12 => for_each_record(bytes, record, offset, reversed::<12>),
+        16 => for_each_record(bytes, record, offset, |unit| {
+            u128::from_ne_bytes(unit).swap_bytes().to_ne_bytes()
+        }),
         _ => {}
     }
 }
@@ -44,14 +52,14 @@ fn reversed<const N: usize>(mut unit: [u8; N]) -> [u8; N] {
     unit
 }
 
-fn each<const N: usize>(bytes: &mut [u8], swap: impl Fn([u8; N]) -> [u8; N]) {
+fn for_each_unit<const N: usize>(bytes: &mut [u8], swap: impl Fn([u8; N]) -> [u8; N]) {
     let (units, _) = bytes.as_chunks_mut::<N>();
     for unit in units {
         *unit = swap(*unit);
     }
 }
 
-fn each_record<const N: usize>(
+fn for_each_record<const N: usize>(
     bytes: &mut [u8],
     record: usize,
     offset: usize,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::bytes::{self, trimmed, width_for};
-use super::cast::Places;
+use super::cast::ElementBuf;
 use super::fixed::{Fixed, elements};
 use super::record::FileLayout;
 use super::swap::swap_units;
@@ -133,7 +133,7 @@ impl<const N: usize> Fixed for Chars<N> {
     }
 
     fn narrower(found: &DType) -> Option<ReadPlan<Self>> {
-        Items::of(found)
+        TextDecoder::of(found)
             .filter(|items| items.size < 4 * N)
             .map(|items| ReadPlan::PerItem(Box::new(items) as _))
     }
@@ -144,12 +144,12 @@ elements! {
 }
 
 /// Decodes texts of equal width.
-struct Items {
+struct TextDecoder {
     size: usize,
     swap: bool,
 }
 
-impl Items {
+impl TextDecoder {
     fn of(dtype: &DType) -> Option<Self> {
         let scalar = dtype.as_scalar().filter(|scalar| scalar.kind() == Kind::Text)?;
         Some(Self { size: scalar.size(), swap: scalar.is_foreign() })
@@ -166,8 +166,8 @@ impl Items {
     }
 }
 
-impl<const N: usize> Decode<Chars<N>> for Items {
-    fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, Chars<N>>) -> Result<()> {
+impl<const N: usize> Decode<Chars<N>> for TextDecoder {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, Chars<N>>) -> Result<()> {
         out.extend(self.each(items, count).map(|codes| {
             let mut all = [0; N];
             all.iter_mut().zip(codes).for_each(|(slot, code)| *slot = u32::from_ne_bytes(*code));
@@ -177,8 +177,8 @@ impl<const N: usize> Decode<Chars<N>> for Items {
     }
 }
 
-impl Decode<String> for Items {
-    fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, String>) -> Result<()> {
+impl Decode<String> for TextDecoder {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, String>) -> Result<()> {
         for (index, codes) in self.each(items, count).enumerate() {
             let codes = trimmed(codes);
             let length = codes.len();
@@ -198,10 +198,10 @@ impl Decode<String> for Items {
 }
 
 /// Decodes byte strings as UTF-8.
-struct Utf8(bytes::Items);
+struct Utf8Decoder(bytes::BytesDecoder);
 
-impl Decode<String> for Utf8 {
-    fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, String>) -> Result<()> {
+impl Decode<String> for Utf8Decoder {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, String>) -> Result<()> {
         let width = self.0.width;
         for index in 0..count {
             let text = utf8(&items[index * width..][..width]).map_err(|error| error.at_element(index))?;
@@ -220,14 +220,14 @@ pub(super) fn utf8(item: &[u8]) -> Result<&str> {
 }
 
 impl ReadableElement for String {
-    fn accept(found: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>> {
+    fn read_plan(found: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>> {
         if let Some(width) = bytes::width(found) {
-            return Ok(ReadPlan::PerItem(Box::new(Utf8(bytes::Items { width }))));
+            return Ok(ReadPlan::PerItem(Box::new(Utf8Decoder(bytes::BytesDecoder { width }))));
         }
-        match Items::of(found) {
+        match TextDecoder::of(found) {
             Some(items) => Ok(ReadPlan::PerItem(Box::new(items))),
-            None => convert::accept_text(found, Kind::Text, options, |wanted| {
-                Box::new(Items { size: wanted.size(), swap: false })
+            None => convert::text_read_plan(found, Kind::Text, options, |wanted| {
+                Box::new(TextDecoder { size: wanted.size(), swap: false })
             }),
         }
     }
@@ -238,28 +238,30 @@ impl WritableElement for String {
 
     fn dtype_for(items: &mut dyn Iterator<Item = &Self>, options: &WriteOptions) -> Result<DType> {
         let width = width_for(&mut items.map(|item| item.chars().count()), options)?;
-        of_width(width, options.get_byte_order())
+        dtype_of_width(width, options.get_byte_order())
     }
 
-    fn emit(dtype: &DType) -> WritePlan<Self> {
-        WritePlan::PerItem(Box::new(CodePoints { swap: dtype.as_scalar().is_some_and(Scalar::is_foreign) }))
+    fn write_plan(dtype: &DType) -> WritePlan<Self> {
+        WritePlan::PerItem(Box::new(CodePointEncoder {
+            swap: dtype.as_scalar().is_some_and(Scalar::is_foreign),
+        }))
     }
 }
 
-fn of_width(width: usize, order: ByteOrder) -> Result<DType> {
+fn dtype_of_width(width: usize, order: ByteOrder) -> Result<DType> {
     match width.checked_mul(4).and_then(|size| Scalar::new(Kind::Text, size, order)) {
         Some(scalar) => Ok(scalar.into()),
         None => Err(ErrorKind::Overflow { what: format!("a text of {width} characters") }.into()),
     }
 }
 
-struct CodePoints {
+struct CodePointEncoder {
     swap: bool,
 }
 
-impl Encode<String> for CodePoints {
+impl Encode<String> for CodePointEncoder {
     fn encode(&self, item: &String, into: &mut [u8]) -> Result<()> {
-        match put_code_points(item, self.swap, into) {
+        match write_code_points(item, self.swap, into) {
             true => Ok(()),
             // The width suffices for what was looked at before; a conversion of someone else may give another text now.
             false => {
@@ -271,7 +273,7 @@ impl Encode<String> for CodePoints {
 }
 
 /// Writes a text to `into` as code points, padded with NULs. Returns whether all of it fits.
-pub(super) fn put_code_points(text: &str, swap: bool, into: &mut [u8]) -> bool {
+pub(super) fn write_code_points(text: &str, swap: bool, into: &mut [u8]) -> bool {
     let mut chars = text.chars();
     for slot in into.as_chunks_mut().0 {
         *slot = chars.next().map_or(0, u32::from).to_ne_bytes();

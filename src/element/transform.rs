@@ -14,11 +14,11 @@ use crate::error::{Error, ErrorKind, Result};
 #[derive(Clone)]
 pub(super) struct ByteTransform {
     item: usize,
-    work: Work,
+    kind: TransformKind,
 }
 
 #[derive(Clone)]
-enum Work {
+enum TransformKind {
     Nothing,
     /// Reverse the bytes of each unit of this size.
     Swap(usize),
@@ -42,7 +42,7 @@ pub(super) struct FieldTransform {
     pub(super) name: &'static str,
     pub(super) offset: usize,
     pub(super) size: usize,
-    pub(super) fix: ByteTransform,
+    pub(super) transform: ByteTransform,
 }
 
 impl ByteTransform {
@@ -50,30 +50,30 @@ impl ByteTransform {
     ///
     /// With `swap`, each unit of `unit` bytes is reversed.
     pub(super) fn units(item: usize, unit: usize, swap: bool) -> Self {
-        let work = if swap && unit > 1 { Work::Swap(unit) } else { Work::Nothing };
-        Self { item, work }
+        let kind = if swap && unit > 1 { TransformKind::Swap(unit) } else { TransformKind::Nothing };
+        Self { item, kind }
     }
 
     /// Creates a transform that checks elements for which some bit patterns are invalid.
     pub(super) fn check<T: CheckedBitPattern>(explain: Explain) -> Self {
-        let work = Work::Check { check: first_invalid::<T>, explain, unit: 1 };
-        Self { item: size_of::<T>(), work }
+        let kind = TransformKind::Check { check: first_invalid::<T>, explain, unit: 1 };
+        Self { item: size_of::<T>(), kind }
     }
 
     /// Adds a check after the swap. The transform must not have a check yet.
     pub(super) fn with_check(self, check: Check, explain: Explain) -> Self {
-        let unit = if let Work::Swap(unit) = self.work { unit } else { 1 };
-        Self { work: Work::Check { check, explain, unit }, ..self }
+        let unit = if let TransformKind::Swap(unit) = self.kind { unit } else { 1 };
+        Self { kind: TransformKind::Check { check, explain, unit }, ..self }
     }
 
     /// Creates a transform for records of `item` bytes.
     pub(super) fn fields(item: usize, mut fields: Vec<FieldTransform>) -> Self {
         // Drop fields that need nothing: a record of only such fields needs no pass over its bytes.
-        fields.retain(|field| field.fix.is_needed() && field.size > 0);
+        fields.retain(|field| field.transform.is_needed() && field.size > 0);
         // Neighbors that are reversed in the same units are reversed together.
         fields.dedup_by(|next, field| {
-            let is_one = match (&field.fix.work, &next.fix.work) {
-                (Work::Swap(unit), Work::Swap(other)) => {
+            let is_one = match (&field.transform.kind, &next.transform.kind) {
+                (TransformKind::Swap(unit), TransformKind::Swap(other)) => {
                     unit == other && field.offset + field.size == next.offset
                 }
                 _ => false,
@@ -81,23 +81,30 @@ impl ByteTransform {
             field.size += if is_one { next.size } else { 0 };
             is_one
         });
-        if let [FieldTransform { offset: 0, size, fix: ByteTransform { work: Work::Swap(unit), .. }, .. }] =
-            fields[..]
+        if let [
+            FieldTransform {
+                offset: 0,
+                size,
+                transform: ByteTransform { kind: TransformKind::Swap(unit), .. },
+                ..
+            },
+        ] = fields[..]
             && size == item
         {
-            return Self { item, work: Work::Swap(unit) };
+            return Self { item, kind: TransformKind::Swap(unit) };
         }
-        let work = if fields.is_empty() { Work::Nothing } else { Work::Fields(fields.into()) };
-        Self { item, work }
+        let kind =
+            if fields.is_empty() { TransformKind::Nothing } else { TransformKind::Fields(fields.into()) };
+        Self { item, kind }
     }
 
     /// Returns the transform for arrays of `item` bytes that are made of such elements.
     pub(super) fn repeated(&self, item: usize) -> Self {
-        let inner = FieldTransform { name: "", offset: 0, size: item, fix: self.clone() };
+        let inner = FieldTransform { name: "", offset: 0, size: item, transform: self.clone() };
         // A swap is the same for any number of units. Checks and fields need the bounds of each element.
-        match self.work {
-            Work::Swap(_) | Work::Nothing => Self { item, work: self.work.clone() },
-            Work::Check { .. } | Work::Fields(_) => Self::fields(item, vec![inner]),
+        match self.kind {
+            TransformKind::Swap(_) | TransformKind::Nothing => Self { item, kind: self.kind.clone() },
+            TransformKind::Check { .. } | TransformKind::Fields(_) => Self::fields(item, vec![inner]),
         }
     }
 
@@ -107,32 +114,32 @@ impl ByteTransform {
     }
 
     /// Returns whether the bytes of an element are reversed, if that is all that is done with them.
-    pub(super) fn as_move(&self) -> Option<bool> {
-        match self.work {
-            Work::Nothing => Some(false),
-            Work::Swap(unit) if unit == self.item => Some(true),
+    pub(super) fn as_pure_swap(&self) -> Option<bool> {
+        match self.kind {
+            TransformKind::Nothing => Some(false),
+            TransformKind::Swap(unit) if unit == self.item => Some(true),
             _ => None,
         }
     }
 
     pub(super) fn is_needed(&self) -> bool {
-        !matches!(self.work, Work::Nothing)
+        !matches!(self.kind, TransformKind::Nothing)
     }
 
-    pub(super) fn swaps(&self) -> bool {
-        match &self.work {
-            Work::Nothing => false,
-            Work::Swap(_) => true,
-            Work::Check { unit, .. } => *unit > 1,
-            Work::Fields(fields) => fields.iter().any(|field| field.fix.swaps()),
+    pub(super) fn needs_swap(&self) -> bool {
+        match &self.kind {
+            TransformKind::Nothing => false,
+            TransformKind::Swap(_) => true,
+            TransformKind::Check { unit, .. } => *unit > 1,
+            TransformKind::Fields(fields) => fields.iter().any(|field| field.transform.needs_swap()),
         }
     }
 
-    pub(super) fn checks(&self) -> bool {
-        match &self.work {
-            Work::Nothing | Work::Swap(_) => false,
-            Work::Check { .. } => true,
-            Work::Fields(fields) => fields.iter().any(|field| field.fix.checks()),
+    pub(super) fn needs_check(&self) -> bool {
+        match &self.kind {
+            TransformKind::Nothing | TransformKind::Swap(_) => false,
+            TransformKind::Check { .. } => true,
+            TransformKind::Fields(fields) => fields.iter().any(|field| field.transform.needs_check()),
         }
     }
 
@@ -147,23 +154,23 @@ impl ByteTransform {
 
     /// Swaps the bytes of complete elements.
     pub(super) fn swap(&self, bytes: &mut [u8]) {
-        match &self.work {
-            Work::Nothing | Work::Check { unit: 1, .. } => {}
-            Work::Swap(unit) | Work::Check { unit, .. } => swap_units(bytes, *unit),
-            Work::Fields(fields) => {
-                for FieldTransform { offset, size, fix, .. } in
-                    fields.iter().filter(|field| field.fix.swaps())
+        match &self.kind {
+            TransformKind::Nothing | TransformKind::Check { unit: 1, .. } => {}
+            TransformKind::Swap(unit) | TransformKind::Check { unit, .. } => swap_units(bytes, *unit),
+            TransformKind::Fields(fields) => {
+                for FieldTransform { offset, size, transform, .. } in
+                    fields.iter().filter(|field| field.transform.needs_swap())
                 {
                     /// A loop over more units than this is as fast as one over all records for each unit.
                     const FEW: usize = 8;
-                    match fix.work {
-                        Work::Swap(unit) if *size <= FEW * unit => {
+                    match transform.kind {
+                        TransformKind::Swap(unit) if *size <= FEW * unit => {
                             let units = (*offset..*offset + *size).step_by(unit);
                             units.for_each(|at| swap_column(bytes, self.item, at, unit));
                         }
                         _ => {
                             let records = bytes.chunks_exact_mut(self.item);
-                            records.for_each(|record| fix.swap(&mut record[*offset..][..*size]));
+                            records.for_each(|record| transform.swap(&mut record[*offset..][..*size]));
                         }
                     }
                 }
@@ -173,22 +180,22 @@ impl ByteTransform {
 
     /// Checks the bytes of complete elements. An error names the first invalid element.
     pub(super) fn check_all(&self, bytes: &[u8]) -> Result<()> {
-        match &self.work {
-            Work::Nothing | Work::Swap(_) => Ok(()),
-            Work::Check { check, explain, .. } => match check(bytes) {
+        match &self.kind {
+            TransformKind::Nothing | TransformKind::Swap(_) => Ok(()),
+            TransformKind::Check { check, explain, .. } => match check(bytes) {
                 None => Ok(()),
                 Some(index) => {
                     let kind = explain(&bytes[index * self.item..][..self.item]);
                     Err(Error::from(kind).at_element(index))
                 }
             },
-            Work::Fields(fields) => {
-                if !self.checks() {
+            TransformKind::Fields(fields) => {
+                if !self.needs_check() {
                     return Ok(());
                 }
                 for (index, record) in bytes.chunks_exact(self.item).enumerate() {
                     for field in fields.iter() {
-                        let checked = field.fix.check_all(&record[field.offset..][..field.size]);
+                        let checked = field.transform.check_all(&record[field.offset..][..field.size]);
                         checked.map_err(|error| error.at_field(field.name).at_element(index))?;
                     }
                 }
@@ -227,7 +234,7 @@ fn between(from: &DType, to: &DType) -> ByteTransform {
                 name: "",
                 offset: from.offset(),
                 size: from.dtype().item_size(),
-                fix: between(from.dtype(), to.dtype()),
+                transform: between(from.dtype(), to.dtype()),
             });
             ByteTransform::fields(from.size(), fields.collect())
         }

@@ -1,6 +1,6 @@
 //! The functions that `derive(Element)` calls, for newtypes and for enums.
 
-use super::cast::{Enumeration, Newtype, Places, decoded, inner_slice, no_variant};
+use super::cast::{ElementBuf, Enumeration, Newtype, decode_to_vec, inner_slice, no_variant};
 use super::record::FileLayout;
 use super::{
     Decode, DecodeOpaque, Encode, EncodeOpaque, ReadPlan, ReadableElement, WritableElement, WritePlan,
@@ -21,9 +21,9 @@ pub fn newtype_axes<O: Newtype>(axes: &mut Vec<usize>) {
 /// # Errors
 ///
 /// Those of the wrapped element type.
-pub fn accept_newtype<O: Newtype>(dtype: &DType, options: &ReadOptions) -> Result<ReadPlan<O>> {
-    Ok(match O::Inner::accept(dtype, options)? {
-        ReadPlan::Bitwise(plain) => ReadPlan::Bitwise(plain.wrapped()),
+pub fn newtype_read_plan<O: Newtype>(dtype: &DType, options: &ReadOptions) -> Result<ReadPlan<O>> {
+    Ok(match O::Inner::read_plan(dtype, options)? {
+        ReadPlan::Bitwise(bitwise) => ReadPlan::Bitwise(bitwise.wrapped()),
         ReadPlan::PerItem(decode) => ReadPlan::PerItem(Box::new(Wrapped(decode))),
         ReadPlan::Opaque(decode) => ReadPlan::Opaque(Box::new(Wrapped(decode))),
     })
@@ -47,8 +47,8 @@ pub fn newtype_dtype<O: Newtype>(
 }
 
 /// Returns the plan for writing newtypes as this dtype.
-pub fn emit_newtype<O: Newtype>(dtype: &DType) -> WritePlan<O> {
-    match O::Inner::emit(dtype) {
+pub fn newtype_write_plan<O: Newtype>(dtype: &DType) -> WritePlan<O> {
+    match O::Inner::write_plan(dtype) {
         WritePlan::Bitwise(out) => WritePlan::Bitwise(out.wrapped()),
         WritePlan::PerItem(encode) => WritePlan::PerItem(Box::new(Wrapped(encode))),
         WritePlan::Opaque(encode) => WritePlan::Opaque(Box::new(Wrapped(encode))),
@@ -59,8 +59,8 @@ pub fn emit_newtype<O: Newtype>(dtype: &DType) -> WritePlan<O> {
 struct Wrapped<T: ?Sized>(Box<T>);
 
 impl<O: Newtype> Decode<O> for Wrapped<dyn Decode<O::Inner>> {
-    fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, O>) -> Result<()> {
-        out.extend(decoded(&*self.0, items, count)?.into_iter().map(O::wrap));
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, O>) -> Result<()> {
+        out.extend(decode_to_vec(&*self.0, items, count)?.into_iter().map(O::wrap));
         Ok(())
     }
 
@@ -75,8 +75,8 @@ impl<O: Newtype> DecodeOpaque<O> for Wrapped<dyn DecodeOpaque<O::Inner>> {
         Ok((wrapped(items), used))
     }
 
-    fn taken(&self, items: &dyn std::any::Any) -> Option<Vec<O>> {
-        self.0.taken(items).map(wrapped)
+    fn downcast_items(&self, items: &dyn std::any::Any) -> Option<Vec<O>> {
+        self.0.downcast_items(items).map(wrapped)
     }
 
     fn read_one(&self, more: &mut dyn FnMut(&mut Vec<u8>, u64) -> Result<u64>) -> Result<Option<Vec<u8>>> {
@@ -115,10 +115,10 @@ fn wrapped<O: Newtype>(items: Vec<O::Inner>) -> Vec<O> {
 /// # Errors
 ///
 /// Those of the integer type. Numbers without a variant are detected while the elements are read.
-pub fn accept_enum<E: Enumeration>(dtype: &DType, options: &ReadOptions) -> Result<ReadPlan<E>> {
-    Ok(match E::Number::accept(dtype, options)? {
-        ReadPlan::Bitwise(plain) => ReadPlan::Bitwise(plain.enumerated()),
-        ReadPlan::PerItem(decode) => ReadPlan::PerItem(Box::new(Variants::<E>(decode))),
+pub fn enum_read_plan<E: Enumeration>(dtype: &DType, options: &ReadOptions) -> Result<ReadPlan<E>> {
+    Ok(match E::Number::read_plan(dtype, options)? {
+        ReadPlan::Bitwise(bitwise) => ReadPlan::Bitwise(bitwise.enumerated()),
+        ReadPlan::PerItem(decode) => ReadPlan::PerItem(Box::new(EnumDecoder::<E>(decode))),
         ReadPlan::Opaque(_) => return Err(mismatch(dtype, DType::of::<E::Number>()?, false)),
     })
 }
@@ -138,19 +138,19 @@ pub fn enum_dtype<E: Enumeration>(options: &WriteOptions) -> Result<DType> {
 }
 
 /// Returns the plan for writing an enum as this dtype.
-pub fn emit_enum<E: Enumeration>(dtype: &DType) -> WritePlan<E> {
-    match E::Number::emit(dtype) {
+pub fn enum_write_plan<E: Enumeration>(dtype: &DType) -> WritePlan<E> {
+    match E::Number::write_plan(dtype) {
         WritePlan::Bitwise(out) => WritePlan::Bitwise(out.enumerated()),
         WritePlan::PerItem(_) | WritePlan::Opaque(_) => unreachable!("numbers are bitwise"),
     }
 }
 
 /// Decodes numbers and converts them to enum variants.
-struct Variants<E: Enumeration>(Box<dyn Decode<E::Number>>);
+struct EnumDecoder<E: Enumeration>(Box<dyn Decode<E::Number>>);
 
-impl<E: Enumeration> Decode<E> for Variants<E> {
-    fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, E>) -> Result<()> {
-        for (index, number) in decoded(&*self.0, items, count)?.into_iter().enumerate() {
+impl<E: Enumeration> Decode<E> for EnumDecoder<E> {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, E>) -> Result<()> {
+        for (index, number) in decode_to_vec(&*self.0, items, count)?.into_iter().enumerate() {
             let variant = E::from_number(number);
             out.push(variant.ok_or_else(|| Error::from(no_variant::<E>(number)).at_element(index))?);
         }

@@ -60,7 +60,7 @@ pub enum FileKind {
 
 impl FileKind {
     /// How many bytes are looked at.
-    pub(crate) const LOOKED_AT: usize = 16;
+    pub(crate) const PREFIX_LEN: usize = 16;
 
     /// Returns the kind of a file by its first bytes, of which nearly all kinds need at most 10.
     pub(crate) fn of(first: &[u8]) -> Option<Self> {

@@ -332,11 +332,11 @@ impl fmt::Display for Listed<'_> {
 
 /// Moves the names that are similar to the one that was wanted to the front.
 pub(super) fn similar_first(wanted: &str, names: &mut [&str]) {
-    names.sort_by_cached_key(|name| difference(wanted, name));
+    names.sort_by_cached_key(|name| edit_distance(wanted, name));
 }
 
 /// Returns how many characters have to be changed in a short name, regardless of case, or a large number if that is more than 3.
-fn difference(wanted: &str, name: &str) -> usize {
+fn edit_distance(wanted: &str, name: &str) -> usize {
     const MOST: usize = 3;
     const LONGEST: usize = 64;
     let chars = |name: &str| name.chars().take(LONGEST).flat_map(char::to_lowercase).collect::<Vec<_>>();
@@ -355,8 +355,8 @@ fn difference(wanted: &str, name: &str) -> usize {
         }
     }
     // Of a name of two letters, one has to be the same.
-    let most = MOST.min(wanted.len() / 2);
-    row.last().copied().filter(|difference| *difference <= most).unwrap_or(usize::MAX)
+    let max_distance = MOST.min(wanted.len() / 2);
+    row.last().copied().filter(|edit_distance| *edit_distance <= max_distance).unwrap_or(usize::MAX)
 }
 
 /// A shape in prose: `3 × 4`.

@@ -3,10 +3,10 @@
 //! [`Error`] is one pointer in size. Its [`kind`](Error::kind) is the stable interface and carries what was
 //! found and what was expected. The location (file, member, element, field) is added as the error propagates.
 
+mod constructors;
 mod file_kind;
 mod help;
 mod kind;
-mod made;
 mod message;
 #[cfg(test)]
 mod samples;
@@ -116,7 +116,7 @@ struct Inner {
     field: Option<String>,
     help: Option<Help>,
     /// Whether an I/O error is one of writing.
-    is_of_writing: bool,
+    is_write_error: bool,
     /// The remedy as a source, which is made when it is asked for.
     remedy: OnceLock<Option<Remedy>>,
 }
@@ -432,7 +432,7 @@ impl Error {
     #[must_use]
     pub fn while_writing(mut self) -> Self {
         let Inner { kind, path, .. } = &*self.0;
-        self.0.is_of_writing |= matches!(kind, ErrorKind::Io(_)) && path.is_none();
+        self.0.is_write_error |= matches!(kind, ErrorKind::Io(_)) && path.is_none();
         self
     }
 
@@ -482,7 +482,7 @@ impl Error {
     }
 
     /// Converts the index of a part to the index of its element, if each element has `parts` parts.
-    pub(crate) fn within(self, parts: usize) -> Self {
+    pub(crate) fn with_outer_element(self, parts: usize) -> Self {
         self.map_element(|index| index / parts.max(1))
     }
 
@@ -518,7 +518,7 @@ impl From<ErrorKind> for Error {
             index: Vec::new(),
             field: None,
             help: None,
-            is_of_writing: false,
+            is_write_error: false,
             remedy: OnceLock::new(),
         }))
     }
@@ -579,7 +579,7 @@ impl From<Error> for io::Error {
                 element: None,
                 field: None,
                 help: None,
-                is_of_writing: false,
+                is_write_error: false,
                 index: _,
                 remedy: _,
             } => return inner,
@@ -632,7 +632,7 @@ impl fmt::Debug for Error {
             write!(f, "{self}")?;
             return self.help().map_or(Ok(()), |help| write!(f, "\n  help: {help}"));
         }
-        let Inner { kind, path, member, element, index: _, field, help: _, is_of_writing: _, remedy: _ } =
+        let Inner { kind, path, member, element, index: _, field, help: _, is_write_error: _, remedy: _ } =
             &*self.0;
         let mut debug = f.debug_struct("Error");
         debug.field("kind", kind);
@@ -670,7 +670,7 @@ impl fmt::Display for Error {
         if let Some(field) = self.field() {
             write!(f, "field '{}': ", field.escape_debug())?;
         }
-        if self.0.is_of_writing {
+        if self.0.is_write_error {
             f.write_str("writing failed: ")?;
         }
         write!(f, "{}", self.kind())?;

@@ -10,7 +10,7 @@ use crate::dtype::DType;
 use crate::shape::Shape;
 
 /// Returns one error of each kind, with its remedy.
-fn one_of_each() -> Vec<Error> {
+fn sample_errors() -> Vec<Error> {
     let dtype = |text: &str| text.parse::<DType>().unwrap_or(DType::Object);
     let reason = || "a reason in words".to_owned();
     let limits = [
@@ -147,7 +147,7 @@ fn io_error_round_trip_keeps_everything() {
         |error| error.with_help(Help::Read),
     ];
     for place in placed {
-        for (wanted, error) in one_of_each().into_iter().zip(one_of_each()) {
+        for (wanted, error) in sample_errors().into_iter().zip(sample_errors()) {
             let wanted = place(wanted);
             let error = Error::from(io::Error::from(place(error)));
             let of = |error: &Error| {
@@ -174,7 +174,7 @@ fn variants() -> Vec<&'static str> {
 #[test]
 fn error_messages_equal_those_in_testdata() {
     let mut all = String::new();
-    for error in one_of_each() {
+    for error in sample_errors() {
         let kind = format!("{:?}", error.kind());
         let kind = kind.split([' ', '(']).next().unwrap_or_default().to_owned();
         let help = error.help().map_or_else(|| "-".into(), |help| help.to_string());

@@ -118,7 +118,7 @@ impl<'r, R: Read, F: ArrayFormat> PartReader<'r, R, F> {
             Ok(made) => {
                 self.advance(part);
                 let told =
-                    self.options.the_progress().map_or(Ok(()), |told| told.tell(self.position, self.len));
+                    self.options.get_progress().map_or(Ok(()), |told| told.report(self.position, self.len));
                 told.map(|()| made)
             }
             Err(error) => {

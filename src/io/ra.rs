@@ -12,7 +12,7 @@ use crate::limits;
 use crate::options::{ReadOptions, WriteOptions};
 use crate::ra_format::{self as ra, Packing, RaHeader};
 use crate::shape::Order;
-use crate::transfer::{self, Block, Source};
+use crate::transfer::{self, Source, WholeBlockReader};
 
 /// The RA format: a binary header, then the elements with the first axis varying fastest.
 ///
@@ -79,11 +79,11 @@ impl ArrayFormat for Ra {
     }
 
     fn stored_len(found: &RaHeader) -> Option<u64> {
-        (found.packing() != Packing::Unclear).then_some(found.size)
+        (found.packing() != Packing::Ambiguous).then_some(found.size)
     }
 
     fn min_stored_len(found: &RaHeader) -> u64 {
-        if found.packing() == Packing::Unclear { found.header.len() } else { found.size }
+        if found.packing() == Packing::Ambiguous { found.header.len() } else { found.size }
     }
 
     fn dispatch_options<'o>(found: &RaHeader, options: &'o ReadOptions) -> Cow<'o, ReadOptions> {
@@ -107,7 +107,7 @@ impl ArrayFormat for Ra {
             return read(PayloadRef::new(source, header, &options));
         };
         let (_, len) = header.in_memory()?;
-        let mut block = Block::new(len, unpack);
+        let mut block = WholeBlockReader::new(len, unpack);
         read(PayloadRef::new(&mut Source::part_of_stream(&mut block, len as u64), header, &options))
     }
 }
@@ -151,9 +151,9 @@ fn choose_unpack(
             let packed = read_stored(source, found, options)?;
             Ok(Some(Box::new(move |into| unpack_lz4(&packed, into))))
         }
-        packing @ (Packing::Same | Packing::Unclear) => {
+        packing @ (Packing::SameSize | Packing::Ambiguous) => {
             let bytes = match packing {
-                Packing::Same => unpack_same_size(read_stored(source, found, options)?, found, options)?,
+                Packing::SameSize => unpack_same_size(read_stored(source, found, options)?, found, options)?,
                 _ => unpack_ambiguous(transfer::read_rest(source, options)?, found, options)?,
             };
             Ok(Some(Box::new(move |into| {

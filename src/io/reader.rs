@@ -155,7 +155,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn new_with(reader: R, options: &ReadOptions) -> Result<Self> {
-        options.check_without_end()?;
+        options.refuse_trailing_check()?;
         Self::of(reader, options)
     }
 
@@ -330,7 +330,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
                 _ => {}
             },
         }
-        source.settle()?;
+        source.sync_file_position()?;
         self.state = State::AtEnd;
         Ok(())
     }
@@ -382,13 +382,13 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
         let output = F::with_payload(&self.found, payload, |payload| read(payload.into_inner()));
         match &output {
             Ok(_) => {
-                source.settle()?;
+                source.sync_file_position()?;
                 self.state = State::AtEnd;
             }
             // The type and the limits are checked before the payload is read, so another type can be tried.
             // (A payload of undeclared size, a pickle, may exceed a limit while it is being read.)
             Err(error) if error.is_mismatch() || error.is_limit() => {
-                if source.passed() == 0 || source.restart() {
+                if source.position() == 0 || source.restart() {
                     self.state = State::AtPayload;
                 }
             }
@@ -444,7 +444,7 @@ impl<R: Read> NpyReader<R> {
                 Ok(false)
             }
             Some((found, data_offset)) => {
-                source.settle()?;
+                source.sync_file_position()?;
                 (self.found, self.data_offset, self.state) = (found, data_offset, State::AtPayload);
                 Ok(true)
             }
@@ -492,7 +492,7 @@ impl<R: Read> RaReader<R> {
         self.check_state(State::AtEnd)?;
         let mut source = Source::of(&mut self.reader);
         let trailing = transfer::read_rest(&mut source, &self.options)?;
-        source.settle()?;
+        source.sync_file_position()?;
         Ok(trailing)
     }
 }
@@ -503,7 +503,7 @@ fn read_first_header<R: Read, F: ArrayFormat>(
 ) -> Result<(F::Found, usize)> {
     let mut source = Source::of(reader);
     let found = payload::read_header::<F>(&mut source, options)?;
-    source.settle()?;
+    source.sync_file_position()?;
     Ok(found)
 }
 

@@ -49,7 +49,7 @@ fn write_header_and_zeros(mut file: &File, head: &[u8], bytes: u64, options: &Wr
     };
     change::set_len(file, start)?; // truncated first, so that no old content remains
     change::set_len(file, end)?;
-    if options.get_preallocate() && !os::fill_with_room(file, start, bytes)? {
+    if options.get_preallocate() && !os::allocate_zeros(file, start, bytes)? {
         // The system cannot reserve disk space, so zeros are written.
         const BLOCK: usize = 1 << 20;
         let zeros = vec![0; bytes.min(BLOCK as u64) as usize];

@@ -341,7 +341,7 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     }
 
     fn new_checked(map: MmapMut, mapped: Mapped<A, D, F>, locked: Option<Locked>) -> Result<Self> {
-        mapped.bitwise.check_full(mapped.header.dtype())?; // padding would be written to the file
+        mapped.bitwise.check_no_padding(mapped.header.dtype())?; // padding would be written to the file
         mapped.check(&map)?;
         Ok(Self { map, mapped, _locked: locked })
     }
@@ -357,7 +357,7 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     pub fn view_mut(&mut self) -> ArrayViewMut<'_, A, D> {
         let first = self.mapped.first(self.map.as_mut_ptr()).cast_mut();
         // SAFETY: as in `view`. The view borrows the map mutably, writing an `A` leaves no byte of the map
-        // uninitialized (`check_full`), and the pointer comes from `as_mut_ptr`.
+        // uninitialized (`check_no_padding`), and the pointer comes from `as_mut_ptr`.
         unsafe { ArrayViewMut::from_shape_ptr(self.mapped.shape(), first) }
     }
 

@@ -150,7 +150,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     /// Copies selected elements.
     fn copy_runs(&self, header: &Header, picked: &Runs) -> Result<ArrayD<A>> {
         let mut source = Source::runs(Region::of_memory(&self.map), picked);
-        let how = ReadPlan::Bitwise(self.mapped.bitwise.again());
+        let how = ReadPlan::Bitwise(self.mapped.bitwise.duplicate());
         let items = transfer::read(&mut source, header, how, &ReadOptions::new())?;
         let shape = IxDyn(header.shape()).set_f(header.order() == Order::Fortran);
         Ok(ArrayD::from_shape_vec(shape, items).expect("an element for each of the shape"))

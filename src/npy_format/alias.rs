@@ -178,7 +178,7 @@ fn time(kind: TimeKind, unit: &str, order: ByteOrder) -> Result<DType, String> {
 /// Parses a step of time: `25s`, or `s/10` for a tenth.
 fn time_step(text: &str) -> Option<TimeStep> {
     // NumPy stores the count as a C `int`.
-    const MOST: u32 = i32::MAX as u32;
+    const MAX_COUNT: u32 = i32::MAX as u32;
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (count, rest) = text.split_at(digits);
     let count: u32 = if digits == 0 { 1 } else { count.parse().ok()? };
@@ -187,19 +187,19 @@ fn time_step(text: &str) -> Option<TimeStep> {
         Some((symbol, divisor)) => (symbol, divisor.parse().ok()?),
     };
     let unit = *TimeUnit::ALL.iter().find(|unit| unit.symbol() == symbol)?;
-    if count == 0 || count > MOST || divisor == 0 {
+    if count == 0 || count > MAX_COUNT || divisor == 0 {
         return None;
     }
     let step = match unit {
         TimeUnit::Generic if divisor == 1 => TimeStep::GENERIC,
         _ if divisor == 1 => TimeStep::new(count, unit),
-        _ => divided(count, unit, divisor)?,
+        _ => divide_unit(count, unit, divisor)?,
     };
-    (step.count <= MOST).then_some(step)
+    (step.count <= MAX_COUNT).then_some(step)
 }
 
 /// Converts a fraction of a unit to a multiple of the longest shorter unit that divides evenly.
-fn divided(count: u32, unit: TimeUnit, divisor: u32) -> Option<TimeStep> {
+fn divide_unit(count: u32, unit: TimeUnit, divisor: u32) -> Option<TimeStep> {
     use TimeUnit::*;
     let shorter: &[(u32, TimeUnit)] = match unit {
         Generic | Attosecond => &[],

@@ -15,7 +15,8 @@ use crate::limits::{self, Limits};
 ///
 /// `lists` contains the items of its lists; `text` is its original spelling, for error messages.
 pub(super) fn dtype(piece: &str, lists: &[Vec<String>], text: &str) -> Result<DType, Fault> {
-    let parsed = value(piece).map_err(Refusal::Other).and_then(|descr| Descr { lists }.any(&descr, 0));
+    let parsed =
+        value(piece).map_err(Refusal::Other).and_then(|descr| Descr { lists }.parse_dtype(&descr, 0));
     parsed.map_err(|fault| match fault {
         Refusal::Reason(reason) => ErrorKind::unsupported_dtype(text, &reason).into(),
         Refusal::Other(fault) => fault,
@@ -48,11 +49,11 @@ struct Descr<'a> {
 
 impl Descr<'_> {
     /// Converts any `descr`. The tokenizer has limited the nesting of brackets, which bounds the recursion.
-    fn any(&self, descr: &Value, depth: usize) -> Result<DType, Refusal> {
+    fn parse_dtype(&self, descr: &Value, depth: usize) -> Result<DType, Refusal> {
         match descr {
             Value::String(code) => Ok(alias::dtype(code)?),
             Value::Tuple(pair) => match pair.as_slice() {
-                [base, shape] => shaped(self.any(base, depth)?, shape),
+                [base, shape] => shaped(self.parse_dtype(base, depth)?, shape),
                 _ => Err(Refusal::from("a subarray is a pair of a type and a shape")),
             },
             Value::List(number) => self.record(number, depth + 1).map(DType::from),
@@ -75,8 +76,8 @@ impl Descr<'_> {
                 return Err("a field is not a tuple".into());
             };
             let (name, dtype) = match parts.as_slice() {
-                [name, descr] => (name, self.any(descr, depth)?),
-                [name, descr, shape] => (name, shaped(self.any(descr, depth)?, shape)?),
+                [name, descr] => (name, self.parse_dtype(descr, depth)?),
+                [name, descr, shape] => (name, shaped(self.parse_dtype(descr, depth)?, shape)?),
                 _ => return Err("a field must be a name, a type and an optional shape".into()),
             };
             let (name, title) = self::name(name)?;

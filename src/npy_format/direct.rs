@@ -16,7 +16,7 @@ use crate::limits::Limits;
 use crate::shape::{Order, Shape};
 
 /// A parsed header whose shape and dtype have not yet been checked against each other.
-pub(super) struct Direct<'a> {
+pub(super) struct DirectHeader<'a> {
     descr: Cow<'a, str>,
     dtype: DType,
     order: Order,
@@ -25,7 +25,7 @@ pub(super) struct Direct<'a> {
     refused: Option<String>,
 }
 
-impl Direct<'_> {
+impl DirectHeader<'_> {
     pub(super) fn into_header(self, version: Version) -> Result<NpyHeader> {
         let descr = self.descr.into_owned();
         if let Some(reason) = self.refused {
@@ -36,8 +36,8 @@ impl Direct<'_> {
     }
 }
 
-pub(super) fn parse(text: &[u8], version: Version) -> Option<Direct<'_>> {
-    let mut text = Text { rest: text, version, refused: None };
+pub(super) fn parse(text: &[u8], version: Version) -> Option<DirectHeader<'_>> {
+    let mut text = HeaderCursor { rest: text, version, refused: None };
     let (mut descr, mut order, mut shape) = (None, None, None);
     text.take(b'{')?;
     while !text.is_next(b'}') {
@@ -67,7 +67,7 @@ pub(super) fn parse(text: &[u8], version: Version) -> Option<Direct<'_>> {
         }
     }
     let descr = decoded(descr, version)?;
-    Some(Direct { descr, dtype, order: order?, shape: shape?, refused: text.refused })
+    Some(DirectHeader { descr, dtype, order: order?, shape: shape?, refused: text.refused })
 }
 
 /// Decodes bytes in the encoding of a version; returns `None` if they are invalid.
@@ -120,14 +120,14 @@ fn unescaped(text: &str) -> Option<String> {
     Some(plain)
 }
 
-struct Text<'a> {
+struct HeaderCursor<'a> {
     rest: &'a [u8],
     version: Version,
     /// What is wrong with the first field that was refused.
     refused: Option<String>,
 }
 
-impl<'a> Text<'a> {
+impl<'a> HeaderCursor<'a> {
     #[inline]
     fn skip_blanks(&mut self) {
         while let [b' ' | b'\n' | b'\t' | b'\r', rest @ ..] = self.rest {

@@ -5,11 +5,11 @@ use crate::error::{Error, ErrorKind, FilePart};
 
 /// What is wrong, and at which offset in the text.
 pub(super) struct Fault {
-    pub(super) what: What,
+    pub(super) kind: FaultKind,
     pub(super) at: Option<usize>,
 }
 
-pub(super) enum What {
+pub(super) enum FaultKind {
     /// The header is malformed; the text says how.
     Malformed(String),
     /// Any other error, which needs no offset.
@@ -18,18 +18,18 @@ pub(super) enum What {
 
 impl Fault {
     pub(super) fn new(reason: impl Into<String>, at: impl Into<Option<usize>>) -> Self {
-        Self { what: What::Malformed(reason.into()), at: at.into() }
+        Self { kind: FaultKind::Malformed(reason.into()), at: at.into() }
     }
 
     /// Adds `by` to the fault's offset, for a text that begins `by` bytes into a longer one.
-    pub(super) fn moved(self, by: usize) -> Self {
+    pub(super) fn offset_by(self, by: usize) -> Self {
         Self { at: self.at.map(|at| at + by), ..self }
     }
 }
 
 impl From<Error> for Fault {
     fn from(error: Error) -> Self {
-        Self { what: What::Other(error), at: None }
+        Self { kind: FaultKind::Other(error), at: None }
     }
 }
 
@@ -42,9 +42,9 @@ impl From<ErrorKind> for Fault {
 impl Fault {
     /// Converts the fault to an error, for a text that begins `start` bytes after the beginning of the array.
     pub(super) fn into_error(self, text: &str, version: Version, start: usize) -> Error {
-        let reason = match self.what {
-            What::Other(error) => return error,
-            What::Malformed(reason) => reason,
+        let reason = match self.kind {
+            FaultKind::Other(error) => return error,
+            FaultKind::Malformed(reason) => reason,
         };
         // A Latin-1 character takes one byte in the file, even if its UTF-8 form takes two in memory.
         let offset = self.at.map(|at| match version {

@@ -95,7 +95,7 @@ impl Version {
     /// Returns the number of bytes before the text of the header.
     fn preamble_len(self) -> usize {
         // 6 bytes of magic, 2 of version, then the length: 2 bytes in version 1.0, 4 in later versions.
-        if self == Self::V1 { SHORTEST } else { 12 }
+        if self == Self::V1 { MIN_PREAMBLE_LEN } else { 12 }
     }
 }
 
@@ -107,7 +107,7 @@ impl fmt::Display for Version {
 }
 
 /// The shortest preamble, in bytes: the magic, a version and a 2-byte length.
-const SHORTEST: usize = 10;
+const MIN_PREAMBLE_LEN: usize = 10;
 
 /// The contents of an NPY header.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -165,7 +165,7 @@ pub fn parse_with(bytes: &[u8], limits: &Limits) -> Result<Parsed> {
         return Err(ErrorKind::bad_magic("NPY", bytes));
     }
     let [_, _, _, _, _, _, major, minor, ..] = *bytes else {
-        return Ok(Parsed::NeedMore(SHORTEST));
+        return Ok(Parsed::NeedMore(MIN_PREAMBLE_LEN));
     };
     let version = Version::from_numbers(major, minor)?;
     let start = version.preamble_len();
@@ -187,7 +187,7 @@ pub fn parse_with(bytes: &[u8], limits: &Limits) -> Result<Parsed> {
 }
 
 /// Returns the dtype that a name means in NumPy.
-pub(crate) fn named(name: &str) -> Option<crate::dtype::DType> {
+pub(crate) fn dtype_by_name(name: &str) -> Option<crate::dtype::DType> {
     alias::dtype(name).ok()
 }
 
@@ -217,7 +217,7 @@ impl std::str::FromStr for DType {
 
     fn from_str(text: &str) -> Result<Self> {
         let text = text.trim();
-        if let Some(dtype) = named(text) {
+        if let Some(dtype) = dtype_by_name(text) {
             return Ok(dtype);
         }
         // Parsed as the `descr` of a header, so that the same rules and error messages apply.
@@ -238,7 +238,7 @@ impl std::str::FromStr for DType {
 
 /// Returns the error for a source that ends after `have` bytes, where [`parse`] needs `need`.
 pub(crate) fn truncated(have: usize, need: usize) -> Error {
-    let part = if have < SHORTEST { FileSection::Preamble } else { FileSection::Header };
+    let part = if have < MIN_PREAMBLE_LEN { FileSection::Preamble } else { FileSection::Header };
     ErrorKind::Truncated { part, need: need as u64, have: have as u64 }.into()
 }
 

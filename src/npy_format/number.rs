@@ -6,7 +6,7 @@ use crate::error::ErrorKind;
 /// Parses the number that a text begins with; returns it and its length in bytes.
 ///
 /// `python2` allows the suffix `L` of long integers.
-pub(super) fn whole(text: &str, python2: bool) -> Result<(u64, usize), Fault> {
+pub(super) fn parse_integer(text: &str, python2: bool) -> Result<(u64, usize), Fault> {
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte == b'.';
     let length = text.bytes().take_while(is_word).count();
     let literal = &text[..length];
@@ -44,7 +44,7 @@ pub(super) fn whole(text: &str, python2: bool) -> Result<(u64, usize), Fault> {
 
 #[cfg(test)]
 mod tests {
-    use super::whole;
+    use super::parse_integer;
 
     #[test]
     fn integer_literals_parse_as_in_python() {
@@ -60,15 +60,27 @@ mod tests {
             ("0o17", 15),
         ];
         for (text, number) in sound.into_iter().chain([("0b101", 5), ("18446744073709551615", u64::MAX)]) {
-            assert_eq!(whole(&format!("{text}, 3"), false).ok(), Some((number, text.len())), "{text}");
-            assert_eq!(whole(&format!("{text}L)"), true).ok(), Some((number, text.len() + 1)), "{text}L");
-            assert_eq!(whole(&format!("{text}\t L,"), true).ok(), Some((number, text.len() + 3)), "{text} L");
-            assert!(whole(&format!("{text}L)"), false).is_err());
+            assert_eq!(
+                parse_integer(&format!("{text}, 3"), false).ok(),
+                Some((number, text.len())),
+                "{text}"
+            );
+            assert_eq!(
+                parse_integer(&format!("{text}L)"), true).ok(),
+                Some((number, text.len() + 1)),
+                "{text}L"
+            );
+            assert_eq!(
+                parse_integer(&format!("{text}\t L,"), true).ok(),
+                Some((number, text.len() + 3)),
+                "{text} L"
+            );
+            assert!(parse_integer(&format!("{text}L)"), false).is_err());
         }
         let refused =
             ["02", "0_2", "1__2", "1_", "0x", "0xg", "0b2", "2.0", "2e3", "2j", "2x", "18446744073709551616"];
         for text in refused {
-            assert!(whole(text, true).is_err(), "{text}");
+            assert!(parse_integer(text, true).is_err(), "{text}");
         }
     }
 }

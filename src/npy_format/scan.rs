@@ -21,7 +21,7 @@ use crate::limits::{self, Limits};
 /// Its values, and the items of each list within them, are separate pieces and can be parsed one at a time: a
 /// parsed `py_literal` value takes hundreds of times the memory of its text.
 #[derive(Default)]
-pub(super) struct Normal {
+pub(super) struct NormalizedDict {
     pub(super) items: Vec<Item>,
     /// The items of each list. In the surrounding piece, a list is written as `[number,]`.
     pub(super) lists: Vec<Vec<String>>,
@@ -38,23 +38,23 @@ pub(super) struct Item {
 }
 
 /// Converts a dict to normal form. `python2` allows the suffix `L` of long integers.
-pub(super) fn normalize(text: &str, python2: bool) -> Result<Normal, Fault> {
+pub(super) fn normalize(text: &str, python2: bool) -> Result<NormalizedDict, Fault> {
     // Python refuses source text with a NUL byte.
     if let Some(at) = text.find('\0') {
         return Err(Fault::new("NUL byte in the header", at));
     }
-    let outs = vec![String::new()];
+    let pieces = vec![String::new()];
     let mut scanner = Scanner {
         text,
         at: 0,
-        outs,
+        pieces,
         frames: Vec::new(),
         python2,
         had_dict: false,
-        normal: Normal::default(),
+        normal: NormalizedDict::default(),
     };
     scanner.run()?;
-    let is_dict = scanner.had_dict && scanner.outs == [""];
+    let is_dict = scanner.had_dict && scanner.pieces == [""];
     if is_dict { Ok(scanner.normal) } else { Err(Fault::new("it is not a dict", 0)) }
 }
 
@@ -69,7 +69,7 @@ struct Frame {
     has_comma: bool,
     /// The offset of the item after the last comma (or the bracket), if it has begun.
     item_at: Option<usize>,
-    /// For a list, its index in `Normal::lists`.
+    /// For a list, its index in `NormalizedDict::lists`.
     list: usize,
     /// In a dict: the key before the last colon, and the offset of the value after it.
     key: Option<(String, usize)>,
@@ -79,11 +79,11 @@ struct Scanner<'a> {
     text: &'a str,
     at: usize,
     /// A stack of pieces: the one being written, on top of those that contain it.
-    outs: Vec<String>,
+    pieces: Vec<String>,
     frames: Vec<Frame>,
     python2: bool,
     had_dict: bool,
-    normal: Normal,
+    normal: NormalizedDict,
 }
 
 impl Scanner<'_> {
@@ -125,7 +125,7 @@ impl Scanner<'_> {
     /// Returns the piece that is being written.
     fn out(&mut self) -> &mut String {
         // The first piece is never popped: a closing bracket pops only what its opening bracket has pushed.
-        self.outs.last_mut().expect("there is always a piece")
+        self.pieces.last_mut().expect("there is always a piece")
     }
 
     /// Scans a value or an opening bracket; returns whether a value must still follow.
@@ -186,9 +186,9 @@ impl Scanner<'_> {
             b'[' => {
                 self.out().push_str(&format!("[{list},]"));
                 self.normal.lists.push(Vec::new());
-                self.outs.push(String::new());
+                self.pieces.push(String::new());
             }
-            _ => self.outs.push(String::new()),
+            _ => self.pieces.push(String::new()),
         }
         self.frames.push(Frame { open, out_at, items: 0, has_comma: false, item_at: None, list, key: None });
         self.at += 1;
@@ -212,7 +212,7 @@ impl Scanner<'_> {
         self.end_item(&mut frame, end_of_token)?;
         self.at += 1;
         if frame.open != b'(' {
-            self.outs.pop();
+            self.pieces.pop();
         } else if has_last && !frame.has_comma {
             // Shifts only the text within these parentheses. The nesting is limited, so the pass stays
             // linear.
@@ -237,7 +237,7 @@ impl Scanner<'_> {
     /// Completes the item that ends here, if there is one.
     fn end_item(&mut self, frame: &mut Frame, end_of_token: usize) -> Result<(), Fault> {
         /// The maximum number of keys that are kept. A header has three; `dict` checks which ones are valid.
-        const MOST_KEYS: usize = 16;
+        const MAX_KEYS: usize = 16;
         let Some(key_at) = frame.item_at.take() else { return Ok(()) };
         frame.items += 1;
         match (frame.open, frame.key.take()) {
@@ -248,7 +248,7 @@ impl Scanner<'_> {
                 self.normal.lists[frame.list].push(piece);
             }
             (_, None) => return Err(self.fault("a key has no value")),
-            (_, Some(_)) if frame.items > MOST_KEYS => {
+            (_, Some(_)) if frame.items > MAX_KEYS => {
                 return Err(Fault::new("there are too many keys", key_at));
             }
             (_, Some((key, value_at))) => {
@@ -287,8 +287,8 @@ impl Scanner<'_> {
     }
 
     fn number(&mut self) -> Result<(), Fault> {
-        let (number, length) =
-            number::whole(&self.text[self.at..], self.python2).map_err(|fault| fault.moved(self.at))?;
+        let (number, length) = number::parse_integer(&self.text[self.at..], self.python2)
+            .map_err(|fault| fault.offset_by(self.at))?;
         self.out().push_str(&number.to_string());
         self.at += length;
         Ok(())

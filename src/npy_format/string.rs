@@ -1,7 +1,7 @@
 //! Rewrites Python's string literals with single quotes and few escapes.
 
 /// What is wrong, and at which offset from the beginning of the literal.
-type Fault = (String, usize);
+type LiteralFault = (String, usize);
 
 /// Returns whether a text begins with a string or bytes literal.
 pub(super) fn starts_string(text: &str) -> bool {
@@ -17,7 +17,7 @@ fn split_prefix(text: &str) -> Option<(&str, &str)> {
 }
 
 /// Appends the literal at the beginning of `text` to `out`, in normal form; returns its length in `text`.
-pub(super) fn normalize(text: &str, out: &mut String) -> Result<usize, Fault> {
+pub(super) fn normalize(text: &str, out: &mut String) -> Result<usize, LiteralFault> {
     let (prefix, rest) = split_prefix(text).ok_or_else(|| ("expected a string".to_owned(), 0))?;
     let is_raw = prefix.contains(['r', 'R']);
     let is_bytes = prefix.contains(['b', 'B']);
@@ -78,7 +78,7 @@ fn escape(rest: &str, is_bytes: bool, out: &mut String) -> Result<usize, String>
         'v' => '\x0b',
         '0'..='7' => {
             let length = rest.bytes().take(3).take_while(|byte| (b'0'..=b'7').contains(byte)).count();
-            return numbered(&rest[..length], 8, 1 + length, out);
+            return push_code_point(&rest[..length], 8, 1 + length, out);
         }
         'x' => return hex(rest, 2, out),
         'u' if !is_bytes => return hex(rest, 4, out),
@@ -100,13 +100,13 @@ fn escape(rest: &str, is_bytes: bool, out: &mut String) -> Result<usize, String>
 fn hex(rest: &str, digits: usize, out: &mut String) -> Result<usize, String> {
     match rest.get(1..1 + digits) {
         Some(text) if text.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
-            numbered(text, 16, 2 + digits, out)
+            push_code_point(text, 16, 2 + digits, out)
         }
         _ => Err(format!("an escape \\{} needs {digits} hexadecimal digits", &rest[..1])),
     }
 }
 
-fn numbered(digits: &str, radix: u32, length: usize, out: &mut String) -> Result<usize, String> {
+fn push_code_point(digits: &str, radix: u32, length: usize, out: &mut String) -> Result<usize, String> {
     let code = u32::from_str_radix(digits, radix).ok();
     match code.and_then(char::from_u32) {
         Some(char) => {

@@ -98,7 +98,7 @@ fn format_text(
             ErrorKind::VersionTooLow { wanted: version.numbers(), needed: Version::V2.numbers() }.into()
         );
     }
-    Ok(framed(&text, version, version.preamble_len() + padded))
+    Ok(add_preamble_and_padding(&text, version, version.preamble_len() + padded))
 }
 
 /// Formats a header in exactly `len` bytes, to replace an existing one.
@@ -114,11 +114,11 @@ pub(crate) fn format_in_place(
     if is_in_one_sector {
         text = in_one_sector(text, version);
     }
-    let text = text.trim_end(); // without the growth padding: `framed` pads to `len` anyway
+    let text = text.trim_end(); // without the growth padding: `add_preamble_and_padding` pads to `len` anyway
     let is_latin1 = text.chars().all(|char| u32::from(char) <= 0xFF);
     let length = encoded_len(text, version);
     let fits = version.preamble_len() + length < len && (is_latin1 || version == Version::V3);
-    fits.then(|| framed(text, version, len))
+    fits.then(|| add_preamble_and_padding(text, version, len))
 }
 
 /// Returns the length of a text in bytes, in the encoding of a version.
@@ -144,7 +144,7 @@ fn in_one_sector(mut text: String, version: Version) -> String {
 }
 
 /// Adds the preamble to a text and pads it with spaces to a total length of `end` bytes.
-fn framed(text: &str, version: Version, end: usize) -> Vec<u8> {
+fn add_preamble_and_padding(text: &str, version: Version, end: usize) -> Vec<u8> {
     let padded = end - version.preamble_len();
     let mut bytes = Vec::with_capacity(end + SPARE);
     let (major, minor) = version.numbers();

@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 use crate::bytes::Region;
 use crate::codec::NoIndex;
 use crate::error::{Error, ErrorKind, FileKind, FilePart, Help, Result};
-use crate::progress::Tally;
-use crate::transfer::{Effort, Observed, Observer, Source, append, cut};
+use crate::progress::ProgressReporter;
+use crate::transfer::{Effort, Observed, Observer, Source, append, truncated_archive};
 use crate::zip::{self, Member, Method};
 
 /// Any seekable reader.
@@ -120,8 +120,8 @@ impl<'a> ArchiveBytes<'a> {
         let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
         self.with(range, |mut source| {
             let mut bytes = Vec::new();
-            match append(&mut source, &mut bytes, len, &Tally::default())? {
-                came if came < len => Err(cut()),
+            match append(&mut source, &mut bytes, len, &ProgressReporter::default())? {
+                came if came < len => Err(truncated_archive()),
                 _ => Ok(bytes),
             }
         })
@@ -131,10 +131,10 @@ impl<'a> ArchiveBytes<'a> {
 /// Returns a range of an archive, of which the region has the bytes from `start` on.
 fn part(region: Region<'_>, start: u64, range: Range<u64>) -> Result<Region<'_>> {
     let (from, to) = (range.start.checked_sub(start), range.end.checked_sub(start));
-    let (from, to) = from.zip(to).ok_or_else(cut)?;
+    let (from, to) = from.zip(to).ok_or_else(truncated_archive)?;
     // What is not in memory may be shorter than the archive's records say, which shows when it is read.
     match region.bytes() {
-        Some(bytes) if to > bytes.len() as u64 => Err(cut()),
+        Some(bytes) if to > bytes.len() as u64 => Err(truncated_archive()),
         _ => Ok(region.part(from..to)),
     }
 }
@@ -169,8 +169,8 @@ impl NpzMember {
     pub(super) fn effort(&self) -> Effort {
         let size = self.size();
         match self.method() {
-            Method::Stored => Effort::moving(size).and(Effort::calling(2)),
-            _ => Effort::each(size, 1).and(Effort::calling(10)),
+            Method::Stored => Effort::moving(size).and(Effort::system_calls(2)),
+            _ => Effort::each(size, 1).and(Effort::system_calls(10)),
         }
     }
 
@@ -294,7 +294,9 @@ impl Archive {
         let tail = archive_bytes.read(tail_at..len)?;
         let end = match zip::find_end(&tail, tail_at)? {
             Some(end) => end,
-            None => return Err(not_an_archive(&archive_bytes.read(0..len.min(FileKind::LOOKED_AT as u64))?)),
+            None => {
+                return Err(not_an_archive(&archive_bytes.read(0..len.min(FileKind::PREFIX_LEN as u64))?));
+            }
         };
         let range = end.start..end.start + end.len;
         let members = match range.start.checked_sub(tail_at).and_then(|from| usize::try_from(from).ok()) {

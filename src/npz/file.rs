@@ -362,7 +362,7 @@ impl NpzFile {
         let open = || {
             let member = self.archive.get(member)?;
             let opened = || {
-                self.options.check_without_end()?;
+                self.options.refuse_trailing_check()?;
                 let need = header.payload_len_in_parts()?;
                 if need > member.size {
                     return Err(transfer::truncated(&header, member.size));
@@ -382,7 +382,7 @@ impl NpzFile {
 
     fn open_as_npy(&self, member: &crate::zip::Member) -> Result<NpyFile> {
         let named = |error: Error| error.at_member(&member.name);
-        self.options.check_without_end().map_err(named)?;
+        self.options.refuse_trailing_check().map_err(named)?;
         let check = || {
             let found = member::peek(member::whole_archive(&self.source), member, &self.options)?.header;
             let payload = found.payload_len().unwrap_or_default();

@@ -18,7 +18,7 @@ use crate::io::{self, FromPayload, Npy, NpyReader};
 use crate::npy_format::{self, NpyHeader};
 use crate::options::ReadOptions;
 use crate::shape::Order;
-use crate::transfer::{self, Observed, Observer, PackedBlocks, Source, Unpack, cut};
+use crate::transfer::{self, Observed, Observer, PackedBlocks, Source, UnpackReader, truncated_archive};
 use crate::zip::{self, Member, Method};
 
 /// Reads a member as an array.
@@ -28,7 +28,7 @@ pub(super) fn read<T: FromPayload>(
     options: &ReadOptions,
 ) -> Result<T> {
     // If the content has to be read again, what the callback has been told remains true.
-    let progress_options = options.with_rising_progress();
+    let progress_options = options.with_monotonic_progress();
     open(archive_bytes, member, options, |source| {
         io::read_whole(source, &progress_options, T::inner_ndim(), T::from_payload)
     })
@@ -42,7 +42,7 @@ pub(super) fn read_into_bytes(
     into: &mut [u8],
     byte_order: Option<ByteOrder>,
 ) -> Result<()> {
-    let progress_options = options.with_rising_progress();
+    let progress_options = options.with_monotonic_progress();
     open(archive_bytes, member, options, |source| {
         io::read_whole(source, &progress_options, 0, |payload| fill(payload, into, byte_order))
     })
@@ -68,8 +68,8 @@ pub(super) fn begins_as_npy(
     with_beginning(archive_bytes, member, options, &|source| {
         let mut magic = [0; npy_format::MAGIC.len()];
         let filled = source.fill(&mut magic)?;
-        match filled < magic.len() && source.passed() < member.size {
-            true => Err(cut()), // more of the archive is needed
+        match filled < magic.len() && source.position() < member.size {
+            true => Err(truncated_archive()), // more of the archive is needed
             false => Ok(magic == *npy_format::MAGIC),
         }
     })
@@ -122,10 +122,10 @@ fn with_content_before<T>(
     let _ = options;
     let packed = content..(content + member.packed).min(end);
     if packed.start > packed.end || packed.is_empty() && member.packed > 0 {
-        return Err(cut()); // these bytes are not enough: the caller reads more
+        return Err(truncated_archive()); // these bytes are not enough: the caller reads more
     }
     archive_bytes.with(packed, |mut source| match unpacker {
-        Some(unpacker) => look(&mut Source::of(&mut Unpack::new(source, unpacker))),
+        Some(unpacker) => look(&mut Source::of(&mut UnpackReader::new(source, unpacker))),
         None => look(&mut source),
     })
 }
@@ -136,7 +136,7 @@ pub(super) fn read_raw(
     member: &Member,
     options: &ReadOptions,
 ) -> Result<Vec<u8>> {
-    let progress_options = options.with_rising_progress();
+    let progress_options = options.with_monotonic_progress();
     open(archive_bytes, member, options, |source| {
         // Read the bytes as an array of `u8`, which uses the fast path of elements and respects the limits.
         let byte = Scalar::new(Kind::Uint, 1, ByteOrder::NATIVE).map(DType::from);
@@ -159,13 +159,13 @@ pub(super) fn stream<T>(
         let content = content_offset(&mut archive_bytes, member)?;
         check_ratio(member, options)?;
         let read = |source: &mut Source<'_>| {
-            let call = call.take().ok_or_else(cut)?; // it is called once: the stream has one beginning
+            let call = call.take().ok_or_else(truncated_archive)?; // it is called once: the stream has one beginning
             let mut content = SourceReader(&mut *source);
             let mut reader = NpyReader::of(&mut content as &mut dyn Read, options)?;
             let output = call(&mut reader)?;
             match reader.skip_rest()?.cloned() {
                 Some(header) => io::check_end(source, &header, options)?,
-                None => drop(source.skip(member.size.saturating_sub(source.passed()))?),
+                None => drop(source.skip(member.size.saturating_sub(source.position()))?),
             }
             Ok(output)
         };
@@ -261,7 +261,7 @@ pub(super) fn verify(
         };
         let ((), has_more_frames) =
             open_sequential(&mut archive_bytes.reborrow(), (member, content), Some(make), &options, compare)?;
-        if blocks.is_some_and(|blocks| blocks.is_wrong()) {
+        if blocks.is_some_and(|blocks| blocks.has_mismatch()) {
             remarks.push(Remark::UnusableIndex);
         }
         if has_more_frames {
@@ -533,11 +533,11 @@ pub(super) fn with_exact_size<T>(
     let output = call(&mut source)?;
     // With trailing bytes allowed, `call` may stop early. Read the rest, so that the size can be verified.
     if options.allows_trailing() {
-        source.skip(member.size.saturating_sub(source.passed()))?;
+        source.skip(member.size.saturating_sub(source.position()))?;
     }
     // Try to read one more byte, to detect content that is too long.
     let is_longer = source.skip(1)? > 0;
-    let made = source.passed();
+    let made = source.position();
     if is_longer || made != member.size {
         let more = if is_longer { "or more " } else { "" };
         let (packed, size) = (member.packed, member.size);
@@ -549,7 +549,7 @@ pub(super) fn with_exact_size<T>(
 }
 
 impl Observer for UnorderedCrc {
-    fn saw(&self, at: u64, bytes: &[u8]) {
+    fn observe(&self, at: u64, bytes: &[u8]) {
         self.add(at, bytes);
     }
 }
@@ -598,11 +598,11 @@ fn open_at<T>(
     if let Some(blocks) = make.and_then(|make| blocks(&archive_bytes, member, content, make, options)) {
         let output = call(&mut Source::region(Region::of(&blocks).part(0..blocks.len())));
         let checked = match &output {
-            Ok(_) => blocks.check_rest(options.get_threads()),
+            Ok(_) => blocks.check_unread_blocks(options.get_threads()),
             Err(_) => Ok(()),
         };
         let is_cancelled = output.as_ref().is_err_and(|error| matches!(error.kind(), ErrorKind::Cancelled));
-        if !blocks.is_wrong() || is_cancelled {
+        if !blocks.has_mismatch() || is_cancelled {
             return checked.and(output);
         }
         // The index does not match the content, so decode the stream from its beginning.
@@ -626,7 +626,7 @@ fn open_sequential<T>(
     let seen = UnorderedCrc::default();
     let output = match unpacker {
         Some(unpacker) => archive_bytes.reborrow().with(packed, |source| {
-            let mut unpack = Unpack::new(source, unpacker);
+            let mut unpack = UnpackReader::new(source, unpacker);
             let output = with_exact_size(&mut unpack, member, options, &seen, call)?;
             match unpack.is_at_end() {
                 true => Ok((output, unpack.has_more_frames())),
@@ -648,7 +648,7 @@ fn open_sequential<T>(
             while let Some(left @ 1..) = source.remaining() {
                 let mut block = vec![0; left.min(BLOCK) as usize];
                 if source.fill(&mut block)? < block.len() {
-                    return Err(cut());
+                    return Err(truncated_archive());
                 }
                 add(&block);
             }

@@ -15,7 +15,7 @@ use crate::array::WriteArray;
 use crate::bytes::Region;
 use crate::error::{ErrorKind, FilePart, Result};
 use crate::io::change::{self, Locked, Purpose};
-use crate::transfer::cut;
+use crate::transfer::truncated_archive;
 use crate::zip::Member;
 
 /// Adds, replaces and removes members of an archive.
@@ -308,7 +308,7 @@ impl RecordBuffer<'_> {
         }
         self.served += range.end - range.start;
         let from = (range.start - self.start) as usize;
-        self.bytes.get(from..from + (range.end - range.start) as usize).ok_or_else(cut)
+        self.bytes.get(from..from + (range.end - range.start) as usize).ok_or_else(truncated_archive)
     }
 }
 

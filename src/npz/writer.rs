@@ -11,7 +11,7 @@ use crate::array::{WriteArray, store_npy_into};
 use crate::codec::{BlockIndex, Crc, Packing};
 use crate::error::{Error, ErrorKind, FilePart, Result};
 use crate::io::change;
-use crate::transfer::{Pack, Packers, Sink, os, streams};
+use crate::transfer::{PackWriter, PackerPool, Sink, os, streams};
 use crate::zip::{self, Member, Method};
 
 /// Arrays up to this size are encoded in memory and written together with other small members.
@@ -69,7 +69,7 @@ struct ArchiveState {
     /// Each member, and whether a data descriptor follows its content.
     members: Vec<(Member, bool)>,
     comment: Vec<u8>,
-    packers: Option<Packers>,
+    packers: Option<PackerPool>,
 }
 
 impl<W: Write> NpzWriter<W> {
@@ -311,7 +311,7 @@ impl<W: Write> NpzWriter<W> {
             let mut sum = Crc::default();
             let mut see = |bytes: &[u8]| sum.add(bytes);
             let options = options.get_write_options().without_progress();
-            store_npy_into(array, Sink::of(&mut std::io::sink()).seen_by(&mut see), &options)?;
+            store_npy_into(array, Sink::of(&mut std::io::sink()).with_observer(&mut see), &options)?;
             set_stored(member, &sum);
         }
         let is_short = |len: u64| len < u64::from(u32::MAX) - SPARE;
@@ -338,7 +338,7 @@ impl<W: Write> NpzWriter<W> {
         } else {
             let mut sum = Crc::default();
             let mut see = |bytes: &[u8]| sum.add(bytes);
-            store_npy_into(array, sink.seen_by(&mut see), options.get_write_options())?;
+            store_npy_into(array, sink.with_observer(&mut see), options.get_write_options())?;
             set_stored(member, &sum);
         }
         self.state.len += member.packed;
@@ -419,10 +419,10 @@ impl ArchiveState {
         // compressors takes time.
         let packers = match self.packers.take() {
             Some(packers) if packers.packing() == packing => packers,
-            _ => Packers::new(packing),
+            _ => PackerPool::new(packing),
         };
         let mut pack =
-            Pack::new(sink, self.packers.insert(packers), options.get_write_options().get_threads());
+            PackWriter::new(sink, self.packers.insert(packers), options.get_write_options().get_threads());
         write(&mut pack)?;
         pack.finish()
     }

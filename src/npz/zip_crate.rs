@@ -48,7 +48,7 @@ impl Read for SingleMemberArchive<'_, '_> {
                 let max_len = usize::try_from(left).unwrap_or(usize::MAX).min(into.len());
                 let count = self.archive_bytes.fill_at(self.member.offset + self.at, &mut into[..max_len])?;
                 if count == 0 && max_len > 0 {
-                    return Err(crate::transfer::cut().into());
+                    return Err(crate::transfer::truncated_archive().into());
                 }
                 self.reached.set(self.reached.get().max(self.at + count as u64));
                 count
@@ -127,7 +127,7 @@ fn with_decoded<T>(
     }
     // Check before the crate decodes the member, so that it cannot allocate more than the limits allow.
     check_dictionary(archive_bytes, (member, content), method, options)?;
-    if member.is_encrypted() && options.the_password().is_none() {
+    if member.is_encrypted() && options.get_password().is_none() {
         return Err(Error::from(ErrorKind::Encrypted { has_password: false }).with_help(Help::Password));
     }
     let reached = std::cell::Cell::new(0);
@@ -139,7 +139,7 @@ fn with_decoded<T>(
         [&record[..], &zip::directory_end(1, end - member.offset, record.len() as u64, b"")].concat();
     let one = SingleMemberArchive { archive_bytes, member, end, directory, at: 0, reached: &reached };
     let mut archive = ZipArchive::new(one).map_err(convert_zip_error)?;
-    let options = ZipReadOptions::new().password(options.the_password()).ignore_crc32(true); // this module verifies the CRC
+    let options = ZipReadOptions::new().password(options.get_password()).ignore_crc32(true); // this module verifies the CRC
     let file = archive.by_index_with_options(0, options).map_err(convert_zip_error)?;
     reached.set(0); // finding the end record has already read the last bytes
     let mut unpacked = DecodedContent(Box::new(file));

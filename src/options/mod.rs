@@ -1,9 +1,9 @@
 //! Options for reading and writing, shared by all formats.
 
-mod look;
+mod display;
 pub(crate) mod ra;
 
-pub use look::DisplayOptions;
+pub use display::DisplayOptions;
 pub(crate) use ra::RaOptions;
 pub use ra::Trailing;
 
@@ -324,7 +324,7 @@ impl ReadOptions {
     }
 
     #[cfg(any(feature = "zip-methods", feature = "zip-encryption"))]
-    pub(crate) fn the_password(&self) -> Option<&[u8]> {
+    pub(crate) fn get_password(&self) -> Option<&[u8]> {
         self.password.as_ref().map(|Password(bytes)| &bytes[..])
     }
 
@@ -366,7 +366,7 @@ impl ReadOptions {
     }
 
     /// Returns the options for a call that looks at what follows the array by itself.
-    pub(crate) fn with_any_end(&self) -> Self {
+    pub(crate) fn without_trailing_check(&self) -> Self {
         Self { allow_trailing: None, ..self.clone() }
     }
 
@@ -376,7 +376,7 @@ impl ReadOptions {
     }
 
     /// Returns an error if bytes after an array are to be an error, for a call in which they are never one.
-    pub(crate) fn check_without_end(&self) -> Result<()> {
+    pub(crate) fn refuse_trailing_check(&self) -> Result<()> {
         if self.allow_trailing == Some(false) {
             let reason =
                 "allow_trailing(false) would have no effect: this does not look at what follows the array"
@@ -418,14 +418,14 @@ impl ReadOptions {
         thread_count(self.threads)
     }
 
-    pub(crate) fn the_progress(&self) -> Option<&Progress> {
+    pub(crate) fn get_progress(&self) -> Option<&Progress> {
         self.progress.as_ref()
     }
 
     /// Returns the options with a callback whose numbers never fall, even if the bytes are read again.
     #[cfg(feature = "npz")]
-    pub(crate) fn with_rising_progress(&self) -> Self {
-        Self { progress: self.progress.as_ref().map(Progress::rising), ..self.clone() }
+    pub(crate) fn with_monotonic_progress(&self) -> Self {
+        Self { progress: self.progress.as_ref().map(Progress::monotonic), ..self.clone() }
     }
 
     /// Returns the options for a file whose records are identified only by their size.
@@ -739,7 +739,7 @@ impl WriteOptions {
         thread_count(self.threads)
     }
 
-    pub(crate) fn the_progress(&self) -> Option<&Progress> {
+    pub(crate) fn get_progress(&self) -> Option<&Progress> {
         self.progress.as_ref()
     }
 

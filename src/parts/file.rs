@@ -14,7 +14,7 @@ use crate::io::{self, ArrayFormat, Npy, Ra};
 use crate::npy_format::{NpyHeader, Version};
 use crate::options::ReadOptions;
 use crate::shape::Order;
-use crate::transfer::tiles::Gaps;
+use crate::transfer::tiles::GapLock;
 use crate::transfer::{self, Source};
 
 /// A handle to an NPY file of any size, for reading and writing parts of its array.
@@ -89,11 +89,11 @@ pub struct ArrayFile<F: ArrayFormat> {
     /// The lock for changing elements, if the file was opened with `open_to_write`.
     pub(super) locked: Option<Locked>,
     /// Who may write gaps between elements, if the file was opened with `open_exclusive`.
-    pub(super) gaps: Option<Gaps>,
+    pub(super) gap_lock: Option<GapLock>,
     found: F::Found,
     data_offset: usize,
     /// Why the array cannot be refreshed, if it cannot.
-    fixed: Option<&'static str>,
+    refresh_obstacle: Option<&'static str>,
     pub(super) options: ReadOptions,
     /// The map of the elements, from which scattered ones are copied.
     map: Option<ElementMap<F>>,
@@ -104,23 +104,23 @@ pub struct ArrayFile<F: ArrayFormat> {
 struct ElementMap<F: ArrayFormat> {
     elements: Arc<dyn ReadAt>,
     /// Maps them again, when there are more.
-    again: MapAgain<F>,
+    remap: RemapFn<F>,
 }
 
 impl<F: ArrayFormat> Clone for ElementMap<F> {
     fn clone(&self) -> Self {
-        Self { elements: Arc::clone(&self.elements), again: self.again }
+        Self { elements: Arc::clone(&self.elements), remap: self.remap }
     }
 }
 
-pub(crate) type MapAgain<F> = fn(&ArrayFile<F>) -> Result<Arc<dyn ReadAt>>;
+pub(crate) type RemapFn<F> = fn(&ArrayFile<F>) -> Result<Arc<dyn ReadAt>>;
 
 /// Reads the header at the start of bytes.
 pub(super) fn header_of<F: ArrayFormat>(
     bytes: &SharedRegion,
     options: &ReadOptions,
 ) -> Result<(F::Found, usize)> {
-    let mut source = Source::region(bytes.get().fixed()?);
+    let mut source = Source::region(bytes.get().with_known_end()?);
     match bytes.lock_file() {
         // This handles a header that another process is changing as it appends.
         Some(_) => io::read_header_of_file::<F>(&mut source, options),
@@ -201,7 +201,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
 
     /// Like [`ArrayFile::new_with`], for a shared file handle.
     pub(super) fn shared(file: Arc<File>, options: &ReadOptions) -> Result<Self> {
-        options.check_without_end()?;
+        options.refuse_trailing_check()?;
         if len_of_regular(&file).is_none() {
             (&*file).rewind()?; // the error for a pipe, which has no positions
         }
@@ -247,7 +247,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// Those of [`from_source`](ArrayFile::from_source).
     pub fn from_source_with<S: ReadAt + 'static>(source: S, options: &ReadOptions) -> Result<Self> {
-        options.check_without_end()?;
+        options.refuse_trailing_check()?;
         Self::open_in(SharedRegion::of(Arc::new(source)), options)
     }
 
@@ -270,10 +270,10 @@ impl<F: ArrayFormat> ArrayFile<F> {
             path: None,
             member: None,
             locked: None,
-            gaps: None,
+            gap_lock: None,
             found,
             data_offset,
-            fixed: None,
+            refresh_obstacle: None,
             options,
             map: None,
         })
@@ -293,19 +293,19 @@ impl<F: ArrayFormat> ArrayFile<F> {
     }
 
     /// Returns the bytes of the array's elements for reading these of them.
-    pub(super) fn payload_for(&self, picked: &Runs) -> Region<'_> {
+    pub(super) fn payload_for(&self, selected: &Runs) -> Region<'_> {
         /// Longer runs are read by one call each, which takes no longer than copying them.
         const LONG: usize = 16 << 10;
         let map = self.map.as_ref().map(|map| Region::of(&*map.elements));
         let is_in =
-            |map: &Region<'_>| map.bytes().is_some_and(|elements| picked.end() <= elements.len() as u64);
-        let is_scattered = !picked.is_one() && picked.run() < LONG;
+            |map: &Region<'_>| map.bytes().is_some_and(|elements| selected.end() <= elements.len() as u64);
+        let is_scattered = !selected.is_single_run() && selected.run() < LONG;
         map.filter(|map| is_scattered && is_in(map)).unwrap_or_else(|| self.payload())
     }
 
     /// Sets the map from which scattered elements are copied.
-    pub(crate) fn set_map(&mut self, elements: Arc<dyn ReadAt>, again: MapAgain<F>) {
-        self.map = Some(ElementMap { elements, again });
+    pub(crate) fn set_map(&mut self, elements: Arc<dyn ReadAt>, remap: RemapFn<F>) {
+        self.map = Some(ElementMap { elements, remap });
     }
 
     /// Returns whether the file was opened for writing.
@@ -403,8 +403,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
 
     /// Attaches the lock for writing parts, and the path to report in errors.
     pub(super) fn locked_by(self, locked: Locked, purpose: Purpose, path: &Path) -> Self {
-        let gaps = (purpose == Purpose::Change).then(Gaps::default);
-        Self { locked: Some(locked), gaps, path: Some(path.to_owned()), ..self }
+        let gap_lock = (purpose == Purpose::Change).then(GapLock::default);
+        Self { locked: Some(locked), gap_lock, path: Some(path.to_owned()), ..self }
     }
 
     /// Returns the current length in bytes, including the header.
@@ -458,7 +458,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn refresh(&mut self) -> Result<bool> {
-        if let Some(reason) = self.fixed {
+        if let Some(reason) = self.refresh_obstacle {
             return Err(self.at_path(ErrorKind::BadOption { reason: reason.into() }.into()));
         }
         let found = header_of::<F>(&self.bytes, &self.options);
@@ -471,9 +471,9 @@ impl<F: ArrayFormat> ArrayFile<F> {
         }
         let is_other = old.shape() != new.shape();
         let old = std::mem::replace(&mut self.found, found);
-        if let Some(again) = self.map.as_ref().filter(|_| is_other).map(|map| map.again) {
-            match again(self) {
-                Ok(elements) => self.set_map(elements, again),
+        if let Some(remap) = self.map.as_ref().filter(|_| is_other).map(|map| map.remap) {
+            match remap(self) {
+                Ok(elements) => self.set_map(elements, remap),
                 Err(error) => {
                     self.found = old; // so that the next call tries again
                     return Err(self.at_path(error));
@@ -546,11 +546,11 @@ impl<F: ArrayFormat> ArrayFile<F> {
     }
 
     /// Returns the path and the member that errors report.
-    pub(crate) fn place(&self) -> (Option<PathBuf>, Option<String>) {
+    pub(crate) fn error_location(&self) -> (Option<PathBuf>, Option<String>) {
         (self.path.clone(), self.member.clone())
     }
 
-    pub(crate) fn the_options(&self) -> &ReadOptions {
+    pub(crate) fn get_options(&self) -> &ReadOptions {
         &self.options
     }
 
@@ -622,18 +622,18 @@ impl<F: ArrayFormat> ArrayFile<F> {
             path: self.path.clone(),
             member: self.member.clone(),
             locked: None,
-            gaps: None,
+            gap_lock: None,
             found: self.found.clone(),
             data_offset: self.data_offset,
-            fixed: self.fixed,
+            refresh_obstacle: self.refresh_obstacle,
             options: options.clone(),
             map: self.map.clone(),
         }
     }
 
     /// Sets why the array cannot be refreshed.
-    pub(crate) fn fixed(self, reason: &'static str) -> Self {
-        Self { fixed: Some(reason), ..self }
+    pub(crate) fn without_refresh(self, reason: &'static str) -> Self {
+        Self { refresh_obstacle: Some(reason), ..self }
     }
 
     pub(crate) fn at_path(&self, error: Error) -> Error {
@@ -711,11 +711,11 @@ impl NpyFile {
 
     /// Opens the array of these elements, at the beginning of bytes.
     pub(crate) fn of_elements(bytes: SharedRegion, header: Header, options: &ReadOptions) -> Result<Self> {
-        options.check_without_end()?;
+        options.refuse_trailing_check()?;
         let descr = header.dtype().to_string();
         let found = NpyHeader { header, version: Version::V1, descr };
         let file = Self::of(bytes, (found, 0), options)?;
-        Ok(file.fixed("the array has no header that could have changed"))
+        Ok(file.without_refresh("the array has no header that could have changed"))
     }
 
     /// Returns the version of the format; 1.0 for elements without a header.

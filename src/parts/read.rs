@@ -8,13 +8,13 @@ use super::ArrayFile;
 use super::select::{Axes, Selection};
 use crate::array::read_into;
 use crate::bytes::Runs;
-use crate::element::{ReadableElement, inner_of};
+use crate::element::{ReadableElement, inner_axes_of};
 use crate::error::{ErrorKind, Result, WantedShape};
 use crate::header::Header;
 use crate::io::{ArrayFormat, FromPayload, Payload, PayloadRef};
 use crate::options::ReadOptions;
 use crate::shape::{AxisIndex, Shape};
-use crate::transfer::{Extent, Source};
+use crate::transfer::{BufferedExtent, Source};
 
 impl<F: ArrayFormat> ArrayFile<F> {
     /// Reads the entire array.
@@ -35,7 +35,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
             vec![(header.in_memory().map_err(|error| self.at_path(error))?.0, 1)],
             header.dtype().item_size(),
         );
-        self.with_picked(header, &whole, (T::inner_ndim(), &self.options), T::from_payload)
+        self.with_selected(header, &whole, (T::inner_ndim(), &self.options), T::from_payload)
     }
 
     /// Reads the part of the array that ndarray's `slice` would select.
@@ -108,9 +108,11 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ) -> Result<()> {
         let mut read = || {
             let mut target = selection.target(array.view_mut().into_dyn(), false)?;
-            let (header, picked) = selection.locate(self.header())?;
-            let inner = (inner_of::<A>().len(), &self.options);
-            self.with_picked(&header, &picked, inner, |PayloadRef(payload)| read_into(&mut target, payload))
+            let (header, selected) = selection.locate(self.header())?;
+            let inner = (inner_axes_of::<A>().len(), &self.options);
+            self.with_selected(&header, &selected, inner, |PayloadRef(payload)| {
+                read_into(&mut target, payload)
+            })
         };
         read().map_err(|error| self.at_path(error))
     }
@@ -151,8 +153,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
     pub fn take<T: FromPayload>(&self, axis: impl AxisIndex, indices: &[usize]) -> Result<T> {
         let axis = axis.number();
         let locate = || Selection::listed(self.header(), self.axis_of::<T>(axis)?, indices);
-        let (header, picked) = locate().map_err(|error| self.at_path(error))?;
-        self.with_picked(&header, &picked, (T::inner_ndim(), &self.options), T::from_payload)
+        let (header, selected) = locate().map_err(|error| self.at_path(error))?;
+        self.with_selected(&header, &selected, (T::inner_ndim(), &self.options), T::from_payload)
     }
 
     /// Returns the bytes that [`read`](ArrayFile::read) needs, without reading them.
@@ -197,8 +199,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
         I: SliceArg<IxDyn>,
     {
         let locate = || self.selection::<A>(&slice)?.locate(self.header());
-        let (_, picked) = locate().map_err(|error| self.at_path(error))?;
-        Ok(self.in_source(&picked))
+        let (_, selected) = locate().map_err(|error| self.at_path(error))?;
+        Ok(self.in_source(&selected))
     }
 
     /// Returns the bytes that [`take`](ArrayFile::take) needs, without reading them: see
@@ -210,13 +212,13 @@ impl<F: ArrayFormat> ArrayFile<F> {
     pub fn runs_of_take<T: FromPayload>(&self, axis: impl AxisIndex, indices: &[usize]) -> Result<Runs> {
         let axis = axis.number();
         let locate = || Selection::listed(self.header(), self.axis_of::<T>(axis)?, indices);
-        let (_, picked) = locate().map_err(|error| self.at_path(error))?;
-        Ok(self.in_source(&picked))
+        let (_, selected) = locate().map_err(|error| self.at_path(error))?;
+        Ok(self.in_source(&selected))
     }
 
     /// Returns runs of the elements as runs of the source.
-    fn in_source(&self, picked: &Runs) -> Runs {
-        picked.moved_by(self.payload().start())
+    fn in_source(&self, selected: &Runs) -> Runs {
+        selected.offset_by(self.payload().start())
     }
 
     /// Reads the indices along an axis where the mask is `true`, as NumPy's boolean indexing does.
@@ -268,8 +270,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ) -> Result<T> {
         let locate =
             || Axes::of(self.header(), T::inner_ndim(), options)?.within(ranges).locate(self.header());
-        let (header, picked) = locate().map_err(|error| self.at_path(error))?;
-        self.with_picked(&header, &picked, (T::inner_ndim(), options), T::from_payload)
+        let (header, selected) = locate().map_err(|error| self.at_path(error))?;
+        self.with_selected(&header, &selected, (T::inner_ndim(), options), T::from_payload)
     }
 
     /// Like `read_ranges`, into an existing array.
@@ -284,7 +286,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
 
     /// Returns the axes of the array, if its elements have the type `A`.
     pub(crate) fn axes<A: ReadableElement>(&self) -> Result<Axes> {
-        Axes::of(self.header(), inner_of::<A>().len(), &self.options)
+        Axes::of(self.header(), inner_axes_of::<A>().len(), &self.options)
     }
 
     /// Returns the axis of the file that corresponds to an axis of the array.
@@ -304,30 +306,30 @@ impl<F: ArrayFormat> ArrayFile<F> {
     }
 
     pub(crate) fn select<T: FromPayload>(&self, selection: &Selection) -> Result<T> {
-        let (header, picked) = selection.locate(self.header()).map_err(|error| self.at_path(error))?;
-        self.with_picked(&header, &picked, (T::inner_ndim(), &self.options), T::from_payload)
+        let (header, selected) = selection.locate(self.header()).map_err(|error| self.at_path(error))?;
+        self.with_selected(&header, &selected, (T::inner_ndim(), &self.options), T::from_payload)
     }
 
     /// Passes the selected bytes to `read`, as a payload with the given header.
     ///
     /// `inner` is the number of axes of each element. Errors name elements by their place in the file.
-    pub(crate) fn with_picked<T>(
+    pub(crate) fn with_selected<T>(
         &self,
         header: &Header,
-        picked: &Runs,
+        selected: &Runs,
         (inner, options): (usize, &ReadOptions),
         read: impl FnOnce(PayloadRef<'_, '_>) -> Result<T>,
     ) -> Result<T> {
         // Check before memory is allocated: the header may declare more than the file contains.
-        self.check_runs(picked)?;
-        let payload = self.payload_for(picked);
-        let extent = Extent::read(payload, picked, options);
-        let (bytes, runs) = extent.as_ref().map_or((payload, picked), Extent::get);
+        self.check_runs(selected)?;
+        let payload = self.payload_for(selected);
+        let extent = BufferedExtent::read(payload, selected, options);
+        let (bytes, runs) = extent.as_ref().map_or((payload, selected), BufferedExtent::get);
         let mut source = Source::runs(bytes, runs);
         let payload = Payload { source: &mut source, header, options };
         read(PayloadRef(payload)).map_err(|error| {
             let is_first = options.is_innermost_first();
-            self.at_path(self.header().name_selected(error, header, picked, (inner, is_first)))
+            self.at_path(self.header().name_selected(error, header, selected, (inner, is_first)))
         })
     }
 }

@@ -10,7 +10,7 @@ use super::NpyFile;
 use super::read::arranged;
 use super::select::Axes;
 use crate::bytes::{LocalFile, ReadAt, Runs, SharedRegion};
-use crate::element::{ReadableElement, inner_of};
+use crate::element::{ReadableElement, inner_axes_of};
 use crate::error::Result;
 use crate::io::{ArrayFormat, ArrayReader, FromPayload, NpyReader, PayloadRef};
 use crate::transfer::Source;
@@ -56,18 +56,18 @@ impl<R: Read + Seek, F: ArrayFormat> ArrayReader<R, F> {
         let (reader, found, options) = self.parts()?;
         let found_header = F::header(found);
         let options = F::dispatch_options(found, options);
-        let selection = Axes::of(found_header, inner_of::<A>().len(), &options)?.selection(&slice)?;
-        let (header, picked) = selection.locate(found_header)?;
+        let selection = Axes::of(found_header, inner_axes_of::<A>().len(), &options)?.selection(&slice)?;
+        let (header, selected) = selection.locate(found_header)?;
         let start = reader.stream_position()?;
-        let mut runs = RunsReader { reader, start, picked: &picked, at: 0 };
+        let mut runs = RunsReader { reader, start, selected: &selected, at: 0 };
         let mut source = Source::of(&mut runs);
         let array = ArrayD::from_payload(PayloadRef::new(&mut source, &header, &options));
         drop(source);
         // Seek back before the result is checked, so that other parts can be read after an error.
         reader.seek(SeekFrom::Start(start))?;
         let array = array.map_err(|error| {
-            let inner = (inner_of::<A>().len(), options.is_innermost_first());
-            found_header.name_selected(error, &header, &picked, inner)
+            let inner = (inner_axes_of::<A>().len(), options.is_innermost_first());
+            found_header.name_selected(error, &header, &selected, inner)
         });
         arranged(&selection, array?)
     }
@@ -77,23 +77,23 @@ impl<R: Read + Seek, F: ArrayFormat> ArrayReader<R, F> {
 struct RunsReader<'a, R> {
     reader: &'a mut R,
     start: u64,
-    picked: &'a Runs,
+    selected: &'a Runs,
     at: u64,
 }
 
 impl<R: Read + Seek> Read for RunsReader<'_, R> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        if self.at >= self.picked.byte_len() || into.is_empty() {
+        if self.at >= self.selected.byte_len() || into.is_empty() {
             return Ok(0);
         }
-        let (place, left) = self.picked.find(self.at);
-        let most = left.min(into.len());
+        let (place, left) = self.selected.find(self.at);
+        let max_len = left.min(into.len());
         match self.reader.seek(SeekFrom::Start(self.start + place)) {
             // The position is beyond the maximum file size of this system: treat it as the end of the data.
             Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => return Ok(0),
             sought => sought?,
         };
-        let count = crate::bytes::read_once(self.reader, &mut into[..most])?;
+        let count = crate::bytes::read_once(self.reader, &mut into[..max_len])?;
         self.at += count as u64;
         Ok(count)
     }

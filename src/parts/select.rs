@@ -14,7 +14,7 @@ use crate::transfer::os;
 
 /// The indices that are selected along an axis.
 #[derive(Clone, Copy, Debug)]
-struct Taken {
+struct AxisRange {
     start: usize,
     count: usize,
     step: usize,
@@ -23,7 +23,7 @@ struct Taken {
 
 /// The part of an array that a slice selects.
 pub(crate) struct Selection {
-    axes: Vec<Taken>,
+    axes: Vec<AxisRange>,
     elements: Vec<SliceInfoElem>,
     /// The axes that belong to the elements. They are always selected in full.
     inner: Inner,
@@ -68,19 +68,19 @@ impl Axes {
 
     /// Selects a range of indices along each axis; they must be within bounds.
     pub(crate) fn within(self, ranges: &[Range<usize>]) -> Selection {
-        let taken = |range: &Range<usize>| Taken {
+        let axis_range = |range: &Range<usize>| AxisRange {
             start: range.start,
             count: range.len(),
             step: 1,
             is_reversed: false,
         };
-        let axes: Vec<Taken> = ranges.iter().map(taken).collect();
+        let axes: Vec<AxisRange> = ranges.iter().map(axis_range).collect();
         let elements = vec![SliceInfoElem::Slice { start: 0, end: None, step: 1 }; axes.len()];
         Selection { axes, elements, inner: self.inner }
     }
 }
 
-impl Taken {
+impl AxisRange {
     fn all(length: &usize) -> Self {
         Self { start: 0, count: *length, step: 1, is_reversed: false }
     }
@@ -97,7 +97,7 @@ impl Selection {
         let mut axes = Vec::with_capacity(shape.ndim());
         for element in elements.iter().filter(|element| !element.is_new_axis()) {
             let length = lengths.next().ok_or_else(|| other_rank(shape, &elements))?;
-            axes.push(taken(*element, axes.len(), *length)?);
+            axes.push(axis_range(*element, axes.len(), *length)?);
         }
         match lengths.next() {
             None => Ok(Self { axes, elements, inner: Inner::default() }),
@@ -107,30 +107,30 @@ impl Selection {
 
     /// Returns the header of the selected part, which has all axes of the array, and the part's byte runs.
     pub(crate) fn locate(&self, header: &Header) -> Result<(Header, Runs)> {
-        let inner: Vec<Taken> = self.inner.lengths.iter().map(Taken::all).collect();
+        let inner: Vec<AxisRange> = self.inner.lengths.iter().map(AxisRange::all).collect();
         let (first, second) = if self.inner.come_first { (&inner, &self.axes) } else { (&self.axes, &inner) };
         let all = || first.iter().chain(second);
-        let counts: Vec<usize> = all().map(|taken| taken.count).collect();
+        let counts: Vec<usize> = all().map(|axis_range| axis_range.count).collect();
         let strides = header.shape_ref().strides(header.order());
         let mut start = 0;
         let mut axes = Vec::with_capacity(counts.len());
-        for (taken, stride) in all().zip(strides) {
+        for (axis_range, stride) in all().zip(strides) {
             // Saturating, because an array without elements may have axes of any length.
-            start = u64::saturating_add(start, (taken.start as u64).saturating_mul(stride));
-            axes.push((taken.count, (taken.step as u64).saturating_mul(stride)));
+            start = u64::saturating_add(start, (axis_range.start as u64).saturating_mul(stride));
+            axes.push((axis_range.count, (axis_range.step as u64).saturating_mul(stride)));
         }
         // `Runs` expects the slowest-varying axis first.
         if header.order() == Order::Fortran {
             axes.reverse();
         }
-        let picked = Runs::new(start, axes, header.dtype().item_size());
-        Ok((Header::new(header.dtype().clone(), header.order(), counts.into())?, picked))
+        let selected = Runs::new(start, axes, header.dtype().item_size());
+        Ok((Header::new(header.dtype().clone(), header.order(), counts.into())?, selected))
     }
 
     /// Returns the byte offset of the first selected element, and the count and byte stride of each axis.
     ///
     /// The axes are in the order of the header.
-    pub(super) fn places(&self, header: &Header) -> (u64, Vec<(usize, u64)>) {
+    pub(super) fn file_axes(&self, header: &Header) -> (u64, Vec<(usize, u64)>) {
         let item = header.dtype().item_size();
         let strides = header
             .shape_ref()
@@ -138,11 +138,15 @@ impl Selection {
             .into_iter()
             .map(|stride| stride.saturating_mul(item as u64));
         let axes = self.axes.iter().zip(strides);
-        let first = |(taken, stride): (&Taken, u64)| (taken.start as u64).saturating_mul(stride);
+        let first =
+            |(axis_range, stride): (&AxisRange, u64)| (axis_range.start as u64).saturating_mul(stride);
         let first = axes.clone().map(first).fold(0, u64::saturating_add);
         (
             first,
-            axes.map(|(taken, stride)| (taken.count, (taken.step as u64).saturating_mul(stride))).collect(),
+            axes.map(|(axis_range, stride)| {
+                (axis_range.count, (axis_range.step as u64).saturating_mul(stride))
+            })
+            .collect(),
         )
     }
 
@@ -183,43 +187,48 @@ impl Selection {
         let run = usize::try_from(bytes).unwrap_or(usize::MAX);
         let place = |index: usize| (index as u64).saturating_mul(bytes);
         // There may be as many as there are elements.
-        let mut places: Vec<u64> = Vec::new();
-        limits::reserve(&mut places, indices.len())?;
-        os::advise_huge_pages((places.as_ptr().cast(), 8 * indices.len()));
-        places.extend(indices.iter().map(|index| (index - least) as u64 * bytes));
-        let picked = Runs::listed(place(least), (outer, place(length)), (places, place(most - least)), run);
-        Ok((wanted, picked))
+        let mut offsets: Vec<u64> = Vec::new();
+        limits::reserve(&mut offsets, indices.len())?;
+        os::advise_huge_pages((offsets.as_ptr().cast(), 8 * indices.len()));
+        offsets.extend(indices.iter().map(|index| (index - least) as u64 * bytes));
+        let selected =
+            Runs::listed(place(least), (outer, place(length)), (offsets, place(most - least)), run);
+        Ok((wanted, selected))
     }
 
     /// Returns the lengths of the axes of the sliced array, except the axes that the slice inserts.
     pub(crate) fn dims(&self) -> Vec<usize> {
         let old = self.elements.iter().filter(|element| !element.is_new_axis());
         let axes = old.zip(&self.axes).filter(|(element, _)| !element.is_index());
-        axes.map(|(_, taken)| taken.count).collect()
+        axes.map(|(_, axis_range)| axis_range.count).collect()
     }
 
     /// Returns a slice of the entire array that selects these ranges of the selection, one range per axis.
     pub(crate) fn within(&self, ranges: &[Range<usize>]) -> Vec<SliceInfoElem> {
         let mut ranges = ranges.iter();
         let old = self.elements.iter().filter(|element| !element.is_new_axis());
-        let part = |(element, taken): (&SliceInfoElem, &Taken)| {
+        let part = |(element, axis_range): (&SliceInfoElem, &AxisRange)| {
             if element.is_index() {
-                return SliceInfoElem::Index(taken.start as isize);
+                return SliceInfoElem::Index(axis_range.start as isize);
             }
-            let range = ranges.next().cloned().unwrap_or(0..taken.count);
+            let range = ranges.next().cloned().unwrap_or(0..axis_range.count);
             // An empty range does not have a last index, which is computed below.
             if range.is_empty() {
                 return SliceInfoElem::Slice { start: 0, end: Some(0), step: 1 };
             }
             // A reversed axis counts from the end, so the range selects the mirrored indices of the file.
-            let (first, last) = match taken.is_reversed {
+            let (first, last) = match axis_range.is_reversed {
                 false => (range.start, range.end - 1),
-                true => (taken.count - range.end, taken.count - 1 - range.start),
+                true => (axis_range.count - range.end, axis_range.count - 1 - range.start),
             };
-            let (start, end) = (taken.start + first * taken.step, taken.start + last * taken.step + 1);
+            let (start, end) =
+                (axis_range.start + first * axis_range.step, axis_range.start + last * axis_range.step + 1);
             // Wrapping, because a step of `isize::MIN` is its own negation.
-            let step =
-                if taken.is_reversed { (taken.step as isize).wrapping_neg() } else { taken.step as isize };
+            let step = if axis_range.is_reversed {
+                (axis_range.step as isize).wrapping_neg()
+            } else {
+                axis_range.step as isize
+            };
             SliceInfoElem::Slice { start: start as isize, end: Some(end as isize), step }
         };
         old.zip(&self.axes).map(part).collect()
@@ -234,15 +243,15 @@ impl Selection {
     ///
     /// It reverses, removes and inserts axes.
     pub(crate) fn residual_slice(&self) -> Vec<SliceInfoElem> {
-        let mut taken = self.axes.iter();
+        let mut axis_range = self.axes.iter();
         let rest = |element: &SliceInfoElem| match element {
             SliceInfoElem::NewAxis => SliceInfoElem::NewAxis,
             SliceInfoElem::Index(_) => {
-                taken.next();
+                axis_range.next();
                 SliceInfoElem::Index(0)
             }
             SliceInfoElem::Slice { .. } => {
-                let is_reversed = taken.next().is_some_and(|taken| taken.is_reversed);
+                let is_reversed = axis_range.next().is_some_and(|axis_range| axis_range.is_reversed);
                 SliceInfoElem::Slice { start: 0, end: None, step: if is_reversed { -1 } else { 1 } }
             }
         };
@@ -251,18 +260,18 @@ impl Selection {
 
     /// Reverses, removes and inserts axes of an array that has been read, as the slice specifies.
     pub(super) fn arrange<A>(&self, mut array: ArrayD<A>) -> ArrayD<A> {
-        let mut taken = self.axes.iter();
+        let mut axis_range = self.axes.iter();
         let mut axis = 0;
         for element in &self.elements {
             match element {
                 SliceInfoElem::NewAxis => array = array.insert_axis(Axis(axis)),
                 SliceInfoElem::Index(_) => {
-                    taken.next();
+                    axis_range.next();
                     array = array.index_axis_move(Axis(axis), 0);
                     continue;
                 }
                 SliceInfoElem::Slice { .. } => {
-                    if taken.next().is_some_and(|taken| taken.is_reversed) {
+                    if axis_range.next().is_some_and(|axis_range| axis_range.is_reversed) {
                         array.invert_axis(Axis(axis));
                     }
                 }
@@ -281,12 +290,12 @@ impl Selection {
         is_written: bool,
     ) -> Result<ArrayBase<S, IxDyn>> {
         let mut wanted = Vec::new();
-        let mut taken = self.axes.iter();
+        let mut axis_range = self.axes.iter();
         for element in &self.elements {
             match (element.is_new_axis(), element.is_index()) {
                 (true, _) => wanted.push(1),
-                (_, true) => drop(taken.next()),
-                _ => wanted.extend(taken.next().map(|taken| taken.count)),
+                (_, true) => drop(axis_range.next()),
+                _ => wanted.extend(axis_range.next().map(|axis_range| axis_range.count)),
             }
         }
         if view.shape() != wanted {
@@ -297,7 +306,7 @@ impl Selection {
             }
             return Err(ErrorKind::ShapeMismatch { found, wanted: WantedShape::Exactly(expected) }.into());
         }
-        let mut taken = self.axes.iter();
+        let mut axis_range = self.axes.iter();
         let mut axis = 0;
         for element in &self.elements {
             match element {
@@ -306,11 +315,11 @@ impl Selection {
                     continue;
                 }
                 SliceInfoElem::Index(_) => {
-                    taken.next();
+                    axis_range.next();
                     view.insert_axis_inplace(Axis(axis));
                 }
                 SliceInfoElem::Slice { .. } => {
-                    if taken.next().is_some_and(|taken| taken.is_reversed) {
+                    if axis_range.next().is_some_and(|axis_range| axis_range.is_reversed) {
                         view.invert_axis(Axis(axis));
                     }
                 }
@@ -329,7 +338,7 @@ fn other_rank(shape: &Shape, elements: &[SliceInfoElem]) -> crate::error::Error 
 /// Resolves one element of a slice along an axis, by ndarray's rules.
 ///
 /// Negative indices count from the end. A negative step traverses the same range, starting at its last index.
-fn taken(element: SliceInfoElem, axis: usize, length: usize) -> Result<Taken> {
+fn axis_range(element: SliceInfoElem, axis: usize, length: usize) -> Result<AxisRange> {
     let place = |index: isize| match index {
         0.. => Some(index as usize),
         _ => length.checked_sub(index.unsigned_abs()),
@@ -341,7 +350,7 @@ fn taken(element: SliceInfoElem, axis: usize, length: usize) -> Result<Taken> {
     match element {
         SliceInfoElem::Index(index) => {
             let start = place(index).filter(|start| *start < length).ok_or_else(|| outside(index))?;
-            Ok(Taken { start, count: 1, step: 1, is_reversed: false })
+            Ok(AxisRange { start, count: 1, step: 1, is_reversed: false })
         }
         SliceInfoElem::Slice { start, end, step } => {
             let from = place(start).filter(|from| *from <= length).ok_or_else(|| outside(start))?;
@@ -358,7 +367,7 @@ fn taken(element: SliceInfoElem, axis: usize, length: usize) -> Result<Taken> {
             let count = (to - from).div_ceil(step);
             // A reversed slice always contains the last index of the range; a forward slice, the first.
             let start = if is_reversed && count > 0 { to - 1 - (count - 1) * step } else { from };
-            Ok(Taken { start, count, step, is_reversed })
+            Ok(AxisRange { start, count, step, is_reversed })
         }
         SliceInfoElem::NewAxis => unreachable!("the callers handle new axes"),
     }
@@ -373,7 +382,7 @@ impl Header {
         &self,
         error: Error,
         part: &Header,
-        picked: &Runs,
+        selected: &Runs,
         (inner, is_first): (usize, bool),
     ) -> Error {
         // An error with a path comes from the source, such as a damaged container.
@@ -382,12 +391,12 @@ impl Header {
         }
         let item = part.dtype().item_size().max(1) as u64;
         // The parts of an element follow one another, unless its axes vary slowest.
-        let is_together = is_first == (self.order() == Order::Fortran);
+        let is_contiguous = is_first == (self.order() == Order::Fortran);
         let outer = part.outer_shape(inner, is_first).len().unwrap_or(1);
-        let parts = if is_together { part.len() / outer.max(1) } else { 1 };
+        let parts = if is_contiguous { part.len() / outer.max(1) } else { 1 };
         let bytes = item.saturating_mul(parts.max(1));
         let in_file = |element: usize| match (element as u64).saturating_mul(bytes) {
-            at if at < picked.byte_len() => (picked.find(at).0 / bytes) as usize,
+            at if at < selected.byte_len() => (selected.find(at).0 / bytes) as usize,
             _ => element, // elements without bytes
         };
         self.name_element(error.map_element(in_file), inner, is_first)

@@ -14,7 +14,7 @@ use crate::io::change::{self, Purpose};
 use crate::io::{self, ArrayFormat};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::shape::Order;
-use crate::transfer::tiles::{Axis as Way, Move, Plan, Side, Work, Writes, move_all};
+use crate::transfer::tiles::{Axis as TileAxis, Move, Plan, Side, TileWork, Writes, move_all};
 use crate::transfer::{self, Items, Sink};
 
 /// The approximate number of bytes of a part that are encoded at a time.
@@ -132,7 +132,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         A: WritableElement,
         I: SliceArg<IxDyn>,
     {
-        self.put(&slice, array).map_err(|error| self.at_path(error.while_writing()))
+        self.write_selection(&slice, array).map_err(|error| self.at_path(error.while_writing()))
     }
 
     /// Waits until all written parts are on the disk.
@@ -149,7 +149,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         }
     }
 
-    fn put<A: WritableElement, D: Dimension>(
+    fn write_selection<A: WritableElement, D: Dimension>(
         &self,
         slice: &impl SliceArg<IxDyn>,
         array: &ArrayRef<A, D>,
@@ -162,22 +162,22 @@ impl<F: ArrayFormat> ArrayFile<F> {
         let options = io::options_for::<A>(header.dtype(), &WriteOptions::new())?;
         let selection = Selection::of(header.shape_ref(), slice)?;
         let view = selection.target(array.view().into_dyn(), true)?;
-        let (start, places) = selection.places(header);
+        let (start, file_axes) = selection.file_axes(header);
         if view.is_empty() || header.dtype().item_size() == 0 {
             return Ok(());
         }
-        self.put_pieces(header, view, start, &places, &options)
+        self.write_pieces(header, view, start, &file_axes, &options)
     }
 
     /// Writes a part in pieces, halving it along the slowest-varying axis until each piece fits in a block.
     ///
     /// Each piece is encoded before it is written, so the size of a piece bounds memory use.
-    fn put_pieces<A: WritableElement>(
+    fn write_pieces<A: WritableElement>(
         &self,
         header: &Header,
         view: ArrayViewD<'_, A>,
         start: u64,
-        places: &[(usize, u64)],
+        file_axes: &[(usize, u64)],
         options: &WriteOptions,
     ) -> Result<()> {
         let bytes = view.len().saturating_mul(header.dtype().item_size());
@@ -187,60 +187,68 @@ impl<F: ArrayFormat> ArrayFile<F> {
             Order::Fortran => (0..view.ndim()).rev().find(is_long),
         };
         let Some(axis) = slowest.filter(|_| bytes > BLOCK) else {
-            return self.put_piece(header, &view, start, places, options);
+            return self.write_piece(header, &view, start, file_axes, options);
         };
         let half = view.len_of(Axis(axis)) / 2;
         let (one, two) = view.split_at(Axis(axis), half);
-        self.put_pieces(header, one, start, places, options)?;
-        self.put_pieces(header, two, start + half as u64 * places[axis].1, places, options)
+        self.write_pieces(header, one, start, file_axes, options)?;
+        self.write_pieces(header, two, start + half as u64 * file_axes[axis].1, file_axes, options)
     }
 
-    fn put_piece<A: WritableElement>(
+    fn write_piece<A: WritableElement>(
         &self,
         header: &Header,
         piece: &ArrayViewD<'_, A>,
         start: u64,
-        places: &[(usize, u64)],
+        file_axes: &[(usize, u64)],
         options: &WriteOptions,
     ) -> Result<()> {
         let (dtype, order) = (header.dtype(), header.order());
         let item = dtype.item_size();
         // Elements that are adjacent in the file must be adjacent in the encoded block.
         let is_fortran = order == Order::Fortran;
-        let turned = if is_fortran { piece.t() } else { piece.view() };
+        let transposed = if is_fortran { piece.t() } else { piece.view() };
         let header = Header::new(dtype.clone(), Order::C, [piece.len()].into())?;
         let mut bytes = Vec::new();
-        if A::FILE_LAYOUT.varies() {
+        if A::FILE_LAYOUT.may_not_fit() {
             A::dtype_for(&mut piece.iter(), options)?; // returns an error if a text element is too long
         }
-        let items = match turned.to_slice() {
+        let items = match transposed.to_slice() {
             Some(items) => Items::Contiguous(items),
-            None => Items::Strided(turned.view()),
+            None => Items::Strided(transposed.view()),
         };
-        transfer::write_more(
+        transfer::write_unflushed(
             &mut Sink::of(&mut bytes),
             Vec::new(),
             &header,
             items,
-            &A::emit(dtype),
+            &A::write_plan(dtype),
             options,
         )?;
         // The strides of the encoded block, which is contiguous and in the order of the file.
         let mut from = item as u64;
-        let mut axes: Vec<Way> = places.iter().map(|(_, to)| Way { len: 0, from: 0, to: *to }).collect();
+        let mut axes: Vec<TileAxis> =
+            file_axes.iter().map(|(_, to)| TileAxis { len: 0, from: 0, to: *to }).collect();
         let fastest_first: Vec<usize> =
             if is_fortran { (0..axes.len()).collect() } else { (0..axes.len()).rev().collect() };
         for axis in fastest_first {
             let len = piece.len_of(Axis(axis));
-            axes[axis] = Way { len, from, ..axes[axis] };
+            axes[axis] = TileAxis { len, from, ..axes[axis] };
             from = from.saturating_mul(len as u64);
         }
         let (source, target) = (Side { start: 0, item }, Side { start, item });
         // The memory budget covers a tile on both sides, so it is twice the block size.
         let plan = Plan::new(axes, source, target, 2 * BLOCK, Writes::RandomAccess);
-        let (source, named) = (Region::of_memory(&bytes), |error| error);
-        let gaps = self.gaps.as_ref();
-        let work = Move { source, plan, work: Work::Nothing, header: &header, named: &named, gaps };
+        let (source, name_error) = (Region::of_memory(&bytes), |error| error);
+        let gap_lock = self.gap_lock.as_ref();
+        let work = Move {
+            source,
+            plan,
+            work: TileWork::Nothing,
+            header: &header,
+            name_error: &name_error,
+            gap_lock,
+        };
         // Only a file can be locked.
         self.payload().file().map_or(Ok(()), |place| move_all(&work, place, 1, &mut |_| Ok(())))
     }

@@ -18,7 +18,7 @@ use crate::shape::{Order, Shape};
 
 pub(crate) const MAGIC: &[u8; 8] = b"rawarray";
 /// The shortest header, in bytes: the magic and five numbers.
-const FIXED: usize = 48;
+const MIN_HEADER_LEN: usize = 48;
 
 /// Flag: the data is in big-endian byte order.
 pub(crate) const BIG_ENDIAN: u64 = 1;
@@ -74,10 +74,10 @@ pub(crate) enum Packing {
     Lz4,
     /// Can only be determined from the data, of which there are as many bytes as of the elements: an LZ4 block, bools of
     /// one byte, or not compressed.
-    Same,
+    SameSize,
     /// Can only be determined from the data: an LZ4 block, or integers of variable length, which extend to the end of
     /// the file.
-    Unclear,
+    Ambiguous,
 }
 
 impl RaHeader {
@@ -99,14 +99,14 @@ impl RaHeader {
         } else if self.size == self.unpacked() {
             // For variable-length integers, `size` is the decompressed size. An LZ4 block may have the same
             // size by chance.
-            if self.has_numbers() { Packing::Unclear } else { Packing::Same }
+            if self.may_have_varints() { Packing::Ambiguous } else { Packing::SameSize }
         } else {
             Packing::Lz4
         }
     }
 
     /// Returns whether RawArray.jl writes the elements with variable length: integers of up to 128 bits.
-    pub(crate) fn has_numbers(&self) -> bool {
+    pub(crate) fn may_have_varints(&self) -> bool {
         matches!(self.eltype, 1 | 2) && self.elbyte <= 16
     }
 
@@ -215,11 +215,11 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed> {
     let (Some(flags), Some(eltype), Some(elbyte), Some(size), Some(ndims)) =
         (number(1), number(2), number(3), number(4), number(5))
     else {
-        return Ok(Parsed::NeedMore(FIXED));
+        return Ok(Parsed::NeedMore(MIN_HEADER_LEN));
     };
     // Checked first, so that the size below cannot overflow and callers do not buffer an endless header.
     limits::check(LimitKind::Dimensions, ndims, Limits::DIMENSIONS as u64)?;
-    let end = FIXED + 8 * ndims as usize; // at most 64 axes, checked above
+    let end = MIN_HEADER_LEN + 8 * ndims as usize; // at most 64 axes, checked above
     if bytes.len() < end {
         return Ok(Parsed::NeedMore(end));
     }
@@ -228,7 +228,7 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed> {
         usize::try_from(dim)
             .map_err(|_| Error::from(ErrorKind::Overflow { what: format!("an axis of length {dim}") }))
     };
-    let dims = numbers[FIXED / 8..end / 8].iter().map(dim).collect::<Result<Vec<usize>>>()?;
+    let dims = numbers[MIN_HEADER_LEN / 8..end / 8].iter().map(dim).collect::<Result<Vec<usize>>>()?;
     // A big-endian header comes from a big-endian machine: its data is big-endian even if no flag says so.
     let flags = if is_swapped { flags | BIG_ENDIAN } else { flags };
     let order = if flags & BIG_ENDIAN != 0 { ByteOrder::Big } else { ByteOrder::Little };
@@ -242,7 +242,7 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed> {
     let expected = match found.packing() {
         Packing::None => Some(found.unpacked()),
         Packing::Bits => Some(found.unpacked().div_ceil(64) * 8),
-        Packing::Lz4 | Packing::Same | Packing::Unclear => None,
+        Packing::Lz4 | Packing::SameSize | Packing::Ambiguous => None,
     };
     match expected {
         Some(expected) if expected != size => {
@@ -262,6 +262,6 @@ fn bool_dtype() -> DType {
 
 /// Returns the error for a source that ends after `have` bytes, where [`parse`] needs `need`.
 pub(crate) fn truncated(have: usize, need: usize) -> Error {
-    let part = if have < FIXED { FileSection::Preamble } else { FileSection::Header };
+    let part = if have < MIN_HEADER_LEN { FileSection::Preamble } else { FileSection::Header };
     ErrorKind::Truncated { part, need: need as u64, have: have as u64 }.into()
 }

@@ -5,14 +5,14 @@ use std::ops::Range;
 #[cfg(feature = "object")]
 use super::Effort;
 use super::os;
-use super::share::share_out;
-use crate::element::Places;
+use super::parallel::for_each_parallel;
+use crate::element::ElementBuf;
 use crate::element::cast::append;
 use crate::error::Result;
 use crate::limits;
 
 /// Fills places from the index of their first element on; the words are a buffer that each thread reuses.
-type Fill<'a, T> = dyn Fn(&mut Places<'_, T>, usize, &mut Vec<u128>) -> Result<()> + Sync + 'a;
+type Fill<'a, T> = dyn Fn(&mut ElementBuf<'_, T>, usize, &mut Vec<u128>) -> Result<()> + Sync + 'a;
 
 /// Creates an element for each index below `len` by calling `make`.
 ///
@@ -33,7 +33,7 @@ pub(crate) fn make_each<T: Send>(
 }
 
 /// Makes one element for each index in the range; the words are a buffer that each thread reuses.
-type Make<'a, T> = dyn Fn(Range<usize>, &mut Vec<u128>, &mut Places<'_, T>) -> Result<()> + Sync + 'a;
+type Make<'a, T> = dyn Fn(Range<usize>, &mut Vec<u128>, &mut ElementBuf<'_, T>) -> Result<()> + Sync + 'a;
 
 /// Like `make_each`, but in blocks: `make` makes exactly one element for each index of a block.
 pub(super) fn make_blocks<T: Send>(
@@ -69,10 +69,10 @@ fn make_parts<T: Send>(len: usize, threads: usize, fill: &Fill<'_, T>) -> Result
     append(&mut items, len, |places| {
         places.fill_parts(part, |parts| {
             let threads = threads.min(parts.len());
-            let work = |words: &mut Vec<u128>, (number, places): (usize, &mut Places<'_, T>)| {
+            let work = |words: &mut Vec<u128>, (number, places): (usize, &mut ElementBuf<'_, T>)| {
                 fill(places, number * part, words)
             };
-            share_out(parts.iter_mut().enumerate(), threads, &Vec::new, &work, &mut || Ok(()))
+            for_each_parallel(parts.iter_mut().enumerate(), threads, &Vec::new, &work, &mut || Ok(()))
         })
     })?;
     Ok(items)

@@ -11,7 +11,7 @@ pub(crate) struct Effort(u64);
 
 impl Effort {
     /// Work that is worth a thread.
-    const LEAST: u64 = if cfg!(miri) { 1_000 } else { 120_000 }; // Miri's threads should have something to do
+    const MIN_PER_THREAD: u64 = if cfg!(miri) { 1_000 } else { 120_000 }; // Miri's threads should have something to do
 
     /// Moving bytes within memory, or from the page cache.
     pub(crate) fn moving(bytes: u64) -> Self {
@@ -19,7 +19,7 @@ impl Effort {
     }
 
     /// Calling the system for small parts.
-    pub(crate) fn calling(calls: u64) -> Self {
+    pub(crate) fn system_calls(calls: u64) -> Self {
         Self(calls.saturating_mul(300))
     }
 
@@ -34,7 +34,7 @@ impl Effort {
 
     /// Returns how many threads the work is worth: at most the number that `wanted` returns, and at least one.
     pub(crate) fn threads(self, wanted: impl FnOnce() -> usize) -> usize {
-        match usize::try_from(self.0 / Self::LEAST).unwrap_or(usize::MAX) {
+        match usize::try_from(self.0 / Self::MIN_PER_THREAD).unwrap_or(usize::MAX) {
             0 | 1 => 1,
             most => wanted().clamp(1, most),
         }
@@ -55,7 +55,7 @@ mod tests {
     fn thread_count_follows_the_estimated_work() {
         assert_eq!(Effort::moving(1 << 20).threads(|| unreachable!()), 1);
         assert_eq!(Effort::moving(1 << 30).threads(|| 3), 3);
-        assert_eq!(Effort::moving(128 << 10).and(Effort::calling(16_384)).threads(|| 2), 2);
+        assert_eq!(Effort::moving(128 << 10).and(Effort::system_calls(16_384)).threads(|| 2), 2);
         assert_eq!(Effort::each(1_000, 1).threads(|| unreachable!()), 1);
         assert_eq!(Effort::each(u64::MAX, 10).threads(|| 0), 1);
     }

@@ -1,6 +1,6 @@
 //! Copies strided arrays into blocks of bytes in the order of the file.
 //!
-//! [`Plan`] divides an array into consecutive blocks of the file, and [`gather`] fills a block: row by row if
+//! [`BlockPlan`] divides an array into consecutive blocks of the file, and [`gather`] fills a block: row by row if
 //! rows are contiguous, otherwise tile by tile, so that each cache line is loaded once and used completely.
 //! Copying a transposed array element by element would load each line once for every element in the line.
 
@@ -19,10 +19,10 @@ const TILE: usize = 8;
 /// The minimum length of a transposed block along the contiguous axis, in bytes: a few complete cache lines.
 ///
 /// Such a block also has at least two squares along that axis.
-const TOGETHER: usize = 128;
+const MIN_CONTIGUOUS_BYTES: usize = 128;
 
 /// The division of an array into blocks, in C order of its axes.
-pub(super) struct Plan<'a, T> {
+pub(super) struct BlockPlan<'a, T> {
     view: ArrayViewD<'a, T>,
     /// The axis that is divided.
     ///
@@ -33,10 +33,10 @@ pub(super) struct Plan<'a, T> {
     item: usize,
 }
 
-impl<'a, T> Plan<'a, T> {
+impl<'a, T> BlockPlan<'a, T> {
     pub(super) fn new(mut view: ArrayViewD<'a, T>, item: usize) -> Self {
         simplify(&mut view);
-        let (axis, step) = divided(&view, item);
+        let (axis, step) = block_axis(&view, item);
         Self { view, axis, step, item }
     }
 
@@ -72,18 +72,18 @@ impl<'a, T> Plan<'a, T> {
 }
 
 /// Returns the axis along which an array is divided into blocks, and the number of its indices in each.
-pub(super) fn divided<S: RawData>(view: &ArrayBase<S, IxDyn>, item: usize) -> (usize, usize) {
+pub(super) fn block_axis<S: RawData>(view: &ArrayBase<S, IxDyn>, item: usize) -> (usize, usize) {
     let shape = view.shape();
     let inner = |axis: usize| shape[axis + 1..].iter().product::<usize>().saturating_mul(item).max(1);
     let last = shape.len() - 1;
     let axis = (0..last).find(|&axis| inner(axis) <= BLOCK).unwrap_or(last);
     let step = (BLOCK / inner(axis)).max(1);
     // Blocks of a transposed array need several indices of the contiguous axis, to fill cache lines.
-    let together = closest_axis(view);
-    let wanted = (TOGETHER / item.max(1)).max(2 * TILE);
-    let transposed = together < axis || (together == axis && together < last && step < wanted);
-    match transposed && inner(together).saturating_mul(wanted) <= LARGEST_BLOCK {
-        true => (together, wanted),
+    let fastest = smallest_stride_axis(view);
+    let wanted = (MIN_CONTIGUOUS_BYTES / item.max(1)).max(2 * TILE);
+    let transposed = fastest < axis || (fastest == axis && fastest < last && step < wanted);
+    match transposed && inner(fastest).saturating_mul(wanted) <= LARGEST_BLOCK {
+        true => (fastest, wanted),
         false => (axis, step),
     }
 }
@@ -108,22 +108,22 @@ pub(super) fn simplify<S: RawData>(view: &mut ArrayBase<S, IxDyn>) {
 /// Permutes the axes of contiguous elements of `item` bytes.
 ///
 /// `order` lists the axes of `items` in the order of the result, the slowest first.
-pub(crate) fn turn(items: &[u8], lens: &[usize], order: &[usize], item: usize, into: &mut [u8]) {
+pub(crate) fn permute_axes(items: &[u8], lens: &[usize], order: &[usize], item: usize, into: &mut [u8]) {
     match item {
         0 => {}
-        1 => turn_units::<1>(items, lens, order, 1, into),
-        2 => turn_units::<2>(items, lens, order, 1, into),
-        4 => turn_units::<4>(items, lens, order, 1, into),
-        8 => turn_units::<8>(items, lens, order, 1, into),
-        16 => turn_units::<16>(items, lens, order, 1, into),
-        _ if item.is_multiple_of(8) => turn_units::<8>(items, lens, order, item / 8, into),
-        _ if item.is_multiple_of(4) => turn_units::<4>(items, lens, order, item / 4, into),
-        _ => turn_units::<1>(items, lens, order, item, into),
+        1 => permute_axes_of_units::<1>(items, lens, order, 1, into),
+        2 => permute_axes_of_units::<2>(items, lens, order, 1, into),
+        4 => permute_axes_of_units::<4>(items, lens, order, 1, into),
+        8 => permute_axes_of_units::<8>(items, lens, order, 1, into),
+        16 => permute_axes_of_units::<16>(items, lens, order, 1, into),
+        _ if item.is_multiple_of(8) => permute_axes_of_units::<8>(items, lens, order, item / 8, into),
+        _ if item.is_multiple_of(4) => permute_axes_of_units::<4>(items, lens, order, item / 4, into),
+        _ => permute_axes_of_units::<1>(items, lens, order, item, into),
     }
 }
 
 /// Permutes the axes of elements that consist of `each` units.
-fn turn_units<const SIZE: usize>(
+fn permute_axes_of_units<const SIZE: usize>(
     items: &[u8],
     lens: &[usize],
     order: &[usize],
@@ -146,18 +146,18 @@ fn turn_units<const SIZE: usize>(
 }
 
 /// Returns the axis with the smallest nonzero stride, or the last axis if all strides are zero.
-pub(super) fn closest_axis<S: RawData>(view: &ArrayBase<S, IxDyn>) -> usize {
+pub(super) fn smallest_stride_axis<S: RawData>(view: &ArrayBase<S, IxDyn>) -> usize {
     let strides = view.strides().iter().enumerate().filter(|(_, stride)| **stride != 0);
     strides.rev().min_by_key(|(_, stride)| stride.unsigned_abs()).map_or(view.ndim() - 1, |(axis, _)| axis)
 }
 
 /// Returns whether the elements are moved one by one, because there are only short runs or small squares of them.
-pub(super) fn is_short<S: RawData>(view: &ArrayBase<S, IxDyn>) -> bool {
-    let (last, together) = (view.ndim() - 1, closest_axis(view));
+pub(super) fn is_copied_by_element<S: RawData>(view: &ArrayBase<S, IxDyn>) -> bool {
+    let (last, fastest) = (view.ndim() - 1, smallest_stride_axis(view));
     let row = view.len_of(Axis(last));
-    match together == last || view.len_of(Axis(together)) == 1 {
+    match fastest == last || view.len_of(Axis(fastest)) == 1 {
         true => row < SHORT && view.ndim() > 1,
-        false => row.min(view.len_of(Axis(together))) < TILE,
+        false => row.min(view.len_of(Axis(fastest))) < TILE,
     }
 }
 
@@ -165,11 +165,11 @@ pub(super) fn is_short<S: RawData>(view: &ArrayBase<S, IxDyn>) -> bool {
 pub(super) fn gather<T>(block: &ArrayViewD<'_, T>, out: &BitwiseOut<T>, into: &mut [u8]) {
     let last = block.ndim() - 1;
     let row_bytes = block.len_of(Axis(last)) * size_of::<T>();
-    let together = closest_axis(block);
+    let fastest = smallest_stride_axis(block);
     if into.is_empty() {
         return;
     }
-    if is_short(block) {
+    if is_copied_by_element(block) {
         walk::gather(block, out, into);
     } else if block.strides()[last] == 1 {
         for (row, into) in block.rows().into_iter().zip(into.chunks_exact_mut(row_bytes)) {
@@ -178,12 +178,12 @@ pub(super) fn gather<T>(block: &ArrayViewD<'_, T>, out: &BitwiseOut<T>, into: &m
                 None => copy_each(row.iter(), out, into),
             }
         }
-    } else if together == last || block.len_of(Axis(together)) == 1 {
+    } else if fastest == last || block.len_of(Axis(fastest)) == 1 {
         for (row, into) in block.rows().into_iter().zip(into.chunks_exact_mut(row_bytes)) {
             copy_each(row.iter(), out, into);
         }
     } else {
-        transpose(block, together, out, into);
+        transpose(block, fastest, out, into);
     }
 }
 
@@ -196,7 +196,7 @@ fn copy_each<'a, T: 'a>(items: impl Iterator<Item = &'a T>, out: &BitwiseOut<T>,
 /// Copies a block whose contiguous axis is not the last.
 ///
 /// The block is divided into planes of that axis and the last one, and each plane into narrow tiles.
-fn transpose<T>(block: &ArrayViewD<'_, T>, together: usize, out: &BitwiseOut<T>, into: &mut [u8]) {
+fn transpose<T>(block: &ArrayViewD<'_, T>, fastest: usize, out: &BitwiseOut<T>, into: &mut [u8]) {
     let size = size_of::<T>();
     let last = block.ndim() - 1;
     // The stride of each axis in the file, in bytes.
@@ -204,8 +204,8 @@ fn transpose<T>(block: &ArrayViewD<'_, T>, together: usize, out: &BitwiseOut<T>,
     for axis in (0..last).rev() {
         steps[axis] = steps[axis + 1] * block.len_of(Axis(axis + 1));
     }
-    let row = steps[together];
-    let outer: Vec<usize> = (0..last).filter(|&axis| axis != together).collect();
+    let row = steps[fastest];
+    let outer: Vec<usize> = (0..last).filter(|&axis| axis != fastest).collect();
     let planes: usize = outer.iter().map(|&axis| block.len_of(Axis(axis))).product();
 
     for plane in 0..planes {
@@ -256,7 +256,7 @@ fn transpose_tiles<const SIZE: usize>(plane: ArrayView2<'_, [u8; SIZE]>, into: &
             }
         }
         if !is_tiled {
-            scatter(columns, into, row);
+            copy_plane(columns, into, row);
             continue;
         }
         let whole = columns.nrows() / TILE * TILE;
@@ -272,13 +272,13 @@ fn transpose_tiles<const SIZE: usize>(plane: ArrayView2<'_, [u8; SIZE]>, into: &
             }
         }
         if whole < columns.nrows() {
-            scatter(columns.slice(s![whole.., ..]), &mut into[whole * row..], row);
+            copy_plane(columns.slice(s![whole.., ..]), &mut into[whole * row..], row);
         }
     }
 }
 
 /// Copies the elements of a plane one by one.
-fn scatter<const SIZE: usize>(plane: ArrayView2<'_, [u8; SIZE]>, into: &mut [u8], row: usize) {
+fn copy_plane<const SIZE: usize>(plane: ArrayView2<'_, [u8; SIZE]>, into: &mut [u8], row: usize) {
     for (line, into) in plane.rows().into_iter().zip(into.chunks_mut(row)) {
         for (item, into) in line.iter().zip(into.as_chunks_mut().0) {
             *into = *item;

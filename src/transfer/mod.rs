@@ -3,23 +3,22 @@
 //! Reading and writing depend on a header and one of the three plans (bitwise, per item, opaque), but not on
 //! the format: the same loops serve all formats. [`Source`] and [`Sink`] are the two ends of a transfer.
 
-mod block;
-#[cfg(feature = "npz")]
-mod blocks;
+mod buffered_extent;
 mod each;
 mod effort;
-mod extent;
 mod gather;
+mod gather_strided;
 #[cfg(feature = "npz")]
 mod observed;
 pub(crate) mod os;
 #[cfg(feature = "npz")]
 mod pack;
-mod pick;
+#[cfg(feature = "npz")]
+mod packed_blocks;
+mod parallel;
 mod pipeline;
 mod read;
 mod scatter;
-mod share;
 mod sink;
 mod source;
 pub(crate) mod streams;
@@ -27,30 +26,31 @@ pub(crate) mod tiles;
 #[cfg(feature = "npz")]
 mod unpack;
 mod walk;
+mod whole_block;
 mod write;
 
-pub(crate) use block::Block;
-#[cfg(feature = "npz")]
-pub(crate) use blocks::{PackedBlocks, cut};
+pub(crate) use buffered_extent::BufferedExtent;
 #[cfg(feature = "object")]
 pub(crate) use each::make_each;
 pub(crate) use effort::Effort;
-pub(crate) use extent::Extent;
-pub(crate) use gather::turn;
+pub(crate) use gather::permute_axes;
 #[cfg(feature = "npz")]
 pub(crate) use observed::{Observed, Observer};
 #[cfg(feature = "npz")]
-pub(crate) use pack::{Pack, Packers};
-pub(crate) use pipeline::map_in;
+pub(crate) use pack::{PackWriter, PackerPool};
+#[cfg(feature = "npz")]
+pub(crate) use packed_blocks::{PackedBlocks, truncated_archive};
 pub use pipeline::map_in_order;
+pub(crate) use pipeline::map_in_slots;
 #[cfg(feature = "npz")]
 pub(crate) use read::append;
 pub(crate) use read::{Target, check_length, read, read_bytes, read_into, read_rest, read_words, truncated};
 pub(crate) use sink::Sink;
 pub(crate) use source::Source;
 #[cfg(feature = "npz")]
-pub(crate) use unpack::Unpack;
-pub(crate) use write::{Items, write, write_bytes, write_more};
+pub(crate) use unpack::UnpackReader;
+pub(crate) use whole_block::WholeBlockReader;
+pub(crate) use write::{Items, write, write_bytes, write_unflushed};
 
 use crate::error::Result;
 use crate::limits;

@@ -10,7 +10,7 @@ use crate::error::Result;
 /// This may happen on any thread and in any order.
 pub(crate) trait Observer: Sync {
     /// Observes bytes at an offset from the start of what is observed.
-    fn saw(&self, at: u64, bytes: &[u8]);
+    fn observe(&self, at: u64, bytes: &[u8]);
 }
 
 /// Passes on reads, and shows an observer what was read.
@@ -19,12 +19,12 @@ pub(crate) trait Observer: Sync {
 pub(crate) struct Observed<'a, R, O> {
     inner: R,
     observer: &'a O,
-    passed: u64,
+    position: u64,
 }
 
 impl<'a, R, O> Observed<'a, R, O> {
     pub(crate) fn new(inner: R, observer: &'a O) -> Self {
-        Self { inner, observer, passed: 0 }
+        Self { inner, observer, position: 0 }
     }
 }
 
@@ -38,8 +38,8 @@ impl<R: Read, O: Observer> Read for Observed<'_, R, O> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(into)?;
         if let Some(bytes) = into.get(..count) {
-            self.observer.saw(self.passed, bytes);
-            self.passed += count as u64;
+            self.observer.observe(self.position, bytes);
+            self.position += count as u64;
         }
         Ok(count)
     }
@@ -48,7 +48,7 @@ impl<R: Read, O: Observer> Read for Observed<'_, R, O> {
 impl<O: Observer> ReadAt for Observed<'_, Region<'_>, O> {
     fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
         let count = self.inner.fill_at(into, offset)?;
-        self.observer.saw(offset, &into[..count]);
+        self.observer.observe(offset, &into[..count]);
         Ok(count)
     }
 

@@ -69,7 +69,7 @@ fn allocate(file: &File, flags: rustix::fs::FallocateFlags, at: u64, length: u64
 /// Allocates disk space for a range of a file that consists of zeros.
 ///
 /// Returns `false` if the operating system or file system does not support it.
-pub(crate) fn fill_with_room(file: &File, at: u64, length: u64) -> io::Result<bool> {
+pub(crate) fn allocate_zeros(file: &File, at: u64, length: u64) -> io::Result<bool> {
     #[cfg(target_os = "linux")]
     {
         if length == 0 {
@@ -89,7 +89,7 @@ pub(crate) fn fill_with_room(file: &File, at: u64, length: u64) -> io::Result<bo
 }
 
 /// Returns whether all writes to a file go to its end, regardless of its position.
-pub(crate) fn only_appends(file: &File) -> bool {
+pub(crate) fn is_append_only(file: &File) -> bool {
     #[cfg(unix)]
     {
         rustix::fs::fcntl_getfl(file).is_ok_and(|flags| flags.contains(rustix::fs::OFlags::APPEND))
@@ -132,7 +132,7 @@ pub(crate) fn only_appends(file: &File) -> bool {
 pub(crate) fn position(mut file: &File) -> Option<(u64, bool)> {
     use std::io::Seek;
     let length = crate::bytes::len_of_regular(file)?;
-    if only_appends(file) {
+    if is_append_only(file) {
         return Some((length, false));
     }
     Some((file.stream_position().ok()?, cfg!(any(unix, windows)))) // unknown on other systems
@@ -146,7 +146,7 @@ pub(crate) fn write_all_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()>
     {
         use std::io::{Seek, SeekFrom};
         // The call moves the file's own position, which is restored below for the next sequential write.
-        let own = { file }.stream_position()?;
+        let old_position = { file }.stream_position()?;
         let mut done = 0;
         let mut write = || {
             while done < bytes.len() {
@@ -160,17 +160,17 @@ pub(crate) fn write_all_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()>
             Ok(())
         };
         let written = write();
-        { file }.seek(SeekFrom::Start(own))?;
+        { file }.seek(SeekFrom::Start(old_position))?;
         written
     }
     #[cfg(not(any(unix, windows)))]
     {
         use std::io::{Seek, SeekFrom, Write};
         let mut file = file;
-        let own = file.stream_position()?;
+        let old_position = file.stream_position()?;
         file.seek(SeekFrom::Start(at))?;
         let written = file.write_all(bytes);
-        file.seek(SeekFrom::Start(own))?;
+        file.seek(SeekFrom::Start(old_position))?;
         written
     }
 }

@@ -11,18 +11,18 @@ use crate::codec::{BLOCK_SIZE, BlockIndex, BlockPosition, Crc, Packer, Packing};
 use crate::error::Result;
 
 /// The number of blocks that are buffered per thread when the content is written in small pieces.
-const COLLECTED: usize = 2;
+const BUFFERED_BLOCKS: usize = 2;
 /// The maximum number of threads, which also bounds the buffer.
-const MOST_THREADS: usize = 64;
+const MAX_THREADS: usize = 64;
 
 /// Reusable compressors for one compression method.
 #[derive(Debug)]
-pub(crate) struct Packers {
+pub(crate) struct PackerPool {
     packing: Packing,
     idle: Mutex<Vec<Packer>>,
 }
 
-impl Packers {
+impl PackerPool {
     pub(crate) fn new(packing: Packing) -> Self {
         Self { packing, idle: Mutex::default() }
     }
@@ -49,18 +49,18 @@ impl Packers {
 /// Compresses everything written to it.
 ///
 /// The stream is complete only after `finish`.
-pub(crate) struct Pack<'a, 's> {
+pub(crate) struct PackWriter<'a, 's> {
     sink: &'a mut Sink<'s>,
-    packers: &'a Packers,
+    packers: &'a PackerPool,
     threads: usize,
     /// Content that has not been compressed yet.
     pending: Vec<u8>,
     index: BlockIndex,
 }
 
-impl<'a, 's> Pack<'a, 's> {
-    pub(crate) fn new(sink: &'a mut Sink<'s>, packers: &'a Packers, threads: usize) -> Self {
-        let threads = threads.clamp(1, MOST_THREADS);
+impl<'a, 's> PackWriter<'a, 's> {
+    pub(crate) fn new(sink: &'a mut Sink<'s>, packers: &'a PackerPool, threads: usize) -> Self {
+        let threads = threads.clamp(1, MAX_THREADS);
         Self { sink, packers, threads, pending: Vec::new(), index: BlockIndex::default() }
     }
 
@@ -92,8 +92,8 @@ impl<'a, 's> Pack<'a, 's> {
 
     /// Compresses complete blocks, but holds back the last one, which only `finish` can mark as the last.
     fn take(&mut self, mut bytes: &[u8]) -> Result<()> {
-        let most = COLLECTED * BLOCK_SIZE * self.threads;
-        if self.pending.len() + bytes.len() > most && !self.pending.is_empty() {
+        let max_pending = BUFFERED_BLOCKS * BLOCK_SIZE * self.threads;
+        if self.pending.len() + bytes.len() > max_pending && !self.pending.is_empty() {
             // Fills up the last block, so that block boundaries do not depend on how the content is written.
             let missing =
                 (self.pending.len().next_multiple_of(BLOCK_SIZE) - self.pending.len()).min(bytes.len());
@@ -108,7 +108,7 @@ impl<'a, 's> Pack<'a, 's> {
             }
         }
         // Large writes are compressed without a copy. The last block is held back.
-        if bytes.len() > most {
+        if bytes.len() > max_pending {
             let whole = (bytes.len() - 1) / BLOCK_SIZE * BLOCK_SIZE;
             self.pack(&bytes[..whole], false)?;
             bytes = &bytes[whole..];
@@ -118,7 +118,7 @@ impl<'a, 's> Pack<'a, 's> {
     }
 }
 
-impl Write for Pack<'_, '_> {
+impl Write for PackWriter<'_, '_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.take(bytes)?;
         Ok(bytes.len())

@@ -20,7 +20,7 @@ type Make<'a> = dyn Fn(usize) -> Result<()> + Sync + 'a;
 type Take<'a> = dyn FnMut(usize) -> Result<()> + 'a;
 
 /// The largest number of threads: more would only take memory.
-pub(super) const MOST_THREADS: usize = 256;
+pub(super) const MAX_THREADS: usize = 256;
 
 /// The usual number of slots: each thread works on one, and one result for each waits for its turn.
 fn slots(threads: usize) -> usize {
@@ -33,7 +33,7 @@ fn slots(threads: usize) -> usize {
 /// slots, which is larger than that of threads, bounds memory. If the system refuses to start threads, the
 /// calling thread does all the work. After an error, no more pieces are taken. The function is not generic:
 /// pieces are large enough that dynamic calls cost almost nothing, and code with threads is slow to compile.
-fn ordered(
+fn run_in_order(
     (threads, slots): (usize, usize),
     claim: &Claim<'_>,
     make: &Make<'_>,
@@ -78,7 +78,7 @@ fn ordered(
         };
         let helpers: Vec<_> = (1..threads).map_while(start).collect();
         drop(done);
-        let taken = take_all((give_back, &free), &made, (claim, make, take));
+        let taken = take_in_order((give_back, &free), &made, (claim, make, take));
         // A panic of a helper is passed on as it is.
         let panics: Vec<_> = helpers.into_iter().filter_map(|helper| helper.join().err()).collect();
         if let Some(panic) = panics.into_iter().next() {
@@ -91,7 +91,7 @@ fn ordered(
 /// Takes the results in order, and makes pieces when it would otherwise wait.
 ///
 /// `give_back` is dropped at the end, which wakes threads that wait for a slot.
-fn take_all(
+fn take_in_order(
     (give_back, free): (mpsc::Sender<usize>, &Mutex<mpsc::Receiver<usize>>),
     made: &mpsc::Receiver<(Option<usize>, Result<usize>)>,
     (claim, make, take): (&Claim<'_>, &Make<'_>, &mut Take<'_>),
@@ -151,7 +151,7 @@ pub(super) fn blocks(
     make: &(dyn Fn(usize, &mut Vec<u8>) -> Result<()> + Sync),
     take: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
-    let threads = threads.min(count).min(MOST_THREADS);
+    let threads = threads.min(count).min(MAX_THREADS);
     let buffers: Vec<Mutex<(usize, Vec<u8>)>> = (0..slots(threads)).map(|_| Mutex::default()).collect();
     let claimed = AtomicUsize::new(0);
     let claim = |slot: usize| {
@@ -163,7 +163,7 @@ pub(super) fn blocks(
         let (number, block) = &mut *lock(&buffers[slot]);
         make(*number, block)
     };
-    ordered((threads, buffers.len()), &claim, &make, &mut |slot| take(&lock(&buffers[slot]).1))
+    run_in_order((threads, buffers.len()), &claim, &make, &mut |slot| take(&lock(&buffers[slot]).1))
 }
 
 /// Calls a function with each item on several threads, and passes the results to `take` on this thread, in
@@ -201,13 +201,13 @@ pub fn map_in_order<I: Send, O: Send, E: From<Error>>(
     work: impl Fn(I) -> O + Sync,
     take: impl FnMut(O) -> Result<(), E>,
 ) -> Result<(), E> {
-    let most = items.size_hint().1.unwrap_or(usize::MAX).clamp(1, MOST_THREADS);
-    let threads = threads.clamp(1, most);
-    map_in(items, (threads, slots(threads)), work, take)
+    let max_threads = items.size_hint().1.unwrap_or(usize::MAX).clamp(1, MAX_THREADS);
+    let threads = threads.clamp(1, max_threads);
+    map_in_slots(items, (threads, slots(threads)), work, take)
 }
 
 /// Like [`map_in_order`], with at most `slots` items in progress, which must be more than there are threads.
-pub(crate) fn map_in<I: Send, O: Send, E: From<Error>>(
+pub(crate) fn map_in_slots<I: Send, O: Send, E: From<Error>>(
     items: impl Iterator<Item = I> + Send,
     (threads, slots): (usize, usize),
     work: impl Fn(I) -> O + Sync,
@@ -227,7 +227,7 @@ pub(crate) fn map_in<I: Send, O: Send, E: From<Error>>(
         Ok(())
     };
     let mut failure = None;
-    let done = ordered((threads, slots), &claim, &make, &mut |slot| {
+    let done = run_in_order((threads, slots), &claim, &make, &mut |slot| {
         let made = lock(&places[slot]).1.take();
         made.map_or(Ok(()), &mut take).map_err(|error| {
             failure = Some(error);

@@ -1,45 +1,45 @@
 //! Reads payloads into memory, with one loop for each read plan.
 
 use super::each::make_blocks;
-use super::scatter::read_scattered;
-use super::share::share_out;
+use super::parallel::for_each_parallel;
+use super::scatter::read_strided;
 use super::source::{Positioned, Source};
 use super::{BLOCK, Effort, os};
 use ndarray::ArrayViewMutD;
 
-use crate::bytes::{self, ReadHints, Room};
+use crate::bytes::{self, ReadBuf, ReadHints};
 use crate::dtype::DType;
-use crate::element::cast::{Bitwise, Part as MemoryPart, UncheckedVec, append as append_items};
+use crate::element::cast::{Bitwise, MemoryPart, UncheckedVec, append as append_items};
 use crate::element::{Decode, DecodeOpaque, ReadPlan};
 use crate::error::{Error, ErrorKind, FileSection, LimitKind, Result};
 use crate::header::Header;
 use crate::limits::{self, Limits};
 use crate::options::ReadOptions;
-use crate::progress::Tally;
+use crate::progress::ProgressReporter;
 
 /// How much of a large payload one thread reads at a time.
 const PIECE: usize = 4 << 20;
 /// How much of scattered bytes in any order one thread reads before it tells of its progress: each time may read all that
 /// is between them.
-const LISTED: usize = 256 << 20;
+const LISTED_PIECE: usize = 256 << 20;
 
 /// Reads the elements of a payload, in the order of the file.
 pub(crate) fn read<T: Send + Sync>(
     source: &mut Source<'_>,
     header: &Header,
-    how: ReadPlan<T>,
+    plan: ReadPlan<T>,
     options: &ReadOptions,
 ) -> Result<Vec<T>> {
-    if let ReadPlan::Opaque(decode) = how {
-        return read_whole(source, header, &*decode, options);
+    if let ReadPlan::Opaque(decode) = plan {
+        return read_opaque(source, header, &*decode, options);
     }
-    let (bytes, tally) = begin(source, header, options)?;
-    match how {
-        ReadPlan::Bitwise(plain) => {
-            read_plain(source, header, &plain, (header.count(), bytes), &tally, options)
+    let (bytes, reporter) = begin(source, header, options)?;
+    match plan {
+        ReadPlan::Bitwise(bitwise) => {
+            read_bitwise(source, header, &bitwise, (header.count(), bytes), &reporter, options)
         }
         ReadPlan::PerItem(decode) if source.positioned().is_some() && header.dtype().item_size() > 0 => {
-            read_coded(source, header, &*decode, &tally, options)
+            read_per_item(source, header, &*decode, &reporter, options)
         }
         ReadPlan::PerItem(decode) => {
             let mut items = Vec::new();
@@ -49,11 +49,11 @@ pub(crate) fn read<T: Send + Sync>(
                 limits::reserve(&mut items, header.count())?;
             }
             let item = header.dtype().item_size().max(1);
-            each_block(source, header, &tally, |block, more| {
+            for_each_block(source, header, &reporter, |block, more| {
                 if items.capacity() - items.len() < more {
                     let arrived = (items.len() + more) * item;
-                    let room = limits::room_for(arrived, bytes).div_ceil(item);
-                    let missing = room - items.len();
+                    let capacity = limits::capacity_for(arrived, bytes).div_ceil(item);
+                    let missing = capacity - items.len();
                     limits::reserve(&mut items, missing)?;
                 }
                 append_items(&mut items, more, |places| decode.decode(block, more, places))
@@ -65,11 +65,11 @@ pub(crate) fn read<T: Send + Sync>(
 }
 
 /// Reads and decodes items of a source with random access, on several threads.
-fn read_coded<T: Send>(
+fn read_per_item<T: Send>(
     source: &mut Source<'_>,
     header: &Header,
     decode: &dyn Decode<T>,
-    tally: &Tally,
+    reporter: &ProgressReporter,
     options: &ReadOptions,
 ) -> Result<Vec<T>> {
     let Some(positioned) = source.positioned() else { unreachable!("the caller has asked") };
@@ -79,7 +79,7 @@ fn read_coded<T: Send>(
     let threads = Effort::each(header.len(), cost).threads_on(&hints, || options.get_threads());
     let memory = positioned.bytes();
     let block = match positioned.is_listed() && memory.is_none() {
-        true => positioned.whole_runs(16 << 20),
+        true => positioned.round_to_runs(16 << 20),
         false => hints.get_block().map_or(BLOCK, |block| block.max(BLOCK)) / 4,
     };
     let items = make_blocks(header.count(), (block / item).max(1), threads, &|numbers, words, made| {
@@ -89,16 +89,16 @@ fn read_coded<T: Send>(
                 .decode_shared(items, numbers.len(), made)
                 .map_err(|error| error.offset_element(numbers.start))?
         {
-            return tally.add(length);
+            return reporter.add(length);
         }
         // Aligned for numbers, so that decoding can be vectorized.
-        let mut room = bytes::scratch(words, length)?;
-        let filled = positioned.fill_room(&mut room, usize::MAX, at)?;
+        let mut buf = bytes::scratch(words, length)?;
+        let filled = positioned.fill_read_buf(&mut buf, usize::MAX, at)?;
         if filled < length {
             return Err(truncated(header, (at + filled) as u64));
         }
-        let block = room.into_filled();
-        tally.add(filled)?;
+        let block = buf.into_filled();
+        reporter.add(filled)?;
         decode.decode(block, numbers.len(), made).map_err(|error| error.offset_element(numbers.start))
     })?;
     source.advance(header.len() * item as u64);
@@ -109,23 +109,32 @@ fn read_coded<T: Send>(
 pub(crate) fn read_into<'i, T: Send + Sync + 'i>(
     source: &mut Source<'_>,
     header: &Header,
-    how: ReadPlan<T>,
+    plan: ReadPlan<T>,
     target: Target<'i, T>,
     options: &ReadOptions,
 ) -> Result<()> {
-    if let ReadPlan::Opaque(decode) = how {
-        let items = read_whole(source, header, &*decode, options)?;
+    if let ReadPlan::Opaque(decode) = plan {
+        let items = read_opaque(source, header, &*decode, options)?;
         target.items().zip(items).for_each(|(slot, item)| *slot = item);
         return Ok(());
     }
-    let (bytes, tally) = begin(source, header, options)?;
-    let target = match (&how, target) {
-        (ReadPlan::Bitwise(plain), Target::Contiguous(items)) => match plain.part_over(items) {
-            Some(part) => return load_all(source, header, part, (bytes, plain.touches()), &tally, options),
+    let (bytes, reporter) = begin(source, header, options)?;
+    let target = match (&plan, target) {
+        (ReadPlan::Bitwise(bitwise), Target::Contiguous(items)) => match bitwise.as_part(items) {
+            Some(part) => {
+                return load_all(
+                    source,
+                    header,
+                    part,
+                    (bytes, bitwise.needs_transform()),
+                    &reporter,
+                    options,
+                );
+            }
             None => Target::Contiguous(items),
         },
-        (ReadPlan::Bitwise(plain), Target::Strided(mut view)) => {
-            if read_scattered(source, header, plain, &mut view, (&tally, options))? {
+        (ReadPlan::Bitwise(bitwise), Target::Strided(mut view)) => {
+            if read_strided(source, header, bitwise, &mut view, (&reporter, options))? {
                 return Ok(());
             }
             Target::Strided(view)
@@ -133,12 +142,12 @@ pub(crate) fn read_into<'i, T: Send + Sync + 'i>(
         (_, target) => target,
     };
     let mut slots = target.items();
-    each_block(source, header, &tally, |block, count| {
+    for_each_block(source, header, &reporter, |block, count| {
         let mut items = Vec::new();
-        match &how {
-            ReadPlan::Bitwise(plain) => {
-                items = plain.make(count, |room| {
-                    room.copy(block);
+        match &plan {
+            ReadPlan::Bitwise(bitwise) => {
+                items = bitwise.make(count, |buf| {
+                    buf.copy(block);
                     Ok(())
                 })?;
             }
@@ -171,10 +180,10 @@ impl<'i, T> Target<'i, T> {
 }
 
 /// Checks the length of the payload, and returns the length in memory and what reports the progress.
-fn begin(source: &Source<'_>, header: &Header, options: &ReadOptions) -> Result<(usize, Tally)> {
+fn begin(source: &Source<'_>, header: &Header, options: &ReadOptions) -> Result<(usize, ProgressReporter)> {
     let (_, in_memory) = header.in_memory()?;
     let bytes = check_length(source, header, options)?;
-    Ok((in_memory, Tally::new(options.the_progress(), bytes)))
+    Ok((in_memory, ProgressReporter::new(options.get_progress(), bytes)))
 }
 
 /// Returns the length of the payload, checked against the limit and the source.
@@ -214,42 +223,42 @@ pub(crate) fn read_words<W: Send>(
     raw: &Bitwise<W>,
     options: &ReadOptions,
 ) -> Result<Vec<W>> {
-    let (bytes, tally) = begin(source, header, options)?;
+    let (bytes, reporter) = begin(source, header, options)?;
     let words = bytes.div_ceil(size_of::<W>());
-    read_plain(source, header, raw, (words, bytes), &tally, options)
+    read_bitwise(source, header, raw, (words, bytes), &reporter, options)
 }
 
 /// Reads `len` items from `bytes` bytes; the last item may be incomplete.
 ///
 /// All memory is allocated in advance if the source is known to be long enough; otherwise it grows as data
 /// arrives.
-fn read_plain<T: Send>(
+fn read_bitwise<T: Send>(
     source: &mut Source<'_>,
     header: &Header,
-    plain: &Bitwise<T>,
+    bitwise: &Bitwise<T>,
     (len, bytes): (usize, usize),
-    tally: &Tally,
+    reporter: &ProgressReporter,
     options: &ReadOptions,
 ) -> Result<Vec<T>> {
-    let is_there = source.remaining().is_some() || bytes == 0;
+    let is_len_known = source.remaining().is_some() || bytes == 0;
     let needs_cleared = source.positioned().is_none_or(|positioned| positioned.needs_cleared_memory());
-    let mut room = UncheckedVec::new(plain, if is_there { len } else { 0 }, needs_cleared)?;
-    if is_there {
-        let part = room.all().limited(bytes);
+    let mut unchecked = UncheckedVec::new(bitwise, if is_len_known { len } else { 0 }, needs_cleared)?;
+    if is_len_known {
+        let part = unchecked.all().limited(bytes);
         os::advise_huge_pages(part.memory());
-        load_all(source, header, part, (bytes, plain.touches()), tally, options)?;
-        return Ok(room.finish());
+        load_all(source, header, part, (bytes, bitwise.needs_transform()), reporter, options)?;
+        return Ok(unchecked.finish());
     }
     let item = size_of::<T>().max(1);
     let mut arrived = 0;
     while arrived < bytes {
-        let more = limits::room_for(arrived, bytes).div_ceil(item).min(len);
-        let part = room.grow(more)?.limited(bytes);
+        let more = limits::capacity_for(arrived, bytes).div_ceil(item).min(len);
+        let part = unchecked.grow(more)?.limited(bytes);
         os::advise_huge_pages(part.memory());
-        load_stream(source, header, part, plain.touches(), tally)?;
+        load_stream(source, header, part, bitwise.needs_transform(), reporter)?;
         arrived = more * item;
     }
-    Ok(room.finish())
+    Ok(unchecked.finish())
 }
 
 /// Loads contiguous memory of `bytes` bytes from any source.
@@ -257,28 +266,28 @@ fn load_all(
     source: &mut Source<'_>,
     header: &Header,
     part: MemoryPart<'_>,
-    (bytes, touches): (usize, bool),
-    tally: &Tally,
+    (bytes, needs_transform): (usize, bool),
+    reporter: &ProgressReporter,
     options: &ReadOptions,
 ) -> Result<()> {
     let Some(positioned) = source.positioned() else {
-        return load_stream(source, header, part, touches, tally);
+        return load_stream(source, header, part, needs_transform, reporter);
     };
     let hints = positioned.hints();
     let block = hints.get_block();
     // Memory that has to be cleared is cleared in the cache.
     let is_cleared = part.is_cleared() || !positioned.needs_cleared_memory();
-    let most = match block {
+    let max_len = match block {
         Some(block) => block,
-        None if positioned.is_listed() && !tally.is_told() => positioned.whole_runs(usize::MAX),
-        None if positioned.is_listed() => positioned.whole_runs(LISTED),
-        None if touches || tally.is_told() || !is_cleared => BLOCK,
+        None if positioned.is_listed() && !reporter.is_enabled() => positioned.round_to_runs(usize::MAX),
+        None if positioned.is_listed() => positioned.round_to_runs(LISTED_PIECE),
+        None if needs_transform || reporter.is_enabled() || !is_cleared => BLOCK,
         None => usize::MAX,
     };
-    let is_little = bytes <= BLOCK && positioned.is_together();
-    if is_little && !hints.is_remote() && hints.get_boundary().is_none() {
+    let is_small = bytes <= BLOCK && positioned.is_contiguous();
+    if is_small && !hints.is_remote() && hints.get_boundary().is_none() {
         // Deciding how to divide it would take as long as reading it.
-        load_parts(positioned, header, vec![part], most, tally, 1)?;
+        load_parts(positioned, header, vec![part], max_len, reporter, 1)?;
         source.advance(bytes as u64);
         return Ok(());
     }
@@ -289,21 +298,21 @@ fn load_all(
     };
     let threads = effort.threads_on(&hints, || options.get_threads());
     // With boundaries, each piece is one block of the source.
-    let (first, piece, most) = match boundaries {
+    let (first, piece, max_len) = match boundaries {
         Some((first, step)) => (first, step, block.unwrap_or(usize::MAX)),
         None => {
             let piece = match (hints.is_remote(), threads) {
                 (true, _) => block.unwrap_or(PIECE),
                 (false, 0 | 1) => usize::MAX,
                 // Each piece may read what is between its bytes.
-                (false, threads) if positioned.is_listed() => positioned.whole_runs(bytes / threads),
+                (false, threads) if positioned.is_listed() => positioned.round_to_runs(bytes / threads),
                 // Four pieces for each thread, so that faster threads can take over from slower ones.
                 (false, threads) => (bytes / threads / 4).next_multiple_of(4 << 10).min(PIECE),
             };
-            (piece, piece, most)
+            (piece, piece, max_len)
         }
     };
-    load_parts(positioned, header, part.split(first, piece), most, tally, threads)?;
+    load_parts(positioned, header, part.split(first, piece), max_len, reporter, threads)?;
     source.advance(bytes as u64);
     Ok(())
 }
@@ -312,29 +321,30 @@ fn load_stream(
     source: &mut Source<'_>,
     header: &Header,
     mut part: MemoryPart<'_>,
-    touches: bool,
-    tally: &Tally,
+    needs_transform: bool,
+    reporter: &ProgressReporter,
 ) -> Result<()> {
-    let most = if touches || tally.is_told() || !part.is_cleared() { BLOCK } else { usize::MAX };
-    load_part(&mut part, header, most, tally, |room, _| source.fill_room(room, usize::MAX))
+    let max_len =
+        if needs_transform || reporter.is_enabled() || !part.is_cleared() { BLOCK } else { usize::MAX };
+    load_part(&mut part, header, max_len, reporter, |buf, _| source.fill_read_buf(buf, usize::MAX))
 }
 
-/// Loads a part of memory, about `most` bytes at a time.
+/// Loads a part of memory, about `max_len` bytes at a time.
 ///
 /// `fill` is called with the memory of each block and its offset in the payload, and returns how many bytes it has
 /// read.
 fn load_part(
     part: &mut MemoryPart<'_>,
     header: &Header,
-    most: usize,
-    tally: &Tally,
-    mut fill: impl FnMut(&mut Room<'_>, usize) -> Result<usize>,
+    max_len: usize,
+    reporter: &ProgressReporter,
+    mut fill: impl FnMut(&mut ReadBuf<'_>, usize) -> Result<usize>,
 ) -> Result<()> {
     while !part.is_done() {
         let at = part.at();
-        part.load(most, |room| match fill(room, at)? {
-            filled if room.left() > 0 => Err(truncated(header, (at + filled) as u64)),
-            filled => tally.add(filled),
+        part.load(max_len, |buf| match fill(buf, at)? {
+            filled if buf.left() > 0 => Err(truncated(header, (at + filled) as u64)),
+            filled => reporter.add(filled),
         })?;
     }
     Ok(())
@@ -345,24 +355,24 @@ fn load_parts(
     source: Positioned<'_>,
     header: &Header,
     parts: Vec<MemoryPart<'_>>,
-    most: usize,
-    tally: &Tally,
+    max_len: usize,
+    reporter: &ProgressReporter,
     threads: usize,
 ) -> Result<()> {
     let load = |_: &mut (), mut part: MemoryPart<'_>| {
-        load_part(&mut part, header, most, tally, |room, at| source.fill_room(room, usize::MAX, at))
+        load_part(&mut part, header, max_len, reporter, |buf, at| source.fill_read_buf(buf, usize::MAX, at))
     };
     let threads = threads.min(parts.len());
-    share_out(parts.into_iter(), threads, &|| (), &load, &mut || Ok(()))
+    for_each_parallel(parts.into_iter(), threads, &|| (), &load, &mut || Ok(()))
 }
 
 /// Reads a payload of items block by block, reusing one buffer.
 ///
 /// `take` is called with each block and its number of items.
-fn each_block(
+fn for_each_block(
     source: &mut Source<'_>,
     header: &Header,
-    tally: &Tally,
+    reporter: &ProgressReporter,
     mut take: impl FnMut(&mut [u8], usize) -> Result<()>,
 ) -> Result<()> {
     let item = header.dtype().item_size();
@@ -386,7 +396,7 @@ fn each_block(
     while done < bytes {
         let length = (per_block * item).min(bytes - done);
         load_block(source, header, &mut block, length, done)?;
-        tally.add(length)?;
+        reporter.add(length)?;
         take(&mut block, length / item).map_err(|error| error.offset_element(done / item))?;
         done += length;
     }
@@ -406,8 +416,8 @@ fn load_block(
     block.truncate(length);
     let mut filled = 0;
     while filled < length {
-        let room = limits::room_for(filled, length).max(block.len());
-        limits::resize(block, room)?;
+        let capacity = limits::capacity_for(filled, length).max(block.len());
+        limits::resize(block, capacity)?;
         let came = source.fill(&mut block[filled..])?;
         filled += came;
         if filled < block.len() {
@@ -417,22 +427,22 @@ fn load_block(
     Ok(())
 }
 
-fn read_whole<T>(
+fn read_opaque<T>(
     source: &mut Source<'_>,
     header: &Header,
     decode: &dyn DecodeOpaque<T>,
     options: &ReadOptions,
 ) -> Result<Vec<T>> {
     // The end of the elements is known only after decoding, and only random access can return to it.
-    let ahead = source.ahead();
-    let is_stream = ahead.is_none();
-    let payload = match ahead {
-        Some(mut ahead) => {
-            let remaining = ahead.remaining().unwrap_or_default();
+    let lookahead = source.lookahead();
+    let is_stream = lookahead.is_none();
+    let payload = match lookahead {
+        Some(mut lookahead) => {
+            let remaining = lookahead.remaining().unwrap_or_default();
             options.get_limits().check_payload(remaining)?;
             let total = usize::try_from(remaining).unwrap_or(usize::MAX);
             let mut payload = Vec::new();
-            append(&mut ahead, &mut payload, total, &Tally::default())?;
+            append(&mut lookahead, &mut payload, total, &ProgressReporter::default())?;
             payload
         }
         None => {
@@ -460,7 +470,7 @@ fn read_more(
 ) -> Result<u64> {
     options.get_limits().check_payload((payload.len() as u64).saturating_add(count))?;
     let count = usize::try_from(count).unwrap_or(usize::MAX);
-    Ok(append(source, payload, count, &Tally::default())? as u64)
+    Ok(append(source, payload, count, &ProgressReporter::default())? as u64)
 }
 
 /// Appends up to `count` bytes of a source, and returns how many were read.
@@ -471,21 +481,21 @@ pub(crate) fn append(
     source: &mut Source<'_>,
     into: &mut Vec<u8>,
     count: usize,
-    tally: &Tally,
+    reporter: &ProgressReporter,
 ) -> Result<usize> {
-    let is_certain = source.positioned().is_some_and(|positioned| positioned.is_certain());
+    let has_trusted_len = source.positioned().is_some_and(|positioned| positioned.has_trusted_len());
     let start = into.len();
     let total = start.saturating_add(count);
     while into.len() < total {
         let arrived = into.len();
-        let room = if is_certain { total } else { limits::room_for(arrived, total) };
-        let more = room - arrived;
+        let capacity = if has_trusted_len { total } else { limits::capacity_for(arrived, total) };
+        let more = capacity - arrived;
         // A caller that appends little by little needs space in proportion.
-        let reserved = if is_certain { into.try_reserve_exact(more) } else { into.try_reserve(more) };
-        reserved.map_err(|_| ErrorKind::OutOfMemory { bytes: room as u64 })?;
+        let reserved = if has_trusted_len { into.try_reserve_exact(more) } else { into.try_reserve(more) };
+        reserved.map_err(|_| ErrorKind::OutOfMemory { bytes: capacity as u64 })?;
         os::advise_huge_pages((into.as_ptr(), into.capacity()));
-        let came = bytes::append(into, more, |room| source.fill_room(room, usize::MAX).map(drop))?;
-        tally.add(came)?;
+        let came = bytes::append(into, more, |buf| source.fill_read_buf(buf, usize::MAX).map(drop))?;
+        reporter.add(came)?;
         if came < more {
             break;
         }
@@ -496,16 +506,16 @@ pub(crate) fn append(
 /// Reads all that remains of a source, within the payload limit.
 pub(crate) fn read_rest(source: &mut Source<'_>, options: &ReadOptions) -> Result<Vec<u8>> {
     let mut payload = Vec::new();
-    let mut tally = Tally::default();
+    let mut reporter = ProgressReporter::default();
     if let Some(remaining) = source.remaining() {
         options.get_limits().check_payload(remaining)?;
-        tally = Tally::new(options.the_progress(), remaining);
+        reporter = ProgressReporter::new(options.get_progress(), remaining);
     }
     loop {
         let known = source.remaining().map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
         // Doubles the buffer if the length is unknown.
         let more = known.unwrap_or(BLOCK.max(payload.len()));
-        let came = append(source, &mut payload, more, &tally)?;
+        let came = append(source, &mut payload, more, &reporter)?;
         // Checked in each step, since a stream of unknown length may be endless.
         options.get_limits().check_payload(payload.len() as u64)?;
         if came < more || known.is_some() {

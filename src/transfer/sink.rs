@@ -6,16 +6,16 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use super::{os, streams};
-use crate::bytes::uninterrupted;
+use crate::bytes::retry_interrupted;
 use crate::error::{Error, Result};
 use crate::options::WriteOptions;
-use crate::progress::Tally;
+use crate::progress::ProgressReporter;
 
 /// A destination to which bytes are written sequentially.
 pub(crate) struct Sink<'a> {
     target: Target<'a>,
-    witness: Option<Observer<'a>>,
-    tally: Tally,
+    observer: Option<Observer<'a>>,
+    reporter: ProgressReporter,
 }
 
 /// Observes all bytes that are written.
@@ -31,7 +31,7 @@ impl<'a> Sink<'a> {
     ///
     /// A file is detected, so that disk space can be reserved.
     pub(crate) fn of<W: Write>(writer: &'a mut W) -> Self {
-        let to = |target| Self { target, witness: None, tally: Tally::default() };
+        let to = |target| Self { target, observer: None, reporter: ProgressReporter::default() };
         if streams::as_file(writer).is_none() {
             return to(Target::Stream(writer));
         }
@@ -43,16 +43,16 @@ impl<'a> Sink<'a> {
 
     /// Returns the same sink with an observer of the bytes.
     #[cfg(feature = "npz")]
-    pub(crate) fn seen_by(mut self, witness: Observer<'a>) -> Self {
-        self.witness = Some(witness);
+    pub(crate) fn with_observer(mut self, observer: Observer<'a>) -> Self {
+        self.observer = Some(observer);
         self
     }
 
     /// Announces how many bytes follow, reserves disk space for them, and starts to report progress.
-    pub(crate) fn expect(&mut self, bytes: u64, options: &WriteOptions) -> Result<()> {
+    pub(crate) fn announce_len(&mut self, bytes: u64, options: &WriteOptions) -> Result<()> {
         /// Below this size, reserving space costs more than it saves.
         const WORTHWHILE: u64 = 1 << 20;
-        self.tally = Tally::new(options.the_progress(), bytes);
+        self.reporter = ProgressReporter::new(options.get_progress(), bytes);
         if let Target::File(mut file) = self.target
             && bytes >= WORTHWHILE
             && let Ok(at) = file.stream_position()
@@ -66,33 +66,33 @@ impl<'a> Sink<'a> {
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
         /// How many bytes are written between reports of progress.
         const STEP: usize = 1 << 20;
-        if !self.tally.is_told() {
-            return self.pass(bytes);
+        if !self.reporter.is_enabled() {
+            return self.write_observed(bytes);
         }
         bytes.chunks(STEP).try_for_each(|step| {
-            self.pass(step)?;
-            self.tally.add(step.len())
+            self.write_observed(step)?;
+            self.reporter.add(step.len())
         })
     }
 
-    fn pass(&mut self, bytes: &[u8]) -> Result<()> {
+    fn write_observed(&mut self, bytes: &[u8]) -> Result<()> {
         /// From this length on, another thread observes the bytes while they are written.
         const LARGE: usize = 4 << 20;
-        let Self { target, witness, .. } = self;
-        let Some(witness) = witness else { return target.write(bytes) };
+        let Self { target, observer, .. } = self;
+        let Some(observer) = observer else { return target.write(bytes) };
         if bytes.len() < LARGE {
-            witness(bytes);
+            observer(bytes);
             return target.write(bytes);
         }
         // Shared with the new thread, and used by this one if the thread cannot be started.
-        let witness = Mutex::new(witness);
-        let see = || (witness.lock().unwrap_or_else(PoisonError::into_inner))(bytes);
+        let observer = Mutex::new(observer);
+        let observe = || (observer.lock().unwrap_or_else(PoisonError::into_inner))(bytes);
         thread::scope(|scope| {
-            let seen = thread::Builder::new().spawn_scoped(scope, see);
+            let observing = thread::Builder::new().spawn_scoped(scope, observe);
             let written = target.write(bytes);
-            match seen {
-                Ok(seen) => seen.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-                Err(_) => see(), // the thread could not be started
+            match observing {
+                Ok(observing) => observing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                Err(_) => observe(), // the thread could not be started
             }
             written
         })
@@ -149,7 +149,7 @@ impl Target<'_> {
     }
 
     fn flush(&mut self) -> Result<()> {
-        let flushed = uninterrupted(|| match self {
+        let flushed = retry_interrupted(|| match self {
             Self::File(file) => file.flush(),
             Self::Stream(stream) => stream.flush(),
         });

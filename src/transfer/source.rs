@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Effort;
 use super::streams::{self, SliceReader};
-use crate::bytes::{self, ReadHints, Region, Room, Runs};
+use crate::bytes::{self, ReadBuf, ReadHints, Region, Runs};
 use crate::error::Result;
 
 /// A source of bytes with a current position.
@@ -16,9 +16,9 @@ use crate::error::Result;
 pub(crate) struct Source<'a> {
     origin: Origin<'a>,
     /// How many bytes have been consumed.
-    passed: u64,
+    position: u64,
     /// The file's own position, if the source began there.
-    own: Option<OwnPosition<'a>>,
+    position_guard: Option<FilePositionGuard<'a>>,
 }
 
 enum Origin<'a> {
@@ -61,8 +61,11 @@ impl<'a> Source<'a> {
     ///
     /// Reading does not move that position until the source is [settled](Self::settle).
     fn of_position(file: &'a File, part: Range<u64>) -> Self {
-        let own = OwnPosition { file, at: AtomicU64::new(part.start) };
-        Self { own: Some(own), ..Self::from(Origin::Region(Region::of_file(file).part(part))) }
+        let position_guard = FilePositionGuard { file, at: AtomicU64::new(part.start) };
+        Self {
+            position_guard: Some(position_guard),
+            ..Self::from(Origin::Region(Region::of_file(file).part(part)))
+        }
     }
 
     /// Creates a source for a range of bytes, whose end must be fixed.
@@ -81,7 +84,7 @@ impl<'a> Source<'a> {
     }
 
     fn from(origin: Origin<'a>) -> Self {
-        Self { origin, passed: 0, own: None }
+        Self { origin, position: 0, position_guard: None }
     }
 
     /// Returns how many bytes remain, if known.
@@ -89,30 +92,30 @@ impl<'a> Source<'a> {
         match &self.origin {
             Origin::Slice(slice) => Some(slice.get().len() as u64),
             Origin::Region(rest) => Some(rest.given_len()),
-            Origin::Runs(_, runs) => Some(runs.byte_len().saturating_sub(self.passed)),
+            Origin::Runs(_, runs) => Some(runs.byte_len().saturating_sub(self.position)),
             Origin::Stream(_, left) => *left,
         }
     }
 
     /// Returns how many bytes have been consumed.
-    pub(crate) fn passed(&self) -> u64 {
-        self.passed
+    pub(crate) fn position(&self) -> u64 {
+        self.position
     }
 
     /// Reads until `into` is full or the source ends, and returns how many bytes were read.
     pub(crate) fn fill(&mut self, into: &mut [u8]) -> Result<usize> {
-        self.fill_room(&mut Room::of(into), usize::MAX)
+        self.fill_read_buf(&mut ReadBuf::of(into), usize::MAX)
     }
 
-    /// Reads up to `most` bytes, fewer only at the end, and returns how many were read.
-    pub(crate) fn fill_room(&mut self, room: &mut Room<'_>, most: usize) -> Result<usize> {
+    /// Reads up to `max_len` bytes, fewer only at the end, and returns how many were read.
+    pub(crate) fn fill_read_buf(&mut self, buf: &mut ReadBuf<'_>, max_len: usize) -> Result<usize> {
         let filled = match &mut self.origin {
             Origin::Stream(stream, left) => {
                 let left = left.map_or(usize::MAX, |left| usize::try_from(left).unwrap_or(usize::MAX));
-                room.read_with(most.min(left), |into| bytes::fill(into, |rest, _| Ok(stream.read(rest)?)))?
+                buf.read_with(max_len.min(left), |into| bytes::fill(into, |rest, _| Ok(stream.read(rest)?)))?
             }
             _ => match self.positioned() {
-                Some(positioned) => positioned.fill_room(room, most, 0)?,
+                Some(positioned) => positioned.fill_read_buf(buf, max_len, 0)?,
                 None => unreachable!("only a stream has no positions"),
             },
         };
@@ -125,20 +128,22 @@ impl<'a> Source<'a> {
         match &self.origin {
             Origin::Slice(slice) => Some(Positioned { region: Region::of_memory(slice.get()), runs: None }),
             Origin::Region(rest) => Some(Positioned { region: *rest, runs: None }),
-            Origin::Runs(array, runs) => Some(Positioned { region: *array, runs: Some((runs, self.passed)) }),
+            Origin::Runs(array, runs) => {
+                Some(Positioned { region: *array, runs: Some((runs, self.position)) })
+            }
             Origin::Stream(..) => None,
         }
     }
 
     /// Returns a source of the same bytes that does not advance this one; `None` for a stream.
-    pub(crate) fn ahead(&self) -> Option<Self> {
+    pub(crate) fn lookahead(&self) -> Option<Self> {
         let origin = match &self.origin {
             Origin::Slice(slice) => Origin::Region(Region::of_memory(slice.get())),
             Origin::Region(rest) => Origin::Region(*rest),
             Origin::Runs(array, runs) => Origin::Runs(*array, runs),
             Origin::Stream(..) => return None,
         };
-        Some(Self { origin, passed: self.passed, own: None })
+        Some(Self { origin, position: self.position, position_guard: None })
     }
 
     /// Skips up to `bytes` bytes, and returns how many were skipped.
@@ -148,11 +153,11 @@ impl<'a> Source<'a> {
             self.advance(skipped);
             return Ok(skipped);
         }
-        let most = |left: u64| usize::try_from(left).unwrap_or(usize::MAX).min(super::BLOCK);
-        let mut scratch = vec![0; most(bytes)];
+        let max_len = |left: u64| usize::try_from(left).unwrap_or(usize::MAX).min(super::BLOCK);
+        let mut scratch = vec![0; max_len(bytes)];
         let mut skipped = 0;
         while skipped < bytes {
-            let wanted = most(bytes - skipped);
+            let wanted = max_len(bytes - skipped);
             let filled = self.fill(&mut scratch[..wanted])?;
             skipped += filled as u64;
             if filled < wanted {
@@ -166,7 +171,7 @@ impl<'a> Source<'a> {
     ///
     /// A stream has already advanced by being read: only the counters are updated.
     pub(crate) fn advance(&mut self, bytes: u64) {
-        self.passed += bytes;
+        self.position += bytes;
         match &mut self.origin {
             Origin::Slice(slice) => slice.advance(usize::try_from(bytes).unwrap_or(usize::MAX)),
             Origin::Region(rest) => *rest = rest.after(bytes),
@@ -180,8 +185,8 @@ impl<'a> Source<'a> {
     /// Returns `false` if the source is a slice, a selection or a stream.
     pub(crate) fn restart(&mut self) -> bool {
         let Origin::Region(rest) = &mut self.origin else { return false };
-        *rest = rest.before(self.passed);
-        self.passed = 0;
+        *rest = rest.before(self.position);
+        self.position = 0;
         self.update_length();
         true
     }
@@ -197,16 +202,16 @@ impl<'a> Source<'a> {
     /// Updates the end of the source, if it is a file, to the current end of the file.
     pub(crate) fn update_length(&mut self) {
         if let Origin::Region(rest) = &mut self.origin {
-            *rest = rest.extended();
+            *rest = rest.with_current_end();
         }
     }
 
     /// Moves the file's own position to the current position of the source, if the source began there.
-    pub(crate) fn settle(&self) -> Result<()> {
-        if let (Origin::Region(rest), Some(own)) = (&self.origin, &self.own) {
-            let mut file = own.file;
+    pub(crate) fn sync_file_position(&self) -> Result<()> {
+        if let (Origin::Region(rest), Some(position_guard)) = (&self.origin, &self.position_guard) {
+            let mut file = position_guard.file;
             file.seek(SeekFrom::Start(rest.start()))?;
-            own.at.store(rest.start(), Ordering::Relaxed);
+            position_guard.at.store(rest.start(), Ordering::Relaxed);
         }
         Ok(())
     }
@@ -215,14 +220,14 @@ impl<'a> Source<'a> {
 /// Restores the position of a file on platforms where positioned reads move it, such as Windows.
 ///
 /// The position is restored to where the source was last settled, or to where it began.
-struct OwnPosition<'a> {
+struct FilePositionGuard<'a> {
     file: &'a File,
     at: AtomicU64,
 }
 
-impl Drop for OwnPosition<'_> {
+impl Drop for FilePositionGuard<'_> {
     fn drop(&mut self) {
-        if bytes::READING_MOVES {
+        if bytes::READS_MOVE_POSITION {
             let mut file = self.file;
             let _ = file.seek(SeekFrom::Start(*self.at.get_mut())); // if this fails, so does the next read
         }
@@ -253,17 +258,17 @@ impl<'a> Positioned<'a> {
 
     /// Reads at an offset until `into` is full or the source ends, and returns how many bytes were read.
     pub(crate) fn fill_at(&self, into: &mut [u8], from: usize) -> Result<usize> {
-        self.fill_room(&mut Room::of(into), usize::MAX, from)
+        self.fill_read_buf(&mut ReadBuf::of(into), usize::MAX, from)
     }
 
-    /// Reads up to `most` bytes at an offset, fewer only at the end, and returns how many were read.
-    pub(crate) fn fill_room(&self, room: &mut Room<'_>, most: usize, from: usize) -> Result<usize> {
-        let Some((runs, passed)) = self.runs else {
-            return self.region.fill_room(room, most, from as u64);
+    /// Reads up to `max_len` bytes at an offset, fewer only at the end, and returns how many were read.
+    pub(crate) fn fill_read_buf(&self, buf: &mut ReadBuf<'_>, max_len: usize, from: usize) -> Result<usize> {
+        let Some((runs, position)) = self.runs else {
+            return self.region.fill_read_buf(buf, max_len, from as u64);
         };
-        let at = passed + from as u64;
+        let at = position + from as u64;
         let left = usize::try_from(runs.byte_len().saturating_sub(at)).unwrap_or(usize::MAX);
-        self.region.fill_runs(runs, room, most.min(left), at)
+        self.region.fill_runs(runs, buf, max_len.min(left), at)
     }
 
     /// Returns whether memory that is read into has to be cleared first.
@@ -277,12 +282,12 @@ impl<'a> Positioned<'a> {
     }
 
     /// Returns whether the number of bytes is certain, rather than what a server or another source says.
-    pub(super) fn is_certain(&self) -> bool {
-        self.region.is_certain()
+    pub(super) fn has_trusted_len(&self) -> bool {
+        self.region.has_trusted_len()
     }
 
     /// Returns about this many bytes, as a number of whole runs; fewer if there would be too many runs to list.
-    pub(super) fn whole_runs(&self, bytes: usize) -> usize {
+    pub(super) fn round_to_runs(&self, bytes: usize) -> usize {
         /// Listing takes eight bytes for each run.
         const MOST: usize = 16 << 20;
         let run = self.runs.map_or(1, |(runs, _)| runs.run().max(1));
@@ -295,7 +300,7 @@ impl<'a> Positioned<'a> {
     }
 
     /// Returns whether the bytes are not scattered.
-    pub(super) fn is_together(&self) -> bool {
+    pub(super) fn is_contiguous(&self) -> bool {
         self.runs.is_none()
     }
 
@@ -304,7 +309,7 @@ impl<'a> Positioned<'a> {
         let runs = self.runs.map_or(0, |(runs, _)| runs.byte_len() / runs.run().max(1) as u64);
         match self.region.bytes() {
             Some(_) => Effort::each(runs, 2),
-            None => Effort::calling(runs),
+            None => Effort::system_calls(runs),
         }
     }
 
@@ -312,8 +317,8 @@ impl<'a> Positioned<'a> {
     pub(super) fn boundaries(&self) -> Option<(usize, usize)> {
         let step = self.hints().get_boundary()?;
         let first = match self.runs {
-            Some((runs, passed)) if passed >= runs.byte_len() => return None,
-            Some((runs, passed)) => runs.find(passed).0,
+            Some((runs, position)) if position >= runs.byte_len() => return None,
+            Some((runs, position)) => runs.find(position).0,
             None => 0,
         };
         let at = self.region.start().saturating_add(first);

@@ -12,7 +12,7 @@ const PIECE: usize = 128 << 10;
 /// Reads the decompressed content of a source.
 ///
 /// Malformed data is reported as an [`io::Error`] that wraps an error of this library.
-pub(crate) struct Unpack<'a> {
+pub(crate) struct UnpackReader<'a> {
     source: Source<'a>,
     unpacker: Unpacker,
     piece: Vec<u8>,
@@ -22,14 +22,14 @@ pub(crate) struct Unpack<'a> {
     done: usize,
     is_end: bool,
     /// Whether a frame has ended: the stream ends here, or another frame follows.
-    is_between: bool,
+    is_between_frames: bool,
     /// Whether a frame has ended before.
     has_frame: bool,
     /// Whether there was content after the first frame.
     has_more_frames: bool,
 }
 
-impl<'a> Unpack<'a> {
+impl<'a> UnpackReader<'a> {
     pub(crate) fn new(source: Source<'a>, unpacker: Unpacker) -> Self {
         Self {
             source,
@@ -38,7 +38,7 @@ impl<'a> Unpack<'a> {
             filled: 0,
             done: 0,
             is_end: false,
-            is_between: false,
+            is_between_frames: false,
             has_frame: false,
             has_more_frames: false,
         }
@@ -51,11 +51,13 @@ impl<'a> Unpack<'a> {
 
     /// Returns whether the stream and the source have both ended.
     pub(crate) fn is_at_end(&self) -> bool {
-        (self.is_end || self.is_between) && self.done == self.filled && self.source.remaining() == Some(0)
+        (self.is_end || self.is_between_frames)
+            && self.done == self.filled
+            && self.source.remaining() == Some(0)
     }
 }
 
-impl Read for Unpack<'_> {
+impl Read for UnpackReader<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         while !self.is_end && !into.is_empty() {
             if self.done == self.filled {
@@ -66,7 +68,7 @@ impl Read for Unpack<'_> {
                 self.done = 0;
             }
             let packed = &self.piece[self.done..self.filled];
-            if packed.is_empty() && self.is_between {
+            if packed.is_empty() && self.is_between_frames {
                 self.is_end = true;
                 break;
             }
@@ -74,8 +76,8 @@ impl Read for Unpack<'_> {
             self.done += unpacked.consumed;
             self.is_end = unpacked.end == End::Stream;
             self.has_more_frames |= self.has_frame && unpacked.produced > 0;
-            self.is_between = unpacked.end == End::Frame;
-            self.has_frame |= self.is_between;
+            self.is_between_frames = unpacked.end == End::Frame;
+            self.has_frame |= self.is_between_frames;
             if unpacked.produced > 0 {
                 return Ok(unpacked.produced);
             }
@@ -98,7 +100,7 @@ impl Read for Unpack<'_> {
 mod tests {
     use std::io::Read;
 
-    use super::{PIECE, Unpack};
+    use super::{PIECE, UnpackReader};
     use crate::codec::Unpacker;
     use crate::transfer::Source;
 
@@ -113,7 +115,7 @@ mod tests {
         packed.resize(PIECE, 0);
         packed.extend(frame("two"));
         let mut packed = &packed[..];
-        let mut unpack = Unpack::new(Source::of(&mut packed), Unpacker::zstd().unwrap());
+        let mut unpack = UnpackReader::new(Source::of(&mut packed), Unpacker::zstd().unwrap());
         let mut text = String::new();
         unpack.read_to_string(&mut text).unwrap();
         assert_eq!(text, "one, two");
@@ -125,7 +127,7 @@ mod tests {
         let mut packed = zstd::encode_all(&b"all"[..], 3).unwrap();
         packed.extend([0x50, 0x2A, 0x4D, 0x18, 3, 0, 0, 0, 1, 2, 3]);
         let mut packed = &packed[..];
-        let mut unpack = Unpack::new(Source::of(&mut packed), Unpacker::zstd().unwrap());
+        let mut unpack = UnpackReader::new(Source::of(&mut packed), Unpacker::zstd().unwrap());
         let mut text = String::new();
         unpack.read_to_string(&mut text).unwrap();
         assert_eq!((&text[..], unpack.has_more_frames(), unpack.is_at_end()), ("all", false, true));

@@ -2,7 +2,7 @@
 
 use ndarray::ArrayViewD;
 
-use super::gather::{Plan, gather};
+use super::gather::{BlockPlan, gather};
 use super::{Effort, Sink, os, pipeline};
 use crate::element::WritePlan;
 use crate::error::Result;
@@ -39,33 +39,33 @@ pub(crate) fn write<T: Send + Sync>(
     head: Vec<u8>,
     header: &Header,
     items: Items<'_, T>,
-    emit: &WritePlan<T>,
+    write_plan: &WritePlan<T>,
     options: &WriteOptions,
 ) -> Result<()> {
-    write_more(sink, head, header, items, emit, options)?;
+    write_unflushed(sink, head, header, items, write_plan, options)?;
     sink.flush()
 }
 
 /// Like [`write`], without flushing, since more data follows.
-pub(crate) fn write_more<T: Send + Sync>(
+pub(crate) fn write_unflushed<T: Send + Sync>(
     sink: &mut Sink<'_>,
     head: Vec<u8>,
     header: &Header,
     items: Items<'_, T>,
-    emit: &WritePlan<T>,
+    write_plan: &WritePlan<T>,
     options: &WriteOptions,
 ) -> Result<()> {
     if let Some(bytes) = header.payload_len() {
-        sink.expect((head.len() as u64).saturating_add(bytes), options)?;
+        sink.announce_len((head.len() as u64).saturating_add(bytes), options)?;
     }
-    match (emit, items) {
-        (WritePlan::Bitwise(out), Items::Contiguous(items)) if !out.swaps() => {
-            write_both(sink, head, out.bytes(items))
+    match (write_plan, items) {
+        (WritePlan::Bitwise(out), Items::Contiguous(items)) if !out.needs_swap() => {
+            write_head_and_payload(sink, head, out.bytes(items))
         }
         (WritePlan::Bitwise(out), items) => {
             write_blocks(sink, head, header, items, options, |block, bytes| {
                 gather(block, out, bytes);
-                out.turn(bytes);
+                out.swap_to_file_order(bytes);
                 Ok(())
             })
         }
@@ -81,8 +81,8 @@ pub(crate) fn write_more<T: Send + Sync>(
         }
         (WritePlan::Opaque(encode), items) => {
             let payload = encode.encode(&mut items.iter(), header, options)?;
-            sink.expect(head.len() as u64 + payload.len() as u64, options)?;
-            write_both(sink, head, &payload)
+            sink.announce_len(head.len() as u64 + payload.len() as u64, options)?;
+            write_head_and_payload(sink, head, &payload)
         }
     }
 }
@@ -94,13 +94,13 @@ pub(crate) fn write_bytes(
     payload: &[u8],
     options: &WriteOptions,
 ) -> Result<()> {
-    sink.expect(head.len() as u64 + payload.len() as u64, options)?;
-    write_both(sink, head, payload)?;
+    sink.announce_len(head.len() as u64 + payload.len() as u64, options)?;
+    write_head_and_payload(sink, head, payload)?;
     sink.flush()
 }
 
 /// Writes a header and a payload; a small payload is written by the same call as the header.
-fn write_both(sink: &mut Sink<'_>, mut head: Vec<u8>, payload: &[u8]) -> Result<()> {
+fn write_head_and_payload(sink: &mut Sink<'_>, mut head: Vec<u8>, payload: &[u8]) -> Result<()> {
     const SMALL: usize = 8 << 10;
     if payload.len() <= SMALL {
         head.extend_from_slice(payload);
@@ -119,7 +119,7 @@ fn write_blocks<T: Send + Sync>(
     options: &WriteOptions,
     fill: impl Fn(&ArrayViewD<'_, T>, &mut [u8]) -> Result<()> + Sync,
 ) -> Result<()> {
-    let plan = Plan::new(items.into_view(), header.dtype().item_size());
+    let plan = BlockPlan::new(items.into_view(), header.dtype().item_size());
     sink.write(&head)?;
     let make = |index: usize, bytes: &mut Vec<u8>| {
         let block = plan.block(index);

@@ -97,7 +97,7 @@ impl Decoder<'_, '_> {
         // them. Each field costs 64 bytes of the budget, so nesting cannot multiply fields beyond it.
         if let Some(DType::Record(record)) = made.as_deref() {
             const FIELD: usize = 64;
-            self.budget.spend(FIELD.saturating_mul(record.fields_within() as usize))?;
+            self.budget.spend(FIELD.saturating_mul(record.nested_field_count() as usize))?;
         }
         self.made.insert(number, made.clone());
         Ok(made)
@@ -168,7 +168,7 @@ impl Decoder<'_, '_> {
         let look = self.look;
         if let Some(name) = look.text(slot) {
             self.budget.spend(name.len())?;
-            return Ok(npy::named(&name).map(Arc::new));
+            return Ok(npy::dtype_by_name(&name).map(Arc::new));
         }
         if depth > MAX_NESTING {
             return Ok(None);

@@ -6,7 +6,7 @@ use super::loading::Loading;
 use super::{Object, View, decode, encode};
 use crate::dtype::DType;
 use crate::element::{
-    Decode, DecodeOpaque, EncodeOpaque, Places, ReadPlan, ReadableElement, WritableElement, WritePlan,
+    Decode, DecodeOpaque, ElementBuf, EncodeOpaque, ReadPlan, ReadableElement, WritableElement, WritePlan,
     append, mismatch,
 };
 use crate::error::{Error, Result};
@@ -26,7 +26,7 @@ pub(in super::super) fn accept_with_loading(
     found: &DType,
     options: &ReadOptions,
 ) -> Result<(ReadPlan<Object>, WhenRead)> {
-    Object::accept(found, options)?;
+    Object::read_plan(found, options)?;
     let loading = Arc::default();
     Ok((ReadPlan::Opaque(Box::new(WithLoading(Arc::clone(&loading)))), loading))
 }
@@ -46,7 +46,7 @@ impl DecodeOpaque<Object> for WithLoading {
 }
 
 impl ReadableElement for Object {
-    fn accept(found: &DType, _: &ReadOptions) -> Result<ReadPlan<Self>> {
+    fn read_plan(found: &DType, _: &ReadOptions) -> Result<ReadPlan<Self>> {
         match found.has_object() {
             true => Ok(ReadPlan::Opaque(Box::new(Pickle))),
             false => Err(mismatch(found, DType::Object, false)),
@@ -59,7 +59,7 @@ impl WritableElement for Object {
         Ok(DType::Object)
     }
 
-    fn emit(_: &DType) -> WritePlan<Self> {
+    fn write_plan(_: &DType) -> WritePlan<Self> {
         WritePlan::Opaque(Box::new(Pickle))
     }
 }
@@ -70,7 +70,7 @@ impl DecodeOpaque<Object> for Pickle {
         Ok((items, used))
     }
 
-    fn taken(&self, items: &dyn std::any::Any) -> Option<Vec<Object>> {
+    fn downcast_items(&self, items: &dyn std::any::Any) -> Option<Vec<Object>> {
         items.downcast_ref::<Vec<Object>>().cloned()
     }
 
@@ -107,8 +107,8 @@ impl EncodeOpaque<Object> for Pickle {
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 impl ReadableElement for Option<String> {
-    fn accept(found: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>> {
-        match (found, String::accept(found, options)) {
+    fn read_plan(found: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>> {
+        match (found, String::read_plan(found, options)) {
             (DType::Object, _) => Ok(ReadPlan::Opaque(Box::new(Texts))),
             (_, Ok(ReadPlan::PerItem(texts))) => Ok(ReadPlan::PerItem(Box::new(Present(texts)))),
             (_, texts) => Err(texts.err().unwrap_or_else(|| mismatch(found, DType::Object, false))),
@@ -144,7 +144,7 @@ impl DecodeOpaque<Option<String>> for Texts {
 struct Present(Box<dyn Decode<String>>);
 
 impl Decode<Option<String>> for Present {
-    fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, Option<String>>) -> Result<()> {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, Option<String>>) -> Result<()> {
         let mut texts = Vec::new();
         append(&mut texts, count, |places| self.0.decode(items, count, places))?;
         out.extend(texts.into_iter().map(Some));

@@ -13,7 +13,7 @@ use super::graph::{Id, Slot};
 use super::times::{Time, Timedelta};
 use super::walk::{Step, Walk};
 use super::{Call, Object, ObjectRef, View};
-use crate::element::{spelled_complex, spelled_double};
+use crate::element::{format_complex, format_f64};
 
 /// Formats like Python's `repr`; arrays and scalars as NumPy 2 does with its default options.
 ///
@@ -329,8 +329,8 @@ impl Shown<'_> {
         match view {
             View::Bool(value) => self.write_str(if *value { "True" } else { "False" }),
             View::Int(number) => write!(self, "{number}"),
-            View::Float(number) => self.write_str(&spelled_double(*number, ".0")),
-            View::Complex(number) => self.write_str(&spelled_complex(*number)),
+            View::Float(number) => self.write_str(&format_f64(*number, ".0")),
+            View::Complex(number) => self.write_str(&format_complex(*number)),
             View::Str(text) => write!(self, "{text}"),
             View::Bytes(bytes) => write!(self, "{}", Quoted(bytes)),
             View::ByteArray(bytes) => write!(self, "bytearray({})", Quoted(bytes)),

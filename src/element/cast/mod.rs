@@ -4,11 +4,11 @@
 //! [`BitwiseOut`] (all bytes of an element are initialized). They are created only where `bytemuck`'s traits
 //! prove it, or from the tokens of a struct's fields; everything else here trusts them. [`UncheckedVec`] is
 //! memory that is being filled with elements: its bytes are loaded and checked block by block, and it becomes a `Vec` only when every byte has passed the check.
-//! [`Places`] is memory for elements that are made one after another, and [`Structs`] are structs that are made field by field.
+//! [`ElementBuf`] is memory for elements that are made one after another, and [`StructAssembler`] are structs that are made field by field.
 #![allow(unsafe_code)]
 
-mod places;
-mod unchecked;
+mod element_buf;
+mod unchecked_vec;
 mod view;
 mod wrapped;
 
@@ -16,12 +16,12 @@ use std::marker::PhantomData;
 use std::slice;
 
 use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
+pub(crate) use element_buf::ElementBuf;
+pub(crate) use element_buf::append;
+pub(super) use element_buf::{FieldOffset, FieldReader, StructAssembler, decode_to_vec};
 use ndarray::{ArrayView2, ArrayViewMutD};
-pub(crate) use places::Places;
-pub(crate) use places::append;
-pub(super) use places::{FieldAt, ReadsField, Structs, decoded};
-pub(crate) use unchecked::{Part, UncheckedVec};
-pub(crate) use view::{StridedLayout, view, view_mut, view_spread, view_spread_mut};
+pub(crate) use unchecked_vec::{MemoryPart, UncheckedVec};
+pub(crate) use view::{StridedLayout, view, view_mut, view_strided, view_strided_mut};
 pub use wrapped::{Enumeration, Markers, Newtype};
 pub(super) use wrapped::{inner_slice, no_variant};
 
@@ -29,7 +29,7 @@ use super::record::{FieldsRead, FieldsWritten, RecordSpec};
 use super::time::units::Unit;
 use super::transform::{ByteTransform, Explain};
 use super::{Bytes, Chars, Datetime64, LongDouble, Timedelta64, ViewMutElement, Void, narrow};
-use crate::bytes::Room;
+use crate::bytes::ReadBuf;
 use crate::dtype::DType;
 use crate::error::{CopyReason, ErrorKind, Result};
 use crate::options::WriteOptions;
@@ -107,9 +107,9 @@ pub unsafe trait RecordType: Sized + Send + Sync + 'static {
 /// The proof that bytes are valid elements of type `T` once they have passed the check, if one is needed.
 #[doc(hidden)]
 pub struct Bitwise<T> {
-    fix: ByteTransform,
+    transform: ByteTransform,
     /// Whether `T` has no padding. Only then may its memory be changed as bytes.
-    is_full: bool,
+    has_no_padding: bool,
     type_: PhantomData<fn() -> T>,
 }
 
@@ -119,7 +119,11 @@ impl<T> Bitwise<T> {
     where
         T: Pod,
     {
-        Self { fix: ByteTransform::units(size_of::<T>(), unit, swap), is_full: true, type_: PhantomData }
+        Self {
+            transform: ByteTransform::units(size_of::<T>(), unit, swap),
+            has_no_padding: true,
+            type_: PhantomData,
+        }
     }
 
     /// Creates the token for a type for which some bytes are invalid.
@@ -127,13 +131,17 @@ impl<T> Bitwise<T> {
     where
         T: CheckedBitPattern + NoUninit,
     {
-        Self { fix: ByteTransform::check::<T>(explain), is_full: true, type_: PhantomData }
+        Self { transform: ByteTransform::check::<T>(explain), has_no_padding: true, type_: PhantomData }
     }
 
     /// Returns the token for arrays of such elements.
     pub(super) fn repeated<const N: usize>(&self) -> Bitwise<[T; N]> {
         // The elements of an array are contiguous, without padding between them.
-        Bitwise { fix: self.fix.repeated(size_of::<[T; N]>()), is_full: self.is_full, type_: PhantomData }
+        Bitwise {
+            transform: self.transform.repeated(size_of::<[T; N]>()),
+            has_no_padding: self.has_no_padding,
+            type_: PhantomData,
+        }
     }
 
     /// Creates the token for records whose fields have the same offsets in the file as in memory.
@@ -141,57 +149,57 @@ impl<T> Bitwise<T> {
     where
         T: RecordType,
     {
-        let (fix, filled) = fields.into_fix(size_of::<T>())?;
+        let (transform, unpadded_size) = fields.into_transform(size_of::<T>())?;
         // By the contract of RecordType, these are all fields of T. If they are valid elements, so is the T,
         // since padding may contain any bytes.
-        Some(Self { fix, is_full: filled == Some(size_of::<T>()), type_: PhantomData })
+        Some(Self { transform, has_no_padding: unpadded_size == Some(size_of::<T>()), type_: PhantomData })
     }
 
-    pub(super) fn fix(&self) -> &ByteTransform {
-        &self.fix
+    pub(super) fn transform(&self) -> &ByteTransform {
+        &self.transform
     }
 
     /// Returns the same token once more.
     #[cfg(feature = "mmap")]
-    pub(crate) fn again(&self) -> Self {
-        Self { fix: self.fix.clone(), ..*self }
+    pub(crate) fn duplicate(&self) -> Self {
+        Self { transform: self.transform.clone(), ..*self }
     }
 
     /// Returns the size of an element if it has no padding, or `None`.
-    pub(super) fn filled(&self) -> Option<usize> {
-        self.is_full.then_some(size_of::<T>())
+    pub(super) fn unpadded_size(&self) -> Option<usize> {
+        self.has_no_padding.then_some(size_of::<T>())
     }
 
     /// Fails if changing elements of this dtype in place could write uninitialized bytes.
     ///
     /// `IS_FULL` reports padding at compile time, with a clear message, but any crate can implement its trait:
     /// the token is authoritative.
-    pub(crate) fn check_full(&self, found: &DType) -> Result<()>
+    pub(crate) fn check_no_padding(&self, found: &DType) -> Result<()>
     where
         T: ViewMutElement,
     {
         const { T::IS_FULL };
-        match self.is_full {
+        match self.has_no_padding {
             true => Ok(()),
             false => Err(ErrorKind::NeedsCopy(CopyReason::Layout { found: found.clone() }).into()),
         }
     }
 
     /// Returns whether the file has the other byte order, which means that the elements must be copied.
-    pub(crate) fn swaps(&self) -> bool {
-        self.fix.swaps()
+    pub(crate) fn needs_swap(&self) -> bool {
+        self.transform.needs_swap()
     }
 
     /// Returns whether blocks are processed again after loading, and should therefore fit the cache.
-    pub(crate) fn touches(&self) -> bool {
-        self.fix.is_needed()
+    pub(crate) fn needs_transform(&self) -> bool {
+        self.transform.is_needed()
     }
 
     /// Creates `count` elements from the bytes that `load` fills in.
     pub(crate) fn make(
         &self,
         count: usize,
-        load: impl FnOnce(&mut Room<'_>) -> Result<()>,
+        load: impl FnOnce(&mut ReadBuf<'_>) -> Result<()>,
     ) -> Result<Vec<T>> {
         let mut items = UncheckedVec::new(self, count, false)?;
         items.all().load(usize::MAX, load)?;
@@ -200,7 +208,7 @@ impl<T> Bitwise<T> {
 
     /// Converts the bytes of complete elements to native byte order and checks them.
     pub(crate) fn check(&self, bytes: &mut [u8]) -> Result<()> {
-        self.fix.apply(bytes)
+        self.transform.apply(bytes)
     }
 
     /// Returns existing elements as arrays of bytes of their size.
@@ -210,11 +218,11 @@ impl<T> Bitwise<T> {
     /// # Safety
     ///
     /// Only bytes that have passed [`check`](Self::check) may be copied into it, as complete elements.
-    pub(crate) unsafe fn units_over<'a, const SIZE: usize>(
+    pub(crate) unsafe fn view_byte_arrays_mut<'a, const SIZE: usize>(
         &self,
         view: ArrayViewMutD<'a, T>,
     ) -> Option<ArrayViewMutD<'a, [u8; SIZE]>> {
-        if !self.is_full || std::mem::needs_drop::<T>() || size_of::<T>() != SIZE {
+        if !self.has_no_padding || std::mem::needs_drop::<T>() || size_of::<T>() != SIZE {
             return None;
         }
         let mut view = view;
@@ -228,8 +236,8 @@ impl<T> Bitwise<T> {
     ///
     /// Returns `None` if the elements have padding, need a check (they would contain unchecked bytes during
     /// loading), or need to be dropped.
-    pub(crate) fn part_over<'a>(&'a self, items: &'a mut [T]) -> Option<Part<'a>> {
-        if !self.is_full || self.fix.checks() || std::mem::needs_drop::<T>() {
+    pub(crate) fn as_part<'a>(&'a self, items: &'a mut [T]) -> Option<MemoryPart<'a>> {
+        if !self.has_no_padding || self.transform.needs_check() || std::mem::needs_drop::<T>() {
             return None;
         }
         let length = size_of_val(items);
@@ -238,7 +246,7 @@ impl<T> Bitwise<T> {
         // bytes are.
         let rest = unsafe { slice::from_raw_parts_mut(items.as_mut_ptr().cast(), length) };
         // SAFETY: as above, all bytes are initialized.
-        Some(unsafe { Part::over(rest, &self.fix) })
+        Some(unsafe { MemoryPart::from_init(rest, &self.transform) })
     }
 }
 
@@ -251,7 +259,7 @@ impl<T> std::fmt::Debug for Bitwise<T> {
 /// The proof that all bytes of elements of type `T` are initialized.
 #[doc(hidden)]
 pub struct BitwiseOut<T> {
-    fix: ByteTransform,
+    transform: ByteTransform,
     type_: PhantomData<fn(T)>,
 }
 
@@ -260,12 +268,12 @@ impl<T> BitwiseOut<T> {
     where
         T: NoUninit,
     {
-        Self { fix: ByteTransform::units(size_of::<T>(), unit, swap), type_: PhantomData }
+        Self { transform: ByteTransform::units(size_of::<T>(), unit, swap), type_: PhantomData }
     }
 
     /// Returns the token for arrays of such elements.
     pub(super) fn repeated<const N: usize>(&self) -> BitwiseOut<[T; N]> {
-        BitwiseOut { fix: self.fix.repeated(size_of::<[T; N]>()), type_: PhantomData }
+        BitwiseOut { transform: self.transform.repeated(size_of::<[T; N]>()), type_: PhantomData }
     }
 
     /// Creates the token for records without padding that have the same layout in the file as in memory.
@@ -273,13 +281,13 @@ impl<T> BitwiseOut<T> {
     where
         T: RecordType,
     {
-        let (fix, filled) = fields.into_fix(size_of::<T>())?;
+        let (transform, unpadded_size) = fields.into_transform(size_of::<T>())?;
         // By the contract of RecordType, these are all fields of T; without padding, they fill it.
-        (filled == Some(size_of::<T>())).then_some(Self { fix, type_: PhantomData })
+        (unpadded_size == Some(size_of::<T>())).then_some(Self { transform, type_: PhantomData })
     }
 
-    pub(super) fn fix(&self) -> &ByteTransform {
-        &self.fix
+    pub(super) fn transform(&self) -> &ByteTransform {
+        &self.transform
     }
 
     /// Returns the memory of elements as bytes.
@@ -306,12 +314,12 @@ impl<T> BitwiseOut<T> {
     }
 
     /// Returns whether bytes must be swapped before they are written.
-    pub(crate) fn swaps(&self) -> bool {
-        self.fix.swaps()
+    pub(crate) fn needs_swap(&self) -> bool {
+        self.transform.needs_swap()
     }
 
     /// Converts the bytes of elements to the byte order of the file.
-    pub(crate) fn turn(&self, bytes: &mut [u8]) {
-        self.fix.swap(bytes);
+    pub(crate) fn swap_to_file_order(&self, bytes: &mut [u8]) {
+        self.transform.swap(bytes);
     }
 }

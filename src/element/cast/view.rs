@@ -11,11 +11,11 @@ use super::Bitwise;
 use crate::error::{CopyReason, ErrorKind, Result};
 
 /// Views the bytes of `len` native-endian elements as elements; fails if they are misaligned or invalid.
-pub(crate) fn view<'a, T>(plain: &Bitwise<T>, bytes: &'a [u8], len: usize) -> Result<&'a [T]> {
+pub(crate) fn view<'a, T>(bitwise: &Bitwise<T>, bytes: &'a [u8], len: usize) -> Result<&'a [T]> {
     if len == 0 {
         return Ok(&[]); // an empty slice is aligned at any address
     }
-    check_view(plain, bytes, len)?;
+    check_view(bitwise, bytes, len)?;
     // SAFETY: length and alignment have been checked. The bytes have passed the check, so by the proof in
     // Bitwise<T> they are valid elements.
     Ok(unsafe { slice::from_raw_parts(bytes.as_ptr().cast::<T>(), len) })
@@ -23,15 +23,15 @@ pub(crate) fn view<'a, T>(plain: &Bitwise<T>, bytes: &'a [u8], len: usize) -> Re
 
 /// Views the bytes of `len` native-endian elements as mutable elements.
 pub(crate) fn view_mut<'a, T: ViewMutElement>(
-    plain: &Bitwise<T>,
+    bitwise: &Bitwise<T>,
     bytes: &'a mut [u8],
     len: usize,
 ) -> Result<&'a mut [T]> {
-    assert!(plain.is_full, "padding would write uninitialized bytes into the buffer"); // see `check_full`
+    assert!(bitwise.has_no_padding, "padding would write uninitialized bytes into the buffer"); // see `check_no_padding`
     if len == 0 {
         return Ok(&mut []);
     }
-    check_view(plain, bytes, len)?;
+    check_view(bitwise, bytes, len)?;
     // SAFETY: as in `view`; and T has no padding whose uninitialized bytes could be written into the buffer.
     Ok(unsafe { slice::from_raw_parts_mut(bytes.as_mut_ptr().cast::<T>(), len) })
 }
@@ -78,73 +78,75 @@ impl<D: Dimension> StridedLayout<D> {
     }
 
     /// Fails if the bytes of any element are invalid.
-    fn check_each(&self, fix: &ByteTransform, bytes: &[u8]) -> Result<()> {
-        if !fix.checks() {
+    fn check_each(&self, transform: &ByteTransform, bytes: &[u8]) -> Result<()> {
+        if !transform.needs_check() {
             return Ok(());
         }
         ndarray::indices(self.dim.clone()).into_iter().enumerate().try_for_each(|(number, index)| {
             let index = index.into_dimension();
             let at =
                 index.slice().iter().zip(&self.strides).map(|(index, stride)| index * stride).sum::<usize>();
-            fix.check_all(&bytes[self.offset + at..][..fix.item()]).map_err(|error| error.at_element(number))
+            transform
+                .check_all(&bytes[self.offset + at..][..transform.item()])
+                .map_err(|error| error.at_element(number))
         })
     }
 }
 
 /// Views native-endian elements that need not be contiguous; fails if they are misaligned or invalid.
-pub(crate) fn view_spread<'a, T, D: Dimension>(
-    plain: &Bitwise<T>,
+pub(crate) fn view_strided<'a, T, D: Dimension>(
+    bitwise: &Bitwise<T>,
     bytes: &'a [u8],
-    spread: StridedLayout<D>,
+    layout: StridedLayout<D>,
 ) -> Result<ArrayView<'a, T, D>> {
-    assert!(!plain.swaps(), "the byte order must be native");
-    if spread.dim.size() == 0 {
-        return Ok(ArrayView::from_shape(spread.dim, &[]).expect("an empty shape needs no elements"));
+    assert!(!bitwise.needs_swap(), "the byte order must be native");
+    if layout.dim.size() == 0 {
+        return Ok(ArrayView::from_shape(layout.dim, &[]).expect("an empty shape needs no elements"));
     }
-    let shape = spread.check::<T>(bytes.as_ptr(), bytes.len())?;
-    spread.check_each(&plain.fix, bytes)?;
-    let first = bytes[spread.offset..].as_ptr().cast::<T>();
+    let shape = layout.check::<T>(bytes.as_ptr(), bytes.len())?;
+    layout.check_each(&bitwise.transform, bytes)?;
+    let first = bytes[layout.offset..].as_ptr().cast::<T>();
     // SAFETY: all elements are within the borrowed bytes, aligned and valid, as checked above; strides are
     // not negative.
     Ok(unsafe { ArrayView::from_shape_ptr(shape, first) })
 }
 
 /// Returns a mutable view of elements that need not be contiguous. The elements must not overlap.
-pub(crate) fn view_spread_mut<'a, T: ViewMutElement, D: Dimension>(
-    plain: &Bitwise<T>,
+pub(crate) fn view_strided_mut<'a, T: ViewMutElement, D: Dimension>(
+    bitwise: &Bitwise<T>,
     bytes: &'a mut [u8],
-    spread: StridedLayout<D>,
+    layout: StridedLayout<D>,
 ) -> Result<ArrayViewMut<'a, T, D>> {
-    assert!(plain.is_full, "padding would write uninitialized bytes into the buffer"); // see `check_full`
-    assert!(!plain.swaps(), "the byte order must be native");
-    if spread.dim.size() == 0 {
-        return Ok(ArrayViewMut::from_shape(spread.dim, &mut []).expect("an empty shape needs no elements"));
+    assert!(bitwise.has_no_padding, "padding would write uninitialized bytes into the buffer"); // see `check_no_padding`
+    assert!(!bitwise.needs_swap(), "the byte order must be native");
+    if layout.dim.size() == 0 {
+        return Ok(ArrayViewMut::from_shape(layout.dim, &mut []).expect("an empty shape needs no elements"));
     }
     // With the axes sorted by stride, elements do not overlap if each stride is at least the extent of the
     // preceding axes.
     let mut extents: Vec<_> =
-        spread.dim.slice().iter().zip(&spread.strides).filter(|axis| *axis.0 > 1).collect();
+        layout.dim.slice().iter().zip(&layout.strides).filter(|axis| *axis.0 > 1).collect();
     extents.sort_by_key(|(_, stride)| **stride);
     let is_apart = extents
         .iter()
         .try_fold(size_of::<T>(), |reach, (length, stride)| (**stride >= reach).then_some(*stride * *length));
     assert!(is_apart.is_some(), "elements must not overlap");
-    let shape = spread.check::<T>(bytes.as_ptr(), bytes.len())?;
-    spread.check_each(&plain.fix, bytes)?;
-    let first = bytes[spread.offset..].as_mut_ptr().cast::<T>();
-    // SAFETY: as in `view_spread`; no two elements overlap, and T has no uninitialized bytes.
+    let shape = layout.check::<T>(bytes.as_ptr(), bytes.len())?;
+    layout.check_each(&bitwise.transform, bytes)?;
+    let first = bytes[layout.offset..].as_mut_ptr().cast::<T>();
+    // SAFETY: as in `view_strided`; no two elements overlap, and T has no uninitialized bytes.
     Ok(unsafe { ArrayViewMut::from_shape_ptr(shape, first) })
 }
 
-fn check_view<T>(plain: &Bitwise<T>, bytes: &[u8], len: usize) -> Result<()> {
+fn check_view<T>(bitwise: &Bitwise<T>, bytes: &[u8], len: usize) -> Result<()> {
     assert_eq!(
         size_of::<T>().checked_mul(len),
         Some(bytes.len()),
         "the length must be exactly that of the elements"
     );
     check_alignment::<T>(bytes.as_ptr())?;
-    assert!(!plain.swaps(), "the byte order must be native");
-    plain.fix.check_all(bytes)
+    assert!(!bitwise.needs_swap(), "the byte order must be native");
+    bitwise.transform.check_all(bytes)
 }
 
 fn check_alignment<T>(first: *const u8) -> Result<()> {

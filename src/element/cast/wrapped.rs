@@ -75,7 +75,7 @@ impl<T> Bitwise<T> {
     pub(in crate::element) fn wrapped<O: Newtype<Inner = T>>(self) -> Bitwise<O> {
         const { assert!(has_same_layout::<T, O>()) };
         // By the contract of Newtype, the bytes of a newtype are those of the inner element.
-        Bitwise { fix: self.fix, is_full: self.is_full, type_: PhantomData }
+        Bitwise { transform: self.transform, has_no_padding: self.has_no_padding, type_: PhantomData }
     }
 
     /// Converts the token to one for an enum with this number type, and adds a check.
@@ -84,11 +84,11 @@ impl<T> Bitwise<T> {
         T: Number,
     {
         const { assert!(is_number::<E>()) };
-        let fix = self
-            .fix
+        let transform = self
+            .transform
             .with_check(first_invalid::<E>, |item| no_variant::<E>(bytemuck::pod_read_unaligned(item)));
         // By the contract of Enumeration, a number that has passed the check is a variant.
-        Bitwise { fix, is_full: true, type_: PhantomData }
+        Bitwise { transform, has_no_padding: true, type_: PhantomData }
     }
 }
 
@@ -96,13 +96,13 @@ impl<T> BitwiseOut<T> {
     /// Converts the token to one for a newtype of such elements.
     pub(in crate::element) fn wrapped<O: Newtype<Inner = T>>(self) -> BitwiseOut<O> {
         const { assert!(has_same_layout::<T, O>()) };
-        BitwiseOut { fix: self.fix, type_: PhantomData }
+        BitwiseOut { transform: self.transform, type_: PhantomData }
     }
 
     /// Converts the token to one for an enum with this number type.
     pub(in crate::element) fn enumerated<E: Enumeration<Number = T>>(self) -> BitwiseOut<E> {
         const { assert!(is_number::<E>()) };
-        BitwiseOut { fix: self.fix, type_: PhantomData }
+        BitwiseOut { transform: self.transform, type_: PhantomData }
     }
 }
 

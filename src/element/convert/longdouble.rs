@@ -107,7 +107,7 @@ fn reader(part: &Scalar, format: LongDoubleFormat) -> Option<Read> {
         }),
         (Kind::Float, _) => {
             let double = Scalar::new(Kind::Float, 8, ByteOrder::NATIVE)?;
-            let convert = numbers::one(&native, &double)?;
+            let convert = numbers::single_converter(&native, &double)?;
             Box::new(move |item| Ok(Wide::of_f64(f64::from_ne_bytes(convert(item)))))
         }
         (Kind::Uint, 8) => {
@@ -115,7 +115,7 @@ fn reader(part: &Scalar, format: LongDoubleFormat) -> Option<Read> {
         }
         _ => {
             let integer = Scalar::new(Kind::Int, 8, ByteOrder::NATIVE)?;
-            let convert = numbers::one(&native, &integer)?;
+            let convert = numbers::single_converter(&native, &integer)?;
             Box::new(move |item| Ok(Wide::of_integer(i64::from_ne_bytes(convert(item)).into())))
         }
     })
@@ -149,7 +149,7 @@ fn writer(part: &Scalar, format: LongDoubleFormat) -> Option<Write> {
         // By way of an `f32`, as NumPy does, so that these are rounded twice.
         #[cfg(feature = "half-2")]
         (Kind::Float, 2) => Box::new(|value, into| {
-            put(numbers::half_of((value.to_odd_f64() as f32).into()).to_ne_bytes(), into)
+            put(numbers::nearest_half((value.to_odd_f64() as f32).into()).to_ne_bytes(), into)
         }),
         (Kind::Bool, 1) => Box::new(|value, into| put([u8::from(!value.is_zero())], into)),
         (Kind::Int, 1) => integer!(i8),

@@ -6,15 +6,15 @@ mod numbers;
 mod text;
 mod times;
 
-pub(crate) use narrow::{Shown, shown};
-pub(super) use text::parsed;
-pub(crate) use text::spelled;
-pub(crate) use text::{half_to_single, shown_half};
+pub(crate) use narrow::{NarrowValue, narrow_value};
+pub(crate) use text::format_number;
+pub(super) use text::parse_item;
 #[cfg(feature = "object")]
-pub(crate) use text::{shortest_half, spelled_complex, spelled_double};
+pub(crate) use text::{format_complex, format_f64, shortest_half};
+pub(crate) use text::{half_as_printed, half_to_single};
 pub(super) use times::ticks_in;
 
-use super::cast::Places;
+use super::cast::ElementBuf;
 use super::fixed::Fixed;
 use super::swap::swap_units;
 use super::{Decode, ReadPlan, mismatch, swap_between};
@@ -28,13 +28,13 @@ use crate::options::ReadOptions;
 pub(crate) type Recode = Box<dyn Fn(&mut [u8], &mut [u8]) -> Result<()> + Send + Sync>;
 
 /// Modifies bytes in place.
-pub(crate) type Turn = Box<dyn Fn(&mut [u8]) + Send + Sync>;
+pub(crate) type SwapInPlace = Box<dyn Fn(&mut [u8]) + Send + Sync>;
 
 /// The way to convert elements of one dtype to another.
-pub(crate) enum Change {
+pub(crate) enum DTypeConversion {
     Nothing,
     /// Swap the byte order in place.
-    Swap(Turn),
+    Swap(SwapInPlace),
     Recode(Recode),
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn resolved(found: &DType, wanted: &DType) -> DType {
         match (to.kind(), times::step_of(from.kind()), times::step_of(to.kind())) {
             (kind @ (Kind::Text | Kind::Bytes), _, _) if to.size() == 0 => {
                 let unit = if kind == Kind::Text { 4 } else { 1 };
-                let width = text::usual(from)?;
+                let width = text::default_width(from)?;
                 Scalar::new(kind, width.checked_mul(unit)?, order)
             }
             (_, Some((one, is_date)), Some((other, to_date)))
@@ -65,27 +65,27 @@ pub(crate) fn resolved(found: &DType, wanted: &DType) -> DType {
 ///
 /// Fails with [`ErrorKind::DTypeMismatch`] if there is no conversion or the casting does not allow it, and
 /// with [`ErrorKind::Objects`] if `found` contains Python objects.
-pub(crate) fn change(found: &DType, wanted: &DType, rules: Rules) -> Result<Change> {
+pub(crate) fn dtype_conversion(found: &DType, wanted: &DType, rules: Rules) -> Result<DTypeConversion> {
     // Raw bytes are what numbers of `ml_dtypes` are in files, so they become each other without a change.
     if found == wanted || found.stored() == *wanted || *found == wanted.stored() {
-        return Ok(Change::Nothing);
+        return Ok(DTypeConversion::Nothing);
     }
     if found.with_byte_order(ByteOrder::NATIVE) == wanted.with_byte_order(ByteOrder::NATIVE) {
-        return Ok(Change::Swap(Box::new(swap_between(found, wanted))));
+        return Ok(DTypeConversion::Swap(Box::new(swap_between(found, wanted))));
     }
     let (Some(from), Some(to)) = (found.as_scalar(), wanted.as_scalar()) else {
         return Err(mismatch(found, wanted.clone(), false));
     };
-    recoder(from, to, rules).map(Change::Recode)
+    recoder(from, to, rules).map(DTypeConversion::Recode)
 }
 
 /// Returns the conversion from one scalar dtype to another, or an error if there is none or the casting does not allow it.
 fn recoder(from: &Scalar, to: &Scalar, rules: Rules) -> Result<Recode> {
-    match any_recoder(from, to, rules) {
+    match find_recoder(from, to, rules) {
         Some(recode) => check(rules.casting, from, to).map(|()| recode),
         None => {
             let with_format = Rules { long_double: Some(LongDoubleFormat::X87), ..rules };
-            match rules.long_double.is_none() && any_recoder(from, to, with_format).is_some() {
+            match rules.long_double.is_none() && find_recoder(from, to, with_format).is_some() {
                 true => {
                     check(rules.casting, from, to)?;
                     Err(not_allowed(from, to, Help::LongDoubleFormat))
@@ -103,7 +103,7 @@ fn not_allowed(from: &Scalar, to: &Scalar, help: Help) -> Error {
 }
 
 /// Returns the conversion from one scalar dtype to another, or `None` if it does not exist.
-fn any_recoder(from: &Scalar, to: &Scalar, rules: Rules) -> Option<Recode> {
+fn find_recoder(from: &Scalar, to: &Scalar, rules: Rules) -> Option<Recode> {
     if narrow::narrow(from).or(narrow::narrow(to)).is_some() {
         return narrow::recoder(from, to, rules);
     }
@@ -123,11 +123,11 @@ fn numbers_recoder(from: &Scalar, to: &Scalar, rules: Rules) -> Option<Recode> {
     let of_parts = |from, to| numbers::recoder(&parts(from)?, &parts(to)?, rules.casting);
     if is_of_halves(from) {
         let rest = numbers_recoder(&complex, to, rules)?;
-        return Some(then(of_parts(from, &complex)?, [from, &complex, to], rest));
+        return Some(chain(of_parts(from, &complex)?, [from, &complex, to], rest));
     }
     if is_of_halves(to) {
         let first = numbers_recoder(from, &complex, rules)?;
-        return Some(then(first, [from, &complex, to], of_parts(&complex, to)?));
+        return Some(chain(first, [from, &complex, to], of_parts(&complex, to)?));
     }
     match longdouble::is_long(from) || longdouble::is_long(to) {
         true => longdouble::recoder(from, to, rules.long_double),
@@ -136,12 +136,12 @@ fn numbers_recoder(from: &Scalar, to: &Scalar, rules: Rules) -> Option<Recode> {
 }
 
 /// Returns one conversion after another, of elements of three dtypes.
-fn then(first: Recode, [from, between, to]: [&Scalar; 3], second: Recode) -> Recode {
+fn chain(first: Recode, [from, between, to]: [&Scalar; 3], second: Recode) -> Recode {
     let (from, between, to) = (from.size(), between.size(), to.size());
     Box::new(move |items, made| {
         let mut middle = Vec::new();
         let (count, mut done) = (items.len() / from, 0);
-        in_parts(items, count, |items, count| {
+        for_each_part(items, count, |items, count| {
             limits::resize(&mut middle, count * between)?;
             first(items, &mut middle)?;
             let part = done * to..(done + count) * to;
@@ -155,18 +155,22 @@ fn then(first: Recode, [from, between, to]: [&Scalar; 3], second: Recode) -> Rec
 fn check(casting: Casting, from: &Scalar, to: &Scalar) -> Result<()> {
     match allows(casting, from, to) {
         true => Ok(()),
-        false => Err(not_allowed(from, to, Help::Cast(weakest(from, to)))),
+        false => Err(not_allowed(from, to, Help::Cast(strictest_casting(from, to)))),
     }
 }
 
 /// Returns whether there is a casting option that allows elements of a file to be read as this type.
 fn is_possible(found: &Scalar, wanted: &Scalar) -> bool {
     let rules = Rules { casting: Casting::Unsafe, long_double: Some(LongDoubleFormat::X87) };
-    any_recoder(found, wanted, rules).is_some()
+    find_recoder(found, wanted, rules).is_some()
 }
 
 /// Returns the plan for converting elements of another dtype to `T`, of this dtype, if the options ask for it and allow it.
-pub(super) fn accept<T: 'static>(found: &DType, wanted: Scalar, options: &ReadOptions) -> Result<ReadPlan<T>>
+pub(super) fn read_plan<T: 'static>(
+    found: &DType,
+    wanted: Scalar,
+    options: &ReadOptions,
+) -> Result<ReadPlan<T>>
 where
     Converted: Decode<T>,
 {
@@ -185,7 +189,7 @@ where
 /// Returns the plan for reading elements as text (`U` or `S`, by the kind) of any width, if the casting allows it.
 ///
 /// They are converted to the width that suffices for all of them, of which `items` makes the elements.
-pub(super) fn accept_text<T: 'static>(
+pub(super) fn text_read_plan<T: 'static>(
     found: &DType,
     kind: Kind,
     options: &ReadOptions,
@@ -193,12 +197,13 @@ pub(super) fn accept_text<T: 'static>(
 ) -> Result<ReadPlan<T>> {
     let unit = if kind == Kind::Text { 4 } else { 1 };
     let of_width = |width: usize| Scalar::new(kind, width.checked_mul(unit)?, ByteOrder::NATIVE);
-    let wanted = found.as_scalar().and_then(|from| Some((from, of_width(text::enough(from)?.max(1))?)));
+    let wanted =
+        found.as_scalar().and_then(|from| Some((from, of_width(text::sufficient_width(from)?.max(1))?)));
     match (wanted, options.rules()) {
         (Some((from, wanted)), Some(rules)) => {
             let recode = recoder(from, &wanted, rules)?;
-            let spelled = Spelled { recode, size: wanted.size(), items: items(&wanted) };
-            Ok(ReadPlan::PerItem(Box::new(spelled) as _))
+            let via_text = ViaText { recode, size: wanted.size(), items: items(&wanted) };
+            Ok(ReadPlan::PerItem(Box::new(via_text) as _))
         }
         (wanted, _) => {
             let narrowest = of_width(1).expect("there is text of one character");
@@ -208,17 +213,17 @@ pub(super) fn accept_text<T: 'static>(
 }
 
 /// So few elements stay in the nearest cache between being cleared and being written.
-const AT_ONCE: usize = 512;
+const PART_LEN: usize = 512;
 
 /// Invokes `part` with the items of a few elements at a time, and their number.
-fn in_parts(
+fn for_each_part(
     items: &mut [u8],
     count: usize,
     mut part: impl FnMut(&mut [u8], usize) -> Result<()>,
 ) -> Result<()> {
     let item = items.len().checked_div(count).unwrap_or(0);
-    for first in (0..count).step_by(AT_ONCE) {
-        let end = count.min(first + AT_ONCE);
+    for first in (0..count).step_by(PART_LEN) {
+        let end = count.min(first + PART_LEN);
         part(&mut items[first * item..end * item], end - first)
             .map_err(|error| error.offset_element(first))?;
     }
@@ -226,16 +231,16 @@ fn in_parts(
 }
 
 /// Converts elements to text of a width, and decodes that.
-struct Spelled<T> {
+struct ViaText<T> {
     recode: Recode,
     size: usize,
     items: Box<dyn Decode<T>>,
 }
 
-impl<T> Decode<T> for Spelled<T> {
-    fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, T>) -> Result<()> {
+impl<T> Decode<T> for ViaText<T> {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, T>) -> Result<()> {
         let mut texts = Vec::new();
-        in_parts(items, count, |items, count| {
+        for_each_part(items, count, |items, count| {
             limits::resize(&mut texts, count * self.size)?;
             (self.recode)(items, &mut texts)?;
             self.items.decode(&mut texts, count, out)
@@ -250,15 +255,15 @@ impl<T> Decode<T> for Spelled<T> {
 pub(super) struct Converted {
     recode: Recode,
     /// Does the same without modifying the items, if that is possible.
-    plain: Option<numbers::Loop>,
+    unchecked_loop: Option<numbers::Loop>,
     is_text: bool,
 }
 
 impl Converted {
     fn of(found: &Scalar, wanted: &Scalar, rules: Rules) -> Result<Self> {
         let recode = recoder(found, wanted, rules)?;
-        let plain = numbers::plain(found, wanted, rules.casting);
-        Ok(Self { recode, plain, is_text: text::width(found).or(text::width(wanted)).is_some() })
+        let unchecked_loop = numbers::unchecked_loop(found, wanted, rules.casting);
+        Ok(Self { recode, unchecked_loop, is_text: text::width(found).or(text::width(wanted)).is_some() })
     }
 
     fn cost(&self) -> u64 {
@@ -267,20 +272,20 @@ impl Converted {
 }
 
 impl<T: Fixed> Decode<T> for Converted {
-    fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, T>) -> Result<()> {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, T>) -> Result<()> {
         if self.decode_shared(items, count, out)? {
             return Ok(());
         }
-        in_parts(items, count, |items, count| {
+        for_each_part(items, count, |items, count| {
             let recode = |made: &mut [u8]| (self.recode)(items, made).map(|()| made.len());
-            out.fill(count, |room| room.read_with(usize::MAX, recode).map(drop))
+            out.fill(count, |buf| buf.read_with(usize::MAX, recode).map(drop))
         })
     }
 
-    fn decode_shared(&self, items: &[u8], count: usize, out: &mut Places<'_, T>) -> Result<bool> {
-        let Some(convert) = self.plain else { return Ok(false) };
-        out.fill(count, |room| {
-            convert(items, room);
+    fn decode_shared(&self, items: &[u8], count: usize, out: &mut ElementBuf<'_, T>) -> Result<bool> {
+        let Some(convert) = self.unchecked_loop else { return Ok(false) };
+        out.fill(count, |buf| {
+            convert(items, buf);
             Ok(())
         })?;
         Ok(true)
@@ -293,10 +298,10 @@ impl<T: Fixed> Decode<T> for Converted {
 
 /// As in NumPy, any number but zero is true.
 impl Decode<bool> for Converted {
-    fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, bool>) -> Result<()> {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, bool>) -> Result<()> {
         // `bool` is not `Pod`, so the result cannot be written into the memory of `out` as bytes.
-        let mut bytes = [0u8; AT_ONCE];
-        in_parts(items, count, |items, count| {
+        let mut bytes = [0u8; PART_LEN];
+        for_each_part(items, count, |items, count| {
             let made = &mut bytes[..count];
             (self.recode)(items, made)?;
             out.extend(made.iter().map(|byte| *byte != 0));
@@ -311,10 +316,10 @@ impl Decode<bool> for Converted {
 
 #[cfg(feature = "half-2")]
 impl Decode<half::bf16> for Converted {
-    fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, half::bf16>) -> Result<()> {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, half::bf16>) -> Result<()> {
         // What is converted are little-endian bytes, on any machine.
-        let mut bytes = [0u8; 2 * AT_ONCE];
-        in_parts(items, count, |items, count| {
+        let mut bytes = [0u8; 2 * PART_LEN];
+        for_each_part(items, count, |items, count| {
             let made = &mut bytes[..2 * count];
             (self.recode)(items, made)?;
             out.extend(made.as_chunks().0.iter().map(|bytes| half::bf16::from_le_bytes(*bytes)));
@@ -329,11 +334,11 @@ impl Decode<half::bf16> for Converted {
 
 /// Returns what `numpy.can_cast(from, to, casting)` returns, for conversions that exist.
 fn allows(casting: Casting, from: &Scalar, to: &Scalar) -> bool {
-    casting >= weakest(from, to)
+    casting >= strictest_casting(from, to)
 }
 
 /// Returns the strictest casting that allows a conversion.
-fn weakest(from: &Scalar, to: &Scalar) -> Casting {
+fn strictest_casting(from: &Scalar, to: &Scalar) -> Casting {
     let of = |is_safe: bool, is_same_kind: bool| match (is_safe, is_same_kind) {
         (true, _) => Casting::Safe,
         (_, true) => Casting::SameKind,
@@ -346,7 +351,12 @@ fn weakest(from: &Scalar, to: &Scalar) -> Casting {
             return of(own <= width && !is_narrowed, !is_narrowed);
         }
         (None, Some(_)) if times::step_of(from.kind()).is_some() => return Casting::Unsafe,
-        (None, Some(width)) => return of(text::longest(from).is_some_and(|longest| longest <= width), true),
+        (None, Some(width)) => {
+            return of(
+                text::reserved_width(from).is_some_and(|reserved_width| reserved_width <= width),
+                true,
+            );
+        }
         (Some(_), None) => return Casting::Unsafe,
         (None, None) => {}
     }

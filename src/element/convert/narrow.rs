@@ -1,6 +1,6 @@
 //! Converts between the numbers of `ml_dtypes` and other numbers, as that package does: by way of `f32`, or of an integer of one byte.
 
-use super::{Recode, numbers, numbers_recoder, then};
+use super::{Recode, chain, numbers, numbers_recoder};
 use crate::dtype::{ByteOrder, Casting, Kind, Narrow, Rules, Scalar};
 use crate::error::{Error, ErrorKind, Help, Result};
 
@@ -134,15 +134,15 @@ pub(in crate::element) fn to_f32(narrow: Narrow, bytes: &[u8]) -> f32 {
 }
 
 /// Returns the number that an element is.
-pub(crate) fn shown(narrow: Narrow, bytes: &[u8]) -> Shown {
+pub(crate) fn narrow_value(narrow: Narrow, bytes: &[u8]) -> NarrowValue {
     match (narrow.limits(), bytes) {
-        (Some(limits), &[code]) => Shown::Integer(to_integer(limits, code)),
-        _ => Shown::Float(to_f32(narrow, bytes)),
+        (Some(limits), &[code]) => NarrowValue::Integer(to_integer(limits, code)),
+        _ => NarrowValue::Float(to_f32(narrow, bytes)),
     }
 }
 
 /// An integer, or a float.
-pub(crate) enum Shown {
+pub(crate) enum NarrowValue {
     Integer(i8),
     Float(f32),
 }
@@ -151,7 +151,7 @@ pub(crate) enum Shown {
 pub(in crate::element) fn of_f32(narrow: Narrow, number: f32, into: &mut [u8]) {
     match (narrow, into) {
         (Narrow::BFloat16, into) => into.copy_from_slice(&bfloat16(number).to_le_bytes()),
-        (Narrow::Float8E8M0Fnu, into) => into.fill(power(number)),
+        (Narrow::Float8E8M0Fnu, into) => into.fill(nearest_power_of_two(number)),
         (_, into) => into.fill(layout(narrow).of(number)),
     }
 }
@@ -166,7 +166,7 @@ fn bfloat16(number: f32) -> u16 {
 }
 
 /// Returns the code of the nearest power of two, the larger one of a tie.
-fn power(number: f32) -> u8 {
+fn nearest_power_of_two(number: f32) -> u8 {
     if number.is_nan() || number <= 0.0 || number.is_infinite() {
         return 0xFF;
     }
@@ -217,11 +217,11 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar, rules: Rules) -> Option<Recode
     match (narrow(from), narrow(to)) {
         (Some(own), None) => {
             let wide = wide(own)?;
-            Some(then(decoder(own), [from, &wide, to], numbers_recoder(&wide, to, rules)?))
+            Some(chain(decoder(own), [from, &wide, to], numbers_recoder(&wide, to, rules)?))
         }
         (Some(own), Some(_)) => {
             let wide = wide(own)?;
-            Some(then(decoder(own), [from, &wide, to], recoder(&wide, to, rules)?))
+            Some(chain(decoder(own), [from, &wide, to], recoder(&wide, to, rules)?))
         }
         (None, Some(made)) => {
             let wide = match made.limits() {
@@ -233,7 +233,7 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar, rules: Rules) -> Option<Recode
             let widen = numbers::recoder_for(from, &wide, to, rules.casting);
             let widen = widen.or_else(|| numbers_recoder(from, &wide, rules))?;
             let is_float = matches!(from.kind(), Kind::Float | Kind::Complex);
-            Some(then(widen, [from, &wide, to], encoder(made, is_float, rules.casting)))
+            Some(chain(widen, [from, &wide, to], encoder(made, is_float, rules.casting)))
         }
         (None, None) => None,
     }

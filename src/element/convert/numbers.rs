@@ -7,19 +7,19 @@ use num_complex::Complex;
 use num_traits::AsPrimitive;
 
 use super::Recode;
-use crate::bytes::Room;
+use crate::bytes::ReadBuf;
 use crate::dtype::{Casting, Kind, Scalar};
 use crate::element::swap::{swap_units, unit_of};
 use crate::error::{ElementFault, Error, ErrorKind, Help, Result};
 
 /// Appends native-endian numbers, converted.
-pub(super) type Loop = fn(&[u8], &mut Room<'_>);
+pub(super) type Loop = fn(&[u8], &mut ReadBuf<'_>);
 
 /// The number of elements to convert at a time: both blocks are at most 64 KiB, so they stay in the cache.
 const BLOCK: usize = 4096;
 
 /// Returns the loop for numbers that need neither be swapped nor checked.
-pub(super) fn plain(from: &Scalar, to: &Scalar, casting: Casting) -> Option<Loop> {
+pub(super) fn unchecked_loop(from: &Scalar, to: &Scalar, casting: Casting) -> Option<Loop> {
     let is_plain = !from.is_foreign() && !to.is_foreign() && from.kind() != Kind::Bool;
     if is_plain && range_check(from, to, casting).is_none() { converter(from, to) } else { None }
 }
@@ -45,12 +45,12 @@ pub(super) fn recoder_for(from: &Scalar, to: &Scalar, meant: &Scalar, casting: C
                 check_bools(items).map_err(|error| error.offset_element(index * BLOCK))?;
             }
             if let Some(at) = first_outside.and_then(|first| first(items)) {
-                let number = super::text::spelled(&from, &items[at * size..][..size])?;
+                let number = super::text::format_number(&from, &items[at * size..][..size])?;
                 let reason = format!("{number} is out of range for {meant}");
                 let error = Error::from(ErrorKind::NotConvertible { reason }).at_element(index * BLOCK + at);
                 return Err(error.with_help(Help::Cast(Casting::Unsafe))); // which drops the high bits
             }
-            convert(items, &mut Room::of(made));
+            convert(items, &mut ReadBuf::of(made));
             if to.is_foreign() {
                 swap_units(made, unit_of(&to));
             }
@@ -70,11 +70,11 @@ fn check_bools(items: &[u8]) -> Result<()> {
 }
 
 /// Returns the conversion of one native-endian number to one of eight bytes.
-pub(super) fn one(from: &Scalar, to: &Scalar) -> Option<impl Fn(&[u8]) -> [u8; 8] + use<>> {
+pub(super) fn single_converter(from: &Scalar, to: &Scalar) -> Option<impl Fn(&[u8]) -> [u8; 8] + use<>> {
     let convert = converter(from, to)?;
     Some(move |item: &[u8]| {
         let mut made = [0; 8];
-        convert(item, &mut Room::of(&mut made));
+        convert(item, &mut ReadBuf::of(&mut made));
         made
     })
 }
@@ -126,7 +126,7 @@ fn range_check(from: &Scalar, to: &Scalar, casting: Casting) -> Option<FirstOuts
 
 /// Returns the half that is nearest to a number.
 #[cfg(feature = "half-2")]
-pub(super) fn half_of(number: f64) -> half::f16 {
+pub(super) fn nearest_half(number: f64) -> half::f16 {
     half::f16::from_f32(narrowed_to_odd(number))
 }
 
@@ -190,7 +190,7 @@ macro_rules! complexes {
 complexes!(f32, f64);
 
 /// Converts each number. If the slice is misaligned for its type, a slower loop is used.
-fn each<S: Pod, T: Pod>(from: &[u8], to: &mut Room<'_>, make: impl Fn(S) -> T) {
+fn convert_each<S: Pod, T: Pod>(from: &[u8], to: &mut ReadBuf<'_>, make: impl Fn(S) -> T) {
     match bytemuck::try_cast_slice(from) {
         Ok(from) => to.extend(from.iter().map(|from| make(*from))),
         Err(_) => {
@@ -200,16 +200,16 @@ fn each<S: Pod, T: Pod>(from: &[u8], to: &mut Room<'_>, make: impl Fn(S) -> T) {
     }
 }
 
-fn convert<S: Origin<Part: AsPrimitive<T::Part>>, T: Target>(from: &[u8], to: &mut Room<'_>) {
-    each::<S, T>(from, to, |number| {
+fn convert<S: Origin<Part: AsPrimitive<T::Part>>, T: Target>(from: &[u8], to: &mut ReadBuf<'_>) {
+    convert_each::<S, T>(from, to, |number| {
         let (re, im) = number.parts();
         T::of(re.as_(), im.as_())
     });
 }
 
 /// Converts numbers to bools: anything but zero is true, including NaN.
-fn convert_to_bool<S: Origin<Part: PartialEq + Default>>(from: &[u8], to: &mut Room<'_>) {
-    each::<S, u8>(from, to, |number| {
+fn convert_to_bool<S: Origin<Part: PartialEq + Default>>(from: &[u8], to: &mut ReadBuf<'_>) {
+    convert_each::<S, u8>(from, to, |number| {
         let zero = S::Part::default();
         let (re, im) = number.parts();
         u8::from(re != zero || im != zero)
@@ -218,7 +218,7 @@ fn convert_to_bool<S: Origin<Part: PartialEq + Default>>(from: &[u8], to: &mut R
 
 /// Converts numbers to halves by way of an `f32` rounded to odd, which avoids double rounding.
 #[cfg(feature = "half-2")]
-fn convert_to_half<S: Origin<Part: AsPrimitive<f64>>>(from: &[u8], to: &mut Room<'_>) {
+fn convert_to_half<S: Origin<Part: AsPrimitive<f64>>>(from: &[u8], to: &mut ReadBuf<'_>) {
     use half::slice::{HalfBitsSliceExt, HalfFloatSliceExt};
     // `half` converts only slices of its own types, so the numbers pass through buffers that are small enough
     // for the stack.
@@ -228,7 +228,9 @@ fn convert_to_half<S: Origin<Part: AsPrimitive<f64>>>(from: &[u8], to: &mut Room
     for from in from.chunks(PART * size_of::<S>()) {
         let count = from.len() / size_of::<S>();
         let odd_bytes = bytemuck::cast_slice_mut(&mut odd[..count]);
-        each::<S, f32>(from, &mut Room::of(odd_bytes), |number| narrowed_to_odd(number.parts().0.as_()));
+        convert_each::<S, f32>(from, &mut ReadBuf::of(odd_bytes), |number| {
+            narrowed_to_odd(number.parts().0.as_())
+        });
         made[..count].reinterpret_cast_mut::<half::f16>().convert_from_f32_slice(&odd[..count]);
         to.copy(bytemuck::cast_slice(&made[..count]));
     }
@@ -236,7 +238,7 @@ fn convert_to_half<S: Origin<Part: AsPrimitive<f64>>>(from: &[u8], to: &mut Room
 
 /// Converts halves to other numbers by way of `f32`, which represents every half exactly.
 #[cfg(feature = "half-2")]
-fn convert_from_half(from: &[u8], to: &mut Room<'_>, of_floats: Loop) {
+fn convert_from_half(from: &[u8], to: &mut ReadBuf<'_>, of_floats: Loop) {
     use half::slice::{HalfBitsSliceExt, HalfFloatSliceExt};
     const PART: usize = 256;
     let mut halves = [0u16; PART];

@@ -6,9 +6,9 @@ use num_complex::Complex;
 
 use super::Recode;
 use crate::dtype::{ByteOrder, Kind, Scalar, TimeStep, TimeUnit};
-use crate::element::bytes::put_padded;
+use crate::element::bytes::write_padded;
 use crate::element::swap::{swap_units, unit_of};
-use crate::element::text::{put_code_points, text, utf8};
+use crate::element::text::{text, utf8, write_code_points};
 use crate::element::time::{NAT, date, dates};
 use crate::element::trimmed;
 use crate::error::{ElementFault, Error, ErrorKind, Result};
@@ -25,7 +25,7 @@ pub(super) fn width(scalar: &Scalar) -> Option<usize> {
 /// Returns the width that NumPy reserves for numbers of a type.
 ///
 /// Every number fits. For some types, the width is larger than necessary.
-pub(super) fn longest(number: &Scalar) -> Option<usize> {
+pub(super) fn reserved_width(number: &Scalar) -> Option<usize> {
     Some(match (number.kind(), number.size()) {
         (Kind::Bool, _) => 5,
         (Kind::Int, 1) => 4,
@@ -59,17 +59,17 @@ pub(super) fn longest(number: &Scalar) -> Option<usize> {
 }
 
 /// Returns the width of text, or that which NumPy reserves for another type.
-pub(super) fn usual(scalar: &Scalar) -> Option<usize> {
-    width(scalar).or_else(|| longest(scalar))
+pub(super) fn default_width(scalar: &Scalar) -> Option<usize> {
+    width(scalar).or_else(|| reserved_width(scalar))
 }
 
 /// Returns a width that suffices for every element of a type.
-pub(super) fn enough(scalar: &Scalar) -> Option<usize> {
+pub(super) fn sufficient_width(scalar: &Scalar) -> Option<usize> {
     let least = match scalar.kind() {
         Kind::Datetime(_) | Kind::Timedelta(_) => 80,
         _ => 0,
     };
-    usual(scalar).map(|width| width.max(least))
+    default_width(scalar).map(|width| width.max(least))
 }
 
 pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
@@ -86,8 +86,8 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
             Some(of_texts(from, to.size(), move |text, into| write_text(&text, &to, into)))
         }
         (Some(_), None) => {
-            // `longest` is `None` for types that cannot be converted to or from text. A date in text has a unit.
-            longest(to).filter(|_| to.kind() != Kind::Datetime(TimeStep::GENERIC))?;
+            // `reserved_width` is `None` for types that cannot be converted to or from text. A date in text has a unit.
+            reserved_width(to).filter(|_| to.kind() != Kind::Datetime(TimeStep::GENERIC))?;
             let (from, to, size) = (*from, *to, to.size());
             let native = to.with_order(ByteOrder::NATIVE);
             Some(of_texts(from, size, move |text, into| {
@@ -100,7 +100,7 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
         }
         (None, Some(0)) => None,
         (None, Some(_)) => {
-            longest(from)?;
+            reserved_width(from)?;
             let (from, to) = (*from, *to);
             Some(Box::new(move |items, made| {
                 if from.is_foreign() {
@@ -108,7 +108,7 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
                 }
                 let pairs = items.chunks_exact(from.size()).zip(made.chunks_exact_mut(to.size().max(1)));
                 for (index, (item, into)) in pairs.enumerate() {
-                    let text = spelled(&from, item).map_err(|error| error.at_element(index))?;
+                    let text = format_number(&from, item).map_err(|error| error.at_element(index))?;
                     write_text(&text, &to, into).map_err(|error| error.at_element(index))?;
                 }
                 Ok(())
@@ -135,7 +135,7 @@ where
                 let (length, width) = (text.len() as u64, width as u64);
                 return Err(Error::from(ErrorKind::TextTooLong { length, width }).at_element(index));
             }
-            put_padded(text.as_flattened(), into);
+            write_padded(text.as_flattened(), into);
         }
         Ok(())
     })
@@ -184,15 +184,15 @@ fn write_text(text: &str, scalar: &Scalar, into: &mut [u8]) -> Result<()> {
             let reason = format!("expected ASCII text for a string of bytes, found {char:?} in {text:?}");
             return Err(ErrorKind::NotConvertible { reason }.into());
         }
-        put_padded(text.as_bytes(), into);
+        write_padded(text.as_bytes(), into);
     } else {
-        put_code_points(text, scalar.is_foreign(), into);
+        write_code_points(text, scalar.is_foreign(), into);
     }
     Ok(())
 }
 
 /// Formats a native-endian number as Python's `str` formats the NumPy scalar.
-pub(crate) fn spelled(scalar: &Scalar, item: &[u8]) -> Result<String> {
+pub(crate) fn format_number(scalar: &Scalar, item: &[u8]) -> Result<String> {
     macro_rules! number {
         ($type:ty) => {
             bytemuck::pod_read_unaligned::<$type>(item)
@@ -215,15 +215,15 @@ pub(crate) fn spelled(scalar: &Scalar, item: &[u8]) -> Result<String> {
         // NumPy switches to an exponent at 1e3 for halves, at 1e6 for singles and at 1e16 for doubles.
         (Kind::Float, 2) => {
             let half = half_to_single(number!(u16));
-            spelled_float(shortest_half(half), half.into(), 1e3, ".0")
+            format_float(shortest_half(half), half.into(), 1e3, ".0")
         }
-        (Kind::Float, 4) => spelled_single(number!(f32), ".0"),
-        (Kind::Float, 8) => spelled_double(number!(f64), ".0"),
+        (Kind::Float, 4) => format_f32(number!(f32), ".0"),
+        (Kind::Float, 8) => format_f64(number!(f64), ".0"),
         (Kind::Complex, 8) => {
             let number = number!(Complex<f32>);
-            with_parts(&spelled_single(number.re, ""), &spelled_single(number.im, ""), is_nothing(number.re))
+            join_parts(&format_f32(number.re, ""), &format_f32(number.im, ""), is_positive_zero(number.re))
         }
-        (Kind::Complex, _) => spelled_complex(number!(Complex<f64>)),
+        (Kind::Complex, _) => format_complex(number!(Complex<f64>)),
         (Kind::Datetime(_) | Kind::Timedelta(_), 8) if number!(i64) == NAT => "NaT".into(),
         (Kind::Datetime(step), 8) if step.unit != TimeUnit::Generic => date(number!(i64).into(), step),
         (Kind::Timedelta(step), 8) => {
@@ -233,23 +233,23 @@ pub(crate) fn spelled(scalar: &Scalar, item: &[u8]) -> Result<String> {
     })
 }
 
-fn is_nothing(number: impl num_traits::Float) -> bool {
+fn is_positive_zero(number: impl num_traits::Float) -> bool {
     number.is_zero() && number.is_sign_positive()
 }
 
-fn spelled_single(number: f32, end: &str) -> String {
+fn format_f32(number: f32, end: &str) -> String {
     let shortest = format!("{number:e}");
     let even = |digits: usize| format!("{number:.digits$e}");
     let is_same = |text: &str| text.parse() == Ok(number);
-    spelled_float(half_to_even(shortest, even, is_same), f64::from(number), 1e6, end)
+    format_float(half_to_even(shortest, even, is_same), f64::from(number), 1e6, end)
 }
 
 /// Formats a float as Python's `repr` does; an integral number without an exponent ends in `end`.
-pub(crate) fn spelled_double(number: f64, end: &str) -> String {
+pub(crate) fn format_f64(number: f64, end: &str) -> String {
     let shortest = format!("{number:e}");
     let even = |digits: usize| format!("{number:.digits$e}");
     let is_same = |text: &str| text.parse() == Ok(number);
-    spelled_float(half_to_even(shortest, even, is_same), number, 1e16, end)
+    format_float(half_to_even(shortest, even, is_same), number, 1e16, end)
 }
 
 /// Returns the shortest digits. If two candidates are equally close, the even one is chosen, as in Python.
@@ -264,12 +264,12 @@ fn half_to_even(
 }
 
 /// Formats a complex number as Python and NumPy do.
-pub(crate) fn spelled_complex(number: Complex<f64>) -> String {
-    let part = |part| spelled_double(part, "");
-    with_parts(&part(number.re), &part(number.im), is_nothing(number.re))
+pub(crate) fn format_complex(number: Complex<f64>) -> String {
+    let part = |part| format_f64(part, "");
+    join_parts(&part(number.re), &part(number.im), is_positive_zero(number.re))
 }
 
-fn with_parts(re: &str, im: &str, is_imaginary: bool) -> String {
+fn join_parts(re: &str, im: &str, is_imaginary: bool) -> String {
     let sign = if im.starts_with('-') { "" } else { "+" };
     if is_imaginary { format!("{im}j") } else { format!("({re}{sign}{im}j)") }
 }
@@ -302,7 +302,7 @@ pub(crate) fn shortest_half(number: f32) -> String {
 }
 
 /// Returns the number that the fewest digits of a float of 16 bits say.
-pub(crate) fn shown_half(number: f32) -> f64 {
+pub(crate) fn half_as_printed(number: f32) -> f64 {
     shortest_half(number).parse().unwrap_or(number.into())
 }
 
@@ -322,7 +322,7 @@ pub(crate) fn half_to_single(bits: u16) -> f32 {
 ///
 /// The result has an exponent if the magnitude of the number is at least `large`, or below 0.0001 but not 0.
 /// Otherwise, an integral number ends in `end`.
-fn spelled_float(scientific: String, number: f64, large: f64, end: &str) -> String {
+fn format_float(scientific: String, number: f64, large: f64, end: &str) -> String {
     if number.is_nan() {
         return "nan".into();
     }
@@ -350,20 +350,20 @@ fn spelled_float(scientific: String, number: f64, large: f64, end: &str) -> Stri
 }
 
 /// Parses an element of eight bytes, in native byte order.
-pub(in crate::element) fn parsed(text: &str, scalar: &Scalar) -> Result<[u8; 8]> {
+pub(in crate::element) fn parse_item(text: &str, scalar: &Scalar) -> Result<[u8; 8]> {
     let mut made = [0; 8];
     // A date in text has a unit.
     match scalar.kind() == Kind::Datetime(TimeStep::GENERIC) && !is_not_a_time(text) {
-        true => Err(not_the_text(text, scalar)),
+        true => Err(text_mismatch(text, scalar)),
         false => read(text, scalar, &mut made).map(|()| made),
     }
 }
 
 fn read(text: &str, native: &Scalar, into: &mut [u8]) -> Result<()> {
-    read_number(text, native, into).ok_or_else(|| not_the_text(text, native))
+    read_number(text, native, into).ok_or_else(|| text_mismatch(text, native))
 }
 
-fn not_the_text(text: &str, scalar: &Scalar) -> Error {
+fn text_mismatch(text: &str, scalar: &Scalar) -> Error {
     let reason = format!("expected the text of {scalar}, found {text:?}");
     ErrorKind::NotConvertible { reason }.into()
 }
@@ -378,7 +378,7 @@ fn read_number(text: &str, scalar: &Scalar, into: &mut [u8]) -> Option<()> {
     match (scalar.kind(), scalar.size()) {
         (Kind::Bool, _) => into[0] = u8::from(!text.is_empty()), // any text but the empty one is true
         (Kind::Int | Kind::Uint, size) => {
-            let number: i128 = plain_digits(text.trim())?.parse().ok()?;
+            let number: i128 = without_underscores(text.trim())?.parse().ok()?;
             match (scalar.kind(), size) {
                 (Kind::Int, 1) => put!(i8::try_from(number).ok()?),
                 (Kind::Int, 2) => put!(i16::try_from(number).ok()?),
@@ -391,7 +391,7 @@ fn read_number(text: &str, scalar: &Scalar, into: &mut [u8]) -> Option<()> {
             }
         }
         #[cfg(feature = "half-2")]
-        (Kind::Float, 2) => put!(super::numbers::half_of(read_float(text)?)),
+        (Kind::Float, 2) => put!(super::numbers::nearest_half(read_float(text)?)),
         (Kind::Float, 4) => put!(read_float(text)? as f32),
         (Kind::Float, 8) => put!(read_float(text)?),
         (Kind::Complex, 8) => {
@@ -415,7 +415,7 @@ fn is_not_a_time(text: &str) -> bool {
 }
 
 /// Removes Python's underscores; returns `None` if one of them is not between two digits.
-fn plain_digits(text: &str) -> Option<Cow<'_, str>> {
+fn without_underscores(text: &str) -> Option<Cow<'_, str>> {
     if !text.contains('_') {
         return Some(text.into());
     }
@@ -427,11 +427,11 @@ fn plain_digits(text: &str) -> Option<Cow<'_, str>> {
 }
 
 fn read_float(text: &str) -> Option<f64> {
-    plain_float(text.trim())
+    parse_float(text.trim())
 }
 
-fn plain_float(text: &str) -> Option<f64> {
-    plain_digits(text)?.parse().ok()
+fn parse_float(text: &str) -> Option<f64> {
+    without_underscores(text)?.parse().ok()
 }
 
 /// Parses a complex number: `1+2j`, `(1+2j)`, `2j`, `j` or `1`.
@@ -441,16 +441,16 @@ fn read_complex(text: &str) -> Option<(f64, f64)> {
         Some(rest) => rest.strip_suffix(')')?.trim(),
         None => text,
     };
-    let Some(rest) = text.strip_suffix(['j', 'J']) else { return Some((plain_float(text)?, 0.0)) };
+    let Some(rest) = text.strip_suffix(['j', 'J']) else { return Some((parse_float(text)?, 0.0)) };
     // The sign between the parts is neither the first character nor the sign of an exponent.
     let bytes = rest.as_bytes();
     let is_sign = |at: &usize| matches!(bytes[*at], b'+' | b'-') && !matches!(bytes[at - 1], b'e' | b'E');
     let parting = (1..bytes.len()).rev().find(is_sign);
-    let (re, im) = parting.map_or((0.0.into(), rest), |at| (plain_float(&rest[..at]), &rest[at..]));
+    let (re, im) = parting.map_or((0.0.into(), rest), |at| (parse_float(&rest[..at]), &rest[at..]));
     let im = match im {
         "" | "+" => Some(1.0),
         "-" => Some(-1.0),
-        im => plain_float(im),
+        im => parse_float(im),
     };
     Some((re?, im?))
 }
@@ -480,7 +480,7 @@ mod tests {
             (9007199254740992.0, "9007199254740992.0"),
         ];
         for (number, text) in doubles {
-            assert_eq!(spelled_double(number, ".0"), text);
+            assert_eq!(format_f64(number, ".0"), text);
         }
         let singles = [
             (1e5, "100000.0"),
@@ -495,7 +495,7 @@ mod tests {
             (9007199254740992.0, "9.007199e+15"),
         ];
         for (number, text) in singles {
-            assert_eq!(spelled_single(number, ".0"), text);
+            assert_eq!(format_f32(number, ".0"), text);
         }
         for (number, text) in [
             (100.0f32, "100.0"),
@@ -507,9 +507,9 @@ mod tests {
             (5.9604645e-8, "6e-08"),
             (0.015625, "0.01563"),
         ] {
-            assert_eq!(spelled_float(shortest_half(number), number.into(), 1e3, ".0"), text);
+            assert_eq!(format_float(shortest_half(number), number.into(), 1e3, ".0"), text);
         }
-        let complex = |re: f64, im: f64| spelled_complex(Complex::new(re, im));
+        let complex = |re: f64, im: f64| format_complex(Complex::new(re, im));
         assert_eq!(complex(1.0, 2.0), "(1+2j)");
         assert_eq!(complex(1e8, 1.0), "(100000000+1j)");
         assert_eq!(complex(f64::INFINITY, -1.0), "(inf-1j)");
@@ -528,7 +528,7 @@ mod tests {
             ("+_1", None),
             ("-0", Some("-0")),
         ] {
-            assert_eq!(plain_digits(text).as_deref(), number, "{text}");
+            assert_eq!(without_underscores(text).as_deref(), number, "{text}");
         }
         assert_eq!(read_float("1_0.5"), Some(10.5));
         assert_eq!(read_float("Infinity"), Some(f64::INFINITY));

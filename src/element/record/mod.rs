@@ -13,10 +13,10 @@ mod spec;
 mod view;
 mod write;
 
-pub use read::{FieldsRead, accept};
+pub use read::{FieldsRead, read_plan};
 pub use spec::{FieldSpec, FileLayout, RecordSpec};
 pub use view::{Of, ViewField, ViewMutField, fills};
-pub use write::{FieldsWritten, Slot, Write, check_field, dtype_for, emit};
+pub use write::{FieldsWritten, Slot, Write, check_field, dtype_for, write_plan};
 
 pub use super::cast::RecordType;
 use super::{ReadPlan, ReadableElement, WritableElement, WritePlan};
@@ -42,7 +42,7 @@ pub trait RecordField: Sized + Send + Sync + 'static {
     /// # Errors
     ///
     /// A [mismatch](crate::Error::is_mismatch) if fields of this dtype cannot be read as the type.
-    fn accept(dtype: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>>;
+    fn read_plan(dtype: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>>;
 
     /// Returns the dtype to write these fields as.
     ///
@@ -52,13 +52,13 @@ pub trait RecordField: Sized + Send + Sync + 'static {
     fn dtype_for(items: &mut dyn Iterator<Item = &Self>, options: &WriteOptions) -> Result<DType>;
 
     /// Returns the plan for writing fields as this dtype.
-    fn emit(dtype: &DType) -> WritePlan<Self>;
+    fn write_plan(dtype: &DType) -> WritePlan<Self>;
 }
 
 /// Returns how many records to move at a time, if one takes this many bytes in both forms.
 ///
 /// Each field passes over them once, so they should stay in the nearest cache.
-fn at_once(size: usize) -> usize {
+fn records_per_block(size: usize) -> usize {
     ((16 << 10) / size.max(1)).max(4)
 }
 
@@ -81,15 +81,15 @@ pub fn copied<T: PackedField>(field: T) -> T {
 impl<T: ReadableElement + WritableElement + 'static> RecordField for T {
     const FILE_LAYOUT: FileLayout = <T as WritableElement>::FILE_LAYOUT;
 
-    fn accept(dtype: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>> {
-        super::reading(dtype, options)
+    fn read_plan(dtype: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>> {
+        super::read_plan_for(dtype, options)
     }
 
     fn dtype_for(items: &mut dyn Iterator<Item = &Self>, options: &WriteOptions) -> Result<DType> {
         WritableElement::dtype_for(items, options)
     }
 
-    fn emit(dtype: &DType) -> WritePlan<Self> {
-        WritableElement::emit(dtype)
+    fn write_plan(dtype: &DType) -> WritePlan<Self> {
+        WritableElement::write_plan(dtype)
     }
 }

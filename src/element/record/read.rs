@@ -1,11 +1,13 @@
 //! Reads records: in bulk if their layout is the same in the file and in memory, otherwise field by field, for a group of records
 //! at a time.
 
-use super::super::cast::{Bitwise, FieldAt, Places, ReadsField, RecordType, Structs, append, decoded};
+use super::super::cast::{
+    Bitwise, ElementBuf, FieldOffset, FieldReader, RecordType, StructAssembler, append, decode_to_vec,
+};
 use super::super::transform::{ByteTransform, FieldTransform};
 use super::super::{Decode, ReadPlan, mismatch};
 use super::spec::RecordSpec;
-use super::{RecordField, at_once};
+use super::{RecordField, records_per_block};
 use crate::dtype::{DType, Record};
 use crate::error::{ErrorKind, Result};
 use crate::options::{ReadOptions, WriteOptions};
@@ -20,7 +22,7 @@ use crate::options::{ReadOptions, WriteOptions};
 /// - [`ErrorKind::MissingField`]: the file lacks a field of the struct.
 /// - [`ErrorKind::ExtraField`]: the file has a field that the struct lacks, and the options do not ignore
 ///   extra fields.
-pub fn accept<R: RecordType>(found: &DType, options: &ReadOptions) -> Result<ReadPlan<R>> {
+pub fn read_plan<R: RecordType>(found: &DType, options: &ReadOptions) -> Result<ReadPlan<R>> {
     let own;
     let record = match (found, options.composite_order()) {
         (DType::Record(record), _) => record,
@@ -40,17 +42,17 @@ pub fn accept<R: RecordType>(found: &DType, options: &ReadOptions) -> Result<Rea
         options,
         next: 0,
         base: 0,
-        taken: vec![false; record.fields().len()],
-        fixes: Some(Vec::new()),
-        filled: Some(0),
+        is_found: vec![false; record.fields().len()],
+        transforms: Some(Vec::new()),
+        unpadded_size: Some(0),
         columns: Vec::new(),
     };
     R::columns(&mut fields)?;
-    fields.check_rest()?;
+    fields.check_extra_fields()?;
     let columns = std::mem::take(&mut fields.columns);
     Ok(match Bitwise::record(fields) {
-        Some(plain) => ReadPlan::Bitwise(plain),
-        None => ReadPlan::PerItem(Box::new(Columns::<R> { columns, record: record.size() })),
+        Some(bitwise) => ReadPlan::Bitwise(bitwise),
+        None => ReadPlan::PerItem(Box::new(RecordDecoder::<R> { columns, record: record.size() })),
     })
 }
 
@@ -63,13 +65,13 @@ pub struct FieldsRead<'a, R> {
     /// The offset of the struct in memory, within the struct that it is flattened into.
     base: usize,
     /// Whether each field of the file has been found.
-    taken: Vec<bool>,
+    is_found: Vec<bool>,
     /// The transforms of the fields so far, if all are bitwise and have the same offsets in both layouts.
-    fixes: Option<Vec<FieldTransform>>,
+    transforms: Option<Vec<FieldTransform>>,
     /// The number of bytes that the fields so far occupy in memory, if none of them has padding.
-    filled: Option<usize>,
+    unpadded_size: Option<usize>,
     /// The fields so far.
-    columns: Vec<Box<dyn ReadsField<R>>>,
+    columns: Vec<Box<dyn FieldReader<R>>>,
 }
 
 impl<R: 'static> FieldsRead<'_, R> {
@@ -82,7 +84,7 @@ impl<R: 'static> FieldsRead<'_, R> {
     #[inline(never)] // there may be hundreds of fields
     pub fn column<F: RecordField>(&mut self, address: fn(*const R) -> *const F) -> Result<()> {
         let name = self.spec.fields[self.next].name;
-        match self.find(FieldAt::of(address))? {
+        match self.find(FieldOffset::of(address))? {
             true => Ok(()),
             false => {
                 Err(ErrorKind::MissingField { field: name.into(), found: self.record.clone().into() }.into())
@@ -101,7 +103,7 @@ impl<R: 'static> FieldsRead<'_, R> {
         address: fn(*const R) -> *const F,
         make: fn() -> F,
     ) -> Result<()> {
-        if !self.find(FieldAt::of(address))? {
+        if !self.find(FieldOffset::of(address))? {
             self.made(address, make);
         }
         Ok(())
@@ -110,8 +112,8 @@ impl<R: 'static> FieldsRead<'_, R> {
     /// Adds a field that is not in the file, whose values `make` creates.
     #[inline(never)]
     pub fn made<F: 'static>(&mut self, address: fn(*const R) -> *const F, make: fn() -> F) {
-        self.fixes = None; // records cannot be copied in bulk
-        self.add("", (0, 0), FieldAt::of(address), Origin::Made(make));
+        self.transforms = None; // records cannot be copied in bulk
+        self.add("", (0, 0), FieldOffset::of(address), Origin::Made(make));
     }
 
     /// Looks up the fields of a flattened struct, which are fields of the record itself.
@@ -122,28 +124,29 @@ impl<R: 'static> FieldsRead<'_, R> {
     /// type.
     pub fn flat<F: RecordType>(&mut self, address: fn(*const R) -> *const F) -> Result<()> {
         self.next += 1;
-        let to = FieldAt::of(address);
+        let to = FieldOffset::of(address);
         let mut fields = FieldsRead::<F> {
             record: self.record,
             spec: F::SPEC,
             options: self.options,
             next: 0,
             base: self.base + to.offset(),
-            taken: std::mem::take(&mut self.taken),
-            fixes: self.fixes.take(),
-            filled: self.filled,
+            is_found: std::mem::take(&mut self.is_found),
+            transforms: self.transforms.take(),
+            unpadded_size: self.unpadded_size,
             columns: Vec::new(),
         };
         F::columns(&mut fields)?;
-        (self.taken, self.fixes, self.filled) = (fields.taken, fields.fixes, fields.filled);
+        (self.is_found, self.transforms, self.unpadded_size) =
+            (fields.is_found, fields.transforms, fields.unpadded_size);
         let size = self.record.size();
-        let how = ReadPlan::PerItem(Box::new(Columns::<F> { columns: fields.columns, record: size }));
-        self.add("", (0, size), to, Origin::Stored(how));
+        let plan = ReadPlan::PerItem(Box::new(RecordDecoder::<F> { columns: fields.columns, record: size }));
+        self.add("", (0, size), to, Origin::Stored(plan));
         Ok(())
     }
 
     /// Looks up the next field, and returns whether the file has it.
-    fn find<F: RecordField>(&mut self, to: FieldAt<R, F>) -> Result<bool> {
+    fn find<F: RecordField>(&mut self, to: FieldOffset<R, F>) -> Result<bool> {
         let spec = &self.spec.fields[self.next];
         self.next += 1;
         let name = spec.name;
@@ -151,21 +154,29 @@ impl<R: 'static> FieldsRead<'_, R> {
         let Some(index) = named(name).or_else(|| spec.aliases.iter().copied().find_map(named)) else {
             return Ok(false);
         };
-        self.taken[index] = true;
+        self.is_found[index] = true;
         let found = &self.record.fields()[index];
-        let how = F::accept(found.dtype(), self.options).map_err(|error| error.at_field(name))?;
-        if matches!(how, ReadPlan::Opaque(_)) {
+        let plan = F::read_plan(found.dtype(), self.options).map_err(|error| error.at_field(name))?;
+        if matches!(plan, ReadPlan::Opaque(_)) {
             return Err(mismatch(found.dtype(), found.dtype().clone(), false).at_field(name));
         }
         let offset = self.base + to.offset();
-        match (&how, &mut self.fixes) {
-            (ReadPlan::Bitwise(plain), Some(fixes)) if found.offset() == offset => {
-                fixes.push(FieldTransform { name, offset, size: size_of::<F>(), fix: plain.fix().clone() });
-                self.filled = self.filled.zip(plain.filled()).map(|(filled, more)| filled + more);
+        match (&plan, &mut self.transforms) {
+            (ReadPlan::Bitwise(bitwise), Some(transforms)) if found.offset() == offset => {
+                transforms.push(FieldTransform {
+                    name,
+                    offset,
+                    size: size_of::<F>(),
+                    transform: bitwise.transform().clone(),
+                });
+                self.unpadded_size = self
+                    .unpadded_size
+                    .zip(bitwise.unpadded_size())
+                    .map(|(unpadded_size, more)| unpadded_size + more);
             }
-            _ => self.fixes = None,
+            _ => self.transforms = None,
         }
-        self.add(name, (found.offset(), found.dtype().item_size()), to, Origin::Stored(how));
+        self.add(name, (found.offset(), found.dtype().item_size()), to, Origin::Stored(plan));
         Ok(true)
     }
 
@@ -173,15 +184,15 @@ impl<R: 'static> FieldsRead<'_, R> {
         &mut self,
         name: &'static str,
         (offset, size): (usize, usize),
-        to: FieldAt<R, F>,
+        to: FieldOffset<R, F>,
         origin: Origin<F>,
     ) {
         self.columns.push(Box::new(Column { name, offset, size, to, origin }));
     }
 
     /// Fails if the file has fields that the struct lacks, unless the options ignore them.
-    fn check_rest(&self) -> Result<()> {
-        let mut rest = self.record.fields().iter().zip(&self.taken).filter(|(_, is_taken)| !**is_taken);
+    fn check_extra_fields(&self) -> Result<()> {
+        let mut rest = self.record.fields().iter().zip(&self.is_found).filter(|(_, is_taken)| !**is_taken);
         match rest.next() {
             Some((field, _)) if !self.options.get_ignore_extra_fields() => {
                 Err(ErrorKind::ExtraField { field: field.name().to_owned() }.into())
@@ -193,9 +204,9 @@ impl<R: 'static> FieldsRead<'_, R> {
     /// Returns the transform for records of `size` bytes, or `None` if they cannot be copied in bulk.
     ///
     /// The second value is the total size of the fields, or `None` if one of them has padding.
-    pub(in crate::element) fn into_fix(self, size: usize) -> Option<(ByteTransform, Option<usize>)> {
-        let fixes = self.fixes.filter(|_| self.record.size() == size)?;
-        Some((ByteTransform::fields(size, fixes), self.filled))
+    pub(in crate::element) fn into_transform(self, size: usize) -> Option<(ByteTransform, Option<usize>)> {
+        let transforms = self.transforms.filter(|_| self.record.size() == size)?;
+        Some((ByteTransform::fields(size, transforms), self.unpadded_size))
     }
 }
 
@@ -204,7 +215,7 @@ struct Column<R, F> {
     name: &'static str,
     offset: usize,
     size: usize,
-    to: FieldAt<R, F>,
+    to: FieldOffset<R, F>,
     origin: Origin<F>,
 }
 
@@ -220,27 +231,27 @@ fn made<F>(make: fn() -> F, count: usize) -> Vec<F> {
     (0..count).map(|_| make()).collect()
 }
 
-impl<R, F> ReadsField<R> for Column<R, F> {
-    fn place(&self, structs: &mut Structs<'_, R>) -> Result<()> {
+impl<R, F> FieldReader<R> for Column<R, F> {
+    fn place(&self, structs: &mut StructAssembler<'_, R>) -> Result<()> {
         let count = structs.count();
         let values = match &self.origin {
             Origin::Made(make) => Ok(made(*make, count)),
-            Origin::Stored(ReadPlan::Bitwise(plain)) => {
-                if structs.copy(self.offset, &self.to, plain) {
+            Origin::Stored(ReadPlan::Bitwise(bitwise)) => {
+                if structs.copy(self.offset, &self.to, bitwise) {
                     return Ok(());
                 }
-                plain.make(count, |room| {
+                bitwise.make(count, |buf| {
                     let gather = |into: &mut [u8]| {
                         self.gather(structs.records(), into);
                         Ok(into.len())
                     };
-                    room.read_with(usize::MAX, gather).map(drop)
+                    buf.read_with(usize::MAX, gather).map(drop)
                 })
             }
             Origin::Stored(ReadPlan::PerItem(decode)) => {
                 let mut column = vec![0; count * self.size];
                 self.gather(structs.records(), &mut column);
-                decoded(&**decode, &mut column, count)
+                decode_to_vec(&**decode, &mut column, count)
             }
             Origin::Stored(ReadPlan::Opaque(_)) => unreachable!("`column` takes none"),
         };
@@ -261,17 +272,18 @@ impl<R, F> Column<R, F> {
 }
 
 /// Decodes records whose layout differs from that of the struct.
-struct Columns<R> {
-    columns: Vec<Box<dyn ReadsField<R>>>,
+struct RecordDecoder<R> {
+    columns: Vec<Box<dyn FieldReader<R>>>,
     record: usize,
 }
 
-impl<R: RecordType> Columns<R> {
-    fn decode(&self, records: &[u8], count: usize, out: &mut Places<'_, R>) -> Result<()> {
+impl<R: RecordType> RecordDecoder<R> {
+    fn decode(&self, records: &[u8], count: usize, out: &mut ElementBuf<'_, R>) -> Result<()> {
         let Err(mut first) = out.assemble(&self.columns, records, self.record, count) else { return Ok(()) };
         // Fields are placed one after another: a later field may have a fault in an earlier record.
         while let Some(before @ 1..) = first.element().filter(|element| *element < count) {
-            let read = |out: &mut Places<'_, R>| out.assemble(&self.columns, records, self.record, before);
+            let read =
+                |out: &mut ElementBuf<'_, R>| out.assemble(&self.columns, records, self.record, before);
             match append(&mut Vec::new(), before, read) {
                 Err(error) if error.element().is_some_and(|element| element < before) => first = error,
                 _ => break,
@@ -281,9 +293,9 @@ impl<R: RecordType> Columns<R> {
     }
 }
 
-impl<R: RecordType> Decode<R> for Columns<R> {
-    fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, R>) -> Result<()> {
-        let group = at_once(self.record + size_of::<R>());
+impl<R: RecordType> Decode<R> for RecordDecoder<R> {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, R>) -> Result<()> {
+        let group = records_per_block(self.record + size_of::<R>());
         for first in (0..count).step_by(group) {
             let more = group.min(count - first);
             let records = &items[first * self.record..][..more * self.record];

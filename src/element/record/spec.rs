@@ -18,7 +18,7 @@ pub struct FileLayout {
     /// Whether the type is a struct with text of no declared width, which can be read and not written.
     pub(super) lacks_len: bool,
     /// Whether the type has values that may not fit the field.
-    varies: bool,
+    may_not_fit: bool,
     /// Whether the type adds axes to an array in a file.
     is_array: bool,
     /// Whether all-zero bytes are a valid value.
@@ -33,7 +33,7 @@ impl FileLayout {
             align: align_of::<T>(),
             takes_len: false,
             lacks_len: false,
-            varies: false,
+            may_not_fit: false,
             is_array: false,
             has_zero: true,
         }
@@ -46,7 +46,7 @@ impl FileLayout {
 
     /// Returns the layout of text whose width is in units of `unit` bytes.
     pub(crate) const fn text(unit: usize) -> Self {
-        Self { size: unit, align: unit, takes_len: true, varies: true, ..Self::of::<u8>() }
+        Self { size: unit, align: unit, takes_len: true, may_not_fit: true, ..Self::of::<u8>() }
     }
 
     const fn times(self, count: usize) -> Self {
@@ -71,8 +71,8 @@ impl FileLayout {
         self.is_array
     }
 
-    pub(crate) const fn varies(self) -> bool {
-        self.varies
+    pub(crate) const fn may_not_fit(self) -> bool {
+        self.may_not_fit
     }
 }
 
@@ -124,9 +124,9 @@ impl FieldSpec {
             (None, None) => {}
         }
         let mut index = 0;
-        while let Some(name) = self.called(index) {
+        while let Some(name) = self.nth_name(index) {
             let mut number = 0;
-            while let Some(other) = other.called(number) {
+            while let Some(other) = other.nth_name(number) {
                 if is_same(name, other) {
                     return true;
                 }
@@ -138,7 +138,7 @@ impl FieldSpec {
     }
 
     /// Returns one of the field's names: its name, its title and its aliases, in this order.
-    const fn called(&self, index: usize) -> Option<&'static str> {
+    const fn nth_name(&self, index: usize) -> Option<&'static str> {
         let title = self.title.is_some() as usize;
         match index {
             0 => Some(self.name),
@@ -175,7 +175,7 @@ impl RecordSpec {
             let field = &self.fields[at];
             start = match field.offset {
                 Some(offset) => offset,
-                None => round_up(end, least(field.file_layout.align, self.pack)),
+                None => round_up(end, min(field.file_layout.align, self.pack)),
             };
             at += 1;
         }
@@ -199,7 +199,7 @@ impl RecordSpec {
     const fn alignment(&self) -> usize {
         let (mut align, mut index) = (self.align, 0);
         while index < self.fields.len() {
-            let field = least(self.fields[index].file_layout.align, self.pack);
+            let field = min(self.fields[index].file_layout.align, self.pack);
             align = if field > align { field } else { align };
             index += 1;
         }
@@ -246,10 +246,10 @@ impl RecordSpec {
 
     /// Returns the layout of the struct in a file.
     pub const fn file_layout(&self) -> FileLayout {
-        let (mut varies, mut has_zero, mut lacks_len, mut index) = (false, true, false, 0);
+        let (mut may_not_fit, mut has_zero, mut lacks_len, mut index) = (false, true, false, 0);
         while index < self.fields.len() {
             let layout = self.fields[index].file_layout;
-            varies |= layout.varies;
+            may_not_fit |= layout.may_not_fit;
             has_zero &= layout.has_zero;
             lacks_len |= layout.lacks_len || layout.takes_len && self.fields[index].len.is_none();
             index += 1;
@@ -259,7 +259,7 @@ impl RecordSpec {
             align: self.alignment(),
             takes_len: false,
             lacks_len,
-            varies,
+            may_not_fit,
             is_array: false,
             has_zero,
         }
@@ -316,7 +316,7 @@ const fn is_same(one: &str, other: &str) -> bool {
     left == 0
 }
 
-const fn least(one: usize, other: usize) -> usize {
+const fn min(one: usize, other: usize) -> usize {
     if one < other { one } else { other }
 }
 

@@ -1,10 +1,10 @@
 //! Writes records: in bulk if their layout is the same in memory and in the file and has no padding,
 //! otherwise field by field.
 
-use super::super::cast::{BitwiseOut, FieldAt, RecordType};
+use super::super::cast::{BitwiseOut, FieldOffset, RecordType};
 use super::super::transform::{ByteTransform, FieldTransform};
 use super::super::{Encode, WritePlan};
-use super::{RecordField, at_once};
+use super::{RecordField, records_per_block};
 use crate::dtype::{DType, Record};
 use crate::error::{ErrorKind, Result};
 use crate::options::WriteOptions;
@@ -21,7 +21,7 @@ pub fn dtype_for<R: RecordType>(
     options: &WriteOptions,
 ) -> Result<DType> {
     // Only values of fields with a declared width can fail to fit, so other structs are not checked.
-    if R::SPEC.file_layout().varies() {
+    if R::SPEC.file_layout().may_not_fit() {
         for (index, item) in items.enumerate() {
             item.check(options).map_err(|error| error.at_element(index))?;
         }
@@ -46,7 +46,7 @@ pub fn check_field<R: RecordType, F: RecordField>(
     value: &F,
     options: &WriteOptions,
 ) -> Result<()> {
-    if !F::FILE_LAYOUT.varies() {
+    if !F::FILE_LAYOUT.may_not_fit() {
         return Ok(());
     }
     let spec = &R::SPEC.fields[index];
@@ -56,23 +56,26 @@ pub fn check_field<R: RecordType, F: RecordField>(
 }
 
 /// Returns the plan for writing records as this dtype.
-pub fn emit<R: RecordType>(dtype: &DType) -> WritePlan<R> {
+pub fn write_plan<R: RecordType>(dtype: &DType) -> WritePlan<R> {
     let DType::Record(record) = dtype else { unreachable!("`dtype_for` gives a record") };
     let mut fields = FieldsWritten::<R> {
         record,
         next: 0,
         base: 0,
-        fixes: Some(Vec::new()),
-        filled: Some(0),
+        transforms: Some(Vec::new()),
+        unpadded_size: Some(0),
         slots: Vec::new(),
     };
     R::slots(&mut fields);
     let slots = std::mem::take(&mut fields.slots);
     // Bytes that no field covers are padding, which is written as zeros.
-    let taken: usize = record.fields().iter().map(|field| field.dtype().item_size()).sum();
+    let field_bytes: usize = record.fields().iter().map(|field| field.dtype().item_size()).sum();
     match BitwiseOut::record(fields) {
         Some(out) => WritePlan::Bitwise(out),
-        None => WritePlan::PerItem(Box::new(Slots::<R> { slots, has_padding: taken < record.size() })),
+        None => WritePlan::PerItem(Box::new(RecordEncoder::<R> {
+            slots,
+            has_padding: field_bytes < record.size(),
+        })),
     }
 }
 
@@ -83,11 +86,11 @@ pub struct FieldsWritten<'a, R> {
     /// The offset of the struct in memory, within the struct that it is flattened into.
     base: usize,
     /// The transforms of the fields so far, if all are bitwise and have the same offsets in both layouts.
-    fixes: Option<Vec<FieldTransform>>,
+    transforms: Option<Vec<FieldTransform>>,
     /// The number of bytes that the fields so far occupy in memory.
-    filled: Option<usize>,
+    unpadded_size: Option<usize>,
     /// The fields so far.
-    slots: Vec<Box<dyn WritesField<R>>>,
+    slots: Vec<Box<dyn FieldWriter<R>>>,
 }
 
 impl<R: 'static> FieldsWritten<'_, R> {
@@ -97,22 +100,27 @@ impl<R: 'static> FieldsWritten<'_, R> {
     pub fn slot<F: RecordField>(&mut self, address: fn(*const R) -> *const F, write: Write<R, F>) {
         let field = &self.record.fields()[self.next];
         self.next += 1;
-        let emit = F::emit(field.dtype());
-        let offset = self.base + FieldAt::of(address).offset();
-        match (&emit, &mut self.fixes) {
-            (WritePlan::Bitwise(out), Some(fixes)) if field.offset() == offset => {
-                fixes.push(FieldTransform { name: "", offset, size: size_of::<F>(), fix: out.fix().clone() });
-                self.filled = self.filled.map(|filled| filled + size_of::<F>());
+        let write_plan = F::write_plan(field.dtype());
+        let offset = self.base + FieldOffset::of(address).offset();
+        match (&write_plan, &mut self.transforms) {
+            (WritePlan::Bitwise(out), Some(transforms)) if field.offset() == offset => {
+                transforms.push(FieldTransform {
+                    name: "",
+                    offset,
+                    size: size_of::<F>(),
+                    transform: out.transform().clone(),
+                });
+                self.unpadded_size = self.unpadded_size.map(|unpadded_size| unpadded_size + size_of::<F>());
             }
-            _ => self.fixes = None,
+            _ => self.transforms = None,
         }
-        let slot = Slot { offset: field.offset(), size: field.dtype().item_size(), emit };
+        let slot = Slot { offset: field.offset(), size: field.dtype().item_size(), write_plan };
         self.slots.push(Box::new((slot, write)));
     }
 
     /// Notes that a field of the struct is not in the file, so records cannot be copied in bulk.
     pub fn skip(&mut self) {
-        self.fixes = None;
+        self.transforms = None;
     }
 
     /// Assigns the fields of a flattened struct, which are fields of the record itself, their positions.
@@ -120,24 +128,26 @@ impl<R: 'static> FieldsWritten<'_, R> {
         let mut fields = FieldsWritten::<F> {
             record: self.record,
             next: self.next,
-            base: self.base + FieldAt::of(address).offset(),
-            fixes: self.fixes.take(),
-            filled: self.filled,
+            base: self.base + FieldOffset::of(address).offset(),
+            transforms: self.transforms.take(),
+            unpadded_size: self.unpadded_size,
             slots: Vec::new(),
         };
         F::slots(&mut fields);
-        (self.next, self.fixes, self.filled) = (fields.next, fields.fixes, fields.filled);
+        (self.next, self.transforms, self.unpadded_size) =
+            (fields.next, fields.transforms, fields.unpadded_size);
         // The outer record zeroes all padding. Zeroing here would overwrite fields that are already written.
-        let emit = WritePlan::PerItem(Box::new(Slots::<F> { slots: fields.slots, has_padding: false }));
-        self.slots.push(Box::new((Slot { offset: 0, size: self.record.size(), emit }, write)));
+        let write_plan =
+            WritePlan::PerItem(Box::new(RecordEncoder::<F> { slots: fields.slots, has_padding: false }));
+        self.slots.push(Box::new((Slot { offset: 0, size: self.record.size(), write_plan }, write)));
     }
 
     /// Returns the transform for records of `size` bytes, or `None` if they cannot be copied in bulk.
     ///
     /// The second value is the total size of the fields.
-    pub(in crate::element) fn into_fix(self, size: usize) -> Option<(ByteTransform, Option<usize>)> {
-        let fixes = self.fixes.filter(|_| self.record.size() == size)?;
-        Some((ByteTransform::fields(size, fixes), self.filled))
+    pub(in crate::element) fn into_transform(self, size: usize) -> Option<(ByteTransform, Option<usize>)> {
+        let transforms = self.transforms.filter(|_| self.record.size() == size)?;
+        Some((ByteTransform::fields(size, transforms), self.unpadded_size))
     }
 }
 
@@ -145,18 +155,18 @@ impl<R: 'static> FieldsWritten<'_, R> {
 pub struct Slot<F> {
     offset: usize,
     size: usize,
-    emit: WritePlan<F>,
+    write_plan: WritePlan<F>,
 }
 
 /// Writes a field of each struct to records of this size.
 pub type Write<R, F> = fn(&Slot<F>, &[R], usize, &mut [u8]) -> Result<()>;
 
 /// A field of the structs `R` and its position.
-trait WritesField<R>: Send + Sync {
+trait FieldWriter<R>: Send + Sync {
     fn write(&self, items: &[R], record: usize, into: &mut [u8]) -> Result<()>;
 }
 
-impl<R, F> WritesField<R> for (Slot<F>, Write<R, F>) {
+impl<R, F> FieldWriter<R> for (Slot<F>, Write<R, F>) {
     fn write(&self, items: &[R], record: usize, into: &mut [u8]) -> Result<()> {
         self.1(&self.0, items, record, into)
     }
@@ -186,10 +196,10 @@ impl<F> Slot<F> {
     #[inline(always)]
     pub fn put(&self, value: &F, record: &mut [u8]) -> Result<()> {
         let into = &mut record[self.offset..][..self.size];
-        match &self.emit {
+        match &self.write_plan {
             WritePlan::Bitwise(out) => {
                 into.copy_from_slice(out.bytes(std::slice::from_ref(value)));
-                out.turn(into);
+                out.swap_to_file_order(into);
                 Ok(())
             }
             WritePlan::PerItem(encode) => encode.encode(value, into),
@@ -199,12 +209,12 @@ impl<F> Slot<F> {
 }
 
 /// Encodes records one by one.
-struct Slots<R> {
-    slots: Vec<Box<dyn WritesField<R>>>,
+struct RecordEncoder<R> {
+    slots: Vec<Box<dyn FieldWriter<R>>>,
     has_padding: bool,
 }
 
-impl<R: RecordType> Encode<R> for Slots<R> {
+impl<R: RecordType> Encode<R> for RecordEncoder<R> {
     fn encode(&self, item: &R, into: &mut [u8]) -> Result<()> {
         self.encode_all(std::slice::from_ref(item), into.len(), into)
     }
@@ -216,7 +226,7 @@ impl<R: RecordType> Encode<R> for Slots<R> {
         if size == 0 {
             return Ok(());
         }
-        let group = at_once(size + size_of::<R>());
+        let group = records_per_block(size + size_of::<R>());
         let records = into.chunks_mut(group * size);
         for (items, records) in items.chunks(group).zip(records) {
             self.slots.iter().try_for_each(|slot| slot.write(items, size, records))?;

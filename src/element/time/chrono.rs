@@ -4,7 +4,7 @@
 
 use chrono_0_4::{DateTime, NaiveDateTime, TimeDelta, Utc};
 
-use super::convert::{cannot, split_nanos, to_nanos, to_ticks};
+use super::convert::{not_convertible, split_nanos, to_nanos, to_ticks};
 use super::units::{Moment, Span, Unit};
 use super::{Datetime64, Timedelta64};
 use crate::error::{Error, Result};
@@ -21,7 +21,7 @@ impl<U: Unit> TryFrom<Datetime64<U>> for DateTime<Utc> {
     fn try_from(time: Datetime64<U>) -> Result<Self> {
         let (seconds, nanos) = split_nanos(to_nanos(time.ticks(), U::STEP, true)?);
         let found = seconds.and_then(|seconds| Self::from_timestamp(seconds, nanos));
-        found.ok_or_else(|| cannot(format!("{time:?} is out of range for chrono")))
+        found.ok_or_else(|| not_convertible(format!("{time:?} is out of range for chrono")))
     }
 }
 
@@ -78,7 +78,7 @@ impl<U: Unit> TryFrom<Timedelta64<U>> for TimeDelta {
     fn try_from(length: Timedelta64<U>) -> Result<Self> {
         let (seconds, nanos) = split_nanos(to_nanos(length.ticks(), U::STEP, false)?);
         let found = seconds.and_then(|seconds| Self::new(seconds, nanos));
-        found.ok_or_else(|| cannot(format!("{length:?} is too long for chrono")))
+        found.ok_or_else(|| not_convertible(format!("{length:?} is too long for chrono")))
     }
 }
 

@@ -32,19 +32,19 @@ pub(in crate::element) fn nanos_per_tick(step: TimeStep) -> Option<(i128, i128)>
     Some((many * i128::from(step.count), parts))
 }
 
-pub(super) fn cannot(reason: impl Into<String>) -> Error {
+pub(super) fn not_convertible(reason: impl Into<String>) -> Error {
     ErrorKind::NotConvertible { reason: reason.into() }.into()
 }
 
 /// Converts a number of ticks to nanoseconds.
 pub(super) fn to_nanos(ticks: Option<i64>, step: TimeStep, is_date: bool) -> Result<i128> {
-    let ticks = ticks.ok_or_else(|| cannot("NaT is not a time"))?;
+    let ticks = ticks.ok_or_else(|| not_convertible("NaT is not a time"))?;
     if let Some((many, parts)) = nanos_per_tick(step) {
-        let too_far = || cannot(format!("{ticks}[{step}] is out of range"));
+        let too_far = || not_convertible(format!("{ticks}[{step}] is out of range"));
         let nanos = i128::from(ticks).checked_mul(many).ok_or_else(too_far)?;
         return match nanos % parts {
             0 => Ok(nanos / parts),
-            _ => Err(cannot(format!("{ticks}[{step}] falls between two nanoseconds"))),
+            _ => Err(not_convertible(format!("{ticks}[{step}] falls between two nanoseconds"))),
         };
     }
     let months = match step.unit {
@@ -53,10 +53,11 @@ pub(super) fn to_nanos(ticks: Option<i64>, step: TimeStep, is_date: bool) -> Res
         _ => None,
     };
     let Some(months) = months else {
-        return Err(cannot(format!("a tick of [{step}] has no fixed length")));
+        return Err(not_convertible(format!("a tick of [{step}] has no fixed length")));
     };
     let days = months_to_days(i128::from(ticks) * i128::from(step.count) * months);
-    days.checked_mul(86_400 * NANOS).ok_or_else(|| cannot(format!("{ticks}[{step}] is out of range")))
+    days.checked_mul(86_400 * NANOS)
+        .ok_or_else(|| not_convertible(format!("{ticks}[{step}] is out of range")))
 }
 
 /// Converts a day to the month that contains it, both counted from January 1970.
@@ -89,22 +90,23 @@ pub(in crate::element) fn months_to_days(months: i128) -> i128 {
 
 /// Converts nanoseconds to ticks.
 pub(super) fn to_ticks(nanos: i128, step: TimeStep) -> Result<i64> {
-    let (many, parts) =
-        nanos_per_tick(step).ok_or_else(|| cannot(format!("a tick of [{step}] has no fixed length")))?;
-    let scaled =
-        nanos.checked_mul(parts).ok_or_else(|| cannot(format!("the time is out of range for [{step}]")))?;
+    let (many, parts) = nanos_per_tick(step)
+        .ok_or_else(|| not_convertible(format!("a tick of [{step}] has no fixed length")))?;
+    let scaled = nanos
+        .checked_mul(parts)
+        .ok_or_else(|| not_convertible(format!("the time is out of range for [{step}]")))?;
     if scaled % many != 0 {
-        return Err(cannot(format!("the time falls between two ticks of [{step}]")));
+        return Err(not_convertible(format!("the time falls between two ticks of [{step}]")));
     }
     match i64::try_from(scaled / many) {
         Ok(ticks) if ticks != super::NAT => Ok(ticks),
-        _ => Err(cannot(format!("the time is out of range for [{step}]"))),
+        _ => Err(not_convertible(format!("the time is out of range for [{step}]"))),
     }
 }
 
 /// Converts nanoseconds to ticks; between two ticks, to the earlier one.
 pub(super) fn to_ticks_down(nanos: i128, step: TimeStep, is_date: bool) -> Result<i64> {
-    let out_of_range = || cannot(format!("the time is out of range for [{step}]"));
+    let out_of_range = || not_convertible(format!("the time is out of range for [{step}]"));
     let ticks = match (nanos_per_tick(step), step.unit) {
         (Some((many, parts)), _) => nanos.checked_mul(parts).ok_or_else(out_of_range)?.div_euclid(many),
         (None, unit @ (TimeUnit::Year | TimeUnit::Month)) if is_date => {
@@ -112,7 +114,7 @@ pub(super) fn to_ticks_down(nanos: i128, step: TimeStep, is_date: bool) -> Resul
             let each = if unit == TimeUnit::Year { 12 } else { 1 };
             months.div_euclid(each * i128::from(step.count))
         }
-        _ => return Err(cannot(format!("a tick of [{step}] has no fixed length"))),
+        _ => return Err(not_convertible(format!("a tick of [{step}] has no fixed length"))),
     };
     i64::try_from(ticks).ok().filter(|ticks| *ticks != super::NAT).ok_or_else(out_of_range)
 }
@@ -145,13 +147,13 @@ impl<U: Unit> TryFrom<Datetime64<U>> for SystemTime {
             true => Self::UNIX_EPOCH.checked_sub(distance),
             false => Self::UNIX_EPOCH.checked_add(distance),
         });
-        let found =
-            found.ok_or_else(|| cannot(format!("{time:?} is out of range for this system's clock")))?;
+        let found = found
+            .ok_or_else(|| not_convertible(format!("{time:?} is out of range for this system's clock")))?;
         // The standard library rounds to the resolution of the system's clock (100 nanoseconds on Windows),
         // so compare.
         match nanos_since_1970(found) == nanos {
             true => Ok(found),
-            false => Err(cannot(format!("{time:?} is finer than this system's clock"))),
+            false => Err(not_convertible(format!("{time:?} is finer than this system's clock"))),
         }
     }
 }
@@ -201,7 +203,7 @@ impl<U: Unit> TryFrom<Timedelta64<U>> for Duration {
     fn try_from(length: Timedelta64<U>) -> Result<Self> {
         let nanos = to_nanos(length.ticks(), U::STEP, false)?;
         let found = u128::try_from(nanos).ok().and_then(duration);
-        found.ok_or_else(|| cannot(format!("{length:?} is negative or too long for a Duration")))
+        found.ok_or_else(|| not_convertible(format!("{length:?} is negative or too long for a Duration")))
     }
 }
 

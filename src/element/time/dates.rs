@@ -82,7 +82,7 @@ pub(in crate::element) fn parse(text: &str, step: TimeStep) -> Option<i64> {
     };
     let mut parts = day.split('-');
     let year = sign * all_digits(parts.next()?)?;
-    let mut part = || parts.next().map_or(Some(None), |part| two(part).map(Some));
+    let mut part = || parts.next().map_or(Some(None), |part| two_digits(part).map(Some));
     let (month, day_of_month) = (part()?, part()?);
     if parts.next().is_some() || clock.is_some() && day_of_month.is_none() {
         return None;
@@ -124,8 +124,8 @@ fn clock_time(text: &str) -> Option<(i128, i128)> {
         None => (text, None),
     };
     let mut parts = whole.split(':');
-    let hour = two(parts.next()?)?;
-    let (minute, second) = (parts.next().map(two), parts.next().map(two));
+    let hour = two_digits(parts.next()?)?;
+    let (minute, second) = (parts.next().map(two_digits), parts.next().map(two_digits));
     let is_whole = second.is_some() || fraction.is_none();
     let (minute, second) = (minute.unwrap_or(Some(0))?, second.unwrap_or(Some(0))?);
     if parts.next().is_some() || !is_whole || hour > 23 || minute > 59 || second > 59 {
@@ -151,16 +151,16 @@ fn zone(text: &str) -> Option<(&str, i128)> {
     };
     let digits = &text[at + 1..];
     let (hours, minutes) = match digits.len() {
-        2 => (two(digits)?, 0),
-        4 => (two(digits.get(..2)?)?, two(digits.get(2..)?)?),
-        5 if digits.as_bytes()[2] == b':' => (two(digits.get(..2)?)?, two(digits.get(3..)?)?),
+        2 => (two_digits(digits)?, 0),
+        4 => (two_digits(digits.get(..2)?)?, two_digits(digits.get(2..)?)?),
+        5 if digits.as_bytes()[2] == b':' => (two_digits(digits.get(..2)?)?, two_digits(digits.get(3..)?)?),
         _ => return None,
     };
     let sign = if text.as_bytes()[at] == b'-' { -1 } else { 1 };
     (hours < 24 && minutes < 60).then_some((&text[..at], sign * (60 * hours + minutes)))
 }
 
-fn two(text: &str) -> Option<i128> {
+fn two_digits(text: &str) -> Option<i128> {
     Some(text).filter(|text| text.len() == 2).and_then(all_digits)
 }
 

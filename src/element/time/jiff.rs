@@ -4,7 +4,7 @@
 
 use jiff_0_2::{SignedDuration, Timestamp};
 
-use super::convert::{cannot, split_nanos, to_nanos, to_ticks};
+use super::convert::{not_convertible, split_nanos, to_nanos, to_ticks};
 use super::units::{Moment, Span, Unit};
 use super::{Datetime64, Timedelta64};
 use crate::error::{Error, Result};
@@ -20,7 +20,8 @@ impl<U: Unit> TryFrom<Datetime64<U>> for Timestamp {
 
     fn try_from(time: Datetime64<U>) -> Result<Self> {
         let nanos = to_nanos(time.ticks(), U::STEP, true)?;
-        Self::from_nanosecond(nanos).map_err(|_| cannot(format!("{time:?} is out of range for jiff")))
+        Self::from_nanosecond(nanos)
+            .map_err(|_| not_convertible(format!("{time:?} is out of range for jiff")))
     }
 }
 
@@ -49,7 +50,7 @@ impl<U: Unit> TryFrom<Timedelta64<U>> for SignedDuration {
 
     fn try_from(length: Timedelta64<U>) -> Result<Self> {
         let (seconds, nanos) = split_nanos(to_nanos(length.ticks(), U::STEP, false)?);
-        let seconds = seconds.ok_or_else(|| cannot(format!("{length:?} is too long for jiff")))?;
+        let seconds = seconds.ok_or_else(|| not_convertible(format!("{length:?} is too long for jiff")))?;
         Ok(Self::new(seconds, nanos as i32)) // the nanoseconds are less than 10⁹
     }
 }

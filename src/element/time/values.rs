@@ -8,7 +8,7 @@ use super::convert::to_ticks_down;
 use super::units::{Moment, Span, Unit};
 use super::{Datetime64, NAT, Timedelta64};
 use crate::dtype::ByteOrder;
-use crate::element::convert::{parsed, spelled, ticks_in};
+use crate::element::convert::{format_number, parse_item, ticks_in};
 use crate::element::fixed::Fixed;
 use crate::error::{Error, Result};
 
@@ -17,7 +17,7 @@ macro_rules! values {
     ($name:ident, $is_date:literal) => {
         impl<U: Unit> fmt::Display for $name<U> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                match spelled(&Self::scalar(ByteOrder::NATIVE), &self.0.to_ne_bytes()) {
+                match format_number(&Self::scalar(ByteOrder::NATIVE), &self.0.to_ne_bytes()) {
                     Ok(text) => f.pad(&text),
                     Err(_) => fmt::Debug::fmt(self, f), // a point in time without a unit
                 }
@@ -28,7 +28,7 @@ macro_rules! values {
             type Err = Error;
 
             fn from_str(text: &str) -> Result<Self> {
-                let ticks = parsed(text, &Self::scalar(ByteOrder::NATIVE))?;
+                let ticks = parse_item(text, &Self::scalar(ByteOrder::NATIVE))?;
                 Ok(Self(i64::from_ne_bytes(ticks), PhantomData))
             }
         }

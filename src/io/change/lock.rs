@@ -20,7 +20,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::system::{self, Attempt, LockRegion, Mode};
-use crate::bytes::{self, uninterrupted};
+use crate::bytes::{self, retry_interrupted};
 use crate::error::{ErrorKind, Result};
 
 /// The maximum wait for a critical section, which takes microseconds unless its process is suspended.
@@ -131,7 +131,7 @@ impl Locked {
     ///
     /// On WASI a file cannot have a second handle, and there are no locks: the file itself is returned.
     pub(crate) fn split(self) -> io::Result<(File, Option<Self>)> {
-        match uninterrupted(|| self.file.try_clone()) {
+        match retry_interrupted(|| self.file.try_clone()) {
             Ok(handle) => Ok((handle, Some(self))),
             Err(error) if error.kind() == io::ErrorKind::Unsupported => {
                 let file = Arc::clone(&self.file);

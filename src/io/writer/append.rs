@@ -44,7 +44,7 @@ pub(crate) struct RowType<A> {
     /// Returns the header with axes as the writer sees them; an error if it cannot write such elements.
     pub(crate) check_header: fn(&Header, &WriteOptions) -> Result<Header>,
     /// Returns how elements of a dtype are written.
-    pub(crate) emit: fn(&DType) -> Option<WritePlan<A>>,
+    pub(crate) write_plan: fn(&DType) -> Option<WritePlan<A>>,
 }
 
 impl<A: WritableElement> RowType<A> {
@@ -55,7 +55,7 @@ impl<A: WritableElement> RowType<A> {
             options_for::<A>(header.dtype(), options)?;
             Ok(header.into_owned())
         },
-        emit: |dtype| Some(A::emit(dtype)),
+        write_plan: |dtype| Some(A::write_plan(dtype)),
     };
 }
 
@@ -328,7 +328,7 @@ impl<A> NpyWriter<A, File> {
         options: &WriteOptions,
         rows: &RowType<A>,
     ) -> Result<Self> {
-        let made = || (dtype.clone(), (rows.emit)(dtype));
+        let made = || (dtype.clone(), (rows.write_plan)(dtype));
         let create = || {
             // In memory first: an invalid type or option must not create or truncate the file.
             let empty =
@@ -384,7 +384,7 @@ impl<A> NpyWriter<A, File> {
     ) -> Result<Self> {
         let (found, head, have) = inspect_file(&file)?;
         let header = (rows.check_header)(&found.header, options)?;
-        let (dtype, emit) = (header.dtype(), rows.emit);
+        let (dtype, write_plan) = (header.dtype(), rows.write_plan);
         let row = match (header.order(), header.shape()) {
             (_, []) => {
                 return Err(ErrorKind::NoSuchAxis { axis: 0, shape: header.shape_ref().clone() }.into());
@@ -424,8 +424,8 @@ impl<A> NpyWriter<A, File> {
             + usize::try_from(kept).unwrap_or(usize::MAX);
         let header = Header::new(dtype.clone(), header.order(), shape_of_rows(&row, header.order(), rows))?;
         let length = ArrayLength::Growing { start: 0, head, is_in_one_sector, rewrite: rewrite::<File> };
-        let emit = emit(header.dtype());
-        Ok(Self::of(file, header, row, found.version, length, (emit, options)))
+        let write_plan = write_plan(header.dtype());
+        Ok(Self::of(file, header, row, found.version, length, (write_plan, options)))
     }
 }
 
@@ -443,7 +443,7 @@ fn inspect_file(file: &File) -> Result<(NpyHeader, Vec<u8>, u64)> {
     let (found, used) = match Npy::parse(&head[..filled], &options)? {
         Parsed::Done(found, used) => (found, used),
         Parsed::NeedMore(_) => {
-            let mut source = Source::region(region.fixed()?);
+            let mut source = Source::region(region.with_known_end()?);
             let (found, used) = payload::read_header::<Npy>(&mut source, &options)?;
             head.resize(used, 0);
             region.fill_at(&mut head, 0)?;

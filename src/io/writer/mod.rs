@@ -84,7 +84,7 @@ pub struct NpyWriter<A, W = File> {
     /// The number of elements of one row.
     row_len: u64,
     /// How elements are written; `None` if their type is known only at run time.
-    emit: Option<WritePlan<A>>,
+    write_plan: Option<WritePlan<A>>,
     buffer: Vec<u8>,
     /// The number of elements.
     elements: u64,
@@ -212,8 +212,8 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
             (_, []) => Shape::default(),
             (Order::C, [_, row @ ..]) | (Order::Fortran, [row @ .., _]) => Shape::from(row),
         };
-        let emit = Some(A::emit(header.dtype()));
-        Ok(Self::of(writer, header, row, Version::V1, ArrayLength::Fixed(0), (emit, options))
+        let write_plan = Some(A::write_plan(header.dtype()));
+        Ok(Self::of(writer, header, row, Version::V1, ArrayLength::Fixed(0), (write_plan, options))
             .with_fixed_length())
     }
 
@@ -298,27 +298,27 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     fn put_items(&mut self, items: Items<'_, A>, count: usize) -> Result<()> {
         self.check_count(count)?;
         // Checked before anything is buffered, so that the writer stays usable after text that is too long.
-        if A::FILE_LAYOUT.varies() {
+        if A::FILE_LAYOUT.may_not_fit() {
             let options = with_text_width_of::<A>(&self.dtype, &self.options);
             A::dtype_for(&mut items.iter(), &options).map_err(|error| {
                 error.offset_element(usize::try_from(self.elements).unwrap_or(usize::MAX))
             })?;
         }
-        let emit = self.emit.take();
-        let written = match (&emit, items) {
+        let write_plan = self.write_plan.take();
+        let written = match (&write_plan, items) {
             // Small contiguous rows are only copied into the buffer.
             (Some(WritePlan::Bitwise(out)), Items::Contiguous(items))
-                if !out.swaps() && size_of_val(items) < BUFFER_SIZE =>
+                if !out.needs_swap() && size_of_val(items) < BUFFER_SIZE =>
             {
                 self.buffer.extend_from_slice(out.bytes(items));
                 self.count_written(count)
             }
-            (Some(emit), items) => self.put_with(count, |sink, header, options| {
-                transfer::write_more(sink, Vec::new(), header, items, emit, options)
+            (Some(write_plan), items) => self.put_with(count, |sink, header, options| {
+                transfer::write_unflushed(sink, Vec::new(), header, items, write_plan, options)
             }),
             (None, _) => unreachable!("a writer of typed elements has a plan"),
         };
-        self.emit = emit;
+        self.write_plan = write_plan;
         written
     }
 }
@@ -330,7 +330,7 @@ impl<A, W: Write> NpyWriter<A, W> {
         row: Shape,
         version: Version,
         length: ArrayLength<W>,
-        (emit, options): (Option<WritePlan<A>>, &WriteOptions),
+        (write_plan, options): (Option<WritePlan<A>>, &WriteOptions),
     ) -> Self {
         let rows_are_empty = row.dims().contains(&0);
         let row_count = growing_axis_len(header.order(), header.shape_ref());
@@ -340,7 +340,7 @@ impl<A, W: Write> NpyWriter<A, W> {
             locked: None,
             write: |writer, bytes| Sink::of(writer).write(bytes),
             options: options.without_progress(),
-            emit,
+            write_plan,
             order: header.order(),
             version,
             row_len: row.len().unwrap_or(0),
@@ -640,8 +640,8 @@ impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
     pub fn new_with(mut writer: W, row: &[usize], options: &WriteOptions) -> Result<Self> {
         let locked = lock_file_of(&mut writer, options)?;
         let dtype = dtype_for::<A>(options)?;
-        let emit = Some(A::emit(&dtype));
-        let mut made = Self::new_locked(writer, row, (dtype, emit), options)?;
+        let write_plan = Some(A::write_plan(&dtype));
+        let mut made = Self::new_locked(writer, row, (dtype, write_plan), options)?;
         made.locked = locked;
         Ok(made)
     }
@@ -652,7 +652,7 @@ impl<A, W: Write + Seek> NpyWriter<A, W> {
     fn new_locked(
         mut writer: W,
         row: &[usize],
-        (dtype, emit): (DType, Option<WritePlan<A>>),
+        (dtype, write_plan): (DType, Option<WritePlan<A>>),
         options: &WriteOptions,
     ) -> Result<Self> {
         let row = Shape::from(row);
@@ -665,7 +665,7 @@ impl<A, W: Write + Seek> NpyWriter<A, W> {
         if let Some(file) = streams::as_any_file(&mut writer)
             && let Some(length) = bytes::len_of_regular(file)
         {
-            if os::only_appends(file) {
+            if os::is_append_only(file) {
                 let reason = "the file was opened for appending only, so its header cannot be updated";
                 return Err(ErrorKind::BadOption { reason: reason.into() }.into());
             }
@@ -686,7 +686,7 @@ impl<A, W: Write + Seek> NpyWriter<A, W> {
         change::sync_writer(&mut writer, options)?;
         let length =
             ArrayLength::Growing { start, head: head.len(), is_in_one_sector: true, rewrite: rewrite::<W> };
-        Ok(Self::of(writer, header, row, version, length, (emit, options)))
+        Ok(Self::of(writer, header, row, version, length, (write_plan, options)))
     }
 }
 

@@ -1,9 +1,9 @@
 //! Moves elements within memory: the target is divided into parts, each of which is written by one thread.
 
-use super::run::Work;
+use super::run::TileWork;
 use crate::error::Result;
-use crate::transfer::pick::{pick, place_of};
-use crate::transfer::share::share_out;
+use crate::transfer::gather_strided::{element_offset, gather_strided};
+use crate::transfer::parallel::for_each_parallel;
 use crate::transfer::{Effort, aligned};
 
 /// The approximate size of a part, chosen so that its source and target both fit into the cache.
@@ -13,7 +13,12 @@ const PART: usize = 64 << 10;
 type Fill<'a> = dyn Fn(&mut Vec<u128>, usize, &mut [u8]) -> Result<()> + Sync + 'a;
 
 /// Fills parts of `part` bytes of `into`, on up to `threads` threads.
-fn each_part(into: &mut [u8], part: usize, threads: impl FnOnce() -> usize, fill: &Fill<'_>) -> Result<()> {
+fn for_each_part(
+    into: &mut [u8],
+    part: usize,
+    threads: impl FnOnce() -> usize,
+    fill: &Fill<'_>,
+) -> Result<()> {
     /// The number of bytes that a thread fills at a time.
     ///
     /// If two threads shared a large page, one would wait while the system zeroes it for the other.
@@ -26,13 +31,13 @@ fn each_part(into: &mut [u8], part: usize, threads: impl FnOnce() -> usize, fill
         let mut parts = parts.chunks_mut(part).enumerate();
         parts.try_for_each(|(within, part)| fill(words, number * each + within, part))
     };
-    share_out(parts, threads, &Vec::new, &work, &mut || Ok(()))
+    for_each_parallel(parts, threads, &Vec::new, &work, &mut || Ok(()))
 }
 
 /// Copies strided elements of `item` bytes contiguously into `into`.
 ///
 /// `axes` are pairs of length and stride in bytes, the slowest first.
-pub(crate) fn pick_all(
+pub(crate) fn gather_strided_parallel(
     bytes: &[u8],
     start: usize,
     axes: &[(usize, usize)],
@@ -50,34 +55,34 @@ pub(crate) fn pick_all(
     }
     // Divides the fastest axis that allows parts of `PART` bytes; all faster axes stay undivided.
     let mut whole = item.max(1);
-    let mut cut = axes.len();
-    while cut > 0 && whole < PART {
-        cut -= 1;
-        whole *= axes[cut].0.max(1);
+    let mut split_axis = axes.len();
+    while split_axis > 0 && whole < PART {
+        split_axis -= 1;
+        whole *= axes[split_axis].0.max(1);
     }
-    let within = whole / axes.get(cut).map_or(1, |(len, _)| (*len).max(1));
+    let within = whole / axes.get(split_axis).map_or(1, |(len, _)| (*len).max(1));
     let step = (PART / within.max(1)).max(1);
-    let (outer, length) = (&axes[..cut], axes.get(cut).map_or(1, |(len, _)| *len));
+    let (outer, length) = (&axes[..split_axis], axes.get(split_axis).map_or(1, |(len, _)| *len));
     let pieces = length.div_ceil(step).max(1);
     let fill = |_: &mut Vec<u128>, number: usize, part: &mut [u8]| {
         // All parts have the same size, except the last one along the divided axis for each outer index.
         let (left, piece) = (number / pieces, number % pieces);
-        let start = start + piece * step * axes.get(cut).map_or(0, |(_, stride)| *stride);
-        let place = place_of(start, outer, left);
-        let mut inner = axes[cut..].to_vec();
+        let start = start + piece * step * axes.get(split_axis).map_or(0, |(_, stride)| *stride);
+        let place = element_offset(start, outer, left);
+        let mut inner = axes[split_axis..].to_vec();
         if let Some((len, _)) = inner.first_mut() {
             *len = (*len - piece * step).min(step);
         }
-        pick(bytes, place, &inner, item, part);
+        gather_strided(bytes, place, &inner, item, part);
         Ok(())
     };
-    // `each_part` needs parts of equal size, except for the last. If the pieces do not divide the axis
+    // `for_each_part` needs parts of equal size, except for the last. If the pieces do not divide the axis
     // evenly, a part consists of all pieces of one outer index.
     let is_even = length % step == 0 || outer.iter().all(|(len, _)| *len == 1);
     if pieces == 1 || is_even {
-        let _ = each_part(into, within * step.min(length), threads, &fill);
+        let _ = for_each_part(into, within * step.min(length), threads, &fill);
     } else {
-        let _ = each_part(into, within * length, threads, &|words, number, whole| {
+        let _ = for_each_part(into, within * length, threads, &|words, number, whole| {
             whole
                 .chunks_mut(within * step)
                 .enumerate()
@@ -92,20 +97,20 @@ pub(crate) fn recode_all(
     item: usize,
     made: &mut [u8],
     made_item: usize,
-    work: Work<'_>,
+    work: TileWork<'_>,
     threads: impl FnOnce() -> usize,
 ) -> Result<()> {
     let count = (PART / item.max(made_item).max(1)).max(1);
-    each_part(made, count * made_item, threads, &|words, number, made| {
+    for_each_part(made, count * made_item, threads, &|words, number, made| {
         let first = number * count;
         let items = &items[(first * item).min(items.len())..((first + count) * item).min(items.len())];
         match work {
-            Work::Nothing => made.copy_from_slice(items),
-            Work::InPlace(work) => {
+            TileWork::Nothing => made.copy_from_slice(items),
+            TileWork::InPlace(work) => {
                 made.copy_from_slice(items);
                 work(made);
             }
-            Work::Into(work) => {
+            TileWork::Into(work) => {
                 let copy = aligned(words, items.len())?;
                 copy.copy_from_slice(items);
                 work(copy, made).map_err(|error| error.offset_element(first))?;
@@ -117,7 +122,7 @@ pub(crate) fn recode_all(
 
 #[cfg(test)]
 mod tests {
-    use super::pick_all;
+    use super::gather_strided_parallel;
 
     #[test]
     fn strided_elements_are_picked_in_order() {
@@ -141,7 +146,7 @@ mod tests {
             let wanted: Vec<u8> = places.iter().flat_map(|at| bytes[*at..at + item].to_vec()).collect();
             for threads in [1, 3] {
                 let mut into = vec![0; wanted.len()];
-                pick_all(&bytes, *start, axes, *item, &mut into, || threads);
+                gather_strided_parallel(&bytes, *start, axes, *item, &mut into, || threads);
                 assert!(into == wanted, "{start} {axes:?} {item}");
             }
         }

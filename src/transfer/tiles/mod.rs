@@ -7,7 +7,7 @@ mod memory;
 mod plan;
 mod run;
 
-pub(crate) use memory::{pick_all, recode_all};
+pub(crate) use memory::{gather_strided_parallel, recode_all};
 
 pub(crate) use plan::{Axis, Plan, Side, Writes};
-pub(crate) use run::{Gaps, Move, Work, move_all, move_in_order};
+pub(crate) use run::{GapLock, Move, TileWork, move_all, move_in_order};

@@ -60,12 +60,12 @@ impl Tile {
 
 /// A side of a move, for code that applies to both.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Which {
+enum MoveSide {
     From,
     To,
 }
 
-impl Which {
+impl MoveSide {
     fn stride(self, axis: &Axis) -> u64 {
         match self {
             Self::From => axis.from,
@@ -91,7 +91,7 @@ impl Plan {
         memory: usize,
         (writes, long): (Writes, u64),
     ) -> Self {
-        let axes = joined(axes);
+        let axes = merge_axes(axes);
         let mut plan = Self { steps: vec![1; axes.len()], axes, from, to };
         plan.grow(memory / (from.item + to.item).max(1), writes, long);
         plan
@@ -99,15 +99,15 @@ impl Plan {
 
     /// Enlarges the tile, always on the side that is accessed in shorter runs.
     ///
-    /// A tile has at most `most` elements.
-    fn grow(&mut self, most: usize, writes: Writes, long: u64) {
+    /// A tile has at most `max_elements` elements.
+    fn grow(&mut self, max_elements: usize, writes: Writes, long: u64) {
         /// The size of a tile whose runs cannot become longer.
         const MANY: u64 = 1 << 20;
         if self.axes.iter().any(|axis| axis.len == 0) {
             return;
         }
         loop {
-            let (from, to) = (self.run(Which::From), self.run(Which::To));
+            let (from, to) = (self.run(MoveSide::From), self.run(MoveSide::To));
             let bytes = self.steps.iter().product::<usize>() as u64 * self.from.item.max(self.to.item) as u64;
             let is_short = |run: &(u64, Option<usize>)| run.1.is_some() && run.0 < long;
             let axis = match writes {
@@ -116,7 +116,7 @@ impl Plan {
                 Writes::InOrder => None,
                 Writes::RandomAccess if is_short(&from) && (from.0 < to.0 || !is_short(&to)) => from.1,
                 Writes::RandomAccess if is_short(&to) => to.1,
-                Writes::RandomAccess if bytes < MANY => self.nearest(),
+                Writes::RandomAccess if bytes < MANY => self.fastest_divided_axis(),
                 Writes::RandomAccess => None,
             };
             let Some(axis) = axis else { break };
@@ -128,7 +128,7 @@ impl Plan {
                 .map(|(_, step)| step)
                 .product();
             // Doubled, so that both sides take turns.
-            let step = (2 * self.steps[axis]).min(self.axes[axis].len).min(most / others);
+            let step = (2 * self.steps[axis]).min(self.axes[axis].len).min(max_elements / others);
             if step <= self.steps[axis] {
                 break; // the memory limit is reached
             }
@@ -141,9 +141,9 @@ impl Plan {
     }
 
     /// Returns the length of a tile's runs on a side in bytes, and the axis that can extend them, if any.
-    fn run(&self, which: Which) -> (u64, Option<usize>) {
-        let mut run = if which == Which::From { self.from.item } else { self.to.item } as u64;
-        for axis in self.sorted(which).into_iter().rev() {
+    fn run(&self, which: MoveSide) -> (u64, Option<usize>) {
+        let mut run = if which == MoveSide::From { self.from.item } else { self.to.item } as u64;
+        for axis in self.axes_by_stride(which).into_iter().rev() {
             if which.stride(&self.axes[axis]) != run {
                 return (run, None); // the next axis is not contiguous
             }
@@ -156,12 +156,15 @@ impl Plan {
     }
 
     /// Returns the axis to grow along if no run can grow: the fastest divided axis of the target.
-    fn nearest(&self) -> Option<usize> {
-        self.sorted(Which::To).into_iter().rev().find(|axis| self.steps[*axis] < self.axes[*axis].len)
+    fn fastest_divided_axis(&self) -> Option<usize> {
+        self.axes_by_stride(MoveSide::To)
+            .into_iter()
+            .rev()
+            .find(|axis| self.steps[*axis] < self.axes[*axis].len)
     }
 
     /// Returns the axes by their strides on a side, the slowest first.
-    fn sorted(&self, which: Which) -> Vec<usize> {
+    fn axes_by_stride(&self, which: MoveSide) -> Vec<usize> {
         let mut axes: Vec<usize> = (0..self.axes.len()).collect();
         axes.sort_by_key(|axis| std::cmp::Reverse(which.stride(&self.axes[*axis])));
         axes
@@ -182,8 +185,8 @@ impl Plan {
     /// Returns the plan's axes in the order of the source, the slowest first.
     ///
     /// The plan itself lists the axes in the order of the target.
-    pub(crate) fn order_of_source(&self) -> Vec<usize> {
-        self.sorted(Which::From)
+    pub(crate) fn source_order(&self) -> Vec<usize> {
+        self.axes_by_stride(MoveSide::From)
     }
 
     /// Returns the number of tiles.
@@ -226,7 +229,7 @@ impl Plan {
 /// Sorts axes by their order in the target, and merges those contiguous on both sides.
 ///
 /// Axes of length 1 are dropped.
-fn joined(mut axes: Vec<Axis>) -> Vec<Axis> {
+fn merge_axes(mut axes: Vec<Axis>) -> Vec<Axis> {
     axes.retain(|axis| axis.len != 1);
     axes.sort_by_key(|axis| std::cmp::Reverse(axis.to));
     let mut joined: Vec<Axis> = Vec::with_capacity(axes.len());
@@ -302,7 +305,7 @@ mod tests {
                 };
                 wanted = wanted.iter().flat_map(along).collect();
             }
-            let order = plan.order_of_source();
+            let order = plan.source_order();
             let mut found = Vec::new();
             for number in 0..plan.count() {
                 let tile = plan.tile(number);

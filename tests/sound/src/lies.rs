@@ -223,12 +223,12 @@ mod elsewhere {
 
     pub(crate) trait ReadableElement: Sized {
         fn inner_axes(_: &mut Vec<usize>) {}
-        fn accept(dtype: &DType, options: &ReadOptions) -> Result<__private::ReadPlan<Self>>;
+        fn read_plan(dtype: &DType, options: &ReadOptions) -> Result<__private::ReadPlan<Self>>;
     }
     pub(crate) trait WritableElement: Sized {
         const FILE_LAYOUT: __private::FileLayout;
         fn dtype_for(items: &mut dyn Iterator<Item = &Self>, options: &WriteOptions) -> Result<DType>;
-        fn emit(dtype: &DType) -> __private::WritePlan<Self>;
+        fn write_plan(dtype: &DType) -> __private::WritePlan<Self>;
     }
     pub(crate) trait ViewElement {}
     pub(crate) trait ViewMutElement {
@@ -260,8 +260,8 @@ impl<const AXES: usize> ndarray_io::ReadableElement for Imposter<AXES> {
         }
     }
 
-    fn accept(_: &DType, options: &ReadOptions) -> Result<ndarray_io::__private::ReadPlan<Self>> {
-        ndarray_io::__private::accept(&own_dtype(), options)
+    fn read_plan(_: &DType, options: &ReadOptions) -> Result<ndarray_io::__private::ReadPlan<Self>> {
+        ndarray_io::__private::read_plan(&own_dtype(), options)
     }
 }
 
@@ -276,8 +276,8 @@ impl<const AXES: usize> ndarray_io::WritableElement for Imposter<AXES> {
         }
     }
 
-    fn emit(_: &DType) -> ndarray_io::__private::WritePlan<Self> {
-        ndarray_io::__private::emit(&own_dtype())
+    fn write_plan(_: &DType) -> ndarray_io::__private::WritePlan<Self> {
+        ndarray_io::__private::write_plan(&own_dtype())
     }
 }
 
@@ -352,8 +352,8 @@ enum NeverZero {
 }
 
 impl ndarray_io::ReadableElement for NeverZero {
-    fn accept(_: &DType, options: &ReadOptions) -> Result<ndarray_io::__private::ReadPlan<Self>> {
-        ndarray_io::__private::accept_enum(&"|u1".parse()?, options)
+    fn read_plan(_: &DType, options: &ReadOptions) -> Result<ndarray_io::__private::ReadPlan<Self>> {
+        ndarray_io::__private::enum_read_plan(&"|u1".parse()?, options)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Formats floats as NumPy's `FloatingFormat` does: aligned, with at most 8 decimal places.
 
 use crate::dynamic::show::unsigned;
-use crate::element::{half_to_single, shortest_half, shown_half};
+use crate::element::{half_as_printed, half_to_single, shortest_half};
 
 /// The most decimal places.
 const PRECISION: usize = 8;
@@ -62,7 +62,7 @@ impl Number {
     /// digits, as the 16-bit 0.015625: the shortest digits are 0.01563.
     fn shown(self, is_whole: bool) -> f64 {
         match self {
-            Self::Half(number) if is_whole => shown_half(number),
+            Self::Half(number) if is_whole => half_as_printed(number),
             _ => self.value(),
         }
     }

@@ -7,7 +7,7 @@ use super::{Quoted, dtypes};
 use crate::dtype::{ByteOrder, DType, Kind, Record, Scalar as ScalarType, Subarray, TimeUnit};
 use crate::dynamic::show::{signed, unsigned};
 use crate::element::date;
-use crate::element::{hex, spelled, trimmed};
+use crate::element::{format_number, hex, trimmed};
 use crate::shape::{Shape, indices_of};
 
 /// An array of more elements is abbreviated.
@@ -355,7 +355,7 @@ fn alone(scalar: &ScalarType, item: &[u8]) -> String {
     if scalar.byte_order().is_some_and(|order| order != ByteOrder::NATIVE) {
         native.reverse();
     }
-    spelled(scalar, &native).unwrap_or_else(|_| hex(item))
+    format_number(scalar, &native).unwrap_or_else(|_| hex(item))
 }
 
 /// Formats a scalar, whose bytes are in native order.

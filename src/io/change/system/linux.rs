@@ -12,7 +12,7 @@ use rustix::fs::{self, AtFlags, Mode as Permissions, OFlags, RenameFlags, XattrF
 use rustix::io::{Errno, retry_on_intr};
 
 use super::{Attempt, FileId, Kind, LockRegion, Mode};
-use crate::bytes::uninterrupted;
+use crate::bytes::retry_interrupted;
 
 /// The lock structure with 64-bit offsets, which open file description locks require.
 ///
@@ -30,7 +30,7 @@ fn lock_call(file: &File, command: i32, kind: i32, region: LockRegion) -> io::Re
     lock.l_type = kind as libc::c_short;
     lock.l_whence = libc::SEEK_SET as libc::c_short;
     (lock.l_start, lock.l_len) = (start, len);
-    uninterrupted(|| {
+    retry_interrupted(|| {
         // SAFETY: the descriptor is open while the file is borrowed, and the structure outlives the call.
         #[cfg(target_pointer_width = "64")]
         let result = unsafe { libc::fcntl(file.as_raw_fd(), command, &raw mut lock) };

@@ -17,7 +17,7 @@ impl Error {
 impl ErrorKind {
     /// Creates the error for a file that begins with these bytes.
     pub(crate) fn bad_magic(format: &'static str, first: &[u8]) -> Error {
-        let found = first[..first.len().min(FileKind::LOOKED_AT)].to_vec();
+        let found = first[..first.len().min(FileKind::PREFIX_LEN)].to_vec();
         Self::BadMagic { format, found }.into()
     }
 

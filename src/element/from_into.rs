@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use super::cast::{Bitwise, BitwiseOut, Places, decoded};
+use super::cast::{Bitwise, BitwiseOut, ElementBuf, decode_to_vec};
 use super::{
     Decode, DecodeOpaque, Encode, EncodeOpaque, ReadPlan, ReadableElement, WritableElement, WritePlan,
-    reading,
+    read_plan_for,
 };
 use crate::dtype::DType;
 use crate::error::{ErrorKind, Result};
@@ -17,7 +17,7 @@ use crate::options::{ReadOptions, WriteOptions};
 /// # Errors
 ///
 /// Those of `T`.
-pub fn accept_from<T, S>(
+pub fn read_plan_from<T, S>(
     dtype: &DType,
     options: &ReadOptions,
     make: fn(T) -> Result<S>,
@@ -26,10 +26,10 @@ where
     T: ReadableElement + 'static,
     S: Send + Sync + 'static,
 {
-    Ok(match reading::<T>(dtype, options)? {
-        ReadPlan::Bitwise(plain) => ReadPlan::PerItem(Box::new(From { inner: plain, make })),
-        ReadPlan::PerItem(decode) => ReadPlan::PerItem(Box::new(From { inner: decode, make })),
-        ReadPlan::Opaque(decode) => ReadPlan::Opaque(Box::new(From { inner: decode, make })),
+    Ok(match read_plan_for::<T>(dtype, options)? {
+        ReadPlan::Bitwise(bitwise) => ReadPlan::PerItem(Box::new(FromDecoder { inner: bitwise, make })),
+        ReadPlan::PerItem(decode) => ReadPlan::PerItem(Box::new(FromDecoder { inner: decode, make })),
+        ReadPlan::Opaque(decode) => ReadPlan::Opaque(Box::new(FromDecoder { inner: decode, make })),
     })
 }
 
@@ -52,34 +52,34 @@ where
     S: Clone + Into<T>,
     T: WritableElement,
 {
-    match T::FILE_LAYOUT.varies() {
+    match T::FILE_LAYOUT.may_not_fit() {
         true => T::dtype_for(&mut items.cloned().map(Into::into).collect::<Vec<T>>().iter(), options),
         false => T::dtype_for(&mut std::iter::empty(), options),
     }
 }
 
 /// Returns the plan for writing elements of the type `S`, each of which becomes one of type `T`.
-pub fn emit_into<S, T>(dtype: &DType) -> WritePlan<S>
+pub fn write_plan_into<S, T>(dtype: &DType) -> WritePlan<S>
 where
     S: Clone + Into<T> + 'static,
     T: WritableElement + 'static,
 {
     let make = |item: &S| item.clone().into();
-    match T::emit(dtype) {
-        WritePlan::Bitwise(out) => WritePlan::PerItem(Box::new(To { inner: out, make })),
-        WritePlan::PerItem(encode) => WritePlan::PerItem(Box::new(To { inner: encode, make })),
-        WritePlan::Opaque(encode) => WritePlan::Opaque(Box::new(To { inner: encode, make })),
+    match T::write_plan(dtype) {
+        WritePlan::Bitwise(out) => WritePlan::PerItem(Box::new(IntoEncoder { inner: out, make })),
+        WritePlan::PerItem(encode) => WritePlan::PerItem(Box::new(IntoEncoder { inner: encode, make })),
+        WritePlan::Opaque(encode) => WritePlan::Opaque(Box::new(IntoEncoder { inner: encode, make })),
     }
 }
 
 /// Makes each element from one of another type.
-struct From<D, T, S> {
+struct FromDecoder<D, T, S> {
     inner: D,
     make: fn(T) -> Result<S>,
 }
 
-impl<D, T, S> From<D, T, S> {
-    fn all(&self, items: Vec<T>, out: &mut Places<'_, S>) -> Result<()> {
+impl<D, T, S> FromDecoder<D, T, S> {
+    fn make_all(&self, items: Vec<T>, out: &mut ElementBuf<'_, S>) -> Result<()> {
         for (index, item) in items.into_iter().enumerate() {
             out.push((self.make)(item).map_err(|error| error.at_element(index))?);
         }
@@ -87,19 +87,19 @@ impl<D, T, S> From<D, T, S> {
     }
 }
 
-impl<T, S> Decode<S> for From<Bitwise<T>, T, S> {
-    fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, S>) -> Result<()> {
-        let load = |room: &mut crate::bytes::Room<'_>| {
-            room.copy(items);
+impl<T, S> Decode<S> for FromDecoder<Bitwise<T>, T, S> {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, S>) -> Result<()> {
+        let load = |buf: &mut crate::bytes::ReadBuf<'_>| {
+            buf.copy(items);
             Ok(())
         };
-        self.all(self.inner.make(count, load)?, out)
+        self.make_all(self.inner.make(count, load)?, out)
     }
 }
 
-impl<T, S> Decode<S> for From<Box<dyn Decode<T>>, T, S> {
-    fn decode(&self, items: &mut [u8], count: usize, out: &mut Places<'_, S>) -> Result<()> {
-        self.all(decoded(&*self.inner, items, count)?, out)
+impl<T, S> Decode<S> for FromDecoder<Box<dyn Decode<T>>, T, S> {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, S>) -> Result<()> {
+        self.make_all(decode_to_vec(&*self.inner, items, count)?, out)
     }
 
     fn cost(&self) -> u64 {
@@ -107,15 +107,15 @@ impl<T, S> Decode<S> for From<Box<dyn Decode<T>>, T, S> {
     }
 }
 
-impl<T, S> DecodeOpaque<S> for From<Box<dyn DecodeOpaque<T>>, T, S> {
+impl<T, S> DecodeOpaque<S> for FromDecoder<Box<dyn DecodeOpaque<T>>, T, S> {
     fn decode(&self, payload: &[u8], header: &Header, options: &ReadOptions) -> Result<(Vec<S>, usize)> {
         let (items, used) = self.inner.decode(payload, header, options)?;
         let make = |(index, item)| (self.make)(item).map_err(|error| error.at_element(index));
         Ok((items.into_iter().enumerate().map(make).collect::<Result<_>>()?, used))
     }
 
-    fn taken(&self, items: &dyn std::any::Any) -> Option<Vec<S>> {
-        self.inner.taken(items)?.into_iter().map(|item| (self.make)(item).ok()).collect()
+    fn downcast_items(&self, items: &dyn std::any::Any) -> Option<Vec<S>> {
+        self.inner.downcast_items(items)?.into_iter().map(|item| (self.make)(item).ok()).collect()
     }
 
     fn read_one(&self, more: &mut dyn FnMut(&mut Vec<u8>, u64) -> Result<u64>) -> Result<Option<Vec<u8>>> {
@@ -124,27 +124,27 @@ impl<T, S> DecodeOpaque<S> for From<Box<dyn DecodeOpaque<T>>, T, S> {
 }
 
 /// Makes an element of another type from each.
-struct To<E, S, T> {
+struct IntoEncoder<E, S, T> {
     inner: E,
     make: fn(&S) -> T,
 }
 
-impl<S, T> Encode<S> for To<BitwiseOut<T>, S, T> {
+impl<S, T> Encode<S> for IntoEncoder<BitwiseOut<T>, S, T> {
     fn encode(&self, item: &S, into: &mut [u8]) -> Result<()> {
         into.copy_from_slice(self.inner.bytes(&[(self.make)(item)]));
-        self.inner.turn(into);
+        self.inner.swap_to_file_order(into);
         Ok(())
     }
 
     fn encode_all(&self, items: &[S], _: usize, into: &mut [u8]) -> Result<()> {
         let items: Vec<T> = items.iter().map(self.make).collect();
         into.copy_from_slice(self.inner.bytes(&items));
-        self.inner.turn(into);
+        self.inner.swap_to_file_order(into);
         Ok(())
     }
 }
 
-impl<S, T> Encode<S> for To<Box<dyn Encode<T>>, S, T> {
+impl<S, T> Encode<S> for IntoEncoder<Box<dyn Encode<T>>, S, T> {
     fn encode(&self, item: &S, into: &mut [u8]) -> Result<()> {
         self.inner.encode(&(self.make)(item), into)
     }
@@ -155,7 +155,7 @@ impl<S, T> Encode<S> for To<Box<dyn Encode<T>>, S, T> {
     }
 }
 
-impl<S, T> EncodeOpaque<S> for To<Box<dyn EncodeOpaque<T>>, S, T> {
+impl<S, T> EncodeOpaque<S> for IntoEncoder<Box<dyn EncodeOpaque<T>>, S, T> {
     fn encode(
         &self,
         items: &mut dyn Iterator<Item = &S>,

@@ -19,9 +19,9 @@ use crate::dtype::LongDoubleFormat;
 #[derive(Clone, Debug)]
 pub struct DisplayOptions {
     /// Arrays with more elements show only the first and last indices of each long axis.
-    pub(crate) most: usize,
+    pub(crate) threshold: usize,
     /// The maximum number of elements to show. If an array has many axes, even its edges are many elements.
-    pub(crate) last: usize,
+    pub(crate) max_elements: usize,
     pub(crate) width: usize,
     pub(crate) precision: Option<usize>,
     pub(crate) long_double: Option<LongDoubleFormat>,
@@ -29,7 +29,7 @@ pub struct DisplayOptions {
 
 impl Default for DisplayOptions {
     fn default() -> Self {
-        Self { most: 1000, last: 10_000, width: usize::MAX, precision: None, long_double: None }
+        Self { threshold: 1000, max_elements: 10_000, width: usize::MAX, precision: None, long_double: None }
     }
 }
 
@@ -45,11 +45,11 @@ impl DisplayOptions {
     /// Shows all elements, even of a large array.
     #[must_use]
     pub fn all(self) -> Self {
-        Self { most: usize::MAX, last: usize::MAX, ..self }
+        Self { threshold: usize::MAX, max_elements: usize::MAX, ..self }
     }
 
     pub(crate) fn is_all(&self) -> bool {
-        self.most == usize::MAX
+        self.threshold == usize::MAX
     }
 
     pub(crate) fn get_width(&self) -> usize {

@@ -1,4 +1,4 @@
-//! [`Room`]: memory for bytes that is not cleared before it is filled.
+//! [`ReadBuf`]: memory for bytes that is not cleared before it is filled.
 #![allow(unsafe_code)]
 
 #[cfg(unix)]
@@ -8,14 +8,14 @@ use std::slice;
 
 use bytemuck::Pod;
 
-use super::runs::Listed;
+use super::runs::ListedRuns;
 use crate::error::{ErrorKind, Result};
 
 /// Memory that is filled from its beginning.
 ///
 /// Memory and, on Unix, files are copied into it as it is. Any other reader gets initialized bytes, as [`Read`](std::io::Read)
 /// requires, which are cleared only then.
-pub(crate) struct Room<'a> {
+pub(crate) struct ReadBuf<'a> {
     bytes: &'a mut [MaybeUninit<u8>],
     /// How many bytes at the beginning have been filled; they are initialized.
     filled: usize,
@@ -39,7 +39,7 @@ macro_rules! by_size {
 }
 pub(super) use by_size;
 
-impl<'a> Room<'a> {
+impl<'a> ReadBuf<'a> {
     /// Returns memory that may not be initialized.
     pub(crate) fn new(bytes: &'a mut [MaybeUninit<u8>]) -> Self {
         Self { bytes, filled: 0, initialized: 0 }
@@ -59,7 +59,7 @@ impl<'a> Room<'a> {
     /// # Safety
     ///
     /// If `is_initialized`, all bytes are.
-    pub(crate) unsafe fn known(bytes: &'a mut [MaybeUninit<u8>], is_initialized: bool) -> Self {
+    pub(crate) unsafe fn maybe_init(bytes: &'a mut [MaybeUninit<u8>], is_initialized: bool) -> Self {
         let initialized = if is_initialized { bytes.len() } else { 0 };
         Self { bytes, filled: 0, initialized }
     }
@@ -122,8 +122,8 @@ impl<'a> Room<'a> {
         (rows, row_stride): (usize, usize),
         (count, stride): (usize, usize),
     ) -> usize {
-        let farthest = |count: usize, stride: usize| (count - 1).saturating_mul(stride);
-        let end = farthest(rows, row_stride).saturating_add(farthest(count, stride)).saturating_add(run);
+        let max_offset = |count: usize, stride: usize| (count - 1).saturating_mul(stride);
+        let end = max_offset(rows, row_stride).saturating_add(max_offset(count, stride)).saturating_add(run);
         if end > bytes.len() {
             return 0;
         }
@@ -133,7 +133,7 @@ impl<'a> Room<'a> {
     /// Copies listed runs of `run` bytes, and returns how many bytes these are.
     ///
     /// The last run may be incomplete.
-    pub(crate) fn copy_listed(&mut self, bytes: &[u8], run: usize, listed: &Listed<'_>) -> usize {
+    pub(crate) fn copy_listed(&mut self, bytes: &[u8], run: usize, listed: &ListedRuns<'_>) -> usize {
         by_size!(run, self.copy_listed_of(bytes, listed), {
             let mut copied = 0;
             for from in listed_bytes(bytes, listed) {
@@ -146,13 +146,13 @@ impl<'a> Room<'a> {
         })
     }
 
-    fn copy_listed_of<const SIZE: usize>(&mut self, bytes: &[u8], listed: &Listed<'_>) -> usize {
+    fn copy_listed_of<const SIZE: usize>(&mut self, bytes: &[u8], listed: &ListedRuns<'_>) -> usize {
         let (units, _) = self.bytes[self.filled..].as_chunks_mut::<SIZE>();
         let mut units = units.iter_mut();
         let mut count = 0;
         'all: for row in 0..listed.rows as u64 {
             let base = listed.base.wrapping_add(row * listed.stride);
-            for place in listed.places {
+            for place in listed.offsets {
                 let from = bytes_from(bytes, base.wrapping_add(*place)).first_chunk::<SIZE>();
                 let (Some(from), Some(into)) = (from, units.next()) else { break 'all };
                 *into = from.map(MaybeUninit::new);
@@ -199,36 +199,36 @@ impl<'a> Room<'a> {
         count * SIZE + if rest.len() < SIZE { self.copy(rest) } else { 0 }
     }
 
-    /// Reads up to `most` bytes of a file at an offset, without using its position, and returns how many were read.
+    /// Reads up to `max_len` bytes of a file at an offset, without using its position, and returns how many were read.
     #[cfg(unix)]
-    pub(crate) fn read_file(&mut self, most: usize, file: &File, at: u64) -> std::io::Result<usize> {
-        let most = most.min(self.left());
-        let (read, _) = rustix::io::pread(file, &mut self.bytes[self.filled..][..most], at)?;
+    pub(crate) fn read_file(&mut self, max_len: usize, file: &File, at: u64) -> std::io::Result<usize> {
+        let max_len = max_len.min(self.left());
+        let (read, _) = rustix::io::pread(file, &mut self.bytes[self.filled..][..max_len], at)?;
         let count = read.len();
         self.advance(count);
         Ok(count)
     }
 
-    /// Calls `read` with up to `most` initialized bytes; it returns how many at their beginning it has filled.
+    /// Calls `read` with up to `max_len` initialized bytes; it returns how many at their beginning it has filled.
     ///
     /// # Panics
     ///
     /// If `read` returns more than it was given.
     pub(crate) fn read_with(
         &mut self,
-        most: usize,
+        max_len: usize,
         read: impl FnOnce(&mut [u8]) -> Result<usize>,
     ) -> Result<usize> {
-        let most = most.min(self.left());
-        let end = self.filled + most;
+        let max_len = max_len.min(self.left());
+        let end = self.filled + max_len;
         if end > self.initialized {
             self.bytes[self.initialized..end].fill(MaybeUninit::new(0));
             self.initialized = end;
         }
         let memory = self.bytes[self.filled..end].as_mut_ptr().cast();
         // SAFETY: these bytes are initialized, and borrowed from `self`, which is not used while `read` has them.
-        let count = read(unsafe { slice::from_raw_parts_mut(memory, most) })?;
-        assert!(count <= most, "more bytes were read than requested");
+        let count = read(unsafe { slice::from_raw_parts_mut(memory, max_len) })?;
+        assert!(count <= max_len, "more bytes were read than requested");
         self.advance(count);
         Ok(count)
     }
@@ -251,28 +251,28 @@ impl<'a> Room<'a> {
 /// Returns memory for `len` bytes, aligned like `u128`, which may not be initialized.
 ///
 /// It is that of the vector, whose elements are removed.
-pub(crate) fn scratch(words: &mut Vec<u128>, len: usize) -> Result<Room<'_>> {
+pub(crate) fn scratch(words: &mut Vec<u128>, len: usize) -> Result<ReadBuf<'_>> {
     words.clear();
     let reserved = words.try_reserve_exact(len.div_ceil(size_of::<u128>()));
     reserved.map_err(|_| ErrorKind::OutOfMemory { bytes: len as u64 })?;
     let memory = words.spare_capacity_mut().as_mut_ptr().cast();
     // SAFETY: the memory of the vector has this length, and is borrowed for as long as the room. Bytes that may not be
     // initialized are valid with any content.
-    Ok(Room::new(unsafe { slice::from_raw_parts_mut(memory, len) }))
+    Ok(ReadBuf::new(unsafe { slice::from_raw_parts_mut(memory, len) }))
 }
 
-/// Appends up to `most` bytes, and returns how many were appended. The vector must have the capacity.
+/// Appends up to `max_len` bytes, and returns how many were appended. The vector must have the capacity.
 pub(crate) fn append(
     items: &mut Vec<u8>,
-    most: usize,
-    read: impl FnOnce(&mut Room<'_>) -> Result<()>,
+    max_len: usize,
+    read: impl FnOnce(&mut ReadBuf<'_>) -> Result<()>,
 ) -> Result<usize> {
     let start = items.len();
-    let mut room = Room::new(&mut items.spare_capacity_mut()[..most]);
-    let memory = room.bytes.as_ptr();
-    read(&mut room)?;
-    assert!(room.bytes.as_ptr() == memory, "it is the memory of the vector");
-    let count = room.filled;
+    let mut buf = ReadBuf::new(&mut items.spare_capacity_mut()[..max_len]);
+    let memory = buf.bytes.as_ptr();
+    read(&mut buf)?;
+    assert!(buf.bytes.as_ptr() == memory, "it is the memory of the vector");
+    let count = buf.filled;
     // SAFETY: the bytes after `start` are those of `room`, of which `count` are initialized.
     unsafe { items.set_len(start + count) };
     Ok(count)
@@ -284,10 +284,10 @@ fn bytes_from(bytes: &[u8], at: u64) -> &[u8] {
 }
 
 /// Returns the bytes from the beginning of each listed run on.
-fn listed_bytes<'a>(bytes: &'a [u8], listed: &'a Listed<'_>) -> impl Iterator<Item = &'a [u8]> {
+fn listed_bytes<'a>(bytes: &'a [u8], listed: &'a ListedRuns<'_>) -> impl Iterator<Item = &'a [u8]> {
     (0..listed.rows as u64).flat_map(move |row| {
         let base = listed.base.wrapping_add(row * listed.stride);
-        listed.places.iter().map(move |place| bytes_from(bytes, base.wrapping_add(*place)))
+        listed.offsets.iter().map(move |place| bytes_from(bytes, base.wrapping_add(*place)))
     })
 }
 
@@ -295,45 +295,45 @@ fn listed_bytes<'a>(bytes: &'a [u8], listed: &'a Listed<'_>) -> impl Iterator<It
 mod tests {
     use std::mem::MaybeUninit;
 
-    use super::{Room, append};
+    use super::{ReadBuf, append};
     use crate::error::{Error, ErrorKind};
 
     #[test]
     fn unfilled_bytes_are_not_returned() {
         let mut memory = [MaybeUninit::uninit(); 10];
-        let mut room = Room::new(&mut memory);
-        assert_eq!((room.copy(b"abc"), room.left()), (3, 7));
+        let mut buf = ReadBuf::new(&mut memory);
+        assert_eq!((buf.copy(b"abc"), buf.left()), (3, 7));
         let read = |bytes: &mut [u8]| {
             assert_eq!(bytes, [0; 4]); // cleared
             bytes.copy_from_slice(b"defg");
             Ok(2)
         };
-        assert_eq!(room.read_with(4, read).unwrap(), 2);
+        assert_eq!(buf.read_with(4, read).unwrap(), 2);
         // What was given out before is not cleared again.
         let again = |bytes: &mut [u8]| {
             assert_eq!(bytes, b"fg\0");
             Ok(0)
         };
-        assert_eq!(room.read_with(3, again).unwrap(), 0);
-        assert_eq!(room.copy(b"12345678"), 5);
-        assert_eq!(room.into_filled(), b"abcde12345");
+        assert_eq!(buf.read_with(3, again).unwrap(), 0);
+        assert_eq!(buf.copy(b"12345678"), 5);
+        assert_eq!(buf.into_filled(), b"abcde12345");
     }
 
     #[test]
     fn items_are_appended_at_any_alignment() {
         let mut memory = vec![MaybeUninit::uninit(); 23];
         for before in 0..8 {
-            let mut room = Room::new(&mut memory);
-            room.copy(&[7; 8][..before]);
-            room.extend([0x0102_0304u32.to_be(), u32::MAX, 0, 1, 2, 3].into_iter());
-            let filled = room.into_filled();
+            let mut buf = ReadBuf::new(&mut memory);
+            buf.copy(&[7; 8][..before]);
+            buf.extend([0x0102_0304u32.to_be(), u32::MAX, 0, 1, 2, 3].into_iter());
+            let filled = buf.into_filled();
             assert_eq!(filled.len(), before + (23 - before) / 4 * 4);
             assert_eq!(filled[before..][..12], [1, 2, 3, 4, 255, 255, 255, 255, 0, 0, 0, 0]);
         }
     }
 
-    fn copied(room: &mut Room<'_>, bytes: &[u8]) -> crate::error::Result<()> {
-        room.copy(bytes);
+    fn copied(buf: &mut ReadBuf<'_>, bytes: &[u8]) -> crate::error::Result<()> {
+        buf.copy(bytes);
         Ok(())
     }
 
@@ -349,7 +349,7 @@ mod tests {
                     .copied()
                     .collect();
                 let mut memory = vec![MaybeUninit::uninit(); room];
-                let mut into = Room::new(&mut memory);
+                let mut into = ReadBuf::new(&mut memory);
                 assert_eq!(into.copy_runs(&bytes, run, stride), wanted.len(), "{run} of {stride}");
                 assert_eq!(into.into_filled(), wanted);
             }
@@ -359,9 +359,9 @@ mod tests {
     #[test]
     fn failed_append_keeps_earlier_bytes() {
         let mut bytes = Vec::with_capacity(8);
-        assert_eq!(append(&mut bytes, 5, |room| copied(room, b"abc")).unwrap(), 3);
-        let failed = append(&mut bytes, 5, |room| {
-            room.copy(b"de");
+        assert_eq!(append(&mut bytes, 5, |buf| copied(buf, b"abc")).unwrap(), 3);
+        let failed = append(&mut bytes, 5, |buf| {
+            buf.copy(b"de");
             Err(Error::from(ErrorKind::Cancelled))
         });
         assert!(failed.is_err() && bytes == b"abc");
@@ -371,6 +371,6 @@ mod tests {
     #[should_panic(expected = "more bytes were read than requested")]
     #[cfg_attr(panic = "abort", ignore = "needs panics that unwind")]
     fn read_of_more_than_requested_panics() {
-        let _ = Room::new(&mut [MaybeUninit::uninit(); 4]).read_with(3, |_| Ok(4));
+        let _ = ReadBuf::new(&mut [MaybeUninit::uninit(); 4]).read_with(3, |_| Ok(4));
     }
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::share::share_out;
+use super::parallel::for_each_parallel;
 use super::{Source, pipeline};
 use crate::bytes::{LocalFile, ReadAt, ReadHints, Runs, fill_at};
 use crate::codec::{BlockIndex, BlockPosition, Crc, Unpacker};
@@ -24,12 +24,12 @@ pub(crate) struct PackedBlocks<'a> {
     make: fn() -> Result<Unpacker>,
     idle: Mutex<Vec<BlockDecoder>>,
     /// A cache of blocks that have been read in part, the most recently used at the end.
-    kept: Mutex<VecDeque<(usize, Arc<Mutex<Unpacked>>)>>,
-    most_kept: usize,
+    cached: Mutex<VecDeque<(usize, Arc<Mutex<Unpacked>>)>>,
+    cache_capacity: usize,
     /// Which blocks have been verified.
     is_checked: Vec<AtomicBool>,
     /// Whether a block did not match the index.
-    is_wrong: AtomicBool,
+    has_mismatch: AtomicBool,
     /// How many blocks have been decompressed, counting repetitions.
     unpacked: AtomicU64,
     /// Decompresses the member from its beginning.
@@ -37,8 +37,8 @@ pub(crate) struct PackedBlocks<'a> {
     /// Used if a block does not match the index, or if blocks are decompressed repeatedly.
     fallback: Option<Fallback<'a>>,
     /// The file with the decompressed member; `None` if that failed.
-    plain: OnceLock<Option<File>>,
-    unpacking: Mutex<()>,
+    unpacked_file: OnceLock<Option<File>>,
+    unpack_lock: Mutex<()>,
 }
 
 /// A function that decompresses an entire member into a file.
@@ -54,7 +54,7 @@ struct BlockDecoder {
 #[derive(Default)]
 struct Unpacked {
     bytes: Vec<u8>,
-    is_there: bool,
+    is_unpacked: bool,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -77,14 +77,14 @@ impl<'a> PackedBlocks<'a> {
             index,
             make,
             is_checked,
-            most_kept: threads.clamp(1, 64) + 1, // one block for each thread, and one shared by two neighbors
+            cache_capacity: threads.clamp(1, 64) + 1, // one block for each thread, and one shared by two neighbors
             idle: Mutex::default(),
-            kept: Mutex::default(),
-            is_wrong: AtomicBool::new(false),
+            cached: Mutex::default(),
+            has_mismatch: AtomicBool::new(false),
             unpacked: AtomicU64::new(0),
             fallback: None,
-            plain: OnceLock::new(),
-            unpacking: Mutex::default(),
+            unpacked_file: OnceLock::new(),
+            unpack_lock: Mutex::default(),
         }
     }
 
@@ -105,31 +105,31 @@ impl<'a> PackedBlocks<'a> {
     }
 
     /// Returns whether a block did not match the index.
-    pub(crate) fn is_wrong(&self) -> bool {
-        self.is_wrong.load(Ordering::Relaxed)
+    pub(crate) fn has_mismatch(&self) -> bool {
+        self.has_mismatch.load(Ordering::Relaxed)
     }
 
     /// Verifies the blocks that have not been read.
-    pub(crate) fn check_rest(&self, threads: usize) -> Result<()> {
+    pub(crate) fn check_unread_blocks(&self, threads: usize) -> Result<()> {
         let rest = (0..self.index.len()).filter(|&index| !self.is_checked[index].load(Ordering::Relaxed));
         let rest: Vec<usize> = rest.collect();
         let threads = self.archive.hints().threads(|| threads).min(rest.len());
         let check = |bytes: &mut Vec<u8>, index: usize| {
-            self.make_room(index, bytes)?;
+            self.resize_for_block(index, bytes)?;
             self.unpack(index, bytes)
         };
-        share_out(rest.into_iter(), threads, &Vec::new, &check, &mut || Ok(()))
+        for_each_parallel(rest.into_iter(), threads, &Vec::new, &check, &mut || Ok(()))
     }
 
     /// Compares each block, decompressed on its own, with the content as it comes from the stream's beginning.
     ///
     /// A block that does not match the index, or is not independent, is skipped: readers find that out, and ignore
-    /// the index (see [`PackedBlocks::is_wrong`]). An error is returned for one that matches, and differs nevertheless.
+    /// the index (see [`PackedBlocks::has_mismatch`]). An error is returned for one that matches, and differs nevertheless.
     pub(crate) fn compare(&self, stream: &mut Source<'_>, threads: usize) -> Result<()> {
         let make = |index: usize, bytes: &mut Vec<u8>| {
-            self.make_room(index, bytes)?;
+            self.resize_for_block(index, bytes)?;
             match self.unpack(index, bytes) {
-                Err(_) if self.is_wrong() => {
+                Err(_) if self.has_mismatch() => {
                     bytes.clear();
                     Ok(())
                 }
@@ -138,7 +138,7 @@ impl<'a> PackedBlocks<'a> {
         };
         let (mut index, mut wanted) = (0, Vec::new());
         pipeline::blocks(self.index.len(), threads, &make, &mut |bytes| {
-            self.make_room(index, &mut wanted)?;
+            self.resize_for_block(index, &mut wanted)?;
             let came = stream.fill(&mut wanted)?;
             // What is missing at the end is the stream's fault, of which the caller finds out.
             let differs = wanted[..came].iter().zip(bytes).position(|(wanted, byte)| wanted != byte);
@@ -161,7 +161,7 @@ impl<'a> PackedBlocks<'a> {
     }
 
     /// Resizes a buffer to exactly the length of a block.
-    fn make_room(&self, index: usize, bytes: &mut Vec<u8>) -> Result<()> {
+    fn resize_for_block(&self, index: usize, bytes: &mut Vec<u8>) -> Result<()> {
         let Range { start, end } = self.range(index);
         let len = usize::try_from(end - start).unwrap_or(usize::MAX);
         limits::resize(bytes, len)
@@ -169,12 +169,12 @@ impl<'a> PackedBlocks<'a> {
 
     /// Copies the content of a block from an offset on, as far as `into` has space, and caches the block.
     fn copy_part(&self, index: usize, from: usize, into: &mut [u8]) -> Result<usize> {
-        let block = self.kept(index);
+        let block = self.cached(index);
         let mut block = lock(&block);
-        if !block.is_there {
-            self.make_room(index, &mut block.bytes)?;
+        if !block.is_unpacked {
+            self.resize_for_block(index, &mut block.bytes)?;
             self.unpack(index, &mut block.bytes)?;
-            block.is_there = true;
+            block.is_unpacked = true;
         }
         let part = &block.bytes[from..];
         let count = part.len().min(into.len());
@@ -185,23 +185,23 @@ impl<'a> PackedBlocks<'a> {
     /// Returns a block from the cache, adding an empty one if necessary.
     ///
     /// The first thread that locks a new block decompresses it, while others wait for the lock.
-    fn kept(&self, index: usize) -> Arc<Mutex<Unpacked>> {
+    fn cached(&self, index: usize) -> Arc<Mutex<Unpacked>> {
         // The lock of the cache is not held while a block is decompressed.
-        let mut kept = lock(&self.kept);
-        let place = kept.iter().position(|(number, _)| *number == index);
-        let block = match place.and_then(|place| kept.remove(place)) {
+        let mut cached = lock(&self.cached);
+        let place = cached.iter().position(|(number, _)| *number == index);
+        let block = match place.and_then(|place| cached.remove(place)) {
             Some((_, block)) => block,
-            None if kept.len() < self.most_kept => Arc::default(),
+            None if cached.len() < self.cache_capacity => Arc::default(),
             // Reuses the memory of the oldest block, unless a thread is reading from it.
-            None => match kept.pop_front().and_then(|(_, oldest)| Arc::into_inner(oldest)) {
+            None => match cached.pop_front().and_then(|(_, oldest)| Arc::into_inner(oldest)) {
                 Some(oldest) => {
                     let oldest = oldest.into_inner().unwrap_or_else(PoisonError::into_inner);
-                    Arc::new(Mutex::new(Unpacked { is_there: false, ..oldest }))
+                    Arc::new(Mutex::new(Unpacked { is_unpacked: false, ..oldest }))
                 }
                 None => Arc::default(),
             },
         };
-        kept.push_back((index, Arc::clone(&block)));
+        cached.push_back((index, Arc::clone(&block)));
         block
     }
 
@@ -209,22 +209,22 @@ impl<'a> PackedBlocks<'a> {
     fn unpack(&self, index: usize, into: &mut [u8]) -> Result<()> {
         self.unpacked.fetch_add(1, Ordering::Relaxed);
         let idle = lock(&self.idle).pop();
-        let mut machine = match idle {
-            Some(machine) => machine,
+        let mut decoder = match idle {
+            Some(decoder) => decoder,
             None => BlockDecoder { unpacker: (self.make)()?, packed: Vec::new() },
         };
         let Range { start, end } = self.index.packed_range(index);
-        let bytes = packed(&*self.archive, self.start + start..self.start + end, &mut machine.packed)?;
+        let bytes = packed(&*self.archive, self.start + start..self.start + end, &mut decoder.packed)?;
         let position = BlockPosition { is_first: index == 0, is_last: index + 1 == self.index.len() };
-        let mut is_right = machine.unpacker.unpack_block(bytes, position, into);
+        let mut is_right = decoder.unpacker.unpack_block(bytes, position, into);
         if is_right {
             let mut sum = Crc::default();
             sum.add(into);
             is_right = sum.get() == self.index.content(index).get();
         }
-        lock(&self.idle).push(machine);
+        lock(&self.idle).push(decoder);
         if !is_right {
-            self.is_wrong.store(true, Ordering::Relaxed);
+            self.has_mismatch.store(true, Ordering::Relaxed);
             let reason = format!("block {index} of the member does not match the index of its blocks");
             return Err(ErrorKind::Malformed { part: FilePart::Archive, reason, offset: None }.into());
         }
@@ -237,8 +237,8 @@ impl<'a> PackedBlocks<'a> {
     /// Returns `otherwise` as the error if that is impossible or has failed before.
     fn unpack_all(&self, otherwise: Error) -> Result<()> {
         // Threads that wait here find the result of the first thread.
-        let _one = lock(&self.unpacking);
-        match (self.plain.get(), &self.fallback) {
+        let _one = lock(&self.unpack_lock);
+        match (self.unpacked_file.get(), &self.fallback) {
             (Some(Some(_)), _) => Ok(()),
             (None, Some(fallback)) => {
                 let (file, result) = match fallback() {
@@ -247,7 +247,7 @@ impl<'a> PackedBlocks<'a> {
                     Err(error) if !error.is_format() => return Err(error),
                     Err(error) => (None, Err(error)),
                 };
-                let _ = self.plain.set(file);
+                let _ = self.unpacked_file.set(file);
                 result
             }
             _ => Err(otherwise),
@@ -255,22 +255,22 @@ impl<'a> PackedBlocks<'a> {
     }
 }
 
-/// Returns a range of the archive's bytes, using `room` as a buffer if necessary.
-fn packed<'r>(archive: &'r dyn ReadAt, range: Range<u64>, room: &'r mut Vec<u8>) -> Result<&'r [u8]> {
+/// Returns a range of the archive's bytes, using `scratch` as a buffer if necessary.
+fn packed<'r>(archive: &'r dyn ReadAt, range: Range<u64>, scratch: &'r mut Vec<u8>) -> Result<&'r [u8]> {
     if let Some(bytes) = archive.bytes() {
         let place = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
-        return bytes.get(place(range.start)..place(range.end)).ok_or_else(cut);
+        return bytes.get(place(range.start)..place(range.end)).ok_or_else(truncated_archive);
     }
     let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
-    limits::resize(room, len)?;
-    match fill_at(archive, room, range.start)? {
-        filled if filled < len => Err(cut()),
-        _ => Ok(room),
+    limits::resize(scratch, len)?;
+    match fill_at(archive, scratch, range.start)? {
+        filled if filled < len => Err(truncated_archive()),
+        _ => Ok(scratch),
     }
 }
 
 /// Returns the error for an archive that is shorter than its records say.
-pub(crate) fn cut() -> Error {
+pub(crate) fn truncated_archive() -> Error {
     ErrorKind::Malformed {
         part: FilePart::Archive,
         reason: "it has been truncated since it was opened".into(),
@@ -286,9 +286,9 @@ impl ReadAt for PackedBlocks<'_> {
         let wanted = into.len().min(have);
         let mut filled = 0;
         while filled < wanted {
-            if let Some(Some(plain)) = self.plain.get() {
+            if let Some(Some(unpacked_file)) = self.unpacked_file.get() {
                 let rest = &mut into[filled..wanted];
-                return Ok(filled + fill_at(&LocalFile(plain), rest, from + filled as u64)?);
+                return Ok(filled + fill_at(&LocalFile(unpacked_file), rest, from + filled as u64)?);
             }
             let at = from + filled as u64;
             let index = (at / self.block_size()) as usize;
@@ -302,16 +302,16 @@ impl ReadAt for PackedBlocks<'_> {
                 self.copy_part(index, (at - start) as usize, rest)
             };
             match done {
-                Ok(0) => return Err(cut()), // blocks are never empty
+                Ok(0) => return Err(truncated_archive()), // blocks are never empty
                 Ok(count) => filled += count,
-                Err(error) if self.is_wrong() => self.unpack_all(error)?,
+                Err(error) if self.has_mismatch() => self.unpack_all(error)?,
                 Err(error) => return Err(error),
             }
             // If blocks are decompressed more than three times on average, a decompressed file is faster.
             if self.unpacked.load(Ordering::Relaxed) > 3 * self.index.len() as u64 + 8
                 && self.fallback.is_some()
             {
-                let _ = self.unpack_all(cut());
+                let _ = self.unpack_all(truncated_archive());
             }
         }
         Ok(filled)
@@ -370,7 +370,7 @@ mod tests {
     use super::PackedBlocks;
     use crate::bytes::InMemory;
     use crate::codec::{BLOCK_SIZE, BlockIndex, Crc, Unpacker};
-    use crate::transfer::{Source, unpack::Unpack};
+    use crate::transfer::{Source, unpack::UnpackReader};
 
     /// Compresses a block as a frame of its own, and returns the frame without its header and the mark of its end.
     fn part(content: &[u8], is_last: bool) -> Vec<u8> {
@@ -402,7 +402,7 @@ mod tests {
             };
             (0..BLOCK_SIZE).map(byte).collect()
         };
-        for (runs, is_wrong) in
+        for (runs, has_mismatch) in
             [([false, true, false], true), ([true, false, true], true), ([true, false, false], false)]
         {
             let contents = runs.map(content);
@@ -419,9 +419,9 @@ mod tests {
                 let make = Unpacker::zstd;
                 let blocks = PackedBlocks::new(Box::new(InMemory(&stream)), 0, index.clone(), make, threads);
                 let mut packed = &stream[..];
-                let mut unpack = Unpack::new(Source::of(&mut packed), Unpacker::zstd().unwrap());
+                let mut unpack = UnpackReader::new(Source::of(&mut packed), Unpacker::zstd().unwrap());
                 blocks.compare(&mut Source::of(&mut unpack), threads).unwrap();
-                assert_eq!(blocks.is_wrong(), is_wrong, "{runs:?}");
+                assert_eq!(blocks.has_mismatch(), has_mismatch, "{runs:?}");
             }
         }
     }

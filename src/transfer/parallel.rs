@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use super::pipeline::MOST_THREADS;
+use super::pipeline::MAX_THREADS;
 use crate::error::{Error, Result};
 
 /// Calls `work` with each part, on up to `threads` threads including the calling thread.
@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 ///
 /// After an error, no further parts are taken. All parts before the failed one have already been taken, and
 /// are finished. So the first error in the order of the parts is returned.
-pub(super) fn share_out<P: Send, S>(
+pub(super) fn for_each_parallel<P: Send, S>(
     parts: impl Iterator<Item = P> + Send,
     threads: usize,
     state: &(dyn Fn() -> S + Sync),
@@ -44,7 +44,7 @@ pub(super) fn share_out<P: Send, S>(
     } else {
         thread::scope(|scope| {
             let spawn = |_| thread::Builder::new().spawn_scoped(scope, || run(&mut || Ok(()))).ok();
-            let helpers: Vec<_> = (1..threads.min(MOST_THREADS)).map_while(spawn).collect();
+            let helpers: Vec<_> = (1..threads.min(MAX_THREADS)).map_while(spawn).collect();
             let own = run(after);
             let join = |helper: thread::ScopedJoinHandle<'_, _>| {
                 helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -62,7 +62,7 @@ pub(super) fn share_out<P: Send, S>(
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use super::share_out;
+    use super::for_each_parallel;
     use crate::error::{Error, ErrorKind};
 
     #[test]
@@ -78,7 +78,7 @@ mod tests {
                 done[part].fetch_add(1, Ordering::Relaxed);
                 Ok(())
             };
-            share_out(0..1000, threads, &|| (), &work, &mut || count(&mut own)).unwrap();
+            for_each_parallel(0..1000, threads, &|| (), &work, &mut || count(&mut own)).unwrap();
             assert!(done.iter().all(|times| times.load(Ordering::Relaxed) == 1));
             assert!(own <= 1000 && (threads > 1 || own == 1000));
 
@@ -86,7 +86,7 @@ mod tests {
                 400.. => Err(Error::from(ErrorKind::BadOption { reason: part.to_string() })),
                 _ => Ok(()),
             };
-            let error = share_out(0..1000, threads, &|| (), &fail, &mut || Ok(())).unwrap_err();
+            let error = for_each_parallel(0..1000, threads, &|| (), &fail, &mut || Ok(())).unwrap_err();
             assert_eq!(error.to_string(), "400");
         }
     }
@@ -96,7 +96,7 @@ mod tests {
     fn panic_of_a_worker_propagates() {
         for threads in [1, 3] {
             let work = |_: &mut (), part: usize| if part == 50 { panic!("broken") } else { Ok(()) };
-            let shared = || share_out(0..100, threads, &|| (), &work, &mut || Ok(()));
+            let shared = || for_each_parallel(0..100, threads, &|| (), &work, &mut || Ok(()));
             assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(shared)).is_err());
         }
     }

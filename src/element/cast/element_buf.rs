@@ -1,4 +1,4 @@
-//! [`Places`]: memory for elements that are made one after another, and [`Structs`], which are made field by field.
+//! [`ElementBuf`]: memory for elements that are made one after another, and [`StructAssembler`], which are made field by field.
 #![allow(unsafe_code)]
 
 use std::marker::PhantomData;
@@ -9,20 +9,20 @@ use bytemuck::Pod;
 
 use super::super::Decode;
 use super::{Bitwise, RecordType};
-use crate::bytes::Room;
+use crate::bytes::ReadBuf;
 use crate::error::{ErrorKind, Result};
 
 /// Memory that is filled with elements, from its beginning.
 ///
 /// Unless they are taken over, the elements are dropped with it, as after an error or a panic.
 #[derive(Debug)]
-pub struct Places<'a, T> {
+pub struct ElementBuf<'a, T> {
     memory: &'a mut [MaybeUninit<T>],
     /// How many places at the beginning have an element.
     count: usize,
 }
 
-impl<'a, T> Places<'a, T> {
+impl<'a, T> ElementBuf<'a, T> {
     pub(crate) fn new(memory: &'a mut [MaybeUninit<T>]) -> Self {
         Self { memory, count: 0 }
     }
@@ -71,7 +71,7 @@ impl<'a, T> Places<'a, T> {
     pub(in crate::element) fn fill(
         &mut self,
         count: usize,
-        fill: impl FnOnce(&mut Room<'_>) -> Result<()>,
+        fill: impl FnOnce(&mut ReadBuf<'_>) -> Result<()>,
     ) -> Result<()>
     where
         T: Pod,
@@ -79,9 +79,9 @@ impl<'a, T> Places<'a, T> {
         let places = &mut self.memory[self.count..][..count];
         let (first, len) = (places.as_mut_ptr().cast::<MaybeUninit<u8>>(), size_of_val(places));
         // SAFETY: bytes that may not be initialized are valid with any content, and only initialized ones are written.
-        let mut room = Room::new(unsafe { slice::from_raw_parts_mut(first, len) });
-        fill(&mut room)?;
-        let filled = room.into_filled();
+        let mut buf = ReadBuf::new(unsafe { slice::from_raw_parts_mut(first, len) });
+        fill(&mut buf)?;
+        let filled = buf.into_filled();
         assert!(filled.len() == len && filled.as_ptr() == first.cast(), "the bytes of each element");
         self.count += count; // any bytes are elements
         Ok(())
@@ -90,7 +90,7 @@ impl<'a, T> Places<'a, T> {
     /// Assembles structs from the fields of `count` records of `record` bytes.
     pub(in crate::element) fn assemble(
         &mut self,
-        columns: &[Box<dyn ReadsField<T>>],
+        columns: &[Box<dyn FieldReader<T>>],
         records: &[u8],
         record: usize,
         count: usize,
@@ -100,7 +100,7 @@ impl<'a, T> Places<'a, T> {
     {
         assert!(records.len() >= count.saturating_mul(record), "records of this size");
         let memory = &mut self.memory[self.count..][..count];
-        let mut structs = Structs {
+        let mut structs = StructAssembler {
             memory: memory.as_mut_ptr().cast(),
             records: (records.as_ptr(), record),
             count,
@@ -122,13 +122,13 @@ impl<'a, T> Places<'a, T> {
     pub(crate) fn fill_parts(
         &mut self,
         part: usize,
-        fill: impl FnOnce(&mut [Places<'_, T>]) -> Result<()>,
+        fill: impl FnOnce(&mut [ElementBuf<'_, T>]) -> Result<()>,
     ) -> Result<()> {
         let rest = &mut self.memory[self.count..];
         let (total, starts) = (rest.len(), rest.as_ptr());
-        let mut parts: Vec<Places<'_, T>> = rest.chunks_mut(part).map(Places::new).collect();
+        let mut parts: Vec<ElementBuf<'_, T>> = rest.chunks_mut(part).map(ElementBuf::new).collect();
         fill(&mut parts)?;
-        let is_next = |(number, places): (usize, &Places<'_, T>)| {
+        let is_next = |(number, places): (usize, &ElementBuf<'_, T>)| {
             places.left() == 0 && places.memory.as_ptr() == starts.wrapping_add(number * part)
         };
         assert!(parts.iter().enumerate().all(is_next), "an element for each place");
@@ -147,7 +147,7 @@ impl<'a, T> Places<'a, T> {
     }
 }
 
-impl<T> Drop for Places<'_, T> {
+impl<T> Drop for ElementBuf<'_, T> {
     fn drop(&mut self) {
         for place in &mut self.memory[..self.count] {
             // SAFETY: the first `count` places have elements, and nothing else drops them.
@@ -166,14 +166,14 @@ impl<T> Drop for Places<'_, T> {
 pub(crate) fn append<T>(
     items: &mut Vec<T>,
     count: usize,
-    make: impl FnOnce(&mut Places<'_, T>) -> Result<()>,
+    make: impl FnOnce(&mut ElementBuf<'_, T>) -> Result<()>,
 ) -> Result<()> {
     let bytes = count.saturating_mul(size_of::<T>());
     items.try_reserve(count).map_err(|_| ErrorKind::OutOfMemory { bytes: bytes as u64 })?;
     let total = items.len() + count;
     let memory = &mut items.spare_capacity_mut()[..count];
     let first = memory.as_ptr().cast();
-    let mut places = Places::new(memory);
+    let mut places = ElementBuf::new(memory);
     make(&mut places)?;
     assert_eq!(places.left(), 0, "an element for each place");
     assert_eq!(places.finish(), (first, count), "it is the memory of the vector");
@@ -183,7 +183,7 @@ pub(crate) fn append<T>(
 }
 
 /// Returns the elements of `count` items.
-pub(in crate::element) fn decoded<T>(
+pub(in crate::element) fn decode_to_vec<T>(
     decode: &dyn Decode<T>,
     items: &mut [u8],
     count: usize,
@@ -196,18 +196,18 @@ pub(in crate::element) fn decoded<T>(
 /// A field of the structs `R`, with the type and the place that it has there.
 ///
 /// It is implemented only by the column of a field, which is made from its address.
-pub(in crate::element) trait ReadsField<R>: Send + Sync {
+pub(in crate::element) trait FieldReader<R>: Send + Sync {
     /// Gives the field of each struct its value, which it has not got yet.
     ///
     /// # Errors
     ///
     /// An error such as [`ErrorKind::InvalidElement`] if the bytes of a field are invalid. It names the field and the element.
-    fn place(&self, structs: &mut Structs<'_, R>) -> Result<()>;
+    fn place(&self, structs: &mut StructAssembler<'_, R>) -> Result<()>;
 }
 
 /// Structs that are assembled from records, field by field, and the records.
 #[derive(Debug)]
-pub(in crate::element) struct Structs<'a, R> {
+pub(in crate::element) struct StructAssembler<'a, R> {
     memory: *mut u8,
     /// The first record, and the size of each.
     records: (*const u8, usize),
@@ -226,12 +226,12 @@ struct PlacedField {
 }
 
 /// Where a field of type `F` is in the struct `R`.
-pub(in crate::element) struct FieldAt<R, F> {
+pub(in crate::element) struct FieldOffset<R, F> {
     offset: usize,
     types: PhantomData<fn(R, F)>,
 }
 
-impl<R, F> FieldAt<R, F> {
+impl<R, F> FieldOffset<R, F> {
     /// Finds it from the function that returns the address of the field from that of the struct.
     ///
     /// By the contract of [`RecordType`], the function does that.
@@ -246,7 +246,7 @@ impl<R, F> FieldAt<R, F> {
     }
 }
 
-impl<R> Structs<'_, R> {
+impl<R> StructAssembler<'_, R> {
     pub(in crate::element) fn count(&self) -> usize {
         self.count
     }
@@ -263,7 +263,7 @@ impl<R> Structs<'_, R> {
     /// # Panics
     ///
     /// If there is not one for each struct.
-    pub(in crate::element) fn place<F>(&mut self, to: &FieldAt<R, F>, mut items: Vec<F>) {
+    pub(in crate::element) fn place<F>(&mut self, to: &FieldOffset<R, F>, mut items: Vec<F>) {
         assert_eq!(items.len(), self.count, "a decoder returns the requested number of elements");
         // Moved as bytes, because a value may be too large for the stack.
         for (index, value) in items.iter().enumerate() {
@@ -273,11 +273,11 @@ impl<R> Structs<'_, R> {
         }
         // SAFETY: the values belong to the structs now, and the vector must not drop them.
         unsafe { items.set_len(0) };
-        self.note(to);
+        self.register_drop(to);
     }
 
     /// Notes that each struct has a value in this field.
-    fn note<F>(&mut self, placed: &FieldAt<R, F>) {
+    fn register_drop<F>(&mut self, placed: &FieldOffset<R, F>) {
         if needs_drop::<F>() {
             // SAFETY: called with the address of a field that has been placed.
             let drop_field = |field: *mut u8| drop(unsafe { field.cast::<F>().read_unaligned() });
@@ -301,10 +301,10 @@ impl<R> Structs<'_, R> {
     pub(in crate::element) fn copy<F>(
         &mut self,
         from: usize,
-        to: &FieldAt<R, F>,
-        plain: &Bitwise<F>,
+        to: &FieldOffset<R, F>,
+        bitwise: &Bitwise<F>,
     ) -> bool {
-        let (size, swap) = match plain.fix.as_move() {
+        let (size, swap) = match bitwise.transform.as_pure_swap() {
             Some(swap) => (size_of::<F>(), swap),
             None => return false,
         };
@@ -330,7 +330,7 @@ impl<R> Structs<'_, R> {
                 }
             }
         }
-        self.note(to);
+        self.register_drop(to);
         true
     }
 
@@ -350,7 +350,7 @@ impl<R> Structs<'_, R> {
     }
 }
 
-impl<R> Drop for Structs<'_, R> {
+impl<R> Drop for StructAssembler<'_, R> {
     fn drop(&mut self) {
         for PlacedField { at, drop_field } in std::mem::take(&mut self.placed) {
             for index in 0..self.count {
@@ -392,8 +392,8 @@ mod tests {
     #[cfg_attr(panic = "abort", ignore = "needs panics that unwind")]
     fn fill_with_too_few_bytes_panics() {
         let _ = append(&mut Vec::<u32>::new(), 2, |places| {
-            places.fill(2, |room| {
-                room.copy(&[1; 7]);
+            places.fill(2, |buf| {
+                buf.copy(&[1; 7]);
                 Ok(())
             })
         });

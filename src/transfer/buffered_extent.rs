@@ -8,13 +8,13 @@ use crate::header::{Header, Order};
 use crate::options::ReadOptions;
 
 /// All bytes between the first and the last of listed runs, in memory, where the runs are looked up.
-pub(crate) struct Extent {
+pub(crate) struct BufferedExtent {
     bytes: Vec<u8>,
     /// The runs, within these bytes.
     runs: Runs,
 }
 
-impl Extent {
+impl BufferedExtent {
     /// Reads the bytes.
     ///
     /// `None` if it is faster to read each run, if the memory would be out of proportion, and if they cannot be read: then
@@ -23,14 +23,16 @@ impl Extent {
         /// Longer runs are copied out of each part of the bytes while it is in the cache.
         const SHORT: usize = 64;
         /// The most memory for each selected byte.
-        const MOST: u64 = 2;
+        const MAX_BYTES_PER_SELECTED: u64 = 2;
         let (hints, selected) = (array.hints(), runs.byte_len());
         if !runs.is_listed() || runs.run() > SHORT || array.bytes().is_some() || hints.is_remote() {
             return None;
         }
         let extent = runs.dense_extent(0, selected, hints.get_gap())?;
         let (start, len) = (extent.start, extent.end - extent.start);
-        if len > selected.saturating_mul(MOST) || options.get_limits().check_payload(len).is_err() {
+        if len > selected.saturating_mul(MAX_BYTES_PER_SELECTED)
+            || options.get_limits().check_payload(len).is_err()
+        {
             return None;
         }
         let len = usize::try_from(len).ok()?;

@@ -10,52 +10,63 @@ use bytemuck::Pod;
 
 use super::super::transform::ByteTransform;
 use super::Bitwise;
-use crate::bytes::Room;
+use crate::bytes::ReadBuf;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Memory for elements, which becomes a `Vec` once every byte has been loaded and checked.
 pub(crate) struct UncheckedVec<T> {
     items: Vec<MaybeUninit<T>>,
-    fix: ByteTransform,
+    transform: ByteTransform,
     /// Whether the memory was cleared when it was allocated.
     is_cleared: bool,
     /// The number of bytes that have passed the check. It is atomic because parts are loaded concurrently.
-    good: AtomicUsize,
+    checked_bytes: AtomicUsize,
 }
 
 impl<T> UncheckedVec<T> {
     /// Allocates memory. `needs_cleared` says that it will be filled by a reader that needs initialized bytes.
-    pub(crate) fn new(plain: &Bitwise<T>, len: usize, needs_cleared: bool) -> Result<Self> {
+    pub(crate) fn new(bitwise: &Bitwise<T>, len: usize, needs_cleared: bool) -> Result<Self> {
         let (items, is_cleared) = allocated(len, needs_cleared)?;
-        Ok(Self { items, fix: plain.fix.clone(), is_cleared, good: AtomicUsize::new(0) })
+        Ok(Self {
+            items,
+            transform: bitwise.transform.clone(),
+            is_cleared,
+            checked_bytes: AtomicUsize::new(0),
+        })
     }
 
     fn byte_len(&self) -> usize {
         size_of_val(self.items.as_slice())
     }
 
-    fn is_full(&self) -> bool {
-        self.good.load(Ordering::Acquire) == self.byte_len()
+    fn is_loaded(&self) -> bool {
+        self.checked_bytes.load(Ordering::Acquire) == self.byte_len()
     }
 
     /// Returns all of the memory, to be loaded. Anything loaded before is discarded.
-    pub(crate) fn all(&mut self) -> Part<'_> {
-        self.good = AtomicUsize::new(0);
+    pub(crate) fn all(&mut self) -> MemoryPart<'_> {
+        self.checked_bytes = AtomicUsize::new(0);
         self.part_from(0)
     }
 
-    fn part_from(&mut self, from: usize) -> Part<'_> {
+    fn part_from(&mut self, from: usize) -> MemoryPart<'_> {
         let (length, is_cleared) = (self.byte_len(), self.is_cleared);
         // SAFETY: the memory has this length, and bytes that may not be initialized are valid with any content.
         // Only initialized bytes are written to it. The slice borrows self.
         let bytes =
             unsafe { slice::from_raw_parts_mut(self.items.as_mut_ptr().cast::<MaybeUninit<u8>>(), length) };
-        Part { rest: &mut bytes[from..], at: from, fix: &self.fix, is_cleared, good: Some(&self.good) }
+        MemoryPart {
+            rest: &mut bytes[from..],
+            at: from,
+            transform: &self.transform,
+            is_cleared,
+            checked_bytes: Some(&self.checked_bytes),
+        }
     }
 
     /// Grows to `len` elements and returns the part to load next. All bytes must have been loaded.
-    pub(crate) fn grow(&mut self, len: usize) -> Result<Part<'_>> {
-        assert!(self.is_full(), "only fully loaded memory can grow");
+    pub(crate) fn grow(&mut self, len: usize) -> Result<MemoryPart<'_>> {
+        assert!(self.is_loaded(), "only fully loaded memory can grow");
         let old_len = self.byte_len();
         if len > self.items.len() {
             let (mut items, is_cleared) = allocated::<T>(len, true)?;
@@ -71,7 +82,7 @@ impl<T> UncheckedVec<T> {
 
     /// Returns the elements. All bytes must have been loaded.
     pub(crate) fn finish(self) -> Vec<T> {
-        assert!(self.is_full(), "only fully loaded memory holds elements");
+        assert!(self.is_loaded(), "only fully loaded memory holds elements");
         let mut items = std::mem::ManuallyDrop::new(self.items);
         // SAFETY: pointer, length and capacity come from a Vec of the same layout, which is not dropped.
         // Every byte has passed the check, so by the proof in Bitwise<T> the bytes are valid elements.
@@ -84,18 +95,18 @@ impl<T> Bitwise<T> {
     ///
     /// Returns the words unchanged if their memory is not that of elements, if an element is invalid, or if elements
     /// would have to be both swapped and checked.
-    pub(crate) fn adopt<W: Pod>(&self, mut words: Vec<W>, len: usize) -> Result<Vec<T>, Vec<W>> {
-        let (bytes, room) = (size_of_val(&words[..]), words.capacity() * size_of::<W>());
+    pub(crate) fn reuse_words<W: Pod>(&self, mut words: Vec<W>, len: usize) -> Result<Vec<T>, Vec<W>> {
+        let (bytes, capacity_bytes) = (size_of_val(&words[..]), words.capacity() * size_of::<W>());
         let is_whole = |bytes: usize| bytes.checked_rem(size_of::<T>()) == Some(0);
         let is_memory =
-            align_of::<W>() == align_of::<T>() && bytes == len && is_whole(bytes) && is_whole(room);
+            align_of::<W>() == align_of::<T>() && bytes == len && is_whole(bytes) && is_whole(capacity_bytes);
         // If it swapped before it finds an invalid element, the words would have changed.
-        let stays = !(self.fix.checks() && self.fix.swaps());
-        if !is_memory || !stays || self.fix.apply(bytemuck::cast_slice_mut(&mut words)).is_err() {
+        let stays = !(self.transform.needs_check() && self.transform.needs_swap());
+        if !is_memory || !stays || self.transform.apply(bytemuck::cast_slice_mut(&mut words)).is_err() {
             return Err(words);
         }
         let mut words = std::mem::ManuallyDrop::new(words);
-        let (len, capacity) = (bytes / size_of::<T>(), room / size_of::<T>());
+        let (len, capacity) = (bytes / size_of::<T>(), capacity_bytes / size_of::<T>());
         // SAFETY: the words come from a Vec, which is not dropped; `len` and `capacity` elements have exactly the
         // size of its content and of its memory, and the same alignment. By the proof in Bitwise<T>, bytes that have
         // passed the check are valid elements.
@@ -131,23 +142,23 @@ fn allocated<T>(len: usize, needs_cleared: bool) -> Result<(Vec<MaybeUninit<T>>,
 }
 
 /// A range of memory that is being loaded.
-pub(crate) struct Part<'a> {
+pub(crate) struct MemoryPart<'a> {
     rest: &'a mut [MaybeUninit<u8>],
     at: usize,
-    fix: &'a ByteTransform,
+    transform: &'a ByteTransform,
     /// Whether all bytes of `rest` are initialized.
     is_cleared: bool,
-    good: Option<&'a AtomicUsize>,
+    checked_bytes: Option<&'a AtomicUsize>,
 }
 
-impl<'a> Part<'a> {
+impl<'a> MemoryPart<'a> {
     /// Creates a part from memory for which any bytes are valid at any time.
     ///
     /// # Safety
     ///
     /// All of it is initialized.
-    pub(super) unsafe fn over(rest: &'a mut [MaybeUninit<u8>], fix: &'a ByteTransform) -> Self {
-        Self { rest, at: 0, fix, is_cleared: true, good: None }
+    pub(super) unsafe fn from_init(rest: &'a mut [MaybeUninit<u8>], transform: &'a ByteTransform) -> Self {
+        Self { rest, at: 0, transform, is_cleared: true, checked_bytes: None }
     }
 
     /// Shortens the part to end at `to`, counted from the start of the entire memory.
@@ -157,12 +168,12 @@ impl<'a> Part<'a> {
     pub(crate) fn limited(mut self, to: usize) -> Self {
         let length = to.saturating_sub(self.at);
         if length < self.rest.len() {
-            assert!(!self.fix.checks(), "only types without a check may have cleared bytes");
+            assert!(!self.transform.needs_check(), "only types without a check may have cleared bytes");
             let (rest, left_out) = std::mem::take(&mut self.rest).split_at_mut(length);
             self.rest = rest;
             left_out.fill(MaybeUninit::new(0));
-            if let Some(good) = self.good {
-                good.fetch_add(left_out.len(), Ordering::Release);
+            if let Some(checked_bytes) = self.checked_bytes {
+                checked_bytes.fetch_add(left_out.len(), Ordering::Release);
             }
         }
         self
@@ -173,16 +184,16 @@ impl<'a> Part<'a> {
     /// The first piece ends about `first` bytes from the start of the memory. Each of the other pieces has
     /// about `piece` bytes.
     pub(crate) fn split(self, first: usize, piece: usize) -> Vec<Self> {
-        let item = self.fix.item().max(1);
+        let item = self.transform.item().max(1);
         // Pieces consist of complete elements, because each piece is checked separately.
         let whole = |bytes: usize| (bytes / item).max(1).saturating_mul(item);
-        let Self { mut rest, mut at, fix, is_cleared, good } = self;
+        let Self { mut rest, mut at, transform, is_cleared, checked_bytes } = self;
         let mut parts = Vec::new();
         let mut end = first;
         while !rest.is_empty() {
             let taken = whole(end.saturating_sub(at)).min(rest.len());
             let (part, others) = rest.split_at_mut(taken);
-            parts.push(Part { rest: part, at, fix, is_cleared, good });
+            parts.push(MemoryPart { rest: part, at, transform, is_cleared, checked_bytes });
             (rest, at, end) = (others, at + taken, end.saturating_add(piece));
         }
         parts
@@ -207,23 +218,27 @@ impl<'a> Part<'a> {
         self.is_cleared
     }
 
-    /// Loads about `most` more bytes. `read` must fill all of the memory or fail.
-    pub(crate) fn load(&mut self, most: usize, read: impl FnOnce(&mut Room<'_>) -> Result<()>) -> Result<()> {
-        let item = self.fix.item().max(1);
-        let most = (most / item).max(1).saturating_mul(item).min(self.rest.len());
-        let (block, rest) = std::mem::take(&mut self.rest).split_at_mut(most);
+    /// Loads about `max_len` more bytes. `read` must fill all of the memory or fail.
+    pub(crate) fn load(
+        &mut self,
+        max_len: usize,
+        read: impl FnOnce(&mut ReadBuf<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let item = self.transform.item().max(1);
+        let max_len = (max_len / item).max(1).saturating_mul(item).min(self.rest.len());
+        let (block, rest) = std::mem::take(&mut self.rest).split_at_mut(max_len);
         let (memory, length) = (block.as_ptr().cast::<u8>(), block.len());
         // SAFETY: `is_cleared` is what is known of all of the memory.
-        let mut room = unsafe { Room::known(block, self.is_cleared) };
-        read(&mut room)?;
-        let block = room.into_filled();
+        let mut buf = unsafe { ReadBuf::maybe_init(block, self.is_cleared) };
+        read(&mut buf)?;
+        let block = buf.into_filled();
         assert!(block.as_ptr() == memory && block.len() == length, "all of this memory must be filled");
         // A block counts as loaded only after its check has passed: `finish` relies on that.
-        self.fix.apply(block).map_err(|error| error.offset_element(self.at / item))?;
+        self.transform.apply(block).map_err(|error| error.offset_element(self.at / item))?;
         self.rest = rest;
-        self.at += most;
-        if let Some(good) = self.good {
-            good.fetch_add(most, Ordering::Release);
+        self.at += max_len;
+        if let Some(checked_bytes) = self.checked_bytes {
+            checked_bytes.fetch_add(max_len, Ordering::Release);
         }
         Ok(())
     }

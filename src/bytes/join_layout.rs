@@ -22,11 +22,11 @@ pub(crate) struct JoinLayout {
 /// All sources of an operation are asked before it is returned, so that one repetition is enough once the headers are
 /// known.
 #[derive(Default)]
-pub(crate) struct NotLoaded(Option<Error>);
+pub(crate) struct FirstNotLoaded(Option<Error>);
 
-impl NotLoaded {
+impl FirstNotLoaded {
     /// Keeps an error that says what has to be loaded, and returns any other.
-    pub(crate) fn keep<T>(&mut self, done: Result<T>) -> Result<Option<T>> {
+    pub(crate) fn defer<T>(&mut self, done: Result<T>) -> Result<Option<T>> {
         match done {
             Err(error) if matches!(error.kind(), ErrorKind::NotLoaded { .. }) => {
                 self.0.get_or_insert(error);
@@ -37,7 +37,7 @@ impl NotLoaded {
     }
 
     /// Returns the first error that was kept.
-    pub(crate) fn first(self) -> Result<()> {
+    pub(crate) fn into_result(self) -> Result<()> {
         self.0.map_or(Ok(()), Err)
     }
 }
@@ -46,7 +46,7 @@ impl NotLoaded {
 type Pieces<'a> = Vec<(u64, &'a mut [u8])>;
 
 /// How many pieces are requested at a time, which bounds the memory for them.
-const MOST: u64 = 1 << 18;
+const MAX_PIECES: u64 = 1 << 18;
 
 impl JoinLayout {
     /// `step` is the size of one index along the axis, and `len` that of the entire array, in bytes.
@@ -102,10 +102,10 @@ impl JoinLayout {
         fill: impl Fn(usize, &mut [(u64, &mut [u8])]) -> Result<bool>,
     ) -> Result<usize> {
         let left = self.len.saturating_sub(offset);
-        let rows = (MOST / self.ends.len().max(1) as u64).max(1);
-        let most = left.min(rows.saturating_mul(self.row)).min(into.len() as u64) as usize;
-        let complete = self.read_parts(&mut [(offset, &mut into[..most])], fill)?;
-        Ok(if complete == 1 { most } else { 0 })
+        let rows = (MAX_PIECES / self.ends.len().max(1) as u64).max(1);
+        let max_len = left.min(rows.saturating_mul(self.row)).min(into.len() as u64) as usize;
+        let complete = self.read_parts(&mut [(offset, &mut into[..max_len])], fill)?;
+        Ok(if complete == 1 { max_len } else { 0 })
     }
 
     /// Reads parts of the array, and returns how many at the beginning of the list are complete.
@@ -125,7 +125,7 @@ impl JoinLayout {
             }
             if !part.is_empty() {
                 rows += part.len() as u64 / self.row + 1;
-                if rows.saturating_mul(self.ends.len() as u64) > MOST + 2 * self.ends.len() as u64 {
+                if rows.saturating_mul(self.ends.len() as u64) > MAX_PIECES + 2 * self.ends.len() as u64 {
                     break; // the others are requested again, and a long one by `read_at`
                 }
                 self.divide(*offset, part, &mut pieces);

@@ -19,7 +19,7 @@ struct Word(String);
 struct Lines;
 
 impl ReadableElement for Word {
-    fn accept(_: &DType, _: &ReadOptions) -> Result<ReadPlan<Self>> {
+    fn read_plan(_: &DType, _: &ReadOptions) -> Result<ReadPlan<Self>> {
         Ok(ReadPlan::Opaque(Box::new(Lines)))
     }
 }
@@ -29,7 +29,7 @@ impl WritableElement for Word {
         Ok(DType::Object)
     }
 
-    fn emit(_: &DType) -> WritePlan<Self> {
+    fn write_plan(_: &DType) -> WritePlan<Self> {
         WritePlan::Opaque(Box::new(Lines))
     }
 }

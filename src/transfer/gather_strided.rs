@@ -9,24 +9,30 @@ use crate::shape::indices_of;
 /// Copies strided elements of `item` bytes contiguously into `into`, which has exactly their size.
 ///
 /// `axes` are pairs of length and stride in bytes, the slowest first.
-pub(super) fn pick(bytes: &[u8], start: usize, axes: &[(usize, usize)], item: usize, into: &mut [u8]) {
+pub(super) fn gather_strided(
+    bytes: &[u8],
+    start: usize,
+    axes: &[(usize, usize)],
+    item: usize,
+    into: &mut [u8],
+) {
     match item {
         _ if into.is_empty() => {}
-        1 => pick_units::<1>(bytes, start, axes, into),
-        2 => pick_units::<2>(bytes, start, axes, into),
-        4 => pick_units::<4>(bytes, start, axes, into),
-        8 => pick_units::<8>(bytes, start, axes, into),
-        16 => pick_units::<16>(bytes, start, axes, into),
+        1 => gather_strided_units::<1>(bytes, start, axes, into),
+        2 => gather_strided_units::<2>(bytes, start, axes, into),
+        4 => gather_strided_units::<4>(bytes, start, axes, into),
+        8 => gather_strided_units::<8>(bytes, start, axes, into),
+        16 => gather_strided_units::<16>(bytes, start, axes, into),
         // For example, points with three coordinates.
-        3 => pick_units::<3>(bytes, start, axes, into),
-        6 => pick_units::<6>(bytes, start, axes, into),
-        12 => pick_units::<12>(bytes, start, axes, into),
-        24 => pick_units::<24>(bytes, start, axes, into),
-        32 => pick_units::<32>(bytes, start, axes, into),
-        _ if is_short(axes) => walked(bytes, start, axes, into, |bytes| &bytes[..item]),
+        3 => gather_strided_units::<3>(bytes, start, axes, into),
+        6 => gather_strided_units::<6>(bytes, start, axes, into),
+        12 => gather_strided_units::<12>(bytes, start, axes, into),
+        24 => gather_strided_units::<24>(bytes, start, axes, into),
+        32 => gather_strided_units::<32>(bytes, start, axes, into),
+        _ if has_short_rows(axes) => gather_by_walk(bytes, start, axes, into, |bytes| &bytes[..item]),
         _ => {
             let (last, outer) = axes.split_last().unwrap_or((&(1, 0), &[]));
-            each_row(start, outer, last.0 * item, into, &mut |place, row| {
+            for_each_row(start, outer, last.0 * item, into, &mut |place, row| {
                 for (index, into) in row.chunks_exact_mut(item).enumerate() {
                     into.copy_from_slice(&bytes[place + index * last.1..][..item]);
                 }
@@ -35,7 +41,12 @@ pub(super) fn pick(bytes: &[u8], start: usize, axes: &[(usize, usize)], item: us
     }
 }
 
-fn pick_units<const SIZE: usize>(bytes: &[u8], start: usize, axes: &[(usize, usize)], into: &mut [u8]) {
+fn gather_strided_units<const SIZE: usize>(
+    bytes: &[u8],
+    start: usize,
+    axes: &[(usize, usize)],
+    into: &mut [u8],
+) {
     let is_unit = |axis: &(usize, usize)| axis.1.is_multiple_of(SIZE);
     let strided = |axes: &[(usize, usize)]| axes.iter().filter(|axis| axis.0 > 1).count() > 1;
     if strided(axes) && axes.iter().all(is_unit) {
@@ -48,11 +59,11 @@ fn pick_units<const SIZE: usize>(bytes: &[u8], start: usize, axes: &[(usize, usi
             return gather(&view, &crate::element::raw_units::<SIZE>(), into);
         }
     }
-    if is_short(axes) {
-        return walked(bytes, start, axes, into, |bytes| &bytes[..SIZE]);
+    if has_short_rows(axes) {
+        return gather_by_walk(bytes, start, axes, into, |bytes| &bytes[..SIZE]);
     }
     let (&(len, stride), outer) = axes.split_last().unwrap_or((&(1, SIZE), &[]));
-    each_row(start, outer, len * SIZE, into, &mut |place, row| {
+    for_each_row(start, outer, len * SIZE, into, &mut |place, row| {
         if stride == SIZE {
             return row.copy_from_slice(&bytes[place..][..row.len()]);
         }
@@ -69,13 +80,13 @@ fn pick_units<const SIZE: usize>(bytes: &[u8], start: usize, axes: &[(usize, usi
 }
 
 /// Returns whether rows are so short that most of the time would go into the other axes.
-fn is_short(axes: &[(usize, usize)]) -> bool {
+fn has_short_rows(axes: &[(usize, usize)]) -> bool {
     axes.len() > 1 && axes.last().is_some_and(|(len, _)| *len < SHORT)
 }
 
 /// Copies elements one by one; `item` returns the first of some bytes.
 #[inline]
-fn walked(
+fn gather_by_walk(
     bytes: &[u8],
     start: usize,
     axes: &[(usize, usize)],
@@ -89,7 +100,7 @@ fn walked(
 }
 
 /// Invokes `call` for each row, with the offset of its first element and its destination.
-fn each_row(
+fn for_each_row(
     start: usize,
     outer: &[(usize, usize)],
     row: usize,
@@ -97,12 +108,12 @@ fn each_row(
     call: &mut dyn FnMut(usize, &mut [u8]),
 ) {
     for (number, into) in into.chunks_exact_mut(row).enumerate() {
-        call(place_of(start, outer, number), into);
+        call(element_offset(start, outer, number), into);
     }
 }
 
 /// Returns the offset of an element, given by its number; `axes` are the length and the stride of each axis, the fastest last.
-pub(super) fn place_of(start: usize, axes: &[(usize, usize)], number: usize) -> usize {
+pub(super) fn element_offset(start: usize, axes: &[(usize, usize)], number: usize) -> usize {
     let indices = indices_of(number as u64, axes.iter().rev().map(|(length, _)| *length));
     axes.iter().rev().zip(indices).fold(start, |place, ((_, stride), index)| place + index * stride)
 }
