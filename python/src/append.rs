@@ -9,8 +9,8 @@ use ndarray_io::{DType, DynArray, NpyWriter, Result};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::error::raise;
-use crate::save::{Given, Writing};
+use crate::error::to_py_err;
+use crate::save::{ArrayArgument, WriteArgs};
 use crate::work::{Cancel, run};
 
 type Rows = NpyWriter<DynArray, File>;
@@ -42,7 +42,7 @@ impl Appender {
 #[pymethods]
 impl Appender {
     /// Appends one or several rows.
-    fn push(&self, py: Python<'_>, rows: Given<'_>) -> PyResult<()> {
+    fn push(&self, py: Python<'_>, rows: ArrayArgument<'_>) -> PyResult<()> {
         let lent = rows.lent()?;
         self.with(py, lent.bytes, |writer| Some(writer.as_mut()?.push_dyn(&lent.view)))
     }
@@ -70,7 +70,7 @@ pub(crate) fn append(
     path: PathBuf,
     new: Option<(String, Vec<usize>)>,
     surplus: &str,
-    writing: Writing,
+    writing: WriteArgs,
 ) -> PyResult<Appender> {
     let surplus = match surplus {
         "refuse" => UncommittedRows::Refuse,
@@ -79,7 +79,7 @@ pub(crate) fn append(
         _ => return Err(PyValueError::new_err("expected uncommitted='refuse', 'recover' or 'discard'")),
     };
     let new = match new {
-        Some((descr, row)) => Some((descr.parse::<DType>().map_err(|error| raise(py, &error))?, row)),
+        Some((descr, row)) => Some((descr.parse::<DType>().map_err(|error| to_py_err(py, &error))?, row)),
         None => None,
     };
     let writer = run(py, 0, |_| {

@@ -7,16 +7,16 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::array::{Array, Opened};
-use crate::load::objects_in;
-use crate::memory::filled;
-use crate::options::Reading;
+use crate::load::objects_from_bytes;
+use crate::memory::fill_array;
+use crate::options::ReadArgs;
 use crate::work::run;
 
 /// An archive of NPY members.
 #[pyclass(frozen, module = "ndarray_io._native")]
 pub(crate) struct Archive {
     pub(crate) file: NpzFile,
-    pub(crate) reading: Reading,
+    pub(crate) reading: ReadArgs,
 }
 
 #[pymethods]
@@ -63,12 +63,12 @@ impl Archive {
                 file.read_raw(index)
             })?;
             let name = self.file.members()[index].file_name();
-            return objects_in(py, &member, |error| error.at_member(name), make, &self.reading);
+            return objects_from_bytes(py, &member, |error| error.at_member(name), make, &self.reading);
         }
         let is_fortran = header.order() == ndarray_io::header::Order::Fortran;
         let new = make.call1((header.shape().to_vec(), header.dtype().to_string(), is_fortran, py.None()))?;
         let array = new.cast::<PyUntypedArray>()?;
-        filled(array, |memory| {
+        fill_array(array, |memory| {
             run(py, memory.len() as u64, |cancel| {
                 let file = self.file.with_options(&self.reading.options(cancel));
                 file.read_into_bytes(index, memory, None)
@@ -84,13 +84,13 @@ impl Archive {
         })?;
         // A part of a member that is not stored may need all of it.
         let is_stored = |member: &&NpzMember| member.compressed_size() == member.size();
-        let reads = self
+        let max_read_bytes = self
             .file
             .members()
             .get(index)
             .filter(|member| !is_stored(member))
             .map_or(0, |member| member.size());
-        Ok(Array::new(Opened::Npy(file), self.reading.clone()).reading_up_to(reads))
+        Ok(Array::new(Opened::Npy(file), self.reading.clone()).with_max_read_bytes(max_read_bytes))
     }
 
     /// Checks all members; returns what was found that is not an error.

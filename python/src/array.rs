@@ -9,17 +9,17 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::memory::filled;
-use crate::options::Reading;
+use crate::memory::fill_array;
+use crate::options::ReadArgs;
 use crate::work::run;
 
 /// An opened array.
 #[pyclass(frozen, module = "ndarray_io._native")]
 pub(crate) struct Array {
     file: Opened,
-    reading: Reading,
+    reading: ReadArgs,
     /// How many bytes a read of a part may look at, if that is more than it returns.
-    reads: u64,
+    max_read_bytes: u64,
 }
 
 pub(crate) enum Opened {
@@ -60,13 +60,13 @@ impl AxisSlice {
 }
 
 impl Array {
-    pub(crate) fn new(file: Opened, reading: Reading) -> Self {
-        Self { file, reading, reads: 0 }
+    pub(crate) fn new(file: Opened, reading: ReadArgs) -> Self {
+        Self { file, reading, max_read_bytes: 0 }
     }
 
     /// Sets how many bytes a read of a part may look at.
-    pub(crate) fn reading_up_to(self, reads: u64) -> Self {
-        Self { reads, ..self }
+    pub(crate) fn with_max_read_bytes(self, max_read_bytes: u64) -> Self {
+        Self { max_read_bytes, ..self }
     }
 
     /// Reads all of it into a new array.
@@ -120,8 +120,8 @@ impl Array {
     ) -> PyResult<()> {
         let slice: Option<Vec<SliceInfoElem>> =
             slice.map(|axes| axes.iter().map(AxisSlice::element).collect());
-        filled(into, |memory| {
-            run(py, self.reads.max(memory.len() as u64), |cancel| {
+        fill_array(into, |memory| {
+            run(py, self.max_read_bytes.max(memory.len() as u64), |cancel| {
                 let options = self.reading.options(cancel);
                 of_file!(&self.file, file => {
                     let file = file.with_options(&options);
@@ -142,8 +142,8 @@ impl Array {
         axis: usize,
         indices: Vec<usize>,
     ) -> PyResult<()> {
-        filled(into, |memory| {
-            run(py, self.reads.max(memory.len() as u64), |cancel| {
+        fill_array(into, |memory| {
+            run(py, self.max_read_bytes.max(memory.len() as u64), |cancel| {
                 let options = self.reading.options(cancel);
                 let taken: Result<DynArray> = of_file!(&self.file, file => {
                     file.with_options(&options).take(axis, &indices)

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
 /// Returns the exception for an error. Its class says what a program can do about it (`ndarray_io/_errors.py`).
-pub(crate) fn raise(py: Python<'_>, error: &Error) -> PyErr {
+pub(crate) fn to_py_err(py: Python<'_>, error: &Error) -> PyErr {
     exception(py, error).unwrap_or_else(|failure| failure)
 }
 

@@ -21,12 +21,12 @@ use pyo3::types::PyBytes;
 
 use crate::archive::Archive;
 use crate::array::{Array, Opened};
-use crate::error::raise;
-use crate::memory::filled;
+use crate::error::to_py_err;
+use crate::memory::fill_array;
 use crate::objects::{pickle_to_python, to_python};
-use crate::options::Reading;
+use crate::options::ReadArgs;
 use crate::stream::{Seekable, Stream};
-use crate::work::{Cancel, here, run};
+use crate::work::{Cancel, run, run_in_this_thread};
 
 /// What a file is by its first bytes.
 #[derive(Clone, Copy, PartialEq)]
@@ -39,7 +39,7 @@ enum Kind {
 }
 
 impl Kind {
-    fn of(first: &[u8], reading: &Reading) -> Self {
+    fn of(first: &[u8], reading: &ReadArgs) -> Self {
         match first {
             [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => Self::Archive,
             b"rawarray" | b"yarrawar" => Self::Ra,
@@ -59,7 +59,7 @@ fn first_bytes(file: &mut File) -> std::io::Result<Vec<u8>> {
 }
 
 /// Opens a file, and finds its kind.
-fn begin(py: Python<'_>, path: &Path, reading: &Reading) -> PyResult<(File, Kind)> {
+fn open_with_kind(py: Python<'_>, path: &Path, reading: &ReadArgs) -> PyResult<(File, Kind)> {
     let opened = || {
         let mut file = File::open(path)?;
         let first = first_bytes(&mut file)?;
@@ -79,16 +79,16 @@ pub(crate) fn load<'py>(
     py: Python<'py>,
     path: PathBuf,
     make: &Bound<'py, PyAny>,
-    reading: Reading,
+    reading: ReadArgs,
 ) -> PyResult<Bound<'py, PyAny>> {
     if let Some(url) = url_of(&path)
         && reading.allow_objects
         && let Some(bytes) = objects_of_url(py, url, &reading)?
     {
-        let at = |error: Error| error.at_path(url);
+        let locate = |error: Error| error.at_path(url);
         return match Kind::of(&bytes[..bytes.len().min(8)], &reading) {
-            Kind::Pickle => pickle_in(py, &bytes, at, make, &reading),
-            _ => objects_in(py, &bytes, at, make, &reading),
+            Kind::Pickle => pickle_from_bytes(py, &bytes, locate, make, &reading),
+            _ => objects_from_bytes(py, &bytes, locate, make, &reading),
         };
     }
     if url_of(&path).is_some() || path.is_dir() {
@@ -98,32 +98,34 @@ pub(crate) fn load<'py>(
             Err(_) => Ok(opened),
         };
     }
-    let (file, kind) = begin(py, &path, &reading)?;
-    let at = |error: Error| error.at_path(&path);
+    let (file, kind) = open_with_kind(py, &path, &reading)?;
+    let locate = |error: Error| error.at_path(&path);
     match kind {
-        Kind::Archive => opened_archive(py, NpzSource::File(file, path), reading),
-        Kind::Ra => Array::new(Opened::Ra(opened(py, file, &path, &reading)?), reading).read(py, make),
+        Kind::Archive => open_archive(py, NpzSource::File(file, path), reading),
+        Kind::Ra => {
+            Array::new(Opened::Ra(open_array_file(py, file, &path, &reading)?), reading).read(py, make)
+        }
         Kind::Npy => {
-            let again = file.try_clone();
+            let second_handle = file.try_clone();
             match run(py, 0, |_| Ok(NpyFile::new_with(file, &reading.options(&Cancel::default()))))? {
                 Ok(file) => Array::new(Opened::Npy(file.with_path(path)), reading).read(py, make),
                 // Objects have no parts: they are read as a whole.
                 Err(error) if reading.allow_objects && matches!(error.kind(), ErrorKind::Objects { .. }) => {
-                    let bytes = run(py, 0, |_| Ok(whole(again?)?))?;
-                    objects_in(py, &bytes, at, make, &reading)
+                    let bytes = run(py, 0, |_| Ok(read_whole(second_handle?)?))?;
+                    objects_from_bytes(py, &bytes, locate, make, &reading)
                 }
-                Err(error) => Err(raise(py, &at(error))),
+                Err(error) => Err(to_py_err(py, &locate(error))),
             }
         }
         Kind::Pickle => {
-            let bytes = run(py, 0, |_| Ok(whole(file)?))?;
-            pickle_in(py, &bytes, at, make, &reading)
+            let bytes = run(py, 0, |_| Ok(read_whole(file)?))?;
+            pickle_from_bytes(py, &bytes, locate, make, &reading)
         }
     }
 }
 
 /// Reads all of a file.
-fn whole(mut file: File) -> std::io::Result<Vec<u8>> {
+fn read_whole(mut file: File) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(0))?;
     file.read_to_end(&mut bytes)?;
@@ -131,7 +133,7 @@ fn whole(mut file: File) -> std::io::Result<Vec<u8>> {
 }
 
 /// Fetches an object of a store if it is a pickle, or an array of objects, which has no parts.
-fn objects_of_url(py: Python<'_>, url: &str, reading: &Reading) -> PyResult<Option<Vec<u8>>> {
+fn objects_of_url(py: Python<'_>, url: &str, reading: &ReadArgs) -> PyResult<Option<Vec<u8>>> {
     run(py, u64::MAX, |cancel| {
         let remote = reading.remote(url)?;
         let (first, _) = remote.first_bytes()?;
@@ -153,47 +155,48 @@ fn objects_of_url(py: Python<'_>, url: &str, reading: &Reading) -> PyResult<Opti
 }
 
 /// Reads the pickle in these bytes.
-fn pickle_in<'py>(
+fn pickle_from_bytes<'py>(
     py: Python<'py>,
     bytes: &[u8],
-    at: impl Fn(Error) -> Error + Send + Sync,
+    locate: impl Fn(Error) -> Error + Send + Sync,
     make: &Bound<'py, PyAny>,
-    reading: &Reading,
+    reading: &ReadArgs,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let pickle =
-        run(py, u64::MAX, |cancel| Pickle::from_bytes_with(bytes, &reading.options(cancel)).map_err(&at))?;
+    let pickle = run(py, u64::MAX, |cancel| {
+        Pickle::from_bytes_with(bytes, &reading.options(cancel)).map_err(&locate)
+    })?;
     pickle_to_python(py, &pickle, make, reading)
 }
 
 /// Reads the array of objects in the bytes of a file of NPY.
 ///
 /// Its pickle may be of something else, such as a masked array: that is loaded as the pickle is.
-pub(crate) fn objects_in<'py>(
+pub(crate) fn objects_from_bytes<'py>(
     py: Python<'py>,
     bytes: &[u8],
-    at: impl Fn(Error) -> Error + Send + Sync,
+    locate: impl Fn(Error) -> Error + Send + Sync,
     make: &Bound<'py, PyAny>,
-    reading: &Reading,
+    reading: &ReadArgs,
 ) -> PyResult<Bound<'py, PyAny>> {
     let array = run(py, u64::MAX, |cancel| {
         let read = NpyReader::new_with(bytes, &reading.options(cancel)).and_then(|mut reader| reader.read());
         match read {
             Ok(array) => Ok(Some(array)),
-            Err(error) if is_of_other_pickle(&error) => Ok(None),
-            Err(error) => Err(at(error)),
+            Err(error) if is_pickle_of_other_object(&error) => Ok(None),
+            Err(error) => Err(locate(error)),
         }
     })?;
     match array {
         Some(array) => to_python(py, &array, make, reading),
         None => {
             let pickle = run(py, 0, |_| pickle_after_header(bytes))?;
-            pickle_in(py, pickle, at, make, reading)
+            pickle_from_bytes(py, pickle, locate, make, reading)
         }
     }
 }
 
 /// Whether an array of objects cannot be read because its pickle is of something else.
-fn is_of_other_pickle(error: &Error) -> bool {
+fn is_pickle_of_other_object(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Unsupported { part: FilePart::Pickle, .. })
 }
 
@@ -206,11 +209,11 @@ fn pickle_after_header(bytes: &[u8]) -> Result<&[u8]> {
 }
 
 /// Opens a file of one array.
-fn opened<F: ArrayFormat>(
+fn open_array_file<F: ArrayFormat>(
     py: Python<'_>,
     file: File,
     path: &Path,
-    reading: &Reading,
+    reading: &ReadArgs,
 ) -> PyResult<ArrayFile<F>> {
     run(py, 0, |_| {
         let file = ArrayFile::new_with(file, &reading.options(&Cancel::default()));
@@ -224,7 +227,7 @@ enum NpzSource {
     Bytes(Box<dyn ReadAt>),
 }
 
-fn opened_archive<'py>(py: Python<'py>, source: NpzSource, reading: Reading) -> PyResult<Bound<'py, PyAny>> {
+fn open_archive<'py>(py: Python<'py>, source: NpzSource, reading: ReadArgs) -> PyResult<Bound<'py, PyAny>> {
     let file = run(py, 0, |_| {
         let options = reading.options(&Cancel::default());
         match source {
@@ -244,7 +247,7 @@ pub(crate) fn url_of(path: &Path) -> Option<&str> {
 }
 
 /// Opens an object in a store or on a web server.
-fn open_url<'py>(py: Python<'py>, url: &str, reading: Reading) -> PyResult<Bound<'py, PyAny>> {
+fn open_url<'py>(py: Python<'py>, url: &str, reading: ReadArgs) -> PyResult<Bound<'py, PyAny>> {
     enum Object {
         Array(Box<Opened>),
         Archive(NpzFile),
@@ -252,7 +255,7 @@ fn open_url<'py>(py: Python<'py>, url: &str, reading: Reading) -> PyResult<Bound
     let object = run(py, u64::MAX, |cancel| {
         let (remote, options) = (reading.remote(url)?, reading.options(cancel));
         let (first, _) = remote.first_bytes()?;
-        Ok(match Kind::of(&first[..first.len().min(8)], &Reading::default()) {
+        Ok(match Kind::of(&first[..first.len().min(8)], &ReadArgs::default()) {
             Kind::Archive => Object::Archive(remote.open_npz_with(&options)?),
             Kind::Ra => Object::Array(Box::new(Opened::Ra(remote.open_ra_with(&options)?))),
             _ => Object::Array(Box::new(Opened::Npy(remote.open_npy_with(&options)?))),
@@ -262,14 +265,14 @@ fn open_url<'py>(py: Python<'py>, url: &str, reading: Reading) -> PyResult<Bound
         Object::Archive(file) => Ok(Archive { file, reading }.into_pyobject(py)?.into_any()),
         // A request takes long, however little it fetches.
         Object::Array(file) => {
-            Ok(Array::new(*file, reading).reading_up_to(u64::MAX).into_pyobject(py)?.into_any())
+            Ok(Array::new(*file, reading).with_max_read_bytes(u64::MAX).into_pyobject(py)?.into_any())
         }
     }
 }
 
 /// Opens a file whose elements are read when they are asked for.
 #[pyfunction]
-pub(crate) fn open(py: Python<'_>, path: PathBuf, reading: Reading) -> PyResult<Bound<'_, PyAny>> {
+pub(crate) fn open(py: Python<'_>, path: PathBuf, reading: ReadArgs) -> PyResult<Bound<'_, PyAny>> {
     if let Some(url) = url_of(&path) {
         return open_url(py, url, reading);
     }
@@ -277,11 +280,11 @@ pub(crate) fn open(py: Python<'_>, path: PathBuf, reading: Reading) -> PyResult<
         let stack = run(py, 0, |_| NpyStack::open_with(&path, &reading.options(&Cancel::default())))?;
         return Ok(Array::new(Opened::Npy(stack.into_file()), reading).into_pyobject(py)?.into_any());
     }
-    let (file, kind) = begin(py, &path, &reading)?;
+    let (file, kind) = open_with_kind(py, &path, &reading)?;
     let array = match kind {
-        Kind::Archive => return opened_archive(py, NpzSource::File(file, path), reading),
-        Kind::Ra => Opened::Ra(opened(py, file, &path, &reading)?),
-        _ => Opened::Npy(opened(py, file, &path, &reading)?),
+        Kind::Archive => return open_archive(py, NpzSource::File(file, path), reading),
+        Kind::Ra => Opened::Ra(open_array_file(py, file, &path, &reading)?),
+        _ => Opened::Npy(open_array_file(py, file, &path, &reading)?),
     };
     Ok(Array::new(array, reading).into_pyobject(py)?.into_any())
 }
@@ -292,7 +295,7 @@ pub(crate) fn open(py: Python<'_>, path: PathBuf, reading: Reading) -> PyResult<
 pub(crate) fn open_source<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
-    reading: Reading,
+    reading: ReadArgs,
     start: u64,
     is_archive: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -308,7 +311,7 @@ pub(crate) fn open_source<'py>(
     })?;
     let options = reading.options(&Cancel::default());
     let array = match kind {
-        Kind::Archive => return opened_archive(py, NpzSource::Bytes(source), reading),
+        Kind::Archive => return open_archive(py, NpzSource::Bytes(source), reading),
         Kind::Ra => Opened::Ra(run(py, 0, |_| RaFile::from_source_with(source, &options))?),
         _ => Opened::Npy(run(py, 0, |_| NpyFile::from_source_with(source, &options))?),
     };
@@ -321,45 +324,48 @@ pub(crate) fn load_stream<'py>(
     py: Python<'py>,
     stream: Py<PyAny>,
     make: &Bound<'py, PyAny>,
-    reading: Reading,
+    reading: ReadArgs,
 ) -> PyResult<Bound<'py, PyAny>> {
     let options = reading.options(&Cancel::default());
-    let taken = Arc::new(Mutex::new(reading.allow_objects.then(Vec::new)));
-    let recorded = Recorded { stream: Stream(stream), taken: Arc::clone(&taken) };
-    let mut reader = here(py, || NpyReader::new_with(recorded, &options))?;
+    let bytes_read = Arc::new(Mutex::new(reading.allow_objects.then(Vec::new)));
+    let recorded = RecordingStream { stream: Stream(stream), bytes_read: Arc::clone(&bytes_read) };
+    let mut reader = run_in_this_thread(py, || NpyReader::new_with(recorded, &options))?;
     if reader.dtype().has_object() {
         // Another array may follow: only the reader knows where this one ends.
-        let array = here(py, || match reader.read::<DynArray>() {
-            Err(error) if is_of_other_pickle(&error) => Ok(None),
+        let array = run_in_this_thread(py, || match reader.read::<DynArray>() {
+            Err(error) if is_pickle_of_other_object(&error) => Ok(None),
             read => read.map(Some),
         })?;
         return match array {
             Some(array) => to_python(py, &array, make, &reading),
             None => {
-                let bytes = taken.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
+                let bytes =
+                    bytes_read.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
                 let pickle = run(py, 0, |_| pickle_after_header(&bytes))?;
-                pickle_in(py, pickle, |error| error, make, &reading)
+                pickle_from_bytes(py, pickle, |error| error, make, &reading)
             }
         };
     }
-    *taken.lock().unwrap_or_else(PoisonError::into_inner) = None; // plain elements are not kept
+    *bytes_read.lock().unwrap_or_else(PoisonError::into_inner) = None; // plain elements are not kept
     let is_fortran = reader.order() == Order::Fortran;
     let new = make.call1((reader.shape().to_vec(), reader.dtype().to_string(), is_fortran, py.None()))?;
-    filled(new.cast::<PyUntypedArray>()?, |memory| here(py, || reader.read_into_bytes(memory, None)))??;
+    fill_array(new.cast::<PyUntypedArray>()?, |memory| {
+        run_in_this_thread(py, || reader.read_into_bytes(memory, None))
+    })??;
     Ok(new)
 }
 
 /// A stream of which what has been read is kept, if it may be a pickle.
-struct Recorded {
+struct RecordingStream {
     stream: Stream,
-    taken: Arc<Mutex<Option<Vec<u8>>>>,
+    bytes_read: Arc<Mutex<Option<Vec<u8>>>>,
 }
 
-impl Read for Recorded {
+impl Read for RecordingStream {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         let count = self.stream.read(into)?;
-        if let Some(taken) = &mut *self.taken.lock().unwrap_or_else(PoisonError::into_inner) {
-            taken.extend_from_slice(&into[..count]);
+        if let Some(bytes_read) = &mut *self.bytes_read.lock().unwrap_or_else(PoisonError::into_inner) {
+            bytes_read.extend_from_slice(&into[..count]);
         }
         Ok(count)
     }
@@ -371,13 +377,13 @@ pub(crate) fn load_pickle<'py>(
     py: Python<'py>,
     pickle: &[u8],
     make: &Bound<'py, PyAny>,
-    reading: Reading,
+    reading: ReadArgs,
 ) -> PyResult<Bound<'py, PyAny>> {
-    pickle_in(py, pickle, |error| error, make, &reading)
+    pickle_from_bytes(py, pickle, |error| error, make, &reading)
 }
 
 /// Describes a name as `objects=` takes it.
-fn row(member: Option<&str>, global: Global<'_>) -> (Option<String>, String, bool) {
+fn global_row(member: Option<&str>, global: Global<'_>) -> (Option<String>, String, bool) {
     let name = format!("{}.{}", global.module(), global.name());
     (member.map(str::to_owned), name, global.is_usual_in_data())
 }
@@ -385,20 +391,20 @@ fn row(member: Option<&str>, global: Global<'_>) -> (Option<String>, String, boo
 /// Lists what Python would look up to load the pickles of a file: member, name, and whether it is usual in data.
 #[pyfunction]
 pub(crate) fn scan(py: Python<'_>, path: PathBuf) -> PyResult<Vec<(Option<String>, String, bool)>> {
-    let reading = Reading { allow_objects: true, ..Reading::default() };
-    let (mut file, kind) = begin(py, &path, &reading)?;
+    let reading = ReadArgs { allow_objects: true, ..ReadArgs::default() };
+    let (mut file, kind) = open_with_kind(py, &path, &reading)?;
     run(py, u64::MAX, |cancel| {
         let options = reading.options(cancel);
         let listed = |member: Option<&str>, array: &DynArray| -> Vec<_> {
-            array.globals().into_iter().map(|global| row(member, global)).collect()
+            array.globals().into_iter().map(|global| global_row(member, global)).collect()
         };
         // What is not an array of objects has the names of its pickle.
         let of_npy = |member: Option<&str>, bytes: &[u8]| -> Result<Vec<_>> {
             match NpyReader::new_with(bytes, &options).and_then(|mut reader| reader.read::<DynArray>()) {
                 Ok(array) => Ok(listed(member, &array)),
-                Err(error) if is_of_other_pickle(&error) => {
+                Err(error) if is_pickle_of_other_object(&error) => {
                     let pickle = Pickle::from_bytes_with(pickle_after_header(bytes)?, &options)?;
-                    Ok(pickle.globals().map(|global| row(member, global)).collect())
+                    Ok(pickle.globals().map(|global| global_row(member, global)).collect())
                 }
                 Err(error) => Err(error),
             }
@@ -415,7 +421,7 @@ pub(crate) fn scan(py: Python<'_>, path: PathBuf) -> PyResult<Vec<(Option<String
                 Ok(rows)
             }
             Kind::Npy => {
-                let bytes = whole(file)?;
+                let bytes = read_whole(file)?;
                 match NpyReader::new_with(&bytes[..], &options)?.dtype().has_object() {
                     true => of_npy(None, &bytes),
                     false => Ok(Vec::new()),
@@ -425,7 +431,7 @@ pub(crate) fn scan(py: Python<'_>, path: PathBuf) -> PyResult<Vec<(Option<String
                 let mut bytes = Vec::new();
                 file.read_to_end(&mut bytes)?;
                 let pickle = Pickle::from_bytes_with(&bytes, &options)?;
-                Ok(pickle.globals().map(|global| row(None, global)).collect())
+                Ok(pickle.globals().map(|global| global_row(None, global)).collect())
             }
             Kind::Ra => Ok(Vec::new()),
         }

@@ -6,12 +6,12 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
-use crate::error::raise;
+use crate::error::to_py_err;
 
 /// Runs a function on the memory of a new array, which it fills.
 ///
 /// The array must be contiguous, writeable, without Python objects, and known to the caller alone, as those that `numpy.empty` has just made.
-pub(crate) fn filled<'py, T>(
+pub(crate) fn fill_array<'py, T>(
     array: &Bound<'py, PyUntypedArray>,
     fill: impl FnOnce(&mut [u8]) -> T,
 ) -> PyResult<T> {
@@ -23,7 +23,7 @@ pub(crate) fn filled<'py, T>(
     if bytes == 0 {
         return Ok(fill(&mut []));
     }
-    let _held = Held::new(array)?;
+    let _guard = ResizeGuard::new(array)?;
     let first = first_byte(array);
     // SAFETY: a contiguous array has `bytes` bytes from its first element on, which stay where they are as long as `array` is
     // borrowed. It is writeable and plain, so any bytes are valid; they come from an allocation outside of Rust, whose content is unknown
@@ -33,11 +33,11 @@ pub(crate) fn filled<'py, T>(
 }
 
 /// Keeps NumPy from moving the memory of an array: `resize` refuses an array to which there are weak references.
-struct Held {
+struct ResizeGuard {
     _reference: Py<PyAny>,
 }
 
-impl Held {
+impl ResizeGuard {
     fn new(array: &Bound<'_, PyUntypedArray>) -> PyResult<Self> {
         static REF: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let py = array.py();
@@ -60,7 +60,7 @@ fn first_byte(array: &Bound<'_, PyUntypedArray>) -> *mut u8 {
 
 /// An array that is lent to be written.
 pub(crate) struct Lent<'a> {
-    _held: Held,
+    _guard: ResizeGuard,
     pub(crate) view: DynView<'a>,
     pub(crate) bytes: u64,
 }
@@ -71,7 +71,7 @@ pub(crate) struct Lent<'a> {
 /// an archive without compression, the checksum may be that of other bytes.
 pub(crate) fn lent<'a>(array: &'a Bound<'_, PyUntypedArray>, descr: &str) -> PyResult<Lent<'a>> {
     let py = array.py();
-    let dtype: DType = descr.parse().map_err(|error: ndarray_io::Error| raise(py, &error))?;
+    let dtype: DType = descr.parse().map_err(|error: ndarray_io::Error| to_py_err(py, &error))?;
     let size: usize = array.dtype().getattr("itemsize")?.extract()?;
     if dtype.has_object() || dtype.item_size() != size {
         let text = format!("expected elements of {size} bytes without Python objects, found dtype {dtype}");
@@ -80,8 +80,8 @@ pub(crate) fn lent<'a>(array: &'a Bound<'_, PyUntypedArray>, descr: &str) -> PyR
     let (shape, strides) = (array.shape(), array.strides());
     if array.len() == 0 || size == 0 {
         let view = DynView::new(&[], 0, dtype, shape.to_vec(), strides);
-        let view = view.map_err(|error| raise(py, &error))?;
-        return Ok(Lent { _held: Held::new(array)?, view, bytes: 0 });
+        let view = view.map_err(|error| to_py_err(py, &error))?;
+        return Ok(Lent { _guard: ResizeGuard::new(array)?, view, bytes: 0 });
     }
     let (mut low, mut high) = (0, size);
     for (length, stride) in shape.iter().zip(strides) {
@@ -94,6 +94,6 @@ pub(crate) fn lent<'a>(array: &'a Bound<'_, PyUntypedArray>, descr: &str) -> PyR
     // which `array` keeps, and which is not moved as long as it is held.
     let memory = unsafe { std::slice::from_raw_parts(lowest, low + high) };
     let view = DynView::new(memory, low, dtype, shape.to_vec(), strides);
-    let view = view.map_err(|error| raise(py, &error))?;
-    Ok(Lent { _held: Held::new(array)?, view, bytes: (array.len() * size) as u64 })
+    let view = view.map_err(|error| to_py_err(py, &error))?;
+    Ok(Lent { _guard: ResizeGuard::new(array)?, view, bytes: (array.len() * size) as u64 })
 }

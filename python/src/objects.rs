@@ -15,15 +15,15 @@ use pyo3::types::{
     PyBool, PyByteArray, PyBytes, PyComplex, PyDict, PyFloat, PyFrozenSet, PyList, PySet, PyString, PyTuple,
 };
 
-use crate::memory::filled;
-use crate::options::Reading;
+use crate::memory::fill_array;
+use crate::options::ReadArgs;
 
 /// Makes an array of Python from one of any dtype.
 pub(crate) fn to_python<'py>(
     py: Python<'py>,
     array: &DynArray,
     make: &Bound<'py, PyAny>,
-    reading: &Reading,
+    reading: &ReadArgs,
 ) -> PyResult<Bound<'py, PyAny>> {
     let Some(objects) = array.objects() else {
         return plain(py, array.dtype(), array.shape(), array.order(), array.bytes(), make);
@@ -31,9 +31,9 @@ pub(crate) fn to_python<'py>(
     let mut converter = Converter::new(py, make, reading);
     let items = PyList::empty(py);
     for object in objects {
-        items.append(converter.value(object.as_ref())?)?;
+        items.append(converter.convert(object.as_ref())?)?;
     }
-    if reading.lists() {
+    if reading.has_listed() {
         converter.make_discarded(array.calls().into_iter())?;
     }
     make.call1((array.shape().to_vec(), array.dtype().to_string(), array.order() == Order::Fortran, items))
@@ -44,11 +44,11 @@ pub(crate) fn pickle_to_python<'py>(
     py: Python<'py>,
     pickle: &Pickle,
     make: &Bound<'py, PyAny>,
-    reading: &Reading,
+    reading: &ReadArgs,
 ) -> PyResult<Bound<'py, PyAny>> {
     let mut converter = Converter::new(py, make, reading);
-    let value = converter.value(pickle.object().as_ref())?;
-    if reading.lists() {
+    let value = converter.convert(pickle.object().as_ref())?;
+    if reading.has_listed() {
         converter.make_discarded(pickle.calls())?;
     }
     Ok(value)
@@ -64,7 +64,7 @@ fn plain<'py>(
     make: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let new = make.call1((shape.to_vec(), dtype.to_string(), order == Order::Fortran, py.None()))?;
-    let is_same = filled(new.cast::<PyUntypedArray>()?, |memory| {
+    let is_same = fill_array(new.cast::<PyUntypedArray>()?, |memory| {
         let is_same = memory.len() == bytes.len();
         if is_same {
             memory.copy_from_slice(bytes);
@@ -113,7 +113,7 @@ struct CallParts {
 }
 
 /// The most objects that the hash of a key looks at.
-const MOST_OF_KEYS: u64 = 1 << 20;
+const MAX_KEY_OBJECTS: u64 = 1 << 20;
 
 /// An object that is being converted.
 struct Frame<'a, 'py> {
@@ -138,7 +138,7 @@ struct Converter<'py, 'm> {
 }
 
 /// What a step of a conversion gives.
-enum Found<'a, 'py> {
+enum BeginOutcome<'a, 'py> {
     Value(Bound<'py, PyAny>),
     Parts(Frame<'a, 'py>),
     /// It is being converted: by this frame.
@@ -146,7 +146,7 @@ enum Found<'a, 'py> {
 }
 
 /// Returns a function or class of Python that makes plain data.
-macro_rules! known {
+macro_rules! imported {
     ($py:expr, $module:literal, $name:literal) => {{
         static KNOWN: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         KNOWN
@@ -156,33 +156,33 @@ macro_rules! known {
 }
 
 impl<'py, 'm> Converter<'py, 'm> {
-    fn new(py: Python<'py>, make: &'m Bound<'py, PyAny>, reading: &Reading) -> Self {
+    fn new(py: Python<'py>, make: &'m Bound<'py, PyAny>, reading: &ReadArgs) -> Self {
         let listed = reading.listed_in(py);
         let (converted, open, weights) = Default::default();
         Self { py, make, listed, converted, open, weights, count: 0 }
     }
 
     /// Converts an object, one part after another, without recursion: objects may be nested deeply.
-    fn value(&mut self, object: ObjectRef<'_>) -> PyResult<Bound<'py, PyAny>> {
+    fn convert(&mut self, object: ObjectRef<'_>) -> PyResult<Bound<'py, PyAny>> {
         let mut frames = match self.begin(object)? {
-            Found::Value(value) => return Ok(value),
-            Found::Parts(frame) => vec![frame],
-            Found::Open(_) => return Err(PyMemoryError::new_err("an object before its beginning")),
+            BeginOutcome::Value(value) => return Ok(value),
+            BeginOutcome::Parts(frame) => vec![frame],
+            BeginOutcome::Open(_) => return Err(PyMemoryError::new_err("an object before its beginning")),
         };
         self.note_open(&frames);
         while let Some(frame) = frames.last_mut() {
             self.make_listed(frame)?;
             if let Some(part) = frame.parts.get(frame.done.len()) {
                 match self.begin(*part)? {
-                    Found::Value(value) => frame.done.push(value),
-                    Found::Parts(next) => {
+                    BeginOutcome::Value(value) => frame.done.push(value),
+                    BeginOutcome::Parts(next) => {
                         frames.push(next);
                         self.note_open(&frames);
                     }
-                    Found::Open(index) if matches!(frames[index].kind, Kind::Listed { .. }) => {
+                    BeginOutcome::Open(index) if matches!(frames[index].kind, Kind::Listed { .. }) => {
                         return Err(PyValueError::new_err("an object is one of the arguments that make it"));
                     }
-                    Found::Open(index) => {
+                    BeginOutcome::Open(index) => {
                         // What contains itself through a list goes on here, within itself: the outer frame only takes the result.
                         let outer = &mut frames[index];
                         let (object, kind) = (outer.object, outer.kind.clone());
@@ -222,26 +222,26 @@ impl<'py, 'm> Converter<'py, 'm> {
             let is_discarded = object.id().is_some_and(|id| !self.converted.contains_key(&id));
             let View::Call(call) = object.view() else { continue };
             if is_discarded && self.listed_class(call)?.is_some() {
-                self.value(object)?;
+                self.convert(object)?;
             }
         }
         Ok(())
     }
 
     /// Looks for signals now and then: objects are converted with the interpreter.
-    fn step(&mut self) -> PyResult<()> {
+    fn poll_signals(&mut self) -> PyResult<()> {
         self.count = self.count.wrapping_add(1);
         if self.count.is_multiple_of(1 << 10) { self.py.check_signals() } else { Ok(()) }
     }
 
-    fn begin<'a>(&mut self, object: ObjectRef<'a>) -> PyResult<Found<'a, 'py>> {
-        self.step()?;
+    fn begin<'a>(&mut self, object: ObjectRef<'a>) -> PyResult<BeginOutcome<'a, 'py>> {
+        self.poll_signals()?;
         if let Some(id) = object.id() {
             if let Some(value) = self.converted.get(&id) {
-                return Ok(Found::Value(value.clone()));
+                return Ok(BeginOutcome::Value(value.clone()));
             }
             if let Some(frame) = self.open.get(&id) {
-                return Ok(Found::Open(*frame));
+                return Ok(BeginOutcome::Open(*frame));
             }
         }
         let (kind, parts) = match object.view() {
@@ -266,7 +266,7 @@ impl<'py, 'm> Converter<'py, 'm> {
             View::Persistent(of) => (Kind::Persistent, vec![of]),
             View::Call(call) => {
                 if let Some(value) = self.known_call(object, call)? {
-                    return Ok(Found::Value(self.keep(object, value)));
+                    return Ok(BeginOutcome::Value(self.record_converted(object, value)));
                 }
                 let mut parts = vec![call.callable(), call.args()];
                 parts.extend(call.kwargs());
@@ -282,7 +282,7 @@ impl<'py, 'm> Converter<'py, 'm> {
                 let kind = match self.listed_class(call)? {
                     Some(class) => Kind::Listed { class, object: None, parts: has },
                     None => {
-                        let call = known!(self.py, "ndarray_io._objects", "Call").call0()?;
+                        let call = imported!(self.py, "ndarray_io._objects", "Call").call0()?;
                         Kind::Call { call, parts: has }
                     }
                 };
@@ -290,21 +290,21 @@ impl<'py, 'm> Converter<'py, 'm> {
             }
             view => {
                 let value = self.leaf(&view)?;
-                return Ok(Found::Value(self.keep(object, value)));
+                return Ok(BeginOutcome::Value(self.record_converted(object, value)));
             }
         };
         match &kind {
-            Kind::List(list) => drop(self.keep(object, list.clone().into_any())),
-            Kind::Dict(dict) => drop(self.keep(object, dict.clone().into_any())),
-            Kind::Set(set) => drop(self.keep(object, set.clone().into_any())),
-            Kind::Call { call, .. } => drop(self.keep(object, call.clone())),
-            Kind::Array(array) => drop(self.keep(object, array.clone())),
+            Kind::List(list) => drop(self.record_converted(object, list.clone().into_any())),
+            Kind::Dict(dict) => drop(self.record_converted(object, dict.clone().into_any())),
+            Kind::Set(set) => drop(self.record_converted(object, set.clone().into_any())),
+            Kind::Call { call, .. } => drop(self.record_converted(object, call.clone())),
+            Kind::Array(array) => drop(self.record_converted(object, array.clone())),
             _ => {}
         }
-        Ok(Found::Parts(Frame { object, kind, parts, done: Vec::new() }))
+        Ok(BeginOutcome::Parts(Frame { object, kind, parts, done: Vec::new() }))
     }
 
-    fn keep(&mut self, object: ObjectRef<'_>, value: Bound<'py, PyAny>) -> Bound<'py, PyAny> {
+    fn record_converted(&mut self, object: ObjectRef<'_>, value: Bound<'py, PyAny>) -> Bound<'py, PyAny> {
         if let Some(id) = object.id() {
             self.converted.insert(id, value.clone());
         }
@@ -313,10 +313,10 @@ impl<'py, 'm> Converter<'py, 'm> {
 
     /// Refuses keys whose hash would look at very many objects: a tuple does not keep its hash, so shared ones are looked at each time.
     fn check_keys<'a>(&self, mut keys: impl Iterator<Item = &'a ObjectRef<'a>>) -> PyResult<()> {
-        match keys.any(|key| self.weight(*key) > MOST_OF_KEYS) {
+        match keys.any(|key| self.weight(*key) > MAX_KEY_OBJECTS) {
             true => {
-                let text = format!("a key of a dict or set consists of more than {MOST_OF_KEYS} objects");
-                let error = known!(self.py, "ndarray_io._errors", "LimitError").call1((text,))?;
+                let text = format!("a key of a dict or set consists of more than {MAX_KEY_OBJECTS} objects");
+                let error = imported!(self.py, "ndarray_io._errors", "LimitError").call1((text,))?;
                 Err(PyErr::from_value(error))
             }
             false => Ok(()),
@@ -352,14 +352,14 @@ impl<'py, 'm> Converter<'py, 'm> {
             }
             Kind::Dict(dict) => {
                 for pair in done.chunks_exact(2) {
-                    self.step()?;
+                    self.poll_signals()?;
                     dict.set_item(&pair[0], &pair[1])?;
                 }
                 return Ok(dict.into_any());
             }
             Kind::Set(set) => {
                 for item in done {
-                    self.step()?;
+                    self.poll_signals()?;
                     set.add(item)?;
                 }
                 return Ok(set.into_any());
@@ -385,7 +385,7 @@ impl<'py, 'm> Converter<'py, 'm> {
                 // In the order of `pickle`: items and pairs come before the state.
                 let state = if parts.has_state { rest.next() } else { None };
                 let (items, pairs) = self.items_and_pairs(rest, parts)?;
-                let complete = known!(self.py, "ndarray_io._objects", "complete");
+                let complete = imported!(self.py, "ndarray_io._objects", "complete");
                 complete.call1((&made, parts.has_state, state, items, pairs))?;
                 return Ok(made);
             }
@@ -395,18 +395,18 @@ impl<'py, 'm> Converter<'py, 'm> {
             Kind::Tuple => PyTuple::new(self.py, done)?.into_any(),
             Kind::FrozenSet => PyFrozenSet::new(self.py, done)?.into_any(),
             Kind::Persistent => {
-                let call = known!(self.py, "ndarray_io._objects", "Call").call0()?;
+                let call = imported!(self.py, "ndarray_io._objects", "Call").call0()?;
                 call.setattr("callable", "persistent_load")?;
                 call.setattr("args", PyTuple::new(self.py, done)?)?;
                 call
             }
             Kind::Array(array) => {
                 let items = PyList::new(self.py, done)?;
-                known!(self.py, "ndarray_io._dtypes", "fill").call1((&array, items))?;
+                imported!(self.py, "ndarray_io._dtypes", "fill").call1((&array, items))?;
                 return Ok(array);
             }
         };
-        Ok(self.keep(object, value))
+        Ok(self.record_converted(object, value))
     }
 
     /// Returns the parts of a call that are added to the object.
@@ -428,19 +428,19 @@ impl<'py, 'm> Converter<'py, 'm> {
             return Ok(None);
         }
         let of_class = |name: &str| -> PyResult<bool> {
-            let class = call.args().items().and_then(|args| args.iter().next()).and_then(dotted);
+            let class = call.args().items().and_then(|args| args.iter().next()).and_then(dotted_name);
             let is_function =
                 call.global().is_some_and(|global| (global.module(), global.name()) == ("copyreg", name));
             Ok(is_function && class.map_or(Ok(None), |class| self.listed_name(&class))?.is_some())
         };
         // Functions to which a class is an argument.
         if of_class("_reconstructor")? {
-            return Ok(Some(known!(self.py, "ndarray_io._objects", "reconstruct").clone()));
+            return Ok(Some(imported!(self.py, "ndarray_io._objects", "reconstruct").clone()));
         }
         if of_class("__newobj__")? {
-            return Ok(Some(known!(self.py, "ndarray_io._objects", "new_object").clone()));
+            return Ok(Some(imported!(self.py, "ndarray_io._objects", "new_object").clone()));
         }
-        dotted(call.callable()).map_or(Ok(None), |name| self.listed_name(&name))
+        dotted_name(call.callable()).map_or(Ok(None), |name| self.listed_name(&name))
     }
 
     fn listed_name(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -454,7 +454,8 @@ impl<'py, 'm> Converter<'py, 'm> {
         }
         match self.listed_name(&format!("{}.{}", global.module(), global.name()))? {
             None if global.module() == "builtins" => {
-                let plain = known!(self.py, "ndarray_io._objects", "plain_type").call1((global.name(),))?;
+                let plain =
+                    imported!(self.py, "ndarray_io._objects", "plain_type").call1((global.name(),))?;
                 Ok((!plain.is_none()).then_some(plain))
             }
             listed => Ok(listed),
@@ -468,19 +469,19 @@ impl<'py, 'm> Converter<'py, 'm> {
             return Ok(());
         }
         let kwargs = if parts.has_kwargs { Some(frame.done[2].clone()) } else { None };
-        let construct = known!(self.py, "ndarray_io._objects", "construct");
+        let construct = imported!(self.py, "ndarray_io._objects", "construct");
         let made = construct.call1((&*class, parts.is_new, frame.done[1].clone(), kwargs))?;
         *object = Some(made.clone());
         if let Some(id) = frame.object.id() {
             self.open.remove(&id);
         }
-        self.keep(frame.object, made);
+        self.record_converted(frame.object, made);
         Ok(())
     }
 
     /// Returns the value of a call that makes plain data: a dtype, or a time with a zone.
     fn known_call(&self, object: ObjectRef<'_>, call: Call<'_>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        if let Some(name) = dotted(object)
+        if let Some(name) = dotted_name(object)
             && let Some(listed) = self.listed_name(&name)?
         {
             return Ok(Some(listed)); // a class within a class
@@ -489,7 +490,9 @@ impl<'py, 'm> Converter<'py, 'm> {
         let Some(global) = call.global() else { return Ok(None) };
         if global.name() == "dtype" && global.module().starts_with("numpy") {
             let Some(dtype) = object.as_dtype() else { return Ok(None) };
-            return known!(self.py, "ndarray_io._dtypes", "dtype_of").call1((dtype.to_string(),)).map(Some);
+            return imported!(self.py, "ndarray_io._dtypes", "dtype_of")
+                .call1((dtype.to_string(),))
+                .map(Some);
         }
         if global.module() != "datetime" || call.args().items().is_none_or(|args| args.len() > 8) {
             return Ok(None);
@@ -513,10 +516,10 @@ impl<'py, 'm> Converter<'py, 'm> {
         match zone {
             Zone::Offset(offset) => {
                 let offset = self.timedelta((offset.days(), offset.seconds(), offset.microseconds()))?;
-                known!(self.py, "datetime", "timezone").call1((offset,)).map(Some)
+                imported!(self.py, "datetime", "timezone").call1((offset,)).map(Some)
             }
             Zone::Named(name) => {
-                let zone = known!(self.py, "ndarray_io._objects", "zone").call1((*name,))?;
+                let zone = imported!(self.py, "ndarray_io._objects", "zone").call1((*name,))?;
                 Ok((!zone.is_none()).then_some(zone))
             }
             _ => Ok(None),
@@ -524,7 +527,7 @@ impl<'py, 'm> Converter<'py, 'm> {
     }
 
     fn timedelta(&self, parts: (i32, u32, u32)) -> PyResult<Bound<'py, PyAny>> {
-        known!(self.py, "datetime", "timedelta").call1(parts)
+        imported!(self.py, "datetime", "timedelta").call1(parts)
     }
 
     fn datetime(
@@ -541,7 +544,7 @@ impl<'py, 'm> Converter<'py, 'm> {
             (time.hour(), time.minute(), time.second(), time.microsecond()),
         );
         let all = (date.0, date.1, date.2, time.0, time.1, time.2, time.3);
-        known!(self.py, "datetime", "datetime").call(all, Some(&kwargs))
+        imported!(self.py, "datetime", "datetime").call(all, Some(&kwargs))
     }
 
     fn time(&self, time: Time, zone: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
@@ -549,7 +552,7 @@ impl<'py, 'm> Converter<'py, 'm> {
         kwargs.set_item("tzinfo", zone)?;
         kwargs.set_item("fold", u8::from(time.is_fold()))?;
         let parts = (time.hour(), time.minute(), time.second(), time.microsecond());
-        known!(self.py, "datetime", "time").call(parts, Some(&kwargs))
+        imported!(self.py, "datetime", "time").call(parts, Some(&kwargs))
     }
 
     fn int(&self, number: &Int) -> PyResult<Bound<'py, PyAny>> {
@@ -586,22 +589,22 @@ impl<'py, 'm> Converter<'py, 'm> {
                 plain(py, array.dtype(), array.shape(), array.order(), array.bytes(), self.make)?
             }
             View::Date(date) => {
-                known!(py, "datetime", "date").call1((date.year(), date.month(), date.day()))?
+                imported!(py, "datetime", "date").call1((date.year(), date.month(), date.day()))?
             }
             View::Time(time) => self.time(*time, None)?,
             View::Datetime(date, time) => self.datetime(*date, *time, None)?,
             View::Timedelta(length) => {
                 self.timedelta((length.days(), length.seconds(), length.microseconds()))?
             }
-            View::Decimal(digits) => known!(py, "decimal", "Decimal").call1((*digits,))?,
+            View::Decimal(digits) => imported!(py, "decimal", "Decimal").call1((*digits,))?,
             View::Global(global) => match self.listed(*global)? {
                 Some(listed) => listed,
                 None => {
-                    known!(py, "ndarray_io._objects", "Global").call1((global.module(), global.name()))?
+                    imported!(py, "ndarray_io._objects", "Global").call1((global.module(), global.name()))?
                 }
             },
             View::Extension(code) => {
-                let call = known!(py, "ndarray_io._objects", "Call").call0()?;
+                let call = imported!(py, "ndarray_io._objects", "Call").call0()?;
                 call.setattr("callable", "copyreg extension")?;
                 call.setattr("args", (*code,))?;
                 call
@@ -612,8 +615,8 @@ impl<'py, 'm> Converter<'py, 'm> {
 }
 
 /// Returns the name of a class or function, which may be an attribute of another one, as in pickles before protocol 4.
-fn dotted(object: ObjectRef<'_>) -> Option<String> {
-    const MOST: usize = 16;
+fn dotted_name(object: ObjectRef<'_>) -> Option<String> {
+    const MAX_ATTRIBUTES: usize = 16;
     let (mut object, mut attributes): (_, Vec<String>) = (object, Vec::new());
     loop {
         match object.view() {
@@ -625,7 +628,7 @@ fn dotted(object: ObjectRef<'_>) -> Option<String> {
                 });
                 return Some(name);
             }
-            View::Call(call) if attributes.len() < MOST => {
+            View::Call(call) if attributes.len() < MAX_ATTRIBUTES => {
                 call.global().filter(|global| (global.module(), global.name()) == ("builtins", "getattr"))?;
                 let args = call.args().items().filter(|args| args.len() == 2)?;
                 let mut args = args.iter();

@@ -14,7 +14,7 @@ use crate::work::Cancel;
 
 /// How files are read.
 #[derive(Clone, Default, FromPyObject)]
-pub(crate) struct Reading {
+pub(crate) struct ReadArgs {
     pub(crate) allow_objects: bool,
     pub(crate) threads: Option<usize>,
     pub(crate) limits: Option<BoundLimits>,
@@ -24,7 +24,7 @@ pub(crate) struct Reading {
     /// How a `str` of Python 2 is read, if not by what it contains: `latin1` or `bytes`.
     pub(crate) old_text: Option<String>,
     /// The classes and functions that may be called to make objects.
-    pub(crate) listed: Option<Listed>,
+    pub(crate) listed: Option<AllowedGlobals>,
     /// Options of a store, such as its endpoint and credentials.
     pub(crate) store: Option<HashMap<String, String>>,
 }
@@ -34,9 +34,9 @@ pub(crate) struct BoundLimits(Limits);
 
 /// A dict of Python, which is shared.
 #[derive(Clone)]
-pub(crate) struct Listed(Arc<Py<PyDict>>);
+pub(crate) struct AllowedGlobals(Arc<Py<PyDict>>);
 
-impl<'py> FromPyObject<'_, 'py> for Listed {
+impl<'py> FromPyObject<'_, 'py> for AllowedGlobals {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
@@ -70,20 +70,20 @@ pub(crate) fn remote(url: &str, store: &Option<HashMap<String, String>>) -> Resu
     Remote::parse_with(url, &options.fold(StoreOptions::new(), |all, (key, value)| all.set(key, value)))
 }
 
-impl Reading {
+impl ReadArgs {
     /// Returns the object of a URL.
     pub(crate) fn remote(&self, url: &str) -> Result<Remote> {
         remote(url, &self.store)
     }
 
     /// Returns whether classes or functions are listed.
-    pub(crate) fn lists(&self) -> bool {
+    pub(crate) fn has_listed(&self) -> bool {
         self.listed.is_some()
     }
 
     /// Returns the classes and functions that may be called to make objects, by their names.
     pub(crate) fn listed_in<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyDict>> {
-        self.listed.as_ref().map(|Listed(dict)| dict.bind(py).clone())
+        self.listed.as_ref().map(|AllowedGlobals(dict)| dict.bind(py).clone())
     }
 
     pub(crate) fn options(&self, cancel: &Cancel) -> ReadOptions {

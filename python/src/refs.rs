@@ -6,7 +6,7 @@ use ndarray_io_refs::{RefOptions, References, ZarrFormat};
 use pyo3::prelude::*;
 
 use crate::load::url_of;
-use crate::options::Reading;
+use crate::options::ReadArgs;
 use crate::work::{Cancel, run};
 
 /// How arrays become chunks.
@@ -21,7 +21,7 @@ pub(crate) struct Chunking {
 }
 
 impl Chunking {
-    fn options(&self, reading: &Reading) -> RefOptions {
+    fn options(&self, reading: &ReadArgs) -> RefOptions {
         let mut options = RefOptions::new().read_options(reading.options(&Cancel::default()));
         if let Some(member) = &self.member {
             options = options.member(member);
@@ -46,7 +46,7 @@ pub(crate) fn refs(
     py: Python<'_>,
     files: Vec<(Option<String>, PathBuf, String)>,
     chunking: Chunking,
-    reading: Reading,
+    reading: ReadArgs,
 ) -> PyResult<(String, Vec<String>)> {
     run(py, u64::MAX, |_| {
         let mut references =

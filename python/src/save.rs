@@ -19,16 +19,16 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::error::raise;
+use crate::error::to_py_err;
 use crate::load::url_of;
 use crate::memory::{Lent, lent};
 use crate::options::remote;
 use crate::stream::{Buffered, Stream};
-use crate::work::{Cancel, here, run};
+use crate::work::{Cancel, run, run_in_this_thread};
 
 /// An array to be written: NumPy's array and its dtype as in a header, or a file of NPY with a pickle.
 #[derive(FromPyObject)]
-pub(crate) enum Given<'py> {
+pub(crate) enum ArrayArgument<'py> {
     #[pyo3(transparent)]
     Plain((Bound<'py, PyUntypedArray>, String)),
     #[pyo3(transparent)]
@@ -42,7 +42,7 @@ enum ToWrite<'a> {
     Pickled(&'a [u8]),
 }
 
-impl Given<'_> {
+impl ArrayArgument<'_> {
     fn to_write(&self) -> PyResult<ToWrite<'_>> {
         match self {
             Self::Plain((array, descr)) => Ok(ToWrite::Lent(lent(array, descr)?)),
@@ -70,7 +70,7 @@ impl ToWrite<'_> {
 
 /// How files are written.
 #[derive(Clone, FromPyObject)]
-pub(crate) struct Writing {
+pub(crate) struct WriteArgs {
     sync: bool,
     create_new: bool,
     threads: Option<usize>,
@@ -82,7 +82,7 @@ pub(crate) struct Writing {
     store: Option<HashMap<String, String>>,
 }
 
-impl Writing {
+impl WriteArgs {
     fn version(&self) -> Option<Version> {
         match self.version {
             Some(1) => Some(Version::V1),
@@ -150,8 +150,8 @@ impl Writing {
 pub(crate) fn save(
     py: Python<'_>,
     path: PathBuf,
-    array: Given<'_>,
-    writing: Writing,
+    array: ArrayArgument<'_>,
+    writing: WriteArgs,
     is_ra: bool,
 ) -> PyResult<()> {
     let lent = array.lent()?;
@@ -174,7 +174,7 @@ pub(crate) fn save(
 
 /// Writes a file of these bytes.
 #[pyfunction]
-pub(crate) fn save_bytes(py: Python<'_>, path: PathBuf, bytes: &[u8], writing: Writing) -> PyResult<()> {
+pub(crate) fn save_bytes(py: Python<'_>, path: PathBuf, bytes: &[u8], writing: WriteArgs) -> PyResult<()> {
     if let Some(url) = url_of(&path) {
         return run(py, u64::MAX, |_| {
             writing.upload(url, bytes.len() as u64, |upload| Ok(upload.write_all(bytes)?))
@@ -190,21 +190,21 @@ pub(crate) fn save_bytes(py: Python<'_>, path: PathBuf, bytes: &[u8], writing: W
 pub(crate) fn save_stream(
     py: Python<'_>,
     stream: Py<PyAny>,
-    array: Given<'_>,
-    writing: Writing,
+    array: ArrayArgument<'_>,
+    writing: WriteArgs,
 ) -> PyResult<()> {
     let lent = array.lent()?;
-    here(py, || lent.view.write_npy_with(Stream(stream), &writing.options(&Cancel::default())))
+    run_in_this_thread(py, || lent.view.write_npy_with(Stream(stream), &writing.options(&Cancel::default())))
 }
 
 /// Arrays to be written, with their names.
-struct Named<'a> {
+struct NamedArrays<'a> {
     arrays: Vec<(String, ToWrite<'a>)>,
     bytes: u64,
 }
 
-impl<'a> Named<'a> {
-    fn of(given: &'a [(String, Given<'_>)]) -> PyResult<Self> {
+impl<'a> NamedArrays<'a> {
+    fn of(given: &'a [(String, ArrayArgument<'_>)]) -> PyResult<Self> {
         let arrays = given.iter().map(|(name, array)| Ok((name.clone(), array.to_write()?)));
         let arrays = arrays.collect::<PyResult<Vec<_>>>()?;
         let bytes = arrays.iter().fold(0_u64, |sum, (_, array)| sum.saturating_add(array.bytes()));
@@ -217,32 +217,32 @@ impl<'a> Named<'a> {
         for (name, array) in &self.arrays {
             match array {
                 ToWrite::Lent(lent) => writer.add_array(name, &lent.view)?,
-                ToWrite::Pickled(file) => writer.add_raw(member(name), *file, file.len() as u64)?,
+                ToWrite::Pickled(file) => writer.add_raw(member_name(name), *file, file.len() as u64)?,
             }
         }
         writer.finish()
     }
 }
 
-fn member(name: &str) -> String {
+fn member_name(name: &str) -> String {
     format!("{name}.npy")
 }
 
 /// Compression takes longer than copying: its work can be interrupted if it is smaller.
-const COMPRESSED: u64 = 16;
+const COMPRESSION_COST: u64 = 16;
 
 /// Writes arrays to an archive.
 #[pyfunction]
 pub(crate) fn save_archive(
     py: Python<'_>,
     path: PathBuf,
-    arrays: Vec<(String, Given<'_>)>,
-    writing: Writing,
+    arrays: Vec<(String, ArrayArgument<'_>)>,
+    writing: WriteArgs,
 ) -> PyResult<()> {
-    let named = Named::of(&arrays)?;
+    let named = NamedArrays::of(&arrays)?;
     let options = writing.archive_options()?;
     let url = url_of(&path);
-    let bytes = if url.is_some() { u64::MAX } else { named.bytes.saturating_mul(COMPRESSED) };
+    let bytes = if url.is_some() { u64::MAX } else { named.bytes.saturating_mul(COMPRESSION_COST) };
     run(py, bytes, |cancel| {
         if let Some(url) = url {
             let options = options.clone().write_options(writing.upload_options(cancel));
@@ -259,12 +259,12 @@ pub(crate) fn save_archive(
 pub(crate) fn save_archive_stream(
     py: Python<'_>,
     stream: Py<PyAny>,
-    arrays: Vec<(String, Given<'_>)>,
-    writing: Writing,
+    arrays: Vec<(String, ArrayArgument<'_>)>,
+    writing: WriteArgs,
 ) -> PyResult<()> {
-    let named = Named::of(&arrays)?;
+    let named = NamedArrays::of(&arrays)?;
     let options = writing.archive_options()?.write_options(writing.options(&Cancel::default()));
-    here(py, || {
+    run_in_this_thread(py, || {
         let mut writer = named.write(Buffered::new(Stream(stream)), &options)?;
         Ok(writer.flush()?)
     })
@@ -275,12 +275,12 @@ pub(crate) fn save_archive_stream(
 pub(crate) fn update(
     py: Python<'_>,
     path: PathBuf,
-    added: Vec<(String, Given<'_>)>,
-    replaced: Vec<(String, Given<'_>)>,
+    added: Vec<(String, ArrayArgument<'_>)>,
+    replaced: Vec<(String, ArrayArgument<'_>)>,
     removed: Vec<String>,
-    writing: Writing,
+    writing: WriteArgs,
 ) -> PyResult<()> {
-    let (added, replaced) = (Named::of(&added)?, Named::of(&replaced)?);
+    let (added, replaced) = (NamedArrays::of(&added)?, NamedArrays::of(&replaced)?);
     let options = writing.archive_options()?;
     run(py, u64::MAX, |cancel| {
         let options = options.clone().write_options(writing.options(cancel));
@@ -297,7 +297,7 @@ pub(crate) fn update(
         for (name, array) in &added.arrays {
             update = match array {
                 ToWrite::Lent(lent) => update.add(name.as_str(), &lent.view)?,
-                ToWrite::Pickled(file) => update.add_raw(member(name), file)?,
+                ToWrite::Pickled(file) => update.add_raw(member_name(name), file)?,
             };
         }
         update.finish()
@@ -311,20 +311,20 @@ pub(crate) fn header<'py>(
     descr: &str,
     fortran_order: bool,
     shape: Vec<usize>,
-    writing: Writing,
+    writing: WriteArgs,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let order = if fortran_order { Order::Fortran } else { Order::C };
     let made = || -> Result<Vec<u8>> {
         let header = Header::new(descr.parse::<DType>()?, order, shape.into())?;
         npy::format(&header, writing.version())
     };
-    Ok(PyBytes::new(py, &made().map_err(|error| raise(py, &error))?))
+    Ok(PyBytes::new(py, &made().map_err(|error| to_py_err(py, &error))?))
 }
 
 /// Parses a header of NPY: shape, order, dtype and length; an integer is the number of bytes that are needed to go on.
 #[pyfunction]
 pub(crate) fn parse<'py>(py: Python<'py>, bytes: &[u8], most: u64) -> PyResult<Bound<'py, PyAny>> {
-    match npy::parse_with(bytes, &Limits::new().header(most)).map_err(|error| raise(py, &error))? {
+    match npy::parse_with(bytes, &Limits::new().header(most)).map_err(|error| to_py_err(py, &error))? {
         npy::Parsed::NeedMore(count) => Ok(count.into_pyobject(py)?.into_any()),
         npy::Parsed::Done(found, used) => {
             let header = found.header;
@@ -345,7 +345,7 @@ pub(crate) fn convert(
     dtype: Option<(String, &str)>,
     order: Option<&str>,
     formats: (&str, &str),
-    writing: Writing,
+    writing: WriteArgs,
 ) -> PyResult<()> {
     let order = match order {
         None => None,
@@ -365,7 +365,7 @@ pub(crate) fn convert(
                     return Err(PyValueError::new_err(text));
                 }
             };
-            Some((descr.parse::<DType>().map_err(|error| raise(py, &error))?, casting))
+            Some((descr.parse::<DType>().map_err(|error| to_py_err(py, &error))?, casting))
         }
     };
     run(py, u64::MAX, |cancel| {
@@ -395,7 +395,7 @@ pub(crate) fn concatenate(
     out: PathBuf,
     axis: usize,
     is_new_axis: bool,
-    writing: Writing,
+    writing: WriteArgs,
 ) -> PyResult<()> {
     run(py, u64::MAX, |cancel| {
         let mut conversion = Conversion::new().write_options(writing.options(&Cancel::default()));

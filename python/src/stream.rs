@@ -12,14 +12,14 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
 /// The most bytes that one call of a method passes: they are copied.
-const MOST: usize = 4 << 20;
+const MAX_CALL_BYTES: usize = 4 << 20;
 
 /// A file object, from its current position on.
 pub(crate) struct Stream(pub(crate) Py<PyAny>);
 
 impl Read for Stream {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let wanted = into.len().min(MOST);
+        let wanted = into.len().min(MAX_CALL_BYTES);
         Python::attach(|py| {
             let read = self.0.call_method1(py, "read", (wanted,)).map_err(io::Error::other)?;
             let read = read.bind(py);
@@ -39,7 +39,7 @@ impl Read for Stream {
 
 impl Write for Stream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let bytes = &bytes[..bytes.len().min(MOST)];
+        let bytes = &bytes[..bytes.len().min(MAX_CALL_BYTES)];
         Python::attach(|py| {
             let written = self.0.call_method1(py, "write", (PyBytes::new(py, bytes),));
             let count: Option<usize> =
@@ -75,10 +75,10 @@ impl Buffered {
 
 impl Write for Buffered {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.bytes.len() + bytes.len() > MOST {
+        if self.bytes.len() + bytes.len() > MAX_CALL_BYTES {
             self.flush()?;
         }
-        if bytes.len() >= MOST {
+        if bytes.len() >= MAX_CALL_BYTES {
             return self.stream.write(bytes);
         }
         self.bytes.extend_from_slice(bytes);
@@ -104,16 +104,16 @@ pub(crate) struct Seekable {
     /// The position of the first byte.
     start: u64,
     /// The thread that uses the file object.
-    user: Mutex<Option<ThreadId>>,
+    user_thread: Mutex<Option<ThreadId>>,
 }
 
 impl Seekable {
     pub(crate) fn new(file: Py<PyAny>, start: u64) -> Self {
-        Self { file: Mutex::new(file), start, user: Mutex::new(None) }
+        Self { file: Mutex::new(file), start, user_thread: Mutex::new(None) }
     }
 
-    fn user(&self) -> MutexGuard<'_, Option<ThreadId>> {
-        self.user.lock().unwrap_or_else(PoisonError::into_inner)
+    fn user_thread(&self) -> MutexGuard<'_, Option<ThreadId>> {
+        self.user_thread.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Calls a function with the file object; one thread at a time, as positions are shared.
@@ -122,17 +122,17 @@ impl Seekable {
         T: Send,
     {
         let this = std::thread::current().id();
-        if *self.user() == Some(this) {
+        if *self.user_thread() == Some(this) {
             let text = "a method of the file object reads the archive or array that is read from it";
             return Err(io::Error::other(PyRuntimeError::new_err(text)).into());
         }
         let locked = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        *self.user() = Some(this);
+        *self.user_thread() = Some(this);
         let done = Python::attach(|py| {
             let done = call(py, &locked);
             done.and_then(|done| py.check_signals().map(|()| done))
         });
-        *self.user() = None;
+        *self.user_thread() = None;
         Ok(done.map_err(io::Error::other)?)
     }
 }
@@ -141,7 +141,7 @@ impl ReadAt for Seekable {
     fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
         self.with(|py, file| {
             file.call_method1(py, "seek", (self.start.saturating_add(offset),))?;
-            let read = file.call_method1(py, "read", (into.len().min(MOST),))?;
+            let read = file.call_method1(py, "read", (into.len().min(MAX_CALL_BYTES),))?;
             let bytes: PyBackedBytes = read.extract(py)?;
             let count = bytes.len().min(into.len());
             into[..count].copy_from_slice(&bytes[..count]);

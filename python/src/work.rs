@@ -8,13 +8,13 @@ use std::time::Duration;
 use ndarray_io::Result;
 use pyo3::prelude::*;
 
-use crate::error::raise;
+use crate::error::to_py_err;
 
 /// Work on fewer bytes is not worth a thread: it ends before anyone could press a key.
-const SMALL: u64 = 16 << 20;
+const MIN_BYTES_FOR_THREAD: u64 = 16 << 20;
 
 /// How often the waiting thread looks for signals.
-const STEP: Duration = Duration::from_millis(20);
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Tells work to stop. The default one never does.
 #[derive(Clone, Default)]
@@ -41,8 +41,11 @@ impl Drop for CancelOnDrop<'_> {
 }
 
 /// Does work in this thread. File objects of Python are used in it, as SQLite's must be, and a signal ends their methods.
-pub(crate) fn here<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
-    py.detach(work).map_err(|error| raise(py, &error))
+pub(crate) fn run_in_this_thread<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T> + Send,
+) -> PyResult<T> {
+    py.detach(work).map_err(|error| to_py_err(py, &error))
 }
 
 /// Does work on about this many bytes.
@@ -54,8 +57,8 @@ pub(crate) fn run<T: Send>(
     bytes: u64,
     work: impl FnOnce(&Cancel) -> Result<T> + Send,
 ) -> PyResult<T> {
-    if bytes < SMALL {
-        return here(py, || work(&Cancel::default()));
+    if bytes < MIN_BYTES_FOR_THREAD {
+        return run_in_this_thread(py, || work(&Cancel::default()));
     }
     let flag = Arc::new(AtomicBool::new(false));
     let cancel = Cancel(Some(Arc::clone(&flag)));
@@ -63,7 +66,7 @@ pub(crate) fn run<T: Send>(
     let receiver = Mutex::new(receiver); // only this thread uses it
     // The work is taken by the thread, or by this one if there is none to be had.
     let work = Mutex::new(Some((work, sender)));
-    let do_it = || {
+    let run_work = || {
         let taken = work.lock().unwrap_or_else(PoisonError::into_inner).take();
         taken.map(|(work, sender)| {
             let result = work(&cancel);
@@ -72,8 +75,8 @@ pub(crate) fn run<T: Send>(
         })
     };
     let done = std::thread::scope(|scope| {
-        let Ok(worker) = std::thread::Builder::new().spawn_scoped(scope, do_it) else {
-            return Ok(py.detach(do_it));
+        let Ok(worker) = std::thread::Builder::new().spawn_scoped(scope, run_work) else {
+            return Ok(py.detach(run_work));
         };
         let cancelled = CancelOnDrop(&flag);
         let mut interrupted = None;
@@ -93,7 +96,7 @@ pub(crate) fn run<T: Send>(
         }
     })?;
     match done {
-        Some(done) => done.map_err(|error| raise(py, &error)),
+        Some(done) => done.map_err(|error| to_py_err(py, &error)),
         None => Err(pyo3::exceptions::PyRuntimeError::new_err("the work was taken twice")),
     }
 }
@@ -102,5 +105,5 @@ fn wait(
     py: Python<'_>,
     receiver: &Mutex<mpsc::Receiver<()>>,
 ) -> std::result::Result<(), mpsc::RecvTimeoutError> {
-    py.detach(|| receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(STEP))
+    py.detach(|| receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(SIGNAL_INTERVAL))
 }

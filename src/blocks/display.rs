@@ -52,7 +52,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         }
         let blocks = || self.blocks::<DynArray>().order(Order::C).bytes(BLOCK);
         let mut width = 0;
-        let widest = |block: Block<DynArray>| block.array().widest(options);
+        let widest = |block: Block<DynArray>| block.array().max_width(options);
         blocks().map(widest, |found| -> Result<()> {
             width = width.max(found);
             Ok(())
@@ -85,7 +85,7 @@ impl Layout<'_> {
             let axes = block.ranges().iter().zip(within.slice());
             let index: Vec<usize> = axes.map(|(range, index)| range.start + index).collect();
             self.push_separator(&index, &mut text);
-            let item = array.item(number, options);
+            let item = array.format_element(number, options);
             text.extend(std::iter::repeat_n(' ', self.width.saturating_sub(item.chars().count())));
             text.push_str(&item);
         }

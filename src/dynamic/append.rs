@@ -11,7 +11,7 @@ use crate::io::{NpyWriter, RowType, UncommittedRows, refuse_objects};
 use crate::options::WriteOptions;
 
 /// Rows of the dtype that the file has.
-const OF_THE_FILE: RowType<DynArray> =
+const ROWS_OF_FILE_DTYPE: RowType<DynArray> =
     RowType { check_header: |header, _| Ok(header.clone()), write_plan: |_| None };
 
 /// Rows whose dtype is known only at run time.
@@ -40,7 +40,7 @@ impl NpyWriter<DynArray, File> {
         surplus: UncommittedRows,
         options: &WriteOptions,
     ) -> Result<Self> {
-        Self::append_rows(path.as_ref(), None, surplus, options, &OF_THE_FILE)
+        Self::append_rows(path.as_ref(), None, surplus, options, &ROWS_OF_FILE_DTYPE)
     }
 
     /// Opens an NPY file to append rows of a shape, or creates it with a dtype: see [`NpyWriter::append_or_create_with`].
@@ -60,7 +60,7 @@ impl NpyWriter<DynArray, File> {
         let path = path.as_ref();
         refuse_objects(dtype).map_err(|error| error.at_path(path))?;
         let own = || Ok(dtype.clone());
-        let writer = Self::append_or_create_rows(path, (row, &own), surplus, options, &OF_THE_FILE)?;
+        let writer = Self::append_or_create_rows(path, (row, &own), surplus, options, &ROWS_OF_FILE_DTYPE)?;
         writer.check_dtype(dtype)?;
         Ok(writer)
     }

@@ -95,7 +95,7 @@ impl DynArray {
             .into());
         }
         let mut array = match self.in_order(Order::C)? {
-            Cow::Owned(turned) => turned,
+            Cow::Owned(reordered) => reordered,
             Cow::Borrowed(_) => self,
         };
         array.header = Header::new(array.dtype().clone(), Order::C, wanted)?;

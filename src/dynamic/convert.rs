@@ -132,7 +132,7 @@ impl DynArray {
             let header = Header::new(dtype.clone(), self.order(), self.shape().into())?;
             return Ok(self.with_objects(header, objects.clone()));
         }
-        let header = self.header_by(options)?;
+        let header = self.header_with_options(options)?;
         let dtype = &resolved(header.dtype(), dtype);
         let rules = options.rules_by(options.get_casting().unwrap_or(Casting::Safe));
         let dtype_conversion = dtype_conversion(header.dtype(), dtype, rules)?;

@@ -27,7 +27,7 @@ enum Words {
 }
 
 /// Evaluates an expression with the words of any size.
-macro_rules! each {
+macro_rules! match_words {
     ($words:expr, $name:ident => $body:expr) => {
         match $words {
             Words::One($name) => $body,
@@ -40,7 +40,7 @@ macro_rules! each {
 }
 
 /// Makes words for elements of a dtype with a generic function.
-macro_rules! made {
+macro_rules! make_words {
     ($dtype:expr, $make:ident($($argument:expr),*)) => {
         match alignment($dtype) {
             1 => Words::One($make($($argument),*)?),
@@ -62,7 +62,7 @@ fn alignment(dtype: &DType) -> usize {
     }
 }
 
-fn cleared<W: bytemuck::Pod>(len: usize) -> Result<Vec<W>> {
+fn zeroed_words<W: bytemuck::Pod>(len: usize) -> Result<Vec<W>> {
     let mut words = UncheckedVec::new(&raw::<W>(), len.div_ceil(size_of::<W>()), true)?;
     let mut part = words.all();
     // Huge pages make the first access to the memory cheaper, so they are requested before it.
@@ -79,12 +79,12 @@ impl Data {
     /// Allocates memory for the elements of an array; it consists of zeros.
     pub(super) fn new(header: &Header) -> Result<Self> {
         let (_, len) = header.in_memory()?;
-        Ok(Self { words: made!(header.dtype(), cleared(len)), len })
+        Ok(Self { words: make_words!(header.dtype(), zeroed_words(len)), len })
     }
 
     pub(super) fn read(payload: Payload<'_, '_>) -> Result<Self> {
         let (_, len) = payload.header.in_memory()?;
-        Ok(Self { words: made!(payload.header.dtype(), read(payload)), len })
+        Ok(Self { words: make_words!(payload.header.dtype(), read(payload)), len })
     }
 
     #[cfg(feature = "object")]
@@ -97,11 +97,11 @@ impl Data {
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
-        &each!(&self.words, words => bytemuck::cast_slice(words))[..self.len]
+        &match_words!(&self.words, words => bytemuck::cast_slice(words))[..self.len]
     }
 
     pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut each!(&mut self.words, words => bytemuck::cast_slice_mut(words))[..self.len]
+        &mut match_words!(&mut self.words, words => bytemuck::cast_slice_mut(words))[..self.len]
     }
 
     /// Returns the memory as that of elements; unchanged if it cannot be, or if an element is invalid.

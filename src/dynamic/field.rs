@@ -99,10 +99,10 @@ impl DynArray {
     ) -> Result<ArrayView<'_, A, D>> {
         let path = path.into();
         let column = FieldLayout::of(self, &path)?;
-        let spread = column.spread(self)?;
+        let strided_layout = column.strided_layout(self)?;
         let bitwise = view_token(column.dtype, &ReadOptions::new())
             .map_err(|error| error.at_field(&path.to_string()))?;
-        cast::view_strided(&bitwise, self.bytes(), spread).map_err(named(
+        cast::view_strided(&bitwise, self.bytes(), strided_layout).map_err(error_locator(
             &self.header,
             column.header(self)?,
             &path,
@@ -140,12 +140,12 @@ impl DynArray {
     ) -> Result<ArrayViewMut<'_, A, D>> {
         let path = path.into();
         let column = FieldLayout::of(self, &path)?;
-        let spread = column.spread(self)?;
+        let strided_layout = column.strided_layout(self)?;
         let bitwise = view_token(column.dtype, &ReadOptions::new())
             .map_err(|error| error.at_field(&path.to_string()))?;
         bitwise.check_no_padding(column.dtype).map_err(|error| error.at_field(&path.to_string()))?;
-        let named = named(&self.header, column.header(self)?, &path);
-        cast::view_strided_mut(&bitwise, self.data.bytes_mut(), spread).map_err(named)
+        let error_locator = error_locator(&self.header, column.header(self)?, &path);
+        cast::view_strided_mut(&bitwise, self.data.bytes_mut(), strided_layout).map_err(error_locator)
     }
 
     /// Returns one field of an array of records as a view if possible, and otherwise as a copy.
@@ -191,7 +191,7 @@ impl DynArray {
 /// Returns a function that adds a field to an error, and the element that has it.
 ///
 /// The error counts the items of the field, whose header is `column`, in C order.
-fn named(array: &Header, column: Header, path: &FieldPath<'_>) -> impl Fn(Error) -> Error {
+fn error_locator(array: &Header, column: Header, path: &FieldPath<'_>) -> impl Fn(Error) -> Error {
     let (array, path) = (array.clone(), path.to_string());
     move |error| {
         let in_array = |item: usize| {
@@ -233,15 +233,15 @@ impl<'a> FieldLayout<'a> {
         match path {
             FieldPath::Index(index) => {
                 let field = start.dtype.as_record().and_then(|record| record.fields().get(*index));
-                found.extend(field.map(|field| start.within(field)));
+                found.extend(field.map(|field| start.nested(field)));
             }
             FieldPath::Names(names) if names.is_empty() => {}
             FieldPath::Names(names) => {
-                let within =
-                    |column: Self, name: &&str| Some(column.within(column.dtype.as_record()?.field(name)?));
-                found.extend(names.iter().try_fold(start, within));
+                let nested =
+                    |column: Self, name: &&str| Some(column.nested(column.dtype.as_record()?.field(name)?));
+                found.extend(names.iter().try_fold(start, nested));
             }
-            FieldPath::Text(text) => start.find(text, &mut found, &mut HashSet::new()),
+            FieldPath::Text(text) => start.collect_matches(text, &mut found, &mut HashSet::new()),
         }
         let path = path.to_string();
         Err(match found.len() {
@@ -258,33 +258,33 @@ impl<'a> FieldLayout<'a> {
     ///
     /// A text matches a field with this name or title, or otherwise a path of names joined by dots. Since
     /// names may contain dots, a text can be ambiguous; the search stops at the second match. It skips the
-    /// states in `in_vain`, which led to no match, so that the number of splits does not grow exponentially.
-    fn find(&self, text: &str, found: &mut Vec<Self>, in_vain: &mut HashSet<(usize, usize)>) {
+    /// states in `dead_ends`, which led to no match, so that the number of splits does not grow exponentially.
+    fn collect_matches(&self, text: &str, found: &mut Vec<Self>, dead_ends: &mut HashSet<(usize, usize)>) {
         let Some(record) = self.dtype.as_record() else { return };
         // A field with exactly this name has priority over a path.
         if let Some(field) = record.field(text) {
-            found.push(self.within(field));
+            found.push(self.nested(field));
             return;
         }
         // The remaining text is a suffix of the path, so its length identifies it.
         let (state, before) = ((record.fields().as_ptr().addr(), text.len()), found.len());
-        if in_vain.contains(&state) {
+        if dead_ends.contains(&state) {
             return;
         }
         for (dot, _) in text.match_indices('.') {
             if let Some(field) = record.field(&text[..dot]) {
-                self.within(field).find(&text[dot + 1..], found, in_vain);
+                self.nested(field).collect_matches(&text[dot + 1..], found, dead_ends);
             }
             if found.len() > 1 {
                 return;
             }
         }
         if found.len() == before {
-            in_vain.insert(state);
+            dead_ends.insert(state);
         }
     }
 
-    fn within(&self, field: &'a Field) -> Self {
+    fn nested(&self, field: &'a Field) -> Self {
         let Self { offset, dtype, dims, strides } = self;
         let mut column =
             Self { offset: offset + field.offset(), dtype, dims: dims.clone(), strides: strides.clone() };
@@ -311,7 +311,7 @@ impl<'a> FieldLayout<'a> {
     }
 
     /// Returns the layout of the field's elements within the bytes of the array.
-    fn spread<D: Dimension>(&self, array: &DynArray) -> Result<StridedLayout<D>> {
+    fn strided_layout<D: Dimension>(&self, array: &DynArray) -> Result<StridedLayout<D>> {
         let header = self.header(array)?;
         let size = array.dtype().item_size();
         let outer = array.header.shape_ref().strides(array.order());
@@ -328,7 +328,7 @@ impl<'a> FieldLayout<'a> {
 ///
 /// The error does not have the dtype: nested records share their parts, so its text can be larger than memory.
 fn names_of(dtype: &DType) -> Vec<String> {
-    const MOST: usize = 20;
+    const MAX_NAMES: usize = 20;
     let fields = dtype.as_record().map(|record| record.fields()).unwrap_or_default();
-    fields.iter().take(MOST).map(|field| field.name().to_owned()).collect()
+    fields.iter().take(MAX_NAMES).map(|field| field.name().to_owned()).collect()
 }

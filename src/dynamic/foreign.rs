@@ -6,7 +6,7 @@ use bytemuck::AnyBitPattern;
 use ndarray::{ArrayView, ArrayViewD, Axis, Dimension, IxDyn, ShapeBuilder, SliceArg, SliceInfoElem};
 
 use super::check::check_items;
-use super::order::{WHOLE, put_words};
+use super::order::{FULL_AXIS, put_words};
 use super::{DynArray, view_of};
 use crate::array::{Format, Sealed, SinkRef, WriteArray, WriteNpyExt, WriteRaExt};
 use crate::bytes::Runs;
@@ -155,7 +155,7 @@ impl<'a> DynView<'a> {
                 view.invert_axis(Axis(axis));
             }
         }
-        put_words::<W>(view, &vec![WHOLE; dims.len()], sink, to)
+        put_words::<W>(view, &vec![FULL_AXIS; dims.len()], sink, to)
     }
 }
 
@@ -163,8 +163,9 @@ impl<'a> DynView<'a> {
 fn in_order(header: Header, strides: &[isize]) -> Result<Header> {
     let is = |order| are_contiguous(&header, strides, order);
     // The parts of an element are contiguous in C order only.
-    let is_one = !matches!(header.dtype(), DType::Subarray(_));
-    let order = if is_one && is(Order::Fortran) && !is(Order::C) { Order::Fortran } else { Order::C };
+    let has_no_subarray = !matches!(header.dtype(), DType::Subarray(_));
+    let order =
+        if has_no_subarray && is(Order::Fortran) && !is(Order::C) { Order::Fortran } else { Order::C };
     Header::new(header.dtype().clone(), order, header.shape_ref().clone())
 }
 
@@ -311,7 +312,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// - [`ShapeMismatch`](ErrorKind::ShapeMismatch) if the memory has another size.
     /// - Those of [`read`](ArrayFile::read).
     pub fn read_into_bytes(&self, into: &mut [u8], byte_order: Option<ByteOrder>) -> Result<()> {
-        let all = vec![WHOLE; self.shape().len()];
+        let all = vec![FULL_AXIS; self.shape().len()];
         self.slice_into_bytes(&all[..], into, byte_order)
     }
 

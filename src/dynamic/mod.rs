@@ -84,7 +84,7 @@ pub struct DynArray {
     objects: Option<Arc<Vec<Object>>>,
     /// What Python would do to load the file of which the objects are, unless that is plain data.
     #[cfg(feature = "object")]
-    loading: Option<Arc<object::Loading>>,
+    load_effects: Option<Arc<object::LoadEffects>>,
 }
 
 /// Arrays are equal if their shapes, orders, dtypes and bytes are equal.
@@ -187,7 +187,7 @@ impl DynArray {
             #[cfg(feature = "object")]
             objects: None,
             #[cfg(feature = "object")]
-            loading: None,
+            load_effects: None,
         }
     }
 
@@ -298,14 +298,14 @@ impl DynArray {
     /// The error contains the array: see [`Returned::into_inner`].
     pub fn into_array<A: ReadableElement, D: Dimension>(self) -> Result<Array<A, D>, Returned<Self>> {
         // Otherwise, the elements are copied, which also finds what is wrong.
-        self.adopted().or_else(|array: Self| {
+        self.into_array_without_copy().or_else(|array: Self| {
             array.to_array_with(&ReadOptions::new()).map_err(|error| Returned::new(array, error))
         })
     }
 
     /// Returns the memory of the elements as a typed array; `self` if that is impossible.
     #[expect(clippy::result_large_err, reason = "the array goes on to be copied")]
-    fn adopted<A: ReadableElement, D: Dimension>(mut self) -> Result<Array<A, D>, Self> {
+    fn into_array_without_copy<A: ReadableElement, D: Dimension>(mut self) -> Result<Array<A, D>, Self> {
         let plan = read_plan_for::<A>(self.dtype(), &ReadOptions::new());
         match (plan, dimension::<D>(self.header.shape_ref())) {
             (Ok(ReadPlan::Bitwise(bitwise)), Ok(dim)) if inner_axes_of::<A>().is_empty() => {
@@ -350,25 +350,28 @@ impl DynArray {
 
     #[cfg(feature = "object")]
     fn of_objects(header: Header, objects: Arc<Vec<Object>>) -> Self {
-        Self { header, data: Data::empty(), objects: Some(objects), loading: None }
+        Self { header, data: Data::empty(), objects: Some(objects), load_effects: None }
     }
 
     /// Makes an array with objects of this one.
     #[cfg(feature = "object")]
     fn with_objects(&self, header: Header, objects: Arc<Vec<Object>>) -> Self {
-        Self { loading: self.loading.clone(), ..Self::of_objects(header, objects) }
+        Self { load_effects: self.load_effects.clone(), ..Self::of_objects(header, objects) }
     }
 
     #[cfg(feature = "object")]
     fn read_objects(payload: crate::io::Payload<'_, '_>) -> Result<Self> {
         let crate::io::Payload { source, header, options } = payload;
-        let (how, loading) = object::accept_with_loading(header.dtype(), options)?;
+        let (how, load_effects) = object::accept_with_loading(header.dtype(), options)?;
         let objects = transfer::read(source, header, how, options)?;
-        Ok(Self { loading: loading.get().cloned(), ..Self::of_objects(header.clone(), Arc::new(objects)) })
+        Ok(Self {
+            load_effects: load_effects.get().cloned(),
+            ..Self::of_objects(header.clone(), Arc::new(objects))
+        })
     }
 
     /// Returns the header as the options have it: they may say which numbers raw bytes are.
-    fn header_by(&self, options: &ReadOptions) -> Result<Cow<'_, Header>> {
+    fn header_with_options(&self, options: &ReadOptions) -> Result<Cow<'_, Header>> {
         Ok(match options.get_raw_bytes() {
             Some(narrow) => Cow::Owned(self.header.with_raw_bytes_as(narrow)?),
             None => Cow::Borrowed(&self.header),
@@ -391,7 +394,7 @@ impl DynArray {
         }
         let mut bytes = self.data.bytes();
         let mut source = transfer::Source::of(&mut bytes);
-        let header = self.header_by(options)?;
+        let header = self.header_with_options(options)?;
         Array::from_payload(PayloadRef::new(&mut source, &header, options))
             .map_err(|error| self.header.name_element(error, inner_axes_of::<A>().len(), false))
     }

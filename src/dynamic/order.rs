@@ -15,7 +15,7 @@ use crate::shape::Order;
 use crate::transfer::{self, Items, Sink};
 
 /// The slice of an entire axis.
-pub(super) const WHOLE: SliceInfoElem = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
+pub(super) const FULL_AXIS: SliceInfoElem = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
 
 impl<F: ArrayFormat> ArrayFile<F> {
     /// Reads part of the array as a [`DynArray`].
@@ -50,7 +50,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         // `select` reads in ascending order and keeps all axes. Axes are reversed, dropped and added in
         // memory.
         let residual = selection.residual_slice();
-        if residual.iter().all(|part| *part == WHOLE) { Ok(array) } else { array.slice(&residual[..]) }
+        if residual.iter().all(|part| *part == FULL_AXIS) { Ok(array) } else { array.slice(&residual[..]) }
     }
 }
 
@@ -92,7 +92,7 @@ impl DynArray {
             let header = Header::new(self.dtype().clone(), Order::C, part.shape().into())?;
             return Ok(self.with_objects(header, std::sync::Arc::new(part.iter().cloned().collect())));
         }
-        elements.push(WHOLE);
+        elements.push(FULL_AXIS);
         let part = bytes_of(self).slice_move(&elements[..]);
         let header = Header::new(self.dtype().clone(), Order::C, part.shape()[..part.ndim() - 1].into())?;
         let mut data = Data::new(&header)?;
@@ -120,7 +120,7 @@ impl DynArray {
         if order == self.order() || self.shape().len() < 2 {
             return sink.write(self.bytes());
         }
-        self.put_part(&vec![WHOLE; self.shape().len() + 1], sink, order, options)
+        self.put_part(&vec![FULL_AXIS; self.shape().len() + 1], sink, order, options)
     }
 
     /// Writes part of the elements; the last one of `elements` selects the words of an element.
@@ -158,11 +158,11 @@ fn words_of<'a, W>(array: &DynArray, words: &'a [W], each: usize) -> ArrayViewD<
     dims.push(each);
     // A DynArray has exactly the bytes of its shape.
     let view = ArrayViewD::from_shape(dims, words).expect("exactly the words of the shape");
-    if array.order() == Order::C { view } else { reversed(view) }
+    if array.order() == Order::C { view } else { with_reversed_axes(view) }
 }
 
 /// Reverses the axes, except the last, which has the words of an element.
-fn reversed<W>(view: ArrayViewD<'_, W>) -> ArrayViewD<'_, W> {
+fn with_reversed_axes<W>(view: ArrayViewD<'_, W>) -> ArrayViewD<'_, W> {
     let ndim = view.ndim() - 1;
     view.permuted_axes((0..ndim).rev().chain([ndim]).collect::<Vec<_>>())
 }
@@ -176,7 +176,7 @@ pub(super) fn put_words<W: WritableElement>(
 ) -> Result<()> {
     let part = view.slice_move(elements);
     // Fortran order is C order with the axes reversed.
-    let part = if order == Order::C { part } else { reversed(part) };
+    let part = if order == Order::C { part } else { with_reversed_axes(part) };
     let dtype = W::dtype_for(&mut std::iter::empty(), &WriteOptions::new())?;
     // `write_unflushed` uses only the length and dtype of the header, so the words are described as one axis.
     let header = Header::new(dtype, Order::C, [part.len()].into())?;

@@ -18,13 +18,13 @@ use crate::options::DisplayOptions;
 use crate::parts::{ArrayFile, Selection};
 
 /// The number of elements shown at each end of an abbreviated axis.
-const EDGE: usize = 3;
+const EDGE_ITEMS: usize = 3;
 /// The maximum number of characters, bytes or items that are shown of one element.
 ///
 /// An element may be as large as its file.
-const LONGEST: usize = 1000;
+const MAX_ITEMS: usize = 1000;
 /// The number of bytes after which no further field or item of one element is shown.
-const MOST_BYTES: usize = 16 << 10;
+const MAX_BYTES: usize = 16 << 10;
 
 /// Formats the elements in nested brackets, as ndarray and NumPy do.
 ///
@@ -41,7 +41,7 @@ const MOST_BYTES: usize = 16 << 10;
 /// ```
 impl fmt::Display for DynArray {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Sheet::new(self.shape(), self, &DisplayOptions::new()).fmt(f)
+        ArrayFormatter::new(self.shape(), self, &DisplayOptions::new()).fmt(f)
     }
 }
 
@@ -59,13 +59,13 @@ impl DynArray {
     /// assert_eq!(array.display_with(&DisplayOptions::new().precision(2)).to_string(), "[0.33,  0.5]");
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    pub fn display_with<'a>(&'a self, look: &'a DisplayOptions) -> impl fmt::Display + 'a {
-        Sheet::new(self.shape(), self, look)
+    pub fn display_with<'a>(&'a self, options: &'a DisplayOptions) -> impl fmt::Display + 'a {
+        ArrayFormatter::new(self.shape(), self, options)
     }
 
     /// Returns the number of characters of the longest element.
-    pub(crate) fn widest(&self, look: &DisplayOptions) -> usize {
-        (0..self.len()).map(|number| self.item(number, look).chars().count()).max().unwrap_or(0)
+    pub(crate) fn max_width(&self, options: &DisplayOptions) -> usize {
+        (0..self.len()).map(|number| self.format_element(number, options).chars().count()).max().unwrap_or(0)
     }
 
     /// Returns an iterator over the elements in C order, each formatted as `Display` does.
@@ -81,23 +81,23 @@ impl DynArray {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn texts(&self) -> impl Iterator<Item = String> {
-        let look = DisplayOptions::new().all();
+        let options = DisplayOptions::new().all();
         let strides = self.header.shape_ref().strides(self.order());
         ndarray::indices(self.shape()).into_iter().map(move |index| {
             let places = index.slice().iter().zip(&strides);
             let number: u64 = places.map(|(index, stride)| *index as u64 * stride).sum();
-            self.item(number as usize, &look)
+            self.format_element(number as usize, &options)
         })
     }
 
-    pub(crate) fn item(&self, number: usize, look: &DisplayOptions) -> String {
+    pub(crate) fn format_element(&self, number: usize, options: &DisplayOptions) -> String {
         // Objects do not have bytes, and are formatted differently.
         #[cfg(feature = "object")]
         if let Some(objects) = self.object_items() {
             return super::object::brief(&objects[number]);
         }
         let size = self.dtype().item_size();
-        value(self.dtype(), &self.bytes()[number * size..][..size], look)
+        format_value(self.dtype(), &self.bytes()[number * size..][..size], options)
     }
 }
 
@@ -166,7 +166,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// - [`Io`](crate::error::ErrorKind::Io) if reading fails.
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
-    pub fn preview_with<I: SliceArg<IxDyn>>(&self, slice: I, look: &DisplayOptions) -> Result<String> {
+    pub fn preview_with<I: SliceArg<IxDyn>>(&self, slice: I, options: &DisplayOptions) -> Result<String> {
         let selection =
             Selection::of(self.header().shape_ref(), &slice).map_err(|error| self.at_path(error))?;
         let dims = &selection.dims()[..];
@@ -177,10 +177,10 @@ impl<F: ArrayFormat> ArrayFile<F> {
         // axis.
         let (mut ranges, mut shown) = (Vec::new(), 1usize);
         for length in dims.iter().rev() {
-            let (head, tail) = match is_cut(look, dims, *length) {
+            let (head, tail) = match is_abbreviated(options, dims, *length) {
                 // The inner axes already reach the limit, so only one index of this axis is shown.
-                _ if shown >= look.max_elements => (0..1, None),
-                true => (0..EDGE, Some(length - EDGE..*length)),
+                _ if shown >= options.max_elements => (0..1, None),
+                true => (0..EDGE_ITEMS, Some(length - EDGE_ITEMS..*length)),
                 false => (0..*length, None),
             };
             shown = shown.saturating_mul(head.len() + tail.as_ref().map_or(0, Range::len));
@@ -188,7 +188,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         }
         ranges.reverse();
         let edges = self.edges(&selection, &ranges, &mut Vec::new())?;
-        Ok(Sheet::new(dims, &edges, look).to_string())
+        Ok(ArrayFormatter::new(dims, &edges, options).to_string())
     }
 
     /// Reads every combination of one range per axis, and concatenates them into one array.
@@ -221,75 +221,77 @@ type Edges = (Range<usize>, Option<Range<usize>>);
 /// Returns whether an axis of this length is abbreviated.
 ///
 /// An axis with at most one index between its edges is shown completely: an ellipsis would not be shorter.
-fn is_cut(look: &DisplayOptions, dims: &[usize], length: usize) -> bool {
-    dims.iter().fold(1, |all: usize, length| all.saturating_mul(*length)) > look.threshold
-        && length > 2 * EDGE + 1
+fn is_abbreviated(options: &DisplayOptions, dims: &[usize], length: usize) -> bool {
+    dims.iter().fold(1, |all: usize, length| all.saturating_mul(*length)) > options.threshold
+        && length > 2 * EDGE_ITEMS + 1
 }
 
 /// Formats an array, or the edges of one.
-struct Sheet<'a> {
+struct ArrayFormatter<'a> {
     /// The shape of the array that is formatted.
     dims: &'a [usize],
     /// The elements: all of them, or those at the edges.
     array: &'a DynArray,
-    look: &'a DisplayOptions,
+    options: &'a DisplayOptions,
     strides: Vec<u64>,
     /// The number of elements that may still be formatted.
-    left: Cell<usize>,
+    remaining: Cell<usize>,
 }
 
-impl fmt::Display for Sheet<'_> {
+impl fmt::Display for ArrayFormatter<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.dims.contains(&0) {
             return f.write_str("[]"); // the other axes may have any length
         }
         let mut width = 0;
         // The first pass measures the widest element, so that the second one can align all of them.
-        self.left.set(self.look.max_elements);
-        self.each(0, 0, &mut |item| width = width.max(self.array.item(item, self.look).chars().count()));
-        self.left.set(self.look.max_elements);
+        self.remaining.set(self.options.max_elements);
+        self.for_each_shown(0, 0, &mut |item| {
+            width = width.max(self.array.format_element(item, self.options).chars().count())
+        });
+        self.remaining.set(self.options.max_elements);
         self.write(f, 0, 0, width)
     }
 }
 
-impl<'a> Sheet<'a> {
-    fn new(dims: &'a [usize], array: &'a DynArray, look: &'a DisplayOptions) -> Self {
+impl<'a> ArrayFormatter<'a> {
+    fn new(dims: &'a [usize], array: &'a DynArray, options: &'a DisplayOptions) -> Self {
         let strides = array.header.shape_ref().strides(array.order());
-        Self { dims, array, look, strides, left: Cell::new(look.max_elements) }
+        Self { dims, array, options, strides, remaining: Cell::new(options.max_elements) }
     }
 
     /// Returns what an index of an axis adds to the number of an element in `array`, which may have only the
     /// edges.
-    fn place(&self, axis: usize, index: usize) -> usize {
+    fn element_offset(&self, axis: usize, index: usize) -> usize {
         let (length, there) = (self.dims[axis], self.array.shape()[axis]);
-        let place = if index < EDGE { index } else { (index + there).saturating_sub(length) };
+        let place = if index < EDGE_ITEMS { index } else { (index + there).saturating_sub(length) };
         place.min(there - 1) * self.strides[axis] as usize
     }
 
     /// Returns the indices of an axis that are shown, with `None` for the ellipsis.
     fn indices(&self, axis: usize) -> impl Iterator<Item = Option<usize>> + use<> {
         let length = self.dims[axis];
-        let is_cut = is_cut(self.look, self.dims, length);
-        let head = if is_cut { EDGE } else { length };
-        let tail = if is_cut { length - EDGE } else { length };
-        (0..head).map(Some).chain(is_cut.then_some(None)).chain((tail..length).map(Some))
+        let is_abbreviated = is_abbreviated(self.options, self.dims, length);
+        let head = if is_abbreviated { EDGE_ITEMS } else { length };
+        let tail = if is_abbreviated { length - EDGE_ITEMS } else { length };
+        (0..head).map(Some).chain(is_abbreviated.then_some(None)).chain((tail..length).map(Some))
     }
 
     /// Invokes the callback with the number of each element that is shown.
-    fn each(&self, axis: usize, from: usize, call: &mut dyn FnMut(usize)) {
+    fn for_each_shown(&self, axis: usize, from: usize, call: &mut dyn FnMut(usize)) {
         if axis == self.strides.len() {
-            self.left.set(self.left.get() - 1);
+            self.remaining.set(self.remaining.get() - 1);
             return call(from);
         }
-        for index in self.indices(axis).flatten().take_while(|_| self.left.get() > 0) {
-            self.each(axis + 1, from + self.place(axis, index), call);
+        for index in self.indices(axis).flatten().take_while(|_| self.remaining.get() > 0) {
+            self.for_each_shown(axis + 1, from + self.element_offset(axis, index), call);
         }
     }
 
     fn write(&self, f: &mut fmt::Formatter<'_>, axis: usize, from: usize, width: usize) -> fmt::Result {
         if axis == self.strides.len() {
-            self.left.set(self.left.get() - 1);
-            let item = self.array.item(from, self.look);
+            self.remaining.set(self.remaining.get() - 1);
+            let item = self.array.format_element(from, self.options);
             // A width in a format string has at most 16 bits.
             f.write_str(&" ".repeat(width.saturating_sub(item.chars().count())))?;
             return f.write_str(&item);
@@ -302,7 +304,7 @@ impl<'a> Sheet<'a> {
             format!(",{}{}", "\n".repeat(self.strides.len() - axis - 1), " ".repeat(axis + 1))
         };
         // The number of elements that fit on a line, each followed by a comma and a space.
-        let room = self.look.width.saturating_sub(axis + 1) / width.saturating_add(2);
+        let room = self.options.width.saturating_sub(axis + 1) / width.saturating_add(2);
         f.write_str("[")?;
         for (number, index) in self.indices(axis).enumerate() {
             match number {
@@ -313,40 +315,40 @@ impl<'a> Sheet<'a> {
                 _ => f.write_str(&between)?,
             }
             match index {
-                _ if self.left.get() == 0 => {
+                _ if self.remaining.get() == 0 => {
                     f.write_str("…")?;
                     break;
                 }
                 None => f.write_str("…")?,
-                Some(index) => self.write(f, axis + 1, from + self.place(axis, index), width)?,
+                Some(index) => self.write(f, axis + 1, from + self.element_offset(axis, index), width)?,
             }
         }
         f.write_str("]")
     }
 }
 
-/// Formats one element; a long one is truncated after about [`MOST_BYTES`].
-fn value(dtype: &DType, bytes: &[u8], look: &DisplayOptions) -> String {
+/// Formats one element; a long one is truncated after about [`MAX_BYTES`].
+fn format_value(dtype: &DType, bytes: &[u8], options: &DisplayOptions) -> String {
     let mut shown = String::new();
-    push_value(&mut shown, dtype, bytes, look);
+    push_value(&mut shown, dtype, bytes, options);
     shown
 }
 
-fn push_value(shown: &mut String, dtype: &DType, bytes: &[u8], look: &DisplayOptions) {
+fn push_value(shown: &mut String, dtype: &DType, bytes: &[u8], options: &DisplayOptions) {
     match dtype {
-        DType::Scalar(scalar) => shown.push_str(&scalar_value(scalar, bytes, look)),
+        DType::Scalar(scalar) => shown.push_str(&scalar_value(scalar, bytes, options)),
         DType::Subarray(subarray) => {
             let (base, size) = (subarray.base(), subarray.base().item_size());
             let items = bytes.chunks_exact(size.max(1)).map(|item| (base, item));
             shown.push('[');
-            push_parts(shown, items, look);
+            push_parts(shown, items, options);
             shown.push(']');
         }
         DType::Record(record) => {
             let part = |field: &crate::dtype::Field| &bytes[field.offset()..][..field.dtype().item_size()];
             let parts = record.fields().iter().map(|field| (field.dtype(), part(field)));
             shown.push('(');
-            push_parts(shown, parts, look);
+            push_parts(shown, parts, options);
             shown.push(')');
         }
         DType::Object => shown.push_str("object"),
@@ -357,22 +359,22 @@ fn push_value(shown: &mut String, dtype: &DType, bytes: &[u8], look: &DisplayOpt
 fn push_parts<'a>(
     shown: &mut String,
     parts: impl Iterator<Item = (&'a DType, &'a [u8])>,
-    look: &DisplayOptions,
+    options: &DisplayOptions,
 ) {
     for (number, (dtype, bytes)) in parts.enumerate() {
         if number > 0 {
             shown.push_str(", ");
         }
-        if number == LONGEST || shown.len() >= MOST_BYTES {
+        if number == MAX_ITEMS || shown.len() >= MAX_BYTES {
             shown.push('…');
             break;
         }
-        push_value(shown, dtype, bytes, look);
+        push_value(shown, dtype, bytes, options);
     }
 }
 
-fn scalar_value(scalar: &Scalar, bytes: &[u8], look: &DisplayOptions) -> String {
-    let float = |bytes: &[u8], is_big| float(bytes, is_big, look);
+fn scalar_value(scalar: &Scalar, bytes: &[u8], options: &DisplayOptions) -> String {
+    let float = |bytes: &[u8], is_big| float(bytes, is_big, options);
     let is_big = scalar.byte_order() == Some(ByteOrder::Big);
     match scalar.kind() {
         // A DynArray may contain bools that are neither 0 nor 1.
@@ -418,7 +420,7 @@ fn scalar_value(scalar: &Scalar, bytes: &[u8], look: &DisplayOptions) -> String 
 
 /// Returns the part of a large element that is shown, and an ellipsis if the element is longer.
 fn beginning(bytes: &[u8], unit: usize) -> (&[u8], &'static str) {
-    match bytes.get(..LONGEST * unit) {
+    match bytes.get(..MAX_ITEMS * unit) {
         Some(shown) if shown.len() < bytes.len() => (shown, "…"),
         _ => (bytes, ""),
     }
@@ -438,10 +440,10 @@ pub(super) fn signed(bytes: &[u8], is_big: bool) -> i128 {
 /// Formats a float with the shortest digits that round-trip, or with at most `precision` digits.
 ///
 /// A `longdouble` is shown as its bytes, unless the options say which of its two formats it has.
-fn float(bytes: &[u8], is_big: bool, look: &DisplayOptions) -> String {
+fn float(bytes: &[u8], is_big: bool, options: &DisplayOptions) -> String {
     let bits = unsigned(bytes, is_big);
-    let long = |format| long_double(bits, format, look.precision);
-    let (number, shortest) = match (bytes.len(), look.long_double) {
+    let long = |format| long_double(bits, format, options.precision);
+    let (number, shortest) = match (bytes.len(), options.long_double) {
         (2, _) => {
             let half = half_to_single(bits as u16);
             (half.into(), format!("{:?}", half_as_printed(half)))
@@ -459,7 +461,7 @@ fn float(bytes: &[u8], is_big: bool, look: &DisplayOptions) -> String {
     };
     // A number that would round to zero is shown with an exponent.
     let is_small = |most: usize| number != 0.0 && number.abs() < 10f64.powi(-(most as i32));
-    match look.precision {
+    match options.precision {
         Some(most) if digits(&shortest) > most => match shortest.contains('e') || is_small(most) {
             true => format!("{number:.most$e}"),
             false => format!("{number:.most$}"),

@@ -21,22 +21,22 @@ pub(crate) enum Atom<'a> {
 
 /// An error in the argument of an opcode.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Fault {
-    Cut,
+pub(crate) enum ArgumentError {
+    Truncated,
     NegativeLength,
-    Short { promised: u64, left: usize },
-    NoNumber,
+    TooShort { declared: u64, remaining: usize },
+    InvalidNumber,
 }
 
-impl std::fmt::Display for Fault {
+impl std::fmt::Display for ArgumentError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Cut => f.write_str("the pickle is truncated"),
+            Self::Truncated => f.write_str("the pickle is truncated"),
             Self::NegativeLength => f.write_str("the length is negative"),
-            Self::Short { promised, left } => {
-                write!(f, "its argument declares {promised} bytes, {left} remain")
+            Self::TooShort { declared, remaining } => {
+                write!(f, "its argument declares {declared} bytes, {remaining} remain")
             }
-            Self::NoNumber => f.write_str("its argument is malformed"),
+            Self::InvalidNumber => f.write_str("its argument is malformed"),
         }
     }
 }
@@ -45,10 +45,10 @@ impl std::fmt::Display for Fault {
 ///
 /// Returns `None` for all other opcodes, and for decimal integers that do not fit into an `i64`.
 #[inline]
-pub(crate) fn atom(bytes: &[u8]) -> Result<Option<(Atom<'_>, usize)>, Fault> {
-    let (opcode, rest) = bytes.split_first().ok_or(Fault::Cut)?;
+pub(crate) fn atom(bytes: &[u8]) -> Result<Option<(Atom<'_>, usize)>, ArgumentError> {
+    let (opcode, rest) = bytes.split_first().ok_or(ArgumentError::Truncated)?;
     let (atom, used) = match *opcode {
-        SHORT_BINUNICODE => counted(rest, |[len]| Ok(len.into()), Atom::Str)?,
+        SHORT_BINUNICODE => length_prefixed(rest, |[len]| Ok(len.into()), Atom::Str)?,
         BININT => fixed(rest, |bytes| Atom::Int(i32::from_le_bytes(bytes).into()))?,
         BININT1 => fixed(rest, |[byte]| Atom::Int(byte.into()))?,
         BININT2 => fixed(rest, |bytes| Atom::Int(u16::from_le_bytes(bytes).into()))?,
@@ -56,18 +56,18 @@ pub(crate) fn atom(bytes: &[u8]) -> Result<Option<(Atom<'_>, usize)>, Fault> {
         NONE => (Atom::None, 0),
         NEWTRUE => (Atom::Bool(true), 0),
         NEWFALSE => (Atom::Bool(false), 0),
-        LONG1 => counted(rest, |[len]| Ok(len.into()), long)?,
-        LONG4 => counted(rest, |len| not_negative(i32::from_le_bytes(len)), long)?,
-        BINUNICODE => counted(rest, |len| Ok(u32::from_le_bytes(len).into()), Atom::Str)?,
-        BINUNICODE8 => counted(rest, |len| Ok(u64::from_le_bytes(len)), Atom::Str)?,
-        SHORT_BINBYTES => counted(rest, |[len]| Ok(len.into()), Atom::Bytes)?,
-        BINBYTES => counted(rest, |len| Ok(u32::from_le_bytes(len).into()), Atom::Bytes)?,
-        BINBYTES8 => counted(rest, |len| Ok(u64::from_le_bytes(len)), Atom::Bytes)?,
-        SHORT_BINSTRING => counted(rest, |[len]| Ok(len.into()), Atom::OldStr)?,
-        BINSTRING => counted(rest, |len| not_negative(i32::from_le_bytes(len)), Atom::OldStr)?,
+        LONG1 => length_prefixed(rest, |[len]| Ok(len.into()), long)?,
+        LONG4 => length_prefixed(rest, |len| not_negative(i32::from_le_bytes(len)), long)?,
+        BINUNICODE => length_prefixed(rest, |len| Ok(u32::from_le_bytes(len).into()), Atom::Str)?,
+        BINUNICODE8 => length_prefixed(rest, |len| Ok(u64::from_le_bytes(len)), Atom::Str)?,
+        SHORT_BINBYTES => length_prefixed(rest, |[len]| Ok(len.into()), Atom::Bytes)?,
+        BINBYTES => length_prefixed(rest, |len| Ok(u32::from_le_bytes(len).into()), Atom::Bytes)?,
+        BINBYTES8 => length_prefixed(rest, |len| Ok(u64::from_le_bytes(len)), Atom::Bytes)?,
+        SHORT_BINSTRING => length_prefixed(rest, |[len]| Ok(len.into()), Atom::OldStr)?,
+        BINSTRING => length_prefixed(rest, |len| not_negative(i32::from_le_bytes(len)), Atom::OldStr)?,
         INT | LONG | FLOAT => {
-            let line = line(rest).ok_or(Fault::Cut)?;
-            match text::number(*opcode, line).ok_or(Fault::NoNumber)? {
+            let line = line(rest).ok_or(ArgumentError::Truncated)?;
+            match text::number(*opcode, line).ok_or(ArgumentError::InvalidNumber)? {
                 Some(atom) => (atom, line.len() + 1),
                 None => return Ok(None),
             }
@@ -86,26 +86,26 @@ pub(crate) fn line(bytes: &[u8]) -> Option<&[u8]> {
 fn fixed<const N: usize>(
     rest: &[u8],
     make: impl FnOnce([u8; N]) -> Atom<'static>,
-) -> Result<(Atom<'_>, usize), Fault> {
-    rest.first_chunk().map(|bytes| (make(*bytes), N)).ok_or(Fault::Cut)
+) -> Result<(Atom<'_>, usize), ArgumentError> {
+    rest.first_chunk().map(|bytes| (make(*bytes), N)).ok_or(ArgumentError::Truncated)
 }
 
 /// Decodes a value whose length is stored in the `N` bytes before it.
 #[inline]
-fn counted<'a, const N: usize>(
+fn length_prefixed<'a, const N: usize>(
     rest: &'a [u8],
-    len: impl FnOnce([u8; N]) -> Result<u64, Fault>,
+    len: impl FnOnce([u8; N]) -> Result<u64, ArgumentError>,
     make: impl FnOnce(&'a [u8]) -> Atom<'a>,
-) -> Result<(Atom<'a>, usize), Fault> {
-    let (count, rest) = rest.split_first_chunk().ok_or(Fault::Cut)?;
-    let promised = len(*count)?;
-    let bytes = usize::try_from(promised).ok().and_then(|len| rest.get(..len));
-    let bytes = bytes.ok_or(Fault::Short { promised, left: rest.len() })?;
+) -> Result<(Atom<'a>, usize), ArgumentError> {
+    let (count, rest) = rest.split_first_chunk().ok_or(ArgumentError::Truncated)?;
+    let declared = len(*count)?;
+    let bytes = usize::try_from(declared).ok().and_then(|len| rest.get(..len));
+    let bytes = bytes.ok_or(ArgumentError::TooShort { declared, remaining: rest.len() })?;
     Ok((make(bytes), N + bytes.len()))
 }
 
-fn not_negative(len: i32) -> Result<u64, Fault> {
-    u64::try_from(len).map_err(|_| Fault::NegativeLength)
+fn not_negative(len: i32) -> Result<u64, ArgumentError> {
+    u64::try_from(len).map_err(|_| ArgumentError::NegativeLength)
 }
 
 fn long(bytes: &[u8]) -> Atom<'_> {

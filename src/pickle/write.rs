@@ -63,7 +63,7 @@ impl Writer {
     }
 
     /// Writes an opcode, a length and bytes, which are put between frames if they are long.
-    fn counted(&mut self, opcode: u8, len: &[u8], bytes: &[u8]) {
+    fn length_prefixed(&mut self, opcode: u8, len: &[u8], bytes: &[u8]) {
         let is_long = self.protocol >= 4 && bytes.len() >= FRAME_LEN;
         if is_long {
             self.end_frame();
@@ -135,18 +135,18 @@ impl Writer {
 
     fn utf8(&mut self, text: &[u8]) {
         match (u8::try_from(text.len()), u32::try_from(text.len())) {
-            (Ok(len), _) if self.protocol >= 4 => self.counted(SHORT_BINUNICODE, &[len], text),
-            (_, Ok(len)) => self.counted(BINUNICODE, &len.to_le_bytes(), text),
-            _ => self.counted(BINUNICODE8, &(text.len() as u64).to_le_bytes(), text),
+            (Ok(len), _) if self.protocol >= 4 => self.length_prefixed(SHORT_BINUNICODE, &[len], text),
+            (_, Ok(len)) => self.length_prefixed(BINUNICODE, &len.to_le_bytes(), text),
+            _ => self.length_prefixed(BINUNICODE8, &(text.len() as u64).to_le_bytes(), text),
         }
     }
 
     /// Writes bytes, which requires protocol 3.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         match (u8::try_from(bytes.len()), u32::try_from(bytes.len())) {
-            (Ok(len), _) => self.counted(SHORT_BINBYTES, &[len], bytes),
-            (_, Ok(len)) => self.counted(BINBYTES, &len.to_le_bytes(), bytes),
-            _ => self.counted(BINBYTES8, &(bytes.len() as u64).to_le_bytes(), bytes),
+            (Ok(len), _) => self.length_prefixed(SHORT_BINBYTES, &[len], bytes),
+            (_, Ok(len)) => self.length_prefixed(BINBYTES, &len.to_le_bytes(), bytes),
+            _ => self.length_prefixed(BINBYTES8, &(bytes.len() as u64).to_le_bytes(), bytes),
         }
     }
 

@@ -209,11 +209,11 @@ fn allocation_lengths_are_bounded_or_listed() {
         ("dynamic/object/finish.rs", "spans.iter()", "spent from the budget before"),
         ("dynamic/object/source.rs", "buffers.len() + 1", "buffers of the caller"),
         ("dynamic/object/machine/parts.rs", "start + 2 * len", "items on the stack"),
-        ("dynamic/object/machine/room.rs", "estimate.reserve(", "an estimate that may fail"),
-        ("dynamic/object/machine/room.rs", "of_calls.reserve(", "an estimate that may fail"),
+        ("dynamic/object/machine/reserve.rs", "estimate.reserve(", "an estimate that may fail"),
+        ("dynamic/object/machine/reserve.rs", "of_calls.reserve(", "an estimate that may fail"),
         ("dynamic/object/build.rs", "objects.size_hint().0", "objects of the caller"),
         ("dynamic/object/write.rs", "number as usize + 1", "objects in memory"),
-        ("dynamic/object/write/lately.rs", "1 << Self::BITS", "constants"),
+        ("dynamic/object/write/recent.rs", "1 << Self::BITS", "constants"),
         ("dynamic/object/keys.rs", "with_capacity(count)", "keys that have been read"),
         ("bytes/join.rs", "resize(span, 0)", "parts that are close together: at most the span of the hints"),
         ("bytes/scattered.rs", "(range.end - range.start) as usize", "at most the span of the hints"),
@@ -284,8 +284,8 @@ fn elements_are_converted_only_in_element_convert() {
     const LISTED: &[(&str, &str)] = &[
         ("dynamic/object/convert.rs", "Python floats and integers, as a program asks for them"),
         ("dynamic/object/int.rs", "Python integers"),
-        ("dynamic/object/known.rs", "arguments of Python calls"),
-        ("dynamic/object/machine/room.rs", "a ratio"),
+        ("dynamic/object/known_calls.rs", "arguments of Python calls"),
+        ("dynamic/object/machine/reserve.rs", "a ratio"),
         ("dynamic/object/show/floats.rs", "limits of notations"),
     ];
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");

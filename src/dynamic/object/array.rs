@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use ndarray::{ArrayViewD, ShapeBuilder};
 
-use super::known::{self, Objects, bad};
-use super::loading::Loading;
+use super::known_calls::{self, ObjectArrayState, malformed};
+use super::load_effects::LoadEffects;
 use super::write::Pickler;
 use super::{Object, View, finish};
 use crate::dtype::DType;
@@ -24,34 +24,40 @@ pub(in super::super) fn decode(
     payload: &[u8],
     header: &Header,
     options: &ReadOptions,
-) -> Result<(Vec<Object>, Loading, usize)> {
-    let (object, loading, used) = finish::read(payload, options.get_limits(), options.get_old_text())?;
+) -> Result<(Vec<Object>, LoadEffects, usize)> {
+    let (object, load_effects, used) = finish::read(payload, options.get_limits(), options.get_old_text())?;
     let found = match object.view() {
-        View::Array(array) => array.objects().map(|items| Objects {
+        View::Array(array) => array.objects().map(|items| ObjectArrayState {
             dtype: array.dtype().clone(),
             dims: array.shape().to_vec(),
             order: array.order(),
             items: items.slots(),
         }),
         // A matrix of objects, or records that contain some.
-        _ => known::objects_of_state(object.as_ref()),
+        _ => known_calls::objects_of_state(object.as_ref()),
     };
-    let Some(Objects { dtype, dims, order, items: slots }) = found else {
+    let Some(ObjectArrayState { dtype, dims, order, items: slots }) = found else {
         let reason = "the pickle is not an array of objects, or has an unknown dtype".into();
         return Err(ErrorKind::Unsupported { part: FilePart::Pickle, reason }.into());
     };
     // Unless the dtype is a record, the header declares `'O'`, even for a dtype that headers cannot express.
     if header.dtype() != &dtype {
-        return Err(bad(format!("the header declares the dtype {}, the pickle {dtype}", header.dtype())));
+        return Err(malformed(format!(
+            "the header declares the dtype {}, the pickle {dtype}",
+            header.dtype()
+        )));
     }
     if header.shape() != dims {
         let shape = Shape::from(dims);
-        return Err(bad(format!("the header declares the shape {}, the pickle {shape}", header.shape_ref())));
+        return Err(malformed(format!(
+            "the header declares the shape {}, the pickle {shape}",
+            header.shape_ref()
+        )));
     }
     // If at most one axis is longer than 1, both orders are identical.
     let is_same_both_ways = dims_above_one(header) < 2;
     if order != header.order() && !is_same_both_ways {
-        return Err(bad("header and pickle declare different orders"));
+        return Err(malformed("header and pickle declare different orders"));
     }
     // If all elements are stored in their slots, the graph is not needed, and several threads can create the
     // objects.
@@ -63,10 +69,10 @@ pub(in super::super) fn decode(
         Ok(Object { slot, graph: slot.node().and(graph).cloned() })
     })?;
     if header.order() == Order::Fortran && !is_same_both_ways {
-        items = turned(&items, header.shape_ref(), Order::C);
+        items = to_other_order(&items, header.shape_ref(), Order::C);
     }
     let rest = &payload[used..];
-    Ok((items, loading, if rest.trim_ascii().is_empty() { payload.len() } else { used }))
+    Ok((items, load_effects, if rest.trim_ascii().is_empty() { payload.len() } else { used }))
 }
 
 /// Counts the axes that the order depends on.
@@ -81,11 +87,11 @@ pub(in super::super) fn encode(
     options: &WriteOptions,
 ) -> Result<Vec<u8>> {
     if header.dtype() != &DType::Object && !header.dtype().has_object() {
-        return Err(bad("the array has no objects"));
+        return Err(malformed("the array has no objects"));
     }
     let items: Vec<&Object> = items.collect();
     let is_fortran = header.order() == Order::Fortran && dims_above_one(header) > 1;
-    let items = if is_fortran { turned(&items, header.shape_ref(), Order::Fortran) } else { items };
+    let items = if is_fortran { to_other_order(&items, header.shape_ref(), Order::Fortran) } else { items };
     Pickler::new(options)?.array(&items, header, is_fortran)
 }
 
@@ -98,11 +104,11 @@ pub(in super::super) fn rearranged(
     if header.order() == order || dims_above_one(header) < 2 {
         return Arc::clone(items);
     }
-    Arc::new(turned(items, header.shape_ref(), header.order()))
+    Arc::new(to_other_order(items, header.shape_ref(), header.order()))
 }
 
 /// Rearranges items from `order` into the other order.
-fn turned<T: Clone>(items: &[T], shape: &Shape, order: Order) -> Vec<T> {
+fn to_other_order<T: Clone>(items: &[T], shape: &Shape, order: Order) -> Vec<T> {
     let of = shape.dims().set_f(order == Order::Fortran);
     // The caller passes one item for each element of the shape.
     let view = ArrayViewD::from_shape(of, items).expect("an item for each element");

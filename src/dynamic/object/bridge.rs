@@ -5,7 +5,7 @@
 use super::{Date, Time, Timedelta};
 use crate::error::{Error, ErrorKind, Result};
 
-fn fits<T>(made: Option<T>, what: impl std::fmt::Debug) -> Result<T> {
+fn ok_or_out_of_range<T>(made: Option<T>, what: impl std::fmt::Debug) -> Result<T> {
     made.ok_or_else(|| {
         let reason = format!("{what:?} is out of range, or not a multiple of a microsecond");
         ErrorKind::NotConvertible { reason }.into()
@@ -20,7 +20,7 @@ fn time(hour: u32, minute: u32, second: u32, nanosecond: u32) -> Option<Time> {
 }
 
 /// Builds a time span; `None` if it is out of range, or `nanoseconds` is not a multiple of 1000.
-fn length(nanoseconds: i128) -> Option<Timedelta> {
+fn timedelta(nanoseconds: i128) -> Option<Timedelta> {
     // Both constants are in microseconds.
     const SECOND: i128 = 1_000_000;
     const DAY: i128 = 86_400 * SECOND;
@@ -36,7 +36,7 @@ macro_rules! try_from {
             type Error = Error;
 
             fn try_from($value: $from) -> Result<Self> {
-                fits($made, $value)
+                ok_or_out_of_range($made, $value)
             }
         }
     )*};
@@ -46,14 +46,14 @@ macro_rules! try_from {
 mod chrono {
     use chrono_0_4::{Datelike, NaiveDate, NaiveTime, TimeDelta, Timelike};
 
-    use super::{Date, Error, Result, Time, Timedelta, fits, length, time};
+    use super::{Date, Error, Result, Time, Timedelta, ok_or_out_of_range, time, timedelta};
 
     try_from! {
         NaiveDate => Date: |date| u16::try_from(date.year()).ok().and_then(|year| Date::new(year, date.month() as u8, date.day() as u8));
         Date => NaiveDate: |date| NaiveDate::from_ymd_opt(date.year().into(), date.month().into(), date.day().into());
         NaiveTime => Time: |at| time(at.hour(), at.minute(), at.second(), at.nanosecond());
         Time => NaiveTime: |at| NaiveTime::from_hms_micro_opt(at.hour().into(), at.minute().into(), at.second().into(), at.microsecond());
-        TimeDelta => Timedelta: |delta| length(i128::from(delta.num_seconds()) * 1_000_000_000 + i128::from(delta.subsec_nanos()));
+        TimeDelta => Timedelta: |delta| timedelta(i128::from(delta.num_seconds()) * 1_000_000_000 + i128::from(delta.subsec_nanos()));
         Timedelta => TimeDelta: |delta| i64::try_from(delta.total_microseconds()).ok().map(TimeDelta::microseconds);
     }
 }
@@ -63,7 +63,7 @@ mod jiff {
     use jiff_0_2::SignedDuration;
     use jiff_0_2::civil;
 
-    use super::{Date, Error, Result, Time, Timedelta, fits, length, time};
+    use super::{Date, Error, Result, Time, Timedelta, ok_or_out_of_range, time, timedelta};
 
     try_from! {
         civil::Date => Date: |date| {
@@ -82,7 +82,7 @@ mod jiff {
             let [hour, minute, second] = [at.hour(), at.minute(), at.second()].map(u8::cast_signed);
             civil::Time::new(hour, minute, second, (at.microsecond() * 1000).cast_signed()).ok()
         };
-        SignedDuration => Timedelta: |duration| length(duration.as_nanos());
+        SignedDuration => Timedelta: |duration| timedelta(duration.as_nanos());
         Timedelta => SignedDuration: |delta| i64::try_from(delta.total_microseconds()).ok().map(SignedDuration::from_micros);
     }
 }

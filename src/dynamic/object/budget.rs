@@ -11,20 +11,20 @@ use crate::limits;
 /// million times, to have it copied each time, exhausts the budget.
 pub(super) struct Budget {
     spent: AtomicU64,
-    most: u64,
+    limit: u64,
 }
 
 impl Budget {
     pub(super) fn of(length: usize) -> Self {
         // The minimum is for short pickles, and for dtypes decoded without a pickle (`dtypes::in_graph`).
-        const TIMES: u64 = 16;
-        const LEAST: u64 = 1 << 20;
-        Self { spent: AtomicU64::new(0), most: LEAST + TIMES * length as u64 }
+        const FACTOR: u64 = 16;
+        const MIN_LIMIT: u64 = 1 << 20;
+        Self { spent: AtomicU64::new(0), limit: MIN_LIMIT + FACTOR * length as u64 }
     }
 
     /// Subtracts `bytes` from the budget, or returns an error if too few remain.
     pub(super) fn spend(&self, bytes: usize) -> Result<()> {
         let spent = self.spent.fetch_add(bytes as u64, Ordering::Relaxed).saturating_add(bytes as u64);
-        limits::check(LimitKind::Copies, spent, self.most)
+        limits::check(LimitKind::Copies, spent, self.limit)
     }
 }

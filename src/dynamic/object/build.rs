@@ -4,7 +4,7 @@ mod from;
 
 use std::sync::Arc;
 
-use super::graph::{CallParts, Graph, Name, Node, Shared, Slot, Span, StoredDType};
+use super::graph::{CallParts, Graph, Name, Node, SharedGraph, Slot, Span, StoredDType};
 use super::times::{Date, Time, Timedelta};
 use super::{Int, Object, keys};
 use crate::dtype::DType;
@@ -14,17 +14,17 @@ use crate::options::ReadOptions;
 
 /// A new graph; the node that is added last is the object to build.
 #[derive(Default)]
-pub(super) struct Build {
+pub(super) struct GraphBuilder {
     pub(super) graph: Graph,
 }
 
-impl Build {
+impl GraphBuilder {
     /// Finishes the graph and returns the object in `slot`, which must have been added last.
     fn finish(mut self, slot: Slot) -> Object {
         if let Some(Node::Dict(_) | Node::Set(_) | Node::FrozenSet(_)) = self.graph.nodes.last() {
-            self.graph.indexes = keys::room_for_indexes(&self.graph);
+            self.graph.indexes = keys::empty_indexes(&self.graph);
         }
-        let graph = slot.node().map(|_| Shared::new(self.graph));
+        let graph = slot.node().map(|_| SharedGraph::new(self.graph));
         Object { slot, graph }
     }
 
@@ -32,7 +32,7 @@ impl Build {
     ///
     /// Short strings, complex numbers, dates and times are copied. All other objects stay in their own graph
     /// and are referred to, because they are mutable or may be large.
-    fn take(&mut self, object: Object) -> Slot {
+    fn add_object(&mut self, object: Object) -> Slot {
         let Some((graph, node)) = object.as_ref().node() else { return *object.as_ref().slot };
         match *node {
             Node::Text(span) if span.len < 1024 => {
@@ -40,16 +40,16 @@ impl Build {
                 self.graph.add(Node::Text(span))
             }
             // As a key, a NaN is the same only as the same object, so it is not copied.
-            Node::Complex(number) if number.is_nan() => self.refer(object),
+            Node::Complex(number) if number.is_nan() => self.add_foreign(object),
             Node::Complex(_) | Node::Date(_) | Node::Time(_) | Node::Datetime(..) | Node::Timedelta(_) => {
                 self.graph.add(*node)
             }
-            _ => self.refer(object),
+            _ => self.add_foreign(object),
         }
     }
 
     /// Adds a reference to an object of another graph.
-    fn refer(&mut self, object: Object) -> Slot {
+    fn add_foreign(&mut self, object: Object) -> Slot {
         let object = object.as_ref().to_object();
         let foreign = &mut self.graph.rest_mut().foreign;
         let number = foreign.len() as u32; // cannot truncate: each foreign object has a node, and node indices fit into a u32
@@ -57,10 +57,10 @@ impl Build {
         self.graph.add(Node::Foreign(number))
     }
 
-    fn take_all(&mut self, objects: impl IntoIterator<Item = Object>) -> Span {
+    fn add_objects(&mut self, objects: impl IntoIterator<Item = Object>) -> Span {
         let objects = objects.into_iter();
         let mut slots = Vec::with_capacity(objects.size_hint().0);
-        slots.extend(objects.map(|object| self.take(object)));
+        slots.extend(objects.map(|object| self.add_object(object)));
         if self.graph.slots.is_empty() {
             self.graph.slots = slots;
             return Span::new(0..self.graph.slots.len());
@@ -70,11 +70,11 @@ impl Build {
         Span::new(start..self.graph.slots.len())
     }
 
-    fn take_pairs(&mut self, pairs: impl IntoIterator<Item = (Object, Object)>) -> Span {
-        self.take_all(pairs.into_iter().flat_map(|(key, value)| [key, value]))
+    fn add_pairs(&mut self, pairs: impl IntoIterator<Item = (Object, Object)>) -> Span {
+        self.add_objects(pairs.into_iter().flat_map(|(key, value)| [key, value]))
     }
 
-    fn data(&mut self, bytes: &[u8]) -> Span {
+    fn add_bytes(&mut self, bytes: &[u8]) -> Span {
         let table = &mut self.graph.rest_mut().bytes;
         table.extend_from_slice(bytes);
         Span::new(table.len() - bytes.len()..table.len())
@@ -94,14 +94,14 @@ impl Build {
     }
 }
 
-fn one(make: impl FnOnce(&mut Build) -> Node) -> Object {
-    let mut build = Build::default();
+fn build_object(make: impl FnOnce(&mut GraphBuilder) -> Node) -> Object {
+    let mut build = GraphBuilder::default();
     let node = make(&mut build);
     let slot = build.graph.add(node);
     build.finish(slot)
 }
 
-fn cannot<T>(reason: impl Into<String>) -> Result<T> {
+fn bad_option<T>(reason: impl Into<String>) -> Result<T> {
     Err(ErrorKind::BadOption { reason: reason.into() }.into())
 }
 
@@ -129,12 +129,12 @@ keys!(
 impl Object {
     /// Creates a list.
     pub fn list<T: Into<Self>>(items: impl IntoIterator<Item = T>) -> Self {
-        one(|build| Node::List(build.take_all(items.into_iter().map(Into::into))))
+        build_object(|build| Node::List(build.add_objects(items.into_iter().map(Into::into))))
     }
 
     /// Creates a tuple.
     pub fn tuple<T: Into<Self>>(items: impl IntoIterator<Item = T>) -> Self {
-        one(|build| Node::Tuple(build.take_all(items.into_iter().map(Into::into))))
+        build_object(|build| Node::Tuple(build.add_objects(items.into_iter().map(Into::into))))
     }
 
     /// Creates a dict.
@@ -148,10 +148,10 @@ impl Object {
     /// tuple that contains one.
     pub fn dict<K: Into<Self>, V: Into<Self>>(pairs: impl IntoIterator<Item = (K, V)>) -> Result<Self> {
         let pairs = pairs.into_iter().map(|(key, value)| (key.into(), value.into()));
-        let mut build = Build::default();
-        let span = build.take_pairs(pairs);
+        let mut build = GraphBuilder::default();
+        let span = build.add_pairs(pairs);
         let object = finish_keyed(build, span, Node::Dict, 2);
-        object.ok_or(()).or_else(|()| cannot(keys::UNHASHABLE))
+        object.ok_or(()).or_else(|()| bad_option(keys::UNHASHABLE))
     }
 
     /// Creates a set.
@@ -161,9 +161,9 @@ impl Object {
     /// [`ErrorKind::BadOption`] if Python could not hash an item: a list, dict, set, bytearray or array, or a
     /// tuple that contains one.
     pub fn set<T: Into<Self>>(items: impl IntoIterator<Item = T>) -> Result<Self> {
-        let mut build = Build::default();
-        let span = build.take_all(items.into_iter().map(Into::into));
-        finish_keyed(build, span, Node::Set, 1).ok_or(()).or_else(|()| cannot(keys::UNHASHABLE))
+        let mut build = GraphBuilder::default();
+        let span = build.add_objects(items.into_iter().map(Into::into));
+        finish_keyed(build, span, Node::Set, 1).ok_or(()).or_else(|()| bad_option(keys::UNHASHABLE))
     }
 
     /// Creates a frozenset.
@@ -173,14 +173,14 @@ impl Object {
     /// [`ErrorKind::BadOption`] if Python could not hash an item: a list, dict, set, bytearray or array, or a
     /// tuple that contains one.
     pub fn frozen_set<T: Into<Self>>(items: impl IntoIterator<Item = T>) -> Result<Self> {
-        let mut build = Build::default();
-        let span = build.take_all(items.into_iter().map(Into::into));
-        finish_keyed(build, span, Node::FrozenSet, 1).ok_or(()).or_else(|()| cannot(keys::UNHASHABLE))
+        let mut build = GraphBuilder::default();
+        let span = build.add_objects(items.into_iter().map(Into::into));
+        finish_keyed(build, span, Node::FrozenSet, 1).ok_or(()).or_else(|()| bad_option(keys::UNHASHABLE))
     }
 
     /// Creates a `bytearray`, which is a copy of `bytes`.
     pub fn byte_array(bytes: &[u8]) -> Self {
-        one(|build| Node::ByteArray(build.data(bytes)))
+        build_object(|build| Node::ByteArray(build.add_bytes(bytes)))
     }
 
     /// Creates a string from code points, which may include lone surrogates.
@@ -199,7 +199,7 @@ impl Object {
         }
         let are_codes = codes.iter().all(|code| *code <= 0x10_FFFF);
         are_codes.then(|| {
-            one(|build| {
+            build_object(|build| {
                 build.graph.rest_mut().codes.push(codes.into());
                 Node::Codes(0)
             })
@@ -214,12 +214,12 @@ impl Object {
     pub fn scalar(array: &DynArray) -> Result<Self> {
         if array.len() != 1 || array.dtype().has_object() {
             let (shape, dtype) = (array.shape(), array.dtype());
-            return cannot(format!(
+            return bad_option(format!(
                 "a scalar is one element, and this array has the shape {shape:?} and the dtype {dtype}"
             ));
         }
-        Ok(one(|build| {
-            let span = build.data(array.bytes());
+        Ok(build_object(|build| {
+            let span = build.add_bytes(array.bytes());
             Node::Scalar(build.dtype(array.dtype()), span)
         }))
     }
@@ -232,19 +232,19 @@ impl Object {
     /// decimal point and an exponent, and also `NaN`, `sNaN` and `Infinity`.
     pub fn decimal(digits: &str) -> Result<Self> {
         match keys::is_decimal(digits) {
-            true => Ok(one(|build| Node::Decimal(build.graph.add_text(digits)))),
-            false => cannot(format!("{digits:?} is not a decimal number")),
+            true => Ok(build_object(|build| Node::Decimal(build.graph.add_text(digits)))),
+            false => bad_option(format!("{digits:?} is not a decimal number")),
         }
     }
 
     /// Creates a `datetime.datetime` without a time zone.
     pub fn datetime(date: Date, time: Time) -> Self {
-        one(|_| Node::Datetime(date, time))
+        build_object(|_| Node::Datetime(date, time))
     }
 
     /// Creates a reference to a class or function, by name.
     pub fn global(module: &str, name: &str) -> Self {
-        let mut build = Build::default();
+        let mut build = GraphBuilder::default();
         let slot = build.name(module, name);
         build.finish(slot)
     }
@@ -293,17 +293,17 @@ impl Object {
 /// Finishes a dict or set; `None` if a key is not hashable.
 ///
 /// If keys are equal, the value of the last one is kept, at the position of the first one.
-fn finish_keyed(mut build: Build, span: Span, node: fn(Span) -> Node, step: usize) -> Option<Object> {
+fn finish_keyed(mut build: GraphBuilder, span: Span, node: fn(Span) -> Node, step: usize) -> Option<Object> {
     // Keys are compared as parts of an object, so the object is finished first, and duplicates are removed
     // afterwards.
     let slot = build.graph.add(node(span));
     let mut object = build.finish(slot);
-    let kept = keys::Keys::of_python().distinct(object.as_ref(), step)?;
+    let kept = keys::KeyHasher::of_python().distinct(object.as_ref(), step)?;
     let number = object.slot.node()?;
     if let Some(kept) = kept
         && let Some(shared) = object.graph.as_mut().and_then(Arc::get_mut)
     {
-        shared.keep(number, &kept);
+        shared.retain_keys(number, &kept);
     }
     Some(object)
 }
@@ -370,14 +370,14 @@ impl CallBuilder {
     /// Builds the object.
     pub fn build(self) -> Object {
         let Self { callable, args, kwargs, is_new, state, items, pairs } = self;
-        one(|build| {
+        build_object(|build| {
             let mut few = [Some(callable), Some(args), kwargs, state]
-                .map(|part| part.map_or(Slot::ABSENT, |part| build.take(part)))
+                .map(|part| part.map_or(Slot::ABSENT, |part| build.add_object(part)))
                 .into_iter();
             let mut next = || few.next().unwrap_or(Slot::ABSENT);
             let (callable, args, kwargs, state) = (next(), next(), next(), next());
-            let items = build.take_all(items);
-            let pairs = build.take_pairs(pairs);
+            let items = build.add_objects(items);
+            let pairs = build.add_pairs(pairs);
             build.graph.rest_mut().calls.push(CallParts {
                 callable,
                 args,

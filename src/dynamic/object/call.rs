@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::graph::{CallParts, Name};
-use super::known::Known;
-use super::{Date, Dict, Items, ObjectRef, Text, Time, Timedelta, View, dtypes, known, times};
+use super::known_calls::GlobalKind;
+use super::{Date, Dict, Items, ObjectRef, Text, Time, Timedelta, View, dtypes, known_calls, times};
 use crate::dtype::DType;
 use crate::dynamic::DynArray;
 
@@ -74,19 +74,22 @@ impl<'a> Global<'a> {
             "timedelta64",
             "void",
         ];
-        let is_of = |names: &[&str]| names.contains(&self.name());
+        let is_one_of = |names: &[&str]| names.contains(&self.name());
         match self.module() {
             _ if self.is_known() => true,
-            "builtins" => is_of(&BUILTINS),
-            "collections" => is_of(&["OrderedDict"]),
-            "datetime" => is_of(&["timezone"]),
+            "builtins" => is_one_of(&BUILTINS),
+            "collections" => is_one_of(&["OrderedDict"]),
+            "datetime" => is_one_of(&["timezone"]),
             "numpy" => {
                 let bare = self.name().trim_end_matches(|last: char| last.is_ascii_digit());
-                is_of(&NUMPY) || bare != self.name() && ["int", "uint", "float", "complex"].contains(&bare)
+                is_one_of(&NUMPY)
+                    || bare != self.name() && ["int", "uint", "float", "complex"].contains(&bare)
             }
-            "numpy._core._internal" | "numpy.core._internal" => is_of(&["_convert_to_stringdtype_kwargs"]),
-            "numpy.ma" | "numpy.ma.core" => is_of(&["MaskedArray", "_mareconstruct"]),
-            "zoneinfo" => is_of(&["ZoneInfo", "ZoneInfo._unpickle"]),
+            "numpy._core._internal" | "numpy.core._internal" => {
+                is_one_of(&["_convert_to_stringdtype_kwargs"])
+            }
+            "numpy.ma" | "numpy.ma.core" => is_one_of(&["MaskedArray", "_mareconstruct"]),
+            "zoneinfo" => is_one_of(&["ZoneInfo", "ZoneInfo._unpickle"]),
             _ => false,
         }
     }
@@ -95,8 +98,8 @@ impl<'a> Global<'a> {
     pub(super) fn is_known(self) -> bool {
         // The last two make what their arguments say.
         !matches!(
-            Known::of(self.module(), self.name()),
-            Known::Nothing | Known::Instance | Known::JoblibArray
+            GlobalKind::of(self.module(), self.name()),
+            GlobalKind::Unknown | GlobalKind::Instance | GlobalKind::JoblibArray
         )
     }
 
@@ -265,12 +268,12 @@ impl<'a> ObjectRef<'a> {
         let global = self.as_call()?.global()?;
         let is_masked =
             global.is("numpy.ma.core", "_mareconstruct") || global.is("numpy.ma", "_mareconstruct");
-        let is_plain = known::is_reconstruct((global.module(), global.name()));
+        let is_plain = known_calls::is_reconstruct((global.module(), global.name()));
         if !is_masked && !is_plain {
             return None;
         }
         let whole = self.to_object().detach();
-        known::array_of_state(whole.as_ref(), 0)
+        known_calls::array_of_state(whole.as_ref(), 0)
     }
 
     /// Returns a copy of the mask of a `numpy.ma.MaskedArray`, as an array of bools.
@@ -281,7 +284,7 @@ impl<'a> ObjectRef<'a> {
         let is_masked =
             global.is("numpy.ma.core", "_mareconstruct") || global.is("numpy.ma", "_mareconstruct");
         let whole = is_masked.then(|| self.to_object().detach())?;
-        known::array_of_state(whole.as_ref(), 1)
+        known_calls::array_of_state(whole.as_ref(), 1)
     }
 
     /// Returns the date, time and zone of a `datetime.datetime` that has a time zone.
@@ -300,18 +303,18 @@ impl<'a> ObjectRef<'a> {
     /// assert_eq!(zone, Zone::Offset(Timedelta::new(0, 3600, 0).unwrap()));
     /// ```
     pub fn as_aware(self) -> Option<(Date, Time, Zone<'a>)> {
-        let (packed, zone) = self.with_zone("datetime")?;
+        let (packed, zone) = self.packed_and_zone("datetime")?;
         times::unpack(&packed).map(|(date, time)| (date, time, zone))
     }
 
     /// Returns the time and zone of a `datetime.time` with a time zone: see [`as_aware`](Self::as_aware).
     pub fn as_aware_time(self) -> Option<(Time, Zone<'a>)> {
-        let (packed, zone) = self.with_zone("time")?;
-        Time::unpack_alone(&packed).map(|time| (time, zone))
+        let (packed, zone) = self.packed_and_zone("time")?;
+        Time::unpack_with_fold(&packed).map(|time| (time, zone))
     }
 
     /// Returns the packed bytes and the zone of an instance of a class in `datetime`.
-    fn with_zone(self, name: &str) -> Option<(Vec<u8>, Zone<'a>)> {
+    fn packed_and_zone(self, name: &str) -> Option<(Vec<u8>, Zone<'a>)> {
         let call = self.as_call()?;
         call.global().filter(|global| global.is("datetime", name))?;
         let args = call.args().items()?;

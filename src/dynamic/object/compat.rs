@@ -7,12 +7,12 @@ use std::sync::LazyLock;
 
 /// Returns the Python 3 name for a name in a pickle of protocols 0 to 2.
 pub(super) fn python_3<'a>(module: &'a str, name: &'a str) -> (&'a str, &'a str) {
-    TABLES.0.new_name(module, name)
+    TABLES.0.translate(module, name)
 }
 
 /// Returns the Python 2 name, for a pickle of protocols 0 to 2.
 pub(super) fn python_2<'a>(module: &'a str, name: &'a str) -> (&'a str, &'a str) {
-    TABLES.1.new_name(module, name)
+    TABLES.1.translate(module, name)
 }
 
 #[derive(Default)]
@@ -52,7 +52,7 @@ static TABLES: LazyLock<(Table, Table)> = LazyLock::new(|| {
 });
 
 impl Table {
-    fn new_name<'a>(&self, module: &'a str, name: &'a str) -> (&'a str, &'a str) {
+    fn translate<'a>(&self, module: &'a str, name: &'a str) -> (&'a str, &'a str) {
         // Names are looked up first: some moved to a different module than the rest of their old module.
         match self.names.get(&(module, name)) {
             Some(new) => *new,

@@ -38,13 +38,13 @@ impl ObjectRef<'_> {
         }
     }
 
-    pub(super) fn is_no(self, wanted: &str) -> Error {
+    pub(super) fn mismatch_error(self, wanted: &str) -> Error {
         let reason = format!("expected {wanted}, found {}", self.kind());
         ErrorKind::NotConvertible { reason }.into()
     }
 }
 
-macro_rules! by_all_ways {
+macro_rules! impl_try_from_object {
     ([$($generics:tt)*] $type:ty $(where [$($bounds:tt)*])?) => {
         impl<$($generics)*> TryFrom<&Object> for $type $(where $($bounds)*)? {
             type Error = Error;
@@ -71,11 +71,11 @@ macro_rules! try_from {
 
             fn try_from($object: ObjectRef<'_>) -> Result<Self> {
                 let made: Option<Result<Self>> = $made;
-                made.unwrap_or_else(|| Err($object.is_no($wanted)))
+                made.unwrap_or_else(|| Err($object.mismatch_error($wanted)))
             }
         }
 
-        by_all_ways!([] $type);
+        impl_try_from_object!([] $type);
     )*};
 }
 
@@ -168,12 +168,12 @@ where
                 .map(|slot| T::try_from(ObjectRef::new(slot, None)).map_err(Into::into))
                 .collect();
         }
-        let items = object.items().ok_or_else(|| object.is_no("a list, tuple or set"))?;
+        let items = object.items().ok_or_else(|| object.mismatch_error("a list, tuple or set"))?;
         items.iter().map(|item| T::try_from(item).map_err(Into::into)).collect()
     }
 }
 
-by_all_ways!([T] Vec<T> where [T: for<'a> TryFrom<ObjectRef<'a>, Error: Into<Error>>]);
+impl_try_from_object!([T] Vec<T> where [T: for<'a> TryFrom<ObjectRef<'a>, Error: Into<Error>>]);
 
 macro_rules! maps {
     ([$($generics:tt)*] $type:ty where [$($bounds:tt)*]) => {
@@ -187,12 +187,12 @@ macro_rules! maps {
             type Error = Error;
 
             fn try_from(object: ObjectRef<'_>) -> Result<Self> {
-                let View::Dict(dict) = object.view() else { return Err(object.is_no("a dict")) };
+                let View::Dict(dict) = object.view() else { return Err(object.mismatch_error("a dict")) };
                 dict.iter().map(|(key, value)| Ok((K::try_from(key).map_err(Into::into)?, V::try_from(value).map_err(Into::into)?))).collect()
             }
         }
 
-        by_all_ways!([$($generics)*] $type where [
+        impl_try_from_object!([$($generics)*] $type where [
             K: for<'a> TryFrom<ObjectRef<'a>, Error: Into<Error>>,
             V: for<'a> TryFrom<ObjectRef<'a>, Error: Into<Error>>,
             $($bounds)*
@@ -214,14 +214,14 @@ macro_rules! tuples {
 
             fn try_from(object: ObjectRef<'_>) -> Result<Self> {
                 let items = object.items().filter(|items| items.len() == $count);
-                let items = items.ok_or_else(|| object.is_no(concat!("a tuple of ", $count)))?;
+                let items = items.ok_or_else(|| object.mismatch_error(concat!("a tuple of ", $count)))?;
                 let mut items = items.iter();
                 // The number of items was checked above.
                 Ok(($(<$name>::try_from(items.next().expect("an item for each")).map_err(Into::into)?,)*))
             }
         }
 
-        by_all_ways!([$($name),*] ($($name,)*) where [$($name: for<'a> TryFrom<ObjectRef<'a>, Error: Into<Error>>,)*]);
+        impl_try_from_object!([$($name),*] ($($name,)*) where [$($name: for<'a> TryFrom<ObjectRef<'a>, Error: Into<Error>>,)*]);
     )*};
 }
 
@@ -234,9 +234,13 @@ impl<T: ReadableElement> TryFrom<ObjectRef<'_>> for ArrayD<T> {
     fn try_from(object: ObjectRef<'_>) -> Result<Self> {
         match object.view() {
             View::Array(array) => Array::to_array(array),
-            _ => object.as_array().ok_or_else(|| object.is_no("an array"))?.into_array().map_err(Error::from),
+            _ => object
+                .as_array()
+                .ok_or_else(|| object.mismatch_error("an array"))?
+                .into_array()
+                .map_err(Error::from),
         }
     }
 }
 
-by_all_ways!([T: ReadableElement] ArrayD<T>);
+impl_try_from_object!([T: ReadableElement] ArrayD<T>);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::ObjectRef;
 use super::budget::Budget;
 use super::graph::{CallParts, Slot, StoredDType};
-use super::known::GraphView;
+use super::known_calls::GraphView;
 use super::machine::Unpickler;
 use super::source::Source;
 use crate::dtype::{
@@ -17,38 +17,38 @@ use crate::npy_format as npy;
 
 /// The indices of a dtype in the graph's table: as stored in the pickle, and in native byte order.
 #[derive(Clone, Copy)]
-pub(super) struct Known {
+pub(super) struct DTypeIndices {
     pub(super) stored: u32,
     pub(super) native: u32,
 }
 
 /// A cache of the dtypes of a pickle: each is decoded once, no matter how many objects refer to it.
 #[derive(Default)]
-pub(super) struct Memo {
+pub(super) struct DTypeCache {
     /// The dtypes, by the index of the object; `None` if the object is not a known dtype.
-    made: HashMap<u32, Option<Arc<DType>>>,
+    decoded: HashMap<u32, Option<Arc<DType>>>,
     /// The table indices of the dtypes of arrays and scalars, by the index of the object.
-    used: HashMap<u32, Known>,
+    indices: HashMap<u32, DTypeIndices>,
 }
 
-impl Memo {
+impl DTypeCache {
     /// Removes the dtype of an object that has changed.
     pub(super) fn forget(&mut self, number: u32) {
-        if self.made.remove(&number).is_some() {
-            self.used.remove(&number);
+        if self.decoded.remove(&number).is_some() {
+            self.indices.remove(&number);
         }
     }
 }
 
 /// Decodes the dtype that an object represents, and adds it to the table.
-pub(super) fn of(machine: &mut Unpickler<'_>, slot: Slot) -> Result<Option<Known>> {
+pub(super) fn intern(machine: &mut Unpickler<'_>, slot: Slot) -> Result<Option<DTypeIndices>> {
     let Some(number) = slot.node() else { return Ok(None) };
-    if let Some(known) = machine.dtypes.used.get(&number) {
+    if let Some(known) = machine.dtypes.indices.get(&number) {
         return Ok(Some(*known));
     }
-    let look = GraphView::new(&machine.graph, machine.source);
-    let mut decoder = Decoder { look, made: &mut machine.dtypes.made, budget: &machine.budget };
-    let Some(stored) = decoder.within(slot, 0)? else { return Ok(None) };
+    let view = GraphView::new(&machine.graph, machine.source);
+    let mut decoder = Decoder { view, decoded: &mut machine.dtypes.decoded, budget: &machine.budget };
+    let Some(stored) = decoder.decode(slot, 0)? else { return Ok(None) };
     // NumPy converts numbers, strings and times to native byte order, and leaves records unchanged.
     let native = match &*stored {
         DType::Scalar(_) => Arc::new((*stored).clone().with_byte_order(ByteOrder::NATIVE)),
@@ -62,56 +62,60 @@ pub(super) fn of(machine: &mut Unpickler<'_>, slot: Slot) -> Result<Option<Known
     let is_native = native == stored;
     let stored = push(stored, slot);
     let native = if is_native { stored } else { push(native, Slot::ABSENT) };
-    let known = Known { stored, native };
-    machine.dtypes.used.insert(number, known);
+    let known = DTypeIndices { stored, native };
+    machine.dtypes.indices.insert(number, known);
     Ok(Some(known))
 }
 
 /// Decodes the dtype that an object of a complete graph represents.
-pub(super) fn in_graph(look: GraphView<'_>, slot: Slot) -> Option<DType> {
-    let mut decoder = Decoder { look, made: &mut HashMap::new(), budget: &Budget::of(0) };
-    decoder.within(slot, 0).ok()?.map(|dtype| (*dtype).clone())
+pub(super) fn decode_in_graph(view: GraphView<'_>, slot: Slot) -> Option<DType> {
+    let mut decoder = Decoder { view, decoded: &mut HashMap::new(), budget: &Budget::of(0) };
+    decoder.decode(slot, 0).ok()?.map(|dtype| (*dtype).clone())
 }
 
 /// Decodes the dtype that an object represents.
 pub(super) fn of_object(object: ObjectRef<'_>) -> Option<DType> {
-    in_graph(GraphView::new(object.graph?, Source::NONE), *object.slot)
+    decode_in_graph(GraphView::new(object.graph?, Source::NONE), *object.slot)
 }
 
 struct Decoder<'a, 'b> {
-    look: GraphView<'a>,
-    made: &'b mut HashMap<u32, Option<Arc<DType>>>,
+    view: GraphView<'a>,
+    decoded: &'b mut HashMap<u32, Option<Arc<DType>>>,
     budget: &'b Budget,
 }
 
-type Made = Result<Option<Arc<DType>>>;
+type DecodedDType = Result<Option<Arc<DType>>>;
 
 impl Decoder<'_, '_> {
-    fn once(&mut self, slot: Slot, make: impl FnOnce(&mut Self) -> Result<Option<DType>>) -> Made {
+    fn decode_once(
+        &mut self,
+        slot: Slot,
+        make: impl FnOnce(&mut Self) -> Result<Option<DType>>,
+    ) -> DecodedDType {
         let Some(number) = slot.node() else { return Ok(None) };
-        if let Some(made) = self.made.get(&number) {
-            return Ok(made.clone());
+        if let Some(decoded) = self.decoded.get(&number) {
+            return Ok(decoded.clone());
         }
-        let made = make(self)?.map(Arc::new);
+        let decoded = make(self)?.map(Arc::new);
         // A record includes the fields of all records within it, and each use of the record visits all of
         // them. Each field costs 64 bytes of the budget, so nesting cannot multiply fields beyond it.
-        if let Some(DType::Record(record)) = made.as_deref() {
+        if let Some(DType::Record(record)) = decoded.as_deref() {
             const FIELD: usize = 64;
             self.budget.spend(FIELD.saturating_mul(record.nested_field_count() as usize))?;
         }
-        self.made.insert(number, made.clone());
-        Ok(made)
+        self.decoded.insert(number, decoded.clone());
+        Ok(decoded)
     }
 
-    fn within(&mut self, slot: Slot, depth: usize) -> Made {
-        let Some(call) = self.look.call(slot) else { return Ok(None) };
-        self.once(slot, |this| this.of_call(call, depth))
+    fn decode(&mut self, slot: Slot, depth: usize) -> DecodedDType {
+        let Some(call) = self.view.call(slot) else { return Ok(None) };
+        self.decode_once(slot, |this| this.decode_call(call, depth))
     }
 
-    fn of_call(&mut self, call: &CallParts, depth: usize) -> Result<Option<DType>> {
-        let look = self.look;
-        let Some(args) = look.tuple(call.args) else { return Ok(None) };
-        let Some(name) = look.name(call.callable).filter(|_| depth <= MAX_NESTING) else { return Ok(None) };
+    fn decode_call(&mut self, call: &CallParts, depth: usize) -> Result<Option<DType>> {
+        let view = self.view;
+        let Some(args) = view.tuple(call.args) else { return Ok(None) };
+        let Some(name) = view.name(call.callable).filter(|_| depth <= MAX_NESTING) else { return Ok(None) };
         if name.1 == "_convert_to_stringdtype_kwargs" {
             return Ok(Some(DType::Object)); // `StringDType`: its elements are strings in a list
         }
@@ -119,43 +123,45 @@ impl Decoder<'_, '_> {
             return Ok(None);
         }
         let Some(format) = args.first() else { return Ok(None) };
-        let format = self.of_format(*format, depth + 1)?.map(|format| (*format).clone());
-        let Some(state) = look.tuple(call.state) else { return Ok(format) };
+        let format = self.decode_format(*format, depth + 1)?.map(|format| (*format).clone());
+        let Some(state) = view.tuple(call.state) else { return Ok(format) };
         let [_, order, subarray, names, fields, size, ..] = *state else { return Ok(None) };
-        if let Some(subarray) = look.tuple(subarray) {
+        if let Some(subarray) = view.tuple(subarray) {
             let [base, dims] = *subarray else { return Ok(None) };
-            let base = self.within(base, depth + 1)?;
-            return Ok(base.and_then(|base| subarray_of(look, &base, dims)));
+            let base = self.decode(base, depth + 1)?;
+            return Ok(base.and_then(|base| subarray_of(view, &base, dims)));
         }
-        if let Some((names, fields)) = look.tuple(names).zip(look.dict(fields)) {
+        if let Some((names, fields)) = view.tuple(names).zip(view.dict(fields)) {
             // A field with a title has two entries.
             self.budget.spend(64 * names.len().max(fields.len() / 2))?;
             // Of equal names, the last one is used, as in a dict.
             let mut places = HashMap::with_capacity(fields.len());
             for [name, field] in fields {
-                if let Some(name) = look.text(*name) {
+                if let Some(name) = view.text(*name) {
                     self.budget.spend(name.len())?;
                     places.insert(name.into_owned(), *field);
                 }
             }
             let mut all = Vec::with_capacity(names.len());
             for name in names {
-                let Some(name) = look.text(*name).map(std::borrow::Cow::into_owned) else { return Ok(None) };
+                let Some(name) = view.text(*name).map(std::borrow::Cow::into_owned) else { return Ok(None) };
                 self.budget.spend(name.len())?;
-                let field = places.get(&name).and_then(|field| look.tuple(*field));
+                let field = places.get(&name).and_then(|field| view.tuple(*field));
                 let Some([dtype, offset, rest @ ..]) = field else { return Ok(None) };
-                let (Some(dtype), Some(offset)) = (self.within(*dtype, depth + 1)?, look.int(*offset)) else {
+                let (Some(dtype), Some(offset)) = (self.decode(*dtype, depth + 1)?, view.int(*offset)) else {
                     return Ok(None);
                 };
                 all.push((name, (*dtype).clone(), offset, rest.first().copied()));
             }
-            return Ok(length(look, size).and_then(|size| record(look, all, size)));
+            return Ok(length(view, size).and_then(|size| record(view, all, size)));
         }
-        let dtype = match (format, state.get(8).and_then(|metadata| look.tuple(*metadata))) {
-            (Some(DType::Scalar(scalar)), Some(metadata)) => timed(look, scalar, metadata).map(DType::from),
+        let dtype = match (format, state.get(8).and_then(|metadata| view.tuple(*metadata))) {
+            (Some(DType::Scalar(scalar)), Some(metadata)) => {
+                with_time_unit(view, scalar, metadata).map(DType::from)
+            }
             (dtype, _) => dtype,
         };
-        let (Some(dtype), Some(order)) = (dtype, look.text(order)) else { return Ok(None) };
+        let (Some(dtype), Some(order)) = (dtype, view.text(order)) else { return Ok(None) };
         Ok(Some(match &*order {
             "<" => dtype.with_byte_order(ByteOrder::Little),
             ">" => dtype.with_byte_order(ByteOrder::Big),
@@ -164,46 +170,46 @@ impl Decoder<'_, '_> {
     }
 
     /// Decodes the argument of `numpy.dtype`: a name, the parts of a record, or a type with a shape.
-    fn of_format(&mut self, slot: Slot, depth: usize) -> Made {
-        let look = self.look;
-        if let Some(name) = look.text(slot) {
+    fn decode_format(&mut self, slot: Slot, depth: usize) -> DecodedDType {
+        let view = self.view;
+        if let Some(name) = view.text(slot) {
             self.budget.spend(name.len())?;
             return Ok(npy::dtype_by_name(&name).map(Arc::new));
         }
         if depth > MAX_NESTING {
             return Ok(None);
         }
-        if look.call(slot).is_some() {
-            return self.within(slot, depth);
+        if view.call(slot).is_some() {
+            return self.decode(slot, depth);
         }
-        if let Some(parts) = look.tuple(slot) {
-            return self.once(slot, |this| match *parts {
+        if let Some(parts) = view.tuple(slot) {
+            return self.decode_once(slot, |this| match *parts {
                 // A Python class, such as `numpy.record`, does not describe the bytes; the other item does.
-                [class, dtype] if look.name(class).is_some() => {
-                    Ok(this.of_format(dtype, depth + 1)?.map(|dtype| (*dtype).clone()))
+                [class, dtype] if view.name(class).is_some() => {
+                    Ok(this.decode_format(dtype, depth + 1)?.map(|dtype| (*dtype).clone()))
                 }
                 [base, dims] => {
-                    let base = this.of_format(base, depth + 1)?;
-                    Ok(base.and_then(|base| subarray_of(look, &base, dims)))
+                    let base = this.decode_format(base, depth + 1)?;
+                    Ok(base.and_then(|base| subarray_of(view, &base, dims)))
                 }
                 _ => Ok(None),
             });
         }
-        match look.dict(slot) {
-            Some(parts) => self.once(slot, |this| this.of_parts(parts, depth)),
+        match view.dict(slot) {
+            Some(parts) => self.decode_once(slot, |this| this.decode_parts(parts, depth)),
             None => Ok(None),
         }
     }
 
     /// Decodes a dict of names, formats and offsets.
-    fn of_parts(&mut self, parts: &[[Slot; 2]], depth: usize) -> Result<Option<DType>> {
-        let look = self.look;
+    fn decode_parts(&mut self, parts: &[[Slot; 2]], depth: usize) -> Result<Option<DType>> {
+        let view = self.view;
         let part = |name: &str| {
-            let named = |key: Slot| look.text(key).is_some_and(|key| key == name);
+            let named = |key: Slot| view.text(key).is_some_and(|key| key == name);
             // The search starts from the end, because the last of equal keys is used.
             parts.iter().rev().find(|[key, _]| named(*key)).map(|[_, part]| *part)
         };
-        let list = |name: &str| part(name).and_then(|part| look.list(part));
+        let list = |name: &str| part(name).and_then(|part| view.list(part));
         let (Some(names), Some(formats), Some(offsets)) = (list("names"), list("formats"), list("offsets"))
         else {
             return Ok(None);
@@ -216,29 +222,29 @@ impl Decoder<'_, '_> {
         let mut all = Vec::with_capacity(names.len());
         for ((name, format), offset) in names.iter().zip(formats).zip(offsets) {
             let title = titles.get(all.len()).copied();
-            let dtype = self.of_format(*format, depth + 1)?;
-            let (Some(name), Some(dtype), Some(offset)) = (look.text(*name), dtype, look.int(*offset)) else {
+            let dtype = self.decode_format(*format, depth + 1)?;
+            let (Some(name), Some(dtype), Some(offset)) = (view.text(*name), dtype, view.int(*offset)) else {
                 return Ok(None);
             };
             self.budget.spend(name.len())?;
             all.push((name.into_owned(), (*dtype).clone(), offset, title));
         }
-        let size = part("itemsize").and_then(|size| length(look, size));
-        Ok(size.and_then(|size| record(look, all, size)))
+        let size = part("itemsize").and_then(|size| length(view, size));
+        Ok(size.and_then(|size| record(view, all, size)))
     }
 }
 
 /// Maximum length of a title in bytes: it is copied for each field that has it.
-const MOST_TITLE: usize = 1024;
+const MAX_TITLE_LEN: usize = 1024;
 
-fn length(look: GraphView<'_>, slot: Slot) -> Option<usize> {
-    usize::try_from(look.int(slot)?).ok()
+fn length(view: GraphView<'_>, slot: Slot) -> Option<usize> {
+    usize::try_from(view.int(slot)?).ok()
 }
 
-fn subarray_of(look: GraphView<'_>, base: &DType, dims: Slot) -> Option<DType> {
-    let dims = match look.tuple(dims) {
-        Some(_) => look.dims(dims)?,
-        None => vec![length(look, dims)?],
+fn subarray_of(view: GraphView<'_>, base: &DType, dims: Slot) -> Option<DType> {
+    let dims = match view.tuple(dims) {
+        Some(_) => view.dims(dims)?,
+        None => vec![length(view, dims)?],
     };
     Subarray::new(base.clone(), dims.into()).map(DType::from)
 }
@@ -249,14 +255,14 @@ type Field = (String, DType, i64, Option<Slot>);
 /// Builds a record; `None` if fields overlap, are not in order of their offsets, or have an invalid title.
 ///
 /// The fields of a [`Record`] are laid out one after another. A title must be text of limited length.
-fn record(look: GraphView<'_>, fields: Vec<Field>, size: usize) -> Option<DType> {
+fn record(view: GraphView<'_>, fields: Vec<Field>, size: usize) -> Option<DType> {
     let mut record = Record::default();
     for (name, dtype, offset, title) in fields {
         record.pad_to(usize::try_from(offset).ok()?).ok()?; // overlapping fields are not supported
         let title = match title {
             None | Some(Slot::NONE) => None,
             Some(title) => {
-                Some(Title::Text(look.text(title).filter(|title| title.len() <= MOST_TITLE)?.into_owned()))
+                Some(Title::Text(view.text(title).filter(|title| title.len() <= MAX_TITLE_LEN)?.into_owned()))
             }
         };
         record.push(name, title, dtype).ok()?;
@@ -266,12 +272,12 @@ fn record(look: GraphView<'_>, fields: Vec<Field>, size: usize) -> Option<DType>
 }
 
 /// Applies the unit in the metadata of a time dtype: `({}, (b"ns", 1, 1, 1))`.
-fn timed(look: GraphView<'_>, scalar: Scalar, metadata: &[Slot]) -> Option<Scalar> {
+fn with_time_unit(view: GraphView<'_>, scalar: Scalar, metadata: &[Slot]) -> Option<Scalar> {
     let [_, step] = *metadata else { return None };
-    let [unit, count, ..] = *look.tuple(step)? else { return None };
-    let unit = look.text(unit)?;
+    let [unit, count, ..] = *view.tuple(step)? else { return None };
+    let unit = view.text(unit)?;
     let unit = TimeUnit::ALL.into_iter().find(|known| known.symbol() == unit)?;
-    let step = TimeStep::new(u32::try_from(look.int(count)?).ok()?, unit);
+    let step = TimeStep::new(u32::try_from(view.int(count)?).ok()?, unit);
     let kind = match scalar.kind() {
         Kind::Datetime(_) => Kind::Datetime(step),
         Kind::Timedelta(_) => Kind::Timedelta(step),

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::loading::Loading;
+use super::load_effects::LoadEffects;
 use super::{Object, View, decode, encode};
 use crate::dtype::DType;
 use crate::element::{
@@ -13,42 +13,42 @@ use crate::error::{Error, Result};
 use crate::header::Header;
 use crate::options::{ReadOptions, WriteOptions};
 
-struct Pickle;
+struct ObjectCodec;
 
-/// Like [`Pickle`], and remembers what Python would do to load the array, unless that is plain data.
-struct WithLoading(WhenRead);
+/// Like [`ObjectCodec`], and remembers what Python would do to load the array, unless that is plain data.
+struct RecordingDecoder(LoadEffectsCell);
 
 /// What loading an array does, as soon as the array has been read.
-type WhenRead = Arc<OnceLock<Arc<Loading>>>;
+type LoadEffectsCell = Arc<OnceLock<Arc<LoadEffects>>>;
 
 /// Returns how the objects of an array are read, and where it is said afterwards what loading them would do.
 pub(in super::super) fn accept_with_loading(
     found: &DType,
     options: &ReadOptions,
-) -> Result<(ReadPlan<Object>, WhenRead)> {
+) -> Result<(ReadPlan<Object>, LoadEffectsCell)> {
     Object::read_plan(found, options)?;
-    let loading = Arc::default();
-    Ok((ReadPlan::Opaque(Box::new(WithLoading(Arc::clone(&loading)))), loading))
+    let load_effects = Arc::default();
+    Ok((ReadPlan::Opaque(Box::new(RecordingDecoder(Arc::clone(&load_effects)))), load_effects))
 }
 
-impl DecodeOpaque<Object> for WithLoading {
+impl DecodeOpaque<Object> for RecordingDecoder {
     fn decode(&self, payload: &[u8], header: &Header, options: &ReadOptions) -> Result<(Vec<Object>, usize)> {
-        let (items, loading, used) = decode(payload, header, options)?;
-        if !loading.is_plain() {
-            self.0.get_or_init(|| Arc::new(loading));
+        let (items, load_effects, used) = decode(payload, header, options)?;
+        if !load_effects.is_plain() {
+            self.0.get_or_init(|| Arc::new(load_effects));
         }
         Ok((items, used))
     }
 
     fn read_one(&self, more: &mut dyn FnMut(&mut Vec<u8>, u64) -> Result<u64>) -> Result<Option<Vec<u8>>> {
-        Pickle.read_one(more)
+        ObjectCodec.read_one(more)
     }
 }
 
 impl ReadableElement for Object {
     fn read_plan(found: &DType, _: &ReadOptions) -> Result<ReadPlan<Self>> {
         match found.has_object() {
-            true => Ok(ReadPlan::Opaque(Box::new(Pickle))),
+            true => Ok(ReadPlan::Opaque(Box::new(ObjectCodec))),
             false => Err(mismatch(found, DType::Object, false)),
         }
     }
@@ -60,11 +60,11 @@ impl WritableElement for Object {
     }
 
     fn write_plan(_: &DType) -> WritePlan<Self> {
-        WritePlan::Opaque(Box::new(Pickle))
+        WritePlan::Opaque(Box::new(ObjectCodec))
     }
 }
 
-impl DecodeOpaque<Object> for Pickle {
+impl DecodeOpaque<Object> for ObjectCodec {
     fn decode(&self, payload: &[u8], header: &Header, options: &ReadOptions) -> Result<(Vec<Object>, usize)> {
         let (items, _, used) = decode(payload, header, options)?;
         Ok((items, used))
@@ -79,7 +79,7 @@ impl DecodeOpaque<Object> for Pickle {
     }
 }
 
-impl EncodeOpaque<Object> for Pickle {
+impl EncodeOpaque<Object> for ObjectCodec {
     fn encode(
         &self,
         items: &mut dyn Iterator<Item = &Object>,
@@ -109,17 +109,17 @@ impl EncodeOpaque<Object> for Pickle {
 impl ReadableElement for Option<String> {
     fn read_plan(found: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>> {
         match (found, String::read_plan(found, options)) {
-            (DType::Object, _) => Ok(ReadPlan::Opaque(Box::new(Texts))),
-            (_, Ok(ReadPlan::PerItem(texts))) => Ok(ReadPlan::PerItem(Box::new(Present(texts)))),
+            (DType::Object, _) => Ok(ReadPlan::Opaque(Box::new(ObjectTextDecoder))),
+            (_, Ok(ReadPlan::PerItem(texts))) => Ok(ReadPlan::PerItem(Box::new(PresentTextDecoder(texts)))),
             (_, texts) => Err(texts.err().unwrap_or_else(|| mismatch(found, DType::Object, false))),
         }
     }
 }
 
 /// Objects that are text.
-struct Texts;
+struct ObjectTextDecoder;
 
-impl DecodeOpaque<Option<String>> for Texts {
+impl DecodeOpaque<Option<String>> for ObjectTextDecoder {
     fn decode(
         &self,
         payload: &[u8],
@@ -141,9 +141,9 @@ impl DecodeOpaque<Option<String>> for Texts {
 }
 
 /// Text of which none is missing.
-struct Present(Box<dyn Decode<String>>);
+struct PresentTextDecoder(Box<dyn Decode<String>>);
 
-impl Decode<Option<String>> for Present {
+impl Decode<Option<String>> for PresentTextDecoder {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, Option<String>>) -> Result<()> {
         let mut texts = Vec::new();
         append(&mut texts, count, |places| self.0.decode(items, count, places))?;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 
 use super::graph::{Id, Node};
-use super::keys::Pairs;
+use super::keys::KeyMatcher;
 use super::{Object, ObjectRef, View};
 use crate::dtype::DType;
 
@@ -42,24 +42,24 @@ pub(in super::super) fn items_equal(one: &[Object], two: &[Object]) -> bool {
 /// share parts, and comparing objects that contain themselves terminates. Joining the sets before the parts
 /// are compared is sound, because the first difference ends the entire comparison.
 #[derive(Default)]
-pub(super) struct Sets {
-    firsts: HashMap<Id, Id>,
+pub(super) struct UnionFind {
+    parents: HashMap<Id, Id>,
 }
 
-impl Sets {
+impl UnionFind {
     /// Joins the sets of two objects; returns whether they had not been compared before.
     pub(super) fn join(&mut self, one: Option<Id>, two: Option<Id>) -> bool {
         let Some((one, two)) = one.zip(two) else { return true };
-        let (one, two) = (self.first(one), self.first(two));
+        let (one, two) = (self.representative(one), self.representative(two));
         one != two && {
-            self.firsts.insert(one, two);
+            self.parents.insert(one, two);
             true
         }
     }
 
     /// Returns whether two objects have been joined.
     fn are_joined(&mut self, one: Option<Id>, two: Option<Id>) -> bool {
-        one.zip(two).is_some_and(|(one, two)| self.first(one) == self.first(two))
+        one.zip(two).is_some_and(|(one, two)| self.representative(one) == self.representative(two))
     }
 
     /// Returns whether two dtypes are equal; they are compared once, however many scalars and arrays share them.
@@ -69,21 +69,21 @@ impl Sets {
     }
 
     /// Returns the representative of an object's set, and shortens the path to it for later calls.
-    fn first(&mut self, object: Id) -> Id {
-        let mut first = object;
-        while let Some(next) = self.firsts.get(&first) {
-            first = *next;
+    fn representative(&mut self, object: Id) -> Id {
+        let mut representative = object;
+        while let Some(next) = self.parents.get(&representative) {
+            representative = *next;
         }
         let mut at = object;
-        while at != first {
-            at = self.firsts.insert(at, first).unwrap_or(first);
+        while at != representative {
+            at = self.parents.insert(at, representative).unwrap_or(representative);
         }
-        first
+        representative
     }
 }
 
 fn are_equal<'a>(pairs: impl IntoIterator<Item = (ObjectRef<'a>, ObjectRef<'a>)>) -> bool {
-    let (mut sets, mut keys) = (Sets::default(), Pairs::default());
+    let (mut sets, mut keys) = (UnionFind::default(), KeyMatcher::default());
     let mut open = Vec::new();
     pairs.into_iter().all(|(one, two)| {
         open.push((one, two));
@@ -100,8 +100,8 @@ fn are_equal<'a>(pairs: impl IntoIterator<Item = (ObjectRef<'a>, ObjectRef<'a>)>
 fn compare<'a>(
     one: ObjectRef<'a>,
     two: ObjectRef<'a>,
-    sets: &mut Sets,
-    keys: &mut Pairs,
+    sets: &mut UnionFind,
+    keys: &mut KeyMatcher,
     open: &mut Vec<(ObjectRef<'a>, ObjectRef<'a>)>,
 ) -> bool {
     if one.is_same(two) {
@@ -115,7 +115,7 @@ fn compare<'a>(
     if !is_small(one) && !sets.join(one.id(), two.id()) {
         return true;
     }
-    let are_shells_equal = match (one.view(), two.view()) {
+    let are_equal_shallowly = match (one.view(), two.view()) {
         (View::None, View::None)
         | (View::List(_), View::List(_))
         | (View::Tuple(_), View::Tuple(_))
@@ -151,8 +151,8 @@ fn compare<'a>(
         (View::Buffer(one), View::Buffer(two)) => one == two,
         _ => false,
     };
-    if !are_shells_equal || one.part_count() == 0 {
-        return are_shells_equal;
+    if !are_equal_shallowly || one.part_count() == 0 {
+        return are_equal_shallowly;
     }
     let step = match one.node() {
         Some((_, Node::Dict(_))) => 2,
@@ -231,7 +231,7 @@ fn push_parts<'a>(
 }
 
 /// Returns whether a cheap test shows that two dicts or sets have their keys in the same order.
-fn is_order_same(one: ObjectRef<'_>, two: ObjectRef<'_>, step: usize, sets: &mut Sets) -> bool {
+fn is_order_same(one: ObjectRef<'_>, two: ObjectRef<'_>, step: usize, sets: &mut UnionFind) -> bool {
     (0..one.part_count()).step_by(step).all(|index| match (one.part(index), two.part(index)) {
         (Some(one), Some(two)) if one.slot.is_simple() => one.slot == two.slot,
         // A large text that is shared is compared once: here it is enough that it was.
@@ -246,15 +246,15 @@ fn is_order_same(one: ObjectRef<'_>, two: ObjectRef<'_>, step: usize, sets: &mut
 /// Hashes at most 64 objects, and at most 64 parts of each. Of dicts and sets, only the length is hashed.
 impl Hash for ObjectRef<'_> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        first_parts(*self, |part| shell(part, state));
+        visit_hashed_parts(*self, |part| hash_shallow(part, state));
     }
 }
 
 /// Visits an object and the parts within it that are hashed.
-pub(super) fn first_parts<'a>(object: ObjectRef<'a>, mut visit: impl FnMut(ObjectRef<'a>)) {
-    const MOST: usize = 64;
+pub(super) fn visit_hashed_parts<'a>(object: ObjectRef<'a>, mut visit: impl FnMut(ObjectRef<'a>)) {
+    const MAX_PARTS: usize = 64;
     let mut open = vec![object];
-    for _ in 0..MOST {
+    for _ in 0..MAX_PARTS {
         let Some(object) = open.pop() else { break };
         visit(object);
         let from = match object.view() {
@@ -262,13 +262,13 @@ pub(super) fn first_parts<'a>(object: ObjectRef<'a>, mut visit: impl FnMut(Objec
             View::Array(_) => 1,
             _ => 0,
         };
-        let last = object.part_count().min(from + MOST);
+        let last = object.part_count().min(from + MAX_PARTS);
         open.extend((from..last).rev().filter_map(|index| object.part(index)));
     }
 }
 
 /// Hashes an object without its parts.
-pub(super) fn shell<H: Hasher>(object: ObjectRef<'_>, state: &mut H) {
+pub(super) fn hash_shallow<H: Hasher>(object: ObjectRef<'_>, state: &mut H) {
     let view = object.view();
     std::mem::discriminant(&view).hash(state);
     match view {

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::graph::{Graph, Kept, Node, Shared, Slot, Span};
-use super::keys::{Keys, UNHASHABLE, room_for_indexes};
-use super::known::bad;
-use super::loading::Loading;
-use super::machine::Read;
+use super::graph::{BackingBytes, Graph, Node, SharedGraph, Slot, Span};
+use super::keys::{KeyHasher, UNHASHABLE, empty_indexes};
+use super::known_calls::malformed;
+use super::load_effects::LoadEffects;
+use super::machine::Unpickled;
 use super::source::Source;
 use super::{Object, ObjectRef};
 use crate::error::{LimitKind, Result};
@@ -16,36 +16,36 @@ use crate::limits::{self, Limits};
 ///
 /// If what the pickle was read from is kept, bytes stay there.
 pub(super) fn finish(
-    read: Read,
+    read: Unpickled,
     source: &Source<'_>,
-    kept: Option<&Kept>,
+    kept: Option<&BackingBytes>,
     limits: &Limits,
-) -> Result<(Object, Loading)> {
-    let Read { mut graph, top, .. } = read;
+) -> Result<(Object, LoadEffects)> {
+    let Unpickled { mut graph, top, .. } = read;
     if top.node().is_none() && graph.rest.is_none() {
-        return Ok((Object { slot: top, graph: None }, Loading::default()));
+        return Ok((Object { slot: top, graph: None }, LoadEffects::default()));
     }
     let calls = calls(&graph);
     // The heights come first, because they also show which objects are reachable. Others are skipped, except the
     // calls that Python makes for objects that it then discards.
     let mut heights = vec![0; graph.nodes.len()];
-    let most = top.node().map(|top| (top, limits.get_object_height()));
+    let max_height = top.node().map(|top| (top, limits.get_object_height()));
     // What is discarded is not limited: Python loads it, and nothing here recurses.
-    for (first, most) in most.into_iter().chain(calls.iter().map(|call| (*call, u32::MAX - 1))) {
-        find_heights(&graph, first, most, &mut heights)?;
+    for (first, max_height) in max_height.into_iter().chain(calls.iter().map(|call| (*call, u32::MAX - 1))) {
+        find_heights(&graph, first, max_height, &mut heights)?;
     }
     match kept {
-        None => gather(&mut graph, source, &heights),
-        Some(kept) => graph.rest_mut().kept = Some((Arc::clone(kept), source.len())),
+        None => copy_reachable_bytes(&mut graph, source, &heights),
+        Some(kept) => graph.rest_mut().backing = Some((Arc::clone(kept), source.len())),
     }
-    graph.indexes = room_for_indexes(&graph);
+    graph.indexes = empty_indexes(&graph);
     let mut foreign_calls =
         graph.rest.as_mut().map_or_else(Vec::new, |rest| std::mem::take(&mut rest.foreign_calls));
-    let mut shared = Shared::new(graph);
-    let doubles = doubles(&shared, &heights)?;
+    let mut shared = SharedGraph::new(graph);
+    let duplicates = duplicates(&shared, &heights)?;
     if let Some(shared) = Arc::get_mut(&mut shared) {
-        for (number, kept) in doubles {
-            shared.keep(number, &kept);
+        for (number, kept) in duplicates {
+            shared.retain_keys(number, &kept);
         }
     }
     let object = Object { slot: top, graph: top.node().map(|_| Arc::clone(&shared)) };
@@ -56,7 +56,7 @@ pub(super) fn finish(
             _ => all.push(Object { slot: Slot::of_node(number), graph: Some(Arc::clone(&shared)) }),
         }
     }
-    Ok((object, Loading { graph: Some(shared), calls: all }))
+    Ok((object, LoadEffects { graph: Some(shared), calls: all }))
 }
 
 /// Returns the calls in the order in which Python makes them, and the objects of other pickles, which have calls of their own.
@@ -71,7 +71,7 @@ fn calls(graph: &Graph) -> Vec<u32> {
 /// Computes the height of each object that is reachable from `first`.
 ///
 /// The height of an object is one more than that of its highest part, or 0 if the object is unreachable.
-fn find_heights(graph: &Graph, first: u32, most: u32, heights: &mut [u32]) -> Result<()> {
+fn find_heights(graph: &Graph, first: u32, max_height: u32, heights: &mut [u32]) -> Result<()> {
     /// Marks an object whose parts are being visited; a part with this mark closes a cycle.
     const OPEN: u32 = u32::MAX;
     if heights[first as usize] != 0 {
@@ -101,10 +101,10 @@ fn find_heights(graph: &Graph, first: u32, most: u32, heights: &mut [u32]) -> Re
             }
             *next += 1;
         }
-        limits::check(LimitKind::ObjectNesting, (*height).into(), most.into())?;
+        limits::check(LimitKind::ObjectNesting, (*height).into(), max_height.into())?;
         if let Some(part) = further {
             // A height is known only after the parts have been visited, so the depth is limited too.
-            limits::check(LimitKind::ObjectNesting, open.len() as u64 + 1, most.into())?;
+            limits::check(LimitKind::ObjectNesting, open.len() as u64 + 1, max_height.into())?;
             heights[part as usize] = OPEN;
             open.push((part, 0, 1));
             continue;
@@ -120,7 +120,7 @@ fn find_heights(graph: &Graph, first: u32, most: u32, heights: &mut [u32]) -> Re
 }
 
 /// Copies the bytes of reachable objects out of what the pickle was read from.
-fn gather(graph: &mut Graph, source: &Source<'_>, heights: &[u32]) {
+fn copy_reachable_bytes(graph: &mut Graph, source: &Source<'_>, heights: &[u32]) {
     let mut spans = Vec::new();
     for (number, node) in graph.nodes.iter().enumerate().filter(|(number, _)| heights[*number] > 0) {
         match node {
@@ -154,9 +154,9 @@ fn gather(graph: &mut Graph, source: &Source<'_>, heights: &[u32]) {
 }
 
 /// Finds the dicts and sets with duplicate keys, and returns which of their items to keep.
-fn doubles(graph: &Arc<Shared>, heights: &[u32]) -> Result<Vec<(u32, Vec<[usize; 2]>)>> {
-    let mut keys = Keys::of_python();
-    let mut doubles = Vec::new();
+fn duplicates(graph: &Arc<SharedGraph>, heights: &[u32]) -> Result<Vec<(u32, Vec<[usize; 2]>)>> {
+    let mut keys = KeyHasher::of_python();
+    let mut duplicates = Vec::new();
     for (number, node) in (0u32..).zip(&graph.nodes) {
         let step = match node {
             _ if heights[number as usize] == 0 => continue,
@@ -166,15 +166,15 @@ fn doubles(graph: &Arc<Shared>, heights: &[u32]) -> Result<Vec<(u32, Vec<[usize;
         };
         let slot = Slot::of_node(number);
         let kept = keys.distinct(ObjectRef::new(&slot, Some(graph)), step);
-        let kept = kept.ok_or_else(|| bad(UNHASHABLE))?;
-        doubles.extend(kept.map(|kept| (number, kept)));
+        let kept = kept.ok_or_else(|| malformed(UNHASHABLE))?;
+        duplicates.extend(kept.map(|kept| (number, kept)));
     }
-    Ok(doubles)
+    Ok(duplicates)
 }
 
-impl Shared {
+impl SharedGraph {
     /// Keeps only the given keys of a dict or set, each with the index of its final value.
-    pub(super) fn keep(&mut self, number: u32, kept: &[[usize; 2]]) {
+    pub(super) fn retain_keys(&mut self, number: u32, kept: &[[usize; 2]]) {
         let graph = self.graph_mut();
         // The items get new slots, because a set may share its old ones with the list it was created from.
         let start = graph.slots.len();
@@ -204,10 +204,10 @@ pub(super) fn read(
     pickle: &[u8],
     limits: &Limits,
     old_text: crate::options::OldText,
-) -> Result<(Object, Loading, usize)> {
+) -> Result<(Object, LoadEffects, usize)> {
     let source = Source::new(pickle);
     let read = super::machine::read(&source, limits, old_text)?;
     let used = read.used;
-    let (object, loading) = finish(read, &source, None, limits)?;
-    Ok((object, loading, used))
+    let (object, load_effects) = finish(read, &source, None, limits)?;
+    Ok((object, load_effects, used))
 }

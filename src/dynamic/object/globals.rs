@@ -30,8 +30,10 @@ impl DynArray {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn globals(&self) -> Vec<Global<'_>> {
-        match &self.loading {
-            Some(loading) => loading.names().map(Global::new).filter(|global| !global.is_known()).collect(),
+        match &self.load_effects {
+            Some(load_effects) => {
+                load_effects.names().map(Global::new).filter(|global| !global.is_known()).collect()
+            }
             None => {
                 let mut names = HashSet::new();
                 let globals = self.all_objects().filter_map(|object| match object.view() {
@@ -53,7 +55,7 @@ impl DynArray {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn extension_codes(&self) -> Vec<u32> {
-        self.loading.iter().flat_map(|loading| loading.extension_codes()).collect()
+        self.load_effects.iter().flat_map(|load_effects| load_effects.extension_codes()).collect()
     }
 
     /// Returns the calls that Python would make to load the objects of this array, each after those that make its arguments.
@@ -74,8 +76,8 @@ impl DynArray {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn calls(&self) -> Vec<ObjectRef<'_>> {
-        match &self.loading {
-            Some(loading) => loading.calls.iter().map(Object::as_ref).collect(),
+        match &self.load_effects {
+            Some(load_effects) => load_effects.calls.iter().map(Object::as_ref).collect(),
             None => {
                 let is_call = |object: &ObjectRef<'_>| matches!(object.view(), View::Call(_));
                 self.all_objects().filter(is_call).collect()
@@ -84,6 +86,6 @@ impl DynArray {
     }
 
     fn all_objects(&self) -> impl Iterator<Item = ObjectRef<'_>> {
-        walk::all(self.objects().into_iter().flatten().map(Object::as_ref)).into_iter()
+        walk::in_post_order(self.objects().into_iter().flatten().map(Object::as_ref)).into_iter()
     }
 }

@@ -27,7 +27,7 @@ pub(super) struct Slot([u64; 2]);
 
 /// The contents of a [`Slot`].
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Held<'a> {
+pub(super) enum SlotContents<'a> {
     /// No value: an optional part that is missing.
     Absent,
     None,
@@ -48,7 +48,7 @@ impl Slot {
     const SHORT: u8 = 5;
     const NODE: u8 = 6;
     /// Maximum length of a string in bytes: the first two of the 16 bytes are the tag and the length.
-    const MOST: usize = 14;
+    const MAX_SHORT_LEN: usize = 14;
 
     /// Builds a slot whose first byte in memory is the tag.
     const fn tagged(tag: u8, value: u64) -> Self {
@@ -74,7 +74,7 @@ impl Slot {
     /// Stores a short string; `None` if it is too long or not valid UTF-8.
     #[inline]
     pub(super) fn short(utf8: &[u8]) -> Option<Self> {
-        if utf8.len() > Self::MOST {
+        if utf8.len() > Self::MAX_SHORT_LEN {
             return None;
         }
         let mut bytes = [0; 16];
@@ -85,7 +85,7 @@ impl Slot {
     /// Stores the short string at the start of a 16-byte buffer, which is loaded in one step.
     #[inline]
     pub(super) fn short_of(len: usize, bytes: &[u8; 16]) -> Option<Self> {
-        if len > Self::MOST {
+        if len > Self::MAX_SHORT_LEN {
             return None;
         }
         let text = u128::from_le_bytes(*bytes) & ((1 << (8 * len)) - 1);
@@ -106,21 +106,21 @@ impl Slot {
     }
 
     #[inline]
-    pub(super) fn held(&self) -> Held<'_> {
+    pub(super) fn contents(&self) -> SlotContents<'_> {
         match self.tag() {
-            Self::SHORT => Held::Short(self.text()),
-            Self::NODE => Held::Node,
-            Self::INT => Held::Int(self.0[1].cast_signed()),
-            Self::FLOAT => Held::Float(f64::from_bits(self.0[1])),
-            Self::BOOL => Held::Bool(self.0[1] != 0),
-            1 => Held::None,
-            _ => Held::Absent,
+            Self::SHORT => SlotContents::Short(self.text()),
+            Self::NODE => SlotContents::Node,
+            Self::INT => SlotContents::Int(self.0[1].cast_signed()),
+            Self::FLOAT => SlotContents::Float(f64::from_bits(self.0[1])),
+            Self::BOOL => SlotContents::Bool(self.0[1] != 0),
+            1 => SlotContents::None,
+            _ => SlotContents::Absent,
         }
     }
 
     /// Returns a hash of the slot, for lookup tables.
     pub(super) fn hash(self) -> u64 {
-        mixed(self.0[0] ^ self.0[1].rotate_left(32))
+        mix_bits(self.0[0] ^ self.0[1].rotate_left(32))
     }
 
     /// Returns the string that is stored in the slot.
@@ -149,7 +149,7 @@ impl Slot {
 
 impl fmt::Debug for Slot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.held().fmt(f)
+        self.contents().fmt(f)
     }
 }
 
@@ -275,7 +275,7 @@ pub(super) struct Graph {
 pub(super) struct Rest {
     pub(super) bytes: Vec<u8>,
     /// What the pickle was read from, and its length at that time, if bytes have stayed there.
-    pub(super) kept: Option<(Kept, usize)>,
+    pub(super) backing: Option<(BackingBytes, usize)>,
     pub(super) codes: Vec<Box<[u32]>>,
     pub(super) bigs: Vec<Arc<BigInt>>,
     pub(super) names: Vec<Name>,
@@ -289,7 +289,7 @@ pub(super) struct Rest {
 }
 
 /// Bytes that belong to the caller.
-pub(super) type Kept = Arc<dyn AsRef<[u8]> + Send + Sync>;
+pub(super) type BackingBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
 impl Graph {
     /// Returns the rarely needed tables, which exist if there is an index into one of them.
@@ -335,11 +335,11 @@ impl Graph {
         if span.len == 0 {
             return &[];
         }
-        let kept = self.rest.as_ref().and_then(|rest| rest.kept.as_ref());
-        match span.start.checked_sub(kept.map_or(source.len(), |(_, len)| *len)) {
+        let backing = self.rest.as_ref().and_then(|rest| rest.backing.as_ref());
+        match span.start.checked_sub(backing.map_or(source.len(), |(_, len)| *len)) {
             Some(start) => &self.rest().bytes[start..][..span.len],
-            None => match kept {
-                Some((kept, _)) => &(**kept).as_ref()[span.range()],
+            None => match backing {
+                Some((backing, _)) => &(**backing).as_ref()[span.range()],
                 None => source.get(span.start, span.len),
             },
         }
@@ -435,9 +435,9 @@ impl Graph {
 pub(super) const CALL_PARTS: usize = 4;
 
 /// A graph that others can refer to; dropping it does not recurse, however long the chain of references is.
-pub(super) struct Shared(Graph);
+pub(super) struct SharedGraph(Graph);
 
-impl Shared {
+impl SharedGraph {
     pub(super) fn new(graph: Graph) -> Arc<Self> {
         Arc::new(Self(graph))
     }
@@ -447,7 +447,7 @@ impl Shared {
     }
 }
 
-impl Deref for Shared {
+impl Deref for SharedGraph {
     type Target = Graph;
 
     fn deref(&self) -> &Graph {
@@ -455,7 +455,7 @@ impl Deref for Shared {
     }
 }
 
-impl Drop for Shared {
+impl Drop for SharedGraph {
     fn drop(&mut self) {
         // The default drop would recurse once for each graph and could overflow the stack.
         let mut foreign =
@@ -491,7 +491,7 @@ pub(super) type Id = ObjectId;
 
 impl<'a> ObjectRef<'a> {
     /// Creates a reference to an object, following a reference to another graph.
-    pub(super) fn new(slot: &'a Slot, graph: Option<&'a Arc<Shared>>) -> Self {
+    pub(super) fn new(slot: &'a Slot, graph: Option<&'a Arc<SharedGraph>>) -> Self {
         if let (Some(number), Some(graph)) = (slot.node(), graph)
             && let Node::Foreign(foreign) = graph.nodes[number as usize]
         {
@@ -501,16 +501,16 @@ impl<'a> ObjectRef<'a> {
     }
 
     /// Returns the graph and the index of the node; `None` if the value is stored in the slot.
-    pub(super) fn place(self) -> Option<(&'a Arc<Shared>, u32)> {
+    pub(super) fn graph_and_index(self) -> Option<(&'a Arc<SharedGraph>, u32)> {
         self.graph.zip(self.slot.node())
     }
 
-    pub(super) fn node(self) -> Option<(&'a Arc<Shared>, &'a Node)> {
-        self.place().map(|(graph, number)| (graph, &graph.nodes[number as usize]))
+    pub(super) fn node(self) -> Option<(&'a Arc<SharedGraph>, &'a Node)> {
+        self.graph_and_index().map(|(graph, number)| (graph, &graph.nodes[number as usize]))
     }
 
     /// Returns the identity of the object; a value that is stored in its slot is an object at each place.
-    pub(super) fn id_or_place(self) -> Id {
+    pub(super) fn id_or_slot_address(self) -> Id {
         /// No node has this index, so a place is not taken for a node.
         const IN_SLOT: u32 = u32::MAX;
         self.id().unwrap_or_else(|| Id { graph: std::ptr::from_ref(self.slot).addr(), number: IN_SLOT })
@@ -518,18 +518,18 @@ impl<'a> ObjectRef<'a> {
 
     /// Returns a part of the object's node, unless it is absent.
     pub(super) fn part(self, index: usize) -> Option<Self> {
-        let (graph, number) = self.place()?;
+        let (graph, number) = self.graph_and_index()?;
         let slot = graph.part(number, index);
         (!slot.is_absent()).then(|| Self::new(slot, Some(graph)))
     }
 
     pub(super) fn part_count(self) -> usize {
-        self.place().map_or(0, |(graph, number)| graph.part_count(number))
+        self.graph_and_index().map_or(0, |(graph, number)| graph.part_count(number))
     }
 }
 
 /// Mixes the bits of a word into its upper bits, which are the index in a hash table.
-pub(super) fn mixed(word: u64) -> u64 {
+pub(super) fn mix_bits(word: u64) -> u64 {
     // 2⁶⁴ divided by the golden ratio: Fibonacci hashing.
     word.wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::sync::Arc;
 
 use super::Pickle;
-use super::graph::Kept;
+use super::graph::BackingBytes;
 use crate::error::{Error, ErrorKind, FilePart, Help, Result};
 use crate::limits::Limits;
 use crate::options::ReadOptions;
@@ -35,7 +35,7 @@ impl Pickle {
     pub fn read_joblib(mut reader: impl Read, options: &ReadOptions) -> Result<Self> {
         let limits = options.get_limits();
         let packed = read_all(&mut reader, limits)?;
-        let unpacked = match Packing::of(&packed) {
+        let unpacked = match FileCompression::of(&packed) {
             None => packed,
             Some(packing) => packing.unpack(&packed, limits)?,
         };
@@ -74,11 +74,11 @@ impl Pickle {
         options: &ReadOptions,
     ) -> Result<Self> {
         let limits = options.get_limits();
-        let kept: Kept = Arc::new(bytes);
-        let file = (*kept).as_ref();
+        let backing: BackingBytes = Arc::new(bytes);
+        let file = (*backing).as_ref();
         limits.check_payload(file.len() as u64)?;
-        match Packing::of(file) {
-            None => Self::of_joblib(file, Some(&kept), options),
+        match FileCompression::of(file) {
+            None => Self::of_joblib(file, Some(&backing), options),
             Some(packing) => Self::of_joblib(&packing.unpack(file, limits)?, None, options),
         }
     }
@@ -94,7 +94,7 @@ fn read_all(reader: &mut dyn Read, limits: &Limits) -> Result<Vec<u8>> {
 
 /// The methods by which joblib compresses files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Packing {
+enum FileCompression {
     Zlib,
     Gzip,
     Bzip2,
@@ -102,10 +102,10 @@ enum Packing {
     Lzma,
     Lz4,
     /// By a version of joblib that stores each array in a file of its own.
-    Early,
+    Legacy,
 }
 
-impl Packing {
+impl FileCompression {
     /// Recognizes a method by the first bytes of the file, as joblib does.
     fn of(file: &[u8]) -> Option<Self> {
         Some(match file {
@@ -115,13 +115,13 @@ impl Packing {
             [0xFD, b'7', b'z', b'X', b'Z', ..] => Self::Xz,
             [0x5D, 0, ..] => Self::Lzma,
             [0x04, 0x22, 0x4D, 0x18, ..] => Self::Lz4,
-            [b'Z', b'F', ..] => Self::Early,
+            [b'Z', b'F', ..] => Self::Legacy,
             _ => return None,
         })
     }
 
     /// Returns the name of the method, and the feature with which it is unpacked.
-    fn named(self) -> (&'static str, Option<&'static str>) {
+    fn name_and_feature(self) -> (&'static str, Option<&'static str>) {
         match self {
             Self::Zlib => ("zlib", Some("npz")),
             Self::Gzip => ("gzip", Some("npz")),
@@ -129,7 +129,7 @@ impl Packing {
             Self::Xz => ("XZ", Some("zip-methods")),
             Self::Lzma => ("LZMA", Some("zip-methods")),
             Self::Lz4 => ("LZ4", Some("lz4")),
-            Self::Early => ("a version of joblib before 0.10", None),
+            Self::Legacy => ("a version of joblib before 0.10", None),
         }
     }
 
@@ -183,7 +183,7 @@ impl Packing {
                 Ok(Box::new(lz4_flex::frame::FrameDecoder::new(frame)))
             }
             _ => {
-                let (method, feature) = self.named();
+                let (method, feature) = self.name_and_feature();
                 let reason = format!(
                     "a file of joblib.dump that is compressed by {method}, which has to be unpacked first"
                 );

@@ -9,16 +9,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(super) use leaf::is_decimal;
 use leaf::{KeyKind, Leaf, kind};
 
-use super::equal::{Sets, first_parts, is_large_leaf, shell};
-use super::graph::{Graph, Held, Id, Node};
+use super::equal::{UnionFind, hash_shallow, is_large_leaf, visit_hashed_parts};
+use super::graph::{Graph, Id, Node, SlotContents};
 use super::{ObjectRef, View};
 use crate::dtype::DType;
 
 /// The hash of a key, and whether a different object can be equal to the key.
 #[derive(Clone, Copy)]
-struct Hashed {
+struct KeyHash {
     hash: u64,
-    is_known: bool,
+    can_equal_others: bool,
 }
 
 /// Which keys are the same.
@@ -34,70 +34,70 @@ enum Sameness {
 }
 
 /// A hasher and comparer of keys; keys that are the same have equal hashes.
-pub(super) struct Keys {
+pub(super) struct KeyHasher {
     state: RandomState,
     /// The hashes of keys that are not [short](is_short), so that each is visited only once.
-    made: HashMap<Id, Hashed>,
+    cached: HashMap<Id, KeyHash>,
     /// The hashes of the dtypes of scalars by their addresses: many scalars share a dtype with many fields.
     dtypes: HashMap<*const DType, u64>,
     /// The hashes of large texts and arrays, which many objects with content to be hashed may share.
     large: HashMap<Id, u64>,
-    equal: Sets,
+    equal: UnionFind,
     sameness: Sameness,
 }
 
-impl Keys {
+impl KeyHasher {
     /// Returns a hasher of keys that a dict of Python could have.
     pub(super) fn of_python() -> Self {
         Self::new(RandomState::new(), Sameness::Python)
     }
 
     fn new(state: RandomState, sameness: Sameness) -> Self {
-        let (made, dtypes, large) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Self { state, made, dtypes, large, equal: Sets::default(), sameness }
+        let (cached, dtypes, large) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Self { state, cached, dtypes, large, equal: UnionFind::default(), sameness }
     }
 
     /// Returns the kind of a key; a leaf that is not equal to itself becomes an [object](Leaf::Itself).
     fn kind<'a>(&self, key: ObjectRef<'a>) -> KeyKind<'a> {
         match kind(key) {
             KeyKind::Leaf(leaf) if self.sameness == Sameness::Python && leaf.is_nan() => {
-                KeyKind::Leaf(Leaf::Itself(key.id_or_place()))
+                KeyKind::Leaf(Leaf::Itself(key.id_or_slot_address()))
             }
             kind => kind,
         }
     }
 
     /// Hashes a key without parts.
-    fn of_leaf(&mut self, key: ObjectRef<'_>, leaf: &Leaf<'_>) -> Hashed {
+    fn hash_leaf(&mut self, key: ObjectRef<'_>, leaf: &Leaf<'_>) -> KeyHash {
         let hash = match (self.sameness, leaf) {
-            (Sameness::Content, _) => self.of_content(key),
+            (Sameness::Content, _) => self.hash_content(key),
             (_, Leaf::Scalar(dtype, bytes)) => {
-                let of_dtype = self.of_dtype(dtype);
+                let of_dtype = self.hash_dtype(dtype);
                 self.state.hash_one((of_dtype, bytes))
             }
             _ => self.state.hash_one(leaf),
         };
-        Hashed { hash, is_known: !matches!(leaf, Leaf::Itself(_)) }
+        KeyHash { hash, can_equal_others: !matches!(leaf, Leaf::Itself(_)) }
     }
 
-    fn of_dtype(&mut self, dtype: &DType) -> u64 {
+    fn hash_dtype(&mut self, dtype: &DType) -> u64 {
         *self.dtypes.entry(dtype).or_insert_with(|| self.state.hash_one(dtype))
     }
 
     /// Hashes what an object has in it, as its `Hash` does.
-    fn of_content(&mut self, object: ObjectRef<'_>) -> u64 {
+    fn hash_content(&mut self, object: ObjectRef<'_>) -> u64 {
         let mut hasher = self.state.build_hasher();
-        first_parts(object, |part| match (part.id(), part.view()) {
-            (_, View::Scalar(scalar)) => (self.of_dtype(scalar.dtype()), scalar.bytes()).hash(&mut hasher),
+        visit_hashed_parts(object, |part| match (part.id(), part.view()) {
+            (_, View::Scalar(scalar)) => (self.hash_dtype(scalar.dtype()), scalar.bytes()).hash(&mut hasher),
             (Some(id), _) if is_large_leaf(part) => {
                 let large = self.large.entry(id).or_insert_with(|| {
                     let mut hasher = self.state.build_hasher();
-                    shell(part, &mut hasher);
+                    hash_shallow(part, &mut hasher);
                     hasher.finish()
                 });
                 large.hash(&mut hasher);
             }
-            _ => shell(part, &mut hasher),
+            _ => hash_shallow(part, &mut hasher),
         });
         hasher.finish()
     }
@@ -107,21 +107,21 @@ impl Keys {
         self.hashed(key).map(|hashed| hashed.hash)
     }
 
-    fn hashed(&mut self, key: ObjectRef<'_>) -> Option<Hashed> {
+    fn hashed(&mut self, key: ObjectRef<'_>) -> Option<KeyHash> {
         if is_short(key) {
-            return self.of_short(key);
+            return self.hash_short(key);
         }
         let mut open = vec![(key, 0)];
         while let Some((object, next)) = open.pop() {
-            if is_short(object) || object.id().is_some_and(|id| self.made.contains_key(&id)) {
+            if is_short(object) || object.id().is_some_and(|id| self.cached.contains_key(&id)) {
                 continue;
             }
             match self.kind(object) {
                 KeyKind::None => return None,
                 KeyKind::Leaf(leaf) => {
-                    let hashed = self.of_leaf(object, &leaf);
+                    let hashed = self.hash_leaf(object, &leaf);
                     match object.id() {
-                        Some(id) => drop(self.made.insert(id, hashed)),
+                        Some(id) => drop(self.cached.insert(id, hashed)),
                         None if open.is_empty() => return Some(hashed),
                         None => {}
                     }
@@ -133,31 +133,31 @@ impl Keys {
                         open.push((part, 0));
                     }
                     None => {
-                        let hash = self.of_parts(object);
+                        let hash = self.hash_parts(object);
                         // Every object with parts has a node.
-                        object.id().map(|id| self.made.insert(id, hash));
+                        object.id().map(|id| self.cached.insert(id, hash));
                     }
                 },
             }
         }
-        key.id().map(|id| self.made[&id])
+        key.id().map(|id| self.cached[&id])
     }
 
     /// Hashes a key that is [short](is_short), for which that costs less than looking up what it was before.
-    fn of_short(&mut self, key: ObjectRef<'_>) -> Option<Hashed> {
+    fn hash_short(&mut self, key: ObjectRef<'_>) -> Option<KeyHash> {
         match self.kind(key) {
-            KeyKind::Leaf(leaf) => Some(self.of_leaf(key, &leaf)),
+            KeyKind::Leaf(leaf) => Some(self.hash_leaf(key, &leaf)),
             _ => None,
         }
     }
 
-    fn of_parts(&mut self, object: ObjectRef<'_>) -> Hashed {
+    fn hash_parts(&mut self, object: ObjectRef<'_>) -> KeyHash {
         let parts = (0..object.part_count()).filter_map(|index| object.part(index)).map(|part| {
-            let made = part.id().and_then(|id| self.made.get(&id).copied());
-            made.or_else(|| self.of_short(part)).expect("the parts have been hashed")
+            let cached = part.id().and_then(|id| self.cached.get(&id).copied());
+            cached.or_else(|| self.hash_short(part)).expect("the parts have been hashed")
         });
         let is_set = matches!(object.view(), View::FrozenSet(_));
-        let mut parts: Vec<Hashed> = parts.collect();
+        let mut parts: Vec<KeyHash> = parts.collect();
         if is_set {
             // The order does not matter, and a set that was just read may contain an item twice. Items with the
             // same content may be two all the same.
@@ -169,11 +169,11 @@ impl Keys {
         let mut hasher = self.state.build_hasher();
         (is_set, parts.len()).hash(&mut hasher);
         parts.iter().for_each(|part| part.hash.hash(&mut hasher));
-        Hashed { hash: hasher.finish(), is_known: parts.iter().all(|part| part.is_known) }
+        KeyHash { hash: hasher.finish(), can_equal_others: parts.iter().all(|part| part.can_equal_others) }
     }
 
     /// Returns whether two keys are the same.
-    fn same(&mut self, one: ObjectRef<'_>, two: ObjectRef<'_>) -> bool {
+    fn are_same_key(&mut self, one: ObjectRef<'_>, two: ObjectRef<'_>) -> bool {
         let mut open = vec![(one, two)];
         while let Some((one, two)) = open.pop() {
             // What is large and shared is normalized and compared once.
@@ -194,7 +194,7 @@ impl Keys {
                         let Some(of_one) = self.sorted(one) else { return false };
                         let Some(of_two) = self.sorted(two) else { return false };
                         if of_one.len() != of_two.len() {
-                            self.equal = Sets::default();
+                            self.equal = UnionFind::default();
                             return false;
                         }
                         open.extend(of_one.into_iter().zip(of_two));
@@ -206,7 +206,7 @@ impl Keys {
                 }
                 _ => {
                     // The keys that were joined during this comparison may differ after all.
-                    self.equal = Sets::default();
+                    self.equal = UnionFind::default();
                     return false;
                 }
             }
@@ -229,11 +229,11 @@ impl Keys {
     /// the outer one that a key is not hashable.
     pub(super) fn distinct(&mut self, owner: ObjectRef<'_>, step: usize) -> Option<Option<Vec<[usize; 2]>>> {
         let count = owner.part_count() / step;
-        let Some((graph, number)) = owner.place() else { return Some(None) };
+        let Some((graph, number)) = owner.graph_and_index() else { return Some(None) };
         let (_, items) = graph.items(number);
         let key = |index: usize| items[index * step];
         // Comparing a few simple keys with each other is cheaper than hashing them.
-        let is_simple = count <= FEW && (0..count).all(|index| key(index).is_simple());
+        let is_simple = count <= MAX_WITHOUT_INDEX && (0..count).all(|index| key(index).is_simple());
         if is_simple && (1..count).all(|index| (0..index).all(|before| key(index) != key(before))) {
             return Some(None);
         }
@@ -245,12 +245,14 @@ impl Keys {
         if sorted.windows(2).all(|two| two[0] != two[1]) {
             return Some(None);
         }
-        let mut places = Places::default();
+        let mut places = PositionsByHash::default();
         let mut kept: Vec<[usize; 2]> = Vec::with_capacity(count);
         for (index, hash) in hashes.into_iter().enumerate() {
             let part = owner.part(index * step)?;
             let known = places.all(hash).find(|known| {
-                owner.part(kept[*known as usize][0] * step).is_some_and(|other| self.same(part, other))
+                owner
+                    .part(kept[*known as usize][0] * step)
+                    .is_some_and(|other| self.are_same_key(part, other))
             });
             match known {
                 Some(known) => kept[known as usize][1] = index,
@@ -269,7 +271,7 @@ fn is_short(key: ObjectRef<'_>) -> bool {
     const FEW_BYTES: usize = 64;
     match key.view() {
         View::None | View::Bool(_) | View::Float(_) | View::Complex(_) => true,
-        View::Int(_) => matches!(key.slot.held(), Held::Int(_)),
+        View::Int(_) => matches!(key.slot.contents(), SlotContents::Int(_)),
         View::Str(text) => text.as_str().is_some_and(|text| text.len() <= FEW_BYTES),
         View::Bytes(bytes) => bytes.len() <= FEW_BYTES,
         _ => false,
@@ -278,13 +280,13 @@ fn is_short(key: ObjectRef<'_>) -> bool {
 
 /// A map from hashes to positions; nearly every hash has only one.
 #[derive(Default)]
-struct Places {
+struct PositionsByHash {
     first: HashMap<u64, u32>,
     /// The positions of each hash after the first one.
     further: HashMap<u64, Vec<u32>>,
 }
 
-impl Places {
+impl PositionsByHash {
     fn insert(&mut self, hash: u64, place: u32) {
         match self.first.entry(hash) {
             std::collections::hash_map::Entry::Vacant(entry) => drop(entry.insert(place)),
@@ -303,7 +305,7 @@ impl Places {
 /// An index of the keys of a dict or set.
 pub(super) struct Index {
     state: RandomState,
-    places: Places,
+    places: PositionsByHash,
 }
 
 /// The indexes of a graph's dicts and sets, each built on first lookup.
@@ -311,11 +313,11 @@ pub(super) struct Index {
 /// The trait hides the mutex, so that lints do not report an object as a mutable key of a map. This is sound,
 /// because lookups have no observable effect.
 pub(super) trait Indexes: Send + Sync {
-    fn once(&self, number: u32, make: &dyn Fn() -> Option<Index>) -> Option<Arc<Index>>;
+    fn get_or_build(&self, number: u32, make: &dyn Fn() -> Option<Index>) -> Option<Arc<Index>>;
 }
 
 impl Indexes for Mutex<HashMap<u32, Arc<Index>>> {
-    fn once(&self, number: u32, make: &dyn Fn() -> Option<Index>) -> Option<Arc<Index>> {
+    fn get_or_build(&self, number: u32, make: &dyn Fn() -> Option<Index>) -> Option<Arc<Index>> {
         // The map is still valid after a panic: an index is inserted only when it is complete.
         let mut indexes = self.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(index) = indexes.get(&number) {
@@ -328,10 +330,10 @@ impl Indexes for Mutex<HashMap<u32, Arc<Index>>> {
 }
 
 /// Returns an empty table of indexes, if the graph has a dict or set that is large enough for one.
-pub(super) fn room_for_indexes(graph: &Graph) -> Option<Box<dyn Indexes>> {
+pub(super) fn empty_indexes(graph: &Graph) -> Option<Box<dyn Indexes>> {
     let is_worth_it = |node: &Node| match node {
-        Node::Dict(span) => span.len / 2 > FEW,
-        Node::Set(span) | Node::FrozenSet(span) => span.len > FEW,
+        Node::Dict(span) => span.len / 2 > MAX_WITHOUT_INDEX,
+        Node::Set(span) | Node::FrozenSet(span) => span.len > MAX_WITHOUT_INDEX,
         _ => false,
     };
     graph.nodes.iter().any(is_worth_it).then(|| Box::<Mutex<_>>::default() as Box<dyn Indexes>)
@@ -342,30 +344,32 @@ pub(super) const UNHASHABLE: &str =
     "a list, dict, set, bytearray or array cannot be a key of a dict or an item of a set";
 
 /// The maximum number of keys for which an index is not worth its cost.
-pub(super) const FEW: usize = 8;
+pub(super) const MAX_WITHOUT_INDEX: usize = 8;
 
 /// Returns the position of a key in a dict or set.
 pub(super) fn find(owner: ObjectRef<'_>, key: ObjectRef<'_>) -> Option<usize> {
-    let (graph, number) = owner.place()?;
+    let (graph, number) = owner.graph_and_index()?;
     let step = if matches!(graph.nodes[number as usize], Node::Dict(_)) { 2 } else { 1 };
     let count = owner.part_count() / step;
-    if count <= FEW {
-        return (0..count).find(|place| owner.part(place * step).is_some_and(|other| same(other, key)));
+    if count <= MAX_WITHOUT_INDEX {
+        return (0..count)
+            .find(|place| owner.part(place * step).is_some_and(|other| are_same_key(other, key)));
     }
     let index = match &graph.indexes {
-        Some(indexes) => indexes.once(number, &|| index(owner, step)),
-        None => index(owner, step).map(Arc::new),
+        Some(indexes) => indexes.get_or_build(number, &|| build_index(owner, step)),
+        None => build_index(owner, step).map(Arc::new),
     }?;
     // The key must be hashed with the same random state as the keys in the index.
-    let mut keys = Keys::new(index.state.clone(), Sameness::Lookup);
+    let mut keys = KeyHasher::new(index.state.clone(), Sameness::Lookup);
     let hash = keys.hash(key)?;
-    let is_it = |place: &u32| owner.part(*place as usize * step).is_some_and(|other| keys.same(key, other));
-    index.places.all(hash).find(is_it).map(|place| place as usize)
+    let is_same_key =
+        |place: &u32| owner.part(*place as usize * step).is_some_and(|other| keys.are_same_key(key, other));
+    index.places.all(hash).find(is_same_key).map(|place| place as usize)
 }
 
-fn index(owner: ObjectRef<'_>, step: usize) -> Option<Index> {
-    let mut keys = Keys::new(RandomState::new(), Sameness::Lookup);
-    let mut places = Places::default();
+fn build_index(owner: ObjectRef<'_>, step: usize) -> Option<Index> {
+    let mut keys = KeyHasher::new(RandomState::new(), Sameness::Lookup);
+    let mut places = PositionsByHash::default();
     for number in 0..owner.part_count() / step {
         places.insert(keys.hash(owner.part(number * step)?)?, number as u32);
     }
@@ -373,56 +377,56 @@ fn index(owner: ObjectRef<'_>, step: usize) -> Option<Index> {
 }
 
 /// Returns whether two keys are the same for a lookup.
-pub(super) fn same(one: ObjectRef<'_>, two: ObjectRef<'_>) -> bool {
+pub(super) fn are_same_key(one: ObjectRef<'_>, two: ObjectRef<'_>) -> bool {
     match (is_short(one), is_short(two)) {
         // Neither has parts, so nothing needs to be remembered.
         (true, true) => {
             matches!((kind(one), kind(two)), (KeyKind::Leaf(one), KeyKind::Leaf(two)) if one == two)
         }
-        _ => Keys::new(RandomState::new(), Sameness::Lookup).same(one, two),
+        _ => KeyHasher::new(RandomState::new(), Sameness::Lookup).are_same_key(one, two),
     }
 }
 
 /// A matcher of the keys of two dicts or sets.
-pub(super) struct Pairs {
-    keys: Keys,
-    content: Keys,
+pub(super) struct KeyMatcher {
+    keys: KeyHasher,
+    content: KeyHasher,
 }
 
-impl Default for Pairs {
+impl Default for KeyMatcher {
     fn default() -> Self {
-        let content = Keys::new(RandomState::new(), Sameness::Content);
-        Self { keys: Keys::of_python(), content }
+        let content = KeyHasher::new(RandomState::new(), Sameness::Content);
+        Self { keys: KeyHasher::of_python(), content }
     }
 }
 
-impl Pairs {
+impl KeyMatcher {
     /// Finds the key of `two` that matches each key of `one`; `None` if one of them has no match.
     ///
     /// Keys that are equal only to themselves are matched with keys of equal content, in their order.
     pub(super) fn find(&mut self, one: ObjectRef<'_>, two: ObjectRef<'_>, step: usize) -> Option<Vec<usize>> {
         let count = one.part_count() / step;
-        let mut places = Places::default();
+        let mut places = PositionsByHash::default();
         // Positions by a hash of the content; the caller compares the matched keys.
-        let mut unknown: HashMap<u64, VecDeque<usize>> = HashMap::new();
+        let mut by_content: HashMap<u64, VecDeque<usize>> = HashMap::new();
         for number in 0..count {
             let part = two.part(number * step)?;
             let hashed = self.keys.hashed(part)?;
-            match hashed.is_known {
+            match hashed.can_equal_others {
                 true => places.insert(hashed.hash, number as u32),
-                false => unknown.entry(self.content.hash(part)?).or_default().push_back(number),
+                false => by_content.entry(self.content.hash(part)?).or_default().push_back(number),
             }
         }
         let mut matched = Vec::with_capacity(count);
         for number in 0..count {
             let part = one.part(number * step)?;
             let hashed = self.keys.hashed(part)?;
-            let mut is_it = |place: &u32| {
-                two.part(*place as usize * step).is_some_and(|other| self.keys.same(part, other))
+            let mut is_same_key = |place: &u32| {
+                two.part(*place as usize * step).is_some_and(|other| self.keys.are_same_key(part, other))
             };
-            matched.push(match hashed.is_known {
-                true => places.all(hashed.hash).find(&mut is_it)? as usize,
-                false => unknown.get_mut(&self.content.hash(part)?)?.pop_front()?,
+            matched.push(match hashed.can_equal_others {
+                true => places.all(hashed.hash).find(&mut is_same_key)? as usize,
+                false => by_content.get_mut(&self.content.hash(part)?)?.pop_front()?,
             });
         }
         Some(matched)

@@ -5,19 +5,19 @@
 mod calls;
 mod joblib;
 mod parts;
-mod room;
+mod reserve;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use num_bigint::BigInt;
 
-pub(super) use joblib::is_description;
+pub(super) use joblib::is_joblib_array_inline;
 
 use super::budget::Budget;
 use super::dtypes;
 use super::graph::{Graph, Name, Node, Slot, Span};
-use super::known::{GraphView, Known};
+use super::known_calls::{GlobalKind, GraphView};
 use super::source::Source;
 use super::text::code_points;
 use crate::error::{Error, ErrorKind, FilePart, LimitKind, Result};
@@ -30,59 +30,59 @@ use crate::pickle::{Atom, atom, line, text};
 pub(super) struct Unpickler<'a> {
     pub(super) source: &'a Source<'a>,
     pickle: &'a [u8],
-    at: usize,
+    position: usize,
     protocol: u8,
     /// Offset of the opcode that is being executed.
-    opcode: usize,
+    opcode_offset: usize,
     stack: Vec<Slot>,
     /// Height of the stack at each mark.
     marks: Vec<usize>,
     memo: Vec<Slot>,
     /// Entries far beyond the end of `memo`, which cannot be that large. Only malicious pickles have them.
-    far: HashMap<u64, Slot>,
+    sparse_memo: HashMap<u64, Slot>,
     /// Number of occupied memo entries, which is also the index that `MEMOIZE` uses next.
     memoized: u64,
     pub(super) graph: Graph,
     /// For items that were moved to grow: the index in `slots` where their reserved space ends.
-    room: HashMap<(u32, bool), usize>,
+    reserved_ends: HashMap<(u32, bool), usize>,
     /// The classes and functions by their names; each is one object.
     names: HashMap<String, Slot>,
     /// The meaning of each class or function.
-    known: Vec<Known>,
-    pub(super) dtypes: dtypes::Memo,
+    global_kinds: Vec<GlobalKind>,
+    pub(super) dtypes: dtypes::DTypeCache,
     pub(super) budget: Budget,
     old_text: OldText,
-    buffers: u32,
+    next_buffer: u32,
     /// Number of objects with parts.
-    count: u64,
+    object_count: u64,
     limits: &'a Limits,
-    most_nodes: u64,
+    max_nodes: u64,
     /// Position of the pickle at which the sizes of the tables are estimated next.
     next_estimate: usize,
     /// Whether the arrays of `joblib.dump` follow their descriptions.
-    has_arrays: bool,
+    has_inline_arrays: bool,
 }
 
 /// The result of reading a pickle.
 ///
 /// Some bytes of the graph may still be in the pickle. `top` is the object, and `used` the length of the
 /// pickle in bytes.
-pub(super) struct Read {
+pub(super) struct Unpickled {
     pub(super) graph: Graph,
     pub(super) top: Slot,
     pub(super) used: usize,
 }
 
 /// Maximum number of nodes: their indices have 32 bits, and an opcode adds at most three nodes.
-const MOST_NODES: u64 = u32::MAX as u64 - 4;
+const MAX_NODES: u64 = u32::MAX as u64 - 4;
 
 /// Reads one pickle and ignores what follows it.
-pub(super) fn read(source: &Source<'_>, limits: &Limits, old_text: OldText) -> Result<Read> {
-    read_within(source, limits, old_text, MOST_NODES)
+pub(super) fn read(source: &Source<'_>, limits: &Limits, old_text: OldText) -> Result<Unpickled> {
+    read_within(source, limits, old_text, MAX_NODES)
 }
 
-fn read_within(source: &Source<'_>, limits: &Limits, old_text: OldText, most_nodes: u64) -> Result<Read> {
-    let machine = Unpickler { most_nodes, ..Unpickler::new(source, limits, old_text) };
+fn read_within(source: &Source<'_>, limits: &Limits, old_text: OldText, max_nodes: u64) -> Result<Unpickled> {
+    let machine = Unpickler { max_nodes, ..Unpickler::new(source, limits, old_text) };
     machine.read()
 }
 
@@ -95,8 +95,8 @@ pub(super) fn names_until_error(source: &Source<'_>, limits: &Limits, old_text: 
 }
 
 /// Reads a pickle of `joblib.dump`, in which the bytes of arrays follow the objects that describe them.
-pub(super) fn read_joblib(source: &Source<'_>, limits: &Limits, old_text: OldText) -> Result<Read> {
-    let machine = Unpickler { has_arrays: true, ..Unpickler::new(source, limits, old_text) };
+pub(super) fn read_joblib(source: &Source<'_>, limits: &Limits, old_text: OldText) -> Result<Unpickled> {
+    let machine = Unpickler { has_inline_arrays: true, ..Unpickler::new(source, limits, old_text) };
     machine.read()
 }
 
@@ -105,54 +105,54 @@ impl<'a> Unpickler<'a> {
         Self {
             source,
             pickle: source.pickle(),
-            at: 0,
+            position: 0,
             protocol: 0,
-            opcode: 0,
+            opcode_offset: 0,
             stack: Vec::new(),
             marks: Vec::new(),
             memo: Vec::new(),
-            far: HashMap::new(),
+            sparse_memo: HashMap::new(),
             memoized: 0,
             graph: Graph::default(),
-            room: HashMap::new(),
+            reserved_ends: HashMap::new(),
             names: HashMap::new(),
-            known: Vec::new(),
-            dtypes: dtypes::Memo::default(),
+            global_kinds: Vec::new(),
+            dtypes: dtypes::DTypeCache::default(),
             budget: Budget::of(source.len()),
             old_text,
-            buffers: 0,
-            count: 0,
+            next_buffer: 0,
+            object_count: 0,
             limits,
-            most_nodes: MOST_NODES,
-            next_estimate: room::FIRST_ESTIMATE,
-            has_arrays: false,
+            max_nodes: MAX_NODES,
+            next_estimate: reserve::FIRST_ESTIMATE,
+            has_inline_arrays: false,
         }
     }
 
-    fn read(mut self) -> Result<Read> {
+    fn read(mut self) -> Result<Unpickled> {
         let top = self.run()?;
-        self.release_room();
-        Ok(Read { graph: self.graph, top, used: self.at })
+        self.shrink_tables();
+        Ok(Unpickled { graph: self.graph, top, used: self.position })
     }
 
     fn check_nodes(&self) -> Result<()> {
-        limits::check(LimitKind::Nodes, self.graph.nodes.len() as u64, self.most_nodes)
+        limits::check(LimitKind::Nodes, self.graph.nodes.len() as u64, self.max_nodes)
     }
 
     /// Executes the opcodes, and returns the object.
     fn run(&mut self) -> Result<Slot> {
         let pickle = self.pickle;
         loop {
-            self.opcode = self.at;
-            // One check for each opcode is enough: `MOST_NODES` leaves space for the nodes of one opcode.
+            self.opcode_offset = self.position;
+            // One check for each opcode is enough: `MAX_NODES` leaves space for the nodes of one opcode.
             self.check_nodes()?;
-            if self.at >= self.next_estimate {
-                self.make_room();
+            if self.position >= self.next_estimate {
+                self.reserve_tables();
             }
-            match atom(&pickle[self.at..]) {
+            match atom(&pickle[self.position..]) {
                 Ok(Some((atom, used))) => {
-                    self.at += used;
-                    let slot = self.atom(atom)?;
+                    self.position += used;
+                    let slot = self.add_atom(atom)?;
                     self.stack.push(slot);
                     continue;
                 }
@@ -172,28 +172,28 @@ impl<'a> Unpickler<'a> {
         ErrorKind::Malformed {
             part: FilePart::Pickle,
             reason: reason.into(),
-            offset: Some(self.opcode as u64),
+            offset: Some(self.opcode_offset as u64),
         }
         .into()
     }
 
-    pub(super) fn look(&self) -> GraphView<'_> {
+    pub(super) fn view(&self) -> GraphView<'_> {
         GraphView::new(&self.graph, self.source)
     }
 
     fn take<const N: usize>(&mut self) -> Result<[u8; N]> {
-        let bytes = self.pickle.get(self.at..).and_then(|rest| rest.first_chunk::<N>());
+        let bytes = self.pickle.get(self.position..).and_then(|rest| rest.first_chunk::<N>());
         let bytes = *bytes.ok_or_else(|| self.fault("the pickle is truncated"))?;
-        self.at += N;
+        self.position += N;
         Ok(bytes)
     }
 
-    fn span(&mut self, len: u64) -> Result<Span> {
-        let left = self.pickle.len() - self.at;
+    fn take_span(&mut self, len: u64) -> Result<Span> {
+        let left = self.pickle.len() - self.position;
         match usize::try_from(len) {
             Ok(len) if len <= left => {
-                self.at += len;
-                Ok(Span::new(self.at - len..self.at))
+                self.position += len;
+                Ok(Span::new(self.position - len..self.position))
             }
             _ => Err(self.fault(format!("its argument declares {len} bytes, {left} remain"))),
         }
@@ -201,8 +201,9 @@ impl<'a> Unpickler<'a> {
 
     /// Returns the rest of the line without its end.
     fn line(&mut self) -> Result<&'a [u8]> {
-        let line = line(&self.pickle[self.at..]).ok_or_else(|| self.fault("the pickle is truncated"))?;
-        self.at += line.len() + 1;
+        let line =
+            line(&self.pickle[self.position..]).ok_or_else(|| self.fault("the pickle is truncated"))?;
+        self.position += line.len() + 1;
         Ok(line)
     }
 
@@ -235,7 +236,7 @@ impl<'a> Unpickler<'a> {
     }
 
     /// Removes the last mark, and returns where the items above it start.
-    fn mark(&mut self) -> Result<usize> {
+    fn pop_mark(&mut self) -> Result<usize> {
         self.marks.pop().ok_or_else(|| self.fault("there is no mark on the stack"))
     }
 
@@ -246,8 +247,8 @@ impl<'a> Unpickler<'a> {
 
     /// Pushes an object that counts toward the limit on objects with parts.
     fn push_counted(&mut self, node: Node) -> Result<()> {
-        self.count += 1;
-        limits::check(LimitKind::Objects, self.count, self.limits.get_objects())?;
+        self.object_count += 1;
+        limits::check(LimitKind::Objects, self.object_count, self.limits.get_objects())?;
         self.push(node);
         Ok(())
     }
@@ -255,7 +256,7 @@ impl<'a> Unpickler<'a> {
     #[inline]
     fn memoize(&mut self) -> Result<()> {
         // The common case: the next index is also the next entry of `memo`.
-        if self.memoized == self.memo.len() as u64 && self.far.is_empty() {
+        if self.memoized == self.memo.len() as u64 && self.sparse_memo.is_empty() {
             let last = self.last()?;
             self.memo.push(last);
             self.memoized += 1;
@@ -272,14 +273,14 @@ impl<'a> Unpickler<'a> {
             // An index that was far beyond the end may now be the next one.
             Ok(_) if index == len => {
                 self.memo.push(slot);
-                self.far.is_empty() || self.far.remove(&index).is_none()
+                self.sparse_memo.is_empty() || self.sparse_memo.remove(&index).is_none()
             }
             // Python 2 numbers the entries from 1.
             Ok(1) => {
                 self.memo.extend([Slot::ABSENT, slot]);
-                self.far.remove(&1).is_none()
+                self.sparse_memo.remove(&1).is_none()
             }
-            _ => self.far.insert(index, slot).is_none(),
+            _ => self.sparse_memo.insert(index, slot).is_none(),
         };
         self.memoized += u64::from(is_new);
         Ok(())
@@ -287,7 +288,7 @@ impl<'a> Unpickler<'a> {
 
     fn get(&mut self, index: u64) -> Result<()> {
         let near = usize::try_from(index).ok().and_then(|index| self.memo.get(index).copied());
-        let slot = near.filter(|slot| !slot.is_absent()).or_else(|| self.far.get(&index).copied());
+        let slot = near.filter(|slot| !slot.is_absent()).or_else(|| self.sparse_memo.get(&index).copied());
         let slot =
             slot.ok_or_else(|| self.fault(format!("nothing was put at number {index} of the memo")))?;
         self.stack.push(slot);
@@ -296,29 +297,31 @@ impl<'a> Unpickler<'a> {
 
     /// Stores the atom that ends at the current position.
     #[inline]
-    fn atom(&mut self, atom: Atom<'_>) -> Result<Slot> {
+    fn add_atom(&mut self, atom: Atom<'_>) -> Result<Slot> {
         Ok(match atom {
             Atom::Str(utf8) => {
-                let start = self.at - utf8.len();
+                let start = self.position - utf8.len();
                 // Sixteen bytes are loaded together; near the end of the pickle, fewer may remain.
                 let short = self.pickle.get(start..).and_then(|rest| rest.first_chunk::<16>());
                 match short.and_then(|bytes| Slot::short_of(utf8.len(), bytes)) {
                     Some(short) => short,
-                    None => self.text(utf8)?,
+                    None => self.add_text(utf8)?,
                 }
             }
             Atom::Int(number) => Slot::int(number),
             Atom::Float(number) => Slot::float(number),
             Atom::None => Slot::NONE,
             Atom::Bool(value) => Slot::bool(value),
-            Atom::Bytes(bytes) => self.graph.add(Node::Bytes(Span::new(self.at - bytes.len()..self.at))),
-            Atom::OldStr(bytes) => self.old_text(bytes)?,
-            Atom::Long(bytes) => self.int(BigInt::from_signed_bytes_le(bytes)),
+            Atom::Bytes(bytes) => {
+                self.graph.add(Node::Bytes(Span::new(self.position - bytes.len()..self.position)))
+            }
+            Atom::OldStr(bytes) => self.add_old_text(bytes)?,
+            Atom::Long(bytes) => self.add_int(BigInt::from_signed_bytes_le(bytes)),
         })
     }
 
     /// Stores a UTF-8 string, which may contain surrogates.
-    fn text(&mut self, utf8: &[u8]) -> Result<Slot> {
+    fn add_text(&mut self, utf8: &[u8]) -> Result<Slot> {
         if let Some(short) = Slot::short(utf8) {
             return Ok(short);
         }
@@ -333,7 +336,7 @@ impl<'a> Unpickler<'a> {
         Ok(self.graph.add(Node::Codes(number)))
     }
 
-    fn int(&mut self, number: BigInt) -> Slot {
+    fn add_int(&mut self, number: BigInt) -> Slot {
         if let Ok(number) = i64::try_from(&number) {
             return Slot::int(number);
         }
@@ -345,8 +348,8 @@ impl<'a> Unpickler<'a> {
 
     /// Stores bytes that are not in the pickle, and returns their span.
     ///
-    /// Positions of these bytes follow those of the source: see [`Graph::data`].
-    pub(super) fn data(&mut self, bytes: &[u8]) -> Span {
+    /// Positions of these bytes follow those of the source: see [`Graph::add_bytes`].
+    pub(super) fn add_bytes(&mut self, bytes: &[u8]) -> Span {
         let table = &mut self.graph.rest_mut().bytes;
         let start = self.source.len() + table.len();
         table.extend_from_slice(bytes);
@@ -354,19 +357,19 @@ impl<'a> Unpickler<'a> {
     }
 
     /// Stores a `str` of Python 2.
-    fn old_text(&mut self, bytes: &[u8]) -> Result<Slot> {
+    fn add_old_text(&mut self, bytes: &[u8]) -> Result<Slot> {
         match self.old_text {
-            OldText::AsciiOrBytes if bytes.is_ascii() => self.text(bytes),
+            OldText::AsciiOrBytes if bytes.is_ascii() => self.add_text(bytes),
             OldText::Ascii => match bytes.is_ascii() {
-                true => self.text(bytes),
+                true => self.add_text(bytes),
                 false => Err(self.fault("a text of Python 2 is not ASCII")),
             },
             OldText::Latin1 => {
                 let text: String = bytes.iter().copied().map(char::from).collect();
-                self.text(text.as_bytes())
+                self.add_text(text.as_bytes())
             }
             OldText::AsciiOrBytes | OldText::Bytes => {
-                let span = self.data(bytes);
+                let span = self.add_bytes(bytes);
                 Ok(self.graph.add(Node::Bytes(span)))
             }
         }
@@ -387,7 +390,7 @@ impl<'a> Unpickler<'a> {
             }
             FRAME => {
                 // Frames help readers of streams; here only their length is checked.
-                let (len, left) = (u64::from_le_bytes(self.take()?), self.pickle.len() - self.at);
+                let (len, left) = (u64::from_le_bytes(self.take()?), self.pickle.len() - self.position);
                 if len > left as u64 {
                     return Err(self.fault(format!("the frame declares {len} bytes, {left} remain")));
                 }
@@ -402,7 +405,7 @@ impl<'a> Unpickler<'a> {
                 }
             }
             POP_MARK => {
-                let mark = self.mark()?;
+                let mark = self.pop_mark()?;
                 self.stack.truncate(mark);
             }
             PUT => {
@@ -432,7 +435,7 @@ impl<'a> Unpickler<'a> {
             INT | LONG | STRING | UNICODE => self.step_text(opcode)?,
             BYTEARRAY8 => {
                 let len = u64::from_le_bytes(self.take()?);
-                let span = self.span(len)?;
+                let span = self.take_span(len)?;
                 self.push(Node::ByteArray(span));
             }
             _ => self.step_parts(opcode)?,
@@ -441,13 +444,13 @@ impl<'a> Unpickler<'a> {
     }
 
     /// Moves the items above the last mark into the table of slots, for a new object.
-    fn above_mark(&mut self) -> Result<Span> {
-        let mark = self.mark()?;
-        Ok(self.taken(mark))
+    fn pop_items_above_mark(&mut self) -> Result<Span> {
+        let mark = self.pop_mark()?;
+        Ok(self.pop_items(mark))
     }
 
     /// Moves the items of the stack, starting at index `from`, into the table of slots.
-    fn taken(&mut self, from: usize) -> Span {
+    fn pop_items(&mut self, from: usize) -> Span {
         let start = self.graph.slots.len();
         self.graph.slots.extend_from_slice(&self.stack[from..]);
         self.stack.truncate(from);
@@ -461,19 +464,19 @@ impl<'a> Unpickler<'a> {
         let slot = match opcode {
             STRING => {
                 let bytes = text::string(line).ok_or_else(|| fault(self))?;
-                self.old_text(&bytes)?
+                self.add_old_text(&bytes)?
             }
             UNICODE => {
                 let utf8 = text::raw_unicode(line).ok_or_else(|| fault(self))?;
-                self.text(&utf8)?
+                self.add_text(&utf8)?
             }
             _ => {
                 /// Python has the same limit, because converting decimal digits is slow.
-                const MOST: u64 = 4300;
+                const MAX_DIGITS: u64 = 4300;
                 let digits = text::digits(line).ok_or_else(|| fault(self))?;
-                limits::check(LimitKind::Digits, digits.len() as u64, MOST)?;
+                limits::check(LimitKind::Digits, digits.len() as u64, MAX_DIGITS)?;
                 let number = digits.parse::<BigInt>().map_err(|_| fault(self))?;
-                self.int(number)
+                self.add_int(number)
             }
         };
         self.stack.push(slot);

@@ -72,8 +72,8 @@ mod graph;
 mod int;
 mod joblib;
 mod keys;
-mod known;
-mod loading;
+mod known_calls;
+mod load_effects;
 mod machine;
 mod parts;
 mod pickle;
@@ -90,7 +90,7 @@ use std::sync::Arc;
 
 use num_complex::Complex;
 
-use graph::{Held, Node, Shared, Slot};
+use graph::{Node, SharedGraph, Slot, SlotContents};
 
 pub(super) use array::{decode, encode, rearranged};
 pub use build::{CallBuilder, Key};
@@ -99,7 +99,7 @@ pub(super) use element::accept_with_loading;
 pub(super) use equal::items_equal;
 pub use graph::ObjectId;
 pub use int::Int;
-pub(super) use loading::Loading;
+pub(super) use load_effects::LoadEffects;
 pub use parts::{Array, Dict, Items, Scalar};
 pub use pickle::Pickle;
 #[cfg(feature = "serde-1")]
@@ -116,14 +116,14 @@ pub use times::{Date, Time, Timedelta};
 pub struct Object {
     slot: Slot,
     /// The tables that contain the object, unless its value is stored in the slot.
-    graph: Option<Arc<Shared>>,
+    graph: Option<Arc<SharedGraph>>,
 }
 
 /// A borrowed [`Object`].
 #[derive(Clone, Copy)]
 pub struct ObjectRef<'a> {
     slot: &'a Slot,
-    graph: Option<&'a Arc<Shared>>,
+    graph: Option<&'a Arc<SharedGraph>>,
 }
 
 /// The kind and value of an object, as returned by [`Object::view`].
@@ -210,7 +210,7 @@ impl Object {
         self.as_ref().view()
     }
 
-    fn into_graph(self) -> Option<Arc<Shared>> {
+    fn into_graph(self) -> Option<Arc<SharedGraph>> {
         self.graph
     }
 }
@@ -225,17 +225,17 @@ impl Default for Object {
 impl<'a> ObjectRef<'a> {
     /// Returns the kind and value of the object.
     pub fn view(self) -> View<'a> {
-        match self.slot.held() {
-            Held::Absent | Held::None => View::None,
-            Held::Bool(value) => View::Bool(value),
-            Held::Int(number) => View::Int(number.into()),
-            Held::Float(number) => View::Float(number),
-            Held::Short(text) => View::Str(Text::new(text)),
-            Held::Node => self.view_further(),
+        match self.slot.contents() {
+            SlotContents::Absent | SlotContents::None => View::None,
+            SlotContents::Bool(value) => View::Bool(value),
+            SlotContents::Int(number) => View::Int(number.into()),
+            SlotContents::Float(number) => View::Float(number),
+            SlotContents::Short(text) => View::Str(Text::new(text)),
+            SlotContents::Node => self.view_node(),
         }
     }
 
-    fn view_further(self) -> View<'a> {
+    fn view_node(self) -> View<'a> {
         let (graph, node) = self.node().expect("an object that is not a slot has a node");
         let items = || Items::new(self);
         match *node {

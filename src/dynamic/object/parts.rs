@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ndarray::{ArrayView, Dimension};
 
-use super::graph::{ArrayParts, Held, Node, ObjectId, Shared, Slot};
+use super::graph::{ArrayParts, Node, ObjectId, SharedGraph, Slot, SlotContents};
 use super::{Object, ObjectRef, keys};
 use crate::dtype::Casting;
 use crate::dtype::DType;
@@ -54,7 +54,7 @@ impl<'a> Items<'a> {
         Self { owner, slots }
     }
 
-    fn graph(self) -> Option<&'a Arc<Shared>> {
+    fn graph(self) -> Option<&'a Arc<SharedGraph>> {
         self.owner.graph
     }
 
@@ -100,7 +100,7 @@ impl<'a> Items<'a> {
         let key = key.into();
         match self.owner.node() {
             Some((_, Node::Set(_) | Node::FrozenSet(_))) => keys::find(self.owner, key.as_ref()).is_some(),
-            _ => self.iter().any(|item| keys::same(item, key.as_ref())),
+            _ => self.iter().any(|item| keys::are_same_key(item, key.as_ref())),
         }
     }
 }
@@ -167,11 +167,11 @@ impl<'a> Dict<'a> {
 
     fn find(self, key: ObjectRef<'_>) -> Option<ObjectRef<'a>> {
         match self.all.owner.node() {
-            Some((_, Node::Dict(_))) if self.len() > keys::FEW => {
+            Some((_, Node::Dict(_))) if self.len() > keys::MAX_WITHOUT_INDEX => {
                 keys::find(self.all.owner, key).and_then(|number| self.all.get(2 * number + 1))
             }
             // The search starts from the end: a call may set a key twice, and then the last value is used.
-            _ => self.iter().rev().find(|(name, _)| keys::same(*name, key)).map(|(_, value)| value),
+            _ => self.iter().rev().find(|(name, _)| keys::are_same_key(*name, key)).map(|(_, value)| value),
         }
     }
 }
@@ -263,7 +263,7 @@ impl<'a> Array<'a> {
         Self { object, parts }
     }
 
-    fn graph(self) -> &'a Arc<Shared> {
+    fn graph(self) -> &'a Arc<SharedGraph> {
         self.object.graph.expect("an array has a node")
     }
 
@@ -409,8 +409,8 @@ impl Object {
 impl<'a> ObjectRef<'a> {
     /// Returns the text, if the object is a `str` without lone surrogates.
     pub fn as_str(self) -> Option<&'a str> {
-        match (self.slot.held(), self.node()) {
-            (Held::Short(text), _) => Some(text),
+        match (self.slot.contents(), self.node()) {
+            (SlotContents::Short(text), _) => Some(text),
             (_, Some((graph, Node::Text(span)))) => Some(graph.text(*span)),
             _ => None,
         }
@@ -463,7 +463,8 @@ impl<'a> ObjectRef<'a> {
     /// assert_eq!(Object::from(1).as_ref().id(), None);
     /// ```
     pub fn id(self) -> Option<ObjectId> {
-        self.place().map(|(graph, number)| ObjectId { graph: std::sync::Arc::as_ptr(graph).addr(), number })
+        self.graph_and_index()
+            .map(|(graph, number)| ObjectId { graph: std::sync::Arc::as_ptr(graph).addr(), number })
     }
 
     /// Returns whether both are the same object: see [`Object::is_same`].

@@ -2,8 +2,8 @@
 
 use std::io::Read;
 
-use super::graph::Kept;
-use super::loading::Loading;
+use super::graph::BackingBytes;
+use super::load_effects::LoadEffects;
 use super::source::Source;
 use super::write::Pickler;
 use super::{Global, Object, ObjectRef, finish};
@@ -28,7 +28,7 @@ use crate::pickle::read_one;
 #[derive(Clone, Debug)]
 pub struct Pickle {
     object: Object,
-    loading: Loading,
+    load_effects: LoadEffects,
 }
 
 impl Pickle {
@@ -110,21 +110,25 @@ impl Pickle {
         )
     }
 
-    /// Decodes a file of joblib; if `kept` has the same bytes, what it has need not be copied.
-    pub(super) fn of_joblib(bytes: &[u8], kept: Option<&Kept>, options: &ReadOptions) -> Result<Self> {
+    /// Decodes a file of joblib; if `backing` has the same bytes, what it has need not be copied.
+    pub(super) fn of_joblib(
+        bytes: &[u8],
+        backing: Option<&BackingBytes>,
+        options: &ReadOptions,
+    ) -> Result<Self> {
         let source = Source::new(bytes);
         let read = super::machine::read_joblib(&source, options.get_limits(), options.get_old_text())?;
-        Self::of_read(read, &source, kept, options)
+        Self::of_read(read, &source, backing, options)
     }
 
     fn of_read(
-        read: super::machine::Read,
+        read: super::machine::Unpickled,
         source: &Source<'_>,
-        kept: Option<&Kept>,
+        backing: Option<&BackingBytes>,
         options: &ReadOptions,
     ) -> Result<Self> {
-        let (object, loading) = finish::finish(read, source, kept, options.get_limits())?;
-        Ok(Self { object, loading })
+        let (object, load_effects) = finish::finish(read, source, backing, options.get_limits())?;
+        Ok(Self { object, load_effects })
     }
 
     /// Returns the object.
@@ -151,7 +155,7 @@ impl Pickle {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn globals(&self) -> impl Iterator<Item = Global<'_>> + '_ {
-        self.loading.names().map(Global::new)
+        self.load_effects.names().map(Global::new)
     }
 
     /// Returns the classes and functions that Python would look up to load a damaged pickle, up to the damage: what comes before it has
@@ -180,7 +184,7 @@ impl Pickle {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn extension_codes(&self) -> impl Iterator<Item = u32> + '_ {
-        self.loading.extension_codes()
+        self.load_effects.extension_codes()
     }
 
     /// Returns every call that Python would make to load the pickle, in the order in which it would make them.
@@ -200,7 +204,7 @@ impl Pickle {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn calls(&self) -> impl Iterator<Item = ObjectRef<'_>> + '_ {
-        self.loading.calls.iter().map(Object::as_ref)
+        self.load_effects.calls.iter().map(Object::as_ref)
     }
 
     /// Pickles an object with the protocol that is set in `options`: 2, 3 or 4.

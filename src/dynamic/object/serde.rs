@@ -17,29 +17,29 @@ use crate::shape::Shape;
 /// Maximum number of objects that are serialized.
 ///
 /// Shared parts are serialized each time, so a small malicious file could otherwise expand to any size.
-const MOST: usize = 64 << 20;
+const MAX_OBJECTS: usize = 64 << 20;
 /// Maximum depth, because `serde` visits parts recursively, as that of `serde_json`.
 ///
 /// In debug builds, where a level takes the most stack, 300 levels overflowed the 2 MiB of a thread.
-const DEEPEST: usize = 128;
+const MAX_DEPTH: usize = 128;
 
 /// An object that is being serialized, and the objects that contain it.
 #[derive(Clone, Copy)]
-struct Told<'a> {
+struct VisitedObject<'a> {
     object: ObjectRef<'a>,
-    left: &'a Cell<usize>,
-    within: Option<&'a Within<'a>>,
+    remaining: &'a Cell<usize>,
+    within: Option<&'a Ancestor<'a>>,
 }
 
-struct Within<'a> {
+struct Ancestor<'a> {
     id: Option<Id>,
     depth: usize,
-    within: Option<&'a Within<'a>>,
+    within: Option<&'a Ancestor<'a>>,
 }
 
-impl<'a> Told<'a> {
+impl<'a> VisitedObject<'a> {
     /// Enters the object, so that its parts can be serialized. Fails at a limit, or if it contains itself.
-    fn enter(self) -> std::result::Result<Within<'a>, String> {
+    fn enter(self) -> std::result::Result<Ancestor<'a>, String> {
         let depth = self.within.map_or(0, |within| within.depth + 1);
         let id = self.object.id();
         let mut above = self.within.filter(|_| self.object.part_count() > 0);
@@ -49,40 +49,38 @@ impl<'a> Told<'a> {
             }
             above = within.within;
         }
-        let left = self.left.get().checked_sub(1 + self.object.part_count());
-        match left {
-            Some(left) if depth < DEEPEST => {
-                self.left.set(left);
-                Ok(Within { id, depth, within: self.within })
+        let remaining = self.remaining.get().checked_sub(1 + self.object.part_count());
+        match remaining {
+            Some(remaining) if depth < MAX_DEPTH => {
+                self.remaining.set(remaining);
+                Ok(Ancestor { id, depth, within: self.within })
             }
-            Some(_) => Err(format!("objects are nested deeper than {DEEPEST}")),
-            None => Err(format!("if shared objects are repeated, there are more than {MOST} objects")),
+            Some(_) => Err(format!("objects are nested deeper than {MAX_DEPTH}")),
+            None => Err(format!("if shared objects are repeated, there are more than {MAX_OBJECTS} objects")),
         }
     }
 
     /// Counts the bytes of a text or array against the limit, 16 bytes as one object.
     fn spend(self, bytes: usize) -> std::result::Result<(), String> {
-        let left = self.left.get().checked_sub(bytes / 16);
-        self.left.set(
-            left.ok_or_else(|| {
-                format!("if shared objects are repeated, there are more than {MOST} objects")
-            })?,
-        );
+        let remaining = self.remaining.get().checked_sub(bytes / 16);
+        self.remaining.set(remaining.ok_or_else(|| {
+            format!("if shared objects are repeated, there are more than {MAX_OBJECTS} objects")
+        })?);
         Ok(())
     }
 
-    fn part<'b>(self, object: ObjectRef<'b>, within: &'b Within<'b>) -> Told<'b>
+    fn part<'b>(self, object: ObjectRef<'b>, within: &'b Ancestor<'b>) -> VisitedObject<'b>
     where
         'a: 'b,
     {
-        Told { object, left: self.left, within: Some(within) }
+        VisitedObject { object, remaining: self.remaining, within: Some(within) }
     }
 
     fn pairs<'b>(
         self,
         dict: Dict<'b>,
-        within: &'b Within<'b>,
-    ) -> impl ExactSizeIterator<Item = (Told<'b>, Told<'b>)>
+        within: &'b Ancestor<'b>,
+    ) -> impl ExactSizeIterator<Item = (VisitedObject<'b>, VisitedObject<'b>)>
     where
         'a: 'b,
     {
@@ -124,9 +122,12 @@ impl Serialize for Object {
 /// Serializes like [`Object`].
 impl Serialize for ObjectRef<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        let left = Cell::new(MOST);
-        Serial { told: Told { object: *self, left: &left, within: None }, tells_calls: false }
-            .serialize(serializer)
+        let remaining = Cell::new(MAX_OBJECTS);
+        SerializableObject {
+            told: VisitedObject { object: *self, remaining: &remaining, within: None },
+            includes_calls: false,
+        }
+        .serialize(serializer)
     }
 }
 
@@ -156,19 +157,22 @@ impl Object {
 
 impl Serialize for WithCalls<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        let left = Cell::new(MOST);
-        Serial { told: Told { object: self.0, left: &left, within: None }, tells_calls: true }
-            .serialize(serializer)
+        let remaining = Cell::new(MAX_OBJECTS);
+        SerializableObject {
+            told: VisitedObject { object: self.0, remaining: &remaining, within: None },
+            includes_calls: true,
+        }
+        .serialize(serializer)
     }
 }
 
 #[derive(Clone, Copy)]
-struct Serial<'a> {
-    told: Told<'a>,
-    tells_calls: bool,
+struct SerializableObject<'a> {
+    told: VisitedObject<'a>,
+    includes_calls: bool,
 }
 
-impl Serial<'_> {
+impl SerializableObject<'_> {
     fn seq<'a, S: Serializer>(
         &'a self,
         serializer: S,
@@ -177,28 +181,28 @@ impl Serial<'_> {
         let within = self.told.enter().map_err(ser::Error::custom)?;
         let mut seq = serializer.serialize_seq(Some(items.len()))?;
         for item in items {
-            seq.serialize_element(&Serial {
+            seq.serialize_element(&SerializableObject {
                 told: self.told.part(item, &within),
-                tells_calls: self.tells_calls,
+                includes_calls: self.includes_calls,
             })?;
         }
         seq.end()
     }
 }
 
-impl Serialize for Serial<'_> {
+impl Serialize for SerializableObject<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         let object = self.told.object;
         self.told.spend(weight(object)).map_err(ser::Error::custom)?;
         match object.view() {
             View::None => serializer.serialize_unit(),
             View::Bool(value) => serializer.serialize_bool(value),
-            View::Int(number) => match Sized::from(number) {
-                Sized::I64(number) => serializer.serialize_i64(number),
-                Sized::U64(number) => serializer.serialize_u64(number),
-                Sized::I128(number) => serializer.serialize_i128(number),
-                Sized::U128(number) => serializer.serialize_u128(number),
-                Sized::Text(digits) => serializer.serialize_str(&digits),
+            View::Int(number) => match SmallestInt::from(number) {
+                SmallestInt::I64(number) => serializer.serialize_i64(number),
+                SmallestInt::U64(number) => serializer.serialize_u64(number),
+                SmallestInt::I128(number) => serializer.serialize_i128(number),
+                SmallestInt::U128(number) => serializer.serialize_u128(number),
+                SmallestInt::Text(digits) => serializer.serialize_str(&digits),
             },
             View::Float(number) => serializer.serialize_f64(number),
             View::Complex(number) => (number.re, number.im).serialize(serializer),
@@ -214,21 +218,27 @@ impl Serialize for Serial<'_> {
                 let within = self.told.enter().map_err(ser::Error::custom)?;
                 let mut map = serializer.serialize_map(Some(dict.len()))?;
                 for (key, value) in self.told.pairs(dict, &within) {
-                    map.serialize_entry(&Serial { told: key, ..*self }, &Serial { told: value, ..*self })?;
+                    map.serialize_entry(
+                        &SerializableObject { told: key, ..*self },
+                        &SerializableObject { told: value, ..*self },
+                    )?;
                 }
                 map.end()
             }
             View::Scalar(_) | View::Array(_) => match plain(object) {
                 Ok(plain) => {
-                    let part = Serial { told: Told { object: plain.as_ref(), ..self.told }, ..*self };
+                    let part = SerializableObject {
+                        told: VisitedObject { object: plain.as_ref(), ..self.told },
+                        ..*self
+                    };
                     part.serialize(serializer)
                 }
                 Err(error) => Err(ser::Error::custom(error)),
             },
             View::Decimal(digits) => serializer.serialize_str(digits),
-            View::Call(call) if self.tells_calls => {
+            View::Call(call) if self.includes_calls => {
                 let within = self.told.enter().map_err(ser::Error::custom)?;
-                let part = |object| Serial { told: self.told.part(object, &within), ..*self };
+                let part = |object| SerializableObject { told: self.told.part(object, &within), ..*self };
                 let items: Vec<_> = call.items().iter().map(part).collect();
                 let pairs: Vec<_> =
                     call.pairs().iter().map(|(key, value)| (part(key), part(value))).collect();
@@ -250,7 +260,7 @@ impl Serialize for Serial<'_> {
                 }
                 told.end()
             }
-            View::Global(global) if self.tells_calls => serializer.collect_str(&global),
+            View::Global(global) if self.includes_calls => serializer.collect_str(&global),
             _ => match iso(object) {
                 Some(text) => serializer.serialize_str(&text),
                 None => Err(ser::Error::custom("an object of an unknown class cannot be serialized")),
@@ -269,7 +279,7 @@ fn weight(object: ObjectRef<'_>) -> usize {
 }
 
 /// An integer in the smallest integer type of `serde` that can represent it, or as text.
-enum Sized {
+enum SmallestInt {
     I64(i64),
     U64(u64),
     I128(i128),
@@ -277,7 +287,7 @@ enum Sized {
     Text(String),
 }
 
-impl From<Int> for Sized {
+impl From<Int> for SmallestInt {
     fn from(number: Int) -> Self {
         let small = i64::try_from(&number).map(Self::I64).or_else(|_| u64::try_from(&number).map(Self::U64));
         let large =
@@ -333,13 +343,13 @@ fn numbers(array: &crate::dynamic::DynArray) -> Result<Vec<Object>> {
 fn nested(mut items: Vec<Object>, dims: &[usize]) -> Result<Object> {
     let Some((_, within)) = dims.split_first() else { return Ok(items.pop().unwrap_or_default()) };
     // With an axis of length 0, a shape may declare any number of empty rows without any bytes in the file.
-    const MOST_EMPTY: usize = 1 << 16;
+    const MAX_EMPTY_ROWS: usize = 1 << 16;
     for (index, dim) in within.iter().enumerate().rev() {
         let rows =
             dims[..=index].iter().try_fold(1usize, |rows, dim| rows.checked_mul(*dim)).unwrap_or(usize::MAX);
-        if items.is_empty() && rows > MOST_EMPTY {
+        if items.is_empty() && rows > MAX_EMPTY_ROWS {
             let reason =
-                format!("an array of shape {} has more than {MOST_EMPTY} empty rows", Shape::from(dims));
+                format!("an array of shape {} has more than {MAX_EMPTY_ROWS} empty rows", Shape::from(dims));
             return Err(ErrorKind::NotConvertible { reason }.into());
         }
         items = (0..rows).map(|row| Object::list(items[row * dim..][..*dim].to_vec())).collect();

@@ -23,7 +23,7 @@ use crate::element::{format_complex, format_f64};
 /// further arrays are abbreviated to `array(…)`; a number counts as 128 bytes.
 impl fmt::Display for ObjectRef<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Shown::new(16 << 20, MOST_VISITED, f).whole(*self)
+        ReprWriter::new(16 << 20, MAX_VISITED_BYTES, f).write_repr(*self)
     }
 }
 
@@ -48,17 +48,17 @@ impl fmt::Debug for Object {
 /// Formats a value as an element of an array, truncated to 1,000 bytes.
 pub(in super::super) fn brief(value: &Object) -> String {
     let mut shown = String::new();
-    let done = Shown::new(1000, MOST_VISITED / 256, &mut shown).whole(value.as_ref());
+    let done = ReprWriter::new(1000, MAX_VISITED_BYTES / 256, &mut shown).write_repr(value.as_ref());
     done.expect("writing to a String does not fail");
     shown
 }
 
 /// Maximum number of bytes of arrays that are visited to show them.
-const MOST_VISITED: usize = 256 << 20;
+const MAX_VISITED_BYTES: usize = 256 << 20;
 
 /// A writer that stops after a number of bytes.
-struct Shown<'a> {
-    left: usize,
+struct ReprWriter<'a> {
+    remaining: usize,
     /// Bytes of arrays that may still be visited. An array that is referred to many times is visited each time.
     visits: usize,
     out: &'a mut dyn Write,
@@ -75,9 +75,9 @@ struct OpenArray {
     element: String,
 }
 
-impl<'a> Shown<'a> {
-    fn new(left: usize, visits: usize, out: &'a mut dyn Write) -> Self {
-        Self { left, visits, out, open: Vec::new(), dtypes: HashMap::new() }
+impl<'a> ReprWriter<'a> {
+    fn new(remaining: usize, visits: usize, out: &'a mut dyn Write) -> Self {
+        Self { remaining, visits, out, open: Vec::new(), dtypes: HashMap::new() }
     }
 
     fn put(&mut self, text: &str) -> fmt::Result {
@@ -88,22 +88,22 @@ impl<'a> Shown<'a> {
     }
 }
 
-impl Write for Shown<'_> {
+impl Write for ReprWriter<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        match self.left.checked_sub(text.len()) {
+        match self.remaining.checked_sub(text.len()) {
             Some(left) => {
-                self.left = left;
+                self.remaining = left;
                 self.put(text)
             }
             None => {
-                let fits = |(start, char): (usize, char)| start + char.len_utf8() <= self.left;
+                let fits = |(start, char): (usize, char)| start + char.len_utf8() <= self.remaining;
                 let end = text
                     .char_indices()
                     .take_while(|char| fits(*char))
                     .map(|(start, char)| start + char.len_utf8())
                     .last();
                 self.put(&text[..end.unwrap_or(0)])?;
-                self.left = 0;
+                self.remaining = 0;
                 self.put("…")?;
                 Err(fmt::Error) // stops the caller
             }
@@ -112,14 +112,14 @@ impl Write for Shown<'_> {
 }
 
 /// The state of showing the parts of an object.
-struct Style {
-    between: Between,
+struct ContainerState {
+    kind: ContainerKind,
     close: &'static str,
     /// Text to write after the part that was shown last.
     after: &'static str,
 }
 
-enum Between {
+enum ContainerKind {
     Items,
     Pairs,
     /// The arguments of a range; a step of 1 is omitted.
@@ -132,16 +132,16 @@ enum Between {
     },
 }
 
-impl Style {
-    fn of(between: Between, close: &'static str) -> Self {
-        Self { between, close, after: "" }
+impl ContainerState {
+    fn of(kind: ContainerKind, close: &'static str) -> Self {
+        Self { kind, close, after: "" }
     }
 }
 
-impl Shown<'_> {
-    fn whole(&mut self, object: ObjectRef<'_>) -> fmt::Result {
+impl ReprWriter<'_> {
+    fn write_repr(&mut self, object: ObjectRef<'_>) -> fmt::Result {
         match self.walk(object) {
-            Err(_) if self.left == 0 => {
+            Err(_) if self.remaining == 0 => {
                 // The arrays that are open are not laid out.
                 std::mem::take(&mut self.open).into_iter().try_for_each(|array| {
                     self.out.write_str("array([")?;
@@ -161,21 +161,21 @@ impl Shown<'_> {
                 Step::Part(owner, number, part, style) => {
                     self.write_str(std::mem::take(&mut style.after))?;
                     let Some(part) = part else { continue };
-                    match self.before(number, part, style)? {
-                        Shape::Whole => self.begin(part, &mut walk)?,
-                        Shape::Arguments => self.arguments(owner, part, &mut walk)?,
-                        Shape::Nothing => {}
+                    match self.before_part(number, part, style)? {
+                        PartForm::Whole => self.begin(part, &mut walk)?,
+                        PartForm::Arguments => self.arguments(owner, part, &mut walk)?,
+                        PartForm::Nothing => {}
                     }
                 }
                 Step::End(owner, style) => {
                     self.write_str(style.after)?;
                     self.write_str(style.close)?;
-                    if let (Between::Grid(grid), View::Array(array)) = (style.between, owner.view()) {
+                    if let (ContainerKind::Grid(grid), View::Array(array)) = (style.kind, owner.view()) {
                         let OpenArray { mut words, element } = self.open.pop().unwrap_or_default();
                         words.push(element);
                         // What was written as elements is written again as an array.
                         let len = words.iter().map(String::len).sum::<usize>();
-                        self.left += len;
+                        self.remaining += len;
                         match self.may_visit(len) {
                             true => self.write_str(&grid.laid_out(words, array.dtype()))?,
                             false => self.write_str("array(…)")?,
@@ -188,19 +188,23 @@ impl Shown<'_> {
     }
 
     /// Writes an object, or its start if it has parts.
-    fn begin<'a>(&mut self, object: ObjectRef<'a>, walk: &mut Walk<'a, Style>) -> fmt::Result {
+    fn begin<'a>(&mut self, object: ObjectRef<'a>, walk: &mut Walk<'a, ContainerState>) -> fmt::Result {
         let count = object.part_count();
-        let (open, style, again) = match object.view() {
-            View::List(_) => ("[", Style::of(Between::Items, "]"), "[...]"),
-            View::Tuple(_) => ("(", Style::of(Between::Items, if count == 1 { ",)" } else { ")" }), "(...)"),
-            View::Dict(_) => ("{", Style::of(Between::Pairs, "}"), "{...}"),
+        let (open, style, cycle_marker) = match object.view() {
+            View::List(_) => ("[", ContainerState::of(ContainerKind::Items, "]"), "[...]"),
+            View::Tuple(_) => {
+                ("(", ContainerState::of(ContainerKind::Items, if count == 1 { ",)" } else { ")" }), "(...)")
+            }
+            View::Dict(_) => ("{", ContainerState::of(ContainerKind::Pairs, "}"), "{...}"),
             View::Set(_) if count == 0 => return self.write_str("set()"),
-            View::Set(_) => ("{", Style::of(Between::Items, "}"), "set(...)"),
+            View::Set(_) => ("{", ContainerState::of(ContainerKind::Items, "}"), "set(...)"),
             View::FrozenSet(_) if count == 0 => return self.write_str("frozenset()"),
-            View::FrozenSet(_) => ("frozenset({", Style::of(Between::Items, "})"), "frozenset({...})"),
+            View::FrozenSet(_) => {
+                ("frozenset({", ContainerState::of(ContainerKind::Items, "})"), "frozenset({...})")
+            }
             View::Array(array) => {
                 let grid = Grid::new(array.shape());
-                let Some(shown) = grid.shown() else { return self.write_str("array(…)") };
+                let Some(shown) = grid.shown_count() else { return self.write_str("array(…)") };
                 if array.objects().is_none() {
                     if !self.may_visit(shown.saturating_mul(numpy::cost(array.dtype()))) {
                         return self.write_str("array(…)");
@@ -212,7 +216,7 @@ impl Shown<'_> {
                 if !self.may_visit(count.saturating_mul(size_of::<Slot>())) {
                     return self.write_str("array(…)");
                 }
-                ("", Style::of(Between::Grid(grid), ""), "array(..., dtype=object)")
+                ("", ContainerState::of(ContainerKind::Grid(grid), ""), "array(..., dtype=object)")
             }
             View::Call(call) if call.global().is_some_and(|global| global.is("numpy", "dtype")) => {
                 match self.dtype(object) {
@@ -221,12 +225,12 @@ impl Shown<'_> {
                 }
             }
             View::Call(call) => Self::of_call(call),
-            View::Persistent(_) => ("<persistent ", Style::of(Between::Items, ">"), "..."),
+            View::Persistent(_) => ("<persistent ", ContainerState::of(ContainerKind::Items, ">"), "..."),
             leaf => return self.leaf(&leaf),
         };
-        let is_array = matches!(style.between, Between::Grid(..));
+        let is_array = matches!(style.kind, ContainerKind::Grid(..));
         if !walk.enter_once(object, style) {
-            return self.write_str(again);
+            return self.write_str(cycle_marker);
         }
         if is_array {
             self.open.push(OpenArray::default());
@@ -241,30 +245,37 @@ impl Shown<'_> {
         let id = object.id()?;
         if !self.dtypes.contains_key(&id) {
             let dtype = self.may_visit(COST).then(|| super::dtypes::of_object(object)).flatten();
-            self.dtypes.insert(id, dtype.map(|dtype| dtypes::whole(&dtype)));
+            self.dtypes.insert(id, dtype.map(|dtype| dtypes::repr(&dtype)));
         }
         self.dtypes.get(&id)?.clone()
     }
 
-    fn of_call(call: Call<'_>) -> (&'static str, Style, &'static str) {
+    fn of_call(call: Call<'_>) -> (&'static str, ContainerState, &'static str) {
         let (items, pairs) = (call.items().len(), 2 * call.pairs().len());
-        ("", Style::of(Between::Call { items, pairs }, ""), "...")
+        ("", ContainerState::of(ContainerKind::Call { items, pairs }, ""), "...")
     }
 
     /// Writes the text before a part, and returns how the part is shown.
-    fn before(&mut self, number: usize, part: ObjectRef<'_>, style: &mut Style) -> Result<Shape, fmt::Error> {
-        match &mut style.between {
-            Between::Items if number == 0 => {}
-            Between::Items => self.write_str(", ")?,
-            Between::Pairs if !number.is_multiple_of(2) => self.write_str(": ")?,
-            Between::Pairs if number == 0 => {}
-            Between::Pairs => self.write_str(", ")?,
-            Between::Range if number == 2 && *part.slot == Slot::int(1) => return Ok(Shape::Nothing),
-            Between::Range if number == 0 => {}
-            Between::Range => self.write_str(", ")?,
-            Between::Grid(..) if number == 0 => return Ok(Shape::Nothing), // the dtype
-            Between::Grid(grid) if !grid.is_shown(number - 1) => return Ok(Shape::Nothing),
-            Between::Grid(_) => {
+    fn before_part(
+        &mut self,
+        number: usize,
+        part: ObjectRef<'_>,
+        style: &mut ContainerState,
+    ) -> Result<PartForm, fmt::Error> {
+        match &mut style.kind {
+            ContainerKind::Items if number == 0 => {}
+            ContainerKind::Items => self.write_str(", ")?,
+            ContainerKind::Pairs if !number.is_multiple_of(2) => self.write_str(": ")?,
+            ContainerKind::Pairs if number == 0 => {}
+            ContainerKind::Pairs => self.write_str(", ")?,
+            ContainerKind::Range if number == 2 && *part.slot == Slot::int(1) => {
+                return Ok(PartForm::Nothing);
+            }
+            ContainerKind::Range if number == 0 => {}
+            ContainerKind::Range => self.write_str(", ")?,
+            ContainerKind::Grid(..) if number == 0 => return Ok(PartForm::Nothing), // the dtype
+            ContainerKind::Grid(grid) if !grid.is_shown(number - 1) => return Ok(PartForm::Nothing),
+            ContainerKind::Grid(_) => {
                 if let Some(array) = self.open.last_mut().filter(|_| number > 1) {
                     array.words.push(std::mem::take(&mut array.element));
                 }
@@ -273,12 +284,12 @@ impl Shown<'_> {
                     style.after = ")";
                 }
             }
-            Between::Call { items, pairs } => {
+            ContainerKind::Call { items, pairs } => {
                 let (items, pairs) = (3..3 + *items, 3 + *items..3 + *items + *pairs);
                 let is_last = |all: &std::ops::Range<usize>| number + 1 == all.end;
                 let (before, after) = match number {
                     0 => ("", ""),
-                    1 if part.items().is_some() => return Ok(Shape::Arguments),
+                    1 if part.items().is_some() => return Ok(PartForm::Arguments),
                     1 => ("(*", ")"),
                     2 => (" <kwargs: ", ">"),
                     _ if items.contains(&number) => (
@@ -300,7 +311,7 @@ impl Shown<'_> {
                 self.write_str(before)?;
             }
         }
-        Ok(Shape::Whole)
+        Ok(PartForm::Whole)
     }
 
     /// Writes the start of a call's arguments, which are not shown as a tuple.
@@ -308,11 +319,11 @@ impl Shown<'_> {
         &mut self,
         call: ObjectRef<'a>,
         args: ObjectRef<'a>,
-        walk: &mut Walk<'a, Style>,
+        walk: &mut Walk<'a, ContainerState>,
     ) -> fmt::Result {
         let is_range = matches!(call.view(), View::Call(call) if call.global().is_some_and(|global| global.is("builtins", "range")));
-        let between = if is_range { Between::Range } else { Between::Items };
-        match walk.enter_once(args, Style::of(between, ")")) {
+        let kind = if is_range { ContainerKind::Range } else { ContainerKind::Items };
+        match walk.enter_once(args, ContainerState::of(kind, ")")) {
             true => self.write_char('('),
             false => self.write_str("(...)"),
         }
@@ -374,7 +385,7 @@ impl Shown<'_> {
 }
 
 /// How a part is shown.
-enum Shape {
+enum PartForm {
     Whole,
     Arguments,
     Nothing,

@@ -29,8 +29,8 @@ impl Date {
             1..=12 => 31,
             _ => 0,
         };
-        let is_one = (1..=9999).contains(&year) && (1..=days).contains(&day);
-        is_one.then_some(Self { year, month, day })
+        let is_valid = (1..=9999).contains(&year) && (1..=days).contains(&day);
+        is_valid.then_some(Self { year, month, day })
     }
 
     /// Returns the year, from 1 to 9999.
@@ -77,8 +77,8 @@ pub struct Time {
 impl Time {
     /// Creates a time; `None` if a number is out of range.
     pub fn new(hour: u8, minute: u8, second: u8, microsecond: u32) -> Option<Self> {
-        let is_one = hour < 24 && minute < 60 && second < 60 && microsecond < 1_000_000;
-        is_one.then_some(Self { hour, minute, second, is_fold: false, microsecond })
+        let is_valid = hour < 24 && minute < 60 && second < 60 && microsecond < 1_000_000;
+        is_valid.then_some(Self { hour, minute, second, is_fold: false, microsecond })
     }
 
     /// Sets whether this is the second occurrence of a time that repeats when clocks are set back.
@@ -145,8 +145,8 @@ impl Timedelta {
     /// Only the days have a sign. Returns `None` if a number is out of range; the days must be between
     /// -999,999,999 and 999,999,999, as in Python.
     pub fn new(days: i32, seconds: u32, microseconds: u32) -> Option<Self> {
-        let is_one = days.unsigned_abs() < 1_000_000_000 && seconds < 86_400 && microseconds < 1_000_000;
-        is_one.then_some(Self { days, seconds, microseconds })
+        let is_valid = days.unsigned_abs() < 1_000_000_000 && seconds < 86_400 && microseconds < 1_000_000;
+        is_valid.then_some(Self { days, seconds, microseconds })
     }
 
     /// Returns the days, which carry the sign.
@@ -208,13 +208,13 @@ impl Time {
     }
 
     /// Packs a `datetime.time`, including its fold.
-    pub(super) fn packed_alone(self) -> [u8; 6] {
+    pub(super) fn packed_with_fold(self) -> [u8; 6] {
         let mut packed = self.packed();
         packed[0] |= if self.is_fold { FOLD } else { 0 };
         packed
     }
 
-    pub(super) fn unpack_alone(packed: &[u8]) -> Option<Self> {
+    pub(super) fn unpack_with_fold(packed: &[u8]) -> Option<Self> {
         let (first, rest) = packed.split_first()?;
         match *rest {
             [minute, second, a, b, c] => {
@@ -235,13 +235,13 @@ pub(super) fn packed(date: Date, time: Time) -> [u8; 10] {
 }
 
 /// Maximum length of a packed date, time or both, in bytes.
-pub(super) const MOST_PACKED: usize = 10;
+pub(super) const MAX_PACKED_LEN: usize = 10;
 
 pub(super) fn unpack(packed: &[u8]) -> Option<(Date, Time)> {
     let (&[high, low, month, day], time) = packed.split_first_chunk::<4>()?;
     let date = Date::unpack(&[high, low, month & !FOLD, day])?;
     let [hour, ..] = *time else { return None };
     // In a `datetime` the fold is stored in the month, so the bit in the hour must be clear.
-    let time = Time::unpack_alone(time).filter(|_| hour & FOLD == 0)?;
+    let time = Time::unpack_with_fold(time).filter(|_| hour & FOLD == 0)?;
     Some((date, time.fold(month & FOLD != 0)))
 }

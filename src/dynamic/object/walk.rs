@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::graph::{ArrayParts, CallParts, Graph, Id, Node, Shared, Slot, Span, StoredDType};
-use super::keys::room_for_indexes;
+use super::graph::{ArrayParts, CallParts, Graph, Id, Node, SharedGraph, Slot, Span, StoredDType};
+use super::keys::empty_indexes;
 use super::{Object, ObjectRef};
 
 /// A depth-first traversal of objects.
@@ -67,7 +67,7 @@ impl<'a, T> Walk<'a, T> {
 }
 
 /// Returns objects and everything they refer to, each once and after its parts, except values that are stored in their slots.
-pub(super) fn all<'a>(objects: impl Iterator<Item = ObjectRef<'a>>) -> Vec<ObjectRef<'a>> {
+pub(super) fn in_post_order<'a>(objects: impl Iterator<Item = ObjectRef<'a>>) -> Vec<ObjectRef<'a>> {
     // Parts may be shared and may contain each other.
     let mut met = HashSet::new();
     let mut order = Vec::new();
@@ -97,24 +97,24 @@ pub(super) fn detached(object: ObjectRef<'_>) -> Object {
         return object.to_object();
     }
     // All objects are numbered before any is copied, because they may refer to one another in cycles.
-    let order = all(std::iter::once(object));
+    let order = in_post_order(std::iter::once(object));
     let numbers = order.iter().zip(0..).filter_map(|(object, number)| Some((object.id()?, number))).collect();
-    let mut copy = Copy { graph: Graph::default(), numbers, dtypes: HashMap::new() };
+    let mut copy = Copier { graph: Graph::default(), numbers, dtypes: HashMap::new() };
     for object in &order {
         copy.add(*object);
     }
-    copy.graph.indexes = room_for_indexes(&copy.graph);
+    copy.graph.indexes = empty_indexes(&copy.graph);
     let last = copy.graph.nodes.len() as u32 - 1; // not more nodes than in the graphs that were copied
-    Object { slot: Slot::of_node(last), graph: Some(Shared::new(copy.graph)) }
+    Object { slot: Slot::of_node(last), graph: Some(SharedGraph::new(copy.graph)) }
 }
 
-struct Copy {
+struct Copier {
     graph: Graph,
     numbers: HashMap<Id, u32>,
     dtypes: HashMap<Id, u32>,
 }
 
-impl Copy {
+impl Copier {
     fn slot(&self, part: Option<ObjectRef<'_>>) -> Slot {
         match part {
             None => Slot::ABSENT,
@@ -132,13 +132,13 @@ impl Copy {
         Span::new(start..self.graph.slots.len())
     }
 
-    fn data(&mut self, graph: &Graph, span: Span) -> Span {
+    fn copy_bytes(&mut self, graph: &Graph, span: Span) -> Span {
         let table = &mut self.graph.rest_mut().bytes;
         table.extend_from_slice(graph.bytes(span));
         Span::new(table.len() - span.len..table.len())
     }
 
-    fn dtype(&mut self, object: ObjectRef<'_>, graph: &Arc<Shared>, number: u32) -> u32 {
+    fn dtype(&mut self, object: ObjectRef<'_>, graph: &Arc<SharedGraph>, number: u32) -> u32 {
         let key = Id { graph: Arc::as_ptr(graph).addr(), number };
         if let Some(number) = self.dtypes.get(&key) {
             return *number;
@@ -161,8 +161,8 @@ impl Copy {
                 let codes = graph.rest().codes[number as usize].clone();
                 Node::Codes(push(&mut self.graph.rest_mut().codes, codes))
             }
-            Node::Bytes(span) => Node::Bytes(self.data(graph, span)),
-            Node::ByteArray(span) => Node::ByteArray(self.data(graph, span)),
+            Node::Bytes(span) => Node::Bytes(self.copy_bytes(graph, span)),
+            Node::ByteArray(span) => Node::ByteArray(self.copy_bytes(graph, span)),
             Node::List(_) => Node::List(self.slots(object, 0, count)),
             Node::Tuple(_) => Node::Tuple(self.slots(object, 0, count)),
             Node::Dict(_) => Node::Dict(self.slots(object, 0, count)),
@@ -174,14 +174,14 @@ impl Copy {
             }
             Node::Scalar(dtype, span) => {
                 let dtype = self.dtype(object, graph, dtype);
-                Node::Scalar(dtype, self.data(graph, span))
+                Node::Scalar(dtype, self.copy_bytes(graph, span))
             }
             Node::Array(number) => {
                 let parts = graph.array(number).clone();
                 let dtype = self.dtype(object, graph, parts.dtype);
                 let items = match parts.has_objects {
                     true => self.slots(object, 1, count - 1),
-                    false => self.data(graph, parts.items),
+                    false => self.copy_bytes(graph, parts.items),
                 };
                 let rest = self.graph.rest_mut();
                 let start = rest.lengths.len();

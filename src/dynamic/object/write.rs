@@ -1,14 +1,14 @@
 //! Writes objects as pickles that NumPy loads.
 
-mod lately;
 mod numpy;
+mod recent;
 
 use std::collections::HashMap;
 
-use lately::{Found, LONGEST, Lately, hash_of};
 use numpy::is_fortran;
+use recent::{Lookup, MAX_CACHED_LEN, RecentStrings, hash_of};
 
-use super::graph::{Held, Id, Node, Slot};
+use super::graph::{Id, Node, Slot, SlotContents};
 use super::walk::{Step, Walk};
 use super::{Array, Object, ObjectRef, View, times};
 use crate::dtype::DType;
@@ -28,28 +28,28 @@ pub(super) struct Pickler<'a> {
     names: HashMap<String, HashMap<String, u32>>,
     dtypes: HashMap<DType, u32>,
     /// Recently written strings that are stored in their slots.
-    shorts: Lately<Slot>,
+    shorts: RecentStrings<Slot>,
     /// Recently written longer strings.
-    texts: Lately<&'a str>,
+    texts: RecentStrings<&'a str>,
     /// Number of unfinished objects that were started again within themselves.
-    circles: u64,
+    open_cycles: u64,
     /// The bytes of arrays that are stored outside of the pickle; `None` if all are stored in it.
     buffers: Option<Vec<&'a [u8]>>,
 }
 
 /// The state of an object that is being written.
 #[derive(Clone, Copy, Default)]
-struct Note {
+struct WriteState {
     /// Whether the object was written completely within itself, so its remaining parts are skipped.
-    is_there: bool,
+    is_written_within: bool,
     /// Whether the object was started again within itself.
-    is_again: bool,
+    is_restarted: bool,
 }
 
 const NOT_WRITTEN: u32 = u32::MAX;
 
 /// The number of a call's parts that are written before the call. Later parts apply to its result.
-const CALLED: usize = 3;
+const PARTS_BEFORE_CALL: usize = 3;
 
 /// Maximum number of items that one opcode appends, as in Python. This keeps the stack small when loading.
 const BATCH: usize = 1000;
@@ -84,9 +84,9 @@ impl<'a> Pickler<'a> {
             last: (0, 0),
             names: HashMap::new(),
             dtypes: HashMap::new(),
-            shorts: Lately::new(),
-            texts: Lately::new(),
-            circles: 0,
+            shorts: RecentStrings::new(),
+            texts: RecentStrings::new(),
+            open_cycles: 0,
             buffers: None,
         }
     }
@@ -94,13 +94,13 @@ impl<'a> Pickler<'a> {
     /// Pickles one object in protocol 5, and returns the pickle and the bytes of the arrays that are not in it.
     pub(super) fn with_buffers(object: ObjectRef<'a>) -> Result<(Vec<u8>, Vec<&'a [u8]>)> {
         let mut pickler = Self { buffers: Some(Vec::new()), ..Self::of_protocol(5) };
-        pickler.tree(object)?;
+        pickler.write_tree(object)?;
         Ok((pickler.out.finish(), pickler.buffers.unwrap_or_default()))
     }
 
     /// Pickles one object.
     pub(super) fn object(mut self, object: ObjectRef<'a>) -> Result<Vec<u8>> {
-        self.tree(object)?;
+        self.write_tree(object)?;
         Ok(self.out.finish())
     }
 
@@ -113,14 +113,14 @@ impl<'a> Pickler<'a> {
     ) -> Result<Vec<u8>> {
         self.out.between_values();
         self.begin_array()?;
-        self.array_state(header.shape())?;
+        self.begin_array_state(header.shape())?;
         self.dtype(header.dtype())?;
         self.out.bool(is_fortran);
         self.out.empty_list();
         for batch in items.chunks(BATCH) {
             self.out.mark();
             for item in batch {
-                self.tree(item.as_ref())?;
+                self.write_tree(item.as_ref())?;
             }
             self.out.appends();
         }
@@ -129,31 +129,31 @@ impl<'a> Pickler<'a> {
         Ok(self.out.finish())
     }
 
-    fn tree(&mut self, object: ObjectRef<'a>) -> Result<()> {
-        if self.leaf(object)? {
+    fn write_tree(&mut self, object: ObjectRef<'a>) -> Result<()> {
+        if self.write_if_in_slot(object)? {
             return Ok(());
         }
         let mut walk = Walk::new();
         self.begin(object, &mut walk)?;
         while let Some(step) = walk.step() {
             match step {
-                Step::Part(_, CALLED.., _, Note { is_there: true, .. }) => {}
+                Step::Part(_, PARTS_BEFORE_CALL.., _, WriteState { is_written_within: true, .. }) => {}
                 Step::Part(owner, number, part, note) => {
-                    note.is_there = self.before(owner, number)?;
-                    if note.is_there {
+                    note.is_written_within = self.before_part(owner, number)?;
+                    if note.is_written_within {
                         continue;
                     }
                     let Some(part) = part else {
-                        self.absent(owner, number)?;
+                        self.write_missing_dtype(owner, number)?;
                         continue;
                     };
-                    if !self.leaf(part)? {
+                    if !self.write_if_in_slot(part)? {
                         self.begin(part, &mut walk)?;
                     }
                 }
                 Step::End(owner, note) => {
-                    self.circles -= u64::from(note.is_again);
-                    if !note.is_there {
+                    self.open_cycles -= u64::from(note.is_restarted);
+                    if !note.is_written_within {
                         self.end(owner)?;
                     }
                 }
@@ -164,20 +164,20 @@ impl<'a> Pickler<'a> {
 
     /// Writes an object if its value is stored in its slot; returns whether it is.
     #[inline]
-    fn leaf(&mut self, object: ObjectRef<'a>) -> Result<bool> {
+    fn write_if_in_slot(&mut self, object: ObjectRef<'a>) -> Result<bool> {
         self.out.between_values();
-        match object.slot.held() {
-            Held::None | Held::Absent => self.out.none(),
-            Held::Bool(value) => self.out.bool(value),
-            Held::Int(number) => self.out.int(number),
-            Held::Float(number) => self.out.float(number),
-            Held::Short(_) => self.short(object.slot),
-            Held::Node => return Ok(false),
+        match object.slot.contents() {
+            SlotContents::None | SlotContents::Absent => self.out.none(),
+            SlotContents::Bool(value) => self.out.bool(value),
+            SlotContents::Int(number) => self.out.int(number),
+            SlotContents::Float(number) => self.out.float(number),
+            SlotContents::Short(_) => self.short(object.slot),
+            SlotContents::Node => return Ok(false),
         }
         Ok(true)
     }
 
-    fn place(&mut self, Id { graph, number }: Id) -> &mut u32 {
+    fn memo_entry(&mut self, Id { graph, number }: Id) -> &mut u32 {
         if self.last.0 != graph {
             let table = *self.graphs.entry(graph).or_insert(self.memo.len());
             if table == self.memo.len() {
@@ -193,8 +193,8 @@ impl<'a> Pickler<'a> {
     }
 
     /// Writes a reference to an object if the object was written before; returns whether it was.
-    fn written(&mut self, object: ObjectRef<'a>) -> bool {
-        match object.id().map(|id| *self.place(id)) {
+    fn write_if_memoized(&mut self, object: ObjectRef<'a>) -> bool {
+        match object.id().map(|id| *self.memo_entry(id)) {
             None | Some(NOT_WRITTEN) => false,
             Some(number) => {
                 self.out.get(number);
@@ -205,25 +205,25 @@ impl<'a> Pickler<'a> {
 
     fn memoize(&mut self, object: ObjectRef<'a>) {
         if let Some(id) = object.id() {
-            *self.place(id) = self.out.memoize();
+            *self.memo_entry(id) = self.out.memoize();
         }
     }
 
     /// Writes an object, or its start if it has parts.
-    fn begin(&mut self, object: ObjectRef<'a>, walk: &mut Walk<'a, Note>) -> Result<()> {
-        if self.written(object) {
+    fn begin(&mut self, object: ObjectRef<'a>, walk: &mut Walk<'a, WriteState>) -> Result<()> {
+        if self.write_if_memoized(object) {
             return Ok(());
         }
         match object.view() {
             View::List(_) => {
                 self.out.empty_list();
                 self.memoize(object);
-                walk.enter(object, Note::default());
+                walk.enter(object, WriteState::default());
             }
             View::Dict(_) => {
                 self.out.empty_dict();
                 self.memoize(object);
-                walk.enter(object, Note::default());
+                walk.enter(object, WriteState::default());
             }
             View::Tuple(items) if items.is_empty() => self.out.tuple_of(0),
             View::Tuple(_)
@@ -234,26 +234,27 @@ impl<'a> Pickler<'a> {
             | View::Scalar(_) => {
                 // An object that refers to itself through another object is started again within itself. This
                 // terminates, because the other object is then in the memo.
-                let is_first = walk.enter_once(object, Note::default());
+                let is_first = walk.enter_once(object, WriteState::default());
                 if !is_first {
                     // Each open cycle is visited a second time, so the limit bounds the additional time and
                     // output.
-                    const MOST: u64 = 1 << 16;
-                    self.circles += 1;
-                    if self.circles > MOST {
-                        let reason = format!("the objects contain themselves in more than {MOST} cycles");
+                    const MAX_CYCLES: u64 = 1 << 16;
+                    self.open_cycles += 1;
+                    if self.open_cycles > MAX_CYCLES {
+                        let reason =
+                            format!("the objects contain themselves in more than {MAX_CYCLES} cycles");
                         return Err(ErrorKind::NotConvertible { reason }.into());
                     }
-                    walk.enter(object, Note { is_again: true, ..Note::default() });
+                    walk.enter(object, WriteState { is_restarted: true, ..WriteState::default() });
                 }
-                self.begin_further(object)?;
+                self.write_start(object)?;
             }
-            _ => self.whole(object)?,
+            _ => self.write_without_parts(object)?,
         }
         Ok(())
     }
 
-    fn begin_further(&mut self, object: ObjectRef<'a>) -> Result<()> {
+    fn write_start(&mut self, object: ObjectRef<'a>) -> Result<()> {
         match object.view() {
             View::Tuple(items) if items.len() > 3 => self.out.mark(),
             View::Tuple(_) => {}
@@ -263,15 +264,15 @@ impl<'a> Pickler<'a> {
             }
             View::FrozenSet(_) if self.out.protocol() >= 4 => self.out.mark(),
             View::Set(_) => {
-                self.named("builtins", "set")?;
+                self.write_global("builtins", "set")?;
                 self.out.empty_list();
             }
             View::FrozenSet(_) => {
-                self.named("builtins", "frozenset")?;
+                self.write_global("builtins", "frozenset")?;
                 self.out.empty_list();
             }
-            View::Array(array) if self.is_outside(array) => {
-                self.named("numpy._core.numeric", "_frombuffer")?;
+            View::Array(array) if self.is_out_of_band(array) => {
+                self.write_global("numpy._core.numeric", "_frombuffer")?;
                 self.out.mark();
                 self.out.next_buffer();
                 if let Some(buffers) = &mut self.buffers {
@@ -281,9 +282,9 @@ impl<'a> Pickler<'a> {
             View::Array(array) => {
                 self.begin_array()?;
                 self.memoize(object);
-                self.array_state(array.shape())?;
+                self.begin_array_state(array.shape())?;
             }
-            View::Scalar(_) => self.named(self.multiarray(), "scalar")?,
+            View::Scalar(_) => self.write_global(self.multiarray(), "scalar")?,
             _ => {}
         }
         Ok(())
@@ -292,7 +293,7 @@ impl<'a> Pickler<'a> {
     /// Writes the opcodes before a part.
     ///
     /// Returns whether the object was written completely within itself. If so, its parts are skipped.
-    fn before(&mut self, owner: ObjectRef<'a>, number: usize) -> Result<bool> {
+    fn before_part(&mut self, owner: ObjectRef<'a>, number: usize) -> Result<bool> {
         let batches = |writer: &mut Writer, number: usize, step: usize, end: fn(&mut Writer)| {
             if number.is_multiple_of(step * BATCH) {
                 if number > 0 {
@@ -318,17 +319,19 @@ impl<'a> Pickler<'a> {
                 }
                 batches(&mut self.out, number - 1, 1, Writer::appends);
             }
-            Some(Node::Call(_)) if number >= CALLED => return self.before_further(owner, number),
+            Some(Node::Call(_)) if number >= PARTS_BEFORE_CALL => {
+                return self.before_call_part(owner, number);
+            }
             _ => {}
         }
         Ok(false)
     }
 
     /// Writes the opcodes before the parts of a call that apply to its result: items, pairs, state.
-    fn before_further(&mut self, owner: ObjectRef<'a>, number: usize) -> Result<bool> {
+    fn before_call_part(&mut self, owner: ObjectRef<'a>, number: usize) -> Result<bool> {
         let View::Call(call) = owner.view() else { return Ok(false) };
         let (items, pairs) = (call.items().len(), 2 * call.pairs().len());
-        if number == CALLED {
+        if number == PARTS_BEFORE_CALL {
             match (call.kwargs(), call.is_new()) {
                 (Some(_), _) if self.out.protocol() < 4 => {
                     let reason =
@@ -343,7 +346,7 @@ impl<'a> Pickler<'a> {
             }
             // If the arguments contain the object itself, it has already been written.
             let id = owner.id();
-            match id.map(|id| *self.place(id)) {
+            match id.map(|id| *self.memo_entry(id)) {
                 Some(known) if known != NOT_WRITTEN => {
                     self.out.pop();
                     self.out.get(known);
@@ -352,7 +355,7 @@ impl<'a> Pickler<'a> {
                 _ => self.memoize(owner),
             }
         }
-        let number = number - CALLED;
+        let number = number - PARTS_BEFORE_CALL;
         if number > 0 && number == items {
             self.out.appends();
         }
@@ -374,7 +377,7 @@ impl<'a> Pickler<'a> {
     }
 
     /// Writes the dtype of an array or scalar if the object that it was decoded from is absent.
-    fn absent(&mut self, owner: ObjectRef<'a>, number: usize) -> Result<()> {
+    fn write_missing_dtype(&mut self, owner: ObjectRef<'a>, number: usize) -> Result<()> {
         match owner.view() {
             View::Array(array) if number == 0 => self.dtype(array.dtype()),
             View::Scalar(scalar) if number == 0 => self.dtype(scalar.dtype()),
@@ -390,14 +393,14 @@ impl<'a> Pickler<'a> {
             View::Set(_) if self.out.protocol() >= 4 && count > 0 => self.out.add_items(),
             View::Set(_) if self.out.protocol() >= 4 => {}
             View::Tuple(_) => {
-                let is_known = object.id().is_some_and(|id| *self.place(id) != NOT_WRITTEN);
+                let is_known = object.id().is_some_and(|id| *self.memo_entry(id) != NOT_WRITTEN);
                 if is_known {
                     // The tuple was written within itself, so these parts are discarded.
                     match count {
                         4.. => self.out.pop_mark(),
                         few => (0..few).for_each(|_| self.out.pop()),
                     }
-                    self.written(object);
+                    self.write_if_memoized(object);
                     return Ok(());
                 }
                 match u8::try_from(count) {
@@ -418,7 +421,7 @@ impl<'a> Pickler<'a> {
                 self.out.reduce();
                 self.replace_or_memoize(object);
             }
-            View::Array(array) if self.is_outside(array) => {
+            View::Array(array) if self.is_out_of_band(array) => {
                 self.dims(array.shape());
                 self.out.str(if is_fortran(array) { "F" } else { "C" });
                 self.out.tuple();
@@ -453,13 +456,13 @@ impl<'a> Pickler<'a> {
     }
 
     /// Returns whether the bytes of an array are stored outside of the pickle: not if there are none.
-    fn is_outside(&self, array: Array<'_>) -> bool {
+    fn is_out_of_band(&self, array: Array<'_>) -> bool {
         self.buffers.is_some() && !array.bytes().is_empty()
     }
 
     /// Adds an object to the memo, or replaces it with a reference if it was already written within itself.
     fn replace_or_memoize(&mut self, object: ObjectRef<'a>) {
-        let known = object.id().map(|id| *self.place(id)).filter(|known| *known != NOT_WRITTEN);
+        let known = object.id().map(|id| *self.memo_entry(id)).filter(|known| *known != NOT_WRITTEN);
         match known {
             Some(known) => {
                 self.out.pop();
@@ -470,13 +473,13 @@ impl<'a> Pickler<'a> {
     }
 
     /// Writes an object without parts.
-    fn whole(&mut self, object: ObjectRef<'a>) -> Result<()> {
+    fn write_without_parts(&mut self, object: ObjectRef<'a>) -> Result<()> {
         match object.view() {
             View::Str(text) => match text.as_str() {
                 Some(text) => {
                     self.text(text);
                     // Longer strings are found by their identity, not by their content.
-                    if text.len() > LONGEST {
+                    if text.len() > MAX_CACHED_LEN {
                         self.memoize(object);
                     }
                     return Ok(());
@@ -492,23 +495,23 @@ impl<'a> Pickler<'a> {
                 return Ok(());
             }
             View::ByteArray(bytes) => {
-                self.named("builtins", "bytearray")?;
+                self.write_global("builtins", "bytearray")?;
                 self.bytes(bytes)?;
                 self.out.tuple_of(1);
                 self.out.reduce();
             }
             View::Complex(number) => {
-                self.named("builtins", "complex")?;
+                self.write_global("builtins", "complex")?;
                 self.out.float(number.re);
                 self.out.float(number.im);
                 self.out.tuple_of(2);
                 self.out.reduce();
             }
             View::Date(date) => self.time("date", &date.packed(false))?,
-            View::Time(time) => self.time("time", &time.packed_alone())?,
+            View::Time(time) => self.time("time", &time.packed_with_fold())?,
             View::Datetime(date, time) => self.time("datetime", &times::packed(date, time))?,
             View::Timedelta(length) => {
-                self.named("datetime", "timedelta")?;
+                self.write_global("datetime", "timedelta")?;
                 self.out.int(length.days().into());
                 self.out.int(length.seconds().into());
                 self.out.int(length.microseconds().into());
@@ -516,7 +519,7 @@ impl<'a> Pickler<'a> {
                 self.out.reduce();
             }
             View::Decimal(digits) => {
-                self.named("decimal", "Decimal")?;
+                self.write_global("decimal", "Decimal")?;
                 self.text(digits);
                 self.out.tuple_of(1);
                 self.out.reduce();
@@ -532,7 +535,7 @@ impl<'a> Pickler<'a> {
     }
 
     fn time(&mut self, kind: &str, packed: &[u8]) -> Result<()> {
-        self.named("datetime", kind)?;
+        self.write_global("datetime", kind)?;
         self.bytes(packed)?;
         self.out.tuple_of(1);
         self.out.reduce();
@@ -542,25 +545,25 @@ impl<'a> Pickler<'a> {
     /// Writes a string that is stored in its slot; the cache compares the slot's two words.
     fn short(&mut self, slot: &'a Slot) {
         let found = self.shorts.find(slot.hash(), slot);
-        str_or_number(&mut self.out, found, slot.text());
+        write_str_or_reference(&mut self.out, found, slot.text());
     }
 
     fn text(&mut self, text: &'a str) {
-        if text.len() > LONGEST {
+        if text.len() > MAX_CACHED_LEN {
             return self.out.str(text);
         }
         let found = self.texts.find(hash_of(text), &text);
-        str_or_number(&mut self.out, found, text);
+        write_str_or_reference(&mut self.out, found, text);
     }
 }
 
-fn str_or_number(out: &mut Writer, found: Found<'_>, text: &str) {
+fn write_str_or_reference(out: &mut Writer, found: Lookup<'_>, text: &str) {
     match found {
-        Found::At(number) => out.get(number),
-        Found::Place(place) => {
+        Lookup::Hit(number) => out.get(number),
+        Lookup::Vacant(memo_entry) => {
             out.str(text);
-            *place = out.memoize();
+            *memo_entry = out.memoize();
         }
-        Found::Nowhere => out.str(text),
+        Lookup::Occupied => out.str(text),
     }
 }

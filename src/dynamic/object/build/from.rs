@@ -8,7 +8,7 @@ use num_complex::Complex;
 use super::super::graph::{ArrayParts, Node, Slot, Span};
 use super::super::times::{Date, Time, Timedelta};
 use super::super::{Int, Object};
-use super::{Key, one};
+use super::{Key, build_object};
 use crate::dynamic::DynArray;
 
 macro_rules! from {
@@ -42,14 +42,14 @@ from! {
     f32 => |number| slot(Slot::float(number.into()));
     f64 => |number| slot(Slot::float(number));
     Complex<f32> => |number| Complex::new(f64::from(number.re), f64::from(number.im)).into();
-    Complex<f64> => |number| one(|_| Node::Complex(number));
+    Complex<f64> => |number| build_object(|_| Node::Complex(number));
     char => |char| Object::from(&*char.encode_utf8(&mut [0; 4]));
     &String => |text| text.as_str().into();
     String => |text| text.as_str().into();
-    &[u8] => |bytes| one(|build| Node::Bytes(build.data(bytes)));
-    Date => |date| one(|_| Node::Date(date));
-    Time => |time| one(|_| Node::Time(time));
-    Timedelta => |length| one(|_| Node::Timedelta(length));
+    &[u8] => |bytes| build_object(|build| Node::Bytes(build.add_bytes(bytes)));
+    Date => |date| build_object(|_| Node::Date(date));
+    Time => |time| build_object(|_| Node::Time(time));
+    Timedelta => |length| build_object(|_| Node::Timedelta(length));
     DynArray => |array| (&array).into();
 }
 
@@ -57,7 +57,7 @@ impl From<&str> for Object {
     fn from(text: &str) -> Self {
         match Slot::short(text.as_bytes()) {
             Some(text) => slot(text),
-            None => one(|build| Node::Text(build.graph.add_text(text))),
+            None => build_object(|build| Node::Text(build.graph.add_text(text))),
         }
     }
 }
@@ -66,7 +66,7 @@ impl From<Int> for Object {
     fn from(number: Int) -> Self {
         match number.small_or_large() {
             Ok(number) => slot(Slot::int(number)),
-            Err(number) => one(|build| {
+            Err(number) => build_object(|build| {
                 build.graph.rest_mut().bigs.push(Arc::clone(number));
                 Node::Big(0)
             }),
@@ -77,15 +77,15 @@ impl From<Int> for Object {
 /// Converts to a `numpy.ndarray`, with a copy of the elements.
 impl From<&DynArray> for Object {
     fn from(array: &DynArray) -> Self {
-        one(|build| {
+        build_object(|build| {
             let dtype = build.dtype(array.dtype());
             let objects = array.objects.as_ref();
             let items = match objects {
                 Some(items) => {
                     let items = super::super::rearranged(items, &array.header, crate::shape::Order::C);
-                    build.take_all(items.iter().cloned())
+                    build.add_objects(items.iter().cloned())
                 }
-                None => build.data(array.bytes()),
+                None => build.add_bytes(array.bytes()),
             };
             let rest = build.graph.rest_mut();
             rest.lengths.extend_from_slice(array.shape());

@@ -6,7 +6,7 @@ use num_bigint::BigInt;
 use num_complex::Complex;
 use num_traits::FromPrimitive;
 
-use super::super::graph::{Held, Id, Node};
+use super::super::graph::{Id, Node, SlotContents};
 use super::super::times::{Date, Time, Timedelta};
 use super::super::{ObjectRef, Text, View};
 use crate::dtype::{ByteOrder, DType, Kind, Scalar};
@@ -98,8 +98,8 @@ pub(super) fn kind(key: ObjectRef<'_>) -> KeyKind<'_> {
     let leaf = match key.view() {
         View::None => Leaf::None,
         View::Bool(value) => Leaf::Int(value.into()),
-        View::Int(_) => match (key.slot.held(), key.node()) {
-            (Held::Int(number), _) => Leaf::Int(number),
+        View::Int(_) => match (key.slot.contents(), key.node()) {
+            (SlotContents::Int(number), _) => Leaf::Int(number),
             (_, Some((graph, Node::Big(number)))) => {
                 Leaf::Big(Cow::Borrowed(&graph.rest().bigs[*number as usize]))
             }

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use super::super::compat::python_3;
 use super::super::graph::{CallParts, Name, Node, Slot, Span};
-use super::super::known::Known;
-use super::{Unpickler, is_description};
+use super::super::known_calls::GlobalKind;
+use super::{Unpickler, is_joblib_array_inline};
 use crate::error::{ErrorKind, FilePart, Result};
 use crate::pickle::opcode::*;
 
@@ -23,7 +23,7 @@ impl Unpickler<'_> {
             }
             STACK_GLOBAL => {
                 let (name, module) = (self.pop()?, self.pop()?);
-                let text = |slot: Slot| self.look().text(slot).map(Cow::into_owned);
+                let text = |slot: Slot| self.view().text(slot).map(Cow::into_owned);
                 let names = text(module).zip(text(name));
                 let (module, name) =
                     names.ok_or_else(|| self.fault("the name of a class or function is not a string"))?;
@@ -35,23 +35,23 @@ impl Unpickler<'_> {
             INST => {
                 let (module, name) = (self.line_text()?, self.line_text()?);
                 let class = self.global(module, name)?;
-                let mark = self.mark()?;
-                self.instance(class, mark, mark)
+                let mark = self.pop_mark()?;
+                self.push_instance(class, mark, mark)
             }
             OBJ => {
-                let mark = self.mark()?;
+                let mark = self.pop_mark()?;
                 match self.stack.get(mark) {
-                    Some(class) => self.instance(*class, mark, mark + 1),
+                    Some(class) => self.push_instance(*class, mark, mark + 1),
                     None => Err(self.fault("an instance has no class")),
                 }
             }
             REDUCE | NEWOBJ => {
                 let (args, callable) = (self.pop()?, self.pop()?);
-                self.call(callable, args, Slot::ABSENT, opcode == NEWOBJ)
+                self.push_call(callable, args, Slot::ABSENT, opcode == NEWOBJ)
             }
             NEWOBJ_EX => {
                 let (kwargs, args, callable) = (self.pop()?, self.pop()?, self.pop()?);
-                self.call(callable, args, kwargs, true)
+                self.push_call(callable, args, kwargs, true)
             }
             BUILD => {
                 let state = self.pop()?;
@@ -60,14 +60,14 @@ impl Unpickler<'_> {
                     Some((number, Node::Call(call))) if self.graph.call(call).state.is_absent() => {
                         self.graph.rest_mut().calls[call as usize].state = state;
                         self.dtypes.forget(number);
-                        self.built(number)
+                        self.convert_to_array(number)
                     }
                     _ => Err(self.fault("the object does not accept a state")),
                 }
             }
             PERSID => {
                 let name = self.line_text()?;
-                let name = self.text(name.as_bytes())?;
+                let name = self.add_text(name.as_bytes())?;
                 self.push_counted(Node::Persistent(name))
             }
             BINPERSID => {
@@ -87,8 +87,8 @@ impl Unpickler<'_> {
                 self.push_counted(Node::Extension(code))
             }
             NEXT_BUFFER => {
-                let number = self.buffers;
-                self.buffers += 1; // cannot overflow: each buffer adds a node, and nodes are limited
+                let number = self.next_buffer;
+                self.next_buffer += 1; // cannot overflow: each buffer adds a node, and nodes are limited
                 let Some(count) = self.source.buffer_count() else {
                     return self.push_counted(Node::Buffer { number, is_read_only: false });
                 };
@@ -97,13 +97,13 @@ impl Unpickler<'_> {
                     None => Err(self.fault(format!("the pickle needs more than the {count} buffers given"))),
                 }
             }
-            READONLY_BUFFER => self.read_only(),
+            READONLY_BUFFER => self.make_buffer_read_only(),
             other => Err(self.fault(format!("unknown opcode {other:#04x}"))),
         }
     }
 
     /// Replaces the buffer at the top of the stack by a read-only one.
-    fn read_only(&mut self) -> Result<()> {
+    fn make_buffer_read_only(&mut self) -> Result<()> {
         let Some(last) = self.last()?.node() else { return Ok(()) };
         match &mut self.graph.nodes[last as usize] {
             Node::Buffer { is_read_only, .. } => *is_read_only = true,
@@ -120,13 +120,13 @@ impl Unpickler<'_> {
         Ok(())
     }
 
-    pub(super) fn instance(&mut self, class: Slot, mark: usize, from: usize) -> Result<()> {
-        let args = self.taken(from);
+    pub(super) fn push_instance(&mut self, class: Slot, mark: usize, from: usize) -> Result<()> {
+        let args = self.pop_items(from);
         self.stack.truncate(mark);
         // If there are no arguments, Python does not call `__init__`.
         let is_new = args.len == 0;
         let args = self.graph.add(Node::Tuple(args));
-        self.call(class, args, Slot::ABSENT, is_new)
+        self.push_call(class, args, Slot::ABSENT, is_new)
     }
 
     /// Returns the object for a class or function, always the same one for the same name.
@@ -141,8 +141,8 @@ impl Unpickler<'_> {
         }
         let stored = (module, name);
         let (module, name) = if is_old { python_3(module, name) } else { stored };
-        let reason = match is_description(module, name) {
-            Some(true) if !self.has_arrays => {
+        let reason = match is_joblib_array_inline(module, name) {
+            Some(true) if !self.has_inline_arrays => {
                 Some("a file of joblib.dump, which mixes the bytes of arrays into the pickle")
             }
             Some(false) => {
@@ -154,7 +154,7 @@ impl Unpickler<'_> {
             return Err(ErrorKind::Unsupported { part: FilePart::Pickle, reason: reason.into() }.into());
         }
         // `known` and the graph's table of names have the same indices.
-        self.known.push(Known::of(module, name));
+        self.global_kinds.push(GlobalKind::of(module, name));
         let stored = ((module, name) != stored).then(|| Box::new((stored.0.to_owned(), stored.1.to_owned())));
         let names = &mut self.graph.rest_mut().names;
         names.push(Name { module: module.into(), name: name.into(), stored });
@@ -165,17 +165,17 @@ impl Unpickler<'_> {
     }
 
     /// Returns the meaning of the class or function that would be called.
-    pub(in super::super) fn known(&self, callable: Slot) -> Known {
+    pub(in super::super) fn global_kind(&self, callable: Slot) -> GlobalKind {
         match callable.node().map(|number| self.graph.nodes[number as usize]) {
-            Some(Node::Global(number)) => self.known[number as usize],
-            _ => Known::Nothing,
+            Some(Node::Global(number)) => self.global_kinds[number as usize],
+            _ => GlobalKind::Unknown,
         }
     }
 
-    pub(super) fn call(&mut self, callable: Slot, args: Slot, kwargs: Slot, is_new: bool) -> Result<()> {
+    pub(super) fn push_call(&mut self, callable: Slot, args: Slot, kwargs: Slot, is_new: bool) -> Result<()> {
         if kwargs.is_absent()
             && !is_new
-            && let Some(node) = self.called(callable, args)?
+            && let Some(node) = self.evaluate_known_call(callable, args)?
         {
             return self.push_counted(node);
         }

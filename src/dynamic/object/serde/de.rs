@@ -8,7 +8,7 @@ use serde_1::de::{self, DeserializeOwned, IntoDeserializer, MapAccess, SeqAccess
 use serde_1::{Deserialize, Deserializer, forward_to_deserialize_any};
 
 use super::super::{Object, ObjectRef, View};
-use super::{MOST, Sized, Told, iso, plain, weight};
+use super::{MAX_OBJECTS, SmallestInt, VisitedObject, iso, plain, weight};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Deserializes any value of a self-describing format.
@@ -18,13 +18,13 @@ use crate::error::{Error, ErrorKind, Result};
 /// does not identify them.
 impl<'de> Deserialize<'de> for Object {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        deserializer.deserialize_any(Make)
+        deserializer.deserialize_any(ObjectVisitor)
     }
 }
 
-struct Make;
+struct ObjectVisitor;
 
-impl<'de> Visitor<'de> for Make {
+impl<'de> Visitor<'de> for ObjectVisitor {
     type Value = Object;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -124,36 +124,36 @@ impl<'de> Visitor<'de> for Make {
 /// [`ErrorKind::NotConvertible`] if the object does not fit `T`, or could not be serialized (see the
 /// implementation of `Serialize`).
 pub fn from_object<T: DeserializeOwned>(object: &Object) -> Result<T> {
-    let left = Cell::new(MOST);
-    let told = Told { object: object.as_ref(), left: &left, within: None };
-    T::deserialize(told).map_err(|Failed(reason)| ErrorKind::NotConvertible { reason }.into())
+    let remaining = Cell::new(MAX_OBJECTS);
+    let visited = VisitedObject { object: object.as_ref(), remaining: &remaining, within: None };
+    T::deserialize(visited).map_err(|ConversionError(reason)| ErrorKind::NotConvertible { reason }.into())
 }
 
 /// Why an object cannot be converted.
 #[derive(Debug)]
-pub(super) struct Failed(String);
+pub(super) struct ConversionError(String);
 
-impl fmt::Display for Failed {
+impl fmt::Display for ConversionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Failed {}
+impl std::error::Error for ConversionError {}
 
-impl de::Error for Failed {
+impl de::Error for ConversionError {
     fn custom<T: fmt::Display>(reason: T) -> Self {
         Self(reason.to_string())
     }
 }
 
-impl From<Error> for Failed {
+impl From<Error> for ConversionError {
     fn from(error: Error) -> Self {
         Self(error.to_string())
     }
 }
 
-impl<'de> IntoDeserializer<'de, Failed> for Told<'_> {
+impl<'de> IntoDeserializer<'de, ConversionError> for VisitedObject<'_> {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
@@ -161,12 +161,12 @@ impl<'de> IntoDeserializer<'de, Failed> for Told<'_> {
     }
 }
 
-impl<'de> Deserializer<'de> for Told<'_> {
-    type Error = Failed;
+impl<'de> Deserializer<'de> for VisitedObject<'_> {
+    type Error = ConversionError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Failed> {
-        self.spend(weight(self.object)).map_err(Failed)?;
-        let within = self.enter().map_err(Failed)?;
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, ConversionError> {
+        self.spend(weight(self.object)).map_err(ConversionError)?;
+        let within = self.enter().map_err(ConversionError)?;
         let seq = |items: Vec<ObjectRef<'_>>, visitor: V| {
             let parts = items.into_iter().map(|item| self.part(item, &within));
             let mut seq = SeqDeserializer::new(parts);
@@ -177,21 +177,21 @@ impl<'de> Deserializer<'de> for Told<'_> {
         match self.object.view() {
             View::None => visitor.visit_unit(),
             View::Bool(value) => visitor.visit_bool(value),
-            View::Int(number) => match Sized::from(number) {
-                Sized::I64(number) => visitor.visit_i64(number),
-                Sized::U64(number) => visitor.visit_u64(number),
-                Sized::I128(number) => visitor.visit_i128(number),
-                Sized::U128(number) => visitor.visit_u128(number),
-                Sized::Text(digits) => visitor.visit_string(digits),
+            View::Int(number) => match SmallestInt::from(number) {
+                SmallestInt::I64(number) => visitor.visit_i64(number),
+                SmallestInt::U64(number) => visitor.visit_u64(number),
+                SmallestInt::I128(number) => visitor.visit_i128(number),
+                SmallestInt::U128(number) => visitor.visit_u128(number),
+                SmallestInt::Text(digits) => visitor.visit_string(digits),
             },
             View::Float(number) => visitor.visit_f64(number),
             View::Complex(number) => {
-                let mut seq = SeqDeserializer::<_, Failed>::new([number.re, number.im].into_iter());
+                let mut seq = SeqDeserializer::<_, ConversionError>::new([number.re, number.im].into_iter());
                 visitor.visit_seq(&mut seq)
             }
             View::Str(text) => match text.as_str() {
                 Some(text) => visitor.visit_str(text),
-                None => Err(Failed("a string contains a lone surrogate".to_owned())),
+                None => Err(ConversionError("a string contains a lone surrogate".to_owned())),
             },
             View::Bytes(bytes) | View::ByteArray(bytes) => visitor.visit_bytes(bytes),
             View::List(items) | View::Tuple(items) | View::Set(items) | View::FrozenSet(items) => {
@@ -205,17 +205,21 @@ impl<'de> Deserializer<'de> for Told<'_> {
             }
             View::Scalar(_) | View::Array(_) => {
                 let plain = plain(self.object)?;
-                Told { object: plain.as_ref(), left: self.left, within: self.within }.deserialize_any(visitor)
+                VisitedObject { object: plain.as_ref(), remaining: self.remaining, within: self.within }
+                    .deserialize_any(visitor)
             }
             View::Decimal(digits) => visitor.visit_str(digits),
             _ => match iso(self.object) {
                 Some(text) => visitor.visit_string(text),
-                None => Err(Failed("an object of an unknown class cannot be serialized".to_owned())),
+                None => Err(ConversionError("an object of an unknown class cannot be serialized".to_owned())),
             },
         }
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Failed> {
+    fn deserialize_option<V: Visitor<'de>>(
+        self,
+        visitor: V,
+    ) -> std::result::Result<V::Value, ConversionError> {
         match self.object.is_none() {
             true => visitor.visit_none(),
             false => visitor.visit_some(self),
@@ -223,9 +227,11 @@ impl<'de> Deserializer<'de> for Told<'_> {
     }
 
     /// Accepts bytes as a sequence, too.
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Failed> {
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, ConversionError> {
         match self.object.as_bytes() {
-            Some(bytes) => visitor.visit_seq(SeqDeserializer::<_, Failed>::new(bytes.iter().copied())),
+            Some(bytes) => {
+                visitor.visit_seq(SeqDeserializer::<_, ConversionError>::new(bytes.iter().copied()))
+            }
             None => self.deserialize_any(visitor),
         }
     }
@@ -234,7 +240,7 @@ impl<'de> Deserializer<'de> for Told<'_> {
         self,
         _: &'static str,
         visitor: V,
-    ) -> std::result::Result<V::Value, Failed> {
+    ) -> std::result::Result<V::Value, ConversionError> {
         visitor.visit_newtype_struct(self)
     }
 
@@ -244,16 +250,16 @@ impl<'de> Deserializer<'de> for Told<'_> {
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
-    ) -> std::result::Result<V::Value, Failed> {
+    ) -> std::result::Result<V::Value, ConversionError> {
         match self.object.view() {
             View::Dict(dict) if dict.len() == 1 => {
-                let within = self.enter().map_err(Failed)?;
+                let within = self.enter().map_err(ConversionError)?;
                 let pairs = MapDeserializer::new(self.pairs(dict, &within));
                 visitor.visit_enum(de::value::MapAccessDeserializer::new(pairs))
             }
             _ => match self.object.as_str() {
                 Some(name) => visitor.visit_enum(name.into_deserializer()),
-                None => Err(Failed("an enum is a text, or a dict of one key".to_owned())),
+                None => Err(ConversionError("an enum is a text, or a dict of one key".to_owned())),
             },
         }
     }

@@ -3,9 +3,9 @@
 use crate::dtype::{ByteOrder, DType, Kind, Quoted, Record, Scalar, TimeStep, TimeUnit, Title};
 
 /// Formats a dtype as the argument `dtype=` of an array.
-pub(super) fn short(dtype: &DType) -> String {
+pub(super) fn dtype_argument(dtype: &DType) -> String {
     let DType::Scalar(scalar) = dtype else {
-        return if *dtype == DType::Object { "object".to_owned() } else { construction(dtype) };
+        return if *dtype == DType::Object { "object".to_owned() } else { constructor_argument(dtype) };
     };
     let is_foreign = scalar.byte_order().is_some_and(|order| order != ByteOrder::NATIVE);
     let bits = 8 * scalar.size();
@@ -28,25 +28,25 @@ pub(super) fn short(dtype: &DType) -> String {
 }
 
 /// Formats a dtype as an object of its own.
-pub(super) fn whole(dtype: &DType) -> String {
-    let DType::Scalar(scalar) = dtype else { return format!("dtype({})", construction(dtype)) };
+pub(super) fn repr(dtype: &DType) -> String {
+    let DType::Scalar(scalar) = dtype else { return format!("dtype({})", constructor_argument(dtype)) };
     let is_native = scalar.byte_order().is_none_or(|order| order == ByteOrder::NATIVE);
     match scalar.kind() {
         Kind::Bool | Kind::Int | Kind::Uint | Kind::Float | Kind::Complex if is_native => {
-            format!("dtype('{}')", short(dtype))
+            format!("dtype('{}')", dtype_argument(dtype))
         }
-        _ => format!("dtype({})", construction(dtype)),
+        _ => format!("dtype({})", constructor_argument(dtype)),
     }
 }
 
 /// Formats a dtype as the first argument of `numpy.dtype`.
-pub(super) fn construction(dtype: &DType) -> String {
+pub(super) fn constructor_argument(dtype: &DType) -> String {
     match dtype {
         DType::Object => "'O'".to_owned(),
         DType::Scalar(scalar) => of_scalar(dtype, scalar),
         DType::Subarray(subarray) => {
             let dims = crate::shape::Shape::from(subarray.shape().to_vec());
-            format!("({}, {dims})", construction(subarray.base()))
+            format!("({}, {dims})", constructor_argument(subarray.base()))
         }
         DType::Record(record) => of_record(record),
     }
@@ -89,7 +89,7 @@ fn of_record(record: &Record) -> String {
                 None => Quoted(field.name()).to_string(),
             };
             // The dtype and the shape of a subarray are items of their own.
-            let dtype = construction(field.dtype());
+            let dtype = constructor_argument(field.dtype());
             match field.dtype() {
                 DType::Subarray(_) => format!("({name}, {}", &dtype[1..]),
                 _ => format!("({name}, {dtype})"),
@@ -108,7 +108,7 @@ fn of_record(record: &Record) -> String {
     format!(
         "{{'names': {}, 'formats': {}, 'offsets': {}{titles}, 'itemsize': {}}}",
         list(&|field| Quoted(field.name()).to_string()),
-        list(&|field| construction(field.dtype())),
+        list(&|field| constructor_argument(field.dtype())),
         list(&|field| field.offset().to_string()),
         record.size()
     )

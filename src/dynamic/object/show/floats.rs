@@ -168,7 +168,7 @@ fn has_exponent(finite: &[Number]) -> bool {
     };
     // NumPy computes in the type of the numbers.
     let (large, small, ratio) = match finite[0] {
-        Number::Half(_) => (1e3, f64::from(half_to_single(0x068E)), half_above(most / least)),
+        Number::Half(_) => (1e3, f64::from(half_to_single(0x068E)), ratio_as_half(most / least)),
         Number::Single(_) => (1e6, f64::from(0.0001f32), f64::from(most as f32 / least as f32)),
         Number::Double(_) => (1e8, 0.0001, most / least),
     };
@@ -176,6 +176,6 @@ fn has_exponent(finite: &[Number]) -> bool {
 }
 
 /// Rounds a ratio that is close to 1000 to a float of 16 bits.
-fn half_above(ratio: f64) -> f64 {
+fn ratio_as_half(ratio: f64) -> f64 {
     if ratio <= 1000.25 { ratio.min(1000.0) } else { ratio }
 }

@@ -11,25 +11,25 @@ use crate::element::{format_number, hex, trimmed};
 use crate::shape::{Shape, indices_of};
 
 /// An array of more elements is abbreviated.
-pub(super) const MOST: usize = 1000;
+pub(super) const THRESHOLD: usize = 1000;
 /// The number of indices that are shown at each end of an abbreviated axis.
-const EDGE: usize = 3;
+const EDGE_ITEMS: usize = 3;
 /// No more elements are shown, even if NumPy would show more of an array with many axes.
-const LIMIT: usize = 10_000;
-const WIDTH: usize = 75;
+const MAX_ITEMS: usize = 10_000;
+const LINE_WIDTH: usize = 75;
 const PREFIX: &str = "array(";
 
 /// The shape of an array, and which of its elements are shown.
 pub(super) struct Grid {
     dims: Vec<usize>,
-    is_cut: bool,
+    is_abbreviated: bool,
 }
 
 impl Grid {
     pub(super) fn new(dims: &[usize]) -> Self {
         let count = dims.iter().try_fold(1usize, |count, dim| count.checked_mul(*dim));
         let is_empty = dims.contains(&0);
-        Self { dims: dims.to_vec(), is_cut: !is_empty && count.is_none_or(|count| count > MOST) }
+        Self { dims: dims.to_vec(), is_abbreviated: !is_empty && count.is_none_or(|count| count > THRESHOLD) }
     }
 
     fn is_empty(&self) -> bool {
@@ -39,25 +39,26 @@ impl Grid {
     /// Returns the indices of an axis that are shown, with `None` for the ellipsis.
     fn indices(&self, axis: usize) -> impl Iterator<Item = Option<usize>> + use<> {
         let length = self.dims[axis];
-        let is_cut = self.is_cut && length > 2 * EDGE;
-        let head = if is_cut { EDGE } else { length };
-        let tail = if is_cut { length - EDGE } else { length };
-        (0..head).map(Some).chain(is_cut.then_some(None)).chain((tail..length).map(Some))
+        let is_abbreviated = self.is_abbreviated && length > 2 * EDGE_ITEMS;
+        let head = if is_abbreviated { EDGE_ITEMS } else { length };
+        let tail = if is_abbreviated { length - EDGE_ITEMS } else { length };
+        (0..head).map(Some).chain(is_abbreviated.then_some(None)).chain((tail..length).map(Some))
     }
 
     /// Returns the number of elements that are shown; `None` if they are too many.
-    pub(super) fn shown(&self) -> Option<usize> {
-        let each = |dim: &usize| if self.is_cut { (*dim).min(2 * EDGE) } else { *dim };
+    pub(super) fn shown_count(&self) -> Option<usize> {
+        let each = |dim: &usize| if self.is_abbreviated { (*dim).min(2 * EDGE_ITEMS) } else { *dim };
         let count = self.dims.iter().map(each).try_fold(1usize, usize::checked_mul);
-        count.filter(|count| *count <= LIMIT || !self.is_cut)
+        count.filter(|count| *count <= MAX_ITEMS || !self.is_abbreviated)
     }
 
     /// Returns whether an element is shown, by its number in C order.
     pub(super) fn is_shown(&self, number: usize) -> bool {
         let indices = indices_of(number as u64, self.dims.iter().rev().copied());
-        let is_at_edge =
-            |(dim, index): (&usize, usize)| *dim <= 2 * EDGE || index < EDGE || index >= dim - EDGE;
-        !self.is_cut || self.dims.iter().rev().zip(indices).all(is_at_edge)
+        let is_at_edge = |(dim, index): (&usize, usize)| {
+            *dim <= 2 * EDGE_ITEMS || index < EDGE_ITEMS || index >= dim - EDGE_ITEMS
+        };
+        !self.is_abbreviated || self.dims.iter().rev().zip(indices).all(is_at_edge)
     }
 
     /// Lays out the shown elements, which are in C order, and appends what they do not tell of the dtype and
@@ -66,21 +67,21 @@ impl Grid {
         let body = match self.is_empty() {
             true => "[]".to_owned(),
             // The last character of a line is for the closing parenthesis.
-            false => self.part(0, PREFIX.len() + 1, WIDTH - 1, &mut words.into_iter()),
+            false => self.part(0, PREFIX.len() + 1, LINE_WIDTH - 1, &mut words.into_iter()),
         };
         let mut more = Vec::new();
-        if self.is_cut || self.is_empty() && self.dims != [0] {
+        if self.is_abbreviated || self.is_empty() && self.dims != [0] {
             more.push(format!("shape={}", Shape::from(self.dims.clone())));
         }
         if !is_implied(dtype) || self.is_empty() {
-            more.push(format!("dtype={}", dtypes::short(dtype)));
+            more.push(format!("dtype={}", dtypes::dtype_argument(dtype)));
         }
         if more.is_empty() {
             return format!("{PREFIX}{body})");
         }
         let (shown, more) = (format!("{PREFIX}{body},"), more.join(", ") + ")");
         let last_line = shown.rsplit('\n').next().unwrap_or("").chars().count();
-        match last_line + more.chars().count() + 1 > WIDTH {
+        match last_line + more.chars().count() + 1 > LINE_WIDTH {
             true => format!("{shown}\n{}{more}", " ".repeat(PREFIX.len())),
             false => format!("{shown} {more}"),
         }
@@ -199,7 +200,7 @@ fn is_implied(dtype: &DType) -> bool {
 /// Formats an array whose elements are not objects; `None` if too many would be shown.
 pub(super) fn array(array: Array<'_>) -> Option<String> {
     let grid = Grid::new(array.shape());
-    grid.shown()?;
+    grid.shown_count()?;
     let size = array.dtype().item_size();
     let strides = Shape::from(array.shape().to_vec()).strides(array.order());
     let mut items = Vec::new();
@@ -219,25 +220,25 @@ pub(super) fn array(array: Array<'_>) -> Option<String> {
 
 /// Formats elements of one dtype, aligned with one another.
 ///
-/// `is_alone` says that it is one element without axes, and `is_scalar` that it is not in an array.
-fn words(dtype: &DType, items: &[&[u8]], is_alone: bool, is_scalar: bool) -> Vec<String> {
+/// `has_no_axes` says that it is one element without axes, and `is_scalar` that it is not in an array.
+fn words(dtype: &DType, items: &[&[u8]], has_no_axes: bool, is_scalar: bool) -> Vec<String> {
     match dtype {
         DType::Scalar(scalar) if is_scalar && scalar.kind() == Kind::Float && scalar.size() <= 8 => {
-            items.iter().map(|item| alone(scalar, item)).collect()
+            items.iter().map(|item| unaligned_float(scalar, item)).collect()
         }
-        DType::Scalar(scalar) => scalars(scalar, items, is_alone),
-        DType::Record(record) => records(record, items, is_alone, is_scalar),
+        DType::Scalar(scalar) => scalars(scalar, items, has_no_axes),
+        DType::Record(record) => records(record, items, has_no_axes, is_scalar),
         DType::Subarray(subarray) => subarrays(subarray, items, is_scalar),
         DType::Object => vec!["object".to_owned(); items.len()],
     }
 }
 
-fn records(record: &Record, items: &[&[u8]], is_alone: bool, is_scalar: bool) -> Vec<String> {
+fn records(record: &Record, items: &[&[u8]], has_no_axes: bool, is_scalar: bool) -> Vec<String> {
     let mut shown = vec!["(".to_owned(); items.len()];
     for (number, field) in record.fields().iter().enumerate() {
         let size = field.dtype().item_size();
         let parts: Vec<&[u8]> = items.iter().map(|item| &item[field.offset()..][..size]).collect();
-        for (shown, word) in shown.iter_mut().zip(words(field.dtype(), &parts, is_alone, is_scalar)) {
+        for (shown, word) in shown.iter_mut().zip(words(field.dtype(), &parts, has_no_axes, is_scalar)) {
             shown.push_str(if number > 0 { ", " } else { "" });
             shown.push_str(&word);
         }
@@ -256,7 +257,7 @@ fn subarrays(subarray: &Subarray, items: &[&[u8]], is_scalar: bool) -> Vec<Strin
         .flat_map(|item| (0..count).map(|index| &item[part(item, index)]).collect::<Vec<_>>())
         .collect();
     let words = words(subarray.base(), &parts, false, is_scalar);
-    let rows = |words: &[String]| nested(subarray.shape(), words, count > MOST);
+    let rows = |words: &[String]| nested(subarray.shape(), words, count > THRESHOLD);
     match count {
         0 => items.iter().map(|_| rows(&[])).collect(),
         _ => words.chunks(count).map(rows).collect(),
@@ -264,13 +265,13 @@ fn subarrays(subarray: &Subarray, items: &[&[u8]], is_scalar: bool) -> Vec<Strin
 }
 
 /// Formats the items of a subarray in nested brackets on one line.
-fn nested(dims: &[usize], words: &[String], is_cut: bool) -> String {
+fn nested(dims: &[usize], words: &[String], is_abbreviated: bool) -> String {
     let Some((dim, inner)) = dims.split_first() else { return words.first().cloned().unwrap_or_default() };
     let size: usize = inner.iter().product();
-    let row = |index: usize| nested(inner, &words[index * size..][..size], is_cut);
-    let rows: Vec<String> = match is_cut && *dim > 2 * EDGE {
+    let row = |index: usize| nested(inner, &words[index * size..][..size], is_abbreviated);
+    let rows: Vec<String> = match is_abbreviated && *dim > 2 * EDGE_ITEMS {
         true => {
-            let (head, tail) = ((0..EDGE).map(row), (dim - EDGE..*dim).map(row));
+            let (head, tail) = ((0..EDGE_ITEMS).map(row), (dim - EDGE_ITEMS..*dim).map(row));
             head.chain(["...".to_owned()]).chain(tail).collect()
         }
         false => (0..*dim).map(row).collect(),
@@ -278,7 +279,7 @@ fn nested(dims: &[usize], words: &[String], is_cut: bool) -> String {
     format!("[{}]", rows.join(", "))
 }
 
-fn scalars(scalar: &ScalarType, items: &[&[u8]], is_alone: bool) -> Vec<String> {
+fn scalars(scalar: &ScalarType, items: &[&[u8]], has_no_axes: bool) -> Vec<String> {
     let is_big = scalar.byte_order() == Some(ByteOrder::Big);
     let aligned = |words: Vec<String>| {
         let width = words.iter().map(String::len).max().unwrap_or(0);
@@ -288,7 +289,7 @@ fn scalars(scalar: &ScalarType, items: &[&[u8]], is_alone: bool) -> Vec<String> 
     match scalar.kind() {
         Kind::Bool => each(&|item| match item {
             [0] => "False".to_owned(),
-            _ if is_alone => "True".to_owned(),
+            _ if has_no_axes => "True".to_owned(),
             _ => " True".to_owned(),
         }),
         Kind::Int => aligned(each(&|item| signed(item, is_big).to_string())),
@@ -350,7 +351,7 @@ fn time(scalar: &ScalarType, item: &[u8]) -> Option<String> {
 }
 
 /// Formats a float that is not aligned with others.
-fn alone(scalar: &ScalarType, item: &[u8]) -> String {
+fn unaligned_float(scalar: &ScalarType, item: &[u8]) -> String {
     let mut native = item.to_vec();
     if scalar.byte_order().is_some_and(|order| order != ByteOrder::NATIVE) {
         native.reverse();
@@ -363,7 +364,7 @@ pub(super) fn scalar(scalar: Scalar<'_>) -> String {
     let (dtype, bytes) = (scalar.dtype(), scalar.bytes());
     let DType::Scalar(kind) = dtype else {
         let value = words(dtype, &[bytes], true, true).pop().unwrap_or_default();
-        return format!("np.void({value}, dtype={})", dtypes::construction(dtype));
+        return format!("np.void({value}, dtype={})", dtypes::constructor_argument(dtype));
     };
     match kind.kind() {
         Kind::Bool => format!("np.{}_", if bytes == [0] { "False" } else { "True" }),
@@ -387,10 +388,10 @@ pub(super) fn scalar(scalar: Scalar<'_>) -> String {
         Kind::Float if kind.size() > 8 => format!("np.longdouble({})", hex(bytes)),
         Kind::Complex if kind.size() > 16 => format!("np.clongdouble({})", hex(bytes)),
         Kind::Complex => {
-            let shown = alone(kind, bytes);
+            let shown = unaligned_float(kind, bytes);
             let shown = shown.strip_prefix('(').and_then(|shown| shown.strip_suffix(')')).unwrap_or(&shown);
-            format!("np.{}({shown})", dtypes::short(dtype))
+            format!("np.{}({shown})", dtypes::dtype_argument(dtype))
         }
-        _ => format!("np.{}({})", dtypes::short(dtype), alone(kind, bytes)),
+        _ => format!("np.{}({})", dtypes::dtype_argument(dtype), unaligned_float(kind, bytes)),
     }
 }

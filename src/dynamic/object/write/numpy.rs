@@ -17,12 +17,12 @@ impl<'a> Pickler<'a> {
             return Ok(());
         }
         if bytes.is_empty() {
-            self.named("builtins", "bytes")?;
+            self.write_global("builtins", "bytes")?;
             self.out.tuple_of(0);
             self.out.reduce();
             return Ok(());
         }
-        self.named("_codecs", "encode")?;
+        self.write_global("_codecs", "encode")?;
         let text: String = bytes.iter().copied().map(char::from).collect();
         self.out.str(&text);
         self.text("latin1");
@@ -32,11 +32,11 @@ impl<'a> Pickler<'a> {
     }
 
     pub(super) fn global(&mut self, global: Global<'a>) -> Result<()> {
-        self.named(global.module(), global.name())
+        self.write_global(global.module(), global.name())
     }
 
     /// Writes a class or function, given its name in Python 3.
-    pub(super) fn named(&mut self, module: &str, name: &str) -> Result<()> {
+    pub(super) fn write_global(&mut self, module: &str, name: &str) -> Result<()> {
         let (module, name) = if self.out.protocol() < 3 { python_2(module, name) } else { (module, name) };
         if let Some(number) = self.names.get(module).and_then(|names| names.get(name)) {
             self.out.get(*number);
@@ -80,8 +80,8 @@ impl<'a> Pickler<'a> {
 
     /// Writes the call that creates an array, which is empty until its state is set.
     pub(super) fn begin_array(&mut self) -> Result<()> {
-        self.named(self.multiarray(), "_reconstruct")?;
-        self.named("numpy", "ndarray")?;
+        self.write_global(self.multiarray(), "_reconstruct")?;
+        self.write_global("numpy", "ndarray")?;
         self.out.int(0);
         self.out.tuple_of(1);
         self.bytes(b"b")?;
@@ -91,7 +91,7 @@ impl<'a> Pickler<'a> {
     }
 
     /// Writes the start of an array's state; the dtype must follow.
-    pub(super) fn array_state(&mut self, dims: &[usize]) -> Result<()> {
+    pub(super) fn begin_array_state(&mut self, dims: &[usize]) -> Result<()> {
         self.out.mark();
         self.out.int(1);
         self.dims(dims);
@@ -119,8 +119,8 @@ impl<'a> Pickler<'a> {
             self.out.get(*number);
             return Ok(());
         }
-        self.named("numpy", "dtype")?;
-        self.format(dtype);
+        self.write_global("numpy", "dtype")?;
+        self.dtype_argument(dtype);
         self.out.tuple_of(1);
         self.out.reduce();
         let number = self.out.memoize();
@@ -129,12 +129,12 @@ impl<'a> Pickler<'a> {
     }
 
     /// Writes the argument of `numpy.dtype`.
-    pub(super) fn format(&mut self, dtype: &DType) {
+    pub(super) fn dtype_argument(&mut self, dtype: &DType) {
         match dtype {
             DType::Object => self.out.str("O"),
             DType::Scalar(_) => self.out.str(dtype.to_string().trim_matches('\'')),
             DType::Subarray(subarray) => {
-                self.format(subarray.base());
+                self.dtype_argument(subarray.base());
                 self.dims(subarray.shape());
                 self.out.tuple_of(2);
             }
@@ -143,7 +143,7 @@ impl<'a> Pickler<'a> {
                 self.out.empty_dict();
                 self.out.mark();
                 self.list_of("names", fields, |writer, field| writer.out.str(field.name()));
-                self.list_of("formats", fields, |writer, field| writer.format(field.dtype()));
+                self.list_of("formats", fields, |writer, field| writer.dtype_argument(field.dtype()));
                 self.list_of("offsets", fields, |writer, field| writer.out.int(field.offset() as i64));
                 if fields.iter().any(|field| field.title().is_some()) {
                     self.list_of("titles", fields, |writer, field| match field.title() {

@@ -3,18 +3,18 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::graph::{Name, Node, Shared};
+use super::graph::{Name, Node, SharedGraph};
 use super::{Global, Object, View};
 
 /// The names and calls in a pickle, whether they belong to its object or not.
 #[derive(Clone, Default)]
-pub(crate) struct Loading {
-    pub(super) graph: Option<Arc<Shared>>,
+pub(crate) struct LoadEffects {
+    pub(super) graph: Option<Arc<SharedGraph>>,
     /// The calls, in the order in which Python would make them.
     pub(super) calls: Vec<Object>,
 }
 
-impl Loading {
+impl LoadEffects {
     /// Returns the names, each once.
     pub(super) fn names(&self) -> impl Iterator<Item = &Name> + '_ {
         self.graph.iter().filter_map(|graph| graph.rest.as_ref()).flat_map(|rest| &rest.names)
@@ -42,7 +42,7 @@ impl Loading {
     }
 }
 
-impl fmt::Debug for Loading {
+impl fmt::Debug for LoadEffects {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Loading")
     }

@@ -1,27 +1,27 @@
 //! A cache of recently written strings.
 
-use super::super::graph::mixed;
+use super::super::graph::mix_bits;
 use super::NOT_WRITTEN;
 
 /// Maximum length in bytes of strings that are found by their content; longer ones are found by identity.
-pub(super) const LONGEST: usize = 64;
+pub(super) const MAX_CACHED_LEN: usize = 64;
 
 /// Returns a hash of a string, for the cache.
 pub(super) fn hash_of(text: &str) -> u64 {
     text.as_bytes().chunks(8).fold(text.len() as u64, |hash, chunk| {
         let mut word = [0; 8];
         word[..chunk.len()].copy_from_slice(chunk);
-        mixed(hash ^ u64::from_le_bytes(word))
+        mix_bits(hash ^ u64::from_le_bytes(word))
     })
 }
 
 /// A cache of 4,096 recently written strings, because many dicts have the same keys.
-pub(super) struct Lately<T> {
-    places: Vec<Place<T>>,
+pub(super) struct RecentStrings<T> {
+    places: Vec<CacheEntry<T>>,
 }
 
 #[derive(Clone)]
-struct Place<T> {
+struct CacheEntry<T> {
     text: T,
     number: u32,
     /// The number of hits. Until it is 0, no other string replaces this one; each attempt reduces it by one.
@@ -29,34 +29,34 @@ struct Place<T> {
 }
 
 /// The result of a lookup: the memo index, a place for it, or neither if the place is taken.
-pub(super) enum Found<'a> {
-    At(u32),
-    Place(&'a mut u32),
-    Nowhere,
+pub(super) enum Lookup<'a> {
+    Hit(u32),
+    Vacant(&'a mut u32),
+    Occupied,
 }
 
-impl<T: Copy + PartialEq> Lately<T> {
+impl<T: Copy + PartialEq> RecentStrings<T> {
     const BITS: u32 = 12;
 
     pub(super) fn new() -> Self {
         Self { places: Vec::new() }
     }
 
-    pub(super) fn find(&mut self, hash: u64, text: &T) -> Found<'_> {
+    pub(super) fn find(&mut self, hash: u64, text: &T) -> Lookup<'_> {
         if self.places.is_empty() {
-            self.places.resize(1 << Self::BITS, Place { text: *text, number: NOT_WRITTEN, hits: 0 });
+            self.places.resize(1 << Self::BITS, CacheEntry { text: *text, number: NOT_WRITTEN, hits: 0 });
         }
-        // The index is the upper bits, into which `mixed` mixes all other bits.
+        // The index is the upper bits, into which `mix_bits` mixes all other bits.
         let place = &mut self.places[(hash >> (64 - Self::BITS)) as usize];
         if place.text == *text && place.number != NOT_WRITTEN {
             place.hits = place.hits.saturating_add(1);
-            return Found::At(place.number);
+            return Lookup::Hit(place.number);
         }
         if place.hits > 0 {
             place.hits -= 1;
-            return Found::Nowhere;
+            return Lookup::Occupied;
         }
         place.text = *text;
-        Found::Place(&mut place.number)
+        Lookup::Vacant(&mut place.number)
     }
 }

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use ndarray::ArrayViewD;
 use num_complex::Complex;
 
-use super::graph::{ArrayParts, CallParts, Graph, Held, Node, Slot, Span};
-use super::machine::{Unpickler, is_description};
+use super::graph::{ArrayParts, CallParts, Graph, Node, Slot, SlotContents, Span};
+use super::machine::{Unpickler, is_joblib_array_inline};
 use super::source::Source;
 use super::times::{self, Date, Time, Timedelta};
 use super::{ObjectRef, call, dtypes, keys};
@@ -20,8 +20,8 @@ use crate::shape::Order;
 
 /// The meaning of a class or function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Known {
-    Nothing,
+pub(super) enum GlobalKind {
+    Unknown,
     Complex,
     Set,
     FrozenSet,
@@ -43,7 +43,7 @@ pub(super) enum Known {
     Instance,
 }
 
-impl Known {
+impl GlobalKind {
     pub(super) fn of(module: &str, name: &str) -> Self {
         match (module, name) {
             ("builtins", "complex") => Self::Complex,
@@ -62,8 +62,8 @@ impl Known {
             ("numpy._core.multiarray" | "numpy.core.multiarray", "scalar") => Self::Scalar,
             ("numpy._core.numeric" | "numpy.core.numeric", "_frombuffer") => Self::FromBuffer,
             name if is_reconstruct(name) => Self::Reconstruct,
-            (module, name) if is_description(module, name) == Some(true) => Self::JoblibArray,
-            _ => Self::Nothing,
+            (module, name) if is_joblib_array_inline(module, name) == Some(true) => Self::JoblibArray,
+            _ => Self::Unknown,
         }
     }
 }
@@ -75,7 +75,7 @@ pub(super) fn is_reconstruct((module, name): (&str, &str)) -> bool {
     name == "_reconstruct" && MODULES.contains(&module)
 }
 
-pub(super) fn bad(reason: impl Into<String>) -> Error {
+pub(super) fn malformed(reason: impl Into<String>) -> Error {
     ErrorKind::Malformed { part: FilePart::Pickle, reason: reason.into(), offset: None }.into()
 }
 
@@ -102,11 +102,11 @@ impl<'a> GraphView<'a> {
     /// Bytes are validated each time. Many calls may share them, hence the limit.
     pub(super) fn text(self, slot: Slot) -> Option<Cow<'a, str>> {
         /// Maximum length of bytes in a pickle of Python 2 that are taken for a name.
-        const MOST_BYTES: usize = 4096;
-        match (slot.held(), self.node(slot)) {
-            (Held::Short(text), _) => Some(Cow::Owned(text.to_owned())),
+        const MAX_NAME_BYTES: usize = 4096;
+        match (slot.contents(), self.node(slot)) {
+            (SlotContents::Short(text), _) => Some(Cow::Owned(text.to_owned())),
             (_, Some(Node::Text(span))) => Some(Cow::Borrowed(self.graph.text(*span))),
-            (_, Some(Node::Bytes(span))) if span.len <= MOST_BYTES => {
+            (_, Some(Node::Bytes(span))) if span.len <= MAX_NAME_BYTES => {
                 std::str::from_utf8(self.graph.data(self.source, *span)).ok().map(Cow::Borrowed)
             }
             _ => None,
@@ -121,8 +121,8 @@ impl<'a> GraphView<'a> {
             }
             Some(Node::Text(span)) => call::latin1(super::Text::new(self.graph.text(*span))).map(Cow::Owned),
             Some(_) => None,
-            None => match slot.held() {
-                Held::Short(text) => call::latin1(super::Text::new(text)).map(Cow::Owned),
+            None => match slot.contents() {
+                SlotContents::Short(text) => call::latin1(super::Text::new(text)).map(Cow::Owned),
                 _ => None,
             },
         }
@@ -131,29 +131,29 @@ impl<'a> GraphView<'a> {
     /// Returns the bytes of a packed date or time; what is longer is not looked at, because calls may share it.
     fn packed(self, slot: Slot) -> Option<Cow<'a, [u8]>> {
         // A character of Latin-1 has at most two bytes in UTF-8.
-        (self.byte_len(slot) <= 2 * times::MOST_PACKED).then(|| self.latin1(slot)).flatten()
+        (self.byte_len(slot) <= 2 * times::MAX_PACKED_LEN).then(|| self.latin1(slot)).flatten()
     }
 
     /// Returns the length in bytes of a string, `bytes` or `bytearray`; 0 for all others.
     fn byte_len(self, slot: Slot) -> usize {
-        match (slot.held(), self.node(slot)) {
-            (Held::Short(text), _) => text.len(),
+        match (slot.contents(), self.node(slot)) {
+            (SlotContents::Short(text), _) => text.len(),
             (_, Some(Node::Text(span) | Node::Bytes(span) | Node::ByteArray(span))) => span.len,
             _ => 0,
         }
     }
 
     pub(super) fn int(self, slot: Slot) -> Option<i64> {
-        match slot.held() {
-            Held::Int(number) => Some(number),
+        match slot.contents() {
+            SlotContents::Int(number) => Some(number),
             _ => None,
         }
     }
 
     fn float(self, slot: Slot) -> Option<f64> {
-        match slot.held() {
-            Held::Float(number) => Some(number),
-            Held::Int(number) => Some(number as f64),
+        match slot.contents() {
+            SlotContents::Float(number) => Some(number),
+            SlotContents::Int(number) => Some(number as f64),
             _ => None,
         }
     }
@@ -205,16 +205,16 @@ impl<'a> GraphView<'a> {
 }
 
 /// Decodes the shape and order from the state of an array.
-fn shape_and_order(look: GraphView<'_>, dims: Slot, is_fortran: Slot) -> Result<(Vec<usize>, Order)> {
-    if look.tuple(dims).is_none() {
-        return Err(bad("the shape of an array is not a tuple"));
+fn shape_and_order(view: GraphView<'_>, dims: Slot, is_fortran: Slot) -> Result<(Vec<usize>, Order)> {
+    if view.tuple(dims).is_none() {
+        return Err(malformed("the shape of an array is not a tuple"));
     }
-    let dims = look.dims(dims).ok_or_else(|| bad("the shape of an array has an invalid length"))?;
-    let order = match is_fortran.held() {
-        Held::Bool(true) => Order::Fortran,
-        Held::Int(number) if number != 0 => Order::Fortran,
-        Held::Bool(false) | Held::Int(_) => Order::C,
-        _ => return Err(bad("the flag for Fortran order of an array is not a bool")),
+    let dims = view.dims(dims).ok_or_else(|| malformed("the shape of an array has an invalid length"))?;
+    let order = match is_fortran.contents() {
+        SlotContents::Bool(true) => Order::Fortran,
+        SlotContents::Int(number) if number != 0 => Order::Fortran,
+        SlotContents::Bool(false) | SlotContents::Int(_) => Order::C,
+        _ => return Err(malformed("the flag for Fortran order of an array is not a bool")),
     };
     Ok((dims, order))
 }
@@ -224,7 +224,7 @@ fn check_len(len: usize, header: &Header) -> Result<()> {
         true => Ok(()),
         false => {
             let (shape, dtype) = (header.shape_ref(), header.dtype());
-            Err(bad(format!("{len} bytes do not fit an array of {dtype} of shape {shape}")))
+            Err(malformed(format!("{len} bytes do not fit an array of {dtype} of shape {shape}")))
         }
     }
 }
@@ -232,12 +232,12 @@ fn check_len(len: usize, header: &Header) -> Result<()> {
 fn check_count(found: usize, header: &Header) -> Result<()> {
     match found as u64 == header.len() {
         true => Ok(()),
-        false => Err(bad(format!("an array of shape {} has {found} elements", header.shape_ref()))),
+        false => Err(malformed(format!("an array of shape {} has {found} elements", header.shape_ref()))),
     }
 }
 
 /// Rearranges elements in C order for another order of the axes; `None` if these are not the axes.
-fn in_order_of(axes: &[usize], dims: &[usize], item: usize, bytes: &[u8]) -> Option<Vec<u8>> {
+fn permute_axes(axes: &[usize], dims: &[usize], item: usize, bytes: &[u8]) -> Option<Vec<u8>> {
     let mut sorted = axes.to_vec();
     sorted.sort_unstable();
     if !sorted.iter().copied().eq(0..dims.len()) {
@@ -265,43 +265,43 @@ fn in_order_of(axes: &[usize], dims: &[usize], item: usize, bytes: &[u8]) -> Opt
 
 impl Unpickler<'_> {
     /// Returns the object that a call creates, if the meaning of the call is known.
-    pub(super) fn called(&mut self, callable: Slot, args: Slot) -> Result<Option<Node>> {
-        let known = self.known(callable);
-        if known == Known::Nothing || known == Known::Reconstruct {
+    pub(super) fn evaluate_known_call(&mut self, callable: Slot, args: Slot) -> Result<Option<Node>> {
+        let known = self.global_kind(callable);
+        if known == GlobalKind::Unknown || known == GlobalKind::Reconstruct {
             return Ok(None);
         }
-        let look = self.look();
+        let view = self.view();
         /// No call with a known meaning has more arguments.
-        const MOST: usize = 5;
-        let Some(args) = look.tuple(args).filter(|args| args.len() <= MOST) else { return Ok(None) };
-        let mut few = [Slot::ABSENT; MOST];
+        const MAX_ARGS: usize = 5;
+        let Some(args) = view.tuple(args).filter(|args| args.len() <= MAX_ARGS) else { return Ok(None) };
+        let mut few = [Slot::ABSENT; MAX_ARGS];
         few[..args.len()].copy_from_slice(args);
         let args = &few[..args.len()];
         Ok(match (known, args) {
-            (Known::Complex, [re, im]) => {
-                let parts = look.float(*re).zip(look.float(*im));
+            (GlobalKind::Complex, [re, im]) => {
+                let parts = view.float(*re).zip(view.float(*im));
                 parts.map(|(re, im)| Node::Complex(Complex::new(re, im)))
             }
-            (Known::Set | Known::FrozenSet, [items]) => match look.node(*items) {
+            (GlobalKind::Set | GlobalKind::FrozenSet, [items]) => match view.node(*items) {
                 Some(Node::List(span)) => {
                     let span = *span;
                     // Sets created from the same list share its slots, but each set is later searched for
                     // duplicates.
                     self.budget.spend(4 * span.len)?;
-                    Some(if known == Known::Set { Node::Set(span) } else { Node::FrozenSet(span) })
+                    Some(if known == GlobalKind::Set { Node::Set(span) } else { Node::FrozenSet(span) })
                 }
                 _ => None,
             },
-            (Known::ByteArray, []) => Some(Node::ByteArray(Span::default())),
+            (GlobalKind::ByteArray, []) => Some(Node::ByteArray(Span::default())),
             // Before protocol 3, empty bytes are written as a call of `bytes` without arguments.
-            (Known::Bytes, []) => Some(Node::Bytes(Span::default())),
-            (Known::ByteArray, [bytes]) => self.copied(*bytes)?.map(Node::ByteArray),
-            (Known::ByteArray | Known::Encode, [text, codec]) => {
+            (GlobalKind::Bytes, []) => Some(Node::Bytes(Span::default())),
+            (GlobalKind::ByteArray, [bytes]) => self.bytes_span(*bytes)?.map(Node::ByteArray),
+            (GlobalKind::ByteArray | GlobalKind::Encode, [text, codec]) => {
                 let is_latin1 =
-                    look.text(*codec).is_some_and(|codec| matches!(&*codec, "latin1" | "latin-1"));
-                let is_bytes = matches!(look.node(*text), Some(Node::Bytes(_) | Node::ByteArray(_)));
+                    view.text(*codec).is_some_and(|codec| matches!(&*codec, "latin1" | "latin-1"));
+                let is_bytes = matches!(view.node(*text), Some(Node::Bytes(_) | Node::ByteArray(_)));
                 match is_latin1 && !is_bytes {
-                    true => self.copied(*text)?.map(if known == Known::Encode {
+                    true => self.bytes_span(*text)?.map(if known == GlobalKind::Encode {
                         Node::Bytes
                     } else {
                         Node::ByteArray
@@ -309,46 +309,46 @@ impl Unpickler<'_> {
                     false => None,
                 }
             }
-            (Known::Decimal, [digits]) => {
-                self.budget.spend(look.byte_len(*digits))?;
-                match look.text(*digits).map(Cow::into_owned) {
+            (GlobalKind::Decimal, [digits]) => {
+                self.budget.spend(view.byte_len(*digits))?;
+                match view.text(*digits).map(Cow::into_owned) {
                     Some(digits) if keys::is_decimal(&digits) => {
                         Some(Node::Decimal(self.graph.add_text(&digits)))
                     }
                     _ => None,
                 }
             }
-            (Known::Timedelta, [days, seconds, microseconds]) => (|| {
-                let days = i32::try_from(look.int(*days)?).ok()?;
-                let seconds = u32::try_from(look.int(*seconds)?).ok()?;
-                let microseconds = u32::try_from(look.int(*microseconds)?).ok()?;
+            (GlobalKind::Timedelta, [days, seconds, microseconds]) => (|| {
+                let days = i32::try_from(view.int(*days)?).ok()?;
+                let seconds = u32::try_from(view.int(*seconds)?).ok()?;
+                let microseconds = u32::try_from(view.int(*microseconds)?).ok()?;
                 Timedelta::new(days, seconds, microseconds).map(Node::Timedelta)
             })(),
-            (Known::Date, [packed]) => {
-                look.packed(*packed).and_then(|packed| Date::unpack(&packed)).map(Node::Date)
+            (GlobalKind::Date, [packed]) => {
+                view.packed(*packed).and_then(|packed| Date::unpack(&packed)).map(Node::Date)
             }
-            (Known::Time, [packed]) => {
-                look.packed(*packed).and_then(|packed| Time::unpack_alone(&packed)).map(Node::Time)
+            (GlobalKind::Time, [packed]) => {
+                view.packed(*packed).and_then(|packed| Time::unpack_with_fold(&packed)).map(Node::Time)
             }
-            (Known::Datetime, [packed]) => {
-                let unpacked = look.packed(*packed).and_then(|packed| times::unpack(&packed));
+            (GlobalKind::Datetime, [packed]) => {
+                let unpacked = view.packed(*packed).and_then(|packed| times::unpack(&packed));
                 unpacked.map(|(date, time)| Node::Datetime(date, time))
             }
-            (Known::Scalar, [dtype, value]) => self.scalar(*dtype, *value)?,
-            (Known::FromBuffer, [buffer, dtype, dims, order, axes @ ..]) => {
-                let is_bytes = matches!(look.node(*buffer), Some(Node::Bytes(_) | Node::ByteArray(_)));
-                let dims = look.dims(*dims);
+            (GlobalKind::Scalar, [dtype, value]) => self.scalar(*dtype, *value)?,
+            (GlobalKind::FromBuffer, [buffer, dtype, dims, order, axes @ ..]) => {
+                let is_bytes = matches!(view.node(*buffer), Some(Node::Bytes(_) | Node::ByteArray(_)));
+                let dims = view.dims(*dims);
                 // The order of the axes in memory, if it is neither C nor Fortran order.
-                let (order, axes) = match (look.text(*order).as_deref(), axes) {
+                let (order, axes) = match (view.text(*order).as_deref(), axes) {
                     (Some("F"), []) => (Order::Fortran, None),
                     (Some("C"), []) => (Order::C, None),
-                    (Some("K"), [axes]) => match look.dims(*axes) {
+                    (Some("K"), [axes]) => match view.dims(*axes) {
                         axes @ Some(_) => (Order::C, axes),
                         None => return Ok(None),
                     },
                     _ => return Ok(None),
                 };
-                let dtype = dtypes::of(self, *dtype)?;
+                let dtype = dtypes::intern(self, *dtype)?;
                 match (dims, dtype) {
                     (Some(dims), Some(dtype)) if is_bytes && !self.dtype(dtype.stored).has_object() => {
                         self.array_of_bytes(dtype.stored, (dims, order), axes.as_deref(), *buffer)?
@@ -365,35 +365,40 @@ impl Unpickler<'_> {
     }
 
     /// Returns the span of bytes, which may be in the pickle, or of a copied string encoded as Latin-1.
-    fn copied(&mut self, slot: Slot) -> Result<Option<Span>> {
-        if let Some(Node::Bytes(span) | Node::ByteArray(span)) = self.look().node(slot) {
+    fn bytes_span(&mut self, slot: Slot) -> Result<Option<Span>> {
+        if let Some(Node::Bytes(span) | Node::ByteArray(span)) = self.view().node(slot) {
             let span = *span;
             // `finish` copies the bytes out of the pickle, once for each object that refers to them.
             self.budget.spend(span.len)?;
             return Ok(Some(span));
         }
         // Spent before the string is looked at, because it may turn out not to be Latin-1.
-        self.budget.spend(self.look().byte_len(slot))?;
-        let Some(bytes) = self.look().latin1(slot).map(Cow::into_owned) else { return Ok(None) };
-        Ok(Some(self.data(&bytes)))
+        self.budget.spend(self.view().byte_len(slot))?;
+        let Some(bytes) = self.view().latin1(slot).map(Cow::into_owned) else { return Ok(None) };
+        Ok(Some(self.add_bytes(&bytes)))
     }
 
     fn scalar(&mut self, dtype: Slot, value: Slot) -> Result<Option<Node>> {
-        let Some(dtype) = dtypes::of(self, dtype)? else { return Ok(None) };
+        let Some(dtype) = dtypes::intern(self, dtype)? else { return Ok(None) };
         if self.dtype(dtype.stored).has_object() {
             return Ok(None);
         }
-        let Some(span) = self.copied(value)? else { return Ok(None) };
+        let Some(span) = self.bytes_span(value)? else { return Ok(None) };
         if self.dtype(dtype.stored).item_size() != span.len {
             let header = Header::new(self.dtype(dtype.stored).clone(), Order::C, Vec::new().into())?;
             check_len(span.len, &header)?;
         }
-        let span = self.native(&dtype, span, &[])?;
+        let span = self.span_in_native_order(&dtype, span, &[])?;
         Ok(Some(Node::Scalar(dtype.native, span)))
     }
 
     /// Converts bytes to native byte order, as NumPy does for all arrays except those of `_frombuffer`.
-    pub(super) fn native(&mut self, dtype: &dtypes::Known, span: Span, dims: &[usize]) -> Result<Span> {
+    pub(super) fn span_in_native_order(
+        &mut self,
+        dtype: &dtypes::DTypeIndices,
+        span: Span,
+        dims: &[usize],
+    ) -> Result<Span> {
         if dtype.stored == dtype.native || span.len == 0 {
             return Ok(span);
         }
@@ -401,7 +406,7 @@ impl Unpickler<'_> {
         let header = Header::new(stored, Order::C, dims.to_vec().into())?;
         let array = DynArray::of_bytes(header, self.graph.data(self.source, span))?;
         let swapped = array.cast_to(&native, Casting::Safe)?;
-        Ok(self.data(swapped.bytes()))
+        Ok(self.add_bytes(swapped.bytes()))
     }
 
     /// Returns an array with the given bytes. If there are `axes`, they are those of the array, by their
@@ -413,21 +418,21 @@ impl Unpickler<'_> {
         axes: Option<&[usize]>,
         bytes: Slot,
     ) -> Result<Option<Node>> {
-        let Some(mut span) = self.copied(bytes)? else { return Ok(None) };
+        let Some(mut span) = self.bytes_span(bytes)? else { return Ok(None) };
         let header = Header::new(self.dtype(dtype).clone(), order, dims.into())?;
         check_len(span.len, &header)?;
-        let Some(axes) = axes else { return Ok(Some(self.array(dtype, &header, span))) };
+        let Some(axes) = axes else { return Ok(Some(self.add_array(dtype, &header, span))) };
         let item = header.dtype().item_size();
         self.budget.spend(span.len)?;
         let bytes = self.graph.data(self.source, span);
-        let Some(rearranged) = in_order_of(axes, header.shape(), item, bytes) else { return Ok(None) };
-        span = self.data(&rearranged);
+        let Some(rearranged) = permute_axes(axes, header.shape(), item, bytes) else { return Ok(None) };
+        span = self.add_bytes(&rearranged);
         let dims: Vec<usize> = axes.iter().map(|axis| header.shape()[*axis]).collect();
         let header = Header::new(header.dtype().clone(), order, dims.into())?;
-        Ok(Some(self.array(dtype, &header, span)))
+        Ok(Some(self.add_array(dtype, &header, span)))
     }
 
-    pub(super) fn array(&mut self, dtype: u32, header: &Header, items: Span) -> Node {
+    pub(super) fn add_array(&mut self, dtype: u32, header: &Header, items: Span) -> Node {
         let rest = self.graph.rest_mut();
         let start = rest.lengths.len();
         rest.lengths.extend_from_slice(header.shape());
@@ -438,45 +443,48 @@ impl Unpickler<'_> {
     }
 
     /// Turns a call whose state was just set into an array, if the call creates one.
-    pub(super) fn built(&mut self, number: u32) -> Result<()> {
+    pub(super) fn convert_to_array(&mut self, number: u32) -> Result<()> {
         let Node::Call(call) = self.graph.nodes[number as usize] else { return Ok(()) };
         let CallParts { callable, args, state, items, pairs, .. } = *self.graph.call(call);
-        let look = self.look();
-        let class = look.tuple(args).and_then(|args| args.first().copied()).unwrap_or(Slot::ABSENT);
+        let view = self.view();
+        let class = view.tuple(args).and_then(|args| args.first().copied()).unwrap_or(Slot::ABSENT);
         let is_plain = items.len == 0 && pairs.len == 0;
-        let is_instance = self.known(callable) == Known::Instance;
-        if self.known(if is_instance { class } else { callable }) == Known::JoblibArray {
-            return self.joblib_array(number, state);
+        let is_instance = self.global_kind(callable) == GlobalKind::Instance;
+        if self.global_kind(if is_instance { class } else { callable }) == GlobalKind::JoblibArray {
+            return self.read_joblib_array(number, state);
         }
-        if !is_plain || self.known(callable) != Known::Reconstruct || self.known(class) != Known::NdArray {
+        if !is_plain
+            || self.global_kind(callable) != GlobalKind::Reconstruct
+            || self.global_kind(class) != GlobalKind::NdArray
+        {
             return Ok(());
         }
-        let Some(state) = look.tuple(state) else { return Ok(()) };
+        let Some(state) = view.tuple(state) else { return Ok(()) };
         // Early versions of NumPy wrote only four parts, without a version number.
         let ([_, dims, dtype, is_fortran, data] | [dims, dtype, is_fortran, data]) = *state else {
-            return Err(bad("the state of an array does not have five parts"));
+            return Err(malformed("the state of an array does not have five parts"));
         };
-        let (dims, order) = shape_and_order(look, dims, is_fortran)?;
-        let Some(dtype) = dtypes::of(self, dtype)? else { return Ok(()) };
+        let (dims, order) = shape_and_order(view, dims, is_fortran)?;
+        let Some(dtype) = dtypes::intern(self, dtype)? else { return Ok(()) };
         let stored = self.dtype(dtype.stored).clone();
         let node = if stored.has_object() {
-            let Some(Node::List(span)) = self.look().node(data) else {
-                return Err(bad("the elements of an array of objects are not a list"));
+            let Some(Node::List(span)) = self.view().node(data) else {
+                return Err(malformed("the elements of an array of objects are not a list"));
             };
             let span = *span;
             let header = Header::new(stored, order, dims.into())?;
             check_count(span.len, &header)?;
             // Arrays created from the same list share its slots, but each is later visited separately.
             self.budget.spend(4 * span.len)?;
-            self.array(dtype.stored, &header, span)
+            self.add_array(dtype.stored, &header, span)
         } else {
-            let Some(span) = self.copied(data)? else {
-                return Err(bad("the elements of an array are not bytes"));
+            let Some(span) = self.bytes_span(data)? else {
+                return Err(malformed("the elements of an array are not bytes"));
             };
             let header = Header::new(stored, order, dims.into())?;
             check_len(span.len, &header)?;
-            let span = self.native(&dtype, span, header.shape())?;
-            self.array(dtype.native, &header, span)
+            let span = self.span_in_native_order(&dtype, span, header.shape())?;
+            self.add_array(dtype.native, &header, span)
         };
         self.graph.nodes[number as usize] = node;
         Ok(())
@@ -484,24 +492,24 @@ impl Unpickler<'_> {
 }
 
 /// The state of an object array whose class is derived from `ndarray`.
-pub(super) struct Objects<'a> {
+pub(super) struct ObjectArrayState<'a> {
     pub(super) dtype: DType,
     pub(super) dims: Vec<usize>,
     pub(super) order: Order,
     pub(super) items: &'a [Slot],
 }
 
-/// Decodes the state of an object into [`Objects`].
-pub(super) fn objects_of_state(object: ObjectRef<'_>) -> Option<Objects<'_>> {
-    let look = GraphView::new(object.graph?, Source::NONE);
-    let call = look.call(*object.slot)?;
-    look.name(call.callable).filter(|name| is_reconstruct(*name))?;
-    let [_, dims, dtype, is_fortran, data] = *look.tuple(call.state)? else { return None };
-    let (dims, order) = shape_and_order(look, dims, is_fortran).ok()?;
-    let items = look.list(data)?;
-    let dtype = dtypes::in_graph(look, dtype)?;
+/// Decodes the state of an object into [`ObjectArrayState`].
+pub(super) fn objects_of_state(object: ObjectRef<'_>) -> Option<ObjectArrayState<'_>> {
+    let view = GraphView::new(object.graph?, Source::NONE);
+    let call = view.call(*object.slot)?;
+    view.name(call.callable).filter(|name| is_reconstruct(*name))?;
+    let [_, dims, dtype, is_fortran, data] = *view.tuple(call.state)? else { return None };
+    let (dims, order) = shape_and_order(view, dims, is_fortran).ok()?;
+    let items = view.list(data)?;
+    let dtype = dtypes::decode_in_graph(view, dtype)?;
     let count = dims.iter().try_fold(1usize, |count, dim| count.checked_mul(*dim))?;
-    (count == items.len()).then_some(Objects { dtype, dims, order, items })
+    (count == items.len()).then_some(ObjectArrayState { dtype, dims, order, items })
 }
 
 /// Decodes the array in the state of an object whose class is derived from `ndarray`.
@@ -510,18 +518,18 @@ pub(super) fn objects_of_state(object: ObjectRef<'_>) -> Option<Objects<'_>> {
 /// whose bytes follow the data.
 pub(super) fn array_of_state(object: ObjectRef<'_>, which: usize) -> Option<DynArray> {
     let graph = object.graph?;
-    let look = GraphView::new(graph, Source::NONE);
-    let call = look.call(*object.slot)?;
-    let state = look.tuple(call.state)?;
+    let view = GraphView::new(graph, Source::NONE);
+    let call = view.call(*object.slot)?;
+    let state = view.tuple(call.state)?;
     // A derived class may wrap the state of the array in its own: `(state of the array, more)`.
     let state = match state {
-        [inner, ..] if look.tuple(*inner).is_some_and(|inner| inner.len() >= 5) => look.tuple(*inner)?,
+        [inner, ..] if view.tuple(*inner).is_some_and(|inner| inner.len() >= 5) => view.tuple(*inner)?,
         state => state,
     };
     let [_, dims, dtype, is_fortran, data, more @ ..] = state else { return None };
-    let (dims, order) = shape_and_order(look, *dims, *is_fortran).ok()?;
+    let (dims, order) = shape_and_order(view, *dims, *is_fortran).ok()?;
     let (dtype, data) = match which {
-        0 => (dtypes::in_graph(look, *dtype)?, *data),
+        0 => (dtypes::decode_in_graph(view, *dtype)?, *data),
         _ => (
             DType::from(crate::dtype::Scalar::new(
                 crate::dtype::Kind::Bool,
@@ -532,7 +540,7 @@ pub(super) fn array_of_state(object: ObjectRef<'_>, which: usize) -> Option<DynA
         ),
     };
     let header = Header::new(dtype, order, dims.into()).ok()?;
-    let bytes = look.latin1(data)?;
+    let bytes = view.latin1(data)?;
     check_len(bytes.len(), &header).ok()?;
     DynArray::of_bytes(header, &bytes).ok()
 }

@@ -17,13 +17,13 @@ const STEP: usize = 16;
 /// How many times longer than the beginning the part may be that an estimate is for.
 ///
 /// Small objects may be followed by an array that is much longer, which needs no tables.
-const MOST_TIMES: f64 = 1024.0;
+const MAX_FACTOR: f64 = 1024.0;
 
 /// What an estimate is made from.
 #[derive(Clone, Copy)]
 struct Estimate {
     /// How many times longer than its beginning the pickle is.
-    times: f64,
+    factor: f64,
     /// Number of bytes of the pickle that remain, which is also the maximum number of entries to reserve.
     left: usize,
 }
@@ -31,14 +31,14 @@ struct Estimate {
 impl Unpickler<'_> {
     /// Reserves the memory that each table will need if the rest of the pickle is like its beginning.
     #[cold]
-    pub(super) fn make_room(&mut self) {
-        self.next_estimate = self.at.saturating_mul(STEP);
+    pub(super) fn reserve_tables(&mut self) {
+        self.next_estimate = self.position.saturating_mul(STEP);
         // Memory that is not accessed costs nothing only where addresses are plentiful.
         if usize::BITS < 64 {
             return;
         }
-        let times = (self.pickle.len() as f64 / self.at as f64).min(MOST_TIMES);
-        let estimate = Estimate { times, left: self.pickle.len() - self.at };
+        let factor = (self.pickle.len() as f64 / self.position as f64).min(MAX_FACTOR);
+        let estimate = Estimate { factor, left: self.pickle.len() - self.position };
         estimate.reserve(&mut self.memo, 0);
         estimate.reserve(&mut self.graph.nodes, 0);
         // The items on the stack are going to be slots.
@@ -63,7 +63,7 @@ impl Unpickler<'_> {
     }
 
     /// Gives back reserved memory if the pickle needed much less.
-    pub(super) fn release_room(&mut self) {
+    pub(super) fn shrink_tables(&mut self) {
         let Graph { nodes, slots, texts, .. } = &mut self.graph;
         nodes.shrink_to(2 * nodes.len());
         slots.shrink_to(2 * slots.len());
@@ -93,7 +93,7 @@ impl Estimate {
 
     /// Returns the capacity that a table with `len` entries should have; `None` if it is sufficient.
     fn wanted(self, len: usize, capacity: usize) -> Option<usize> {
-        let all = len as f64 * self.times;
+        let all = len as f64 * self.factor;
         // A quarter more than expected, so that the table is not copied if the rest is a bit denser. The number
         // saturates.
         let wanted = ((1.25 * all) as usize).min(len + self.left);
