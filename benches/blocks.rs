@@ -24,9 +24,9 @@ use ndarray_io_benches::{NumPy, Race, print_head, timed};
 const ROUNDS: usize = 7;
 
 /// The NumPy process, if NumPy is installed.
-struct Side(RefCell<Option<NumPy>>);
+struct NumPySide(RefCell<Option<NumPy>>);
 
-impl Side {
+impl NumPySide {
     fn race<'a>(&'a self, race: Race<'a>, name: &'static str, work: String) -> Race<'a> {
         match self.0.borrow().is_some() {
             true => race.runner(name, move || {
@@ -36,7 +36,7 @@ impl Side {
         }
     }
 
-    fn tell(&self, work: &str) {
+    fn run_setup(&self, work: &str) {
         if let Some(numpy) = self.0.borrow_mut().as_mut() {
             numpy.time(&format!("let {work}"), 1);
         }
@@ -46,7 +46,7 @@ impl Side {
 fn main() {
     let folder = std::env::temp_dir().join(format!("ndarray-io-blocks-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
-    let numpy = Side(RefCell::new(NumPy::start()));
+    let numpy = NumPySide(RefCell::new(NumPy::start()));
     print_head(numpy.0.borrow().as_ref());
     files(&folder, &numpy);
     casts(&numpy);
@@ -88,7 +88,7 @@ fn make(path: &Path, rows: usize, columns: usize) {
     writer.finish().unwrap();
 }
 
-fn files(folder: &Path, numpy: &Side) {
+fn files(folder: &Path, numpy: &NumPySide) {
     let (from, own, other) = (&folder.join("from.npy"), &folder.join("own.npy"), &folder.join("other.npy"));
     let float = Scalar::new(Kind::Float, 4, ByteOrder::NATIVE).unwrap();
     let save = |made: &str| format!("np.save(r'{}', {made})", other.display());
@@ -114,15 +114,15 @@ fn files(folder: &Path, numpy: &Side) {
         ("2¹⁸ × 256 f64 from C to Fortran order, 64 MiB of memory", 1 << 18, 256),
     ] {
         make(from, rows, columns);
-        let turn = move |threads: usize| {
+        let transpose = move |threads: usize| {
             let write = ndarray_io::WriteOptions::new().threads(threads);
             new(own, || {
                 convert_npy(from, own, Conversion::new().order(Order::Fortran).write_options(write)).unwrap()
             })
         };
         let race = Race::new(work)
-            .runner("ndarray-io", move || turn(2))
-            .runner("ndarray-io, one thread", move || turn(1))
+            .runner("ndarray-io", move || transpose(2))
+            .runner("ndarray-io, one thread", move || transpose(1))
             .runner("copy", || new(other, || copy(from, other)));
         numpy
             .race(race, "numpy, asfortranarray + save", save(&format!("np.asfortranarray({load})")))
@@ -150,14 +150,14 @@ fn files(folder: &Path, numpy: &Side) {
     }
 }
 
-fn casts(numpy: &Side) {
+fn casts(numpy: &NumPySide) {
     let double = Scalar::new(Kind::Float, 8, ByteOrder::NATIVE).unwrap();
     let half = Scalar::new(Kind::Float, 2, ByteOrder::NATIVE).unwrap();
     let integers = DynArray::new(&Array1::from_iter(0..25_000_000i32)).unwrap();
     let doubles = DynArray::new(&Array1::from_iter((0..10_000_000).map(f64::from))).unwrap();
     let mut file = Vec::new();
     ndarray_io::WriteNpyExt::write_npy(&integers, &mut file).unwrap();
-    numpy.tell("i = np.arange(25_000_000, dtype='i4'); d = np.arange(10_000_000, dtype='f8')");
+    numpy.run_setup("i = np.arange(25_000_000, dtype='i4'); d = np.arange(10_000_000, dtype='f8')");
     let race = Race::new("cast_to, i4 to f8, 25 M")
         .runner("ndarray-io", || timed(|| integers.cast_to(&double.into(), Casting::Safe).unwrap()));
     numpy.race(race, "numpy", "i.astype('f8')".into()).run(ROUNDS);
@@ -188,28 +188,30 @@ struct Point {
 /// The fields of `Point` in another order.
 #[derive(Clone, Copy, Record)]
 #[repr(C)]
-struct Moved {
+struct ReorderedPoint {
     id: i32,
     p: [f32; 3],
     x: f64,
 }
 
-fn records(folder: &Path, numpy: &Side) {
+fn records(folder: &Path, numpy: &NumPySide) {
     let path = &folder.join("records.npy");
     let points =
         Array1::from_shape_fn(4_000_000, |index| Point { x: index as f64, id: 7, p: [index as f32; 3] });
     write_npy(path, &points).unwrap();
     drop(points);
     let array: &DynArray = &read_npy(path).unwrap();
-    numpy.tell(&format!("r = np.load(r'{}')", path.display()));
+    numpy.run_setup(&format!("r = np.load(r'{}')", path.display()));
     for (work, name) in [("field x of 4 M records", "x"), ("field p of 4 M records", "p")] {
         let race = Race::new(work).runner("ndarray-io", move || timed(|| array.field(name).unwrap()));
         numpy.race(race, "numpy", format!("r['{name}'].copy()")).run(ROUNDS);
     }
     let read = |threads| {
-        timed(|| read_npy_with::<_, Array1<Moved>>(path, &ReadOptions::new().threads(threads)).unwrap())
+        timed(|| {
+            read_npy_with::<_, Array1<ReorderedPoint>>(path, &ReadOptions::new().threads(threads)).unwrap()
+        })
     };
-    numpy.tell("m = np.dtype([('id', '<i4'), ('p', '<f4', (3,)), ('x', '<f8')])");
+    numpy.run_setup("m = np.dtype([('id', '<i4'), ('p', '<f4', (3,)), ('x', '<f8')])");
     let race = Race::new("read 4 M records of another layout")
         .runner("ndarray-io", || read(2))
         .runner("ndarray-io, one thread", || read(1));
@@ -224,7 +226,7 @@ fn records(folder: &Path, numpy: &Side) {
 }
 
 /// Reads a column: elements of 8 bytes that are 8 KiB apart.
-fn narrow(folder: &Path, numpy: &Side) {
+fn narrow(folder: &Path, numpy: &NumPySide) {
     let path = &folder.join("wide.npy");
     make(path, 100_000, 1024);
     let file = &NpyFile::open(path).unwrap();
@@ -267,14 +269,14 @@ fn narrow(folder: &Path, numpy: &Side) {
 }
 
 /// Drops the file from the page cache.
-fn forget(path: &Path) {
+fn drop_from_cache(path: &Path) {
     let file = File::open(path).unwrap();
     file.sync_all().unwrap();
     // SAFETY: the descriptor is open, and the call touches no memory.
     unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
 }
 
-fn rows(folder: &Path, numpy: &Side) {
+fn rows(folder: &Path, numpy: &NumPySide) {
     let path = &folder.join("rows.npy");
     for (work, columns, count) in [("4 KiB", 512, 1 << 18), ("1 KiB", 128, 1 << 20)] {
         make(path, count, columns);
@@ -286,23 +288,23 @@ fn rows(folder: &Path, numpy: &Side) {
             })
             .collect();
         let file = &NpyFile::open(path).unwrap();
-        numpy.tell(&format!("path = r'{}'; which = {indices:?}", path.display()));
-        numpy.tell("rows = lambda: [np.array(row) for m in [np.load(path, mmap_mode='r')] for row in (m[i] for i in which)]");
-        numpy.tell("import mmap; advised = lambda m: (m._mmap.madvise(mmap.MADV_RANDOM), m)[1]");
-        numpy.tell("random = lambda: [np.array(row) for m in [advised(np.load(path, mmap_mode='r'))] for row in (m[i] for i in which)]");
-        let forgotten = |work: String| {
+        numpy.run_setup(&format!("path = r'{}'; which = {indices:?}", path.display()));
+        numpy.run_setup("rows = lambda: [np.array(row) for m in [np.load(path, mmap_mode='r')] for row in (m[i] for i in which)]");
+        numpy.run_setup("import mmap; advised = lambda m: (m._mmap.madvise(mmap.MADV_RANDOM), m)[1]");
+        numpy.run_setup("random = lambda: [np.array(row) for m in [advised(np.load(path, mmap_mode='r'))] for row in (m[i] for i in which)]");
+        let uncached = |work: String| {
             move || {
-                forget(path);
+                drop_from_cache(path);
                 numpy.0.borrow_mut().as_mut().map_or(Duration::ZERO, |numpy| numpy.time(&work, 1))
             }
         };
         Race::new(format!("4096 rows of {work} at random, not in cache"))
             .runner("ndarray-io", || {
-                forget(path);
+                drop_from_cache(path);
                 timed(|| file.take::<Array2<f64>>(0, indices).unwrap())
             })
-            .runner("numpy, mmap_mode='r', row by row", forgotten("rows()".into()))
-            .runner("numpy, the same with MADV_RANDOM", forgotten("random()".into()))
+            .runner("numpy, mmap_mode='r', row by row", uncached("rows()".into()))
+            .runner("numpy, the same with MADV_RANDOM", uncached("random()".into()))
             .run(3);
         copy(path, Path::new("/dev/null"));
         // SAFETY: no other process changes the file.

@@ -42,7 +42,7 @@ fn main() {
 
 type Python = RefCell<Option<NumPy>>;
 
-fn ask(numpy: &Python, work: &str) -> Duration {
+fn time_numpy(numpy: &Python, work: &str) -> Duration {
     numpy.borrow_mut().as_mut().expect("it was started").time(work, 1)
 }
 
@@ -63,9 +63,9 @@ fn size(of: &str, who: &str, path: &Path) {
 fn kinds(folder: &Path, numpy: &Python, kind: &str, make: &str) {
     let path = |name: &str| folder.join(format!("{kind}-{name}"));
     let (npy, own, theirs, two) = (&path("a.npy"), &path("own.npz"), &path("numpy.npz"), &path("two.npz"));
-    ask(numpy, &format!("let array = {make}; np.save(r'{}', array)", npy.display()));
-    ask(numpy, &format!("let np.savez_compressed(r'{}', a=array)", theirs.display()));
-    ask(numpy, &format!("let np.savez_compressed(r'{}', a=array, b=array)", two.display()));
+    time_numpy(numpy, &format!("let array = {make}; np.save(r'{}', array)", npy.display()));
+    time_numpy(numpy, &format!("let np.savez_compressed(r'{}', a=array)", theirs.display()));
+    time_numpy(numpy, &format!("let np.savez_compressed(r'{}', a=array, b=array)", two.display()));
     let array = read_npy::<_, DynArray>(npy).unwrap();
     let write = |path: &Path, compression, threads| {
         write_npz_with(path, &[("a", &array as &dyn WriteArray)], &options(compression, threads)).unwrap();
@@ -74,7 +74,10 @@ fn kinds(folder: &Path, numpy: &Python, kind: &str, make: &str) {
         .runner("ndarray-io, 2 threads", || timed(|| write(own, Compression::deflated(), 2)))
         .runner("ndarray-io, 1 thread", || timed(|| write(own, Compression::deflated(), 1)))
         .runner("numpy", || {
-            ask(numpy, &format!("made = None; np.savez_compressed(r'{}', a=array)", path("w.npz").display()))
+            time_numpy(
+                numpy,
+                &format!("made = None; np.savez_compressed(r'{}', a=array)", path("w.npz").display()),
+            )
         })
         .run(3);
     write(own, Compression::deflated(), 2);
@@ -94,7 +97,7 @@ fn kinds(folder: &Path, numpy: &Python, kind: &str, make: &str) {
                     }
                 })
             })
-            .runner("numpy", || ask(numpy, &format!("np.load(r'{}')['a']", path.display())))
+            .runner("numpy", || time_numpy(numpy, &format!("np.load(r'{}')['a']", path.display())))
             .run(ROUNDS);
     }
     Race::new(format!("read two members of NumPy's {kind}"))
@@ -103,7 +106,7 @@ fn kinds(folder: &Path, numpy: &Python, kind: &str, make: &str) {
             timed(|| NpzFile::open_with(two, &options).unwrap().read_all::<DynArray>().unwrap())
         })
         .runner("numpy", || {
-            ask(numpy, &format!("z = np.load(r'{}'); made = [z['a'], z['b']]", two.display()))
+            time_numpy(numpy, &format!("z = np.load(r'{}'); made = [z['a'], z['b']]", two.display()))
         })
         .run(ROUNDS);
     let zstd = |level| Compression::Zstd(level);

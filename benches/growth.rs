@@ -32,7 +32,7 @@ use ndarray_io_benches::{NumPy, cpu_timed};
 /// The number of times that each work is measured; the least time counts.
 const ROUNDS: usize = 3;
 /// The largest exponent that passes for proportional: caches of the processor cost more than the difference.
-const MOST: f64 = 1.15;
+const MAX_EXPONENT: f64 = 1.15;
 
 /// Some work at one size, which returns the processor time that it took.
 type Work = Box<dyn FnMut() -> Duration>;
@@ -99,7 +99,7 @@ impl Growth {
 
     fn is_steep(&self) -> bool {
         let peer = if self.peer.is_empty() { 0.0 } else { self.exponent(&self.peer) };
-        self.exponent(&self.own) > MOST.max(peer + 0.1)
+        self.exponent(&self.own) > MAX_EXPONENT.max(peer + 0.1)
     }
 }
 
@@ -113,7 +113,7 @@ impl Bench {
         self.numpy.borrow().is_some()
     }
 
-    fn tell(&self, work: &str) {
+    fn run_setup(&self, work: &str) {
         if let Some(numpy) = self.numpy.borrow_mut().as_mut() {
             numpy.time(&format!("let {work}"), 1);
         }
@@ -195,7 +195,7 @@ fn work<T>(mut call: impl FnMut() -> T + 'static) -> Work {
 }
 
 /// Returns numbers from 0 to `most` in no order, always the same.
-fn mixed(count: usize, most: usize) -> Vec<usize> {
+fn shuffled(count: usize, most: usize) -> Vec<usize> {
     let mut state = 1u64;
     let mut next = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -217,7 +217,7 @@ fn scattered(bench: &Bench) {
         write_npy(path, &Array2::<u8>::zeros((n, 3))).unwrap();
         let file = NpyFile::open_exclusive(path).unwrap();
         let part = Array2::<u8>::from_elem((n, 2), 7);
-        bench.tell(&format!("part = np.full(({n}, 2), 7, np.uint8)"));
+        bench.run_setup(&format!("part = np.full(({n}, 2), 7, np.uint8)"));
         let numpy = format!("np.load(r'{}', mmap_mode='r+')[:, ::2] = part", path.display());
         (work(move || file.write_slice(s![.., ..;2], &part).unwrap()), Peer::NumPy(numpy))
     });
@@ -226,8 +226,8 @@ fn scattered(bench: &Bench) {
             let all = Array2::<f64>::from_elem(shape(n), 0.5);
             write_npy(path, &all).unwrap();
             let file = NpyFile::open(path).unwrap();
-            let indices = mixed(n, n);
-            bench.tell(&format!("indices = np.random.default_rng(1).integers(0, {n}, {n})"));
+            let indices = shuffled(n, n);
+            bench.run_setup(&format!("indices = np.random.default_rng(1).integers(0, {n}, {n})"));
             let numpy = format!("np.load(r'{}', mmap_mode='r').take(indices, {axis})", path.display());
             (work(move || file.take::<Array2<f64>>(axis, &indices).unwrap()), Peer::NumPy(numpy))
         });
@@ -252,10 +252,10 @@ fn axes(bench: &Bench) {
         work(move || write_npy(&out, &array).unwrap())
     };
     bench.sizes("axes: all reversed, written", sizes, "ndarray's copy", |axes| {
-        let mut turned = make(axes).reversed_axes();
-        turned.invert_axis(Axis(0)); // in none of the orders of a file
-        let peer = turned.clone();
-        (write(turned), Peer::Own(work(move || copied(&peer.view()))))
+        let mut reversed = make(axes).reversed_axes();
+        reversed.invert_axis(Axis(0)); // in none of the orders of a file
+        let peer = reversed.clone();
+        (write(reversed), Peer::Own(work(move || copied(&peer.view()))))
     });
     bench.sizes("axes: the last one backwards, written", sizes, "ndarray's copy", |axes| {
         let mut view = make(axes);
@@ -348,8 +348,8 @@ fn fields(bench: &Bench) {
     bench.sizes("fields: 16 MB of records cast to >f8", [100, 1_000, 10_000], "NumPy", |n| {
         let (array, to) = (records(n, 2_000_000 / n), record(n, ">f8"));
         write_npy(path, &array).unwrap();
-        bench.tell(&format!("records = np.load(r'{}', max_header_size=10**9)", path.display()));
-        bench.tell(&format!("wanted = np.dtype([(f'f{{i}}', '>f8') for i in range({n})])"));
+        bench.run_setup(&format!("records = np.load(r'{}', max_header_size=10**9)", path.display()));
+        bench.run_setup(&format!("wanted = np.dtype([(f'f{{i}}', '>f8') for i in range({n})])"));
         let work = work(move || array.cast_to(&to, Casting::SameKind).unwrap());
         (work, Peer::NumPy("records.astype(wanted)".into()))
     });
@@ -366,9 +366,9 @@ fn members(bench: &Bench) {
         write_npz_with(path, &arrays, &NpzOptions::new().compression(compression)).unwrap();
         names
     };
-    bench.tell("import zipfile, shutil, os");
+    bench.run_setup("import zipfile, shutil, os");
     bench.axis("members: written", 6_000, "NumPy", |n| {
-        bench.tell(&format!("items = {{f'm{{i}}': np.zeros(10) for i in range({n})}}"));
+        bench.run_setup(&format!("items = {{f'm{{i}}': np.zeros(10) for i in range({n})}}"));
         let numpy = format!("np.savez(r'{}', **items)", out.display());
         let (names, out) = (archive(n, Compression::Stored), out.clone());
         let item = item.clone();
@@ -387,14 +387,14 @@ fn members(bench: &Bench) {
     for (name, compression) in [("stored", Compression::Stored), ("deflated", Compression::deflated())] {
         bench.axis(&format!("members: {name}, each read by name"), 6_000, "NumPy", |n| {
             let (names, file) = (archive(n, compression), NpzFile::open(path).unwrap());
-            bench.tell(&format!("file = np.load(r'{}')", path.display()));
+            bench.run_setup(&format!("file = np.load(r'{}')", path.display()));
             let each = move || names.iter().for_each(|name| drop(file.read::<Array1<f64>>(name).unwrap()));
             (work(each), Peer::NumPy("[file[name] for name in file.files]".into()))
         });
         bench.axis(&format!("members: {name}, all verified"), 6_000, "zipfile", |n| {
             archive(n, compression);
             let file = NpzFile::open(path).unwrap();
-            bench.tell(&format!("file = zipfile.ZipFile(r'{}')", path.display()));
+            bench.run_setup(&format!("file = zipfile.ZipFile(r'{}')", path.display()));
             (work(move || file.verify().unwrap()), Peer::NumPy("file.testzip()".into()))
         });
     }
@@ -535,27 +535,27 @@ fn objects(bench: &Bench) {
         ("dict of NaTs", "{np.datetime64('NaT', 's'): i for i in range(n)}"),
     ];
     let path = &bench.path("object.npy");
-    bench.tell("import pickle, gc");
+    bench.run_setup("import pickle, gc");
     for (name, python) in KINDS.iter().filter(|_| bench.has_numpy()) {
         bench.axis(&format!("objects: a {name}, read"), 60_000, "NumPy", |n| {
-            bench.tell(&format!("made = (lambda n: {python})({n})"));
-            bench.tell("whole = np.empty((), object); whole[()] = made; made = None");
-            bench.tell(&format!("_ = np.save(r'{}', whole)", path.display()));
+            bench.run_setup(&format!("made = (lambda n: {python})({n})"));
+            bench.run_setup("whole = np.empty((), object); whole[()] = made; made = None");
+            bench.run_setup(&format!("_ = np.save(r'{}', whole)", path.display()));
             let read = path.clone();
             let numpy = format!("np.load(r'{}', allow_pickle=True)", path.display());
             (work(move || read_npy::<_, ndarray::Array0<Object>>(&read).unwrap()), Peer::NumPy(numpy))
         });
         bench.axis(&format!("objects: a {name}, written"), 60_000, "NumPy", |n| {
-            bench.tell(&format!("made = (lambda n: {python})({n})"));
-            bench.tell("whole = np.empty((), object); whole[()] = made; made = None");
-            bench.tell(&format!("_ = np.save(r'{}', whole)", path.display()));
+            bench.run_setup(&format!("made = (lambda n: {python})({n})"));
+            bench.run_setup("whole = np.empty((), object); whole[()] = made; made = None");
+            bench.run_setup(&format!("_ = np.save(r'{}', whole)", path.display()));
             let object: ndarray::Array0<Object> = read_npy(path).unwrap();
             let write = path.clone();
             let numpy = format!("np.save(r'{}.py', whole)", path.display());
             (work(move || write_npy(&write, &object).unwrap()), Peer::NumPy(numpy))
         });
     }
-    bench.tell("whole = None");
+    bench.run_setup("whole = None");
 }
 
 /// The program, if it has been built: `cargo build --release -p ndio`.

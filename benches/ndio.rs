@@ -111,28 +111,34 @@ fn main() {
 /// Converts 8 million numbers to and from CSV. For the Python libraries, the start of Python is not measured.
 fn tables(folder: &Path, ndio: &dyn Fn(&[&str]) -> Duration) {
     let python = RefCell::new(NumPy::start().expect("NumPy is what is compared with: PYTHON names it"));
-    let ask = |work: &str| python.borrow_mut().time(work, 1);
+    let time_python = |work: &str| python.borrow_mut().time(work, 1);
     let path = |name: &str| folder.join(name).to_str().unwrap().to_owned();
     for (kind, make, format) in [
         ("f8", "np.random.default_rng(0).standard_normal((1000000, 8))", "%.18e"),
         ("i8", "np.random.default_rng(0).integers(-10**6, 10**6, (1000000, 8))", "%d"),
     ] {
         let (array, ours, theirs, back) = (path("t.npy"), path("t.csv"), path("s.csv"), path("u.npy"));
-        ask(&format!("let table = {make}; np.save({array:?}, table)"));
-        ask("let import importlib.util as find; polars = find.find_spec('polars') and __import__('polars')");
-        ask("let frame = polars and polars.DataFrame(table)");
+        time_python(&format!("let table = {make}; np.save({array:?}, table)"));
+        time_python(
+            "let import importlib.util as find; polars = find.find_spec('polars') and __import__('polars')",
+        );
+        time_python("let frame = polars and polars.DataFrame(table)");
         Race::new(format!("8 million of {kind} to CSV"))
             .runner("ndio convert", || ndio(&["convert", "--force", &array, &ours]))
             .runner("np.savetxt", || {
-                ask(&format!("np.savetxt({theirs:?}, table, delimiter=',', fmt={format:?})"))
+                time_python(&format!("np.savetxt({theirs:?}, table, delimiter=',', fmt={format:?})"))
             })
-            .runner("polars, if it is there", || ask(&format!("polars and frame.write_csv({theirs:?})")))
+            .runner("polars, if it is there", || {
+                time_python(&format!("polars and frame.write_csv({theirs:?})"))
+            })
             .run(3);
         Race::new(format!("8 million of {kind} from CSV"))
             .runner("ndio convert", || ndio(&["convert", "--force", &ours, &back, "--dtype", kind]))
-            .runner("np.loadtxt", || ask(&format!("np.loadtxt({ours:?}, delimiter=',', dtype={kind:?})")))
+            .runner("np.loadtxt", || {
+                time_python(&format!("np.loadtxt({ours:?}, delimiter=',', dtype={kind:?})"))
+            })
             .runner("polars, if it is there", || {
-                ask(&format!("polars and polars.read_csv({ours:?}, has_header=False).to_numpy()"))
+                time_python(&format!("polars and polars.read_csv({ours:?}, has_header=False).to_numpy()"))
             })
             .run(3);
     }

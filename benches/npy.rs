@@ -53,7 +53,7 @@ fn plane() -> Array2<f64> {
 fn reads(folder: &Path, numpy: &Python) {
     let path = &folder.join("plane.npy");
     ndarray_io::write_npy(path, &plane()).unwrap();
-    Place::New.prepare(folder);
+    Target::New.prepare(folder);
     let race = Race::new("read path")
         .runner("ndarray-io", || timed(|| ndarray_io::read_npy::<_, Array2<f64>>(path).unwrap()))
         .runner("ndarray-npy", || timed(|| ndarray_npy::read_npy::<_, Array2<f64>>(path).unwrap()))
@@ -70,17 +70,17 @@ fn reads(folder: &Path, numpy: &Python) {
     with_numpy(race, numpy, format!("np.load(r'{}')", path.display()), 1).run(ROUNDS);
 
     Race::new("read stream")
-        .runner("ndarray-io", || timed(|| Array2::<f64>::read_npy(Hidden(open())).unwrap()))
+        .runner("ndarray-io", || timed(|| Array2::<f64>::read_npy(OpaqueReader(open())).unwrap()))
         .runner("ndarray-npy", || {
-            timed(|| <Array2<f64> as ndarray_npy::ReadNpyExt>::read_npy(Hidden(open())).unwrap())
+            timed(|| <Array2<f64> as ndarray_npy::ReadNpyExt>::read_npy(OpaqueReader(open())).unwrap())
         })
         .run(ROUNDS);
 }
 
 /// A reader of a file that the library does not recognize as a file.
-struct Hidden(File);
+struct OpaqueReader(File);
 
-impl Read for Hidden {
+impl Read for OpaqueReader {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         self.0.read(into)
     }
@@ -130,18 +130,18 @@ fn raw_write(path: &Path, bytes: &[u8]) {
 
 /// The state of the target before a write.
 #[derive(Clone, Copy)]
-enum Place {
+enum Target {
     /// There is no file, and no data waits to be written to the disk.
     New,
     /// The file of the previous round, which the system may still be writing to the disk, as in a loop.
-    Again,
+    Existing,
 }
 
-impl Place {
-    const BOTH: [Self; 2] = [Self::New, Self::Again];
+impl Target {
+    const ALL: [Self; 2] = [Self::New, Self::Existing];
 
     fn prepare(self, folder: &Path) {
-        if let Self::Again = self {
+        if let Self::Existing = self {
             return;
         }
         for file in fs::read_dir(folder).unwrap() {
@@ -160,7 +160,7 @@ impl Place {
     fn name(self, work: &str) -> String {
         match self {
             Self::New => format!("write {work}, new"),
-            Self::Again => format!("write {work}, again"),
+            Self::Existing => format!("write {work}, again"),
         }
     }
 }
@@ -173,12 +173,12 @@ where
     let path = |who: &str| folder.join(format!("written-{who}.npy"));
     let (ours, peers, raws, numpys) = (&path("ours"), &path("ndarray-npy"), &path("raw"), path("numpy"));
     let save = &format!("np.save(r'{}', {theirs})", numpys.display());
-    for place in Place::BOTH {
+    for target in Target::ALL {
         let timed = move |work: &dyn Fn()| -> Duration {
-            place.prepare(folder);
+            target.prepare(folder);
             timed(work)
         };
-        let mut race = Race::new(place.name(work))
+        let mut race = Race::new(target.name(work))
             .runner("ndarray-io", move || timed(&|| ndarray_io::write_npy(ours, array).unwrap()))
             .runner("ndarray-npy", move || timed(&|| ndarray_npy::write_npy(peers, array).unwrap()));
         if let Some(bytes) = raw {
@@ -186,7 +186,7 @@ where
         }
         if numpy.borrow().is_some() {
             race = race.runner("numpy", move || {
-                place.prepare(folder);
+                target.prepare(folder);
                 numpy.borrow_mut().as_mut().map_or(Duration::ZERO, |numpy| numpy.time(save, 1))
             });
         }
@@ -194,7 +194,7 @@ where
     }
 }
 
-fn tell(numpy: &Python, work: &str) {
+fn run_setup(numpy: &Python, work: &str) {
     if let Some(numpy) = numpy.borrow_mut().as_mut() {
         numpy.time(work, 1);
     }
@@ -203,12 +203,12 @@ fn tell(numpy: &Python, work: &str) {
 fn writes(folder: &Path, numpy: &Python) {
     let plane = plane();
     let bytes: Vec<u8> = plane.iter().flat_map(|item| item.to_ne_bytes()).collect();
-    tell(numpy, &format!("let plane = np.load(r'{}')", folder.join("plane.npy").display()));
+    run_setup(numpy, &format!("let plane = np.load(r'{}')", folder.join("plane.npy").display()));
     write_race(folder, numpy, "path", &plane, "plane", Some(&bytes));
     write_race(folder, numpy, "s![.., ..;2]", &plane.slice(s![.., ..;2]), "plane[:, ::2]", None);
 
     let cube = Array3::from_shape_fn((CUBE, CUBE, CUBE), |(a, b, c)| (a * 7 + b * 3 + c) as f64);
-    tell(numpy, &format!("let cube = np.zeros(({CUBE}, {CUBE}, {CUBE})) + 1.5"));
+    run_setup(numpy, &format!("let cube = np.zeros(({CUBE}, {CUBE}, {CUBE})) + 1.5"));
     let view = cube.view().permuted_axes([1, 0, 2]);
     write_race(folder, numpy, "cube [1, 0, 2]", &view, "cube.transpose(1, 0, 2)", None);
     let view = cube.view().permuted_axes([2, 0, 1]);
@@ -251,7 +251,7 @@ fn texts_and_halves(folder: &Path, numpy: &Python) {
     with_numpy(race, numpy, format!("np.load(r'{}').tolist()", texts.display()), 1).run(ROUNDS);
     let race = Race::new("write String as U16")
         .runner("ndarray-io", || timed(|| ndarray_io::write_npy(folder.join("t.npy"), &words).unwrap()));
-    tell(numpy, &format!("let words = np.load(r'{}').tolist()", texts.display()));
+    run_setup(numpy, &format!("let words = np.load(r'{}').tolist()", texts.display()));
     with_numpy(race, numpy, format!("np.save(r'{}', np.array(words))", folder.join("n.npy").display()), 1)
         .run(ROUNDS);
 
@@ -315,7 +315,7 @@ fn headers(numpy: &Python) {
     let text = "{'descr': '<f8', 'fortran_order': False, 'shape': (3L,)}";
     let old = file_of(text, &[0; 24]);
     for (writer, file) in [("ndarray-npy", &own), ("NumPy on Python 2", &old)] {
-        tell(numpy, &format!("let raw = bytes({:?})", &file[..]));
+        run_setup(numpy, &format!("let raw = bytes({:?})", &file[..]));
         let race = Race::new(format!("read 3 elements, header of {writer}"))
             .runner("ndarray-io", || timed_small(|| Array1::<f64>::read_npy(&file[..]).unwrap()))
             .runner("npyz", || {
@@ -332,7 +332,7 @@ fn headers(numpy: &Python) {
     let text = "{'descr': [('id', '<i8'), ('name', '<U8'), ('position', '<f4', (3,)), ('mass', '<f8'), ('flag', '|b1')], \
                 'fortran_order': False, 'shape': (1,), }";
     let file = file_of(text, &[0; 61]);
-    tell(numpy, &format!("let raw = bytes({:?})", &file[..]));
+    run_setup(numpy, &format!("let raw = bytes({:?})", &file[..]));
     let race = Race::new("header of a record of 5 fields")
         .runner("ndarray-io", || {
             timed_small(|| ndarray_io::NpyReader::new(&file[..]).unwrap().dtype().item_size())
@@ -363,7 +363,7 @@ fn small(numpy: &Python) {
     }
     // SAFETY: 19 words are 152 bytes, and they have the alignment that a view needs.
     let aligned = unsafe { std::slice::from_raw_parts(words.as_ptr().cast::<u8>(), 152) };
-    tell(
+    run_setup(
         numpy,
         "let small = np.array([1.0, 2.0, 3.0]); file = io.BytesIO(); np.save(file, small); raw = file.getvalue()",
     );

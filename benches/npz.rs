@@ -44,7 +44,7 @@ fn with_numpy<'a>(race: Race<'a>, numpy: &'a Python, work: String, output: Optio
     })
 }
 
-fn tell(numpy: &Python, work: &str) {
+fn run_setup(numpy: &Python, work: &str) {
     if let Some(numpy) = numpy.borrow_mut().as_mut() {
         numpy.time(work, 1);
     }
@@ -60,7 +60,7 @@ fn written(path: &Path, write: impl FnOnce()) -> Duration {
     timed(write)
 }
 
-fn with_npy(path: &Path, compressed: bool, array: &Array2<f64>) {
+fn write_with_ndarray_npy(path: &Path, compressed: bool, array: &Array2<f64>) {
     let file = File::create(path).unwrap();
     let mut npz = match compressed {
         true => ndarray_npy::NpzWriter::new_compressed(file),
@@ -88,11 +88,11 @@ fn stored(folder: &Path, numpy: &Python) {
         });
     with_numpy(race, numpy, format!("np.load(r'{}')['a']", npz.display()), None).run(ROUNDS);
 
-    tell(numpy, &format!("let plane = np.load(r'{}')", npy.display()));
+    run_setup(numpy, &format!("let plane = np.load(r'{}')", npy.display()));
     let race = Race::new("write stored")
         .runner("ndarray-io", || written(own, || write_npz(own, &[("a", &plane)]).unwrap()))
         .runner("ndarray-io, .npy", || written(npy, || write_npy(npy, &plane).unwrap()))
-        .runner("ndarray-npy", || written(other, || with_npy(other, false, &plane)));
+        .runner("ndarray-npy", || written(other, || write_with_ndarray_npy(other, false, &plane)));
     with_numpy(race, numpy, format!("made = None; np.savez(r'{}', a=plane)", third.display()), Some(third))
         .run(ROUNDS);
     for path in [npy, npz, own, other, third] {
@@ -110,7 +110,7 @@ fn deflated(folder: &Path, numpy: &Python) {
     });
     let (npy, own, other, third) = (&path("w.npy"), &path("own.npz"), &path("other.npz"), &path("numpy.npz"));
     write_npy(npy, &waves).unwrap();
-    tell(numpy, &format!("let waves = np.load(r'{}')", npy.display()));
+    run_setup(numpy, &format!("let waves = np.load(r'{}')", npy.display()));
     let options = |threads| {
         let write = WriteOptions::new().threads(threads);
         NpzOptions::new().compression(Compression::deflated()).write_options(write)
@@ -121,7 +121,7 @@ fn deflated(folder: &Path, numpy: &Python) {
         .runner("ndarray-io, 1 thread", || {
             written(own, || write_npz_with(own, &[("a", &waves)], &one).unwrap())
         })
-        .runner("ndarray-npy", || written(other, || with_npy(other, true, &waves)));
+        .runner("ndarray-npy", || written(other, || write_with_ndarray_npy(other, true, &waves)));
     let work = format!("made = None; np.savez_compressed(r'{}', a=waves)", third.display());
     with_numpy(race, numpy, work, Some(third)).run(5);
     for (who, path) in [("ndarray-io", own), ("ndarray-npy", other), ("numpy", third)] {
@@ -154,7 +154,7 @@ fn many(folder: &Path, numpy: &Python) {
     let arrays: Vec<(&str, &dyn WriteArray)> =
         names.iter().map(|name| (name.as_str(), &small as &dyn WriteArray)).collect();
     write_npz(own, &arrays).unwrap();
-    tell(
+    run_setup(
         numpy,
         &format!("let many = {{f'array_{{n}}': np.array([1.0, 2.0, 3.0]) for n in range({MEMBERS})}}"),
     );

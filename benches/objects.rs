@@ -69,7 +69,7 @@ fn main() {
     if let [_, what, path, out] = &args[..]
         && (what == "read" || what == "write")
     {
-        return one(what, Path::new(path), Path::new(out));
+        return measure_once(what, Path::new(path), Path::new(out));
     }
     let rounds = std::env::var("ROUNDS").map_or(15, |rounds| rounds.parse().unwrap());
     let only = std::env::var("ONLY").unwrap_or_default();
@@ -102,7 +102,7 @@ fn main() {
         }
         let [read, numpy_reads, write, numpy_writes, numpy_reads_ours] = all.map(median);
         let len = |path: &Path| std::fs::metadata(path).unwrap().len() as f64;
-        let ratio = |one: Duration, two: Duration| one.as_secs_f64() / two.as_secs_f64();
+        let ratio = |measure_once: Duration, two: Duration| measure_once.as_secs_f64() / two.as_secs_f64();
         println!(
             "| {count} {name} | {read:.1?} | {numpy_reads:.1?} | {:.2} | {write:.1?} | {numpy_writes:.1?} | {:.2} | {numpy_reads_ours:.1?} | {:.2} | {:.2} |",
             ratio(numpy_reads, read),
@@ -115,7 +115,7 @@ fn main() {
 }
 
 /// Measures once, in this process.
-fn one(what: &str, path: &Path, out: &Path) {
+fn measure_once(what: &str, path: &Path, out: &Path) {
     let start = Instant::now();
     let array: Array1<Object> = read_npy(path).unwrap();
     let mut taken = start.elapsed();

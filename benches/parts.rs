@@ -27,7 +27,7 @@ fn main() {
     pushes(&folder);
     slices(&folder, &numpy);
     chunks(&folder);
-    turned(&folder);
+    to_fortran_order(&folder);
     fs::remove_dir_all(&folder).unwrap();
 }
 
@@ -153,7 +153,7 @@ fn chunks(folder: &Path) {
     let _ = fs::remove_file(path);
 }
 
-fn turned(folder: &Path) {
+fn to_fortran_order(folder: &Path) {
     let (path, own, copy) = (&folder.join("c.npy"), &folder.join("f.npy"), &folder.join("copy.npy"));
     write_npy(path, &Array2::from_shape_fn((11_585, 11_585), |(row, column)| (row ^ column) as f64)).unwrap();
     Race::new("turn 1 GiB from C to Fortran order, 64 MiB of memory")

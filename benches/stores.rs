@@ -71,9 +71,9 @@ async def main():
     print(time.perf_counter() - start)
 asyncio.run(main())";
 
-struct Killed(Child);
+struct KillOnDrop(Child);
 
-impl Drop for Killed {
+impl Drop for KillOnDrop {
     fn drop(&mut self) {
         // `Child::kill` would leave nginx's worker processes running, so send SIGTERM.
         let _ = Command::new("kill").arg(self.0.id().to_string()).status();
@@ -85,7 +85,7 @@ fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-fn nginx(folder: &Path) -> (Killed, u16) {
+fn nginx(folder: &Path) -> (KillOnDrop, u16) {
     let port = free_port();
     let name = folder.display();
     let configuration = format!(
@@ -98,7 +98,7 @@ fn nginx(folder: &Path) -> (Killed, u16) {
     fs::write(folder.join("nginx.conf"), configuration).unwrap();
     let child =
         Command::new("nginx").arg("-p").arg(folder).arg("-c").arg(folder.join("nginx.conf")).spawn().unwrap();
-    let child = Killed(child);
+    let child = KillOnDrop(child);
     while TcpStream::connect(("127.0.0.1", port)).is_err() {
         thread::sleep(Duration::from_millis(20));
     }
@@ -182,7 +182,7 @@ fn sockets(port: u16, rows: usize, offset: usize, at_once: usize) -> Array2<f64>
     array
 }
 
-fn took<T>(work: impl FnOnce() -> T) -> (f64, T) {
+fn timed<T>(work: impl FnOnce() -> T) -> (f64, T) {
     let start = Instant::now();
     let done = work();
     (start.elapsed().as_secs_f64(), done)
@@ -240,12 +240,12 @@ fn main() {
     .into();
     for _ in 0..ROUNDS {
         let mut add = |number: usize, time: f64| times[number].1.push(time);
-        let (time, read) = took(|| open().read::<Array2<f64>>().unwrap());
+        let (time, read) = timed(|| open().read::<Array2<f64>>().unwrap());
         assert!(read[[last, COLUMNS - 1]] == array[[last, COLUMNS - 1]]);
         add(0, time);
         drop(read);
         for (number, at_once) in [(1, 8), (2, 16), (3, 1)] {
-            let (time, read) = took(|| sockets(port, rows, offset, at_once));
+            let (time, read) = timed(|| sockets(port, rows, offset, at_once));
             assert!(read[[last, COLUMNS - 1]] == array[[last, COLUMNS - 1]]);
             add(number, time);
         }
@@ -267,10 +267,10 @@ fn main() {
             add(9, time);
         }
         let file = open();
-        let (time, read) = took(|| file.slice::<f64, _>(s![..;rows / 500, ..8192]).unwrap());
+        let (time, read) = timed(|| file.slice::<f64, _>(s![..;rows / 500, ..8192]).unwrap());
         assert!(read == array.slice(s![..;rows / 500, ..8192]));
         add(8, time);
-        let (time, sum) = took(|| {
+        let (time, sum) = timed(|| {
             let blocks = file.blocks::<Array2<f64>>().bytes(1 << 20);
             let mut sum = 0.0;
             for block in blocks {
@@ -280,7 +280,7 @@ fn main() {
         });
         assert!(sum >= 0.0);
         add(10, time);
-        let (time, _) = took(|| {
+        let (time, _) = timed(|| {
             thread::scope(|scope| {
                 for number in 0..8 {
                     let part = s![number * rows / 8..(number + 1) * rows / 8, ..];
@@ -298,11 +298,11 @@ fn main() {
                 add(4, time);
             }
         }
-        let (time, read) = took(|| open().slice::<f64, _>(slice).unwrap());
+        let (time, read) = timed(|| open().slice::<f64, _>(slice).unwrap());
         assert!(read == array.slice(slice));
         add(5, time);
         // A request for the header and one for the bytes.
-        let (time, _) = took(|| {
+        let (time, _) = timed(|| {
             let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
             stream.set_nodelay(true).unwrap();
             get(&mut stream, port, 0, &mut vec![0; 64 << 10]);

@@ -55,7 +55,7 @@ fn reader(path: &Path) -> NpyReader<Stream> {
     NpyReader::new(Stream(File::open(path).unwrap())).unwrap()
 }
 
-fn theirs(path: &Path) -> npyz::NpyFile<BufReader<Stream>> {
+fn npyz_reader(path: &Path) -> npyz::NpyFile<BufReader<Stream>> {
     npyz::NpyFile::new(BufReader::with_capacity(64 << 10, Stream(File::open(path).unwrap()))).unwrap()
 }
 
@@ -68,7 +68,7 @@ fn run(folder: &Path) {
         Race::new(format!("96 MB of f64 from a stream, ({rows}, {columns}), summed"))
             .runner("the bytes alone", || timed(|| raw(path)))
             .runner("npyz: data", || {
-                timed(|| theirs(path).data::<f64>().unwrap().map(Result::unwrap).sum::<f64>())
+                timed(|| npyz_reader(path).data::<f64>().unwrap().map(Result::unwrap).sum::<f64>())
             })
             .runner("elements", || {
                 timed(|| reader(path).elements::<f64>().unwrap().map(Result::unwrap).sum::<f64>())
@@ -91,7 +91,7 @@ fn run(folder: &Path) {
     Race::new("96 MB of records from a stream, of which one field is summed")
         .runner("the bytes alone", || timed(|| raw(path)))
         .runner("npyz: data", || {
-            timed(|| theirs(path).data::<Hit>().unwrap().map(|hit| hit.unwrap().time).sum::<f64>())
+            timed(|| npyz_reader(path).data::<Hit>().unwrap().map(|hit| hit.unwrap().time).sum::<f64>())
         })
         .runner("elements", || {
             timed(|| reader(path).elements::<Hit>().unwrap().map(|hit| hit.unwrap().time).sum::<f64>())

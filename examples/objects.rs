@@ -10,8 +10,8 @@ use ndarray_io::object::{Object, View};
 use ndarray_io::{ReadNpyExt, WriteNpyExt, read_npy};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let sent = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/objects/commands.npy");
-    let path = std::env::args_os().nth(1).map_or(sent, PathBuf::from);
+    let sample = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/objects/commands.npy");
+    let path = std::env::args_os().nth(1).map_or(sample, PathBuf::from);
     let array: ArrayD<Object> = read_npy(&path)?;
     for (number, item) in array.iter().enumerate() {
         match item.view() {

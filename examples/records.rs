@@ -64,9 +64,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("viewed: {:?} at {:?}, {}", { view[2].name }, { view[2].position }, { view[2].mag });
 
     // Read a column of any record, without a struct.
-    let whatever: DynArray = read_npy(&path)?;
-    println!("magnitudes: {}", whatever.field("mag")?);
-    println!("their sum: {}", whatever.field_cow::<f32, Ix1>("mag")?.sum());
+    let dynamic: DynArray = read_npy(&path)?;
+    println!("magnitudes: {}", dynamic.field("mag")?);
+    println!("their sum: {}", dynamic.field_cow::<f32, Ix1>("mag")?.sum());
 
     // Errors name what does not match.
     let error = Array1::<Magnitude>::read_npy(std::fs::File::open(&path)?).err();

@@ -1,6 +1,6 @@
 //! Writes the arrays of a file of another format as NPY files into a folder.
 //!
-//! `cargo run -p ndarray-io-formats --all-features --example unpack -- model.safetensors folder`
+//! `cargo run -p ndarray-io-formats --write_all_tensors-features --example unpack -- model.safetensors folder`
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -19,12 +19,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     std::fs::create_dir_all(&folder)?;
     match path.extension().and_then(|extension| extension.to_str()) {
-        Some("safetensors" | "json") => all(SafeTensors::open(&path)?.tensors(), &folder),
-        Some("gguf") => all(Gguf::open(&path)?.tensors(), &folder),
+        Some("safetensors" | "json") => write_all_tensors(SafeTensors::open(&path)?.tensors(), &folder),
+        Some("gguf") => write_all_tensors(Gguf::open(&path)?.tensors(), &folder),
         Some("pt" | "pth" | "bin") => {
             let file = Torch::open(&path)?;
             for tensor in file.tensors() {
-                put(tensor.name(), &file.read(tensor.name())?, &folder)?;
+                write_array(tensor.name(), &file.read(tensor.name())?, &folder)?;
             }
             Ok(())
         }
@@ -42,11 +42,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-fn all(tensors: &Tensors, folder: &Path) -> Result<(), Box<dyn Error>> {
-    tensors.names().try_for_each(|name| put(name, &tensors.read(name)?, folder))
+fn write_all_tensors(tensors: &Tensors, folder: &Path) -> Result<(), Box<dyn Error>> {
+    tensors.names().try_for_each(|name| write_array(name, &tensors.read(name)?, folder))
 }
 
-fn put(name: &str, array: &DynArray, folder: &Path) -> Result<(), Box<dyn Error>> {
+fn write_array(name: &str, array: &DynArray, folder: &Path) -> Result<(), Box<dyn Error>> {
     println!("{name:?} {:?} {}", array.shape(), array.dtype());
     // A name from a file is not a path.
     let name: String =

@@ -132,8 +132,14 @@ impl Gguf {
 
     fn of(source: Arc<dyn ReadAt>, path: Option<&Path>, options: &ReadOptions) -> Result<Self> {
         let size = source.size()?;
-        let mut bytes =
-            Bytes { source: &*source, size, at: 0, buffer: Vec::new(), start: 0, order: ByteOrder::Little };
+        let mut bytes = HeaderReader {
+            source: &*source,
+            size,
+            position: 0,
+            buffer: Vec::new(),
+            start: 0,
+            order: ByteOrder::Little,
+        };
         let magic: [u8; 4] = bytes.array()?;
         if magic != *b"GGUF" {
             return Err(malformed(
@@ -166,7 +172,7 @@ impl Gguf {
             let name = bytes.text()?;
             let axes = bytes.u32()?;
             if axes > 64 {
-                return Err(malformed(format!("a tensor of {axes} axes"), bytes.at));
+                return Err(malformed(format!("a tensor of {axes} axes"), bytes.position));
             }
             let mut shape = (0..axes).map(|_| bytes.u64()).collect::<Result<Vec<_>>>()?;
             shape.reverse(); // the first one varies fastest
@@ -176,9 +182,9 @@ impl Gguf {
         let alignment = match alignment {
             None => 32,
             Some((_, Value::Uint(length))) if length.is_power_of_two() && *length < 1 << 32 => *length,
-            Some((_, value)) => return Err(malformed(format!("an alignment of {value:?}"), bytes.at)),
+            Some((_, value)) => return Err(malformed(format!("an alignment of {value:?}"), bytes.position)),
         };
-        let start = bytes.at.next_multiple_of(alignment);
+        let start = bytes.position.next_multiple_of(alignment);
         let (mut plain, mut quantized, mut names) = (Vec::new(), Vec::new(), HashSet::new());
         for (name, shape, kind, offset) in infos {
             if !names.insert(name.clone()) {
@@ -259,60 +265,60 @@ fn dtype_of(kind: u32, order: ByteOrder) -> std::result::Result<DType, String> {
     }
 }
 
-fn malformed(reason: impl Into<String>, at: u64) -> Error {
-    ErrorKind::malformed(FilePart::Header, reason, Some(at)).into()
+fn malformed(reason: impl Into<String>, position: u64) -> Error {
+    ErrorKind::malformed(FilePart::Header, reason, Some(position)).into()
 }
 
 /// The bytes of a header, in order.
-struct Bytes<'a> {
+struct HeaderReader<'a> {
     source: &'a dyn ReadAt,
     size: u64,
-    at: u64,
+    position: u64,
     /// Some of the bytes, from `start` on.
     buffer: Vec<u8>,
     start: u64,
     order: ByteOrder,
 }
 
-impl Bytes<'_> {
-    /// Fails if the rest of the file has no room for this many parts of at least `least` bytes each.
-    fn check_count(&self, count: u64, least: u64) -> Result<()> {
-        match count.checked_mul(least) {
-            Some(bytes) if bytes <= self.size.saturating_sub(self.at) => Ok(()),
+impl HeaderReader<'_> {
+    /// Fails if the rest of the file has no room for this many parts of at least `min_len` bytes each.
+    fn check_count(&self, count: u64, min_len: u64) -> Result<()> {
+        match count.checked_mul(min_len) {
+            Some(bytes) if bytes <= self.size.saturating_sub(self.position) => Ok(()),
             _ => {
                 let reason = format!("{count} parts in a file of {} bytes", self.size);
-                Err(malformed(reason, self.at))
+                Err(malformed(reason, self.position))
             }
         }
     }
 
-    fn take(&mut self, into: &mut [u8]) -> Result<()> {
-        const AHEAD: usize = 64 << 10;
+    fn read_exact(&mut self, into: &mut [u8]) -> Result<()> {
+        const BUFFER_LEN: usize = 64 << 10;
         let mut filled = 0;
         while filled < into.len() {
-            let from = usize::try_from(self.at - self.start).unwrap_or(usize::MAX);
+            let from = usize::try_from(self.position - self.start).unwrap_or(usize::MAX);
             let rest = self.buffer.get(from..).unwrap_or_default();
             if rest.is_empty() {
-                self.start = self.at;
-                self.buffer.resize(AHEAD, 0);
-                let came = fill_at(self.source, &mut self.buffer, self.at)?;
+                self.start = self.position;
+                self.buffer.resize(BUFFER_LEN, 0);
+                let came = fill_at(self.source, &mut self.buffer, self.position)?;
                 self.buffer.truncate(came);
                 if came == 0 {
-                    return Err(malformed("the file ends within its header", self.at));
+                    return Err(malformed("the file ends within its header", self.position));
                 }
                 continue;
             }
             let count = rest.len().min(into.len() - filled);
             into[filled..filled + count].copy_from_slice(&rest[..count]);
             filled += count;
-            self.at += count as u64;
+            self.position += count as u64;
         }
         Ok(())
     }
 
     fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
         let mut bytes = [0; N];
-        self.take(&mut bytes)?;
+        self.read_exact(&mut bytes)?;
         if N > 1 && self.order == ByteOrder::Big {
             bytes.reverse();
         }
@@ -330,27 +336,27 @@ impl Bytes<'_> {
     fn text(&mut self) -> Result<String> {
         let length = self.u64()?;
         self.check_count(length, 1)?;
-        let at = self.at;
+        let position = self.position;
         let len = usize::try_from(length).map_err(|_| ErrorKind::overflow("a text"))?;
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(len).map_err(|_| ErrorKind::out_of_memory(length))?;
         bytes.resize(len, 0);
-        self.take(&mut bytes)?;
-        String::from_utf8(bytes).map_err(|error| malformed(error.to_string(), at))
+        self.read_exact(&mut bytes)?;
+        String::from_utf8(bytes).map_err(|error| malformed(error.to_string(), position))
     }
 
     fn value(&mut self, kind: u32) -> Result<Value> {
         match kind {
             9 => {
                 let (kind, count) = (self.u32()?, self.u64()?);
-                let least = match kind {
+                let min_len = match kind {
                     0 | 1 | 7 => 1,
                     2 | 3 => 2,
                     4..=6 => 4,
                     8 | 10..=12 => 8,
-                    _ => return Err(malformed(format!("an array of values of type {kind}"), self.at)),
+                    _ => return Err(malformed(format!("an array of values of type {kind}"), self.position)),
                 };
-                self.check_count(count, least)?;
+                self.check_count(count, min_len)?;
                 (0..count).map(|_| self.item(kind)).collect::<Result<_>>().map(Value::Array)
             }
             kind => self.item(kind),
@@ -369,13 +375,13 @@ impl Bytes<'_> {
             6 => Value::Float(f32::from_le_bytes(self.array()?).into()),
             7 => match self.array::<1>()?[0] {
                 value @ (0 | 1) => Value::Bool(value == 1),
-                value => return Err(malformed(format!("expected a bool, found {value}"), self.at - 1)),
+                value => return Err(malformed(format!("expected a bool, found {value}"), self.position - 1)),
             },
             8 => Value::Text(self.text()?),
             10 => Value::Uint(self.u64()?),
             11 => Value::Int(i64::from_le_bytes(self.array()?)),
             12 => Value::Float(f64::from_le_bytes(self.array()?)),
-            kind => return Err(malformed(format!("a value of type {kind}"), self.at)),
+            kind => return Err(malformed(format!("a value of type {kind}"), self.position)),
         })
     }
 }

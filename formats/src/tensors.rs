@@ -68,7 +68,8 @@ impl Tensor {
     pub fn view<'a, A: ViewElement, D: Dimension>(&self, file: &'a [u8]) -> Result<ArrayView<'a, A, D>> {
         let place = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
         let end = self.offset.saturating_add(self.header.payload_len().unwrap_or(u64::MAX));
-        let bytes = file.get(place(self.offset)..place(end)).ok_or_else(|| self.cut(file.len() as u64));
+        let bytes =
+            file.get(place(self.offset)..place(end)).ok_or_else(|| self.truncated_error(file.len() as u64));
         bytes.and_then(|bytes| self.header.view(bytes)).map_err(|error| error.at_member(&self.name))
     }
 
@@ -77,7 +78,7 @@ impl Tensor {
         Arc::clone(&self.source)
     }
 
-    fn cut(&self, size: u64) -> Error {
+    fn truncated_error(&self, size: u64) -> Error {
         let end = self.offset.saturating_add(self.header.payload_len().unwrap_or(u64::MAX));
         let reason = format!("the elements end at byte {end} of a file of {size} bytes");
         ErrorKind::malformed(FilePart::Header, reason, None).into()
@@ -87,7 +88,7 @@ impl Tensor {
     pub(crate) fn check_within(&self, size: u64) -> Result<()> {
         match self.offset.checked_add(self.header.payload_len().unwrap_or(u64::MAX)) {
             Some(end) if end <= size => Ok(()),
-            _ => Err(self.cut(size).at_member(&self.name)),
+            _ => Err(self.truncated_error(size).at_member(&self.name)),
         }
     }
 

@@ -100,7 +100,7 @@ impl TorchTensor {
     }
 
     /// Does what PyTorch does when the elements are used: it changes signs.
-    fn finish(&self, bytes: &mut [u8]) {
+    fn apply_pending_signs(&self, bytes: &mut [u8]) {
         let size = self.dtype.item_size();
         let Some(scalar) = self.dtype.as_scalar() else { return };
         let part = if scalar.kind() == Kind::Complex { size / 2 } else { size };
@@ -169,7 +169,7 @@ impl Torch {
     ///
     /// Those of [`open`](Self::open).
     pub fn open_in_with(archive: NpzFile, options: &ReadOptions) -> Result<Self> {
-        let named: HashMap<&str, usize> =
+        let member_indices: HashMap<&str, usize> =
             archive.members().iter().enumerate().map(|(index, member)| (member.file_name(), index)).collect();
         let mut names = archive.members().iter().map(|member| member.file_name());
         let pickle = names.find_map(|name| {
@@ -181,26 +181,26 @@ impl Torch {
             let reason = "no member data.pkl: not of torch.save since PyTorch 1.6";
             return Err(ErrorKind::unsupported(FilePart::Archive, reason).into());
         };
-        let order = match named.get(format!("{folder}byteorder").as_str()) {
+        let order = match member_indices.get(format!("{folder}byteorder").as_str()) {
             Some(index) if archive.members()[*index].size() == 3 && archive.read_raw(*index)? == b"big" => {
                 ByteOrder::Big
             }
             _ => ByteOrder::Little,
         };
-        let bytes = archive.read_raw(named[format!("{folder}data.pkl").as_str()])?;
+        let bytes = archive.read_raw(member_indices[format!("{folder}data.pkl").as_str()])?;
         let pickle = Pickle::from_bytes_with(&bytes, options)?;
         let mut finder = Finder {
             folder: &folder,
-            named: &named,
+            member_indices: &member_indices,
             archive: &archive,
             order,
             tensors: Vec::new(),
             others: Vec::new(),
-            most_named: bytes.len().saturating_mul(64).saturating_add(1 << 20),
+            name_budget: bytes.len().saturating_mul(64).saturating_add(1 << 20),
         };
         finder.find(pickle.object().as_ref())?;
         let (mut tensors, others) = (finder.tensors, finder.others);
-        drop(named);
+        drop(member_indices);
         let (mut by_name, mut counts) = (HashMap::new(), HashMap::new());
         for (index, tensor) in tensors.iter_mut().enumerate() {
             // Keys may have dots themselves, and some have no text.
@@ -295,7 +295,7 @@ impl Torch {
                 step: 1,
             };
             storage.slice_into_bytes::<&[ndarray::SliceInfoElem]>(&[part], &mut bytes, None)?;
-            tensor.finish(&mut bytes);
+            tensor.apply_pending_signs(&mut bytes);
             // The distance along an axis of one element may be any number.
             let stride =
                 |(stride, length): (&usize, &usize)| if *length > 1 { (stride * size) as isize } else { 0 };
@@ -337,20 +337,20 @@ impl ndarray_io::bytes::ReadAt for Storage {
 /// Finds the tensors among the objects of a pickle.
 struct Finder<'a> {
     folder: &'a str,
-    named: &'a HashMap<&'a str, usize>,
+    member_indices: &'a HashMap<&'a str, usize>,
     archive: &'a NpzFile,
     order: ByteOrder,
     tensors: Vec<TorchTensor>,
     others: Vec<(String, String)>,
     /// How many bytes of names may still be made.
-    most_named: usize,
+    name_budget: usize,
 }
 
 /// A step on the way to an object.
 #[derive(Clone, Copy)]
 enum Key<'a> {
     Number(usize),
-    Of(ObjectRef<'a>),
+    Object(ObjectRef<'a>),
     None,
 }
 
@@ -358,7 +358,7 @@ impl Key<'_> {
     /// Returns the length of its text, or more, and of what is between two keys.
     fn len(self) -> usize {
         match self {
-            Self::Of(key) => match key.view() {
+            Self::Object(key) => match key.view() {
                 View::Str(text) => text.as_str().map_or(24, str::len) + 1,
                 _ => 24,
             },
@@ -369,7 +369,7 @@ impl Key<'_> {
     fn text(self) -> Option<String> {
         match self {
             Self::Number(number) => Some(number.to_string()),
-            Self::Of(key) => Some(key_text(key)),
+            Self::Object(key) => Some(key_text(key)),
             Self::None => None,
         }
     }
@@ -380,16 +380,16 @@ impl Finder<'_> {
     fn find<'p>(&mut self, root: ObjectRef<'p>) -> Result<()> {
         let mut seen = HashSet::new();
         // The keys on the way to each object: with the number of the way before it. Names are made of tensors only.
-        let mut ways: Vec<(usize, Key<'p>)> = Vec::new();
+        let mut key_paths: Vec<(usize, Key<'p>)> = Vec::new();
         let mut open = vec![(usize::MAX, root)];
-        while let Some((way, object)) = open.pop() {
+        while let Some((key_path, object)) = open.pop() {
             if let Some(args) = tensor_args(object) {
                 // A tensor that is shared has several names.
-                let name = self.name(&ways, way)?;
+                let name = self.name(&key_paths, key_path)?;
                 match self.tensor(name.clone(), &args) {
                     Ok(tensor) => self.tensors.push(tensor),
                     Err(error) => match error.kind() {
-                        ErrorKind::Unsupported { reason, .. } => self.others.push((name, short(reason))),
+                        ErrorKind::Unsupported { reason, .. } => self.others.push((name, shortened(reason))),
                         _ => return Err(error.at_member(&name)),
                     },
                 }
@@ -412,42 +412,42 @@ impl Finder<'_> {
                 View::Set(items) | View::FrozenSet(items) => {
                     items.iter().enumerate().for_each(|(at, item)| add(Key::Number(at), item));
                 }
-                View::Dict(pairs) => pairs.iter().for_each(|(key, value)| add(Key::Of(key), value)),
+                View::Dict(pairs) => pairs.iter().for_each(|(key, value)| add(Key::Object(key), value)),
                 View::Call(call) => {
                     let of_torch = call.global().filter(|global| global.module().starts_with("torch."));
                     if let Some(function) =
                         of_torch.filter(|function| function.name().starts_with("_rebuild"))
                     {
-                        let name = self.name(&ways, way)?;
-                        self.others.push((name, short(&format!("a tensor made by {function}"))));
+                        let name = self.name(&key_paths, key_path)?;
+                        self.others.push((name, shortened(&format!("a tensor made by {function}"))));
                         continue;
                     }
                     add(Key::None, call.args()); // very many calls may share it
                     call.items().iter().enumerate().for_each(|(at, item)| add(Key::Number(at), item));
                     call.state().into_iter().for_each(|state| add(Key::None, state));
-                    call.pairs().iter().for_each(|(key, value)| add(Key::Of(key), value));
+                    call.pairs().iter().for_each(|(key, value)| add(Key::Object(key), value));
                 }
                 _ => {}
             }
             for (key, object) in inner.into_iter().rev() {
-                ways.push((way, key));
-                open.push((ways.len() - 1, object));
+                key_paths.push((key_path, key));
+                open.push((key_paths.len() - 1, object));
             }
         }
         Ok(())
     }
 
     /// Returns the name of what is at the end of a way.
-    fn name(&mut self, ways: &[(usize, Key<'_>)], mut way: usize) -> Result<String> {
+    fn name(&mut self, key_paths: &[(usize, Key<'_>)], mut key_path: usize) -> Result<String> {
         let mut keys = Vec::new();
-        while let Some((before, key)) = ways.get(way) {
+        while let Some((before, key)) = key_paths.get(key_path) {
             // A long key may be shared by very many levels and tensors.
-            self.most_named = self
-                .most_named
+            self.name_budget = self
+                .name_budget
                 .checked_sub(key.len())
                 .ok_or_else(|| malformed("the names of its tensors are very much longer than the pickle"))?;
             keys.extend(key.text());
-            way = *before;
+            key_path = *before;
         }
         keys.reverse();
         Ok(keys.join("."))
@@ -490,7 +490,7 @@ impl Finder<'_> {
         if pending != Pending::default() && !has_sign {
             return Err(ErrorKind::unsupported(FilePart::Data, format!("{dtype} that is negated")).into());
         }
-        let member = self.named.get(format!("{}data/{key}", self.folder).as_str());
+        let member = self.member_indices.get(format!("{}data/{key}", self.folder).as_str());
         let member = *member.ok_or_else(|| malformed(format!("no member for the storage {key:?}")))?;
         let (shape, mut strides) = (numbers(*shape)?, numbers(*strides)?);
         if shape.len() != strides.len() {
@@ -521,8 +521,8 @@ impl Finder<'_> {
             return Err(ErrorKind::overflow("a storage for this machine").into());
         }
         // A tensor of more elements than its storage repeats them: a small file could ask for any amount of memory.
-        const MOST_REPEATED: u64 = 1 << 20;
-        if end > u128::from(there) || len > there.max(MOST_REPEATED) {
+        const MAX_REPEATED: u64 = 1 << 20;
+        if end > u128::from(there) || len > there.max(MAX_REPEATED) {
             let reason = format!("{len} elements up to number {end} of a storage of {there}");
             return Err(malformed(reason));
         }
@@ -531,12 +531,12 @@ impl Finder<'_> {
 }
 
 /// Functions that make tensors have fewer arguments.
-const MOST_ARGS: usize = 16;
+const MAX_ARGS: usize = 16;
 
 /// Returns what is said of a tensor of another kind, without what a file could make long.
-fn short(reason: &str) -> String {
-    const MOST: usize = 100;
-    match reason.char_indices().nth(MOST) {
+fn shortened(reason: &str) -> String {
+    const MAX_CHARS: usize = 100;
+    match reason.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}…", &reason[..end]),
         None => reason.to_owned(),
     }
@@ -549,7 +549,7 @@ fn tensor_args(object: ObjectRef<'_>) -> Option<Vec<ObjectRef<'_>>> {
         let View::Call(call) = object.view() else { return None };
         let function = call.global().filter(|global| global.module().starts_with("torch."))?;
         // Very many calls may share long arguments.
-        let mut args = call.args().items().filter(|args| args.len() <= MOST_ARGS)?.iter();
+        let mut args = call.args().items().filter(|args| args.len() <= MAX_ARGS)?.iter();
         match function.name() {
             "_rebuild_tensor" | "_rebuild_tensor_v2" | "_rebuild_tensor_v3" => return Some(args.collect()),
             "_rebuild_parameter" | "_rebuild_parameter_with_state" => object = args.next()?,
@@ -559,7 +559,7 @@ fn tensor_args(object: ObjectRef<'_>) -> Option<Vec<ObjectRef<'_>>> {
                 let (_, inner) = (args.next()?, args.next()?);
                 match function.name() {
                     "_rebuild_tensor" | "_rebuild_tensor_v2" | "_rebuild_tensor_v3" => {
-                        return Some(inner.items().filter(|args| args.len() <= MOST_ARGS)?.iter().collect());
+                        return Some(inner.items().filter(|args| args.len() <= MAX_ARGS)?.iter().collect());
                     }
                     "_rebuild_parameter" => object = inner.items()?.iter().next()?,
                     _ => return None,

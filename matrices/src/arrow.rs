@@ -138,11 +138,11 @@ pub fn to_arrow(array: &DynArray) -> Result<ArrayRef> {
     if array.shape().len() != 1 {
         return Err(ErrorKind::shape_mismatch(array.shape().into(), WantedShape::Axes(1)).into());
     }
-    let unknown = || -> Error {
+    let unsupported_dtype = || -> Error {
         ErrorKind::not_representable("arrow", array.dtype().clone(), "numbers, bools and texts are converted")
             .into()
     };
-    let Some(scalar) = array.dtype().as_scalar() else { return Err(unknown()) };
+    let Some(scalar) = array.dtype().as_scalar() else { return Err(unsupported_dtype()) };
     with_types!((scalar.kind(), scalar.size()), Arrow, Native, {
         let values: PrimitiveArray<Arrow> = PrimitiveArray::new(ScalarBuffer::from(items::<Native>(array)?), None);
         Ok(Arc::new(values))
@@ -169,7 +169,7 @@ pub fn to_arrow(array: &DynArray) -> Result<ArrayRef> {
                 Err(_) => Ok(Arc::new(LargeStringArray::from(texts))),
             }
         }
-        _ => Err(unknown()),
+        _ => Err(unsupported_dtype()),
     })
 }
 

@@ -52,7 +52,7 @@ pub fn from_file(file: &NpyFile) -> Result<Tensor> {
         Some((Kind::Void | Kind::Narrow(ndarray_io::dtype::Narrow::BFloat16), 2)) => tensor::<bf16>(file),
         Some((Kind::Float, 4)) => tensor::<f32>(file),
         Some((Kind::Float, 8)) => tensor::<f64>(file),
-        _ => Err(unknown(file.dtype().clone())),
+        _ => Err(unsupported_dtype(file.dtype().clone())),
     }
 }
 
@@ -60,13 +60,13 @@ fn tensor<T: WithDType + ReadableElement>(file: &NpyFile) -> Result<Tensor> {
     let array: FlatArray<T> = file.read()?;
     let (items, shape, order) = array.into_parts();
     match order {
-        Order::C => Tensor::from_vec(items, shape, &Device::Cpu).map_err(of_candle),
+        Order::C => Tensor::from_vec(items, shape, &Device::Cpu).map_err(candle_error),
         Order::Fortran => {
             let reversed: Vec<usize> = shape.iter().rev().copied().collect();
             let axes: Vec<usize> = (0..shape.len()).rev().collect();
             Tensor::from_vec(items, reversed, &Device::Cpu)
                 .and_then(|tensor| tensor.permute(axes))
-                .map_err(of_candle)
+                .map_err(candle_error)
         }
     }
 }
@@ -79,7 +79,7 @@ fn tensor<T: WithDType + ReadableElement>(file: &NpyFile) -> Result<Tensor> {
 /// - [`BadOption`](ErrorKind::BadOption) if the dtype is another one than those above.
 pub fn write_npy<P: AsRef<Path>>(path: P, tensor: &Tensor) -> Result<()> {
     fn write<T: WithDType + WritableElement>(path: &Path, tensor: &Tensor) -> Result<()> {
-        let items = tensor.flatten_all().and_then(|flat| flat.to_vec1::<T>()).map_err(of_candle)?;
+        let items = tensor.flatten_all().and_then(|flat| flat.to_vec1::<T>()).map_err(candle_error)?;
         ndarray_io::write_npy(path, &FlatArray::new(items, tensor.dims().to_vec(), Order::C)?)
     }
     let path = path.as_ref();
@@ -100,11 +100,11 @@ pub fn write_npy<P: AsRef<Path>>(path: P, tensor: &Tensor) -> Result<()> {
     }
 }
 
-fn unknown(dtype: DType) -> Error {
+fn unsupported_dtype(dtype: DType) -> Error {
     ErrorKind::not_representable("candle", dtype.with_byte_order(ByteOrder::NATIVE), "it has no such numbers")
         .into()
 }
 
-fn of_candle(error: candle_core::Error) -> Error {
+fn candle_error(error: candle_core::Error) -> Error {
     ErrorKind::bad_option(error.to_string()).into()
 }

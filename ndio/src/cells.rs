@@ -91,7 +91,7 @@ pub(crate) fn put_scalar(dtype: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Resu
         }
         (Kind::Uint, _) => out.extend_from_slice(itoa::Buffer::new().format(bits(bytes, is_big)).as_bytes()),
         (Kind::Float, 4 | 8) => put_float(bytes, is_big, out),
-        (Kind::Float, 2) => out.extend_from_slice(half(bits(bytes, is_big) as u16)?.as_bytes()),
+        (Kind::Float, 2) => out.extend_from_slice(half_text(bits(bytes, is_big) as u16)?.as_bytes()),
         (Kind::Complex, 8 | 16) => {
             // In Python's notation.
             let (real, imaginary) = bytes.split_at(bytes.len() / 2);
@@ -120,7 +120,7 @@ pub(crate) fn put_scalar(dtype: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Resu
         }
         // The library formats times, raw bytes and long doubles.
         _ => {
-            let text = shown(dtype, bytes)?;
+            let text = display_text(dtype, bytes)?;
             // Complex numbers in Python's notation, as above.
             let is_complex = scalar.kind() == Kind::Complex;
             out.extend_from_slice(if is_complex { text.trim_end_matches('i') } else { &text }.as_bytes());
@@ -131,22 +131,22 @@ pub(crate) fn put_scalar(dtype: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Resu
 }
 
 /// Returns an element as the library shows it.
-fn shown(dtype: &DType, bytes: &[u8]) -> Result<String, Failure> {
+fn display_text(dtype: &DType, bytes: &[u8]) -> Result<String, Failure> {
     let one = DynArray::from_bytes(dtype.clone(), Vec::new(), Order::C, bytes)?;
-    Ok(one.display_with(&crate::reading::look()).to_string())
+    Ok(one.display_with(&crate::reading::display_options()).to_string())
 }
 
 /// Returns a float of 16 bits as the library shows it. There are few of them: each is formatted once.
-fn half(bits: u16) -> Result<&'static str, Failure> {
+fn half_text(bits: u16) -> Result<&'static str, Failure> {
     static HALVES: LazyLock<Box<[OnceLock<String>]>> =
         LazyLock::new(|| std::iter::repeat_with(OnceLock::new).take(1 << 16).collect());
-    let half = &HALVES[usize::from(bits)];
-    if let Some(text) = half.get() {
+    let half_text = &HALVES[usize::from(bits)];
+    if let Some(text) = half_text.get() {
         return Ok(text);
     }
     let dtype = Scalar::new(Kind::Float, 2, ByteOrder::NATIVE).ok_or("there are floats of 16 bits")?;
-    let text = shown(&dtype.into(), &bits.to_ne_bytes())?;
-    Ok(half.get_or_init(|| text))
+    let text = display_text(&dtype.into(), &bits.to_ne_bytes())?;
+    Ok(half_text.get_or_init(|| text))
 }
 
 fn bits(bytes: &[u8], is_big: bool) -> u64 {
@@ -202,8 +202,8 @@ pub(crate) fn write_json(source: &Source, file: &mut dyn Write) -> Result<(), Fa
         .into_bytes();
     // The other axes of an empty array may be of any length: print one empty list instead of millions.
     let lists = shape.iter().take_while(|length| **length > 0);
-    let many = lists.fold(1, |all: usize, length| all.saturating_mul(*length)) > 1 << 20;
-    let shape = if source.len() == 0 && many { &[0] } else { shape };
+    let is_large = lists.fold(1, |all: usize, length| all.saturating_mul(*length)) > 1 << 20;
+    let shape = if source.len() == 0 && is_large { &[0] } else { shape };
     let (mut blocks, mut block, mut number) = (source.blocks().order(Order::C), None, 0);
     put_list(shape, &mut out, &mut |out| {
         if out.len() >= BUFFER {
@@ -288,7 +288,7 @@ fn put_json(dtype: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Failur
         DType::Scalar(scalar) if scalar.kind() == Kind::Float && matches!(bytes.len(), 4 | 8) => {
             put_json_float(bytes, scalar.byte_order() == Some(ByteOrder::Big), out);
         }
-        DType::Scalar(scalar) if is_plain(scalar) => put_scalar(dtype, bytes, out)?,
+        DType::Scalar(scalar) if is_json_literal(scalar) => put_scalar(dtype, bytes, out)?,
         DType::Scalar(scalar) if scalar.kind() == Kind::Complex && is_other_number(scalar) => {
             let part =
                 Scalar::new(Kind::Float, bytes.len() / 2, scalar.byte_order().unwrap_or(ByteOrder::NATIVE));
@@ -321,7 +321,7 @@ fn is_other_number(scalar: &Scalar) -> bool {
 }
 
 /// Whether the text of a scalar is also valid JSON.
-fn is_plain(scalar: &Scalar) -> bool {
+fn is_json_literal(scalar: &Scalar) -> bool {
     matches!(scalar.kind(), Kind::Bool | Kind::Int | Kind::Uint)
 }
 

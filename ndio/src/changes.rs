@@ -13,7 +13,7 @@ use ndarray_io::{Casting, DType, DynArray, NpyFile, ReadOptions, WriteOptions, n
 use super::convert::Arguments;
 use super::failure::Failure;
 use super::progress::Progress;
-use super::source::{Source, Whole};
+use super::source::{Source, SourceArray};
 
 /// What is changed: nothing that is `None`.
 #[derive(Clone, Default)]
@@ -45,11 +45,13 @@ impl Changes {
     /// Returns the header of the result; `order` is its order unless another is wanted.
     pub(crate) fn header(&self, source: &Source, order: Order) -> Result<Header, Failure> {
         self.check(source)?;
-        let conversion = self.rules(WriteOptions::new()).order(self.order.unwrap_or(order));
+        let conversion = self.base_conversion(WriteOptions::new()).order(self.order.unwrap_or(order));
         let header = match &source.array {
-            Whole::Npy(file) => conversion.header_of(file),
-            Whole::Ra(file) => conversion.header_of(file),
-            Whole::Objects(array) => Header::new(array.dtype().clone(), order, array.shape().to_vec().into()),
+            SourceArray::Npy(file) => conversion.header_of(file),
+            SourceArray::Ra(file) => conversion.header_of(file),
+            SourceArray::Objects(array) => {
+                Header::new(array.dtype().clone(), order, array.shape().to_vec().into())
+            }
         };
         Ok(header.map_err(|error| source.named(error))?)
     }
@@ -63,8 +65,8 @@ impl Changes {
         let casting = self.dtype.as_ref().map_or(Casting::Safe, |(_, casting)| *casting);
         Elements {
             blocks: source.blocks().order(header.order()).bytes(block),
-            left: header.payload_len().unwrap_or_default(),
-            all: source.byte_len(),
+            remaining: header.payload_len().unwrap_or_default(),
+            total: source.byte_len(),
             target: Target {
                 source,
                 dtype: header.dtype().clone(),
@@ -100,7 +102,7 @@ impl Changes {
         if self.is_none() || source.dtype().has_object() {
             return Ok(source);
         }
-        let mut made = arguments.temporary()?;
+        let mut made = arguments.temporary_file_near_output()?;
         self.write_npy(&source, &mut Progress::new(), &mut made)?;
         made.rewind()?;
         // The file has raw bytes for numbers that NPY does not know.
@@ -115,13 +117,13 @@ impl Changes {
 
     /// Returns the same as a conversion of the library, which shows progress.
     pub(crate) fn conversion<'a>(&self, write: WriteOptions, progress: &'a mut Progress) -> Conversion<'a> {
-        self.rules(write).progress(|done, all| {
-            progress.set(done, all);
+        self.base_conversion(write).progress(|done, total| {
+            progress.set(done, total);
             ControlFlow::Continue(())
         })
     }
 
-    fn rules(&self, write: WriteOptions) -> Conversion<'static> {
+    fn base_conversion(&self, write: WriteOptions) -> Conversion<'static> {
         let write = self.version.map_or_else(|| write.clone(), |version| write.clone().version(version));
         let mut conversion = Conversion::new()
             .read_options(crate::reading::options())
@@ -146,9 +148,9 @@ pub(crate) struct Elements<'a> {
     blocks: Blocks<'a, DynArray>,
     target: Target<'a>,
     /// How many bytes are still to come.
-    left: u64,
+    remaining: u64,
     /// The number of bytes of all the work, for the progress.
-    all: u64,
+    total: u64,
 }
 
 /// What blocks are converted to.
@@ -177,24 +179,24 @@ impl<'a> Elements<'a> {
     pub(crate) fn within(mut self, part: &[Range<usize>]) -> Result<Self, Failure> {
         self.blocks = self.blocks.within(part)?;
         let len: u64 = part.iter().map(|range| range.len() as u64).product();
-        self.left = len * self.target.dtype.item_size() as u64;
+        self.remaining = len * self.target.dtype.item_size() as u64;
         Ok(self)
     }
 
     /// Sets the number of bytes of all the work of which this is a part.
-    pub(crate) fn of(self, all: u64) -> Self {
-        Self { all, ..self }
+    pub(crate) fn with_total(self, total: u64) -> Self {
+        Self { total, ..self }
     }
 
     /// Writes the elements, while other threads read and convert the next ones.
     pub(crate) fn write_to(self, progress: &mut Progress, out: &mut dyn Write) -> Result<(), Failure> {
-        let Self { blocks, target, all, .. } = self;
+        let Self { blocks, target, total, .. } = self;
         blocks.map(
             |block| target.convert(block),
             |array: ndarray_io::Result<DynArray>| -> Result<(), Failure> {
                 let array = array.map_err(|error| target.source.named(error))?;
                 out.write_all(array.bytes())?;
-                progress.add(array.bytes().len() as u64, all);
+                progress.add(array.bytes().len() as u64, total);
                 Ok(())
             },
         )
@@ -202,7 +204,7 @@ impl<'a> Elements<'a> {
 
     /// Returns the elements as a reader.
     fn into_reader(self) -> Reader<'a> {
-        Reader { elements: self, block: None, at: 0 }
+        Reader { elements: self, block: None, position: 0 }
     }
 }
 
@@ -211,23 +213,23 @@ struct Reader<'a> {
     elements: Elements<'a>,
     block: Option<DynArray>,
     /// How many bytes of the block have been read.
-    at: usize,
+    position: usize,
 }
 
 impl Read for Reader<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         loop {
             if let Some(block) = &self.block
-                && self.at < block.bytes().len()
+                && self.position < block.bytes().len()
             {
-                let rest = &block.bytes()[self.at..];
+                let rest = &block.bytes()[self.position..];
                 let count = rest.len().min(into.len());
                 into[..count].copy_from_slice(&rest[..count]);
-                self.at += count;
-                self.elements.left = self.elements.left.saturating_sub(count as u64);
+                self.position += count;
+                self.elements.remaining = self.elements.remaining.saturating_sub(count as u64);
                 return Ok(count);
             }
-            if self.elements.left == 0 {
+            if self.elements.remaining == 0 {
                 return Ok(0);
             }
             // An error ends the iteration: what is short is never taken for the end.
@@ -240,7 +242,7 @@ impl Read for Reader<'_> {
                 // Nor is it to be tried again, as that of a reader.
                 if error.kind() == io::ErrorKind::Interrupted { io::Error::other(error) } else { error }
             })?;
-            (self.block, self.at) = (Some(block), 0);
+            (self.block, self.position) = (Some(block), 0);
         }
     }
 }

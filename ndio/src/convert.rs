@@ -15,13 +15,14 @@ use ndarray_io::{Casting, DType, ReadOptions};
 use super::changes::Changes;
 use super::failure::{Failure, at};
 use super::formats::{
-    ByteOrderName, CastingName, CompressionName, Form, Format, Making, OrderName, check, dtype, help,
+    ByteOrderName, CastingName, CompressionName, CreateContext, CsvDialect, Format, OrderName, check, help,
+    parse_dtype,
 };
 use super::input::Input;
-use super::neighbors;
-use super::neighbors::SparseLayout;
-use super::output::{Output, folder_for};
-use super::remote::called;
+use super::other_formats;
+use super::other_formats::SparseLayout;
+use super::output::{Output, temporary_folder_for};
+use super::remote::display_name;
 use super::select::{Arrays, Selection};
 
 /// Convert between NPY, NPZ, RA, CSV, raw bytes, safetensors and sparse matrices; change order, type, compression; save a part
@@ -41,13 +42,13 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum)]
     pub(super) casting: Option<CastingName>,
     /// The version of the NPY format: 1.0, 2.0 or 3.0
-    #[arg(long, value_name = "VERSION", value_parser = version)]
+    #[arg(long, value_name = "VERSION", value_parser = parse_version)]
     pub(super) version: Option<Version>,
     /// Compress the members of an archive, or an RA file
     #[arg(long, value_enum)]
     pub(super) compression: Option<CompressionName>,
     #[command(flatten)]
-    pub(super) which: Selection,
+    pub(super) selection: Selection,
     /// The name of the array in the new archive; default: that in the old one, or arr_0, and arr_1, … for further arrays
     #[arg(long, value_name = "NAME")]
     pub(super) name: Option<String>,
@@ -61,7 +62,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     pub(super) header: bool,
     /// The delimiter of CSV: one character, or tab; default: a comma
-    #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
+    #[arg(long, value_name = "CHARACTER", value_parser = parse_delimiter)]
     pub(super) delimiter: Option<u8>,
     /// The format of the input, regardless of its name
     #[arg(long, value_enum)]
@@ -96,7 +97,7 @@ pub(crate) struct Arguments {
 
 const EXAMPLES: &str = "Examples:\n  ndio convert x.npy x.csv\n  ndio convert x.csv y.npy --dtype f4 --force\n  ndio convert x.npy x.npz --compression deflate\n  ndio convert x.npy part.npy --slice '0:2, ::2'\n  ndio convert x.npy y.npy --order fortran --dtype f4 --force\n  ndio convert x.npy - --to raw > x.raw\n  ndio convert x.raw y.npy --dtype f8 --shape 4,6 --force\n  ndio convert x.npy parts --to npy-stack --chunk 2\n  ndio convert x.npy sparse.npz --sparse\n  ndio convert a.npz a.safetensors";
 
-fn version(text: &str) -> Result<Version, String> {
+fn parse_version(text: &str) -> Result<Version, String> {
     match text {
         "1.0" | "1" => Ok(Version::V1),
         "2.0" | "2" => Ok(Version::V2),
@@ -105,7 +106,7 @@ fn version(text: &str) -> Result<Version, String> {
     }
 }
 
-fn delimiter(text: &str) -> Result<u8, String> {
+fn parse_delimiter(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
         _ if text == "tab" => Ok(b'\t'),
         [b'"' | b'\n' | b'\r'] => Err("it already ends a cell or a line".into()),
@@ -116,13 +117,13 @@ fn delimiter(text: &str) -> Result<u8, String> {
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
-    let name = called(&arguments.output);
+    let name = display_name(&arguments.output);
     let is_standard = arguments.output == Path::new("-");
     let wanted = arguments.to.or_else(|| Format::of_name(&arguments.output));
     // A folder has rules of its own.
     let mut output = Output::new(&arguments.output, arguments.force || wanted == Some(Format::Stack))?;
     let input = Rc::new(output.open(&arguments.input)?);
-    let Some(output) = neighbors::convert(arguments, &input, wanted, output, out)? else { return Ok(0) };
+    let Some(output) = other_formats::convert(arguments, &input, wanted, output, out)? else { return Ok(0) };
     let to = match wanted {
         Some(format) => format,
         None if is_standard => Format::Npy,
@@ -137,13 +138,13 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     let from = arguments.from.unwrap_or_else(|| format_of(&input));
     check(arguments, from, to)?;
     if from.has_header() {
-        arguments.which.check(&input, from)?;
-    } else if arguments.which.has_choice() {
+        arguments.selection.check(&input, from)?;
+    } else if arguments.selection.has_choice() {
         return Err(
             input.at("it has one array: --array, --index and --member are for NPY files and archives")
         );
     }
-    if input.is_output() && arguments.which.has_choice() && has_several(&input, from)? {
+    if input.is_output() && arguments.selection.has_choice() && has_several_arrays(&input, from)? {
         return Err(input.at("the other arrays of the file would be lost; name another output"));
     }
     if arguments.casting.is_some() && arguments.dtype.is_none() {
@@ -153,12 +154,12 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     let arrays = from.open(&input, arguments)?;
     // The arrays have what they need of it: some systems do not replace a file that is open.
     drop(input);
-    to.create(arrays, Making { arguments, changes: &changes, output, out })?;
+    to.create(arrays, CreateContext { arguments, changes: &changes, output, out })?;
     Ok(0)
 }
 
 /// Whether a file has several arrays.
-fn has_several(input: &Input, format: Format) -> Result<bool, Failure> {
+fn has_several_arrays(input: &Input, format: Format) -> Result<bool, Failure> {
     let options = crate::reading::options().allow_objects(true);
     match format {
         Format::Npz => Ok(input.npz(&options)?.len() > 1),
@@ -170,7 +171,7 @@ fn has_several(input: &Input, format: Format) -> Result<bool, Failure> {
 /// The content takes precedence over extensions such as .csv: an array in a file with another extension is still an array.
 fn format_of(input: &Input) -> Format {
     let by_name = || Format::of_name(Path::new(input.name()));
-    input.by_content().or_else(by_name).unwrap_or_else(|| input.format())
+    input.detected_format().or_else(by_name).unwrap_or_else(|| input.format())
 }
 
 fn is_text(dtype: &DType) -> bool {
@@ -193,15 +194,15 @@ impl Arguments {
     }
 
     /// Returns an option that was given for what arrays become, if any.
-    pub(super) fn option_of_arrays(&self) -> Option<&'static str> {
+    pub(super) fn first_array_option(&self) -> Option<&'static str> {
         let given = [
             (self.order.is_some(), "--order"),
             (self.byte_order.is_some(), "--byte-order"),
             (self.dtype.is_some(), "--dtype"),
             (self.casting.is_some(), "--casting"),
             (self.version.is_some(), "--version"),
-            (self.which.has_choice(), "a choice of an array"),
-            (self.which.slice.is_some(), "--slice"),
+            (self.selection.has_choice(), "a choice of an array"),
+            (self.selection.slice.is_some(), "--slice"),
             (self.name.is_some(), "--name"),
             (self.shape.is_some(), "--shape"),
             (self.offset.is_some(), "--offset"),
@@ -217,13 +218,13 @@ impl Arguments {
     }
 
     /// Creates a file without a name for what is between the input and the output.
-    pub(super) fn temporary(&self) -> Result<File, Failure> {
-        let folder = folder_for(&self.output);
+    pub(super) fn temporary_file_near_output(&self) -> Result<File, Failure> {
+        let folder = temporary_folder_for(&self.output);
         tempfile::tempfile_in(&folder).map_err(|error| at(&folder, error.into()))
     }
 
     /// Whether the output is an archive.
-    pub(super) fn is_to_archive(&self) -> bool {
+    pub(super) fn is_output_archive(&self) -> bool {
         self.to.or_else(|| Format::of_name(&self.output)) == Some(Format::Npz)
     }
 
@@ -233,7 +234,7 @@ impl Arguments {
 
     /// Returns what is changed. The order of raw input, and the dtype of raw and CSV input, say what the input is.
     fn changes(&self, from: Format) -> Result<Changes, Failure> {
-        let dtype = match self.dtype.as_deref().map(dtype).transpose()? {
+        let dtype = match self.dtype.as_deref().map(parse_dtype).transpose()? {
             Some(dtype) if from.has_header() => {
                 Some((dtype, self.casting.map_or(Casting::SameKind, Into::into)))
             }
@@ -250,8 +251,8 @@ impl Arguments {
     }
 
     /// Returns the CSV dialect.
-    pub(super) fn form(&self) -> Form {
-        Form { has_header: self.header, delimiter: self.delimiter.unwrap_or(b',') }
+    pub(super) fn csv_dialect(&self) -> CsvDialect {
+        CsvDialect { has_header: self.header, delimiter: self.delimiter.unwrap_or(b',') }
     }
 
     /// Returns the file name of the member for an array that has this name, if any: the first of one, or one of several.

@@ -9,7 +9,7 @@ use ndarray_io::Casting;
 use ndarray_io::blocks::Block;
 use ndarray_io::error::{ErrorKind, FileKind, Help};
 
-use super::terminal::StandardOutput;
+use super::terminal::StdoutError;
 
 /// Any error of the program.
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -23,63 +23,63 @@ pub(crate) fn set_flags(flags: Vec<String>) {
 }
 
 /// Returns a name as messages have it.
-fn shown(path: &Path) -> String {
+fn display_name(path: &Path) -> String {
     one_line(&path.to_string_lossy().replace('\n', " "))
 }
 
 /// A message with its place.
 #[derive(Debug)]
-struct Placed {
+struct LocatedMessage {
     text: String,
-    is_unread: bool,
+    is_read_failure: bool,
 }
 
-impl fmt::Display for Placed {
+impl fmt::Display for LocatedMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
 }
 
-impl std::error::Error for Placed {}
+impl std::error::Error for LocatedMessage {}
 
 /// Adds the file name to an error, unless its message begins with it.
 pub(crate) fn at(path: &Path, failure: Failure) -> Failure {
-    if is_closed(&*failure) || is_of_output(&*failure) {
+    if is_broken_pipe(&*failure) || is_stdout_error(&*failure) {
         return failure; // the fault of no file
     }
-    let (text, name) = (told(&failure), shown(path));
-    let is_unread = is_unread(&failure);
+    let (text, name) = (one_line_message(&failure), display_name(path));
+    let is_read_failure = is_read_failure(&failure);
     let has_name =
         text.strip_prefix(&*name).is_some_and(|rest| rest.starts_with(": ") || rest.starts_with('/'));
     let text = if has_name { text } else { format!("{name}: {text}") };
-    Placed { text, is_unread }.into()
+    LocatedMessage { text, is_read_failure }.into()
 }
 
 /// Adds what to do to an error.
 pub(crate) fn with_advice(failure: Failure, advice: &str) -> Failure {
-    let is_unread = is_unread(&failure);
-    Placed { text: format!("{}; {advice}", told(&failure)), is_unread }.into()
+    let is_read_failure = is_read_failure(&failure);
+    LocatedMessage { text: format!("{}; {advice}", one_line_message(&failure)), is_read_failure }.into()
 }
 
 /// Adds the name of a file and that of a part of it to an error.
 pub(crate) fn at_part(path: &Path, part: &str, failure: Failure) -> Failure {
-    let is_unread = is_unread(&failure);
-    let (text, name) = (told(&failure), shown(path));
+    let is_read_failure = is_read_failure(&failure);
+    let (text, name) = (one_line_message(&failure), display_name(path));
     let text = text.strip_prefix(&format!("{name}: ")).unwrap_or(&text);
-    Placed { text: format!("{name}: {part}: {text}"), is_unread }.into()
+    LocatedMessage { text: format!("{name}: {part}: {text}"), is_read_failure }.into()
 }
 
 /// Whether an error says that a file could not be read, rather than what is wrong with it.
-pub(crate) fn is_unread(failure: &Failure) -> bool {
+pub(crate) fn is_read_failure(failure: &Failure) -> bool {
     let of_library = |error: &ndarray_io::Error| error.is_io() || error.is_conflict();
     failure.downcast_ref::<ndarray_io::Error>().is_some_and(of_library)
-        || failure.downcast_ref::<Placed>().is_some_and(|placed| placed.is_unread)
+        || failure.downcast_ref::<LocatedMessage>().is_some_and(|placed| placed.is_read_failure)
         || failure.is::<io::Error>()
 }
 
 /// Whether an error is of writing to standard output, and says so.
-pub(crate) fn is_of_output(failure: &(dyn std::error::Error + 'static)) -> bool {
-    let says_so = |error: &io::Error| error.get_ref().is_some_and(|inner| inner.is::<StandardOutput>());
+pub(crate) fn is_stdout_error(failure: &(dyn std::error::Error + 'static)) -> bool {
+    let says_so = |error: &io::Error| error.get_ref().is_some_and(|inner| inner.is::<StdoutError>());
     let of_library =
         |error: &ndarray_io::Error| matches!(error.kind(), ErrorKind::Io(reason) if says_so(reason));
     failure.downcast_ref::<io::Error>().is_some_and(says_so)
@@ -87,8 +87,8 @@ pub(crate) fn is_of_output(failure: &(dyn std::error::Error + 'static)) -> bool 
 }
 
 /// Prints a remark on standard error.
-pub(crate) fn note(failure: &Failure) {
-    let _ = writeln!(io::stderr(), "ndio: {}", told(failure)); // nothing can be done if stderr fails
+pub(crate) fn report(failure: &Failure) {
+    let _ = writeln!(io::stderr(), "ndio: {}", one_line_message(failure)); // nothing can be done if stderr fails
 }
 
 /// Adds the place of a block to an error of the library.
@@ -100,9 +100,9 @@ pub(crate) fn in_block<T>(block: &Block<T>, failure: Failure) -> Failure {
 }
 
 /// Formats an error as one line.
-pub(crate) fn told(failure: &Failure) -> String {
+pub(crate) fn one_line_message(failure: &Failure) -> String {
     let help = failure.downcast_ref::<ndarray_io::Error>().and_then(ndarray_io::Error::help);
-    let text = match help.and_then(|help| words(&help)).filter(|text| has_flags(text)) {
+    let text = match help.and_then(|help| help_text(&help)).filter(|text| has_flags(text)) {
         Some(help) => format!("{failure}; {help}"),
         None => failure.to_string(),
     };
@@ -133,7 +133,7 @@ pub(crate) fn one_line(text: &str) -> String {
 }
 
 /// Returns the help text in terms of this program's flags, if there is one.
-fn words(help: &Help) -> Option<&'static str> {
+fn help_text(help: &Help) -> Option<&'static str> {
     Some(match help {
         Help::Password => "set it with --password-file, --password-env or --ask-password",
         Help::AllowObjects => "--allow-objects reads them as data",
@@ -170,7 +170,7 @@ fn words(help: &Help) -> Option<&'static str> {
 }
 
 /// Whether the reader of the output has closed the pipe (`ndio show x.npy | head`).
-pub(crate) fn is_closed(failure: &(dyn std::error::Error + 'static)) -> bool {
+pub(crate) fn is_broken_pipe(failure: &(dyn std::error::Error + 'static)) -> bool {
     let is_pipe = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
     let by_table = failure.downcast_ref::<::csv::Error>().map(::csv::Error::kind);
     let of_library = |error: &ndarray_io::Error| {
@@ -203,19 +203,19 @@ mod tests {
             ),
             (Help::IgnoreRaFlags, "--ignore-ra-flags ignores them"),
         ] {
-            assert_eq!(words(&help), Some(wanted), "{help:?}");
+            assert_eq!(help_text(&help), Some(wanted), "{help:?}");
         }
         // What the library says in terms of its functions is not told.
         assert!(
             [Help::Map, Help::ReadDynamic, Help::NextArray, Help::WaitForLock]
                 .iter()
-                .all(|help| words(help).is_none())
+                .all(|help| help_text(help).is_none())
         );
     }
 
     #[test]
     fn failures_are_one_escaped_line() {
         let error = ndarray_io::Error::from(ErrorKind::Io(io::Error::other("bell \u{7} and\nline")));
-        assert_eq!(told(&error.at_path("a.npy").into()), r"a.npy: bell \u{7} and line");
+        assert_eq!(one_line_message(&error.at_path("a.npy").into()), r"a.npy: bell \u{7} and line");
     }
 }

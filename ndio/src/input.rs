@@ -40,7 +40,7 @@ impl Input {
     /// every verb accepts it.
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
         if path == Path::new("-") {
-            return Self::copied(path, &mut Self::standard()?);
+            return Self::from_pipe(path, &mut Self::stdin()?);
         }
         if remote::is_url(path) {
             let (name, source) = remote::open(path)?;
@@ -52,15 +52,15 @@ impl Input {
         if is_stack(path) {
             return Ok(Self::new(path.to_owned(), Content::Folder(Arc::new(LocalFolder(path.to_owned())))));
         }
-        let mut file = File::open(path).map_err(|error| not_opened(path, error))?;
+        let mut file = File::open(path).map_err(|error| open_error(path, error))?;
         if path.is_dir() {
             return Err(at(path, "it is a folder, but not a stack: name the files in it".into()));
         }
-        if file.metadata()?.is_file() { Self::of_file(file, path) } else { Self::copied(path, &mut file) }
+        if file.metadata()?.is_file() { Self::of_file(file, path) } else { Self::from_pipe(path, &mut file) }
     }
 
     /// Returns standard input, once.
-    pub(crate) fn standard() -> Result<Box<dyn Read>, Failure> {
+    pub(crate) fn stdin() -> Result<Box<dyn Read>, Failure> {
         static IS_USED: AtomicBool = AtomicBool::new(false);
         match IS_USED.swap(true, Ordering::Relaxed) {
             true => Err("standard input can be used only once".into()),
@@ -83,14 +83,14 @@ impl Input {
         self.is_output
     }
 
-    pub(crate) fn copied(path: &Path, pipe: &mut dyn Read) -> Result<Self, Failure> {
-        let mut file = unnamed()?;
+    pub(crate) fn from_pipe(path: &Path, pipe: &mut dyn Read) -> Result<Self, Failure> {
+        let mut file = temporary_file()?;
         io::copy(pipe, &mut file).map_err(|error| at(path, error.into()))?;
         Self::of_file(file, path)
     }
 
     fn of_bytes(name: PathBuf, bytes: Arc<dyn ReadAt>) -> Result<Self, Failure> {
-        let first = beginning(&*bytes, 0, 8).map_err(|error| error.at_path(&name))?;
+        let first = read_up_to(&*bytes, 0, 8).map_err(|error| error.at_path(&name))?;
         Ok(Self::new(name, Content::Bytes { bytes, first }))
     }
 
@@ -109,9 +109,9 @@ impl Input {
     }
 
     /// Detects the format from the first bytes; `None` if they are those of no array.
-    pub(crate) fn by_content(&self) -> Option<Format> {
+    pub(crate) fn detected_format(&self) -> Option<Format> {
         match &self.content {
-            Content::Bytes { first, .. } => Format::told_by(first),
+            Content::Bytes { first, .. } => Format::detect(first),
             Content::Folder(_) => Some(Format::Stack),
         }
     }
@@ -121,7 +121,7 @@ impl Input {
     /// If the first bytes are truncated or unknown, the extension decides, so that the reader of that format can report the error.
     pub(crate) fn format(&self) -> Format {
         let by_name = || Format::of_name(&self.name).filter(|format| format.has_header());
-        self.by_content().or_else(by_name).unwrap_or(Format::Npy)
+        self.detected_format().or_else(by_name).unwrap_or(Format::Npy)
     }
 
     /// Returns the bytes; an error for a folder.
@@ -152,8 +152,9 @@ impl Input {
             (Some((file, 0)), _) => file.try_clone(),
             (_, Some(copy)) => copy.try_clone(),
             _ => {
-                let copy = unnamed()?;
-                let mut bytes = io::BufReader::with_capacity(16 << 20, At::new(Arc::clone(&bytes)));
+                let copy = temporary_file()?;
+                let mut bytes =
+                    io::BufReader::with_capacity(16 << 20, SequentialReader::new(Arc::clone(&bytes)));
                 io::copy(&mut bytes, &mut &copy).map_err(|error| self.at(error))?;
                 self.copy.get_or_init(|| copy).try_clone()
             }
@@ -196,7 +197,7 @@ impl Input {
 }
 
 /// Returns the error for a path that cannot be opened, and what may have been meant by it.
-fn not_opened(path: &Path, error: io::Error) -> Failure {
+fn open_error(path: &Path, error: io::Error) -> Failure {
     let is_missing = matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
     let failure = at(path, error.into());
     let Some(text) = path.to_str().filter(|_| is_missing) else { return failure };
@@ -217,32 +218,32 @@ fn not_opened(path: &Path, error: io::Error) -> Failure {
 }
 
 /// The bytes of a source, read from front to back.
-pub(crate) struct At {
+pub(crate) struct SequentialReader {
     bytes: Arc<dyn ReadAt>,
-    at: u64,
+    position: u64,
 }
 
-impl At {
+impl SequentialReader {
     pub(crate) fn new(bytes: Arc<dyn ReadAt>) -> Self {
-        Self { bytes, at: 0 }
+        Self { bytes, position: 0 }
     }
 }
 
-impl Read for At {
+impl Read for SequentialReader {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let count = self.bytes.read_at(into, self.at)?;
-        self.at += count as u64;
+        let count = self.bytes.read_at(into, self.position)?;
+        self.position += count as u64;
         Ok(count)
     }
 }
 
 /// Creates a file without a name, in the folder for temporary files.
-pub(crate) fn unnamed() -> Result<File, Failure> {
+pub(crate) fn temporary_file() -> Result<File, Failure> {
     tempfile::tempfile().map_err(|error| at(&std::env::temp_dir(), error.into()))
 }
 
 /// Returns up to `len` bytes from an offset.
-pub(crate) fn beginning(bytes: &dyn ReadAt, from: u64, len: usize) -> ndarray_io::Result<Vec<u8>> {
+pub(crate) fn read_up_to(bytes: &dyn ReadAt, from: u64, len: usize) -> ndarray_io::Result<Vec<u8>> {
     let mut all = vec![0; len];
     let have = fill_at(bytes, &mut all, from)?;
     all.truncate(have);
@@ -257,11 +258,11 @@ pub(crate) fn is_pipe(path: &Path) -> bool {
 
 /// Whether a folder is a stack: it has an `info` file, or at least the first part.
 pub(crate) fn is_stack(path: &Path) -> bool {
-    path.is_dir() && (has_info(path) || path.join("0.npy").is_file())
+    path.is_dir() && (has_stack_info(path) || path.join("0.npy").is_file())
 }
 
 /// Whether a folder has a file `info` that begins like a pickle of protocol 2 or later.
-fn has_info(path: &Path) -> bool {
+fn has_stack_info(path: &Path) -> bool {
     let (mut first, info) = ([0], path.join("info"));
     // A pipe would wait for a writer.
     info.is_file()
@@ -283,7 +284,7 @@ pub(crate) fn each_file(
 ) -> Result<(), Failure> {
     for path in paths {
         let is_folder = path != Path::new("-") && fs::metadata(path).is_ok_and(|metadata| metadata.is_dir());
-        if !is_folder || has_info(path) {
+        if !is_folder || has_stack_info(path) {
             take(Ok(path))?;
             continue;
         }
@@ -320,7 +321,7 @@ fn each_in_folder(
     entries.sort();
     for path in entries {
         let is_folder = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir());
-        if has_info(&path) {
+        if has_stack_info(&path) {
             take(Ok(&path))?;
         } else if is_folder {
             each_in_folder(&path, is_wanted, take)?; // links to folders are not followed: they may form a cycle

@@ -9,13 +9,13 @@ use ndarray_io::convert::{Conversion, concatenate_files_into, concatenate_npy, s
 use ndarray_io::{Error, NpyFile, WriteOptions};
 
 use super::changes::Changes;
-use super::failure::{Failure, at, note, with_advice};
+use super::failure::{Failure, at, report, with_advice};
 use super::formats::Format;
-use super::input::unnamed;
+use super::input::temporary_file;
 use super::output::{Content, Output, Sink};
 use super::progress::Progress;
 use super::select::Selection;
-use super::source::Whole;
+use super::source::SourceArray;
 
 /// Files to be joined along an axis.
 #[derive(Args)]
@@ -30,7 +30,7 @@ pub(crate) struct Files {
     #[arg(long)]
     force: bool,
     #[command(flatten)]
-    which: Selection,
+    selection: Selection,
     /// The files
     #[arg(required = true)]
     files: Vec<PathBuf>,
@@ -49,8 +49,8 @@ pub(crate) fn cat(arguments: &Files, out: &mut dyn Write) -> Result<u8, Failure>
     join(
         arguments,
         out,
-        &Joining {
-            more_axes: 0,
+        &JoinFunctions {
+            added_axes: 0,
             files: |files, to, axis, conversion| concatenate_files_into(files, to, axis, conversion),
             paths: |files, to, axis, conversion| concatenate_npy(files, to, axis, conversion),
         },
@@ -61,8 +61,8 @@ pub(crate) fn stack(arguments: &Files, out: &mut dyn Write) -> Result<u8, Failur
     join(
         arguments,
         out,
-        &Joining {
-            more_axes: 1,
+        &JoinFunctions {
+            added_axes: 1,
             files: |files, to, axis, conversion| stack_files_into(files, to, axis, conversion),
             paths: |files, to, axis, conversion| stack_npy(files, to, axis, conversion),
         },
@@ -70,17 +70,17 @@ pub(crate) fn stack(arguments: &Files, out: &mut dyn Write) -> Result<u8, Failur
 }
 
 /// How files are joined.
-struct Joining {
+struct JoinFunctions {
     /// The number of axes that the result has in addition.
-    more_axes: usize,
+    added_axes: usize,
     files: fn(&[&NpyFile], &File, usize, Conversion<'_>) -> ndarray_io::Result<()>,
     /// For more files than can be open at once.
     paths: fn(&[PathBuf], &Path, usize, Conversion<'_>) -> ndarray_io::Result<()>,
 }
 
-fn join(arguments: &Files, out: &mut dyn Write, joining: &Joining) -> Result<u8, Failure> {
+fn join(arguments: &Files, out: &mut dyn Write, functions: &JoinFunctions) -> Result<u8, Failure> {
     /// The number of files that are open at once.
-    const MOST: usize = 200;
+    const MAX_OPEN_FILES: usize = 200;
     if let Some(format) = Format::of_name(&arguments.output).filter(|format| *format != Format::Npy) {
         let text = format!("joined arrays are an NPY file; ndio convert makes {} of it", format.name());
         return Err(at(&arguments.output, text.into()));
@@ -88,46 +88,48 @@ fn join(arguments: &Files, out: &mut dyn Write, joining: &Joining) -> Result<u8,
     let mut output = Output::new(&arguments.output, arguments.force)?;
     let options = crate::reading::options();
     let mut progress = Progress::new();
-    let is_plain = !arguments.which.has_choice() && !arguments.which.is_partial();
+    let is_plain = !arguments.selection.has_choice() && !arguments.selection.is_partial();
     let (first, others) = arguments.files.split_first().ok_or("there are no files")?;
-    let is_many = arguments.files.len() > MOST;
+    let is_many = arguments.files.len() > MAX_OPEN_FILES;
     let mut is_told = false;
     let mut open = |path: &Path| -> Result<NpyFile, Failure> {
         let input = output.open(path)?;
         if input.is_output() && !std::mem::replace(&mut is_told, true) {
             // Meant by users who add to a file, but not by those of `*.npy` who run the same command again.
-            note(&input.at("is one of the inputs as well: what is in it now is joined, too"));
+            report(&input.at("is one of the inputs as well: what is in it now is joined, too"));
         }
         if is_many && (!is_plain || input.format() != Format::Npy || !path.is_file()) {
-            let text = format!("more than {MOST} files are joined only if each is an NPY file of one array");
+            let text = format!(
+                "more than {MAX_OPEN_FILES} files are joined only if each is an NPY file of one array"
+            );
             return Err(input.at(text));
         }
-        let source = arguments.which.one_whole(&input, &options);
+        let source = arguments.selection.open_one_complete(&input, &options);
         let source = source.map_err(|failure| match input.format() {
-            Format::Npz if !arguments.which.has_choice() => {
+            Format::Npz if !arguments.selection.has_choice() => {
                 with_advice(failure, "arrays of one archive are joined as files: ndio unpack makes them")
             }
             _ => failure,
         })?;
         match source.array {
-            Whole::Npy(file) => Ok(file),
-            Whole::Ra(_) => Err(input.at("ndio convert makes an NPY file of it, which can be joined")),
-            Whole::Objects(_) => Err(input.at("Python objects cannot be joined")),
+            SourceArray::Npy(file) => Ok(file),
+            SourceArray::Ra(_) => Err(input.at("ndio convert makes an NPY file of it, which can be joined")),
+            SourceArray::Objects(_) => Err(input.at("Python objects cannot be joined")),
         }
     };
     let name = first;
     let first = open(first)?;
-    let axis = axis_of(arguments.axis, first.shape().len() + joining.more_axes)
+    let axis = axis_of(arguments.axis, first.shape().len() + functions.added_axes)
         .map_err(|failure| at(name, failure))?;
     if is_many {
         // They are looked at now, and opened again one after another.
         drop(first);
         others.iter().try_for_each(|path| open(path).map(drop))?;
-        let Some((path, options)) = output.plain() else {
-            return Err(format!("more than {MOST} files are joined to a new file only").into());
+        let Some((path, options)) = output.path_and_options() else {
+            return Err(format!("more than {MAX_OPEN_FILES} files are joined to a new file only").into());
         };
         let conversion = Changes::default().conversion(options, &mut progress);
-        (joining.paths)(&arguments.files, path, axis, conversion)?;
+        (functions.paths)(&arguments.files, path, axis, conversion)?;
         return Ok(0);
     }
     let mut files = vec![first];
@@ -138,20 +140,20 @@ fn join(arguments: &Files, out: &mut dyn Write, joining: &Joining) -> Result<u8,
         let files = files;
         let conversion = Changes::default().conversion(WriteOptions::new(), &mut progress);
         let files: Vec<&NpyFile> = files.iter().collect();
-        into_file(sink, |file| (joining.files)(&files, file, axis, conversion))
+        with_file(sink, |file| (functions.files)(&files, file, axis, conversion))
     })?;
     Ok(0)
 }
 
 /// Calls a function with a file: that which is written, or one whose content is passed on to a stream.
-pub(crate) fn into_file(
+pub(crate) fn with_file(
     sink: Sink<'_>,
     write: impl FnOnce(&File) -> ndarray_io::Result<()>,
 ) -> Result<(), Failure> {
     match sink {
         Sink::File(file) => Ok(write(file)?),
         Sink::Stream(out) => {
-            let mut file = unnamed()?;
+            let mut file = temporary_file()?;
             write(&file)?;
             file.rewind()?;
             io::copy(&mut file, out).map_err(Error::from)?;

@@ -19,7 +19,7 @@ mod join;
 #[cfg(feature = "remote")]
 mod list;
 mod manual;
-mod neighbors;
+mod other_formats;
 mod output;
 mod pack;
 mod password;
@@ -45,8 +45,8 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
-use failure::{Failure, is_closed, note};
-use terminal::{Escaped, Named, Unread};
+use failure::{Failure, is_broken_pipe, report};
+use terminal::{Escaped, IgnoreClosedPipe, StdoutWriter};
 
 /// The exit codes follow the convention of `diff`.
 const EXIT_CODES: &str = "A file may be - for standard input, a pipe, or a URL: s3://, gs://, az://, https://. ndio help VERB has examples.
@@ -109,19 +109,21 @@ enum Verb {
 impl Verb {
     fn run(&self, out: &mut dyn Write) -> Result<u8, Failure> {
         match self {
-            Self::Info(arguments) => info::run(arguments, &mut Unread::new(out)),
+            Self::Info(arguments) => info::run(arguments, &mut IgnoreClosedPipe::new(out)),
             Self::Show(arguments) => show::run(arguments, out),
             Self::Convert(arguments) => convert::run(arguments, out),
             Self::Cat(arguments) => join::cat(arguments, out),
             Self::Stack(arguments) => join::stack(arguments, out),
-            Self::Split(arguments) => split::split(arguments, &mut Unread::new(&mut Escaped(out))),
+            Self::Split(arguments) => split::split(arguments, &mut IgnoreClosedPipe::new(&mut Escaped(out))),
             Self::Pack(arguments) => pack::pack(arguments, out),
-            Self::Unpack(arguments) => unpack::unpack(arguments, &mut Unread::new(&mut Escaped(out))),
+            Self::Unpack(arguments) => {
+                unpack::unpack(arguments, &mut IgnoreClosedPipe::new(&mut Escaped(out)))
+            }
             Self::Refs(arguments) => refs::refs(arguments, out),
-            Self::Diff(arguments) => diff::run(arguments, &mut Unread::new(&mut Escaped(out))),
+            Self::Diff(arguments) => diff::run(arguments, &mut IgnoreClosedPipe::new(&mut Escaped(out))),
             Self::Plot(arguments) => plot::run(arguments, out),
-            Self::Verify(arguments) => verify::run(arguments, &mut Unread::new(&mut Escaped(out))),
-            Self::Scan(arguments) => scan::run(arguments, &mut Unread::new(out)),
+            Self::Verify(arguments) => verify::run(arguments, &mut IgnoreClosedPipe::new(&mut Escaped(out))),
+            Self::Scan(arguments) => scan::run(arguments, &mut IgnoreClosedPipe::new(out)),
             Self::Query(arguments) => query::run(arguments, &mut Escaped(out)),
             #[cfg(feature = "remote")]
             Self::Ls(arguments) => list::run(arguments, out),
@@ -134,10 +136,10 @@ impl Verb {
 }
 
 fn main() -> ExitCode {
-    let matches = Program::command().try_get_matches().unwrap_or_else(|error| refused(&error));
+    let matches = Program::command().try_get_matches().unwrap_or_else(|error| exit_with_usage_error(&error));
     let Program { verb, reading } = Program::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     failure::set_flags(flags_of(&matches));
-    let mut out = io::BufWriter::new(Named(io::stdout().lock()));
+    let mut out = io::BufWriter::new(StdoutWriter(io::stdout().lock()));
     let done = reading::set(&reading).and_then(|()| verb.run(&mut out)).and_then(|code| match out.flush() {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(code),
@@ -145,16 +147,16 @@ fn main() -> ExitCode {
     match done {
         Ok(code) => ExitCode::from(code),
         // The reader of the pipe has closed it (`ndio show x.npy | head`), which is not an error.
-        Err(failure) if is_closed(&*failure) => ExitCode::SUCCESS,
+        Err(failure) if is_broken_pipe(&*failure) => ExitCode::SUCCESS,
         Err(failure) => {
-            note(&failure);
+            report(&failure);
             ExitCode::from(2)
         }
     }
 }
 
 /// Ends the program with an error of its arguments, or with the help that was asked for.
-fn refused(error: &clap::Error) -> ! {
+fn exit_with_usage_error(error: &clap::Error) -> ! {
     if !error.use_stderr() {
         error.exit();
     }
@@ -167,7 +169,7 @@ fn refused(error: &clap::Error) -> ! {
         _ => "",
     };
     let verb = std::env::args().nth(1).unwrap_or_default();
-    if let Some(advice) = meant(&verb, argument) {
+    if let Some(advice) = usage_advice(&verb, argument) {
         text = text.replacen("\n\n", &format!("\n\n  tip: {advice}\n\n"), 1);
     }
     let _ = writeln!(io::stderr(), "{}", text.replace("\n\n\n", "\n\n").trim_end()); // nothing can be done if stderr fails
@@ -175,7 +177,7 @@ fn refused(error: &clap::Error) -> ! {
 }
 
 /// Returns what may be meant by an argument that a verb does not have.
-fn meant(verb: &str, argument: &str) -> Option<&'static str> {
+fn usage_advice(verb: &str, argument: &str) -> Option<&'static str> {
     let is_value = !argument.is_empty() && !argument.starts_with('-');
     Some(match verb {
         "show" | "print" | "dump" | "head" if is_value => {

@@ -11,7 +11,7 @@ use ndarray_io::WriteOptions;
 use ndarray_io::file::{FileReplacement, replace_file_with};
 
 use super::failure::{Failure, at};
-use super::input::{Input, unnamed};
+use super::input::{Input, temporary_file};
 use super::remote;
 
 /// Where a result is written to.
@@ -75,9 +75,9 @@ impl Output {
     /// Opens an input. If it is the file that is to be replaced, it is locked from now on.
     pub(crate) fn open(&mut self, input: &Path) -> Result<Input, Failure> {
         if self.is_path() {
-            refuse_inside(&self.path, input)?;
+            refuse_in_stack(&self.path, input)?;
         }
-        if !self.is_path() || !is_same(input, &self.path) {
+        if !self.is_path() || !is_same_file(input, &self.path) {
             return Input::open(input);
         }
         let old = match self.old.take() {
@@ -102,7 +102,7 @@ impl Output {
     }
 
     /// Returns the path and how it is written, for functions of the library that do so; `None` if it is none, or is also the input.
-    pub(crate) fn plain(&self) -> Option<(&Path, WriteOptions)> {
+    pub(crate) fn path_and_options(&self) -> Option<(&Path, WriteOptions)> {
         (self.is_path() && self.old.is_none()).then(|| (&*self.path, self.options()))
     }
 
@@ -125,10 +125,10 @@ impl Output {
             }
             return make(Sink::Stream(out));
         }
-        let (path, name) = (&self.path, PathBuf::from(remote::called(&self.path)));
+        let (path, name) = (&self.path, PathBuf::from(remote::display_name(&self.path)));
         let named = |failure| named(failure, &name);
         if remote::is_url(path) {
-            let mut file = unnamed()?;
+            let mut file = temporary_file()?;
             make(Sink::File(&file)).map_err(named)?;
             file.rewind()?;
             return remote::write(path, self.force, &file);
@@ -143,7 +143,7 @@ impl Output {
 }
 
 /// Returns the folder for intermediate files of an output, which have no names: where the result needs space as well.
-pub(crate) fn folder_for(path: &Path) -> PathBuf {
+pub(crate) fn temporary_folder_for(path: &Path) -> PathBuf {
     let is_elsewhere = path == Path::new("-") || remote::is_url(path) || path.exists() && !is_regular(path);
     if is_elsewhere { std::env::temp_dir() } else { folder_of(path) }
 }
@@ -170,17 +170,17 @@ pub(crate) fn is_regular(path: &Path) -> bool {
 }
 
 /// Whether two paths lead to one file.
-pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
+pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
     let place = |path: &Path| std::fs::canonicalize(path).ok();
     place(one).is_some_and(|one| place(other) == Some(one))
 }
 
 /// Returns an error if a new file would be in the folder of a stack that is read.
-pub(crate) fn refuse_inside(new: &Path, input: &Path) -> Result<(), Failure> {
+pub(crate) fn refuse_in_stack(new: &Path, input: &Path) -> Result<(), Failure> {
     // An existing file may be a link to a file in another folder.
     let place = std::fs::canonicalize(new).ok();
     let folder = place.as_deref().map_or_else(|| folder_of(new), folder_of);
-    match input.is_dir() && is_same(&folder, input) {
+    match input.is_dir() && is_same_file(&folder, input) {
         true => Err(at(new, "the new file would be in the folder of the stack".into())),
         false => Ok(()),
     }

@@ -8,13 +8,13 @@ use clap::Args;
 use ndarray_io::npz::NpzOptions;
 
 use super::failure::Failure;
-use super::formats::{CompressionName, Format, packed, refuse_after, write_archive};
-use super::input::{At, Input, is_pipe};
+use super::formats::{CompressionName, Format, compression_of, refuse_bytes_after, write_archive};
+use super::input::{Input, SequentialReader, is_pipe};
 use super::output::{Content, Output};
-use super::progress::{Progress, Watched};
+use super::progress::{Progress, ProgressReader};
 use super::remote;
 use super::select::Arrays;
-use super::unpack::inside;
+use super::unpack::member_path;
 
 /// Create an NPZ archive from NPY files
 #[derive(Args)]
@@ -48,13 +48,13 @@ struct Member {
 
 pub(crate) fn pack(arguments: &Pack, out: &mut dyn Write) -> Result<u8, Failure> {
     let compression = if arguments.deflate { Some(CompressionName::Deflate) } else { arguments.compression };
-    let options = NpzOptions::new().compression(packed(compression)?);
+    let options = NpzOptions::new().compression(compression_of(compression)?);
     check_name(arguments)?;
     let mut output = Output::new(&arguments.archive, arguments.force)?;
     let mut members = Vec::new();
     for argument in &arguments.files {
         let (name, path) = name_and_path(argument)?;
-        inside(&name)?; // what could not be unpacked
+        member_path(&name)?; // what could not be unpacked
         if let Some(Member { input, .. }) = members.iter().find(|member: &&Member| member.name == name) {
             return Err(format!(
                 "{} and {} would both be the member '{name}'; NAME=FILE sets another name",
@@ -68,12 +68,12 @@ pub(crate) fn pack(arguments: &Pack, out: &mut dyn Write) -> Result<u8, Failure>
         members.push(Member { name, input, len });
     }
     let mut progress = Progress::new();
-    let all = members.iter().map(|member| member.len).sum();
+    let total = members.iter().map(|member| member.len).sum();
     output.write(out, Content::Binary, |sink| {
         write_archive(sink, &options, |archive| {
             members.into_iter().try_for_each(|Member { name, input, len }| {
-                let bytes = At::new(input.bytes()?).take(len);
-                archive.add_raw(name, Watched { input: bytes, progress: &mut progress, all }, len)
+                let bytes = SequentialReader::new(input.bytes()?).take(len);
+                archive.add_raw(name, ProgressReader { input: bytes, progress: &mut progress, total }, len)
             })
         })
     })?;
@@ -87,7 +87,7 @@ fn check_name(arguments: &Pack) -> Result<(), Failure> {
     if arguments.any_name || is_stream || Format::of_name(path) == Some(Format::Npz) {
         return Ok(());
     }
-    let name = remote::called(path);
+    let name = remote::display_name(path);
     Err(format!("{name}: the archive comes first, and its name ends in .npz: ndio pack ARCHIVE.npz FILES; --any-name accepts others").into())
 }
 
@@ -144,10 +144,10 @@ fn checked_len(input: &Input) -> Result<u64, Failure> {
     if arrays.has_more() {
         return Err(input.at("more arrays follow its first; ndio convert --array extracts one"));
     }
-    let end = arrays.bytes().end;
+    let end = arrays.byte_range().end;
     if input.size()? < end {
         return Err(input.at("truncated; see ndio verify"));
     }
-    refuse_after(input, &arrays, 1, "; ndio convert --drop-trailing drops them")?;
+    refuse_bytes_after(input, &arrays, 1, "; ndio convert --drop-trailing drops them")?;
     Ok(end)
 }

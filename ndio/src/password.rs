@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
 }
 
 /// Reads the password, and sets it for all further reads.
-pub(crate) fn find(arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn load(arguments: &Arguments) -> Result<(), Failure> {
     let password = if let Some(path) = &arguments.password_file {
         let text = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
         let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();

@@ -9,19 +9,19 @@ use indicatif::{ProgressBar, ProgressStyle};
 pub(crate) struct Progress {
     began: Instant,
     bar: Option<ProgressBar>,
-    is_seen: bool,
+    is_enabled: bool,
     done: u64,
 }
 
 impl Progress {
     pub(crate) fn new() -> Self {
-        Self { began: Instant::now(), bar: None, is_seen: stderr().is_terminal(), done: 0 }
+        Self { began: Instant::now(), bar: None, is_enabled: stderr().is_terminal(), done: 0 }
     }
 
     /// Sets the number of bytes done, and the total.
-    pub(crate) fn set(&mut self, done: u64, all: u64) {
+    pub(crate) fn set(&mut self, done: u64, total: u64) {
         self.done = done;
-        if !self.is_seen || self.began.elapsed() < Duration::from_secs(1) {
+        if !self.is_enabled || self.began.elapsed() < Duration::from_secs(1) {
             return;
         }
         let bar = self.bar.get_or_insert_with(|| {
@@ -32,7 +32,7 @@ impl Progress {
                 30.. => "{wide_bar} {percent} %, {eta} left",
                 _ => "{percent} %",
             });
-            let bar = ProgressBar::new(all);
+            let bar = ProgressBar::new(total);
             match style {
                 Ok(style) => bar.with_style(style),
                 Err(_) => bar,
@@ -42,8 +42,8 @@ impl Progress {
     }
 
     /// Adds to the number of bytes done.
-    pub(crate) fn add(&mut self, bytes: u64, all: u64) {
-        self.set(self.done + bytes, all);
+    pub(crate) fn add(&mut self, bytes: u64, total: u64) {
+        self.set(self.done + bytes, total);
     }
 }
 
@@ -56,16 +56,16 @@ impl Drop for Progress {
 }
 
 /// A reader that shows progress.
-pub(crate) struct Watched<'a, R> {
+pub(crate) struct ProgressReader<'a, R> {
     pub(crate) input: R,
     pub(crate) progress: &'a mut Progress,
-    pub(crate) all: u64,
+    pub(crate) total: u64,
 }
 
-impl<R: Read> Read for Watched<'_, R> {
+impl<R: Read> Read for ProgressReader<'_, R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let count = self.input.read(into)?;
-        self.progress.add(count as u64, self.all);
+        self.progress.add(count as u64, self.total);
         Ok(count)
     }
 }

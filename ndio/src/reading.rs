@@ -29,11 +29,11 @@ pub(crate) struct Numbers {
     #[arg(long, global = true, value_name = "FORMAT")]
     long_double: Option<LongDoubleName>,
     /// Read raw bytes (V1, V2) as numbers of the package ml_dtypes, such as bfloat16, float8_e4m3fn or int4
-    #[arg(long, global = true, value_name = "TYPE", value_parser = narrow)]
+    #[arg(long, global = true, value_name = "TYPE", value_parser = parse_narrow)]
     r#as: Option<Narrow>,
 }
 
-fn narrow(name: &str) -> Result<Narrow, String> {
+fn parse_narrow(name: &str) -> Result<Narrow, String> {
     Narrow::from_name(name).ok_or_else(|| {
         let names: Vec<_> = Narrow::ALL.iter().map(|narrow| narrow.name()).collect();
         format!("expected {}", names.join(", "))
@@ -64,7 +64,7 @@ static NUMBERS: OnceLock<Numbers> = OnceLock::new();
 pub(crate) fn set(arguments: &Options) -> Result<(), Failure> {
     RA.get_or_init(|| arguments.ra);
     NUMBERS.get_or_init(|| arguments.numbers);
-    password::find(&arguments.password)
+    password::load(&arguments.password)
 }
 
 /// Returns the format of long doubles, if it is known.
@@ -86,7 +86,7 @@ pub(crate) fn format_of(scalar: &Scalar) -> Option<LongDoubleFormat> {
 }
 
 /// Returns how elements are shown.
-pub(crate) fn look() -> DisplayOptions {
+pub(crate) fn display_options() -> DisplayOptions {
     match long_double() {
         Some(format) => DisplayOptions::new().long_double(format),
         None => DisplayOptions::new(),

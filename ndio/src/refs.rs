@@ -6,11 +6,11 @@ use std::path::{Component, Path, PathBuf};
 use clap::{Args, ValueEnum};
 use ndarray_io_refs::{RefOptions, References, ZarrFormat};
 
-use super::failure::{Failure, at, note};
+use super::failure::{Failure, at, report};
 use super::formats::Format;
 use super::input::{Input, is_pipe};
 use super::join::axis_of;
-use super::output::{Content, Output, is_same, refuse_inside};
+use super::output::{Content, Output, is_same_file, refuse_in_stack};
 use super::remote;
 use super::select::Selection;
 
@@ -78,11 +78,11 @@ pub(crate) fn refs(arguments: &Refs, out: &mut dyn Write) -> Result<u8, Failure>
     if arguments.name.is_some() && arguments.concat.is_none() && arguments.files.len() > 1 {
         return Err("--name is for one file, or for --concat".into());
     }
-    if arguments.files.iter().any(|file| is_same(file, &arguments.output)) {
+    if arguments.files.iter().any(|file| is_same_file(file, &arguments.output)) {
         return Err(at(&arguments.output, "the output is one of the files".into()));
     }
     if arguments.output != Path::new("-") && !remote::is_url(&arguments.output) {
-        arguments.files.iter().try_for_each(|file| refuse_inside(&arguments.output, file))?;
+        arguments.files.iter().try_for_each(|file| refuse_in_stack(&arguments.output, file))?;
     }
     if let Some(file) = arguments.files.iter().find(|file| *file == Path::new("-") || is_pipe(file)) {
         return Err(at(file, "references are to files that readers can find".into()));
@@ -93,17 +93,20 @@ pub(crate) fn refs(arguments: &Refs, out: &mut dyn Write) -> Result<u8, Failure>
             let axis = match usize::try_from(axis) {
                 Ok(axis) => axis,
                 Err(_) => {
-                    let which = Selection { member: arguments.member.clone(), ..Selection::default() };
-                    let first =
-                        which.one(&Input::open(&arguments.files[0])?, &crate::reading::options(), false)?;
+                    let selection = Selection { member: arguments.member.clone(), ..Selection::default() };
+                    let first = selection.open_one(
+                        &Input::open(&arguments.files[0])?,
+                        &crate::reading::options(),
+                        false,
+                    )?;
                     axis_of(axis, first.shape().len())?
                 }
             };
-            let files: Vec<(PathBuf, String)> = arguments.located()?;
+            let files: Vec<(PathBuf, String)> = arguments.files_with_locations()?;
             references.concatenate_at(&files, axis, &options)?;
         }
         None => {
-            for (path, location) in arguments.located()? {
+            for (path, location) in arguments.files_with_locations()? {
                 if remote::is_url(&path) {
                     // Its name without a query, which may be a signature.
                     let object = Input::open(&path)?;
@@ -114,7 +117,7 @@ pub(crate) fn refs(arguments: &Refs, out: &mut dyn Write) -> Result<u8, Failure>
                     if input.format() == Format::Npy
                         && let Err(error) = input.npy(&crate::reading::options())?.check_end()
                     {
-                        note(&format!("only the first array is referred to: {error}").into());
+                        report(&format!("only the first array is referred to: {error}").into());
                     }
                     references.add(&path, &options.clone().location(location))?;
                 }
@@ -122,7 +125,7 @@ pub(crate) fn refs(arguments: &Refs, out: &mut dyn Write) -> Result<u8, Failure>
         }
     }
     for text in references.notes() {
-        note(&text.clone().into());
+        report(&text.clone().into());
     }
     output.write(out, Content::Text, |sink| {
         let mut out = std::io::BufWriter::new(sink);
@@ -152,8 +155,8 @@ impl Refs {
     }
 
     /// Returns the files, and where readers will find each of them.
-    fn located(&self) -> Result<Vec<(PathBuf, String)>, Failure> {
-        let located = self.files.iter().map(|path| match (path.to_str(), &self.prefix) {
+    fn files_with_locations(&self) -> Result<Vec<(PathBuf, String)>, Failure> {
+        let files_with_locations = self.files.iter().map(|path| match (path.to_str(), &self.prefix) {
             (Some(name), None) => Ok((path.clone(), name.to_owned())),
             (Some(name), Some(prefix)) => Ok((path.clone(), with_prefix(prefix, path, name)?)),
             (None, _) => {
@@ -161,7 +164,7 @@ impl Refs {
                     .into())
             }
         });
-        located.collect()
+        files_with_locations.collect()
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) fn is_url(path: &Path) -> bool {
 }
 
 /// Returns what messages call a path: that of a URL without credentials and query, which may be a signature.
-pub(crate) fn called(path: &Path) -> String {
+pub(crate) fn display_name(path: &Path) -> String {
     match is_url(path) {
         true => name(path).map_or_else(|_| "the URL".to_owned(), |name| name.display().to_string()),
         false => path.display().to_string(),
@@ -41,7 +41,7 @@ mod store {
 
     use super::{Arc, Failure, File, Object, Path, PathBuf};
     use crate::failure::at;
-    use crate::progress::{Progress, Watched};
+    use crate::progress::{Progress, ProgressReader};
 
     fn remote(url: &Path) -> Result<Remote, Failure> {
         Ok(Remote::parse(&url.to_string_lossy())?)
@@ -76,7 +76,7 @@ mod store {
         let options = UploadOptions::new().len(len);
         let mut upload = remote.upload(&if force { options } else { options.create_new() })?;
         let mut progress = Progress::new();
-        io::copy(&mut Watched { input: &mut file, progress: &mut progress, all: len }, &mut upload)
+        io::copy(&mut ProgressReader { input: &mut file, progress: &mut progress, total: len }, &mut upload)
             .map_err(|error| at(&PathBuf::from(remote.name()), error.into()))?;
         upload.finish()?;
         Ok(())
@@ -87,21 +87,21 @@ mod store {
 mod store {
     use super::{Failure, File, Object, Path, PathBuf};
 
-    fn refused() -> Failure {
+    fn no_store_support() -> Failure {
         "this ndio was built without object stores; cargo install ndio --features remote builds it with them"
             .into()
     }
 
     pub(crate) fn name(_: &Path) -> Result<PathBuf, Failure> {
-        Err(refused())
+        Err(no_store_support())
     }
 
     pub(crate) fn open(_: &Path) -> Result<(PathBuf, Object), Failure> {
-        Err(refused())
+        Err(no_store_support())
     }
 
     pub(crate) fn write(_: &Path, _: bool, _: &File) -> Result<(), Failure> {
-        Err(refused())
+        Err(no_store_support())
     }
 }
 

@@ -12,7 +12,7 @@ use ndarray_io::object::{Global, ObjectRef, Pickle, View};
 use ndarray_io::{NpyReader, NpzFile, ReadOptions};
 use serde_json::json;
 
-use super::failure::{Failure, at, at_part, note, one_line};
+use super::failure::{Failure, at, at_part, one_line, report};
 use super::formats::Format;
 use super::input::{Input, each_file, is_array_file};
 
@@ -47,27 +47,32 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         let mut failed = |failure: Failure, out: &mut dyn Write| -> Result<(), Failure> {
             code = 2;
             out.flush()?;
-            note(&failure);
+            report(&failure);
             Ok(())
         };
         let input = match path.and_then(Input::open) {
             Ok(input) => input,
             Err(failure) => return failed(failure, out),
         };
-        let mut scan =
-            Scan { arguments, name: &input.name().to_string_lossy(), out, is_any: false, is_more: false };
+        let mut scan = Scan {
+            arguments,
+            name: &input.name().to_string_lossy(),
+            out,
+            has_pickle: false,
+            has_unknown_names: false,
+        };
         let scanned = scan.input(&input);
-        let (is_any, is_more) = (scan.is_any, scan.is_more);
-        if is_more {
+        let (has_pickle, has_unknown_names) = (scan.has_pickle, scan.has_unknown_names);
+        if has_unknown_names {
             code = code.max(1);
         }
         match scanned {
             Err(failure) => {
                 code = 2;
                 out.flush()?;
-                note(&input.at(failure));
+                report(&input.at(failure));
             }
-            Ok(()) if !is_any && !arguments.json => {
+            Ok(()) if !has_pickle && !arguments.json => {
                 writeln!(out, "{}: no objects", one_line(&input.name().to_string_lossy()))?;
             }
             Ok(()) => {}
@@ -83,14 +88,14 @@ struct Scan<'a> {
     name: &'a str,
     out: &'a mut dyn Write,
     /// Whether a pickle has been found.
-    is_any: bool,
+    has_pickle: bool,
     /// Whether one has other names than those of plain data.
-    is_more: bool,
+    has_unknown_names: bool,
 }
 
 impl Scan<'_> {
     fn input(&mut self, input: &Input) -> Result<(), Failure> {
-        match input.by_content() {
+        match input.detected_format() {
             Some(Format::Npz) => self.members(&input.npz(&options())?, input),
             Some(Format::Stack) => self.stack(input),
             Some(Format::Ra) => Ok(()),
@@ -111,7 +116,7 @@ impl Scan<'_> {
         {
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
             let opened = File::open(path).map_err(Failure::from);
-            if let Err(failure) = opened.and_then(|mut file| self.bytes_of(&name, &mut file)) {
+            if let Err(failure) = opened.and_then(|mut file| self.scan_part(&name, &mut file)) {
                 first_failure.get_or_insert(at(path, failure));
             }
         }
@@ -119,18 +124,18 @@ impl Scan<'_> {
     }
 
     fn file(&mut self, file: &mut File, path: &Path) -> Result<(), Failure> {
-        self.bytes_of("", file).map_err(|failure| at(path, failure))
+        self.scan_part("", file).map_err(|failure| at(path, failure))
     }
 
     /// Scans the arrays and pickles that follow one another in a file; other bytes may follow them.
-    fn bytes_of(&mut self, part: &str, file: &mut File) -> Result<(), Failure> {
+    fn scan_part(&mut self, part: &str, file: &mut File) -> Result<(), Failure> {
         // At the beginning of the file, or after the header of an array of objects, there has to be something.
         let mut is_expected = true;
         loop {
             let start = file.stream_position()?;
-            let first = first_of(file)?;
+            let first = peek_bytes(file)?;
             if first.starts_with(b"\x93NUMPY") {
-                is_expected = self.header(part, file, start)?;
+                is_expected = self.skip_array(part, file, start)?;
                 continue;
             }
             if !may_be_pickle(&first) {
@@ -152,22 +157,22 @@ impl Scan<'_> {
                 false => Pickle::read_with(&*file, &options()),
             };
             match read {
-                Ok(pickle) => self.found(part, &pickle)?,
+                Ok(pickle) => self.print_pickle(part, &pickle)?,
                 // Only joblib skips the bytes of arrays: any other loader executes them.
                 Err(error) if start == 0 && matches!(error.kind(), ErrorKind::Unsupported { .. }) => {
                     file.rewind()?;
                     return match Pickle::read_joblib(&*file, &options()) {
-                        Ok(pickle) => self.found(part, &pickle),
+                        Ok(pickle) => self.print_pickle(part, &pickle),
                         Err(error) => {
                             file.rewind()?;
-                            self.damaged(part, file)?;
+                            self.print_damaged_pickle(part, file)?;
                             Err(error.into())
                         }
                     };
                 }
                 Err(error) => {
                     file.seek(SeekFrom::Start(start))?;
-                    self.damaged(part, file)?;
+                    self.print_damaged_pickle(part, file)?;
                     file.seek(SeekFrom::Start(start))?;
                     // What else it is says more, if that is known.
                     return match not_a_pickle(file) {
@@ -182,7 +187,7 @@ impl Scan<'_> {
     }
 
     /// Skips the header of an array, and its elements if they are not objects; returns whether a pickle has to follow.
-    fn header(&mut self, part: &str, file: &mut File, start: u64) -> Result<bool, Failure> {
+    fn skip_array(&mut self, part: &str, file: &mut File, start: u64) -> Result<bool, Failure> {
         let array = match NpyReader::new_with(&*file, &options()) {
             Ok(array) => array,
             // NumPy may read it all the same, and what follows as a pickle.
@@ -192,7 +197,7 @@ impl Scan<'_> {
                 (&*file).take(1 << 16).read_to_end(&mut line)?;
                 let end = line.iter().position(|byte| *byte == b'\n').map_or(line.len(), |end| end + 1);
                 file.seek(SeekFrom::Start(start + end as u64))?;
-                self.damaged(part, file)?;
+                self.print_damaged_pickle(part, file)?;
                 return Err(error.into());
             }
         };
@@ -213,10 +218,10 @@ impl Scan<'_> {
                 if !has_objects && !is_named_pickle(name) && !begins_like_pickle(archive, index)? {
                     return Ok(());
                 }
-                let mut file = super::input::unnamed()?;
+                let mut file = super::input::temporary_file()?;
                 archive.copy_raw(index, &mut file)?;
                 file.rewind()?;
-                self.bytes_of(name, &mut file)
+                self.scan_part(name, &mut file)
             };
             // One damaged member does not hide what others do.
             if let Err(failure) = scan() {
@@ -227,7 +232,7 @@ impl Scan<'_> {
     }
 
     /// Prints what Python would do to load a pickle.
-    fn found(&mut self, part: &str, pickle: &Pickle) -> Result<(), Failure> {
+    fn print_pickle(&mut self, part: &str, pickle: &Pickle) -> Result<(), Failure> {
         let is_accepted = |global: Global<'_>| is_accepted(global, &self.arguments.allow);
         let mut met = HashSet::new();
         let globals = pickle.globals().filter(|global| !is_accepted(*global) && met.insert(*global));
@@ -254,10 +259,10 @@ impl Scan<'_> {
     }
 
     /// Prints the names in a damaged pickle, if there are any: Python finds the damage after it has executed what comes before.
-    fn damaged(&mut self, part: &str, file: &File) -> Result<(), Failure> {
-        const MOST: u64 = 64 << 20;
+    fn print_damaged_pickle(&mut self, part: &str, file: &File) -> Result<(), Failure> {
+        const MAX_LEN: u64 = 64 << 20;
         let mut bytes = Vec::new();
-        file.take(MOST).read_to_end(&mut bytes)?;
+        file.take(MAX_LEN).read_to_end(&mut bytes)?;
         let names = Pickle::globals_until_damage(&bytes, &options());
         let names: Vec<String> =
             names.into_iter().map(|(module, name)| shortened(&format!("{module}.{name}"))).collect();
@@ -271,8 +276,8 @@ impl Scan<'_> {
         calls: &[(String, usize, String)],
     ) -> Result<(), Failure> {
         let is_plain = imports.is_empty() && calls.is_empty();
-        self.is_any = true;
-        self.is_more |= !is_plain;
+        self.has_pickle = true;
+        self.has_unknown_names |= !is_plain;
         let out = &mut *self.out;
         if self.arguments.json {
             write!(
@@ -311,7 +316,7 @@ fn options() -> ReadOptions {
 }
 
 /// Returns the next few bytes of a file, whose position stays.
-fn first_of(file: &mut File) -> Result<Vec<u8>, Failure> {
+fn peek_bytes(file: &mut File) -> Result<Vec<u8>, Failure> {
     let start = file.stream_position()?;
     let mut first = Vec::new();
     (&*file).take(16).read_to_end(&mut first)?;
@@ -348,8 +353,8 @@ fn not_a_pickle(file: &mut File) -> Option<Failure> {
 /// Whether a file in a folder may have objects, by its name or its first bytes.
 fn may_have_objects(path: &Path) -> bool {
     let begins = || {
-        let first = File::open(path).ok().and_then(|mut file| first_of(&mut file).ok()).unwrap_or_default();
-        first.starts_with(&[0x80]) && may_be_pickle(&first) || Format::told_by(&first).is_some()
+        let first = File::open(path).ok().and_then(|mut file| peek_bytes(&mut file).ok()).unwrap_or_default();
+        first.starts_with(&[0x80]) && may_be_pickle(&first) || Format::detect(&first).is_some()
     };
     is_array_file(path) || is_named_pickle(&path.to_string_lossy()) || begins()
 }
@@ -362,7 +367,7 @@ fn is_named_pickle(name: &str) -> bool {
 
 /// Whether a member begins like a pickle that says its protocol.
 fn begins_like_pickle(archive: &NpzFile, index: usize) -> Result<bool, Failure> {
-    let mut first = First(Vec::new());
+    let mut first = PrefixWriter(Vec::new());
     match archive.copy_raw(index, &mut first) {
         Err(error) if first.0.is_empty() => Err(error.into()),
         _ => Ok(first.0.starts_with(&[0x80]) && may_be_pickle(&first.0)),
@@ -370,9 +375,9 @@ fn begins_like_pickle(archive: &NpzFile, index: usize) -> Result<bool, Failure> 
 }
 
 /// Takes the first bytes that are written to it, and refuses more.
-struct First(Vec<u8>);
+struct PrefixWriter(Vec<u8>);
 
-impl Write for First {
+impl Write for PrefixWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.0.len() >= 2 {
             return Err(io::ErrorKind::WriteZero.into());
@@ -387,7 +392,10 @@ impl Write for First {
 }
 
 /// Returns the names that plain data do not have, unless they are accepted.
-pub(crate) fn unknown<'a>(globals: impl Iterator<Item = Global<'a>>, allowed: &[String]) -> Vec<String> {
+pub(crate) fn unknown_names<'a>(
+    globals: impl Iterator<Item = Global<'a>>,
+    allowed: &[String],
+) -> Vec<String> {
     globals.filter(|global| !is_accepted(*global, allowed)).map(full_name).collect()
 }
 
@@ -404,8 +412,8 @@ fn full_name(global: Global<'_>) -> String {
 
 /// Returns the beginning of a text.
 fn shortened(text: &str) -> String {
-    const MOST: usize = 200;
-    match text.char_indices().nth(MOST) {
+    const MAX_LEN: usize = 200;
+    match text.char_indices().nth(MAX_LEN) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
@@ -414,12 +422,12 @@ fn shortened(text: &str) -> String {
 /// Formats an object as Python shows it, but only the beginning of what is long, in time that does not depend on its length.
 fn preview(object: ObjectRef<'_>) -> String {
     let mut text = String::new();
-    put(object, &mut text, 3);
+    put_preview(object, &mut text, 3);
     shortened(&text)
 }
 
 /// Appends the preview of an object, with the parts of parts to a depth.
-fn put(object: ObjectRef<'_>, text: &mut String, depth: usize) {
+fn put_preview(object: ObjectRef<'_>, text: &mut String, depth: usize) {
     const ITEMS: usize = 8;
     let has_parts = object.items().is_some() || matches!(object.view(), View::Dict(_) | View::Call(_));
     if depth == 0 && has_parts {
@@ -429,7 +437,7 @@ fn put(object: ObjectRef<'_>, text: &mut String, depth: usize) {
         text.push_str(ends[0]);
         for (number, item) in items.iter().take(ITEMS).enumerate() {
             text.push_str(if number > 0 { ", " } else { "" });
-            put(item, text, depth - 1);
+            put_preview(item, text, depth - 1);
         }
         text.push_str(if items.len() > ITEMS { ", …" } else { "" });
         text.push_str(ends[1]);
@@ -450,15 +458,15 @@ fn put(object: ObjectRef<'_>, text: &mut String, depth: usize) {
             text.push('{');
             for (number, (key, value)) in dict.iter().take(ITEMS).enumerate() {
                 text.push_str(if number > 0 { ", " } else { "" });
-                put(key, text, depth - 1);
+                put_preview(key, text, depth - 1);
                 text.push_str(": ");
-                put(value, text, depth - 1);
+                put_preview(value, text, depth - 1);
             }
             text.push_str(if dict.len() > ITEMS { ", …}" } else { "}" });
         }
         View::Global(global) => text.push_str(&full_name(global)),
         View::Call(call) => {
-            put(call.callable(), text, depth - 1);
+            put_preview(call.callable(), text, depth - 1);
             match call.args().items() {
                 Some(items) => list(text, ["(", ")"], items),
                 None => text.push_str("(…)"),
@@ -466,13 +474,13 @@ fn put(object: ObjectRef<'_>, text: &mut String, depth: usize) {
             for (what, part) in [(" by name ", call.kwargs()), (" with state ", call.state())] {
                 if let Some(part) = part {
                     text.push_str(what);
-                    put(part, text, depth - 1);
+                    put_preview(part, text, depth - 1);
                 }
             }
         }
         View::Persistent(id) => {
             text.push_str("<persistent ");
-            put(id, text, depth.saturating_sub(1));
+            put_preview(id, text, depth.saturating_sub(1));
             text.push('>');
         }
         View::Int(number) => match i128::try_from(&number) {

@@ -10,9 +10,9 @@ use super::failure::{Failure, at, with_advice};
 use super::formats::{Format, refuse_trailing};
 use super::input::Input;
 use super::slice;
-use super::source::{Source, Whole};
+use super::source::{Source, SourceArray};
 pub(crate) use arrays::{Arrays, no_array};
-pub(crate) use part::{Part, headed};
+pub(crate) use part::{HeadedBytes, with_header};
 
 /// Which array, and which part of it.
 #[derive(Args, Clone, Default)]
@@ -21,10 +21,10 @@ pub(crate) struct Selection {
     #[arg(long, value_name = "NAME", conflicts_with_all = ["index", "array"])]
     pub(crate) member: Option<String>,
     /// The array of an archive by its number, counted from 0: for names that occur twice
-    #[arg(long, value_name = "NUMBER", conflicts_with = "array", allow_hyphen_values = true, value_parser = counted)]
+    #[arg(long, value_name = "NUMBER", conflicts_with = "array", allow_hyphen_values = true, value_parser = parse_index)]
     pub(crate) index: Option<usize>,
     /// The array of an NPY file with several concatenated ones, counted from 0
-    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true, value_parser = counted)]
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true, value_parser = parse_index)]
     pub(crate) array: Option<usize>,
     /// A field of records: x, or pos.x for a field within a field
     #[arg(long, value_name = "NAME")]
@@ -34,7 +34,7 @@ pub(crate) struct Selection {
     pub(crate) slice: Option<String>,
 }
 
-fn counted(text: &str) -> Result<usize, String> {
+fn parse_index(text: &str) -> Result<usize, String> {
     text.parse().map_err(|_| "expected a number, counted from 0".to_owned())
 }
 
@@ -62,13 +62,13 @@ impl Selection {
     }
 
     /// Opens the chosen array, or the only one. With `is_whole`, for reading all of it: the checksum of a member is verified first.
-    pub(crate) fn one(
+    pub(crate) fn open_one(
         &self,
         input: &Input,
         options: &ReadOptions,
         is_whole: bool,
     ) -> Result<Source, Failure> {
-        let mut arrays = self.all(input, options, is_whole)?;
+        let mut arrays = self.open_all(input, options, is_whole)?;
         let first = arrays.next().ok_or_else(|| input.at("there is no array"))??;
         if arrays.has_more() {
             return Err(input.at("more arrays follow its first; --array selects one, counted from 0"));
@@ -77,8 +77,8 @@ impl Selection {
     }
 
     /// Opens the chosen array, or the only one, for reading all of what the file has: other bytes after it are an error.
-    pub(crate) fn one_whole(&self, input: &Input, options: &ReadOptions) -> Result<Source, Failure> {
-        let source = self.one(input, options, true)?;
+    pub(crate) fn open_one_complete(&self, input: &Input, options: &ReadOptions) -> Result<Source, Failure> {
+        let source = self.open_one(input, options, true)?;
         if input.format() == Format::Npy && (self.array.is_none() || input.is_output()) {
             refuse_trailing(input, options, "; ndio convert --drop-trailing drops them")?;
         }
@@ -86,7 +86,7 @@ impl Selection {
     }
 
     /// Opens the chosen array, or all arrays of an NPY file if none is chosen.
-    pub(crate) fn all<'a>(
+    pub(crate) fn open_all<'a>(
         &'a self,
         input: &'a Input,
         options: &'a ReadOptions,
@@ -104,11 +104,15 @@ impl Selection {
                 Arrays::only(input, options, self.part_of(member)?)
             }
             (Format::Npy, Some(wanted)) => {
-                let found = Arrays::of(input, options).numbered(wanted)?;
+                let found = Arrays::of(input, options).nth_array(wanted)?;
                 Arrays::only(input, options, self.part_of(found)?)
             }
-            (Format::Npy, None) => Arrays::of(input, options).in_parts(self),
-            _ => Arrays::only(input, options, self.part_of(Source::of_one(input, format, options)?)?),
+            (Format::Npy, None) => Arrays::of(input, options).with_selection(self),
+            _ => Arrays::only(
+                input,
+                options,
+                self.part_of(Source::open_single_array(input, format, options)?)?,
+            ),
         })
     }
 
@@ -141,7 +145,7 @@ impl Selection {
         }
         let name = source.name().to_owned();
         let source = match source.array {
-            Whole::Objects(array) => {
+            SourceArray::Objects(array) => {
                 let located = |error: ndarray_io::Error| error.at_path(&name);
                 let array = match &self.field {
                     Some(_) if array.dtype() != &DType::Object => {
@@ -185,9 +189,9 @@ pub(crate) fn no_member(input: &Input, index: usize, len: usize) -> Failure {
 
 /// Lists the names of an archive's members for an error message, at most the first 20.
 pub(crate) fn some_names(archive: &NpzFile) -> String {
-    const MOST: usize = 20;
-    let names: Vec<&str> = archive.members().iter().take(MOST).map(|member| member.name()).collect();
-    match archive.len().saturating_sub(MOST) {
+    const MAX_NAMES: usize = 20;
+    let names: Vec<&str> = archive.members().iter().take(MAX_NAMES).map(|member| member.name()).collect();
+    match archive.len().saturating_sub(MAX_NAMES) {
         0 => names.join(", "),
         more => format!("{} and {more} more", names.join(", ")),
     }

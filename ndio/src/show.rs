@@ -34,19 +34,20 @@ pub(crate) struct Arguments {
     #[arg(long, alias = "allow-pickle")]
     allow_objects: bool,
     #[command(flatten)]
-    which: Selection,
+    selection: Selection,
     /// The file; - is standard input
     file: PathBuf,
 }
 
 impl Arguments {
-    fn look(&self) -> DisplayOptions {
+    fn display_options(&self) -> DisplayOptions {
         let terminal = || terminal_size::terminal_size().map_or(80, |(width, _)| width.0.into());
-        let mut look = crate::reading::look().width(self.width.unwrap_or_else(terminal));
+        let mut display_options =
+            crate::reading::display_options().width(self.width.unwrap_or_else(terminal));
         if let Some(digits) = self.precision {
-            look = look.precision(digits);
+            display_options = display_options.precision(digits);
         }
-        if self.all { look.all() } else { look }
+        if self.all { display_options.all() } else { display_options }
     }
 }
 
@@ -57,13 +58,13 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
 
 fn show(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let options = crate::reading::options().allow_objects(arguments.allow_objects);
-    let look = arguments.look();
+    let display_options = arguments.display_options();
     let input = Input::open(&arguments.file)?;
-    for source in arguments.which.all(&input, &options, arguments.json)? {
+    for source in arguments.selection.open_all(&input, &options, arguments.json)? {
         let source = source?;
         let shown = match arguments.json {
-            true => source.readable().and_then(|source| write_json(&source, out)),
-            false => source.display_to(&look, &mut *out).and_then(|()| Ok(writeln!(out)?)),
+            true => source.ensure_iterable().and_then(|source| write_json(&source, out)),
+            false => source.display_to(&display_options, &mut *out).and_then(|()| Ok(writeln!(out)?)),
         };
         shown.map_err(|failure| input.at(failure))?;
     }

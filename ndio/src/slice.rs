@@ -39,7 +39,7 @@ pub(crate) fn parse(text: &str, shape: &[usize]) -> Result<Vec<SliceInfoElem>, S
             }
             part => {
                 let length = shape[elements.len()];
-                elements.push(axis(part, length).ok_or_else(|| {
+                elements.push(parse_part(part, length).ok_or_else(|| {
                     format!("'{part}' is not an index or a slice, as in NumPy: 3, 0:2, ::-1, ...")
                 })?);
             }
@@ -50,7 +50,7 @@ pub(crate) fn parse(text: &str, shape: &[usize]) -> Result<Vec<SliceInfoElem>, S
 }
 
 /// Parses one part: an index or `start:end:step`, for an axis of this length.
-fn axis(part: &str, length: usize) -> Option<SliceInfoElem> {
+fn parse_part(part: &str, length: usize) -> Option<SliceInfoElem> {
     let number = |text: &str| match text.trim() {
         "" => Some(None),
         digits => digits.parse::<isize>().ok().map(Some),

@@ -13,20 +13,20 @@ use ndarray_io::options::DisplayOptions;
 use ndarray_io::ra::RaFile;
 use ndarray_io::{DType, DynArray, NpyFile, NpzFile, ReadOptions};
 
-use super::failure::{Failure, is_closed, is_of_output};
+use super::failure::{Failure, is_broken_pipe, is_stdout_error};
 use super::formats::Format;
 use super::input::Input;
-use super::select::headed;
+use super::select::with_header;
 
 /// An array of an input, or a part of it.
 pub(crate) struct Source {
     /// What messages call the file.
     name: PathBuf,
-    pub(crate) array: Whole,
+    pub(crate) array: SourceArray,
 }
 
 /// Where the elements are.
-pub(crate) enum Whole {
+pub(crate) enum SourceArray {
     Npy(NpyFile),
     Ra(RaFile),
     /// Python objects, which are in memory.
@@ -43,24 +43,28 @@ impl AsRef<[u8]> for Bytes {
 }
 
 impl Source {
-    pub(crate) fn of(array: Whole, name: &Path) -> Self {
+    pub(crate) fn of(array: SourceArray, name: &Path) -> Self {
         Self { name: name.to_owned(), array }
     }
 
     pub(crate) fn npy(file: NpyFile, name: &Path) -> Self {
-        Self { name: name.to_owned(), array: Whole::Npy(file) }
+        Self { name: name.to_owned(), array: SourceArray::Npy(file) }
     }
 
     pub(crate) fn ra(file: RaFile, name: &Path) -> Self {
-        Self { name: name.to_owned(), array: Whole::Ra(file) }
+        Self { name: name.to_owned(), array: SourceArray::Ra(file) }
     }
 
     pub(crate) fn objects(array: DynArray, name: &Path) -> Self {
-        Self { name: name.to_owned(), array: Whole::Objects(Box::new(array)) }
+        Self { name: name.to_owned(), array: SourceArray::Objects(Box::new(array)) }
     }
 
     /// Opens the array of an RA file or a stack.
-    pub(crate) fn of_one(input: &Input, format: Format, options: &ReadOptions) -> Result<Self, Failure> {
+    pub(crate) fn open_single_array(
+        input: &Input,
+        format: Format,
+        options: &ReadOptions,
+    ) -> Result<Self, Failure> {
         let name = input.name();
         Ok(match format {
             Format::Stack => Self::npy(input.stack(options)?.into_file(), name),
@@ -79,7 +83,7 @@ impl Source {
     fn in_memory(array: DynArray, name: &Path) -> Result<Self, Failure> {
         let shape = array.shape().to_vec();
         let header = Header::new(array.dtype().clone(), array.order(), shape.into())?;
-        let bytes = headed(&header, Arc::new(InMemory(Bytes(array))), 0)?;
+        let bytes = with_header(&header, Arc::new(InMemory(Bytes(array))), 0)?;
         let file = NpyFile::from_source_with(bytes, &crate::reading::options())?;
         Ok(Self::npy(file.with_path(name), name))
     }
@@ -104,10 +108,10 @@ impl Source {
     }
 
     /// Returns the array, unless it has too many elements to iterate over.
-    pub(crate) fn readable(self) -> Result<Self, Failure> {
+    pub(crate) fn ensure_iterable(self) -> Result<Self, Failure> {
         /// A small file may declare any number of zero-sized elements.
-        const MOST: u64 = 1 << 20;
-        match self.dtype().item_size() == 0 && self.len() > MOST {
+        const MAX_EMPTY_ELEMENTS: u64 = 1 << 20;
+        match self.dtype().item_size() == 0 && self.len() > MAX_EMPTY_ELEMENTS {
             true => Err(format!(
                 "{}: it has {} elements of zero bytes, too many to iterate over",
                 self.name.display(),
@@ -125,25 +129,25 @@ impl Source {
 
     pub(crate) fn dtype(&self) -> &DType {
         match &self.array {
-            Whole::Npy(file) => file.dtype(),
-            Whole::Ra(file) => file.dtype(),
-            Whole::Objects(array) => array.dtype(),
+            SourceArray::Npy(file) => file.dtype(),
+            SourceArray::Ra(file) => file.dtype(),
+            SourceArray::Objects(array) => array.dtype(),
         }
     }
 
     pub(crate) fn order(&self) -> Order {
         match &self.array {
-            Whole::Npy(file) => file.order(),
-            Whole::Ra(file) => file.order(),
-            Whole::Objects(array) => array.order(),
+            SourceArray::Npy(file) => file.order(),
+            SourceArray::Ra(file) => file.order(),
+            SourceArray::Objects(array) => array.order(),
         }
     }
 
     pub(crate) fn shape(&self) -> &[usize] {
         match &self.array {
-            Whole::Npy(file) => file.shape(),
-            Whole::Ra(file) => file.shape(),
-            Whole::Objects(array) => array.shape(),
+            SourceArray::Npy(file) => file.shape(),
+            SourceArray::Ra(file) => file.shape(),
+            SourceArray::Objects(array) => array.shape(),
         }
     }
 
@@ -168,9 +172,9 @@ impl Source {
 
     pub(crate) fn slice(&self, slice: &[SliceInfoElem]) -> ndarray_io::Result<DynArray> {
         let part = match &self.array {
-            Whole::Npy(file) => file.slice_any(slice),
-            Whole::Ra(file) => file.slice_any(slice),
-            Whole::Objects(array) => array.slice(slice),
+            SourceArray::Npy(file) => file.slice_any(slice),
+            SourceArray::Ra(file) => file.slice_any(slice),
+            SourceArray::Objects(array) => array.slice(slice),
         };
         part.map_err(|error| self.named(error))
     }
@@ -178,9 +182,9 @@ impl Source {
     /// Returns an error if the file is shorter than its header says: before memory is allocated for all of it.
     pub(crate) fn check_complete(&self) -> Result<(), Failure> {
         let checked = match &self.array {
-            Whole::Npy(file) => file.check_complete(),
-            Whole::Ra(file) => file.check_complete(),
-            Whole::Objects(_) => Ok(()),
+            SourceArray::Npy(file) => file.check_complete(),
+            SourceArray::Ra(file) => file.check_complete(),
+            SourceArray::Objects(_) => Ok(()),
         };
         Ok(checked.map_err(|error| self.named(error))?)
     }
@@ -188,25 +192,33 @@ impl Source {
     /// Adds the name of the file to an error that has none.
     pub(crate) fn named(&self, error: ndarray_io::Error) -> ndarray_io::Error {
         // What is written is not the fault of the file.
-        let is_of_other = is_closed(&error) || is_of_output(&error);
+        let is_of_other = is_broken_pipe(&error) || is_stdout_error(&error);
         if error.path().is_some() || is_of_other { error } else { error.at_path(&self.name) }
     }
 
     /// Visits the array in blocks.
     pub(crate) fn blocks(&self) -> Blocks<'_, DynArray> {
         match &self.array {
-            Whole::Npy(file) => file.blocks(),
-            Whole::Ra(file) => file.blocks(),
-            Whole::Objects(array) => array.blocks(),
+            SourceArray::Npy(file) => file.blocks(),
+            SourceArray::Ra(file) => file.blocks(),
+            SourceArray::Objects(array) => array.blocks(),
         }
     }
 
     /// Writes the array as text; reads only the elements that are shown.
-    pub(crate) fn display_to(&self, look: &DisplayOptions, out: &mut dyn Write) -> Result<(), Failure> {
+    pub(crate) fn display_to(
+        &self,
+        display_options: &DisplayOptions,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
         match &self.array {
-            Whole::Npy(file) => file.display_to(look, out).map_err(|error| self.named(error))?,
-            Whole::Ra(file) => file.display_to(look, out).map_err(|error| self.named(error))?,
-            Whole::Objects(array) => write!(out, "{}", array.display_with(look))?,
+            SourceArray::Npy(file) => {
+                file.display_to(display_options, out).map_err(|error| self.named(error))?
+            }
+            SourceArray::Ra(file) => {
+                file.display_to(display_options, out).map_err(|error| self.named(error))?
+            }
+            SourceArray::Objects(array) => write!(out, "{}", array.display_with(display_options))?,
         }
         Ok(())
     }

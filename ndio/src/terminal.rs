@@ -7,35 +7,35 @@ use super::failure::one_line;
 
 /// An error of writing to standard output.
 #[derive(Debug)]
-pub(crate) struct StandardOutput(io::Error);
+pub(crate) struct StdoutError(io::Error);
 
-impl fmt::Display for StandardOutput {
+impl fmt::Display for StdoutError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "standard output: {}", self.0)
     }
 }
 
-impl std::error::Error for StandardOutput {}
+impl std::error::Error for StdoutError {}
 
 /// A writer whose errors say that they are of standard output. That its reader has closed a pipe is not a fault.
-pub(crate) struct Named<W>(pub(crate) W);
+pub(crate) struct StdoutWriter<W>(pub(crate) W);
 
-impl<W: Write> Named<W> {
-    fn named<T>(done: io::Result<T>) -> io::Result<T> {
+impl<W: Write> StdoutWriter<W> {
+    fn as_stdout_error<T>(done: io::Result<T>) -> io::Result<T> {
         done.map_err(|error| match error.kind() {
             io::ErrorKind::BrokenPipe | io::ErrorKind::Interrupted => error,
-            kind => io::Error::new(kind, StandardOutput(error)),
+            kind => io::Error::new(kind, StdoutError(error)),
         })
     }
 }
 
-impl<W: Write> Write for Named<W> {
+impl<W: Write> Write for StdoutWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        Self::named(self.0.write(bytes))
+        Self::as_stdout_error(self.0.write(bytes))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        Self::named(self.0.flush())
+        Self::as_stdout_error(self.0.flush())
     }
 }
 
@@ -63,17 +63,17 @@ impl Write for Escaped<'_> {
 }
 
 /// The output of a verb whose exit code matters: the verb runs to its end even if the reader closes the pipe.
-pub(crate) struct Unread<'a> {
+pub(crate) struct IgnoreClosedPipe<'a> {
     out: &'a mut dyn Write,
     is_closed: bool,
 }
 
-impl<'a> Unread<'a> {
+impl<'a> IgnoreClosedPipe<'a> {
     pub(crate) fn new(out: &'a mut dyn Write) -> Self {
         Self { out, is_closed: false }
     }
 
-    fn unless_closed<T>(&mut self, result: io::Result<T>, otherwise: T) -> io::Result<T> {
+    fn ignore_closed<T>(&mut self, result: io::Result<T>, otherwise: T) -> io::Result<T> {
         match result {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                 self.is_closed = true;
@@ -84,15 +84,15 @@ impl<'a> Unread<'a> {
     }
 }
 
-impl Write for Unread<'_> {
+impl Write for IgnoreClosedPipe<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = if self.is_closed { Ok(bytes.len()) } else { self.out.write(bytes) };
-        self.unless_closed(written, bytes.len())
+        self.ignore_closed(written, bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
         let flushed = if self.is_closed { Ok(()) } else { self.out.flush() };
-        self.unless_closed(flushed, ())
+        self.ignore_closed(flushed, ())
     }
 }
 

@@ -10,7 +10,7 @@ use ndarray_io::npz::NpzMember;
 
 use super::failure::{Failure, at, one_line};
 use super::input::Input;
-use super::output::{Content, Output, already_exists, folder_of, is_regular, is_same};
+use super::output::{Content, Output, already_exists, folder_of, is_regular, is_same_file};
 use super::progress::Progress;
 use super::remote;
 use super::select::{no_member, some_names};
@@ -64,12 +64,13 @@ pub(crate) fn unpack(arguments: &Unpack, out: &mut dyn Write) -> Result<u8, Fail
     // All is looked at before the first is written.
     let (mut work, mut paths) = (Vec::new(), BTreeSet::new());
     for (index, member) in members.iter().enumerate().filter(is_wanted) {
-        let path = arguments.output.join(inside(member.file_name()).map_err(|failure| input.at(failure))?);
+        let path =
+            arguments.output.join(member_path(member.file_name()).map_err(|failure| input.at(failure))?);
         // Archivers store a folder as an empty member.
         let is_folder = member.file_name().ends_with('/') && member.size() == 0;
         // Two names may be one file, where case does not matter.
         let place = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
-        if !is_folder && is_same(&path, &arguments.archive) {
+        if !is_folder && is_same_file(&path, &arguments.archive) {
             return Err(at(&path, "the archive itself would be replaced".into()));
         }
         if !is_folder && !paths.insert(place) {
@@ -118,7 +119,7 @@ fn is_named(member: &NpzMember, wanted: &str) -> bool {
 }
 
 /// Returns the path of a member, or an error if it would be outside the output folder.
-pub(crate) fn inside(name: &str) -> Result<PathBuf, Failure> {
+pub(crate) fn member_path(name: &str) -> Result<PathBuf, Failure> {
     let path = Path::new(name);
     let is_inside = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     let is_somewhere = path.components().any(|part| matches!(part, Component::Normal(_)));

@@ -8,13 +8,13 @@ use ndarray_io::file::Extent;
 use ndarray_io::npz::{IndexState, Method, Remark};
 use ndarray_io::{DynArray, NpzFile, ReadOptions};
 
-use super::failure::{Failure, is_unread, one_line, told};
+use super::failure::{Failure, is_read_failure, one_line, one_line_message};
 use super::formats::Format;
 use super::input::{Input, each_file, is_array_file};
 use super::progress::Progress;
-use super::scan::unknown;
+use super::scan::unknown_names;
 use super::select::Arrays;
-use super::source::{Source, Whole};
+use super::source::{Source, SourceArray};
 
 /// Check files: structure, length, checksums, bools and text
 #[derive(Args)]
@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
             // A file that cannot be opened has not been checked.
             Err(failure) => {
                 code = 2;
-                return Ok(writeln!(out, "{}", told(&failure))?);
+                return Ok(writeln!(out, "{}", one_line_message(&failure))?);
             }
         };
         match verify(&input, &options, &arguments.allow) {
@@ -51,8 +51,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
             }
             Err(failure) => {
                 // Exit code 1 means that damage was found: what changes or cannot be read has not been checked.
-                code = code.max(if is_unread(&failure) { 2 } else { 1 });
-                writeln!(out, "{}", told(&input.at(failure)))?;
+                code = code.max(if is_read_failure(&failure) { 2 } else { 1 });
+                writeln!(out, "{}", one_line_message(&input.at(failure)))?;
             }
         }
         Ok(())
@@ -89,7 +89,7 @@ fn verify(
                 let checked = check(&array?, allowed);
                 arrays.located(checked)?;
             }
-            arrays.end()
+            arrays.check_end()
         }
     };
     checked.map(|()| Vec::new())
@@ -111,7 +111,9 @@ fn verify_npz(archive: &NpzFile, name: &Path, allowed: &[String]) -> Result<Vec<
         let source = Source::member(archive, index, name, true)?;
         match &source.array {
             // This reports what is wrong.
-            Whole::Npy(file) if file.extent()? != Extent::Whole => drop(archive.read::<DynArray>(index)?),
+            SourceArray::Npy(file) if file.extent()? != Extent::Whole => {
+                drop(archive.read::<DynArray>(index)?)
+            }
             _ => check(&source, allowed)?,
         }
     }
@@ -122,7 +124,7 @@ fn verify_npz(archive: &NpzFile, name: &Path, allowed: &[String]) -> Result<Vec<
 fn check(source: &Source, allowed: &[String]) -> Result<(), Failure> {
     const BLOCK: usize = 4 << 20;
     source.check_complete()?;
-    if let Whole::Objects(array) = &source.array {
+    if let SourceArray::Objects(array) = &source.array {
         check_globals(array, allowed)?;
     }
     // There may be any number of zero-sized elements, so do not iterate over them.
@@ -145,14 +147,15 @@ fn check(source: &Source, allowed: &[String]) -> Result<(), Failure> {
 
 /// Returns an error if loading the objects in Python would call more than the constructors of plain data.
 fn check_globals(array: &DynArray, allowed: &[String]) -> Result<(), Failure> {
-    let mut unknown = unknown(array.globals().into_iter(), allowed);
+    let mut unknown = unknown_names(array.globals().into_iter(), allowed);
     unknown.extend(array.extension_codes().into_iter().map(|code| format!("extension code {code}")));
-    const MOST: usize = 5;
+    const MAX_NAMES: usize = 5;
     match unknown.len() {
         0 => Ok(()),
         count => {
-            let more = if count > MOST { format!(" and {} more", count - MOST) } else { String::new() };
-            let names = unknown.into_iter().take(MOST).collect::<Vec<_>>().join(", ");
+            let more =
+                if count > MAX_NAMES { format!(" and {} more", count - MAX_NAMES) } else { String::new() };
+            let names = unknown.into_iter().take(MAX_NAMES).collect::<Vec<_>>().join(", ");
             Err(format!("loading its objects in Python would import, and might call, {names}{more}; --allow NAME accepts one").into())
         }
     }

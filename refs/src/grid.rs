@@ -8,7 +8,7 @@ use ndarray_io::header::Order;
 pub(crate) struct Layout<'a> {
     pub(crate) shape: &'a [usize],
     pub(crate) order: Order,
-    pub(crate) item: usize,
+    pub(crate) item_size: usize,
     /// The axis along which the parts are concatenated.
     pub(crate) axis: usize,
     /// The lengths of the parts along this axis. Only the last part may be shorter than the others.
@@ -31,7 +31,7 @@ pub(crate) struct ChunkRequest {
 pub(crate) struct Grid {
     pub(crate) chunk: Vec<usize>,
     /// The first divided axis.
-    pub(crate) cut: usize,
+    pub(crate) divided_axis: usize,
     /// The requested length along the first divided axis, if a different length was chosen.
     pub(crate) wanted: Option<usize>,
 }
@@ -97,53 +97,59 @@ impl Layout<'_> {
     ///
     /// Fails if the last part is shorter than the others and the parts are not concatenated along the slowest
     /// axis.
-    pub(crate) fn grid(&self, wish: ChunkRequest) -> Result<Grid> {
+    pub(crate) fn grid(&self, request: ChunkRequest) -> Result<Grid> {
         let part = self.part_shape();
         let mut chunk: Vec<usize> = part.iter().map(|length| (*length).max(1)).collect();
         if self.shape.is_empty() || self.shape.contains(&0) {
-            return Ok(Grid { chunk, cut: 0, wanted: None });
+            return Ok(Grid { chunk, divided_axis: 0, wanted: None });
         }
         let axes = self.slowest_first();
         // The first divided axis is the slowest one that is longer than 1 or consists of several parts.
-        let cut =
+        let divided_axis =
             axes.iter().copied().find(|axis| part[*axis] > 1 || *axis == self.axis && self.lengths.len() > 1);
-        let cut = cut.unwrap_or(self.axis);
-        if self.has_shorter_last() && cut != self.axis {
+        let divided_axis = divided_axis.unwrap_or(self.axis);
+        if self.has_shorter_last() && divided_axis != self.axis {
             return Err(ErrorKind::bad_option(
                 "the last part is shorter than the others, which is supported only along the slowest axis",
             )
             .into());
         }
-        let at = axes.iter().position(|axis| *axis == cut).unwrap_or(0);
+        let at = axes.iter().position(|axis| *axis == divided_axis).unwrap_or(0);
         let below = |at: usize| {
-            axes[at + 1..].iter().fold(self.item as u64, |all, axis| all.saturating_mul(part[*axis] as u64))
+            axes[at + 1..]
+                .iter()
+                .fold(self.item_size as u64, |all, axis| all.saturating_mul(part[*axis] as u64))
         };
         let row = below(at).max(1);
-        let by_bytes = |row: u64| usize::try_from(wish.bytes / row).unwrap_or(usize::MAX).max(1);
-        let want = wish.length.unwrap_or_else(|| by_bytes(row)).min(part[cut]);
-        let is_several = cut == self.axis && self.lengths.len() > 1;
-        let last = if cut == self.axis { self.lengths.last().copied().unwrap_or(0) } else { part[cut] };
+        let by_bytes = |row: u64| usize::try_from(request.bytes / row).unwrap_or(usize::MAX).max(1);
+        let want = request.length.unwrap_or_else(|| by_bytes(row)).min(part[divided_axis]);
+        let is_several = divided_axis == self.axis && self.lengths.len() > 1;
+        let last = if divided_axis == self.axis {
+            self.lengths.last().copied().unwrap_or(0)
+        } else {
+            part[divided_axis]
+        };
         // A chunk must not cross from one part to the next. Only the very last chunk may be padded, and only
         // if it is small.
-        let fitting = |most: usize| if is_several { divisor(part[cut], most) } else { most };
-        let even = divisor(gcd(part[cut], last), want);
-        let small = usize::try_from(wish.inline / row).unwrap_or(usize::MAX).min(want);
-        let padded = if cut == self.axis && small > 0 { fitting(small) } else { 0 };
+        let fitting = |most: usize| if is_several { divisor(part[divided_axis], most) } else { most };
+        let even = divisor(gcd(part[divided_axis], last), want);
+        let small = usize::try_from(request.inline / row).unwrap_or(usize::MAX).min(want);
+        let padded = if divided_axis == self.axis && small > 0 { fitting(small) } else { 0 };
         let wished = fitting(want);
         // In order of preference: the requested length, if it divides the last part; a divisor that is at
         // least half the requested length; otherwise the larger of two lengths: the largest divisor, and the
         // largest length whose last chunk is small enough to be padded.
-        chunk[cut] = match wished {
+        chunk[divided_axis] = match wished {
             _ if last.is_multiple_of(wished) => wished,
             _ if even > 1 && even >= want.div_ceil(2) => even,
             _ => even.max(padded),
         };
-        let asked = wish.length.map_or(want, |length| length.min(self.shape[cut]));
-        let wanted = (chunk[cut] != asked).then_some(asked);
+        let asked = request.length.map_or(want, |length| length.min(self.shape[divided_axis]));
+        let wanted = (chunk[divided_axis] != asked).then_some(asked);
         // A single index may still be too large. Then the next axes are also divided, but only by divisors.
-        if chunk[cut] == 1 && wish.length.is_none() {
+        if chunk[divided_axis] == 1 && request.length.is_none() {
             let mut outer = at;
-            while outer + 1 < axes.len() && below(outer) > wish.bytes {
+            while outer + 1 < axes.len() && below(outer) > request.bytes {
                 let axis = axes[outer + 1];
                 let want = by_bytes(below(outer + 1)).min(part[axis]);
                 let even = divisor(part[axis], want);
@@ -157,7 +163,7 @@ impl Layout<'_> {
                 outer += 1;
             }
         }
-        Ok(Grid { chunk, cut, wanted })
+        Ok(Grid { chunk, divided_axis, wanted })
     }
 
     /// Returns the number of chunks along each axis.
@@ -166,11 +172,11 @@ impl Layout<'_> {
     }
 
     /// Locates the chunk with these indices along the axes.
-    pub(crate) fn place(&self, grid: &Grid, numbers: &[usize]) -> ChunkLocation {
+    pub(crate) fn locate(&self, grid: &Grid, numbers: &[usize]) -> ChunkLocation {
         let full = self.part_len().max(1);
         let mut part = 0;
-        let (mut stride, mut start) = (self.item as u64, 0);
-        let mut len = self.item as u64;
+        let (mut stride, mut start) = (self.item_size as u64, 0);
+        let mut len = self.item_size as u64;
         // Go from the fastest axis to the slowest, so that `stride` is the size of one index of the current
         // axis.
         for axis in self.slowest_first().into_iter().rev() {
@@ -197,10 +203,10 @@ fn gcd(one: usize, other: usize) -> usize {
 mod tests {
     use super::*;
 
-    const WISH: ChunkRequest = ChunkRequest { length: None, bytes: 1000, inline: 100 };
+    const REQUEST: ChunkRequest = ChunkRequest { length: None, bytes: 1000, inline: 100 };
 
     fn of<'a>(shape: &'a [usize], order: Order, axis: usize, lengths: &'a [usize]) -> Layout<'a> {
-        Layout { shape, order, item: 4, axis, lengths }
+        Layout { shape, order, item_size: 4, axis, lengths }
     }
 
     /// Each element is in exactly one chunk, and each chunk is contiguous in its part.
@@ -226,8 +232,8 @@ mod tests {
             for order in [Order::C, Order::Fortran] {
                 for length in [None, Some(1), Some(2), Some(3), Some(5), Some(100)] {
                     let layout = of(shape, order, *axis, lengths);
-                    let wish = ChunkRequest { length, bytes: 40, inline: 64 };
-                    let Ok(grid) = layout.grid(wish) else {
+                    let request = ChunkRequest { length, bytes: 40, inline: 64 };
+                    let Ok(grid) = layout.grid(request) else {
                         assert!(layout.has_shorter_last(), "{shape:?}");
                         continue;
                     };
@@ -243,7 +249,7 @@ mod tests {
                                 one
                             })
                             .collect();
-                        let place = layout.place(&grid, &numbers);
+                        let place = layout.locate(&grid, &numbers);
                         let full = grid.chunk.iter().product::<usize>() as u64 * 4;
                         assert!(place.len == full || place.len < full && full <= 64, "{shape:?} {grid:?}");
                         seen[place.part].push((place.start, place.len));
@@ -271,7 +277,7 @@ mod tests {
         let chunk = |shape: &[usize], lengths: &[usize], length, inline| {
             let layout = of(shape, Order::C, 0, lengths);
             layout
-                .grid(ChunkRequest { length: Some(length), inline, ..WISH })
+                .grid(ChunkRequest { length: Some(length), inline, ..REQUEST })
                 .map(|grid| (grid.chunk[0], grid.wanted))
                 .ok()
         };
@@ -287,11 +293,11 @@ mod tests {
 
     #[test]
     fn large_single_index_is_split_into_chunks() {
-        let grid = of(&[10, 1000, 25], Order::C, 0, &[10]).grid(WISH).unwrap();
+        let grid = of(&[10, 1000, 25], Order::C, 0, &[10]).grid(REQUEST).unwrap();
         assert_eq!(grid.chunk, [1, 10, 25]);
-        let grid = of(&[25, 1000, 10], Order::Fortran, 2, &[10]).grid(WISH).unwrap();
+        let grid = of(&[25, 1000, 10], Order::Fortran, 2, &[10]).grid(REQUEST).unwrap();
         assert_eq!(grid.chunk, [25, 10, 1]);
-        let grid = of(&[1, 1000, 25], Order::C, 0, &[1]).grid(WISH).unwrap();
-        assert_eq!((grid.chunk, grid.cut), (vec![1, 10, 25], 1));
+        let grid = of(&[1, 1000, 25], Order::C, 0, &[1]).grid(REQUEST).unwrap();
+        assert_eq!((grid.chunk, grid.divided_axis), (vec![1, 10, 25], 1));
     }
 }

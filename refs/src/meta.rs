@@ -24,7 +24,7 @@ pub enum ZarrFormat {
 }
 
 /// The properties of an array that its metadata describe.
-pub(crate) struct Described<'a> {
+pub(crate) struct ArrayMetadata<'a> {
     pub(crate) dtype: &'a DType,
     pub(crate) order: Order,
     pub(crate) shape: &'a [usize],
@@ -35,12 +35,12 @@ pub(crate) struct Described<'a> {
 /// Rejects elements of 0 bytes, since a small file may declare any number of them.
 pub(crate) fn check_item(dtype: &DType) -> Result<()> {
     match dtype.item_size() {
-        0 => Err(cannot(dtype, "Zarr does not support elements of 0 bytes")),
+        0 => Err(not_representable(dtype, "Zarr does not support elements of 0 bytes")),
         _ => Ok(()),
     }
 }
 
-fn cannot(dtype: &DType, reason: &str) -> Error {
+fn not_representable(dtype: &DType, reason: &str) -> Error {
     ErrorKind::not_representable("Zarr", dtype.clone(), reason).into()
 }
 
@@ -54,8 +54,8 @@ impl ZarrFormat {
     }
 
     /// Returns the metadata of an array: the names of its files and their contents.
-    pub(crate) fn array(self, array: &Described<'_>) -> Result<Vec<(&'static str, Value)>> {
-        let Described { dtype, order, shape, chunk, dims } = *array;
+    pub(crate) fn array(self, array: &ArrayMetadata<'_>) -> Result<Vec<(&'static str, Value)>> {
+        let ArrayMetadata { dtype, order, shape, chunk, dims } = *array;
         Ok(match self {
             Self::V2 => {
                 let order = if order == Order::Fortran { "F" } else { "C" };
@@ -105,7 +105,7 @@ impl ZarrFormat {
 }
 
 /// Rejects scalars that no version of Zarr can represent.
-fn check(dtype: &DType, scalar: &Scalar) -> Result<()> {
+fn check_scalar(dtype: &DType, scalar: &Scalar) -> Result<()> {
     let is_known = match scalar.kind() {
         Kind::Float => matches!(scalar.size(), 2 | 4 | 8),
         Kind::Complex => matches!(scalar.size(), 8 | 16),
@@ -113,7 +113,7 @@ fn check(dtype: &DType, scalar: &Scalar) -> Result<()> {
     };
     match is_known {
         true => Ok(()),
-        false => Err(cannot(
+        false => Err(not_representable(
             dtype,
             "Zarr supports only floats of 2, 4 and 8 bytes and complex numbers of 8 and 16",
         )),
@@ -121,38 +121,43 @@ fn check(dtype: &DType, scalar: &Scalar) -> Result<()> {
 }
 
 /// Returns the dtype in NumPy's notation, without quotes.
-fn spelled(dtype: &DType) -> String {
+fn dtype_text(dtype: &DType) -> String {
     dtype.to_string().trim_matches('\'').to_owned()
 }
 
 fn dtype_v2(dtype: &DType) -> Result<Value> {
     let dtype = &dtype.stored();
     match dtype {
-        DType::Scalar(scalar) => check(dtype, scalar).map(|()| Value::String(spelled(dtype))),
+        DType::Scalar(scalar) => check_scalar(dtype, scalar).map(|()| Value::String(dtype_text(dtype))),
         DType::Record(record) => {
             let mut end = 0;
             let mut fields = Vec::new();
             for field in record.fields() {
                 let DType::Scalar(scalar) = field.dtype() else {
-                    return Err(cannot(dtype, "Zarr supports neither records nor subarrays in records"));
+                    return Err(not_representable(
+                        dtype,
+                        "Zarr supports neither records nor subarrays in records",
+                    ));
                 };
-                check(dtype, scalar)?;
+                check_scalar(dtype, scalar)?;
                 if scalar.size() == 0 {
-                    return Err(cannot(dtype, "Zarr does not support elements of 0 bytes"));
+                    return Err(not_representable(dtype, "Zarr does not support elements of 0 bytes"));
                 }
                 // Version 2 lists fields without offsets: they must follow one another without gaps.
                 if field.offset() != end {
                     break;
                 }
                 end += scalar.size();
-                fields.push(json!([field.name(), spelled(field.dtype())]));
+                fields.push(json!([field.name(), dtype_text(field.dtype())]));
             }
             match fields.len() == record.fields().len() && end == record.size() {
                 true => Ok(Value::Array(fields)),
-                false => Err(cannot(dtype, "Zarr does not support gaps between the fields of a record")),
+                false => {
+                    Err(not_representable(dtype, "Zarr does not support gaps between the fields of a record"))
+                }
             }
         }
-        _ => Err(cannot(dtype, "Zarr supports only numbers, text, times and records of these")),
+        _ => Err(not_representable(dtype, "Zarr supports only numbers, text, times and records of these")),
     }
 }
 
@@ -162,9 +167,9 @@ fn data_type_v3(dtype: &DType) -> Result<(Value, Value, Option<&'static str>)> {
     const VOID: usize = 1 << 16;
     let dtype = &dtype.stored();
     let DType::Scalar(scalar) = dtype else {
-        return Err(cannot(dtype, "version 3 supports only numbers, text and times"));
+        return Err(not_representable(dtype, "version 3 supports only numbers, text and times"));
     };
-    check(dtype, scalar)?;
+    check_scalar(dtype, scalar)?;
     let (bytes, bits) = (scalar.size(), 8 * scalar.size());
     let sized = |name: &str| json!({"name": name, "configuration": {"length_bytes": bytes}});
     let (data_type, fill_value) = match scalar.kind() {
@@ -176,13 +181,13 @@ fn data_type_v3(dtype: &DType) -> Result<(Value, Value, Option<&'static str>)> {
         Kind::Bytes => (sized("null_terminated_bytes"), json!("")),
         Kind::Text => (sized("fixed_length_utf32"), json!("")),
         Kind::Void if bytes > VOID => {
-            return Err(cannot(dtype, "the value of missing chunks would be too long"));
+            return Err(not_representable(dtype, "the value of missing chunks would be too long"));
         }
         Kind::Void | Kind::Narrow(_) => (sized("raw_bytes"), json!(base64(&vec![0; bytes]))),
         Kind::Datetime(step) | Kind::Timedelta(step) => {
             let is_date = matches!(scalar.kind(), Kind::Datetime(_));
             if is_date && step.unit == TimeUnit::Generic {
-                return Err(cannot(dtype, "version 3 does not support times without a unit"));
+                return Err(not_representable(dtype, "version 3 does not support times without a unit"));
             }
             let name = if is_date { "numpy.datetime64" } else { "numpy.timedelta64" };
             let unit = if step.unit == TimeUnit::Generic { "generic" } else { step.unit.symbol() };
@@ -190,7 +195,7 @@ fn data_type_v3(dtype: &DType) -> Result<(Value, Value, Option<&'static str>)> {
             // The fill value is NaT, which is the smallest integer.
             (json!({"name": name, "configuration": configuration}), json!(i64::MIN))
         }
-        _ => return Err(cannot(dtype, "this kind of element is not known")),
+        _ => return Err(not_representable(dtype, "this kind of element is not known")),
     };
     let endian = scalar.byte_order().map(|order| if order == ByteOrder::Big { "big" } else { "little" });
     Ok((data_type, fill_value, endian))

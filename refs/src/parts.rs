@@ -11,16 +11,16 @@ use ndarray_io::file::{ArrayFile, ArrayFormat};
 use ndarray_io::header::{Header, Order};
 
 use crate::grid::{ChunkLocation, ChunkRequest, Layout};
-use crate::meta::{self, Described};
+use crate::meta::{self, ArrayMetadata};
 use crate::options::RefOptions;
 use crate::references::{Ref, References};
 
 /// The approximate size of a chunk in bytes, if no length is requested.
-const BYTES: u64 = 32 << 20;
+const DEFAULT_CHUNK_BYTES: u64 = 32 << 20;
 /// The maximum size of an embedded last chunk in bytes, even if the options allow more.
 ///
 /// Several copies of the chunk are in memory at the same time.
-const INLINE: u64 = 64 << 20;
+const MAX_INLINE: u64 = 64 << 20;
 
 /// The bytes of an array, or of one part of it, in a file.
 pub(crate) struct ReferencedPart {
@@ -53,11 +53,11 @@ impl ReferencedPart {
     }
 
     /// Reads the last chunk, and pads it with zeros to the size of the other chunks.
-    fn padded(&self, place: &ChunkLocation, full: u64) -> Result<Ref> {
+    fn read_padded(&self, place: &ChunkLocation, full: u64) -> Result<Ref> {
         let Some(source) = &self.source else {
             unreachable!("the source of the last part is kept, and no other is padded")
         };
-        let mut bytes = vec![0; full as usize]; // `full` is at most `INLINE`
+        let mut bytes = vec![0; full as usize]; // `full` is at most `MAX_INLINE`
         let wanted = &mut bytes[..place.len as usize];
         let at = self.offset + place.start;
         let came = fill_at(&**source, wanted, at).map_err(|error| self.named(error))?;
@@ -94,7 +94,7 @@ impl References {
         let order = order_of(&parts).unwrap_or(whole.order());
         for part in &parts {
             if part.header.order() != order && !is_any_order(&part.header) {
-                let (found, wanted) = (spelled(part.header.order()), spelled(order));
+                let (found, wanted) = (order_name(part.header.order()), order_name(order));
                 let reason =
                     format!("it is in {found} order, and other parts of the array are in {wanted} order");
                 return Err(part.named(ErrorKind::bad_option(reason).into()));
@@ -104,50 +104,63 @@ impl References {
         let lengths: Vec<usize> =
             parts.iter().map(|part| part.header.shape().get(axis).copied().unwrap_or(1)).collect();
         refuse_unequal(&parts, &lengths)?;
-        let layout =
-            Layout { shape: whole.shape(), order, item: whole.dtype().item_size(), axis, lengths: &lengths };
-        let wish =
-            ChunkRequest { length: options.chunk, bytes: BYTES, inline: options.inline_limit.min(INLINE) };
+        let layout = Layout {
+            shape: whole.shape(),
+            order,
+            item_size: whole.dtype().item_size(),
+            axis,
+            lengths: &lengths,
+        };
+        let request = ChunkRequest {
+            length: options.chunk,
+            bytes: DEFAULT_CHUNK_BYTES,
+            inline: options.inline_limit.min(MAX_INLINE),
+        };
         if options.chunk == Some(0) {
             return Err(ErrorKind::bad_option("the length of a chunk must be at least 1").into());
         }
-        let grid = layout.grid(wish).map_err(|error| match parts.last() {
+        let grid = layout.grid(request).map_err(|error| match parts.last() {
             Some(last) => last.named(error),
             None => error,
         })?;
         let dims = self.dims(name, whole, options)?;
-        let described =
-            Described { dtype: whole.dtype(), order, shape: whole.shape(), chunk: &grid.chunk, dims: &dims };
+        let metadata = ArrayMetadata {
+            dtype: whole.dtype(),
+            order,
+            shape: whole.shape(),
+            chunk: &grid.chunk,
+            dims: &dims,
+        };
         let mut added: Vec<(String, Ref)> = Vec::new();
-        for (file, value) in self.format.array(&described)? {
+        for (file, value) in self.format.array(&metadata)? {
             added.push((format!("{name}/{file}"), value.into()));
         }
         let counts = layout.counts(&grid);
         let chunks = check_count(self.chunks, &counts)?;
         let full =
-            grid.chunk.iter().fold(layout.item as u64, |all, length| all.saturating_mul(*length as u64));
+            grid.chunk.iter().fold(layout.item_size as u64, |all, length| all.saturating_mul(*length as u64));
         // An array without parts has no chunks.
         let all = (!parts.is_empty()).then(|| ndarray::indices(&counts[..]));
         for numbers in all.into_iter().flatten() {
             let numbers = numbers.slice();
-            let place = layout.place(&grid, numbers);
+            let place = layout.locate(&grid, numbers);
             let part = &parts[place.part];
             let value = match place.len == full {
                 true => Ref::Bytes(Arc::clone(&part.location), part.offset + place.start, full),
-                false => part.padded(&place, full)?,
+                false => part.read_padded(&place, full)?,
             };
             added.push((format!("{name}/{}", self.format.key(numbers)), value));
         }
         // Nothing below can fail, so the array is added either completely or not at all.
         if let Some(wanted) = grid.wanted {
-            let (length, chunk) = (whole.shape()[grid.cut], grid.chunk[grid.cut]);
+            let (length, chunk) = (whole.shape()[grid.divided_axis], grid.chunk[grid.divided_axis]);
             let of = if options.chunk.is_some() { "requested" } else { "about 32 MiB" };
             let parts = if lengths.len() > 1 { " and its parts" } else { "" };
             self.notes.push(format!(
                 "{name}: chunks of {chunk} along axis {}; {wanted} ({of}) does not divide its length {length}{parts}",
-                grid.cut
+                grid.divided_axis
             ));
-        } else if options.chunk.is_none() && full > 2 * BYTES {
+        } else if options.chunk.is_none() && full > 2 * DEFAULT_CHUNK_BYTES {
             self.notes.push(format!(
                 "{name}: chunks of {full} bytes, since the lengths of its axes have no suitable divisors"
             ));
@@ -174,7 +187,7 @@ fn order_of(parts: &[ReferencedPart]) -> Option<Order> {
     parts.iter().map(|part| &part.header).find(|header| !is_any_order(header)).map(Header::order)
 }
 
-fn spelled(order: Order) -> &'static str {
+fn order_name(order: Order) -> &'static str {
     if order == Order::C { "C" } else { "Fortran" }
 }
 
@@ -199,9 +212,9 @@ fn refuse_unequal(parts: &[ReferencedPart], lengths: &[usize]) -> Result<()> {
 /// Returns the number of chunks after adding an array, or an error if there are too many.
 fn check_count(others: usize, counts: &[usize]) -> Result<usize> {
     /// The maximum number of references: readers keep all of them in memory, as Python objects.
-    const MOST: usize = 2_000_000;
+    const MAX_REFERENCES: usize = 2_000_000;
     let count = counts.iter().fold(1usize, |all, count| all.saturating_mul(*count)).saturating_add(others);
-    if count > MOST {
+    if count > MAX_REFERENCES {
         let reason = format!("{count} chunks exceed the limit of readers of references (2 million)");
         return Err(ErrorKind::bad_option(reason).into());
     }

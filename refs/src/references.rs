@@ -81,13 +81,13 @@ impl References {
     /// - [`DTypeMismatch`](ErrorKind::DTypeMismatch) if the parts of a stack have different dtypes.
     pub fn add<P: AsRef<Path>>(&mut self, path: P, options: &RefOptions) -> Result<()> {
         let path = path.as_ref();
-        self.add_at(path, options).map_err(|error| error.at_path(path))
+        self.add_path(path, options).map_err(|error| error.at_path(path))
     }
 
-    fn add_at(&mut self, path: &Path, options: &RefOptions) -> Result<()> {
+    fn add_path(&mut self, path: &Path, options: &RefOptions) -> Result<()> {
         let location = location(path, options)?;
         if path.is_dir() && options.member.is_some() {
-            return Err(no_archive());
+            return Err(not_an_archive());
         }
         if path.is_dir() {
             let stack = NpyStack::open(path)?;
@@ -100,13 +100,13 @@ impl References {
                     let location = format!("{}/{number}.npy", location.trim_end_matches('/'));
                     let path = path.join(format!("{number}.npy"));
                     let file = stack.part(number)?;
-                    let source = opened(&path).map_err(|error| error.at_path(&path))?;
+                    let source = open_source(&path).map_err(|error| error.at_path(&path))?;
                     push(&mut parts, ReferencedPart::new(&path, &file, source, location)?);
                 }
             }
             return self.add_parts(&name, &whole, stack.axis(), parts, options);
         }
-        self.add_bytes(opened(path)?, path, location, options)
+        self.add_bytes(open_source(path)?, path, location, options)
     }
 
     /// Adds the array, or all arrays of an archive, in a [source](ReadAt) of bytes.
@@ -157,7 +157,7 @@ impl References {
                 &location,
                 options,
             ),
-            _ if options.member.is_some() => Err(no_archive()),
+            _ if options.member.is_some() => Err(not_an_archive()),
             b"ra" | b"ya" => {
                 let file = RaFile::from_source_with(Arc::clone(&source), &options.read)?.with_path(path);
                 self.add_file(path, &name_of(path, options)?, file, source, location, options)
@@ -304,7 +304,7 @@ impl References {
         for (path, location) in files {
             let (path, location) = (path.as_ref(), location.as_ref().to_owned());
             let open = || {
-                let source = opened(path)?;
+                let source = open_source(path)?;
                 match &first_bytes(&*source)? {
                     b"PK" => {
                         Err(ErrorKind::bad_option("an archive cannot be part of a concatenated array").into())
@@ -351,7 +351,7 @@ impl References {
     /// Checks that an array with this name can be added.
     pub(crate) fn check_name(&self, name: &str) -> Result<()> {
         /// The maximum length of a name, in bytes. Each `/` in a name adds a group with a metadata file.
-        const LONGEST: usize = 1024;
+        const MAX_NAME_LEN: usize = 1024;
         // Names of metadata files, reserved prefixes and relative paths have special meanings in Zarr.
         let is_bad = |part: &str| {
             part.is_empty()
@@ -362,7 +362,7 @@ impl References {
                 || part.contains('\\')
                 || part == "zarr.json"
         };
-        if name.len() > LONGEST || name.split('/').any(is_bad) {
+        if name.len() > MAX_NAME_LEN || name.split('/').any(is_bad) {
             let name: String = name.chars().take(100).collect();
             let reason = format!("{name:?} is not a valid name of a Zarr array");
             return Err(ErrorKind::bad_option(reason).into());
@@ -445,11 +445,14 @@ impl References {
     ///
     /// [`Io`](ErrorKind::Io) if the writer fails.
     pub fn write(&self, mut writer: impl Write) -> Result<()> {
-        Ok(self.put(&mut writer).and_then(|()| writer.write_all(b"\n")).and_then(|()| writer.flush())?)
+        Ok(self
+            .write_entries(&mut writer)
+            .and_then(|()| writer.write_all(b"\n"))
+            .and_then(|()| writer.flush())?)
     }
 
     /// Writes the entries one at a time, since there may be millions of them.
-    fn put(&self, writer: &mut dyn Write) -> std::io::Result<()> {
+    fn write_entries(&self, writer: &mut dyn Write) -> std::io::Result<()> {
         writer.write_all(b"{\"version\":1,\"refs\":{")?;
         for (number, (key, value)) in self.refs.iter().enumerate() {
             if number > 0 {
@@ -474,7 +477,7 @@ impl References {
 impl fmt::Display for References {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut bytes = Vec::new();
-        self.put(&mut bytes).map_err(|_| fmt::Error)?;
+        self.write_entries(&mut bytes).map_err(|_| fmt::Error)?;
         f.write_str(&String::from_utf8_lossy(&bytes))
     }
 }
@@ -490,7 +493,7 @@ fn location(path: &Path, options: &RefOptions) -> Result<String> {
 }
 
 /// Returns the error for a member that was requested of another file than an archive.
-fn no_archive() -> Error {
+fn not_an_archive() -> Error {
     ErrorKind::bad_option("a member was given, but the file is not an archive").into()
 }
 
@@ -505,7 +508,7 @@ fn name_of(path: &Path, options: &RefOptions) -> Result<String> {
 }
 
 /// Opens a file as a source of bytes.
-fn opened(path: &Path) -> Result<Arc<dyn ReadAt>> {
+fn open_source(path: &Path) -> Result<Arc<dyn ReadAt>> {
     Ok(Arc::new(LocalFile(std::fs::File::open(path)?)))
 }
 

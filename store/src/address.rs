@@ -49,11 +49,11 @@ pub(crate) struct Address {
 /// Omits the login and the query, which may be secret.
 impl std::fmt::Debug for Address {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.shown())
+        f.write_str(&self.display_name())
     }
 }
 
-pub(crate) fn bad(reason: impl Into<String>) -> Error {
+pub(crate) fn bad_option(reason: impl Into<String>) -> Error {
     ErrorKind::bad_option(reason).into()
 }
 
@@ -61,30 +61,30 @@ impl Address {
     pub(crate) fn parse(text: &str) -> Result<Self> {
         let address = Self::parse_prefix(text)?;
         match address.key.is_empty() {
-            true => Err(bad("the URL does not name an object").at_path(&address.shown())),
-            false => address.checked(),
+            true => Err(bad_option("the URL does not name an object").at_path(&address.display_name())),
+            false => address.check_key(),
         }
     }
 
     /// Parses a URL whose key may be the beginning of several, or empty.
     pub(crate) fn parse_prefix(text: &str) -> Result<Self> {
         const EXPECTED: &str = "not the URL of an object, expected s3://, gs://, az://, http:// or https://";
-        let (scheme, rest) = text.split_once("://").ok_or_else(|| bad(EXPECTED))?;
+        let (scheme, rest) = text.split_once("://").ok_or_else(|| bad_option(EXPECTED))?;
         let known = SCHEMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(scheme));
-        let (scheme, kind) = *known.ok_or_else(|| bad(EXPECTED))?;
+        let (scheme, kind) = *known.ok_or_else(|| bad_option(EXPECTED))?;
         if kind == Kind::Web {
-            return Self::on_the_web(text, scheme);
+            return Self::parse_web(text, scheme);
         }
         let (bucket, key) = rest.split_once('/').unwrap_or((rest, ""));
         check_bucket(bucket, scheme)?;
         Ok(Self { kind, scheme, bucket: bucket.into(), key: key.into(), query: None, login: None })
     }
 
-    fn on_the_web(text: &str, scheme: &'static str) -> Result<Self> {
-        let mut url = Url::parse(text).map_err(|error| bad(format!("not a URL: {error}")))?;
+    fn parse_web(text: &str, scheme: &'static str) -> Result<Self> {
+        let mut url = Url::parse(text).map_err(|error| bad_option(format!("not a URL: {error}")))?;
         let decoded = |text: &str| {
             let decoded = percent_encoding::percent_decode_str(text).decode_utf8();
-            decoded.map(Into::into).map_err(|_| bad("the login in the URL is not UTF-8"))
+            decoded.map(Into::into).map_err(|_| bad_option("the login in the URL is not UTF-8"))
         };
         let login = match (url.username(), url.password()) {
             ("", None) => None,
@@ -103,11 +103,11 @@ impl Address {
     }
 
     /// Refuses keys that no request can name: servers and clients take these segments for steps through folders.
-    fn checked(self) -> Result<Self> {
+    fn check_key(self) -> Result<Self> {
         match self.key.split('/').find(|segment| matches!(*segment, "." | "..")) {
             Some(segment) if self.kind != Kind::Web => {
                 let reason = format!("no request can name an object with '{segment}' as a part of its name");
-                Err(bad(reason).at_path(&self.shown()))
+                Err(bad_option(reason).at_path(&self.display_name()))
             }
             _ => Ok(self),
         }
@@ -116,18 +116,22 @@ impl Address {
     /// Returns the address of an object whose name begins with that of this one and a slash.
     pub(crate) fn child(&self, name: &str) -> Result<Self> {
         if self.query.is_some() {
-            return Err(bad("a signed URL names a single object, not a folder").at_path(&self.shown()));
+            return Err(
+                bad_option("a signed URL names a single object, not a folder").at_path(&self.display_name())
+            );
         }
         if name.split('/').any(|segment| matches!(segment, "." | "..")) {
-            return Err(bad(format!("no request can name '{name}' in a folder")).at_path(&self.shown()));
+            return Err(
+                bad_option(format!("no request can name '{name}' in a folder")).at_path(&self.display_name())
+            );
         }
         let folder = self.key.strip_suffix('/').unwrap_or(&self.key);
         let name = if self.kind == Kind::Web { encoded(name) } else { name.to_owned() };
-        Self { key: format!("{folder}/{name}"), ..self.clone() }.checked()
+        Self { key: format!("{folder}/{name}"), ..self.clone() }.check_key()
     }
 
     /// Returns the name in messages: the URL without its login and query.
-    pub(crate) fn shown(&self) -> String {
+    pub(crate) fn display_name(&self) -> String {
         format!("{}://{}/{}", self.scheme, self.bucket, self.key)
     }
 
@@ -155,7 +159,7 @@ fn check_bucket(bucket: &str, scheme: &str) -> Result<()> {
     };
     match is_bucket {
         true => Ok(()),
-        false => Err(bad(format!("{scheme}:// is not followed by the name of a bucket"))),
+        false => Err(bad_option(format!("{scheme}:// is not followed by the name of a bucket"))),
     }
 }
 
@@ -207,7 +211,7 @@ mod tests {
         );
         let address = Address::parse("s3://bucket/a%20b/c d#\u{e9}?").unwrap();
         assert_eq!(address.target(), "a%2520b/c%20d%23%C3%A9%3F");
-        assert_eq!(address.shown(), "s3://bucket/a%20b/c d#\u{e9}?");
+        assert_eq!(address.display_name(), "s3://bucket/a%20b/c d#\u{e9}?");
     }
 
     #[test]
@@ -215,7 +219,7 @@ mod tests {
         let address =
             Address::parse("https://a%40b:secret@example.org:8080/x//y%2Fz?sig=a%2Fb#there").unwrap();
         assert_eq!(address.target(), "x//y%2Fz?sig=a%2Fb");
-        assert_eq!(address.shown(), "https://example.org:8080/x//y%2Fz");
+        assert_eq!(address.display_name(), "https://example.org:8080/x//y%2Fz");
         assert_eq!(address.login, Some(("a@b".into(), "secret".into())));
         assert!(address.child("0.npy").is_err());
         let folder = Address::parse("http://example.org/steps/").unwrap();

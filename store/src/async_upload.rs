@@ -16,10 +16,10 @@ use object_store::{
 use tokio::sync::Mutex;
 use tokio::task::{JoinError, JoinHandle};
 
-use crate::address::bad;
+use crate::address::bad_option;
 use crate::failure::{changed, failure};
-use crate::limits::{Turn, Turns};
-use crate::place::ObjectLocation;
+use crate::limits::{RequestPermit, RequestQueue};
+use crate::location::ObjectLocation;
 use crate::remote::Version;
 use crate::runtime::{on_runtime, runtime};
 use crate::service::Condition;
@@ -62,14 +62,14 @@ use crate::upload_options::{PARTS, UploadOptions};
 /// ```
 #[derive(Debug)]
 pub struct AsyncUpload {
-    place: ObjectLocation,
-    part: usize,
+    location: ObjectLocation,
+    part_size: usize,
     condition: Option<Condition>,
     mark: Mark,
     buffer: BytesMut,
     /// Memory of a part that has been sent.
     spare: Arc<std::sync::Mutex<Option<BytesMut>>>,
-    turns: Turns,
+    queue: RequestQueue,
     /// Shared with the request that completes the upload.
     parts: Option<Arc<Mutex<Box<dyn MultipartUpload>>>>,
     sent: u64,
@@ -81,22 +81,22 @@ pub struct AsyncUpload {
 }
 
 impl AsyncUpload {
-    pub(crate) fn new(place: ObjectLocation, options: &UploadOptions) -> Result<Self> {
-        let (mut part, condition) = (options.part_len()?, options.condition());
-        if place.is_web {
+    pub(crate) fn new(location: ObjectLocation, options: &UploadOptions) -> Result<Self> {
+        let (mut part_size, condition) = (options.part_len()?, options.condition());
+        if location.is_web {
             // Web servers have no multipart uploads.
-            part = part.max(usize::try_from(options.get_len().unwrap_or(0)).unwrap_or(usize::MAX));
+            part_size = part_size.max(usize::try_from(options.get_len().unwrap_or(0)).unwrap_or(usize::MAX));
         }
         let mark = Mark::new(condition.as_ref());
-        let (buffer, sending, turns) = (BytesMut::new(), Sending::new(), Turns::new(&place.limits));
+        let (buffer, sending, queue) = (BytesMut::new(), Sending::new(), RequestQueue::new(&location.limits));
         Ok(Self {
-            place,
-            part,
+            location,
+            part_size,
             condition,
             mark,
             buffer,
             spare: Arc::default(),
-            turns,
+            queue,
             parts: None,
             sent: 0,
             total: 0,
@@ -117,7 +117,7 @@ impl AsyncUpload {
     pub async fn write(&mut self, mut bytes: &[u8]) -> Result<()> {
         while !bytes.is_empty() {
             if self.is_full() {
-                self.send_full().await.map_err(|error| self.place.named(error.while_writing()))?;
+                self.send_buffer().await.map_err(|error| self.location.named(error.while_writing()))?;
             }
             bytes = &bytes[self.fill(bytes)..];
         }
@@ -137,11 +137,11 @@ impl AsyncUpload {
     /// After an error the object is not visible, unless the upload has succeeded and only the store's last
     /// response was lost. With a condition, that case is detected, and is not an error, except on web servers.
     pub async fn finish(mut self) -> Result<Version> {
-        let done = self.end().await;
+        let done = self.complete_upload().await;
         if done.is_err() {
             self.remove().await;
         }
-        done.map_err(|error| self.place.named(error.while_writing()))
+        done.map_err(|error| self.location.named(error.while_writing()))
     }
 
     /// Gives the upload up, and removes the parts that have been sent.
@@ -151,21 +151,21 @@ impl AsyncUpload {
 
     /// Whether the buffer has all of a part. It is sent only when more data arrives: an object of one part needs no multipart upload.
     pub(crate) fn is_full(&self) -> bool {
-        self.buffer.len() == self.part
+        self.buffer.len() == self.part_size
     }
 
     /// Copies bytes into the buffer, and returns how many there was room for.
     pub(crate) fn fill(&mut self, bytes: &[u8]) -> usize {
-        let count = bytes.len().min(self.part - self.buffer.len());
+        let count = bytes.len().min(self.part_size - self.buffer.len());
         self.buffer.extend_from_slice(&bytes[..count]);
         self.total += count as u64;
         count
     }
 
     /// Sends the content of the buffer. After an error nothing more can be written.
-    pub(crate) async fn send_full(&mut self) -> Result<()> {
-        if self.is_broken || !self.is_own() {
-            return Err(broken());
+    pub(crate) async fn send_buffer(&mut self) -> Result<()> {
+        if self.is_broken || !self.is_same_process() {
+            return Err(broken_upload());
         }
         // Also if the future is dropped.
         self.is_broken = true;
@@ -174,13 +174,13 @@ impl AsyncUpload {
         Ok(())
     }
 
-    fn is_own(&self) -> bool {
+    fn is_same_process(&self) -> bool {
         self.process == std::process::id()
     }
 
-    async fn end(&mut self) -> Result<Version> {
-        if self.is_broken || !self.is_own() {
-            return Err(broken());
+    async fn complete_upload(&mut self) -> Result<Version> {
+        if self.is_broken || !self.is_same_process() {
+            return Err(broken_upload());
         }
         let size = self.total;
         if self.parts.is_none() {
@@ -190,7 +190,7 @@ impl AsyncUpload {
             self.send().await?;
         }
         while let Some(sent) = self.sending.next().await {
-            done(sent)?;
+            check_sent(sent)?;
         }
         // Immediately before the last request, to keep the window for races short.
         self.check_condition().await?;
@@ -212,7 +212,7 @@ impl AsyncUpload {
         // The request says the condition as well, but not all servers look at it.
         self.check_condition().await?;
         let mode = match &self.condition {
-            _ if self.place.is_web => PutMode::Overwrite,
+            _ if self.location.is_web => PutMode::Overwrite,
             None => PutMode::Overwrite,
             Some(Condition::New) => PutMode::Create,
             Some(Condition::Unchanged { tag, number }) => {
@@ -220,11 +220,11 @@ impl AsyncUpload {
             }
         };
         let payload = PutPayload::from(std::mem::take(&mut self.buffer).freeze());
-        let (place, attributes) = (self.place.clone(), self.mark.attributes());
-        let attributes = if place.is_web { Attributes::new() } else { attributes };
+        let (location, attributes) = (self.location.clone(), self.mark.attributes());
+        let attributes = if location.is_web { Attributes::new() } else { attributes };
         let put = on_runtime(async move {
             let options = PutOptions { mode, attributes, ..PutOptions::default() };
-            place.store.put_opts(&place.path, payload, options).await.map_err(|error| failure(&error))
+            location.store.put_opts(&location.path, payload, options).await.map_err(|error| failure(&error))
         });
         match put.await {
             Ok(put) => Ok(Version { tag: put.e_tag, number: put.version, size }),
@@ -241,8 +241,8 @@ impl AsyncUpload {
         if self.condition.is_none() {
             return Err(error);
         }
-        let place = self.place.clone();
-        let found = on_runtime(async move { place.head().await.map_err(|error| failure(&error)) }).await;
+        let location = self.location.clone();
+        let found = on_runtime(async move { location.head().await.map_err(|error| failure(&error)) }).await;
         match (found, &self.condition, error.kind()) {
             (Ok(found), ..) if self.mark.is_in(&found.attributes) => Ok(Version::of(&found.meta)),
             (_, Some(Condition::New), ErrorKind::ArrayChanged { .. }) => Err(ErrorKind::AlreadyExists.into()),
@@ -256,8 +256,8 @@ impl AsyncUpload {
     /// S3 is also asked to check the condition, but not all compatible stores do.
     async fn check_condition(&self) -> Result<()> {
         let Some(condition) = &self.condition else { return Ok(()) };
-        let place = self.place.clone();
-        let found = on_runtime(async move { Ok(place.head().await) }).await?;
+        let location = self.location.clone();
+        let found = on_runtime(async move { Ok(location.head().await) }).await?;
         match (condition, found) {
             (Condition::New, Err(StoreError::NotFound { .. })) => Ok(()),
             (Condition::New, Ok(_)) => Err(ErrorKind::AlreadyExists.into()),
@@ -270,19 +270,19 @@ impl AsyncUpload {
     /// Sends the content of the buffer as a part.
     async fn send(&mut self) -> Result<()> {
         if self.sent == PARTS {
-            let bytes = PARTS * self.part as u64;
-            return Err(bad(format!(
+            let bytes = PARTS * self.part_size as u64;
+            return Err(bad_option(format!(
                 "an object has at most {PARTS} parts, which suffice for {bytes} bytes at this part size; the length has to be declared"
             )));
         }
-        let turn = self.turn().await?;
+        let permit = self.permit().await?;
         let parts = match &self.parts {
             Some(parts) => Arc::clone(parts),
             None => {
-                let (place, attributes) = (self.place.clone(), self.mark.attributes());
+                let (location, attributes) = (self.location.clone(), self.mark.attributes());
                 let begun = on_runtime(async move {
                     let options = PutMultipartOptions { attributes, ..PutMultipartOptions::default() };
-                    let begun = place.store.put_multipart_opts(&place.path, options).await;
+                    let begun = location.store.put_multipart_opts(&location.path, options).await;
                     begun.map_err(|error| failure(&error))
                 });
                 let parts = Arc::new(Mutex::new(begun.await?));
@@ -294,13 +294,13 @@ impl AsyncUpload {
         let spare = || Arc::clone(&self.spare);
         let next = match spare().lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(spare) => spare,
-            None if self.is_full() => BytesMut::with_capacity(self.part),
+            None if self.is_full() => BytesMut::with_capacity(self.part_size),
             None => BytesMut::new(),
         };
         let (part, spare) = (std::mem::replace(&mut self.buffer, next).freeze(), spare());
         let sent = parts.lock().await.put_part(PutPayload::from(part.clone()));
         self.sending.push(runtime()?.spawn(async move {
-            let _turn = turn;
+            let _permit = permit;
             sent.await?;
             if let Ok(mut memory) = part.try_into_mut() {
                 memory.clear();
@@ -313,33 +313,33 @@ impl AsyncUpload {
     }
 
     /// Waits until another part may be sent, which bounds the memory for those in progress.
-    async fn turn(&mut self) -> Result<Turn> {
-        let mut turn = pin!(self.turns.next(self.buffer.len() as u64));
+    async fn permit(&mut self) -> Result<RequestPermit> {
+        let mut permit = pin!(self.queue.next(self.buffer.len() as u64));
         loop {
             if self.sending.is_empty() {
-                return Ok(turn.await);
+                return Ok(permit.await);
             }
-            match select(self.sending.next(), turn).await {
+            match select(self.sending.next(), permit).await {
                 Either::Left((Some(sent), waiting)) => {
-                    done(sent)?;
-                    turn = waiting;
+                    check_sent(sent)?;
+                    permit = waiting;
                 }
-                Either::Left((None, waiting)) => turn = waiting,
-                Either::Right((turn, _)) => return Ok(turn),
+                Either::Left((None, waiting)) => permit = waiting,
+                Either::Right((permit, _)) => return Ok(permit),
             }
         }
     }
 
     /// Removes the parts that have been sent.
     pub(crate) async fn remove(&mut self) {
-        if !self.is_own() {
+        if !self.is_same_process() {
             return self.forget();
         }
         let sending = std::mem::take(&mut self.sending);
         if let Some(parts) = self.parts.take() {
             // Also if the caller no longer waits for it.
             if let Ok(runtime) = runtime() {
-                let _ = runtime.spawn(removed(parts, sending)).await; // as far as the store allows
+                let _ = runtime.spawn(remove_parts(parts, sending)).await; // as far as the store allows
             }
         }
     }
@@ -354,20 +354,20 @@ impl AsyncUpload {
 
 impl Drop for AsyncUpload {
     fn drop(&mut self) {
-        if !self.is_own() {
+        if !self.is_same_process() {
             return self.forget();
         }
         let sending = std::mem::take(&mut self.sending);
         match (runtime(), self.parts.take()) {
             // Blocking here would stall the task.
-            (Ok(runtime), Some(parts)) => drop(runtime.spawn(removed(parts, sending))),
+            (Ok(runtime), Some(parts)) => drop(runtime.spawn(remove_parts(parts, sending))),
             _ => sending.iter().for_each(JoinHandle::abort),
         }
     }
 }
 
 /// Cancels an upload: removes the parts that have been sent, as far as the store allows.
-async fn removed(parts: Arc<Mutex<Box<dyn MultipartUpload>>>, mut sending: Sending) {
+async fn remove_parts(parts: Arc<Mutex<Box<dyn MultipartUpload>>>, mut sending: Sending) {
     sending.iter().for_each(JoinHandle::abort);
     // Waits for these tasks: a part that arrived after the others were removed would stay in the store.
     while sending.next().await.is_some() {}
@@ -402,11 +402,11 @@ impl Mark {
 /// Parts that are being sent.
 type Sending = FuturesUnordered<JoinHandle<Result<(), StoreError>>>;
 
-fn done(sent: Result<Result<(), StoreError>, JoinError>) -> Result<()> {
+fn check_sent(sent: Result<Result<(), StoreError>, JoinError>) -> Result<()> {
     let sent = sent.map_err(|error| std::io::Error::other(error.to_string()))?;
     sent.map_err(|error| failure(&error))
 }
 
-pub(crate) fn broken() -> Error {
+pub(crate) fn broken_upload() -> Error {
     ErrorKind::out_of_turn("an earlier part was not written, or another process has begun the upload").into()
 }

@@ -33,7 +33,7 @@ pub(crate) fn client_for(
     /// The maximum number of shared clients.
     ///
     /// Programs use few configurations; a program that creates them in a loop must not leak clients.
-    const KEPT: usize = 16;
+    const MAX_CLIENTS: usize = 16;
     static CLIENTS: Mutex<Vec<(String, reqwest::Client)>> = Mutex::new(Vec::new());
     let key = format!("{} {options:?} {certificates:?}", std::process::id());
     let kept = || CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -44,7 +44,7 @@ pub(crate) fn client_for(
     let client = client(options, certificates)
         .map_err(|source| object_store::Error::Generic { store: "HTTP", source })?;
     let mut kept = kept();
-    if kept.len() == KEPT {
+    if kept.len() == MAX_CLIENTS {
         kept.remove(0);
     }
     kept.push((key, client.clone()));
@@ -154,16 +154,19 @@ pub(crate) async fn send(
     mut request: HttpRequest,
 ) -> Result<HttpResponse, HttpError> {
     /// The maximum number of redirects, as in other programs.
-    const MOST: usize = 10;
-    for _ in 0..MOST {
-        let again = request.clone();
+    const MAX_REDIRECTS: usize = 10;
+    for _ in 0..MAX_REDIRECTS {
+        let original = request.clone();
         let response = client.call(request).await?;
-        match redirected(again, &response) {
+        match redirected(original, &response) {
             None => return Ok(response),
             Some(next) => request = next,
         }
     }
-    Err(HttpError::new(HttpErrorKind::Unknown, std::io::Error::other(format!("more than {MOST} redirects"))))
+    Err(HttpError::new(
+        HttpErrorKind::Unknown,
+        std::io::Error::other(format!("more than {MAX_REDIRECTS} redirects")),
+    ))
 }
 
 /// Returns the request that a response asks for, if it asks for one.
@@ -183,13 +186,13 @@ fn redirected(request: HttpRequest, response: &HttpResponse) -> Option<HttpReque
         if !is_reading {
             return None;
         }
-        parts.headers = harmless(&parts.headers);
+        parts.headers = harmless_headers(&parts.headers);
     }
     parts.uri = next.as_str().parse().ok()?;
     Some(HttpRequest::from_parts(parts, body))
 }
 
-fn harmless(headers: &HeaderMap) -> HeaderMap {
+fn harmless_headers(headers: &HeaderMap) -> HeaderMap {
     let kept = [
         ACCEPT,
         CONTENT_LENGTH,

@@ -12,7 +12,7 @@ pub(crate) fn failure(error: &object_store::Error) -> Error {
     use object_store::Error as Store;
     match error {
         Store::NotFound { .. } => {
-            let code = told_by(error);
+            let code = describe(error);
             let is_of_bucket =
                 ["NoSuchBucket", "ContainerNotFound"].iter().any(|known| code.ends_with(known));
             io(
@@ -23,20 +23,20 @@ pub(crate) fn failure(error: &object_store::Error) -> Error {
         Store::AlreadyExists { .. } => ErrorKind::AlreadyExists.into(),
         Store::Precondition { .. } | Store::NotModified { .. } => changed(),
         Store::PermissionDenied { .. } | Store::Unauthenticated { .. } => {
-            io(io::ErrorKind::PermissionDenied, &format!("the store refuses access ({})", told_by(error)))
+            io(io::ErrorKind::PermissionDenied, &format!("the store refuses access ({})", describe(error)))
         }
         Store::NotSupported { .. } | Store::NotImplemented { .. } => {
             io(io::ErrorKind::Unsupported, "the store does not support this request")
         }
         // The address at which machines in the cloud find their credentials, which is asked when there are none elsewhere.
-        _ if all_of(error).contains("169.254.169.254") => io(
+        _ if chain_text(error).contains("169.254.169.254") => io(
             io::ErrorKind::PermissionDenied,
             "unable to locate credentials in the environment or in the files of the store's own programs; an object that is public has an https:// URL",
         ),
-        _ => match told_by(error) {
+        _ => match describe(error) {
             // Not everywhere `object_store` says it itself.
-            told if told.starts_with("412 ") => changed(),
-            told => io(io::ErrorKind::Other, &told),
+            description if description.starts_with("412 ") => changed(),
+            description => io(io::ErrorKind::Other, &description),
         },
     }
 }
@@ -49,7 +49,7 @@ pub(crate) fn io(kind: io::ErrorKind, text: &str) -> Error {
     io::Error::new(kind, text.to_owned()).into()
 }
 
-fn all_of(error: &object_store::Error) -> String {
+fn chain_text(error: &object_store::Error) -> String {
     let mut text = error.to_string();
     let mut source = std::error::Error::source(error);
     while let Some(error) = source {
@@ -60,7 +60,7 @@ fn all_of(error: &object_store::Error) -> String {
 }
 
 /// Describes the innermost error of the chain, without response bodies and URL queries.
-fn told_by(error: &object_store::Error) -> String {
+fn describe(error: &object_store::Error) -> String {
     let mut last: &dyn std::error::Error = error;
     let mut status = None;
     loop {

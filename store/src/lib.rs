@@ -56,20 +56,20 @@
 //! [`AsyncFile`].)
 
 mod address;
-mod ahead;
+mod async_file;
 mod async_upload;
-mod asynchronous;
 mod bytes;
 mod client;
 mod failure;
 mod limits;
 mod list;
 mod loaded;
+mod location;
 mod options;
-mod pace;
-mod place;
 mod plan;
 mod profile;
+mod rate_guard;
+mod read_ahead;
 mod remote;
 mod response;
 mod runtime;
@@ -77,8 +77,8 @@ mod service;
 mod upload;
 mod upload_options;
 
+pub use async_file::{AsyncFile, BlockStream};
 pub use async_upload::AsyncUpload;
-pub use asynchronous::{AsyncFile, BlockStream};
 pub use list::{Listed, Listing, list};
 pub use options::StoreOptions;
 pub use remote::{Remote, Version};

@@ -1,4 +1,4 @@
-//! [`Limits`]: what requests may take, and [`Turns`], in which the requests of several objects share it.
+//! [`Limits`]: what requests may take, and [`RequestQueue`], in which the requests of several objects share it.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,7 +8,7 @@ use futures_util::future::{Either, select};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 /// How many of the bytes that are requested at a time a permit is for.
-const UNIT: u64 = 64 << 10;
+const BYTES_PER_PERMIT: u64 = 64 << 10;
 /// The default for [`Limits::requests`] and the most that can be set.
 const REQUESTS: (usize, usize) = (128, 256);
 /// The default for [`Limits::in_flight`] and the least and most that can be set.
@@ -20,7 +20,7 @@ pub(crate) struct Limits {
     pub(crate) retries: usize,
     /// How much a server has to send, in bytes a second.
     pub(crate) slowest: u64,
-    part: usize,
+    part_size: usize,
     requests: usize,
     in_flight: u64,
     shared: Arc<Mutex<Permits>>,
@@ -30,7 +30,7 @@ pub(crate) struct Limits {
 type Permits = (u32, Arc<Semaphore>);
 
 fn permits(in_flight: u64) -> Permits {
-    (std::process::id(), Arc::new(Semaphore::new((in_flight / UNIT) as usize)))
+    (std::process::id(), Arc::new(Semaphore::new((in_flight / BYTES_PER_PERMIT) as usize)))
 }
 
 impl Default for Limits {
@@ -39,8 +39,14 @@ impl Default for Limits {
         static DEFAULT: OnceLock<Limits> = OnceLock::new();
         let (requests, in_flight) = (REQUESTS.0, IN_FLIGHT.0);
         let shared = || Arc::new(Mutex::new(permits(in_flight)));
-        let make =
-            || Self { retries: 5, slowest: 1 << 10, part: 16 << 20, requests, in_flight, shared: shared() };
+        let make = || Self {
+            retries: 5,
+            slowest: 1 << 10,
+            part_size: 16 << 20,
+            requests,
+            in_flight,
+            shared: shared(),
+        };
         DEFAULT.get_or_init(make).clone()
     }
 }
@@ -58,13 +64,13 @@ impl Limits {
         self.shared = Arc::new(Mutex::new(permits(self.in_flight)));
     }
 
-    pub(crate) fn set_part(&mut self, bytes: usize) {
-        self.part = bytes.clamp(64 << 10, 1 << 30);
+    pub(crate) fn set_part_size(&mut self, bytes: usize) {
+        self.part_size = bytes.clamp(64 << 10, 1 << 30);
     }
 
     /// Returns the length of the largest request.
-    pub(crate) fn part(&self) -> usize {
-        self.part.min(usize::try_from(self.in_flight).unwrap_or(usize::MAX))
+    pub(crate) fn part_size(&self) -> usize {
+        self.part_size.min(usize::try_from(self.in_flight).unwrap_or(usize::MAX))
     }
 
     pub(crate) fn requests(&self) -> usize {
@@ -85,89 +91,91 @@ impl Limits {
 
     /// Returns the number of permits for a request of this length, at least as many as bound the number of requests.
     fn permits_for(&self, bytes: u64) -> u32 {
-        let all = self.in_flight / UNIT;
+        let all = self.in_flight / BYTES_PER_PERMIT;
         let least = all.div_ceil(self.requests as u64);
-        u32::try_from(bytes.div_ceil(UNIT).clamp(least, all)).unwrap_or(u32::MAX)
+        u32::try_from(bytes.div_ceil(BYTES_PER_PERMIT).clamp(least, all)).unwrap_or(u32::MAX)
     }
 }
 
 /// The requests of one object, which share the limits with those of others.
 ///
 /// An object without a request in progress may always send one, so that objects on a server that does not respond do not stop all
-/// others. Beyond that, one of each object waits at a time: so an object with many requests takes turns with those that have few.
+/// others. Beyond that, one of each object waits at a time: so an object with many requests takes queue with those that have few.
 #[derive(Debug)]
-pub(crate) struct Turns {
+pub(crate) struct RequestQueue {
     limits: Limits,
     queue: tokio::sync::Mutex<()>,
-    now: Arc<Now>,
+    in_progress: Arc<InProgress>,
 }
 
 /// How many requests of an object are in progress, and who waits until there are none.
 #[derive(Debug, Default)]
-struct Now {
+struct InProgress {
     count: AtomicUsize,
     none: Notify,
 }
 
 /// The right to send a request, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Turn {
+pub(crate) struct RequestPermit {
     permit: Option<OwnedSemaphorePermit>,
-    now: Arc<Now>,
+    in_progress: Arc<InProgress>,
 }
 
 /// What is left of a turn when the bytes have come: they count as long as they are kept, but are no longer in progress.
-pub(crate) type Kept = Option<OwnedSemaphorePermit>;
+pub(crate) type MemoryPermit = Option<OwnedSemaphorePermit>;
 
-impl Turn {
-    pub(crate) fn kept(mut self) -> Kept {
+impl RequestPermit {
+    pub(crate) fn into_memory_permit(mut self) -> MemoryPermit {
         self.permit.take()
     }
 }
 
-impl Drop for Turn {
+impl Drop for RequestPermit {
     fn drop(&mut self) {
         // First: who finds that there are no requests has then seen what they gave back.
         self.permit = None;
-        if self.now.count.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.now.none.notify_one();
+        if self.in_progress.count.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.in_progress.none.notify_one();
         }
     }
 }
 
-impl Turns {
+impl RequestQueue {
     pub(crate) fn new(limits: &Limits) -> Self {
-        Self { limits: limits.clone(), queue: tokio::sync::Mutex::default(), now: Arc::default() }
+        Self { limits: limits.clone(), queue: tokio::sync::Mutex::default(), in_progress: Arc::default() }
     }
 
     /// Waits until a request of this length may be sent.
-    pub(crate) async fn next(&self, bytes: u64) -> Turn {
+    pub(crate) async fn next(&self, bytes: u64) -> RequestPermit {
         let _first = self.queue.lock().await;
         let shared = pin!(self.limits.permits().acquire_many_owned(self.limits.permits_for(bytes)));
         let none = pin!(async {
-            while self.now.count.load(Ordering::Acquire) > 0 {
-                self.now.none.notified().await; // also if that was told before
+            while self.in_progress.count.load(Ordering::Acquire) > 0 {
+                self.in_progress.none.notified().await; // also if that was told before
             }
         });
         match select(shared, none).await {
-            Either::Left((permit, _)) => self.turn(permit.ok()), // the semaphore is never closed
-            Either::Right(_) => self.turn(None),
+            Either::Left((permit, _)) => self.begin(permit.ok()), // the semaphore is never closed
+            Either::Right(_) => self.begin(None),
         }
     }
 
-    fn turn(&self, permit: Option<OwnedSemaphorePermit>) -> Turn {
-        self.now.count.fetch_add(1, Ordering::AcqRel);
-        Turn { permit, now: Arc::clone(&self.now) }
+    fn begin(&self, permit: Option<OwnedSemaphorePermit>) -> RequestPermit {
+        self.in_progress.count.fetch_add(1, Ordering::AcqRel);
+        RequestPermit { permit, in_progress: Arc::clone(&self.in_progress) }
     }
 
     /// Allows a request that is not necessary, if an eighth of all remains for those that are: a reader that has stopped keeps what came.
-    pub(crate) fn if_free(&self, bytes: u64) -> Option<Turn> {
+    pub(crate) fn try_acquire(&self, bytes: u64) -> Option<RequestPermit> {
         let (permits, wanted) = (self.limits.permits(), self.limits.permits_for(bytes));
-        if permits.available_permits() < wanted as usize + (self.limits.in_flight / UNIT / 8) as usize {
+        if permits.available_permits()
+            < wanted as usize + (self.limits.in_flight / BYTES_PER_PERMIT / 8) as usize
+        {
             return None;
         }
         let permit = permits.try_acquire_many_owned(wanted).ok()?;
-        Some(self.turn(Some(permit)))
+        Some(self.begin(Some(permit)))
     }
 }
 
@@ -189,11 +197,11 @@ mod tests {
     #[tokio::test]
     async fn shared_limits_leave_each_object_one_request() {
         let limits = limits(4, 4);
-        let (large, small) = (Turns::new(&limits), Turns::new(&limits.clone()));
-        let turns = [large.next(1 << 20).await, large.next(1 << 20).await];
-        let ahead = large.if_free(1).unwrap();
+        let (large, small) = (RequestQueue::new(&limits), RequestQueue::new(&limits.clone()));
+        let queue = [large.next(1 << 20).await, large.next(1 << 20).await];
+        let ahead = large.try_acquire(1).unwrap();
         // An eighth is not for what no caller has asked for.
-        assert!(large.if_free(1).is_none() && small.if_free(1).is_none());
+        assert!(large.try_acquire(1).is_none() && small.try_acquire(1).is_none());
         let last = large.next(1).await;
         // An object without a request in progress may send one.
         let first = small.next(100 << 20).await;
@@ -205,14 +213,14 @@ mod tests {
         assert!(poll!(&mut small_waits).is_pending());
         drop(first);
         assert!(poll!(&mut small_waits).is_ready());
-        drop((turns, ahead));
+        drop((queue, ahead));
     }
 
     #[tokio::test]
     async fn limit_of_one_request_admits_only_one() {
-        let turns = Turns::new(&limits(1, 1));
-        let first = turns.next(1).await;
-        let mut waiting = [Box::pin(turns.next(1)), Box::pin(turns.next(1))];
+        let queue = RequestQueue::new(&limits(1, 1));
+        let first = queue.next(1).await;
+        let mut waiting = [Box::pin(queue.next(1)), Box::pin(queue.next(1))];
         assert!(waiting.iter_mut().all(|turn| poll_now(turn).is_none()));
         drop(first);
         let ready: Vec<_> = waiting.iter_mut().filter_map(poll_now).collect();
@@ -222,13 +230,13 @@ mod tests {
     /// A reader that has stopped reading keeps what was fetched ahead; its next request must not wait for that.
     #[tokio::test]
     async fn prefetched_bytes_do_not_block_requests() {
-        let turns = Turns::new(&limits(4, 4));
-        let kept = turns.next(4 << 20).await.kept();
-        assert!(turns.if_free(1).is_none());
-        let mut next = Box::pin(turns.next(1));
+        let queue = RequestQueue::new(&limits(4, 4));
+        let kept = queue.next(4 << 20).await.into_memory_permit();
+        assert!(queue.try_acquire(1).is_none());
+        let mut next = Box::pin(queue.next(1));
         assert!(poll_now(&mut next).is_some());
         drop(kept);
-        assert!(turns.if_free(3 << 20).is_some());
+        assert!(queue.try_acquire(3 << 20).is_some());
     }
 
     fn poll_now<T>(future: &mut Pin<Box<impl Future<Output = T>>>) -> Option<T> {
@@ -239,7 +247,7 @@ mod tests {
     #[tokio::test]
     async fn waiting_requests_alternate_between_objects() {
         let limits = limits(1, 1);
-        let (many, few) = (Turns::new(&limits), Turns::new(&limits));
+        let (many, few) = (RequestQueue::new(&limits), RequestQueue::new(&limits));
         let held = (many.next(1).await, few.next(1).await);
         let mut waiting: Vec<_> = (0..1000).map(|_| Box::pin(many.next(1))).collect();
         assert!(waiting.iter_mut().all(|turn| poll_now(turn).is_none()));

@@ -9,9 +9,9 @@ use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::Event;
 
-use crate::address::{Address, Kind, bad, encoded};
+use crate::address::{Address, Kind, bad_option, encoded};
+use crate::location::ObjectLocation;
 use crate::options::StoreOptions;
-use crate::place::ObjectLocation;
 use crate::runtime::wait;
 
 /// An object in a listing.
@@ -50,12 +50,12 @@ pub struct Listing {
     is_flat: bool,
     pattern: Option<glob::Pattern>,
     page: VecDeque<Listed>,
-    next: Next,
+    next: NextPage,
 }
 
 /// Where the next page begins.
 #[derive(Debug)]
-enum Next {
+enum NextPage {
     First,
     At(String),
     End,
@@ -88,10 +88,10 @@ pub fn list(url: &str, options: &StoreOptions) -> Result<Listing> {
 impl Listing {
     pub(crate) fn new(address: Address, options: &StoreOptions, is_flat: bool) -> Result<Self> {
         if address.kind == Kind::Web {
-            return Err(bad("web servers do not list what they have").at_path(&address.shown()));
+            return Err(bad_option("web servers do not list what they have").at_path(&address.display_name()));
         }
         let (options, page) = (options.clone(), VecDeque::new());
-        Ok(Self { address, options, is_flat, pattern: None, page, next: Next::First })
+        Ok(Self { address, options, is_flat, pattern: None, page, next: NextPage::First })
     }
 
     /// Lists only objects whose entire key matches a pattern of the shell: `*` and `?` match no slash, `**` all.
@@ -108,7 +108,8 @@ impl Listing {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn matching(mut self, pattern: &str) -> Result<Self> {
-        let parsed = glob::Pattern::new(pattern).map_err(|error| bad(format!("not a pattern: {error}")))?;
+        let parsed =
+            glob::Pattern::new(pattern).map_err(|error| bad_option(format!("not a pattern: {error}")))?;
         self.pattern = Some(parsed);
         Ok(self)
     }
@@ -117,14 +118,15 @@ impl Listing {
     fn fetch(&mut self) -> Result<()> {
         let Self { address, options, .. } = &*self;
         let at = match &self.next {
-            Next::At(at) => Some(&**at),
+            NextPage::At(at) => Some(&**at),
             _ => None,
         };
-        let target = target(address, self.is_flat, at);
-        let body = wait(ObjectLocation::ask(address, options, Method::GET, &target))
-            .map_err(|error| error.at_path(&address.shown()))?;
+        let page_query = page_query(address, self.is_flat, at);
+        let body = wait(ObjectLocation::send_request(address, options, Method::GET, &page_query))
+            .map_err(|error| error.at_path(&address.display_name()))?;
         let text = String::from_utf8_lossy(&body);
-        let malformed = |reason: &str| Error::from(ErrorKind::bad_source(reason)).at_path(&address.shown());
+        let malformed =
+            |reason: &str| Error::from(ErrorKind::bad_source(reason)).at_path(&address.display_name());
         let (objects, next) = page(&text, address.kind)
             .map_err(|_| malformed("the listing of the store is malformed or incomplete"))?;
         let is_wanted = |key: &str| {
@@ -139,8 +141,8 @@ impl Listing {
         let page = listed.collect();
         let next = match next {
             Some(next) if at == Some(&*next) => return Err(malformed("the store lists the same page again")),
-            Some(next) => Next::At(next),
-            None => Next::End,
+            Some(next) => NextPage::At(next),
+            None => NextPage::End,
         };
         (self.page, self.next) = (page, next);
         Ok(())
@@ -155,11 +157,11 @@ impl Iterator for Listing {
             if let Some(object) = self.page.pop_front() {
                 return Some(Ok(object));
             }
-            if matches!(self.next, Next::End) {
+            if matches!(self.next, NextPage::End) {
                 return None;
             }
             if let Err(error) = self.fetch() {
-                self.next = Next::End;
+                self.next = NextPage::End;
                 return Some(Err(error));
             }
         }
@@ -167,20 +169,20 @@ impl Iterator for Listing {
 }
 
 /// Returns the query that asks for a page.
-fn target(address: &Address, is_flat: bool, at: Option<&str>) -> String {
+fn page_query(address: &Address, is_flat: bool, at: Option<&str>) -> String {
     let query = |text: &str| encoded(text).replace('/', "%2F");
     let (kind, marker) = match address.kind {
         Kind::Azure => ("comp=list&restype=container", "marker"),
         _ => ("encoding-type=url&list-type=2", "continuation-token"),
     };
-    let mut target = format!("?{kind}&prefix={}", query(&address.key));
+    let mut page_query = format!("?{kind}&prefix={}", query(&address.key));
     if is_flat {
-        target += "&delimiter=%2F";
+        page_query += "&delimiter=%2F";
     }
     if let Some(at) = at {
-        target += &format!("&{marker}={}", query(at));
+        page_query += &format!("&{marker}={}", query(at));
     }
-    target
+    page_query
 }
 
 /// Keys and sizes, and where the next page begins.

@@ -8,29 +8,29 @@ use bytes::Bytes as Chunk;
 use ndarray_io::bytes::{ReadAt, ReadHints, Runs};
 use ndarray_io::error::{Error, ErrorKind, Result};
 
-use crate::bytes::{Bytes, WINDOW};
+use crate::bytes::{ObjectBytes, WINDOW};
 
 /// How much is loaded before a read: larger ones are fetched directly into their memory, while a thread waits.
-const MOST: u64 = 16 << 20;
+const MAX_LOADED: u64 = 16 << 20;
 /// The limit for the number of ranges that a read may lack.
-const RANGES: usize = 1 << 16;
+const MAX_RANGES: usize = 1 << 16;
 
 /// A source that does no I/O.
 #[derive(Debug)]
 pub(crate) struct Loaded {
-    bytes: Bytes,
+    bytes: ObjectBytes,
     parts: Mutex<Vec<(u64, Chunk)>>,
     /// Whether a read has asked for more than is loaded.
-    is_too_much: AtomicBool,
+    exceeds_limit: AtomicBool,
 }
 
 impl Loaded {
-    pub(crate) fn new(bytes: Bytes) -> Self {
-        Self { bytes, parts: Mutex::default(), is_too_much: AtomicBool::new(false) }
+    pub(crate) fn new(bytes: ObjectBytes) -> Self {
+        Self { bytes, parts: Mutex::default(), exceeds_limit: AtomicBool::new(false) }
     }
 
-    pub(crate) fn is_too_much(&self) -> bool {
-        self.is_too_much.load(Ordering::Relaxed)
+    pub(crate) fn exceeds_limit(&self) -> bool {
+        self.exceeds_limit.load(Ordering::Relaxed)
     }
 
     pub(crate) fn add(&self, mut more: Vec<(u64, Chunk)>) {
@@ -41,7 +41,7 @@ impl Loaded {
 
     /// Copies bytes from an offset as far as they are known without a gap, and returns their number.
     fn copy(&self, into: &mut [u8], offset: u64) -> usize {
-        let known = self.bytes.copy_known(offset, into);
+        let known = self.bytes.copy_cached(offset, into);
         if known > 0 {
             return known;
         }
@@ -58,12 +58,12 @@ impl Loaded {
     }
 
     /// Returns whether all bytes of a range are known.
-    fn has(&self, range: &Range<u64>) -> bool {
+    fn contains(&self, range: &Range<u64>) -> bool {
         let in_part =
             |start: u64, part: &Chunk| start <= range.start && range.end <= start + part.len() as u64;
         let parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
         let before = parts.partition_point(|(start, _)| *start <= range.start);
-        self.bytes.knows(range)
+        self.bytes.opened_contains(range)
             || parts[..before].iter().rev().take(2).any(|(start, part)| in_part(*start, part))
     }
 }
@@ -95,13 +95,13 @@ impl ReadAt for Loaded {
         let (mut missing, mut len) = (Vec::new(), 0);
         for range in runs.iter() {
             let range = range.start..range.end.min(self.bytes.len());
-            if range.is_empty() || self.has(&range) {
+            if range.is_empty() || self.contains(&range) {
                 continue;
             }
             len += range.end - range.start;
             missing.push(range);
-            if len > MOST || missing.len() > RANGES {
-                self.is_too_much.store(true, Ordering::Relaxed);
+            if len > MAX_LOADED || missing.len() > MAX_RANGES {
+                self.exceeds_limit.store(true, Ordering::Relaxed);
                 break;
             }
         }

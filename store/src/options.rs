@@ -5,7 +5,7 @@ use std::time::Duration;
 use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use ndarray_io::error::Result;
 
-use crate::address::bad;
+use crate::address::bad_option;
 use crate::limits::Limits;
 
 /// Options for accessing a store: credentials, endpoints, timeouts, retries.
@@ -60,7 +60,7 @@ impl std::fmt::Debug for StoreOptions {
             .field("requests", &self.limits.requests())
             .field("slowest", &self.limits.slowest)
             .field("in_flight", &self.limits.in_flight())
-            .field("part_size", &self.limits.part())
+            .field("part_size", &self.limits.part_size())
             .finish_non_exhaustive()
     }
 }
@@ -103,9 +103,9 @@ impl StoreOptions {
     /// [`BadOption`](ndarray_io::error::ErrorKind::BadOption) if this is not a valid header.
     pub fn header(mut self, name: &str, value: &str) -> Result<Self> {
         let name: HeaderName =
-            name.parse().map_err(|_| bad(format!("'{name}' is not the name of a header")))?;
+            name.parse().map_err(|_| bad_option(format!("'{name}' is not the name of a header")))?;
         let mut value = HeaderValue::from_str(value)
-            .map_err(|_| bad(format!("the value of the header '{name}' is not valid")))?;
+            .map_err(|_| bad_option(format!("the value of the header '{name}' is not valid")))?;
         value.set_sensitive(true);
         self.headers.insert(name, value);
         Ok(self)
@@ -181,7 +181,7 @@ impl StoreOptions {
     /// Larger parts have fewer requests, smaller ones more that are in progress at a time. No request is for more than [`in_flight`](Self::in_flight).
     #[must_use]
     pub fn part_size(mut self, bytes: usize) -> Self {
-        self.limits.set_part(bytes);
+        self.limits.set_part_size(bytes);
         self
     }
 

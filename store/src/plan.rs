@@ -5,22 +5,22 @@ use std::ops::Range;
 /// The overhead of a request and its response headers, in bytes.
 ///
 /// Fetching this much unneeded data costs no more than another request.
-const HEAD: u64 = 1 << 10;
+const REQUEST_OVERHEAD: u64 = 1 << 10;
 
 /// Parts of an object, with their offsets.
 type Parts<'p, 'b> = &'p mut [(u64, &'b mut [u8])];
 
 /// Plans the requests for parts that ascend: the range of each request, and the parts that it contains.
 ///
-/// A request is for at most `most` bytes, unless a part alone is longer. Parts are fetched together as long as a request fetches at most twice what it needs, or if the gap is at
+/// A request is for at most `max_len` bytes, unless a part alone is longer. Parts are fetched together as long as a request fetches at most twice what it needs, or if the gap is at
 /// most the overhead of a request. Both requests and unneeded bytes take time; which of them takes longer
 /// depends on the distance of the store, which is not known here.
-pub(crate) fn groups<'p, 'b>(
+pub(crate) fn group_parts<'p, 'b>(
     parts: Parts<'p, 'b>,
-    most: usize,
+    max_len: usize,
 ) -> impl Iterator<Item = (Range<u64>, Parts<'p, 'b>)> {
-    let own = |(place, part): &(u64, &mut [u8])| *place..place + part.len() as u64;
-    let spans: Vec<_> = spans(parts.iter().map(own), most).collect();
+    let own = |(offset, part): &(u64, &mut [u8])| *offset..offset + part.len() as u64;
+    let spans: Vec<_> = spans(parts.iter().map(own), max_len).collect();
     let mut rest = parts;
     spans.into_iter().map(move |(range, count)| {
         let (group, after) = std::mem::take(&mut rest).split_at_mut(count);
@@ -29,18 +29,21 @@ pub(crate) fn groups<'p, 'b>(
     })
 }
 
-/// Plans the requests for ranges that ascend, as [`groups`] does.
-pub(crate) fn joined(ranges: Vec<Range<u64>>, most: usize) -> impl Iterator<Item = Range<u64>> {
-    spans(ranges.into_iter(), most).map(|(range, _)| range)
+/// Plans the requests for ranges that ascend, as [`group_parts`] does.
+pub(crate) fn join_ranges(ranges: Vec<Range<u64>>, max_len: usize) -> impl Iterator<Item = Range<u64>> {
+    spans(ranges.into_iter(), max_len).map(|(range, _)| range)
 }
 
 /// Joins ranges that ascend, and returns how many are in each.
-fn spans(ranges: impl Iterator<Item = Range<u64>>, most: usize) -> impl Iterator<Item = (Range<u64>, usize)> {
+fn spans(
+    ranges: impl Iterator<Item = Range<u64>>,
+    max_len: usize,
+) -> impl Iterator<Item = (Range<u64>, usize)> {
     let mut ranges = ranges.peekable();
     std::iter::from_fn(move || {
         let mut range = ranges.next()?;
         let (mut needed, mut count) = (range.end - range.start, 1);
-        while let Some(run) = ranges.next_if(|run| is_joined(&range, needed, run.clone(), most)) {
+        while let Some(run) = ranges.next_if(|run| should_join(&range, needed, run.clone(), max_len)) {
             needed += run.end.saturating_sub(run.start.max(range.end));
             range.end = range.end.max(run.end);
             count += 1;
@@ -49,17 +52,17 @@ fn spans(ranges: impl Iterator<Item = Range<u64>>, most: usize) -> impl Iterator
     })
 }
 
-/// Returns the length of the equal parts, of at most `most` bytes, in which a long range is fetched.
-pub(crate) fn even_part(len: usize, most: usize) -> usize {
-    len.div_ceil(len.div_ceil(most).max(1)).max(1)
+/// Returns the length of the equal parts, of at most `max_len` bytes, in which a long range is fetched.
+pub(crate) fn even_part(len: usize, max_len: usize) -> usize {
+    len.div_ceil(len.div_ceil(max_len).max(1)).max(1)
 }
 
 /// Returns whether a run is fetched together with the range before it, of which `needed` bytes are selected.
-pub(crate) fn is_joined(before: &Range<u64>, needed: u64, run: Range<u64>, most: usize) -> bool {
+pub(crate) fn should_join(before: &Range<u64>, needed: u64, run: Range<u64>, max_len: usize) -> bool {
     let span = run.end.max(before.end) - before.start;
     let more = run.end.saturating_sub(run.start.max(before.end));
-    let is_near = run.start <= before.end.saturating_add(HEAD);
-    run.start >= before.start && span <= most as u64 && (is_near || span <= 2 * (needed + more))
+    let is_near = run.start <= before.end.saturating_add(REQUEST_OVERHEAD);
+    run.start >= before.start && span <= max_len as u64 && (is_near || span <= 2 * (needed + more))
 }
 
 #[cfg(test)]
@@ -73,7 +76,7 @@ mod tests {
         let starts: Vec<u64> = starts.collect();
         let mut into = vec![0; starts.len() * len];
         let mut parts: Vec<(u64, &mut [u8])> = starts.into_iter().zip(into.chunks_mut(len)).collect();
-        groups(&mut parts, PART).map(|(range, _)| range).collect()
+        group_parts(&mut parts, PART).map(|(range, _)| range).collect()
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::{env, fs, io};
 
 use ndarray_io::error::{Error, Result};
 
-use crate::address::bad;
+use crate::address::bad_option;
 
 /// A profile of `~/.aws/credentials` and `~/.aws/config`.
 #[derive(Default)]
@@ -40,7 +40,7 @@ impl Profile {
         }
         match chosen {
             Some(name) if !is_found => {
-                Err(bad(format!("AWS_PROFILE is '{name}', but no file of ~/.aws has such a profile")))
+                Err(bad_option(format!("AWS_PROFILE is '{name}', but no file of ~/.aws has such a profile")))
             }
             _ => Ok(profile),
         }
@@ -91,7 +91,7 @@ impl Profile {
         let other = ["sso_session", "sso_start_url", "role_arn", "credential_process"].into_iter();
         match other.into_iter().find(|key| self.get(key).is_some()) {
             None => Ok(None),
-            Some(key) => Err(bad(format!(
+            Some(key) => Err(bad_option(format!(
                 "the profile '{}' gets its credentials by {key}, which is not supported; `aws configure export-credentials --format env` prints them as variables",
                 self.name
             ))),

@@ -14,16 +14,16 @@ use ndarray_io::ra::RaFile;
 use ndarray_io::{NpyFile, NpzFile, ReadOptions, WriteNpyExt, WriteOptions};
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 
-use crate::address::{Address, SCHEMES, bad};
+use crate::address::{Address, SCHEMES, bad_option};
+use crate::async_file::AsyncFile;
 use crate::async_upload::AsyncUpload;
-use crate::asynchronous::AsyncFile;
-use crate::bytes::{Bytes, WINDOW};
+use crate::bytes::{ObjectBytes, WINDOW};
 use crate::failure::failure;
 use crate::limits::Limits;
 use crate::list::{Listed, Listing};
+use crate::location::{ObjectLocation, path_of};
 use crate::options::StoreOptions;
-use crate::place::{ObjectLocation, path_of};
-use crate::runtime::{joined, wait, waiting};
+use crate::runtime::{blocking_runtime, task_result, wait};
 use crate::upload::Upload;
 use crate::upload_options::UploadOptions;
 
@@ -51,7 +51,7 @@ const TAIL: u64 = 22 + 65_535 + 20 + 56;
 /// ```
 #[derive(Clone)]
 pub struct Remote {
-    pub(crate) place: ObjectLocation,
+    pub(crate) location: ObjectLocation,
     /// The address and options, from which uploads create a store that adds a condition to requests.
     address: Option<(Address, StoreOptions)>,
 }
@@ -59,7 +59,7 @@ pub struct Remote {
 /// Shows only the name: URLs may contain secrets.
 impl std::fmt::Debug for Remote {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Remote").field(&self.place.shown).finish()
+        f.debug_tuple("Remote").field(&self.location.display_name).finish()
     }
 }
 
@@ -67,7 +67,7 @@ impl std::fmt::Debug for Remote {
 impl Folder for Remote {
     fn names(&self) -> Result<Vec<String>> {
         let Some((address, options)) = &self.address else {
-            return self.place.names_within().map_err(|error| self.place.named(error));
+            return self.location.names_within().map_err(|error| self.location.named(error));
         };
         let folder = format!("{}/", address.key.strip_suffix('/').unwrap_or(&address.key));
         let listing = Listing::new(Address { key: folder.clone(), ..address.clone() }, options, true)?;
@@ -111,8 +111,8 @@ impl Remote {
     /// option's key.
     pub fn parse_with(url: &str, options: &StoreOptions) -> Result<Self> {
         let address = Address::parse(url)?;
-        let place = ObjectLocation::of(&address, options, None)?;
-        Ok(Self { place, address: Some((address, options.clone())) })
+        let location = ObjectLocation::of(&address, options, None)?;
+        Ok(Self { location, address: Some((address, options.clone())) })
     }
 
     /// Creates a handle to an object in a store of the `object_store` crate, whose key is taken literally.
@@ -126,10 +126,10 @@ impl Remote {
     /// an empty part, or one of dots.
     pub fn in_bucket(store: Arc<dyn ObjectStore>, key: &str) -> Result<Self> {
         let path = path_of(key).filter(|path| !path.is_root());
-        let path = path.ok_or_else(|| bad(NO_PATH).at_path(key))?;
-        let shown = format!("{store}/{path}").into();
+        let path = path.ok_or_else(|| bad_option(NO_PATH).at_path(key))?;
+        let display_name = format!("{store}/{path}").into();
         Ok(Self {
-            place: ObjectLocation { store, path, shown, limits: Limits::default(), is_web: false },
+            location: ObjectLocation { store, path, display_name, limits: Limits::default(), is_web: false },
             address: None,
         })
     }
@@ -150,7 +150,7 @@ impl Remote {
 
     /// Returns the name of the object in error messages: its URL without credentials and query.
     pub fn name(&self) -> String {
-        self.place.shown.to_string_lossy().into_owned()
+        self.location.display_name.to_string_lossy().into_owned()
     }
 
     /// Opens an NPY object, with one request for its first 64 KiB.
@@ -169,7 +169,7 @@ impl Remote {
     ///
     /// As for [`Remote::open_npy`].
     pub fn open_npy_with(&self, options: &ReadOptions) -> Result<NpyFile> {
-        self.bytes().and_then(|bytes| self.array_in(Arc::new(bytes), options))
+        self.bytes().and_then(|bytes| self.open_array(Arc::new(bytes), options))
     }
 
     /// Opens an RA object, with one request for its first 64 KiB.
@@ -188,7 +188,7 @@ impl Remote {
     ///
     /// As for [`Remote::open_ra`].
     pub fn open_ra_with(&self, options: &ReadOptions) -> Result<RaFile> {
-        self.bytes().and_then(|bytes| self.array_in(Arc::new(bytes), options))
+        self.bytes().and_then(|bytes| self.open_array(Arc::new(bytes), options))
     }
 
     /// Opens an NPZ archive, with one request for its end.
@@ -209,7 +209,7 @@ impl Remote {
     ///
     /// As for [`Remote::open_npz`].
     pub fn open_npz_with(&self, options: &ReadOptions) -> Result<NpzFile> {
-        self.end_bytes().and_then(|bytes| self.archive_in(Arc::new(bytes), options))
+        self.end_bytes().and_then(|bytes| self.open_archive(Arc::new(bytes), options))
     }
 
     /// Reads an entire NPY object as an array.
@@ -230,19 +230,22 @@ impl Remote {
     /// [`Io`](ndarray_io::error::ErrorKind::Io) if the object does not exist, the store does not respond, or access is denied.
     pub fn first_bytes(&self) -> Result<(Vec<u8>, Version)> {
         let bytes = self.bytes()?;
-        Ok((bytes.beginning().to_vec(), Version::of(bytes.meta())))
+        Ok((bytes.first_bytes().to_vec(), Version::of(bytes.meta())))
     }
 
     /// Returns a handle to an object in the folder at this handle's path.
     fn child(&self, name: &str) -> Result<Self> {
         let Some((address, options)) = &self.address else {
-            let (key, shown) = (format!("{}/{name}", self.place.path), self.path_of(name));
-            let Some(path) = path_of(&key) else { return Err(bad(NO_PATH).at_path(&shown)) };
-            return Ok(Self { place: ObjectLocation { path, shown, ..self.place.clone() }, address: None });
+            let (key, display_name) = (format!("{}/{name}", self.location.path), self.path_of(name));
+            let Some(path) = path_of(&key) else { return Err(bad_option(NO_PATH).at_path(&display_name)) };
+            return Ok(Self {
+                location: ObjectLocation { path, display_name, ..self.location.clone() },
+                address: None,
+            });
         };
         let address = address.child(name)?;
-        let place = self.place.at(&address, options)?;
-        Ok(Self { place, address: Some((address, options.clone())) })
+        let location = self.location.child_location(&address, options)?;
+        Ok(Self { location, address: Some((address, options.clone())) })
     }
 
     /// Copies the bytes of the object to a writer, and returns how many there were.
@@ -254,10 +257,10 @@ impl Remote {
     /// As for [`Remote::first_bytes`]; [`ArrayChanged`](ndarray_io::error::ErrorKind::ArrayChanged) if the object is replaced
     /// during the copy; [`Io`](ndarray_io::error::ErrorKind::Io) if the writer fails.
     pub fn copy_to<W: Write>(&self, mut writer: W) -> Result<u64> {
-        self.bytes().and_then(|bytes| self.copy_of(&bytes, &mut writer))
+        self.bytes().and_then(|bytes| self.copy_bytes(&bytes, &mut writer))
     }
 
-    fn copy_of(&self, bytes: &Bytes, writer: &mut dyn Write) -> Result<u64> {
+    fn copy_bytes(&self, bytes: &ObjectBytes, writer: &mut dyn Write) -> Result<u64> {
         /// Such reads are sequential: what follows is fetched ahead.
         const BLOCK: usize = 1 << 20;
         let mut copy = || {
@@ -270,7 +273,7 @@ impl Remote {
             }
             Ok(done)
         };
-        copy().map_err(|error| self.place.named(error))
+        copy().map_err(|error| self.location.named(error))
     }
 
     /// Returns whether the object exists.
@@ -282,10 +285,10 @@ impl Remote {
     /// [`Io`](ndarray_io::error::ErrorKind::Io) if the store does not respond or denies access.
     pub fn exists(&self) -> Result<bool> {
         wait(async {
-            match self.place.head().await {
+            match self.location.head().await {
                 Ok(_) => Ok(true),
                 Err(object_store::Error::NotFound { .. }) => Ok(false),
-                Err(error) => Err(self.place.named(failure(&error))),
+                Err(error) => Err(self.location.named(failure(&error))),
             }
         })
     }
@@ -302,16 +305,17 @@ impl Remote {
                 // By a request for this object: `object_store` deletes in S3 by lists of names, some of which it would change.
                 Some((address, options)) => {
                     let deleted =
-                        ObjectLocation::ask(address, options, Method::DELETE, &address.target()).await;
+                        ObjectLocation::send_request(address, options, Method::DELETE, &address.target())
+                            .await;
                     deleted.map(drop).or_else(|error| if error.is_not_found() { Ok(()) } else { Err(error) })
                 }
-                None => match self.place.store.delete(&self.place.path).await {
+                None => match self.location.store.delete(&self.location.path).await {
                     Err(error) if !missing(&error) => Err(failure(&error)),
                     _ => Ok(()),
                 },
             }
         });
-        deleted.map_err(|error| self.place.named(error.while_writing()))
+        deleted.map_err(|error| self.location.named(error.while_writing()))
     }
 
     /// Returns the current version of the object.
@@ -331,8 +335,9 @@ impl Remote {
     ///
     /// As for [`Remote::open_npy`].
     pub async fn open_npy_async(&self, options: &ReadOptions) -> Result<AsyncFile<NpyFile>> {
-        let place = self.place.clone();
-        AsyncFile::open(self, options, async move { Bytes::open(&place).await }, Self::array_in).await
+        let location = self.location.clone();
+        AsyncFile::open(self, options, async move { ObjectBytes::open(&location).await }, Self::open_array)
+            .await
     }
 
     /// Opens an RA object for use in async tasks.
@@ -341,8 +346,9 @@ impl Remote {
     ///
     /// As for [`Remote::open_ra`].
     pub async fn open_ra_async(&self, options: &ReadOptions) -> Result<AsyncFile<RaFile>> {
-        let place = self.place.clone();
-        AsyncFile::open(self, options, async move { Bytes::open(&place).await }, Self::array_in).await
+        let location = self.location.clone();
+        AsyncFile::open(self, options, async move { ObjectBytes::open(&location).await }, Self::open_array)
+            .await
     }
 
     /// Opens an NPZ archive for use in async tasks.
@@ -351,9 +357,9 @@ impl Remote {
     ///
     /// As for [`Remote::open_npz`].
     pub async fn open_npz_async(&self, options: &ReadOptions) -> Result<AsyncFile<NpzFile>> {
-        let place = self.place.clone();
-        let bytes = async move { Bytes::open_end(&place, TAIL.max(WINDOW)).await };
-        AsyncFile::open(self, options, bytes, Self::archive_in).await
+        let location = self.location.clone();
+        let bytes = async move { ObjectBytes::open_end(&location, TAIL.max(WINDOW)).await };
+        AsyncFile::open(self, options, bytes, Self::open_archive).await
     }
 
     /// Writes an array as the object, replacing any existing object.
@@ -389,7 +395,7 @@ impl Remote {
             _ => upload.clone(),
         };
         let mut upload = self.upload(&upload)?;
-        array.write_npy_with(&mut upload, options).map_err(|error| self.place.named(error))?;
+        array.write_npy_with(&mut upload, options).map_err(|error| self.location.named(error))?;
         upload.finish()
     }
 
@@ -410,7 +416,11 @@ impl Remote {
         T: WriteNpyExt + WriteArray + Send + 'static,
     {
         let (remote, options, upload) = (self.clone(), options.clone(), upload.clone());
-        joined(waiting()?.spawn_blocking(move || remote.write_npy_with(&array, &options, &upload)).await)
+        task_result(
+            blocking_runtime()?
+                .spawn_blocking(move || remote.write_npy_with(&array, &options, &upload))
+                .await,
+        )
     }
 
     /// Starts an upload to the object.
@@ -434,15 +444,15 @@ impl Remote {
     pub fn upload_async(&self, options: &UploadOptions) -> Result<AsyncUpload> {
         /// The time limit for sending one part.
         const UPLOAD: Duration = Duration::from_secs(15 * 60);
-        let place = match &self.address {
+        let location = match &self.address {
             Some((address, store)) => {
                 // The response arrives only after the entire part has been sent, which may take a long time.
                 let store = store.clone().read_timeout(store.read_timeout.max(UPLOAD));
                 ObjectLocation::of(address, &store, options.condition())?
             }
-            None => self.place.clone(),
+            None => self.location.clone(),
         };
-        AsyncUpload::new(place, options)
+        AsyncUpload::new(location, options)
     }
 
     /// Opens the object as a source of bytes, which fetches what is read.
@@ -454,26 +464,27 @@ impl Remote {
         Ok(Arc::new(self.bytes()?))
     }
 
-    fn bytes(&self) -> Result<Bytes> {
-        wait(Bytes::open(&self.place)).map_err(|error| self.place.named(error))
+    fn bytes(&self) -> Result<ObjectBytes> {
+        wait(ObjectBytes::open(&self.location)).map_err(|error| self.location.named(error))
     }
 
-    fn end_bytes(&self) -> Result<Bytes> {
-        wait(Bytes::open_end(&self.place, TAIL.max(WINDOW))).map_err(|error| self.place.named(error))
+    fn end_bytes(&self) -> Result<ObjectBytes> {
+        wait(ObjectBytes::open_end(&self.location, TAIL.max(WINDOW)))
+            .map_err(|error| self.location.named(error))
     }
 
-    fn array_in<F: ArrayFormat>(
+    fn open_array<F: ArrayFormat>(
         &self,
         bytes: Arc<dyn ReadAt>,
         options: &ReadOptions,
     ) -> Result<ArrayFile<F>> {
         let opened = ArrayFile::from_source_with(bytes, options);
-        Ok(opened.map_err(|error| self.place.named(error))?.with_path(&self.place.shown))
+        Ok(opened.map_err(|error| self.location.named(error))?.with_path(&self.location.display_name))
     }
 
-    fn archive_in(&self, bytes: Arc<dyn ReadAt>, options: &ReadOptions) -> Result<NpzFile> {
+    fn open_archive(&self, bytes: Arc<dyn ReadAt>, options: &ReadOptions) -> Result<NpzFile> {
         let opened = NpzFile::from_source_with(bytes, options);
-        Ok(opened.map_err(|error| self.place.named(error))?.with_path(&self.place.shown))
+        Ok(opened.map_err(|error| self.location.named(error))?.with_path(&self.location.display_name))
     }
 }
 

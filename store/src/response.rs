@@ -9,12 +9,12 @@ use object_store::{Error as StoreError, GetOptions, GetRange, GetResult, ObjectM
 
 use crate::bytes::WINDOW;
 use crate::failure::{failure, io};
-use crate::pace::Pace;
-use crate::place::ObjectLocation;
+use crate::location::ObjectLocation;
+use crate::rate_guard::RateGuard;
 use crate::runtime::Stop;
 
 /// The destination of fetched bytes.
-pub(crate) enum Cursor<'a, 'p> {
+pub(crate) enum Destination<'a, 'p> {
     /// One buffer, filled contiguously.
     Plain(&'a mut [u8]),
     /// A slice for each offset. The offsets ascend and may repeat; the first `done` slices are complete.
@@ -23,13 +23,13 @@ pub(crate) enum Cursor<'a, 'p> {
     Chunks(&'a mut Vec<Chunk>),
 }
 
-impl Cursor<'_, '_> {
+impl Destination<'_, '_> {
     /// Takes received bytes, which begin at an offset of the object. They arrive in order.
     pub(crate) fn put(&mut self, start: u64, chunk: Chunk) {
         /// The length from which a chunk is not copied: of a server that sends single bytes, the handles would take more memory than these.
-        const KEPT: usize = 4 << 10;
+        const MIN_KEPT_CHUNK: usize = 4 << 10;
         match self {
-            Self::Chunks(chunks) if chunk.len() >= KEPT => chunks.push(chunk),
+            Self::Chunks(chunks) if chunk.len() >= MIN_KEPT_CHUNK => chunks.push(chunk),
             _ => self.copy(start, &chunk),
         }
     }
@@ -62,11 +62,11 @@ impl Cursor<'_, '_> {
             }
             Self::Parts { parts, done } => {
                 // Parts that end before this chunk are complete.
-                while parts.get(*done).is_some_and(|(place, part)| place + part.len() as u64 <= start) {
+                while parts.get(*done).is_some_and(|(offset, part)| offset + part.len() as u64 <= start) {
                     *done += 1;
                 }
-                for (place, part) in &mut parts[*done..] {
-                    let own = *place..*place + part.len() as u64;
+                for (offset, part) in &mut parts[*done..] {
+                    let own = *offset..*offset + part.len() as u64;
                     if own.start >= end {
                         break;
                     }
@@ -83,7 +83,7 @@ impl Cursor<'_, '_> {
 
 /// Requests a range of an object, on the condition that its version is that of `meta`, if given.
 pub(crate) async fn get(
-    place: &ObjectLocation,
+    location: &ObjectLocation,
     range: GetRange,
     meta: Option<&ObjectMeta>,
 ) -> Result<GetResult, StoreError> {
@@ -97,7 +97,7 @@ pub(crate) async fn get(
             _ => {}
         }
     }
-    place.store.get_opts(&place.path, options).await
+    location.store.get_opts(&location.path, options).await
 }
 
 /// Reads a response of at most this length, as far as it goes.
@@ -107,13 +107,13 @@ pub(crate) async fn collect(
     slowest: u64,
 ) -> Result<Chunk> {
     let arrived = AtomicU64::new(0);
-    let mut pace = Pace::new(slowest, &arrived);
+    let mut rate_guard = RateGuard::new(slowest, &arrived);
     // Allocates little in advance: `len` is only what the server claims.
     let mut bytes = Vec::with_capacity(len.min(WINDOW * 2) as usize);
     // What follows an error is asked for again.
-    while let Some(Ok(chunk)) = pace.next(stream).await {
+    while let Some(Ok(chunk)) = rate_guard.next(stream).await {
         if (bytes.len() + chunk.len()) as u64 > len {
-            return Err(too_much());
+            return Err(oversized_response());
         }
         bytes.extend_from_slice(&chunk);
     }
@@ -121,17 +121,18 @@ pub(crate) async fn collect(
 }
 
 /// Reads the first `len` bytes of a longer response, and returns them with the rest of the last chunk.
-pub(crate) async fn first_of(
+pub(crate) async fn read_first(
     stream: &mut BoxStream<'static, Result<Chunk, StoreError>>,
     len: u64,
     slowest: u64,
 ) -> Result<(Chunk, Chunk)> {
     let arrived = AtomicU64::new(0);
-    let mut pace = Pace::new(slowest, &arrived);
+    let mut rate_guard = RateGuard::new(slowest, &arrived);
     let mut bytes = Vec::new();
     while (bytes.len() as u64) < len {
-        let Some(mut chunk) = pace.next(stream).await.transpose().map_err(|error| failure(&error))? else {
-            return Err(short(bytes.len() as u64, len));
+        let Some(mut chunk) = rate_guard.next(stream).await.transpose().map_err(|error| failure(&error))?
+        else {
+            return Err(truncated_response(bytes.len() as u64, len));
         };
         let part = chunk.split_to(chunk.len().min((len - bytes.len() as u64) as usize));
         bytes.extend_from_slice(&part);
@@ -142,30 +143,33 @@ pub(crate) async fn first_of(
     Ok((bytes.into(), Chunk::new()))
 }
 
-pub(crate) async fn stopped<T>(stop: Option<&Stop>, future: impl Future<Output = Result<T>>) -> Result<T> {
+pub(crate) async fn run_until_stopped<T>(
+    stop: Option<&Stop>,
+    future: impl Future<Output = Result<T>>,
+) -> Result<T> {
     match stop {
-        Some(stop) => stop.or(future).await,
+        Some(stop) => stop.run_until_set(future).await,
         None => future.await,
     }
 }
 
-pub(crate) fn short(have: u64, need: u64) -> Error {
+pub(crate) fn truncated_response(have: u64, need: u64) -> Error {
     let text = format!("the response ended after {have} of {need} bytes");
     io(std::io::ErrorKind::UnexpectedEof, &text)
 }
 
-pub(crate) fn no_ranges_or(error: &StoreError) -> Error {
+pub(crate) fn ranges_ignored_or(error: &StoreError) -> Error {
     match error {
-        StoreError::NotSupported { .. } => no_ranges(),
+        StoreError::NotSupported { .. } => ranges_ignored(),
         error => failure(error),
     }
 }
 
-pub(crate) fn no_ranges() -> Error {
+pub(crate) fn ranges_ignored() -> Error {
     ErrorKind::bad_source("the server ignores requests for ranges").into()
 }
 
 /// Returns the error for a server that sends more bytes than were requested.
-pub(crate) fn too_much() -> Error {
+pub(crate) fn oversized_response() -> Error {
     ErrorKind::bad_source("the server sent more than was requested").into()
 }

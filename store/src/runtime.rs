@@ -16,8 +16,8 @@ use ndarray_io::error::{ErrorKind, Result};
 ///
 /// Blocking on the caller's runtime would panic within its tasks, and a program without Tokio has no runtime.
 pub(crate) fn runtime() -> Result<&'static Runtime> {
-    static RUNTIMES: Mutex<Vec<Made>> = Mutex::new(Vec::new());
-    made(&RUNTIMES, || {
+    static RUNTIMES: Mutex<Vec<ProcessRuntime>> = Mutex::new(Vec::new());
+    process_runtime(&RUNTIMES, || {
         Builder::new_multi_thread().worker_threads(2).thread_name("ndarray-io").enable_all().build()
     })
 }
@@ -26,20 +26,20 @@ pub(crate) fn runtime() -> Result<&'static Runtime> {
 ///
 /// It is separate because requests need blocking threads too, for DNS lookups: if work that waits for
 /// requests occupied all of these threads, neither would finish.
-pub(crate) fn waiting() -> Result<&'static Runtime> {
+pub(crate) fn blocking_runtime() -> Result<&'static Runtime> {
     /// The limit for concurrent blocking calls; further calls are queued.
     const THREADS: usize = 512;
-    static RUNTIMES: Mutex<Vec<Made>> = Mutex::new(Vec::new());
-    made(&RUNTIMES, || {
+    static RUNTIMES: Mutex<Vec<ProcessRuntime>> = Mutex::new(Vec::new());
+    process_runtime(&RUNTIMES, || {
         let mut builder = Builder::new_multi_thread();
         builder.worker_threads(1).max_blocking_threads(THREADS).thread_name("ndarray-io-wait").build()
     })
 }
 
 /// Returns a third runtime, for work that waits for nothing, with a thread for each processor.
-pub(crate) fn decoding() -> Result<&'static Runtime> {
-    static RUNTIMES: Mutex<Vec<Made>> = Mutex::new(Vec::new());
-    made(&RUNTIMES, || {
+pub(crate) fn decoding_runtime() -> Result<&'static Runtime> {
+    static RUNTIMES: Mutex<Vec<ProcessRuntime>> = Mutex::new(Vec::new());
+    process_runtime(&RUNTIMES, || {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let mut builder = Builder::new_multi_thread();
         builder.worker_threads(1).max_blocking_threads(threads).thread_name("ndarray-io-read").build()
@@ -47,11 +47,11 @@ pub(crate) fn decoding() -> Result<&'static Runtime> {
 }
 
 /// A runtime and the process that has made it.
-type Made = (u32, &'static Runtime);
+type ProcessRuntime = (u32, &'static Runtime);
 
 /// Returns the runtime of this process: a process that was forked has none of the threads of its parent, and makes its own.
-fn made(
-    runtimes: &Mutex<Vec<Made>>,
+fn process_runtime(
+    runtimes: &Mutex<Vec<ProcessRuntime>>,
     make: impl FnOnce() -> std::io::Result<Runtime>,
 ) -> Result<&'static Runtime> {
     let mut runtimes = runtimes.lock().unwrap_or_else(PoisonError::into_inner);
@@ -69,13 +69,13 @@ fn made(
 pub(crate) async fn on_runtime<T: Send + 'static>(
     future: impl Future<Output = Result<T>> + Send + 'static,
 ) -> Result<T> {
-    joined(Running(runtime()?.spawn(future)).await)
+    task_result(AbortOnDrop(runtime()?.spawn(future)).await)
 }
 
 /// A task that ends when nothing waits for it any more.
-pub(crate) struct Running<T>(pub(crate) JoinHandle<T>);
+pub(crate) struct AbortOnDrop<T>(pub(crate) JoinHandle<T>);
 
-impl<T> Future for Running<T> {
+impl<T> Future for AbortOnDrop<T> {
     type Output = std::result::Result<T, JoinError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -83,14 +83,14 @@ impl<T> Future for Running<T> {
     }
 }
 
-impl<T> Drop for Running<T> {
+impl<T> Drop for AbortOnDrop<T> {
     fn drop(&mut self) {
         self.0.abort();
     }
 }
 
 /// Returns the result of a task, or resumes its panic.
-pub(crate) fn joined<T>(result: std::result::Result<Result<T>, JoinError>) -> Result<T> {
+pub(crate) fn task_result<T>(result: std::result::Result<Result<T>, JoinError>) -> Result<T> {
     match result {
         Ok(result) => result,
         Err(error) => match error.try_into_panic() {
@@ -117,23 +117,23 @@ pub(crate) fn wait<T: Send>(future: impl Future<Output = Result<T>> + Send) -> R
 #[derive(Debug, Default)]
 pub(crate) struct Stop {
     is_set: AtomicBool,
-    told: Notify,
+    notify: Notify,
 }
 
 impl Stop {
     pub(crate) fn set(&self) {
         self.is_set.store(true, Ordering::Relaxed);
-        self.told.notify_waiters();
+        self.notify.notify_waiters();
     }
 
     /// Returns the output of a future, or `Cancelled` if the signal is set before the future completes.
-    pub(crate) async fn or<T>(&self, future: impl Future<Output = Result<T>>) -> Result<T> {
+    pub(crate) async fn run_until_set<T>(&self, future: impl Future<Output = Result<T>>) -> Result<T> {
         // Registered before the flag is checked, so that a `set` in between is not lost.
-        let told = std::pin::pin!(self.told.notified());
+        let notify = std::pin::pin!(self.notify.notified());
         if self.is_set.load(Ordering::Relaxed) {
             return Err(ErrorKind::Cancelled.into());
         }
-        match select(told, std::pin::pin!(future)).await {
+        match select(notify, std::pin::pin!(future)).await {
             Either::Left(_) => Err(ErrorKind::Cancelled.into()),
             Either::Right((output, _)) => output,
         }

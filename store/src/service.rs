@@ -37,11 +37,11 @@ pub(crate) struct RequestExtras {
     /// The condition of an upload.
     pub(crate) condition: Option<Condition>,
     /// Which requests state the condition as well, where `object_store` does not see to it.
-    pub(crate) conditional: Option<fn(&HttpRequest) -> bool>,
+    pub(crate) needs_condition: Option<fn(&HttpRequest) -> bool>,
     /// Signs requests whose target this layer has put in.
     pub(crate) signer: Option<Arc<Signer>>,
     /// What is asked for in place of the object.
-    pub(crate) asks: Option<Method>,
+    pub(crate) method_override: Option<Method>,
     /// Headers for a web server.
     pub(crate) headers: HeaderMap,
     /// Certificates that are trusted in addition to those of the system.
@@ -59,21 +59,22 @@ pub(crate) enum Condition {
 
 /// Marks a response that contains the entire object although a range was requested.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct IsWhole;
+pub(crate) struct EntireObject;
 
 /// Signs requests of which `object_store` does not know the final name. The credentials come from the store, once it is made.
 pub(crate) enum Signer {
-    S3 { region: String, pays: bool, credentials: OnceLock<AwsCredentialProvider> },
+    S3 { region: String, requester_pays: bool, credentials: OnceLock<AwsCredentialProvider> },
     Azure { account: String, credentials: OnceLock<AzureCredentialProvider> },
 }
 
 impl Signer {
     async fn sign(&self, request: &mut HttpRequest) -> object_store::Result<()> {
         match self {
-            Self::S3 { region, pays, credentials } => {
+            Self::S3 { region, requester_pays, credentials } => {
                 let Some(credentials) = credentials.get() else { return Ok(()) };
                 let credential = credentials.get_credential().await?;
-                let authorizer = AwsAuthorizer::new(&credential, "s3", region).with_request_payer(*pays);
+                let authorizer =
+                    AwsAuthorizer::new(&credential, "s3", region).with_request_payer(*requester_pays);
                 authorizer.try_authorize(request, None)
             }
             Self::Azure { account, credentials } => {
@@ -94,42 +95,42 @@ impl std::fmt::Debug for RequestExtras {
 
 impl HttpConnector for RequestExtras {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
-        let made = Mutex::new((std::process::id(), client_for(options, &self.certificates)?));
-        Ok(HttpClient::new(Service { made, options: options.clone(), added: self.clone() }))
+        let process_client = Mutex::new((std::process::id(), client_for(options, &self.certificates)?));
+        Ok(HttpClient::new(Service { process_client, options: options.clone(), extras: self.clone() }))
     }
 }
 
 #[derive(Debug)]
 struct Service {
     /// A client, and the process that has made it.
-    made: Mutex<(u32, reqwest::Client)>,
+    process_client: Mutex<(u32, reqwest::Client)>,
     options: ClientOptions,
-    added: RequestExtras,
+    extras: RequestExtras,
 }
 
 impl Service {
     /// Returns the client of this process: one that was forked may not use the connections of its parent.
     fn client(&self) -> Result<reqwest::Client, HttpError> {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut process_client = self.process_client.lock().unwrap_or_else(PoisonError::into_inner);
         let process = std::process::id();
-        if made.0 != process {
-            let own = client_for(&self.options, &self.added.certificates);
+        if process_client.0 != process {
+            let own = client_for(&self.options, &self.extras.certificates);
             let own = own.map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))?;
-            std::mem::forget(std::mem::replace(&mut *made, (process, own)));
+            std::mem::forget(std::mem::replace(&mut *process_client, (process, own)));
         }
-        Ok(made.1.clone())
+        Ok(process_client.1.clone())
     }
 }
 
 #[async_trait]
 impl HttpService for Service {
     async fn call(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
-        let added = &self.added;
-        for (name, value) in &added.headers {
+        let extras = &self.extras;
+        for (name, value) in &extras.headers {
             request.headers_mut().insert(name, value.clone());
         }
-        if let Some(condition) = &added.condition
-            && added.conditional.is_some_and(|applies| applies(&request))
+        if let Some(condition) = &extras.condition
+            && extras.needs_condition.is_some_and(|applies| applies(&request))
         {
             let (name, value) = match condition {
                 Condition::New => (IF_NONE_MATCH, "*"),
@@ -141,23 +142,23 @@ impl HttpService for Service {
             }
         }
         // Requests for credentials go to other places, through the same layer.
-        if let Some(target) = &added.target
+        if let Some(target) = &extras.target
             && request.uri().path().ends_with(PLACEHOLDER)
         {
             let unknown = |error| HttpError::new(HttpErrorKind::Unknown, error);
             *request.uri_mut() = with_target(request.uri(), target).map_err(unknown)?;
-            if let Some(method) = &added.asks {
+            if let Some(method) = &extras.method_override {
                 *request.method_mut() = method.clone();
             }
-            if let Some(signer) = &added.signer {
+            if let Some(signer) = &extras.signer {
                 request.headers_mut().remove(AUTHORIZATION);
                 let signed = signer.sign(&mut request).await;
                 signed.map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))?;
             }
         }
-        let (end, is_reading) = (first_bytes(&request), request.method() == Method::GET);
+        let (end, is_reading) = (prefix_end(&request), request.method() == Method::GET);
         let response = send(&self.client()?, request).await?;
-        if added.asks.is_some() && response.status().is_success() {
+        if extras.method_override.is_some() && response.status().is_success() {
             return as_object(response).await;
         }
         if !is_reading || !response.status().is_success() {
@@ -167,7 +168,7 @@ impl HttpService for Service {
             Some(end) if response.status() == StatusCode::OK => as_first_part(response, end).await?,
             _ => response,
         };
-        Ok(without_errors(response))
+        Ok(end_at_first_error(response))
     }
 }
 
@@ -191,7 +192,7 @@ fn with_target(uri: &Uri, target: &str) -> Result<Uri, http::Error> {
 async fn as_object(response: HttpResponse) -> Result<HttpResponse, HttpError> {
     // A page of a listing has at most 5,000 names of 1,024 characters.
     let mut response =
-        received(response, 64 << 20, "an answer that is longer than any that stores send").await?;
+        buffer_body(response, 64 << 20, "an answer that is longer than any that stores send").await?;
     let headers = response.headers_mut();
     headers.insert(LAST_MODIFIED, HeaderValue::from_static("Thu, 01 Jan 1970 00:00:00 GMT"));
     headers.insert(ETAG, HeaderValue::from_static("\"answer\""));
@@ -200,11 +201,15 @@ async fn as_object(response: HttpResponse) -> Result<HttpResponse, HttpError> {
 }
 
 /// Receives a response, and says how long it is.
-async fn received(response: HttpResponse, most: usize, longer: &str) -> Result<HttpResponse, HttpError> {
+async fn buffer_body(
+    response: HttpResponse,
+    max_len: usize,
+    longer: &str,
+) -> Result<HttpResponse, HttpError> {
     let (mut parts, body) = response.into_parts();
     let (mut stream, mut body) = (body.bytes_stream(), Vec::new());
     while let Some(chunk) = stream.try_next().await? {
-        if body.len() + chunk.len() > most {
+        if body.len() + chunk.len() > max_len {
             return Err(HttpError::new(HttpErrorKind::Unknown, std::io::Error::other(longer.to_owned())));
         }
         body.extend_from_slice(&chunk);
@@ -225,20 +230,20 @@ pub(crate) fn writes(request: &HttpRequest) -> bool {
 }
 
 /// Returns the end of the requested range, if it begins at offset 0.
-fn first_bytes(request: &HttpRequest) -> Option<u64> {
+fn prefix_end(request: &HttpRequest) -> Option<u64> {
     let last = request.headers().get(RANGE)?.to_str().ok()?.strip_prefix("bytes=0-")?;
     last.parse::<u64>().ok()?.checked_add(1)
 }
 
 /// Lets a body that breaks off just end: what is missing is requested again at once, where `object_store` would wait first.
-fn without_errors(response: HttpResponse) -> HttpResponse {
-    response.map(|body| HttpResponseBody::new(StreamBody::new(Quiet(Mutex::new(body.bytes_stream())))))
+fn end_at_first_error(response: HttpResponse) -> HttpResponse {
+    response.map(|body| HttpResponseBody::new(StreamBody::new(UntilError(Mutex::new(body.bytes_stream())))))
 }
 
 /// The chunks of a body until the first error. The mutex, which nothing waits for, makes it `Sync`.
-struct Quiet(Mutex<BoxStream<'static, Result<Bytes, HttpError>>>);
+struct UntilError(Mutex<BoxStream<'static, Result<Bytes, HttpError>>>);
 
-impl Stream for Quiet {
+impl Stream for UntilError {
     type Item = Result<Frame<Bytes>, HttpError>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -255,8 +260,12 @@ async fn as_first_part(response: HttpResponse, end: u64) -> Result<HttpResponse,
     let mut response = match response.headers().contains_key(CONTENT_LENGTH) {
         true => response,
         false => {
-            received(response, 1 << 30, "an object of more than 1 GiB, whose length the server does not say")
-                .await?
+            buffer_body(
+                response,
+                1 << 30,
+                "an object of more than 1 GiB, whose length the server does not say",
+            )
+            .await?
         }
     };
     let len = response.headers().get(CONTENT_LENGTH).and_then(|len| len.to_str().ok()?.parse::<u64>().ok());
@@ -265,7 +274,7 @@ async fn as_first_part(response: HttpResponse, end: u64) -> Result<HttpResponse,
     {
         *response.status_mut() = StatusCode::PARTIAL_CONTENT;
         response.headers_mut().insert(CONTENT_RANGE, range);
-        response.extensions_mut().insert(IsWhole);
+        response.extensions_mut().insert(EntireObject);
     }
     Ok(response)
 }

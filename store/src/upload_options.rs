@@ -2,16 +2,16 @@
 
 use ndarray_io::error::Result;
 
-use crate::address::bad;
+use crate::address::bad_option;
 use crate::remote::Version;
 use crate::service::Condition;
 
 /// The default size of a part.
-const PART: u64 = 16 << 20;
+const DEFAULT_PART: u64 = 16 << 20;
 /// The maximum number of parts that stores accept.
 pub(crate) const PARTS: u64 = 10_000;
 /// The minimum size in bytes of every part except the last.
-const LEAST: u64 = 5 << 20;
+const MIN_PART: u64 = 5 << 20;
 
 /// Options for writing an object: its length, the size of parts, and a condition.
 ///
@@ -81,7 +81,7 @@ impl UploadOptions {
     /// [`BadOption`](ndarray_io::error::ErrorKind::BadOption) if the version has no strong entity tag.
     pub fn replacing(mut self, version: &Version) -> Result<Self> {
         let Some(tag) = version.tag().filter(|_| version.is_verified()) else {
-            return Err(bad("the server sent no strong entity tag for the object"));
+            return Err(bad_option("the server sent no strong entity tag for the object"));
         };
         let number = version.number.clone();
         self.condition = Some(Condition::Unchanged { tag: tag.to_owned(), number });
@@ -99,7 +99,8 @@ impl UploadOptions {
     pub(crate) fn part_len(&self) -> Result<usize> {
         // Rounded up to a multiple of 1 MiB.
         let needed = self.len.unwrap_or(0).div_ceil(PARTS).div_ceil(1 << 20) << 20;
-        let part = self.part.unwrap_or(PART).max(LEAST).max(needed);
-        usize::try_from(part).map_err(|_| bad(format!("a part of {part} bytes does not fit into memory")))
+        let part = self.part.unwrap_or(DEFAULT_PART).max(MIN_PART).max(needed);
+        usize::try_from(part)
+            .map_err(|_| bad_option(format!("a part of {part} bytes does not fit into memory")))
     }
 }

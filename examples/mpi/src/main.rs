@@ -28,7 +28,7 @@ fn rows_of(rank: usize, ranks: usize, rows: usize) -> std::ops::Range<usize> {
 }
 
 /// Returns an error on all ranks if one of them has failed, so that no rank waits for one that has failed.
-fn all_have<C: Communicator>(world: &C, done: Result<(), Box<dyn Error>>) -> Result<(), Box<dyn Error>> {
+fn check_all_ranks<C: Communicator>(world: &C, done: Result<(), Box<dyn Error>>) -> Result<(), Box<dyn Error>> {
     let (mine, mut all) = (done.is_ok(), false);
     world.all_reduce_into(&mine, &mut all, SystemOperation::logical_and());
     match (done, all) {
@@ -47,12 +47,12 @@ fn create(path: &Path, rows: usize, columns: usize) -> Result<(), Box<dyn Error>
 
 /// Writes this rank's rows, a few at a time, as a simulation would.
 fn fill(path: &Path, rows: std::ops::Range<usize>, columns: usize) -> Result<(), Box<dyn Error>> {
-    const AT_A_TIME: usize = 64;
+    const BLOCK_ROWS: usize = 64;
     // Several processes can open the file in this way. Another one cannot append to it or replace it:
     // `Locked`.
     let file = NpyFile::open_to_write(path)?;
-    for first in rows.clone().step_by(AT_A_TIME) {
-        let last = (first + AT_A_TIME).min(rows.end);
+    for first in rows.clone().step_by(BLOCK_ROWS) {
+        let last = (first + BLOCK_ROWS).min(rows.end);
         let block =
             Array2::from_shape_fn((last - first, columns), |(row, column)| value(first + row, column));
         file.write_slice(s![first as isize..last as isize, ..], &block)?;
@@ -79,16 +79,16 @@ fn run<C: Communicator>(world: &C, arguments: &[String]) -> Result<(), Box<dyn E
     let unfinished = PathBuf::from(format!("{}.unfinished", path.display()));
 
     let created = if rank == 0 { create(&unfinished, rows, columns) } else { Ok(()) };
-    all_have(world, created)?;
+    check_all_ranks(world, created)?;
     if rest.first().is_some_and(|flag| flag == "--die") && rest.get(1) == Some(&rank.to_string()) {
         std::process::abort(); // simulates a crash; mpirun ends the other ranks
     }
-    all_have(world, fill(&unfinished, rows_of(rank, ranks, rows), columns))?;
+    check_all_ranks(world, fill(&unfinished, rows_of(rank, ranks, rows), columns))?;
     // All rows are on the disk, so the file can get its final name.
     let named = if rank == 0 { std::fs::rename(&unfinished, &path).map_err(Into::into) } else { Ok(()) };
-    all_have(world, named)?;
-    let neighbour = (rank + 1) % ranks;
-    all_have(world, check(&path, rows_of(neighbour, ranks, rows)))?;
+    check_all_ranks(world, named)?;
+    let other_rank = (rank + 1) % ranks;
+    check_all_ranks(world, check(&path, rows_of(other_rank, ranks, rows)))?;
     if rank == 0 {
         println!("{ranks} ranks have written {rows} rows of {columns} and read each other's");
     }

@@ -8,13 +8,13 @@ use std::cell::RefCell;
 use ndarray_io::DynArray;
 use serde_json::{Value, json};
 
-use crate::{Dropped, Picture, failed, fields, look, part};
+use crate::{DroppedFile, Picture, error_json, fields, look, part};
 
 #[derive(Default)]
 struct State {
     /// The bytes that JavaScript writes: a file, or the text of a request.
-    given: Vec<u8>,
-    file: Option<Dropped>,
+    input: Vec<u8>,
+    file: Option<DroppedFile>,
     array: Option<DynArray>,
     answer: String,
     picture: Picture,
@@ -38,9 +38,9 @@ impl State {
 #[unsafe(no_mangle)]
 pub extern "C" fn allocate(len: usize) -> *mut u8 {
     with(|state| {
-        state.given = Vec::new(); // free the old buffer before allocating the new one
-        state.given = vec![0; len];
-        state.given.as_mut_ptr()
+        state.input = Vec::new(); // free the old buffer before allocating the new one
+        state.input = vec![0; len];
+        state.input.as_mut_ptr()
     })
 }
 
@@ -49,8 +49,8 @@ pub extern "C" fn allocate(len: usize) -> *mut u8 {
 pub extern "C" fn open() {
     with(|state| {
         state.array = None;
-        let file = Dropped::new(std::mem::take(&mut state.given));
-        let answer = file.describe().unwrap_or_else(|error| failed(&error));
+        let file = DroppedFile::new(std::mem::take(&mut state.input));
+        let answer = file.describe().unwrap_or_else(|error| error_json(&error));
         state.file = Some(file);
         state.answer(answer);
     });
@@ -67,7 +67,7 @@ pub extern "C" fn select(index: usize) {
                 state.array = Some(array);
                 answer
             }
-            Some(Err(error)) => failed(&error),
+            Some(Err(error)) => error_json(&error),
             None => json!({ "error": "no file is open" }),
         };
         state.answer(answer);
@@ -78,16 +78,16 @@ pub extern "C" fn select(index: usize) {
 #[unsafe(no_mangle)]
 pub extern "C" fn view() {
     with(|state| {
-        let asked: Value = serde_json::from_slice(&state.given).unwrap_or_default();
-        let text = asked["slice"].as_str().unwrap_or_default();
+        let request: Value = serde_json::from_slice(&state.input).unwrap_or_default();
+        let text = request["slice"].as_str().unwrap_or_default();
         state.picture = Picture::default();
-        let answer = match state.array.as_ref().map(|array| part(array, asked["field"].as_str(), text)) {
+        let answer = match state.array.as_ref().map(|array| part(array, request["field"].as_str(), text)) {
             Some(Ok(part)) => {
-                let (mut seen, picture) = look(&part);
-                seen["picture"] =
+                let (mut summary, picture) = look(&part);
+                summary["picture"] =
                     json!({ "width": picture.width, "height": picture.height, "steps": picture.steps });
                 state.picture = picture;
-                seen
+                summary
             }
             Some(Err(error)) => json!({ "error": error }),
             None => json!({ "error": "no array is selected" }),

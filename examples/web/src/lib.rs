@@ -21,26 +21,26 @@ pub use look::{Picture, look};
 ///
 /// The file, the array and the part that is shown are all in memory, and a page has 4 GiB. (See
 /// `look::COUNTED` for the numbers.)
-const LARGEST: u64 = 1 << 30;
+const MAX_ARRAY_BYTES: u64 = 1 << 30;
 
 /// The maximum number of archive members that are listed.
-const MEMBERS: usize = 1000;
+const MAX_MEMBERS: usize = 1000;
 
 type Result<T, E = ndarray_io::Error> = std::result::Result<T, E>;
 
 /// Formats an error for the page.
-pub fn failed(error: &ndarray_io::Error) -> Value {
+pub fn error_json(error: &ndarray_io::Error) -> Value {
     json!({ "error": error.to_string(), "help": error.help().map(|help| help.to_string()) })
 }
 
 fn options() -> ReadOptions {
-    ReadOptions::new().limits(Limits::new().payload(LARGEST))
+    ReadOptions::new().limits(Limits::new().payload(MAX_ARRAY_BYTES))
 }
 
 /// A file that was dropped on the page.
-pub struct Dropped(Vec<u8>);
+pub struct DroppedFile(Vec<u8>);
 
-impl Dropped {
+impl DroppedFile {
     pub fn new(bytes: Vec<u8>) -> Self {
         Self(bytes)
     }
@@ -49,7 +49,7 @@ impl Dropped {
     pub fn describe(&self) -> Result<Value> {
         if self.0.starts_with(b"PK") {
             let mut npz = NpzReader::new_with(Cursor::new(&self.0), &options())?;
-            let members: Vec<_> = npz.members().iter().take(MEMBERS).cloned().collect();
+            let members: Vec<_> = npz.members().iter().take(MAX_MEMBERS).cloned().collect();
             let more = npz.len() - members.len();
             let arrays = members.iter().map(|member| {
                 let mut line = json!({
@@ -61,7 +61,7 @@ impl Dropped {
                 let header = match member.is_array() && !member.is_encrypted() {
                     true => npz.peek(member.file_name()).map(|peeked| {
                         let header = peeked.header;
-                        described(
+                        header_json(
                             &header.dtype().to_string(),
                             header.shape(),
                             &format!("{:?}", header.order()),
@@ -69,7 +69,7 @@ impl Dropped {
                     }),
                     false => Ok(json!({ "error": "not shown" })),
                 };
-                let more = header.unwrap_or_else(|error| failed(&error));
+                let more = header.unwrap_or_else(|error| error_json(&error));
                 if let (Value::Object(line), Value::Object(more)) = (&mut line, more) {
                     line.extend(more);
                 }
@@ -81,13 +81,13 @@ impl Dropped {
         }
         let (format, array) = if self.0.starts_with(b"rawarray") {
             let reader = RaReader::new_with(&self.0[..], &options())?;
-            ("RA".to_owned(), described(&reader.dtype().to_string(), reader.shape(), "Fortran"))
+            ("RA".to_owned(), header_json(&reader.dtype().to_string(), reader.shape(), "Fortran"))
         } else {
             let reader = NpyReader::new_with(&self.0[..], &options())?;
             let order = format!("{:?}", reader.order());
             (
                 format!("NPY {}", reader.version()),
-                described(&reader.dtype().to_string(), reader.shape(), &order),
+                header_json(&reader.dtype().to_string(), reader.shape(), &order),
             )
         };
         Ok(json!({ "format": format, "bytes": self.0.len(), "arrays": [array] }))
@@ -105,7 +105,7 @@ impl Dropped {
     }
 }
 
-fn described(dtype: &str, shape: &[usize], order: &str) -> Value {
+fn header_json(dtype: &str, shape: &[usize], order: &str) -> Value {
     json!({ "dtype": dtype, "shape": shape, "order": order })
 }
 

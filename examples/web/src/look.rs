@@ -17,7 +17,7 @@ const BARS: usize = 32;
 const CELL: usize = 200;
 /// Arrays with more elements are shown without statistics and pictures, which need eight more bytes per
 /// element.
-const COUNTED: usize = 64 << 20;
+const MAX_COUNTED: usize = 64 << 20;
 
 /// An image with four bytes per pixel: red, green, blue and alpha.
 #[derive(Default)]
@@ -31,7 +31,7 @@ pub struct Picture {
 
 /// Returns what the page shows of a part of an array.
 pub fn look(part: &DynArray) -> (Value, Picture) {
-    let mut seen = json!({
+    let mut summary = json!({
         "dtype": part.dtype().to_string(),
         "shape": part.shape(),
         "table": table(part),
@@ -39,25 +39,25 @@ pub fn look(part: &DynArray) -> (Value, Picture) {
     });
     // An element of a wide record can have as much text as a small array.
     if part.dtype().item_size() <= 1 << 12 {
-        seen["text"] = part.display_with(&DisplayOptions::new().width(100)).to_string().into();
+        summary["text"] = part.display_with(&DisplayOptions::new().width(100)).to_string().into();
     }
-    if part.len() > COUNTED {
-        seen["of"] = "too many elements for statistics: select a slice".into();
-        return (seen, Picture::default());
+    if part.len() > MAX_COUNTED {
+        summary["of"] = "too many elements for statistics: select a slice".into();
+        return (summary, Picture::default());
     }
-    let Some(numbers) = numbers(part) else { return (seen, Picture::default()) };
+    let Some(numbers) = numbers(part) else { return (summary, Picture::default()) };
     if matches!(part.dtype().as_scalar().map(|scalar| scalar.kind()), Some(Kind::Complex)) {
-        seen["of"] = "absolute values".into();
+        summary["of"] = "absolute values".into();
     }
-    seen["statistics"] = statistics(part, &numbers);
-    seen["histogram"] = histogram(&numbers);
+    summary["statistics"] = statistics(part, &numbers);
+    summary["histogram"] = histogram(&numbers);
     if numbers.ndim() == 1 {
         let step = numbers.len().div_ceil(2 * PIXELS).max(1);
         let line: Vec<_> = numbers.iter().step_by(step).map(|number| finite(*number)).collect();
-        seen["line"] = json!({ "step": step, "values": line });
+        summary["line"] = json!({ "step": step, "values": line });
     }
     let picture = picture(part, &numbers).unwrap_or_default();
-    (seen, picture)
+    (summary, picture)
 }
 
 /// Converts a number to JSON, which cannot represent NaN and infinities.
@@ -79,11 +79,11 @@ fn table(part: &DynArray) -> Vec<Vec<String>> {
     let Ok(first) = part.slice(&slice[..]) else { return Vec::new() }; // an axis before them has the length 0
     let columns = if kept == 2 { first.shape()[1] } else { 1 };
     let texts: Vec<String> = first.texts().collect();
-    let texts: Vec<String> = texts.into_iter().map(|text| clipped(&text)).collect();
+    let texts: Vec<String> = texts.into_iter().map(|text| truncated(&text)).collect();
     texts.chunks(columns.max(1)).map(<[String]>::to_vec).collect()
 }
 
-fn clipped(text: &str) -> String {
+fn truncated(text: &str) -> String {
     match text.char_indices().nth(CELL) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

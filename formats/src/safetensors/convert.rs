@@ -88,7 +88,7 @@ pub fn safetensors_to_npz<W: Write>(file: &SafeTensors, writer: W, options: &Npz
         let head = npy::format(&stored, None)?;
         let len = head.len() as u64 + header.payload_len().unwrap_or(0);
         tensor.open_with(file.tensors().options())?.check_complete()?;
-        let elements = Elements { source: tensor.source(), at: tensor.offset() };
+        let elements = Elements { source: tensor.source(), position: tensor.offset() };
         archive.add_raw(format!("{}.npy", tensor.name()), head.chain(elements), len)?;
     }
     Ok(archive.finish()?.flush()?)
@@ -97,16 +97,16 @@ pub fn safetensors_to_npz<W: Write>(file: &SafeTensors, writer: W, options: &Npz
 /// The bytes of a source from an offset on, as a reader.
 struct Elements {
     source: Arc<dyn ReadAt>,
-    at: u64,
+    position: u64,
 }
 
 impl Read for Elements {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let count = self.source.read_at(into, self.at).map_err(|error| match error.kind() {
+        let count = self.source.read_at(into, self.position).map_err(|error| match error.kind() {
             ErrorKind::Io(io) => io::Error::new(io.kind(), error.to_string()),
             _ => io::Error::other(error.to_string()),
         })?;
-        self.at += count as u64;
+        self.position += count as u64;
         Ok(count)
     }
 }

@@ -17,7 +17,7 @@ use super::{dtype_of, malformed};
 use crate::tensors::{Tensor, Tensors};
 
 /// The largest header that programs of safetensors read.
-pub(super) const MOST: u64 = 100_000_000;
+pub(super) const MAX_HEADER: u64 = 100_000_000;
 
 /// The tensors of a file, or of several with an index, and the metadata.
 ///
@@ -132,9 +132,9 @@ impl SafeTensors {
         if filled < 8 {
             return Err(malformed(format!("the file has {size} bytes, fewer than a header"), None));
         }
-        if length > MOST || length > size.saturating_sub(8) {
+        if length > MAX_HEADER || length > size.saturating_sub(8) {
             let reason =
-                format!("it declares {length} bytes; the file has {size}, and at most {MOST} are read");
+                format!("it declares {length} bytes; the file has {size}, and at most {MAX_HEADER} are read");
             return Err(malformed(reason, Some(0)));
         }
         let mut text = vec![0; usize::try_from(length).map_err(|_| ErrorKind::overflow("the header"))?];
@@ -175,8 +175,8 @@ impl SafeTensors {
     fn of_index(path: &Path, options: &ReadOptions) -> Result<Self> {
         let file = LocalFile(File::open(path)?);
         let size = file.size()?;
-        if size > MOST {
-            return Err(malformed(format!("an index of {size} bytes: at most {MOST} are read"), None));
+        if size > MAX_HEADER {
+            return Err(malformed(format!("an index of {size} bytes: at most {MAX_HEADER} are read"), None));
         }
         let mut text = vec![0; size as usize];
         let filled = fill_at(&file, &mut text, 0)?;

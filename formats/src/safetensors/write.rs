@@ -13,7 +13,7 @@ use safetensors::Dtype;
 use safetensors::tensor::{Metadata, TensorInfo};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::read::MOST;
+use super::read::MAX_HEADER;
 use super::{malformed, name_of};
 
 /// Writes arrays to a file, which replaces one of the same name in one step.
@@ -87,12 +87,12 @@ pub(super) struct Plan {
 }
 
 /// The JSON of a header. Unlike that of `Metadata`, it is the same each time: the metadata are sorted.
-struct Json<'a> {
+struct HeaderJson<'a> {
     metadata: &'a BTreeMap<String, String>,
     tensors: &'a [(String, TensorInfo)],
 }
 
-impl Serialize for Json<'_> {
+impl Serialize for HeaderJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         if !self.metadata.is_empty() {
@@ -133,12 +133,12 @@ impl Plan {
             ));
         }
         check_names(&tensors)?;
-        let json = serde_json::to_vec(&Json { metadata, tensors: &tensors });
+        let json = serde_json::to_vec(&HeaderJson { metadata, tensors: &tensors });
         let mut json = json.map_err(|error| malformed(error, None))?;
         Metadata::new(None, tensors).map_err(|error| malformed(error, None))?;
         json.resize(json.len().next_multiple_of(8), b' ');
-        if json.len() as u64 > MOST {
-            let reason = format!("a header of {} bytes: programs read at most {MOST}", json.len());
+        if json.len() as u64 > MAX_HEADER {
+            let reason = format!("a header of {} bytes: programs read at most {MAX_HEADER}", json.len());
             return Err(malformed(reason, None));
         }
         let head = [&(json.len() as u64).to_le_bytes()[..], &json].concat();

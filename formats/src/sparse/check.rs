@@ -8,7 +8,7 @@ use ndarray_io::{Casting, DType, DynArray};
 use super::{Layout, Sparse, check_axis, malformed};
 
 /// SciPy's arrays, and NumPy's, have at most this number of axes.
-pub(super) const MOST_AXES: usize = 64;
+pub(super) const MAX_AXES: usize = 64;
 
 /// Returns integers of any dtype.
 pub(super) fn numbers(name: &str, array: &DynArray) -> Result<Vec<i64>> {
@@ -58,8 +58,8 @@ pub(super) fn check(sparse: &Sparse) -> Result<()> {
             ErrorKind::overflow(format!("an array of shape {}", Shape::from(shape.as_slice()))).into()
         );
     }
-    if shape.len() > MOST_AXES {
-        return Err(malformed(format!("{} axes, more than {MOST_AXES}", shape.len())));
+    if shape.len() > MAX_AXES {
+        return Err(malformed(format!("{} axes, more than {MAX_AXES}", shape.len())));
     }
     let is_number = data.dtype().as_scalar().is_some_and(|scalar| {
         matches!(scalar.kind(), Kind::Bool | Kind::Int | Kind::Uint | Kind::Float | Kind::Complex)
@@ -87,7 +87,7 @@ pub(super) fn check(sparse: &Sparse) -> Result<()> {
                     (columns, rows)
                 }
             };
-            compressed(sparse, major, minor, data.len())
+            check_compressed(sparse, major, minor, data.len())
         }
         Layout::Bsr { .. } => {
             axes(3)?;
@@ -97,7 +97,7 @@ pub(super) fn check(sparse: &Sparse) -> Result<()> {
                 let reason = format!("blocks of {height} × {width} do not divide {rows} × {columns}");
                 return Err(malformed(reason));
             }
-            compressed(sparse, rows / height, columns / width, *blocks)
+            check_compressed(sparse, rows / height, columns / width, *blocks)
         }
         Layout::Coo { coords } => {
             axes(1)?;
@@ -127,7 +127,7 @@ pub(super) fn check(sparse: &Sparse) -> Result<()> {
     }
 }
 
-fn compressed(sparse: &Sparse, major: usize, minor: usize, count: usize) -> Result<()> {
+fn check_compressed(sparse: &Sparse, major: usize, minor: usize, count: usize) -> Result<()> {
     let (Layout::Csr { indices, indptr } | Layout::Csc { indices, indptr } | Layout::Bsr { indices, indptr }) =
         &sparse.layout
     else {

@@ -10,7 +10,7 @@ use ndarray_io::file::replace_file_with;
 use ndarray_io::header::{Header, Order};
 use ndarray_io::{DType, DynArray, NpyFile, ReadableElement, WriteOptions, npy};
 
-use super::order::Place;
+use super::order::StoredElement;
 use super::{Layout, Sparse, indices_of};
 
 /// How many bytes of a dense array are in memory at a time.
@@ -94,7 +94,7 @@ impl Sparse {
             let end = header.len().min(start + step);
             bytes.clear();
             bytes.resize((end - start) as usize * size, 0);
-            let count = rest.partition_point(|place| place.at < end);
+            let count = rest.partition_point(|place| place.position < end);
             fill(&mut bytes, start, &rest[..count], &data);
             writer.write_all(&bytes)?;
             (rest, start) = (&rest[count..], end);
@@ -103,14 +103,14 @@ impl Sparse {
     }
 
     /// Returns the elements as they are when they have been added to zeros: a negative zero becomes a positive one, as in SciPy.
-    fn sorted_for_dense(&self) -> Result<(Vec<Place>, DynArray)> {
-        let (places, data) = self.sorted()?;
+    fn sorted_for_dense(&self) -> Result<(Vec<StoredElement>, DynArray)> {
+        let (places, data) = self.sum_duplicates()?;
         let Some(zeros) = Zeros::of(data.dtype()).filter(|zeros| zeros.has_sign) else {
             return Ok((places, data));
         };
         let mut bytes = data.bytes().to_vec();
         for part in bytes.chunks_exact_mut(zeros.part) {
-            if zeros.are(part) {
+            if zeros.are_zero(part) {
                 part.fill(0);
             }
         }
@@ -164,7 +164,7 @@ impl Sparse {
             let block = block?.into_array();
             let block = block.in_order(Order::C)?;
             for (number, item) in block.bytes().chunks_exact(size).enumerate() {
-                if !zeros.are(item) {
+                if !zeros.are_zero(item) {
                     places.push(start + number as u64);
                     bytes.extend_from_slice(item);
                 }
@@ -217,19 +217,19 @@ impl Zeros {
     }
 
     /// Returns whether all numbers are zeros.
-    fn are(&self, item: &[u8]) -> bool {
-        let is_zero = |(at, byte): (usize, &u8)| {
-            *byte == 0 || self.has_sign && *byte == 0x80 && at % self.part == self.sign
+    fn are_zero(&self, item: &[u8]) -> bool {
+        let is_zero = |(position, byte): (usize, &u8)| {
+            *byte == 0 || self.has_sign && *byte == 0x80 && position % self.part == self.sign
         };
         item.iter().enumerate().all(is_zero)
     }
 }
 
 /// Puts elements into the bytes of a dense array, from the element `start` on.
-fn fill(bytes: &mut [u8], start: u64, places: &[Place], data: &DynArray) {
+fn fill(bytes: &mut [u8], start: u64, places: &[StoredElement], data: &DynArray) {
     let size = data.dtype().item_size();
     for place in places {
-        let at = (place.at - start) as usize * size;
-        bytes[at..at + size].copy_from_slice(&data.bytes()[place.item * size..][..size]);
+        let position = (place.position - start) as usize * size;
+        bytes[position..position + size].copy_from_slice(&data.bytes()[place.item * size..][..size]);
     }
 }

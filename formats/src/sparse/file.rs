@@ -12,13 +12,13 @@ use super::check::{check_pointers, check_within, numbers};
 use super::{Layout, Sparse, malformed};
 
 /// What the small members of an archive say.
-pub(super) struct Named {
+pub(super) struct SparseHeader {
     pub(super) format: String,
     pub(super) shape: Vec<usize>,
     pub(super) is_array: bool,
 }
 
-impl Named {
+impl SparseHeader {
     pub(super) fn of(archive: &NpzFile) -> Result<Self> {
         // A format of a few letters and a shape of at most 64 axes: anything larger is not read.
         let small = |name: &str, most: u64| {
@@ -98,7 +98,7 @@ impl SparseInfo {
         if !["format", "shape", "data"].into_iter().all(has) || !indices.into_iter().any(has) {
             return Ok(None);
         }
-        let Named { format, shape, is_array } = Named::of(archive)?;
+        let SparseHeader { format, shape, is_array } = SparseHeader::of(archive)?;
         let data = archive.peek("data")?.header;
         Ok(Some(Self { format, shape, dtype: data.dtype().clone(), stored: data.len(), is_array }))
     }
@@ -156,7 +156,7 @@ impl SparseFile {
     ///
     /// Those of [`open`](Self::open).
     pub fn open_in(archive: &NpzFile) -> Result<Self> {
-        let named = Named::of(archive)?;
+        let named = SparseHeader::of(archive)?;
         let (is_csr, [rows, columns]) = match (named.format.as_str(), named.shape.as_slice()) {
             ("csr", [rows, columns]) => (true, [*rows, *columns]),
             ("csc", [rows, columns]) => (false, [*rows, *columns]),

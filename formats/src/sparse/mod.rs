@@ -163,7 +163,7 @@ impl Sparse {
     ///
     /// Those of [`read`](Self::read).
     pub fn read_from(archive: &NpzFile) -> Result<Self> {
-        let named = file::Named::of(archive)?;
+        let named = file::SparseHeader::of(archive)?;
         let read = |name: &str| archive.read::<DynArray>(name);
         let layout = match named.format.as_str() {
             "csr" => Layout::Csr { indices: read("indices")?, indptr: read("indptr")? },
@@ -173,7 +173,7 @@ impl Sparse {
             _ => {
                 let has_coords = archive.members().iter().any(|member| member.name() == "coords");
                 let coords = match has_coords {
-                    true => split(&read("coords")?, named.shape.len())?,
+                    true => split_coords(&read("coords")?, named.shape.len())?,
                     false => vec![read("row")?, read("col")?],
                 };
                 Layout::Coo { coords }
@@ -213,7 +213,7 @@ impl Sparse {
         let shape: Vec<i64> = self.shape.iter().map(|length| *length as i64).collect();
         let format = DynArray::from_bytes("|S3".parse()?, Vec::new(), Order::C, self.format().as_bytes())?;
         let coords = match &self.layout {
-            Layout::Coo { coords } if coords.len() != 2 => Some(joined(coords)?),
+            Layout::Coo { coords } if coords.len() != 2 => Some(stack_coords(coords)?),
             _ => None,
         };
         let mut members: Vec<(&str, &dyn WriteArray)> = match &self.layout {
@@ -322,7 +322,7 @@ fn indices_of(indices: &[usize], most: usize) -> Result<DynArray> {
 }
 
 /// Returns the rows of the array of all coordinates, one for each axis.
-fn split(coords: &DynArray, wanted: usize) -> Result<Vec<DynArray>> {
+fn split_coords(coords: &DynArray, wanted: usize) -> Result<Vec<DynArray>> {
     let [axes, count] = coords.shape() else {
         return Err(malformed(format!("coordinates of shape {:?}", coords.shape())));
     };
@@ -343,7 +343,7 @@ fn split(coords: &DynArray, wanted: usize) -> Result<Vec<DynArray>> {
 }
 
 /// Returns the array of all coordinates.
-fn joined(coords: &[DynArray]) -> Result<DynArray> {
+fn stack_coords(coords: &[DynArray]) -> Result<DynArray> {
     let Some(first) = coords.first() else { return Err(malformed("an array without axes")) };
     let is_one = coords.iter().all(|axis| axis.dtype() == first.dtype());
     let dtype = if is_one { first.dtype().clone() } else { "<i8".parse()? };

@@ -11,14 +11,14 @@ use super::{Layout, Sparse, indices_of};
 
 /// A stored element: the number of its place in C order, and its number in the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
-    pub(super) at: u64,
+pub(super) struct StoredElement {
+    pub(super) position: u64,
     pub(super) item: usize,
 }
 
 impl Sparse {
     /// Returns the places of all stored elements, in the order of the data. (The sparse array has been checked.)
-    pub(super) fn places(&self) -> Vec<Place> {
+    pub(super) fn places(&self) -> Vec<StoredElement> {
         let numbers = |array: &DynArray| numbers("", array).unwrap_or_default();
         let columns = *self.shape.last().unwrap_or(&0) as u64;
         let mut places = Vec::new();
@@ -34,10 +34,10 @@ impl Sparse {
         };
         match &self.layout {
             Layout::Csr { indices, indptr } => each(indices, indptr, &mut |row, column, item| {
-                places.push(Place { at: row * columns + column, item });
+                places.push(StoredElement { position: row * columns + column, item });
             }),
             Layout::Csc { indices, indptr } => each(indices, indptr, &mut |column, row, item| {
-                places.push(Place { at: row * columns + column, item });
+                places.push(StoredElement { position: row * columns + column, item });
             }),
             Layout::Bsr { indices, indptr } => {
                 let [_, height, width] = *self.data.shape() else { return places };
@@ -45,18 +45,18 @@ impl Sparse {
                 each(indices, indptr, &mut |row, column, block| {
                     for y in 0..height {
                         for x in 0..width {
-                            let at = (row * height as u64 + y as u64) * columns
+                            let position = (row * height as u64 + y as u64) * columns
                                 + (column * width as u64 + x as u64);
-                            places.push(Place { at, item: (block * height + y) * width + x });
+                            places.push(StoredElement { position, item: (block * height + y) * width + x });
                         }
                     }
                 });
             }
             Layout::Coo { coords } => {
-                places = (0..self.data.len()).map(|item| Place { at: 0, item }).collect();
+                places = (0..self.data.len()).map(|item| StoredElement { position: 0, item }).collect();
                 for (coords, length) in coords.iter().zip(&self.shape) {
                     for (place, index) in places.iter_mut().zip(numbers(coords)) {
-                        place.at = place.at * *length as u64 + index as u64;
+                        place.position = place.position * *length as u64 + index as u64;
                     }
                 }
             }
@@ -69,8 +69,8 @@ impl Sparse {
                         let row = i128::from(offset);
                         let row = column as i128 - row;
                         if (0..*rows as i128).contains(&row) {
-                            let at = row as u64 * *columns as u64 + column as u64;
-                            places.push(Place { at, item: number * length + column });
+                            let position = row as u64 * *columns as u64 + column as u64;
+                            places.push(StoredElement { position, item: number * length + column });
                         }
                     }
                 }
@@ -80,12 +80,12 @@ impl Sparse {
     }
 
     /// Returns the places in C order, and the elements: those of one place are added, in their order.
-    pub(super) fn sorted(&self) -> Result<(Vec<Place>, DynArray)> {
+    pub(super) fn sum_duplicates(&self) -> Result<(Vec<StoredElement>, DynArray)> {
         let dtype = self.data.dtype().with_byte_order(ByteOrder::NATIVE);
         let data = self.data.in_order(Order::C)?.cast_to(&dtype, Casting::Safe)?;
         let mut places = self.places();
         places.sort_unstable();
-        if !places.windows(2).any(|pair| pair[0].at == pair[1].at) {
+        if !places.windows(2).any(|pair| pair[0].position == pair[1].position) {
             return Ok((places, data));
         }
         let kind = dtype.as_scalar().map(|scalar| (scalar.kind(), scalar.size()));
@@ -128,9 +128,10 @@ impl Sparse {
     /// ```
     pub fn to_csr(&self) -> Result<Self> {
         let (rows, columns) = self.rows_and_columns()?;
-        let (places, data) = self.sorted()?;
-        let place_of =
-            |place: &Place| ((place.at / columns as u64) as usize, (place.at % columns as u64) as usize);
+        let (places, data) = self.sum_duplicates()?;
+        let place_of = |place: &StoredElement| {
+            ((place.position / columns as u64) as usize, (place.position % columns as u64) as usize)
+        };
         let (indices, indptr) = compressed(places.iter().map(place_of), rows, columns)?;
         self.with(Layout::Csr { indices, indptr }, &data, &places)
     }
@@ -147,9 +148,10 @@ impl Sparse {
             return Err(super::malformed("1 axis, expected 2"));
         }
         let (rows, columns) = self.rows_and_columns()?;
-        let (mut places, data) = self.sorted()?;
-        let place_of =
-            |place: &Place| ((place.at % columns as u64) as usize, (place.at / columns as u64) as usize);
+        let (mut places, data) = self.sum_duplicates()?;
+        let place_of = |place: &StoredElement| {
+            ((place.position % columns as u64) as usize, (place.position / columns as u64) as usize)
+        };
         places.sort_unstable_by_key(place_of);
         let (indices, indptr) = compressed(places.iter().map(place_of), columns, rows)?;
         self.with(Layout::Csc { indices, indptr }, &data, &places)
@@ -163,11 +165,11 @@ impl Sparse {
     ///
     /// Those of [`to_csr`](Self::to_csr), except for the number of axes.
     pub fn to_coo(&self) -> Result<Self> {
-        let (places, data) = self.sorted()?;
+        let (places, data) = self.sum_duplicates()?;
         let longest = self.shape.iter().copied().max().unwrap_or(0);
         let mut coords = vec![Vec::with_capacity(places.len()); self.shape.len()];
-        for Place { at, .. } in &places {
-            let mut rest = *at;
+        for StoredElement { position, .. } in &places {
+            let mut rest = *position;
             for (coords, length) in coords.iter_mut().zip(&self.shape).rev() {
                 coords.push((rest % *length as u64) as usize);
                 rest /= *length as u64;
@@ -178,10 +180,10 @@ impl Sparse {
     }
 
     /// Returns the matrix in another layout, with the elements of the places, in their order.
-    fn with(&self, layout: Layout, data: &DynArray, places: &[Place]) -> Result<Self> {
+    fn with(&self, layout: Layout, data: &DynArray, places: &[StoredElement]) -> Result<Self> {
         let size = data.dtype().item_size();
         let mut bytes = Vec::with_capacity(places.len() * size);
-        for Place { item, .. } in places {
+        for StoredElement { item, .. } in places {
             bytes.extend_from_slice(&data.bytes()[item * size..][..size]);
         }
         let data = DynArray::from_bytes(data.dtype().clone(), [places.len()], Order::C, &bytes)?;
@@ -226,15 +228,15 @@ fn items<T: ReadableElement + Clone>(data: &DynArray) -> Result<Vec<T>> {
 }
 
 /// Adds the elements of each place, and makes the places refer to the sums.
-fn sum_of<T: Sum>(places: &mut Vec<Place>, items: impl Iterator<Item = T>) -> Result<DynArray> {
+fn sum_of<T: Sum>(places: &mut Vec<StoredElement>, items: impl Iterator<Item = T>) -> Result<DynArray> {
     let items: Vec<T> = items.collect();
     let mut sums: Vec<T> = Vec::new();
-    let mut kept: Vec<Place> = Vec::new();
+    let mut kept: Vec<StoredElement> = Vec::new();
     for place in places.iter() {
         match (kept.last(), sums.last_mut()) {
-            (Some(last), Some(sum)) if last.at == place.at => *sum = sum.plus(items[place.item]),
+            (Some(last), Some(sum)) if last.position == place.position => *sum = sum.plus(items[place.item]),
             _ => {
-                kept.push(Place { at: place.at, item: sums.len() });
+                kept.push(StoredElement { position: place.position, item: sums.len() });
                 sums.push(items[place.item]);
             }
         }

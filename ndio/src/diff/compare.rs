@@ -13,7 +13,7 @@ use crate::source::Source;
 
 /// The differences between two arrays.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct Differences {
     pub(super) differing: u64,
     pub(super) first: Option<String>,
     /// The largest differences, and their indices.
@@ -66,19 +66,19 @@ pub(super) fn are_comparable(a: &DType, b: &DType) -> bool {
 }
 
 /// A block of each array, and its place.
-pub(super) struct Both {
+pub(super) struct BlockPair {
     pub(super) one: DynArray,
     pub(super) two: DynArray,
     pub(super) block: Block<()>,
 }
 
 /// Returns the size of a block in bytes, and the blocks unless they are equal.
-pub(super) fn unequal(
+pub(super) fn unequal_blocks(
     (block, own): (Block<()>, DynArray),
     other: DynArray,
     is_first: bool,
     arguments: &Arguments,
-) -> (u64, Option<Both>) {
+) -> (u64, Option<BlockPair>) {
     let (one, two) = if is_first { (own, other) } else { (other, own) };
     let bytes = one.bytes().len().max(two.bytes().len()) as u64;
     // Equal bytes are equal values, except for NaN with --strict-nan, which integers and text do not have.
@@ -88,7 +88,7 @@ pub(super) fn unequal(
         && one.bytes() == two.bytes();
     let may_have_nan = arguments.strict_nan && !is_exact(one.dtype());
     let is_equal = has_same_bytes && !may_have_nan;
-    (bytes, (!is_equal).then_some(Both { one, two, block }))
+    (bytes, (!is_equal).then_some(BlockPair { one, two, block }))
 }
 
 /// Compares two blocks; `first` is the index of their first element.
@@ -96,38 +96,39 @@ pub(super) fn compare(
     [(one, one_file), (two, two_file)]: [(&DynArray, &Source); 2],
     first: &[usize],
     arguments: &Arguments,
-    found: &mut Found,
+    differences: &mut Differences,
 ) -> Result<(), Failure> {
     let (differs, sources) = (vec![false; one.len()], [one_file, two_file]);
-    let mut block = Compared { first, shape: one.shape(), differs, arguments, found, sources };
+    let mut block = BlockComparison { first, shape: one.shape(), differs, arguments, differences, sources };
     block.compare(one, two)?;
-    let Compared { differs, .. } = block;
+    let BlockComparison { differs, .. } = block;
     let first_differing = differs.iter().position(|differs| *differs);
-    found.differing += differs.iter().filter(|differs| **differs).count() as u64;
-    if let (None, Some(number)) = (&found.first, first_differing) {
+    differences.differing += differs.iter().filter(|differs| **differs).count() as u64;
+    if let (None, Some(number)) = (&differences.first, first_differing) {
         let within = index_of(one.shape(), number);
         let value = |array: &DynArray| -> Result<String, Failure> {
             let index: Vec<_> = within.iter().map(|index| SliceInfoElem::Index(*index as isize)).collect();
-            Ok(array.slice(&index[..])?.display_with(&crate::reading::look()).to_string())
+            Ok(array.slice(&index[..])?.display_with(&crate::reading::display_options()).to_string())
         };
-        found.first = Some(format!("{}: {} and {}", place(first, &within), value(one)?, value(two)?));
+        differences.first =
+            Some(format!("{}: {} and {}", index_text(first, &within), value(one)?, value(two)?));
     }
     Ok(())
 }
 
 /// The state of comparing two blocks.
-struct Compared<'a> {
+struct BlockComparison<'a> {
     first: &'a [usize],
     shape: &'a [usize],
     /// In C order.
     differs: Vec<bool>,
     arguments: &'a Arguments,
-    found: &'a mut Found,
+    differences: &'a mut Differences,
     /// The two files, for errors.
     sources: [&'a Source; 2],
 }
 
-impl Compared<'_> {
+impl BlockComparison<'_> {
     /// Compares two arrays that have one or more items for each element of the block.
     ///
     /// There is more than one item per element if a field is a subarray.
@@ -143,14 +144,15 @@ impl Compared<'_> {
         }
         if is_number(one.dtype()) && is_number(two.dtype()) {
             if let Some(format) = exact_format(one.dtype(), two.dtype()) {
-                let exact = |array, which: usize| {
-                    Exact::of(array, format).map_err(|error| self.sources[which].named(error))
+                let exact = |array, file_number: usize| {
+                    Exact::of(array, format).map_err(|error| self.sources[file_number].named(error))
                 };
                 let (a, b) = (exact(one, 0)?, exact(two, 1)?);
                 let count = a.len();
                 for index in 0..count {
-                    let Difference { is_equal, apart, size, scale } = a.differ(&b, index, strict_nan);
-                    self.see_scaled((index, count), is_equal, (apart, size), scale);
+                    let Difference { is_equal, distance, size, scale } =
+                        a.difference_at(&b, index, strict_nan);
+                    self.record_scaled_numbers((index, count), is_equal, (distance, size), scale);
                 }
                 return Ok(());
             }
@@ -160,7 +162,7 @@ impl Compared<'_> {
                 let count = a.len();
                 for (index, (a, b)) in a.iter().zip(&b).enumerate() {
                     let is_equal = a == b || !strict_nan && a.is_nan() && b.is_nan();
-                    self.see((index, count), is_equal, (a - b).norm(), b.norm());
+                    self.record_numbers((index, count), is_equal, (a - b).norm(), b.norm());
                 }
                 return Ok(());
             }
@@ -168,7 +170,7 @@ impl Compared<'_> {
             if let (Some(a), Some(b)) = (whole_numbers(one), whole_numbers(two)) {
                 let count = a.len();
                 for (index, (a, b)) in a.iter().zip(&b).enumerate() {
-                    self.see((index, count), a == b, a.abs_diff(*b) as f64, *b as f64);
+                    self.record_numbers((index, count), a == b, a.abs_diff(*b) as f64, *b as f64);
                 }
                 return Ok(());
             }
@@ -176,13 +178,13 @@ impl Compared<'_> {
             let count = a.len();
             for (index, (a, b)) in a.iter().zip(&b).enumerate() {
                 let is_equal = a == b || !strict_nan && a.is_nan() && b.is_nan();
-                self.see((index, count), is_equal, (a - b).abs(), b.abs());
+                self.record_numbers((index, count), is_equal, (a - b).abs(), b.abs());
             }
             return Ok(());
         }
         if let (Some(a), Some(b)) = (one.objects(), two.objects()) {
             for (index, (a, b)) in a.iter().zip(b).enumerate() {
-                self.note((index, one.len()), a == b);
+                self.record_item((index, one.len()), a == b);
             }
             return Ok(());
         }
@@ -199,50 +201,56 @@ impl Compared<'_> {
             ));
         }
         for (index, (a, b)) in a.bytes().chunks_exact(size).zip(b.bytes().chunks_exact(size)).enumerate() {
-            self.note((index, count), a == b);
+            self.record_item((index, count), a == b);
         }
         Ok(())
     }
 
     /// Converts the elements of one of the two files, which an error names.
-    fn cast<T: ReadableElement>(&self, array: &DynArray, which: usize) -> Result<ArrayD<T>, Failure> {
+    fn cast<T: ReadableElement>(&self, array: &DynArray, file_number: usize) -> Result<ArrayD<T>, Failure> {
         Ok(array
             .cast_with(&crate::reading::options().casting(Casting::Unsafe))
-            .map_err(|error| self.sources[which].named(error))?)
+            .map_err(|error| self.sources[file_number].named(error))?)
     }
 
     /// Records whether an item is equal. The item is given by its number and the number of items.
     ///
     /// Returns the number of the element that contains the item.
-    fn note(&mut self, (index, count): (usize, usize), is_equal: bool) -> usize {
+    fn record_item(&mut self, (index, count): (usize, usize), is_equal: bool) -> usize {
         let element = index / (count / self.differs.len()).max(1);
         self.differs[element] |= !is_equal;
         element
     }
 
-    /// Like `note`, for numbers that differ by `apart`, where the second has the magnitude `size`.
-    fn see(&mut self, number: (usize, usize), is_equal: bool, apart: f64, size: f64) {
-        self.see_scaled(number, is_equal, (apart, size.abs()), 0);
+    /// Like `record_item`, for numbers that differ by `distance`, where the second has the magnitude `size`.
+    fn record_numbers(&mut self, number: (usize, usize), is_equal: bool, distance: f64, size: f64) {
+        self.record_scaled_numbers(number, is_equal, (distance, size.abs()), 0);
     }
 
-    /// Like `see`, with numbers in units of 2^`scale`.
-    fn see_scaled(&mut self, number: (usize, usize), is_equal: bool, (apart, size): (f64, f64), scale: i32) {
+    /// Like `record_numbers`, with numbers in units of 2^`scale`.
+    fn record_scaled_numbers(
+        &mut self,
+        number: (usize, usize),
+        is_equal: bool,
+        (distance, size): (f64, f64),
+        scale: i32,
+    ) {
         let Arguments { atol, rtol, .. } = self.arguments;
         // An infinite number would make the relative tolerance infinite.
-        if is_equal || size.is_finite() && apart <= scaled(*atol, -scale) + rtol * size {
+        if is_equal || size.is_finite() && distance <= scaled(*atol, -scale) + rtol * size {
             return;
         }
-        let element = self.note(number, false);
-        let place = || place(self.first, &index_of(self.shape, element));
+        let element = self.record_item(number, false);
+        let index_text = || index_text(self.first, &index_of(self.shape, element));
         let larger =
             |largest: &Option<(f64, String)>, new: f64| largest.as_ref().is_none_or(|(old, _)| new > *old);
-        let absolute = scaled(apart, scale);
-        if absolute.is_finite() && larger(&self.found.absolute, absolute) {
-            self.found.absolute = Some((absolute, place()));
+        let absolute = scaled(distance, scale);
+        if absolute.is_finite() && larger(&self.differences.absolute, absolute) {
+            self.differences.absolute = Some((absolute, index_text()));
         }
-        let part = apart / size;
-        if part.is_finite() && larger(&self.found.relative, part) {
-            self.found.relative = Some((part, place()));
+        let part = distance / size;
+        if part.is_finite() && larger(&self.differences.relative, part) {
+            self.differences.relative = Some((part, index_text()));
         }
     }
 }
@@ -288,7 +296,7 @@ fn scaled(number: f64, scale: i32) -> f64 {
 }
 
 /// Formats the array index of an element, given its index within a block.
-fn place(first: &[usize], within: &[usize]) -> String {
+fn index_text(first: &[usize], within: &[usize]) -> String {
     let index: Vec<String> =
         first.iter().zip(within).map(|(from, index)| (from + index).to_string()).collect();
     format!("[{}]", index.join(", "))

@@ -8,7 +8,7 @@ use ndarray_io::{Casting, DType, DynArray, LongDouble, ReadOptions, Result};
 pub(crate) struct Exact {
     parts: Vec<Part>,
     /// The number of parts of an element: 2 for complex numbers.
-    each: usize,
+    parts_per_element: usize,
 }
 
 /// A number, or a part of a complex one. Equal numbers are equal.
@@ -29,7 +29,7 @@ enum Part {
 /// How two elements differ, in units of 2^`scale`.
 pub(crate) struct Difference {
     pub(crate) is_equal: bool,
-    pub(crate) apart: f64,
+    pub(crate) distance: f64,
     /// The magnitude of the second.
     pub(crate) size: f64,
     pub(crate) scale: i32,
@@ -41,30 +41,30 @@ impl Exact {
     /// Converts elements to long doubles, which have the values of all other numbers, or reads long doubles in this format.
     pub(crate) fn of(array: &DynArray, format: LongDoubleFormat) -> Result<Self> {
         let is_complex = array.dtype().as_scalar().is_some_and(|scalar| scalar.kind() == Kind::Complex);
-        let (kind, each) = if is_complex { (Kind::Complex, 2) } else { (Kind::Float, 1) };
-        let long =
-            Scalar::new(kind, 16 * each, ByteOrder::NATIVE).expect("there are long doubles of 16 bytes");
+        let (kind, parts_per_element) = if is_complex { (Kind::Complex, 2) } else { (Kind::Float, 1) };
+        let long = Scalar::new(kind, 16 * parts_per_element, ByteOrder::NATIVE)
+            .expect("there are long doubles of 16 bytes");
         let options = ReadOptions::new().casting(Casting::Unsafe).long_double(format);
         let made = array.cast_to_with(&DType::from(long), &options)?.in_order(Order::C)?.into_owned();
         let bits = made.bytes().as_chunks().0.iter();
         let number = |bytes: &[u8; 16]| LongDouble::from_le_bytes(u128::from_ne_bytes(*bytes).to_le_bytes());
-        Ok(Self { parts: bits.map(|bytes| Part::of(number(bytes), format)).collect(), each })
+        Ok(Self { parts: bits.map(|bytes| Part::of(number(bytes), format)).collect(), parts_per_element })
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.parts.len() / self.each
+        self.parts.len() / self.parts_per_element
     }
 
     fn element(&self, index: usize) -> [Part; 2] {
-        let parts = &self.parts[index * self.each..][..self.each];
+        let parts = &self.parts[index * self.parts_per_element..][..self.parts_per_element];
         [parts[0], parts.get(1).copied().unwrap_or(ZERO)]
     }
 
     /// Compares the elements of this index.
-    pub(crate) fn differ(&self, other: &Self, index: usize, strict_nan: bool) -> Difference {
+    pub(crate) fn difference_at(&self, other: &Self, index: usize, strict_nan: bool) -> Difference {
         let (one, two) = (self.element(index), other.element(index));
         let is_nan = |parts: [Part; 2]| parts.contains(&Part::NotANumber);
-        let of = |is_equal, apart, size| Difference { is_equal, apart, size, scale: 0 };
+        let of = |is_equal, distance, size| Difference { is_equal, distance, size, scale: 0 };
         if is_nan(one) || is_nan(two) {
             return of(!strict_nan && is_nan(one) && is_nan(two), f64::NAN, f64::NAN);
         }
@@ -79,8 +79,8 @@ impl Exact {
         let scale = exponents.max().unwrap_or(0);
         let [a, b, c, d] = all.map(|part| part.in_units(scale));
         let as_float = |units: i128| units as f64 / 2f64.powi(125);
-        let apart = as_float(a - c).hypot(as_float(b - d));
-        Difference { is_equal: false, apart, size: as_float(c).hypot(as_float(d)), scale }
+        let distance = as_float(a - c).hypot(as_float(b - d));
+        Difference { is_equal: false, distance, size: as_float(c).hypot(as_float(d)), scale }
     }
 }
 

@@ -13,14 +13,14 @@ use ndarray_io::{DType, NpzFile, ReadOptions};
 
 use super::failure::{Failure, in_block, one_line};
 use super::formats::Format;
-use super::input::{Input, unnamed};
+use super::input::{Input, temporary_file};
 use super::progress::Progress;
 use super::select::Selection;
 use super::source::Source;
-use compare::{Both, Found, are_comparable, compare, unequal};
+use compare::{BlockPair, Differences, are_comparable, compare, unequal_blocks};
 
 /// Parses a tolerance.
-fn tolerance(text: &str) -> Result<f64, String> {
+fn parse_tolerance(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(number) if number >= 0.0 => Ok(number),
         _ => Err("expected a number that is not negative".into()),
@@ -34,10 +34,10 @@ fn tolerance(text: &str) -> Result<f64, String> {
 )]
 pub(crate) struct Arguments {
     /// Relative tolerance, as a fraction of the second number
-    #[arg(long, default_value_t = 0.0, value_name = "FRACTION", value_parser = tolerance, allow_hyphen_values = true)]
+    #[arg(long, default_value_t = 0.0, value_name = "FRACTION", value_parser = parse_tolerance, allow_hyphen_values = true)]
     rtol: f64,
     /// Absolute tolerance
-    #[arg(long, default_value_t = 0.0, value_name = "NUMBER", value_parser = tolerance, allow_hyphen_values = true)]
+    #[arg(long, default_value_t = 0.0, value_name = "NUMBER", value_parser = parse_tolerance, allow_hyphen_values = true)]
     atol: f64,
     /// Treat NaN as unequal to NaN
     #[arg(long)]
@@ -49,7 +49,7 @@ pub(crate) struct Arguments {
     #[arg(long, alias = "allow-pickle")]
     allow_objects: bool,
     #[command(flatten)]
-    which: Selection,
+    selection: Selection,
     /// The first file
     a: PathBuf,
     /// The second file
@@ -60,43 +60,44 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     let options = crate::reading::options().allow_objects(arguments.allow_objects);
     let (a, b) = (Input::open(&arguments.a)?, Input::open(&arguments.b)?);
     let are_archives = a.format() == Format::Npz && b.format() == Format::Npz;
-    let are_equal = match are_archives && !arguments.which.has_choice() {
-        true if arguments.which.array.is_some() => return Err("--array is for NPY files".into()),
-        true => archives(arguments, [&a, &b], &options, out)?,
-        false => streams(arguments, [&a, &b], &options, out)?,
+    let are_equal = match are_archives && !arguments.selection.has_choice() {
+        true if arguments.selection.array.is_some() => return Err("--array is for NPY files".into()),
+        true => compare_archives(arguments, [&a, &b], &options, out)?,
+        false => compare_files(arguments, [&a, &b], &options, out)?,
     };
     Ok(u8::from(!are_equal))
 }
 
 /// Compares the arrays of two files, each of which may have several.
-fn streams(
+fn compare_files(
     arguments: &Arguments,
     [a, b]: [&Input; 2],
     options: &ReadOptions,
     out: &mut dyn Write,
 ) -> Result<bool, Failure> {
-    let which = &arguments.which;
+    let selection = &arguments.selection;
     // The choice applies to the file of the two that has several arrays: at least one of them.
-    if let Err(failure) = which.check(a, a.format())
-        && which.check(b, b.format()).is_err()
+    if let Err(failure) = selection.check(a, a.format())
+        && selection.check(b, b.format()).is_err()
     {
         return Err(failure);
     }
     let of = |input: &Input| Selection {
-        member: which.member.clone().filter(|_| input.format() == Format::Npz),
-        index: which.index.filter(|_| input.format() == Format::Npz),
-        array: which.array.filter(|_| input.format() == Format::Npy),
-        ..which.clone()
+        member: selection.member.clone().filter(|_| input.format() == Format::Npz),
+        index: selection.index.filter(|_| input.format() == Format::Npz),
+        array: selection.array.filter(|_| input.format() == Format::Npy),
+        ..selection.clone()
     };
     let (of_a, of_b) = (of(a), of(b));
-    let (mut ones, mut twos) = (of_a.all(a, options, true)?, of_b.all(b, options, true)?);
+    let (mut ones, mut twos) = (of_a.open_all(a, options, true)?, of_b.open_all(b, options, true)?);
     let mut are_equal = true;
     for number in 0.. {
         let name = if number == 0 { String::new() } else { format!("array {number}: ") };
         match (ones.next().transpose()?, twos.next().transpose()?) {
             (None, None) => break,
             (Some(one), Some(two)) => {
-                are_equal &= arrays(&name, &one.readable()?, &two.readable()?, arguments, out)?;
+                are_equal &=
+                    compare_arrays(&name, &one.ensure_iterable()?, &two.ensure_iterable()?, arguments, out)?;
             }
             (one, _) => {
                 let input = if one.is_some() { a } else { b };
@@ -105,12 +106,12 @@ fn streams(
             }
         }
     }
-    ones.end()?;
-    twos.end()?;
+    ones.check_end()?;
+    twos.check_end()?;
     Ok(are_equal)
 }
 
-fn archives(
+fn compare_archives(
     arguments: &Arguments,
     [a, b]: [&Input; 2],
     options: &ReadOptions,
@@ -144,11 +145,12 @@ fn archives(
         };
         are_equal &= if one.holds_array(*index)? {
             let of = |archive: &NpzFile, index: usize, input: &Input| {
-                let member = Source::member(archive, index, input.name(), arguments.which.slice.is_none())?;
-                arguments.which.part_of(member)?.readable()
+                let member =
+                    Source::member(archive, index, input.name(), arguments.selection.slice.is_none())?;
+                arguments.selection.part_of(member)?.ensure_iterable()
             };
             let (one, two) = (of(&one, *index, a)?, of(&two, *other, b)?);
-            arrays(&format!("{}: ", called(name)), &one, &two, arguments, out)?
+            compare_arrays(&format!("{}: ", called(name)), &one, &two, arguments, out)?
         } else {
             let is_same = one.members()[*index].size() == two.members()[*other].size()
                 && have_same_bytes((&one, *index), (&two, *other))?;
@@ -172,21 +174,21 @@ fn have_same_bytes(
     (one, index): (&NpzFile, usize),
     (two, other): (&NpzFile, usize),
 ) -> Result<bool, Failure> {
-    let mut file = unnamed()?;
+    let mut file = temporary_file()?;
     one.copy_raw(index, &file)?;
     file.rewind()?;
-    let mut compared = Comparing { wanted: BufReader::new(file), is_same: true };
+    let mut compared = ComparingWriter { wanted: BufReader::new(file), is_same: true };
     two.copy_raw(other, &mut compared)?;
     Ok(compared.is_same && compared.wanted.fill_buf()?.is_empty())
 }
 
 /// A writer that compares what is written with what a reader has.
-struct Comparing<R> {
+struct ComparingWriter<R> {
     wanted: R,
     is_same: bool,
 }
 
-impl<R: Read> Write for Comparing<R> {
+impl<R: Read> Write for ComparingWriter<R> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut wanted = Vec::with_capacity(bytes.len());
         (&mut self.wanted).take(bytes.len() as u64).read_to_end(&mut wanted)?;
@@ -199,7 +201,7 @@ impl<R: Read> Write for Comparing<R> {
     }
 }
 
-fn arrays(
+fn compare_arrays(
     name: &str,
     one: &Source,
     two: &Source,
@@ -224,7 +226,7 @@ fn arrays(
     }
     /// The size of the blocks that are read from each file, in bytes.
     const BLOCK: usize = 1 << 20;
-    let mut found = Found::default();
+    let mut differences = Differences::default();
     let wide = if a.item_size() < b.item_size() { two } else { one };
     let all_bytes = wide.byte_len();
     let mut progress = Progress::new();
@@ -235,32 +237,33 @@ fn arrays(
             let is_first = std::ptr::eq(wide, one);
             let other = if is_first { two } else { one };
             let other = other.slice(&block.slice())?;
-            Ok(unequal(block.take_array(), other, is_first, arguments))
+            Ok(unequal_blocks(block.take_array(), other, is_first, arguments))
         },
         |read: Result<_, Failure>| {
             let (bytes, differing) = read?;
             progress.add(bytes, all_bytes);
             match differing {
-                Some(Both { one: first_block, two: second_block, block }) => {
+                Some(BlockPair { one: first_block, two: second_block, block }) => {
                     let first: Vec<usize> = block.ranges().iter().map(|range| range.start).collect();
                     let both = [(&first_block, one), (&second_block, two)];
-                    compare(both, &first, arguments, &mut found).map_err(|failure| in_block(&block, failure))
+                    compare(both, &first, arguments, &mut differences)
+                        .map_err(|failure| in_block(&block, failure))
                 }
                 None => Ok(()),
             }
         },
     )?;
     drop(progress);
-    if found.differing == 0 {
+    if differences.differing == 0 {
         return Ok(!has_other_dtype || arguments.ignore_dtype);
     }
     let all = one.len();
-    write!(out, "{name}{} of {all} elements differ", found.differing)?;
-    if let Some(first) = found.first {
+    write!(out, "{name}{} of {all} elements differ", differences.differing)?;
+    if let Some(first) = differences.first {
         write!(out, ", first at {first}")?;
     }
     writeln!(out)?;
-    for (what, largest) in [("absolute", found.absolute), ("relative", found.relative)] {
+    for (what, largest) in [("absolute", differences.absolute), ("relative", differences.relative)] {
         if let Some((difference, place)) = largest {
             writeln!(out, "{name}largest {what} difference {difference:?} at {place}")?;
         }

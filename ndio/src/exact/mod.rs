@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::failure::Failure;
 use super::formats::Format;
 use super::input::Input;
-use values::{described, sha256};
+use values::{describe_array, sha256};
 
 /// Print the entire content, one line of JSON per file
 #[derive(Args)]
@@ -86,12 +86,12 @@ fn content(path: &Path, offset: u64, options: &ReadOptions) -> Result<Value, Fau
         _ => input.format(),
     };
     let arrays = match format {
-        _ if offset > 0 => stream(&input, offset, options)?,
-        Format::Npy | Format::Csv | Format::Raw => stream(&input, 0, options)?,
+        _ if offset > 0 => describe_npy(&input, offset, options)?,
+        Format::Npy | Format::Csv | Format::Raw => describe_npy(&input, 0, options)?,
         Format::Ra => {
             let mut reader = input.ra_reader(options).map_err(of_failure)?;
             let header: RaHeader = reader.ra_header().clone();
-            let mut array = described(&reader.read()?)?;
+            let mut array = describe_array(&reader.read()?)?;
             let start = reader.data_offset();
             array["start"] = json!(0);
             array["data_start"] = json!(start);
@@ -114,7 +114,7 @@ fn content(path: &Path, offset: u64, options: &ReadOptions) -> Result<Value, Fau
 }
 
 /// Describes all concatenated arrays of an NPY file.
-fn stream(input: &Input, offset: u64, options: &ReadOptions) -> Result<Vec<Value>, Fault> {
+fn describe_npy(input: &Input, offset: u64, options: &ReadOptions) -> Result<Vec<Value>, Fault> {
     let mut file = input.file().map_err(of_failure)?;
     file.seek(SeekFrom::Start(offset))?;
     let mut reader = NpyReader::new_with(file, options)?;
@@ -122,7 +122,7 @@ fn stream(input: &Input, offset: u64, options: &ReadOptions) -> Result<Vec<Value
     loop {
         let head = (reader.version().numbers(), reader.descr_text().to_owned());
         let data_start = start + reader.data_offset();
-        let mut array = described(&reader.read()?)?;
+        let mut array = describe_array(&reader.read()?)?;
         array["version"] = json!([head.0.0, head.0.1]);
         array["descr"] = json!(head.1);
         array["start"] = json!(offset + start);
@@ -178,7 +178,7 @@ fn archive(input: &Input, options: &ReadOptions) -> Result<Value, Fault> {
             _ => "other",
         };
         let show = || -> Result<Value, Fault> {
-            let mut array = described(&archive.read::<DynArray>(index)?)?;
+            let mut array = describe_array(&archive.read::<DynArray>(index)?)?;
             let npy::Parsed::Done(NpyHeader { version, descr, .. }, used) = npy::parse(&raw?)? else {
                 unreachable!("the array has been read")
             };

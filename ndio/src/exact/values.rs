@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use super::Fault;
 
 /// Describes an array and its contents.
-pub(super) fn described(array: &DynArray) -> Result<Value, Fault> {
+pub(super) fn describe_array(array: &DynArray) -> Result<Value, Fault> {
     let mut line = json!({
         "fortran_order": array.order() == Order::Fortran,
         "shape": array.shape(),
@@ -20,34 +20,34 @@ pub(super) fn described(array: &DynArray) -> Result<Value, Fault> {
     });
     let ordered = array.in_order(Order::C)?;
     if let Some(objects) = ordered.objects() {
-        let left = &Left { count: Cell::new(64 << 20), depth: Cell::new(0) };
+        let budget = &OutputBudget { count: Cell::new(64 << 20), depth: Cell::new(0) };
         let values: Result<Vec<Value>, Fault> =
-            objects.iter().map(|object| object_value(ordered.dtype(), object.as_ref(), left)).collect();
+            objects.iter().map(|object| object_value(ordered.dtype(), object.as_ref(), budget)).collect();
         line["object_values"] = json!(values?);
         return Ok(line);
     }
     let (dtype, bytes) = (ordered.dtype(), ordered.bytes());
     line["itemsize"] = json!(dtype.item_size());
-    line["dtype"] = neutral(dtype);
+    line["dtype"] = dtype_value(dtype);
     line["sha256"] = json!(sha256(bytes));
     line["values"] = match values(&ordered)? {
-        values if values.len() <= MOST_VALUES => json!(values),
+        values if values.len() <= MAX_VALUES => json!(values),
         _ => Value::Null,
     };
     Ok(line)
 }
 
 /// Arrays with more elements are printed without values.
-const MOST_VALUES: usize = 4096;
+const MAX_VALUES: usize = 4096;
 
-/// Formats the values. If there are more than `MOST_VALUES`, only checks them, and returns nulls.
+/// Formats the values. If there are more than `MAX_VALUES`, only checks them, and returns nulls.
 fn values(array: &DynArray) -> Result<Vec<Value>, Fault> {
     let size = array.dtype().item_size();
-    if array.len() > MOST_VALUES {
+    if array.len() > MAX_VALUES {
         for item in array.bytes().chunks_exact(size.max(1)) {
             check(array.dtype(), item)?;
         }
-        return Ok(vec![Value::Null; MOST_VALUES + 1]);
+        return Ok(vec![Value::Null; MAX_VALUES + 1]);
     }
     (0..array.len()).map(|index| value(array.dtype(), &array.bytes()[index * size..][..size])).collect()
 }
@@ -141,16 +141,16 @@ fn text(codes: &[u32]) -> Value {
 /// The remaining budget for objects, which is an upper bound on the output.
 ///
 /// Shared objects are printed each time, so the output of a small malicious file could be enormous.
-struct Left {
+struct OutputBudget {
     count: Cell<usize>,
     /// The current nesting depth.
     depth: Cell<usize>,
 }
 
-impl Left {
+impl OutputBudget {
     fn take(&self, count: usize) -> Result<(), Fault> {
-        let left = self.count.get().checked_sub(count);
-        self.count.set(left.ok_or_else(|| Fault {
+        let budget = self.count.get().checked_sub(count);
+        self.count.set(budget.ok_or_else(|| Fault {
             class: "unsupported_pickle",
             message: "if shared objects are repeated, there are more than 64 million".into(),
         })?);
@@ -159,16 +159,16 @@ impl Left {
 
     /// Formats a part of an object, or returns an error if the parts contain each other or are nested too
     /// deep.
-    fn deeper<T>(&self, tell: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
-        const MOST: usize = 1000;
+    fn descend<T>(&self, format_part: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+        const MAX_DEPTH: usize = 1000;
         self.depth.set(self.depth.get() + 1);
-        if self.depth.get() > MOST {
+        if self.depth.get() > MAX_DEPTH {
             let message = "an object contains itself, or is nested more than 1000 deep".into();
             return Err(Fault { class: "unsupported_pickle", message });
         }
-        let told = tell();
+        let formatted = format_part();
         self.depth.set(self.depth.get() - 1);
-        told
+        formatted
     }
 
     fn hex(&self, bytes: &[u8]) -> Result<String, Fault> {
@@ -177,30 +177,30 @@ impl Left {
     }
 }
 
-fn object_value(dtype: &DType, object: ObjectRef<'_>, left: &Left) -> Result<Value, Fault> {
+fn object_value(dtype: &DType, object: ObjectRef<'_>, budget: &OutputBudget) -> Result<Value, Fault> {
     match (dtype, object.view()) {
         (DType::Record(record), View::Tuple(parts)) if parts.len() == record.fields().len() => record
             .fields()
             .iter()
             .zip(parts.iter())
-            .map(|(field, part)| object_value(field.dtype(), part, left))
+            .map(|(field, part)| object_value(field.dtype(), part, budget))
             .collect::<Result<Vec<_>, _>>()
             .map(Value::Array),
-        (DType::Object, _) => tagged(object, left),
-        _ => Ok(match tagged(object, left)? {
+        (DType::Object, _) => tagged(object, budget),
+        _ => Ok(match tagged(object, budget)? {
             Value::Object(mut tagged) => tagged.remove("v").unwrap_or(Value::Null),
             other => other,
         }),
     }
 }
 
-fn tagged(object: ObjectRef<'_>, left: &Left) -> Result<Value, Fault> {
-    left.take(1)?;
-    left.deeper(|| tagged_parts(object, left))
+fn tagged(object: ObjectRef<'_>, budget: &OutputBudget) -> Result<Value, Fault> {
+    budget.take(1)?;
+    budget.descend(|| tagged_parts(object, budget))
 }
 
-fn tagged_parts(object: ObjectRef<'_>, left: &Left) -> Result<Value, Fault> {
-    let all = |items: Items<'_>| items.iter().map(|item| tagged(item, left)).collect::<Result<Vec<_>, _>>();
+fn tagged_parts(object: ObjectRef<'_>, budget: &OutputBudget) -> Result<Value, Fault> {
+    let all = |items: Items<'_>| items.iter().map(|item| tagged(item, budget)).collect::<Result<Vec<_>, _>>();
     let sorted = |items: Items<'_>| {
         let mut items = all(items)?;
         items.sort_by_key(sort_key);
@@ -216,35 +216,35 @@ fn tagged_parts(object: ObjectRef<'_>, left: &Left) -> Result<Value, Fault> {
         }
         View::Str(string) => {
             let codes: Vec<u32> = string.code_points().collect();
-            left.take(codes.len())?;
+            budget.take(codes.len())?;
             json!({"t": "str", "v": text(&codes)})
         }
-        View::Bytes(bytes) => json!({"t": "bytes", "v": left.hex(bytes)?}),
-        View::ByteArray(bytes) => json!({"t": "bytearray", "v": left.hex(bytes)?}),
+        View::Bytes(bytes) => json!({"t": "bytes", "v": budget.hex(bytes)?}),
+        View::ByteArray(bytes) => json!({"t": "bytearray", "v": budget.hex(bytes)?}),
         View::List(items) => json!({"t": "list", "v": all(items)?}),
         View::Tuple(items) => json!({"t": "tuple", "v": all(items)?}),
         View::Set(items) => json!({"t": "set", "v": sorted(items)?}),
         View::FrozenSet(items) => json!({"t": "frozenset", "v": sorted(items)?}),
         View::Dict(pairs) => {
             let pair = |(key, value): (ObjectRef<'_>, ObjectRef<'_>)| {
-                Ok::<_, Fault>(json!([tagged(key, left)?, tagged(value, left)?]))
+                Ok::<_, Fault>(json!([tagged(key, budget)?, tagged(value, budget)?]))
             };
             json!({"t": "dict", "v": pairs.iter().map(pair).collect::<Result<Vec<_>, _>>()?})
         }
         View::Scalar(scalar) => {
             let values = values(&scalar.to_dyn()?)?;
-            json!({"t": "npscalar", "descr": neutral_descr(scalar.dtype()), "v": values.first()})
+            json!({"t": "npscalar", "descr": little_endian_descr(scalar.dtype()), "v": values.first()})
         }
         View::Array(array) => {
-            left.take(array.bytes().len())?;
+            budget.take(array.bytes().len())?;
             let values = match array.objects() {
                 Some(objects) => objects
                     .iter()
-                    .map(|object| object_value(array.dtype(), object, left))
+                    .map(|object| object_value(array.dtype(), object, budget))
                     .collect::<Result<Vec<_>, _>>()?,
                 None => values(&*array.to_dyn()?.in_order(Order::C)?)?,
             };
-            json!({"t": "ndarray", "descr": neutral_descr(array.dtype()), "shape": array.shape(), "v": values})
+            json!({"t": "ndarray", "descr": little_endian_descr(array.dtype()), "shape": array.shape(), "v": values})
         }
         _ => {
             let shown: String = object.to_string().chars().take(200).collect();
@@ -264,12 +264,12 @@ fn sort_key(value: &Value) -> (Option<i128>, String) {
 ///
 /// The manifest states all such dtypes as little-endian, because NumPy byte-swaps most arrays when it
 /// unpickles them, but not records.
-fn neutral_descr(dtype: &DType) -> String {
+fn little_endian_descr(dtype: &DType) -> String {
     dtype.with_byte_order(ByteOrder::Little).to_string()
 }
 
 /// Returns a dtype in the manifest's form.
-fn neutral(dtype: &DType) -> Value {
+fn dtype_value(dtype: &DType) -> Value {
     match dtype {
         DType::Scalar(scalar) => {
             let order = match scalar.byte_order() {
@@ -286,7 +286,7 @@ fn neutral(dtype: &DType) -> Value {
             json
         }
         DType::Subarray(subarray) => json!({"kind": "subarray", "size": subarray.size(),
-            "shape": subarray.shape(), "base": neutral(subarray.base())}),
+            "shape": subarray.shape(), "base": dtype_value(subarray.base())}),
         DType::Record(record) => {
             let fields = record.fields().iter().map(|field| {
                 let title = match field.title() {
@@ -294,7 +294,7 @@ fn neutral(dtype: &DType) -> Value {
                     Some(Title::Int(number)) => json!(number),
                     _ => Value::Null,
                 };
-                json!({"name": field.name(), "title": title, "offset": field.offset(), "dtype": neutral(field.dtype())})
+                json!({"name": field.name(), "title": title, "offset": field.offset(), "dtype": dtype_value(field.dtype())})
             });
             json!({"kind": "record", "size": record.size(), "fields": fields.collect::<Vec<_>>()})
         }

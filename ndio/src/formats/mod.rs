@@ -19,7 +19,7 @@ use super::convert::Arguments;
 use super::failure::Failure;
 use super::input::Input;
 use super::output::Output;
-use super::remote::called;
+use super::remote::display_name;
 use super::source::Source;
 
 pub(crate) use options::{ByteOrderName, CastingName, CompressionName, OrderName, check, help};
@@ -37,7 +37,7 @@ pub(crate) enum Format {
     Stack,
 }
 
-/// What a format does. To add one, write a file with an implementation, and add it to [`Format`] and [`Format::row`].
+/// What a format does. To add one, write a file with an implementation, and add it to [`Format`] and [`Format::file_format`].
 trait FileFormat: Sync {
     /// The name, for `--from` and `--to`.
     fn name(&self) -> &'static str;
@@ -49,14 +49,14 @@ trait FileFormat: Sync {
     fn sniff(&self, first: &[u8]) -> bool;
 
     /// Opens the arrays of an input that are to be converted.
-    fn open(&self, input: &Rc<Input>, arguments: &Arguments) -> Result<AllPending, Failure>;
+    fn open(&self, input: &Rc<Input>, arguments: &Arguments) -> Result<PendingArrays, Failure>;
 
     /// Writes arrays as a file.
-    fn create(&self, arrays: AllPending, making: Making<'_, '_>) -> Result<(), Failure>;
+    fn create(&self, arrays: PendingArrays, context: CreateContext<'_, '_>) -> Result<(), Failure>;
 }
 
 /// An array that is to be converted, and is opened when its turn comes.
-pub(crate) struct Pending {
+pub(crate) struct PendingArray {
     /// Its name in an archive.
     pub(crate) name: Option<String>,
     open: Box<dyn FnOnce() -> Result<Source, Failure>>,
@@ -65,7 +65,7 @@ pub(crate) struct Pending {
 }
 
 /// Arrays that are to be converted, one after another.
-type AllPending = Box<dyn ExactSizeIterator<Item = Pending>>;
+type PendingArrays = Box<dyn ExactSizeIterator<Item = PendingArray>>;
 
 /// A member of an archive, which can be copied as it is.
 struct Member {
@@ -73,7 +73,7 @@ struct Member {
     index: usize,
 }
 
-impl Pending {
+impl PendingArray {
     fn new(name: Option<String>, open: impl FnOnce() -> Result<Source, Failure> + 'static) -> Self {
         Self { name, open: Box::new(open), member: None }
     }
@@ -84,7 +84,7 @@ impl Pending {
 }
 
 /// What a new file is made with.
-pub(crate) struct Making<'a, 'o> {
+pub(crate) struct CreateContext<'a, 'o> {
     pub(crate) arguments: &'a Arguments,
     pub(crate) changes: &'a Changes,
     pub(crate) output: Output,
@@ -95,7 +95,7 @@ pub(crate) struct Making<'a, 'o> {
 impl Format {
     const ALL: [Self; 6] = [Self::Npy, Self::Npz, Self::Ra, Self::Csv, Self::Raw, Self::Stack];
 
-    fn row(self) -> &'static dyn FileFormat {
+    fn file_format(self) -> &'static dyn FileFormat {
         match self {
             Self::Npy => &npy::Npy,
             Self::Npz => &npz::Npz,
@@ -107,7 +107,7 @@ impl Format {
     }
 
     pub(crate) fn name(self) -> &'static str {
-        self.row().name()
+        self.file_format().name()
     }
 
     /// Whether files of the format say what they are, and what their elements are.
@@ -116,45 +116,45 @@ impl Format {
     }
 
     /// Detects a format by the first bytes of a file.
-    pub(crate) fn told_by(first: &[u8]) -> Option<Self> {
-        Self::ALL.into_iter().find(|format| format.row().sniff(first))
+    pub(crate) fn detect(first: &[u8]) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.file_format().sniff(first))
     }
 
     /// Guesses the format from the end of a name.
     pub(crate) fn of_name(path: &Path) -> Option<Self> {
         // That of a URL is before its query.
-        let name = called(path);
+        let name = display_name(path);
         let extension = Path::new(&name).extension()?.to_str()?;
         let is_its = |known: &&'static str| known.eq_ignore_ascii_case(extension);
-        Self::ALL.into_iter().find(|format| format.row().extensions().iter().any(is_its))
+        Self::ALL.into_iter().find(|format| format.file_format().extensions().iter().any(is_its))
     }
 
-    pub(crate) fn open(self, input: &Rc<Input>, arguments: &Arguments) -> Result<AllPending, Failure> {
-        self.row().open(input, arguments)
+    pub(crate) fn open(self, input: &Rc<Input>, arguments: &Arguments) -> Result<PendingArrays, Failure> {
+        self.file_format().open(input, arguments)
     }
 
-    pub(crate) fn create(self, arrays: AllPending, making: Making<'_, '_>) -> Result<(), Failure> {
-        self.row().create(arrays, making)
+    pub(crate) fn create(self, arrays: PendingArrays, context: CreateContext<'_, '_>) -> Result<(), Failure> {
+        self.file_format().create(arrays, context)
     }
 }
 
 /// Returns an iterator over one array.
-fn just(one: Pending) -> AllPending {
+fn single_array(one: PendingArray) -> PendingArrays {
     Box::new(std::iter::once(one))
 }
 
 /// Returns the only array that is to be converted, for formats of one array.
-fn the_only(mut arrays: AllPending, arguments: &Arguments) -> Result<Source, Failure> {
+fn open_only_array(mut arrays: PendingArrays, arguments: &Arguments) -> Result<Source, Failure> {
     match (arrays.len(), arrays.next()) {
         (1, Some(one)) => one.open(),
         (count, _) => Err(format!(
             "{}: it has {count} arrays, but the output can have one; --array selects one, counted from 0",
-            called(&arguments.input)
+            display_name(&arguments.input)
         )
         .into()),
     }
 }
 
-pub(crate) use csv::Form;
-pub(crate) use npy::{dtype, refuse_after, refuse_trailing};
-pub(crate) use npz::{packed, write as write_archive};
+pub(crate) use csv::CsvDialect;
+pub(crate) use npy::{parse_dtype, refuse_bytes_after, refuse_trailing};
+pub(crate) use npz::{compression_of, write as write_archive};

@@ -6,15 +6,15 @@ use ndarray_io::convert::convert_file_into;
 use ndarray_io::error::ErrorKind;
 use ndarray_io::{DType, DynArray, ReadOptions, WriteOptions, npy};
 
-use super::{AllPending, FileFormat, Making, Pending};
+use super::{CreateContext, FileFormat, PendingArray, PendingArrays};
 use crate::changes::Changes;
 use crate::convert::Arguments;
-use crate::failure::{Failure, note};
+use crate::failure::{Failure, report};
 use crate::input::Input;
 use crate::output::{Content, Sink};
 use crate::progress::Progress;
 use crate::select::{Arrays, no_array};
-use crate::source::{Source, Whole};
+use crate::source::{Source, SourceArray};
 
 pub(super) struct Npy;
 
@@ -31,40 +31,40 @@ impl FileFormat for Npy {
         first.starts_with(b"\x93NUMPY")
     }
 
-    fn open(&self, input: &Rc<Input>, arguments: &Arguments) -> Result<AllPending, Failure> {
+    fn open(&self, input: &Rc<Input>, arguments: &Arguments) -> Result<PendingArrays, Failure> {
         /// How many arrays are kept open.
-        const KEPT: usize = 16;
-        let (options, which) = (arguments.options(), &arguments.which);
+        const MAX_OPEN: usize = 16;
+        let (options, selection) = (arguments.options(), &arguments.selection);
         let mut arrays = Arrays::of(input, &options);
         let (mut found, mut count) = (Vec::new(), 0);
         while let Some(array) = arrays.next().transpose()? {
-            if which.array.is_none_or(|wanted| wanted == count) {
+            if selection.array.is_none_or(|wanted| wanted == count) {
                 // Of many arrays, only the offsets are kept.
-                found.push((arrays.bytes().start, (count < KEPT).then(|| Box::new(array))));
+                found.push((arrays.byte_range().start, (count < MAX_OPEN).then(|| Box::new(array))));
             }
             count += 1;
             if arguments.drop_trailing {
                 break;
             }
         }
-        if let (Some(wanted), true) = (which.array, found.is_empty()) {
+        if let (Some(wanted), true) = (selection.array, found.is_empty()) {
             return Err(no_array(input, wanted, count));
         }
-        if !arguments.drop_trailing && (which.array.is_none() || input.is_output()) {
-            refuse_after(input, &arrays, count, "; --drop-trailing drops them")?;
+        if !arguments.drop_trailing && (selection.array.is_none() || input.is_output()) {
+            refuse_bytes_after(input, &arrays, count, "; --drop-trailing drops them")?;
         }
-        let (shared, which) = (Rc::clone(input), which.clone());
+        let (shared, selection) = (Rc::clone(input), selection.clone());
         Ok(Box::new(found.into_iter().map(move |(begin, kept)| {
-            let (input, options, which) = (Rc::clone(&shared), options.clone(), which.clone());
-            Pending::new(None, move || match kept {
-                Some(array) => which.part_of(*array),
-                None => which.part_of(Arrays::at(&input, &options, begin)?),
+            let (input, options, selection) = (Rc::clone(&shared), options.clone(), selection.clone());
+            PendingArray::new(None, move || match kept {
+                Some(array) => selection.part_of(*array),
+                None => selection.part_of(Arrays::at(&input, &options, begin)?),
             })
         })))
     }
 
-    fn create(&self, mut arrays: AllPending, making: Making<'_, '_>) -> Result<(), Failure> {
-        let Making { changes, output, out, .. } = making;
+    fn create(&self, mut arrays: PendingArrays, context: CreateContext<'_, '_>) -> Result<(), Failure> {
+        let CreateContext { changes, output, out, .. } = context;
         let mut progress = Progress::new();
         let is_one = arrays.len() == 1;
         output.write(out, Content::Binary, |mut sink| {
@@ -75,9 +75,9 @@ impl FileFormat for Npy {
                     changes.check(&source)?;
                     let conversion = changes.conversion(WriteOptions::new(), &mut progress);
                     match &source.array {
-                        Whole::Npy(array) => return Ok(convert_file_into(array, file, conversion)?),
-                        Whole::Ra(array) => return Ok(convert_file_into(array, file, conversion)?),
-                        Whole::Objects(_) => {}
+                        SourceArray::Npy(array) => return Ok(convert_file_into(array, file, conversion)?),
+                        SourceArray::Ra(array) => return Ok(convert_file_into(array, file, conversion)?),
+                        SourceArray::Objects(_) => {}
                     }
                 }
                 write(source, changes, &mut progress, &mut sink)
@@ -95,17 +95,17 @@ pub(crate) fn refuse_trailing(input: &Input, options: &ReadOptions, advice: &str
         array?;
         count += 1;
     }
-    refuse_after(input, &arrays, count, advice)
+    refuse_bytes_after(input, &arrays, count, advice)
 }
 
 /// Like [`refuse_trailing`], after all arrays have been visited.
-pub(crate) fn refuse_after(
+pub(crate) fn refuse_bytes_after(
     input: &Input,
     arrays: &Arrays<'_>,
     count: usize,
     advice: &str,
 ) -> Result<(), Failure> {
-    let more = input.size()?.saturating_sub(arrays.bytes().end);
+    let more = input.size()?.saturating_sub(arrays.byte_range().end);
     if more == 0 {
         return Ok(());
     }
@@ -123,7 +123,7 @@ pub(crate) fn refuse_after(
         let advice = if input.is_output() { "" } else { advice };
         return Err(input.at(format!("{error}{advice}")));
     }
-    note(&input.at(format!("rows that its header does not count are left out: {rows}")));
+    report(&input.at(format!("rows that its header does not count are left out: {rows}")));
     Ok(())
 }
 
@@ -134,7 +134,7 @@ pub(super) fn write(
     progress: &mut Progress,
     sink: &mut Sink<'_>,
 ) -> Result<(), Failure> {
-    if let Whole::Objects(array) = &source.array
+    if let SourceArray::Objects(array) = &source.array
         && source.dtype().has_object()
     {
         changes.check(&source)?;
@@ -144,7 +144,7 @@ pub(super) fn write(
             &WriteOptions::new(),
         )?);
     }
-    changes.write_npy(&source.readable()?, progress, sink)
+    changes.write_npy(&source.ensure_iterable()?, progress, sink)
 }
 
 /// Returns an array in the order that is wanted.
@@ -156,7 +156,7 @@ pub(super) fn in_order<'a>(
 }
 
 /// Parses a dtype in NumPy's notation, with or without byte order and quotes.
-pub(crate) fn dtype(text: &str) -> Result<DType, Failure> {
+pub(crate) fn parse_dtype(text: &str) -> Result<DType, Failure> {
     let descr = if text.starts_with(['[', '{', '(', '\'']) { text.to_owned() } else { format!("'{text}'") };
     let header = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': (), }}");
     let mut file = b"\x93NUMPY\x02\x00".to_vec();
@@ -181,7 +181,7 @@ pub(crate) fn dtype(text: &str) -> Result<DType, Failure> {
                 "u64" => Some("u8"),
                 _ => text.strip_prefix("np.").or_else(|| text.strip_prefix("numpy.")),
             };
-            let other = other.filter(|other| dtype(other).is_ok());
+            let other = other.filter(|other| parse_dtype(other).is_ok());
             let advice = other.map_or(String::new(), |other| format!("; '{other}' may be what is meant"));
             Err(format!(
                 "'{text}' is not a dtype{advice}; examples are f4, '>i8', U10, M8[ns], [('x', 'f8'), ('n', 'i4')]"

@@ -7,14 +7,14 @@ use ndarray_io::NpzWriter;
 use ndarray_io::npz::{Compression, NpzOptions};
 
 use super::npy::in_order;
-use super::{AllPending, CompressionName, FileFormat, Making, Member, Pending};
+use super::{CompressionName, CreateContext, FileFormat, Member, PendingArray, PendingArrays};
 use crate::changes::Changes;
 use crate::convert::Arguments;
-use crate::failure::{Failure, note};
+use crate::failure::{Failure, report};
 use crate::input::Input;
 use crate::output::{Content, Sink};
-use crate::progress::{Progress, Watched};
-use crate::source::{Source, Whole};
+use crate::progress::{Progress, ProgressReader};
+use crate::source::{Source, SourceArray};
 
 pub(super) struct Npz;
 
@@ -31,39 +31,39 @@ impl FileFormat for Npz {
         matches!(first, [b'P', b'K', 3 | 5 | 7, 4 | 6 | 8, ..])
     }
 
-    fn open(&self, input: &Rc<Input>, arguments: &Arguments) -> Result<AllPending, Failure> {
-        let (options, which) = (arguments.options(), arguments.which.clone());
+    fn open(&self, input: &Rc<Input>, arguments: &Arguments) -> Result<PendingArrays, Failure> {
+        let (options, selection) = (arguments.options(), arguments.selection.clone());
         let archive = Rc::new(input.npz(&options)?);
         // An archive keeps all of its arrays; other formats have room for one.
-        let indices = match !which.has_choice() && arguments.is_to_archive() {
+        let indices = match !selection.has_choice() && arguments.is_output_archive() {
             true => 0..archive.len(),
             false => {
-                let index = which.index_in(&archive, input)?;
+                let index = selection.index_in(&archive, input)?;
                 index..index + 1
             }
         };
         let name = input.name().to_owned();
         Ok(Box::new(indices.map(move |index| {
-            let (shared, which, path) = (Rc::clone(&archive), which.clone(), name.clone());
-            let array = Pending::new(Some(archive.members()[index].name().to_owned()), move || {
-                let source = Source::member(&shared, index, &path, which.slice.is_none())?;
-                if let Whole::Npy(file) = &source.array
+            let (shared, selection, path) = (Rc::clone(&archive), selection.clone(), name.clone());
+            let array = PendingArray::new(Some(archive.members()[index].name().to_owned()), move || {
+                let source = Source::member(&shared, index, &path, selection.slice.is_none())?;
+                if let SourceArray::Npy(file) = &source.array
                     && let Err(error) = file.check_end()
                 {
                     // NumPy does not look at it.
-                    note(&format!("what follows the array of a member is left out: {error}").into());
+                    report(&format!("what follows the array of a member is left out: {error}").into());
                 }
-                which.part_of(source)
+                selection.part_of(source)
             });
-            Pending { member: Some(Member { archive: Rc::clone(&archive), index }), ..array }
+            PendingArray { member: Some(Member { archive: Rc::clone(&archive), index }), ..array }
         })))
     }
 
-    fn create(&self, arrays: AllPending, making: Making<'_, '_>) -> Result<(), Failure> {
-        let Making { arguments, changes, output, out } = making;
-        let options = NpzOptions::new().compression(packed(arguments.compression)?);
+    fn create(&self, arrays: PendingArrays, context: CreateContext<'_, '_>) -> Result<(), Failure> {
+        let CreateContext { arguments, changes, output, out } = context;
+        let options = NpzOptions::new().compression(compression_of(arguments.compression)?);
         let is_one = arrays.len() == 1;
-        let is_same = changes.is_none() && !arguments.which.is_partial();
+        let is_same = changes.is_none() && !arguments.selection.is_partial();
         let mut progress = Progress::new();
         output.write(out, Content::Binary, |sink| {
             write(sink, &options, |archive| {
@@ -93,11 +93,11 @@ fn copy(
     progress: &mut Progress,
     arguments: &Arguments,
 ) -> Result<(), Failure> {
-    let mut file = arguments.temporary()?;
+    let mut file = arguments.temporary_file_near_output()?;
     let len = member.archive.copy_raw(member.index, &file)?;
     file.rewind()?;
     let name = name.unwrap_or_else(|| member.archive.members()[member.index].file_name().to_owned());
-    archive.add_raw(name, Watched { input: file, progress, all: len }, len)
+    archive.add_raw(name, ProgressReader { input: file, progress, total: len }, len)
 }
 
 /// An archive that is being written, to a file or a stream.
@@ -143,7 +143,7 @@ pub(crate) fn add(
     changes: &Changes,
     progress: &mut Progress,
 ) -> Result<(), Failure> {
-    if let Whole::Objects(array) = &source.array
+    if let SourceArray::Objects(array) = &source.array
         && source.dtype().has_object()
     {
         changes.check(&source)?;
@@ -156,10 +156,10 @@ pub(crate) fn add(
         return Ok(());
     }
     let (bytes, len) = changes.npy(&source)?;
-    archive.add_raw(name, Watched { input: bytes, progress, all: len }, len)
+    archive.add_raw(name, ProgressReader { input: bytes, progress, total: len }, len)
 }
 
-pub(crate) fn packed(name: Option<CompressionName>) -> Result<Compression, Failure> {
+pub(crate) fn compression_of(name: Option<CompressionName>) -> Result<Compression, Failure> {
     Ok(match name {
         None | Some(CompressionName::None) => Compression::Stored,
         Some(CompressionName::Deflate) => Compression::deflated(),

@@ -7,7 +7,10 @@ use ndarray_io::header::{Header, Order};
 use ndarray_io::ra::{self, RaOptions, WriteRaExt};
 use ndarray_io::{DType, DynView};
 
-use super::{AllPending, CompressionName, FileFormat, Format, Making, Pending, just, the_only};
+use super::{
+    CompressionName, CreateContext, FileFormat, Format, PendingArray, PendingArrays, open_only_array,
+    single_array,
+};
 use crate::cells::dtype_text;
 use crate::convert::Arguments;
 use crate::failure::{Failure, at};
@@ -31,9 +34,9 @@ impl FileFormat for Ra {
         first.starts_with(b"rawarray") || first.starts_with(b"yarrawar")
     }
 
-    fn open(&self, input: &Rc<Input>, arguments: &Arguments) -> Result<AllPending, Failure> {
+    fn open(&self, input: &Rc<Input>, arguments: &Arguments) -> Result<PendingArrays, Failure> {
         let options = arguments.options();
-        let source = Source::of_one(input, Format::Ra, &options)?;
+        let source = Source::open_single_array(input, Format::Ra, &options)?;
         if !arguments.drop_trailing {
             // Of packed data, the header says where they end only in some files.
             let trailing = input.ra_reader(&options)?.extent().and_then(ndarray_io::file::Extent::trailing);
@@ -43,13 +46,13 @@ impl FileFormat for Ra {
                 );
             }
         }
-        let which = arguments.which.clone();
-        Ok(just(Pending::new(None, move || which.part_of(source))))
+        let selection = arguments.selection.clone();
+        Ok(single_array(PendingArray::new(None, move || selection.part_of(source))))
     }
 
-    fn create(&self, arrays: AllPending, making: Making<'_, '_>) -> Result<(), Failure> {
-        let Making { arguments, changes, output, out } = making;
-        let source = the_only(arrays, arguments)?;
+    fn create(&self, arrays: PendingArrays, context: CreateContext<'_, '_>) -> Result<(), Failure> {
+        let CreateContext { arguments, changes, output, out } = context;
+        let source = open_only_array(arrays, arguments)?;
         let header = changes.header(&source, Order::Fortran)?;
         if let DType::Record(_) = header.dtype() {
             let dtype = dtype_text(header.dtype());

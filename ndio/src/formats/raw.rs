@@ -5,14 +5,14 @@ use std::rc::Rc;
 use ndarray_io::header::{Header, Order, Shape};
 use ndarray_io::{DType, NpyFile};
 
-use super::npy::dtype;
-use super::{AllPending, FileFormat, Making, Pending, just, the_only};
+use super::npy::parse_dtype;
+use super::{CreateContext, FileFormat, PendingArray, PendingArrays, open_only_array, single_array};
 use crate::convert::Arguments;
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::output::Content;
 use crate::progress::Progress;
-use crate::select::headed;
+use crate::select::with_header;
 use crate::source::Source;
 
 pub(super) struct Raw;
@@ -30,8 +30,8 @@ impl FileFormat for Raw {
         false
     }
 
-    fn open(&self, input: &Rc<Input>, arguments: &Arguments) -> Result<AllPending, Failure> {
-        let dtype = dtype(arguments.dtype.as_deref().ok_or("raw bytes need --dtype")?)?;
+    fn open(&self, input: &Rc<Input>, arguments: &Arguments) -> Result<PendingArrays, Failure> {
+        let dtype = parse_dtype(arguments.dtype.as_deref().ok_or("raw bytes need --dtype")?)?;
         let order = arguments.order.map_or(Order::C, Into::into);
         let offset = arguments.offset.unwrap_or(0);
         refuse_objects(&dtype)?;
@@ -41,7 +41,7 @@ impl FileFormat for Raw {
         })?;
         let lengths =
             arguments.shape.as_deref().ok_or("raw bytes need --shape: 100,3, or -1 for one axis")?;
-        let shape = shape(lengths, found, &dtype).map_err(|failure| input.at(failure))?;
+        let shape = parse_shape(lengths, found, &dtype).map_err(|failure| input.at(failure))?;
         let wanted = shape
             .byte_len(dtype.item_size())
             .ok_or_else(|| format!("an array of shape {shape} is too large"))?;
@@ -58,17 +58,17 @@ impl FileFormat for Raw {
         }
         let header = Header::new(dtype, order, shape)?;
         // The bytes after a header are an NPY file.
-        let bytes = headed(&header, input.bytes()?, offset)?;
-        let (name, which) = (input.name().to_owned(), arguments.which.clone());
-        Ok(just(Pending::new(None, move || {
+        let bytes = with_header(&header, input.bytes()?, offset)?;
+        let (name, selection) = (input.name().to_owned(), arguments.selection.clone());
+        Ok(single_array(PendingArray::new(None, move || {
             let file = NpyFile::from_source_with(bytes, &crate::reading::options())?.with_path(&name);
-            which.part_of(Source::npy(file, &name))
+            selection.part_of(Source::npy(file, &name))
         })))
     }
 
-    fn create(&self, arrays: AllPending, making: Making<'_, '_>) -> Result<(), Failure> {
-        let Making { arguments, changes, output, out } = making;
-        let source = the_only(arrays, arguments)?.readable()?;
+    fn create(&self, arrays: PendingArrays, context: CreateContext<'_, '_>) -> Result<(), Failure> {
+        let CreateContext { arguments, changes, output, out } = context;
+        let source = open_only_array(arrays, arguments)?.ensure_iterable()?;
         refuse_objects(source.dtype())?;
         // Raw bytes do not say their order, so it is the one in which they are read, as with `tofile` of NumPy.
         let header = changes.header(&source, Order::C)?;
@@ -84,7 +84,7 @@ fn refuse_objects(dtype: &DType) -> Result<(), Failure> {
 }
 
 /// Parses the lengths of the axes: 100,3 or 100x3. One of them may be -1: as many as there are bytes for.
-fn shape(text: &str, bytes: u64, dtype: &DType) -> Result<Shape, Failure> {
+fn parse_shape(text: &str, bytes: u64, dtype: &DType) -> Result<Shape, Failure> {
     // A comma may follow the last length, as in Python.
     let text = text.trim().trim_start_matches(['(', '[']).trim_end_matches([')', ']']);
     let text = text.strip_suffix(',').unwrap_or(text);

@@ -14,20 +14,20 @@ use serde::Serialize;
 
 use super::facts::{FileFacts, HeaderFacts, JsonList, SparseFacts};
 use super::stats_of;
-use crate::failure::{Failure, one_line, told};
+use crate::failure::{Failure, one_line, one_line_message};
 use crate::formats::Format;
 use crate::input::Input;
 use crate::source::Source;
 use crate::stats::Summary;
 
 /// A member of an archive, and what could be read of it.
-struct Known<'a> {
+struct MemberInfo<'a> {
     member: &'a NpzMember,
     found: Option<Result<NpyHeader, String>>,
     stats: Option<Summary>,
 }
 
-impl Known<'_> {
+impl MemberInfo<'_> {
     /// Returns whether the member is in any case too small for the elements that its header declares.
     fn is_short(&self) -> bool {
         let declared = self.found.as_ref().and_then(|found| found.as_ref().ok()?.header.payload_len());
@@ -36,52 +36,55 @@ impl Known<'_> {
 }
 
 /// Passes what is known of each member to `take`, in the order of the archive.
-fn each_known<'a>(
+fn for_each_member<'a>(
     archive: &'a NpzFile,
     name: &Path,
     stats: bool,
-    mut take: impl FnMut(Known<'a>) -> Result<(), Failure>,
+    mut take: impl FnMut(MemberInfo<'a>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     /// How many headers a thread reads at a time: for fewer, it would wait longer than it works.
-    const EACH: usize = 500;
-    let threads = ReadOptions::new().get_threads().min(4).min(archive.len().div_ceil(EACH));
-    let parts = archive.members().chunks(EACH).enumerate();
+    const HEADERS_PER_TASK: usize = 500;
+    let threads = ReadOptions::new().get_threads().min(4).min(archive.len().div_ceil(HEADERS_PER_TASK));
+    let parts = archive.members().chunks(HEADERS_PER_TASK).enumerate();
     let look = |(number, members): (usize, &'a [NpzMember])| -> Vec<_> {
-        let known = |(index, member)| known_at(archive, name, number * EACH + index, member, stats);
+        let known =
+            |(index, member)| member_info(archive, name, number * HEADERS_PER_TASK + index, member, stats);
         members.iter().enumerate().map(known).collect()
     };
     map_in_order(parts, threads, look, |known| known.into_iter().try_for_each(&mut take))
 }
 
-fn known_at<'a>(
+fn member_info<'a>(
     archive: &NpzFile,
     name: &Path,
     index: usize,
     member: &'a NpzMember,
     stats: bool,
-) -> Known<'a> {
+) -> MemberInfo<'a> {
     let found = match archive.holds_array(index) {
-        Ok(true) => Some(archive.peek(index).map_err(short)),
+        Ok(true) => Some(archive.peek(index).map_err(short_error)),
         Ok(false) => None,
-        Err(error) => Some(Err(short(error))),
+        Err(error) => Some(Err(short_error(error))),
     };
     let stats = match &found {
-        Some(Ok(_)) if stats => match Source::member(archive, index, name, true).and_then(Source::readable) {
-            Ok(source) => Some(stats_of(&source)),
-            Err(failure) => Some(Summary::Nothing { error: told(&failure) }),
-        },
+        Some(Ok(_)) if stats => {
+            match Source::member(archive, index, name, true).and_then(Source::ensure_iterable) {
+                Ok(source) => Some(stats_of(&source)),
+                Err(failure) => Some(Summary::Nothing { error: one_line_message(&failure) }),
+            }
+        }
         _ => None,
     };
-    Known { member, found, stats }
+    MemberInfo { member, found, stats }
 }
 
 /// Shortens the error for a member whose header cannot be read. The column `how` already shows
 /// that the member is encrypted.
-fn short(error: ndarray_io::Error) -> String {
+fn short_error(error: ndarray_io::Error) -> String {
     match error.kind() {
         ErrorKind::Encrypted { has_password: false, .. } => "needs a password".into(),
         ErrorKind::Encrypted { .. } => "has another password".into(),
-        _ => told(&error.into()),
+        _ => one_line_message(&error.into()),
     }
 }
 
@@ -114,8 +117,8 @@ enum IndexFacts {
     Ignored,
 }
 
-impl<'a> From<Known<'a>> for MemberFacts<'a> {
-    fn from(known: Known<'a>) -> Self {
+impl<'a> From<MemberInfo<'a>> for MemberFacts<'a> {
+    fn from(known: MemberInfo<'a>) -> Self {
         let (is_short, member) = (known.is_short(), known.member);
         let (header, error) = match known.found.transpose() {
             Ok(found) => (found.map(|found| header_facts(&found)), None),
@@ -158,7 +161,7 @@ pub(super) fn write_npz(input: &Input, stats: bool, out: &mut dyn Write) -> Resu
     let archive = input.npz(&crate::reading::options())?;
     let mut list = JsonList::begin(&file_facts(input, &archive)?, "members", out)?;
     let mut are_whole = true;
-    each_known(&archive, input.name(), stats, |known| {
+    for_each_member(&archive, input.name(), stats, |known| {
         are_whole &= !known.is_short();
         list.push(&MemberFacts::from(known), out)
     })?;
@@ -167,7 +170,7 @@ pub(super) fn write_npz(input: &Input, stats: bool, out: &mut dyn Write) -> Resu
 }
 
 /// Returns how a member is compressed, whether it is encrypted, and whether it can be read in parts.
-fn how(member: &NpzMember) -> String {
+fn compression_text(member: &NpzMember) -> String {
     let encrypted = if member.is_encrypted() { ", encrypted" } else { "" };
     let index = match member.index_state() {
         IndexState::Absent => String::new(),
@@ -188,7 +191,7 @@ pub(super) fn print_npz(input: &Input, stats: bool, out: &mut dyn Write) -> Resu
     let mut all_stats = Vec::new();
     let mut rows = vec![["member", "array", "bytes", "packed", "method"].map(str::to_owned)];
     let mut are_whole = true;
-    each_known(&archive, input.name(), stats, |known| {
+    for_each_member(&archive, input.name(), stats, |known| {
         let is_short = known.is_short();
         are_whole &= !is_short;
         let what = match known.found {
@@ -208,7 +211,7 @@ pub(super) fn print_npz(input: &Input, stats: bool, out: &mut dyn Write) -> Resu
             what,
             known.member.size().to_string(),
             known.member.compressed_size().to_string(),
-            how(known.member),
+            compression_text(known.member),
         ]);
         Ok(())
     })?;

@@ -180,7 +180,7 @@ impl FileFacts {
             Several { arrays: &'a [ArrayFacts] },
         }
         #[derive(Serialize)]
-        struct Both<'a> {
+        struct FileWithArrays<'a> {
             #[serde(flatten)]
             file: FileFacts,
             #[serde(flatten)]
@@ -192,7 +192,7 @@ impl FileFacts {
                     [one] => Arrays::One(one),
                     arrays => Arrays::Several { arrays },
                 };
-                serde_json::to_writer(&mut *out, &Both { file: self, arrays })?;
+                serde_json::to_writer(&mut *out, &FileWithArrays { file: self, arrays })?;
                 writeln!(out)?;
             }
             (false, [one]) => {
@@ -312,7 +312,7 @@ impl ArrayFacts {
         let size = self.header.bytes.map_or_else(|| "a pickle".to_owned(), |bytes| format!("{bytes} bytes"));
         match &self.place {
             Place::Parts { axis, parts } => {
-                writeln!(out, "  parts   {}, along axis {axis}", lengths_text(parts))?;
+                writeln!(out, "  parts   {}, along axis {axis}", part_lengths_text(parts))?;
                 writeln!(out, "  data    {size}")?;
             }
             Place::File(data) => data.print(&size, out)?,
@@ -341,7 +341,7 @@ impl DataFacts {
 }
 
 /// Formats the lengths of the parts of a stack in one line.
-fn lengths_text(lengths: &[usize]) -> String {
+fn part_lengths_text(lengths: &[usize]) -> String {
     let count = lengths.len();
     match (lengths, lengths.iter().min(), lengths.iter().max()) {
         ([first, ..], _, Some(longest)) if lengths[..count - 1].iter().all(|length| length == longest) => {

@@ -13,10 +13,10 @@ use ndarray_io::header::Shape;
 use ndarray_io::ra::RaHeader;
 use ndarray_io::{NpyFile, NpyReader};
 
-use super::failure::{Failure, is_closed, note, one_line, told};
+use super::failure::{Failure, is_broken_pipe, one_line, one_line_message, report};
 use super::formats::Format;
 use super::input::{Input, each_file, is_array_file, is_pipe};
-use super::neighbors;
+use super::other_formats;
 use super::select::Arrays;
 use super::source::Source;
 use super::stats::{self, Summary};
@@ -52,15 +52,15 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
 fn info(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let mut code = 0;
     each_file(&arguments.files, is_array_file, |path| {
-        match path.and_then(|path| tell(path, arguments, out)) {
+        match path.and_then(|path| describe_path(path, arguments, out)) {
             Ok(true) => {}
             Ok(false) => code = code.max(1),
             // A closed pipe is not the fault of the file.
-            Err(failure) if is_closed(&*failure) => return Err(failure),
+            Err(failure) if is_broken_pipe(&*failure) => return Err(failure),
             Err(failure) => {
                 code = 2;
                 out.flush()?;
-                note(&failure);
+                report(&failure);
             }
         }
         Ok(out.flush()?) // show each file as soon as it is done
@@ -69,18 +69,18 @@ fn info(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
 }
 
 /// Describes one file. Returns whether the file has all the data that its header declares.
-fn tell(path: &Path, arguments: &Arguments, out: &mut dyn Write) -> Result<bool, Failure> {
+fn describe_path(path: &Path, arguments: &Arguments, out: &mut dyn Write) -> Result<bool, Failure> {
     if path == Path::new("-") || is_pipe(path) {
-        return pipe::tell(path, arguments, out);
+        return pipe::describe_pipe(path, arguments, out);
     }
     let input = Input::open(path)?;
-    let told = tell_input(&input, arguments, out);
-    told.map_err(|failure| if is_closed(&*failure) { failure } else { input.at(failure) })
+    let told = describe_input(&input, arguments, out);
+    told.map_err(|failure| if is_broken_pipe(&*failure) { failure } else { input.at(failure) })
 }
 
-fn tell_input(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> Result<bool, Failure> {
-    if neighbors::is_safetensors(input.name()) && input.by_content().is_none() {
-        return tell_safetensors(input, arguments, out);
+fn describe_input(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> Result<bool, Failure> {
+    if other_formats::is_safetensors(input.name()) && input.detected_format().is_none() {
+        return describe_safetensors(input, arguments, out);
     }
     if input.format() == Format::Npz {
         return match arguments.json {
@@ -90,17 +90,17 @@ fn tell_input(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> Resu
     }
     match facts(input, arguments.stats)? {
         Some(facts) => FileFacts::of(input, input.format())?.show(&[facts], arguments.json, out),
-        None => tell_npy(input, arguments, out),
+        None => describe_npy(input, arguments, out),
     }
 }
 
 /// Describes the tensors of a file of safetensors. All of them are whole: otherwise it is not opened.
-fn tell_safetensors(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> Result<bool, Failure> {
+fn describe_safetensors(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> Result<bool, Failure> {
     let stats = |array: &NpyFile| {
         let source = Source::npy(array.with_options(&crate::reading::options()), input.name());
         arguments.stats.then(|| stats_of(&source))
     };
-    let opened = neighbors::safetensors(input)?;
+    let opened = other_formats::open_safetensors(input)?;
     let tensors = opened.tensors().as_slice();
     let file = FileFacts { format: "safetensors", ..FileFacts::of(input, Format::Npy)? };
     let mut list = None;
@@ -142,26 +142,26 @@ fn tell_safetensors(input: &Input, arguments: &Arguments, out: &mut dyn Write) -
 fn facts(input: &Input, stats: bool) -> Result<Option<ArrayFacts>, Failure> {
     let (format, options) = (input.format(), crate::reading::options());
     let mut facts = match format {
-        Format::Ra => ra(input)?,
-        Format::Stack => stack(input)?,
+        Format::Ra => ra_facts(input)?,
+        Format::Stack => stack_facts(input)?,
         _ if !input.is_remote() => return Ok(None),
-        _ => match object(input)? {
+        _ => match remote_npy_facts(input)? {
             Some(facts) => facts,
             None => return Ok(None),
         },
     };
     if stats {
         let source = match format {
-            Format::Ra | Format::Stack => Source::of_one(input, format, &options)?,
+            Format::Ra | Format::Stack => Source::open_single_array(input, format, &options)?,
             _ => Source::npy(input.npy(&options)?, input.name()),
         };
-        facts.stats = Some(stats_of(&source.readable()?));
+        facts.stats = Some(stats_of(&source.ensure_iterable()?));
     }
     Ok(Some(facts))
 }
 
 /// Describes an RA file from its header.
-fn ra(input: &Input) -> Result<ArrayFacts, Failure> {
+fn ra_facts(input: &Input) -> Result<ArrayFacts, Failure> {
     let options = crate::reading::options();
     if input.is_remote()
         && let Ok(file) = input.ra(&options)
@@ -187,7 +187,7 @@ fn ra(input: &Input) -> Result<ArrayFacts, Failure> {
 }
 
 /// Describes a stack from its `info`, without opening the parts.
-fn stack(input: &Input) -> Result<ArrayFacts, Failure> {
+fn stack_facts(input: &Input) -> Result<ArrayFacts, Failure> {
     let stack = input.stack(&crate::reading::options())?;
     let header = HeaderFacts::of(stack.dtype(), stack.as_file().order(), stack.shape());
     let place = Place::Parts { axis: stack.axis(), parts: stack.lengths().to_vec() };
@@ -195,7 +195,7 @@ fn stack(input: &Input) -> Result<ArrayFacts, Failure> {
 }
 
 /// Describes an NPY file in a store; `None` if there is more in it than one array.
-fn object(input: &Input) -> Result<Option<ArrayFacts>, Failure> {
+fn remote_npy_facts(input: &Input) -> Result<Option<ArrayFacts>, Failure> {
     let file = input.npy(&crate::reading::options())?;
     let extent = file.extent()?;
     if matches!(extent, Extent::Long { .. }) || file.dtype().has_object() {
@@ -207,7 +207,7 @@ fn object(input: &Input) -> Result<Option<ArrayFacts>, Failure> {
 }
 
 /// Describes an NPY file, array by array: there may be millions. Returns whether all of them are whole.
-fn tell_npy(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> Result<bool, Failure> {
+fn describe_npy(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> Result<bool, Failure> {
     // Objects are read as data.
     let options = crate::reading::options().allow_objects(true);
     let mut reader = NpyReader::new_with(input.file()?, &options)?;
@@ -217,8 +217,9 @@ fn tell_npy(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> Result
         if arguments.stats
             && let Some(source) = sources.next()
         {
-            let stats = source?.readable().map(|source| stats_of(&source));
-            facts.stats = Some(stats.unwrap_or_else(|failure| Summary::Nothing { error: told(&failure) }));
+            let stats = source?.ensure_iterable().map(|source| stats_of(&source));
+            facts.stats =
+                Some(stats.unwrap_or_else(|failure| Summary::Nothing { error: one_line_message(&failure) }));
         }
         Ok(facts)
     };
@@ -263,6 +264,8 @@ fn has_next<R: std::io::Read>(reader: &mut NpyReader<R>) -> Result<bool, Failure
 
 /// Computes the statistics, or returns the reason why there are none.
 fn stats_of(source: &Source) -> Summary {
-    stats::of(source)
-        .map_or_else(|failure| Summary::Nothing { error: told(&failure) }, |stats| stats.summary())
+    stats::compute(source).map_or_else(
+        |failure| Summary::Nothing { error: one_line_message(&failure) },
+        |stats| stats.summary(),
+    )
 }

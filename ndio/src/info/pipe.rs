@@ -9,37 +9,41 @@ use std::rc::Rc;
 use ndarray_io::NpyReader;
 
 use super::facts::{ArrayFacts, DataFacts, FileFacts, HeaderFacts, is_native};
-use super::{Arguments, has_next, tell_input};
+use super::{Arguments, describe_input, has_next};
 use crate::failure::{Failure, at};
 use crate::formats::Format;
 use crate::input::Input;
 
 /// Describes a pipe. Only an NPY file without statistics can be told from its headers; anything else is copied first.
-pub(super) fn tell(path: &Path, arguments: &Arguments, out: &mut dyn Write) -> Result<bool, Failure> {
+pub(super) fn describe_pipe(
+    path: &Path,
+    arguments: &Arguments,
+    out: &mut dyn Write,
+) -> Result<bool, Failure> {
     let mut pipe: Box<dyn Read> = match path == Path::new("-") {
-        true => Input::standard()?,
+        true => Input::stdin()?,
         false => Box::new(File::open(path).map_err(|error| at(path, error.into()))?),
     };
     let mut first = Vec::new();
     (&mut pipe).take(8).read_to_end(&mut first).map_err(|error| at(path, error.into()))?;
-    let is_npy = Format::told_by(&first) == Some(Format::Npy);
+    let is_npy = Format::detect(&first) == Some(Format::Npy);
     let mut all = io::Cursor::new(first).chain(pipe);
     if !is_npy || arguments.stats {
-        let input = Input::copied(path, &mut all)?;
-        return tell_input(&input, arguments, out).map_err(|failure| input.at(failure));
+        let input = Input::from_pipe(path, &mut all)?;
+        return describe_input(&input, arguments, out).map_err(|failure| input.at(failure));
     }
-    let (file, arrays) =
-        npy(path, Counted { input: all, count: Rc::default() }).map_err(|failure| at(path, failure))?;
+    let (file, arrays) = npy_facts(path, CountingReader { input: all, count: Rc::default() })
+        .map_err(|failure| at(path, failure))?;
     file.show(&arrays, arguments.json, out)
 }
 
 /// A reader that counts what it has read.
-struct Counted<R> {
+struct CountingReader<R> {
     input: R,
     count: Rc<Cell<u64>>,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for CountingReader<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let count = self.input.read(into)?;
         self.count.set(self.count.get() + count as u64);
@@ -48,7 +52,10 @@ impl<R: Read> Read for Counted<R> {
 }
 
 /// Describes the arrays of an NPY file, reading all of it.
-fn npy<R: Read>(path: &Path, input: Counted<R>) -> Result<(FileFacts, Vec<ArrayFacts>), Failure> {
+fn npy_facts<R: Read>(
+    path: &Path,
+    input: CountingReader<R>,
+) -> Result<(FileFacts, Vec<ArrayFacts>), Failure> {
     let count = Rc::clone(&input.count);
     let mut reader = NpyReader::new_with(input, &crate::reading::options().allow_objects(true))?;
     let (mut all, mut begin) = (Vec::new(), 0);

@@ -24,15 +24,15 @@ impl Limits {
     }
 
     /// Scales a number to 0..1.
-    pub(super) fn part(self, number: f64) -> f64 {
+    pub(super) fn fraction(self, number: f64) -> f64 {
         // Halve first, because the difference of two floats may overflow.
-        let part = (number / 2.0 - self.low / 2.0) / (self.high / 2.0 - self.low / 2.0);
-        if part.is_nan() { 0.5 } else { part.clamp(0.0, 1.0) }
+        let fraction = (number / 2.0 - self.low / 2.0) / (self.high / 2.0 - self.low / 2.0);
+        if fraction.is_nan() { 0.5 } else { fraction.clamp(0.0, 1.0) }
     }
 }
 
 /// The color of a number from 0 to 1: viridis, in Matt Zucker's polynomial approximation.
-pub(super) fn viridis(part: f64) -> Rgb {
+pub(super) fn viridis(fraction: f64) -> Rgb {
     const TERMS: [[f64; 3]; 7] = [
         [0.277_727_327_223_417_7, 0.005_407_344_544_966_578, 0.334_099_805_335_306_1],
         [0.105_093_043_108_577_4, 1.404_613_529_898_575, 1.384_590_162_594_685],
@@ -43,7 +43,7 @@ pub(super) fn viridis(part: f64) -> Rgb {
         [-5.435_455_855_934_631, 4.645_852_612_178_535, 26.312_435_249_583_2],
     ];
     let channel = |index: usize| {
-        let level = TERMS.iter().rev().fold(0.0, |sum, term| sum * part + term[index]);
+        let level = TERMS.iter().rev().fold(0.0, |sum, term| sum * fraction + term[index]);
         (level * 255.0).round() as u8 // the cast saturates
     };
     [channel(0), channel(1), channel(2)]
@@ -60,12 +60,12 @@ pub(super) enum Colours {
 
 impl Colours {
     /// Returns the escape sequence for this foreground color.
-    pub(super) fn front(self, colour: Rgb) -> String {
+    pub(super) fn foreground(self, colour: Rgb) -> String {
         self.code(38, colour)
     }
 
     /// Returns the escape sequence for this background color.
-    pub(super) fn back(self, colour: Rgb) -> String {
+    pub(super) fn background(self, colour: Rgb) -> String {
         self.code(48, colour)
     }
 
@@ -102,9 +102,9 @@ fn nearest(colour: Rgb) -> u8 {
 }
 
 /// Returns the block character for a brightness from 0 to 1.
-pub(super) fn shade(part: f64) -> char {
+pub(super) fn shade(fraction: f64) -> char {
     const SHADES: [char; 5] = [' ', '░', '▒', '▓', '█'];
-    SHADES[((part * 5.0) as usize).min(4)]
+    SHADES[((fraction * 5.0) as usize).min(4)]
 }
 
 /// Returns the brightness of a color, from 0 to 1.
@@ -128,8 +128,8 @@ mod tests {
     /// The colors in matplotlib's table are (68, 1, 84), (33, 145, 140) and (253, 231, 37).
     #[test]
     fn viridis_is_close_to_matplotlibs_table() {
-        for (part, wanted) in [(0.0, [68, 1, 84]), (0.5, [33, 145, 140]), (1.0, [253, 231, 37])] {
-            let found: [u8; 3] = viridis(part);
+        for (fraction, wanted) in [(0.0, [68, 1, 84]), (0.5, [33, 145, 140]), (1.0, [253, 231, 37])] {
+            let found: [u8; 3] = viridis(fraction);
             assert!(
                 found.iter().zip(wanted).all(|(a, b): (&u8, u8)| a.abs_diff(b) < 6),
                 "{found:?} {wanted:?}"

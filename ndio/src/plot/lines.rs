@@ -17,7 +17,7 @@ pub(super) const NO_NUMBERS: &str = "there are no finite numbers";
 
 /// Scales a number between `low` and `high` to 0..1. Halves them first, because the difference of two floats
 /// may overflow.
-fn part(number: f64, low: f64, high: f64) -> f64 {
+fn fraction(number: f64, low: f64, high: f64) -> f64 {
     (number / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0)
 }
 
@@ -47,7 +47,7 @@ pub(super) fn line(plane: &Plane<'_>, canvas: &Canvas, out: &mut dyn Write) -> R
     let mut spans = vec![None::<(f64, f64)>; width];
     // Columns with missing numbers, which lines must not cross.
     let mut is_gap = vec![false; width];
-    plane.each(|block, first| {
+    plane.for_each_block(|block, first| {
         for (index, number) in block.iter().enumerate() {
             let at = index + first[0];
             // Spread a few numbers over the whole width.
@@ -71,8 +71,8 @@ pub(super) fn line(plane: &Plane<'_>, canvas: &Canvas, out: &mut dyn Write) -> R
         return Err(NO_NUMBERS.into());
     }
     let row = |number: f64| {
-        let part = if high > low { part(number, low, high) } else { 0.5 };
-        height - 1 - ((part * (height - 1) as f64).round() as usize).min(height - 1)
+        let fraction = if high > low { fraction(number, low, high) } else { 0.5 };
+        height - 1 - ((fraction * (height - 1) as f64).round() as usize).min(height - 1)
     };
     let mut dots = vec![vec![false; width]; height];
     let mut before: Option<(usize, usize)> = None;
@@ -87,8 +87,8 @@ pub(super) fn line(plane: &Plane<'_>, canvas: &Canvas, out: &mut dyn Write) -> R
         if let Some((from, level)) = before {
             let to = (top + bottom) / 2;
             let at = |between: usize| {
-                let part = (between - from) as f64 / (column - from) as f64;
-                (level as f64 + part * (to as f64 - level as f64)).round() as usize
+                let fraction = (between - from) as f64 / (column - from) as f64;
+                (level as f64 + fraction * (to as f64 - level as f64)).round() as usize
             };
             (from + 1..column).for_each(|between| dots[at(between)][between] = true);
             if column == from + 1 {
@@ -132,7 +132,7 @@ fn braille(dots: &[Vec<bool>], line: usize, column: usize) -> char {
 pub(super) fn histogram(plane: &Plane<'_>, canvas: &Canvas, out: &mut dyn Write) -> Result<u8, Failure> {
     const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let source = plane.source;
-    let (low, high) = stats::of(source)?.range()?;
+    let (low, high) = stats::compute(source)?.range()?;
     if low.is_nan() || low > high {
         return Err(NO_NUMBERS.into());
     }
@@ -140,15 +140,15 @@ pub(super) fn histogram(plane: &Plane<'_>, canvas: &Canvas, out: &mut dyn Write)
     let columns = canvas.columns - label - 2;
     let mut counts = vec![0u64; columns];
     let (mut outside, mut all) = (0u64, 0u64);
-    plane.each(|block, _| {
+    plane.for_each_block(|block, _| {
         for number in block {
             all += 1;
             if !number.is_finite() {
                 outside += 1;
                 continue;
             }
-            let part = if high > low { part(*number, low, high) } else { 0.5 };
-            counts[((part * columns as f64) as usize).min(columns - 1)] += 1;
+            let fraction = if high > low { fraction(*number, low, high) } else { 0.5 };
+            counts[((fraction * columns as f64) as usize).min(columns - 1)] += 1;
         }
     })?;
     let most = counts.iter().copied().max().unwrap_or(1).max(1);

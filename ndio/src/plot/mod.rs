@@ -13,8 +13,8 @@ use ndarray_io::dtype::Kind;
 use ndarray_io::header::Shape;
 
 use super::input::Input;
-use super::output::{Output, is_regular, is_same};
-use super::remote::called;
+use super::output::{Output, is_regular, is_same_file};
+use super::remote::display_name;
 use super::select::Selection;
 use super::source::Source;
 use crate::failure::{Failure, at};
@@ -47,13 +47,13 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with = "output")]
     height: Option<usize>,
     /// The values that are darkest and brightest: -1:1; default: the 1st and 99th percentile
-    #[arg(long, value_name = "LOW:HIGH", value_parser = limits, allow_hyphen_values = true)]
+    #[arg(long, value_name = "LOW:HIGH", value_parser = parse_limits, allow_hyphen_values = true)]
     limits: Option<colour::Limits>,
     /// Use colors; default: auto, on a terminal that supports them, unless NO_COLOR is set
     #[arg(long, value_enum, conflicts_with = "output")]
     color: Option<Color>,
     #[command(flatten)]
-    which: Selection,
+    selection: Selection,
     /// The file; - is standard input
     file: PathBuf,
 }
@@ -65,7 +65,7 @@ enum Color {
     Never,
 }
 
-fn limits(text: &str) -> Result<colour::Limits, String> {
+fn parse_limits(text: &str) -> Result<colour::Limits, String> {
     let numbers = text
         .split_once(':')
         .and_then(|(low, high)| Some((low.trim().parse().ok()?, high.trim().parse().ok()?)));
@@ -111,16 +111,16 @@ impl Canvas {
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let options = crate::reading::options();
     let input = Input::open(&arguments.file)?;
-    let source = arguments.which.one(&input, &options, true)?.readable()?;
+    let source = arguments.selection.open_one(&input, &options, true)?.ensure_iterable()?;
     if source.len() == 0 {
         return Err(input.at(format!("there is nothing to draw in shape {}", source.shape_text())));
     }
     if let Some(path) = &arguments.output {
         let is_file = path != Path::new("-") && (!path.exists() || is_regular(path));
-        if is_file && !called(path).to_ascii_lowercase().ends_with(".png") {
-            return Err(format!("{}: the name of a picture must end in .png", called(path)).into());
+        if is_file && !display_name(path).to_ascii_lowercase().ends_with(".png") {
+            return Err(format!("{}: the name of a picture must end in .png", display_name(path)).into());
         }
-        if is_same(path, &arguments.file) {
+        if is_same_file(path, &arguments.file) {
             return Err(at(path, "the picture would take the place of the array".into()));
         }
     }
@@ -166,21 +166,21 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
 
 /// Whether an array of two axes is a series of measurements, drawn as lines, rather than a picture.
 fn is_series(shape: &[usize]) -> bool {
-    const MOST: usize = 8;
+    const MAX_SERIES: usize = 8;
     /// The minimum ratio of rows to columns; pictures are not that long.
-    const LONG: usize = 32;
-    matches!(shape, [rows, columns] if *columns <= MOST && *rows >= LONG * columns)
+    const MIN_ASPECT_RATIO: usize = 32;
+    matches!(shape, [rows, columns] if *columns <= MAX_SERIES && *rows >= MIN_ASPECT_RATIO * columns)
 }
 
 /// Returns 3 or 4 if the last axis has the color channels of a picture, else 1.
 fn channels(source: &Source) -> usize {
     /// An array with a shorter side than this is probably not a picture.
-    const PICTURE: usize = 16;
+    const MIN_PICTURE_SIDE: usize = 16;
     let kind = source.dtype().as_scalar().map(|scalar| (scalar.kind(), scalar.size()));
     match source.shape() {
         [.., _, _, channels @ (3 | 4)] if kind == Some((Kind::Uint, 1)) => *channels,
         [.., height, width, channels @ (3 | 4)]
-            if matches!(kind, Some((Kind::Float, _))) && *height.min(width) >= PICTURE =>
+            if matches!(kind, Some((Kind::Float, _))) && *height.min(width) >= MIN_PICTURE_SIDE =>
         {
             *channels
         }

@@ -31,7 +31,7 @@ impl Painter {
         let grid = plane.grid(height, width, channels)?;
         let limits = match (limits, channels) {
             (Some(limits), _) => limits,
-            (None, 1) => Limits::robust(grid.all()).ok_or(super::lines::NO_NUMBERS)?,
+            (None, 1) => Limits::robust(grid.means()).ok_or(super::lines::NO_NUMBERS)?,
             _ => Limits { low: 0.0, high: brightest(plane.source.dtype(), &grid) },
         };
         Ok(Self { grid, channels, limits })
@@ -45,9 +45,9 @@ impl Painter {
         let number = |channel| self.grid.get(row, column, channel);
         if self.channels == 1 {
             let number = number(0);
-            return (!number.is_nan()).then(|| viridis(self.limits.part(number)));
+            return (!number.is_nan()).then(|| viridis(self.limits.fraction(number)));
         }
-        let level = |channel: usize| (self.limits.part(number(channel)) * 255.0).round() as u8;
+        let level = |channel: usize| (self.limits.fraction(number(channel)) * 255.0).round() as u8;
         let is_clear = self.channels == 4 && level(3) == 0;
         (!number(0).is_nan() && !is_clear).then(|| [level(0), level(1), level(2)])
     }
@@ -56,7 +56,7 @@ impl Painter {
     fn alpha(&self, (row, height): (usize, usize), (column, width): (usize, usize)) -> u8 {
         let (row, column) = (row * self.grid.height / height, column * self.grid.width / width);
         match self.channels {
-            4 => (self.limits.part(self.grid.get(row, column, 3)) * 255.0).round() as u8,
+            4 => (self.limits.fraction(self.grid.get(row, column, 3)) * 255.0).round() as u8,
             _ => 255,
         }
     }
@@ -72,7 +72,7 @@ fn brightest(dtype: &DType, grid: &Grid) -> f64 {
         Some((Kind::Bool, _)) => 1.0,
         Some((Kind::Uint, 1)) => 255.0,
         Some((Kind::Uint, 2)) => 65_535.0,
-        _ if grid.all().any(|number| number > ABOUT_ONE) => 255.0,
+        _ if grid.means().any(|number| number > ABOUT_ONE) => 255.0,
         _ => 1.0,
     }
 }
@@ -83,7 +83,7 @@ impl Painter {
         let colour = self.colour(row, column)?;
         let number =
             || self.grid.get(row.0 * self.grid.height / row.1, column.0 * self.grid.width / column.1, 0);
-        Some(if self.channels == 1 { self.limits.part(number()) } else { brightness(colour) })
+        Some(if self.channels == 1 { self.limits.fraction(number()) } else { brightness(colour) })
     }
 }
 
@@ -115,12 +115,16 @@ pub(super) fn draw(
         line += canvas.colours.end();
         writeln!(out, "{}", line.trim_end())?;
     }
-    if !plane.lead.is_empty() {
-        let lead: Vec<String> = plane.lead.iter().map(usize::to_string).collect();
-        writeln!(out, "at index [{}] of the leading axes; --slice selects another", lead.join(", "))?;
+    if !plane.leading_indices.is_empty() {
+        let leading_indices: Vec<String> = plane.leading_indices.iter().map(usize::to_string).collect();
+        writeln!(
+            out,
+            "at index [{}] of the leading axes; --slice selects another",
+            leading_indices.join(", ")
+        )?;
     }
     if channels == 1 {
-        scale(painter.limits, canvas, out)?;
+        draw_scale(painter.limits, canvas, out)?;
     }
     Ok(())
 }
@@ -128,10 +132,11 @@ pub(super) fn draw(
 /// Returns the largest size that fits and keeps the aspect ratio, but with sides of at least 8 points where
 /// they fit.
 fn size(rows: usize, columns: usize, height: usize, width: usize) -> (usize, usize) {
-    const THIN: usize = 8;
+    const MIN_POINTS: usize = 8;
     let factor = (height as f64 / rows as f64).min(width as f64 / columns as f64);
-    let fit =
-        |length: usize, most: usize| ((length as f64 * factor).round() as usize).max(THIN).clamp(1, most);
+    let fit = |length: usize, most: usize| {
+        ((length as f64 * factor).round() as usize).max(MIN_POINTS).clamp(1, most)
+    };
     (fit(rows, height), fit(columns, width))
 }
 
@@ -139,9 +144,9 @@ fn half_blocks(colours: Colours, upper: Option<Rgb>, lower: Option<Rgb>) -> Stri
     let end = colours.end();
     match (upper, lower) {
         (None, None) => format!("{end} "),
-        (Some(upper), None) => format!("{end}{}▀", colours.front(upper)),
-        (None, Some(lower)) => format!("{end}{}▄", colours.front(lower)),
-        (Some(upper), Some(lower)) => format!("{}{}▀", colours.front(upper), colours.back(lower)),
+        (Some(upper), None) => format!("{end}{}▀", colours.foreground(upper)),
+        (None, Some(lower)) => format!("{end}{}▄", colours.foreground(lower)),
+        (Some(upper), Some(lower)) => format!("{}{}▀", colours.foreground(upper), colours.background(lower)),
     }
 }
 
@@ -154,13 +159,13 @@ fn shaded(upper: Option<f64>, lower: Option<f64>) -> char {
 }
 
 /// Draws the color scale.
-fn scale(limits: Limits, canvas: &Canvas, out: &mut dyn Write) -> Result<(), Failure> {
+fn draw_scale(limits: Limits, canvas: &Canvas, out: &mut dyn Write) -> Result<(), Failure> {
     const WIDTH: usize = 32;
     let cell = |index: usize| {
-        let part = index as f64 / (WIDTH - 1) as f64;
-        let colour = Some(viridis(part));
+        let fraction = index as f64 / (WIDTH - 1) as f64;
+        let colour = Some(viridis(fraction));
         match canvas.colours {
-            Colours::None => shade(part).to_string(),
+            Colours::None => shade(fraction).to_string(),
             colours => half_blocks(colours, colour, colour),
         }
     };
@@ -177,11 +182,11 @@ pub(super) fn png(
     (path, output): (&Path, Output),
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    const MOST: usize = 4096;
+    const MAX_SIDE: usize = 4096;
     let (rows, columns) = (plane.dims()[0], plane.dims()[1]);
     let longer = rows.max(columns);
     let resized = |length: usize| match longer {
-        longer if longer > MOST => (length as u128 * MOST as u128 / longer as u128).max(1) as usize,
+        longer if longer > MAX_SIDE => (length as u128 * MAX_SIDE as u128 / longer as u128).max(1) as usize,
         _ => length,
     };
     let (height, width) = (resized(rows), resized(columns));

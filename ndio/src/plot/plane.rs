@@ -16,7 +16,7 @@ use crate::source::Source;
 pub(super) struct Plane<'a> {
     pub(super) source: &'a Source,
     /// The indices of the leading axes.
-    pub(super) lead: Vec<usize>,
+    pub(super) leading_indices: Vec<usize>,
     /// The index of the last axis, if that is not drawn.
     last: Option<usize>,
 }
@@ -34,27 +34,27 @@ impl<'a> Plane<'a> {
     /// Selects the last `axes` axes, at the middle index of the others.
     pub(super) fn new(source: &'a Source, axes: usize) -> Self {
         let others = source.shape().len().saturating_sub(axes);
-        let lead = source.shape()[..others].iter().map(|length| length / 2).collect();
-        Self { source, lead, last: None }
+        let leading_indices = source.shape()[..others].iter().map(|length| length / 2).collect();
+        Self { source, leading_indices, last: None }
     }
 
     /// Selects one column of an array of two axes.
     pub(super) fn column(source: &'a Source, column: usize) -> Self {
-        Self { source, lead: Vec::new(), last: Some(column) }
+        Self { source, leading_indices: Vec::new(), last: Some(column) }
     }
 
     pub(super) fn dims(&self) -> &[usize] {
         let shape = self.source.shape();
-        &shape[self.lead.len()..shape.len() - usize::from(self.last.is_some())]
+        &shape[self.leading_indices.len()..shape.len() - usize::from(self.last.is_some())]
     }
 
     /// Invokes the callback with each block as numbers, and the index of its first element.
-    pub(super) fn each(&self, mut call: impl FnMut(&ArrayD<f64>, &[usize])) -> Result<(), Failure> {
+    pub(super) fn for_each_block(&self, mut call: impl FnMut(&ArrayD<f64>, &[usize])) -> Result<(), Failure> {
         const BLOCK: usize = 256 << 10;
         let one = |index: &usize| *index..*index + 1;
         let drawn = self.dims().iter().map(|length| 0..*length);
         let part: Vec<Range<usize>> =
-            self.lead.iter().map(one).chain(drawn).chain(self.last.iter().map(one)).collect();
+            self.leading_indices.iter().map(one).chain(drawn).chain(self.last.iter().map(one)).collect();
         let blocks = self.source.blocks().bytes(BLOCK).within(&part)?;
         let all = blocks.byte_len();
         let mut progress = Progress::new();
@@ -64,7 +64,7 @@ impl<'a> Plane<'a> {
                 let mut numbers = numbers(block.array()).map_err(|failure| in_block(&block, failure))?;
                 let first: Vec<usize> = block.ranges().iter().map(|range| range.start).collect();
                 // The axes that are not drawn have length 1.
-                for _ in &self.lead {
+                for _ in &self.leading_indices {
                     numbers = numbers.index_axis_move(Axis(0), 0);
                 }
                 if self.last.is_some() {
@@ -75,7 +75,7 @@ impl<'a> Plane<'a> {
             },
             |made: Result<_, Failure>| {
                 let (numbers, first, bytes) = made?;
-                call(&numbers, &first[self.lead.len()..]);
+                call(&numbers, &first[self.leading_indices.len()..]);
                 progress.add(bytes, all);
                 Ok(())
             },
@@ -93,15 +93,15 @@ impl<'a> Plane<'a> {
         let (height, width) = (most_height.min(rows), most_width.min(columns));
         let cells = height * width * channels;
         let mut grid = Grid { height, width, channels, sums: vec![0.0; cells], counts: vec![0; cells] };
-        self.each(|block, first| {
+        self.for_each_block(|block, first| {
             // Color channels are the third axis; without channels, add a third axis of length 1.
             let cells = if channels > 1 { block.view() } else { block.view().insert_axis(Axis(2)) };
             let first_channel = first.get(2).copied().unwrap_or(0);
             for (row, line) in cells.outer_iter().enumerate() {
                 let from = (row + first[0]) * height / rows * width * channels + first_channel;
                 for (channel, numbers) in line.axis_iter(Axis(1)).enumerate() {
-                    let places = places(columns, width, first[1]);
-                    for (number, place) in numbers.iter().zip(places) {
+                    let column_cells = column_cells(columns, width, first[1]);
+                    for (number, place) in numbers.iter().zip(column_cells) {
                         let place = place * channels;
                         let is_some = number.is_finite();
                         grid.sums[from + place + channel] += if is_some { *number } else { 0.0 };
@@ -121,7 +121,7 @@ impl Grid {
         self.sums[cell] / f64::from(self.counts[cell])
     }
 
-    pub(super) fn all(&self) -> impl Iterator<Item = f64> {
+    pub(super) fn means(&self) -> impl Iterator<Item = f64> {
         self.sums.iter().zip(&self.counts).map(|(sum, count)| sum / f64::from(*count))
     }
 }
@@ -144,7 +144,7 @@ fn numbers(array: &DynArray) -> Result<ArrayD<f64>, Failure> {
 }
 
 /// Returns the cell of each column from `first` on: `column * width / columns`.
-fn places(columns: usize, width: usize, first: usize) -> impl Iterator<Item = usize> {
+fn column_cells(columns: usize, width: usize, first: usize) -> impl Iterator<Item = usize> {
     let at = first as u128 * width as u128;
     let (mut place, mut rest) = ((at / columns as u128) as usize, (at % columns as u128) as usize);
     std::iter::from_fn(move || {
@@ -166,7 +166,7 @@ mod tests {
     fn column_positions_are_scaled_to_the_width() {
         for (columns, width) in [(1, 1), (7, 7), (10, 3), (1000, 37), (12345, 4096)] {
             for first in [0, 1, columns / 2] {
-                let found = super::places(columns, width, first).take(columns - first);
+                let found = super::column_cells(columns, width, first).take(columns - first);
                 assert!(
                     found.eq((first..columns).map(|column| column * width / columns)),
                     "{columns} {width}"

@@ -7,9 +7,9 @@ use ndarray_io::bytes::ReadAt;
 use ndarray_io::error::ErrorKind;
 use ndarray_io::{NpyFile, NpyReader, ReadOptions};
 
-use super::{Part, Selection};
+use super::{HeadedBytes, Selection};
 use crate::failure::{Failure, at, at_part};
-use crate::input::{Input, beginning};
+use crate::input::{Input, read_up_to};
 use crate::source::Source;
 
 /// Iterates over the arrays of an NPY file, or returns one array.
@@ -51,12 +51,12 @@ impl<'a> Arrays<'a> {
         Self { only: Some(only), next: None, end: u64::MAX, ..Self::of(input, options) }
     }
 
-    pub(super) fn in_parts(self, selection: &'a Selection) -> Self {
+    pub(super) fn with_selection(self, selection: &'a Selection) -> Self {
         Self { selection: Some(selection), ..self }
     }
 
     /// Returns one array by its number.
-    pub(super) fn numbered(mut self, wanted: usize) -> Result<Source, Failure> {
+    pub(super) fn nth_array(mut self, wanted: usize) -> Result<Source, Failure> {
         let mut count = 0;
         for array in self.by_ref() {
             let array = array?;
@@ -74,12 +74,12 @@ impl<'a> Arrays<'a> {
     }
 
     /// The byte range in the file of the array returned last.
-    pub(crate) fn bytes(&self) -> std::ops::Range<u64> {
+    pub(crate) fn byte_range(&self) -> std::ops::Range<u64> {
         self.begin..self.end
     }
 
     /// Returns an error if bytes that are not an array follow the last one.
-    pub(crate) fn end(&self) -> Result<(), Failure> {
+    pub(crate) fn check_end(&self) -> Result<(), Failure> {
         if self.end == u64::MAX {
             return Ok(());
         }
@@ -114,7 +114,7 @@ impl<'a> Arrays<'a> {
     fn open(&self, begin: u64) -> Result<(Source, u64), Failure> {
         let (bytes, name) = (self.input.bytes()?, self.input.name());
         let bytes: Arc<dyn ReadAt> =
-            if begin == 0 { bytes } else { Arc::new(Part { head: Vec::new(), bytes, from: begin }) };
+            if begin == 0 { bytes } else { Arc::new(HeadedBytes { head: Vec::new(), bytes, from: begin }) };
         let (source, end) = match NpyFile::from_source_with(bytes, self.options) {
             Ok(file) => {
                 let head = file.data_offset();
@@ -139,11 +139,11 @@ impl<'a> Arrays<'a> {
     }
 
     /// Whether another array follows the last one.
-    fn is_followed(&self) -> Result<bool, Failure> {
+    fn is_followed_by_array(&self) -> Result<bool, Failure> {
         const MAGIC: &[u8; 6] = b"\x93NUMPY";
         let bytes = self.input.bytes()?;
         // Checked before reading: a header may declare an end beyond what the system can read at.
-        Ok(bytes.size()? > self.end && beginning(&*bytes, self.end, MAGIC.len())? == MAGIC)
+        Ok(bytes.size()? > self.end && read_up_to(&*bytes, self.end, MAGIC.len())? == MAGIC)
     }
 }
 
@@ -163,7 +163,7 @@ impl Iterator for Arrays<'_> {
         let found = self.open(begin).and_then(|(source, end)| {
             (self.begin, self.end) = (begin, end);
             self.is_object = source.dtype().has_object();
-            self.next = self.is_followed()?.then_some(end);
+            self.next = self.is_followed_by_array()?.then_some(end);
             Ok(source)
         });
         self.number += 1;

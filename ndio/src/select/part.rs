@@ -16,20 +16,20 @@ use crate::source::Source;
 
 /// The bytes of a source from an offset on, after a header that the source lacks, if any.
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct HeadedBytes {
     pub(crate) head: Vec<u8>,
     pub(crate) bytes: Arc<dyn ReadAt>,
     pub(crate) from: u64,
 }
 
 /// Returns the bytes of elements without a header as an NPY file.
-pub(crate) fn headed(header: &Header, bytes: Arc<dyn ReadAt>, from: u64) -> Result<Part> {
-    Ok(Part { head: npy::format(header, None)?, bytes, from })
+pub(crate) fn with_header(header: &Header, bytes: Arc<dyn ReadAt>, from: u64) -> Result<HeadedBytes> {
+    Ok(HeadedBytes { head: npy::format(header, None)?, bytes, from })
 }
 
-impl ReadAt for Part {
+impl ReadAt for HeadedBytes {
     fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
-        match part_of_head(&self.head, into, offset) {
+        match read_head(&self.head, into, offset) {
             Some(count) => Ok(count),
             None => {
                 let at = offset - self.head.len() as u64;
@@ -57,7 +57,7 @@ impl ReadAt for Part {
 }
 
 /// Copies what is asked for of a header, unless the offset is after it.
-fn part_of_head(head: &[u8], into: &mut [u8], offset: u64) -> Option<usize> {
+fn read_head(head: &[u8], into: &mut [u8], offset: u64) -> Option<usize> {
     let rest = head.get(usize::try_from(offset).ok()?..).filter(|rest| !rest.is_empty())?;
     let count = rest.len().min(into.len());
     into[..count].copy_from_slice(&rest[..count]);
@@ -69,7 +69,7 @@ struct Selected {
     whole: Source,
     field: Option<String>,
     /// The axes of the field: those of the array, and those of each element, if that is an array itself.
-    axes: Vec<Taken>,
+    axes: Vec<AxisRange>,
     /// The number of axes of the array.
     outer: usize,
     header: Header,
@@ -80,10 +80,10 @@ struct Selected {
 
 /// What is taken of an axis.
 #[derive(Clone, Copy)]
-enum Taken {
-    One(isize),
+enum AxisRange {
+    Index(isize),
     /// From this index, in these steps; the length is in the header.
-    Some {
+    Stepped {
         first: isize,
         step: isize,
     },
@@ -123,7 +123,7 @@ pub(super) fn selected(
     };
     let (mut axes, mut lengths) = (Vec::new(), Vec::new());
     for (element, length) in elements.into_iter().zip(&shape) {
-        axes.push(taken(element, *length, &mut lengths).map_err(|error| at(&name, error.into()))?);
+        axes.push(axis_range(element, *length, &mut lengths).map_err(|error| at(&name, error.into()))?);
     }
     let header = Header::new(dtype, order, lengths.into())?;
     let head = npy::format(&header, None)?;
@@ -141,16 +141,16 @@ pub(super) fn selected(
 }
 
 /// Returns what a slice takes of an axis, and adds its length.
-fn taken(
+fn axis_range(
     element: SliceInfoElem,
     length: usize,
     lengths: &mut Vec<usize>,
-) -> std::result::Result<Taken, String> {
+) -> std::result::Result<AxisRange, String> {
     match element {
         SliceInfoElem::Index(index) => {
             let from_start = if index < 0 { index + length as isize } else { index };
             match usize::try_from(from_start) {
-                Ok(at) if at < length => Ok(Taken::One(from_start)),
+                Ok(at) if at < length => Ok(AxisRange::Index(from_start)),
                 _ => Err(format!(
                     "index {index} is out of bounds for axis {} of length {length}",
                     lengths.len()
@@ -163,14 +163,14 @@ fn taken(
             let span = usize::try_from(end - start).unwrap_or(0);
             lengths.push(span.div_ceil(step.unsigned_abs()));
             let first = if step < 0 { end - 1 } else { start };
-            Ok(Taken::Some { first, step })
+            Ok(AxisRange::Stepped { first, step })
         }
         SliceInfoElem::NewAxis => Err("a slice cannot add an axis".into()),
     }
 }
 
 /// What is read at a time, in bytes.
-const MOST: u64 = 4 << 20;
+const MAX_READ: u64 = 4 << 20;
 
 impl Selected {
     /// Reads the elements of these ranges of the selection, in its order.
@@ -179,9 +179,9 @@ impl Selected {
         let elements: Vec<SliceInfoElem> = self
             .axes
             .iter()
-            .map(|taken| match *taken {
-                Taken::One(index) => SliceInfoElem::Index(index),
-                Taken::Some { first, step } => {
+            .map(|axis_range| match *axis_range {
+                AxisRange::Index(index) => SliceInfoElem::Index(index),
+                AxisRange::Stepped { first, step } => {
                     let range = ranges.next().expect("there is a range for each axis that is kept");
                     let at = |index: usize| first + step * index as isize;
                     let (one, last) = (at(range.start), at(range.end - 1));
@@ -223,7 +223,7 @@ impl Selected {
     }
 
     /// Reads a part of one element: a large one is asked for in several parts.
-    fn part_of_one(&self, number: u64, offset: usize, into: &mut [u8]) -> Result<usize> {
+    fn read_within_element(&self, number: u64, offset: usize, into: &mut [u8]) -> Result<usize> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if last.as_ref().is_none_or(|(kept, _)| *kept != number) {
             *last = Some((number, self.bytes(number, number + 1)?));
@@ -236,27 +236,29 @@ impl Selected {
 
 impl ReadAt for Selected {
     fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
-        if let Some(count) = part_of_head(&self.head, into, offset) {
+        if let Some(count) = read_head(&self.head, into, offset) {
             return Ok(count);
         }
         let (at, item) = (offset - self.head.len() as u64, self.header.dtype().item_size() as u64);
         let all = self.header.payload_len().unwrap_or_default();
-        let end = all.min(at.saturating_add(MOST.min(into.len() as u64)));
+        let end = all.min(at.saturating_add(MAX_READ.min(into.len() as u64)));
         if at >= end {
             return Ok(0);
         }
         // Elements of which only a part is asked for are read entirely, and all of a record for a field of it.
         let (first, offset) = (at / item, (at % item) as usize);
         // Of a record with an array, all elements are had by reading it once.
-        let outer =
-            self.axes[..self.outer].iter().filter(|taken| matches!(taken, Taken::Some { .. })).count();
+        let outer = self.axes[..self.outer]
+            .iter()
+            .filter(|axis_range| matches!(axis_range, AxisRange::Stepped { .. }))
+            .count();
         let inner: u64 = self.header.shape()[outer..].iter().map(|length| *length as u64).product();
         let whole = (self.whole.dtype().item_size() as u64).max(item);
-        let most = (MOST / whole).max(1).saturating_mul(inner.max(1));
+        let most = (MAX_READ / whole).max(1).saturating_mul(inner.max(1));
         let last = end.div_ceil(item).min(first.saturating_add(most));
         let wanted = (end.min(last * item) - at) as usize;
         if last == first + 1 && (wanted as u64) < item {
-            return self.part_of_one(first, offset, &mut into[..wanted]);
+            return self.read_within_element(first, offset, &mut into[..wanted]);
         }
         let bytes = self.bytes(first, last)?;
         into[..wanted].copy_from_slice(&bytes[offset..][..wanted]);
@@ -270,7 +272,7 @@ impl ReadAt for Selected {
 
     fn hints(&self) -> ReadHints {
         // Each read is a slice of the file: fewer and larger ones are better.
-        ReadHints::new().block(MOST as usize).gap(1 << 20)
+        ReadHints::new().block(MAX_READ as usize).gap(1 << 20)
     }
 }
 

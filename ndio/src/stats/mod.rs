@@ -17,7 +17,7 @@ use summary::{ComplexRange, FieldSummary, TimeRange};
 
 /// Statistics of elements of any kind.
 #[derive(Debug)]
-pub(crate) enum Found {
+pub(crate) enum AnyStats {
     Numbers(Stats),
     /// Complex numbers: statistics of the real parts, the imaginary parts, and the magnitudes.
     Complex(Box<[Stats; 3]>),
@@ -37,7 +37,7 @@ fn no_statistics(dtype: &DType) -> String {
     format!("there are no statistics for dtype {dtype}")
 }
 
-impl Found {
+impl AnyStats {
     fn of(array: &DynArray) -> Result<Self, Failure> {
         let kind = match array.dtype() {
             DType::Record(record) => {
@@ -88,19 +88,19 @@ impl Found {
     }
 
     /// Merges the statistics of two blocks.
-    fn and(self, other: Self) -> Self {
+    fn merge(self, other: Self) -> Self {
         match (self, other) {
-            (Self::Numbers(one), Self::Numbers(two)) => Self::Numbers(one.and(two)),
+            (Self::Numbers(one), Self::Numbers(two)) => Self::Numbers(one.merge(two)),
             (Self::Complex(ones), Self::Complex(twos)) => {
                 let ([a, b, c], [d, e, f]) = (*ones, *twos);
-                Self::Complex(Box::new([a.and(d), b.and(e), c.and(f)]))
+                Self::Complex(Box::new([a.merge(d), b.merge(e), c.merge(f)]))
             }
             (Self::Times { ticks, dtype, none }, Self::Times { ticks: others, none: other_none, .. }) => {
-                Self::Times { ticks: ticks.and(others), dtype, none: none + other_none }
+                Self::Times { ticks: ticks.merge(others), dtype, none: none + other_none }
             }
             (Self::Fields(ones), Self::Fields(twos)) => {
                 let both = ones.into_iter().zip(twos);
-                Self::Fields(both.map(|((name, one), (_, two))| (name, one.and(two))).collect())
+                Self::Fields(both.map(|((name, one), (_, two))| (name, one.merge(two))).collect())
             }
             (one, _) => one,
         }
@@ -164,14 +164,16 @@ fn time_text(ticks: i64, dtype: &DType) -> Option<String> {
 }
 
 /// Computes the statistics of an array, with one thread for each core.
-pub(crate) fn of(source: &Source) -> Result<Found, Failure> {
+pub(crate) fn compute(source: &Source) -> Result<AnyStats, Failure> {
     /// The block size in bytes: a block fits in a core's private cache.
     const BLOCK: usize = 512 << 10;
     // The statistics of an empty array show which kind of statistics the dtype has.
     let empty = DynArray::from_bytes(source.dtype().clone(), vec![0], Order::C, &[]);
-    let nothing = empty
-        .map_or_else(|_| Ok(Found::Nothing(no_statistics(source.dtype()))), |empty| Found::of(&empty))?;
-    if matches!(nothing, Found::Nothing(_)) {
+    let nothing = empty.map_or_else(
+        |_| Ok(AnyStats::Nothing(no_statistics(source.dtype()))),
+        |empty| AnyStats::of(&empty),
+    )?;
+    if matches!(nothing, AnyStats::Nothing(_)) {
         return Ok(nothing);
     }
     let all = source.byte_len();
@@ -180,15 +182,15 @@ pub(crate) fn of(source: &Source) -> Result<Found, Failure> {
     source.blocks().bytes(BLOCK).map(
         |block| {
             let bytes = block.array().bytes().len() as u64;
-            let found = Found::of(block.array()).map_err(|failure| in_block(&block, failure))?;
+            let found = AnyStats::of(block.array()).map_err(|failure| in_block(&block, failure))?;
             Ok((found, bytes))
         },
         // Merged in order, because rounding depends on the order, and each run must print the same result.
-        |found: Result<(Found, u64), Failure>| {
+        |found: Result<(AnyStats, u64), Failure>| {
             let (found, bytes) = found?;
             progress.add(bytes, all);
             merged = Some(match merged.take() {
-                Some(before) => Found::and(before, found),
+                Some(before) => AnyStats::merge(before, found),
                 None => found,
             });
             Ok::<(), Failure>(())

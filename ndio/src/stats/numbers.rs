@@ -21,7 +21,7 @@ pub(crate) struct Stats {
     pub(crate) mean: f64,
     /// The sum of the squared deviations from the mean.
     squares: f64,
-    /// The square root of `squares`, times [`PART`]: used where `squares` overflows.
+    /// The square root of `squares`, times [`SPREAD_SCALE`]: used where `squares` overflows.
     spread: f64,
 }
 
@@ -60,11 +60,11 @@ impl Serialize for Bound {
 }
 
 /// The factor that keeps `Stats::spread` finite for numbers of any count and size.
-const PART: f64 = 1.0 / (1u64 << 40) as f64;
+const SPREAD_SCALE: f64 = 1.0 / (1u64 << 40) as f64;
 
 impl Stats {
     /// Merges the statistics of two sets of numbers.
-    pub(crate) fn and(self, other: Self) -> Self {
+    pub(crate) fn merge(self, other: Self) -> Self {
         if self.finite() == 0 || other.finite() == 0 {
             let (some, none) = if self.finite() == 0 { (other, self) } else { (self, other) };
             let (count, nan, inf) = (some.count + none.count, some.nan + none.nan, some.inf + none.inf);
@@ -76,7 +76,7 @@ impl Stats {
             (one, _) => one,
         };
         let (n, m) = (self.finite() as f64, other.finite() as f64);
-        let apart = other.mean / 2.0 - self.mean / 2.0;
+        let delta = other.mean / 2.0 - self.mean / 2.0;
         Self {
             count: self.count + other.count,
             nan: self.nan + other.nan,
@@ -84,9 +84,12 @@ impl Stats {
             zero: self.zero + other.zero,
             min: pick(self.min, other.min, true),
             max: pick(self.max, other.max, false),
-            mean: self.mean + 2.0 * (apart * (m / (n + m))),
-            squares: self.squares + other.squares + 2.0 * apart * 2.0 * apart * (n * m / (n + m)),
-            spread: self.spread.hypot(other.spread).hypot(2.0 * PART * (apart * (n * m / (n + m)).sqrt())),
+            mean: self.mean + 2.0 * (delta * (m / (n + m))),
+            squares: self.squares + other.squares + 2.0 * delta * 2.0 * delta * (n * m / (n + m)),
+            spread: self
+                .spread
+                .hypot(other.spread)
+                .hypot(2.0 * SPREAD_SCALE * (delta * (n * m / (n + m)).sqrt())),
         }
     }
 
@@ -98,7 +101,7 @@ impl Stats {
         let count = self.finite() as f64;
         match self.squares.is_finite() {
             true => (self.squares / count).sqrt(),
-            false => self.spread / count.sqrt() / PART,
+            false => self.spread / count.sqrt() / SPREAD_SCALE,
         }
     }
 
@@ -134,7 +137,7 @@ macro_rules! numbers {
             fn bound(self) -> Bound {
                 Bound::$bound(self as $as)
             }
-            // Unlike `min`, this compiles to one instruction. NaN is handled by `of_odd_items`.
+            // Unlike `min`, this compiles to one instruction. NaN is handled by `of_items_one_by_one`.
             #[inline(always)]
             fn least(self, other: Self) -> Self {
                 if other < self { other } else { self }
@@ -158,7 +161,7 @@ pub(crate) fn of_block<T: Number>(items: &[T]) -> Stats {
     const PIECE: usize = 16 << 10;
     let pieces = items.chunks((PIECE / size_of::<T>()).max(1));
     let none = || of_items::<T>(&[]);
-    pieces.map(of_items).reduce(Stats::and).unwrap_or_else(none)
+    pieces.map(of_items).reduce(Stats::merge).unwrap_or_else(none)
 }
 
 /// Computes the statistics of a piece. Sums are computed in independent lanes, so that the compiler can
@@ -204,7 +207,7 @@ fn of_items<T: Number>(items: &[T]) -> Stats {
     let sum: f64 = sums.iter().sum();
     let none = found.clone();
     if !sum.is_finite() {
-        return of_odd_items(items, none);
+        return of_items_one_by_one(items, none);
     }
     found.zero = zeros.iter().sum();
     found.min = least.iter().copied().fold(*first, T::least).bound();
@@ -213,21 +216,21 @@ fn of_items<T: Number>(items: &[T]) -> Stats {
     let mut squares = [0.0f64; LANES];
     for row in rows {
         for lane in 0..LANES {
-            let apart = row[lane].float() - found.mean;
-            squares[lane] += apart * apart;
+            let delta = row[lane].float() - found.mean;
+            squares[lane] += delta * delta;
         }
     }
     let rest = rest.iter().map(|item| (item.float() - found.mean).powi(2));
     let squares = squares.iter().sum::<f64>() + rest.sum::<f64>();
     if !squares.is_finite() {
-        return of_odd_items(items, none);
+        return of_items_one_by_one(items, none);
     }
-    (found.squares, found.spread) = (squares, squares.sqrt() * PART);
+    (found.squares, found.spread) = (squares, squares.sqrt() * SPREAD_SCALE);
     found
 }
 
 /// Like `of_items`, for pieces with NaN or infinities, or whose sum overflows: one element at a time.
-fn of_odd_items<T: Number>(items: &[T], mut found: Stats) -> Stats {
+fn of_items_one_by_one<T: Number>(items: &[T], mut found: Stats) -> Stats {
     let mut seen = 0.0;
     for item in items.iter().copied() {
         let number = item.float();
@@ -251,17 +254,17 @@ fn of_odd_items<T: Number>(items: &[T], mut found: Stats) -> Stats {
             found.max = item.bound();
         }
         // Halve first, because the difference of two floats may overflow.
-        let apart = number / 2.0 - found.mean / 2.0;
-        found.mean += 2.0 * (apart / seen);
+        let delta = number / 2.0 - found.mean / 2.0;
+        found.mean += 2.0 * (delta / seen);
         let share = (seen - 1.0) / seen;
-        found.squares += 2.0 * apart * 2.0 * apart * share;
-        found.spread = found.spread.hypot(2.0 * PART * (apart * share.sqrt()));
+        found.squares += 2.0 * delta * 2.0 * delta * share;
+        found.spread = found.spread.hypot(2.0 * SPREAD_SCALE * (delta * share.sqrt()));
     }
     found
 }
 
 /// Converts to a type that the loops support: native byte order, `f32` for halves and less, and `f64` for long doubles.
-fn plain(array: &DynArray) -> Result<Cow<'_, DynArray>, Failure> {
+fn to_supported_dtype(array: &DynArray) -> Result<Cow<'_, DynArray>, Failure> {
     let no_numbers = || super::no_statistics(array.dtype());
     let scalar = array.dtype().as_scalar().ok_or_else(no_numbers)?;
     let wanted = match (scalar.kind(), scalar.size()) {
@@ -285,7 +288,7 @@ fn plain(array: &DynArray) -> Result<Cow<'_, DynArray>, Failure> {
 
 /// Computes the statistics of an array of numbers.
 pub(crate) fn of_numbers(array: &DynArray) -> Result<Stats, Failure> {
-    let array = &*plain(array)?;
+    let array = &*to_supported_dtype(array)?;
     Ok(with_numbers!(array, |view| match view.as_slice_memory_order() {
         Some(items) => of_block(items),
         None => of_block(&view.iter().copied().collect::<Vec<_>>()),

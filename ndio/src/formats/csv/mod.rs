@@ -9,8 +9,8 @@ use std::rc::Rc;
 
 use ndarray_io::NpyFile;
 
-use super::npy::dtype;
-use super::{AllPending, FileFormat, Making, Pending, just, the_only};
+use super::npy::parse_dtype;
+use super::{CreateContext, FileFormat, PendingArray, PendingArrays, open_only_array, single_array};
 use crate::convert::Arguments;
 use crate::failure::Failure;
 use crate::input::Input;
@@ -19,7 +19,7 @@ use crate::source::Source;
 
 /// A CSV dialect.
 #[derive(Clone, Copy)]
-pub(crate) struct Form {
+pub(crate) struct CsvDialect {
     pub(crate) has_header: bool,
     pub(crate) delimiter: u8,
 }
@@ -40,25 +40,26 @@ impl FileFormat for Csv {
     }
 
     /// The table becomes an NPY file without a name: how many rows there are is known only at its end.
-    fn open(&self, input: &Rc<Input>, arguments: &Arguments) -> Result<AllPending, Failure> {
-        let dtype = arguments.dtype.as_deref().map(dtype).transpose()?;
-        let mut made = arguments.temporary()?;
-        read::read(input.file()?, arguments.form(), dtype, &made).map_err(|failure| input.at(failure))?;
+    fn open(&self, input: &Rc<Input>, arguments: &Arguments) -> Result<PendingArrays, Failure> {
+        let dtype = arguments.dtype.as_deref().map(parse_dtype).transpose()?;
+        let mut made = arguments.temporary_file_near_output()?;
+        read::read(input.file()?, arguments.csv_dialect(), dtype, &made)
+            .map_err(|failure| input.at(failure))?;
         made.rewind()?;
-        let (name, which) = (input.name().to_owned(), arguments.which.clone());
-        Ok(just(Pending::new(None, move || {
+        let (name, selection) = (input.name().to_owned(), arguments.selection.clone());
+        Ok(single_array(PendingArray::new(None, move || {
             let file = NpyFile::new(made)?.with_path(&name);
-            which.part_of(Source::npy(file, &name))
+            selection.part_of(Source::npy(file, &name))
         })))
     }
 
-    fn create(&self, arrays: AllPending, making: Making<'_, '_>) -> Result<(), Failure> {
-        let Making { arguments, changes, output, out } = making;
-        let source = changes.applied(the_only(arrays, arguments)?, arguments)?.readable()?;
+    fn create(&self, arrays: PendingArrays, context: CreateContext<'_, '_>) -> Result<(), Failure> {
+        let CreateContext { arguments, changes, output, out } = context;
+        let source = changes.applied(open_only_array(arrays, arguments)?, arguments)?.ensure_iterable()?;
         output.write(out, Content::Text, move |sink| {
             let source = source;
             let mut out = io::BufWriter::new(sink);
-            write::write(&source, arguments.form().delimiter, &mut out)?;
+            write::write(&source, arguments.csv_dialect().delimiter, &mut out)?;
             Ok(out.flush()?)
         })
     }

@@ -6,26 +6,26 @@ use ndarray_io::DType;
 use ndarray_io::dtype::Kind;
 use num_complex::Complex;
 
-use super::Form;
+use super::CsvDialect;
 use super::table::Table;
 use crate::failure::Failure;
 
 /// The message for a cell that should be a number.
-pub(super) const NO_NUMBER: &str = "it is not a number";
+pub(super) const NOT_A_NUMBER: &str = "it is not a number";
 
 /// Explains why a cell is not an integer.
-fn whole(text: &str, error: &std::num::ParseIntError) -> String {
+fn integer_error(text: &str, error: &std::num::ParseIntError) -> String {
     match text.parse::<f64>() {
         Ok(_) if *error.kind() == std::num::IntErrorKind::InvalidDigit => {
             "it is not an integer; --dtype f8 reads it".into()
         }
         Ok(_) => error.to_string(),
-        Err(_) => NO_NUMBER.into(),
+        Err(_) => NOT_A_NUMBER.into(),
     }
 }
 
 /// Returns the least number that becomes infinite in a float of this size: halfway between its largest number and the next.
-fn beyond(size: usize) -> f64 {
+fn overflow_threshold(size: usize) -> f64 {
     match size {
         2 => 65520.0,
         4 => 2f64.powi(128) - 2f64.powi(103),
@@ -42,9 +42,9 @@ fn float(text: &str, size: usize) -> Result<f64, String> {
 }
 
 fn number(text: &str, size: usize) -> Result<f64, String> {
-    let number = text.parse::<f64>().map_err(|_| NO_NUMBER)?;
+    let number = text.parse::<f64>().map_err(|_| NOT_A_NUMBER)?;
     let is_meant = text.trim_start_matches(['+', '-']).starts_with(['i', 'I']); // a literal infinity
-    if number.abs() >= beyond(size) && !is_meant {
+    if number.abs() >= overflow_threshold(size) && !is_meant {
         return Err(format!("the number is too large for a float of {} bits", 8 * size));
     }
     Ok(number)
@@ -86,8 +86,13 @@ fn complex(text: &str, size: usize) -> Result<Complex<f64>, String> {
 }
 
 /// Converts CSV to an NPY file: of text for a dtype of text, else of the widest dtype of the same kind, or of `f64` if there is none.
-pub(super) fn read(input: File, form: Form, dtype: Option<DType>, out: &File) -> Result<(), Failure> {
-    let mut table = Table::new(input, form)?;
+pub(super) fn read(
+    input: File,
+    dialect: CsvDialect,
+    dtype: Option<DType>,
+    out: &File,
+) -> Result<(), Failure> {
+    let mut table = Table::new(input, dialect)?;
     let Some(dtype) = dtype else {
         return table.numbers(out, float_or_integer);
     };
@@ -114,18 +119,18 @@ pub(super) fn read(input: File, form: Form, dtype: Option<DType>, out: &File) ->
             table.numbers(out, |text| complex(text, size))?
         }
         Some(Kind::Int) => table.numbers(out, |text| {
-            let number = text.parse::<i64>().map_err(|error| whole(text, &error))?;
+            let number = text.parse::<i64>().map_err(|error| integer_error(text, &error))?;
             let fits = bits >= 64 || (-(1i64 << (bits - 1))..1 << (bits - 1)).contains(&number);
             if fits { Ok(number) } else { Err(format!("the number does not fit {dtype}")) }
         })?,
         Some(Kind::Uint) => table.numbers(out, |text| {
-            let number = text.parse::<u64>().map_err(|error| whole(text, &error))?;
+            let number = text.parse::<u64>().map_err(|error| integer_error(text, &error))?;
             let fits = bits >= 64 || number >> bits == 0;
             if fits { Ok(number) } else { Err(format!("the number does not fit {dtype}")) }
         })?,
         Some(Kind::Narrow(narrow)) => match narrow.limits() {
             Some((least, most)) => table.numbers(out, |text| {
-                let number = text.parse::<i64>().map_err(|error| whole(text, &error))?;
+                let number = text.parse::<i64>().map_err(|error| integer_error(text, &error))?;
                 let fits = (least.into()..=most.into()).contains(&number);
                 if fits { Ok(number) } else { Err(format!("the number does not fit {dtype}")) }
             })?,

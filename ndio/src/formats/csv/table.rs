@@ -10,15 +10,15 @@ use ndarray_io::blocks::map_in_order;
 use ndarray_io::dtype::ByteOrder;
 use ndarray_io::{DType, NpyWriter, ReadOptions, WritableElement, WriteOptions};
 
-use super::Form;
-use super::read::NO_NUMBER;
+use super::CsvDialect;
+use super::read::NOT_A_NUMBER;
 use crate::failure::Failure;
 use crate::progress::Progress;
 
 /// A CSV file that is being read.
 pub(super) struct Table {
     input: Input,
-    form: Form,
+    dialect: CsvDialect,
     counts: Counts,
 }
 
@@ -47,24 +47,24 @@ struct Parsed<T> {
     /// The first line with values.
     first: u64,
     /// The error at which parsing stopped.
-    wrong: Option<Wrong>,
+    line_error: Option<LineError>,
 }
 
 impl<T> Parsed<T> {
     fn new(lines: u64, columns: Option<usize>) -> Self {
-        Self { values: Vec::new(), lines, columns, first: 1, wrong: None }
+        Self { values: Vec::new(), lines, columns, first: 1, line_error: None }
     }
 }
 
 /// An error, with its line number counted from the start of the piece.
-struct Wrong {
+struct LineError {
     line: u64,
     text: String,
     /// Whether the line may be the names of the columns: none of its cells is a number.
     may_be_names: bool,
 }
 
-impl Wrong {
+impl LineError {
     fn new(line: u64, text: String) -> Self {
         Self { line, text, may_be_names: false }
     }
@@ -105,11 +105,13 @@ impl Counts {
         parsed: Parsed<T>,
         rows: &mut Rows<'_, T>,
     ) -> Result<(), Failure> {
-        let wrong = match (self.columns, parsed.columns) {
-            (Some(old), Some(new)) if old != new => Some(Wrong::new(parsed.first, other_width(new, old))),
-            _ => parsed.wrong,
+        let line_error = match (self.columns, parsed.columns) {
+            (Some(old), Some(new)) if old != new => {
+                Some(LineError::new(parsed.first, width_error_text(new, old)))
+            }
+            _ => parsed.line_error,
         };
-        if let Some(Wrong { line, text, may_be_names }) = wrong {
+        if let Some(LineError { line, text, may_be_names }) = line_error {
             return Err(match self.lines + line {
                 1 if may_be_names => {
                     format!("line 1{text}; if it has the names of the columns, --header skips it")
@@ -128,11 +130,11 @@ impl Counts {
 }
 
 impl Table {
-    pub(super) fn new(file: File, form: Form) -> Result<Self, Failure> {
+    pub(super) fn new(file: File, dialect: CsvDialect) -> Result<Self, Failure> {
         let (rest, progress) = (Vec::new(), Progress::new());
         let all = file.metadata()?.len();
         let input = Input { file, all, rest, is_end: false, progress };
-        Ok(Self { input, form, counts: Counts::default() })
+        Ok(Self { input, dialect, counts: Counts::default() })
     }
 
     /// Writes the rows to a new file as they are parsed.
@@ -142,17 +144,17 @@ impl Table {
         parse: impl Fn(&str) -> Result<T, String> + Sync,
     ) -> Result<(), Failure> {
         let mut rows = Rows { out, writer: None, options: WriteOptions::new() };
-        let mut has_header = self.form.has_header;
-        let delimiter = self.form.delimiter;
+        let mut has_header = self.dialect.has_header;
+        let delimiter = self.dialect.delimiter;
         let Self { input, counts, .. } = self;
         let pieces = std::iter::from_fn(|| {
-            let form = Form { has_header: std::mem::take(&mut has_header), delimiter };
-            input.piece().map(|piece| piece.map(|piece| (piece, form))).transpose()
+            let dialect = CsvDialect { has_header: std::mem::take(&mut has_header), delimiter };
+            input.piece().map(|piece| piece.map(|piece| (piece, dialect))).transpose()
         });
         map_in_order(
             pieces,
             ReadOptions::new().get_threads(),
-            |piece| piece.map(|(piece, form)| values(&piece, form, |text| parse(text.trim_ascii()))),
+            |piece| piece.map(|(piece, dialect)| values(&piece, dialect, |text| parse(text.trim_ascii()))),
             |parsed| counts.put(parsed?, &mut rows),
         )?;
         self.put_rest(true, &|cell: &str| parse(cell.trim()), &mut rows)?;
@@ -169,16 +171,16 @@ impl Table {
         const ROWS: usize = 1000;
         /// Rows may be of any length.
         const CELLS: usize = 1 << 17;
-        if self.form.delimiter == b' ' && (!are_numbers || self.input.rest.contains(&b'"')) {
+        if self.dialect.delimiter == b' ' && (!are_numbers || self.input.rest.contains(&b'"')) {
             return Err("a space as delimiter is supported only for numbers without quotes".into());
         }
         let rest = std::mem::take(&mut self.input.rest);
-        let has_header = self.form.has_header && self.counts.lines == 0;
+        let has_header = self.dialect.has_header && self.counts.lines == 0;
         let input = self.input.file.try_clone()?;
         let mut reader = ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
-            .delimiter(self.form.delimiter)
+            .delimiter(self.dialect.delimiter)
             .from_reader(std::io::Cursor::new(rest).chain(input));
         let before = self.counts.lines;
         let mut record = StringRecord::new();
@@ -189,7 +191,7 @@ impl Table {
                 if parsed.values.len() >= CELLS {
                     break;
                 }
-                if !reader.read_record(&mut record).map_err(|error| wrong_text(&error, before))? {
+                if !reader.read_record(&mut record).map_err(|error| parser_error_text(&error, before))? {
                     break;
                 }
                 parsed.lines = record.position().map_or(0, csv::Position::line);
@@ -203,7 +205,7 @@ impl Table {
                 }
                 let line = parsed.lines;
                 if let Err(found) = put_cells(line, record.iter(), &mut parsed, parse) {
-                    parsed.wrong = Some(found);
+                    parsed.line_error = Some(found);
                     break;
                 }
             }
@@ -221,7 +223,7 @@ impl Table {
         let order = dtype.as_scalar().and_then(|scalar| scalar.byte_order()).unwrap_or(ByteOrder::NATIVE);
         let options = WriteOptions::new().byte_order(order);
         let width = match dtype.item_size() / 4 {
-            0 => self.widest()?,
+            0 => self.longest_cell()?,
             width => width,
         };
         let parse = |cell: &str| match cell.chars().count() {
@@ -237,15 +239,15 @@ impl Table {
     }
 
     /// Returns the number of characters in the longest cell.
-    fn widest(&mut self) -> Result<usize, Failure> {
+    fn longest_cell(&mut self) -> Result<usize, Failure> {
         let mut reader = ReaderBuilder::new()
-            .has_headers(self.form.has_header)
+            .has_headers(self.dialect.has_header)
             .flexible(true)
-            .delimiter(self.form.delimiter)
+            .delimiter(self.dialect.delimiter)
             .from_reader(&self.input.file);
         let mut record = StringRecord::new();
         let mut width = 1;
-        while reader.read_record(&mut record).map_err(|error| wrong_text(&error, 0))? {
+        while reader.read_record(&mut record).map_err(|error| parser_error_text(&error, 0))? {
             width = record.iter().map(|cell| cell.chars().count()).fold(width, usize::max);
         }
         self.input.file.rewind()?;
@@ -254,7 +256,7 @@ impl Table {
 }
 
 /// Parses a piece without quotes.
-fn values<T>(piece: &[u8], form: Form, parse: impl Fn(&str) -> Result<T, String>) -> Parsed<T> {
+fn values<T>(piece: &[u8], dialect: CsvDialect, parse: impl Fn(&str) -> Result<T, String>) -> Parsed<T> {
     let lines_of = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
     let mut parsed = Parsed::new(lines_of(piece), None);
     let text = match std::str::from_utf8(piece) {
@@ -262,19 +264,19 @@ fn values<T>(piece: &[u8], form: Form, parse: impl Fn(&str) -> Result<T, String>
         Ok(text) => text.strip_prefix('\u{feff}').unwrap_or(text),
         Err(error) => {
             let line = lines_of(&piece[..error.valid_up_to()]) + 1;
-            parsed.wrong = Some(Wrong::new(line, ": it is not UTF-8".into()));
+            parsed.line_error = Some(LineError::new(line, ": it is not UTF-8".into()));
             return parsed;
         }
     };
-    let mut has_header = form.has_header;
+    let mut has_header = dialect.has_header;
     for (number, line) in text.split('\n').enumerate() {
         let line = line.strip_suffix('\r').unwrap_or(line);
         if line.trim_matches(' ').is_empty() || std::mem::take(&mut has_header) {
             continue;
         }
-        let wrong = put_cells(number as u64 + 1, cells(line, form.delimiter), &mut parsed, &parse);
-        if let Err(wrong) = wrong {
-            parsed.wrong = Some(wrong);
+        let line_error = put_cells(number as u64 + 1, cells(line, dialect.delimiter), &mut parsed, &parse);
+        if let Err(line_error) = line_error {
+            parsed.line_error = Some(line_error);
             break;
         }
     }
@@ -282,7 +284,7 @@ fn values<T>(piece: &[u8], form: Form, parse: impl Fn(&str) -> Result<T, String>
 }
 
 /// Formats an error of the CSV parser, which started after `before` lines.
-fn wrong_text(error: &csv::Error, before: u64) -> String {
+fn parser_error_text(error: &csv::Error, before: u64) -> String {
     let line = error.position().map_or(0, csv::Position::line) + before;
     match error.kind() {
         csv::ErrorKind::Utf8 { .. } => format!("line {line}: it is not UTF-8"),
@@ -315,7 +317,7 @@ fn put_cells<'a, T>(
     mut cells: impl Iterator<Item = &'a str>,
     parsed: &mut Parsed<T>,
     parse: impl Fn(&str) -> Result<T, String>,
-) -> Result<(), Wrong> {
+) -> Result<(), LineError> {
     let (mut count, mut has_numbers) = (0, false);
     while let Some(cell) = cells.next() {
         count += 1;
@@ -323,20 +325,20 @@ fn put_cells<'a, T>(
             Ok(value) => value,
             Err(reason) => {
                 let advice = match cell.trim() {
-                    _ if reason != NO_NUMBER => String::new(),
+                    _ if reason != NOT_A_NUMBER => String::new(),
                     "true" | "True" | "false" | "False" => "; --dtype bool reads it".into(),
                     cell => other_delimiter(cell),
                 };
                 let is_word = cell.trim().starts_with(char::is_alphabetic) && cell.trim() != "nan";
-                let advice = match reason == NO_NUMBER && advice.is_empty() && line > 1 && is_word {
+                let advice = match reason == NOT_A_NUMBER && advice.is_empty() && line > 1 && is_word {
                     true => "; --dtype str reads all cells as text".into(),
                     false => advice,
                 };
                 let is_number = |cell: &str| !cell.trim().is_empty() && parse(cell).is_ok();
                 let may_be_names =
-                    reason == NO_NUMBER && advice.is_empty() && !has_numbers && !cells.any(is_number);
-                let text = format!(", column {count}: '{}': {reason}{advice}", beginning(cell));
-                return Err(Wrong { line, text, may_be_names });
+                    reason == NOT_A_NUMBER && advice.is_empty() && !has_numbers && !cells.any(is_number);
+                let text = format!(", column {count}: '{}': {reason}{advice}", truncated_cell(cell));
+                return Err(LineError { line, text, may_be_names });
             }
         };
         has_numbers |= !cell.trim().is_empty();
@@ -348,7 +350,7 @@ fn put_cells<'a, T>(
     });
     match count == columns {
         true => Ok(()),
-        false => Err(Wrong::new(line, other_width(count, columns))),
+        false => Err(LineError::new(line, width_error_text(count, columns))),
     }
 }
 
@@ -367,15 +369,15 @@ fn other_delimiter(cell: &str) -> String {
 }
 
 /// Returns a cell as messages have it: a quote that is not closed makes a cell of the rest of the file.
-fn beginning(cell: &str) -> String {
-    const MOST: usize = 60;
-    match cell.char_indices().nth(MOST) {
+fn truncated_cell(cell: &str) -> String {
+    const MAX_CHARS: usize = 60;
+    match cell.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}…", &cell[..end]),
         None => cell.to_owned(),
     }
 }
 
-fn other_width(found: usize, before: usize) -> String {
+fn width_error_text(found: usize, before: usize) -> String {
     let columns = |count: usize| if count == 1 { "1 column".to_owned() } else { format!("{count} columns") };
     format!(": expected {}, found {}", columns(before), columns(found))
 }

@@ -52,7 +52,7 @@ pub(super) fn write(source: &Source, delimiter: u8, out: &mut dyn Write) -> Resu
     if dtype.item_size() > BLOCK {
         // The text of one element is several times as long: it is written as it is made.
         return blocks.threads(1).for_each(|block| {
-            let mut text = Text { text: Vec::new(), out: Some(&mut *out), passed: 0 };
+            let mut text = Text { text: Vec::new(), out: Some(&mut *out), flushed: 0 };
             put(&block, &mut text)?;
             let Text { text, .. } = text;
             out.write_all(&text)?;
@@ -63,7 +63,7 @@ pub(super) fn write(source: &Source, delimiter: u8, out: &mut dyn Write) -> Resu
     blocks.map(
         |block| {
             let mut text =
-                Text { text: Vec::with_capacity(2 * block.array().bytes().len()), out: None, passed: 0 };
+                Text { text: Vec::with_capacity(2 * block.array().bytes().len()), out: None, flushed: 0 };
             put(&block, &mut text)?;
             Ok((text.text, block.array().bytes().len() as u64))
         },
@@ -81,23 +81,23 @@ struct Text<'a> {
     text: Vec<u8>,
     out: Option<&'a mut dyn Write>,
     /// How many bytes have been passed on.
-    passed: u64,
+    flushed: u64,
 }
 
 impl Text<'_> {
     /// Returns how many bytes have been made.
     fn len(&self) -> u64 {
-        self.passed + self.text.len() as u64
+        self.flushed + self.text.len() as u64
     }
 
     /// Passes on what has been made, if it is enough: at the end of a cell.
-    fn pass_on(&mut self) -> Result<(), Failure> {
+    fn flush_if_full(&mut self) -> Result<(), Failure> {
         const PIECE: usize = 64 << 10;
         if let Some(out) = &mut self.out
             && self.text.len() >= PIECE
         {
             out.write_all(&self.text)?;
-            self.passed += self.text.len() as u64;
+            self.flushed += self.text.len() as u64;
             self.text.clear();
         }
         Ok(())
@@ -116,7 +116,7 @@ struct Table<'a> {
 impl Table<'_> {
     /// Writes the header line.
     fn write_head(&self, out: &mut dyn Write) -> Result<(), Failure> {
-        let mut text = Text { text: Vec::new(), out: Some(out), passed: 0 };
+        let mut text = Text { text: Vec::new(), out: Some(out), flushed: 0 };
         let mut is_first = true;
         each_name(self.dtype, "", &mut |name| {
             if !std::mem::take(&mut is_first) {
@@ -125,7 +125,7 @@ impl Table<'_> {
             let at = text.text.len();
             text.text.extend_from_slice(name.as_bytes());
             self.quote(at, &mut text.text);
-            text.pass_on()
+            text.flush_if_full()
         })?;
         text.text.push(b'\n');
         let Text { text, .. } = text;
@@ -147,13 +147,13 @@ impl Table<'_> {
                         self.put_objects(objects[item].as_ref(), &mut is_first, &mut out.text)?
                     }
                     None => each_scalar(self.dtype, &bytes[item * size..][..size], &mut |dtype, bytes| {
-                        self.begin(&mut is_first, &mut out.text);
+                        self.put_delimiter(&mut is_first, &mut out.text);
                         let at = out.text.len();
                         put_scalar(dtype, bytes, &mut out.text)?;
                         if is_text(dtype) {
                             self.quote(at, &mut out.text);
                         }
-                        out.pass_on()
+                        out.flush_if_full()
                     })?,
                 }
             }
@@ -178,7 +178,7 @@ impl Table<'_> {
         out: &mut Vec<u8>,
     ) -> Result<(), Failure> {
         let mut put = |object| {
-            self.begin(is_first, out);
+            self.put_delimiter(is_first, out);
             let at = out.len();
             put_object(object, out)?;
             self.quote(at, out);
@@ -196,7 +196,7 @@ impl Table<'_> {
         }
     }
 
-    fn begin(&self, is_first: &mut bool, out: &mut Vec<u8>) {
+    fn put_delimiter(&self, is_first: &mut bool, out: &mut Vec<u8>) {
         if !std::mem::take(is_first) {
             out.push(self.delimiter);
         }

@@ -18,7 +18,7 @@ use object_store::{
     BackoffConfig, ClientConfigKey, GetOptions, GetResult, ObjectStore, RetryConfig, StaticCredentialProvider,
 };
 
-use crate::address::{Address, Kind, bad};
+use crate::address::{Address, Kind, bad_option};
 use crate::client::is_true;
 use crate::failure::failure;
 use crate::limits::Limits;
@@ -33,7 +33,7 @@ pub(crate) struct ObjectLocation {
     pub(crate) store: Arc<dyn ObjectStore>,
     pub(crate) path: Path,
     /// The name in error messages: the URL without secrets.
-    pub(crate) shown: PathBuf,
+    pub(crate) display_name: PathBuf,
     pub(crate) limits: Limits,
     /// Whether the object is on a web server, which accepts an object only as a single part.
     pub(crate) is_web: bool,
@@ -42,7 +42,7 @@ pub(crate) struct ObjectLocation {
 /// Omits the store, whose `Debug` output contains the IDs of access keys.
 impl std::fmt::Debug for ObjectLocation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("ObjectLocation").field(&self.shown).finish()
+        f.debug_tuple("ObjectLocation").field(&self.display_name).finish()
     }
 }
 
@@ -51,8 +51,8 @@ impl std::fmt::Debug for ObjectLocation {
 /// Uploads have a `read_timeout` of at least 15 minutes, 30 times which would be most of a day.
 fn retry_timeout(read_timeout: Duration) -> Duration {
     /// 30 times the default `read_timeout`.
-    const USUAL: Duration = Duration::from_secs(30 * 60);
-    read_timeout.saturating_mul(30).min(USUAL.max(read_timeout.saturating_mul(2)))
+    const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+    read_timeout.saturating_mul(30).min(DEFAULT_TIMEOUT.max(read_timeout.saturating_mul(2)))
 }
 
 /// Returns the path that `object_store` has for a key, if it leaves the key as it is.
@@ -68,59 +68,62 @@ impl ObjectLocation {
         condition: Option<Condition>,
     ) -> Result<Self> {
         Self::with(address, options, RequestExtras { condition, ..RequestExtras::default() })
-            .map_err(|error| error.at_path(&address.shown()))
+            .map_err(|error| error.at_path(&address.display_name()))
     }
 
     /// Sends a request to the bucket of an address, or its object, and returns the body of the answer.
-    pub(crate) async fn ask(
+    pub(crate) async fn send_request(
         address: &Address,
         options: &StoreOptions,
         method: Method,
         target: &str,
     ) -> Result<Bytes> {
-        let asks =
-            RequestExtras { asks: Some(method), target: Some(target.into()), ..RequestExtras::default() };
-        let place = Self::with(address, options, asks)?;
-        let answer = place.store.get_opts(&place.path, GetOptions::default()).await;
+        let method_override = RequestExtras {
+            method_override: Some(method),
+            target: Some(target.into()),
+            ..RequestExtras::default()
+        };
+        let location = Self::with(address, options, method_override)?;
+        let answer = location.store.get_opts(&location.path, GetOptions::default()).await;
         let body = async { answer?.bytes().await };
         body.await.map_err(|error| failure(&error))
     }
 
-    fn with(address: &Address, options: &StoreOptions, added: RequestExtras) -> Result<Self> {
-        let mut added = RequestExtras {
-            conditional: match address.kind {
+    fn with(address: &Address, options: &StoreOptions, extras: RequestExtras) -> Result<Self> {
+        let mut extras = RequestExtras {
+            needs_condition: match address.kind {
                 Kind::S3 => Some(completes_upload),
                 Kind::Web => Some(writes),
                 // Google documents that it checks no condition when an upload of several parts is completed.
                 Kind::Gcs | Kind::Azure => None,
             },
             certificates: options.certificates.clone().into(),
-            ..added
+            ..extras
         };
         let path = match address.kind {
-            _ if added.target.is_some() => None,
+            _ if extras.target.is_some() => None,
             Kind::Web => None,
             _ => path_of(&address.key),
         };
         if path.is_none() {
-            added.target.get_or_insert_with(|| address.target().into());
+            extras.target.get_or_insert_with(|| address.target().into());
         }
         if address.kind == Kind::Web {
-            added.headers = headers(address, options)?;
+            extras.headers = headers(address, options)?;
         }
         Ok(Self {
-            store: Maker { address, options }.store(added)?,
+            store: StoreBuilder { address, options }.store(extras)?,
             path: path.unwrap_or_else(|| Path::from(PLACEHOLDER)),
-            shown: address.shown().into(),
+            display_name: address.display_name().into(),
             limits: options.limits.clone(),
             is_web: address.kind == Kind::Web,
         })
     }
 
     /// Returns the location of an object in the folder at this location, by the same store if its key needs no help.
-    pub(crate) fn at(&self, address: &Address, options: &StoreOptions) -> Result<Self> {
+    pub(crate) fn child_location(&self, address: &Address, options: &StoreOptions) -> Result<Self> {
         match path_of(&address.key).filter(|_| !self.is_web && !self.has_placeholder()) {
-            Some(path) => Ok(Self { path, shown: address.shown().into(), ..self.clone() }),
+            Some(path) => Ok(Self { path, display_name: address.display_name().into(), ..self.clone() }),
             None => Self::of(address, options, None),
         }
     }
@@ -144,7 +147,7 @@ impl ObjectLocation {
     }
 
     pub(crate) fn named(&self, error: Error) -> Error {
-        error.at_path(&self.shown)
+        error.at_path(&self.display_name)
     }
 }
 
@@ -154,7 +157,7 @@ fn headers(address: &Address, options: &StoreOptions) -> Result<HeaderMap> {
     if let Some((name, password)) = &address.login {
         let login = base64::engine::general_purpose::STANDARD.encode(format!("{name}:{password}"));
         let value = HeaderValue::from_str(&format!("Basic {login}"));
-        let mut value = value.map_err(|_| bad("the login in the URL is not valid"))?;
+        let mut value = value.map_err(|_| bad_option("the login in the URL is not valid"))?;
         value.set_sensitive(true);
         headers.insert(AUTHORIZATION, value);
     }
@@ -165,7 +168,7 @@ fn headers(address: &Address, options: &StoreOptions) -> Result<HeaderMap> {
 fn check_url(what: &str, text: &str) -> Result<()> {
     match url::Url::parse(text).is_ok() && text.parse::<http::Uri>().is_ok() {
         true => Ok(()),
-        false => Err(bad(format!("{what} is not a URL"))),
+        false => Err(bad_option(format!("{what} is not a URL"))),
     }
 }
 
@@ -173,12 +176,14 @@ fn check_url(what: &str, text: &str) -> Result<()> {
 fn check_header(what: &str, text: Option<&str>) -> Result<()> {
     match text.is_none_or(|text| HeaderValue::from_str(text).is_ok()) {
         true => Ok(()),
-        false => Err(bad(format!("{what} has a character, such as the end of a line, that it cannot have"))),
+        false => {
+            Err(bad_option(format!("{what} has a character, such as the end of a line, that it cannot have")))
+        }
     }
 }
 
 /// Makes the store that an address leads to.
-struct Maker<'a> {
+struct StoreBuilder<'a> {
     address: &'a Address,
     options: &'a StoreOptions,
 }
@@ -193,14 +198,14 @@ macro_rules! configured {
         for (key, value) in &$maker.options.keys {
             let key = key.to_ascii_lowercase();
             let parsed: $key =
-                key.parse().map_err(|_| bad(format!("unknown option '{key}' for this store")))?;
+                key.parse().map_err(|_| bad_option(format!("unknown option '{key}' for this store")))?;
             builder = builder.with_config(parsed, value);
         }
         builder
     }};
 }
 
-impl Maker<'_> {
+impl StoreBuilder<'_> {
     fn retry(&self) -> RetryConfig {
         RetryConfig {
             backoff: BackoffConfig::default(),
@@ -219,9 +224,9 @@ impl Maker<'_> {
         ]
     }
 
-    fn store(&self, added: RequestExtras) -> Result<Arc<dyn ObjectStore>> {
+    fn store(&self, extras: RequestExtras) -> Result<Arc<dyn ObjectStore>> {
         match self.address.kind {
-            Kind::S3 => self.s3(added),
+            Kind::S3 => self.s3(extras),
             Kind::Gcs => {
                 let builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(&self.address.bucket);
                 let mut builder = configured!(self, builder, GoogleKey, GoogleKey::Client);
@@ -231,9 +236,9 @@ impl Maker<'_> {
                 if let Some(base) = builder.get_config_value(&GoogleKey::BaseUrl) {
                     check_url("the base URL of Google Cloud Storage", &base)?;
                 }
-                Ok(Arc::new(builder.with_http_connector(added).build().map_err(|error| failure(&error))?))
+                Ok(Arc::new(builder.with_http_connector(extras).build().map_err(|error| failure(&error))?))
             }
-            Kind::Azure => self.azure(added),
+            Kind::Azure => self.azure(extras),
             Kind::Web => {
                 let address = self.address;
                 let builder = HttpBuilder::new().with_url(format!("{}://{}", address.scheme, address.bucket));
@@ -241,12 +246,12 @@ impl Maker<'_> {
                 let is_plain = (address.scheme == "http").to_string();
                 let builder = builder.with_config(ClientConfigKey::AllowHttp, is_plain);
                 let builder = configured!(self, builder, ClientConfigKey, std::convert::identity);
-                Ok(Arc::new(builder.with_http_connector(added).build().map_err(|error| failure(&error))?))
+                Ok(Arc::new(builder.with_http_connector(extras).build().map_err(|error| failure(&error))?))
             }
         }
     }
 
-    fn s3(&self, mut added: RequestExtras) -> Result<Arc<dyn ObjectStore>> {
+    fn s3(&self, mut extras: RequestExtras) -> Result<Arc<dyn ObjectStore>> {
         let builder = AmazonS3Builder::from_env().with_bucket_name(&self.address.bucket);
         let mut builder = configured!(self, builder, S3Key, S3Key::Client);
         if self.options.is_anonymous {
@@ -297,12 +302,12 @@ impl Maker<'_> {
             .as_deref()
             .is_some_and(|region| region.contains(|char: char| !char.is_ascii_alphanumeric() && char != '-'))
         {
-            return Err(bad("the region is not the name of one"));
+            return Err(bad_option("the region is not the name of one"));
         }
-        let signer = match &added.target {
+        let signer = match &extras.target {
             Some(_) if is_signed => Some(Arc::new(Signer::S3 {
                 region: region.unwrap_or_else(|| "us-east-1".to_owned()),
-                pays: is(&builder, S3Key::RequestPayer),
+                requester_pays: is(&builder, S3Key::RequestPayer),
                 credentials: OnceLock::new(),
             })),
             _ => None,
@@ -310,15 +315,15 @@ impl Maker<'_> {
         if signer.is_some() {
             builder = builder.with_skip_signature(true);
         }
-        added.signer = signer.clone();
-        let store = builder.with_http_connector(added).build().map_err(|error| failure(&error))?;
+        extras.signer = signer.clone();
+        let store = builder.with_http_connector(extras).build().map_err(|error| failure(&error))?;
         if let Some(Signer::S3 { credentials, .. }) = signer.as_deref() {
             let _ = credentials.set(Arc::clone(store.credentials())); // it has just been made
         }
         Ok(Arc::new(store))
     }
 
-    fn azure(&self, mut added: RequestExtras) -> Result<Arc<dyn ObjectStore>> {
+    fn azure(&self, mut extras: RequestExtras) -> Result<Arc<dyn ObjectStore>> {
         let address = self.address;
         let builder = match address.scheme {
             "abfs" | "abfss" => MicrosoftAzureBuilder::from_env()
@@ -337,7 +342,7 @@ impl Maker<'_> {
             None if is(AzureKey::UseEmulator) => Some("devstoreaccount1".to_owned()),
             None => builder.get_config_value(&AzureKey::AccountName),
         };
-        let signer = match (&added.target, account) {
+        let signer = match (&extras.target, account) {
             (Some(_), Some(account)) if !is(AzureKey::SkipSignature) => {
                 Some(Arc::new(Signer::Azure { account, credentials: OnceLock::new() }))
             }
@@ -346,8 +351,8 @@ impl Maker<'_> {
         if signer.is_some() {
             builder = builder.with_skip_signature(true);
         }
-        added.signer = signer.clone();
-        let store = builder.with_http_connector(added).build().map_err(|error| failure(&error))?;
+        extras.signer = signer.clone();
+        let store = builder.with_http_connector(extras).build().map_err(|error| failure(&error))?;
         if let Some(Signer::Azure { credentials, .. }) = signer.as_deref() {
             let _ = credentials.set(Arc::clone(store.credentials())); // it has just been made
         }

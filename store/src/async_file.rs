@@ -17,10 +17,10 @@ use ndarray_io::{ReadOptions, ReadableElement};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use crate::bytes::Bytes;
+use crate::bytes::ObjectBytes;
 use crate::loaded::Loaded;
 use crate::remote::Remote;
-use crate::runtime::{Stop, decoding, joined, on_runtime, waiting};
+use crate::runtime::{Stop, blocking_runtime, decoding_runtime, on_runtime, task_result};
 
 /// A file in a store for use in async tasks: its read methods return futures.
 ///
@@ -60,7 +60,7 @@ use crate::runtime::{Stop, decoding, joined, on_runtime, waiting};
 #[derive(Debug)]
 pub struct AsyncFile<T> {
     remote: Remote,
-    bytes: Bytes,
+    bytes: ObjectBytes,
     options: ReadOptions,
     file: T,
     open: Open<T>,
@@ -70,34 +70,34 @@ pub struct AsyncFile<T> {
 type Open<T> = fn(&Remote, Arc<dyn ReadAt>, &ReadOptions) -> Result<T>;
 
 /// What a read is repeated with at most, each time with more of the object: three or four times if the file is what it says.
-const ROUNDS: usize = 16;
+const MAX_ROUNDS: usize = 16;
 
 impl<T: Send + 'static> AsyncFile<T> {
     pub(crate) async fn open(
         remote: &Remote,
         options: &ReadOptions,
-        fetched: impl Future<Output = Result<Bytes>> + Send + 'static,
+        fetched: impl Future<Output = Result<ObjectBytes>> + Send + 'static,
         open: Open<T>,
     ) -> Result<Self> {
         let (remote, options) = (remote.clone(), options.clone());
-        let bytes = on_runtime(fetched).await.map_err(|error| remote.place.named(error))?;
+        let bytes = on_runtime(fetched).await.map_err(|error| remote.location.named(error))?;
         // What has been fetched is nearly always enough.
         let known = Arc::new(Loaded::new(bytes.clone()));
-        let (again, again_options) = (remote.clone(), options.clone());
-        let file = computing(move || {
-            open(&again, known, &again_options)?;
+        let (remote_clone, options_clone) = (remote.clone(), options.clone());
+        let file = run_decoding(move || {
+            open(&remote_clone, known, &options_clone)?;
             Ok(())
         });
         let is_enough = match file.await {
             Err(error) if matches!(error.kind(), ErrorKind::NotLoaded { .. }) => false,
             opened => opened.map(|()| true)?,
         };
-        let (again, again_options, source) = (remote.clone(), options.clone(), bytes.clone());
+        let (remote_clone, options_clone, source) = (remote.clone(), options.clone(), bytes.clone());
         let file = match is_enough {
-            true => computing(move || open(&again, Arc::new(source), &again_options)).await?,
+            true => run_decoding(move || open(&remote_clone, Arc::new(source), &options_clone)).await?,
             false => {
                 run_blocking(move |stop| {
-                    open(&again, Arc::new(source.stopped_by(Some(stop))), &again_options)
+                    open(&remote_clone, Arc::new(source.with_stop(Some(stop))), &options_clone)
                 })
                 .await?
             }
@@ -123,8 +123,7 @@ impl<T: Send + 'static> AsyncFile<T> {
     ) -> Result<R> {
         let (remote, bytes, options, open) =
             (self.remote.clone(), self.bytes.clone(), self.options.clone(), self.open);
-        run_blocking(move |stop| work(&open(&remote, Arc::new(bytes.stopped_by(Some(stop))), &options)?))
-            .await
+        run_blocking(move |stop| work(&open(&remote, Arc::new(bytes.with_stop(Some(stop))), &options)?)).await
     }
 
     /// Calls a function with the file, which says what it lacks, until all of that has been fetched.
@@ -134,18 +133,18 @@ impl<T: Send + 'static> AsyncFile<T> {
     ) -> Result<R> {
         let work = Arc::new(work);
         let known = Arc::new(Loaded::new(self.bytes.clone()));
-        for _ in 0..ROUNDS {
-            if self.bytes.is_single_response() || known.is_too_much() {
+        for _ in 0..MAX_ROUNDS {
+            if self.bytes.is_single_response() || known.exceeds_limit() {
                 break;
             }
             let (remote, options, open) = (self.remote.clone(), self.options.clone(), self.open);
             let (work, source) = (Arc::clone(&work), Arc::clone(&known));
-            match computing(move || work(&open(&remote, source, &options)?)).await {
+            match run_decoding(move || work(&open(&remote, source, &options)?)).await {
                 Err(error) => match error.kind() {
-                    ErrorKind::NotLoaded { missing } if !known.is_too_much() => {
+                    ErrorKind::NotLoaded { missing } if !known.exceeds_limit() => {
                         let (bytes, missing) = (self.bytes.clone(), missing.clone());
                         let loaded = on_runtime(async move { bytes.load(missing).await }).await;
-                        known.add(loaded.map_err(|error| self.remote.place.named(error))?);
+                        known.add(loaded.map_err(|error| self.remote.location.named(error))?);
                     }
                     ErrorKind::NotLoaded { .. } => {}
                     _ => return Err(error),
@@ -232,7 +231,7 @@ impl<F: ArrayFormat> AsyncFile<ArrayFile<F>> {
             (self.remote.clone(), self.bytes.clone(), self.options.clone(), self.open);
         let stop = Arc::<Stop>::default();
         let (sender, receiver) = mpsc::channel(2);
-        let source = source.stopped_by(Some(Arc::clone(&stop)));
+        let source = source.with_stop(Some(Arc::clone(&stop)));
         let work = move || {
             let file = match open(&remote, Arc::new(source), &options) {
                 Ok(file) => file,
@@ -244,7 +243,7 @@ impl<F: ArrayFormat> AsyncFile<ArrayFile<F>> {
                 }
             }
         };
-        let (worker, failed) = match waiting() {
+        let (worker, failed) = match blocking_runtime() {
             Ok(runtime) => (Some(runtime.spawn_blocking(work)), None),
             Err(error) => (None, Some(error)),
         };
@@ -275,7 +274,7 @@ impl<T> Stream for BlockStream<T> {
         let Some(worker) = &mut self.worker else { return Poll::Ready(None) };
         let done = ready!(Pin::new(worker).poll(context));
         self.worker = None;
-        Poll::Ready(joined(done.map(Ok)).err().map(Err))
+        Poll::Ready(task_result(done.map(Ok)).err().map(Err))
     }
 }
 
@@ -300,8 +299,8 @@ impl AsyncFile<NpzFile> {
 }
 
 /// Runs a function that waits for nothing, on one of as many threads as there are processors.
-async fn computing<R: Send + 'static>(work: impl FnOnce() -> Result<R> + Send + 'static) -> Result<R> {
-    joined(decoding()?.spawn_blocking(work).await)
+async fn run_decoding<R: Send + 'static>(work: impl FnOnce() -> Result<R> + Send + 'static) -> Result<R> {
+    task_result(decoding_runtime()?.spawn_blocking(work).await)
 }
 
 /// Runs a function on a blocking thread, and cancels its requests if the future is dropped.
@@ -318,8 +317,8 @@ async fn run_blocking<R: Send + 'static>(
     }
     let stop = Arc::<Stop>::default();
     let mut stop_on_drop = StopOnDrop(Some(Arc::clone(&stop)));
-    let result = waiting()?.spawn_blocking(move || work(stop)).await;
+    let result = blocking_runtime()?.spawn_blocking(move || work(stop)).await;
     // A file that `work` has opened may continue to use this signal.
     stop_on_drop.0 = None;
-    joined(result)
+    task_result(result)
 }

@@ -1,4 +1,4 @@
-//! [`Pace`]: gives up responses that come too slowly.
+//! [`RateGuard`]: gives up responses that come too slowly.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,14 +15,14 @@ const WINDOW: Duration = Duration::from_secs(30);
 /// How fast responses come: a server that sends a byte now and then keeps within any limit for the next byte.
 ///
 /// What counts is what all requests for an object bring together: they share a connection that may be slow.
-pub(crate) struct Pace<'a> {
+pub(crate) struct RateGuard<'a> {
     slowest: u64,
     since: Instant,
     arrived: &'a AtomicU64,
     before: u64,
 }
 
-impl<'a> Pace<'a> {
+impl<'a> RateGuard<'a> {
     pub(crate) fn new(slowest: u64, arrived: &'a AtomicU64) -> Self {
         Self { slowest, since: Instant::now(), arrived, before: arrived.load(Ordering::Relaxed) }
     }
@@ -70,9 +70,9 @@ mod tests {
                 Ok(vec![0; bytes].into())
             });
             let arrived = AtomicU64::new(0);
-            let (mut chunks, mut pace) = (Box::pin(chunks), Pace::new(slowest, &arrived));
+            let (mut chunks, mut rate_guard) = (Box::pin(chunks), RateGuard::new(slowest, &arrived));
             let mut last = None;
-            while let Some(chunk) = pace.next(&mut chunks).await {
+            while let Some(chunk) = rate_guard.next(&mut chunks).await {
                 last = Some(chunk.is_ok());
                 if chunk.is_err() {
                     break;

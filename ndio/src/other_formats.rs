@@ -11,7 +11,7 @@ use ndarray_io_formats::sparse::{Sparse, SparseInfo};
 
 use super::convert::Arguments;
 use super::failure::Failure;
-use super::formats::{Format, packed};
+use super::formats::{Format, compression_of};
 use super::input::Input;
 use super::output::{Content, Output};
 
@@ -46,7 +46,7 @@ impl Conversion {
         if arguments.has_from() && arguments.sparse.is_none() {
             return Ok(None); // what the input is was said
         }
-        let from = input.by_content();
+        let from = input.detected_format();
         if is_safetensors(input.name()) && from.is_none() {
             return match to {
                 Some(Format::Npz) => Ok(Some(Self::FromSafetensors)),
@@ -67,7 +67,7 @@ impl Conversion {
         }
         let is_sparse = from == Some(Format::Npz)
             && to == Some(Format::Npy)
-            && !arguments.which.has_choice()
+            && !arguments.selection.has_choice()
             && SparseInfo::of(&input.npz(&crate::reading::options())?)?.is_some();
         Ok(is_sparse.then_some(Self::ToDense))
     }
@@ -82,14 +82,14 @@ pub(crate) fn convert(
     out: &mut dyn Write,
 ) -> Result<Option<Output>, Failure> {
     let Some(conversion) = Conversion::of(arguments, input, to)? else { return Ok(Some(output)) };
-    if let Some(name) = arguments.option_of_arrays() {
+    if let Some(name) = arguments.first_array_option() {
         return Err(format!("{name} has no effect here: convert the arrays of the archive").into());
     }
     let is_archive = matches!(conversion, Conversion::FromSafetensors | Conversion::ToSparse);
     if arguments.compression.is_some() && !is_archive {
         return Err("--compression is for archives and RA files".into());
     }
-    let archive = NpzOptions::new().compression(packed(arguments.compression)?);
+    let archive = NpzOptions::new().compression(compression_of(arguments.compression)?);
     let options = crate::reading::options();
     // What is wrong with the input is said of it; the rest is the output's.
     let of_input = |error: Error| if error.is_io() { error } else { error.at_path(input.name()) };
@@ -105,7 +105,7 @@ pub(crate) fn convert(
             (Conversion::ToDense, Some(matrix)) => matrix.write_dense_to(&mut sink),
             (_, Some(matrix)) => matrix.write_to(&mut sink, &archive),
             (Conversion::FromSafetensors, None) => {
-                safetensors_to_npz(&safetensors(input)?, &mut sink, &archive)
+                safetensors_to_npz(&open_safetensors(input)?, &mut sink, &archive)
             }
             (_, None) => npz_to_safetensors(&input.npz(&options)?, &mut sink, &Default::default()),
         };
@@ -117,7 +117,7 @@ pub(crate) fn convert(
 /// Returns the sparse matrix of a dense array or of another sparse matrix.
 fn sparse(input: &Input, layout: Option<SparseLayout>) -> Result<Sparse, Failure> {
     let options = crate::reading::options();
-    let (matrix, is_sorted) = match input.by_content() {
+    let (matrix, is_sorted) = match input.detected_format() {
         Some(Format::Npz) => (Sparse::read_from(&input.npz(&options)?)?, false),
         _ => (Sparse::from_dense(&input.npy(&options)?)?, true),
     };
@@ -131,6 +131,6 @@ fn sparse(input: &Input, layout: Option<SparseLayout>) -> Result<Sparse, Failure
 }
 
 /// Opens a file of safetensors.
-pub(crate) fn safetensors(input: &Input) -> Result<SafeTensors, Failure> {
+pub(crate) fn open_safetensors(input: &Input) -> Result<SafeTensors, Failure> {
     Ok(SafeTensors::from_source_with(input.bytes()?, &crate::reading::options())?)
 }

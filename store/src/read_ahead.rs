@@ -1,4 +1,4 @@
-//! [`Ahead`]: parts of an object that are fetched before they are asked for.
+//! [`ReadAhead`]: parts of an object that are fetched before they are asked for.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -8,17 +8,17 @@ use bytes::Bytes as Chunk;
 use ndarray_io::error::Result;
 use tokio::task::JoinHandle;
 
-use crate::limits::Kept;
-use crate::runtime::{Running, joined};
+use crate::limits::MemoryPermit;
+use crate::runtime::{AbortOnDrop, task_result};
 
 /// The size of a request: a few of them are requested at a time.
 const PART: u64 = 4 << 20;
 /// How far before the last read a part is kept, for another thread that reads the same sequence.
-const BEFORE: u64 = 2 * PART;
+const KEPT_BEHIND: u64 = 2 * PART;
 
 /// The parts that are in progress or have come, and how the object has been read until now.
 #[derive(Debug, Default)]
-pub(crate) struct Ahead(Mutex<State>);
+pub(crate) struct ReadAhead(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -40,8 +40,8 @@ pub(crate) struct Part {
 
 #[derive(Debug)]
 enum Content {
-    Coming(JoinHandle<Result<Received>>),
-    Here(Received),
+    Pending(JoinHandle<Result<Received>>),
+    Ready(Received),
 }
 
 /// A part that has come, and what it takes of the limits.
@@ -49,11 +49,11 @@ enum Content {
 pub(crate) struct Received {
     range: Range<u64>,
     chunks: Vec<Chunk>,
-    _kept: Kept,
+    _kept: MemoryPermit,
 }
 
 impl Received {
-    pub(crate) fn new(range: Range<u64>, chunks: Vec<Chunk>, kept: Kept) -> Self {
+    pub(crate) fn new(range: Range<u64>, chunks: Vec<Chunk>, kept: MemoryPermit) -> Self {
         Self { range, chunks, _kept: kept }
     }
 
@@ -75,20 +75,20 @@ impl Part {
     /// Waits for the content.
     pub(crate) async fn content(self) -> Result<Received> {
         match self.content {
-            Content::Coming(task) => joined(Running(task).await),
-            Content::Here(received) => Ok(received),
+            Content::Pending(task) => task_result(AbortOnDrop(task).await),
+            Content::Ready(received) => Ok(received),
         }
     }
 
     /// What is no longer needed is no longer fetched.
     fn stop(self) {
-        if let Content::Coming(task) = self.content {
+        if let Content::Pending(task) = self.content {
             task.abort();
         }
     }
 }
 
-impl Ahead {
+impl ReadAhead {
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -104,16 +104,16 @@ impl Ahead {
     pub(crate) fn put_back(&self, part: Received, end: u64) {
         if end < part.range.end {
             let range = part.range.clone();
-            self.state().parts.push_front(Part { range, content: Content::Here(part) });
+            self.state().parts.push_front(Part { range, content: Content::Ready(part) });
         }
     }
 
-    /// Takes note of a read, and has fetched what will be read next, at most `most` bytes, if reads have been sequential and `fetch` allows it.
-    pub(crate) fn read(
+    /// Takes note of a read, and has fetched what will be read next, at most `max_bytes` bytes, if reads have been sequential and `fetch` allows it.
+    pub(crate) fn record_read(
         &self,
         range: Range<u64>,
         size: u64,
-        most: u64,
+        max_bytes: u64,
         mut fetch: impl FnMut(&Range<u64>) -> Result<Option<JoinHandle<Result<Received>>>>,
     ) -> Result<()> {
         let mut state = self.state();
@@ -122,8 +122,9 @@ impl Ahead {
         state.end = range.end;
         if !is_next {
             // Another thread may be further on in the same sequence; what is far away is not needed.
-            let is_near =
-                |part: &Part| part.range.end + BEFORE >= range.start && part.range.start <= range.end + most;
+            let is_near = |part: &Part| {
+                part.range.end + KEPT_BEHIND >= range.start && part.range.start <= range.end + max_bytes
+            };
             let (kept, others) = std::mem::take(&mut state.parts).into_iter().partition(is_near);
             state.parts = kept;
             VecDeque::into_iter(others).for_each(Part::stop);
@@ -136,16 +137,17 @@ impl Ahead {
         if state.reads < 2 {
             return Ok(());
         }
-        let wanted = (4 * state.read).max(PART).min(most);
+        let wanted = (4 * state.read).max(PART).min(max_bytes);
         let mut next = state.parts.iter().map(|part| part.range.end).max().unwrap_or(0).max(range.end);
         while next < size && next - range.end < wanted {
-            let part = next..size.min(next + PART.min(most));
+            let part = next..size.min(next + PART.min(max_bytes));
             let Some(task) = fetch(&part)? else { break };
             next = part.end;
-            state.parts.push_back(Part { range: part, content: Content::Coming(task) });
+            state.parts.push_back(Part { range: part, content: Content::Pending(task) });
         }
         // Parts that were passed over.
-        while let Some(place) = state.parts.iter().position(|part| part.range.end + BEFORE < range.start) {
+        while let Some(place) = state.parts.iter().position(|part| part.range.end + KEPT_BEHIND < range.start)
+        {
             if let Some(part) = state.parts.remove(place) {
                 part.stop();
             }
@@ -154,7 +156,7 @@ impl Ahead {
     }
 }
 
-impl Drop for Ahead {
+impl Drop for ReadAhead {
     fn drop(&mut self) {
         let mut state = self.state();
         match state.process == Some(std::process::id()) {
