@@ -93,14 +93,14 @@ fn record_type(parsed: &Struct) -> TokenStream {
             (true, _) => template!(<#private::FieldsRead<'_, Self>>::flat::<#type_>(#read, #address)?;),
             (_, None) => template!(<#private::FieldsRead<'_, Self>>::column::<#type_>(#read, #address)?;),
             (_, Some(make)) => {
-                let make = made(make, type_, &private);
+                let make = value_constructor(make, type_, &private);
                 template!(<#private::FieldsRead<'_, Self>>::column_or::<#type_>(#read, #address, #make)?;)
             }
         }
     });
     let skipped_idents: Vec<_> = skipped.iter().map(|field| &field.ident).collect();
     let made_values = skipped.iter().map(|Skipped { ident, type_, make }| {
-        let (address, make) = (address(ident), made(make, type_, &private));
+        let (address, make) = (address(ident), value_constructor(make, type_, &private));
         // Called in a closure, so that what it returns may coerce, as in an expression for the struct.
         template!(<#private::FieldsRead<'_, Self>>::made::<#type_>(#read, #address, || -> #type_ { #make() });)
     });
@@ -176,7 +176,7 @@ fn record_type(parsed: &Struct) -> TokenStream {
 }
 
 /// Returns the function that creates the value of a field that is not in the file.
-fn made(make: &ValueSource, type_: &syn::Type, private: &TokenStream) -> TokenStream {
+fn value_constructor(make: &ValueSource, type_: &syn::Type, private: &TokenStream) -> TokenStream {
     match make {
         ValueSource::Default => {
             quote_spanned!(span_at(type_.span()) => <#type_ as #private::core::default::Default>::default)

@@ -178,9 +178,9 @@ impl FieldAttributes {
                 } else if meta.path.is_ident("flatten") {
                     set_once(&mut of.flatten, at, || Ok(at))
                 } else {
-                    const KNOWN: &str =
+                    const ATTRIBUTES: &str =
                         "`rename`, `alias`, `title`, `len`, `offset`, `default`, `skip` or `flatten`";
-                    Err(unknown(&meta, "of a field", KNOWN))
+                    Err(unknown(&meta, "of a field", ATTRIBUTES))
                 }
             })?;
         }

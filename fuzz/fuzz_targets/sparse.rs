@@ -26,7 +26,8 @@ fn array(dtype: u8, shape: Option<&[u8]>, bytes: &[u8]) -> Option<DynArray> {
     let shape: Vec<usize> = shape
         .map_or(vec![bytes.len() / size], |shape| shape.iter().map(|length| usize::from(*length)).collect());
     let bytes = bytes.get(..shape.iter().product::<usize>().checked_mul(size)?)?;
-    DynArray::from_bytes(dtype, shape, Order::C, bytes).ok()
+    // Bools that are neither 0 nor 1 are errors of the elements, not of the matrix.
+    DynArray::from_bytes(dtype, shape, Order::C, bytes).ok().filter(|array| array.check().is_ok())
 }
 
 libfuzzer_sys::fuzz_target!(|parts: Parts| {

@@ -53,7 +53,7 @@ impl Changes {
                 Header::new(array.dtype().clone(), order, array.shape().to_vec().into())
             }
         };
-        Ok(header.map_err(|error| source.named(error))?)
+        Ok(header.map_err(|error| source.name_error(error))?)
     }
 
     /// Returns the elements of the result, in the order and with the dtype of this header.
@@ -79,7 +79,7 @@ impl Changes {
     /// Returns an NPY file with the result, and its length in bytes. Not for Python objects.
     pub(crate) fn npy<'a>(&self, source: &'a Source) -> Result<(impl Read + use<'a>, u64), Failure> {
         let header = self.header(source, source.order())?;
-        let head = npy::format(&header, self.version).map_err(|error| source.named(error))?;
+        let head = npy::format(&header, self.version).map_err(|error| source.name_error(error))?;
         let len = head.len() as u64 + header.payload_len().unwrap_or_default();
         Ok((io::Cursor::new(head).chain(self.elements(source, &header).into_reader()), len))
     }
@@ -92,7 +92,7 @@ impl Changes {
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
         let header = self.header(source, source.order())?;
-        out.write_all(&npy::format(&header, self.version).map_err(|error| source.named(error))?)?;
+        out.write_all(&npy::format(&header, self.version).map_err(|error| source.name_error(error))?)?;
         self.elements(source, &header).write_to(progress, out)
     }
 
@@ -168,7 +168,7 @@ impl Target<'_> {
             true => array,
             false => array
                 .cast_to_with(&self.dtype, &self.options)
-                .map_err(|error| self.source.named(place.located(error)))?,
+                .map_err(|error| self.source.name_error(place.located(error)))?,
         };
         Ok(array.in_order(self.order)?.into_owned())
     }
@@ -194,7 +194,7 @@ impl<'a> Elements<'a> {
         blocks.map(
             |block| target.convert(block),
             |array: ndarray_io::Result<DynArray>| -> Result<(), Failure> {
-                let array = array.map_err(|error| target.source.named(error))?;
+                let array = array.map_err(|error| target.source.name_error(error))?;
                 out.write_all(array.bytes())?;
                 progress.add(array.bytes().len() as u64, total);
                 Ok(())
@@ -238,7 +238,7 @@ impl Read for Reader<'_> {
             };
             let target = &self.elements.target;
             let block = block.and_then(|block| target.convert(block)).map_err(|error| {
-                let error = io::Error::from(target.source.named(error));
+                let error = io::Error::from(target.source.name_error(error));
                 // Nor is it to be tried again, as that of a reader.
                 if error.kind() == io::ErrorKind::Interrupted { io::Error::other(error) } else { error }
             })?;

@@ -176,7 +176,7 @@ impl Source {
             SourceArray::Ra(file) => file.slice_any(slice),
             SourceArray::Objects(array) => array.slice(slice),
         };
-        part.map_err(|error| self.named(error))
+        part.map_err(|error| self.name_error(error))
     }
 
     /// Returns an error if the file is shorter than its header says: before memory is allocated for all of it.
@@ -186,11 +186,11 @@ impl Source {
             SourceArray::Ra(file) => file.check_complete(),
             SourceArray::Objects(_) => Ok(()),
         };
-        Ok(checked.map_err(|error| self.named(error))?)
+        Ok(checked.map_err(|error| self.name_error(error))?)
     }
 
     /// Adds the name of the file to an error that has none.
-    pub(crate) fn named(&self, error: ndarray_io::Error) -> ndarray_io::Error {
+    pub(crate) fn name_error(&self, error: ndarray_io::Error) -> ndarray_io::Error {
         // What is written is not the fault of the file.
         let is_of_other = is_broken_pipe(&error) || is_stdout_error(&error);
         if error.path().is_some() || is_of_other { error } else { error.at_path(&self.name) }
@@ -213,10 +213,10 @@ impl Source {
     ) -> Result<(), Failure> {
         match &self.array {
             SourceArray::Npy(file) => {
-                file.display_to(display_options, out).map_err(|error| self.named(error))?
+                file.display_to(display_options, out).map_err(|error| self.name_error(error))?
             }
             SourceArray::Ra(file) => {
-                file.display_to(display_options, out).map_err(|error| self.named(error))?
+                file.display_to(display_options, out).map_err(|error| self.name_error(error))?
             }
             SourceArray::Objects(array) => write!(out, "{}", array.display_with(display_options))?,
         }

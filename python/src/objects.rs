@@ -148,8 +148,8 @@ enum BeginOutcome<'a, 'py> {
 /// Returns a function or class of Python that makes plain data.
 macro_rules! imported {
     ($py:expr, $module:literal, $name:literal) => {{
-        static KNOWN: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-        KNOWN
+        static IMPORTED: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        IMPORTED
             .get_or_try_init($py, || Ok::<_, PyErr>($py.import($module)?.getattr($name)?.unbind()))?
             .bind($py)
     }};

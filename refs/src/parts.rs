@@ -48,7 +48,7 @@ impl ReferencedPart {
         Ok(Self { path: path.to_owned(), location: location.into(), offset, header, source })
     }
 
-    pub(crate) fn named(&self, error: Error) -> Error {
+    pub(crate) fn name_error(&self, error: Error) -> Error {
         error.at_path(&self.path)
     }
 
@@ -60,11 +60,11 @@ impl ReferencedPart {
         let mut bytes = vec![0; full as usize]; // `full` is at most `MAX_INLINE`
         let wanted = &mut bytes[..place.len as usize];
         let at = self.offset + place.start;
-        let came = fill_at(&**source, wanted, at).map_err(|error| self.named(error))?;
+        let came = fill_at(&**source, wanted, at).map_err(|error| self.name_error(error))?;
         if came < wanted.len() {
             // It was complete when it was opened.
             let reason = format!("the file ends {} bytes before its array", wanted.len() - came);
-            return Err(self.named(ErrorKind::array_changed(reason).into()));
+            return Err(self.name_error(ErrorKind::array_changed(reason).into()));
         }
         Ok(Ref::Text(format!("base64:{}", meta::base64(&bytes))))
     }
@@ -97,7 +97,7 @@ impl References {
                 let (found, wanted) = (order_name(part.header.order()), order_name(order));
                 let reason =
                     format!("it is in {found} order, and other parts of the array are in {wanted} order");
-                return Err(part.named(ErrorKind::bad_option(reason).into()));
+                return Err(part.name_error(ErrorKind::bad_option(reason).into()));
             }
             refuse_other_dtype(part, whole.dtype())?;
         }
@@ -120,7 +120,7 @@ impl References {
             return Err(ErrorKind::bad_option("the length of a chunk must be at least 1").into());
         }
         let grid = layout.grid(request).map_err(|error| match parts.last() {
-            Some(last) => last.named(error),
+            Some(last) => last.name_error(error),
             None => error,
         })?;
         let dims = self.dims(name, whole, options)?;
@@ -179,7 +179,7 @@ pub(crate) fn refuse_other_dtype(part: &ReferencedPart, dtype: &DType) -> Result
     if part.header.dtype() == dtype {
         return Ok(());
     }
-    Err(part.named(ErrorKind::dtype_mismatch(part.header.dtype().clone(), dtype.clone()).into()))
+    Err(part.name_error(ErrorKind::dtype_mismatch(part.header.dtype().clone(), dtype.clone()).into()))
 }
 
 /// Returns the common order of the parts: that of the first part for which the two orders differ.

@@ -322,7 +322,7 @@ impl References {
             let part = open().map_err(|error: Error| error.at_path(path))?;
             let first = first.get_or_insert_with(|| part.header.clone());
             let Some(&length) = part.header.shape().get(axis) else {
-                return Err(part.named(ErrorKind::no_such_axis(axis, part.header.shape().into()).into()));
+                return Err(part.name_error(ErrorKind::no_such_axis(axis, part.header.shape().into()).into()));
             };
             let mut shape = first.shape().to_vec();
             if let Some(own) = shape.get_mut(axis) {
@@ -330,7 +330,9 @@ impl References {
             }
             if part.header.shape() != shape {
                 let wanted = WantedShape::Exactly(first.shape().into());
-                return Err(part.named(ErrorKind::shape_mismatch(part.header.shape().into(), wanted).into()));
+                return Err(
+                    part.name_error(ErrorKind::shape_mismatch(part.header.shape().into(), wanted).into())
+                );
             }
             refuse_other_dtype(&part, first.dtype())?;
             all = all

@@ -37,7 +37,7 @@ impl BlockRanges {
     }
 
     /// Cuts pieces of `step` indices along one axis, which may be empty along another one.
-    pub(super) fn along(part: Vec<Range<usize>>, axis: usize, step: usize) -> Self {
+    pub(super) fn along_axis(part: Vec<Range<usize>>, axis: usize, step: usize) -> Self {
         let others = (0..part.len()).filter(|other| *other != axis);
         let axes = std::iter::once(axis).chain(others).collect();
         let is_empty = part[axis].is_empty();
@@ -156,10 +156,10 @@ mod tests {
                     assert_eq!(found.collect::<Vec<_>>(), numbers(view.clone().reversed_axes()));
                 }
                 for axis in 0..shape.len() {
-                    let pieces: Vec<_> = BlockRanges::along(part.clone(), axis, 2).collect();
+                    let pieces: Vec<_> = BlockRanges::along_axis(part.clone(), axis, 2).collect();
                     let lens = pieces.iter().map(|ranges| ranges[axis].len());
                     assert_eq!(lens.sum::<usize>(), part[axis].len());
-                    assert_eq!(BlockRanges::along(part.clone(), axis, 2).left(), pieces.len());
+                    assert_eq!(BlockRanges::along_axis(part.clone(), axis, 2).left(), pieces.len());
                 }
             }
         }

@@ -142,7 +142,7 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
         check_pieces(file.header(), shape, axis, length)?;
         // If another axis has length 0, there are pieces all the same.
         let all = shape.dims().iter().map(|length| 0..*length).collect();
-        let block_ranges = BlockRanges::along(all, axis, length);
+        let block_ranges = BlockRanges::along_axis(all, axis, length);
         let pieces_per_read = if axis == slowest_axis(file.order(), shape) {
             Self::pieces_per_read(file, shape, axis, length)
         } else {
@@ -191,7 +191,7 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
         let pieces = match pieces {
             Err(error) if count > self.length && is_piece_error(&error) => {
                 let mut last = None;
-                for ranges in BlockRanges::along(ranges.to_vec(), self.axis, self.length) {
+                for ranges in BlockRanges::along_axis(ranges.to_vec(), self.axis, self.length) {
                     let piece = self.read(&ranges, last.take())?;
                     if call(piece.view()).is_break() {
                         return Ok(None);

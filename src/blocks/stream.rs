@@ -304,7 +304,7 @@ impl<'r, R: Read, F: ArrayFormat, A: ReadableElement, D: Dimension> StreamChunks
         }
         check_element::<A>(&parts.part_reader, D::NDIM)?;
         check_pieces(parts.part_reader.header(), parts.shape(), axis, length)?;
-        let block_ranges = BlockRanges::along(parts.all(), axis, length);
+        let block_ranges = BlockRanges::along_axis(parts.all(), axis, length);
         Ok(Self { parts, axis, length, block_ranges, piece_buffer: None })
     }
 

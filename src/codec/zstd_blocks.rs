@@ -81,11 +81,11 @@ fn run(
     out: &mut Vec<u8>,
     end: impl Fn(&mut Encoder<'static>, &mut OutBuffer<'_, Vec<u8>>) -> std::io::Result<usize>,
 ) -> Result<()> {
-    const ROOM: usize = 4 << 10;
+    const MIN_FREE: usize = 4 << 10;
     let mut input = InBuffer::around(bytes);
     loop {
-        if out.capacity() - out.len() < ROOM {
-            out.reserve((bytes.len() - input.pos()) / 2 + ROOM);
+        if out.capacity() - out.len() < MIN_FREE {
+            out.reserve((bytes.len() - input.pos()) / 2 + MIN_FREE);
         }
         let begun = out.len();
         let mut out = OutBuffer::around_pos(out, begun);

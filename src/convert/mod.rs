@@ -530,7 +530,7 @@ fn check_files<'f, F: ArrayFormat>(
     conversion: &Conversion<'_>,
 ) -> Result<()> {
     files.into_iter().try_for_each(|file| {
-        check_for_npy::<F>(file.found(), file.extent()?.trailing(), conversion)
+        check_for_npy::<F>(file.format_header(), file.extent()?.trailing(), conversion)
             .map_err(|error| file.at_path(error))
     })
 }

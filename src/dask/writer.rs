@@ -311,7 +311,7 @@ impl NpyStackWriter {
     }
 
     /// Returns where the parts are now.
-    fn place(&self) -> PathBuf {
+    fn current_folder(&self) -> PathBuf {
         self.draft.as_ref().map_or_else(|| self.folder.clone(), DraftFolder::path)
     }
 
@@ -355,7 +355,7 @@ impl NpyStackWriter {
         // Locked before the part is written: the part could otherwise overwrite another writer's part.
         self.lock()?;
         let name = parts::name(self.info.lengths.len());
-        let path = self.place().join(&name);
+        let path = self.current_folder().join(&name);
         let written = write(&path).and_then(|length| self.info.push(length));
         written.map_err(|error| {
             // It may have its name already, and would be a part that is not counted.
@@ -389,7 +389,7 @@ impl NpyStackWriter {
     /// [`Io`](ErrorKind::Io) if the system fails; a [conflict](Error::is_conflict) if `info` cannot be
     /// replaced.
     pub fn commit(&mut self) -> Result<()> {
-        let (info, place) = (self.folder.join(INFO), self.place().join(INFO));
+        let (info, place) = (self.folder.join(INFO), self.current_folder().join(INFO));
         if self.committed == self.info.lengths.len() {
             if !self.is_synced {
                 change::sync_folder_of(&place, &self.options).map_err(|error| error.at_path(&info))?;
@@ -472,7 +472,7 @@ impl NpyStackWriter {
         if self.locked.is_some() {
             return Ok(());
         }
-        let path = self.place().join(INFO);
+        let path = self.current_folder().join(INFO);
         let lock = || {
             let locked = change::open_locked(&path, Purpose::Change, self.options.get_wait_for_lock())?;
             let found = info_bytes(&LocalFile(&*locked), &ReadOptions::new())?;

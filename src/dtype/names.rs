@@ -46,7 +46,7 @@ impl Names {
     }
 
     /// Returns the number of the first field with this name.
-    pub(super) fn named(&self, name: &str, fields: &[Field]) -> Option<usize> {
+    pub(super) fn index_of_name(&self, name: &str, fields: &[Field]) -> Option<usize> {
         match &self.0 {
             Some(index) => index.names.get(name).copied(),
             None => fields.iter().position(|field| field.name() == name),

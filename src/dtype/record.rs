@@ -217,13 +217,13 @@ impl Record {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn field(&self, name: &str) -> Option<&Field> {
-        let number = self.named(name).or_else(|| self.names.titled(name, &self.fields));
+        let number = self.index_of_name(name).or_else(|| self.names.titled(name, &self.fields));
         number.map(|number| &self.fields[number])
     }
 
     /// Returns the number of the field with a name.
-    pub(crate) fn named(&self, name: &str) -> Option<usize> {
-        self.names.named(name, &self.fields)
+    pub(crate) fn index_of_name(&self, name: &str) -> Option<usize> {
+        self.names.index_of_name(name, &self.fields)
     }
 
     /// Returns the size in bytes, including padding.

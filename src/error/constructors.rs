@@ -177,12 +177,12 @@ impl ErrorKind {
     /// ```
     pub fn no_such_member<'a>(name: impl Into<String>, names: impl IntoIterator<Item = &'a str>) -> Self {
         // There may be millions of names, so the error lists at most this many, of some that are compared.
-        const MOST: usize = 100;
+        const MAX: usize = 100;
         const COMPARED: usize = 10_000;
         let name = name.into();
         let mut names: Vec<&str> = names.into_iter().take(COMPARED).collect();
         similar_first(&name, &mut names);
-        let available = names.into_iter().take(MOST).map(str::to_owned).collect();
+        let available = names.into_iter().take(MAX).map(str::to_owned).collect();
         Self::NoSuchMember { name, available }
     }
 

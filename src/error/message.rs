@@ -323,9 +323,9 @@ impl fmt::Display for Listed<'_> {
             return f.write_str(self.1);
         }
         // What is shown is shortened, so more names are not needed.
-        const MOST: usize = 100;
+        const MAX: usize = 100;
         let names: Vec<String> =
-            self.0.iter().take(MOST).map(|name| format!("'{}'", name.escape_debug())).collect();
+            self.0.iter().take(MAX).map(|name| format!("'{}'", name.escape_debug())).collect();
         f.write_str(&names.join(", "))
     }
 }
@@ -337,10 +337,10 @@ pub(super) fn similar_first(wanted: &str, names: &mut [&str]) {
 
 /// Returns how many characters have to be changed in a short name, regardless of case, or a large number if that is more than 3.
 fn edit_distance(wanted: &str, name: &str) -> usize {
-    const MOST: usize = 3;
-    const LONGEST: usize = 64;
-    let chars = |name: &str| name.chars().take(LONGEST).flat_map(char::to_lowercase).collect::<Vec<_>>();
-    if wanted.len().abs_diff(name.len()) > 4 * MOST {
+    const MAX: usize = 3;
+    const MAX_LEN: usize = 64;
+    let chars = |name: &str| name.chars().take(MAX_LEN).flat_map(char::to_lowercase).collect::<Vec<_>>();
+    if wanted.len().abs_diff(name.len()) > 4 * MAX {
         return usize::MAX;
     }
     let (wanted, name) = (chars(wanted), chars(name));
@@ -355,7 +355,7 @@ fn edit_distance(wanted: &str, name: &str) -> usize {
         }
     }
     // Of a name of two letters, one has to be the same.
-    let max_distance = MOST.min(wanted.len() / 2);
+    let max_distance = MAX.min(wanted.len() / 2);
     row.last().copied().filter(|edit_distance| *edit_distance <= max_distance).unwrap_or(usize::MAX)
 }
 
@@ -375,9 +375,9 @@ pub(super) struct Short<T>(pub(super) T);
 impl<T: fmt::Display> fmt::Display for Short<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // In characters, not bytes, so that the text is always truncated at a character boundary.
-        const LONGEST: usize = 200;
+        const MAX_LEN: usize = 200;
         let text = self.0.to_string();
-        match text.char_indices().nth(LONGEST) {
+        match text.char_indices().nth(MAX_LEN) {
             None => f.write_str(&text),
             Some((end, _)) => write!(f, "{}…", &text[..end]),
         }

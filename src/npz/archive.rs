@@ -355,8 +355,9 @@ impl Archive {
     /// Finds a member by NumPy's rule: the exact name, or else the name with the suffix `.npy`.
     fn named_if(&self, name: &str, passes: impl Fn(usize) -> bool) -> Result<usize> {
         let with_suffix = format!("{name}.npy");
-        let mut named =
-            [name, &with_suffix].into_iter().map(|name| self.named(name).filter(|index| passes(*index)));
+        let mut named = [name, &with_suffix]
+            .into_iter()
+            .map(|name| self.indices_of_name(name).filter(|index| passes(*index)));
         let found =
             named.find_map(|indices| Some(indices.collect::<Vec<_>>()).filter(|found| !found.is_empty()));
         match found.as_deref() {
@@ -372,7 +373,7 @@ impl Archive {
     }
 
     /// Returns the indices of all members with exactly this file name.
-    pub(super) fn named(&self, file_name: &str) -> impl Iterator<Item = usize> + use<'_> {
+    pub(super) fn indices_of_name(&self, file_name: &str) -> impl Iterator<Item = usize> + use<'_> {
         let name = |index: &usize| self.members[*index].0.name.as_str();
         let sorted = self.by_name.get_or_init(|| {
             let mut numbers: Vec<usize> = (0..self.members.len()).collect();
@@ -387,7 +388,7 @@ impl Archive {
     /// Records a new checksum for the members with this name.
     #[cfg(feature = "mmap")]
     pub(super) fn set_crc(&mut self, file_name: &str, crc: u32) {
-        for index in self.named(file_name).collect::<Vec<_>>() {
+        for index in self.indices_of_name(file_name).collect::<Vec<_>>() {
             self.members[index].0.crc = crc;
         }
     }

@@ -152,7 +152,7 @@ impl<'a> NpzUpdate<'a> {
     }
 
     fn add_content(mut self, name: String, content: Content<'a>) -> Result<Self> {
-        let is_old = self.archive.named(&name).any(|index| self.is_kept(index));
+        let is_old = self.archive.indices_of_name(&name).any(|index| self.is_kept(index));
         if is_old || !self.names.insert(name.clone()) {
             return Err(ErrorKind::NameTaken { name }.into());
         }

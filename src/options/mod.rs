@@ -765,9 +765,9 @@ impl WriteOptions {
 }
 
 fn thread_count(asked: Option<NonZero<usize>>) -> usize {
-    const MOST: usize = 4;
+    const MAX: usize = 4;
     // Asked once: the answer takes as long as reading a small array, because it comes from several files.
     static AVAILABLE: OnceLock<usize> = OnceLock::new();
-    let available = || thread::available_parallelism().map_or(1, NonZero::get).min(MOST);
+    let available = || thread::available_parallelism().map_or(1, NonZero::get).min(MAX);
     asked.map_or_else(|| *AVAILABLE.get_or_init(available), NonZero::get)
 }

@@ -283,7 +283,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         F::header(&self.found)
     }
 
-    pub(crate) fn found(&self) -> &F::Found {
+    pub(crate) fn format_header(&self) -> &F::Found {
         &self.found
     }
 

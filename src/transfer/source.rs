@@ -289,9 +289,9 @@ impl<'a> Positioned<'a> {
     /// Returns about this many bytes, as a number of whole runs; fewer if there would be too many runs to list.
     pub(super) fn round_to_runs(&self, bytes: usize) -> usize {
         /// Listing takes eight bytes for each run.
-        const MOST: usize = 16 << 20;
+        const MAX: usize = 16 << 20;
         let run = self.runs.map_or(1, |(runs, _)| runs.run().max(1));
-        (bytes / run).clamp(1, MOST).saturating_mul(run)
+        (bytes / run).clamp(1, MAX).saturating_mul(run)
     }
 
     /// Returns whether the bytes are scattered in any order.

@@ -35,7 +35,7 @@ impl Walk {
     /// Creates a walk over axes, given by length and stride, in C order of the contiguous side. None has length 0.
     pub(super) fn new(axes: impl DoubleEndedIterator<Item = (usize, isize)>) -> Self {
         /// The largest table.
-        const MOST: usize = 512;
+        const MAX: usize = 512;
         let mut step = 1;
         let mut rest: Vec<Axis> = Vec::new();
         for (len, stride) in axes.rev().filter(|(len, _)| *len != 1) {
@@ -43,7 +43,7 @@ impl Walk {
             step *= len;
         }
         rest.reverse();
-        let fits = |table: usize, axis: &Axis| table < SHORT && table * axis.len <= MOST;
+        let fits = |table: usize, axis: &Axis| table < SHORT && table * axis.len <= MAX;
         let closest = rest.last().map_or(0, |axis| axis.stride.unsigned_abs());
         let (mut columns, mut closest) = (vec![0], closest);
         while let Some(axis) = rest.pop_if(|axis| fits(columns.len(), axis)) {

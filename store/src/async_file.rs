@@ -80,7 +80,7 @@ impl<T: Send + 'static> AsyncFile<T> {
         open: Open<T>,
     ) -> Result<Self> {
         let (remote, options) = (remote.clone(), options.clone());
-        let bytes = on_runtime(fetched).await.map_err(|error| remote.location.named(error))?;
+        let bytes = on_runtime(fetched).await.map_err(|error| remote.location.name_error(error))?;
         // What has been fetched is nearly always enough.
         let known = Arc::new(Loaded::new(bytes.clone()));
         let (remote_clone, options_clone) = (remote.clone(), options.clone());
@@ -144,7 +144,7 @@ impl<T: Send + 'static> AsyncFile<T> {
                     ErrorKind::NotLoaded { missing } if !known.exceeds_limit() => {
                         let (bytes, missing) = (self.bytes.clone(), missing.clone());
                         let loaded = on_runtime(async move { bytes.load(missing).await }).await;
-                        known.add(loaded.map_err(|error| self.remote.location.named(error))?);
+                        known.add(loaded.map_err(|error| self.remote.location.name_error(error))?);
                     }
                     ErrorKind::NotLoaded { .. } => {}
                     _ => return Err(error),

@@ -117,7 +117,7 @@ impl AsyncUpload {
     pub async fn write(&mut self, mut bytes: &[u8]) -> Result<()> {
         while !bytes.is_empty() {
             if self.is_full() {
-                self.send_buffer().await.map_err(|error| self.location.named(error.while_writing()))?;
+                self.send_buffer().await.map_err(|error| self.location.name_error(error.while_writing()))?;
             }
             bytes = &bytes[self.fill(bytes)..];
         }
@@ -141,7 +141,7 @@ impl AsyncUpload {
         if done.is_err() {
             self.remove().await;
         }
-        done.map_err(|error| self.location.named(error.while_writing()))
+        done.map_err(|error| self.location.name_error(error.while_writing()))
     }
 
     /// Gives the upload up, and removes the parts that have been sent.

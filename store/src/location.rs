@@ -146,7 +146,7 @@ impl ObjectLocation {
         Ok(listed.objects.iter().filter_map(|object| object.location.filename().map(str::to_owned)).collect())
     }
 
-    pub(crate) fn named(&self, error: Error) -> Error {
+    pub(crate) fn name_error(&self, error: Error) -> Error {
         error.at_path(&self.display_name)
     }
 }

@@ -67,7 +67,7 @@ impl std::fmt::Debug for Remote {
 impl Folder for Remote {
     fn names(&self) -> Result<Vec<String>> {
         let Some((address, options)) = &self.address else {
-            return self.location.names_within().map_err(|error| self.location.named(error));
+            return self.location.names_within().map_err(|error| self.location.name_error(error));
         };
         let folder = format!("{}/", address.key.strip_suffix('/').unwrap_or(&address.key));
         let listing = Listing::new(Address { key: folder.clone(), ..address.clone() }, options, true)?;
@@ -273,7 +273,7 @@ impl Remote {
             }
             Ok(done)
         };
-        copy().map_err(|error| self.location.named(error))
+        copy().map_err(|error| self.location.name_error(error))
     }
 
     /// Returns whether the object exists.
@@ -288,7 +288,7 @@ impl Remote {
             match self.location.head().await {
                 Ok(_) => Ok(true),
                 Err(object_store::Error::NotFound { .. }) => Ok(false),
-                Err(error) => Err(self.location.named(failure(&error))),
+                Err(error) => Err(self.location.name_error(failure(&error))),
             }
         })
     }
@@ -315,7 +315,7 @@ impl Remote {
                 },
             }
         });
-        deleted.map_err(|error| self.location.named(error.while_writing()))
+        deleted.map_err(|error| self.location.name_error(error.while_writing()))
     }
 
     /// Returns the current version of the object.
@@ -395,7 +395,7 @@ impl Remote {
             _ => upload.clone(),
         };
         let mut upload = self.upload(&upload)?;
-        array.write_npy_with(&mut upload, options).map_err(|error| self.location.named(error))?;
+        array.write_npy_with(&mut upload, options).map_err(|error| self.location.name_error(error))?;
         upload.finish()
     }
 
@@ -465,12 +465,12 @@ impl Remote {
     }
 
     fn bytes(&self) -> Result<ObjectBytes> {
-        wait(ObjectBytes::open(&self.location)).map_err(|error| self.location.named(error))
+        wait(ObjectBytes::open(&self.location)).map_err(|error| self.location.name_error(error))
     }
 
     fn end_bytes(&self) -> Result<ObjectBytes> {
         wait(ObjectBytes::open_end(&self.location, TAIL.max(WINDOW)))
-            .map_err(|error| self.location.named(error))
+            .map_err(|error| self.location.name_error(error))
     }
 
     fn open_array<F: ArrayFormat>(
@@ -479,12 +479,12 @@ impl Remote {
         options: &ReadOptions,
     ) -> Result<ArrayFile<F>> {
         let opened = ArrayFile::from_source_with(bytes, options);
-        Ok(opened.map_err(|error| self.location.named(error))?.with_path(&self.location.display_name))
+        Ok(opened.map_err(|error| self.location.name_error(error))?.with_path(&self.location.display_name))
     }
 
     fn open_archive(&self, bytes: Arc<dyn ReadAt>, options: &ReadOptions) -> Result<NpzFile> {
         let opened = NpzFile::from_source_with(bytes, options);
-        Ok(opened.map_err(|error| self.location.named(error))?.with_path(&self.location.display_name))
+        Ok(opened.map_err(|error| self.location.name_error(error))?.with_path(&self.location.display_name))
     }
 }
 

@@ -37,7 +37,7 @@ const FILES_USING_NDARRAY: &[&str] = &[
     "io/writer/mod.rs",
     "io/zeroed.rs",
     "transfer/gather.rs",
-    "transfer/pick.rs",
+    "transfer/gather_strided.rs",
     "transfer/read.rs",
     "transfer/scatter.rs",
     "transfer/walk.rs",
@@ -89,13 +89,14 @@ fn imports_are_from_lower_layers() {
         let inner = path.strip_prefix(&source).unwrap();
         let module = inner.iter().next().unwrap().to_str().unwrap().trim_end_matches(".rs");
         for line in fs::read_to_string(path).unwrap().lines() {
-            let Some((_, import)) =
-                line.split_once("crate::").filter(|_| !line.trim_start().starts_with("//"))
+            let is_name = |char: char| char.is_alphanumeric() || char == '_';
+            let Some((_, import)) = line
+                .split_once("crate::")
+                .filter(|(before, _)| !before.trim_start().starts_with("//") && !before.ends_with(is_name))
             else {
                 continue;
             };
-            let target: String =
-                import.chars().take_while(|char| char.is_alphanumeric() || *char == '_').collect();
+            let target: String = import.chars().take_while(|char| is_name(*char)).collect();
             let is_macro = import[target.len()..].starts_with('!');
             if target.is_empty() || target.starts_with(char::is_uppercase) || is_macro {
                 continue; // a list (rustfmt gives each module its own line), or a name that lib.rs exports
@@ -186,7 +187,7 @@ fn allocation_lengths_are_bounded_or_listed() {
         ("dynamic/foreign.rs", "strides.len()", "axes"),
         ("dynamic/foreign.rs", "dims.len()", "axes"),
         ("dynamic/foreign.rs", "self.shape().len()", "axes"),
-        ("io/arriving.rs", "left.min(Self::SIZE)", "constants"),
+        ("io/part_reader.rs", "left.min(Self::SIZE)", "constants"),
         ("npz/pieces.rs", "min(transfer::BLOCK)", "constants"),
         ("parts/select.rs", "shape.ndim()", "axes"),
         ("parts/select.rs", "counts.len()", "axes"),
@@ -194,12 +195,12 @@ fn allocation_lengths_are_bounded_or_listed() {
         ("npy_format/write.rs", "end - 1", "a header to be written"),
         ("npy_format/direct.rs", "text.len()", "a header, which is in memory"),
         ("npy_format/direct.rs", "{ 0 } else { 4 }", "constants"),
-        ("io/payload.rs", "length as usize", "at most MOST bytes of a file"),
+        ("io/payload.rs", "length as usize", "at most MAX_SMALL_FILE bytes"),
         ("io/payload.rs", "need.min(have + STEP)", "what was read, and a constant"),
         ("io/zeroed.rs", "bytes.min(BLOCK as u64)", "constants"),
         ("io/writer/append.rs", "unwrap_or(HEAD).min(HEAD)", "constants"),
         ("io/writer/append.rs", "head.resize(used, 0)", "a header that has been read"),
-        ("io/writer/mod.rs", "clamp(1, MOST)", "constants"),
+        ("io/writer/mod.rs", "clamp(1, BLOCK_ITEMS)", "constants"),
         ("io/change/system/windows.rs", "(length as usize).div_ceil(8)", "what the system asks for"),
         ("zip/write.rs", "record.0.len() + fill - 4", "a record to be written"),
         ("dynamic/object/dtypes.rs", "fields.len()", "spent from the budget before"),
@@ -215,11 +216,15 @@ fn allocation_lengths_are_bounded_or_listed() {
         ("dynamic/object/write.rs", "number as usize + 1", "objects in memory"),
         ("dynamic/object/write/recent.rs", "1 << Self::BITS", "constants"),
         ("dynamic/object/keys.rs", "with_capacity(count)", "keys that have been read"),
-        ("bytes/join.rs", "resize(span, 0)", "parts that are close together: at most the span of the hints"),
+        (
+            "bytes/coalesce.rs",
+            "resize(span, 0)",
+            "parts that are close together: at most the span of the hints",
+        ),
         ("bytes/scattered.rs", "(range.end - range.start) as usize", "at most the span of the hints"),
         ("limits.rs", "items.resize(len", "reserved before"),
         ("transfer/unpack.rs", "left.min(PIECE)", "constants"),
-        ("transfer/source.rs", "most(bytes)", "at most BLOCK"),
+        ("transfer/source.rs", "max_len(bytes)", "at most BLOCK"),
         ("transfer/mod.rs", "words.resize(count, 0)", "reserved before"),
         ("transfer/write.rs", "length", "a block of an array in memory"),
         ("transfer/tiles/plan.rs", "self.axes.len()", "axes"),

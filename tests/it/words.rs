@@ -1,4 +1,5 @@
-//! The words that documentation, comments and messages do not use: a private idiom, for which the field has terms that readers know.
+//! The words that documentation, comments and messages do not use: a private idiom, for which the field has terms that readers know;
+//! and names that explain nothing.
 //!
 //! A line that fails is rewritten in the terms of the second column, or in a simpler sentence. The test sees the words only: whether the
 //! sentence is good is for its author to judge.
@@ -214,4 +215,147 @@ fn phrases_are_found_in_prose_alone() {
         prose_of_rust("let a = '\"'; \"two\\\n  lines\"; r#\"raw \" text\"#"),
         ["two\\", "  lines|raw \" text|"]
     );
+}
+
+/// How tests do not begin: they are named by what is tested and what is expected, not by a sentence.
+const FIRST_WORDS: &[&str] = &[
+    "a", "an", "the", "this", "that", "those", "it", "they", "what", "who", "where", "when", "how", "if",
+    "is", "nobody", "nothing", "no", "not", "some", "many", "all", "any", "each", "every", "there", "as",
+];
+/// Names of items that say nothing to those who have not seen the code, and what they were replaced by.
+const NAMES: &[(&str, &str)] = &[
+    ("again", "retried; second"),
+    ("alone", "single"),
+    ("cut", "truncated; split"),
+    ("found", "a noun: header, dtype, matches"),
+    ("go_on", "check_cancelled"),
+    ("home", "origin; owner"),
+    ("is_called", "register"),
+    ("is_there", "exists; is_present"),
+    ("kept", "retained; cached"),
+    ("known", "a noun: what is known"),
+    ("lately", "recent"),
+    ("least", "min"),
+    ("made", "create_…; a noun"),
+    ("most", "max"),
+    ("other_way", "reversed"),
+    ("place", "offset; position; location"),
+    ("room", "buffer; capacity"),
+    ("saw", "observe"),
+    ("seams", "boundaries"),
+    ("seen_by", "with_observer"),
+    ("settle", "sync_position"),
+    ("taken", "selected; acquired"),
+    ("tally", "counts; reporter"),
+    ("tell", "report"),
+    ("told", "reported"),
+    ("turn", "permute_axes; permit"),
+    ("unclear", "ambiguous"),
+    ("unread", "remaining"),
+    ("way", "direction; decoder"),
+    ("witness", "observer"),
+];
+/// Items that have such a name all the same, and why.
+const NAMED: &[(&str, &str)] = &[
+    (
+        "src/blocks/mod.rs: place",
+        "the trait of sources of blocks: the path and the member, which errors call a place",
+    ),
+    ("src/bytes/scattered.rs: place", "puts rows into place; private to one loop"),
+    (
+        "src/element/cast/element_buf.rs: place",
+        "puts fields into structs: what the memory of an element is about",
+    ),
+    ("src/element/record/read.rs: place", "as above"),
+    (
+        "src/element/record/read.rs: made",
+        "called by what the derive generates: a field whose value is made, not read",
+    ),
+    ("src/io/format.rs: Found", "public: what a format's parser returns"),
+    ("src/io/ra.rs: Found", "as above"),
+];
+
+/// The name of an item that is defined in a line.
+fn defined(line: &str) -> Option<(&str, &str)> {
+    let line = line.trim_start();
+    let mut words =
+        line.split(|char: char| !char.is_alphanumeric() && char != '_').filter(|word| !word.is_empty());
+    while let Some(word) = words.next() {
+        match word {
+            "pub" | "crate" | "super" | "in" | "self" | "async" | "unsafe" | "extern" | "default" => {}
+            "const" | "fn" | "struct" | "enum" | "trait" | "type" | "mod" | "static" | "macro_rules" => {
+                let name = words.next()?;
+                // `const fn`
+                return if name == "fn" { Some((name, words.next()?)) } else { Some((word, name)) };
+            }
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// `SomeName` and `SOME_NAME` as `some_name`.
+fn snake_case(name: &str) -> String {
+    if !name.contains(char::is_lowercase) {
+        return name.to_lowercase();
+    }
+    let mut snake = String::new();
+    for char in name.chars() {
+        if char.is_uppercase() && !snake.is_empty() {
+            snake.push('_');
+        }
+        snake.extend(char.to_lowercase());
+    }
+    snake
+}
+
+#[test]
+fn names_of_items_and_tests_explain_themselves() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut paths = Vec::new();
+    for folder in
+        ["src", "derive", "formats", "matrices", "ndio", "python/src", "refs", "store", "tests", "benches"]
+    {
+        let folder = root.join(folder);
+        if folder.exists() {
+            files(&folder, &mut paths); // a package has no other members
+        }
+    }
+    let (mut wrong, mut tests, mut used) = (Vec::new(), 0, Vec::new());
+    for path in paths.iter().filter(|path| path.extension().is_some_and(|extension| extension == "rs")) {
+        let inner = path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
+        if inner.starts_with("tests/ui/") {
+            continue; // mistakes, some of them in names
+        }
+        let text = fs::read_to_string(path).unwrap();
+        let is_test_code = inner.contains("tests/");
+        let mut is_test = false;
+        for (number, line) in text.lines().enumerate() {
+            is_test |= line.trim() == "#[test]";
+            is_test &= !line.contains('$'); // a macro makes the name
+            let Some((keyword, name)) = defined(line) else { continue };
+            if std::mem::take(&mut is_test) && keyword == "fn" {
+                tests += 1;
+                let first = name.split('_').next().unwrap();
+                if FIRST_WORDS.contains(&first) || !name.contains('_') {
+                    wrong.push(format!(
+                        "{inner}:{}: {name}: name what is tested, and what is expected",
+                        number + 1
+                    ));
+                }
+            } else if !is_test_code
+                && let Some((_, instead)) = NAMES.iter().find(|(word, _)| *word == snake_case(name))
+            {
+                match NAMED.iter().position(|(item, _)| *item == format!("{inner}: {name}")) {
+                    Some(exception) => used.push(exception),
+                    None => wrong.push(format!("{inner}:{}: {keyword} {name} → {instead}", number + 1)),
+                }
+            }
+        }
+    }
+    assert!(tests > 200, "only {tests} tests were found");
+    assert!(wrong.is_empty(), "{} names:\n{}", wrong.len(), wrong.join("\n"));
+    let unused: Vec<_> =
+        (0..NAMED.len()).filter(|number| !used.contains(number)).map(|at| NAMED[at].0).collect();
+    assert!(unused.is_empty(), "exceptions that are not needed: {unused:?}");
 }

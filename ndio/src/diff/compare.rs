@@ -145,7 +145,7 @@ impl BlockComparison<'_> {
         if is_number(one.dtype()) && is_number(two.dtype()) {
             if let Some(format) = exact_format(one.dtype(), two.dtype()) {
                 let exact = |array, file_number: usize| {
-                    Exact::of(array, format).map_err(|error| self.sources[file_number].named(error))
+                    Exact::of(array, format).map_err(|error| self.sources[file_number].name_error(error))
                 };
                 let (a, b) = (exact(one, 0)?, exact(two, 1)?);
                 let count = a.len();
@@ -210,7 +210,7 @@ impl BlockComparison<'_> {
     fn cast<T: ReadableElement>(&self, array: &DynArray, file_number: usize) -> Result<ArrayD<T>, Failure> {
         Ok(array
             .cast_with(&crate::reading::options().casting(Casting::Unsafe))
-            .map_err(|error| self.sources[file_number].named(error))?)
+            .map_err(|error| self.sources[file_number].name_error(error))?)
     }
 
     /// Records whether an item is equal. The item is given by its number and the number of items.

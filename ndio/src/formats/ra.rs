@@ -60,7 +60,7 @@ impl FileFormat for Ra {
                 format!("RA cannot represent elements of {dtype}: the names of its fields would be lost");
             return Err(at(source.name(), text.into()));
         }
-        let head = ra::format(&header).map_err(|error| source.named(error))?;
+        let head = ra::format(&header).map_err(|error| source.name_error(error))?;
         let mut progress = Progress::new();
         // What is read is closed before the output is in place: some systems do not replace a file that is open.
         output.write(out, Content::Binary, move |mut sink| {

@@ -110,7 +110,7 @@ pub(super) struct ArrayFacts {
     #[serde(flatten)]
     pub(super) header: HeaderFacts,
     #[serde(flatten)]
-    pub(super) place: Place,
+    pub(super) place: ElementLocation,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) stats: Option<Summary>,
 }
@@ -118,7 +118,7 @@ pub(super) struct ArrayFacts {
 /// Where the elements of an array are.
 #[derive(Serialize)]
 #[serde(untagged)]
-pub(super) enum Place {
+pub(super) enum ElementLocation {
     File(DataFacts),
     Parts { axis: usize, parts: Vec<usize> },
 }
@@ -280,7 +280,7 @@ impl DataFacts {
 
 impl ArrayFacts {
     pub(super) fn new(header: HeaderFacts, data: DataFacts) -> Self {
-        Self { version: None, header, place: Place::File(data), stats: None }
+        Self { version: None, header, place: ElementLocation::File(data), stats: None }
     }
 
     /// The array that a reader has come to.
@@ -298,7 +298,7 @@ impl ArrayFacts {
     }
 
     pub(super) fn is_whole(&self) -> bool {
-        !matches!(&self.place, Place::File(DataFacts { is_whole: Some(false), .. }))
+        !matches!(&self.place, ElementLocation::File(DataFacts { is_whole: Some(false), .. }))
     }
 
     /// Prints one of several arrays.
@@ -311,11 +311,11 @@ impl ArrayFacts {
         self.header.print(out)?;
         let size = self.header.bytes.map_or_else(|| "a pickle".to_owned(), |bytes| format!("{bytes} bytes"));
         match &self.place {
-            Place::Parts { axis, parts } => {
+            ElementLocation::Parts { axis, parts } => {
                 writeln!(out, "  parts   {}, along axis {axis}", part_lengths_text(parts))?;
                 writeln!(out, "  data    {size}")?;
             }
-            Place::File(data) => data.print(&size, out)?,
+            ElementLocation::File(data) => data.print(&size, out)?,
         }
         self.stats.as_ref().map_or(Ok(()), |stats| stats.print(out))
     }

@@ -23,8 +23,8 @@ use super::stats::{self, Summary};
 use super::terminal::Escaped;
 use archive::{print_npz, write_npz};
 use facts::{
-    ArrayFacts, DataFacts, FileFacts, HeaderFacts, JsonList, PackedFacts, Place, RaFacts, TensorFacts,
-    is_native,
+    ArrayFacts, DataFacts, ElementLocation, FileFacts, HeaderFacts, JsonList, PackedFacts, RaFacts,
+    TensorFacts, is_native,
 };
 
 /// Describe files: type, shape, order, sizes, members
@@ -190,7 +190,7 @@ fn ra_facts(input: &Input) -> Result<ArrayFacts, Failure> {
 fn stack_facts(input: &Input) -> Result<ArrayFacts, Failure> {
     let stack = input.stack(&crate::reading::options())?;
     let header = HeaderFacts::of(stack.dtype(), stack.as_file().order(), stack.shape());
-    let place = Place::Parts { axis: stack.axis(), parts: stack.lengths().to_vec() };
+    let place = ElementLocation::Parts { axis: stack.axis(), parts: stack.lengths().to_vec() };
     Ok(ArrayFacts { version: None, header, place, stats: None })
 }
 
@@ -236,7 +236,7 @@ fn describe_npy(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> Re
         false => file.print(None, out)?,
     }
     for number in 0.. {
-        if let (true, Place::File(data)) = (has_more, &mut facts.place) {
+        if let (true, ElementLocation::File(data)) = (has_more, &mut facts.place) {
             data.trailing = Some(0); // what follows is the next array
         }
         are_whole &= facts.is_whole();

@@ -23,10 +23,10 @@ fn fraction(number: f64, low: f64, high: f64) -> f64 {
 
 /// Draws the columns of an array of two axes as line plots, one below the other.
 pub(super) fn columns(source: &Source, canvas: &Canvas, out: &mut dyn Write) -> Result<u8, Failure> {
-    const LEAST: usize = 4;
+    const MIN: usize = 4;
     let count = source.shape()[1];
     // Each plot also has a line for its name and two for its axis.
-    let lines = (canvas.lines / count.max(1)).saturating_sub(3).max(LEAST);
+    let lines = (canvas.lines / count.max(1)).saturating_sub(3).max(MIN);
     for column in 0..count {
         writeln!(out, "column {column}")?;
         let drawn = line(&Plane::column(source, column), &Canvas { lines, ..*canvas }, out);

@@ -123,8 +123,8 @@ impl Stats {
 pub(crate) trait Number: Copy + Send + Sync {
     fn float(self) -> f64;
     fn bound(self) -> Bound;
-    fn least(self, other: Self) -> Self;
-    fn most(self, other: Self) -> Self;
+    fn smaller(self, other: Self) -> Self;
+    fn larger(self, other: Self) -> Self;
 }
 
 macro_rules! numbers {
@@ -139,11 +139,11 @@ macro_rules! numbers {
             }
             // Unlike `min`, this compiles to one instruction. NaN is handled by `of_items_one_by_one`.
             #[inline(always)]
-            fn least(self, other: Self) -> Self {
+            fn smaller(self, other: Self) -> Self {
                 if other < self { other } else { self }
             }
             #[inline(always)]
-            fn most(self, other: Self) -> Self {
+            fn larger(self, other: Self) -> Self {
                 if other > self { other } else { self }
             }
         }
@@ -194,15 +194,15 @@ fn of_items<T: Number>(items: &[T]) -> Stats {
     // A separate loop, because there are not enough registers for both.
     for row in rows {
         for lane in 0..LANES {
-            least[lane] = least[lane].least(row[lane]);
-            most[lane] = most[lane].most(row[lane]);
+            least[lane] = least[lane].smaller(row[lane]);
+            most[lane] = most[lane].larger(row[lane]);
         }
     }
     for item in rest {
         sums[0] += item.float();
         zeros[0] += u64::from(item.float() == 0.0);
-        least[0] = least[0].least(*item);
-        most[0] = most[0].most(*item);
+        least[0] = least[0].smaller(*item);
+        most[0] = most[0].larger(*item);
     }
     let sum: f64 = sums.iter().sum();
     let none = found.clone();
@@ -210,8 +210,8 @@ fn of_items<T: Number>(items: &[T]) -> Stats {
         return of_items_one_by_one(items, none);
     }
     found.zero = zeros.iter().sum();
-    found.min = least.iter().copied().fold(*first, T::least).bound();
-    found.max = most.iter().copied().fold(*first, T::most).bound();
+    found.min = least.iter().copied().fold(*first, T::smaller).bound();
+    found.max = most.iter().copied().fold(*first, T::larger).bound();
     found.mean = sum / items.len() as f64;
     let mut squares = [0.0f64; LANES];
     for row in rows {

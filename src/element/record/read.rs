@@ -150,7 +150,7 @@ impl<R: 'static> FieldsRead<'_, R> {
         let spec = &self.spec.fields[self.next];
         self.next += 1;
         let name = spec.name;
-        let named = |name: &str| self.record.named(name);
+        let named = |name: &str| self.record.index_of_name(name);
         let Some(index) = named(name).or_else(|| spec.aliases.iter().copied().find_map(named)) else {
             return Ok(false);
         };
@@ -227,7 +227,7 @@ enum Origin<F> {
 
 /// A function of its own, because its frame has one of the values, which may be too large for the stack.
 #[inline(never)]
-fn made<F>(make: fn() -> F, count: usize) -> Vec<F> {
+fn create_items<F>(make: fn() -> F, count: usize) -> Vec<F> {
     (0..count).map(|_| make()).collect()
 }
 
@@ -235,7 +235,7 @@ impl<R, F> FieldReader<R> for Column<R, F> {
     fn place(&self, structs: &mut StructAssembler<'_, R>) -> Result<()> {
         let count = structs.count();
         let values = match &self.origin {
-            Origin::Made(make) => Ok(made(*make, count)),
+            Origin::Made(make) => Ok(create_items(*make, count)),
             Origin::Stored(ReadPlan::Bitwise(bitwise)) => {
                 if structs.copy(self.offset, &self.to, bitwise) {
                     return Ok(());

@@ -62,11 +62,11 @@ impl Draft {
             }
             // The file system has no unnamed files, or cannot link them later. Any other error will occur
             // again when a named file is created.
-            Err(_) => Self::named(folder, is_private),
+            Err(_) => Self::create_named(folder, is_private),
         }
     }
 
-    fn named(folder: &Folder, is_private: bool) -> io::Result<Self> {
+    fn create_named(folder: &Folder, is_private: bool) -> io::Result<Self> {
         let create = |name: &OsStr| folder.create_new(name, is_private);
         with_free_name(create, |file, name| {
             let attempt = system::try_lock(&file, LockRegion::Draft, Mode::Exclusive)?;
@@ -93,7 +93,7 @@ impl Draft {
     }
 
     fn copy_to_named(&mut self, folder: &Folder) -> io::Result<OsString> {
-        let named = Self::named(folder, self.is_private)?;
+        let named = Self::create_named(folder, self.is_private)?;
         let name = named.name.clone().unwrap_or_default();
         self.file.rewind()?;
         let moved = io::copy(&mut &self.file, &mut &named.file).map(drop);

@@ -181,12 +181,12 @@ impl Retries {
 
     /// Returns whether there is another try.
     pub(super) fn next_attempt(&mut self) -> bool {
-        const LEAST: usize = 100;
+        const MIN: usize = 100;
         self.count += 1;
-        if self.count > LEAST {
+        if self.count > MIN {
             thread::sleep(Duration::from_millis(1).min(self.left()));
         }
-        self.count <= LEAST || !self.left().is_zero()
+        self.count <= MIN || !self.left().is_zero()
     }
 
     /// Returns how much longer the caller waits.

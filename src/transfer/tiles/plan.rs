@@ -219,7 +219,7 @@ impl Plan {
     }
 
     /// Returns an element's offset in the source, given its index in a tile whose axes are in this order.
-    pub(crate) fn place(&self, tile: &Tile, order: &[usize], number: usize) -> u64 {
+    pub(crate) fn source_offset(&self, tile: &Tile, order: &[usize], number: usize) -> u64 {
         let lengths = order.iter().rev().map(|&axis| tile.lens[axis]);
         let axes = order.iter().rev().zip(indices_of(number as u64, lengths));
         axes.fold(tile.from, |place, (&axis, index)| place + index as u64 * self.axes[axis].from)
@@ -310,7 +310,7 @@ mod tests {
             for number in 0..plan.count() {
                 let tile = plan.tile(number);
                 for element in 0..tile.len() {
-                    let mut place = (plan.place(&tile, &order, element), tile.to);
+                    let mut place = (plan.source_offset(&tile, &order, element), tile.to);
                     let mut left = element;
                     for &axis in order.iter().rev() {
                         place.1 += (left % tile.lens[axis]) as u64 * plan.axes()[axis].to;

@@ -128,7 +128,7 @@ impl Move<'_> {
     /// `order` is the order of the tile's axes.
     fn locate_error(&self, error: Error, tile: &Tile, order: &[usize]) -> Error {
         let Some(number) = error.element() else { return error };
-        let place = self.plan.place(tile, order, number);
+        let place = self.plan.source_offset(tile, order, number);
         let place = (place / self.plan.from().item.max(1) as u64) as usize;
         self.header.name_element(error.at_element(place), 0, false)
     }

@@ -43,7 +43,7 @@ pub(super) fn write(source: &Source, delimiter: u8, out: &mut dyn Write) -> Resu
     let put = |block: &Block<DynArray>, text: &mut Text<'_>| -> Result<(), Failure> {
         // Text that has no characters would be lost.
         if has_invalid {
-            block.array().check().map_err(|error| source.named(block.located(error)))?;
+            block.array().check().map_err(|error| source.name_error(block.located(error)))?;
         }
         table.put_rows(block, text).map_err(|failure| at(source.name(), in_block(block, failure)))
     };
