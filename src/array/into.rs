@@ -37,13 +37,11 @@ pub trait ReadNpyIntoExt: Sealed {
     ///
     /// # Errors
     ///
-    /// - [`Io`](crate::error::ErrorKind::Io) if reading fails.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - A [format error](crate::Error::is_format) if the file is malformed or truncated, or an element is
     ///   invalid.
     /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the file has a different shape.
     /// - Another [mismatch](crate::Error::is_mismatch) if its elements have a different type.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
-    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     ///
     /// After an error while the elements are being read, such as truncation, some elements of `self` may have
     /// been overwritten.

@@ -42,12 +42,8 @@ pub trait ReadRaExt: Sized + Sealed {
     ///
     /// # Errors
     ///
-    /// - [`Io`](crate::error::ErrorKind::Io) if reading fails.
-    /// - [`OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if the array cannot be allocated.
-    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - A [mismatch](crate::Error::is_mismatch) if the elements have a different type or number of axes.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
-    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     fn read_ra<R: Read>(reader: R) -> Result<Self>
     where
         Self: FromPayload,

@@ -249,11 +249,8 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
     ///
     /// # Errors
     ///
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
-    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     ///
     /// # Examples
     ///
@@ -297,11 +294,8 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
     ///
     /// # Errors
     ///
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
-    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     pub fn for_each_ahead(
         mut self,
         mut call: impl FnMut(ArrayView<'_, A, D>) -> ControlFlow<()>,

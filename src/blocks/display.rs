@@ -24,8 +24,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// # Errors
     ///
     /// - [`Io`](crate::error::ErrorKind::Io) if reading or writing fails.
-    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects.
     ///
     /// # Examples

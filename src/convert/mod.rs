@@ -220,11 +220,8 @@ impl std::fmt::Debug for Conversion<'_> {
 ///
 /// # Errors
 ///
-/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-/// - A [format error](crate::Error::is_format) if a file is malformed or truncated.
-/// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+/// - The [errors of reading](crate::error#errors-of-reading).
 /// - A [mismatch](crate::Error::is_mismatch) if the elements cannot be converted or are Python objects.
-/// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
 /// - [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the header does not fit the requested version.
 /// - A [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced.
 /// - [`Uncommitted`](crate::error::ErrorKind::Uncommitted) if the output is also an input, and has rows
@@ -258,11 +255,8 @@ pub fn convert_npy<P: AsRef<Path>, Q: AsRef<Path>>(from: P, to: Q, conversion: C
 ///
 /// # Errors
 ///
-/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-/// - A [format error](crate::Error::is_format) if a file is malformed or truncated.
-/// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+/// - The [errors of reading](crate::error#errors-of-reading).
 /// - A [mismatch](crate::Error::is_mismatch) if the elements cannot be converted or are Python objects.
-/// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
 /// - [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the header does not fit the requested version.
 /// - [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if an input is replaced by a different array
 ///   during the conversion, and this is detected when the file is reopened.
@@ -308,11 +302,8 @@ where
 ///
 /// # Errors
 ///
-/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-/// - A [format error](crate::Error::is_format) if a file is malformed or truncated.
-/// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+/// - The [errors of reading](crate::error#errors-of-reading).
 /// - A [mismatch](crate::Error::is_mismatch) if the elements cannot be converted or are Python objects.
-/// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
 /// - [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the header does not fit the requested version.
 /// - [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if an input is replaced by a different array
 ///   during the conversion, and this is detected when the file is reopened.
@@ -568,12 +559,9 @@ fn join_files<'f, F: ArrayFormat>(
 ///
 /// # Errors
 ///
-/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-/// - A [format error](crate::Error::is_format) if a file is malformed or truncated.
-/// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+/// - The [errors of reading](crate::error#errors-of-reading).
 /// - A [mismatch](crate::Error::is_mismatch) if the elements cannot be converted, are Python objects, or
 ///   cannot be represented in RA.
-/// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
 /// - A [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced, or if bytes
 ///   that follow its array would be lost.
 /// - [`Uncommitted`](crate::error::ErrorKind::Uncommitted) if the output is also an input, and has rows
@@ -628,12 +616,9 @@ where
 ///
 /// # Errors
 ///
-/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-/// - A [format error](crate::Error::is_format) if a file is malformed or truncated.
-/// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+/// - The [errors of reading](crate::error#errors-of-reading).
 /// - A [mismatch](crate::Error::is_mismatch) if the elements cannot be converted, or cannot be represented
 ///   in NPY.
-/// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
 /// - [`VersionTooLow`](crate::error::ErrorKind::VersionTooLow) if the header does not fit the requested version.
 /// - A [conflict](crate::Error::is_conflict) if the existing output is locked or cannot be replaced.
 /// - [`Trailing`](crate::error::ErrorKind::Trailing) if bytes follow the array.

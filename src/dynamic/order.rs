@@ -26,9 +26,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if an index is out of bounds.
     /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the slice has a different number of axes.
-    /// - [`Io`](crate::error::ErrorKind::Io) if reading fails.
-    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels.
     ///
     /// # Examples

@@ -136,9 +136,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if an index is out of bounds.
     /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the slice has a different number of axes.
-    /// - [`Io`](crate::error::ErrorKind::Io) if reading fails.
-    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     ///
     /// # Examples
     ///
@@ -163,9 +161,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if an index is out of bounds.
     /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the slice has a different number of axes.
-    /// - [`Io`](crate::error::ErrorKind::Io) if reading fails.
-    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     pub fn preview_with<I: SliceArg<IxDyn>>(&self, slice: I, options: &DisplayOptions) -> Result<String> {
         let selection =
             Selection::of(self.header().shape_ref(), &slice).map_err(|error| self.at_path(error))?;

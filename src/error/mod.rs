@@ -2,6 +2,16 @@
 //!
 //! [`Error`] is one pointer in size. Its [`kind`](Error::kind) is the stable interface and carries what was
 //! found and what was expected. The location (file, member, element, field) is added as the error propagates.
+//!
+//! # Errors of reading
+//!
+//! What all functions have in common that read files. Their own documentation lists what is particular to them.
+//!
+//! - [`Io`](ErrorKind::Io) if an I/O operation fails.
+//! - A [format error](Error::is_format) if the file is malformed or truncated.
+//! - [`Limit`](ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+//! - [`OutOfMemory`](ErrorKind::OutOfMemory) if an array cannot be allocated.
+//! - [`Cancelled`](ErrorKind::Cancelled) if the progress callback of [`ReadOptions`](crate::ReadOptions::progress) cancels the operation.
 
 mod constructors;
 mod file_kind;

@@ -127,8 +127,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     ///
     /// # Errors
     ///
-    /// - [`ErrorKind::Io`] if reading fails.
-    /// - A [format error](crate::Error::is_format) if the header is malformed or truncated.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - [`ErrorKind::Limit`] if the header exceeds the [`Limits`](crate::Limits).
     pub fn new(reader: R) -> Result<Self> {
         Self::new_with(reader, &ReadOptions::new())
@@ -138,8 +137,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     ///
     /// # Errors
     ///
-    /// - [`ErrorKind::Io`] if reading fails.
-    /// - A [format error](crate::Error::is_format) if the header is malformed or truncated.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - [`ErrorKind::Limit`] if the header exceeds the [`Limits`](crate::Limits).
     ///
     /// # Examples
@@ -233,8 +231,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     ///
     /// - [`ErrorKind::OutOfTurn`] if the array has already been read, or an earlier error has left the reader
     ///   within it.
-    /// - [`ErrorKind::Io`] if reading fails.
-    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - A [mismatch](crate::Error::is_mismatch) if the dtype or the number of axes does not match the type.
     /// - [`ErrorKind::Limit`] if the array exceeds the [`Limits`](crate::Limits).
     /// - [`ErrorKind::Cancelled`] if the progress callback cancels the operation.
@@ -263,8 +260,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     ///
     /// - [`ErrorKind::OutOfTurn`] if the array has already been read, or an earlier error has left the reader
     ///   within it.
-    /// - [`ErrorKind::Io`] if reading fails.
-    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - [`ErrorKind::Limit`] if the array exceeds the [`Limits`](crate::Limits).
     /// - [`ErrorKind::Cancelled`] if the progress callback cancels the operation.
     ///

@@ -56,14 +56,12 @@ impl<A, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     ///
     /// # Errors
     ///
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer has locked the file.
     /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path refers to something else.
-    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
     ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,
     ///   misaligned, not in native byte order, or laid out differently in memory.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     ///
     /// # Safety
     ///
@@ -83,14 +81,12 @@ impl<A, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     ///
     /// # Errors
     ///
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer has locked the file.
     /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path refers to something else.
-    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
     ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,
     ///   misaligned, not in native byte order, or laid out differently in memory.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     ///
     /// # Safety
     ///
@@ -109,13 +105,11 @@ impl<A, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     ///
     /// # Errors
     ///
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path refers to something else.
-    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
     ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,
     ///   misaligned, not in native byte order, or laid out differently in memory.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     ///
     /// # Examples
     ///
@@ -151,13 +145,11 @@ impl<A, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     ///
     /// # Errors
     ///
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path refers to something else.
-    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
     ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,
     ///   misaligned, not in native byte order, or laid out differently in memory.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     ///
     /// # Safety
     ///
@@ -278,17 +270,15 @@ impl<A, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     ///
     /// # Errors
     ///
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer has locked the file.
     /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path refers to something else.
-    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match, or
     ///   if the elements cannot be viewed in place because they are compressed, stored as single bits,
     ///   misaligned, not in native byte order, or laid out differently in memory.
     /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the range ends beyond the axis, [`BadOption`](crate::error::ErrorKind::BadOption) if
     ///   it ends before it starts.
     /// - [`NoSuchAxis`](crate::error::ErrorKind::NoSuchAxis) if the array has no axes.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     ///
     /// # Examples
     ///

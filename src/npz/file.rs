@@ -54,8 +54,7 @@ impl NpzFile {
     ///
     /// # Errors
     ///
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - A [format error](crate::Error::is_format) if the archive is malformed or truncated.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     pub fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
         Self::open_with(path, &ReadOptions::new())
     }
@@ -64,8 +63,7 @@ impl NpzFile {
     ///
     /// # Errors
     ///
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - A [format error](crate::Error::is_format) if the archive is malformed or truncated.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     pub fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
         let path = path.as_ref();
         let open = || Self::new_with(File::open(path)?, options);
@@ -77,8 +75,7 @@ impl NpzFile {
     ///
     /// # Errors
     ///
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - A [format error](crate::Error::is_format) if the archive is malformed or truncated.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     pub fn new(file: File) -> Result<Self> {
         Self::new_with(file, &ReadOptions::new())
     }
@@ -87,8 +84,7 @@ impl NpzFile {
     ///
     /// # Errors
     ///
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - A [format error](crate::Error::is_format) if the archive is malformed or truncated.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     pub fn new_with(file: File, options: &ReadOptions) -> Result<Self> {
         Self::of(Arc::new(LocalFile(file)), options)
     }
@@ -207,17 +203,9 @@ impl NpzFile {
     ///
     /// # Errors
     ///
-    /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
-    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
-    ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - [`Malformed`](crate::error::ErrorKind::Malformed) or another [format error](crate::Error::is_format) if
-    ///   the member is damaged or cannot be decompressed.
-    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
-    ///   missing or wrong (with the feature `zip-encryption`).
+    /// - The [errors of members](crate::npz#errors-of-members).
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - A [mismatch](crate::Error::is_mismatch) if the elements or axes do not match the requested type.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
-    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     pub fn read<T: FromPayload>(&self, member: impl MemberKey) -> Result<T> {
         self.read_with(member, &self.options)
     }
@@ -305,17 +293,10 @@ impl NpzFile {
     ///
     /// # Errors
     ///
-    /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
-    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
-    ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - [`Malformed`](crate::error::ErrorKind::Malformed) or another [format error](crate::Error::is_format) if
-    ///   the member is damaged or cannot be decompressed.
-    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
-    ///   missing or wrong (with the feature `zip-encryption`).
+    /// - The [errors of members](crate::npz#errors-of-members).
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the array contains Python objects, which cannot be
     ///   read in parts.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     ///
     /// # Examples
     ///
@@ -428,14 +409,8 @@ impl NpzFile {
     ///
     /// # Errors
     ///
-    /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
-    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
-    ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
+    /// - The [errors of members](crate::npz#errors-of-members).
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - [`Malformed`](crate::error::ErrorKind::Malformed) or another [format error](crate::Error::is_format) if
-    ///   the member is damaged or cannot be decompressed.
-    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
-    ///   missing or wrong (with the feature `zip-encryption`).
     /// - [`Limit`](crate::error::ErrorKind::Limit) if the content is larger, or decompressing an LZMA or XZ member needs
     ///   more memory, than the [`Limits`](crate::Limits) allow.
     pub fn verify_member(&self, member: impl MemberKey) -> Result<Vec<Remark>> {
@@ -450,15 +425,10 @@ impl NpzFile {
     ///
     /// # Errors
     ///
-    /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
-    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
-    ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - The [errors of members](crate::npz#errors-of-members).
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - A [format error](crate::Error::is_format) if the member is malformed, truncated or compressed by an
     ///   unsupported method.
-    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
-    ///   missing or wrong (with the feature `zip-encryption`).
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     pub fn peek(&self, member: impl MemberKey) -> Result<NpyHeader> {
         let peek =
             || member::peek(member::whole_archive(&self.source), self.archive.get(member)?, &self.options);
@@ -522,16 +492,8 @@ impl NpzFile {
     ///
     /// # Errors
     ///
-    /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
-    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
-    ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - [`Malformed`](crate::error::ErrorKind::Malformed) or another [format error](crate::Error::is_format) if
-    ///   the member is damaged or cannot be decompressed.
-    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
-    ///   missing or wrong (with the feature `zip-encryption`).
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
-    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
+    /// - The [errors of members](crate::npz#errors-of-members).
+    /// - The [errors of reading](crate::error#errors-of-reading).
     pub fn read_raw(&self, member: impl MemberKey) -> Result<Vec<u8>> {
         let read = || {
             member::read_raw(member::whole_archive(&self.source), self.archive.get(member)?, &self.options)
@@ -546,15 +508,8 @@ impl NpzFile {
     ///
     /// # Errors
     ///
-    /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
-    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
-    ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - [`Malformed`](crate::error::ErrorKind::Malformed) or another [format error](crate::Error::is_format) if
-    ///   the member is damaged or cannot be decompressed.
-    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
-    ///   missing or wrong (with the feature `zip-encryption`).
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
+    /// - The [errors of members](crate::npz#errors-of-members).
+    /// - The [errors of reading](crate::error#errors-of-reading).
     ///
     /// # Examples
     ///
@@ -587,14 +542,12 @@ impl NpzFile {
     ///
     /// # Errors
     ///
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - [`Malformed`](crate::error::ErrorKind::Malformed) or another [format error](crate::Error::is_format) if
     ///   a member is damaged or cannot be decompressed.
     /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if a member is encrypted and the password is
     ///   missing or wrong (with the feature `zip-encryption`).
     /// - A [mismatch](crate::Error::is_mismatch) if the elements or axes do not match the requested type.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
-    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     ///
     /// # Examples
     ///
@@ -678,7 +631,7 @@ impl NpzFile {
 ///
 /// # Errors
 ///
-/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+/// - The [errors of reading](crate::error#errors-of-reading).
 /// - [`Malformed`](crate::error::ErrorKind::Malformed) or another [format error](crate::Error::is_format) if a
 ///   member is damaged or cannot be decompressed.
 /// - [`BadMagic`](crate::error::ErrorKind::BadMagic) if the file is not an archive, and
@@ -687,7 +640,6 @@ impl NpzFile {
 /// - [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if two members have the same name.
 /// - [`Objects`](crate::error::ErrorKind::Objects) if an array contains Python objects and the options do not
 ///   allow them.
-/// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
 ///
 /// # Examples
 ///
@@ -709,7 +661,7 @@ pub fn read_npz<P: AsRef<Path>>(path: P) -> Result<BTreeMap<String, DynArray>> {
 ///
 /// # Errors
 ///
-/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+/// - The [errors of reading](crate::error#errors-of-reading).
 /// - [`Malformed`](crate::error::ErrorKind::Malformed) or another [format error](crate::Error::is_format) if a
 ///   member is damaged or cannot be decompressed.
 /// - [`BadMagic`](crate::error::ErrorKind::BadMagic) if the file is not an archive, and
@@ -719,8 +671,6 @@ pub fn read_npz<P: AsRef<Path>>(path: P) -> Result<BTreeMap<String, DynArray>> {
 /// - [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) if two members have the same name.
 /// - [`Objects`](crate::error::ErrorKind::Objects) if an array contains Python objects and the options do not
 ///   allow them.
-/// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
-/// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
 pub fn read_npz_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<BTreeMap<String, DynArray>> {
     let npz = NpzFile::open_with(path, options)?;
     let mut arrays = BTreeMap::new();

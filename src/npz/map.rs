@@ -58,9 +58,8 @@ impl NpzMmap {
     ///
     /// # Errors
     ///
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path is that of something else.
-    /// - A [format error](crate::Error::is_format) if the archive is malformed or truncated.
     ///
     /// # Safety
     ///
@@ -75,9 +74,8 @@ impl NpzMmap {
     ///
     /// # Errors
     ///
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path is that of something else.
-    /// - A [format error](crate::Error::is_format) if the archive is malformed or truncated.
     ///
     /// # Safety
     ///
@@ -141,16 +139,9 @@ impl NpzMmap {
     ///
     /// # Errors
     ///
-    /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
-    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
-    ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
-    /// - [`Malformed`](crate::error::ErrorKind::Malformed) or another [format error](crate::Error::is_format) if
-    ///   the member is damaged or cannot be decompressed.
-    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
-    ///   missing or wrong (with the feature `zip-encryption`).
+    /// - The [errors of members](crate::npz#errors-of-members).
     /// - A [mismatch](crate::Error::is_mismatch) if the elements or axes do not match the requested type.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
-    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     ///
     /// # Examples
     ///
@@ -265,8 +256,7 @@ impl NpzMmapMut {
     ///
     /// # Errors
     ///
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - A [format error](crate::Error::is_format) if the archive is malformed or truncated.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer holds the lock.
     /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path is not that of a regular file.
     ///

@@ -6,6 +6,18 @@
 //! [`NpzReader`] reads archives from any `Read + Seek`, [`NpzFile`] reads a file from several threads, and
 //! `NpzMmap` memory-maps a file. [`NpzWriter`] writes archives. [`NpzUpdate`] replaces an archive with a
 //! changed copy.
+//!
+//! # Errors of members
+//!
+//! What the functions have in common that read a member.
+//!
+//! - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
+//!   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
+//!   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
+//! - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is missing or wrong (with the
+//!   feature `zip-encryption`).
+//! - [`Malformed`](crate::error::ErrorKind::Malformed) or another [format error](crate::Error::is_format) if the member is damaged or
+//!   cannot be decompressed.
 
 mod archive;
 mod file;

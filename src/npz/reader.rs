@@ -51,8 +51,7 @@ impl<R: Read + Seek> NpzReader<R> {
     ///
     /// # Errors
     ///
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - A [format error](crate::Error::is_format) if the archive is malformed or truncated.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     pub fn new(reader: R) -> Result<Self> {
         Self::new_with(reader, &ReadOptions::new())
     }
@@ -61,8 +60,7 @@ impl<R: Read + Seek> NpzReader<R> {
     ///
     /// # Errors
     ///
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - A [format error](crate::Error::is_format) if the archive is malformed or truncated.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     pub fn new_with(mut reader: R, options: &ReadOptions) -> Result<Self> {
         let archive = Archive::load(&mut archive_bytes(&mut reader))?;
         Ok(Self { reader, archive, options: options.clone() })
@@ -100,14 +98,9 @@ impl<R: Read + Seek> NpzReader<R> {
     ///
     /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
     ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member matches `name`.
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - [`Malformed`](crate::error::ErrorKind::Malformed) or another [format error](crate::Error::is_format) if
-    ///   the member is damaged or cannot be decompressed.
-    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
-    ///   missing or wrong (with the feature `zip-encryption`).
+    /// - The [errors of reading](crate::error#errors-of-reading).
+    /// - The [errors of members](crate::npz#errors-of-members).
     /// - A [mismatch](crate::Error::is_mismatch) if the elements or axes do not match the requested type.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
-    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     pub fn by_name<S, D>(&mut self, name: &str) -> Result<ArrayBase<S, D>>
     where
         S: DataOwned,
@@ -122,14 +115,9 @@ impl<R: Read + Seek> NpzReader<R> {
     /// # Errors
     ///
     /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members.
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - [`Malformed`](crate::error::ErrorKind::Malformed) or another [format error](crate::Error::is_format) if
-    ///   the member is damaged or cannot be decompressed.
-    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
-    ///   missing or wrong (with the feature `zip-encryption`).
+    /// - The [errors of reading](crate::error#errors-of-reading).
+    /// - The [errors of members](crate::npz#errors-of-members).
     /// - A [mismatch](crate::Error::is_mismatch) if the elements or axes do not match the requested type.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
-    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     pub fn by_index<S, D>(&mut self, index: usize) -> Result<ArrayBase<S, D>>
     where
         S: DataOwned,
@@ -143,17 +131,9 @@ impl<R: Read + Seek> NpzReader<R> {
     ///
     /// # Errors
     ///
-    /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
-    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
-    ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - [`Malformed`](crate::error::ErrorKind::Malformed) or another [format error](crate::Error::is_format) if
-    ///   the member is damaged or cannot be decompressed.
-    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
-    ///   missing or wrong (with the feature `zip-encryption`).
+    /// - The [errors of members](crate::npz#errors-of-members).
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - A [mismatch](crate::Error::is_mismatch) if the elements or axes do not match the requested type.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
-    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     ///
     /// # Examples
     ///
@@ -222,15 +202,10 @@ impl<R: Read + Seek> NpzReader<R> {
     ///
     /// # Errors
     ///
-    /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
-    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
-    ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - The [errors of members](crate::npz#errors-of-members).
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - A [format error](crate::Error::is_format) if the member is malformed, truncated or compressed by an
     ///   unsupported method.
-    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
-    ///   missing or wrong (with the feature `zip-encryption`).
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
     ///
     /// # Examples
     ///
@@ -251,16 +226,8 @@ impl<R: Read + Seek> NpzReader<R> {
     ///
     /// # Errors
     ///
-    /// - [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or
-    ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
-    ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - [`Malformed`](crate::error::ErrorKind::Malformed) or another [format error](crate::Error::is_format) if
-    ///   the member is damaged or cannot be decompressed.
-    /// - [`Encrypted`](crate::error::ErrorKind::Encrypted) if the member is encrypted and the password is
-    ///   missing or wrong (with the feature `zip-encryption`).
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if the [`Limits`](crate::Limits) are exceeded.
-    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
+    /// - The [errors of members](crate::npz#errors-of-members).
+    /// - The [errors of reading](crate::error#errors-of-reading).
     ///
     /// # Examples
     ///

@@ -82,8 +82,7 @@ impl<'a> NpzUpdate<'a> {
     ///
     /// # Errors
     ///
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - A [format error](crate::Error::is_format) if the archive is malformed or truncated.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer holds the lock.
     /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path is not that of a regular file.
     pub fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
@@ -94,8 +93,7 @@ impl<'a> NpzUpdate<'a> {
     ///
     /// # Errors
     ///
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - A [format error](crate::Error::is_format) if the archive is malformed or truncated.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer holds the lock.
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the options request writing in place.
     /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path is not that of a regular file.

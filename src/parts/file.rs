@@ -135,13 +135,11 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// # Errors
     ///
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - A [format error](crate::Error::is_format) if the header is malformed or truncated.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects, which cannot be
     ///   read in parts.
     /// - [`NeedsCopy`](crate::error::ErrorKind::NeedsCopy) if the data of an RA file is compressed or stored as
     ///   single bits, since such data cannot be read in parts.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     pub fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
         Self::open_with(path, &ReadOptions::new())
     }
@@ -152,13 +150,11 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// # Errors
     ///
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - A [format error](crate::Error::is_format) if the header is malformed or truncated.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects, which cannot be
     ///   read in parts.
     /// - [`NeedsCopy`](crate::error::ErrorKind::NeedsCopy) if the data of an RA file is compressed or stored as
     ///   single bits, since such data cannot be read in parts.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     pub fn open_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<Self> {
         let path = path.as_ref();
         let open = || Self::new_with(File::open(path)?, options);
@@ -171,13 +167,11 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// # Errors
     ///
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - A [format error](crate::Error::is_format) if the header is malformed or truncated.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects, which cannot be
     ///   read in parts.
     /// - [`NeedsCopy`](crate::error::ErrorKind::NeedsCopy) if the data of an RA file is compressed or stored as
     ///   single bits, since such data cannot be read in parts.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     pub fn new(file: File) -> Result<Self> {
         Self::new_with(file, &ReadOptions::new())
     }
@@ -188,13 +182,11 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// # Errors
     ///
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - A [format error](crate::Error::is_format) if the header is malformed or truncated.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects, which cannot be
     ///   read in parts.
     /// - [`NeedsCopy`](crate::error::ErrorKind::NeedsCopy) if the data of an RA file is compressed or stored as
     ///   single bits, since such data cannot be read in parts.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     pub fn new_with(file: File, options: &ReadOptions) -> Result<Self> {
         Self::shared(Arc::new(file), options)
     }
@@ -215,12 +207,11 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// # Errors
     ///
     /// - Those of the source.
-    /// - A [format error](crate::Error::is_format) if the header is malformed or truncated.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects, which cannot be
     ///   read in parts.
     /// - [`NeedsCopy`](crate::error::ErrorKind::NeedsCopy) if the data of an RA file is compressed or stored as
     ///   single bits, since such data cannot be read in parts.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     ///
     /// # Examples
     ///
@@ -435,9 +426,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// # Errors
     ///
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - A [format error](crate::Error::is_format) if the header is malformed or truncated.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - [`ArrayChanged`](crate::error::ErrorKind::ArrayChanged) if the file now contains a different array.
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the array is a stack or an object in a store.
     ///

@@ -23,11 +23,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// # Errors
     ///
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
-    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     pub fn read<T: FromPayload>(&self) -> Result<T> {
         let header = self.header();
         let whole = Runs::new(
@@ -48,11 +45,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// - [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if the slice is out of bounds, [`BadOption`](crate::error::ErrorKind::BadOption) if it
     ///   has a step of 0.
     /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the slice has a different number of axes.
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
-    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     pub fn slice<A, I>(&self, slice: I) -> Result<Array<A, I::OutDim>>
     where
         A: ReadableElement,
@@ -73,11 +67,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///   has a step of 0.
     /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the slice has a different number of axes, or if the array and the
     ///   slice have different shapes.
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
-    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     ///
     /// # Examples
     ///
@@ -132,11 +123,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// - [`NoSuchAxis`](crate::error::ErrorKind::NoSuchAxis) if the axis does not exist, [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if an index
     ///   is out of bounds.
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
-    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     ///
     /// # Examples
     ///
@@ -229,11 +217,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// - [`NoSuchAxis`](crate::error::ErrorKind::NoSuchAxis) if the axis does not exist, [`BadOption`](crate::error::ErrorKind::BadOption) if the mask has a
     ///   different length.
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
-    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     ///
     /// # Examples
     ///

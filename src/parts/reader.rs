@@ -27,13 +27,10 @@ impl<R: Read + Seek, F: ArrayFormat> ArrayReader<R, F> {
     /// - [`BadOption`](crate::error::ErrorKind::BadOption) if the slice has a step of 0, [`OutOfTurn`](crate::error::ErrorKind::OutOfTurn) if the array has already
     ///   been read.
     /// - [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the slice has a different number of axes.
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
     /// - [`NeedsCopy`](crate::error::ErrorKind::NeedsCopy) if the data of an RA file is compressed or stored as
     ///   single bits.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
-    /// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
     ///
     /// # Examples
     ///

@@ -34,13 +34,12 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ///
     /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer has locked the file.
     /// - [`NotRegularFile`](crate::error::ErrorKind::NotRegularFile) if the path does not refer to a regular file.
-    /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - A [format error](crate::Error::is_format) if the file is malformed or shorter than its array.
     /// - [`Objects`](crate::error::ErrorKind::Objects) if the elements are Python objects, which cannot be
     ///   written in parts.
     /// - [`NeedsCopy`](crate::error::ErrorKind::NeedsCopy) if the data of an RA file is compressed or stored as
     ///   single bits, since such data cannot be written in parts.
-    /// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
     pub fn open_to_write<P: AsRef<Path>>(path: P) -> Result<Self> {
         Self::open_for(path.as_ref(), Purpose::Map)
     }

@@ -25,10 +25,9 @@ use crate::transfer::Source;
 ///
 /// # Errors
 ///
-/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+/// - The [errors of reading](crate::error#errors-of-reading).
 /// - A [format error](crate::Error::is_format) if the file is malformed, truncated or longer than its array.
 /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
-/// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
 ///
 /// # Examples
 ///
@@ -53,12 +52,10 @@ where
 ///
 /// # Errors
 ///
-/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
+/// - The [errors of reading](crate::error#errors-of-reading).
 /// - A [format error](crate::Error::is_format) if the file is malformed or truncated, or if it is longer than
 ///   its array and the options do not allow trailing bytes.
 /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
-/// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
-/// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
 ///
 /// # Examples
 ///

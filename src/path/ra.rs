@@ -17,10 +17,8 @@ use crate::ra_format::MAGIC;
 ///
 /// # Errors
 ///
-/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-/// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+/// - The [errors of reading](crate::error#errors-of-reading).
 /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
-/// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
 ///
 /// # Examples
 ///
@@ -45,11 +43,8 @@ where
 ///
 /// # Errors
 ///
-/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-/// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+/// - The [errors of reading](crate::error#errors-of-reading).
 /// - A [mismatch](crate::Error::is_mismatch) if the element type or the number of axes does not match.
-/// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
-/// - [`Cancelled`](crate::error::ErrorKind::Cancelled) if the progress callback cancels the operation.
 pub fn read_ra_with<P, T>(path: P, options: &ReadOptions) -> Result<T>
 where
     P: AsRef<Path>,
@@ -186,9 +181,7 @@ fn unreadable_trailing(error: &dyn std::fmt::Display) -> crate::Error {
 ///
 /// # Errors
 ///
-/// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
-/// - A [format error](crate::Error::is_format) if the header is malformed or truncated.
-/// - [`Limit`](crate::error::ErrorKind::Limit) if one of the [`Limits`](crate::Limits) is exceeded.
+/// - The [errors of reading](crate::error#errors-of-reading).
 ///
 /// # Examples
 ///

@@ -70,8 +70,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
     ///
     /// # Errors
     ///
-    /// - [`ErrorKind::Io`] if an I/O operation fails.
-    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - [`ErrorKind::Locked`] if another writer has locked the file.
     /// - [`ErrorKind::DTypeMismatch`] if the elements have a different dtype.
     /// - [`ErrorKind::ShapeMismatch`] if `A` is an array type and the file's inner axes are different, in number or length.
@@ -91,8 +90,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
     ///
     /// # Errors
     ///
-    /// - [`ErrorKind::Io`] if an I/O operation fails.
-    /// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+    /// - The [errors of reading](crate::error#errors-of-reading).
     /// - [`ErrorKind::Locked`] if another writer has locked the file.
     /// - [`ErrorKind::DTypeMismatch`] if the elements have a different dtype.
     /// - [`ErrorKind::ShapeMismatch`] if `A` is an array type and the file's inner axes are different, in number or length.
@@ -516,8 +514,7 @@ fn shape_offset(head: &[u8]) -> usize {
 ///
 /// # Errors
 ///
-/// - [`ErrorKind::Io`] if an I/O operation fails.
-/// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+/// - The [errors of reading](crate::error#errors-of-reading).
 /// - A [conflict](crate::Error::is_conflict) if the file is locked or cannot be replaced.
 /// - [`ErrorKind::BadOption`] if the array contains Python objects.
 /// - [`ErrorKind::NotRegularFile`] if the path is not that of a regular file.
@@ -542,8 +539,7 @@ pub fn grow_header<P: AsRef<Path>>(path: P) -> Result<()> {
 ///
 /// # Errors
 ///
-/// - [`ErrorKind::Io`] if an I/O operation fails.
-/// - A [format error](crate::Error::is_format) if the file is malformed or truncated.
+/// - The [errors of reading](crate::error#errors-of-reading).
 /// - A [conflict](crate::Error::is_conflict) if the file is locked or cannot be replaced.
 /// - [`ErrorKind::BadOption`] if the array contains Python objects.
 /// - [`ErrorKind::NotRegularFile`] if the path is not that of a regular file.
