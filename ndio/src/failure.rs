@@ -171,14 +171,14 @@ fn help_text(help: &Help) -> Option<&'static str> {
 
 /// Whether the reader of the output has closed the pipe (`ndio show x.npy | head`).
 pub(crate) fn is_broken_pipe(failure: &(dyn std::error::Error + 'static)) -> bool {
-    let is_pipe = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
+    let is_broken_pipe = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
     let by_table = failure.downcast_ref::<::csv::Error>().map(::csv::Error::kind);
     let of_library = |error: &ndarray_io::Error| {
-        error.path().is_none() && matches!(error.kind(), ErrorKind::Io(reason) if is_pipe(reason))
+        error.path().is_none() && matches!(error.kind(), ErrorKind::Io(reason) if is_broken_pipe(reason))
     };
-    failure.downcast_ref::<io::Error>().is_some_and(is_pipe)
+    failure.downcast_ref::<io::Error>().is_some_and(is_broken_pipe)
         || failure.downcast_ref::<ndarray_io::Error>().is_some_and(of_library)
-        || matches!(by_table, Some(::csv::ErrorKind::Io(error)) if is_pipe(error))
+        || matches!(by_table, Some(::csv::ErrorKind::Io(error)) if is_broken_pipe(error))
 }
 
 #[cfg(test)]

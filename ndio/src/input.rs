@@ -251,7 +251,7 @@ pub(crate) fn read_up_to(bytes: &dyn ReadAt, from: u64, len: usize) -> ndarray_i
 }
 
 /// Whether a path leads to what can be read once: a pipe or a device.
-pub(crate) fn is_pipe(path: &Path) -> bool {
+pub(crate) fn is_pipe_or_device(path: &Path) -> bool {
     !remote::is_url(path)
         && fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }

@@ -9,7 +9,7 @@ use ndarray_io::npz::NpzOptions;
 
 use super::failure::Failure;
 use super::formats::{CompressionName, Format, compression_of, refuse_bytes_after, write_archive};
-use super::input::{Input, SequentialReader, is_pipe};
+use super::input::{Input, SequentialReader, is_pipe_or_device};
 use super::output::{Content, Output};
 use super::progress::{Progress, ProgressReader};
 use super::remote;
@@ -83,7 +83,7 @@ pub(crate) fn pack(arguments: &Pack, out: &mut dyn Write) -> Result<u8, Failure>
 /// Returns an error if the first path does not look like an archive: then it may be the first of the files, which would be replaced.
 fn check_name(arguments: &Pack) -> Result<(), Failure> {
     let path = &arguments.archive;
-    let is_stream = path == Path::new("-") || is_pipe(path);
+    let is_stream = path == Path::new("-") || is_pipe_or_device(path);
     if arguments.any_name || is_stream || Format::of_name(path) == Some(Format::Npz) {
         return Ok(());
     }

@@ -23,7 +23,7 @@ pub(crate) struct RaFiles {
 
 /// What numbers are that files do not tell
 #[derive(Args, Clone, Copy)]
-pub(crate) struct Numbers {
+pub(crate) struct NumberOptions {
     /// The format of long doubles (f16), which files do not say, to show, convert and compare them as numbers:
     /// that of x86, of PowerPC (double-double), or of most other machines
     #[arg(long, global = true, value_name = "FORMAT")]
@@ -50,7 +50,7 @@ enum LongDoubleName {
 #[derive(Args)]
 pub(crate) struct Options {
     #[command(flatten)]
-    numbers: Numbers,
+    numbers: NumberOptions,
     #[command(flatten)]
     password: password::Arguments,
     #[command(flatten)]
@@ -58,7 +58,7 @@ pub(crate) struct Options {
 }
 
 static RA: OnceLock<RaFiles> = OnceLock::new();
-static NUMBERS: OnceLock<Numbers> = OnceLock::new();
+static NUMBERS: OnceLock<NumberOptions> = OnceLock::new();
 
 /// Sets the options for all further reads.
 pub(crate) fn set(arguments: &Options) -> Result<(), Failure> {

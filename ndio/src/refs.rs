@@ -8,7 +8,7 @@ use ndarray_io_refs::{RefOptions, References, ZarrFormat};
 
 use super::failure::{Failure, at, report};
 use super::formats::Format;
-use super::input::{Input, is_pipe};
+use super::input::{Input, is_pipe_or_device};
 use super::join::axis_of;
 use super::output::{Content, Output, is_same_file, refuse_in_stack};
 use super::remote;
@@ -84,7 +84,8 @@ pub(crate) fn refs(arguments: &Refs, out: &mut dyn Write) -> Result<u8, Failure>
     if arguments.output != Path::new("-") && !remote::is_url(&arguments.output) {
         arguments.files.iter().try_for_each(|file| refuse_in_stack(&arguments.output, file))?;
     }
-    if let Some(file) = arguments.files.iter().find(|file| *file == Path::new("-") || is_pipe(file)) {
+    if let Some(file) = arguments.files.iter().find(|file| *file == Path::new("-") || is_pipe_or_device(file))
+    {
         return Err(at(file, "references are to files that readers can find".into()));
     }
     let options = arguments.options();

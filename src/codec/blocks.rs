@@ -5,6 +5,13 @@
 
 use super::Crc;
 
+/// The position of a block in its stream.
+#[derive(Clone, Copy)]
+pub(crate) struct BlockPosition {
+    pub(crate) is_first: bool,
+    pub(crate) is_last: bool,
+}
+
 /// The uncompressed size of each block that this library compresses, except the last, in bytes.
 pub(crate) const BLOCK_SIZE: usize = 1 << 20;
 /// The smallest size of blocks that an index may describe.

@@ -22,10 +22,10 @@ mod zstd_blocks;
 mod zstd_proof;
 
 #[cfg(feature = "npz")]
-pub(crate) use blocks::{BLOCK_SIZE, BlockIndex, ContentInfo, NoIndex};
+pub(crate) use blocks::{BLOCK_SIZE, BlockIndex, BlockPosition, ContentInfo, NoIndex};
 #[cfg(feature = "npz")]
 pub(crate) use crc::{Crc, UnorderedCrc};
 #[cfg(feature = "npz")]
-pub(crate) use pack::{BlockPosition, Packer, Packing};
+pub(crate) use pack::{Packer, Packing};
 #[cfg(feature = "npz")]
 pub(crate) use unpack::{End, Unpacker};

@@ -4,6 +4,7 @@
 
 use flate2::{Compress, Compression, FlushCompress, Status};
 
+use super::blocks::BlockPosition;
 #[cfg(feature = "zstd")]
 use super::zstd_blocks::ZstdPacker;
 use crate::error::Result;
@@ -21,13 +22,6 @@ impl std::fmt::Debug for Packer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Packer")
     }
-}
-
-/// The position of a block in its stream.
-#[derive(Clone, Copy)]
-pub(crate) struct BlockPosition {
-    pub(crate) is_first: bool,
-    pub(crate) is_last: bool,
 }
 
 /// A block compressor. Reuse it to save the setup time.

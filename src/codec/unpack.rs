@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use flate2::{Decompress, FlushDecompress, Status};
 
-use super::pack::BlockPosition;
+use super::blocks::BlockPosition;
 #[cfg(feature = "zstd")]
 use super::{zstd_blocks, zstd_proof};
 use crate::error::{ErrorKind, FilePart, Result};

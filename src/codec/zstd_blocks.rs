@@ -3,7 +3,7 @@
 use zstd::stream::raw::{CParameter, Encoder, InBuffer, Operation, OutBuffer};
 
 use super::blocks::BLOCK_SIZE;
-use super::pack::BlockPosition;
+use super::blocks::BlockPosition;
 use crate::error::Result;
 
 /// The header of a frame with a window of 1 MiB, and without content size or checksum.

@@ -9,7 +9,7 @@
 //! decoders do not check that, and what they find there depends on where they have begun.
 
 use super::blocks::BLOCK_SIZE;
-use super::pack::BlockPosition;
+use super::blocks::BlockPosition;
 use super::zstd_blocks::HEAD;
 
 /// Returns whether a part consists of complete blocks that repeat no offset of blocks before it.
@@ -360,7 +360,7 @@ fn word(bytes: &[u8], at: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::is_independent;
-    use crate::codec::pack::BlockPosition;
+    use crate::codec::BlockPosition;
     use crate::codec::zstd_blocks::{HEAD, TAIL, ZstdPacker};
 
     const FIRST: BlockPosition = BlockPosition { is_first: true, is_last: false };

@@ -7,6 +7,7 @@ mod part_reader;
 mod payload;
 mod ra;
 mod reader;
+mod reader_state;
 mod writer;
 mod zeroed;
 

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 
 use super::format::ArrayFormat;
 use super::payload::{FromPayload, PayloadRef};
-use super::reader::{State, lost_position_error};
+use super::reader_state::{State, lost_position_error};
 use crate::bytes;
 use crate::error::{ErrorKind, Result};
 use crate::header::Header;

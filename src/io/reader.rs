@@ -6,6 +6,7 @@ use super::format::{ArrayFormat, Npy};
 use super::part_reader::PartReader;
 use super::payload::{self, FromPayload, Payload, PayloadRef};
 use super::ra::Ra;
+use super::reader_state::{State, lost_position_error};
 use crate::dtype::DType;
 use crate::error::{Error, ErrorKind, Help, Result};
 use crate::header::{Extent, Header};
@@ -105,21 +106,6 @@ pub struct ArrayReader<R, F: ArrayFormat> {
     found: F::Found,
     data_offset: usize,
     state: State,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
-    /// Directly after a header.
-    AtPayload,
-    /// Within a payload of which some parts have been read.
-    Within {
-        /// How many bytes follow before its end.
-        left: u64,
-    },
-    /// Directly after a payload.
-    AtEnd,
-    /// At an unknown position, after an error.
-    Lost,
 }
 
 impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
@@ -501,10 +487,4 @@ fn read_first_header<R: Read, F: ArrayFormat>(
     let found = payload::read_header::<F>(&mut source, options)?;
     source.sync_file_position()?;
     Ok(found)
-}
-
-/// Returns the error for a reader that is at an unknown position.
-pub(super) fn lost_position_error() -> Error {
-    let reason = "an earlier error has left the reader within an array".into();
-    ErrorKind::OutOfTurn { reason }.into()
 }

@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 
 use super::archive::{Archive, ArchiveBytes, NpzMember};
+use super::exact_size::with_exact_size;
 #[cfg(any(feature = "zip-methods", feature = "zip-encryption"))]
 use super::zip_crate;
 use crate::bytes::{ReadAt, Region, Runs};
@@ -18,7 +19,7 @@ use crate::io::{self, FromPayload, Npy, NpyReader};
 use crate::npy_format::{self, NpyHeader};
 use crate::options::ReadOptions;
 use crate::shape::Order;
-use crate::transfer::{self, Observed, Observer, PackedBlocks, Source, UnpackReader, truncated_archive};
+use crate::transfer::{self, PackedBlocks, Source, UnpackReader, truncated_archive};
 use crate::zip::{self, Member, Method};
 
 /// Reads a member as an array.
@@ -160,7 +161,7 @@ pub(super) fn stream<T>(
         check_ratio(member, options)?;
         let read = |source: &mut Source<'_>| {
             let call = call.take().ok_or_else(truncated_archive)?; // it is called once: the stream has one beginning
-            let mut content = SourceReader(&mut *source);
+            let mut content = SourceAsRead(&mut *source);
             let mut reader = NpyReader::of(&mut content as &mut dyn Read, options)?;
             let output = call(&mut reader)?;
             match reader.skip_rest()?.cloned() {
@@ -184,9 +185,9 @@ pub(super) fn stream<T>(
 }
 
 /// A source as a reader.
-struct SourceReader<'a, 's>(&'a mut Source<'s>);
+struct SourceAsRead<'a, 's>(&'a mut Source<'s>);
 
-impl Read for SourceReader<'_, '_> {
+impl Read for SourceAsRead<'_, '_> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         Ok(self.0.fill(into)?)
     }
@@ -518,40 +519,6 @@ fn zip_crate_decoder(member: &Member) -> Result<Decoder> {
     };
     let error = crate::error::Error::from(ErrorKind::Unsupported { part: FilePart::Archive, reason });
     Err(error.with_help(crate::error::Help::Feature { name }))
-}
-
-/// Invokes `call` with the decoded stream, and fails unless the stream has exactly the stated size.
-pub(super) fn with_exact_size<T>(
-    stream: &mut impl Read,
-    member: &Member,
-    options: &ReadOptions,
-    seen: &UnorderedCrc,
-    call: impl FnOnce(&mut Source<'_>) -> Result<T>,
-) -> Result<T> {
-    let mut seen = Observed::new(stream, seen);
-    let mut source = Source::of(&mut seen);
-    let output = call(&mut source)?;
-    // With trailing bytes allowed, `call` may stop early. Read the rest, so that the size can be verified.
-    if options.allows_trailing() {
-        source.skip(member.size.saturating_sub(source.position()))?;
-    }
-    // Try to read one more byte, to detect content that is too long.
-    let is_longer = source.skip(1)? > 0;
-    let made = source.position();
-    if is_longer || made != member.size {
-        let more = if is_longer { "or more " } else { "" };
-        let (packed, size) = (member.packed, member.size);
-        let reason =
-            format!("expected {size} bytes of content, found {made} {more}in {packed} compressed bytes");
-        return Err(ErrorKind::Malformed { part: FilePart::Archive, reason, offset: None }.into());
-    }
-    Ok(output)
-}
-
-impl Observer for UnorderedCrc {
-    fn observe(&self, at: u64, bytes: &[u8]) {
-        self.add(at, bytes);
-    }
 }
 
 /// Opens a member, invokes `call` with its content, and verifies size and checksum.

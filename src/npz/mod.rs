@@ -20,6 +20,7 @@
 //!   cannot be decompressed.
 
 mod archive;
+mod exact_size;
 mod file;
 #[cfg(feature = "mmap")]
 mod map;

@@ -11,7 +11,7 @@ use ::zip::read::ZipReadOptions;
 use ::zip::result::ZipError;
 
 use super::archive::ArchiveBytes;
-use super::member;
+use super::exact_size::with_exact_size;
 use crate::codec::{UnorderedCrc, xz};
 use crate::error::{Error, ErrorKind, FilePart, Help, Result};
 use crate::options::ReadOptions;
@@ -82,7 +82,7 @@ pub(super) fn open<T>(
 ) -> Result<T> {
     let checksum = UnorderedCrc::default();
     let (output, is_authenticated) = with_decoded(archive_bytes, (member, content), options, |stream| {
-        member::with_exact_size(stream, member, options, &checksum, call)
+        with_exact_size(stream, member, options, &checksum, call)
     })?;
     let found = checksum.finish(member.size, |_, _| Ok::<(), Error>(()))?; // all bytes have been observed
     if member.aes_method().is_some() && !is_authenticated {

@@ -44,7 +44,7 @@ pub use pipeline::map_in_order;
 pub(crate) use pipeline::map_in_slots;
 #[cfg(feature = "npz")]
 pub(crate) use read::append;
-pub(crate) use read::{Target, check_length, read, read_bytes, read_into, read_rest, read_words, truncated};
+pub(crate) use read::{Target, check_length, read, read_bytes, read_into, read_rest, read_words};
 pub(crate) use sink::Sink;
 pub(crate) use source::Source;
 #[cfg(feature = "npz")]
@@ -52,8 +52,15 @@ pub(crate) use unpack::UnpackReader;
 pub(crate) use whole_block::WholeBlockReader;
 pub(crate) use write::{Items, write, write_bytes, write_unflushed};
 
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, FileSection, Result};
+use crate::header::Header;
 use crate::limits;
+
+/// Returns the error for a payload that ends after `have` bytes.
+pub(crate) fn truncated(header: &Header, have: u64) -> Error {
+    let part = FileSection::Payload { shape: header.shape_ref().clone(), dtype: header.dtype().clone() };
+    ErrorKind::Truncated { part, need: header.payload_len().unwrap_or_default(), have }.into()
+}
 
 /// The size of blocks that are processed after loading or before writing; a block fits into the cache.
 pub(crate) const BLOCK: usize = 256 << 10;

@@ -4,14 +4,14 @@ use super::each::make_blocks;
 use super::parallel::for_each_parallel;
 use super::scatter::read_strided;
 use super::source::{Positioned, Source};
-use super::{BLOCK, Effort, os};
+use super::{BLOCK, Effort, os, truncated};
 use ndarray::ArrayViewMutD;
 
 use crate::bytes::{self, ReadBuf, ReadHints};
 use crate::dtype::DType;
 use crate::element::cast::{Bitwise, MemoryPart, UncheckedVec, append as append_items};
 use crate::element::{Decode, DecodeOpaque, ReadPlan};
-use crate::error::{Error, ErrorKind, FileSection, LimitKind, Result};
+use crate::error::{ErrorKind, LimitKind, Result};
 use crate::header::Header;
 use crate::limits::{self, Limits};
 use crate::options::ReadOptions;
@@ -196,12 +196,6 @@ pub(crate) fn check_length(source: &Source<'_>, header: &Header, options: &ReadO
         Some(have) if have < bytes => Err(truncated(header, have)),
         _ => Ok(bytes),
     }
-}
-
-/// Returns the error for a payload that ends after `have` bytes.
-pub(crate) fn truncated(header: &Header, have: u64) -> Error {
-    let part = FileSection::Payload { shape: header.shape_ref().clone(), dtype: header.dtype().clone() };
-    ErrorKind::Truncated { part, need: header.payload_len().unwrap_or_default(), have }.into()
 }
 
 /// Reads the bytes of a payload without decoding them.

@@ -6,8 +6,8 @@ use ndarray::{ArrayView2, ArrayViewD, ArrayViewMut1, ArrayViewMut2, ArrayViewMut
 use super::Effort;
 use super::gather::{block_axis, is_copied_by_element, simplify, smallest_stride_axis};
 use super::parallel::for_each_parallel;
-use super::read::truncated;
 use super::source::Source;
+use super::truncated;
 use super::walk;
 use crate::bytes::scratch;
 use crate::element::cast::Bitwise;

@@ -350,7 +350,7 @@ impl ObjectBytes {
             loop {
                 let mut response = match rest.take() {
                     Some(response) => response,
-                    None => self.shared.restart_response().await?,
+                    None => self.shared.response_from_start().await?,
                 };
                 let slowest = self.shared.location.limits.slowest;
                 let read = match response.skip_to(at + done as u64, slowest).await {
@@ -443,7 +443,7 @@ impl Shared {
         }
     }
 
-    async fn restart_response(&self) -> Result<PartialResponse> {
+    async fn response_from_start(&self) -> Result<PartialResponse> {
         let restarted = get(&self.location, GetRange::Bounded(0..WINDOW), Some(&self.meta)).await;
         let restarted = restarted.map_err(|error| failure(&error))?;
         self.check_same(&restarted.meta)?;

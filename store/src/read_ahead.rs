@@ -25,8 +25,8 @@ struct State {
     /// Where the last read ended.
     end: u64,
     /// How much the reads have read of which each began where the one before had ended, and their number.
-    read: u64,
-    reads: u64,
+    sequential_bytes: u64,
+    sequential_reads: u64,
     parts: VecDeque<Part>,
     /// The process that has begun the parts.
     process: Option<u32>,
@@ -128,16 +128,16 @@ impl ReadAhead {
             let (kept, others) = std::mem::take(&mut state.parts).into_iter().partition(is_near);
             state.parts = kept;
             VecDeque::into_iter(others).for_each(Part::stop);
-            (state.read, state.reads) = (0, 0);
+            (state.sequential_bytes, state.sequential_reads) = (0, 0);
             return Ok(());
         }
-        state.read += range.end - range.start;
-        state.reads += 1;
+        state.sequential_bytes += range.end - range.start;
+        state.sequential_reads += 1;
         // A read that continues the one before may be the last one; two of them are a sequence.
-        if state.reads < 2 {
+        if state.sequential_reads < 2 {
             return Ok(());
         }
-        let wanted = (4 * state.read).max(PART).min(max_bytes);
+        let wanted = (4 * state.sequential_bytes).max(PART).min(max_bytes);
         let mut next = state.parts.iter().map(|part| part.range.end).max().unwrap_or(0).max(range.end);
         while next < size && next - range.end < wanted {
             let part = next..size.min(next + PART.min(max_bytes));

@@ -132,7 +132,7 @@ impl Sparse {
         let place_of = |place: &StoredElement| {
             ((place.position / columns as u64) as usize, (place.position % columns as u64) as usize)
         };
-        let (indices, indptr) = compressed(places.iter().map(place_of), rows, columns)?;
+        let (indices, indptr) = indices_and_indptr(places.iter().map(place_of), rows, columns)?;
         self.with(Layout::Csr { indices, indptr }, &data, &places)
     }
 
@@ -153,7 +153,7 @@ impl Sparse {
             ((place.position % columns as u64) as usize, (place.position / columns as u64) as usize)
         };
         places.sort_unstable_by_key(place_of);
-        let (indices, indptr) = compressed(places.iter().map(place_of), columns, rows)?;
+        let (indices, indptr) = indices_and_indptr(places.iter().map(place_of), columns, rows)?;
         self.with(Layout::Csc { indices, indptr }, &data, &places)
     }
 
@@ -201,24 +201,24 @@ impl Sparse {
 }
 
 /// Returns the indices and pointers of elements that are sorted by their row and column, or column and row. Both numbers come from the file.
-fn compressed(
-    places: impl ExactSizeIterator<Item = (usize, usize)>,
-    rows: usize,
-    columns: usize,
+fn indices_and_indptr(
+    sorted_places: impl ExactSizeIterator<Item = (usize, usize)>,
+    major_len: usize,
+    minor_len: usize,
 ) -> Result<(DynArray, DynArray)> {
     let mut indptr = Vec::new();
-    let bytes = (rows as u64).saturating_add(1).saturating_mul(size_of::<usize>() as u64);
+    let bytes = (major_len as u64).saturating_add(1).saturating_mul(size_of::<usize>() as u64);
     let out_of_memory = |_| ErrorKind::out_of_memory(bytes);
-    indptr.try_reserve_exact(rows.saturating_add(1)).map_err(out_of_memory)?;
-    indptr.resize(rows + 1, 0);
-    let largest = columns.max(places.len());
-    let mut indices = Vec::with_capacity(places.len());
-    for (row, column) in places {
-        indptr[row + 1] += 1;
-        indices.push(column);
+    indptr.try_reserve_exact(major_len.saturating_add(1)).map_err(out_of_memory)?;
+    indptr.resize(major_len + 1, 0);
+    let largest = minor_len.max(sorted_places.len());
+    let mut indices = Vec::with_capacity(sorted_places.len());
+    for (major, minor) in sorted_places {
+        indptr[major + 1] += 1;
+        indices.push(minor);
     }
-    for row in 0..rows {
-        indptr[row + 1] += indptr[row];
+    for major in 0..major_len {
+        indptr[major + 1] += indptr[major];
     }
     Ok((indices_of(&indices, largest)?, indices_of(&indptr, largest)?))
 }

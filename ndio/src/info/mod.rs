@@ -15,7 +15,7 @@ use ndarray_io::{NpyFile, NpyReader};
 
 use super::failure::{Failure, is_broken_pipe, one_line, one_line_message, report};
 use super::formats::Format;
-use super::input::{Input, each_file, is_array_file, is_pipe};
+use super::input::{Input, each_file, is_array_file, is_pipe_or_device};
 use super::other_formats;
 use super::select::Arrays;
 use super::source::Source;
@@ -70,7 +70,7 @@ fn info(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
 
 /// Describes one file. Returns whether the file has all the data that its header declares.
 fn describe_path(path: &Path, arguments: &Arguments, out: &mut dyn Write) -> Result<bool, Failure> {
-    if path == Path::new("-") || is_pipe(path) {
+    if path == Path::new("-") || is_pipe_or_device(path) {
         return pipe::describe_pipe(path, arguments, out);
     }
     let input = Input::open(path)?;

@@ -108,7 +108,7 @@ impl Slot {
     #[inline]
     pub(super) fn contents(&self) -> SlotContents<'_> {
         match self.tag() {
-            Self::SHORT => SlotContents::Short(self.text()),
+            Self::SHORT => SlotContents::Short(self.short_text()),
             Self::NODE => SlotContents::Node,
             Self::INT => SlotContents::Int(self.0[1].cast_signed()),
             Self::FLOAT => SlotContents::Float(f64::from_bits(self.0[1])),
@@ -124,7 +124,7 @@ impl Slot {
     }
 
     /// Returns the string that is stored in the slot.
-    pub(super) fn text(&self) -> &str {
+    pub(super) fn short_text(&self) -> &str {
         let bytes: &[u8] = bytemuck::cast_slice(&self.0);
         // The constructors have validated the text.
         std::str::from_utf8(&bytes[2..][..usize::from(bytes[1])])

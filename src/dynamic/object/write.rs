@@ -545,7 +545,7 @@ impl<'a> Pickler<'a> {
     /// Writes a string that is stored in its slot; the cache compares the slot's two words.
     fn short(&mut self, slot: &'a Slot) {
         let found = self.shorts.find(slot.hash(), slot);
-        write_str_or_reference(&mut self.out, found, slot.text());
+        write_str_or_reference(&mut self.out, found, slot.short_text());
     }
 
     fn text(&mut self, text: &'a str) {

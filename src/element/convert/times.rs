@@ -28,7 +28,7 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar, casting: Casting) -> Option<Re
                     let ticks = i64::from_ne_bytes(*item);
                     let scaled = match ticks {
                         NAT => NAT,
-                        _ => scale.ticks(ticks, one, other).map_err(|error| error.at_element(index))?,
+                        _ => scale.floor_ticks(ticks, one, other).map_err(|error| error.at_element(index))?,
                     };
                     *made = scaled.to_ne_bytes();
                 }
@@ -69,7 +69,7 @@ fn of_floats(from: &Scalar, to: &Scalar) -> Option<Recode> {
 /// Converts ticks of one step to ticks of another, rounded down.
 pub(in crate::element) fn ticks_in(ticks: i64, one: TimeStep, other: TimeStep, is_date: bool) -> Result<i64> {
     match Scale::between(one, other, is_date) {
-        Some(scale) => scale.ticks(ticks, one, other),
+        Some(scale) => scale.floor_ticks(ticks, one, other),
         None => {
             let reason = format!("a duration in [{one}] has no fixed length in [{other}]");
             Err(ErrorKind::NotConvertible { reason }.into())
@@ -139,9 +139,9 @@ impl Scale {
         Self::Fixed { many: many / one, of: of / one }
     }
 
-    fn ticks(&self, ticks: i64, one: TimeStep, other: TimeStep) -> Result<i64> {
+    fn floor_ticks(&self, ticks: i64, from: TimeStep, to: TimeStep) -> Result<i64> {
         self.apply(ticks).ok_or_else(|| {
-            let reason = format!("{ticks}[{one}] is out of range for [{other}]");
+            let reason = format!("{ticks}[{from}] is out of range for [{to}]");
             Error::from(ErrorKind::NotConvertible { reason })
         })
     }

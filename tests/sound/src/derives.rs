@@ -164,9 +164,9 @@ static DROPPED: AtomicUsize = AtomicUsize::new(0);
 
 #[derive(Element)]
 #[repr(transparent)]
-struct Name(String);
+struct DropCounted(String);
 
-impl Drop for Name {
+impl Drop for DropCounted {
     fn drop(&mut self) {
         DROPPED.fetch_add(1, Ordering::Relaxed);
     }
@@ -174,11 +174,11 @@ impl Drop for Name {
 
 #[test]
 fn newtypes_with_destructors_are_dropped_once() {
-    let names = Array1::from_iter((0..50).map(|number| Name(format!("name {number}"))));
+    let names = Array1::from_iter((0..50).map(|number| DropCounted(format!("name {number}"))));
     let mut file = Vec::new();
     names.write_npy(&mut file).unwrap();
     assert_eq!(DROPPED.load(Ordering::Relaxed), 0);
-    let read = Array1::<Name>::read_npy(&file[..]).unwrap();
+    let read = Array1::<DropCounted>::read_npy(&file[..]).unwrap();
     assert!(read.iter().zip(&names).all(|(one, other)| one.0 == other.0));
     assert_eq!(DROPPED.load(Ordering::Relaxed), 0);
     drop((names, read));

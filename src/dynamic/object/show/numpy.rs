@@ -15,7 +15,7 @@ pub(super) const THRESHOLD: usize = 1000;
 /// The number of indices that are shown at each end of an abbreviated axis.
 const EDGE_ITEMS: usize = 3;
 /// No more elements are shown, even if NumPy would show more of an array with many axes.
-const MAX_ITEMS: usize = 10_000;
+const MAX_SHOWN: usize = 10_000;
 const LINE_WIDTH: usize = 75;
 const PREFIX: &str = "array(";
 
@@ -49,7 +49,7 @@ impl Grid {
     pub(super) fn shown_count(&self) -> Option<usize> {
         let each = |dim: &usize| if self.is_abbreviated { (*dim).min(2 * EDGE_ITEMS) } else { *dim };
         let count = self.dims.iter().map(each).try_fold(1usize, usize::checked_mul);
-        count.filter(|count| *count <= MAX_ITEMS || !self.is_abbreviated)
+        count.filter(|count| *count <= MAX_SHOWN || !self.is_abbreviated)
     }
 
     /// Returns whether an element is shown, by its number in C order.
