@@ -81,7 +81,9 @@
 //! - `lz4`: RA files and files of joblib that are compressed with LZ4.
 //! - `object`: Python objects as data ([`object`](mod@object)).
 //! - `dask`: stacks of files, as Dask writes them ([`dask`]).
-//! - `serde-1`, `num-bigint-0_4`: conversions between Python objects and types of these crates.
+//! - `serde-1`: dtypes, headers, shapes and options in configuration files; with `object`,
+//!   conversions between Python objects and types of `serde`.
+//! - `num-bigint-0_4`: conversions between Python's integers and those of this crate.
 //! - `half-2` (alias `half`): `f16` and `bf16`.
 //! - `chrono-0_4`, `jiff-0_2`: conversions of [`Datetime64`] and [`Timedelta64`] to and from types of these
 //!   crates.
