@@ -100,7 +100,7 @@ impl Limits {
 /// The requests of one object, which share the limits with those of others.
 ///
 /// An object without a request in progress may always send one, so that objects on a server that does not respond do not stop all
-/// others. Beyond that, one of each object waits at a time: so an object with many requests takes queue with those that have few.
+/// others. Beyond that, one of each object waits at a time: so an object with many requests takes turns with those that have few.
 #[derive(Debug)]
 pub(crate) struct RequestQueue {
     limits: Limits,
@@ -122,7 +122,7 @@ pub(crate) struct RequestPermit {
     in_progress: Arc<InProgress>,
 }
 
-/// What is left of a turn when the bytes have come: they count as long as they are kept, but are no longer in progress.
+/// What is left of a permit when the bytes have come: they count as long as they are kept, but are no longer in progress.
 pub(crate) type MemoryPermit = Option<OwnedSemaphorePermit>;
 
 impl RequestPermit {
@@ -198,7 +198,7 @@ mod tests {
     async fn shared_limits_leave_each_object_one_request() {
         let limits = limits(4, 4);
         let (large, small) = (RequestQueue::new(&limits), RequestQueue::new(&limits.clone()));
-        let queue = [large.next(1 << 20).await, large.next(1 << 20).await];
+        let permits = [large.next(1 << 20).await, large.next(1 << 20).await];
         let ahead = large.try_acquire(1).unwrap();
         // An eighth is not for what no caller has asked for.
         assert!(large.try_acquire(1).is_none() && small.try_acquire(1).is_none());
@@ -213,7 +213,7 @@ mod tests {
         assert!(poll!(&mut small_waits).is_pending());
         drop(first);
         assert!(poll!(&mut small_waits).is_ready());
-        drop((queue, ahead));
+        drop((permits, ahead));
     }
 
     #[tokio::test]
@@ -221,7 +221,7 @@ mod tests {
         let queue = RequestQueue::new(&limits(1, 1));
         let first = queue.next(1).await;
         let mut waiting = [Box::pin(queue.next(1)), Box::pin(queue.next(1))];
-        assert!(waiting.iter_mut().all(|turn| poll_now(turn).is_none()));
+        assert!(waiting.iter_mut().all(|request| poll_now(request).is_none()));
         drop(first);
         let ready: Vec<_> = waiting.iter_mut().filter_map(poll_now).collect();
         assert_eq!(ready.len(), 1);
@@ -250,7 +250,7 @@ mod tests {
         let (many, few) = (RequestQueue::new(&limits), RequestQueue::new(&limits));
         let held = (many.next(1).await, few.next(1).await);
         let mut waiting: Vec<_> = (0..1000).map(|_| Box::pin(many.next(1))).collect();
-        assert!(waiting.iter_mut().all(|turn| poll_now(turn).is_none()));
+        assert!(waiting.iter_mut().all(|request| poll_now(request).is_none()));
         let mut other = Box::pin(few.next(1));
         assert!(poll!(&mut other).is_pending());
         drop(held.0);

@@ -142,7 +142,7 @@ fn check(case: &Case) -> Vec<String> {
     for (number, route) in routes(case).into_iter().enumerate() {
         let outcome = route
             .map_err(|error| error_class(&error).to_owned())
-            .and_then(|mut route| check_route(case, &mut *route));
+            .and_then(|mut route| route_outcome(case, &mut *route));
         match outcome {
             Ok(()) if case.allowed.iter().any(|allowed| allowed == "ok") => {}
             Ok(()) => failures.push(format!("{} (way {number}): ok, not {:?}", case.id, case.allowed)),
@@ -156,7 +156,7 @@ fn check(case: &Case) -> Vec<String> {
 }
 
 /// Returns the class of the first error, or what is wrong, as `Err`.
-fn check_route(case: &Case, route: &mut dyn Route) -> Result<(), String> {
+fn route_outcome(case: &Case, route: &mut dyn Route) -> Result<(), String> {
     let names = route.names();
     let arrays: Vec<usize> = (0..names.len()).filter(|&index| names[index].ends_with(".npy")).collect();
     let mut first_error = Ok(());
@@ -368,7 +368,7 @@ fn missing_pieces_are_an_error() {
 }
 
 #[test]
-fn archives_written_to_memory_pipe_and_file_equal_numpys() {
+fn members_written_to_memory_pipe_and_file_equal_numpys() {
     for (number, options) in options().iter().enumerate() {
         let in_memory = write_all(Vec::new(), options);
         let piped = write_all(Pipe(Vec::new()), options).0;

@@ -19,9 +19,9 @@ fn npy_bytes(array: &(impl WriteNpyExt + WriteArray)) -> Vec<u8> {
 }
 
 /// A reader that has only some bytes for now, and fails if it is asked for more.
-struct PartialReader<'a>(&'a [u8]);
+struct FailsAfterPrefix<'a>(&'a [u8]);
 
-impl Read for PartialReader<'_> {
+impl Read for FailsAfterPrefix<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self.0.read(into)? {
             0 => Err(io::Error::other("asked for what has not come")),
@@ -34,7 +34,7 @@ impl Read for PartialReader<'_> {
 #[test]
 fn rows_are_returned_as_soon_as_received() {
     let file = npy_bytes(&Array2::from_shape_fn((1000, 3), |(row, column)| (row * 10 + column) as u32));
-    let mut reader = NpyReader::new(PartialReader(&file[..128 + 5 * 12 + 7])).unwrap();
+    let mut reader = NpyReader::new(FailsAfterPrefix(&file[..128 + 5 * 12 + 7])).unwrap();
     let mut rows = reader.rows::<u32, Ix2>().unwrap();
     for row in 0..5 {
         assert_eq!(rows.next().unwrap().unwrap(), arr1(&[row * 10, row * 10 + 1, row * 10 + 2]));
@@ -119,7 +119,7 @@ fn faulty_element_named_by_array_index() {
 #[test]
 fn elements_are_yielded_in_file_order() {
     let file = npy_bytes(&Array3::from_shape_fn((3, 4, 5).f(), |(i, j, k)| (i + 3 * j + 12 * k) as i16));
-    let mut reader = NpyReader::new(PartialReader(&file[..128 + 2 * 17 + 1])).unwrap();
+    let mut reader = NpyReader::new(FailsAfterPrefix(&file[..128 + 2 * 17 + 1])).unwrap();
     let mut elements = reader.elements::<i16>().unwrap();
     assert_eq!(
         elements.by_ref().take(17).collect::<Result<Vec<_>, _>>().unwrap(),

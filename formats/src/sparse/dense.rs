@@ -105,7 +105,7 @@ impl Sparse {
     /// Returns the elements as they are when they have been added to zeros: a negative zero becomes a positive one, as in SciPy.
     fn sorted_for_dense(&self) -> Result<(Vec<StoredElement>, DynArray)> {
         let (places, data) = self.sum_duplicates()?;
-        let Some(zeros) = Zeros::of(data.dtype()).filter(|zeros| zeros.has_sign) else {
+        let Some(zeros) = ZeroDetector::of(data.dtype()).filter(|zeros| zeros.has_sign) else {
             return Ok((places, data));
         };
         let mut bytes = data.bytes().to_vec();
@@ -149,7 +149,7 @@ impl Sparse {
     /// ```
     pub fn from_dense(array: &NpyFile) -> Result<Self> {
         let (shape, dtype) = (array.shape().to_vec(), array.dtype().clone());
-        let Some(zeros) = Zeros::of(&dtype) else {
+        let Some(zeros) = ZeroDetector::of(&dtype) else {
             let reason = "zeros are told from others in numbers of up to 64 bits and bools only";
             return Err(ErrorKind::not_representable("a sparse matrix", dtype, reason).into());
         };
@@ -188,7 +188,7 @@ impl Sparse {
 }
 
 /// How the zeros of a dtype are told from other elements.
-struct Zeros {
+struct ZeroDetector {
     /// The size of a number: for complex ones, half of an element.
     part: usize,
     /// Whether there is a negative zero as well.
@@ -197,7 +197,7 @@ struct Zeros {
     sign: usize,
 }
 
-impl Zeros {
+impl ZeroDetector {
     /// Returns `None` for dtypes other than those of bools and numbers.
     fn of(dtype: &DType) -> Option<Self> {
         let scalar = dtype.as_scalar()?;

@@ -71,7 +71,7 @@ struct Selected {
     /// The axes of the field: those of the array, and those of each element, if that is an array itself.
     axes: Vec<AxisRange>,
     /// The number of axes of the array.
-    outer: usize,
+    array_ndim: usize,
     header: Header,
     head: Vec<u8>,
     /// The last element of which only a part was read, and its number.
@@ -101,7 +101,7 @@ pub(super) fn selected(
     field: Option<&str>,
     slice: Option<&str>,
 ) -> std::result::Result<Source, Failure> {
-    let (name, order, outer) = (source.name().to_owned(), source.order(), source.shape().len());
+    let (name, order, array_ndim) = (source.name().to_owned(), source.order(), source.shape().len());
     let mut shape = source.shape().to_vec();
     let dtype = match field {
         Some(field) => {
@@ -115,7 +115,7 @@ pub(super) fn selected(
         None => source.dtype().clone(),
     };
     // The axes of the elements are the innermost ones.
-    let order = if shape.len() > outer { Order::C } else { order };
+    let order = if shape.len() > array_ndim { Order::C } else { order };
     let whole = vec![SliceInfoElem::Slice { start: 0, end: None, step: 1 }; shape.len()];
     let elements = match slice {
         Some(text) => slice::parse(text, &shape).map_err(|error| at(&name, error.into()))?,
@@ -131,7 +131,7 @@ pub(super) fn selected(
         whole: source,
         field: field.map(str::to_owned),
         axes,
-        outer,
+        array_ndim,
         header,
         head,
         last: Mutex::new(None),
@@ -189,7 +189,7 @@ impl Selected {
                 }
             })
             .collect();
-        let (outer, inner) = elements.split_at(self.outer);
+        let (outer, inner) = elements.split_at(self.array_ndim);
         let read = self.whole.slice(outer)?;
         let Some(field) = &self.field else { return Ok(read) };
         let read = read.field(field)?;
@@ -248,7 +248,7 @@ impl ReadAt for Selected {
         // Elements of which only a part is asked for are read entirely, and all of a record for a field of it.
         let (first, offset) = (at / item, (at % item) as usize);
         // Of a record with an array, all elements are had by reading it once.
-        let outer = self.axes[..self.outer]
+        let outer = self.axes[..self.array_ndim]
             .iter()
             .filter(|axis_range| matches!(axis_range, AxisRange::Stepped { .. }))
             .count();

@@ -298,7 +298,7 @@ fn finish_keyed(mut build: GraphBuilder, span: Span, node: fn(Span) -> Node, ste
     // afterwards.
     let slot = build.graph.add(node(span));
     let mut object = build.finish(slot);
-    let kept = keys::KeyHasher::of_python().distinct(object.as_ref(), step)?;
+    let kept = keys::KeyHasher::of_python().deduplicated_entries(object.as_ref(), step)?;
     let number = object.slot.node()?;
     if let Some(kept) = kept
         && let Some(shared) = object.graph.as_mut().and_then(Arc::get_mut)

@@ -165,7 +165,7 @@ fn duplicates(graph: &Arc<SharedGraph>, heights: &[u32]) -> Result<Vec<(u32, Vec
             _ => continue,
         };
         let slot = Slot::of_node(number);
-        let kept = keys.distinct(ObjectRef::new(&slot, Some(graph)), step);
+        let kept = keys.deduplicated_entries(ObjectRef::new(&slot, Some(graph)), step);
         let kept = kept.ok_or_else(|| malformed(UNHASHABLE))?;
         duplicates.extend(kept.map(|kept| (number, kept)));
     }

@@ -227,7 +227,11 @@ impl KeyHasher {
     /// If keys are equal, the value of the last one is kept, at the position of the first one. So each entry
     /// has the index of a key and the index of its value. The inner `None` means that all keys remain, and
     /// the outer one that a key is not hashable.
-    pub(super) fn distinct(&mut self, owner: ObjectRef<'_>, step: usize) -> Option<Option<Vec<[usize; 2]>>> {
+    pub(super) fn deduplicated_entries(
+        &mut self,
+        owner: ObjectRef<'_>,
+        step: usize,
+    ) -> Option<Option<Vec<[usize; 2]>>> {
         let count = owner.part_count() / step;
         let Some((graph, number)) = owner.graph_and_index() else { return Some(None) };
         let (_, items) = graph.items(number);

@@ -307,7 +307,7 @@ fn records_round_trip_in_bulk_and_by_columns() {
 }
 
 #[derive(Record, Clone, Copy, Debug, PartialEq)]
-struct Sizes {
+struct FieldsOfAllSizes {
     one: u8,
     two: u16,
     four: i32,
@@ -334,7 +334,7 @@ struct Reordered {
 
 #[test]
 fn fields_of_all_sizes_are_reordered() {
-    let sizes = |index: usize| Sizes {
+    let sizes = |index: usize| FieldsOfAllSizes {
         one: index as u8,
         two: 0x0102 + index as u16,
         four: -0x0102_0304 - index as i32,
@@ -344,7 +344,7 @@ fn fields_of_all_sizes_are_reordered() {
         text: Chars::new("é😀").unwrap(),
         flag: index.is_multiple_of(3),
     };
-    let rows: Vec<Sizes> = (0..if cfg!(miri) { 40 } else { 3_000 }).map(sizes).collect();
+    let rows: Vec<FieldsOfAllSizes> = (0..if cfg!(miri) { 40 } else { 3_000 }).map(sizes).collect();
     for order in [ByteOrder::Little, ByteOrder::Big] {
         let mut file = Vec::new();
         let options = WriteOptions::new().byte_order(order);

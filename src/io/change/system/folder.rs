@@ -67,7 +67,7 @@ impl Folder {
     pub(crate) fn create_new(&self, name: &OsStr, is_private: bool) -> io::Result<File> {
         #[cfg(windows)]
         if is_private {
-            return super::windows::create_with_access_list(&self.path.join(name));
+            return super::windows::create_for_setting_access_list(&self.path.join(name));
         }
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true);

@@ -171,7 +171,7 @@ pub(crate) fn open_device(path: &Path) -> io::Result<Option<File>> {
 }
 
 /// Creates a file with the right to set its access list, or without this right where it is denied.
-pub(super) fn create_with_access_list(path: &Path) -> io::Result<File> {
+pub(super) fn create_for_setting_access_list(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true);
     match options.clone().access_mode(GENERIC_READ | GENERIC_WRITE | WRITE_DAC).open(path) {
