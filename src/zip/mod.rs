@@ -20,102 +20,101 @@ pub(crate) use write::{
     index_field, local_record, local_record_patches,
 };
 
-/// The compression method of a member.
-///
-/// ```
-/// # use ndarray::arr1;
-/// # use ndarray_io::npz::{Method, NpzWriter};
-/// # use ndarray_io::NpzReader;
-/// let mut npz = NpzWriter::new_compressed(Vec::new());
-/// npz.add("a", &arr1(&[0.0; 100]))?;
-/// let npz = NpzReader::new(std::io::Cursor::new(npz.finish()?))?;
-/// assert_eq!(npz.members()[0].method(), Method::Deflated);
-/// # Ok::<(), ndarray_io::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Method {
-    /// Not compressed.
-    Stored,
-    /// Deflate, as in `numpy.savez_compressed`.
-    Deflated,
-    /// Deflate64: Deflate with a window of 64 KiB.
-    Deflate64,
-    /// bzip2.
-    Bzip2,
-    /// LZMA.
-    Lzma,
-    /// Zstandard.
-    Zstd,
-    /// XZ.
-    Xz,
-    /// Any other method, by its number in the ZIP specification.
-    Other(u16),
+/// Defines the methods by one table, so that nothing that belongs to a method can be forgotten.
+macro_rules! methods {
+    (
+        $(#[$enum_doc:meta])*
+        enum Method {
+            $($(#[$doc:meta])* $method:ident = $number:literal, $name:literal, $highest_ratio:expr, $can_have_index:literal;)*
+        }
+    ) => {
+        $(#[$enum_doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Method {
+            $($(#[$doc])* $method,)*
+            /// Any other method, by its number in the ZIP specification.
+            Other(u16),
+        }
+
+        impl Method {
+            fn from_number(number: u16) -> Self {
+                match number {
+                    $($number => Self::$method,)*
+                    other => Self::Other(other),
+                }
+            }
+
+            fn number(self) -> u16 {
+                match self {
+                    $(Self::$method => $number,)*
+                    Self::Other(number) => number,
+                }
+            }
+
+            /// Returns the most bytes of content for each compressed byte, if the format has such a limit.
+            pub(crate) fn highest_ratio(self) -> Option<u64> {
+                match self {
+                    $(Self::$method => $highest_ratio,)*
+                    Self::Other(_) => None,
+                }
+            }
+
+            /// Returns whether members compressed in this way can have a block index.
+            pub(crate) fn can_have_index(self) -> bool {
+                match self {
+                    $(Self::$method => $can_have_index,)*
+                    Self::Other(_) => false,
+                }
+            }
+        }
+
+        impl fmt::Display for Method {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $(Self::$method => f.write_str($name),)*
+                    Self::Other(number) => write!(f, "method {number}"),
+                }
+            }
+        }
+
+        /// The name of each method.
+        #[cfg(test)]
+        const METHOD_NAMES: &[&str] = &[$($name),*];
+    };
 }
 
-impl Method {
-    fn of(number: u16) -> Self {
-        match number {
-            0 => Self::Stored,
-            8 => Self::Deflated,
-            9 => Self::Deflate64,
-            12 => Self::Bzip2,
-            14 => Self::Lzma,
-            93 => Self::Zstd,
-            95 => Self::Xz,
-            other => Self::Other(other),
-        }
-    }
-
-    fn number(self) -> u16 {
-        match self {
-            Self::Stored => 0,
-            Self::Deflated => 8,
-            Self::Deflate64 => 9,
-            Self::Bzip2 => 12,
-            Self::Lzma => 14,
-            Self::Zstd => 93,
-            Self::Xz => 95,
-            Self::Other(number) => number,
-        }
-    }
-
-    /// Returns the most bytes of content for each compressed byte, if the format has such a limit.
-    pub(crate) fn highest_ratio(self) -> Option<u64> {
-        match self {
-            Self::Stored => Some(1),
-            Self::Deflated => Some(1032), // a match of 258 bytes needs at least two bits
-            Self::Deflate64 => Some(29_128), // a match of 65,538 bytes needs at least 18 bits
-            // A block of 900,000 bytes, each five of which are a run of 255, needs at least 24 bytes.
-            Self::Bzip2 => Some(1_912_500),
-            Self::Zstd => Some(32 << 10), // a block of 128 KiB needs at least four bytes
-            // A range coder spends next to nothing on what it expects.
-            Self::Lzma | Self::Xz => None,
-            Self::Other(_) => None,
-        }
-    }
-
-    /// Returns whether members compressed in this way can have a block index.
-    pub(crate) fn can_have_index(self) -> bool {
-        match self {
-            Self::Deflated | Self::Zstd => true,
-            Self::Stored | Self::Deflate64 | Self::Bzip2 | Self::Lzma | Self::Xz | Self::Other(_) => false,
-        }
-    }
-}
-
-impl fmt::Display for Method {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Stored => "stored",
-            Self::Deflated => "deflated",
-            Self::Deflate64 => "deflate64",
-            Self::Bzip2 => "bzip2",
-            Self::Lzma => "lzma",
-            Self::Zstd => "zstd",
-            Self::Xz => "xz",
-            Self::Other(number) => return write!(f, "method {number}"),
-        })
+// Variant = number, name, the highest ratio of content to compressed bytes, whether members can have a block index.
+methods! {
+    /// The compression method of a member.
+    ///
+    /// ```
+    /// # use ndarray::arr1;
+    /// # use ndarray_io::npz::{Method, NpzWriter};
+    /// # use ndarray_io::NpzReader;
+    /// let mut npz = NpzWriter::new_compressed(Vec::new());
+    /// npz.add("a", &arr1(&[0.0; 100]))?;
+    /// let npz = NpzReader::new(std::io::Cursor::new(npz.finish()?))?;
+    /// assert_eq!(npz.members()[0].method(), Method::Deflated);
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    enum Method {
+        /// Not compressed.
+        Stored = 0, "stored", Some(1), false;
+        /// Deflate, as in `numpy.savez_compressed`.
+        Deflated = 8, "deflated", Some(1032), true; // a match of 258 bytes needs at least two bits
+        /// Deflate64: Deflate with a window of 64 KiB.
+        Deflate64 = 9, "deflate64", Some(29_128), false; // a match of 65,538 bytes needs at least 18 bits
+        // A block of 900,000 bytes, each five of which are a run of 255, needs at least 24 bytes.
+        /// bzip2.
+        Bzip2 = 12, "bzip2", Some(1_912_500), false;
+        // A range coder spends next to nothing on what it expects.
+        /// LZMA.
+        Lzma = 14, "lzma", None, false;
+        /// Zstandard.
+        Zstd = 93, "zstd", Some(32 << 10), true; // a block of 128 KiB needs at least four bytes
+        /// XZ.
+        Xz = 95, "xz", None, false;
     }
 }
 
@@ -174,7 +173,9 @@ impl Member {
             return None;
         }
         match parse::field(&self.extra, AES_FIELD)? {
-            [_, _, b'A', b'E', _, low, high, ..] => Some(Method::of(u16::from_le_bytes([*low, *high]))),
+            [_, _, b'A', b'E', _, low, high, ..] => {
+                Some(Method::from_number(u16::from_le_bytes([*low, *high])))
+            }
             _ => None,
         }
     }
@@ -221,3 +222,22 @@ const ZIP64_FIELD: u16 = 1;
 const BLOCK_INDEX_FIELD: u16 = u16::from_le_bytes(*b"nd");
 /// The padding extra field, with the identifier that Android's tools use for it.
 const PADDING_FIELD: u16 = 0xD935;
+
+#[cfg(test)]
+mod tests {
+    use super::METHOD_NAMES;
+
+    #[test]
+    fn guide_lists_every_method() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/archives.md");
+        let page = std::fs::read_to_string(path).unwrap().to_lowercase();
+        for name in METHOD_NAMES.iter().filter(|name| **name != "stored") {
+            let word = name.trim_end_matches("d"); // Deflate, Deflate64, bzip2, LZMA, Zstandard, XZ
+            let word = if word == "zst" { "zstandard" } else { word };
+            assert!(
+                page.contains(word),
+                "docs/archives.md does not say whether members compressed as {name} are read"
+            );
+        }
+    }
+}

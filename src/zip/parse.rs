@@ -235,7 +235,7 @@ fn parse_member(numbers: &mut RecordCursor<'_>, end: &End) -> Result<Member> {
     let offset = offset.ok_or_else(|| {
         malformed(format!("its member '{}' starts outside of the archive", name.escape_debug()))
     })?;
-    let method = Method::of(method);
+    let method = Method::from_number(method);
     if method == Method::Stored && flags & ENCRYPTED == 0 && packed != size {
         let name = name.escape_debug();
         return Err(malformed(format!("its member '{name}' is stored in {packed} bytes and has {size}")));
@@ -359,7 +359,7 @@ pub(crate) fn check_local(record: &[u8], member: &Member) -> Result<u64> {
     }
     let same_name =
         usize::from(name_len) == member.raw_name().len() && numbers.0.starts_with(member.raw_name());
-    if !same_name || Method::of(method) != member.method {
+    if !same_name || Method::from_number(method) != member.method {
         return Err(malformed("the record in front of it contradicts the directory"));
     }
     // With a data descriptor, these are zeros. All ones mean that the number is in the Zip64 field.

@@ -1,4 +1,4 @@
-//! [`Limits`]: what requests may take, and [`RequestQueue`], in which the requests of several objects share it.
+//! [`Limits`]: what the requests of all objects may take together, and [`RequestQueue`], in which those of one object wait for their share.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
