@@ -486,6 +486,7 @@ pub(super) enum Class {
 }
 
 impl ErrorKind {
+    #[deny(clippy::wildcard_enum_match_arm)] // a new kind has to be considered
     pub(super) fn class(&self) -> Class {
         match self {
             Self::Io(_) | Self::BadSource { .. } | Self::OutOfMemory { .. } => Class::Io,
@@ -531,6 +532,7 @@ impl ErrorKind {
     }
 
     /// Returns the remedy, if it depends only on the kind.
+    #[deny(clippy::wildcard_enum_match_arm)] // as above
     pub(super) fn help(&self) -> Option<Help> {
         let read_as = |rust_type: &str| Help::ReadAs { rust_type: rust_type.to_owned(), can_convert: false };
         Some(match self {
@@ -565,13 +567,36 @@ impl ErrorKind {
             Self::NameTaken { .. } => Help::ReplaceMember,
             Self::WrongCount { .. } => Help::PushAllRows,
             Self::HeaderCannotGrow { .. } => Help::GrowHeader,
-            _ => return None,
+            // The remedy depends on the call, which adds it, or there is none.
+            Self::Io(_)
+            | Self::BadSource { .. }
+            | Self::Truncated { .. }
+            | Self::Malformed { .. }
+            | Self::Unsupported { .. }
+            | Self::Overflow { .. }
+            | Self::Encrypted { .. }
+            | Self::DTypeMismatch { .. }
+            | Self::ShapeMismatch { .. }
+            | Self::NotConvertible { .. }
+            | Self::Limit { .. }
+            | Self::NotRepresentable { .. }
+            | Self::NoSuchMember { .. }
+            | Self::Cancelled
+            | Self::NotLoaded { .. }
+            | Self::ArrayChanged { .. }
+            | Self::OutOfBounds { .. }
+            | Self::NoSuchAxis { .. }
+            | Self::NoSuchField { .. }
+            | Self::OutOfTurn { .. }
+            | Self::NotRegularFile { .. }
+            | Self::BadOption { .. } => return None,
         })
     }
 }
 
 impl LimitKind {
     /// Returns the name of the method that raises the limit, if there is one.
+    #[deny(clippy::wildcard_enum_match_arm)] // as above
     pub(super) fn method(self) -> Option<&'static str> {
         match self {
             Self::HeaderBytes => Some("Limits::header"),
@@ -579,7 +604,13 @@ impl LimitKind {
             Self::Objects => Some("Limits::objects"),
             Self::ObjectNesting => Some("Limits::object_height"),
             Self::Expansion => Some("Limits::expansion"),
-            _ => None,
+            Self::Nesting
+            | Self::RecordNesting
+            | Self::Dimensions
+            | Self::Nodes
+            | Self::Copies
+            | Self::Digits
+            | Self::EmptyItems => None,
         }
     }
 }

@@ -18,7 +18,8 @@ use ndarray_io::{
     read_npz, write_npz,
 };
 
-use crate::support::manifest::{self, Case, assert_equals_numpys, dtype_json, error_class, sha256};
+use crate::support::error_class::error_class;
+use crate::support::manifest::{self, Case, assert_equals_numpys, dtype_json, sha256};
 use crate::support::{self, in_c_order};
 
 /// A way to read an archive, which returns members by number.

@@ -21,6 +21,8 @@ use ndarray_io::{DynArray, Error, ReadOptions, Result, WriteNpyExt, WriteOptions
 use num_complex::Complex;
 use serde_json::Value;
 
+use crate::support::error_class::error_class;
+
 fn testdata_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/ra")
 }
@@ -43,17 +45,12 @@ fn little() -> RaOptions {
 /// The names of this machine's byte order and of the other one in file names.
 const NATIVE: [&str; 2] = if cfg!(target_endian = "little") { ["little", "big"] } else { ["big", "little"] };
 
+/// Returns the name of an error in `testdata/ra.jsonl`, which does not tell limits and parts of a file apart.
 fn class(error: &Error) -> &'static str {
-    match error.kind() {
-        ErrorKind::BadMagic { .. } => "bad_magic",
-        ErrorKind::Malformed { part: FilePart::Header, .. } => "bad_header",
-        ErrorKind::Truncated { .. } => "truncated",
-        ErrorKind::Limit { .. } => "limit",
-        ErrorKind::Overflow { .. } => "overflow",
-        ErrorKind::Malformed { part: FilePart::Data, .. } => "bad_packing",
-        ErrorKind::Unsupported { part: FilePart::Header, .. } => "unknown_flags",
-        ErrorKind::Unsupported { part: FilePart::Data, .. } => "unsupported_packing",
-        _ => "none of this table's",
+    match error_class(error) {
+        "truncated_header" | "truncated_data" => "truncated",
+        "header_too_large" | "payload_too_large" => "limit",
+        class => class,
     }
 }
 

@@ -14,7 +14,8 @@ use ndarray_io::{
     WritableElement, WriteNpyExt, WriteOptions,
 };
 
-use crate::support::manifest::{self, Case, Facts, TestElement, dtype_json, error_class, sha256, with_type};
+use crate::support::error_class::error_class;
+use crate::support::manifest::{self, Case, Facts, TestElement, dtype_json, sha256, with_type};
 use crate::support::routes::{self, Route};
 use crate::support::{self, in_c_order};
 

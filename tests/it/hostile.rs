@@ -6,7 +6,7 @@ use ndarray::{Array1, Array2, ArrayD, ArrayView1};
 use ndarray_io::error::{CopyReason, ElementFault, ErrorKind, FilePart, Help, LimitKind};
 use ndarray_io::{Limits, NpyReader, ReadNpyExt, ReadOptions, ViewNpyExt, WriteNpyExt};
 
-use crate::support::manifest::error_class;
+use crate::support::error_class::error_class;
 use crate::support::routes::Aligned;
 use crate::support::{file, long_descrs};
 

@@ -1,5 +1,8 @@
 //! `ndio json --exact`: prints the entire content of files bit for bit, for comparison by programs.
 
+// One table for the tests of the library and of the program. The feature is for a checkout, where both are.
+#[path = "../../../tests/it/support/error_class.rs"]
+mod error_class;
 mod values;
 
 use std::fs::File;
@@ -7,7 +10,6 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ndarray_io::error::{ElementFault, ErrorKind, FilePart, FileSection, LimitKind};
 use ndarray_io::file::Extent;
 use ndarray_io::npy::NpyHeader;
 use ndarray_io::ra::RaHeader;
@@ -17,6 +19,7 @@ use serde_json::{Value, json};
 use super::failure::Failure;
 use super::formats::Format;
 use super::input::Input;
+use error_class::error_class;
 use values::{describe_array, sha256};
 
 /// Print the entire content, one line of JSON per file
@@ -66,7 +69,7 @@ impl Fault {
 
 impl From<Error> for Fault {
     fn from(error: Error) -> Self {
-        Self { class: class(&error), message: error.to_string() }
+        Self { class: error_class(&error), message: error.to_string() }
     }
 }
 
@@ -196,45 +199,6 @@ fn archive(input: &Input, options: &ReadOptions) -> Result<Value, Fault> {
     }
     let file = input.name().display().to_string();
     Ok(json!({"file": file, "kind": "npz", "arrays": arrays, "other_members": others}))
-}
-
-/// Returns the name that the oracle's corpus uses for the class of an error.
-pub(crate) fn class(error: &Error) -> &'static str {
-    match error.kind() {
-        ErrorKind::Io(_) | ErrorKind::BadSource { .. } | ErrorKind::OutOfMemory { .. } => "io",
-        ErrorKind::BadMagic { format: "NPZ", .. } => "bad_zip",
-        ErrorKind::BadMagic { .. } => "bad_magic",
-        ErrorKind::Unsupported { part: FilePart::Version, .. } => "bad_version",
-        ErrorKind::Truncated { part: FileSection::Payload { .. } | FileSection::Packed, .. } => {
-            "truncated_data"
-        }
-        ErrorKind::Truncated { .. } => "truncated_header",
-        ErrorKind::Malformed { part: FilePart::Header, .. } => "bad_header",
-        ErrorKind::Unsupported { part: FilePart::DType, .. } => "unsupported_dtype",
-        ErrorKind::Overflow { .. } => "overflow",
-        ErrorKind::Trailing { .. } => "extra_data",
-        ErrorKind::InvalidElement(ElementFault::Bool { .. }) => "bad_bool",
-        ErrorKind::InvalidElement(ElementFault::Unicode { .. }) => "bad_unicode",
-        ErrorKind::Malformed { part: FilePart::Archive, .. } => "bad_zip",
-        ErrorKind::Unsupported { part: FilePart::Archive, .. } | ErrorKind::Encrypted { .. } => {
-            "unsupported_zip"
-        }
-        ErrorKind::Malformed { part: FilePart::Checksum, .. } => "crc_mismatch",
-        ErrorKind::Malformed { part: FilePart::Content, .. } => "bad_deflate",
-        ErrorKind::Objects { .. } => "object_needs_opt_in",
-        ErrorKind::Unsupported { part: FilePart::Pickle, .. } => "unsupported_pickle",
-        ErrorKind::Malformed { part: FilePart::Pickle, .. } => "bad_pickle",
-        ErrorKind::Limit {
-            limit_kind: LimitKind::ObjectNesting | LimitKind::Objects | LimitKind::Copies | LimitKind::Digits,
-            ..
-        } => "bad_pickle",
-        ErrorKind::Limit { limit_kind: LimitKind::PayloadBytes, .. } => "payload_too_large",
-        ErrorKind::Limit { .. } => "header_too_large",
-        ErrorKind::Unsupported { part: FilePart::Header, .. } => "unknown_flags",
-        ErrorKind::Malformed { part: FilePart::Data, .. } => "bad_packing",
-        ErrorKind::Unsupported { part: FilePart::Data, .. } => "unsupported_packing",
-        _ => "other",
-    }
 }
 
 /// Returns the number of bytes after the array.

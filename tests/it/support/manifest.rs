@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use ndarray_io::dtype::{ByteOrder, Kind, Scalar, Title};
-use ndarray_io::error::{ElementFault, ErrorKind, FilePart, FileSection, LimitKind};
 use ndarray_io::units::Unit;
-use ndarray_io::{Bytes, Chars, DType, Datetime64, Error, LongDouble, Timedelta64, Void};
+use ndarray_io::{Bytes, Chars, DType, Datetime64, LongDouble, Timedelta64, Void};
 use num_complex::Complex;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -102,35 +101,6 @@ fn case(folder: &Path, line: Value) -> Case {
         entries.into_iter().zip(starts).zip(ends).map(|((json, start), end)| Facts { json, start, end });
     let id = line["id"].as_str().expect("a name").to_owned();
     Case { id, path, bytes, expect, allowed, arrays: arrays.collect(), line }
-}
-
-/// Returns the manifest's name for an error.
-pub(crate) fn error_class(error: &Error) -> &'static str {
-    match error.kind() {
-        ErrorKind::BadMagic { format: "NPZ", .. } => "bad_zip",
-        ErrorKind::BadMagic { .. } => "bad_magic",
-        ErrorKind::Unsupported { part: FilePart::Version, .. } => "bad_version",
-        ErrorKind::Truncated { part: FileSection::Payload { .. } | FileSection::Packed, .. } => {
-            "truncated_data"
-        }
-        ErrorKind::Truncated { .. } => "truncated_header",
-        ErrorKind::Malformed { part: FilePart::Header, .. } => "bad_header",
-        ErrorKind::Unsupported { part: FilePart::DType, .. } => "unsupported_dtype",
-        ErrorKind::Overflow { .. } => "overflow",
-        ErrorKind::Trailing { .. } => "extra_data",
-        ErrorKind::InvalidElement(ElementFault::Bool { .. }) => "bad_bool",
-        ErrorKind::InvalidElement(ElementFault::Unicode { .. }) => "bad_unicode",
-        ErrorKind::Malformed { part: FilePart::Archive, .. } => "bad_zip",
-        ErrorKind::Unsupported { part: FilePart::Archive, .. } | ErrorKind::Encrypted { .. } => {
-            "unsupported_zip"
-        }
-        ErrorKind::Malformed { part: FilePart::Checksum, .. } => "crc_mismatch",
-        ErrorKind::Malformed { part: FilePart::Content, .. } => "bad_deflate",
-        ErrorKind::Objects { .. } => "object_needs_opt_in",
-        ErrorKind::Limit { limit_kind: LimitKind::PayloadBytes, .. } => "payload_too_large",
-        ErrorKind::Limit { .. } => "header_too_large",
-        _ => "none of the oracle's",
-    }
 }
 
 /// Returns a dtype in the manifest's form.

@@ -3,6 +3,7 @@
 
 #[cfg(feature = "object")]
 pub(crate) mod bombs;
+pub(crate) mod error_class;
 pub(crate) mod headers;
 pub(crate) mod manifest;
 pub(crate) mod program;
