@@ -78,6 +78,17 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
+/// Returns what a line names from the root of the crate on: after `crate::`, or after as many `super::` as lead there.
+fn root_import(line: &str, depth: usize) -> Option<&str> {
+    let supers = "super::".repeat(depth);
+    let is_part_of_name = |char: char| char.is_alphanumeric() || char == '_' || char == ':';
+    ["crate::", &supers].iter().find_map(|prefix| {
+        let (before, import) = line.split_once(prefix)?;
+        let is_code = !before.trim_start().starts_with("//") && !before.ends_with(is_part_of_name);
+        (is_code && !import.starts_with("super::")).then_some(import)
+    })
+}
+
 #[test]
 fn imports_are_from_lower_layers() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
@@ -88,15 +99,14 @@ fn imports_are_from_lower_layers() {
     {
         let inner = path.strip_prefix(&source).unwrap();
         let module = inner.iter().next().unwrap().to_str().unwrap().trim_end_matches(".rs");
-        for line in fs::read_to_string(path).unwrap().lines() {
-            let is_name = |char: char| char.is_alphanumeric() || char == '_';
-            let Some((_, import)) = line
-                .split_once("crate::")
-                .filter(|(before, _)| !before.trim_start().starts_with("//") && !before.ends_with(is_name))
-            else {
-                continue;
-            };
-            let target: String = import.chars().take_while(|char| is_name(*char)).collect();
+        // `transfer/read.rs` is two modules below the root, `transfer/mod.rs` one.
+        let depth = inner.iter().count() - usize::from(inner.ends_with("mod.rs"));
+        let text = fs::read_to_string(path).unwrap();
+        let code = text.split("#[cfg(test)]\nmod").next().unwrap(); // where `super` is the file itself
+        for line in code.lines() {
+            let Some(import) = root_import(line, depth) else { continue };
+            let target: String =
+                import.chars().take_while(|char| char.is_alphanumeric() || *char == '_').collect();
             let is_macro = import[target.len()..].starts_with('!');
             if target.is_empty() || target.starts_with(char::is_uppercase) || is_macro {
                 continue; // a list (rustfmt gives each module its own line), or a name that lib.rs exports
@@ -108,7 +118,11 @@ fn imports_are_from_lower_layers() {
         }
     }
     assert!(seen > 50, "the test has found only {seen} imports");
-    assert!(wrong.is_empty(), "imports from the same or a higher layer:\n{}", wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "imports from the same or a higher layer (see ARCHITECTURE.md, Layers: move what is imported down, or pass it as an argument):\n{}",
+        wrong.join("\n")
+    );
 }
 
 /// Calls that change a file in a way that another process could notice are in one place: `io::change`.
@@ -373,7 +387,9 @@ fn unsafe_code_matches_safety_guide() {
     let gone: Vec<_> = listed.difference(&found).collect();
     assert!(
         missing.is_empty() && gone.is_empty(),
-        "not listed: {missing:#?}, without unsafe code: {gone:#?}"
+        "docs/safety.md lists each function with unsafe code, its invariant, what could break it, and the tests that try.\n\
+         Add rows, or do without: {missing:#?}\n\
+         Remove or rename rows, which have no unsafe code: {gone:#?}"
     );
     assert!(found.len() > 30, "{found:?}");
     let texts: String = ["src", "tests"]
@@ -383,6 +399,9 @@ fn unsafe_code_matches_safety_guide() {
         .collect();
     for test in tests.iter().filter(|test| !test.contains('/')) {
         let name = test.rsplit("::").next().unwrap();
-        assert!(texts.contains(&format!("fn {name}(")), "there is no test {test}");
+        assert!(
+            texts.contains(&format!("fn {name}(")),
+            "docs/safety.md names the test {test}, which does not exist"
+        );
     }
 }

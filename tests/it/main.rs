@@ -27,6 +27,7 @@ mod object_values;
 #[cfg(feature = "object")]
 mod objects;
 mod options;
+mod pages;
 mod properties;
 mod reader;
 #[cfg(feature = "derive")]

@@ -12,6 +12,8 @@ use std::path::Path;
 mod program;
 use program::program;
 
+mod pages;
+
 #[cfg(unix)]
 mod shell;
 

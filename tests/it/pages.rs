@@ -1,0 +1,76 @@
+//! Tables of pages have a row for everything that they promise to list.
+
+use std::fs;
+use std::path::Path;
+
+use ndarray_io::dtype::Narrow;
+
+fn read(path: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The part of a text from one mark to the next line that begins with another.
+fn section<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
+    let (_, section) = text.split_once(from).unwrap_or_else(|| panic!("there is no '{from}'"));
+    section.split_once(to).map_or(section, |(section, _)| section)
+}
+
+/// Fails with all that a page lacks, and where to add it.
+fn assert_lists(page: &str, text: &str, names: &[String]) {
+    assert!(!names.is_empty(), "nothing was found that {page} could lack");
+    let missing: Vec<_> = names.iter().filter(|name| !text.contains(&format!("`{name}`"))).collect();
+    assert!(
+        missing.is_empty(),
+        "{page} does not list {missing:?}: add a row, or name them in an existing one"
+    );
+}
+
+#[test]
+fn features_are_listed_in_readme_and_crate_documentation() {
+    let manifest = read("Cargo.toml");
+    let features = section(&manifest, "[features]\n", "\n[");
+    // Names for those who come from `ndarray-npy`, and groups, have a sentence of their own in the documentation of the crate.
+    let aliases = ["default", "half", "compressed_npz", "num-complex-0_4"];
+    let names: Vec<String> = features
+        .lines()
+        .filter_map(|line| line.split_once(" = [").map(|(name, _)| name.to_owned()))
+        .filter(|name| !aliases.contains(&name.as_str()))
+        .collect();
+    assert_lists("README.md, Features,", section(&read("README.md"), "## Features", "\n## "), &names);
+    let library = read("src/lib.rs");
+    assert_lists("src/lib.rs, Features,", section(&library, "//! # Features", "\n\n#!["), &names);
+    let full = features.lines().find_map(|line| line.strip_prefix("full = ")).expect("a feature `full`");
+    let missing: Vec<_> =
+        names.iter().filter(|name| *name != "full" && !full.contains(&format!("\"{name}\""))).collect();
+    assert!(missing.is_empty(), "the feature `full` of Cargo.toml lacks {missing:?}");
+}
+
+#[test]
+fn limits_are_listed_in_the_safety_guide() {
+    let source = read("src/limits.rs");
+    let names: Vec<String> = source
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("pub fn ")?.split_once("(mut self"))
+        .map(|(name, _)| name.to_owned())
+        .collect();
+    let guide = read("docs/safety.md");
+    assert_lists(
+        "docs/safety.md, the table of limits,",
+        section(&guide, "| limit | default |", "\n\n"),
+        &names,
+    );
+}
+
+#[test]
+fn narrow_types_are_listed_in_the_element_guide() {
+    let source = read("src/dtype/narrow.rs");
+    let names: Vec<String> = section(&source, "pub fn name(self)", "\n    }\n")
+        .split('"')
+        .skip(1)
+        .step_by(2)
+        .map(str::to_owned)
+        .collect();
+    assert!(names.iter().all(|name| Narrow::from_name(name).is_some()), "{names:?}");
+    assert_lists("docs/dtypes.md", &read("docs/dtypes.md"), &names);
+}
