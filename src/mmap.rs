@@ -31,7 +31,7 @@ use crate::transfer::{self, Source};
 /// The header is read through the file, and only the elements are mapped: a reference to the bytes of a header
 /// must not exist while another process can write it, as appending rows does.
 #[derive(Debug)]
-struct Mapped<A, D, F: ArrayFormat> {
+struct MappedLayout<A, D, F: ArrayFormat> {
     found: F::Found,
     /// The header of what is mapped. Inner axes that belong to the elements are part of the dtype.
     header: Header,
@@ -49,7 +49,7 @@ struct Mapped<A, D, F: ArrayFormat> {
     elements: PhantomData<Vec<A>>,
 }
 
-impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
+impl<A: ViewElement, D: Dimension, F: ArrayFormat> MappedLayout<A, D, F> {
     /// Locates the elements in a file, or those of a range of the slowest-varying axis.
     fn locate(file: &File, rows: Option<Range<usize>>, options: &ReadOptions) -> Result<Self> {
         options.refuse_trailing_check()?;
@@ -101,14 +101,14 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> Mapped<A, D, F> {
     }
 
     /// Checks the alignment of the mapped elements and their values, once, so that views need no checks.
-    fn check(&self, bytes: &[u8]) -> Result<()> {
+    fn check_elements(&self, bytes: &[u8]) -> Result<()> {
         let checked = cast::view(&self.bitwise, bytes, self.header.count());
         let (shape, first) = &self.whole;
         checked.map(drop).map_err(|error| error.offset_element(*first).in_array(shape, self.header.order()))
     }
 
     /// Returns where a range of the slowest-varying axis is in the map: its offset and length in bytes.
-    fn bytes_of(&self, rows: Range<usize>) -> Result<(usize, usize)> {
+    fn byte_offset_and_len(&self, rows: Range<usize>) -> Result<(usize, usize)> {
         let length = slowest_axis_len(&self.header);
         check_rows(&rows, length)?;
         let row = self.len / length.max(1);
@@ -156,7 +156,7 @@ fn check_rows(rows: &Range<usize>, length: usize) -> Result<()> {
 }
 
 /// The accessors that both kinds of maps share.
-macro_rules! description {
+macro_rules! shared_accessors {
     () => {
         /// Returns the type of the elements.
         pub fn dtype(&self) -> &DType {
@@ -202,7 +202,7 @@ macro_rules! description {
         ///   it ends before it starts.
         /// - [`Io`](crate::error::ErrorKind::Io) if the system call fails.
         pub fn will_need(&self, range: Range<usize>) -> Result<()> {
-            let (start, len) = self.mapped.bytes_of(range)?;
+            let (start, len) = self.mapped.byte_offset_and_len(range)?;
             #[cfg(unix)]
             self.map.advise_range(memmap2::Advice::WillNeed, start, len)?;
             #[cfg(not(unix))]
@@ -316,7 +316,7 @@ pub type RaMmapMut<A, D> = ArrayMmapMut<A, D, Ra>;
 #[derive(Debug)]
 pub struct ArrayMmap<A, D, F: ArrayFormat> {
     map: Mmap,
-    mapped: Mapped<A, D, F>,
+    mapped: MappedLayout<A, D, F>,
 }
 
 // Bounds on functions that make maps are their own: so the compiler says which type has which fault.
@@ -463,10 +463,10 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     ///
     /// As for [`ArrayMmap::open`], for the elements that are mapped.
     unsafe fn map_file(file: &File, rows: Option<Range<usize>>, options: &ReadOptions) -> Result<Self> {
-        let mapped = Mapped::locate(file, rows, options)?;
+        let mapped = MappedLayout::locate(file, rows, options)?;
         // SAFETY: the caller guarantees that these bytes do not change.
         let map = unsafe { mapped.mmap_options().map(file)? };
-        mapped.check(&map)?;
+        mapped.check_elements(&map)?;
         Ok(Self { map, mapped })
     }
 
@@ -478,7 +478,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
         unsafe { ArrayView::from_shape_ptr(self.mapped.shape(), first) }
     }
 
-    description!();
+    shared_accessors!();
 }
 
 impl<A: ViewElement, D: Dimension> NpyMmap<A, D> {

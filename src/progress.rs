@@ -8,12 +8,12 @@ use crate::error::{ErrorKind, Result};
 
 /// A caller's progress callback.
 #[derive(Clone)]
-pub(crate) struct Progress(Arc<Callback>);
+pub(crate) struct ProgressCallback(Arc<Callback>);
 
 /// Receives the number of bytes done and the total.
 type Callback = dyn Fn(u64, u64) -> ControlFlow<()> + Send + Sync;
 
-impl Progress {
+impl ProgressCallback {
     pub(crate) fn new(call: impl Fn(u64, u64) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
         Self(Arc::new(call))
     }
@@ -41,7 +41,7 @@ impl Progress {
     }
 }
 
-impl fmt::Debug for Progress {
+impl fmt::Debug for ProgressCallback {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Progress")
     }
@@ -53,7 +53,7 @@ pub(crate) struct ProgressReporter(Option<ProgressCounter>);
 
 impl ProgressReporter {
     /// Reports progress towards a total of `all` bytes.
-    pub(crate) fn new(progress: Option<&Progress>, all: u64) -> Self {
+    pub(crate) fn new(progress: Option<&ProgressCallback>, all: u64) -> Self {
         Self(progress.map(|progress| ProgressCounter::new(progress.clone(), all)))
     }
 
@@ -71,13 +71,13 @@ impl ProgressReporter {
 /// The progress of one transfer, shared by all its threads.
 #[derive(Debug)]
 struct ProgressCounter {
-    progress: Progress,
+    progress: ProgressCallback,
     done: Mutex<u64>,
     all: u64,
 }
 
 impl ProgressCounter {
-    fn new(progress: Progress, all: u64) -> Self {
+    fn new(progress: ProgressCallback, all: u64) -> Self {
         Self { progress, done: Mutex::new(0), all }
     }
 

@@ -37,7 +37,7 @@ pub struct Shape(Vec<usize>);
 
 impl Shape {
     /// Returns whether C and Fortran order coincide: the array is empty or at most one axis is longer than 1.
-    pub(crate) fn is_any_order(&self) -> bool {
+    pub(crate) fn is_same_in_both_orders(&self) -> bool {
         self.dims().contains(&0) || self.dims().iter().filter(|length| **length > 1).count() < 2
     }
 

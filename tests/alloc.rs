@@ -31,15 +31,15 @@ mod random;
 
 struct CountingAllocator;
 
-static ALLOCATED: AtomicUsize = AtomicUsize::new(0);
+static CURRENTLY_ALLOCATED: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 static TOTAL_ALLOCATED: AtomicUsize = AtomicUsize::new(0);
 static LARGEST: AtomicUsize = AtomicUsize::new(0);
-static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+static ALLOCATION_COUNT: AtomicUsize = AtomicUsize::new(0);
 
 fn count(size: usize) {
-    ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-    let now = ALLOCATED.fetch_add(size, Ordering::Relaxed) + size;
+    ALLOCATION_COUNT.fetch_add(1, Ordering::Relaxed);
+    let now = CURRENTLY_ALLOCATED.fetch_add(size, Ordering::Relaxed) + size;
     PEAK.fetch_max(now, Ordering::Relaxed);
     LARGEST.fetch_max(size, Ordering::Relaxed);
     TOTAL_ALLOCATED.fetch_add(size, Ordering::Relaxed);
@@ -60,7 +60,7 @@ unsafe impl GlobalAlloc for CountingAllocator {
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        ALLOCATED.fetch_sub(layout.size(), Ordering::Relaxed);
+        CURRENTLY_ALLOCATED.fetch_sub(layout.size(), Ordering::Relaxed);
         // SAFETY: the caller upholds the contract.
         unsafe { System.dealloc(pointer, layout) }
     }
@@ -73,7 +73,7 @@ const MIB: usize = 1 << 20;
 
 /// Returns the peak of memory above the initial value, the largest single allocation, and the result.
 fn measure_peak<T>(work: impl FnOnce() -> T) -> (usize, usize, T) {
-    let before = ALLOCATED.load(Ordering::Relaxed);
+    let before = CURRENTLY_ALLOCATED.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);
     LARGEST.store(0, Ordering::Relaxed);
     let made = work();
@@ -85,21 +85,21 @@ fn allocations_per_item<T, U>(make: impl Fn(usize) -> T, work: impl Fn(&T) -> U)
     let calls = |count: usize| {
         let made = make(count);
         drop(work(&made)); // what is made once in a process is made here
-        let before = ALLOCATIONS.load(Ordering::Relaxed);
+        let before = ALLOCATION_COUNT.load(Ordering::Relaxed);
         drop(work(&made));
-        ALLOCATIONS.load(Ordering::Relaxed) - before
+        ALLOCATION_COUNT.load(Ordering::Relaxed) - before
     };
     let (few, many) = (calls(1_000), calls(5_000));
     many.saturating_sub(few) as f64 / 4_000.0
 }
 
 /// A stream of a header and zeros, truncated after `left` bytes of them.
-struct Stream {
+struct HeaderAndZeros {
     head: Vec<u8>,
     left: usize,
 }
 
-impl Read for Stream {
+impl Read for HeaderAndZeros {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if !self.head.is_empty() {
             let length = into.len().min(self.head.len());
@@ -126,7 +126,7 @@ fn head(descr: &str, shape: &str) -> Vec<u8> {
 }
 
 /// A header of version 2.0 without padding.
-fn long_header(descr: &str, shape: &str) -> Vec<u8> {
+fn unpadded_v2_header(descr: &str, shape: &str) -> Vec<u8> {
     let text = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}}}");
     let mut bytes = b"\x93NUMPY\x02\x00".to_vec();
     bytes.extend((text.len() as u32).to_le_bytes());
@@ -141,7 +141,8 @@ fn peak_memory_stays_within_bounds() {
         for mib in [3, 70] {
             let bytes = mib * MIB;
             let array_and_more = bytes + bytes / 64 + 8 * MIB;
-            let stream = || Stream { head: head(descr, &format!("({},)", bytes / item)), left: bytes };
+            let stream =
+                || HeaderAndZeros { head: head(descr, &format!("({},)", bytes / item)), left: bytes };
             let (peak, _, array) = measure_peak(|| Array1::<f64>::read_npy(stream()).unwrap());
             assert_eq!(array.len(), bytes / item);
             assert!(peak <= array_and_more, "{mib} MiB from a stream took {peak} bytes");
@@ -165,7 +166,7 @@ fn peak_memory_stays_within_bounds() {
     }
 
     // In pieces, an array of any size takes a piece.
-    let stream = || Stream { head: head(">f8", "(20, 1000000)"), left: 160_000_000 };
+    let stream = || HeaderAndZeros { head: head(">f8", "(20, 1000000)"), left: 160_000_000 };
     let (peak, _, ()) = measure_peak(|| {
         NpyReader::new(stream())
             .unwrap()
@@ -184,7 +185,7 @@ fn peak_memory_stays_within_bounds() {
     assert!(peak <= 8_000_000 / 64 * 65 + 2 * MIB, "160 MB in rows of 8 MB took {peak} bytes");
 
     // A conversion takes the array of the new type and a block.
-    let stream = Stream { head: head("<i2", "(5000000,)"), left: 10_000_000 };
+    let stream = HeaderAndZeros { head: head("<i2", "(5000000,)"), left: 10_000_000 };
     let options = ReadOptions::new().casting(Casting::Safe);
     let (peak, _, array) = measure_peak(|| Array1::<f64>::read_npy_with(stream, &options).unwrap());
     assert!(peak <= 40_000_000 / 64 * 65 + 8 * MIB, "converting took {peak} bytes");
@@ -195,14 +196,14 @@ fn peak_memory_stays_within_bounds() {
     let elements = ["(268435456,)", "(68719476736,)", "(1000000, 1000000)"];
     for elements in &elements[..if usize::BITS == 64 { 3 } else { 1 }] {
         for (left, most) in [(0, 2 * MIB), (MIB + 1, 70 * MIB), (3 * MIB, 200 * MIB)] {
-            let stream = Stream { head: head("<f8", elements), left };
+            let stream = HeaderAndZeros { head: head("<f8", elements), left };
             let (_, largest, read) = measure_peak(|| ArrayD::<f64>::read_npy(stream));
             assert!(read.is_err());
             assert!(largest <= most, "{elements} of which {left} bytes came: {largest} bytes at once");
         }
         let bytes = head("<f8", elements);
         let (peak, _, read) =
-            measure_peak(|| ArrayD::<f64>::read_npy(Stream { head: bytes.clone(), left: 0 }));
+            measure_peak(|| ArrayD::<f64>::read_npy(HeaderAndZeros { head: bytes.clone(), left: 0 }));
         assert!(read.is_err() && peak <= 2 * MIB, "{peak}");
         let mut file = tempfile::NamedTempFile::new().unwrap();
         io::Write::write_all(&mut file, &bytes).unwrap();
@@ -226,18 +227,19 @@ fn peak_memory_stays_within_bounds() {
     });
     for (descr, shape) in headers {
         let (peak, _, read) =
-            measure_peak(|| ndarray_io::NpyReader::new(&long_header(&descr, &shape)[..]).map(drop));
+            measure_peak(|| ndarray_io::NpyReader::new(&unpadded_v2_header(&descr, &shape)[..]).map(drop));
         assert!(read.is_err() && peak <= 8 * MIB, "{:.20}… {:.20}… took {peak} bytes", descr, shape);
     }
     let fields: String = (0..60_000).map(|field| format!("('f{field}','f4'),")).collect();
-    let (peak, _, read) =
-        measure_peak(|| ndarray_io::NpyReader::new(&long_header(&format!("[{fields}]"), "()")[..]).map(drop));
+    let (peak, _, read) = measure_peak(|| {
+        ndarray_io::NpyReader::new(&unpadded_v2_header(&format!("[{fields}]"), "()")[..]).map(drop)
+    });
     assert!(read.is_ok() && peak <= 40 * MIB, "60,000 fields took {peak} bytes");
 
     // Headers on which a parser that copies the rest at each step would be quadratic: the sum of all
     // allocations is proportional to the header's length.
     for (descr, _) in headers::long_descrs() {
-        let header = long_header(&descr, "(0,)");
+        let header = unpadded_v2_header(&descr, "(0,)");
         TOTAL_ALLOCATED.store(0, Ordering::Relaxed);
         drop(ndarray_io::NpyReader::new(&header[..]));
         let all = TOTAL_ALLOCATED.load(Ordering::Relaxed);
@@ -246,7 +248,7 @@ fn peak_memory_stays_within_bounds() {
 
     // A header that declares a length of 4 GiB and is truncated.
     let head = b"\x93NUMPY\x02\x00\xff\xff\xff\xff".to_vec();
-    let (peak, _, read) = measure_peak(|| ArrayD::<f64>::read_npy(Stream { head, left: 0 }));
+    let (peak, _, read) = measure_peak(|| ArrayD::<f64>::read_npy(HeaderAndZeros { head, left: 0 }));
     assert!(read.is_err() && peak <= MIB / 8, "{peak}");
 
     false_claims_take_little_memory();
@@ -275,7 +277,7 @@ fn false_claims_take_little_memory() {
     };
     let options = ReadOptions::new().allow_objects(true);
     for (number, (what, file)) in claims::ra().enumerate() {
-        let stream = || Stream { head: file.clone(), left: 0 };
+        let stream = || HeaderAndZeros { head: file.clone(), left: 0 };
         refused(&what, &mut || ra::ReadRaExt::read_ra_with(&file[..], &options));
         refused(&what, &mut || ra::ReadRaExt::read_ra_with(stream(), &options.clone().ignore_ra_flags(true)));
         // Files are slower, so a part of them.
@@ -287,7 +289,9 @@ fn false_claims_take_little_memory() {
     }
     for (number, (what, file)) in claims::npy().enumerate() {
         refused(&what, &mut || DynArray::read_npy_with(&file[..], &options));
-        refused(&what, &mut || DynArray::read_npy_with(Stream { head: file.clone(), left: 0 }, &options));
+        refused(&what, &mut || {
+            DynArray::read_npy_with(HeaderAndZeros { head: file.clone(), left: 0 }, &options)
+        });
         if number % 3 == 0 {
             std::fs::write(&path, &file).unwrap();
             refused(&what, &mut || ndarray_io::npy::read_npy_with(&path, &options));

@@ -51,11 +51,11 @@ fn compiler() -> Command {
 }
 
 /// The command that compiles a file.
-fn command(path: &Path, [library, ndarray]: &[PathBuf; 2], out: &Path) -> Command {
+fn compile_command(path: &Path, [library, ndarray]: &[PathBuf; 2], out: &Path) -> Command {
     let deps = library.parent().unwrap();
     let deps = if deps.ends_with("deps") { deps.to_owned() } else { deps.join("deps") };
-    let mut command = compiler();
-    command
+    let mut compile_command = compiler();
+    compile_command
         .args(["--crate-type=bin", "--emit=obj", "-Cdebuginfo=0"])
         .arg(format!("--extern=ndarray_io={}", library.display()))
         .arg(format!("--extern=ndarray={}", ndarray.display()))
@@ -63,12 +63,13 @@ fn command(path: &Path, [library, ndarray]: &[PathBuf; 2], out: &Path) -> Comman
         .arg("-o")
         .arg(out)
         .arg(path);
-    command
+    compile_command
 }
 
 /// The errors of a file, one a line. Other compiler output differs between versions.
 fn compile(path: &Path, libraries: &[PathBuf; 2], out: &Path, others: &[&str]) -> String {
-    let compiled = command(path, libraries, out).arg("--error-format=short").args(others).output().unwrap();
+    let compiled =
+        compile_command(path, libraries, out).arg("--error-format=short").args(others).output().unwrap();
     let printed = String::from_utf8(compiled.stderr).unwrap().replace('\\', "/");
     let errors: Vec<&str> = printed
         .lines()
@@ -79,14 +80,14 @@ fn compile(path: &Path, libraries: &[PathBuf; 2], out: &Path, others: &[&str]) -
 }
 
 /// The Rust files of a folder, relative to the package.
-fn sources(folder: &str) -> Vec<PathBuf> {
+fn rust_files(folder: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).unwrap();
     let names = entries.map(|entry| Path::new(folder).join(entry.unwrap().file_name()));
     names.filter(|path| path.extension().is_some_and(|extension| extension == "rs")).collect()
 }
 
 /// Compares the errors of a file with those that are expected, or rewrites these.
-fn check(path: &Path, printed: &str) {
+fn check_stderr(path: &Path, printed: &str) {
     let wanted = Path::new(env!("CARGO_MANIFEST_DIR")).join(path).with_extension("stderr");
     if std::env::var_os("NDARRAY_IO_UPDATE").is_some() && !printed.is_empty() {
         fs::write(&wanted, printed).unwrap();
@@ -99,10 +100,10 @@ fn check(path: &Path, printed: &str) {
 fn derive_errors_equal_expected_stderr() {
     let libraries = libraries();
     let out = tempfile::NamedTempFile::new().unwrap();
-    let files = sources("tests/ui");
+    let files = rust_files("tests/ui");
     for path in &files {
         let printed = compile(path, &libraries, out.path(), &["--edition=2024"]);
-        check(path, &printed);
+        check_stderr(path, &printed);
         // What compiles does so in the edition before as well.
         if printed.is_empty() {
             assert_eq!(compile(path, &libraries, out.path(), &["--edition=2021"]), "", "{}", path.display());
@@ -121,7 +122,7 @@ fn unsound_programs_are_refused_and_their_twins_compile() {
     made.args(["--edition=2024", "--crate-name=meddle", "tests/refused/macros/meddle.rs", "-o"]).arg(&meddle);
     assert!(made.status().unwrap().success());
     let meddle = format!("--extern=meddle={}", meddle.display());
-    let files = sources("tests/refused");
+    let files = rust_files("tests/refused");
     for path in &files {
         let twin = compile(path, &libraries, &out, &["--edition=2024", &meddle]);
         assert_eq!(twin, "", "{}", path.display());
@@ -177,8 +178,10 @@ fn compiler_messages_say_how_to_fix_mistakes() {
 
 /// The errors of a file with all that is printed of each, and the line of each.
 fn messages(path: &Path, libraries: &[PathBuf; 2], out: &Path) -> Vec<(usize, String)> {
-    let compiled =
-        command(path, libraries, out).args(["--edition=2024", "--error-format=json"]).output().unwrap();
+    let compiled = compile_command(path, libraries, out)
+        .args(["--edition=2024", "--error-format=json"])
+        .output()
+        .unwrap();
     let printed = String::from_utf8(compiled.stderr).unwrap();
     let messages = printed.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
     let errors = messages.filter(|message| message["level"] == "error" && message["spans"][0].is_object());

@@ -30,7 +30,7 @@ impl Random {
     }
 
     /// Changes a few bytes, and sometimes the length.
-    fn damage(&mut self, bytes: &[u8]) -> Vec<u8> {
+    fn damaged_copy(&mut self, bytes: &[u8]) -> Vec<u8> {
         const ODD: [u8; 8] = [0, 1, 0x7F, 0x80, 0xFF, b'9', b'"', b'-'];
         let mut bytes = bytes.to_vec();
         for _ in 0..=self.below(3) {
@@ -44,12 +44,12 @@ impl Random {
     }
 }
 
-fn mutations() -> usize {
+fn mutation_count() -> usize {
     std::env::var("NDARRAY_IO_MUTATIONS").map_or(3000, |count| count.parse().unwrap())
 }
 
 /// Limits what a lie about a length could read.
-fn limited() -> ReadOptions {
+fn limited_options() -> ReadOptions {
     ReadOptions::new().limits(ndarray_io::Limits::new().payload(1 << 20))
 }
 
@@ -60,15 +60,15 @@ fn damaged_safetensors_are_errors_or_arrays() {
     let metadata = BTreeMap::from([("k".to_owned(), "v".to_owned())]);
     write_safetensors_to(&mut file, &[("a", &a as &dyn WriteArray), ("b", &b)], &metadata).unwrap();
     let (mut random, mut opened) = (Random(1), 0);
-    for _ in 0..mutations() {
-        let bytes = random.damage(&file);
-        let Ok(file) = SafeTensors::from_source_with(InMemory(bytes), &limited()) else { continue };
+    for _ in 0..mutation_count() {
+        let bytes = random.damaged_copy(&file);
+        let Ok(file) = SafeTensors::from_source_with(InMemory(bytes), &limited_options()) else { continue };
         opened += 1;
         for name in file.tensors().names() {
             let _ = file.read::<DynArray>(name).and_then(|array| array.check());
         }
     }
-    assert!(opened > mutations() / 50, "{opened}: too few for the test to mean something");
+    assert!(opened > mutation_count() / 50, "{opened}: too few for the test to mean something");
 }
 
 /// A file with a number, a list of texts, a tensor of four floats and a quantized one.
@@ -95,17 +95,20 @@ fn gguf() -> Vec<u8> {
 
 #[test]
 fn damaged_gguf_is_an_error_or_arrays() {
-    let whole = Gguf::from_source_with(InMemory(gguf()), &limited()).unwrap();
+    let whole = Gguf::from_source_with(InMemory(gguf()), &limited_options()).unwrap();
     assert_eq!(whole.read::<ndarray::Array2<f32>>("t").unwrap(), arr2(&[[1.0, 2.0], [3.0, 4.0]]));
     let (mut random, mut opened) = (Random(2), 0);
-    for _ in 0..mutations() {
-        let Ok(file) = Gguf::from_source_with(InMemory(random.damage(&gguf())), &limited()) else { continue };
+    for _ in 0..mutation_count() {
+        let Ok(file) = Gguf::from_source_with(InMemory(random.damaged_copy(&gguf())), &limited_options())
+        else {
+            continue;
+        };
         opened += 1;
         for name in file.tensors().names() {
             let _ = file.read::<DynArray>(name);
         }
     }
-    assert!(opened > mutations() / 50, "{opened}: too few for the test to mean something");
+    assert!(opened > mutation_count() / 50, "{opened}: too few for the test to mean something");
 }
 
 fn archive(members: &[(&str, &[u8])]) -> NpzFile {
@@ -113,7 +116,7 @@ fn archive(members: &[(&str, &[u8])]) -> NpzFile {
     for (name, bytes) in members {
         npz.add_raw(*name, *bytes, bytes.len() as u64).unwrap();
     }
-    NpzFile::from_source_with(InMemory(npz.finish().unwrap()), &limited()).unwrap()
+    NpzFile::from_source_with(InMemory(npz.finish().unwrap()), &limited_options()).unwrap()
 }
 
 /// The pickle of a dict with a tensor of 2 × 2 floats, and one of its columns.
@@ -150,15 +153,15 @@ fn damaged_archives_of_pytorch_are_errors_or_arrays() {
     );
     assert_eq!(whole.read("b").unwrap().view::<f32, ndarray::Ix1>().unwrap(), arr1(&[2.0, 4.0]));
     let (mut random, mut opened) = (Random(3), 0);
-    for _ in 0..mutations() {
-        let Ok(file) = of(&random.damage(&pickle())) else { continue };
+    for _ in 0..mutation_count() {
+        let Ok(file) = of(&random.damaged_copy(&pickle())) else { continue };
         opened += 1;
         for tensor in file.tensors() {
             let _ = file.read(tensor.name());
             let _ = file.open_tensor(tensor.name()).and_then(|array| array.read::<DynArray>());
         }
     }
-    assert!(opened > mutations() / 50, "{opened}: too few for the test to mean something");
+    assert!(opened > mutation_count() / 50, "{opened}: too few for the test to mean something");
 }
 
 #[test]
@@ -281,7 +284,7 @@ fn damaged_sparse_matrices_are_errors_or_arrays() {
         .unwrap();
         file
     };
-    for number in 0..mutations() {
+    for number in 0..mutation_count() {
         let format: &[u8; 3] = [b"csr", b"csc", b"coo", b"dia", b"bsr"][number % 5];
         let two = number % 5 > 2;
         let data = if number % 5 == 4 {
@@ -312,7 +315,7 @@ fn damaged_sparse_matrices_are_errors_or_arrays() {
             // Elements more often than headers.
             let which = random.below(members.len());
             let (head, rest) = members[which].1.split_at(if random.below(4) == 0 { 0 } else { 128 });
-            let damaged = [head, &random.damage(rest)].concat();
+            let damaged = [head, &random.damaged_copy(rest)].concat();
             members[which].1 = damaged;
         }
         let members: Vec<(&str, &[u8])> = members.iter().map(|(name, bytes)| (*name, &bytes[..])).collect();
@@ -336,7 +339,7 @@ fn damaged_sparse_matrices_are_errors_or_arrays() {
             Err(error) => assert!(number > 5, "{error}"),
         }
     }
-    assert!(opened > mutations() / 20, "{opened}: too few for the test to mean something");
+    assert!(opened > mutation_count() / 20, "{opened}: too few for the test to mean something");
 }
 
 #[test]

@@ -155,7 +155,7 @@ fn dtypes_and_names_invalid_in_zarr_are_refused() {
 }
 
 #[test]
-fn incompatible_files_are_refused_and_named() {
+fn concatenating_incompatible_files_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     write_npy(path("a.npy"), &Array2::<u8>::zeros((4, 3))).unwrap();

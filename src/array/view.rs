@@ -211,7 +211,7 @@ fn locate<A: ViewElement, D: Dimension, F: ArrayFormat>(
     transfer::check_length(&source, header, options)?;
     let (_, length) = header.in_memory()?;
     source.advance(length as u64);
-    match F::HAS_TRAILING {
+    match F::ALLOWS_TRAILING {
         true => options.refuse_trailing_check()?,
         false => io::check_end(&mut source, header, options)?,
     }

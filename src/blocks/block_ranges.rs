@@ -33,7 +33,7 @@ impl BlockRanges {
             split_axis -= 1;
         }
         let is_empty = part.iter().any(Range::is_empty);
-        Self::with(part, axes, split_axis, (max_elements / within).max(1), is_empty)
+        Self::from_parts(part, axes, split_axis, (max_elements / within).max(1), is_empty)
     }
 
     /// Cuts pieces of `step` indices along one axis, which may be empty along another one.
@@ -41,10 +41,10 @@ impl BlockRanges {
         let others = (0..part.len()).filter(|other| *other != axis);
         let axes = std::iter::once(axis).chain(others).collect();
         let is_empty = part[axis].is_empty();
-        Self::with(part, axes, 0, step.max(1), is_empty)
+        Self::from_parts(part, axes, 0, step.max(1), is_empty)
     }
 
-    fn with(
+    fn from_parts(
         part: Vec<Range<usize>>,
         axes: Vec<usize>,
         split_axis: usize,
@@ -57,7 +57,7 @@ impl BlockRanges {
     }
 
     /// Returns `count` boxes that follow one another as one, or those that are left. `None` after the last box.
-    pub(super) fn next_many(&mut self, count: usize) -> Option<Vec<Range<usize>>> {
+    pub(super) fn next_merged(&mut self, count: usize) -> Option<Vec<Range<usize>>> {
         let step = self.step;
         self.step = step.saturating_mul(count);
         let many = self.next();

@@ -114,7 +114,12 @@ pub(crate) fn check_division(shape: &Shape, axis: usize, length: usize) -> Resul
 }
 
 /// Fails if an array has more pieces without bytes than can be visited.
-pub(super) fn check_pieces(header: &Header, shape: &Shape, axis: usize, length: usize) -> Result<()> {
+pub(super) fn check_empty_piece_count(
+    header: &Header,
+    shape: &Shape,
+    axis: usize,
+    length: usize,
+) -> Result<()> {
     match header.payload_len() {
         Some(0) => {
             let pieces = shape.dims()[axis].div_ceil(length.max(1)) as u64;
@@ -139,7 +144,7 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
         let Axes { shape, .. } = &file.axes::<A>()?;
         check_rank::<D>(shape)?;
         check_division(shape, axis, length)?;
-        check_pieces(file.header(), shape, axis, length)?;
+        check_empty_piece_count(file.header(), shape, axis, length)?;
         // If another axis has length 0, there are pieces all the same.
         let all = shape.dims().iter().map(|length| 0..*length).collect();
         let block_ranges = BlockRanges::along_axis(all, axis, length);
@@ -231,7 +236,7 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
     /// Reads several pieces at once, if that is possible; otherwise, they are read one by one from here on.
     fn read_several(&mut self) -> Result<()> {
         let before = self.block_ranges.clone();
-        let Some(ranges) = self.block_ranges.next_many(self.pieces_per_read) else { return Ok(()) };
+        let Some(ranges) = self.block_ranges.next_merged(self.pieces_per_read) else { return Ok(()) };
         let read = match self.read(&ranges, None) {
             Err(error) if !is_piece_error(&error) => return Err(error),
             read => read.ok(),
@@ -277,7 +282,7 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
             return Ok(());
         }
         let mut used = None;
-        while let Some(ranges) = self.block_ranges.next_many(self.pieces_per_read) {
+        while let Some(ranges) = self.block_ranges.next_merged(self.pieces_per_read) {
             let pieces = self.read(&ranges, used.take());
             match self.visit_pieces(&ranges, pieces, &mut call)? {
                 Some(pieces) => used = Some(pieces),
@@ -301,11 +306,11 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
         mut call: impl FnMut(ArrayView<'_, A, D>) -> ControlFlow<()>,
     ) -> Result<()> {
         /// Why the work ends early.
-        enum End {
+        enum EarlyEnd {
             Broken,
             Failed(Error),
         }
-        impl From<Error> for End {
+        impl From<Error> for EarlyEnd {
             fn from(error: Error) -> Self {
                 Self::Failed(error)
             }
@@ -322,15 +327,15 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
             (ranges, pieces)
         };
         let mut block_ranges = self.block_ranges.clone();
-        let groups = std::iter::from_fn(|| block_ranges.next_many(self.pieces_per_read));
+        let groups = std::iter::from_fn(|| block_ranges.next_merged(self.pieces_per_read));
         let done = transfer::map_in_slots(groups, (2, 3), read, |(ranges, pieces)| {
-            let pieces = self.visit_pieces(&ranges, pieces, &mut call)?.ok_or(End::Broken)?;
+            let pieces = self.visit_pieces(&ranges, pieces, &mut call)?.ok_or(EarlyEnd::Broken)?;
             lock().push(pieces);
             Ok(())
         });
         match done {
-            Err(End::Failed(error)) => Err(error),
-            Ok(()) | Err(End::Broken) => Ok(()),
+            Err(EarlyEnd::Failed(error)) => Err(error),
+            Ok(()) | Err(EarlyEnd::Broken) => Ok(()),
         }
     }
 }
@@ -362,8 +367,10 @@ impl<A: ReadableElement, D: Dimension, F: ArrayFormat> Iterator for Chunks<'_, A
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let piece_buffer =
-            self.piece_buffer.as_ref().map_or(0, |piece_buffer| piece_buffer.left().div_ceil(self.length));
+        let piece_buffer = self
+            .piece_buffer
+            .as_ref()
+            .map_or(0, |piece_buffer| piece_buffer.indices_left().div_ceil(self.length));
         let left = self.block_ranges.left().saturating_add(piece_buffer);
         // The lower bound is not `left`, because an error ends the iteration early.
         (usize::from(left > 0), Some(left))

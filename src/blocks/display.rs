@@ -13,7 +13,7 @@ use crate::parts::ArrayFile;
 use crate::shape::Order;
 
 /// The size of the blocks that are formatted: their text is several times as long.
-const BLOCK: usize = 128 << 10;
+const BLOCK_BYTES: usize = 128 << 10;
 
 impl<F: ArrayFormat> ArrayFile<F> {
     /// Writes the array as [`preview_with`](Self::preview_with) formats it.
@@ -49,14 +49,14 @@ impl<F: ArrayFormat> ArrayFile<F> {
             let text = self.preview_with(&vec![all; dims.len()][..], options)?;
             return Ok(writer.write_all(text.as_bytes())?);
         }
-        let blocks = || self.blocks::<DynArray>().order(Order::C).bytes(BLOCK);
-        let mut width = 0;
+        let blocks = || self.blocks::<DynArray>().order(Order::C).bytes(BLOCK_BYTES);
+        let mut column_width = 0;
         let widest = |block: Block<DynArray>| block.array().max_width(options);
         blocks().map(widest, |found| -> Result<()> {
-            width = width.max(found);
+            column_width = column_width.max(found);
             Ok(())
         })?;
-        let layout = Layout { dims, width, line: options.get_width() };
+        let layout = Layout { dims, column_width, line_width: options.get_width() };
         let text = |block: Block<DynArray>| layout.text(&block, options);
         writer.write_all("[".repeat(dims.len()).as_bytes())?;
         blocks()
@@ -69,9 +69,9 @@ impl<F: ArrayFormat> ArrayFile<F> {
 struct Layout<'a> {
     dims: &'a [usize],
     /// The width of a column.
-    width: usize,
+    column_width: usize,
     /// The width of a line.
-    line: usize,
+    line_width: usize,
 }
 
 impl Layout<'_> {
@@ -85,7 +85,7 @@ impl Layout<'_> {
             let index: Vec<usize> = axes.map(|(range, index)| range.start + index).collect();
             self.push_separator(&index, &mut text);
             let item = array.format_element(number, options);
-            text.extend(std::iter::repeat_n(' ', self.width.saturating_sub(item.chars().count())));
+            text.extend(std::iter::repeat_n(' ', self.column_width.saturating_sub(item.chars().count())));
             text.push_str(&item);
         }
         Ok(text)
@@ -106,7 +106,7 @@ impl Layout<'_> {
             return;
         }
         // The number of elements that fit on a line, each followed by a comma and a space.
-        let room = self.line.saturating_sub(axis + 1) / self.width.saturating_add(2);
+        let room = self.line_width.saturating_sub(axis + 1) / self.column_width.saturating_add(2);
         if index[axis].is_multiple_of(room.max(1)) {
             text.push_str(",\n");
             text.extend(std::iter::repeat_n(' ', axis + 1));

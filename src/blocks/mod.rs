@@ -101,7 +101,7 @@ trait BlockSource<T>: Sync + std::fmt::Debug {
     fn hints(&self) -> ReadHints;
 
     /// Returns the path and the member that errors report.
-    fn place(&self) -> (Option<PathBuf>, Option<String>);
+    fn error_location(&self) -> (Option<PathBuf>, Option<String>);
 
     /// Reads a box, and returns the order of its elements.
     fn read(&self, ranges: &[Range<usize>], options: &ReadOptions) -> Result<(T, Order)>;
@@ -124,7 +124,7 @@ impl<T: FromPayload, F: ArrayFormat> BlockSource<T> for ArrayFile<F> {
         self.payload().hints()
     }
 
-    fn place(&self) -> (Option<PathBuf>, Option<String>) {
+    fn error_location(&self) -> (Option<PathBuf>, Option<String>) {
         ArrayFile::error_location(self)
     }
 
@@ -150,7 +150,7 @@ impl BlockSource<Self> for DynArray {
         ReadHints::new()
     }
 
-    fn place(&self) -> (Option<PathBuf>, Option<String>) {
+    fn error_location(&self) -> (Option<PathBuf>, Option<String>) {
         (None, None)
     }
 
@@ -177,7 +177,7 @@ fn item_size(header: &Header, shape: &Shape) -> usize {
 }
 
 /// Returns an error if this many elements have no bytes and cannot be visited.
-fn check_visit(item: usize, len: u64) -> Result<()> {
+fn check_empty_item_count(item: usize, len: u64) -> Result<()> {
     match item {
         0 => limits::check(LimitKind::EmptyItems, len, Limits::EMPTY_ITEMS as u64),
         _ => Ok(()),
@@ -230,7 +230,7 @@ impl<'a, T> Blocks<'a, T> {
     fn new(source: &'a dyn BlockSource<T>, order: Order) -> Self {
         let shape = source.shape();
         let part = shape.dims().iter().map(|length| 0..*length).collect();
-        let (path, member) = source.place();
+        let (path, member) = source.error_location();
         let origin = Arc::new(ArrayOrigin { shape, order, path, member });
         Self { source, part, order, bytes: 1 << 20, threads: None, left: None, origin }
     }
@@ -305,7 +305,7 @@ impl<'a, T> Blocks<'a, T> {
     /// Begins the iteration: returns the number of the first block, and what is left.
     fn initial_state(&self) -> Result<(usize, BlockRanges)> {
         let len = self.part.iter().fold(1u64, |len, range| len.saturating_mul(range.len() as u64));
-        check_visit(self.source.header().dtype().item_size(), len)?;
+        check_empty_item_count(self.source.header().dtype().item_size(), len)?;
         Ok((0, self.block_ranges()))
     }
 

@@ -10,7 +10,7 @@ pub(super) struct PieceBuffer<A, D> {
     axis: usize,
     order: Order,
     /// How many indices along the axis are left, and the elements of each.
-    left: usize,
+    indices_left: usize,
     len_per_index: usize,
     /// The shape of all pieces.
     dim: D,
@@ -24,11 +24,11 @@ impl<A, D: Dimension> PieceBuffer<A, D> {
             Order::C => pieces.is_standard_layout(),
         };
         let dim = pieces.raw_dim();
-        let left = dim[axis];
+        let indices_left = dim[axis];
         match pieces.into_raw_vec_and_offset() {
             (items, None | Some(0)) if follow => {
-                let len_per_index = items.len() / left.max(1);
-                Some(Self { items: items.into_iter(), axis, order, left, len_per_index, dim })
+                let len_per_index = items.len() / indices_left.max(1);
+                Some(Self { items: items.into_iter(), axis, order, indices_left, len_per_index, dim })
             }
             _ => None,
         }
@@ -36,18 +36,18 @@ impl<A, D: Dimension> PieceBuffer<A, D> {
 
     /// Returns the next piece of this length; the last one may be shorter.
     pub(super) fn next(&mut self, length: usize) -> Option<Array<A, D>> {
-        if self.left == 0 {
+        if self.indices_left == 0 {
             return None;
         }
-        let (length, mut dim) = (length.min(self.left), self.dim.clone());
+        let (length, mut dim) = (length.min(self.indices_left), self.dim.clone());
         dim[self.axis] = length;
-        self.left -= length;
+        self.indices_left -= length;
         let items: Vec<A> = self.items.by_ref().take(length * self.len_per_index).collect();
         Array::from_shape_vec(dim.set_f(self.order == Order::Fortran), items).ok()
     }
 
     /// Returns how many indices along the axis are left.
-    pub(super) fn left(&self) -> usize {
-        self.left
+    pub(super) fn indices_left(&self) -> usize {
+        self.indices_left
     }
 }

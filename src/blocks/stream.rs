@@ -8,9 +8,9 @@ use std::sync::Arc;
 use ndarray::{Array, Axis, Dimension, RemoveAxis};
 
 use super::block_ranges::BlockRanges;
-use super::chunks::{check_division, check_pieces, check_rank, slowest_axis};
+use super::chunks::{check_division, check_empty_piece_count, check_rank, slowest_axis};
 use super::piece_buffer::PieceBuffer;
-use super::{ArrayOrigin, Block, check_visit, item_size};
+use super::{ArrayOrigin, Block, check_empty_item_count, item_size};
 use crate::array::FlatArray;
 use crate::element::{ReadableElement, inner_axes_of, read_plan_for};
 use crate::error::{Error, ErrorKind, Result};
@@ -196,7 +196,7 @@ impl<'r, R: Read, F: ArrayFormat> BlockReader<'r, R, F> {
     }
 
     /// Returns the header of a part, which must be what comes next.
-    fn header_of(&self, ranges: &[Range<usize>]) -> Result<Header> {
+    fn header_of_next(&self, ranges: &[Range<usize>]) -> Result<Header> {
         let header = self.part_reader.header();
         let (part, runs) =
             Axes::of(header, self.inner, self.part_reader.options())?.within(ranges).locate(header)?;
@@ -213,7 +213,7 @@ impl<'r, R: Read, F: ArrayFormat> BlockReader<'r, R, F> {
     }
 
     fn read<T: FromPayload>(&mut self, ranges: Vec<Range<usize>>) -> Result<Block<T>> {
-        let read = self.header_of(&ranges).and_then(|part| self.part_reader.read(&part));
+        let read = self.header_of_next(&ranges).and_then(|part| self.part_reader.read(&part));
         let (number, order, origin) = (self.number, self.origin.order, Arc::clone(&self.origin));
         let block = Block { array: (), ranges, number, order, origin };
         self.number += 1;
@@ -258,7 +258,7 @@ impl<R: Read, F: ArrayFormat, T: FromPayload> Iterator for StreamBlocks<'_, R, F
             // An array without elements has no block that would tell of a mismatch.
             let checked = match header.payload_len() {
                 Some(0) if header.len() == 0 => self.parts.part_reader.read::<T>(header).map(drop),
-                _ => check_visit(header.dtype().item_size(), header.len()),
+                _ => check_empty_item_count(header.dtype().item_size(), header.len()),
             };
             if let Err(error) = checked {
                 block_ranges.stop();
@@ -302,8 +302,8 @@ impl<'r, R: Read, F: ArrayFormat, A: ReadableElement, D: Dimension> StreamChunks
             );
             return Err(ErrorKind::BadOption { reason }.into());
         }
-        check_element::<A>(&parts.part_reader, D::NDIM)?;
-        check_pieces(parts.part_reader.header(), parts.shape(), axis, length)?;
+        checked_item_size_and_count::<A>(&parts.part_reader, D::NDIM)?;
+        check_empty_piece_count(parts.part_reader.header(), parts.shape(), axis, length)?;
         let block_ranges = BlockRanges::along_axis(parts.all(), axis, length);
         Ok(Self { parts, axis, length, block_ranges, piece_buffer: None })
     }
@@ -315,7 +315,7 @@ impl<'r, R: Read, F: ArrayFormat, A: ReadableElement, D: Dimension> StreamChunks
         let piece = (part_reader.header().payload_len()? / rows).saturating_mul(self.length as u64);
         let count = (part_reader.buffered() as u64).checked_div(piece).filter(|count| *count > 1)?;
         let mut block_ranges = self.block_ranges.clone();
-        let part = self.parts.header_of(&block_ranges.next_many(count as usize)?).ok()?;
+        let part = self.parts.header_of_next(&block_ranges.next_merged(count as usize)?).ok()?;
         let pieces = match self.parts.part_reader.read_buffered(&part)? {
             Ok(pieces) => pieces,
             Err(error) => return Some(Err(error)),
@@ -368,14 +368,14 @@ impl<'r, R: Read, F: ArrayFormat, A: ReadableElement> Elements<'r, R, F, A> {
     fn new(reader: &'r mut ArrayReader<R, F>) -> Result<Self> {
         let inner = inner_axes_of::<A>();
         let BlockReader { part_reader, origin, .. } = BlockReader::new(reader.part_reader()?, inner.len());
-        let (item, all) = check_element::<A>(&part_reader, None)?;
-        check_visit(item, all)?;
+        let (item, all) = checked_item_size_and_count::<A>(&part_reader, None)?;
+        check_empty_item_count(item, all)?;
         let shape = origin.shape.clone();
         Ok(Self { part_reader, shape, inner: (inner, item), all, left: all, items: Vec::new().into_iter() })
     }
 
     /// Returns the header of the next elements.
-    fn header_of(&self, count: usize) -> Result<Header> {
+    fn header_of_next(&self, count: usize) -> Result<Header> {
         let header = self.part_reader.header();
         let mut dims = vec![count];
         match self.part_reader.options().is_innermost_first() && header.order() == Order::Fortran {
@@ -395,11 +395,11 @@ impl<'r, R: Read, F: ArrayFormat, A: ReadableElement> Elements<'r, R, F, A> {
         let come = self.part_reader.buffered().checked_div(self.inner.1).unwrap_or(0);
         let come = come.min(usize::try_from(self.left).unwrap_or(usize::MAX));
         if come > 1
-            && let Some(read) = self.part_reader.read_buffered::<FlatArray<A>>(&self.header_of(come)?)
+            && let Some(read) = self.part_reader.read_buffered::<FlatArray<A>>(&self.header_of_next(come)?)
         {
             return Ok(read?.into_parts().0);
         }
-        Ok(self.part_reader.read::<FlatArray<A>>(&self.header_of(1)?)?.into_parts().0)
+        Ok(self.part_reader.read::<FlatArray<A>>(&self.header_of_next(1)?)?.into_parts().0)
     }
 }
 
@@ -450,7 +450,7 @@ impl<R: Read, F: ArrayFormat, A: ReadableElement> Iterator for Elements<'_, R, F
 /// Fails unless the elements of an array can be read as this type one by one.
 ///
 /// Returns the size of an element in the file, and how many there are.
-fn check_element<A: ReadableElement>(
+fn checked_item_size_and_count<A: ReadableElement>(
     part_reader: &PartReader<'_, impl Read, impl ArrayFormat>,
     ndim: Option<usize>,
 ) -> Result<(usize, u64)> {

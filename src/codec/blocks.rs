@@ -27,7 +27,7 @@ const MAX_BLOCKS: usize = 8120;
 const MIN_LARGE_BLOCKS: usize = MAX_BLOCKS / 4;
 const VERSION: u8 = 1;
 /// The size of the part of the field that precedes the entries of the blocks, in bytes.
-const HEAD: usize = 22;
+const FIELD_HEAD_LEN: usize = 22;
 
 /// The positions and checksums of the blocks of a compressed stream.
 #[derive(Clone, Debug)]
@@ -126,7 +126,7 @@ impl BlockIndex {
     ///
     /// Returns `None` for fewer than two blocks, if a compressed block is 4 GiB or longer, or if there is no room.
     pub(crate) fn to_field(&self, room: usize) -> Option<Vec<u8>> {
-        let max_blocks = Some(room.checked_sub(HEAD)? / 8).filter(|max_blocks| *max_blocks >= 2)?;
+        let max_blocks = Some(room.checked_sub(FIELD_HEAD_LEN)? / 8).filter(|max_blocks| *max_blocks >= 2)?;
         if self.blocks.len() > max_blocks {
             let mut wider = self.clone();
             wider.widen();
@@ -151,7 +151,7 @@ impl BlockIndex {
     /// `ratio` is the highest possible compression ratio. Blocks that would exceed it are rejected, so that
     /// the memory for a block is at most proportional to the size of the archive.
     pub(crate) fn of_field(field: &[u8], of: &ContentInfo, ratio: u64) -> Result<Self, NoIndex> {
-        let (head, entries) = field.split_at_checked(HEAD).ok_or(NoIndex::Ignored)?;
+        let (head, entries) = field.split_at_checked(FIELD_HEAD_LEN).ok_or(NoIndex::Ignored)?;
         if head[0] != VERSION {
             return Err(NoIndex::Ignored);
         }
@@ -239,7 +239,7 @@ mod tests {
         let (crc, size, packed) = (crc32fast::hash(&content), content.len() as u64, index.packed());
         assert_eq!(index.sum().get(), crc);
         let field = index.to_field(1000).unwrap();
-        assert_eq!(field.len(), HEAD + 4 * 8);
+        assert_eq!(field.len(), FIELD_HEAD_LEN + 4 * 8);
         let described = ContentInfo { crc, size, packed };
         let found = BlockIndex::of_field(&field, &described, 8).unwrap();
         assert_eq!((found.len(), found.block_size()), (4, BLOCK_SIZE as u64));
@@ -259,7 +259,7 @@ mod tests {
         for at in 0..field.len() {
             let mut other = field.clone();
             other[at] ^= 1;
-            let wanted = if (2..HEAD).contains(&at) { NoIndex::Stale } else { NoIndex::Ignored };
+            let wanted = if (2..FIELD_HEAD_LEN).contains(&at) { NoIndex::Stale } else { NoIndex::Ignored };
             assert_eq!(read(&other, described), Err(wanted), "byte {at}");
         }
     }
@@ -287,10 +287,10 @@ mod tests {
             BlockIndex::of_field(&field, &described, 1100).unwrap().block_size(),
             16 * BLOCK_SIZE as u64
         );
-        assert!(index.to_field(HEAD + 8 * MIN_LARGE_BLOCKS).is_none());
+        assert!(index.to_field(FIELD_HEAD_LEN + 8 * MIN_LARGE_BLOCKS).is_none());
         let mut longer = index.clone();
         (0..2).for_each(|_| longer.widen());
-        let mut field = field[..HEAD].to_vec();
+        let mut field = field[..FIELD_HEAD_LEN].to_vec();
         field[1] += 1;
         field.extend(
             longer.blocks.iter().flat_map(|block| {

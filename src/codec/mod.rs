@@ -26,6 +26,6 @@ pub(crate) use blocks::{BLOCK_SIZE, BlockIndex, BlockPosition, ContentInfo, NoIn
 #[cfg(feature = "npz")]
 pub(crate) use crc::{Crc, UnorderedCrc};
 #[cfg(feature = "npz")]
-pub(crate) use pack::{Packer, Packing};
+pub(crate) use pack::{PackMethod, Packer};
 #[cfg(feature = "npz")]
-pub(crate) use unpack::{End, Unpacker};
+pub(crate) use unpack::{ReachedEnd, Unpacker};

@@ -11,7 +11,7 @@ use crate::error::Result;
 
 /// A compression method and its level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Packing {
+pub(crate) enum PackMethod {
     /// Deflate, with a level from 0 to 9.
     Deflate(u32),
     #[cfg(feature = "zstd")]
@@ -32,13 +32,13 @@ pub(crate) enum Packer {
 }
 
 impl Packer {
-    pub(crate) fn new(packing: Packing) -> Self {
+    pub(crate) fn new(packing: PackMethod) -> Self {
         match packing {
-            Packing::Deflate(level) => {
+            PackMethod::Deflate(level) => {
                 Self::Deflate(Box::new(Compress::new(Compression::new(level.min(9)), false)))
             }
             #[cfg(feature = "zstd")]
-            Packing::Zstd(level) => Self::Zstd(Box::new(ZstdPacker::new(level))),
+            PackMethod::Zstd(level) => Self::Zstd(Box::new(ZstdPacker::new(level))),
         }
     }
 

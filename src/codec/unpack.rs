@@ -12,15 +12,15 @@ use crate::error::{ErrorKind, FilePart, Result};
 use crate::limits;
 
 /// The result of one decompression step.
-pub(crate) struct Unpacked {
+pub(crate) struct UnpackStep {
     pub(crate) consumed: usize,
     pub(crate) produced: usize,
-    pub(crate) end: End,
+    pub(crate) end: ReachedEnd,
 }
 
 /// What ends at the last byte that was consumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum ReachedEnd {
     Nothing,
     /// A frame, which another frame may follow.
     Frame,
@@ -49,7 +49,7 @@ impl Unpacker {
     }
 
     /// Decompresses as much of `packed` as fits into `into`.
-    pub(crate) fn unpack(&mut self, packed: &[u8], into: &mut [u8]) -> Result<Unpacked> {
+    pub(crate) fn unpack(&mut self, packed: &[u8], into: &mut [u8]) -> Result<UnpackStep> {
         match self {
             Self::Deflate(inflate) => {
                 let stream = &mut inflate.stream;
@@ -60,10 +60,10 @@ impl Unpacker {
                     reason: error.to_string(),
                     offset: None,
                 })?;
-                Ok(Unpacked {
+                Ok(UnpackStep {
                     consumed: (stream.total_in() - consumed) as usize,
                     produced: (stream.total_out() - produced) as usize,
-                    end: if status == Status::StreamEnd { End::Stream } else { End::Nothing },
+                    end: if status == Status::StreamEnd { ReachedEnd::Stream } else { ReachedEnd::Nothing },
                 })
             }
             #[cfg(feature = "zstd")]
@@ -74,8 +74,8 @@ impl Unpacker {
                     reason: format!("its compressed content is malformed: {error}"),
                     offset: None,
                 })?;
-                let end = if status.remaining == 0 { End::Frame } else { End::Nothing };
-                Ok(Unpacked { consumed: status.bytes_read, produced: status.bytes_written, end })
+                let end = if status.remaining == 0 { ReachedEnd::Frame } else { ReachedEnd::Nothing };
+                Ok(UnpackStep { consumed: status.bytes_read, produced: status.bytes_written, end })
             }
         }
     }
@@ -103,35 +103,36 @@ impl Unpacker {
         if self.restart().is_err() {
             return false;
         }
-        let frame = self.frame();
-        let head = if position.is_first { &[] } else { frame.head };
-        let Some(packed) = (if position.is_last { Some(packed) } else { packed.strip_suffix(frame.end) })
+        let framing = self.framing();
+        let head = if position.is_first { &[] } else { framing.head };
+        let Some(packed) = (if position.is_last { Some(packed) } else { packed.strip_suffix(framing.end) })
         else {
             return false;
         };
         match self.unpack_all(&[head, packed], into) {
-            Some((produced, end)) if produced == into.len() && (end != End::Nothing) == position.is_last => {}
+            Some((produced, end))
+                if produced == into.len() && (end != ReachedEnd::Nothing) == position.is_last => {}
             _ => return false,
         }
-        let mut made = vec![0; frame.made.len()];
+        let mut made = vec![0; framing.made.len()];
         position.is_last
-            || self
-                .unpack_all(&[frame.tail], &mut made)
-                .is_some_and(|(count, end)| count == made.len() && made == frame.made && end != End::Nothing)
+            || self.unpack_all(&[framing.replacement], &mut made).is_some_and(|(count, end)| {
+                count == made.len() && made == framing.made && end != ReachedEnd::Nothing
+            })
     }
 
     /// Decompresses all of these bytes, and returns how many bytes they make, and what ends with them.
     ///
     /// Returns `None` if they make more than fits, or if something ends before them.
-    fn unpack_all(&mut self, packed: &[&[u8]], into: &mut [u8]) -> Option<(usize, End)> {
-        let (mut produced, mut end) = (0, End::Nothing);
+    fn unpack_all(&mut self, packed: &[&[u8]], into: &mut [u8]) -> Option<(usize, ReachedEnd)> {
+        let (mut produced, mut end) = (0, ReachedEnd::Nothing);
         for mut packed in packed.iter().copied() {
             while !packed.is_empty() {
                 // A spare byte detects content that is longer than `into`.
                 let mut more = [0];
                 let room = if produced < into.len() { &mut into[produced..] } else { &mut more[..] };
                 let step = self.unpack(packed, room).ok()?;
-                if end != End::Nothing
+                if end != ReachedEnd::Nothing
                     || step.consumed + step.produced == 0
                     || produced + step.produced > into.len()
                 {
@@ -155,13 +156,16 @@ impl Unpacker {
     }
 
     /// Returns what turns a block into a complete stream.
-    fn frame(&self) -> Frame {
+    fn framing(&self) -> Frame {
         match self {
-            Self::Deflate(_) => PROBE.frame(),
+            Self::Deflate(_) => PROBE.framing(),
             #[cfg(feature = "zstd")]
-            Self::Zstd(_) => {
-                Frame { head: &zstd_blocks::HEAD, end: &[], tail: &zstd_blocks::TAIL, made: &[] }
-            }
+            Self::Zstd(_) => Frame {
+                head: &zstd_blocks::FRAME_HEADER,
+                end: &[],
+                replacement: &zstd_blocks::EMPTY_LAST_BLOCK,
+                made: &[],
+            },
         }
     }
 }
@@ -173,7 +177,7 @@ struct Frame {
     /// With what a block ends that is not the last one.
     end: &'static [u8],
     /// What comes instead of that.
-    tail: &'static [u8],
+    replacement: &'static [u8],
     /// The content of that.
     made: &'static [u8],
 }
@@ -185,7 +189,7 @@ struct Frame {
 /// that is not empty, whose content cannot be foreseen. It comes out only if a length was expected at this place.
 struct Probe {
     made: Vec<u8>,
-    tail: Vec<u8>,
+    replacement: Vec<u8>,
 }
 
 static PROBE: LazyLock<Probe> = LazyLock::new(|| {
@@ -195,13 +199,13 @@ static PROBE: LazyLock<Probe> = LazyLock::new(|| {
     let len = 256 + (hash(0) % 8192) as u16;
     let made: Vec<u8> = (0..usize::from(len)).map(|index| hash(index + 1) as u8).collect();
     // The last block is an empty one.
-    let tail = [&len.to_le_bytes()[..], &(!len).to_le_bytes(), &made, &[1, 0, 0, 0xFF, 0xFF]].concat();
-    Probe { made, tail }
+    let replacement = [&len.to_le_bytes()[..], &(!len).to_le_bytes(), &made, &[1, 0, 0, 0xFF, 0xFF]].concat();
+    Probe { made, replacement }
 });
 
 impl Probe {
-    fn frame(&'static self) -> Frame {
-        Frame { head: &[], end: &[0, 0, 0xFF, 0xFF], tail: &self.tail, made: &self.made }
+    fn framing(&'static self) -> Frame {
+        Frame { head: &[], end: &[0, 0, 0xFF, 0xFF], replacement: &self.replacement, made: &self.made }
     }
 }
 
@@ -230,22 +234,22 @@ impl Inflate {
         if position.is_last {
             return Some(super::libdeflate::unpack(packed, into));
         }
-        let frame = PROBE.frame();
-        let Some(packed) = packed.strip_suffix(frame.end) else { return Some(false) };
+        let framing = PROBE.framing();
+        let Some(packed) = packed.strip_suffix(framing.end) else { return Some(false) };
         let (stream, made) = &mut self.room;
-        let len = into.len() + frame.made.len();
+        let len = into.len() + framing.made.len();
         stream.clear();
-        if limits::reserve(stream, packed.len() + frame.tail.len()).is_err()
+        if limits::reserve(stream, packed.len() + framing.replacement.len()).is_err()
             || limits::resize(made, len).is_err()
         {
             return Some(false);
         }
         stream.extend_from_slice(packed);
-        stream.extend_from_slice(frame.tail);
-        let is_made = super::libdeflate::unpack(stream, made) && made.ends_with(frame.made);
+        stream.extend_from_slice(framing.replacement);
+        let is_made = super::libdeflate::unpack(stream, made) && made.ends_with(framing.made);
         into.copy_from_slice(&made[..into.len()]);
         // A stored block that is longer than it seems has the length as content, which a block could have guessed.
-        let may_be_guessed = is_made && into.ends_with(&frame.tail[1..4]);
+        let may_be_guessed = is_made && into.ends_with(&framing.replacement[1..4]);
         Some(is_made).filter(|_| !may_be_guessed)
     }
 }
@@ -253,26 +257,26 @@ impl Inflate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::{BLOCK_SIZE, Packer, Packing};
+    use crate::codec::{BLOCK_SIZE, PackMethod, Packer};
 
-    fn packings() -> Vec<Packing> {
+    fn packings() -> Vec<PackMethod> {
         #[cfg(feature = "zstd")]
         return vec![
-            Packing::Deflate(0),
-            Packing::Deflate(1),
-            Packing::Deflate(6),
-            Packing::Zstd(1),
-            Packing::Zstd(3),
+            PackMethod::Deflate(0),
+            PackMethod::Deflate(1),
+            PackMethod::Deflate(6),
+            PackMethod::Zstd(1),
+            PackMethod::Zstd(3),
         ];
         #[cfg(not(feature = "zstd"))]
-        vec![Packing::Deflate(0), Packing::Deflate(1), Packing::Deflate(6)]
+        vec![PackMethod::Deflate(0), PackMethod::Deflate(1), PackMethod::Deflate(6)]
     }
 
-    fn unpacker(packing: Packing) -> Unpacker {
+    fn unpacker(packing: PackMethod) -> Unpacker {
         match packing {
-            Packing::Deflate(_) => Unpacker::deflate(),
+            PackMethod::Deflate(_) => Unpacker::deflate(),
             #[cfg(feature = "zstd")]
-            Packing::Zstd(_) => Unpacker::zstd().unwrap(),
+            PackMethod::Zstd(_) => Unpacker::zstd().unwrap(),
         }
     }
 
@@ -293,11 +297,11 @@ mod tests {
     /// A block that ends within a stored block of exactly the length that the proof has in this process.
     #[test]
     fn block_ending_within_a_stored_block_is_refused() {
-        let probe = PROBE.frame();
+        let probe = PROBE.framing();
         let position = BlockPosition { is_first: true, is_last: false };
         let text = b"some content, ".repeat(100);
         let mut packed = Vec::new();
-        Packer::new(Packing::Deflate(6)).pack_block(&text, position, &mut packed).unwrap();
+        Packer::new(PackMethod::Deflate(6)).pack_block(&text, position, &mut packed).unwrap();
         let mut into = vec![0; text.len()];
         assert!(Unpacker::deflate().unpack_block(&packed, position, &mut into) && into == text);
         let len = 4 + probe.made.len() as u16;

@@ -7,9 +7,9 @@ use super::blocks::BlockPosition;
 use crate::error::Result;
 
 /// The header of a frame with a window of 1 MiB, and without content size or checksum.
-pub(super) const HEAD: [u8; 6] = [0x28, 0xB5, 0x2F, 0xFD, 0, (BLOCK_SIZE.ilog2() as u8 - 10) << 3];
+pub(super) const FRAME_HEADER: [u8; 6] = [0x28, 0xB5, 0x2F, 0xFD, 0, (BLOCK_SIZE.ilog2() as u8 - 10) << 3];
 /// An empty last block, which ends a frame.
-pub(super) const TAIL: [u8; 3] = [1, 0, 0];
+pub(super) const EMPTY_LAST_BLOCK: [u8; 3] = [1, 0, 0];
 
 /// Compresses the parts of one frame.
 ///
@@ -22,12 +22,12 @@ pub(super) const TAIL: [u8; 3] = [1, 0, 0];
 pub(crate) struct ZstdPacker {
     level: i32,
     parts: Option<Encoder<'static>>,
-    whole: Option<Encoder<'static>>,
+    whole_encoder: Option<Encoder<'static>>,
 }
 
 impl ZstdPacker {
     pub(super) fn new(level: i32) -> Self {
-        Self { level, parts: None, whole: None }
+        Self { level, parts: None, whole_encoder: None }
     }
 
     pub(super) fn pack_block(
@@ -37,7 +37,7 @@ impl ZstdPacker {
         out: &mut Vec<u8>,
     ) -> Result<()> {
         if position.is_first && position.is_last {
-            let encoder = match &mut self.whole {
+            let encoder = match &mut self.whole_encoder {
                 Some(encoder) => encoder,
                 none => none.insert(Encoder::new(self.level)?),
             };
@@ -54,11 +54,11 @@ impl ZstdPacker {
         run(encoder, &[0], &mut Vec::new(), |encoder, out| encoder.flush(out))?;
         if position.is_first {
             // The encoder's own frame header was discarded with the output of the first job.
-            out.extend_from_slice(&HEAD);
+            out.extend_from_slice(&FRAME_HEADER);
         }
         run(encoder, bytes, out, |encoder, out| encoder.flush(out))?;
         if position.is_last {
-            out.extend_from_slice(&TAIL);
+            out.extend_from_slice(&EMPTY_LAST_BLOCK);
         }
         Ok(())
     }
@@ -66,10 +66,10 @@ impl ZstdPacker {
 
 fn parts(level: i32) -> Result<Encoder<'static>> {
     /// The smallest overlap, with which no job refers to the previous one.
-    const NOTHING: u32 = 1;
+    const NO_OVERLAP: u32 = 1;
     let mut encoder = Encoder::new(level)?;
     encoder.set_parameter(CParameter::NbWorkers(1))?;
-    encoder.set_parameter(CParameter::OverlapSizeLog(NOTHING))?;
+    encoder.set_parameter(CParameter::OverlapSizeLog(NO_OVERLAP))?;
     encoder.set_parameter(CParameter::WindowLog(BLOCK_SIZE.ilog2()))?;
     encoder.set_parameter(CParameter::JobSize(2 * BLOCK_SIZE as u32))?; // larger than a part, so no part is split
     Ok(encoder)

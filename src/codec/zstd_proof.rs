@@ -10,7 +10,7 @@
 
 use super::blocks::BLOCK_SIZE;
 use super::blocks::BlockPosition;
-use super::zstd_blocks::HEAD;
+use super::zstd_blocks::FRAME_HEADER;
 
 /// Returns whether a part consists of complete blocks that repeat no offset of blocks before it.
 ///
@@ -20,13 +20,13 @@ use super::zstd_blocks::HEAD;
 /// `len` is the length of its content.
 pub(super) fn is_independent(part: &[u8], len: usize, position: BlockPosition) -> bool {
     // The first part means the same alone, because nothing precedes it: the offsets at its beginning are those of the frame.
-    let (part, set, is_long) = match position {
+    let (part, offsets_set, exceeds_window) = match position {
         // A single part is an ordinary frame.
         BlockPosition { is_first: true, is_last: true } => return true,
-        BlockPosition { is_first: true, .. } => (part.strip_prefix(&HEAD), [true; 3], false),
+        BlockPosition { is_first: true, .. } => (part.strip_prefix(&FRAME_HEADER), [true; 3], false),
         _ => (Some(part), [false; 3], len > WINDOW),
     };
-    let part_state = PartState { set, is_long, tables: Default::default() };
+    let part_state = PartState { offsets_set, exceeds_window, tables: Default::default() };
     part.and_then(|part| check_blocks(part, position.is_last, part_state)).is_some()
 }
 
@@ -38,16 +38,16 @@ const MAX_BLOCK_LEN: usize = 128 << 10;
 /// What is known after some blocks of a part.
 struct PartState {
     /// Which of the last three offsets the part has set, the most recent one first.
-    set: [bool; 3],
+    offsets_set: [bool; 3],
     /// Whether the part is longer than the window, so that all offsets have to be checked.
-    is_long: bool,
+    exceeds_window: bool,
     /// Those of the last sequences: see `TABLE_KINDS`.
-    tables: [Table; 3],
+    tables: [FseTable; 3],
 }
 
 impl PartState {
     fn has_all_offsets(&self) -> bool {
-        self.set == [true; 3]
+        self.offsets_set == [true; 3]
     }
 }
 
@@ -60,11 +60,11 @@ fn check_blocks(mut part: &[u8], ends_frame: bool, mut part_state: PartState) ->
         let kind = head >> 1 & 3;
         let len = match kind {
             RAW | COMPRESSED => Some((head >> 3) as usize).filter(|len| *len <= MAX_BLOCK_LEN)?,
-            RUN => 1,
+            RLE => 1,
             _ => return None,
         };
         let (content, rest) = rest.split_at_checked(len)?;
-        if kind == COMPRESSED && (part_state.is_long || !part_state.has_all_offsets()) {
+        if kind == COMPRESSED && (part_state.exceeds_window || !part_state.has_all_offsets()) {
             check_block(content, &mut part_state)?;
         }
         part = rest;
@@ -74,7 +74,7 @@ fn check_blocks(mut part: &[u8], ends_frame: bool, mut part_state: PartState) ->
 
 // The types of blocks; those of literals and of tables have the same numbers.
 const RAW: u32 = 0;
-const RUN: u32 = 1;
+const RLE: u32 = 1;
 const COMPRESSED: u32 = 2;
 
 /// Follows a compressed block, and returns `None` if it uses what is not known.
@@ -89,9 +89,9 @@ fn check_block(block: &[u8], part_state: &mut PartState) -> Option<()> {
     let (modes, mut rest) = rest.split_first()?;
     for (table, (shift, kind)) in part_state.tables.iter_mut().zip([6, 4, 2].into_iter().zip(&TABLE_KINDS)) {
         (*table, rest) = match u32::from(*modes) >> shift & 3 {
-            RAW => (Table::of(kind.default_counts, kind.default_log)?, rest),
-            RUN => (Table::of_single_symbol(*rest.first()?), &rest[1..]),
-            COMPRESSED => Table::read(rest, kind)?,
+            RAW => (FseTable::of(kind.default_counts, kind.default_log)?, rest),
+            RLE => (FseTable::of_single_symbol(*rest.first()?), &rest[1..]),
+            COMPRESSED => FseTable::read(rest, kind)?,
             _ => continue, // that of the last sequences
         };
     }
@@ -103,14 +103,14 @@ fn after_literals(block: &[u8]) -> Option<&[u8]> {
     let head = word(block, 0);
     let (kind, form) = ((head & 3) as u32, head >> 2 & 3);
     let (head_len, len) = match (kind, form) {
-        (RAW | RUN, 0 | 2) => (1, head >> 3 & 0x1F),
-        (RAW | RUN, 1) => (2, head >> 4 & 0xFFF),
-        (RAW | RUN, _) => (3, head >> 4 & 0xF_FFFF),
+        (RAW | RLE, 0 | 2) => (1, head >> 3 & 0x1F),
+        (RAW | RLE, 1) => (2, head >> 4 & 0xFFF),
+        (RAW | RLE, _) => (3, head >> 4 & 0xF_FFFF),
         (_, 0 | 1) => (3, head >> 14 & 0x3FF),
         (_, 2) => (4, head >> 18 & 0x3FFF),
         _ => (5, head >> 22 & 0x3_FFFF),
     };
-    block.get(head_len + if kind == RUN { 1 } else { len as usize }..)
+    block.get(head_len + if kind == RLE { 1 } else { len as usize }..)
 }
 
 /// Follows the sequences of a block until all offsets are known.
@@ -120,13 +120,13 @@ fn check_sequences(stream: &[u8], count: usize, part_state: &mut PartState) -> O
     let [lengths, offsets, matches] = &part_state.tables;
     // The offsets with these symbols are all smaller than the window.
     let is_short =
-        !part_state.is_long || offsets.states.iter().all(|state| state.symbol < WINDOW.ilog2() as u8);
+        !part_state.exceeds_window || offsets.states.iter().all(|state| state.symbol < WINDOW.ilog2() as u8);
     if is_short && part_state.has_all_offsets() {
         return Some(());
     }
-    let part_state = &mut part_state.set;
+    let part_state = &mut part_state.offsets_set;
     let mut bits = BackwardBitReader::of(stream)?;
-    let mut first = |table: &Table| table.at(bits.take(table.log)? as usize);
+    let mut first = |table: &FseTable| table.at(bits.take(table.log)? as usize);
     let (mut length, mut offset, mut matched) = (first(lengths)?, first(offsets)?, first(matches)?);
     for left in (0..count).rev() {
         match (1u64 << (offset.symbol & 31)) + bits.take(offset.symbol)? {
@@ -160,38 +160,38 @@ fn check_sequences(stream: &[u8], count: usize, part_state: &mut PartState) -> O
 
 /// A table that turns states into symbols (RFC 8878, section 4.1).
 #[derive(Default)]
-struct Table {
+struct FseTable {
     log: u8,
-    states: Vec<State>,
+    states: Vec<FseState>,
 }
 
 #[derive(Clone, Copy, Default)]
-struct State {
+struct FseState {
     symbol: u8,
     /// How many bits of the next state are read, and what is added to them.
     bits: u8,
     base: u16,
 }
 
-impl State {
+impl FseState {
     fn next(self, bits: &mut BackwardBitReader<'_>) -> Option<usize> {
         Some(usize::from(self.base) + bits.take(self.bits)? as usize)
     }
 }
 
-impl Table {
-    fn at(&self, state: usize) -> Option<State> {
+impl FseTable {
+    fn at(&self, state: usize) -> Option<FseState> {
         self.states.get(state).copied()
     }
 
     fn of_single_symbol(symbol: u8) -> Self {
-        Self { log: 0, states: vec![State { symbol, bits: 0, base: 0 }] }
+        Self { log: 0, states: vec![FseState { symbol, bits: 0, base: 0 }] }
     }
 
     /// Builds the table from the number of states of each symbol; −1 is for one state, at the end.
     fn of(counts: &[i16], log: u8) -> Option<Self> {
         let size = 1usize << log;
-        let mut states = vec![State::default(); size];
+        let mut states = vec![FseState::default(); size];
         let mut end = size;
         for (symbol, _) in counts.iter().enumerate().filter(|(_, count)| **count == -1) {
             end = end.checked_sub(1)?;
@@ -361,7 +361,7 @@ fn word(bytes: &[u8], at: usize) -> u64 {
 mod tests {
     use super::is_independent;
     use crate::codec::BlockPosition;
-    use crate::codec::zstd_blocks::{HEAD, TAIL, ZstdPacker};
+    use crate::codec::zstd_blocks::{EMPTY_LAST_BLOCK, FRAME_HEADER, ZstdPacker};
 
     const FIRST: BlockPosition = BlockPosition { is_first: true, is_last: false };
     const MIDDLE: BlockPosition = BlockPosition { is_first: false, is_last: false };
@@ -422,7 +422,7 @@ mod tests {
             let mut packer = zstd::bulk::Compressor::new(3).unwrap();
             packer.include_contentsize(false).unwrap();
             packer.window_log(window).unwrap();
-            let part = packer.compress(&content).unwrap().split_off(HEAD.len());
+            let part = packer.compress(&content).unwrap().split_off(FRAME_HEADER.len());
             assert_eq!(part.len() < content.len(), !passes); // only the longer window finds the match
             assert_eq!(is_independent(&part, content.len(), last), passes, "a window of 2^{window}");
             // A shorter part is within the window of any match that its decoder accepts.
@@ -435,7 +435,7 @@ mod tests {
         let mut packer = zstd::bulk::Compressor::new(level).unwrap();
         packer.include_contentsize(false).unwrap();
         let frame = packer.compress(content).unwrap();
-        let mut rest = &frame[HEAD.len()..];
+        let mut rest = &frame[FRAME_HEADER.len()..];
         let mut blocks = Vec::new();
         while let Some(head) = rest.first_chunk::<3>() {
             let head = u32::from_le_bytes([head[0], head[1], head[2], 0]);
@@ -447,7 +447,7 @@ mod tests {
     }
 
     fn decode(parts: &[&[u8]]) -> Option<Vec<u8>> {
-        zstd::decode_all(&[&HEAD[..], &parts.concat()].concat()[..]).ok()
+        zstd::decode_all(&[&FRAME_HEADER[..], &parts.concat()].concat()[..]).ok()
     }
 
     /// What passes means the same after other blocks, if it can be decompressed alone: the end of an ordinary frame, and
@@ -489,7 +489,7 @@ mod tests {
                         same += 1;
                         for before in &before {
                             let all = decode(&[before, &part]);
-                            let made = decode(&[before, &TAIL]).unwrap().len();
+                            let made = decode(&[before, &EMPTY_LAST_BLOCK]).unwrap().len();
                             assert!(
                                 all.is_some_and(|all| all[made..] == alone),
                                 "{number}, {level}, {round}"

@@ -326,10 +326,11 @@ impl<'a> Inputs<'a> {
     fn joined(&self, along: JoinAxis, target: &Header) -> Result<Option<Joined<'_, 'a>>> {
         let (JoinAxis::Axis(axis) | JoinAxis::NewAxis(axis)) = along else { return Ok(None) };
         let Some(first) = self.headers.first().filter(|_| self.headers.len() > 1) else { return Ok(None) };
-        let fixed_order = self.headers.iter().find(|header| !header.shape_ref().is_any_order());
+        let fixed_order = self.headers.iter().find(|header| !header.shape_ref().is_same_in_both_orders());
         let order = fixed_order.unwrap_or(first).order();
         let is_alike = |header: &Header| {
-            header.dtype() == first.dtype() && (header.order() == order || header.shape_ref().is_any_order())
+            header.dtype() == first.dtype()
+                && (header.order() == order || header.shape_ref().is_same_in_both_orders())
         };
         let header = Header::new(first.dtype().clone(), order, target.shape_ref().clone())?;
         let len = header.payload_len().unwrap_or_default();

@@ -501,19 +501,19 @@ pub fn stack_files_into<F: ArrayFormat>(
 }
 
 /// Returns an error if an NPY file cannot have all that is in a file with this header.
-fn check_for_npy<F: ArrayFormat>(
+fn check_representable_in_npy<F: ArrayFormat>(
     found: &F::Found,
     trailing: Option<u64>,
     conversion: &Conversion<'_>,
 ) -> Result<()> {
-    if F::HAS_TRAILING
+    if F::ALLOWS_TRAILING
         && !conversion.drop_trailing
         && let Some(bytes @ 1..) = trailing
     {
         let error = Error::from(ErrorKind::Trailing { bytes, at_least: false, rows: 0 });
         return Err(error.with_help(Help::DropTrailing));
     }
-    F::check_for_npy(found)
+    F::check_representable_in_npy(found)
 }
 
 fn check_files<'f, F: ArrayFormat>(
@@ -521,7 +521,7 @@ fn check_files<'f, F: ArrayFormat>(
     conversion: &Conversion<'_>,
 ) -> Result<()> {
     files.into_iter().try_for_each(|file| {
-        check_for_npy::<F>(file.format_header(), file.extent()?.trailing(), conversion)
+        check_representable_in_npy::<F>(file.format_header(), file.extent()?.trailing(), conversion)
             .map_err(|error| file.at_path(error))
     })
 }
@@ -547,7 +547,8 @@ fn join_files<'f, F: ArrayFormat>(
 ) -> Result<()> {
     check_files(from.clone(), &conversion)?;
     let ids = from.clone().into_iter().map(ArrayFile::id).collect::<Result<Vec<_>>>()?;
-    let locked = change::lock_if_open(to, &ids, &conversion.write).map_err(|error| error.at_path(to))?;
+    let locked =
+        change::lock_if_open_input(to, &ids, &conversion.write).map_err(|error| error.at_path(to))?;
     join(Inputs::of_files(from)?, locked, to, along, conversion)
 }
 
@@ -606,7 +607,8 @@ where
     }
     let options = conversion.write.clone();
     let write = |to: &File, _: &[u8]| inputs.write(to, JoinAxis::Single, heads, &mut conversion);
-    change::replace_after_look(to, &options, path::refuse_trailing, write).map_err(|error| error.at_path(to))
+    change::replace_after_inspecting(to, &options, path::refuse_trailing, write)
+        .map_err(|error| error.at_path(to))
 }
 
 /// Converts an RA file of any size to an NPY file.
@@ -637,7 +639,8 @@ where
         .and_then(|file| RaReader::new_with(file, &conversion.read))
         .map_err(|error| error.at_path(from))?;
     let trailing = reader.extent().and_then(Extent::trailing);
-    check_for_npy::<Ra>(reader.ra_header(), trailing, &conversion).map_err(|error| error.at_path(from))?;
+    check_representable_in_npy::<Ra>(reader.ra_header(), trailing, &conversion)
+        .map_err(|error| error.at_path(from))?;
     let inputs = match RaFile::open_with(from, &conversion.read) {
         Ok(file) => Inputs::of_file::<Ra>(file)?,
         Err(error) if matches!(error.kind(), ErrorKind::NeedsCopy(CopyReason::Packed)) => {

@@ -74,8 +74,8 @@ impl Parts {
         // Which numbers raw bytes are is decided when the header of the entire array is read.
         let options = &options.clone().without_raw_bytes();
         // A part with at most one axis longer than 1 has the same bytes in either order.
-        let order_tells =
-            (0..info.lengths.len()).find(|part| !Shape::from(info.part_shape(*part)).is_any_order());
+        let order_tells = (0..info.lengths.len())
+            .find(|part| !Shape::from(info.part_shape(*part)).is_same_in_both_orders());
         let first = order_tells.or_else(|| info.lengths.iter().position(|length| *length > 0));
         let (mut dtype, mut order, mut hints) = (info.dtype.clone(), Order::C, ReadHints::new());
         if let Some(first) = first {
@@ -156,7 +156,8 @@ impl Parts {
     }
 
     fn has_stack_layout(&self, part: &NpyFile) -> bool {
-        let is_same_order = part.order() == self.header.order() || part.header().shape_ref().is_any_order();
+        let is_same_order =
+            part.order() == self.header.order() || part.header().shape_ref().is_same_in_both_orders();
         is_same_order && part.dtype() == self.header.dtype()
     }
 

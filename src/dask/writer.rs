@@ -13,7 +13,7 @@ use crate::bytes::{LocalFile, Region, len_of_regular};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::{Error, ErrorKind, Help, Result, WantedShape};
 use crate::header::{AxisIndex, Header, Order};
-use crate::io::change::{self, DraftFolder, Locked, Purpose};
+use crate::io::change::{self, DraftFolder, LockPurpose, Locked};
 use crate::io::{self, Npy};
 use crate::npy_format as npy;
 use crate::options::{ReadOptions, WriteOptions};
@@ -163,7 +163,7 @@ impl NpyStackWriter {
             return Ok(());
         }
         // The folder appears with its `info`.
-        let draft = DraftFolder::beside(&self.folder).map_err(|error| error.at_path(&self.folder))?;
+        let draft = DraftFolder::create_beside(&self.folder).map_err(|error| error.at_path(&self.folder))?;
         write_new_info(&draft.path(), &self.committed_info, &self.options)
             .map_err(|error| error.at_path(&info))?;
         self.draft = Some(draft);
@@ -245,7 +245,7 @@ impl NpyStackWriter {
         let path = folder.join(INFO);
         // Locked before it is read, so that no other writer can change it in between.
         let open = || {
-            let locked = change::open_locked(&path, Purpose::Change, options.get_wait_for_lock())?;
+            let locked = change::open_locked(&path, LockPurpose::Change, options.get_wait_for_lock())?;
             let committed_info = info_bytes(&LocalFile(&*locked), &read)?;
             let info = Info::parse(&committed_info, &read, &part_shape_reader(&*place, &read))?;
             let (folder, committed, locked) = (folder.to_owned(), info.lengths.len(), Some(locked));
@@ -298,7 +298,7 @@ impl NpyStackWriter {
                         let synced = File::options()
                             .write(true)
                             .open(&path)
-                            .and_then(|file| change::sync_parts(&file));
+                            .and_then(|file| change::sync_written_parts(&file));
                         synced.map_err(|error| Error::from(error).at_path(&path))?;
                     }
                 }
@@ -401,9 +401,10 @@ impl NpyStackWriter {
         let bytes = self.info.to_bytes()?;
         // Never in place: `info` would be locked twice, and readers could see it partially written.
         let options = self.options.clone().in_place(false);
-        let replaced = change::replace_and_unlock(&place, &mut self.locked, &options, |_, mut file| {
-            Ok(file.write_all(&bytes)?)
-        });
+        let replaced =
+            change::replace_keeping_lock_on_error(&place, &mut self.locked, &options, |_, mut file| {
+                Ok(file.write_all(&bytes)?)
+            });
         let is_in_place = || fs::read(&place).is_ok_and(|found| found == bytes);
         if replaced.is_ok() || self.locked.is_none() && is_in_place() {
             // If there is an error, then that of syncing the folder, which the next commit repeats.
@@ -474,7 +475,7 @@ impl NpyStackWriter {
         }
         let path = self.current_folder().join(INFO);
         let lock = || {
-            let locked = change::open_locked(&path, Purpose::Change, self.options.get_wait_for_lock())?;
+            let locked = change::open_locked(&path, LockPurpose::Change, self.options.get_wait_for_lock())?;
             let found = info_bytes(&LocalFile(&*locked), &ReadOptions::new())?;
             if found != self.committed_info {
                 let reason = "another writer has added parts since this one's last commit".into();

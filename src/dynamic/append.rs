@@ -7,12 +7,12 @@ use std::path::Path;
 use super::{DynArray, DynView};
 use crate::dtype::DType;
 use crate::error::{Error, ErrorKind, Help, Result};
-use crate::io::{NpyWriter, RowType, UncommittedRows, refuse_objects};
+use crate::io::{NpyWriter, RowTypeFns, UncommittedRows, refuse_objects};
 use crate::options::WriteOptions;
 
 /// Rows of the dtype that the file has.
-const ROWS_OF_FILE_DTYPE: RowType<DynArray> =
-    RowType { check_header: |header, _| Ok(header.clone()), write_plan: |_| None };
+const ROWS_OF_FILE_DTYPE: RowTypeFns<DynArray> =
+    RowTypeFns { writable_header: |header, _| Ok(header.clone()), write_plan: |_| None };
 
 /// Rows whose dtype is known only at run time.
 ///
@@ -75,7 +75,7 @@ impl<W: Write> NpyWriter<DynArray, W> {
     /// - Those of [`push`](NpyWriter::push).
     pub fn push_dyn(&mut self, rows: &DynView<'_>) -> Result<()> {
         self.check_dtype(rows.dtype())?;
-        self.begin_rows(rows.shape())?;
+        self.check_rows_and_count_empty(rows.shape())?;
         // `new` has checked that they fit in memory.
         let count = rows.shape().iter().product();
         self.put_rows(count, |sink, order, options| rows.put(sink, order, options))

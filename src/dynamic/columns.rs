@@ -150,7 +150,7 @@ impl DynArray {
     /// ```
     pub fn in_order(&self, order: Order) -> Result<Cow<'_, Self>> {
         // With at most one axis longer than 1, both orders are the same.
-        if self.order() == order || self.header.shape_ref().is_any_order() {
+        if self.order() == order || self.header.shape_ref().is_same_in_both_orders() {
             return Ok(Cow::Borrowed(self));
         }
         let header = Header::new(self.dtype().clone(), order, self.shape().into())?;

@@ -26,7 +26,7 @@ pub trait ArrayFormat: fmt::Debug + Send + Sync + 'static + private::Sealed {
 
     /// Whether a file may contain other bytes after the array.
     #[doc(hidden)]
-    const HAS_TRAILING: bool;
+    const ALLOWS_TRAILING: bool;
 
     #[doc(hidden)]
     fn parse(bytes: &[u8], options: &ReadOptions) -> Result<Parsed<Self::Found>>;
@@ -50,7 +50,7 @@ pub trait ArrayFormat: fmt::Debug + Send + Sync + 'static + private::Sealed {
 
     /// Returns an error if NPY files cannot represent the elements.
     #[doc(hidden)]
-    fn check_for_npy(_: &Self::Found) -> Result<()> {
+    fn check_representable_in_npy(_: &Self::Found) -> Result<()> {
         Ok(())
     }
 
@@ -95,7 +95,7 @@ pub enum Npy {}
 impl ArrayFormat for Npy {
     type Found = NpyHeader;
 
-    const HAS_TRAILING: bool = false;
+    const ALLOWS_TRAILING: bool = false;
 
     fn parse(bytes: &[u8], options: &ReadOptions) -> Result<Parsed<NpyHeader>> {
         Ok(match (npy::parse_with(bytes, options.get_limits())?, options.get_raw_bytes()) {

@@ -16,11 +16,11 @@ pub(crate) use order::order_of;
 pub(crate) use part_reader::PartReader;
 pub use payload::FromPayload;
 #[cfg(feature = "npz")]
-pub(crate) use payload::read_whole;
+pub(crate) use payload::read_whole_source;
 pub(crate) use payload::{Payload, PayloadRef, check_end, read_file, read_header, read_header_of_file};
 pub use ra::Ra;
 pub use reader::{ArrayReader, NpyReader, RaReader};
 pub use writer::{NpyWriter, UncommittedRows, grow_header, grow_header_with};
-pub(crate) use writer::{RowType, refuse_objects};
+pub(crate) use writer::{RowTypeFns, refuse_objects};
 pub(crate) use writer::{grouped_for, options_for};
 pub(crate) use zeroed::write_zeroed;

@@ -89,7 +89,7 @@ impl<'r, R: Read, F: ArrayFormat> PartReader<'r, R, F> {
         match read {
             Ok(_) => self.advance(part),
             // The type and the limits are checked before elements are read, so another type can be tried.
-            Err(ref error) if error.is_mismatch() || error.is_limit() => self.set_state(),
+            Err(ref error) if error.is_mismatch() || error.is_limit() => self.update_state(),
             Err(ref error) if matches!(error.kind(), ErrorKind::Truncated { .. }) => {
                 return Err(transfer::truncated(self.header(), self.len - self.buffer.left));
             }
@@ -148,10 +148,10 @@ impl<'r, R: Read, F: ArrayFormat> PartReader<'r, R, F> {
     /// A part has been read.
     fn advance(&mut self, part: &Header) {
         self.position += part.payload_len().unwrap_or_default();
-        self.set_state();
+        self.update_state();
     }
 
-    fn set_state(&mut self) {
+    fn update_state(&mut self) {
         *self.state = match self.buffer.left {
             left if left == self.len && self.position == 0 => State::AtPayload,
             // What is in the buffer has come from the reader.

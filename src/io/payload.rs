@@ -71,7 +71,7 @@ pub(crate) fn read_header<F: ArrayFormat>(
     source: &mut Source<'_>,
     options: &ReadOptions,
 ) -> Result<(F::Found, usize)> {
-    match next_header::<F>(source, options)? {
+    match read_next_header::<F>(source, options)? {
         Some(found) => Ok(found),
         None => match F::parse(&[], options)? {
             Parsed::NeedMore(need) => Err(F::truncated(0, need)),
@@ -93,7 +93,7 @@ pub(crate) fn read_header_of_file<F: ArrayFormat>(
     match &first {
         // If the format allows trailing bytes, the length proves nothing; such files (RA) are never appended
         // to.
-        Ok((found, _)) if F::HAS_TRAILING || surplus_of::<F>(source, found) == Some(0) => first,
+        Ok((found, _)) if F::ALLOWS_TRAILING || surplus_of::<F>(source, found) == Some(0) => first,
         Err(error) if !error.is_format() => first,
         _ => read_header_again::<F>(source, file, options),
     }
@@ -105,7 +105,7 @@ fn read_header_again<F: ArrayFormat>(
     options: &ReadOptions,
 ) -> Result<(F::Found, usize)> {
     let again =
-        change::with_header_lock(file, change::Mode::Shared, &mut change::LockTimeout::default(), || {
+        change::with_header_lock(file, change::LockMode::Shared, &mut change::LockTimeout::default(), || {
             source.restart();
             read_header::<F>(source, options)
         });
@@ -119,7 +119,7 @@ fn surplus_of<F: ArrayFormat>(source: &Source<'_>, found: &F::Found) -> Option<u
 }
 
 /// Reads a small file with one system call; returns `None` unless it is exactly one array, as most are.
-fn read_small<F: ArrayFormat, T: FromPayload>(
+fn read_small_file<F: ArrayFormat, T: FromPayload>(
     source: &mut Source<'_>,
     options: &ReadOptions,
 ) -> Option<Result<T>> {
@@ -134,7 +134,7 @@ fn read_small<F: ArrayFormat, T: FromPayload>(
         return None; // the general path reports the error
     }
     source.advance(length);
-    Some(read_payload_to_end::<F, T>(&mut Source::of(&mut &bytes[used..]), &found, options))
+    Some(read_payload_and_check_end::<F, T>(&mut Source::of(&mut &bytes[used..]), &found, options))
 }
 
 /// Reads an array from a file; rows that another process is appending are not included.
@@ -142,11 +142,11 @@ pub(crate) fn read_file<F: ArrayFormat, T: FromPayload>(
     source: &mut Source<'_>,
     options: &ReadOptions,
 ) -> Result<T> {
-    if let Some(read) = read_small::<F, T>(source, options) {
+    if let Some(read) = read_small_file::<F, T>(source, options) {
         return read;
     }
     let (mut found, _) = read_header_of_file::<F>(source, options)?;
-    if !F::HAS_TRAILING
+    if !F::ALLOWS_TRAILING
         && !options.allows_trailing()
         && surplus_of::<F>(source, &found).is_some_and(|bytes| bytes > 0)
         && let Some(file) = source.lock_file()
@@ -154,7 +154,11 @@ pub(crate) fn read_file<F: ArrayFormat, T: FromPayload>(
         // Between the two checks, one append may finish or another may start.
         for _ in 0..3 {
             if change::is_being_changed(file) {
-                return read_payload_to_end::<F, T>(source, &found, &options.clone().allow_trailing(true));
+                return read_payload_and_check_end::<F, T>(
+                    source,
+                    &found,
+                    &options.clone().allow_trailing(true),
+                );
             }
             (found, _) = read_header_again::<F>(source, file, options)?;
             if surplus_of::<F>(source, &found) == Some(0) {
@@ -162,11 +166,11 @@ pub(crate) fn read_file<F: ArrayFormat, T: FromPayload>(
             }
         }
     }
-    read_payload_to_end::<F, T>(source, &found, options)
+    read_payload_and_check_end::<F, T>(source, &found, options)
 }
 
 /// Reads the header of the next array; `None` if the source ends here.
-pub(crate) fn next_header<F: ArrayFormat>(
+pub(crate) fn read_next_header<F: ArrayFormat>(
     source: &mut Source<'_>,
     options: &ReadOptions,
 ) -> Result<Option<(F::Found, usize)>> {
@@ -201,26 +205,26 @@ pub(crate) fn next_header<F: ArrayFormat>(
 
 /// Reads an array that occupies an entire source, and whose elements have `inner` axes.
 #[cfg(feature = "npz")]
-pub(crate) fn read_whole<T>(
+pub(crate) fn read_whole_source<T>(
     source: &mut Source<'_>,
     options: &ReadOptions,
     inner: usize,
     read: impl FnOnce(PayloadRef<'_, '_>) -> Result<T>,
 ) -> Result<T> {
     let (found, _) = read_header::<super::Npy>(source, options)?;
-    read_payload_to_end_with::<super::Npy, _>(source, &found, options, inner, read)
+    read_payload_and_check_end_with::<super::Npy, _>(source, &found, options, inner, read)
 }
 
 /// Reads the elements after a header, and checks that nothing follows them, unless that is allowed.
-pub(crate) fn read_payload_to_end<F: ArrayFormat, T: FromPayload>(
+pub(crate) fn read_payload_and_check_end<F: ArrayFormat, T: FromPayload>(
     source: &mut Source<'_>,
     found: &F::Found,
     options: &ReadOptions,
 ) -> Result<T> {
-    read_payload_to_end_with::<F, T>(source, found, options, T::inner_ndim(), T::from_payload)
+    read_payload_and_check_end_with::<F, T>(source, found, options, T::inner_ndim(), T::from_payload)
 }
 
-fn read_payload_to_end_with<F: ArrayFormat, T>(
+fn read_payload_and_check_end_with<F: ArrayFormat, T>(
     source: &mut Source<'_>,
     found: &F::Found,
     options: &ReadOptions,
@@ -228,14 +232,14 @@ fn read_payload_to_end_with<F: ArrayFormat, T>(
     read: impl FnOnce(PayloadRef<'_, '_>) -> Result<T>,
 ) -> Result<T> {
     let header = F::header(found);
-    if F::HAS_TRAILING {
+    if F::ALLOWS_TRAILING {
         return read_payload::<F, T>(source, found, options, inner, read);
     }
     // If the length is known, trailing bytes are reported before any element is read.
     if let Some((have, need)) = source.remaining().zip(header.payload_len()) {
         let checked = check_surplus(have.saturating_sub(need), false, header.row_bytes(), options);
         checked.map_err(|error| match source.skip(need) {
-            Ok(_) => help_if_array_follows(error, source),
+            Ok(_) => add_help_if_array_follows(error, source),
             Err(_) => error,
         })?;
     }
@@ -271,11 +275,11 @@ pub(crate) fn check_end(source: &mut Source<'_>, header: &Header, options: &Read
         }
     };
     let checked = check_surplus(surplus, false, header.row_bytes(), options);
-    checked.map_err(|error| help_if_array_follows(error, source))
+    checked.map_err(|error| add_help_if_array_follows(error, source))
 }
 
 /// Says of an error for bytes after an array, which come next in the source, that they are another array, if they begin like one.
-fn help_if_array_follows(error: Error, source: &mut Source<'_>) -> Error {
+fn add_help_if_array_follows(error: Error, source: &mut Source<'_>) -> Error {
     let mut first = [0; 6];
     match source.fill(&mut first) {
         Ok(6) if first == *b"\x93NUMPY" => error.with_help(Help::ArrayFollows),

@@ -30,7 +30,7 @@ impl private::Sealed for Ra {}
 impl ArrayFormat for Ra {
     type Found = RaHeader;
 
-    const HAS_TRAILING: bool = true;
+    const ALLOWS_TRAILING: bool = true;
 
     fn parse(bytes: &[u8], options: &ReadOptions) -> Result<Parsed<RaHeader>> {
         let Parsed::Done(mut found, used) = ra::parse(bytes)? else { return ra::parse(bytes) };
@@ -68,7 +68,7 @@ impl ArrayFormat for Ra {
         }
     }
 
-    fn check_for_npy(found: &RaHeader) -> Result<()> {
+    fn check_representable_in_npy(found: &RaHeader) -> Result<()> {
         let dtype = found.header.dtype();
         let is_void = dtype.as_scalar().is_some_and(|scalar| scalar.kind() == Kind::Void);
         if matches!(found.eltype, 1..=4) && is_void {
@@ -103,7 +103,7 @@ impl ArrayFormat for Ra {
         let Payload { source, header, options } = payload.into_inner();
         let options = Self::dispatch_options(found, options);
         check_flags(found, &options)?;
-        let Some(unpack) = choose_unpack(source, found, &options)? else {
+        let Some(unpack) = prepare_unpacking(source, found, &options)? else {
             return read(PayloadRef::new(source, header, &options));
         };
         let (_, len) = header.in_memory()?;
@@ -130,7 +130,7 @@ fn check_flags(found: &RaHeader, options: &ReadOptions) -> Result<()> {
 type UnpackFn = Box<dyn FnMut(&mut [u8]) -> Result<()>>;
 
 /// Returns how the elements are decompressed; `None` if they are stored uncompressed.
-fn choose_unpack(
+fn prepare_unpacking(
     source: &mut Source<'_>,
     found: &RaHeader,
     options: &ReadOptions,
@@ -172,20 +172,20 @@ fn read_stored(source: &mut Source<'_>, found: &RaHeader, options: &ReadOptions)
     })?;
     let header = Header::new(bytes.into(), Order::C, [size].into())?;
     transfer::read_bytes(source, &header, options).map_err(|error| match *error.kind() {
-        ErrorKind::Truncated { need, have, .. } => packed_truncated(need, have),
+        ErrorKind::Truncated { need, have, .. } => packed_truncated_error(need, have),
         _ => error,
     })
 }
 
-fn packed_truncated(need: u64, have: u64) -> Error {
+fn packed_truncated_error(need: u64, have: u64) -> Error {
     ErrorKind::Truncated { part: FileSection::Packed, need, have }.into()
 }
 
 /// Returns an error if the compressed size is too small for the elements.
 fn check_lz4_ratio(packed: u64, found: &RaHeader) -> Result<()> {
     /// Each LZ4 length byte adds at most 255 bytes. This constant allows for the rest of the block.
-    const END: u64 = 64;
-    match found.unpacked() <= packed.saturating_mul(255).saturating_add(END) {
+    const MAX_BLOCK_END: u64 = 64;
+    match found.unpacked() <= packed.saturating_mul(255).saturating_add(MAX_BLOCK_END) {
         true => Ok(()),
         false => {
             let reason =
@@ -221,7 +221,7 @@ fn unpack_same_size(stored: Vec<u8>, found: &RaHeader, options: &ReadOptions) ->
         Some(Kind::Float | Kind::Complex) if cfg!(feature = "lz4") => Ok(stored),
         // Without the feature, floats may be a block.
         Some(Kind::Float | Kind::Complex) => unpack_lz4(&stored, &mut []).map(|()| stored),
-        _ => Err(not_packed()),
+        _ => Err(not_packed_error()),
     }
 }
 
@@ -250,14 +250,14 @@ fn unpack_ambiguous(rest: Vec<u8>, found: &RaHeader, options: &ReadOptions) -> R
     match (unpacked, stored) {
         (Some(bytes), _) => Ok(bytes),
         // Each number has at least one byte.
-        (None, None) if have < found.header.len() => Err(packed_truncated(found.header.len(), have)),
+        (None, None) if have < found.header.len() => Err(packed_truncated_error(found.header.len(), have)),
         (None, None) => Err(transfer::truncated(&found.header, have)),
         (None, Some(stored)) if options.get_ignore_ra_flags() => Ok(stored.to_vec()),
-        (None, Some(_)) => Err(not_packed()),
+        (None, Some(_)) => Err(not_packed_error()),
     }
 }
 
-fn not_packed() -> Error {
+fn not_packed_error() -> Error {
     let reason = "neither an LZ4 block nor numbers of variable length; perhaps not compressed".into();
     Error::from(ErrorKind::Malformed { part: FilePart::Data, reason, offset: None })
         .with_help(Help::IgnoreRaFlags)

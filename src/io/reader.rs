@@ -420,7 +420,7 @@ impl<R: Read> NpyReader<R> {
         self.check_state(State::AtEnd)?;
         self.state = State::Lost;
         let mut source = Source::of(&mut self.reader);
-        match payload::next_header::<Npy>(&mut source, &self.options)? {
+        match payload::read_next_header::<Npy>(&mut source, &self.options)? {
             None => {
                 self.state = State::AtEnd;
                 Ok(false)

@@ -10,12 +10,12 @@ use ndarray::{ArrayView, ArrayViewMut, Dimension, ShapeBuilder};
 
 #[cfg(unix)]
 use super::advice;
-use super::{MapAdvice, Mapped, NpyMmapMut};
+use super::{MapAdvice, MappedLayout, NpyMmapMut};
 use crate::dtype::{ByteOrder, DType};
 use crate::element::{ViewMutElement, WritableElement};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Extent;
-use crate::io::change::{self, Locked, Purpose};
+use crate::io::change::{self, LockPurpose, Locked};
 use crate::io::{self, ArrayFormat};
 use crate::npy_format::Version;
 use crate::options::{ReadOptions, WriteOptions};
@@ -45,7 +45,7 @@ use crate::shape::Order;
 #[derive(Debug)]
 pub struct ArrayMmapMut<A, D, F: ArrayFormat> {
     map: MmapMut,
-    mapped: Mapped<A, D, F>,
+    mapped: MappedLayout<A, D, F>,
     /// The lock for changing elements: see `io::change`. A private copy does not need one.
     _locked: Option<Locked>,
 }
@@ -161,7 +161,7 @@ impl<A, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
         let path = path.as_ref();
         let map = || {
             let file = File::open(path)?;
-            let mapped = Mapped::locate(&file, None, options)?;
+            let mapped = MappedLayout::locate(&file, None, options)?;
             // SAFETY: the caller guarantees that the file does not change; changes made here are private.
             let map = unsafe { mapped.mmap_options().map_copy(&file)? };
             Self::new_checked(map, mapped, None)
@@ -236,13 +236,13 @@ impl<A, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
         let make = |file: &File| {
             io::write_zeroed::<A, D, F>(file, shape.into_shape_with_order(), options)?;
             let end = { file }.stream_position()?;
-            let mapped = Mapped::locate(file, None, &ReadOptions::new())?;
+            let mapped = MappedLayout::locate(file, None, &ReadOptions::new())?;
             { file }.seek(SeekFrom::Start(end))?; // `replace` shortens the file to its position
             // SAFETY: the caller guarantees that nothing else uses the file.
             let map = unsafe { mapped.mmap_options().map_mut(file)? };
             // Lock through a second handle before the file gets its name, so that no other process can lock
             // it first.
-            let locked = Locked::new(file.try_clone()?, Purpose::Map, options.get_wait_for_lock())?;
+            let locked = Locked::new(file.try_clone()?, LockPurpose::Map, options.get_wait_for_lock())?;
             made = Some(Self::new_checked(map, mapped, Some(locked))?);
             Ok(())
         };
@@ -321,8 +321,8 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
         let map = || {
             // Lock before reading the header, so that the file is neither appended to nor replaced in between.
             // Do not wait: a writer may hold its lock for hours.
-            let file = change::open_locked(path, Purpose::Map, change::NO_WAIT)?;
-            let mapped = Mapped::locate(&file, rows, options)?;
+            let file = change::open_locked(path, LockPurpose::Map, change::NO_WAIT)?;
+            let mapped = MappedLayout::locate(&file, rows, options)?;
             // SAFETY: the caller guarantees that nothing else uses these bytes.
             let map = unsafe { mapped.mmap_options().map_mut(&*file)? };
             Self::new_checked(map, mapped, Some(file))
@@ -330,9 +330,9 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
         map().map_err(|error: Error| error.at_path(path))
     }
 
-    fn new_checked(map: MmapMut, mapped: Mapped<A, D, F>, locked: Option<Locked>) -> Result<Self> {
+    fn new_checked(map: MmapMut, mapped: MappedLayout<A, D, F>, locked: Option<Locked>) -> Result<Self> {
         mapped.bitwise.check_no_padding(mapped.header.dtype())?; // padding would be written to the file
-        mapped.check(&map)?;
+        mapped.check_elements(&map)?;
         Ok(Self { map, mapped, _locked: locked })
     }
 
@@ -373,11 +373,11 @@ impl<A: ViewMutElement, D: Dimension, F: ArrayFormat> ArrayMmapMut<A, D, F> {
     ///   it ends before it starts.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     pub fn flush_range(&self, range: Range<usize>) -> Result<()> {
-        let (start, len) = self.mapped.bytes_of(range)?;
+        let (start, len) = self.mapped.byte_offset_and_len(range)?;
         self.map.flush_range(start, len).map_err(|error| Error::from(error).while_writing())
     }
 
-    description!();
+    shared_accessors!();
 }
 
 impl<A: ViewMutElement, D: Dimension> NpyMmapMut<A, D> {

@@ -268,8 +268,8 @@ pub enum IndexState {
 pub(super) struct Archive {
     members: Vec<NpzMember>,
     /// Indices of the members, sorted by name; computed at the first lookup.
-    by_name: OnceLock<Vec<usize>>,
-    end: zip::End,
+    indices_by_name: OnceLock<Vec<usize>>,
+    end: zip::EndRecord,
 }
 
 /// Returns the error for a file without an end record, by its first bytes.
@@ -287,10 +287,10 @@ fn not_an_archive(first: &[u8]) -> Error {
 
 impl Archive {
     pub(super) fn load(archive_bytes: &mut ArchiveBytes<'_>) -> Result<Self> {
-        // The last `TAIL` bytes contain the end record, even if the comment has the maximum length. A small
+        // The last `MAX_TAIL_LEN` bytes contain the end record, even if the comment has the maximum length. A small
         // central directory is usually among these bytes too, so one read is enough.
         let len = archive_bytes.len()?;
-        let tail_at = len.saturating_sub(zip::TAIL);
+        let tail_at = len.saturating_sub(zip::MAX_TAIL_LEN);
         let tail = archive_bytes.read(tail_at..len)?;
         let end = match zip::find_end(&tail, tail_at)? {
             Some(end) => end,
@@ -303,7 +303,11 @@ impl Archive {
             Some(from) => zip::directory(&tail[from..][..end.len as usize], &end)?, // the directory is within the tail
             None => zip::directory(&archive_bytes.read(range)?, &end)?,
         };
-        Ok(Self { members: members.into_iter().map(NpzMember).collect(), by_name: OnceLock::new(), end })
+        Ok(Self {
+            members: members.into_iter().map(NpzMember).collect(),
+            indices_by_name: OnceLock::new(),
+            end,
+        })
     }
 
     pub(super) fn members(&self) -> &[NpzMember] {
@@ -320,13 +324,13 @@ impl Archive {
     }
 
     /// Returns whether two directories agree in everything that an update depends on.
-    pub(super) fn is_like(&self, other: &Self) -> bool {
+    pub(super) fn has_same_members(&self, other: &Self) -> bool {
         let facts = |NpzMember(member): &NpzMember| (member.offset, member.crc, member.packed);
-        let is_like =
+        let has_same_members =
             |(one, other): (&NpzMember, &NpzMember)| one.0.name == other.0.name && facts(one) == facts(other);
         self.end == other.end
             && self.members.len() == other.members.len()
-            && self.members.iter().zip(&other.members).all(is_like)
+            && self.members.iter().zip(&other.members).all(has_same_members)
     }
 
     pub(super) fn names(&self) -> Vec<String> {
@@ -341,7 +345,7 @@ impl Archive {
     /// Returns the index of the only member that a key denotes and that satisfies the predicate `passes`.
     pub(super) fn find_if(&self, key: impl MemberKey, passes: impl Fn(usize) -> bool) -> Result<usize> {
         match key.as_key() {
-            KeyRef::Name(name) => self.named_if(name, passes),
+            KeyRef::Name(name) => self.find_name_if(name, passes),
             KeyRef::Index(index) => match self.at(index) {
                 Ok(member) if !passes(index) => {
                     let name = member.name.clone();
@@ -353,7 +357,7 @@ impl Archive {
     }
 
     /// Finds a member by NumPy's rule: the exact name, or else the name with the suffix `.npy`.
-    fn named_if(&self, name: &str, passes: impl Fn(usize) -> bool) -> Result<usize> {
+    fn find_name_if(&self, name: &str, passes: impl Fn(usize) -> bool) -> Result<usize> {
         let with_suffix = format!("{name}.npy");
         let mut named = [name, &with_suffix]
             .into_iter()
@@ -375,7 +379,7 @@ impl Archive {
     /// Returns the indices of all members with exactly this file name.
     pub(super) fn indices_of_name(&self, file_name: &str) -> impl Iterator<Item = usize> + use<'_> {
         let name = |index: &usize| self.members[*index].0.name.as_str();
-        let sorted = self.by_name.get_or_init(|| {
+        let sorted = self.indices_by_name.get_or_init(|| {
             let mut numbers: Vec<usize> = (0..self.members.len()).collect();
             numbers.sort_unstable_by(|one, two| (name(one), one).cmp(&(name(two), two)));
             numbers

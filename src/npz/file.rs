@@ -348,7 +348,7 @@ impl NpzFile {
                 if need > member.size {
                     return Err(transfer::truncated(&header, member.size));
                 }
-                NpyFile::of_elements(self.bytes_of(member, || Ok(()))?, header, &self.options)
+                NpyFile::of_elements(self.open_content(member, || Ok(()))?, header, &self.options)
             };
             let file = opened().map_err(|error| error.at_member(&member.name))?;
             Ok(file.with_member(&member.name))
@@ -369,12 +369,12 @@ impl NpzFile {
             let payload = found.payload_len().unwrap_or_default();
             if payload > member.size { Err(transfer::truncated(&found, member.size)) } else { Ok(()) }
         };
-        let bytes = self.bytes_of(member, check).map_err(named)?;
+        let bytes = self.open_content(member, check).map_err(named)?;
         NpyFile::member(self.path.as_deref(), &member.name, bytes, &self.options)
     }
 
     /// Returns the content of a member, of which any part can be read. `check` is called before a temporary file is written.
-    fn bytes_of(
+    fn open_content(
         &self,
         member: &crate::zip::Member,
         check: impl FnOnce() -> Result<()>,

@@ -15,7 +15,7 @@ use crate::array::{ViewMutNpyExt, ViewNpyExt};
 use crate::codec::Crc;
 use crate::element::{ViewElement, ViewMutElement};
 use crate::error::{CopyReason, Error, ErrorKind, Result};
-use crate::io::change::{self, Locked, Purpose};
+use crate::io::change::{self, LockPurpose, Locked};
 use crate::mmap::not_regular;
 use crate::options::ReadOptions;
 use crate::zip::{Member, Method};
@@ -267,7 +267,7 @@ impl NpzMmapMut {
         let path = path.as_ref();
         let map = || {
             // Lock before mapping, so that no other writer changes the directory after it is read.
-            let file = change::open_locked(path, Purpose::Change, change::NO_WAIT)?;
+            let file = change::open_locked(path, LockPurpose::Change, change::NO_WAIT)?;
             // SAFETY: the caller guarantees that the file is not used elsewhere.
             let map = unsafe { MmapMut::map_mut(&*file)? };
             let archive = Archive::load(&mut whole_archive(&map))?;

@@ -30,8 +30,8 @@ pub(super) fn read<T: FromPayload>(
 ) -> Result<T> {
     // If the content has to be read again, what the callback has been told remains true.
     let progress_options = options.with_monotonic_progress();
-    open(archive_bytes, member, options, |source| {
-        io::read_whole(source, &progress_options, T::inner_ndim(), T::from_payload)
+    read_verified(archive_bytes, member, options, |source| {
+        io::read_whole_source(source, &progress_options, T::inner_ndim(), T::from_payload)
     })
 }
 
@@ -44,8 +44,8 @@ pub(super) fn read_into_bytes(
     byte_order: Option<ByteOrder>,
 ) -> Result<()> {
     let progress_options = options.with_monotonic_progress();
-    open(archive_bytes, member, options, |source| {
-        io::read_whole(source, &progress_options, 0, |payload| fill(payload, into, byte_order))
+    read_verified(archive_bytes, member, options, |source| {
+        io::read_whole_source(source, &progress_options, 0, |payload| fill(payload, into, byte_order))
     })
 }
 
@@ -84,8 +84,8 @@ fn with_beginning<T>(
     look: &dyn Fn(&mut Source<'_>) -> Result<T>,
 ) -> Result<T> {
     /// Nearly always enough for the local header and the NPY header, so one read suffices.
-    const HEAD: u64 = 1024;
-    let end = member.limit.min(member.offset.saturating_add(HEAD));
+    const FIRST_READ_LEN: u64 = 1024;
+    let end = member.limit.min(member.offset.saturating_add(FIRST_READ_LEN));
     // In memory, there is no read to save. Elsewhere, an error may only mean that these bytes were too few, and the full read below
     // decides; but not an error of the source itself, which may say something only once.
     if !archive_bytes.is_memory() {
@@ -138,7 +138,7 @@ pub(super) fn read_raw(
     options: &ReadOptions,
 ) -> Result<Vec<u8>> {
     let progress_options = options.with_monotonic_progress();
-    open(archive_bytes, member, options, |source| {
+    read_verified(archive_bytes, member, options, |source| {
         // Read the bytes as an array of `u8`, which uses the fast path of elements and respects the limits.
         let byte = Scalar::new(Kind::Uint, 1, ByteOrder::NATIVE).map(DType::from);
         let len = usize::try_from(member.size).map_err(|_| ErrorKind::OutOfMemory { bytes: member.size })?;
@@ -171,14 +171,18 @@ pub(super) fn stream<T>(
             Ok(output)
         };
         match decoder_for(member)? {
-            Decoder::Stored => open_sequential(&mut archive_bytes, (member, content), None, options, read)
-                .map(|(output, _)| output),
+            Decoder::Stored => {
+                read_verified_sequentially(&mut archive_bytes, (member, content), None, options, read)
+                    .map(|(output, _)| output)
+            }
             Decoder::Own(make) => {
-                open_sequential(&mut archive_bytes, (member, content), Some(make), options, read)
+                read_verified_sequentially(&mut archive_bytes, (member, content), Some(make), options, read)
                     .map(|(output, _)| output)
             }
             #[cfg(any(feature = "zip-methods", feature = "zip-encryption"))]
-            Decoder::ZipCrate => zip_crate::open(&mut archive_bytes, (member, content), options, read),
+            Decoder::ZipCrate => {
+                zip_crate::read_verified(&mut archive_bytes, (member, content), options, read)
+            }
         }
     };
     read().map_err(|error| error.at_member(&member.name))
@@ -201,14 +205,14 @@ pub(super) fn copy_raw(
     writer: &mut dyn Write,
 ) -> Result<u64> {
     options.get_limits().check_payload(member.size).map_err(|error| error.at_member(&member.name))?;
-    // `open` may invoke the closure twice, so the count is kept outside of it, and the second call skips what
+    // `read_verified` may invoke the closure twice, so the count is kept outside of it, and the second call skips what
     // the first one has written.
     let mut written = 0;
-    open(archive_bytes, member, options, |source| {
+    read_verified(archive_bytes, member, options, |source| {
         source.skip(written)?; // skip what an earlier call has written
         let mut block = vec![0; transfer::BLOCK];
         while written < member.size {
-            // Never write more than the stated size. If the content is longer, `open` reports it.
+            // Never write more than the stated size. If the content is longer, `read_verified` reports it.
             let most = usize::try_from(member.size - written).unwrap_or(usize::MAX).min(block.len());
             let count = source.fill(&mut block[..most])?;
             if count == 0 {
@@ -238,14 +242,14 @@ pub(super) fn verify(
         Err(NoIndex::Ignored) => (vec![Remark::UnusableIndex], None),
     };
     if index.is_none() && member.method != Method::Zstd {
-        open(archive_bytes, member, &options, |_| Ok(()))?;
+        read_verified(archive_bytes, member, &options, |_| Ok(()))?;
         return Ok(remarks);
     }
     let verify = || -> Result<Vec<Remark>> {
         let content = content_offset(&mut archive_bytes, member)?;
         check_ratio(member, &options)?;
         let Decoder::Own(make) = decoder_for(member)? else {
-            open_at(archive_bytes.reborrow(), member, &options, |_| Ok(()))?;
+            read_verified_unbuffered(archive_bytes.reborrow(), member, &options, |_| Ok(()))?;
             return Ok(remarks);
         };
         let threads = options.get_threads();
@@ -260,8 +264,13 @@ pub(super) fn verify(
             Some(blocks) => blocks.compare(source, threads),
             None => Ok(()),
         };
-        let ((), has_more_frames) =
-            open_sequential(&mut archive_bytes.reborrow(), (member, content), Some(make), &options, compare)?;
+        let ((), has_more_frames) = read_verified_sequentially(
+            &mut archive_bytes.reborrow(),
+            (member, content),
+            Some(make),
+            &options,
+            compare,
+        )?;
         if blocks.is_some_and(|blocks| blocks.has_mismatch()) {
             remarks.push(Remark::UnusableIndex);
         }
@@ -344,7 +353,7 @@ pub(super) fn check_total_expansion<'m>(
 
 /// Checks a member's local header, and returns the offset of its content.
 fn content_offset(archive_bytes: &mut ArchiveBytes<'_>, member: &Member) -> Result<u64> {
-    local_record(archive_bytes, member).and_then(|record| zip::check_local(&record, member))
+    read_local_record(archive_bytes, member).and_then(|record| zip::checked_content_offset(&record, member))
 }
 
 /// Like `content_offset`, but fails if the member is encrypted.
@@ -366,7 +375,7 @@ pub(super) fn unencrypted_content_offset(
 /// What a copy of a member keeps of its local header.
 pub(super) struct LocalFields {
     /// The DOS timestamp, against which the password of a member may be checked.
-    pub(super) stamp: u32,
+    pub(super) dos_timestamp: u32,
     /// The extra fields, except those that are regenerated.
     pub(super) extra: Vec<u8>,
 }
@@ -376,24 +385,25 @@ pub(super) fn local_fields(
     archive_bytes: &mut ArchiveBytes<'_>,
     member: &Member,
 ) -> Result<(LocalFields, u64)> {
-    let record = local_record(archive_bytes, member)?;
-    let content = zip::check_local(&record, member)?;
-    let fields = record.get(zip::LOCAL_SIZE + member.raw_name().len()..).unwrap_or_default();
-    // `check_local` has found a complete header.
-    let stamp = record.get(10..14).and_then(<[u8]>::first_chunk::<4>);
-    let stamp = stamp.map_or(member.stamp, |stamp| u32::from_le_bytes(*stamp));
-    Ok((LocalFields { stamp, extra: zip::preserved_fields(fields) }, content))
+    let record = read_local_record(archive_bytes, member)?;
+    let content = zip::checked_content_offset(&record, member)?;
+    let fields = record.get(zip::LOCAL_HEADER_SIZE + member.raw_name().len()..).unwrap_or_default();
+    // `checked_content_offset` has found a complete header.
+    let dos_timestamp = record.get(10..14).and_then(<[u8]>::first_chunk::<4>);
+    let dos_timestamp =
+        dos_timestamp.map_or(member.dos_timestamp, |dos_timestamp| u32::from_le_bytes(*dos_timestamp));
+    Ok((LocalFields { dos_timestamp, extra: zip::preserved_fields(fields) }, content))
 }
 
 /// Reads the local header of a member, with its extra fields.
-pub(super) fn local_record(archive_bytes: &mut ArchiveBytes<'_>, member: &Member) -> Result<Vec<u8>> {
+pub(super) fn read_local_record(archive_bytes: &mut ArchiveBytes<'_>, member: &Member) -> Result<Vec<u8>> {
     /// Nearly always enough for the extra fields: those of common writers, and padding to a multiple of 64.
-    const EXTRA: u64 = 92;
-    let fixed = (zip::LOCAL_SIZE + member.raw_name().len()) as u64;
+    const USUAL_EXTRA_LEN: u64 = 92;
+    let fixed = (zip::LOCAL_HEADER_SIZE + member.raw_name().len()) as u64;
     let end = |extra: u64| member.offset.saturating_add(fixed + extra).min(member.limit);
-    let record = archive_bytes.read(member.offset..end(EXTRA))?;
+    let record = archive_bytes.read(member.offset..end(USUAL_EXTRA_LEN))?;
     match zip::extra_len(&record) as u64 {
-        extra @ 0..=EXTRA => Ok(record[..(end(extra) - member.offset) as usize].to_vec()),
+        extra @ 0..=USUAL_EXTRA_LEN => Ok(record[..(end(extra) - member.offset) as usize].to_vec()),
         extra => archive_bytes.read(member.offset..end(extra)),
     }
 }
@@ -525,27 +535,29 @@ fn zip_crate_decoder(member: &Member) -> Result<Decoder> {
 ///
 /// `call` may be invoked twice: if the block index turns out to be wrong, the content is read again as a
 /// stream.
-fn open<T>(
+fn read_verified<T>(
     mut archive_bytes: ArchiveBytes<'_>,
     member: &Member,
     options: &ReadOptions,
     call: impl FnMut(&mut Source<'_>) -> Result<T>,
 ) -> Result<T> {
     /// Members up to this size are read together with their local header, in one read.
-    const SMALL: u64 = 64 << 10;
+    const MAX_SMALL_MEMBER: u64 = 64 << 10;
     let opened = match member.limit - member.offset {
-        len if len <= SMALL && !archive_bytes.is_memory() => {
+        len if len <= MAX_SMALL_MEMBER && !archive_bytes.is_memory() => {
             match archive_bytes.read(member.offset..member.limit) {
-                Ok(bytes) => open_at(ArchiveBytes::part(&bytes, member.offset), member, options, call),
+                Ok(bytes) => {
+                    read_verified_unbuffered(ArchiveBytes::part(&bytes, member.offset), member, options, call)
+                }
                 Err(error) => Err(error),
             }
         }
-        _ => open_at(archive_bytes, member, options, call),
+        _ => read_verified_unbuffered(archive_bytes, member, options, call),
     };
     opened.map_err(|error| error.at_member(&member.name))
 }
 
-fn open_at<T>(
+fn read_verified_unbuffered<T>(
     mut archive_bytes: ArchiveBytes<'_>,
     member: &Member,
     options: &ReadOptions,
@@ -560,7 +572,9 @@ fn open_at<T>(
         Decoder::Stored => None,
         Decoder::Own(make) => Some(make),
         #[cfg(any(feature = "zip-methods", feature = "zip-encryption"))]
-        Decoder::ZipCrate => return zip_crate::open(&mut archive_bytes, (member, content), options, call),
+        Decoder::ZipCrate => {
+            return zip_crate::read_verified(&mut archive_bytes, (member, content), options, call);
+        }
     };
     if let Some(blocks) = make.and_then(|make| blocks(&archive_bytes, member, content, make, options)) {
         let output = call(&mut Source::region(Region::of(&blocks).part(0..blocks.len())));
@@ -574,13 +588,14 @@ fn open_at<T>(
         }
         // The index does not match the content, so decode the stream from its beginning.
     }
-    open_sequential(&mut archive_bytes, (member, content), make, options, call).map(|(output, _)| output)
+    read_verified_sequentially(&mut archive_bytes, (member, content), make, options, call)
+        .map(|(output, _)| output)
 }
 
 /// Invokes `call` with the content of a member, which is decompressed from its beginning, and verifies size and checksum.
 ///
 /// Also returns whether the content consists of several frames.
-fn open_sequential<T>(
+fn read_verified_sequentially<T>(
     archive_bytes: &mut ArchiveBytes<'_>,
     (member, content): (&Member, u64),
     make: Option<fn() -> Result<Unpacker>>,

@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use super::archive::{Archive, ArchiveBytes, MemberKey};
 use super::member;
 use super::pieces::RawBytes;
-use super::writer::Packed;
+use super::writer::PackedContent;
 use super::{NpzOptions, NpzWriter};
 use crate::array::WriteArray;
 use crate::bytes::Region;
 use crate::error::{ErrorKind, FilePart, Result};
-use crate::io::change::{self, Locked, Purpose};
+use crate::io::change::{self, LockPurpose, Locked};
 use crate::transfer::truncated_archive;
 use crate::zip::Member;
 
@@ -56,7 +56,7 @@ pub struct NpzUpdate<'a> {
     changes: HashMap<usize, Option<Content<'a>>>,
     /// The added members, by their names in the archive.
     added: Vec<(String, Content<'a>)>,
-    names: HashSet<String>,
+    added_names: HashSet<String>,
 }
 
 /// What a member is to contain: an array, or the bytes of a file.
@@ -105,12 +105,15 @@ impl<'a> NpzUpdate<'a> {
                 return Err(ErrorKind::BadOption { reason: reason.into() }.into());
             }
             // Lock before reading the directory, which must still be valid when the members are copied.
-            let file =
-                change::open_locked(path, Purpose::Change, options.get_write_options().get_wait_for_lock())?;
+            let file = change::open_locked(
+                path,
+                LockPurpose::Change,
+                options.get_write_options().get_wait_for_lock(),
+            )?;
             let archive = Archive::load(&mut ArchiveBytes::of(Region::of_file(&file)))?;
-            let (changes, added, names) = Default::default();
+            let (changes, added, added_names) = Default::default();
             let options = options.clone();
-            Ok(Self { path: path.to_owned(), file, archive, options, changes, added, names })
+            Ok(Self { path: path.to_owned(), file, archive, options, changes, added, added_names })
         };
         open().map_err(|error: crate::error::Error| error.at_path(path))
     }
@@ -150,8 +153,8 @@ impl<'a> NpzUpdate<'a> {
     }
 
     fn add_content(mut self, name: String, content: Content<'a>) -> Result<Self> {
-        let is_old = self.archive.indices_of_name(&name).any(|index| self.is_kept(index));
-        if is_old || !self.names.insert(name.clone()) {
+        let is_old = self.archive.indices_of_name(&name).any(|index| self.is_not_removed(index));
+        if is_old || !self.added_names.insert(name.clone()) {
             return Err(ErrorKind::NameTaken { name }.into());
         }
         self.added.push((name, content));
@@ -181,7 +184,7 @@ impl<'a> NpzUpdate<'a> {
     }
 
     fn replace_content(mut self, member: impl MemberKey, content: Content<'a>) -> Result<Self> {
-        let index = self.archive.find_if(member, |index| self.is_kept(index))?;
+        let index = self.archive.find_if(member, |index| self.is_not_removed(index))?;
         let member = self.archive.at(index)?;
         if member.is_encrypted() {
             let reason = "the member is encrypted, and its new content would not be".into();
@@ -203,12 +206,12 @@ impl<'a> NpzUpdate<'a> {
     ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
     ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
     pub fn remove(mut self, member: impl MemberKey) -> Result<Self> {
-        let index = self.archive.find_if(member, |index| self.is_kept(index))?;
+        let index = self.archive.find_if(member, |index| self.is_not_removed(index))?;
         self.changes.insert(index, None);
         Ok(self)
     }
 
-    fn is_kept(&self, index: usize) -> bool {
+    fn is_not_removed(&self, index: usize) -> bool {
         !matches!(self.changes.get(&index), Some(None))
     }
 
@@ -227,7 +230,7 @@ impl<'a> NpzUpdate<'a> {
     ///   open file descriptor.
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     pub fn finish(self) -> Result<()> {
-        let Self { path, file: old, archive, options, changes, added, names: _ } = self;
+        let Self { path, file: old, archive, options, changes, added, added_names: _ } = self;
         let write = |old: &File, mut file: &File| {
             // Keep any bytes that another program has put before the archive.
             let mut before = old;
@@ -235,7 +238,7 @@ impl<'a> NpzUpdate<'a> {
             std::io::copy(&mut before.take(archive.prefix_len()), &mut file)?;
             let mut npz = NpzWriter::new_with(file, &options);
             npz.set_comment(archive.comment().to_vec());
-            let mut records = RecordBuffer { file: old, bytes: Vec::new(), start: 0, served: 0 };
+            let mut records = RecordBuffer { file: old, bytes: Vec::new(), start: 0, served_since_jump: 0 };
             for index in 0..archive.members().len() {
                 let member = archive.at(index)?;
                 match changes.get(&index) {
@@ -254,7 +257,7 @@ impl<'a> NpzUpdate<'a> {
             // On systems without locks, another program may have changed the archive since it was opened.
             // Check this before the central directory makes the copy a valid archive.
             match Archive::load(&mut ArchiveBytes::of(Region::of_file(old))) {
-                Ok(now) if now.is_like(&archive) => npz.finish().map(drop),
+                Ok(now) if now.has_same_members(&archive) => npz.finish().map(drop),
                 _ => Err(ErrorKind::Locked.into()),
             }
         };
@@ -265,17 +268,17 @@ impl<'a> NpzUpdate<'a> {
 
 fn copy(npz: &mut NpzWriter<&File>, old: &mut RecordBuffer<'_>, member: &Member) -> Result<()> {
     /// Members of up to this length are copied through memory, together with their neighbors.
-    const SMALL: u64 = 64 << 10;
-    if member.limit - member.offset > SMALL {
+    const MAX_SMALL_MEMBER: u64 = 64 << 10;
+    if member.limit - member.offset > MAX_SMALL_MEMBER {
         let mut archive = ArchiveBytes::of(Region::of_file(old.file));
         let (local, content) = member::local_fields(&mut archive, member)?;
-        return npz.copy(member, &local, Packed::At(old.file, content));
+        return npz.copy(member, &local, PackedContent::At(old.file, content));
     }
     let record = old.get(member.offset..member.limit)?;
     let (local, content) = member::local_fields(&mut ArchiveBytes::part(record, member.offset), member)?;
     // The local header has been checked: the content ends before the limit.
     let packed = &record[(content - member.offset) as usize..][..member.packed as usize];
-    npz.copy(member, &local, Packed::Bytes(packed))
+    npz.copy(member, &local, PackedContent::Bytes(packed))
 }
 
 /// The records of small members, read many at a time.
@@ -285,26 +288,26 @@ struct RecordBuffer<'a> {
     /// The offset of these bytes.
     start: u64,
     /// How many bytes of members were asked for since the last jump.
-    served: u64,
+    served_since_jump: u64,
 }
 
 impl RecordBuffer<'_> {
     fn get(&mut self, range: Range<u64>) -> Result<&[u8]> {
-        const AHEAD: u64 = 1 << 20;
+        const MAX_READ_AHEAD: u64 = 1 << 20;
         let end = self.start + self.bytes.len() as u64;
         if range.start < self.start || range.end > end {
             // Members may be in any order in the file: after a jump, little is read ahead, and more with each member that
             // follows.
-            if !(self.start..=end + AHEAD).contains(&range.start) {
-                self.served = 0;
+            if !(self.start..=end + MAX_READ_AHEAD).contains(&range.start) {
+                self.served_since_jump = 0;
             }
-            let wanted = (range.end - range.start).max(AHEAD.min(16 * self.served));
+            let wanted = (range.end - range.start).max(MAX_READ_AHEAD.min(16 * self.served_since_jump));
             self.bytes.resize(wanted as usize, 0);
             let filled = Region::of_file(self.file).fill_at(&mut self.bytes, range.start)?;
             self.bytes.truncate(filled);
             self.start = range.start;
         }
-        self.served += range.end - range.start;
+        self.served_since_jump += range.end - range.start;
         let from = (range.start - self.start) as usize;
         self.bytes.get(from..from + (range.end - range.start) as usize).ok_or_else(truncated_archive)
     }

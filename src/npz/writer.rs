@@ -8,14 +8,14 @@ use std::path::Path;
 use super::member::LocalFields;
 use super::{Compression, NpzOptions};
 use crate::array::{WriteArray, store_npy_into};
-use crate::codec::{BlockIndex, Crc, Packing};
+use crate::codec::{BlockIndex, Crc, PackMethod};
 use crate::error::{Error, ErrorKind, FilePart, Result};
 use crate::io::change;
 use crate::transfer::{PackWriter, PackerPool, Sink, os, streams};
 use crate::zip::{self, Member, Method};
 
 /// Arrays up to this size are encoded in memory and written together with other small members.
-const SMALL: usize = 64 << 10;
+const MAX_SMALL_ARRAY: usize = 64 << 10;
 /// The size at which the buffer of small members is written, so that one system call writes many members.
 const BUFFER_SIZE: usize = 256 << 10;
 
@@ -178,10 +178,10 @@ impl<W: Write> NpzWriter<W> {
         array: &T,
         options: &NpzOptions,
     ) -> Result<()> {
-        self.check(&name)?;
+        self.check_new_member(&name)?;
         let mut member = new_member(&name, options.get_compression())?;
         let added = match array.byte_len() {
-            len if len <= SMALL => self.add_small(&mut member, array, options),
+            len if len <= MAX_SMALL_ARRAY => self.add_small(&mut member, array, options),
             _ => self.add_large(&mut member, array, options),
         };
         let has_descriptor = added.map_err(|error| error.at_member(&name))?;
@@ -193,7 +193,12 @@ impl<W: Write> NpzWriter<W> {
     /// Copies a member from another archive without decompressing it, and keeps its metadata.
     ///
     /// `local` is what its local header has.
-    pub(super) fn copy(&mut self, old: &Member, local: &LocalFields, content: Packed<'_>) -> Result<()> {
+    pub(super) fn copy(
+        &mut self,
+        old: &Member,
+        local: &LocalFields,
+        content: PackedContent<'_>,
+    ) -> Result<()> {
         self.check_state()?;
         let extra = &local.extra;
         if !zip::extra_fields_fit(old, extra) {
@@ -210,12 +215,12 @@ impl<W: Write> NpzWriter<W> {
             true => zip::SizesLocation::Descriptor32,
             false => zip::SizesLocation::Descriptor64,
         };
-        let own = Member { stamp: local.stamp, ..member.clone() };
+        let own = Member { dos_timestamp: local.dos_timestamp, ..member.clone() };
         let record = zip::local_record(&own, extra, self.state.start + self.state.len, sizes);
         self.write_buffered(&record)?;
         match content {
-            Packed::Bytes(bytes) => self.write_buffered(bytes)?,
-            Packed::At(mut file, start) => {
+            PackedContent::Bytes(bytes) => self.write_buffered(bytes)?,
+            PackedContent::At(mut file, start) => {
                 self.flush_buffer()?;
                 file.seek(SeekFrom::Start(start))?;
                 let copied = std::io::copy(&mut file.take(old.packed), &mut self.writer)?;
@@ -240,7 +245,7 @@ impl<W: Write> NpzWriter<W> {
         self.state.comment = comment;
     }
 
-    fn check(&mut self, name: &str) -> Result<()> {
+    fn check_new_member(&mut self, name: &str) -> Result<()> {
         self.check_state()?;
         change::check_can_sync(&mut self.writer, self.options.get_write_options())?;
         if self.names.contains(name) {
@@ -411,7 +416,7 @@ impl ArchiveState {
     fn pack(
         &mut self,
         sink: &mut Sink<'_>,
-        packing: Packing,
+        packing: PackMethod,
         options: &NpzOptions,
         write: impl FnOnce(&mut dyn Write) -> Result<()>,
     ) -> Result<BlockIndex> {
@@ -429,19 +434,19 @@ impl ArchiveState {
 }
 
 /// The content of a member as it is stored in another archive.
-pub(super) enum Packed<'a> {
+pub(super) enum PackedContent<'a> {
     Bytes(&'a [u8]),
     /// In a file, from this offset on.
     At(&'a File, u64),
 }
 
 /// Returns the method of a compression, and what compresses, if anything does.
-fn packing(compression: Compression) -> Result<(Method, Option<Packing>)> {
+fn packing(compression: Compression) -> Result<(Method, Option<PackMethod>)> {
     Ok(match compression {
         Compression::Stored => (Method::Stored, None),
-        Compression::Deflated(level) => (Method::Deflated, Some(Packing::Deflate(level))),
+        Compression::Deflated(level) => (Method::Deflated, Some(PackMethod::Deflate(level))),
         #[cfg(feature = "zstd")]
-        Compression::Zstd(level) => (Method::Zstd, Some(Packing::Zstd(level))),
+        Compression::Zstd(level) => (Method::Zstd, Some(PackMethod::Zstd(level))),
         #[cfg(not(feature = "zstd"))]
         Compression::Zstd(_) => return Err(Error::without_feature("Compression::Zstd", "zstd")),
     })
@@ -455,7 +460,7 @@ fn set_stored(member: &mut Member, sum: &Crc) {
 /// Records the checksum, the sizes and the block index of a compressed member.
 fn set_packed(member: &mut Member, index: &BlockIndex) {
     (member.crc, member.size, member.packed) = (index.sum().get(), index.sum().len(), index.packed());
-    member.extra = zip::index_field(index, member.raw_name().len());
+    member.extra = zip::block_index_field(index, member.raw_name().len());
 }
 
 /// Returns the metadata of a new member.
@@ -468,7 +473,7 @@ fn new_member(name: &str, compression: Compression) -> Result<Member> {
     Ok(Member {
         name: name.to_owned(),
         stored_name: None,
-        flags: if name.is_ascii() { 0 } else { zip::UTF8 },
+        flags: if name.is_ascii() { 0 } else { zip::UTF8_FLAG },
         method,
         crc: 0,
         packed: 0,
@@ -476,7 +481,7 @@ fn new_member(name: &str, compression: Compression) -> Result<Member> {
         offset: 0,
         limit: 0,
         central_offset: 0,
-        stamp: STAMP,
+        dos_timestamp: STAMP,
         attributes: ATTRIBUTES,
         made_by: zip::MADE_BY,
         version_needed: zip::VERSION,

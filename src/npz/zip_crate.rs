@@ -74,7 +74,7 @@ impl Seek for SingleMemberArchive<'_, '_> {
 /// Invokes `call` with the decoded content of a member, and verifies its size and checksum.
 ///
 /// `content` is the offset of the encoded content in the file.
-pub(super) fn open<T>(
+pub(super) fn read_verified<T>(
     archive_bytes: &mut ArchiveBytes<'_>,
     (member, content): (&Member, u64),
     options: &ReadOptions,
@@ -126,7 +126,7 @@ fn with_decoded<T>(
         return Err(unsupported(method));
     }
     // Check before the crate decodes the member, so that it cannot allocate more than the limits allow.
-    check_dictionary(archive_bytes, (member, content), method, options)?;
+    check_decoder_memory(archive_bytes, (member, content), method, options)?;
     if member.is_encrypted() && options.get_password().is_none() {
         return Err(Error::from(ErrorKind::Encrypted { has_password: false }).with_help(Help::Password));
     }
@@ -199,7 +199,7 @@ fn unsupported(method: Method) -> Error {
 }
 
 /// Fails if decompressing a member needs more memory than the payload limit allows.
-fn check_dictionary(
+fn check_decoder_memory(
     archive_bytes: &mut ArchiveBytes<'_>,
     (member, content): (&Member, u64),
     method: Method,

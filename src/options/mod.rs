@@ -18,7 +18,7 @@ use crate::dtype::{ByteOrder, Casting, LongDoubleFormat, Narrow, Rules};
 use crate::error::{ErrorKind, Result};
 use crate::limits::Limits;
 use crate::npy_format::Version;
-use crate::progress::Progress;
+use crate::progress::ProgressCallback;
 use crate::shape::Order;
 
 /// Options for reading.
@@ -61,7 +61,7 @@ pub struct ReadOptions {
     password: Option<Password>,
     threads: Option<NonZero<usize>>,
     #[cfg_attr(feature = "serde-1", serde(skip))]
-    progress: Option<Progress>,
+    progress: Option<ProgressCallback>,
 }
 
 /// A password, hidden in `Debug` output.
@@ -308,7 +308,7 @@ impl ReadOptions {
     /// ```
     #[must_use]
     pub fn progress(mut self, call: impl Fn(u64, u64) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
-        self.progress = Some(Progress::new(call));
+        self.progress = Some(ProgressCallback::new(call));
         self
     }
 
@@ -418,14 +418,14 @@ impl ReadOptions {
         thread_count(self.threads)
     }
 
-    pub(crate) fn get_progress(&self) -> Option<&Progress> {
+    pub(crate) fn get_progress(&self) -> Option<&ProgressCallback> {
         self.progress.as_ref()
     }
 
     /// Returns the options with a callback whose numbers never fall, even if the bytes are read again.
     #[cfg(feature = "npz")]
     pub(crate) fn with_monotonic_progress(&self) -> Self {
-        Self { progress: self.progress.as_ref().map(Progress::monotonic), ..self.clone() }
+        Self { progress: self.progress.as_ref().map(ProgressCallback::monotonic), ..self.clone() }
     }
 
     /// Returns the options for a file whose records are identified only by their size.
@@ -496,7 +496,7 @@ pub struct WriteOptions {
     pickle_protocol: Option<u8>,
     threads: Option<NonZero<usize>>,
     #[cfg_attr(feature = "serde-1", serde(skip))]
-    progress: Option<Progress>,
+    progress: Option<ProgressCallback>,
 }
 
 impl WriteOptions {
@@ -674,7 +674,7 @@ impl WriteOptions {
     /// ```
     #[must_use]
     pub fn progress(mut self, call: impl Fn(u64, u64) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
-        self.progress = Some(Progress::new(call));
+        self.progress = Some(ProgressCallback::new(call));
         self
     }
 
@@ -739,7 +739,7 @@ impl WriteOptions {
         thread_count(self.threads)
     }
 
-    pub(crate) fn get_progress(&self) -> Option<&Progress> {
+    pub(crate) fn get_progress(&self) -> Option<&ProgressCallback> {
         self.progress.as_ref()
     }
 

@@ -9,7 +9,7 @@ use crate::bytes::{LocalFile, ReadAt, Region, Runs, SharedRegion, len_of_regular
 use crate::dtype::DType;
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::{Extent, Header};
-use crate::io::change::{FileId, Locked, Purpose, id_of, is_being_changed};
+use crate::io::change::{FileId, LockPurpose, Locked, id_of, is_being_changed};
 use crate::io::{self, ArrayFormat, Npy, Ra};
 use crate::npy_format::{NpyHeader, Version};
 use crate::options::ReadOptions;
@@ -393,8 +393,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
     }
 
     /// Attaches the lock for writing parts, and the path to report in errors.
-    pub(super) fn locked_by(self, locked: Locked, purpose: Purpose, path: &Path) -> Self {
-        let gap_lock = (purpose == Purpose::Change).then(GapLock::default);
+    pub(super) fn locked_by(self, locked: Locked, purpose: LockPurpose, path: &Path) -> Self {
+        let gap_lock = (purpose == LockPurpose::Change).then(GapLock::default);
         Self { locked: Some(locked), gap_lock, path: Some(path.to_owned()), ..self }
     }
 

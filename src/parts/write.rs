@@ -10,7 +10,7 @@ use crate::bytes::Region;
 use crate::element::WritableElement;
 use crate::error::{Error, ErrorKind, Help, Result};
 use crate::header::Header;
-use crate::io::change::{self, Purpose};
+use crate::io::change::{self, LockPurpose};
 use crate::io::{self, ArrayFormat};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::shape::Order;
@@ -41,7 +41,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// - [`NeedsCopy`](crate::error::ErrorKind::NeedsCopy) if the data of an RA file is compressed or stored as
     ///   single bits, since such data cannot be written in parts.
     pub fn open_to_write<P: AsRef<Path>>(path: P) -> Result<Self> {
-        Self::open_for(path.as_ref(), Purpose::Map)
+        Self::open_for(path.as_ref(), LockPurpose::Map)
     }
 
     /// Opens a file for writing parts of its array, and excludes all other writers.
@@ -72,10 +72,10 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn open_exclusive<P: AsRef<Path>>(path: P) -> Result<Self> {
-        Self::open_for(path.as_ref(), Purpose::Change)
+        Self::open_for(path.as_ref(), LockPurpose::Change)
     }
 
-    fn open_for(path: &Path, purpose: Purpose) -> Result<Self> {
+    fn open_for(path: &Path, purpose: LockPurpose) -> Result<Self> {
         let open = || {
             // Lock before reading the header, so that no other writer changes it in between. Do not wait: a
             // writer may hold its lock for hours.
@@ -141,9 +141,8 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     pub fn sync(&self) -> Result<()> {
         match self.bytes.lock_file() {
-            Some(file) => {
-                change::sync_parts(file).map_err(|error| self.at_path(Error::from(error).while_writing()))
-            }
+            Some(file) => change::sync_written_parts(file)
+                .map_err(|error| self.at_path(Error::from(error).while_writing())),
             None => Ok(()), // cannot be written to: only an entire file can be opened for writing
         }
     }

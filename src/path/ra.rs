@@ -114,11 +114,11 @@ where
         // `Keep` and `Protect` read the old file under a lock that is held until the file is replaced.
         Trailing::Keep => {
             let put = |file: &File, kept: &[u8]| store_ra(array, file, kept, options);
-            change::replace_after_look(path, &write, trailing_of, put)
+            change::replace_after_inspecting(path, &write, trailing_of, put)
         }
         Trailing::Protect => {
             let put = |file: &File, _: &[u8]| store_ra(array, file, &[], options);
-            change::replace_after_look(path, &write, refuse_trailing, put)
+            change::replace_after_inspecting(path, &write, refuse_trailing, put)
         }
     };
     put().map_err(|error| error.at_path(path))

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::change::{self, Locked, Purpose};
+use crate::io::change::{self, LockPurpose, Locked};
 use crate::options::WriteOptions;
 
 /// Atomically replaces a file of any format with what a callback writes.
@@ -121,7 +121,7 @@ impl FileReplacement {
     /// Those of [`open`](Self::open).
     pub fn open_with<P: AsRef<Path>>(path: P, options: &WriteOptions) -> Result<Self> {
         let path = path.as_ref().to_owned();
-        let old = change::open_locked(&path, Purpose::Change, options.get_wait_for_lock())
+        let old = change::open_locked(&path, LockPurpose::Change, options.get_wait_for_lock())
             .map_err(|error| error.at_path(&path))?;
         // Neither can be meant: the file exists, and its content is needed while the new one is written.
         let options = options.clone().in_place(false).create_new(false);

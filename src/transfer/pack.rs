@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
 
 use super::{Sink, pipeline};
-use crate::codec::{BLOCK_SIZE, BlockIndex, BlockPosition, Crc, Packer, Packing};
+use crate::codec::{BLOCK_SIZE, BlockIndex, BlockPosition, Crc, PackMethod, Packer};
 use crate::error::Result;
 
 /// The number of blocks that are buffered per thread when the content is written in small pieces.
@@ -18,16 +18,16 @@ const MAX_THREADS: usize = 64;
 /// Reusable compressors for one compression method.
 #[derive(Debug)]
 pub(crate) struct PackerPool {
-    packing: Packing,
+    packing: PackMethod,
     idle: Mutex<Vec<Packer>>,
 }
 
 impl PackerPool {
-    pub(crate) fn new(packing: Packing) -> Self {
+    pub(crate) fn new(packing: PackMethod) -> Self {
         Self { packing, idle: Mutex::default() }
     }
 
-    pub(crate) fn packing(&self) -> Packing {
+    pub(crate) fn packing(&self) -> PackMethod {
         self.packing
     }
 

@@ -24,7 +24,7 @@ pub(crate) struct PackedBlocks<'a> {
     make: fn() -> Result<Unpacker>,
     idle: Mutex<Vec<BlockDecoder>>,
     /// A cache of blocks that have been read in part, the most recently used at the end.
-    cached: Mutex<VecDeque<(usize, Arc<Mutex<Unpacked>>)>>,
+    cached: Mutex<VecDeque<(usize, Arc<Mutex<UnpackStep>>)>>,
     cache_capacity: usize,
     /// Which blocks have been verified.
     is_checked: Vec<AtomicBool>,
@@ -52,7 +52,7 @@ struct BlockDecoder {
 
 /// The content of a block, once it has been decompressed.
 #[derive(Default)]
-struct Unpacked {
+struct UnpackStep {
     bytes: Vec<u8>,
     is_unpacked: bool,
 }
@@ -185,7 +185,7 @@ impl<'a> PackedBlocks<'a> {
     /// Returns a block from the cache, adding an empty one if necessary.
     ///
     /// The first thread that locks a new block decompresses it, while others wait for the lock.
-    fn cached(&self, index: usize) -> Arc<Mutex<Unpacked>> {
+    fn cached(&self, index: usize) -> Arc<Mutex<UnpackStep>> {
         // The lock of the cache is not held while a block is decompressed.
         let mut cached = lock(&self.cached);
         let place = cached.iter().position(|(number, _)| *number == index);
@@ -196,7 +196,7 @@ impl<'a> PackedBlocks<'a> {
             None => match cached.pop_front().and_then(|(_, oldest)| Arc::into_inner(oldest)) {
                 Some(oldest) => {
                     let oldest = oldest.into_inner().unwrap_or_else(PoisonError::into_inner);
-                    Arc::new(Mutex::new(Unpacked { is_unpacked: false, ..oldest }))
+                    Arc::new(Mutex::new(UnpackStep { is_unpacked: false, ..oldest }))
                 }
                 None => Arc::default(),
             },

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use super::Source;
-use crate::codec::{End, Unpacker};
+use crate::codec::{ReachedEnd, Unpacker};
 use crate::error::{ErrorKind, FilePart};
 
 /// How many compressed bytes are read at a time.
@@ -74,9 +74,9 @@ impl Read for UnpackReader<'_> {
             }
             let unpacked = self.unpacker.unpack(packed, into)?;
             self.done += unpacked.consumed;
-            self.is_end = unpacked.end == End::Stream;
+            self.is_end = unpacked.end == ReachedEnd::Stream;
             self.has_more_frames |= self.has_frame && unpacked.produced > 0;
-            self.is_between_frames = unpacked.end == End::Frame;
+            self.is_between_frames = unpacked.end == ReachedEnd::Frame;
             self.has_frame |= self.is_between_frames;
             if unpacked.produced > 0 {
                 return Ok(unpacked.produced);

@@ -1,7 +1,7 @@
 //! The records of ZIP archives: encoding and decoding, without I/O.
 //!
 //! To read an archive, pass its last bytes to [`find_end`], which locates the central directory, and pass the
-//! central directory to [`directory`]. When a member is opened, [`check_local`] compares its local header
+//! central directory to [`directory`]. When a member is opened, [`checked_content_offset`] compares its local header
 //! with the directory: the name, method, sizes and checksum must agree. If the sizes and checksum follow the
 //! content in a data descriptor, the descriptor is ignored, since the content itself is checked.
 
@@ -11,13 +11,14 @@ mod write;
 
 use std::fmt;
 
-use parse::CENTRAL_SIZE;
+use parse::DIRECTORY_RECORD_SIZE;
 pub(crate) use parse::{
-    End, LOCAL_SIZE, TAIL, block_index, check_local, directory, extra_len, find_end, preserved_fields,
+    EndRecord, LOCAL_HEADER_SIZE, MAX_TAIL_LEN, block_index, checked_content_offset, directory, extra_len,
+    find_end, preserved_fields,
 };
 pub(crate) use write::{
-    MADE_BY, SizesLocation, VERSION, descriptor, directory_end, directory_record, extra_fields_fit,
-    index_field, local_record, local_record_patches,
+    MADE_BY, SizesLocation, VERSION, block_index_field, descriptor, directory_end, directory_record,
+    extra_fields_fit, local_record, local_record_patches,
 };
 
 /// Defines the methods by one table, so that nothing that belongs to a method can be forgotten.
@@ -140,7 +141,7 @@ pub(crate) struct Member {
     #[cfg_attr(not(feature = "mmap"), expect(dead_code, reason = "only a map changes it"))]
     pub(crate) central_offset: u64,
     /// The DOS timestamp. This and all further fields are kept when a member is copied.
-    pub(crate) stamp: u32,
+    pub(crate) dos_timestamp: u32,
     pub(crate) attributes: u32,
     /// The system and the format version of the program that made the member.
     pub(crate) made_by: u16,
@@ -159,17 +160,17 @@ impl Member {
     }
 
     pub(crate) fn is_encrypted(&self) -> bool {
-        self.flags & ENCRYPTED != 0
+        self.flags & ENCRYPTED_FLAG != 0
     }
 
     /// Returns whether a data descriptor with sizes and checksum follows the content.
     pub(crate) fn has_descriptor(&self) -> bool {
-        self.flags & DESCRIPTOR != 0
+        self.flags & DESCRIPTOR_FLAG != 0
     }
 
     /// Returns the actual compression method of a member that is encrypted with AES.
     pub(crate) fn aes_method(&self) -> Option<Method> {
-        if self.method.number() != AES {
+        if self.method.number() != AES_METHOD {
             return None;
         }
         match parse::field(&self.extra, AES_FIELD)? {
@@ -193,7 +194,7 @@ impl Member {
             Some(flags) => u16::from_le_bytes([flags[0], flags[1]]),
             None => self.flags,
         };
-        let copy = match flags & DESCRIPTOR {
+        let copy = match flags & DESCRIPTOR_FLAG {
             0 => self.offset + 14,
             _ => content + self.packed + 4, // after the signature, which nearly all writers include
         };
@@ -201,21 +202,21 @@ impl Member {
     }
 }
 
-const ENCRYPTED: u16 = 1;
+const ENCRYPTED_FLAG: u16 = 1;
 /// The method number of AES-encrypted members. The actual method is in an extra field.
-const AES: u16 = 99;
+const AES_METHOD: u16 = 99;
 const AES_FIELD: u16 = 0x9901;
 /// General purpose flag: a data descriptor with sizes and checksum follows the content.
-const DESCRIPTOR: u16 = 1 << 3;
-const PATCH: u16 = 1 << 5;
-const STRONGLY_ENCRYPTED: u16 = 1 << 6;
-pub(crate) const UTF8: u16 = 1 << 11;
+const DESCRIPTOR_FLAG: u16 = 1 << 3;
+const PATCH_FLAG: u16 = 1 << 5;
+const STRONGLY_ENCRYPTED_FLAG: u16 = 1 << 6;
+pub(crate) const UTF8_FLAG: u16 = 1 << 11;
 
-const LOCAL: u32 = 0x0403_4B50;
-const CENTRAL: u32 = 0x0201_4B50;
-const END: u32 = 0x0605_4B50;
-const END64: u32 = 0x0606_4B50;
-const LOCATOR64: u32 = 0x0706_4B50;
+const LOCAL_HEADER_SIGNATURE: u32 = 0x0403_4B50;
+const DIRECTORY_RECORD_SIGNATURE: u32 = 0x0201_4B50;
+const END_SIGNATURE: u32 = 0x0605_4B50;
+const END64_SIGNATURE: u32 = 0x0606_4B50;
+const LOCATOR64_SIGNATURE: u32 = 0x0706_4B50;
 /// The Zip64 extra field, which contains 64-bit sizes and offsets.
 const ZIP64_FIELD: u16 = 1;
 /// The extra field with the block index of a member. See `docs/block-index.md`.

@@ -1,6 +1,6 @@
 //! Decoding of member names: UTF-8 if the record says so, otherwise code page 437.
 
-use super::UTF8;
+use super::UTF8_FLAG;
 
 /// The upper half of code page 437, the character set of the original IBM PC.
 const CP437: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u{a0}";
@@ -15,7 +15,7 @@ pub(super) fn decode(raw: &[u8], flags: u16) -> Option<String> {
     if raw.is_ascii() {
         return String::from_utf8(raw.to_vec()).ok(); // the common case: ASCII is the same in both encodings
     }
-    if flags & UTF8 != 0 {
+    if flags & UTF8_FLAG != 0 {
         return String::from_utf8(raw.to_vec()).ok();
     }
     let upper = |byte: u8| CP437.chars().nth(usize::from(byte) - 128);

@@ -1,8 +1,9 @@
 //! Decoding of an archive's records.
 
 use super::{
-    BLOCK_INDEX_FIELD, CENTRAL, DESCRIPTOR, ENCRYPTED, END, END64, LOCAL, LOCATOR64, Member, Method,
-    PADDING_FIELD, PATCH, STRONGLY_ENCRYPTED, ZIP64_FIELD, name,
+    BLOCK_INDEX_FIELD, DESCRIPTOR_FLAG, DIRECTORY_RECORD_SIGNATURE, ENCRYPTED_FLAG, END_SIGNATURE,
+    END64_SIGNATURE, LOCAL_HEADER_SIGNATURE, LOCATOR64_SIGNATURE, Member, Method, PADDING_FIELD, PATCH_FLAG,
+    STRONGLY_ENCRYPTED_FLAG, ZIP64_FIELD, name,
 };
 use crate::codec::{BlockIndex, ContentInfo, NoIndex};
 use crate::error::{ErrorKind, FilePart, Result};
@@ -11,21 +12,21 @@ use crate::error::{ErrorKind, FilePart, Result};
 ///
 /// This is the size of an end record with the longest comment (22 + 65,535), and of the Zip64 locator (20)
 /// and the Zip64 end record (56) before it.
-pub(crate) const TAIL: u64 = 22 + 65_535 + 20 + 56;
+pub(crate) const MAX_TAIL_LEN: u64 = 22 + 65_535 + 20 + 56;
 /// The fixed size of a local header.
-pub(crate) const LOCAL_SIZE: usize = 30;
-pub(super) const CENTRAL_SIZE: usize = 46;
-const END_BYTES: [u8; 4] = END.to_le_bytes();
+pub(crate) const LOCAL_HEADER_SIZE: usize = 30;
+pub(super) const DIRECTORY_RECORD_SIZE: usize = 46;
+const END_SIGNATURE_BYTES: [u8; 4] = END_SIGNATURE.to_le_bytes();
 
 /// The position of the central directory, as recorded in the end record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct End {
+pub(crate) struct EndRecord {
     count: u64,
     /// The offset of the central directory in the file.
     pub(crate) start: u64,
     pub(crate) len: u64,
     /// The number of bytes before the archive. The offsets in the archive do not include them.
-    shift: u64,
+    prefix_len: u64,
     /// The archive's comment.
     pub(crate) comment: Vec<u8>,
 }
@@ -67,15 +68,15 @@ impl<'a> RecordCursor<'a> {
 ///
 /// A comment may contain what looks like an end record. If two candidates are valid, the archive is rejected
 /// as ambiguous.
-pub(crate) fn find_end(tail: &[u8], tail_at: u64) -> Result<Option<End>> {
+pub(crate) fn find_end(tail: &[u8], tail_at: u64) -> Result<Option<EndRecord>> {
     let records = || {
-        let places = memchr::memmem::find_iter(tail, &END_BYTES);
+        let places = memchr::memmem::find_iter(tail, &END_SIGNATURE_BYTES);
         places
             .filter_map(|at| Some((at, tail.get(at..at + 22)?, at + 22 + usize::from(comment_len(tail, at)))))
     };
     // The comment must end exactly at the end of the file. This rules out nearly all accidental signatures.
     let places = records().filter(|(.., end)| *end == tail.len());
-    let mut found: Result<Option<End>> = Ok(None);
+    let mut found: Result<Option<EndRecord>> = Ok(None);
     for (at, record, _) in places {
         match (parse_end(tail, tail_at, at, record), &found) {
             (Ok(_), Ok(Some(_))) => {
@@ -104,7 +105,7 @@ fn comment_len(tail: &[u8], at: usize) -> u16 {
     u16::from_le_bytes([tail[at + 20], tail[at + 21]])
 }
 
-fn parse_end(tail: &[u8], tail_at: u64, at: usize, record: &[u8]) -> Result<End> {
+fn parse_end(tail: &[u8], tail_at: u64, at: usize, record: &[u8]) -> Result<EndRecord> {
     let mut numbers = RecordCursor(&record[4..]);
     let disks = (numbers.u16()?, numbers.u16()?);
     let counts = (numbers.u16()?, numbers.u16()?);
@@ -136,21 +137,21 @@ fn parse_end(tail: &[u8], tail_at: u64, at: usize, record: &[u8]) -> Result<End>
     // Derive the position from the end, since offsets are wrong if something was put before the archive.
     let start =
         directory_end.checked_sub(len).ok_or_else(|| malformed("its directory is longer than the file"))?;
-    let shift = start.checked_sub(offset).ok_or_else(|| {
+    let prefix_len = start.checked_sub(offset).ok_or_else(|| {
         malformed("its directory is not at the position in the end record: the file is truncated")
     })?;
     // Reject an impossible count before the directory is read.
-    if count.checked_mul(CENTRAL_SIZE as u64).is_none_or(|least| least > len) {
+    if count.checked_mul(DIRECTORY_RECORD_SIZE as u64).is_none_or(|least| least > len) {
         return Err(malformed(format!("{count} members do not fit a directory of {len} bytes")));
     }
-    Ok(End { count, start, len, shift, comment: tail[at + 22..].to_vec() })
+    Ok(EndRecord { count, start, len, prefix_len, comment: tail[at + 22..].to_vec() })
 }
 
 /// Returns the position of the Zip64 end record in the tail, if there is one.
 fn find_zip64_end(tail: &[u8], tail_at: u64, at: usize) -> Result<Option<usize>> {
     let Some(locator_at) = at.checked_sub(20) else { return Ok(None) };
     let mut numbers = RecordCursor(&tail[locator_at..at]);
-    if numbers.u32()? != LOCATOR64 {
+    if numbers.u32()? != LOCATOR64_SIGNATURE {
         return Ok(None);
     }
     let (disk, stated, disks) = (numbers.u32()?, numbers.u64()?, numbers.u32()?);
@@ -164,7 +165,8 @@ fn find_zip64_end(tail: &[u8], tail_at: u64, at: usize) -> Result<Option<usize>>
     let places = [by_offset, locator_at.checked_sub(56)];
     let fits = |place: &usize| {
         let mut numbers = RecordCursor(tail.get(*place..locator_at).unwrap_or_default());
-        let size = numbers.u32().ok().filter(|magic| *magic == END64).and_then(|_| numbers.u64().ok());
+        let size =
+            numbers.u32().ok().filter(|magic| *magic == END64_SIGNATURE).and_then(|_| numbers.u64().ok());
         size.is_some_and(|size| size >= 44 && size.checked_add(*place as u64 + 12) == Some(locator_at as u64))
     };
     match places.into_iter().flatten().find(fits) {
@@ -174,7 +176,7 @@ fn find_zip64_end(tail: &[u8], tail_at: u64, at: usize) -> Result<Option<usize>>
 }
 
 /// Decodes the central directory, and returns the members in the same order.
-pub(crate) fn directory(bytes: &[u8], end: &End) -> Result<Vec<Member>> {
+pub(crate) fn directory(bytes: &[u8], end: &EndRecord) -> Result<Vec<Member>> {
     let mut members = Vec::new();
     let mut numbers = RecordCursor(bytes);
     while !numbers.0.is_empty() {
@@ -194,7 +196,7 @@ pub(crate) fn directory(bytes: &[u8], end: &End) -> Result<Vec<Member>> {
     let mut limit = end.start;
     for &index in order.iter().rev() {
         let member = &mut members[index];
-        let least = LOCAL_SIZE as u64 + member.raw_name().len() as u64;
+        let least = LOCAL_HEADER_SIZE as u64 + member.raw_name().len() as u64;
         let ends = member.offset.checked_add(least).and_then(|start| start.checked_add(member.packed));
         if ends.is_none_or(|ends| ends > limit) {
             let name = member.name.escape_debug();
@@ -206,12 +208,13 @@ pub(crate) fn directory(bytes: &[u8], end: &End) -> Result<Vec<Member>> {
     Ok(members)
 }
 
-fn parse_member(numbers: &mut RecordCursor<'_>, end: &End) -> Result<Member> {
-    if numbers.u32()? != CENTRAL {
+fn parse_member(numbers: &mut RecordCursor<'_>, end: &EndRecord) -> Result<Member> {
+    if numbers.u32()? != DIRECTORY_RECORD_SIGNATURE {
         return Err(malformed("a record of its directory has another signature"));
     }
     let (made_by, version_needed) = (numbers.u16()?, numbers.u16()?);
-    let (flags, method, stamp, crc) = (numbers.u16()?, numbers.u16()?, numbers.u32()?, numbers.u32()?);
+    let (flags, method, dos_timestamp, crc) =
+        (numbers.u16()?, numbers.u16()?, numbers.u32()?, numbers.u32()?);
     let (packed, size) = (numbers.u32()?, numbers.u32()?);
     let (name_len, extra_len, comment_len) = (numbers.u16()?, numbers.u16()?, numbers.u16()?);
     let (disk, internal_attributes, attributes, offset) =
@@ -222,7 +225,7 @@ fn parse_member(numbers: &mut RecordCursor<'_>, end: &End) -> Result<Member> {
 
     let name = name::decode(raw_name, flags)
         .ok_or_else(|| malformed(format!("the name \"{}\" is not valid text", raw_name.escape_ascii())))?;
-    let mut large = RecordCursor(extra64(extra));
+    let mut large = RecordCursor(zip64_field(extra));
     let mut number = |short: u32| match short {
         u32::MAX => large.u64().map_err(|_| malformed("a record lacks its ZIP64 sizes")),
         short => Ok(short.into()),
@@ -231,12 +234,12 @@ fn parse_member(numbers: &mut RecordCursor<'_>, end: &End) -> Result<Member> {
     if disk != 0 && disk != u16::MAX {
         return Err(malformed("it is spread over several disks"));
     }
-    let offset = offset.checked_add(end.shift).filter(|offset| *offset < end.start);
+    let offset = offset.checked_add(end.prefix_len).filter(|offset| *offset < end.start);
     let offset = offset.ok_or_else(|| {
         malformed(format!("its member '{}' starts outside of the archive", name.escape_debug()))
     })?;
     let method = Method::from_number(method);
-    if method == Method::Stored && flags & ENCRYPTED == 0 && packed != size {
+    if method == Method::Stored && flags & ENCRYPTED_FLAG == 0 && packed != size {
         let name = name.escape_debug();
         return Err(malformed(format!("its member '{name}' is stored in {packed} bytes and has {size}")));
     }
@@ -251,7 +254,7 @@ fn parse_member(numbers: &mut RecordCursor<'_>, end: &End) -> Result<Member> {
         offset,
         limit: 0,
         central_offset: 0,
-        stamp,
+        dos_timestamp,
         attributes,
         made_by,
         version_needed,
@@ -262,7 +265,7 @@ fn parse_member(numbers: &mut RecordCursor<'_>, end: &End) -> Result<Member> {
 }
 
 /// Returns the content of the Zip64 extra field, or an empty slice.
-fn extra64(extra: &[u8]) -> &[u8] {
+fn zip64_field(extra: &[u8]) -> &[u8] {
     field(extra, ZIP64_FIELD).unwrap_or_default()
 }
 
@@ -334,23 +337,23 @@ pub(crate) fn extra_len(record: &[u8]) -> usize {
 /// Checks a local header, with its extra fields, against the central directory.
 ///
 /// Returns the offset of the content in the file.
-pub(crate) fn check_local(record: &[u8], member: &Member) -> Result<u64> {
+pub(crate) fn checked_content_offset(record: &[u8], member: &Member) -> Result<u64> {
     let mut numbers = RecordCursor(record);
-    if numbers.u32()? != LOCAL {
+    if numbers.u32()? != LOCAL_HEADER_SIGNATURE {
         return Err(malformed("its local header has a different signature"));
     }
     let _version = numbers.u16()?;
     let (flags, method, _stamp, crc) = (numbers.u16()?, numbers.u16()?, numbers.u32()?, numbers.u32()?);
     let (packed, size) = (numbers.u32()?, numbers.u32()?);
     let (name_len, extra_len) = (numbers.u16()?, numbers.u16()?);
-    if (flags ^ member.flags) & ENCRYPTED != 0 {
+    if (flags ^ member.flags) & ENCRYPTED_FLAG != 0 {
         return Err(malformed("its local header and the directory disagree on whether it is encrypted"));
     }
-    if (flags | member.flags) & STRONGLY_ENCRYPTED != 0 {
+    if (flags | member.flags) & STRONGLY_ENCRYPTED_FLAG != 0 {
         let reason = "the member is encrypted by PKZIP's strong encryption".into();
         return Err(ErrorKind::Unsupported { part: FilePart::Archive, reason }.into());
     }
-    if (flags | member.flags) & PATCH != 0 {
+    if (flags | member.flags) & PATCH_FLAG != 0 {
         return Err(ErrorKind::Unsupported {
             part: FilePart::Archive,
             reason: "the member is a patch of another file".into(),
@@ -364,7 +367,7 @@ pub(crate) fn check_local(record: &[u8], member: &Member) -> Result<u64> {
     }
     // With a data descriptor, these are zeros. All ones mean that the number is in the Zip64 field.
     let differs = |short: u32, wanted: u64| short != u32::MAX && u64::from(short) != wanted;
-    let has_sizes = flags & DESCRIPTOR == 0;
+    let has_sizes = flags & DESCRIPTOR_FLAG == 0;
     if has_sizes && (crc != member.crc || differs(packed, member.packed) || differs(size, member.size)) {
         return Err(malformed(
             "the record in front of it states another size or checksum than the directory",
@@ -372,14 +375,14 @@ pub(crate) fn check_local(record: &[u8], member: &Member) -> Result<u64> {
     }
     if has_sizes && (packed == u32::MAX || size == u32::MAX) {
         let extra = numbers.0.get(member.raw_name().len()..).unwrap_or_default();
-        let mut large = RecordCursor(extra64(extra));
+        let mut large = RecordCursor(zip64_field(extra));
         for (short, wanted) in [(size, member.size), (packed, member.packed)] {
             if short == u32::MAX && large.u64().ok() != Some(wanted) {
                 return Err(malformed("its local header and the directory record different sizes"));
             }
         }
     }
-    let start = member.offset + (LOCAL_SIZE + member.raw_name().len()) as u64 + u64::from(extra_len);
+    let start = member.offset + (LOCAL_HEADER_SIZE + member.raw_name().len()) as u64 + u64::from(extra_len);
     match start.checked_add(member.packed) {
         Some(end) if end <= member.limit => Ok(start),
         _ => Err(malformed("it overlaps the next record")),

@@ -4,12 +4,13 @@
 //! member is written. The exception is a member whose 32-bit sizes follow in a data descriptor.
 
 use super::{
-    BLOCK_INDEX_FIELD, CENTRAL, DESCRIPTOR, END, END64, LOCAL, LOCATOR64, Member, PADDING_FIELD, ZIP64_FIELD,
+    BLOCK_INDEX_FIELD, DESCRIPTOR_FLAG, DIRECTORY_RECORD_SIGNATURE, END_SIGNATURE, END64_SIGNATURE,
+    LOCAL_HEADER_SIGNATURE, LOCATOR64_SIGNATURE, Member, PADDING_FIELD, ZIP64_FIELD,
 };
 use crate::codec::BlockIndex;
 
 /// The alignment of contents in the file, in bytes. It makes elements aligned in a memory map.
-const ALIGN: u64 = 64;
+const CONTENT_ALIGNMENT: u64 = 64;
 /// The version needed to read the archive: 4.5, which is required for Zip64.
 pub(crate) const VERSION: u16 = 45;
 /// The value of "version made by": Unix (3), since the attributes are Unix permissions, and the version.
@@ -36,9 +37,9 @@ pub(crate) enum SizesLocation {
 
 /// A builder for records of little-endian integers.
 #[derive(Default)]
-struct Record(Vec<u8>);
+struct RecordBuilder(Vec<u8>);
 
-impl Record {
+impl RecordBuilder {
     fn u16(mut self, number: u16) -> Self {
         self.0.extend(number.to_le_bytes());
         self
@@ -58,10 +59,11 @@ impl Record {
 /// Returns the extra field with the block index, or no bytes if the member needs no index, or has no room for it.
 ///
 /// Some programs refuse a record of the directory that is longer than 65,535 bytes in all.
-pub(crate) fn index_field(index: &BlockIndex, name_len: usize) -> Vec<u8> {
-    let room = usize::from(u16::MAX).saturating_sub(super::CENTRAL_SIZE + name_len + ZIP64_FIELD_LEN + 4);
+pub(crate) fn block_index_field(index: &BlockIndex, name_len: usize) -> Vec<u8> {
+    let room =
+        usize::from(u16::MAX).saturating_sub(super::DIRECTORY_RECORD_SIZE + name_len + ZIP64_FIELD_LEN + 4);
     let Some(field) = index.to_field(room) else { return Vec::new() };
-    let mut record = Record::default().u16(BLOCK_INDEX_FIELD).u16(saturating_u16(field.len()));
+    let mut record = RecordBuilder::default().u16(BLOCK_INDEX_FIELD).u16(saturating_u16(field.len()));
     record.0.extend(field);
     record.0
 }
@@ -77,7 +79,7 @@ fn saturating_u16(length: usize) -> u16 {
 
 /// Returns the flags to write: the member's own, with the data descriptor flag set as needed.
 fn flags(member: &Member, has_descriptor: bool) -> u16 {
-    member.flags & !DESCRIPTOR | if has_descriptor { DESCRIPTOR } else { 0 }
+    member.flags & !DESCRIPTOR_FLAG | if has_descriptor { DESCRIPTOR_FLAG } else { 0 }
 }
 
 /// Encodes a local header for the offset `file_at`, padded so that the content is aligned.
@@ -86,21 +88,21 @@ fn flags(member: &Member, has_descriptor: bool) -> u16 {
 pub(crate) fn local_record(member: &Member, extra: &[u8], file_at: u64, sizes: SizesLocation) -> Vec<u8> {
     let has_descriptor = sizes != SizesLocation::LocalHeader;
     let large = if sizes == SizesLocation::Descriptor32 { 0 } else { 20 };
-    let fixed = (super::LOCAL_SIZE + member.raw_name().len() + large + extra.len()) as u64;
-    let mut fill = (file_at + fixed).next_multiple_of(ALIGN) - file_at - fixed;
+    let fixed = (super::LOCAL_HEADER_SIZE + member.raw_name().len() + large + extra.len()) as u64;
+    let mut fill = (file_at + fixed).next_multiple_of(CONTENT_ALIGNMENT) - file_at - fixed;
     if (1..4).contains(&fill) {
-        fill += ALIGN; // the field's own header takes four bytes
+        fill += CONTENT_ALIGNMENT; // the field's own header takes four bytes
     }
     // Drop the padding if another program's extra fields leave no space for it. `extra_fields_fit` has checked the rest.
     let fill = if large + extra.len() + fill as usize <= usize::from(u16::MAX) { fill as usize } else { 0 };
     let (crc, packed, size) =
         if has_descriptor { (0, 0, 0) } else { (member.crc, member.packed, member.size) };
-    let mut record = Record::default()
-        .u32(LOCAL)
+    let mut record = RecordBuilder::default()
+        .u32(LOCAL_HEADER_SIGNATURE)
         .u16(member.version_needed.max(VERSION))
         .u16(flags(member, has_descriptor))
         .u16(member.method.number())
-        .u32(member.stamp)
+        .u32(member.dos_timestamp)
         .u32(crc)
         .u32(if large > 0 { u32::MAX } else { 0 })
         .u32(if large > 0 { u32::MAX } else { 0 })
@@ -120,15 +122,15 @@ pub(crate) fn local_record(member: &Member, extra: &[u8], file_at: u64, sizes: S
 
 /// Returns the patches of a local header once sizes and checksum are known, each with its offset.
 pub(crate) fn local_record_patches(member: &Member) -> [(u64, Vec<u8>); 2] {
-    let sizes = Record::default().u64(member.size).u64(member.packed).0;
+    let sizes = RecordBuilder::default().u64(member.size).u64(member.packed).0;
     // Both positions are fixed: the checksum is at 14, and the sizes are in the Zip64 field, which is first.
-    let sizes_at = (super::LOCAL_SIZE + member.raw_name().len() + 4) as u64;
+    let sizes_at = (super::LOCAL_HEADER_SIZE + member.raw_name().len() + 4) as u64;
     [(14, member.crc.to_le_bytes().to_vec()), (sizes_at, sizes)]
 }
 
 /// Encodes the data descriptor that follows a member's content.
 pub(crate) fn descriptor(member: &Member, sizes: SizesLocation) -> Vec<u8> {
-    let record = Record::default().u32(0x0807_4B50).u32(member.crc);
+    let record = RecordBuilder::default().u32(0x0807_4B50).u32(member.crc);
     match sizes {
         SizesLocation::Descriptor32 => {
             record.u32(saturating_u32(member.packed)).u32(saturating_u32(member.size)).0
@@ -139,7 +141,7 @@ pub(crate) fn descriptor(member: &Member, sizes: SizesLocation) -> Vec<u8> {
 
 /// Encodes a member's record in the central directory.
 pub(crate) fn directory_record(member: &Member, has_descriptor: bool) -> Vec<u8> {
-    let mut large = Record::default();
+    let mut large = RecordBuilder::default();
     // The ZIP specification fixes the order. Only numbers that do not fit into 32 bits are present.
     for number in [member.size, member.packed, member.offset] {
         if saturating_u32(number) == u32::MAX {
@@ -147,13 +149,13 @@ pub(crate) fn directory_record(member: &Member, has_descriptor: bool) -> Vec<u8>
         }
     }
     let large_len = if large.0.is_empty() { 0 } else { 4 + large.0.len() };
-    let mut record = Record::default()
-        .u32(CENTRAL)
+    let mut record = RecordBuilder::default()
+        .u32(DIRECTORY_RECORD_SIGNATURE)
         .u16(member.made_by)
         .u16(member.version_needed.max(VERSION))
         .u16(flags(member, has_descriptor))
         .u16(member.method.number())
-        .u32(member.stamp)
+        .u32(member.dos_timestamp)
         .u32(member.crc)
         .u32(saturating_u32(member.packed))
         .u32(saturating_u32(member.size))
@@ -177,14 +179,15 @@ pub(crate) fn directory_record(member: &Member, has_descriptor: bool) -> Vec<u8>
 /// Encodes what follows the central directory: the Zip64 records, if they are needed, and the end record.
 pub(crate) fn directory_end(count: u64, offset: u64, len: u64, comment: &[u8]) -> Vec<u8> {
     let is_large = count >= 0xFFFF || saturating_u32(offset) == u32::MAX || saturating_u32(len) == u32::MAX;
-    let mut record = Record::default();
+    let mut record = RecordBuilder::default();
     if is_large {
-        record = record.u32(END64).u64(44).u16(MADE_BY).u16(VERSION).u32(0).u32(0).u64(count).u64(count);
+        record =
+            record.u32(END64_SIGNATURE).u64(44).u16(MADE_BY).u16(VERSION).u32(0).u32(0).u64(count).u64(count);
         record = record.u64(len).u64(offset);
-        record = record.u32(LOCATOR64).u32(0).u64(offset + len).u32(1);
+        record = record.u32(LOCATOR64_SIGNATURE).u32(0).u64(offset + len).u32(1);
     }
     let short_count = u16::try_from(count).unwrap_or(u16::MAX);
-    record = record.u32(END).u16(0).u16(0).u16(short_count).u16(short_count);
+    record = record.u32(END_SIGNATURE).u16(0).u16(0).u16(short_count).u16(short_count);
     record = record.u32(saturating_u32(len)).u32(saturating_u32(offset)).u16(saturating_u16(comment.len()));
     record.0.extend(comment);
     record.0

@@ -13,7 +13,7 @@ use ndarray_io::{DynArray, NpzFile, NpzReader, NpzWriter, ReadOptions, WriteOpti
 
 use crate::support::random::Random;
 
-const STEP: usize = 1 << 20;
+const BLOCK_LEN: usize = 1 << 20;
 const ROWS: usize = 5000;
 
 fn compressions() -> Vec<Compression> {
@@ -45,13 +45,13 @@ fn write_archive(folder: &tempfile::TempDir, bytes: &[u8]) -> PathBuf {
 }
 
 /// Where the index entries of an archive with one member are, and the compressed blocks that they describe.
-struct Index {
+struct IndexRanges {
     entries: Vec<Range<usize>>,
     blocks: Vec<Range<usize>>,
 }
 
 /// Finds the index as `docs/block-index.md` describes it.
-fn find_index(bytes: &[u8]) -> Index {
+fn find_index(bytes: &[u8]) -> IndexRanges {
     let central = bytes.windows(4).rposition(|four| four == b"PK\x01\x02").unwrap();
     let u16_at = |at: usize| usize::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
     let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
@@ -71,7 +71,7 @@ fn find_index(bytes: &[u8]) -> Index {
     });
     let blocks = blocks.collect();
     assert_eq!(start, 30 + u16_at(26) + u16_at(28) + u32_at(central + 20) as usize);
-    Index { entries, blocks }
+    IndexRanges { entries, blocks }
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn partial_read_ignores_damage_in_other_blocks() {
         let folder = crate::support::temp::folder().unwrap();
         let mut bytes = compressed_archive(compression);
         let index = find_index(&bytes);
-        assert_eq!(index.blocks.len(), (ROWS * 1000 + 128).div_ceil(STEP));
+        assert_eq!(index.blocks.len(), (ROWS * 1000 + 128).div_ceil(BLOCK_LEN));
         // All blocks except the first, with the header, and the third are damaged; the third can still be
         // read.
         for (_, block) in index.blocks.iter().enumerate().filter(|(number, _)| ![0, 2].contains(number)) {
@@ -88,7 +88,7 @@ fn partial_read_ignores_damage_in_other_blocks() {
         }
         let path = write_archive(&folder, &bytes);
         let member = NpzFile::open(&path).unwrap().open_member("a").unwrap();
-        let rows = 2 * STEP / 1000 + 1..3 * STEP / 1000 - 1;
+        let rows = 2 * BLOCK_LEN / 1000 + 1..3 * BLOCK_LEN / 1000 - 1;
         let part: Array2<u32> = member.slice(s![rows.clone(), ..]).unwrap();
         assert_eq!(part, array().slice(s![rows, ..]));
         let column: Array1<u32> = member.slice(s![2200..3000;100, 7]).unwrap();
@@ -162,7 +162,7 @@ fn reads_of_indexed_members_agree_across_apis() {
 /// Elements that are checked, byte-swapped or decoded one by one may cross block boundaries.
 #[test]
 fn elements_across_block_boundaries_are_read() {
-    let bools = Array1::from_shape_fn(3 * STEP + 17, |index| index % 3 == 0);
+    let bools = Array1::from_shape_fn(3 * BLOCK_LEN + 17, |index| index % 3 == 0);
     let texts = Array1::from_shape_fn(200_000, |index| format!("text {index}"));
     let large = Array1::from_shape_fn(400_000, |index| index as f64 / 3.0);
     for compression in compressions() {
@@ -192,7 +192,7 @@ fn index_that_contradicts_content_is_ignored() {
     let array = array();
     for compression in compressions() {
         let sound = compressed_archive(compression);
-        let Index { entries, blocks } = find_index(&sound);
+        let IndexRanges { entries, blocks } = find_index(&sound);
         let mut corrupted_archives: Vec<(&str, Vec<u8>)> = Vec::new();
         let mut add_corrupted = |name, change: &dyn Fn(&mut [u8])| {
             let mut bytes = sound.clone();
@@ -288,8 +288,16 @@ fn archive_bytes_are_independent_of_threads_and_pieces() {
 #[test]
 fn lengths_around_block_boundaries_round_trip() {
     for compression in compressions() {
-        for len in [0, 1, STEP - 129, STEP - 128, STEP - 127, 2 * STEP - 128, 2 * STEP - 127, 7 * STEP - 128]
-        {
+        for len in [
+            0,
+            1,
+            BLOCK_LEN - 129,
+            BLOCK_LEN - 128,
+            BLOCK_LEN - 127,
+            2 * BLOCK_LEN - 128,
+            2 * BLOCK_LEN - 127,
+            7 * BLOCK_LEN - 128,
+        ] {
             let array = Array1::from_shape_fn(len, |index| (index / 3) as u8);
             let folder = crate::support::temp::folder().unwrap();
             let path = folder.path().join("a.npz");
@@ -298,7 +306,7 @@ fn lengths_around_block_boundaries_round_trip() {
                 .unwrap()
                 .windows(4)
                 .any(|four| four[..2] == *b"nd" && four[2..] == [22 + 8 * 2, 0]);
-            assert_eq!(has_index, (STEP + 1..=2 * STEP).contains(&(len + 128)), "{len}");
+            assert_eq!(has_index, (BLOCK_LEN + 1..=2 * BLOCK_LEN).contains(&(len + 128)), "{len}");
             let npz = NpzFile::open(&path).unwrap();
             npz.verify().unwrap();
             assert_eq!(npz.read::<Array1<u8>>("a").unwrap(), array, "{len}");

@@ -598,7 +598,7 @@ mod archives {
     }
 
     /// Returns the bytes of each directory record, with the member's offset zeroed.
-    fn records(archive: &[u8]) -> Vec<Vec<u8>> {
+    fn directory_records(archive: &[u8]) -> Vec<Vec<u8>> {
         let mut at = archive.windows(4).position(|bytes| bytes == b"PK\x01\x02").unwrap();
         let mut found = Vec::new();
         while archive[at..].starts_with(b"PK\x01\x02") {
@@ -627,7 +627,7 @@ mod archives {
             let before = old.windows(4).position(|bytes| bytes == b"PK\x03\x04").unwrap();
             assert_eq!(new[..before], old[..before], "{name}");
             assert_eq!(new.ends_with(b"a comment"), old.ends_with(b"a comment"), "{name}");
-            let (old, new) = (records(&old), records(&new));
+            let (old, new) = (directory_records(&old), directory_records(&new));
             assert_eq!(new.len(), old.len() + 1);
             for (old, new) in old.iter().zip(&new) {
                 // The required version and the descriptor flag are those of the new local record.

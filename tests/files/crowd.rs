@@ -17,10 +17,10 @@ use crate::processes::spawn_child;
 use crate::support::random::Random;
 
 /// What each thread has changed: rows appended, numbers added, members added, parts added.
-type Counts = [usize; 4];
+type OperationCounts = [usize; 4];
 
 /// The number of processes, of threads in each, and of operations of each thread: `NDARRAY_IO_CROWD="8 16 150"`.
-fn crowd_size() -> [usize; 3] {
+fn stress_counts() -> [usize; 3] {
     let text = std::env::var("NDARRAY_IO_CROWD").unwrap_or_else(|_| "3 4 25".into());
     let numbers: Vec<usize> = text.split(' ').map(|number| number.parse().unwrap()).collect();
     numbers.try_into().unwrap()
@@ -34,8 +34,9 @@ fn concurrent_processes_lose_no_data_and_leave_no_files() {
     write_npy(folder.join("last.npy"), &Array1::from_elem(5000, 7u64)).unwrap();
     write_npz(folder.join("members.npz"), &[("7", &arr1(&[7u64]))]).unwrap();
     NpyStackWriter::create(folder.join("parts"), &"<u8".parse().unwrap(), &[2], 0).unwrap().finish().unwrap();
-    let children: Vec<_> = (0..crowd_size()[0]).map(|number| spawn_child("crowd", folder, number)).collect();
-    let mut all: Counts = [0; 4];
+    let children: Vec<_> =
+        (0..stress_counts()[0]).map(|number| spawn_child("crowd", folder, number)).collect();
+    let mut all: OperationCounts = [0; 4];
     for child in children {
         let output = child.wait_with_output().unwrap();
         let said = String::from_utf8(output.stdout).unwrap();
@@ -57,8 +58,8 @@ fn concurrent_processes_lose_no_data_and_leave_no_files() {
 }
 
 /// What a child does.
-pub(crate) fn run_crowd_child(folder: &Path, number: usize) {
-    let [_, threads, operations] = crowd_size();
+pub(crate) fn run_stress_child(folder: &Path, number: usize) {
+    let [_, threads, operations] = stress_counts();
     let run = |operations: usize| {
         let threads: Vec<_> = (0..threads)
             .map(|thread| {
@@ -70,7 +71,7 @@ pub(crate) fn run_crowd_child(folder: &Path, number: usize) {
         threads
             .into_iter()
             .map(|thread| thread.join().unwrap())
-            .fold([0; 4], |all: Counts, more| std::array::from_fn(|index| all[index] + more[index]))
+            .fold([0; 4], |all: OperationCounts, more| std::array::from_fn(|index| all[index] + more[index]))
     };
     let some = run(5);
     let before = (open_handle_count(), resident_kilobytes());
@@ -86,7 +87,7 @@ pub(crate) fn run_crowd_child(folder: &Path, number: usize) {
     println!("\nchanged {}", all.join(" "));
 }
 
-fn run_operations(folder: &Path, own: u64, operations: usize) -> Counts {
+fn run_operations(folder: &Path, own: u64, operations: usize) -> OperationCounts {
     let [log, count, last, archive, parts] =
         ["log.npy", "count.npy", "last.npy", "members.npz", "parts"].map(|name| folder.join(name));
     let patient = WriteOptions::new().wait_for_lock(Duration::from_secs(3600));

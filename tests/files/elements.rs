@@ -17,11 +17,11 @@ use ndarray_io::{
 };
 
 /// NumPy's files of (2, 3) numbers in Fortran order, in both byte orders.
-const FORTRAN: [&[u8]; 2] =
+const FORTRAN_FILES: [&[u8]; 2] =
     [include_bytes!("../../testdata/fortran-li2.npy"), include_bytes!("../../testdata/fortran-bi2.npy")];
 const ROWS: [[i16; 3]; 2] = [[0, 1, 2], [-1, -32768, 32767]]; // from `testdata/manifest.jsonl`
 
-fn numbered(shape: (usize, usize, usize)) -> Array3<i32> {
+fn numbered_array(shape: (usize, usize, usize)) -> Array3<i32> {
     Array3::from_shape_fn(shape, |(i, j, k)| (100 * i + 10 * j + k) as i32)
 }
 
@@ -39,7 +39,7 @@ fn npy_bytes<A: WriteNpyExt + WriteArray>(array: &A) -> Vec<u8> {
 
 #[test]
 fn array_elements_map_to_innermost_axis() {
-    for file in FORTRAN {
+    for file in FORTRAN_FILES {
         assert_eq!(Array1::<[i16; 3]>::read_npy(file).unwrap(), arr1(&ROWS));
         let all: Array<[[i16; 3]; 2], ndarray::Ix0> = Array::read_npy(file).unwrap();
         assert_eq!(all.into_scalar(), ROWS);
@@ -54,7 +54,7 @@ fn array_elements_map_to_innermost_axis() {
     }
     // The output is what NumPy writes for the array of numbers.
     for shape in [(2, 4, 3), (1, 1, 3), (0, 2, 3), (5, 0, 3), (1, 300, 3)] {
-        let numbers = numbered(shape);
+        let numbers = numbered_array(shape);
         let groups = grouped(&numbers);
         assert_eq!(npy_bytes(&groups), npy_bytes(&numbers));
         assert_eq!(
@@ -101,7 +101,7 @@ fn mismatched_axes_of_array_elements_are_errors() {
 
 #[test]
 fn array_elements_can_be_viewed_and_mapped() {
-    let numbers = numbered((1, 4, 3));
+    let numbers = numbered_array((1, 4, 3));
     let path = crate::support::temp::file().unwrap().into_temp_path();
     ndarray_io::write_npy(&path, &numbers.index_axis(ndarray::Axis(0), 0)).unwrap();
     // SAFETY: no other process uses the file.
@@ -126,7 +126,7 @@ fn array_elements_can_be_viewed_and_mapped() {
 
 #[test]
 fn array_elements_are_read_and_written_in_parts() {
-    let numbers = numbered((6, 5, 3));
+    let numbers = numbered_array((6, 5, 3));
     let groups = grouped(&numbers);
     for order in [Order::C, Order::Fortran] {
         let path = crate::support::temp::file().unwrap().into_temp_path();
@@ -196,7 +196,7 @@ fn array_elements_can_be_appended() {
 
 #[test]
 fn array_elements_map_to_first_axis_in_ra() {
-    let numbers = numbered((4, 2, 3));
+    let numbers = numbered_array((4, 2, 3));
     let groups = grouped(&numbers);
     let (mut plain, mut file) = (Vec::new(), Vec::new());
     numbers.view().permuted_axes([2, 0, 1]).write_ra(&mut plain).unwrap();
@@ -272,7 +272,7 @@ fn newtypes_are_stored_as_their_inner_type() {
     assert_eq!(npy_bytes(&arr1(&[length(1.5), length(-2.5)])), file);
 
     // A newtype of an array has the array's axes.
-    for file in FORTRAN {
+    for file in FORTRAN_FILES {
         let pairs: Array2<Pair<Grade>> = Array2::read_npy(&npy_bytes(&column_pairs(file))[..]).unwrap();
         assert_eq!(pairs.dim(), (3, 1));
         assert_eq!(pairs[[2, 0]], Pair([Grade::Two, Grade::High]));
@@ -288,7 +288,7 @@ fn column_pairs(file: &[u8]) -> Array3<i16> {
 #[test]
 fn invalid_enum_values_are_refused() {
     use Grade::{High, Low, Minus, One, Two, Zero};
-    for file in FORTRAN {
+    for file in FORTRAN_FILES {
         let grades = Array2::<Grade>::read_npy(file).unwrap();
         assert_eq!(grades, arr2(&[[Zero, One, Two], [Minus, Low, High]]));
         let groups = Array1::<[Grade; 3]>::read_npy(file).unwrap();

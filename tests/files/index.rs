@@ -15,15 +15,15 @@ fn folder() -> PathBuf {
 }
 
 /// What the writer of the archives expects of each.
-fn vectors() -> Vec<(String, Value)> {
+fn test_vectors() -> Vec<(String, Value)> {
     let expected = fs::read_to_string(folder().join("expected.json")).unwrap();
     let Value::Object(expected) = serde_json::from_str(&expected).unwrap() else { panic!("no object") };
-    let vectors: Vec<_> = expected
+    let test_vectors: Vec<_> = expected
         .into_iter()
         .filter(|(name, _)| cfg!(feature = "zstd") || !name.starts_with("zstd"))
         .collect();
-    assert!(vectors.len() >= 30);
-    vectors
+    assert!(test_vectors.len() >= 30);
+    test_vectors
 }
 
 fn state_name(state: IndexState) -> &'static str {
@@ -51,7 +51,7 @@ fn remark_names(remarks: &[Remark]) -> Option<String> {
 #[test]
 fn foreign_indexed_archives_are_read_as_expected() {
     let mut parts = 0;
-    for (name, expected) in vectors() {
+    for (name, expected) in test_vectors() {
         let path = folder().join(format!("{name}.npz"));
         for threads in [1, 3] {
             let options = ReadOptions::new().threads(threads).allow_trailing(true);

@@ -29,11 +29,11 @@ fn archives() -> Vec<(String, Vec<u8>)> {
 }
 
 /// Returns the array that NumPy saved.
-fn wanted(name: &str) -> DynArray {
+fn expected_array(name: &str) -> DynArray {
     DynArray::read_npy(&fs::read(folder().join(format!("{name}.npy"))).unwrap()[..]).unwrap()
 }
 
-fn with_password() -> ReadOptions {
+fn password_options() -> ReadOptions {
     ReadOptions::new().password("pass word")
 }
 
@@ -42,11 +42,11 @@ fn members_of_other_programs_are_read() {
     let mut methods = Vec::new();
     for (id, bytes) in archives() {
         let path = folder().join(format!("{id}.npz"));
-        let file = NpzFile::open_with(&path, &with_password()).unwrap();
-        let mut reader = NpzReader::new_with(Cursor::new(bytes), &with_password()).unwrap();
+        let file = NpzFile::open_with(&path, &password_options()).unwrap();
+        let mut reader = NpzReader::new_with(Cursor::new(bytes), &password_options()).unwrap();
         for (index, member) in file.members().iter().enumerate() {
             let name = member.name();
-            let wanted = wanted(name);
+            let expected_array = expected_array(name);
             assert_eq!(member.is_encrypted(), id.matches('-').count() == 2, "{id}");
             methods.push(member.method());
             if id == "xz-aes256-7zip" && name == "ramp" {
@@ -57,10 +57,10 @@ fn members_of_other_programs_are_read() {
                 );
                 continue;
             }
-            assert_eq!(file.read::<DynArray>(index).unwrap(), wanted, "{id} {name}");
-            assert_eq!(reader.read::<DynArray>(name).unwrap(), wanted, "{id} {name}");
-            assert_eq!(file.peek(name).unwrap().header.shape(), wanted.shape(), "{id} {name}");
-            assert_eq!(reader.peek(name).unwrap().header.shape(), wanted.shape(), "{id} {name}");
+            assert_eq!(file.read::<DynArray>(index).unwrap(), expected_array, "{id} {name}");
+            assert_eq!(reader.read::<DynArray>(name).unwrap(), expected_array, "{id} {name}");
+            assert_eq!(file.peek(name).unwrap().header.shape(), expected_array.shape(), "{id} {name}");
+            assert_eq!(reader.peek(name).unwrap().header.shape(), expected_array.shape(), "{id} {name}");
             file.verify_member(index).unwrap();
             if name == "ramp" {
                 let part: Array2<f64> = file.open_member(name).unwrap().slice(s![3..5, 1..;20]).unwrap();
@@ -98,7 +98,7 @@ fn missing_and_wrong_passwords_are_reported() {
         };
         assert!(is_told, "{id}: {error}");
     }
-    assert!(!format!("{:?}", with_password()).contains("pass word"));
+    assert!(!format!("{:?}", password_options()).contains("pass word"));
 }
 
 /// Each changed byte is detected or does not matter.
@@ -110,14 +110,14 @@ fn damaged_foreign_archives_never_yield_other_arrays() {
         for at in (0..bytes.len()).step_by(if is_slow { 211 } else { 17 }) {
             let mut bytes = bytes.clone();
             bytes[at] ^= 1 << (at % 8);
-            let Ok(mut reader) = NpzReader::new_with(Cursor::new(bytes), &with_password()) else {
+            let Ok(mut reader) = NpzReader::new_with(Cursor::new(bytes), &password_options()) else {
                 errors += 1;
                 continue;
             };
             for name in ["noise", "ramp"] {
                 match reader.read::<DynArray>(name) {
                     Ok(array) => {
-                        assert_eq!(array, wanted(name), "{id} {name}: {at}");
+                        assert_eq!(array, expected_array(name), "{id} {name}: {at}");
                         same += 1;
                     }
                     Err(_) => errors += 1,
@@ -135,7 +135,7 @@ fn oversized_xz_dictionary_exceeds_limit() {
             let options = ReadOptions::new().limits(Limits::new().payload(most));
             NpzReader::new_with(Cursor::new(bytes), &options)?.read::<DynArray>("ramp")
         };
-        assert_eq!(read(&bytes, 10_000).unwrap(), wanted("ramp"), "{id}");
+        assert_eq!(read(&bytes, 10_000).unwrap(), expected_array("ramp"), "{id}");
         if id == "lzma-python" {
             continue; // no dictionary is larger than the member: Python asks for 8 MiB
         }
@@ -161,9 +161,9 @@ fn update_keeps_encrypted_members() {
     let mut kept = 0;
     for (id, bytes) in archives() {
         fs::write(&path, &bytes).unwrap();
-        let before = NpzFile::open_with(&path, &with_password()).unwrap();
+        let before = NpzFile::open_with(&path, &password_options()).unwrap();
         NpzUpdate::open(&path).unwrap().add("added", &added).unwrap().finish().unwrap();
-        let after = NpzFile::open_with(&path, &with_password()).unwrap();
+        let after = NpzFile::open_with(&path, &password_options()).unwrap();
         assert_eq!(after.read::<ndarray::Array1<f64>>("added").unwrap(), added, "{id}");
         for (index, member) in before.members().iter().enumerate() {
             let now = &after.members()[index];
@@ -173,7 +173,7 @@ fn update_keeps_encrypted_members() {
             if id == "xz-aes256-7zip" && member.name() == "ramp" {
                 continue; // it cannot be read
             }
-            assert_eq!(after.read::<DynArray>(index).unwrap(), wanted(member.name()), "{id}");
+            assert_eq!(after.read::<DynArray>(index).unwrap(), expected_array(member.name()), "{id}");
         }
         // What is encrypted is not replaced by what is not.
         let replaced = NpzUpdate::open(&path).unwrap().replace("noise", &added).map(drop);
@@ -199,8 +199,8 @@ fn map_copies_encrypted_members() {
             let map = unsafe { NpzMmap::open_with(&path, options).unwrap() };
             map.cow::<u8, ndarray::Ix1>("noise").map(|array| array.into_owned())
         };
-        let wanted: ndarray::Array1<u8> = wanted("noise").into_array().unwrap();
-        assert_eq!(map(&with_password()).unwrap(), wanted, "{id}");
+        let expected_array: ndarray::Array1<u8> = expected_array("noise").into_array().unwrap();
+        assert_eq!(map(&password_options()).unwrap(), expected_array, "{id}");
         let error = map(&ReadOptions::new()).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Encrypted { has_password: false, .. }), "{id}: {error}");
     }

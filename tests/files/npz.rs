@@ -23,14 +23,14 @@ use crate::support::manifest::{self, Case, assert_equals_numpys, dtype_json, sha
 use crate::support::{self, in_c_order};
 
 /// A way to read an archive, which returns members by number.
-trait Route {
+trait MemberReader {
     fn names(&self) -> Vec<String>;
     fn read(&mut self, index: usize) -> Result<DynArray>;
     fn read_bools(&mut self, index: usize) -> Result<ArrayD<bool>>;
     fn raw(&mut self, index: usize) -> Result<Vec<u8>>;
 }
 
-impl<R: Read + Seek> Route for NpzReader<R> {
+impl<R: Read + Seek> MemberReader for NpzReader<R> {
     fn names(&self) -> Vec<String> {
         self.members().iter().map(|member| member.file_name().to_owned()).collect()
     }
@@ -48,7 +48,7 @@ impl<R: Read + Seek> Route for NpzReader<R> {
     }
 }
 
-impl Route for NpzFile {
+impl MemberReader for NpzFile {
     fn names(&self) -> Vec<String> {
         self.members().iter().map(|member| member.file_name().to_owned()).collect()
     }
@@ -68,9 +68,9 @@ impl Route for NpzFile {
 }
 
 /// An archive whose members are read as streams.
-struct Streamed(NpzReader<Cursor<Vec<u8>>>);
+struct StreamingReader(NpzReader<Cursor<Vec<u8>>>);
 
-impl Route for Streamed {
+impl MemberReader for StreamingReader {
     fn names(&self) -> Vec<String> {
         self.0.members().iter().map(|member| member.file_name().to_owned()).collect()
     }
@@ -89,30 +89,30 @@ impl Route for Streamed {
 }
 
 /// A reader that returns a few bytes at a time.
-struct ShortReads(Cursor<Vec<u8>>);
+struct ShortReader(Cursor<Vec<u8>>);
 
-impl Read for ShortReads {
+impl Read for ShortReader {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         let length = into.len().min(4099);
         self.0.read(&mut into[..length])
     }
 }
 
-impl Seek for ShortReads {
+impl Seek for ShortReader {
     fn seek(&mut self, to: std::io::SeekFrom) -> std::io::Result<u64> {
         self.0.seek(to)
     }
 }
 
-fn routes(case: &Case) -> Vec<Result<Box<dyn Route>>> {
-    fn boxed(route: impl Route + 'static) -> Box<dyn Route> {
+fn routes(case: &Case) -> Vec<Result<Box<dyn MemberReader>>> {
+    fn boxed(route: impl MemberReader + 'static) -> Box<dyn MemberReader> {
         Box::new(route)
     }
     let bytes = || Cursor::new(case.bytes.clone());
     vec![
         NpzReader::new(bytes()).map(boxed),
-        NpzReader::new(ShortReads(bytes())).map(boxed),
-        NpzReader::new(bytes()).map(Streamed).map(boxed),
+        NpzReader::new(ShortReader(bytes())).map(boxed),
+        NpzReader::new(bytes()).map(StreamingReader).map(boxed),
         NpzReader::new(File::open(&case.path).unwrap()).map(boxed),
         NpzFile::open(&case.path).map(boxed),
         NpzFile::new(File::open(&case.path).unwrap()).map(boxed),
@@ -157,7 +157,7 @@ fn check(case: &Case) -> Vec<String> {
 }
 
 /// Returns the class of the first error, or what is wrong, as `Err`.
-fn route_outcome(case: &Case, route: &mut dyn Route) -> Result<(), String> {
+fn route_outcome(case: &Case, route: &mut dyn MemberReader) -> Result<(), String> {
     let names = route.names();
     let arrays: Vec<usize> = (0..names.len()).filter(|&index| names[index].ends_with(".npy")).collect();
     let mut first_error = Ok(());
@@ -278,7 +278,7 @@ fn arrays() -> Arrays {
 }
 
 /// Options for the byte order of `testdata`.
-fn compressed(compression: Compression) -> NpzOptions {
+fn compression_options(compression: Compression) -> NpzOptions {
     NpzOptions::new()
         .compression(compression)
         .write_options(WriteOptions::new().byte_order(ByteOrder::Little))
@@ -287,10 +287,10 @@ fn compressed(compression: Compression) -> NpzOptions {
 fn options() -> [NpzOptions; 4] {
     let one_thread = WriteOptions::new().byte_order(ByteOrder::Little).threads(1);
     [
-        compressed(Compression::Stored),
-        compressed(Compression::Deflated(6)),
-        compressed(Compression::Deflated(1)),
-        compressed(Compression::Deflated(9)).write_options(one_thread),
+        compression_options(Compression::Stored),
+        compression_options(Compression::Deflated(6)),
+        compression_options(Compression::Deflated(1)),
+        compression_options(Compression::Deflated(9)).write_options(one_thread),
     ]
 }
 
@@ -396,7 +396,7 @@ fn members_written_to_memory_pipe_and_file_equal_numpys() {
 #[test]
 fn zstandard_members_equal_numpys() {
     for level in [1, 3, 19] {
-        let bytes = write_all(Pipe(Vec::new()), &compressed(Compression::Zstd(level))).0;
+        let bytes = write_all(Pipe(Vec::new()), &compression_options(Compression::Zstd(level))).0;
         assert_eq!(
             NpzReader::new(Cursor::new(&bytes)).unwrap().members()[1].method(),
             ndarray_io::npz::Method::Zstd
@@ -588,8 +588,8 @@ fn unfinished_archive_is_malformed() {
 
     /// A writer that fails after this number of bytes.
     #[derive(Debug)]
-    struct Full(usize);
-    impl Write for Full {
+    struct LimitedWriter(usize);
+    impl Write for LimitedWriter {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
             self.0 = self.0.checked_sub(bytes.len()).ok_or_else(|| std::io::Error::other("full"))?;
             Ok(bytes.len())
@@ -599,7 +599,7 @@ fn unfinished_archive_is_malformed() {
             Ok(())
         }
     }
-    let mut npz = NpzWriter::new(Full(100_000));
+    let mut npz = NpzWriter::new(LimitedWriter(100_000));
     let error = npz.add("a", &Array1::<f64>::zeros(100_000)).unwrap_err();
     assert!(error.is_io() && error.member() == Some("a.npy"), "{error}");
     assert!(npz.add("b", &arr1(&[1])).unwrap_err().is_usage());

@@ -37,10 +37,10 @@ fn archives() -> Vec<(String, Vec<u8>)> {
 }
 
 /// A member's name, its uncompressed and compressed size, and its checksum.
-type Facts = (Vec<u8>, u64, u64, u32);
+type MemberSummary = (Vec<u8>, u64, u64, u32);
 
 /// Returns the members that `rawzip` finds in the directory.
-fn members_by_rawzip(bytes: &[u8]) -> Option<Vec<Facts>> {
+fn members_by_rawzip(bytes: &[u8]) -> Option<Vec<MemberSummary>> {
     let archive = rawzip::ZipArchive::from_slice(bytes).ok()?;
     let mut entries = archive.entries();
     let mut found = Vec::new();
@@ -61,7 +61,7 @@ fn content_by_zip(bytes: &[u8], name: &str) -> Option<Vec<u8>> {
     Some(content)
 }
 
-fn with_password() -> ReadOptions {
+fn password_options() -> ReadOptions {
     ReadOptions::new().password("pass word")
 }
 
@@ -69,7 +69,7 @@ fn with_password() -> ReadOptions {
 fn members_agree_with_rawzip_and_zip_crates() {
     let mut members = 0;
     for (id, bytes) in archives() {
-        let mut ours = NpzReader::new_with(Cursor::new(&bytes), &with_password()).unwrap();
+        let mut ours = NpzReader::new_with(Cursor::new(&bytes), &password_options()).unwrap();
         let facts = ours.members().iter();
         let facts = facts.map(|member| {
             (member.file_name().as_bytes().to_vec(), member.size(), member.compressed_size(), member.crc32())
@@ -126,7 +126,7 @@ fn archives_written_by_zip_crate_are_read() {
             }
             assert!(written > 0, "{method:?} {number}");
             let bytes = writer.finish().unwrap().into_inner();
-            let mut npz = NpzReader::new_with(Cursor::new(bytes), &with_password()).unwrap();
+            let mut npz = NpzReader::new_with(Cursor::new(bytes), &password_options()).unwrap();
             assert_eq!(npz.len(), written);
             for name in npz.names().unwrap() {
                 let read = npz.read::<DynArray>(&name);
@@ -159,7 +159,9 @@ fn content_of_damaged_archives_agrees_with_zip_crate() {
                 damaged[at] = random.below(256) as u8;
             }
             tried += 1;
-            let Ok(mut ours) = NpzReader::new_with(Cursor::new(&damaged), &with_password()) else { continue };
+            let Ok(mut ours) = NpzReader::new_with(Cursor::new(&damaged), &password_options()) else {
+                continue;
+            };
             let names: Vec<String> =
                 ours.members().iter().map(|member| member.file_name().to_owned()).collect();
             for (index, name) in names.iter().enumerate() {

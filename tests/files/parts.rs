@@ -34,7 +34,7 @@ fn write_temp_file<A: ndarray_io::WritableElement, D: ndarray::Dimension>(
     path
 }
 
-fn layouts() -> [WriteOptions; 4] {
+fn options_of_each_layout() -> [WriteOptions; 4] {
     let of = |order, bytes| WriteOptions::new().order(order).byte_order(bytes);
     [
         of(Order::C, ByteOrder::Little),
@@ -51,7 +51,7 @@ where
     D: ndarray::Dimension,
 {
     let expected = cube().slice_move(slice.clone());
-    for options in layouts() {
+    for options in options_of_each_layout() {
         let path = write_temp_file(&cube(), &options);
         let file = NpyFile::open(&path).unwrap();
         assert_eq!(file.slice::<u16, _>(slice.clone()).unwrap(), expected);
@@ -82,7 +82,8 @@ fn file_slices_equal_ndarray_slices() {
 #[test]
 fn random_file_slices_equal_ndarray_slices() {
     let axis = |length: isize| (0..=length, 0..=length, prop_oneof![-4..0isize, 1..5isize]);
-    let files: Vec<_> = layouts().iter().map(|options| write_temp_file(&cube(), options)).collect();
+    let files: Vec<_> =
+        options_of_each_layout().iter().map(|options| write_temp_file(&cube(), options)).collect();
     let files: Vec<_> = files.iter().map(|path| NpyFile::open(path).unwrap()).collect();
     TestRunner::default()
         .run(&(axis(7), axis(9), axis(11)), |(a, b, c)| {
@@ -220,7 +221,7 @@ fn slices_out_of_bounds_are_errors() {
 
 #[test]
 fn chunks_and_rows_join_to_whole_array() {
-    for options in layouts() {
+    for options in options_of_each_layout() {
         let path = write_temp_file(&cube(), &options);
         let file = NpyFile::open(&path).unwrap();
         for axis in 0..3 {

@@ -60,7 +60,8 @@ fn child_process_entry() {
         }
         "die at a write" => {
             let file = File::options().read(true).write(true).open(path).unwrap();
-            let mut writer = NpyWriter::<u64, _>::new(AbortingFile { file, left: number }, &[1000]).unwrap();
+            let mut writer =
+                NpyWriter::<u64, _>::new(AbortingFile { file, calls_left: number }, &[1000]).unwrap();
             for step in 0..4 {
                 writer.push(&Array1::from_elem(1000, step)).unwrap();
                 writer.checkpoint().unwrap();
@@ -100,7 +101,7 @@ fn child_process_entry() {
             }
         }
         #[cfg(all(feature = "npz", feature = "dask"))]
-        "crowd" => crate::crowd::run_crowd_child(path, number),
+        "crowd" => crate::crowd::run_stress_child(path, number),
         #[cfg(all(feature = "npz", feature = "dask"))]
         "fork" => crate::crowd::check_forked_writers(path),
         other => panic!("no child does {other}"),
@@ -110,16 +111,16 @@ fn child_process_entry() {
 /// A file that, after some calls, writes half of its input and aborts the process.
 struct AbortingFile {
     file: File,
-    left: usize,
+    calls_left: usize,
 }
 
 impl Write for AbortingFile {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        if self.left == 0 {
+        if self.calls_left == 0 {
             let _ = self.file.write(&bytes[..bytes.len() / 2]);
             std::process::abort();
         }
-        self.left -= 1;
+        self.calls_left -= 1;
         self.file.write(&bytes[..bytes.len().min(3000)])
     }
 
@@ -177,7 +178,7 @@ fn full_disk_keeps_old_array_and_whole_rows() {
 }
 
 /// Kills a child after it has printed a number of lines.
-fn kill_after(mut child: Child, lines: usize) {
+fn kill_after_lines(mut child: Child, lines: usize) {
     let said = BufReader::new(child.stdout.take().unwrap());
     said.lines().map_while(Result::ok).filter(|line| line.starts_with("step")).nth(lines);
     child.kill().unwrap();
@@ -253,7 +254,7 @@ fn killed_appender_leaves_whole_rows() {
     write_npy(&path, &Array2::<u64>::zeros((0, 1000))).unwrap();
     let mut rows = 0;
     for lines in (0..24).map(|number| number % 8) {
-        kill_after(spawn_child("append", &path, 0), lines);
+        kill_after_lines(spawn_child("append", &path, 0), lines);
         let now = check_rows(&path, rows + 3 * (lines + 1));
         // Appending discards rows after the last checkpoint and continues.
         NpyWriter::<u64, _>::append_with(&path, UncommittedRows::Discard, &WriteOptions::new())
@@ -294,7 +295,7 @@ fn killed_replacement_leaves_old_or_new_file() {
     let path = folder.path().join("a.npy");
     write_npy(&path, &Array1::from_elem(200_000, 0)).unwrap();
     for lines in (0..24).map(|number| number % 6) {
-        kill_after(spawn_child("replace", &path, 0), lines);
+        kill_after_lines(spawn_child("replace", &path, 0), lines);
         let array: Array1<i32> = read_npy(&path).unwrap();
         assert_eq!(array.len(), 200_000);
         assert!(array[0] > lines as i32 && array.iter().all(|item| *item == array[0]));

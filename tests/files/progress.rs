@@ -12,7 +12,7 @@ use ndarray_io::{
     DynArray, ReadNpyExt, ReadNpyIntoExt, ReadOptions, Result, WriteNpyExt, WriteOptions, read_npy, write_npy,
 };
 
-const BYTES: u64 = 24 << 20;
+const PAYLOAD_LEN: u64 = 24 << 20;
 
 /// The progress reports of an operation.
 #[derive(Clone, Default)]
@@ -42,26 +42,28 @@ impl ProgressLog {
     }
 }
 
-struct Stream(File);
+struct UnseekableFile(File);
 
-impl Read for Stream {
+impl Read for UnseekableFile {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         self.0.read(into)
     }
 }
 
-type Reading<'a> = &'a dyn Fn(&ReadOptions) -> Result<()>;
+type ReadFn<'a> = &'a dyn Fn(&ReadOptions) -> Result<()>;
 
 #[test]
 fn reads_report_progress_and_can_be_cancelled() {
     let path = crate::support::temp::file().unwrap().into_temp_path();
-    write_npy(&path, &Array1::from_iter((0..BYTES / 8).map(|number| number as f64))).unwrap();
+    write_npy(&path, &Array1::from_iter((0..PAYLOAD_LEN / 8).map(|number| number as f64))).unwrap();
     let bytes = fs::read(&path).unwrap();
-    let mut ready = Array1::<f64>::zeros(BYTES as usize / 8);
+    let mut ready = Array1::<f64>::zeros(PAYLOAD_LEN as usize / 8);
     let ready = Mutex::new(&mut ready);
-    let ways: [(&str, Reading<'_>); 7] = [
+    let ways: [(&str, ReadFn<'_>); 7] = [
         ("path", &|options| read_npy_with::<_, Array1<f64>>(&path, options).map(drop)),
-        ("stream", &|options| Array1::<f64>::read_npy_with(Stream(File::open(&path)?), options).map(drop)),
+        ("stream", &|options| {
+            Array1::<f64>::read_npy_with(UnseekableFile(File::open(&path)?), options).map(drop)
+        }),
         ("slice", &|options| Array1::<f64>::read_npy_with(&bytes[..], options).map(drop)),
         ("cast", &|options| {
             read_npy_with::<_, Array1<f32>>(&path, &options.clone().casting(ndarray_io::Casting::Unsafe))
@@ -77,7 +79,7 @@ fn reads_report_progress_and_can_be_cancelled() {
         let reports = ProgressLog::default();
         read(&ReadOptions::new().progress(reports.callback_cancelling_at(usize::MAX)))
             .unwrap_or_else(|error| panic!("{name}: {error}"));
-        reports.assert_complete(BYTES);
+        reports.assert_complete(PAYLOAD_LEN);
         let error = read(&ReadOptions::new().progress(reports.callback_cancelling_at(2))).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Cancelled), "{name}: {error}");
         assert!(reports.0.lock().unwrap().len() < 6, "{name}: it went on");
@@ -90,8 +92,8 @@ fn writes_report_progress_and_can_be_cancelled() {
     let path = folder.path().join("a.npy");
     let array = Array2::from_shape_fn((3 << 10, 1 << 10), |(row, column)| (row * column) as f64);
     let any = DynArray::new(&array).unwrap();
-    type Writing<'a> = &'a dyn Fn(&WriteOptions) -> Result<()>;
-    let ways: [(&str, Writing<'_>); 4] = [
+    type WriteFn<'a> = &'a dyn Fn(&WriteOptions) -> Result<()>;
+    let ways: [(&str, WriteFn<'_>); 4] = [
         ("path", &|options| write_npy_with(&path, &array, options)),
         ("strided", &|options| {
             array.slice(ndarray::s![..;-1, ..]).write_npy_with(Cursor::new(Vec::new()), options)
@@ -106,7 +108,7 @@ fn writes_report_progress_and_can_be_cancelled() {
         let reports = ProgressLog::default();
         write(&WriteOptions::new().progress(reports.callback_cancelling_at(usize::MAX)))
             .unwrap_or_else(|error| panic!("{name}: {error}"));
-        reports.assert_complete(BYTES + 128);
+        reports.assert_complete(PAYLOAD_LEN + 128);
         let error = write(&WriteOptions::new().progress(reports.callback_cancelling_at(2))).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Cancelled), "{name}: {error}");
         assert!(reports.0.lock().unwrap().len() < 6, "{name}: it went on");
@@ -120,18 +122,18 @@ fn writes_report_progress_and_can_be_cancelled() {
 fn archive_members_report_progress() {
     use ndarray_io::npz::{Compression, NpzOptions};
     use ndarray_io::{NpzReader, NpzWriter};
-    let array = Array1::from_iter((0..BYTES / 8).map(|number| number as f64));
+    let array = Array1::from_iter((0..PAYLOAD_LEN / 8).map(|number| number as f64));
     for compression in [Compression::Stored, Compression::Deflated(1)] {
         let reports = ProgressLog::default();
         let write = WriteOptions::new().progress(reports.callback_cancelling_at(usize::MAX));
         let mut npz =
             NpzWriter::new_with(Vec::new(), &NpzOptions::new().compression(compression).write_options(write));
         npz.add("a", &array).unwrap();
-        reports.assert_complete(BYTES + 128);
+        reports.assert_complete(PAYLOAD_LEN + 128);
         let npz = npz.finish().unwrap();
         let options = ReadOptions::new().progress(reports.callback_cancelling_at(usize::MAX));
         let read: Array1<f64> = NpzReader::new_with(Cursor::new(npz), &options).unwrap().by_index(0).unwrap();
         assert_eq!(read, array);
-        reports.assert_complete(BYTES);
+        reports.assert_complete(PAYLOAD_LEN);
     }
 }

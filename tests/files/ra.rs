@@ -46,7 +46,7 @@ fn little() -> RaOptions {
 const NATIVE: [&str; 2] = if cfg!(target_endian = "little") { ["little", "big"] } else { ["big", "little"] };
 
 /// Returns the name of an error in `testdata/ra.jsonl`, which does not tell limits and parts of a file apart.
-fn class(error: &Error) -> &'static str {
+fn table_class(error: &Error) -> &'static str {
     match error_class(error) {
         "truncated_header" | "truncated_data" => "truncated",
         "header_too_large" | "payload_too_large" => "limit",
@@ -79,7 +79,7 @@ impl<R: Read> Read for OneByteReader<R> {
 }
 
 /// Returns the dtype, the shape, and the elements as bytes in C order.
-fn content(array: &DynArray) -> (String, Vec<usize>, Vec<u8>) {
+fn dtype_shape_and_bytes(array: &DynArray) -> (String, Vec<usize>, Vec<u8>) {
     let mut file = Vec::new();
     array.write_npy_with(&mut file, &WriteOptions::new().order(Order::C)).unwrap();
     let bytes = file[file.len() - array.bytes().len()..].to_vec();
@@ -148,14 +148,21 @@ fn ra_testdata_equals_its_npy_counterparts() {
                         if id == "complex-2x16" {
                             assert_eq!(found.bytes(), wanted.bytes(), "{id} by {name}");
                         } else {
-                            assert_eq!(content(&found), content(&wanted), "{id} by {name}");
+                            assert_eq!(
+                                dtype_shape_and_bytes(&found),
+                                dtype_shape_and_bytes(&wanted),
+                                "{id} by {name}"
+                            );
                         }
                     }
                     // On 32 bits, a length that cannot be addressed is reported before missing data.
                     Err(error) if usize::BITS < 64 && is_beyond_32_bits(&path) => {
-                        assert!(["overflow", expect].contains(&class(&error)), "{id} by {name}: {error}");
+                        assert!(
+                            ["overflow", expect].contains(&table_class(&error)),
+                            "{id} by {name}: {error}"
+                        );
                     }
-                    Err(error) => assert_eq!(class(&error), expect, "{id} by {name}: {error}"),
+                    Err(error) => assert_eq!(table_class(&error), expect, "{id} by {name}: {error}"),
                 }
             }
         }
@@ -484,7 +491,11 @@ fn npy_to_ra_conversion_round_trips() {
             assert_eq!(fs::read(&ra).unwrap(), fs::read(&path).unwrap(), "{id}");
         }
         convert_ra_to_npy(&ra, &npy, Conversion::new().order(Order::C)).unwrap();
-        assert_eq!(content(&read_npy(&npy).unwrap()), content(&read_npy(&from).unwrap()), "{id}");
+        assert_eq!(
+            dtype_shape_and_bytes(&read_npy(&npy).unwrap()),
+            dtype_shape_and_bytes(&read_npy(&from).unwrap()),
+            "{id}"
+        );
         seen += 1;
     }
     assert!(seen > 60, "{seen}");
@@ -586,7 +597,7 @@ fn files_of_other_programs_are_read_as_the_guide_says() {
 
 /// Where compressed data ends is known if the header declares its size, and the file has it.
 #[test]
-fn replacement_without_a_known_end_is_refused() {
+fn ra_file_with_unknown_end_is_not_replaced() {
     let folder_ = crate::support::temp::folder().unwrap();
     let path = folder_.path().join("a.ra");
     for (id, is_replaced) in [

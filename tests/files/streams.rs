@@ -15,13 +15,13 @@ enum Fault {
     Fails,
     Interrupted,
     /// Returns 0 without an error.
-    Nothing,
+    ReturnsZero,
     /// Returns a larger count than was asked for.
-    TooMuch,
+    ReturnsTooMuch,
 }
 
 /// Bytes that can be read, written and sought, with a fault at one call.
-struct Faulty {
+struct FaultyStream {
     inner: Cursor<Vec<u8>>,
     calls: usize,
     fault: Option<(usize, Fault)>,
@@ -29,7 +29,7 @@ struct Faulty {
     was_seek: bool,
 }
 
-impl Faulty {
+impl FaultyStream {
     fn new(bytes: &[u8], fault: Option<(usize, Fault)>) -> Self {
         Self { inner: Cursor::new(bytes.to_vec()), calls: 0, fault, was_seek: false }
     }
@@ -40,20 +40,20 @@ impl Faulty {
         (at == self.calls).then(|| match fault {
             Fault::Fails => Err(io::Error::other("broken")),
             Fault::Interrupted => Err(io::ErrorKind::Interrupted.into()),
-            Fault::Nothing => Ok(0),
-            Fault::TooMuch => Ok(len + 1),
+            Fault::ReturnsZero => Ok(0),
+            Fault::ReturnsTooMuch => Ok(len + 1),
         })
     }
 }
 
-impl Read for Faulty {
+impl Read for FaultyStream {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let most = into.len().min(1000);
         self.injected_fault(into.len()).unwrap_or_else(|| self.inner.read(&mut into[..most]))
     }
 }
 
-impl Write for Faulty {
+impl Write for FaultyStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.injected_fault(bytes.len()).unwrap_or_else(|| self.inner.write(&bytes[..bytes.len().min(1000)]))
     }
@@ -63,7 +63,7 @@ impl Write for Faulty {
     }
 }
 
-impl Seek for Faulty {
+impl Seek for FaultyStream {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         match self.injected_fault(0) {
             Some(Err(error)) => {
@@ -80,7 +80,7 @@ fn array() -> Array2<f64> {
 }
 
 /// An operation; returns what it has read as text, or nothing if it writes.
-type Operation = fn(&mut Faulty) -> Result<String>;
+type Operation = fn(&mut FaultyStream) -> Result<String>;
 
 fn npy() -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -95,7 +95,7 @@ fn ra() -> Vec<u8> {
     [&bytes[..], b"a note"].concat()
 }
 
-const NPY: &[(&str, Operation)] = &[
+const NPY_READS: &[(&str, Operation)] = &[
     ("read", |file| Ok(format!("{:?}", Array2::<f64>::read_npy(file)?))),
     ("cast", |file| {
         let options = ndarray_io::ReadOptions::new().casting(ndarray_io::Casting::Unsafe);
@@ -127,13 +127,13 @@ const NPY: &[(&str, Operation)] = &[
     ("slice", |file| Ok(format!("{:?}", NpyReader::new(file)?.slice::<f64, _>(s![..;3, 4..9])?))),
 ];
 
-const RA: &[(&str, Operation)] = &[("ra", |file| {
+const RA_READS: &[(&str, Operation)] = &[("ra", |file| {
     let mut reader = RaReader::new(file)?;
     let array: Array2<f64> = reader.read()?;
     Ok(format!("{array:?} {:?}", reader.trailing()?))
 })];
 
-const WRITE: &[(&str, Operation)] = &[
+const WRITES: &[(&str, Operation)] = &[
     ("write", |file| array().write_npy(file).map(|()| String::new())),
     ("write strided", |file| array().slice(s![..;-1, ..;2]).write_npy(file).map(|()| String::new())),
     ("write swapped", |file| {
@@ -179,28 +179,28 @@ fn npz() -> Vec<u8> {
 }
 
 #[cfg(feature = "npz")]
-const NPZ: &[(&str, Operation)] = &[("read archive", |file| {
+const NPZ_READS: &[(&str, Operation)] = &[("read archive", |file| {
     let mut npz = ndarray_io::NpzReader::new(file)?;
     let (a, large): (Array2<f64>, Array1<f32>) = (npz.read("a")?, npz.read("large")?);
     Ok(format!("{a:?} {} {:?}", large.sum(), npz.peek("a")?.header.shape()))
 })];
 
 /// Checks that each fault is an error or changes nothing, and that interrupted reads and writes are retried.
-fn check(operations: &[(&str, Operation)], bytes: &[u8]) -> usize {
+fn check_each_fault(operations: &[(&str, Operation)], bytes: &[u8]) -> usize {
     let mut tried = 0;
     for (name, operation) in operations {
-        let mut sound = Faulty::new(bytes, None);
+        let mut sound = FaultyStream::new(bytes, None);
         let expected = operation(&mut sound).unwrap_or_else(|error| panic!("{name}: {error}"));
         let written = sound.inner.into_inner();
         assert!(sound.calls > 3, "{name} makes {} calls", sound.calls);
         for call in 1..=sound.calls {
-            for fault in [Fault::Fails, Fault::Interrupted, Fault::Nothing, Fault::TooMuch] {
-                let mut faulty = Faulty::new(bytes, Some((call, fault)));
+            for fault in [Fault::Fails, Fault::Interrupted, Fault::ReturnsZero, Fault::ReturnsTooMuch] {
+                let mut faulty = FaultyStream::new(bytes, Some((call, fault)));
                 let done = operation(&mut faulty);
                 let place = format!("{name}, call {call} of {}: {fault:?}", sound.calls);
                 match done {
                     // A reader that returns 0 is at its end, which is allowed after an array.
-                    Ok(_) if fault == Fault::Nothing && !bytes.is_empty() => {}
+                    Ok(_) if fault == Fault::ReturnsZero && !bytes.is_empty() => {}
                     Ok(found) => {
                         assert!(found == expected, "{place}: {found:.200}");
                         assert!(faulty.inner.get_ref() == &written, "{place}: other bytes");
@@ -221,8 +221,10 @@ fn check(operations: &[(&str, Operation)], bytes: &[u8]) -> usize {
 
 #[test]
 fn fault_at_any_call_is_reported_or_harmless() {
-    let tried = check(NPY, &npy()) + check(RA, &ra()) + check(WRITE, &[]);
+    let tried = check_each_fault(NPY_READS, &npy())
+        + check_each_fault(RA_READS, &ra())
+        + check_each_fault(WRITES, &[]);
     #[cfg(feature = "npz")]
-    let tried = tried + check(NPZ, &npz());
+    let tried = tried + check_each_fault(NPZ_READS, &npz());
     assert!(tried > 1000, "{tried}");
 }

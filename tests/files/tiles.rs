@@ -209,7 +209,7 @@ fn conversion_to_pipe_equals_conversion_to_file() {
     }
 }
 
-fn scalar(kind: Kind, size: usize) -> DType {
+fn scalar_dtype(kind: Kind, size: usize) -> DType {
     Scalar::new(kind, size, ByteOrder::NATIVE).unwrap().into()
 }
 
@@ -221,16 +221,16 @@ fn disallowed_cast_of_empty_array_is_refused() {
     let convert = |dtype: DType, casting| convert_npy(&from, &to, Conversion::new().dtype(dtype, casting));
     for len in [0, 1] {
         write_npy_with(&from, &ndarray::Array1::<f64>::zeros(len), &WriteOptions::new()).unwrap();
-        assert!(convert(scalar(Kind::Int, 4), Casting::Safe).unwrap_err().is_mismatch());
-        assert!(convert(scalar(Kind::Void, 3), Casting::Unsafe).unwrap_err().is_mismatch());
+        assert!(convert(scalar_dtype(Kind::Int, 4), Casting::Safe).unwrap_err().is_mismatch());
+        assert!(convert(scalar_dtype(Kind::Void, 3), Casting::Unsafe).unwrap_err().is_mismatch());
         assert!(!to.exists());
     }
     // Text without a width has the one that NumPy gives it: that of a float, and that of the text.
-    convert(scalar(Kind::Text, 0), Casting::SameKind).unwrap();
+    convert(scalar_dtype(Kind::Text, 0), Casting::SameKind).unwrap();
     assert_eq!(ndarray_io::NpyFile::open(&to).unwrap().dtype().to_string(), "'<U32'");
     let texts = ndarray::arr1(&["abc".to_owned()]);
     write_npy_with(&from, &texts, &WriteOptions::new()).unwrap();
-    convert(scalar(Kind::Bytes, 0), Casting::Unsafe).unwrap();
+    convert(scalar_dtype(Kind::Bytes, 0), Casting::Unsafe).unwrap();
     assert_eq!(ndarray_io::NpyFile::open(&to).unwrap().dtype().to_string(), "'|S3'");
 }
 
@@ -238,18 +238,24 @@ fn disallowed_cast_of_empty_array_is_refused() {
 fn expanding_tiny_file_beyond_limit_is_refused() {
     let folder = crate::support::temp::folder().unwrap();
     let (from, to) = (folder.path().join("from.npy"), folder.path().join("to.npy"));
-    let header =
-        ndarray_io::header::Header::new(scalar(Kind::Text, 0), Order::C, [1 << (usize::BITS - 4)].into())
-            .unwrap();
+    let header = ndarray_io::header::Header::new(
+        scalar_dtype(Kind::Text, 0),
+        Order::C,
+        [1 << (usize::BITS - 4)].into(),
+    )
+    .unwrap();
     std::fs::write(&from, ndarray_io::npy::format(&header, None).unwrap()).unwrap();
-    let error =
-        convert_npy(&from, &to, Conversion::new().dtype(scalar(Kind::Text, 4), Casting::Safe)).unwrap_err();
+    let error = convert_npy(&from, &to, Conversion::new().dtype(scalar_dtype(Kind::Text, 4), Casting::Safe))
+        .unwrap_err();
     assert!(error.is_limit(), "{error}");
 
     // Without elements, an axis may have any length.
-    let header =
-        ndarray_io::header::Header::new(scalar(Kind::Uint, 1), Order::C, [0, 1 << (usize::BITS - 2)].into())
-            .unwrap();
+    let header = ndarray_io::header::Header::new(
+        scalar_dtype(Kind::Uint, 1),
+        Order::C,
+        [0, 1 << (usize::BITS - 2)].into(),
+    )
+    .unwrap();
     std::fs::write(&from, ndarray_io::npy::format(&header, None).unwrap()).unwrap();
     let file = ndarray_io::NpyFile::open_to_write(&from).unwrap();
     file.write_slice(ndarray::s![.., ..], &ndarray::Array2::<u8>::zeros((0, 1 << (usize::BITS - 2))))

@@ -14,13 +14,13 @@ use windows_sys::Win32::Security::{
     DACL_SECURITY_INFORMATION, GetFileSecurityW, PSECURITY_DESCRIPTOR, SetFileSecurityW,
 };
 
-fn wide(text: impl AsRef<std::ffi::OsStr>) -> Vec<u16> {
+fn to_wide(text: impl AsRef<std::ffi::OsStr>) -> Vec<u16> {
     text.as_ref().encode_wide().chain([0]).collect()
 }
 
 /// Returns a file's access-control list, in the system's own form.
 fn access_list(path: &Path) -> Vec<u8> {
-    let (path, mut length, mut list) = (wide(path), 0, vec![0_u8; 4096]);
+    let (path, mut length, mut list) = (to_wide(path), 0, vec![0_u8; 4096]);
     // SAFETY: the name ends with a NUL, and the buffer has the given length.
     let got = unsafe {
         GetFileSecurityW(
@@ -37,7 +37,7 @@ fn access_list(path: &Path) -> Vec<u8> {
 }
 
 fn set_access_list(path: &Path, words: &str) {
-    let (path, words) = (wide(path), wide(words));
+    let (path, words) = (to_wide(path), to_wide(words));
     let mut descriptor: PSECURITY_DESCRIPTOR = std::ptr::null_mut();
     // SAFETY: the text ends with a NUL, and the system stores its address in the given place.
     let made = unsafe {

@@ -366,12 +366,12 @@ fn header_without_padding_cannot_grow() {
 }
 
 /// A seekable writer that fails after some calls.
-struct Failing {
+struct FailingWriter {
     inner: Cursor<Vec<u8>>,
     left: usize,
 }
 
-impl Write for Failing {
+impl Write for FailingWriter {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.left = self.left.checked_sub(1).ok_or_else(|| std::io::Error::other("broken"))?;
         self.inner.write(&bytes[..bytes.len().min(1000)])
@@ -382,7 +382,7 @@ impl Write for Failing {
     }
 }
 
-impl Seek for Failing {
+impl Seek for FailingWriter {
     fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
         self.inner.seek(to)
     }
@@ -394,8 +394,8 @@ fn failed_write_leaves_a_checkpoint() {
     let rows = Array2::from_shape_fn((3, 500), |(row, column)| (row * 1000 + column) as u32);
     let mut outcomes = std::collections::BTreeSet::new();
     for calls in 1..20 {
-        let mut target = Failing { inner: Cursor::new(Vec::new()), left: calls };
-        let write = |target: &mut Failing| -> ndarray_io::Result<()> {
+        let mut target = FailingWriter { inner: Cursor::new(Vec::new()), left: calls };
+        let write = |target: &mut FailingWriter| -> ndarray_io::Result<()> {
             let mut writer = NpyWriter::new(target, &[500])?;
             for row in rows.rows() {
                 writer.push(&row)?;
@@ -412,7 +412,7 @@ fn failed_write_leaves_a_checkpoint() {
         outcomes.insert(read.nrows());
     }
     assert_eq!(outcomes.into_iter().collect::<Vec<_>>(), [0, 1, 2, 3]);
-    let mut failing = NpyWriter::new(Failing { inner: Cursor::new(Vec::new()), left: 1 }, &[]).unwrap();
+    let mut failing = NpyWriter::new(FailingWriter { inner: Cursor::new(Vec::new()), left: 1 }, &[]).unwrap();
     assert!(failing.push(&Array1::<f64>::zeros(200_000)).is_err());
     assert!(failing.extend([1.0]).unwrap_err().is_usage());
     assert!(failing.checkpoint().unwrap_err().is_usage());
@@ -421,7 +421,7 @@ fn failed_write_leaves_a_checkpoint() {
 /// A record whose header, as NumPy writes it, has the first digit of the length in the last byte of a sector.
 #[cfg(feature = "derive")]
 #[derive(Clone, Copy, ndarray_io::Record)]
-struct Long {
+struct LongNameRecord {
     #[record(
         rename = "a name of four hundred and forty-two letters, most of which are xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
     )]
@@ -434,9 +434,10 @@ fn synced_append_refuses_length_across_sectors() {
     let folder = crate::support::temp::folder().unwrap();
     let path = folder.path().join("a.npy");
     let synced = WriteOptions::new().sync(true);
-    let append =
-        |options: &WriteOptions| NpyWriter::<Long, _>::append_with(&path, UncommittedRows::Refuse, options);
-    write_npy(&path, &arr1(&[Long { number: 1 }])).unwrap();
+    let append = |options: &WriteOptions| {
+        NpyWriter::<LongNameRecord, _>::append_with(&path, UncommittedRows::Refuse, options)
+    };
+    write_npy(&path, &arr1(&[LongNameRecord { number: 1 }])).unwrap();
     let place = |bytes: &[u8]| bytes.windows(10).position(|part| part == b"'shape': (").unwrap();
     assert_eq!(place(&fs::read(&path).unwrap()) + 10, 511, "NumPy's place for the digit");
 
@@ -445,13 +446,13 @@ fn synced_append_refuses_length_across_sectors() {
         matches!(error.kind(), ErrorKind::HeaderCannotGrow { crosses_sector: true, header: 576, .. }),
         "{error}"
     );
-    append(&WriteOptions::new()).unwrap().push_and_finish(&arr1(&[Long { number: 2 }])).unwrap();
+    append(&WriteOptions::new()).unwrap().push_and_finish(&arr1(&[LongNameRecord { number: 2 }])).unwrap();
 
     grow_header(&path).unwrap();
     assert_eq!(place(&fs::read(&path).unwrap()), 512);
-    append(&synced).unwrap().push_and_finish(&arr1(&[Long { number: 3 }])).unwrap();
+    append(&synced).unwrap().push_and_finish(&arr1(&[LongNameRecord { number: 3 }])).unwrap();
     assert_eq!(place(&fs::read(&path).unwrap()), 512);
-    let numbers: Array1<Long> = read_npy(&path).unwrap();
+    let numbers: Array1<LongNameRecord> = read_npy(&path).unwrap();
     assert_eq!(numbers.map(|long| long.number), arr1(&[1, 2, 3]));
 }
 

@@ -26,7 +26,10 @@ fn shared_parts_are_decoded_once_or_exceed_limit() {
     assert_eq!(exceeded_limit(&bombs::globals_of_one_text(1000)), LimitKind::Copies);
     assert_eq!(exceeded_limit(&bombs::text_encoded_many_times(1000)), LimitKind::Copies);
     assert_eq!(exceeded_limit(&bombs::arrays_of_one_buffer(1000)), LimitKind::Copies);
-    assert_eq!(exceeded_limit(&bombs::undecodable("decimal", "Decimal", 1000)), LimitKind::Copies);
+    assert_eq!(
+        exceeded_limit(&bombs::calls_with_undecodable_text("decimal", "Decimal", 1000)),
+        LimitKind::Copies
+    );
     assert_eq!(exceeded_limit(&bombs::nested_records(31)), LimitKind::Copies);
     assert_eq!(exceeded_limit(&bombs::nested_dtype_dicts(30)), LimitKind::Copies);
 
@@ -35,12 +38,12 @@ fn shared_parts_are_decoded_once_or_exceed_limit() {
     assert_eq!((texts.len(), texts.get(999).unwrap().as_str().unwrap().len()), (1000, 1 << 20));
 
     // A date is known by its length, so a longer text is not looked at.
-    let calls = read(&bombs::undecodable("datetime", "date", 100_000)).unwrap();
+    let calls = read(&bombs::calls_with_undecodable_text("datetime", "date", 100_000)).unwrap();
     let calls = calls[0].items().unwrap();
     assert!(matches!(calls.get(99_999).unwrap().view(), View::Call(_)));
 
     // A few repetitions are allowed.
-    let calls = read(&bombs::undecodable("decimal", "Decimal", 10)).unwrap();
+    let calls = read(&bombs::calls_with_undecodable_text("decimal", "Decimal", 10)).unwrap();
     assert!(matches!(calls[0].items().unwrap().get(9).unwrap().view(), View::Call(_)));
     assert_eq!(read(&bombs::nested_tuples(900)).unwrap().len(), 900);
     assert_eq!(read(&bombs::text_encoded_many_times(10)).unwrap()[0].items().unwrap().len(), 10);
@@ -70,18 +73,19 @@ fn arrays_with_own_dtypes_are_read_quickly() {
 }
 
 #[test]
-fn scalars_as_keys_share_the_hash_of_their_dtype() {
-    let made = read(&bombs::record_keys(10_000, 50_000)).unwrap();
+fn set_of_many_record_scalars_is_read_quickly() {
+    let made = read(&bombs::set_of_record_scalars(10_000, 50_000)).unwrap();
     let View::Set(set) = made[0].view() else { panic!("a set") };
     assert_eq!(set.len(), 50_000);
 }
 
 #[test]
 fn dtypes_and_large_values_are_compared_once() {
-    let (one, two) = (bombs::record_keys(10_000, 50_000), bombs::record_keys(10_000, 50_000));
+    let (one, two) =
+        (bombs::set_of_record_scalars(10_000, 50_000), bombs::set_of_record_scalars(10_000, 50_000));
     assert!(read(&one).unwrap()[0] == read(&two).unwrap()[0]);
     for kind in 0..4 {
-        let made = read(&bombs::values_in_keys(kind, 20_000)).unwrap();
+        let made = read(&bombs::set_of_pairs_with_large_values(kind, 20_000)).unwrap();
         let View::Set(set) = made[0].view() else { panic!("a set") };
         assert_eq!(set.len(), 20_000, "{kind}");
     }

@@ -55,7 +55,7 @@ fn casts_equal_numpys() {
                 matches!(array.dtype().as_scalar().unwrap().kind(), Kind::Int | Kind::Uint)
             };
             if is_integer(&found) && is_integer(&wanted) && casting != Casting::Unsafe {
-                let fits = integers(&found).iter().all(|number| range(&wanted).contains(number));
+                let fits = integers(&found).iter().all(|number| integer_range(&wanted).contains(number));
                 assert_eq!(made.is_ok(), fits, "{from} as {to}");
             }
             let made = match made {
@@ -70,7 +70,8 @@ fn casts_equal_numpys() {
                         && is_integer(&found)
                         && is_integer(&wanted) =>
                 {
-                    let first = integers(&found).iter().position(|number| !range(&wanted).contains(number));
+                    let first =
+                        integers(&found).iter().position(|number| !integer_range(&wanted).contains(number));
                     assert!(first.is_some() && first == error.element(), "{from} as {to}: {error}");
                     refused += 1;
                     continue;
@@ -199,7 +200,7 @@ fn integers(array: &DynArray) -> Vec<i128> {
 }
 
 /// The numbers that a type of integers has.
-fn range(array: &DynArray) -> std::ops::Range<i128> {
+fn integer_range(array: &DynArray) -> std::ops::Range<i128> {
     let scalar = array.dtype().as_scalar().unwrap();
     let bits = 8 * scalar.size();
     match scalar.kind() {
@@ -359,7 +360,7 @@ fn f12_and_double_double_long_doubles_are_converted() {
 
 /// With fewer digits, long doubles are rounded as other numbers are.
 #[test]
-fn long_doubles_round_to_precision_as_in_numpy() {
+fn long_doubles_display_with_precision_as_in_numpy() {
     let bits = |mantissa: u64, exponent: u16| {
         [&mantissa.to_le_bytes()[..], &exponent.to_le_bytes(), &[0; 6]].concat()
     };

@@ -15,7 +15,7 @@ use ndarray_io::{
 };
 
 use crate::support::error_class::error_class;
-use crate::support::manifest::{self, Case, Facts, TestElement, dtype_json, sha256, with_type};
+use crate::support::manifest::{self, ArrayFacts, Case, TestElement, dtype_json, sha256, with_type};
 use crate::support::routes::{self, Route};
 use crate::support::{self, in_c_order};
 
@@ -33,13 +33,13 @@ fn corpus_arrays_match_numpys_manifest() {
 fn check_folder(folder: &Path) {
     let mut cases = manifest::cases(folder);
     // A dtype without a byte order has the reader's; the manifest was made on a little-endian machine.
-    let is_native = |facts: &Facts| {
+    let is_native = |facts: &ArrayFacts| {
         let descr = facts.json["descr"].as_str().unwrap_or_default();
         !descr.contains(['<', '>', '|']) || descr == "'|f8'"
     };
     cases.retain(|case| cfg!(target_endian = "little") || !case.arrays.iter().any(is_native));
     assert!(!cases.is_empty());
-    let failures: Vec<String> = cases.iter().flat_map(|case| check(case).err()).collect();
+    let failures: Vec<String> = cases.iter().flat_map(|case| check_case(case).err()).collect();
     assert!(
         failures.is_empty(),
         "{} of {} cases failed:\n{}",
@@ -50,7 +50,7 @@ fn check_folder(folder: &Path) {
 }
 
 /// Returns what is wrong as `Err`.
-fn check(case: &Case) -> Result<(), String> {
+fn check_case(case: &Case) -> Result<(), String> {
     // An array that follows other bytes is read from its start; at the start of the file the magic is
     // missing.
     if case.arrays.first().is_some_and(|facts| facts.start > 0) {
@@ -62,7 +62,7 @@ fn check(case: &Case) -> Result<(), String> {
         Ok(()) if is_sound || (!case.arrays.is_empty() && case.allowed.iter().any(|class| class == "ok")) => {
             Ok(())
         }
-        Ok(()) => check_fault(case),
+        Ok(()) => check_error_of_elements(case),
         // No known writer makes these; without the general path their headers count as malformed.
         Err(Failure::Class("bad_header"))
             if !cfg!(feature = "py_literal") && case.id.starts_with("hand-") =>
@@ -90,7 +90,7 @@ fn expect_equal<T: PartialEq + Debug>(what: &str, found: T, wanted: T) -> Result
     Err(Failure::Wrong(format!("{what}: found {}, expected {}", shown(&found), shown(&wanted))))
 }
 
-fn check_array(case: &Case, facts: &Facts) -> Result<(), Failure> {
+fn check_array(case: &Case, facts: &ArrayFacts) -> Result<(), Failure> {
     let bytes = &case.bytes[facts.start..facts.end];
     let mut reader = NpyReader::new(bytes).map_err(|error| Failure::Class(error_class(&error)))?;
     expect_equal(
@@ -130,13 +130,13 @@ fn check_array(case: &Case, facts: &Facts) -> Result<(), Failure> {
         let payload = reader.read_bytes().map_err(|error| Failure::Class(error_class(&error)))?;
         let found = sha256(&in_c_order(&payload, dtype.item_size(), &facts.shape(), facts.is_fortran()));
         expect_equal("payload", &*found, wanted)?;
-        check_header_again(case, facts, bytes)?;
+        check_rewritten_header(case, facts, bytes)?;
     }
     Ok(())
 }
 
 /// Checks that writing the header again gives NumPy's bytes.
-fn check_header_again(case: &Case, facts: &Facts, bytes: &[u8]) -> Result<(), Failure> {
+fn check_rewritten_header(case: &Case, facts: &ArrayFacts, bytes: &[u8]) -> Result<(), Failure> {
     if !is_written_by_numpy(case) {
         return Ok(());
     }
@@ -152,7 +152,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// Checks that reading with a dynamic dtype keeps the bytes, and that writing the array gives the same file.
-fn check_dynamic(case: &Case, facts: &Facts, bytes: &[u8]) -> Result<(), Failure> {
+fn check_dynamic(case: &Case, facts: &ArrayFacts, bytes: &[u8]) -> Result<(), Failure> {
     let Some(wanted) = facts.json["sha256"].as_str() else { return Ok(()) };
     let temp_file = routes::temp_file(bytes, 0);
     let reads = [
@@ -181,11 +181,11 @@ fn check_dynamic(case: &Case, facts: &Facts, bytes: &[u8]) -> Result<(), Failure
     Ok(())
 }
 
-type Read<A> = fn(Route, &[u8], routes::Header<'_>) -> Option<Result<ArrayD<A>>>;
+type ReadFn<A> = fn(Route, &[u8], routes::Header<'_>) -> Option<Result<ArrayD<A>>>;
 
 fn check_viewable<A>(
     case: &Case,
-    facts: &Facts,
+    facts: &ArrayFacts,
     bytes: &[u8],
     order: Option<ByteOrder>,
     width: usize,
@@ -198,11 +198,11 @@ where
 
 fn check_elements<A>(
     case: &Case,
-    facts: &Facts,
+    facts: &ArrayFacts,
     bytes: &[u8],
     order: Option<ByteOrder>,
     width: usize,
-    read: Read<A>,
+    read: ReadFn<A>,
 ) -> Result<(), Failure>
 where
     A: ReadableElement + WritableElement + TestElement + Default,
@@ -239,18 +239,18 @@ where
             let found: Vec<_> = array.iter().map(|item| item.clone().json()).collect();
             expect_equal(&format!("{route:?}: values"), &found, values)?;
         }
-        if route == Route::Whole {
+        if route == Route::Slice {
             expect_equal("Fortran strides", array.t().is_standard_layout() || !facts.is_fortran(), true)?;
-            check_written(case, facts, bytes, &array, order)?;
+            check_rewritten_file(case, facts, bytes, &array, order)?;
         }
     }
     Ok(())
 }
 
 /// Checks that writing the array again gives NumPy's bytes.
-fn check_written<A: WritableElement>(
+fn check_rewritten_file<A: WritableElement>(
     case: &Case,
-    facts: &Facts,
+    facts: &ArrayFacts,
     bytes: &[u8],
     array: &ArrayD<A>,
     order: Option<ByteOrder>,
@@ -290,7 +290,7 @@ fn is_written_by_numpy(case: &Case) -> bool {
 }
 
 /// Returns the version to request, if NumPy would not have chosen it by default.
-fn version_to_force(facts: &Facts) -> Option<Version> {
+fn version_to_force(facts: &ArrayFacts) -> Option<Version> {
     match numbers(&facts.json["version"])[0] {
         1 => None,
         2 => Some(Version::V2),
@@ -299,10 +299,10 @@ fn version_to_force(facts: &Facts) -> Option<Version> {
 }
 
 /// Checks a file whose error is found only when its elements are read.
-fn check_fault(case: &Case) -> Result<(), String> {
+fn check_error_of_elements(case: &Case) -> Result<(), String> {
     let read = NpyReader::new(&case.bytes[..]).and_then(|mut reader| {
         let dtype = reader.dtype().clone();
-        match with_type!(dtype, read_strictly(&case.path)) {
+        match with_type!(dtype, read_whole_file(&case.path)) {
             Some(read) => read,
             None if case.expect == "bad_bool" || case.expect == "bad_unicode" => Ok(false), // the fault is within a record: see `records.rs`
             None if dtype.has_object() => reader.read::<ArrayD<f64>>().map(|_| true),
@@ -316,7 +316,7 @@ fn check_fault(case: &Case) -> Result<(), String> {
     }
 }
 
-fn read_strictly<A: ViewMutElement>(path: &Path) -> Result<bool> {
+fn read_whole_file<A: ViewMutElement>(path: &Path) -> Result<bool> {
     ndarray_io::read_npy::<_, ArrayD<A>>(path).map(|_| true)
 }
 

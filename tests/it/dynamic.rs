@@ -144,7 +144,7 @@ fn dynamic_array_is_written_in_requested_order() {
 }
 
 #[test]
-fn arrays_are_shown_aligned() {
+fn displayed_elements_are_aligned() {
     let shown = |name: &str| read_npy::<_, DynArray>(manifest::testdata().join(name)).unwrap().to_string();
     assert_eq!(shown("shape-l-2x3-c.npy"), "[[-2.0,  0.0,  2.0],\n [-1.0,  1.0, -2.0]]");
     assert_eq!(shown("shape-l-2x3-f.npy"), shown("shape-l-2x3-c.npy"));
@@ -157,7 +157,7 @@ fn arrays_are_shown_aligned() {
 }
 
 #[test]
-fn large_arrays_show_their_edges() {
+fn display_of_large_array_shows_only_edges() {
     let array =
         DynArray::new(&Array2::from_shape_fn((100, 100), |(row, column)| (row * column) as u16)).unwrap();
     let expected = "\

@@ -9,7 +9,7 @@ use ndarray_io::{ReadNpyExt, Result, ViewNpyExt, WriteNpyExt};
 use crate::support::native;
 use crate::support::routes::{Aligned, ChunkedReader, temp_file};
 
-fn file() -> (Array2<f64>, Vec<u8>) {
+fn array_and_file() -> (Array2<f64>, Vec<u8>) {
     let array = arr2(&[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
     let mut bytes = Vec::new();
     array.write_npy(&mut bytes).unwrap();
@@ -18,7 +18,7 @@ fn file() -> (Array2<f64>, Vec<u8>) {
 
 #[test]
 fn truncation_at_any_byte_reports_needed_and_present() {
-    let (_, bytes) = file();
+    let (_, bytes) = array_and_file();
     for length in 0..bytes.len() {
         let cut = &bytes[..length];
         let reads: [Result<Array2<f64>>; 4] = [
@@ -46,7 +46,7 @@ fn truncation_at_any_byte_reports_needed_and_present() {
 
 #[test]
 fn truncation_message_counts_bytes() {
-    let (_, bytes) = file();
+    let (_, bytes) = array_and_file();
     let cut = temp_file(&bytes[..150], 0);
     let error = ndarray_io::read_npy::<_, Array2<f64>>(cut.path()).unwrap_err();
     let expected = format!(
@@ -60,13 +60,13 @@ fn truncation_message_counts_bytes() {
 /// A reader that returns some bytes and then fails or returns a wrong count.
 struct FaultyReader<'a> {
     bytes: &'a [u8],
-    end: fn(&mut [u8]) -> io::Result<usize>,
+    read_at_end: fn(&mut [u8]) -> io::Result<usize>,
 }
 
 impl Read for FaultyReader<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self.bytes.is_empty() {
-            true => (self.end)(into),
+            true => (self.read_at_end)(into),
             false => self.bytes.read(into),
         }
     }
@@ -74,23 +74,23 @@ impl Read for FaultyReader<'_> {
 
 #[test]
 fn failing_reader_is_an_io_error() {
-    let (_, bytes) = file();
+    let (_, bytes) = array_and_file();
     for length in [0, 5, 10, 60, 128, 150] {
         let would_block =
-            FaultyReader { bytes: &bytes[..length], end: |_| Err(io::ErrorKind::WouldBlock.into()) };
+            FaultyReader { bytes: &bytes[..length], read_at_end: |_| Err(io::ErrorKind::WouldBlock.into()) };
         let error = Array2::<f64>::read_npy(would_block).unwrap_err();
         assert!(
             matches!(error.kind(), ErrorKind::Io(inner) if inner.kind() == io::ErrorKind::WouldBlock),
             "{error}"
         );
-        let liar = FaultyReader { bytes: &bytes[..length], end: |into| Ok(into.len() + 1) };
+        let liar = FaultyReader { bytes: &bytes[..length], read_at_end: |into| Ok(into.len() + 1) };
         assert!(Array2::<f64>::read_npy(liar).unwrap_err().is_io());
     }
 }
 
 /// A writer that accepts a limited number of bytes per call, with a fault at one of the calls.
 struct FaultyWriter {
-    most: usize,
+    max_per_call: usize,
     calls: usize,
     fault: (usize, fn(usize) -> io::Result<usize>),
     written: Vec<u8>,
@@ -98,8 +98,8 @@ struct FaultyWriter {
 }
 
 impl FaultyWriter {
-    fn new(most: usize, fault: (usize, fn(usize) -> io::Result<usize>)) -> Self {
-        Self { most, calls: 0, fault, written: Vec::new(), is_flushed: false }
+    fn new(max_per_call: usize, fault: (usize, fn(usize) -> io::Result<usize>)) -> Self {
+        Self { max_per_call, calls: 0, fault, written: Vec::new(), is_flushed: false }
     }
 }
 
@@ -110,7 +110,7 @@ impl Write for FaultyWriter {
         if self.calls == self.fault.0 {
             return (self.fault.1)(bytes.len());
         }
-        let length = self.most.min(bytes.len());
+        let length = self.max_per_call.min(bytes.len());
         self.written.extend_from_slice(&bytes[..length]);
         Ok(length)
     }
@@ -123,16 +123,16 @@ impl Write for FaultyWriter {
 
 #[test]
 fn short_and_interrupted_writes_are_completed() {
-    let (array, bytes) = file();
+    let (array, bytes) = array_and_file();
     let strided = array.view().permuted_axes([1, 0]).slice_move(ndarray::s![..;-1, ..]);
     let mut expected = Vec::new();
     strided.write_npy(&mut expected).unwrap();
-    for most in [1, 7, 100, 1000] {
+    for max_per_call in [1, 7, 100, 1000] {
         let interrupted: fn(usize) -> io::Result<usize> = |_| Err(io::ErrorKind::Interrupted.into());
-        let mut writer = FaultyWriter::new(most, (2, interrupted));
+        let mut writer = FaultyWriter::new(max_per_call, (2, interrupted));
         array.write_npy(&mut writer).unwrap();
         assert!(writer.written == bytes && writer.is_flushed);
-        let mut writer = FaultyWriter::new(most, (1, interrupted));
+        let mut writer = FaultyWriter::new(max_per_call, (1, interrupted));
         strided.write_npy(&mut writer).unwrap();
         assert!(writer.written == expected && writer.is_flushed);
     }

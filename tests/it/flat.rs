@@ -9,7 +9,7 @@ use crate::support::manifest::testdata;
 
 /// What `testdata/make.py` calls "shape-l-2x3-c" and "fortran-li2"; the values are those of the manifest.
 const C: &str = "shape-l-2x3-c.npy";
-const FORTRAN: &str = "fortran-li2.npy";
+const FORTRAN_FILE: &str = "fortran-li2.npy";
 
 fn file(name: &str) -> Vec<u8> {
     std::fs::read(testdata().join(name)).unwrap()
@@ -20,8 +20,8 @@ fn flat_array_has_elements_in_file_order() {
     let array: FlatArray<f64> = ndarray_io::read_npy(testdata().join(C)).unwrap();
     assert_eq!((array.shape(), array.order()), (&[2, 3][..], Order::C));
     assert_eq!(array.items(), [-2.0, 0.0, 2.0, -1.0, 1.0, -2.0]);
-    let fortran: FlatArray<i16> = ndarray_io::read_npy(testdata().join(FORTRAN)).unwrap();
-    let dense: ndarray::ArrayD<i16> = ndarray_io::read_npy(testdata().join(FORTRAN)).unwrap();
+    let fortran: FlatArray<i16> = ndarray_io::read_npy(testdata().join(FORTRAN_FILE)).unwrap();
+    let dense: ndarray::ArrayD<i16> = ndarray_io::read_npy(testdata().join(FORTRAN_FILE)).unwrap();
     assert_eq!(fortran.order(), Order::Fortran);
     let (items, shape, _) = fortran.clone().into_parts();
     assert_eq!(shape, dense.shape());
@@ -32,12 +32,12 @@ fn flat_array_has_elements_in_file_order() {
 #[cfg(target_endian = "little")]
 #[test]
 fn arrays_of_older_ndarray_versions_round_trip() {
-    fn old(array: FlatArray<f64>) -> ndarray_0_15::ArrayD<f64> {
+    fn into_ndarray_0_15(array: FlatArray<f64>) -> ndarray_0_15::ArrayD<f64> {
         use ndarray_0_15::ShapeBuilder;
         let (items, shape, order) = array.into_parts();
         ndarray_0_15::ArrayD::from_shape_vec(shape.set_f(order == Order::Fortran), items).unwrap()
     }
-    fn newer(array: FlatArray<f64>) -> ndarray_0_16::ArrayD<f64> {
+    fn into_ndarray_0_16(array: FlatArray<f64>) -> ndarray_0_16::ArrayD<f64> {
         use ndarray_0_16::ShapeBuilder;
         let (items, shape, order) = array.into_parts();
         ndarray_0_16::ArrayD::from_shape_vec(shape.set_f(order == Order::Fortran), items).unwrap()
@@ -45,7 +45,7 @@ fn arrays_of_older_ndarray_versions_round_trip() {
     for name in [C, "shape-l-2x3-f.npy"] {
         let bytes = file(name);
         let array = FlatArray::<f64>::read_npy(&bytes[..]).unwrap();
-        let (one, two) = (old(array.clone()), newer(array.clone()));
+        let (one, two) = (into_ndarray_0_15(array.clone()), into_ndarray_0_16(array.clone()));
         assert_eq!((one[[1, 0]], two[[1, 0]], one[[0, 2]], two[[0, 2]]), (-1.0, -1.0, 2.0, 2.0));
         let mut written = Vec::new();
         let (items, order) = match one.as_slice() {

@@ -14,7 +14,7 @@ fn header(descr: &str, shape: &str) -> String {
     format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}")
 }
 
-fn header_in(descr: &str, shape: &str, fortran_order: &str) -> String {
+fn header_with_fortran_order(descr: &str, shape: &str, fortran_order: &str) -> String {
     header(descr, shape).replace("False", fortran_order)
 }
 
@@ -97,7 +97,7 @@ fn invalid_bool_in_slice_is_reported_by_file_element() {
         let mut payload = vec![1; rows * columns];
         payload[number(2345, 67)] = 2;
         payload[number(2346, 68)] = 2;
-        let header = header_in("'|b1'", "(3000, 400)", order);
+        let header = header_with_fortran_order("'|b1'", "(3000, 400)", order);
         let bytes = file(&header, &payload);
         let temp_file = crate::support::routes::temp_file(&bytes, 0);
         let mut errors = Vec::new();
@@ -147,7 +147,7 @@ fn invalid_bool_in_slice_is_reported_by_file_element() {
             assert_eq!(error.index(), Some(&[2345, 67][..]), "{number_of_way}: {error}");
         }
         // Elements that are arrays are counted as elements.
-        let header = header_in("'|b1'", "(3000, 100, 4)", order);
+        let header = header_with_fortran_order("'|b1'", "(3000, 100, 4)", order);
         let mut payload = Array3::from_elem((3000, 100, 4), 1u8);
         payload[[2345, 67, 3]] = 2;
         let payload = if order == "True" { payload.reversed_axes() } else { payload };

@@ -183,14 +183,14 @@ fn arrays_in_joblib_files_are_viewed_without_copying() {
         let bytes = Arc::new(Aligned::new(&file));
         let place = (*bytes).as_ref().as_ptr_range();
         /// What is kept belongs to the caller as well.
-        struct Both(Arc<Aligned>);
-        impl AsRef<[u8]> for Both {
+        struct SharedFile(Arc<Aligned>);
+        impl AsRef<[u8]> for SharedFile {
             fn as_ref(&self) -> &[u8] {
                 (*self.0).as_ref()
             }
         }
         let options = ReadOptions::new();
-        let viewed = Pickle::view_joblib(Both(Arc::clone(&bytes)), &options).unwrap();
+        let viewed = Pickle::view_joblib(SharedFile(Arc::clone(&bytes)), &options).unwrap();
         let copied = read(&file).unwrap();
         assert!(viewed.object() == copied.object(), "{name}");
         assert!(viewed.object().detach() == *copied.object(), "{name}");

@@ -75,16 +75,16 @@ fn struct_named_record_derives_record() {
 /// Types that work on files can be sent to other threads.
 #[test]
 fn file_types_are_send() {
-    fn is_send<T: Send>() {}
-    fn is_shared<T: Send + Sync>() {}
-    is_shared::<ndarray_io::NpyFile>();
-    is_shared::<ndarray_io::NpzFile>();
-    is_shared::<ndarray_io::DynArray>();
-    is_shared::<ndarray_io::Error>();
-    is_shared::<ndarray_io::ReadOptions>();
-    is_shared::<ndarray_io::WriteOptions>();
-    is_send::<ndarray_io::NpyReader<std::fs::File>>();
-    is_send::<ndarray_io::NpyWriter<f64, std::fs::File>>();
-    is_send::<ndarray_io::convert::Conversion<'static>>();
-    is_send::<ndarray_io::npz::NpzUpdate<'static>>();
+    fn assert_send<T: Send>() {}
+    fn assert_send_and_sync<T: Send + Sync>() {}
+    assert_send_and_sync::<ndarray_io::NpyFile>();
+    assert_send_and_sync::<ndarray_io::NpzFile>();
+    assert_send_and_sync::<ndarray_io::DynArray>();
+    assert_send_and_sync::<ndarray_io::Error>();
+    assert_send_and_sync::<ndarray_io::ReadOptions>();
+    assert_send_and_sync::<ndarray_io::WriteOptions>();
+    assert_send::<ndarray_io::NpyReader<std::fs::File>>();
+    assert_send::<ndarray_io::NpyWriter<f64, std::fs::File>>();
+    assert_send::<ndarray_io::convert::Conversion<'static>>();
+    assert_send::<ndarray_io::npz::NpzUpdate<'static>>();
 }

@@ -19,7 +19,7 @@ fn lines() -> Vec<Value> {
     lines
 }
 
-fn doubles(hex: &Value) -> Vec<f64> {
+fn doubles_from_hex(hex: &Value) -> Vec<f64> {
     bytes(hex).as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect()
 }
 
@@ -33,7 +33,7 @@ fn is_same(one: f64, other: f64) -> bool {
 fn codes_have_the_values_of_ml_dtypes() {
     for line in lines() {
         let narrow = Narrow::from_name(line["type"].as_str().unwrap()).unwrap();
-        let (file, wanted) = (bytes(&line["file"]), doubles(&line["values"]));
+        let (file, wanted) = (bytes(&line["file"]), doubles_from_hex(&line["values"]));
         let options = ReadOptions::new().raw_bytes_are(narrow);
         let read = DynArray::read_npy_with(&file[..], &options).unwrap();
         assert_eq!(read.dtype().as_scalar().unwrap().kind(), Kind::Narrow(narrow));
@@ -98,7 +98,7 @@ fn narrow_types_round_trip_as_raw_bytes() {
     {
         check_codes(narrow, code, line);
         let numbers: Array1<T> = Array1::read_npy(&bytes(&line["file"])[..]).unwrap();
-        for (number, wanted) in numbers.iter().zip(doubles(&line["values"])) {
+        for (number, wanted) in numbers.iter().zip(doubles_from_hex(&line["values"])) {
             assert!(is_same(f64::from(*number), wanted), "{}: {wanted}", narrow.name());
         }
     }
@@ -140,7 +140,7 @@ fn narrow_types_round_trip_as_raw_bytes() {
                     $(Narrow::$float => check::<$float>(narrow, $float::to_bits, &line),)*
                     $(Narrow::$integer => {
                         check_codes::<$integer>(narrow, $integer::to_bits, &line);
-                        let values = doubles(&line["values"]);
+                        let values = doubles_from_hex(&line["values"]);
                         for (code, value) in (0..).zip(values) {
                             assert_eq!(f64::from($integer::from_bits(code).get()), value);
                             assert_eq!($integer::new(value as i8).unwrap().to_bits(), code);

@@ -409,7 +409,7 @@ fn shared_parts_are_compared_once() {
 
 /// Pickles of a few bytes that would take gigabytes to be read or shown.
 #[test]
-fn small_pickles_do_not_grow_large() {
+fn copies_and_display_of_small_pickles_are_limited() {
     // A megabyte that is made read-only 100,000 times is an object each time.
     let mut many = b"\x80\x05\x96\0\0\x10\0\0\0\0\0".to_vec();
     many.extend(vec![7; 1 << 20]);

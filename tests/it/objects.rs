@@ -580,7 +580,7 @@ fn malicious_pickles_are_errors_or_bounded() {
 }
 
 #[test]
-fn header_and_pickle_have_to_agree() {
+fn pickle_disagreeing_with_header_is_refused() {
     let bytes = std::fs::read(folder().join("none_and_bools.npy")).unwrap();
     let pickle = &bytes[128..];
     for (shape, part) in [("(4,)", "(4,)"), ("(2,)", "(2,)"), ("(3, 1)", "")] {
@@ -633,8 +633,9 @@ fn mutated_pickles_are_values_or_errors() {
     let threads = std::thread::available_parallelism().unwrap().get();
     let files = &files;
     let (values, errors) = std::thread::scope(|scope| {
-        let mutate =
-            |seed: usize| scope.spawn(move || mutations(files, rounds.div_ceil(threads), seed as u64));
+        let mutate = |seed: usize| {
+            scope.spawn(move || count_values_and_errors(files, rounds.div_ceil(threads), seed as u64))
+        };
         let parts: Vec<_> = (0..threads).map(mutate).collect();
         parts
             .into_iter()
@@ -645,7 +646,7 @@ fn mutated_pickles_are_values_or_errors() {
 }
 
 /// Returns how many of `rounds` mutations are values, and how many are errors.
-fn mutations(files: &[Vec<u8>], rounds: usize, seed: u64) -> (usize, usize) {
+fn count_values_and_errors(files: &[Vec<u8>], rounds: usize, seed: u64) -> (usize, usize) {
     let mut random = Random::new(seed);
     let mut random = move |below: usize| random.below(below);
     let limits = Limits::default().objects(100_000).payload(1 << 20);

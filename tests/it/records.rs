@@ -114,12 +114,12 @@ records! {
 
 /// Whether the struct has the layout of NumPy's file, so that writing it gives the same bytes.
 #[derive(Clone, Copy, PartialEq)]
-enum Written {
+enum FileLayout {
     Same,
     Other,
 }
 
-fn check<A>(case: &Case, written: Written)
+fn check<A>(case: &Case, written: FileLayout)
 where
     A: ReadableElement + WritableElement + TestElement + Default + std::fmt::Debug,
 {
@@ -137,7 +137,7 @@ where
         if let Some(expected) = facts.json["values"].as_array() {
             assert_eq!(&values, expected, "{}, {route:?}", case.id);
         }
-        if written == Written::Same && route == Route::Whole {
+        if written == FileLayout::Same && route == Route::Slice {
             for array in [array.clone(), strided(&array)] {
                 let order = if facts.is_fortran() { Order::Fortran } else { Order::C };
                 let mut file = Vec::new();
@@ -205,7 +205,7 @@ fn case(id: &str) -> Case {
 #[test]
 #[cfg_attr(target_arch = "x86", ignore = "needs a C in which an f64 has an alignment of 8")]
 fn records_equal_numpys() {
-    use Written::{Other, Same};
+    use FileLayout::{Other, Same};
     check::<Packed>(&case("record-packed"), Same);
     check::<PackedC>(&case("record-packed"), Same);
     check::<AlignedC>(&case("record-unaligned"), Other);
@@ -269,17 +269,17 @@ fn corpus_records_equal_numpys() {
         let descr = case.arrays[0].json["descr"].as_str().unwrap_or_default();
         match descr {
             "[('id', '<u4'), ('x', '>f8', (2,)), ('s', '|S3'), ('ok', '|b1')]" => {
-                check::<Wide>(&case, Written::Other)
+                check::<Wide>(&case, FileLayout::Other)
             }
             "[('a', '|u1'), ('b', '>f4'), ('c', '|S3')]" if case.arrays[0].shape().len() < 32 => {
-                check::<Abc>(&case, Written::Other);
+                check::<Abc>(&case, FileLayout::Other);
             }
             "[('x', '<f4'), ('y', '<f4')]" => {
-                check::<Tight>(&case, Written::Same);
+                check::<Tight>(&case, FileLayout::Same);
                 check_view_mut::<Tight>(&case);
             }
             "[('flag', '|u1'), ('', '|V7'), ('value', '<f8'), ('tail', '<i2'), ('', '|V6')]" => {
-                check::<AlignedC>(&case, Written::Other);
+                check::<AlignedC>(&case, FileLayout::Other);
                 check_view::<AlignedC>(&case);
             }
             _ => continue,

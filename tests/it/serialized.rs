@@ -14,7 +14,7 @@ use serde_1::Serialize;
 use serde_1::de::DeserializeOwned;
 use serde_json::{from_value, json, to_value};
 
-fn refusal<T: DeserializeOwned + std::fmt::Debug>(value: serde_json::Value) -> String {
+fn deserialize_error<T: DeserializeOwned + std::fmt::Debug>(value: serde_json::Value) -> String {
     from_value::<T>(value).unwrap_err().to_string()
 }
 
@@ -39,7 +39,7 @@ fn dtypes_are_texts_as_numpy_spells_them() {
     assert_eq!(to_value(DType::from(Narrow::BFloat16)).unwrap(), json!("bfloat16"));
     assert_eq!(from_value::<DType>(json!("bfloat16")).unwrap(), Narrow::BFloat16.into());
     assert_eq!(from_value::<DType>(json!("float64")).unwrap(), "<f8".parse::<DType>().unwrap());
-    assert!(refusal::<DType>(json!("f7")).starts_with("unsupported dtype f7"));
+    assert!(deserialize_error::<DType>(json!("f7")).starts_with("unsupported dtype f7"));
 }
 
 #[test]
@@ -51,13 +51,16 @@ fn headers_are_checked_when_they_are_deserialized() {
     assert_eq!(from_value::<Header>(json!({ "dtype": "<i4", "shape": [] })).unwrap().order(), Order::C);
 
     let header = |shape| json!({ "dtype": "<f8", "shape": shape });
-    assert!(refusal::<Header>(header(vec![1_u64 << 40, 1 << 40])).ends_with("is too large"));
-    assert!(refusal::<Header>(header(vec![1; 65])).contains("65"));
-    assert!(refusal::<Header>(json!({ "dtype": "<f8", "shape": [], "size": 1 })).contains("unknown field"));
+    assert!(deserialize_error::<Header>(header(vec![1_u64 << 40, 1 << 40])).ends_with("is too large"));
+    assert!(deserialize_error::<Header>(header(vec![1; 65])).contains("65"));
+    assert!(
+        deserialize_error::<Header>(json!({ "dtype": "<f8", "shape": [], "size": 1 }))
+            .contains("unknown field")
+    );
 }
 
 #[test]
-fn options_of_a_configuration_have_their_effect() {
+fn deserialized_options_take_effect() {
     let mut file = Vec::new();
     Array1::<i32>::zeros(4).write_npy(&mut file).unwrap();
     let options: ReadOptions = from_value(json!({ "casting": "safe", "limits": { "payload": 16 } })).unwrap();
@@ -71,8 +74,8 @@ fn options_of_a_configuration_have_their_effect() {
     Array1::<i32>::ones(1).write_npy_with(&mut file, &options).unwrap();
     assert!(file.starts_with(b"\x93NUMPY\x02\x00") && file.ends_with(&[0, 0, 0, 1]));
 
-    assert!(refusal::<ReadOptions>(json!({ "limit": {} })).contains("unknown field `limit`"));
-    assert!(refusal::<Limits>(json!({ "payload": -1 })).contains("u64"));
+    assert!(deserialize_error::<ReadOptions>(json!({ "limit": {} })).contains("unknown field `limit`"));
+    assert!(deserialize_error::<Limits>(json!({ "payload": -1 })).contains("u64"));
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn rows_are_returned_as_soon_as_received() {
 
 /// A stream of several arrays, of which only the beginnings are read.
 #[test]
-fn early_drop_skips_the_rest() {
+fn next_array_skips_rest_of_dropped_iterator() {
     let mut stream = npy_bytes(&Array2::<f64>::ones((5000, 4)));
     stream
         .extend(npy_bytes(&Array3::from_shape_fn((3, 4, 5).f(), |(i, j, k)| (i + 10 * j + 100 * k) as i16)));
@@ -208,7 +208,7 @@ fn unsupported_stream_divisions_are_refused() {
 
 /// A header that lies about its length costs no more memory than what comes, and its limit is that of a piece.
 #[test]
-fn piece_memory_bounded_by_input() {
+fn stream_shorter_than_declared_is_a_format_error() {
     let head = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1, 200000000), }";
     let mut file = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
     file.extend(head);
@@ -353,7 +353,7 @@ fn skip_after_partial_iteration_reaches_next_array() {
 /// A fault near the end of what has come is found in time that is proportional to it.
 #[cfg(feature = "derive")]
 #[test]
-fn fault_costs_linear_time() {
+fn failing_element_is_found_in_linear_time() {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     static CALLS: AtomicUsize = AtomicUsize::new(0);

@@ -86,7 +86,7 @@ fn invalid_text_element_is_reported() {
 }
 
 #[test]
-fn shorter_items_fit_and_longer_ones_do_not() {
+fn items_wider_than_their_element_type_are_refused() {
     let bytes = written(&arr1(&[Bytes::<3>::new(b"abc").unwrap(), Bytes::new(b"d").unwrap()]));
     let wider: Array1<Bytes<5>> = Array1::read_npy(&bytes[..]).unwrap();
     assert_eq!(wider[0].as_array(), b"abc\0\0");

@@ -4,20 +4,23 @@ use ndarray_io::error::ErrorKind;
 use ndarray_io::units::*;
 use ndarray_io::{Bytes, Chars, Datetime64, LongDouble, Timedelta64, Void};
 
-type TwentyFive = Times<25, Second>;
+type TwentyFiveSeconds = Times<25, Second>;
 
 #[test]
 fn times_format_and_parse_as_in_numpy() {
     // str(np.datetime64(-1, "25s")), and so on
-    assert_eq!(Datetime64::<TwentyFive>::new(-1).to_string(), "1969-12-31T23:59:35");
-    assert_eq!(Timedelta64::<TwentyFive>::new(5).to_string(), "125 seconds");
+    assert_eq!(Datetime64::<TwentyFiveSeconds>::new(-1).to_string(), "1969-12-31T23:59:35");
+    assert_eq!(Timedelta64::<TwentyFiveSeconds>::new(5).to_string(), "125 seconds");
     assert_eq!(Timedelta64::<Week>::new(-3).to_string(), "-3 weeks");
     assert_eq!(Timedelta64::<Generic>::new(7).to_string(), "7 generic time units");
     assert_eq!(Timedelta64::<Second>::NAT.to_string() + &Datetime64::<Day>::NAT.to_string(), "NaTNaT");
     assert_eq!(Datetime64::<Generic>::new(7).to_string(), "7[generic]"); // NumPy prints none
     assert_eq!(format!("[{:>12}]", Datetime64::<Year>::new(54)), "[        2024]");
     // np.datetime64("2024-02-29T12:30:15.5").astype("M8[25s]").view("i8"), and in nanoseconds
-    assert_eq!("2024-02-29T12:30:15.5".parse::<Datetime64<TwentyFive>>().unwrap().ticks(), Some(68_368_392));
+    assert_eq!(
+        "2024-02-29T12:30:15.5".parse::<Datetime64<TwentyFiveSeconds>>().unwrap().ticks(),
+        Some(68_368_392)
+    );
     let nanos: Datetime64<Nanosecond> = "2024-02-29T12:30".parse().unwrap();
     assert_eq!(nanos.ticks(), Some(1_709_209_800_000_000_000));
     assert!("NaT".parse::<Datetime64<Generic>>().unwrap().is_nat());

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What is not written, and what to write instead. A phrase is searched for as entire words.
-const WORDS: &[(&str, &str)] = &[
+const AVOIDED_PHRASES: &[(&str, &str)] = &[
     ("behind", "after; following"),
     ("stand", "is; is stored"),
     ("stands", "is; is stored"),
@@ -49,13 +49,13 @@ const WORDS: &[(&str, &str)] = &[
     ("first plan", "(leave it out)"),
 ];
 /// Good English in which a phrase of the table occurs: after it, or before it.
-const AFTER: &[(&str, &[&str])] = &[
+const ALLOWED_NEXT_WORDS: &[(&str, &[&str])] = &[
     ("is no", &["longer", "more", "less"]),
     ("are no", &["longer", "more", "less"]),
     ("is cut", &["into"]),
     ("are cut", &["into"]),
 ];
-const BEFORE: &[(&str, &[&str])] = &[("is no", &["there"]), ("are no", &["there"])];
+const ALLOWED_PREVIOUS_WORDS: &[(&str, &[&str])] = &[("is no", &["there"]), ("are no", &["there"])];
 
 /// The words of a text, in lower case, without what is code.
 fn words(text: &str) -> Vec<String> {
@@ -82,13 +82,16 @@ fn find_phrases<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<(usize, &'s
             .any(|(of, allowed)| *of == phrase && word.is_some_and(|(word, _)| allowed.contains(&&**word)))
     };
     let mut all = Vec::new();
-    for (phrase, instead) in WORDS {
+    for (phrase, instead) in AVOIDED_PHRASES {
         let parts: Vec<&str> = phrase.split(' ').collect();
         for at in 0..words.len() {
             let end = at + parts.len();
             let occurs = end <= words.len() && words[at..end].iter().map(|(word, _)| word).eq(parts.iter());
             let before = at.checked_sub(1).and_then(|at| words.get(at));
-            if occurs && !is_in(AFTER, phrase, words.get(end)) && !is_in(BEFORE, phrase, before) {
+            if occurs
+                && !is_in(ALLOWED_NEXT_WORDS, phrase, words.get(end))
+                && !is_in(ALLOWED_PREVIOUS_WORDS, phrase, before)
+            {
                 all.push((words[at].1, *phrase, *instead));
             }
         }
@@ -98,7 +101,7 @@ fn find_phrases<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<(usize, &'s
 
 /// What Rust code says to people, line by line: comments and string literals. (Names in the code are another matter.)
 fn prose_of_rust(code: &str) -> Vec<String> {
-    enum In {
+    enum LexerState {
         Code,
         Comment,
         /// Literals end with a quote and this many `#`; only those that are not raw have escapes.
@@ -107,7 +110,7 @@ fn prose_of_rust(code: &str) -> Vec<String> {
             is_raw: bool,
         },
     }
-    let mut place = In::Code;
+    let mut place = LexerState::Code;
     let mut lines = vec![String::new()];
     let mut rest = code;
     while let Some(char) = rest.chars().next() {
@@ -116,31 +119,31 @@ fn prose_of_rust(code: &str) -> Vec<String> {
         match place {
             _ if char == '\n' => {
                 lines.push(String::new());
-                place = if matches!(place, In::Comment) { In::Code } else { place };
+                place = if matches!(place, LexerState::Comment) { LexerState::Code } else { place };
             }
-            In::Comment => line.push(char),
-            In::Literal { hashes, is_raw } => match char {
+            LexerState::Comment => line.push(char),
+            LexerState::Literal { hashes, is_raw } => match char {
                 '\\' if !is_raw && !rest[1..].starts_with('\n') => {
                     line.push(' ');
                     used += rest[1..].chars().next().map_or(0, char::len_utf8);
                 }
                 '"' if rest[1..].bytes().take_while(|byte| *byte == b'#').count() >= hashes => {
                     line.push('|');
-                    place = In::Code;
+                    place = LexerState::Code;
                 }
                 _ => line.push(char),
             },
-            In::Code if rest.starts_with("//") => place = In::Comment,
-            In::Code if rest.starts_with("'\"'") || rest.starts_with("'\\") => used = 3,
-            In::Code if char == 'r' => {
+            LexerState::Code if rest.starts_with("//") => place = LexerState::Comment,
+            LexerState::Code if rest.starts_with("'\"'") || rest.starts_with("'\\") => used = 3,
+            LexerState::Code if char == 'r' => {
                 let hashes = rest[1..].bytes().take_while(|byte| *byte == b'#').count();
                 if rest[1 + hashes..].starts_with('"') {
                     used = 2 + hashes;
-                    place = In::Literal { hashes, is_raw: true };
+                    place = LexerState::Literal { hashes, is_raw: true };
                 }
             }
-            In::Code if char == '"' => place = In::Literal { hashes: 0, is_raw: false },
-            In::Code => {}
+            LexerState::Code if char == '"' => place = LexerState::Literal { hashes: 0, is_raw: false },
+            LexerState::Code => {}
         }
         rest = &rest[used..];
     }
@@ -218,12 +221,12 @@ fn phrases_are_found_in_prose_alone() {
 }
 
 /// How tests do not begin: they are named by what is tested and what is expected, not by a sentence.
-const FIRST_WORDS: &[&str] = &[
+const REFUSED_FIRST_WORDS: &[&str] = &[
     "a", "an", "the", "this", "that", "those", "it", "they", "what", "who", "where", "when", "how", "if",
     "is", "nobody", "nothing", "no", "not", "some", "many", "all", "any", "each", "every", "there", "as",
 ];
 /// Names of items that say nothing to those who have not seen the code, and what they were replaced by.
-const NAMES: &[(&str, &str)] = &[
+const UNCLEAR_NAMES: &[(&str, &str)] = &[
     ("again", "retried; second"),
     ("alone", "single"),
     ("cut", "truncated; split"),
@@ -256,7 +259,7 @@ const NAMES: &[(&str, &str)] = &[
     ("witness", "observer"),
 ];
 /// Items that have such a name all the same, and why.
-const NAMED: &[(&str, &str)] = &[
+const NAME_EXCEPTIONS: &[(&str, &str)] = &[
     (
         "src/blocks/mod.rs: place",
         "the trait of sources of blocks: the path and the member, which errors call a place",
@@ -276,7 +279,7 @@ const NAMED: &[(&str, &str)] = &[
 ];
 
 /// The name of an item that is defined in a line.
-fn defined(line: &str) -> Option<(&str, &str)> {
+fn defined_item(line: &str) -> Option<(&str, &str)> {
     let line = line.trim_start();
     let mut words =
         line.split(|char: char| !char.is_alphanumeric() && char != '_').filter(|word| !word.is_empty());
@@ -333,20 +336,20 @@ fn names_of_items_and_tests_explain_themselves() {
         for (number, line) in text.lines().enumerate() {
             is_test |= line.trim() == "#[test]";
             is_test &= !line.contains('$'); // a macro makes the name
-            let Some((keyword, name)) = defined(line) else { continue };
+            let Some((keyword, name)) = defined_item(line) else { continue };
             if std::mem::take(&mut is_test) && keyword == "fn" {
                 tests += 1;
                 let first = name.split('_').next().unwrap();
-                if FIRST_WORDS.contains(&first) || !name.contains('_') {
+                if REFUSED_FIRST_WORDS.contains(&first) || !name.contains('_') {
                     wrong.push(format!(
                         "{inner}:{}: {name}: name what is tested, and what is expected",
                         number + 1
                     ));
                 }
             } else if !is_test_code
-                && let Some((_, instead)) = NAMES.iter().find(|(word, _)| *word == snake_case(name))
+                && let Some((_, instead)) = UNCLEAR_NAMES.iter().find(|(word, _)| *word == snake_case(name))
             {
-                match NAMED.iter().position(|(item, _)| *item == format!("{inner}: {name}")) {
+                match NAME_EXCEPTIONS.iter().position(|(item, _)| *item == format!("{inner}: {name}")) {
                     Some(exception) => used.push(exception),
                     None => wrong.push(format!("{inner}:{}: {keyword} {name} → {instead}", number + 1)),
                 }
@@ -355,7 +358,9 @@ fn names_of_items_and_tests_explain_themselves() {
     }
     assert!(tests > 200, "only {tests} tests were found");
     assert!(wrong.is_empty(), "{} names:\n{}", wrong.len(), wrong.join("\n"));
-    let unused: Vec<_> =
-        (0..NAMED.len()).filter(|number| !used.contains(number)).map(|at| NAMED[at].0).collect();
+    let unused: Vec<_> = (0..NAME_EXCEPTIONS.len())
+        .filter(|number| !used.contains(number))
+        .map(|at| NAME_EXCEPTIONS[at].0)
+        .collect();
     assert!(unused.is_empty(), "exceptions that are not needed: {unused:?}");
 }

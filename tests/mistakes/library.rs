@@ -51,9 +51,9 @@ fn archive() -> NpzReader<Cursor<Vec<u8>>> {
 }
 
 /// A mistake: what is done, how, and what has to be in the message.
-type Row = (&'static str, fn(&std::path::Path) -> Result<()>, &'static [&'static str]);
+type Mistake = (&'static str, fn(&std::path::Path) -> Result<()>, &'static [&'static str]);
 
-const ROWS: &[Row] = &[
+const MISTAKES: &[Mistake] = &[
     (
         "reads f4 as f64",
         |_| Array1::<f64>::read_npy(&bytes(&arr1(&[1f32]))[..]).map(drop),
@@ -127,7 +127,7 @@ const ROWS: &[Row] = &[
     ),
     (
         "writes a text that is too long",
-        |_| bytes_of_text().map(drop),
+        |_| write_too_long_text().map(drop),
         &["length 5", "width of 4", "wider type"],
     ),
     (
@@ -262,7 +262,7 @@ const ROWS: &[Row] = &[
     ),
 ];
 
-fn bytes_of_text() -> Result<Vec<u8>> {
+fn write_too_long_text() -> Result<Vec<u8>> {
     let text = Chars::<4>::try_from("hello");
     Ok(bytes(&arr1(&[Named { name: text? }])))
 }
@@ -270,7 +270,7 @@ fn bytes_of_text() -> Result<Vec<u8>> {
 #[test]
 fn library_messages_name_the_remedy() {
     let (mut mended, mut wrong) = (0, Vec::new());
-    for (what, make, parts) in ROWS {
+    for (what, make, parts) in MISTAKES {
         let folder = tempfile::tempdir().unwrap();
         let error = make(&folder.path().join("x.npy")).expect_err(what);
         let text = format!("{error:?}");
@@ -282,5 +282,5 @@ fn library_messages_name_the_remedy() {
         mended += usize::from(has_all);
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
-    println!("library: {mended} of {} mistakes are mended by their messages", ROWS.len());
+    println!("library: {mended} of {} mistakes are mended by their messages", MISTAKES.len());
 }

@@ -21,7 +21,7 @@ use ndarray_io::{
 };
 
 /// Operations on an array of three rows of two numbers.
-pub(crate) const NPY: &[&str] = &[
+pub(crate) const NPY_OPERATIONS: &[&str] = &[
     "write",
     "create",
     "create new",
@@ -39,11 +39,11 @@ pub(crate) const NPY: &[&str] = &[
     "map",
 ];
 /// Operations on an archive of one member.
-pub(crate) const NPZ: &[&str] = &["npz write", "npz create new", "npz update", "npz read"];
+pub(crate) const NPZ_OPERATIONS: &[&str] = &["npz write", "npz create new", "npz update", "npz read"];
 /// Operations on an RA file.
 pub(crate) const RA: &[&str] = &["ra write", "ra create new", "ra replace", "ra read"];
 /// Operations on a stack of two parts.
-pub(crate) const STACK: &[&str] = &["stack append", "stack read"];
+pub(crate) const STACK_OPERATIONS: &[&str] = &["stack append", "stack read"];
 /// Variants with syncing: they make more calls, but two of them interact in the same way.
 pub(crate) const SYNCED: &[&str] = &[
     "npz write synced",
@@ -61,7 +61,7 @@ pub(crate) const SYNCED: &[&str] = &[
 /// A record whose header is longer than a sector of 512 bytes. NumPy would put the first digit of the length
 /// into the last byte of that sector.
 #[derive(Clone, Copy, Record)]
-pub(crate) struct Long {
+pub(crate) struct LongNameRecord {
     #[record(
         rename = "a name of four hundred and forty-two letters, most of which are xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
     )]
@@ -109,9 +109,11 @@ pub(crate) fn prepare(path: &Path, first: &str, second: &str) {
             writer.push(&arr2(&[[5u64, 6]])).unwrap();
             writer.finish().unwrap();
         }
-        (first, second) if [first, second].iter().any(|what| NEW.iter().any(|new| what.starts_with(new))) => {
-        }
-        ("append long synced", _) => write_long(path, &[1, 2, 3]),
+        (first, second)
+            if [first, second]
+                .iter()
+                .any(|what| BEGINNING_WITHOUT_FILE.iter().any(|new| what.starts_with(new))) => {}
+        ("append long synced", _) => write_long_records(path, &[1, 2, 3]),
         (first, _) if path_in(path, first).ends_with("a.npz") => {
             write_npz(path, &[("a", &arr1(&[1u64]))]).unwrap()
         }
@@ -125,12 +127,13 @@ pub(crate) fn prepare(path: &Path, first: &str, second: &str) {
 /// Operations whose file grows as they write.
 pub(crate) const GROWING: &[&str] = &["create", "log new", "append or create"];
 /// Operations that begin without a file.
-const NEW: &[&str] = &["create new", "log new", "append or create", "npz create new", "ra create new"];
+const BEGINNING_WITHOUT_FILE: &[&str] =
+    &["create new", "log new", "append or create", "npz create new", "ra create new"];
 
 /// Writes an array of long records with a writer.
-pub(crate) fn write_long(path: &Path, numbers: &[u64]) {
+pub(crate) fn write_long_records(path: &Path, numbers: &[u64]) {
     let mut writer = NpyWriter::create(path, &[]).unwrap();
-    writer.extend(numbers.iter().map(|&number| Long { number })).unwrap();
+    writer.extend(numbers.iter().map(|&number| LongNameRecord { number })).unwrap();
     writer.finish().unwrap();
 }
 
@@ -159,7 +162,7 @@ pub(crate) fn prepare_counted(what: &str, path: &Path, items: usize) {
 }
 
 /// Runs an operation whose system calls are counted, on all items of a file.
-fn act_counted(what: &str, path: &Path) -> Result<()> {
+fn run_counted_operation(what: &str, path: &Path) -> Result<()> {
     let new = arr1(&[2u64]);
     match what {
         "count: rows read in part" => {
@@ -195,7 +198,7 @@ fn act_counted(what: &str, path: &Path) -> Result<()> {
 }
 
 /// Runs an operation and returns what a reader has seen. `number` tells two operations of a kind apart.
-pub(crate) fn act(what: &str, path: &Path, number: u64) -> Result<String> {
+pub(crate) fn run_operation(what: &str, path: &Path, number: u64) -> Result<String> {
     let row = arr1(&[number, number]);
     match what {
         "write" => write_npy(path, &arr2(&[[number, number]]))?,
@@ -225,7 +228,7 @@ pub(crate) fn act(what: &str, path: &Path, number: u64) -> Result<String> {
             let mut writer =
                 NpyWriter::append_with(path, UncommittedRows::Refuse, &WriteOptions::new().sync(true))?;
             for _ in 0..7 {
-                writer.extend([Long { number }])?;
+                writer.extend([LongNameRecord { number }])?;
                 writer.checkpoint()?;
                 mark_checkpoint();
             }
@@ -359,7 +362,7 @@ pub(crate) fn act(what: &str, path: &Path, number: u64) -> Result<String> {
         }
         "stack read" => return Ok(format!("{:?}", NpyStack::open(path)?.read::<Array2<u64>>()?)),
         "npz read" => return Ok(seen(path)),
-        other => act_counted(other, path)?,
+        other => run_counted_operation(other, path)?,
     }
     Ok(String::new())
 }
@@ -403,7 +406,7 @@ pub(crate) fn child(what: &str) {
     let path = PathBuf::from(std::env::var_os("NDARRAY_IO_PATH").unwrap());
     let number = std::env::var("NDARRAY_IO_NUMBER").unwrap().parse().unwrap();
     mark();
-    let done = act(what, &path, number);
+    let done = run_operation(what, &path, number);
     mark();
     match done {
         Ok(seen) => print!("ok {seen}"),

@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::act::prepare_counted;
-use crate::stop::{Stopped, call};
+use crate::stop::{StoppedChild, call};
 
 /// The sizes that are compared.
-const ITEMS: [usize; 2] = [1000, 4000];
+const ITEM_COUNTS: [usize; 2] = [1000, 4000];
 /// Calls that the second size may need in addition: blocks of megabytes, and memory that grows.
-const MOST: usize = 60;
+const MAX_ADDITIONAL_CALLS: usize = 60;
 
 /// Counts the calls of an operation on files of two sizes, and returns an error text if they grow with the items.
 pub(crate) fn check(what: &str, folder: &Path) -> Result<String, String> {
     let path = folder.join(if what.contains("rows") { "a.npy" } else { "a.npz" });
-    let counts = ITEMS.map(|items| {
+    let counts = ITEM_COUNTS.map(|items| {
         // Three bytes are fewer than a member: as many rows as take as long.
         let items = if what.contains("rows") { 50 * items } else { items };
         prepare_counted(what, &path, items);
@@ -23,12 +23,12 @@ pub(crate) fn check(what: &str, folder: &Path) -> Result<String, String> {
     let [few, many] = counts.each_ref().map(|counts| counts.values().sum::<usize>());
     // What reads members one by one needs one call for each.
     let reads = ["count: members read", "count: members verified"].contains(&what);
-    let allowed = if reads { ITEMS[1] - ITEMS[0] } else { 0 };
+    let allowed = if reads { ITEM_COUNTS[1] - ITEM_COUNTS[0] } else { 0 };
     let threads = |counts: &BTreeMap<i64, usize>| {
         [libc::SYS_clone, libc::SYS_clone3].iter().filter_map(|call| counts.get(call)).sum::<usize>()
     };
     // Nothing here is worth a thread for each item.
-    if many > few + allowed + MOST || threads(&counts[1]) > 8 {
+    if many > few + allowed + MAX_ADDITIONAL_CALLS || threads(&counts[1]) > 8 {
         return Err(format!("{what}: {few} and {many} calls: {counts:?}"));
     }
     Ok(format!("{what}: {few} and {many} calls"))
@@ -36,7 +36,7 @@ pub(crate) fn check(what: &str, folder: &Path) -> Result<String, String> {
 
 fn count(what: &str, path: &Path) -> BTreeMap<i64, usize> {
     let mut counts = BTreeMap::new();
-    let mut stopped = Stopped::at_each(what, path, |child, _| {
+    let mut stopped = StoppedChild::stop_when(what, path, |child, _| {
         *counts.entry(call(child).0).or_default() += 1;
         false
     });

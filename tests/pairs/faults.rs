@@ -8,30 +8,30 @@ use ndarray::{Array2, arr1};
 use ndarray_io::dask::NpyStackWriter;
 use ndarray_io::{DType, DynArray, NpyFile, write_npy};
 
-use crate::act::{GROWING, is_command, path_in, prepare, run, seen, write_long};
-use crate::stop::{Stopped, call, count_calls};
+use crate::act::{GROWING, is_command, path_in, prepare, run, seen, write_long_records};
+use crate::stop::{StoppedChild, call, count_calls};
 
 /// Returns the states that a file may be in after an operation was interrupted: the old contents, the new
 /// ones and, for operations that write in place, the states in between. The second value is the final state.
-pub(crate) fn broken_off(what: &str, path: &Path) -> (BTreeSet<String>, String) {
+pub(crate) fn states_after_interruption(what: &str, path: &Path) -> (BTreeSet<String>, String) {
     prepare(path, what, what);
-    let mut states = BTreeSet::from([committed(path)]);
+    let mut states = BTreeSet::from([committed_contents(path)]);
     run(what, path, 100);
-    let done = committed(path);
+    let done = committed_contents(path);
     states.insert(done.clone());
     if what == "append synced" {
         for rows in 3..10 {
             let mut array = Array2::from_elem((rows, 2), 100u64);
             array.slice_mut(ndarray::s![..3, ..]).assign(&ndarray::arr2(&[[1, 2], [3, 4], [5, 6]]));
             write_npy(path, &array).unwrap();
-            states.insert(committed(path));
+            states.insert(committed_contents(path));
         }
     }
     if what == "append long synced" {
         for rows in 3..10 {
             let numbers: Vec<u64> = (0..rows).map(|row| if row < 3 { row + 1 } else { 100 }).collect();
-            write_long(path, &numbers);
-            states.insert(committed(path));
+            write_long_records(path, &numbers);
+            states.insert(committed_contents(path));
         }
     }
     if what == "stack append synced" {
@@ -39,12 +39,12 @@ pub(crate) fn broken_off(what: &str, path: &Path) -> (BTreeSet<String>, String) 
         let mut writer = NpyStackWriter::append(path).unwrap();
         writer.push(&ndarray::arr2(&[[100u64, 1], [100, 2]])).unwrap();
         writer.finish().unwrap();
-        states.insert(committed(path)); // after the first of two commits
+        states.insert(committed_contents(path)); // after the first of two commits
     }
     if what == "stack create" {
         let _ = fs::remove_dir_all(path);
         NpyStackWriter::create(path, &DType::of::<u64>().unwrap(), &[2], 0).unwrap();
-        states.insert(committed(path)); // a stack without parts
+        states.insert(committed_contents(path)); // a stack without parts
     }
     if what.starts_with("create") && !what.starts_with("create new") {
         states.insert("not an array".into()); // truncated, with no header yet
@@ -52,14 +52,14 @@ pub(crate) fn broken_off(what: &str, path: &Path) -> (BTreeSet<String>, String) 
     if GROWING.iter().any(|growing| what == *growing || what == format!("{growing} synced")) {
         for rows in [0, 1] {
             write_npy(path, &Array2::from_elem((rows, 2), 100u64)).unwrap();
-            states.insert(committed(path));
+            states.insert(committed_contents(path));
         }
     }
     (states, done)
 }
 
 /// Returns the contents that count: uncommitted rows after the array do not.
-pub(crate) fn committed(path: &Path) -> String {
+pub(crate) fn committed_contents(path: &Path) -> String {
     if path.extension().is_some_and(|extension| extension != "npy") {
         return seen(path);
     }
@@ -74,11 +74,11 @@ pub(crate) fn committed(path: &Path) -> String {
 /// its new contents, and the next change removes what a killed process left. Returns the number of trials.
 pub(crate) fn faults(what: &str, folder: &Path, most: usize) -> usize {
     let path = path_in(folder, what);
-    let (allowed, done) = broken_off(what, &path);
+    let (allowed, done) = states_after_interruption(what, &path);
     prepare(&path, what, what);
     let calls = count_calls(what, &path);
     let check = |place: &str| {
-        let found = committed(&path);
+        let found = committed_contents(&path);
         assert!(allowed.contains(&found), "{place}: the file is {found}\nand not one of {allowed:#?}");
         let other = folder.join("other.npy");
         write_npy(&other, &arr1(&[1u8])).unwrap();
@@ -91,11 +91,11 @@ pub(crate) fn faults(what: &str, folder: &Path, most: usize) -> usize {
     let mut tried = 0;
     for stop in (1..=calls).step_by(calls.div_ceil(most).max(1)) {
         prepare(&path, what, what);
-        Stopped::before(what, &path, stop).kill();
+        StoppedChild::before(what, &path, stop).kill();
         check(&format!("'{what}' killed before call {stop} of {calls}"));
         for error in [libc::EIO, libc::ENOSPC, libc::EACCES, libc::EINTR] {
             prepare(&path, what, what);
-            let stopped = Stopped::before(what, &path, stop);
+            let stopped = StoppedChild::before(what, &path, stop);
             // The standard library panics if it gets no random numbers for its maps, or if closing a
             // directory listing fails; a process without memory is aborted; asking for one's user cannot fail.
             let is_list = what.starts_with("stack") && call(&stopped.child).0 == libc::SYS_close;

@@ -37,7 +37,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 /// Runs as a child, if this process was started as one: it runs one operation, and the caller returns.
-pub fn is_child() -> bool {
+pub fn run_if_child() -> bool {
     match std::env::var("NDARRAY_IO_CHILD") {
         Ok(what) => {
             act::child(&what);
@@ -48,7 +48,7 @@ pub fn is_child() -> bool {
 }
 
 /// Whether all system calls are tried, and how many at most.
-fn extent() -> (bool, usize) {
+fn trial_extent() -> (bool, usize) {
     let is_full = std::env::var_os("NDARRAY_IO_PAIRS").is_some_and(|which| which == "all");
     (is_full, if is_full { usize::MAX } else { 8 })
 }
@@ -59,8 +59,8 @@ fn extent() -> (bool, usize) {
 ///
 /// If one of them fails.
 pub fn library() {
-    let (is_full, most) = extent();
-    let work: Vec<(&str, &str)> = [act::NPY, act::NPZ, act::RA, act::STACK]
+    let (is_full, most) = trial_extent();
+    let work: Vec<(&str, &str)> = [act::NPY_OPERATIONS, act::NPZ_OPERATIONS, act::RA, act::STACK_OPERATIONS]
         .iter()
         .flat_map(|kind| kind.iter().flat_map(|first| kind.iter().map(move |second| (*first, *second))))
         .chain([
@@ -69,26 +69,35 @@ pub fn library() {
             ("stack read", "stack create"),
         ])
         .collect();
-    let found = each(&work, |(first, second), folder| pairs::pair(first, second, folder, most));
-    let alone: Vec<&str> = [act::NPY, act::NPZ, act::RA, act::STACK, &["stack create"], act::SYNCED]
-        .concat()
-        .into_iter()
-        .filter(|what| !act::READERS.contains(what))
-        .collect();
-    let faults: usize = each(&alone, |what, folder| faults::faults(what, folder, most)).into_iter().sum();
+    let found =
+        map_in_temp_folders(&work, |(first, second), folder| pairs::pair(first, second, folder, most));
+    let alone: Vec<&str> = [
+        act::NPY_OPERATIONS,
+        act::NPZ_OPERATIONS,
+        act::RA,
+        act::STACK_OPERATIONS,
+        &["stack create"],
+        act::SYNCED,
+    ]
+    .concat()
+    .into_iter()
+    .filter(|what| !act::READERS.contains(what))
+    .collect();
+    let faults: usize =
+        map_in_temp_folders(&alone, |what, folder| faults::faults(what, folder, most)).into_iter().sum();
     // Zeros are what space is reserved for.
     let own: Vec<&str> = alone.iter().copied().chain(["zeros"]).collect();
-    let poor = each(&own, poor::check);
+    let poor = map_in_temp_folders(&own, poor::check);
     let met: Vec<usize> =
         (0..poor[0].len()).map(|lack| poor.iter().map(|failed| failed[lack]).sum()).collect();
     assert!(met.iter().all(|failed| *failed > 0), "what a file system lacks is never asked for: {met:?}");
     let poor: usize = poor.iter().map(Vec::len).sum();
-    let swaps: usize = each(swap::SWAPPED, swap::check).into_iter().sum();
-    let losses: usize = each(act::SYNCED, power::losses).into_iter().sum();
-    let counts = each(act::COUNTED, counts::check);
+    let swaps: usize = map_in_temp_folders(swap::REPLACING_OPERATIONS, swap::check).into_iter().sum();
+    let losses: usize = map_in_temp_folders(act::SYNCED, power::losses).into_iter().sum();
+    let counts = map_in_temp_folders(act::COUNTED, counts::check);
     let steep: Vec<&String> = counts.iter().filter_map(|count| count.as_ref().err()).collect();
     assert!(steep.is_empty(), "{steep:#?}");
-    let found: pairs::Found<'_> = work.iter().copied().zip(found).collect();
+    let found: pairs::PairOutcomes<'_> = work.iter().copied().zip(found).collect();
     let stops: usize = found.values().map(|(_, tried)| tried).sum();
     let numbers = format!(
         "{stops} stops; {faults} kills and faults; {swaps} exchanged folders; {poor} on file systems that lack something; {losses} states after a loss of \
@@ -107,7 +116,7 @@ pub fn library() {
 pub fn program(program: &str, commands: &[&str]) {
     let other = tempfile::tempdir().unwrap();
     act::set_program(program, &other.path().join("other.npy"));
-    let (is_full, most) = extent();
+    let (is_full, most) = trial_extent();
     let partners: BTreeMap<&str, &[&str]> = BTreeMap::from([
         ("a.npy", &["append", "replace", "exclusive"][..]),
         ("a.npz", &["npz update", "npz write"][..]),
@@ -121,9 +130,11 @@ pub fn program(program: &str, commands: &[&str]) {
             partners.flat_map(|other| [(*command, *other), (*other, *command)]).chain([(*command, *command)])
         })
         .collect();
-    let found = each(&work, |(first, second), folder| pairs::pair(first, second, folder, most));
-    let faults: usize = each(commands, |what, folder| faults::faults(what, folder, most)).into_iter().sum();
-    let found: pairs::Found<'_> = work.iter().copied().zip(found).collect();
+    let found =
+        map_in_temp_folders(&work, |(first, second), folder| pairs::pair(first, second, folder, most));
+    let faults: usize =
+        map_in_temp_folders(commands, |what, folder| faults::faults(what, folder, most)).into_iter().sum();
+    let found: pairs::PairOutcomes<'_> = work.iter().copied().zip(found).collect();
     let stops: usize = found.values().map(|(_, tried)| tried).sum();
     let numbers = format!("{stops} stops; {faults} kills and faults");
     pairs::check_table("## The program", &work, &found, &numbers, is_full);
@@ -131,7 +142,7 @@ pub fn program(program: &str, commands: &[&str]) {
 }
 
 /// Calls `work` on each item, on several threads, each time in a folder of its own.
-fn each<T: Copy + Sync, U: Send>(items: &[T], work: impl Fn(T, &Path) -> U + Sync) -> Vec<U> {
+fn map_in_temp_folders<T: Copy + Sync, U: Send>(items: &[T], work: impl Fn(T, &Path) -> U + Sync) -> Vec<U> {
     let queue = Mutex::new(items.iter().enumerate());
     let done = Mutex::new(Vec::new());
     std::thread::scope(|scope| {

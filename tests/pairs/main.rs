@@ -2,7 +2,7 @@
 
 fn main() {
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-    if !ndarray_io_pairs::is_child() {
+    if !ndarray_io_pairs::run_if_child() {
         ndarray_io_pairs::library();
     }
     #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]

@@ -9,17 +9,17 @@ use ndarray_io::dask::NpyStackWriter;
 use ndarray_io::{DType, write_npy};
 
 use crate::act::{GROWING, READERS, path_in, prepare, run, seen};
-use crate::stop::{Stopped, count_calls};
+use crate::stop::{StoppedChild, count_calls};
 
 /// The allowed final states for each combination of successes, and the states that readers may see.
-pub(crate) struct Allowed {
+pub(crate) struct AllowedStates {
     /// The final states, by which of the two succeeded.
     after: BTreeMap<(bool, bool), BTreeSet<String>>,
     /// What each of them may see, if it is a reader.
     seen: [BTreeSet<String>; 2],
 }
 
-pub(crate) fn allowed(first: &str, second: &str, path: &Path) -> Allowed {
+pub(crate) fn allowed(first: &str, second: &str, path: &Path) -> AllowedStates {
     let mut after = BTreeMap::<_, BTreeSet<String>>::new();
     let mut views: [BTreeSet<String>; 2] = Default::default();
     let both = [(first, 100, 0), (second, 101, 1)];
@@ -61,7 +61,7 @@ pub(crate) fn allowed(first: &str, second: &str, path: &Path) -> Allowed {
             views[of].insert(run(both[of].0, path, both[of].1));
         }
     }
-    Allowed { after, seen: views }
+    AllowedStates { after, seen: views }
 }
 
 /// Tests one pair; returns the outcomes and the number of trials.
@@ -74,8 +74,8 @@ pub(crate) fn pair(first: &str, second: &str, folder: &Path, most: usize) -> (BT
     let mut tried = 0;
     for stop in (1..=calls).step_by(calls.div_ceil(most).max(1)) {
         prepare(&path, first, second);
-        let stopped = Stopped::before(first, &path, stop);
-        assert!(stopped.is_there, "{first} makes {calls} calls, and not {stop}");
+        let stopped = StoppedChild::before(first, &path, stop);
+        assert!(stopped.is_stopped, "{first} makes {calls} calls, and not {stop}");
         let two = run(second, &path, 101);
         let one = stopped.go_on();
         let place = format!("'{first}' stopped before call {stop} of {calls}, then '{second}'");
@@ -100,13 +100,13 @@ pub(crate) fn pair(first: &str, second: &str, folder: &Path, most: usize) -> (BT
     (outcomes, tried)
 }
 
-pub(crate) type Found<'a> = BTreeMap<(&'a str, &'a str), (BTreeSet<&'static str>, usize)>;
+pub(crate) type PairOutcomes<'a> = BTreeMap<(&'a str, &'a str), (BTreeSet<&'static str>, usize)>;
 
 /// Checks that the table in the documentation, below this heading, says which operations may succeed.
 pub(crate) fn check_table(
     heading: &str,
     work: &[(&str, &str)],
-    found: &Found<'_>,
+    found: &PairOutcomes<'_>,
     numbers: &str,
     is_full: bool,
 ) {

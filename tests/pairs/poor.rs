@@ -4,14 +4,14 @@ use std::fs;
 use std::path::Path;
 
 use crate::act::{path_in, prepare};
-use crate::faults::{broken_off, committed};
-use crate::stop::{Stopped, registers, set_registers, step};
+use crate::faults::{committed_contents, states_after_interruption};
+use crate::stop::{StoppedChild, registers, run_to_next_stop, set_registers};
 
 /// Returns the error of a call with this number and arguments, if it is lacking.
-type Lacks = fn(i64, [u64; 5]) -> Option<i32>;
+type CallError = fn(i64, [u64; 5]) -> Option<i32>;
 
 /// What a file system lacks, and the error that a call then returns.
-const LACKS: &[(&str, Lacks)] = &[
+const MISSING_FEATURES: &[(&str, CallError)] = &[
     ("locks", |call, [_, command, ..]| {
         let is_lock = [libc::F_OFD_SETLK, libc::F_OFD_GETLK].contains(&(command as i32));
         (call == libc::SYS_fcntl && is_lock || call == libc::SYS_flock).then_some(libc::ENOLCK)
@@ -36,38 +36,38 @@ const LACKS: &[(&str, Lacks)] = &[
 /// failed on each.
 pub(crate) fn check(what: &str, folder: &Path) -> Vec<usize> {
     let path = path_in(folder, what);
-    let (_, done) = broken_off(what, &path);
+    let (_, done) = states_after_interruption(what, &path);
     let (all, mut counts) = (("all of it", None), Vec::new());
-    for (name, only) in LACKS.iter().map(|(name, lacks)| (*name, Some(lacks))).chain([all]) {
+    for (name, only) in MISSING_FEATURES.iter().map(|(name, lacks)| (*name, Some(lacks))).chain([all]) {
         prepare(&path, what, what);
-        let mut stopped = Stopped::before(what, &path, 1);
+        let mut stopped = StoppedChild::before(what, &path, 1);
         let mut failed = 0;
-        while stopped.is_there {
+        while stopped.is_stopped {
             // The process is stopped at the entry of a call, then at its exit.
             let mut now = registers(&stopped.child);
             let arguments = [now.rdi, now.rsi, now.rdx, now.r10, now.r8];
-            let fails = |lacks: &Lacks| lacks(now.orig_rax as i64, arguments);
+            let fails = |lacks: &CallError| lacks(now.orig_rax as i64, arguments);
             let error = match only {
                 Some(lacks) => fails(lacks),
-                None => LACKS.iter().find_map(|(_, lacks)| fails(lacks)),
+                None => MISSING_FEATURES.iter().find_map(|(_, lacks)| fails(lacks)),
             };
             if error.is_some() {
                 now.orig_rax = u64::MAX;
                 set_registers(&stopped.child, &now);
             }
-            stopped.is_there = step(&stopped.child);
-            if let Some(error) = error.filter(|_| stopped.is_there) {
+            stopped.is_stopped = run_to_next_stop(&stopped.child);
+            if let Some(error) = error.filter(|_| stopped.is_stopped) {
                 let mut now = registers(&stopped.child);
                 now.rax = -i64::from(error) as u64;
                 set_registers(&stopped.child, &now);
                 failed += 1;
             }
-            stopped.is_there = stopped.is_there && step(&stopped.child);
+            stopped.is_stopped = stopped.is_stopped && run_to_next_stop(&stopped.child);
         }
         let said = stopped.end();
         let place = format!("'{what}' without {name} ({failed} calls failed)");
         assert!(said.starts_with("ok"), "{place}: {said}");
-        assert_eq!(committed(&path), done, "{place}");
+        assert_eq!(committed_contents(&path), done, "{place}");
         let left: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(left, [path.file_name().unwrap()], "{place}");
         counts.push(failed);

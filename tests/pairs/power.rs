@@ -11,9 +11,9 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
 use crate::act::{CHECKPOINT, MARK, path_in, prepare};
-use crate::faults::{broken_off, committed};
+use crate::faults::{committed_contents, states_after_interruption};
 use crate::random::Random;
-use crate::stop::{Stopped, registers, step};
+use crate::stop::{StoppedChild, registers, run_to_next_stop};
 
 const SECTOR: u64 = 512;
 
@@ -36,12 +36,12 @@ enum Event {
     SyncFile(u64),
     SyncFolder,
     /// A checkpoint has returned: the rows that it counts must survive.
-    Promise,
+    Checkpoint,
 }
 
 /// Records the events of a process between its two marks.
-fn record(what: &str, path: &Path) -> Vec<Event> {
-    let stopped = Stopped::before(what, path, 1);
+fn record_events(what: &str, path: &Path) -> Vec<Event> {
+    let stopped = StoppedChild::before(what, path, 1);
     let pid = stopped.child.id();
     let memory = File::open(format!("/proc/{pid}/mem")).unwrap();
     let text = |at: u64| -> String {
@@ -64,12 +64,12 @@ fn record(what: &str, path: &Path) -> Vec<Event> {
             stopped.go_on();
             return events;
         }
-        assert!(step(&stopped.child), "{what} has ended without its second mark");
+        assert!(run_to_next_stop(&stopped.child), "{what} has ended without its second mark");
         let after = registers(&stopped.child);
         let (result, arguments) =
             (after.rax as i64, [before.rdi, before.rsi, before.rdx, before.r10, before.r8]);
         match before.orig_rax as i64 {
-            libc::SYS_getpgid if arguments[0] == CHECKPOINT as u64 => events.push(Event::Promise),
+            libc::SYS_getpgid if arguments[0] == CHECKPOINT as u64 => events.push(Event::Checkpoint),
             _ if result < 0 => {}
             libc::SYS_write | libc::SYS_pwrite64 => {
                 let (file, is_folder) = number(arguments[0]).unwrap();
@@ -117,7 +117,7 @@ fn record(what: &str, path: &Path) -> Vec<Event> {
             }
             _ => {}
         }
-        assert!(step(&stopped.child), "{what} has ended without its second mark");
+        assert!(run_to_next_stop(&stopped.child), "{what} has ended without its second mark");
     }
 }
 
@@ -166,7 +166,7 @@ fn pieces(events: &[Event]) -> Vec<(Piece, bool)> {
             Event::Name { file, name } => {
                 pieces.push((Piece::Name { file: *file, name: name.clone() }, !named))
             }
-            Event::SyncFile(_) | Event::SyncFolder | Event::Promise => {}
+            Event::SyncFile(_) | Event::SyncFolder | Event::Checkpoint => {}
         }
     }
     pieces
@@ -191,10 +191,16 @@ fn subsets(count: usize) -> Vec<Vec<bool>> {
 }
 
 /// The contents of files by inode, and their inodes by name.
-type State = (BTreeMap<u64, Vec<u8>>, BTreeMap<String, u64>);
+type FolderState = (BTreeMap<u64, Vec<u8>>, BTreeMap<String, u64>);
 
 /// Writes the file, or the folder of files, as it is after power loss.
-fn lose(pieces: &[(Piece, bool)], lost: &[bool], old: &State, path: &Path, into: &Path) {
+fn write_state_after_loss(
+    pieces: &[(Piece, bool)],
+    lost: &[bool],
+    old: &FolderState,
+    path: &Path,
+    into: &Path,
+) {
     let (mut files, mut names) = old.clone();
     let mut lost = lost.iter();
     for (piece, may_be_lost) in pieces {
@@ -231,32 +237,32 @@ fn lose(pieces: &[(Piece, bool)], lost: &[bool], old: &State, path: &Path, into:
 pub(crate) fn losses(what: &str, folder: &Path) -> usize {
     let path = path_in(folder, what);
     let after = path.with_file_name(format!("after.{}", path.extension().unwrap().to_str().unwrap()));
-    let (allowed, done) = broken_off(what, &path);
+    let (allowed, done) = states_after_interruption(what, &path);
     prepare(&path, what, what);
     let names = named(&path);
     let read = |name: &String| if path.is_dir() { fs::read(path.join(name)) } else { fs::read(&path) };
     let contents = names.iter().map(|(name, file)| (*file, read(name).unwrap())).collect();
-    let old: State = (contents, names);
-    let events = record(what, &path);
+    let old: FolderState = (contents, names);
+    let events = record_events(what, &path);
     assert!(events.iter().any(|event| matches!(event, Event::SyncFile(_))), "{what}: {events:?}");
     let mut states = 0;
     let mut promised: Option<BTreeSet<String>> = None;
     for end in 0..=events.len() {
         let pieces = pieces(&events[..end]);
         let count = pieces.iter().filter(|(_, may_be_lost)| *may_be_lost).count();
-        if end > 0 && matches!(events[end - 1], Event::Promise) || end == events.len() {
+        if end > 0 && matches!(events[end - 1], Event::Checkpoint) || end == events.len() {
             assert!(
                 end < events.len() || count == 0,
                 "{what}: {count} pieces could be lost after it has returned"
             );
             // Promised rows survive: nothing that happens later takes them away.
-            lose(&pieces, &vec![false; count], &old, &path, &after);
-            let now = committed(&after);
+            write_state_after_loss(&pieces, &vec![false; count], &old, &path, &after);
+            let now = committed_contents(&after);
             promised = Some(allowed.iter().filter(|state| rows(state) >= rows(&now)).cloned().collect());
         }
         for lost in subsets(count) {
-            lose(&pieces, &lost, &old, &path, &after);
-            let found = committed(&after);
+            write_state_after_loss(&pieces, &lost, &old, &path, &after);
+            let found = committed_contents(&after);
             let is_fine = promised.as_ref().unwrap_or(&allowed).contains(&found);
             assert!(
                 is_fine,
@@ -265,8 +271,8 @@ pub(crate) fn losses(what: &str, folder: &Path) -> usize {
             states += 1;
         }
     }
-    lose(&pieces(&events), &[], &old, &path, &after);
-    assert_eq!(committed(&after), done, "{what}: all that it has done makes its array");
+    write_state_after_loss(&pieces(&events), &[], &old, &path, &after);
+    assert_eq!(committed_contents(&after), done, "{what}: all that it has done makes its array");
     states
 }
 

@@ -6,7 +6,7 @@ use std::process::Child;
 use crate::act::{MARK, answer, is_command, start};
 
 /// Waits until a traced child stops; returns `None` if it has exited.
-pub(crate) fn wait(child: &Child) -> Option<i32> {
+pub(crate) fn wait_for_stop(child: &Child) -> Option<i32> {
     let mut status = 0;
     // SAFETY: the status lives until the call returns.
     let waited = unsafe { libc::waitpid(child.id() as i32, &raw mut status, 0) };
@@ -14,7 +14,7 @@ pub(crate) fn wait(child: &Child) -> Option<i32> {
     libc::WIFSTOPPED(status).then(|| libc::WSTOPSIG(status))
 }
 
-pub(crate) fn trace(request: libc::c_uint, child: &Child, data: usize) {
+pub(crate) fn ptrace_request(request: libc::c_uint, child: &Child, data: usize) {
     // SAFETY: this thread traces the child, which is stopped.
     let result = unsafe { libc::ptrace(request, child.id() as i32, 0, data) };
     assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
@@ -36,10 +36,10 @@ pub(crate) fn call(child: &Child) -> (i64, u64) {
 }
 
 /// Lets a child run until the exit of the current call or the entry of the next; `false` if it has exited.
-pub(crate) fn step(child: &Child) -> bool {
+pub(crate) fn run_to_next_stop(child: &Child) -> bool {
     loop {
-        trace(libc::PTRACE_SYSCALL, child, 0);
-        match wait(child) {
+        ptrace_request(libc::PTRACE_SYSCALL, child, 0);
+        match wait_for_stop(child) {
             None => return false,
             Some(signal) if signal == libc::SIGTRAP | 0x80 => return true,
             Some(_) => {}
@@ -55,34 +55,34 @@ pub(crate) fn set_registers(child: &Child, registers: &libc::user_regs_struct) {
 }
 
 /// A child that runs an operation and is stopped before one of its system calls.
-pub(crate) struct Stopped {
+pub(crate) struct StoppedChild {
     what: String,
     pub(crate) child: Child,
     said: std::process::ChildStdout,
     /// The number of calls that it has made, including the one at which it is stopped.
     pub(crate) calls: usize,
     /// Whether the child is stopped at that call, and has not exited before it.
-    pub(crate) is_there: bool,
+    pub(crate) is_stopped: bool,
 }
 
-impl Stopped {
+impl StoppedChild {
     pub(crate) fn before(what: &str, path: &Path, stop: usize) -> Self {
-        Self::at_each(what, path, |_, calls| calls == stop)
+        Self::stop_when(what, path, |_, calls| calls == stop)
     }
 
     /// Invokes `stops` before each system call of the operation, with the number of calls so far, until it returns true.
-    pub(crate) fn at_each(what: &str, path: &Path, mut stops: impl FnMut(&Child, usize) -> bool) -> Self {
+    pub(crate) fn stop_when(what: &str, path: &Path, mut stops: impl FnMut(&Child, usize) -> bool) -> Self {
         let mut child = start(what, path, 100, true);
         let said = child.stdout.take().unwrap();
-        assert_eq!(wait(&child), Some(libc::SIGTRAP));
+        assert_eq!(wait_for_stop(&child), Some(libc::SIGTRAP));
         let options = (libc::PTRACE_O_TRACESYSGOOD | libc::PTRACE_O_EXITKILL) as usize;
-        trace(libc::PTRACE_SETOPTIONS, &child, options);
+        ptrace_request(libc::PTRACE_SETOPTIONS, &child, options);
         // The program makes no marks: all of its calls count.
         let (mut marks, mut calls, mut enters) = (usize::from(is_command(what)), 0, false);
         loop {
-            trace(libc::PTRACE_SYSCALL, &child, 0);
-            match wait(&child) {
-                None => return Self { what: what.to_owned(), child, said, calls, is_there: false },
+            ptrace_request(libc::PTRACE_SYSCALL, &child, 0);
+            match wait_for_stop(&child) {
+                None => return Self { what: what.to_owned(), child, said, calls, is_stopped: false },
                 Some(signal) if signal == libc::SIGTRAP | 0x80 => enters = !enters,
                 Some(_) => continue,
             }
@@ -95,15 +95,15 @@ impl Stopped {
             }
             calls += usize::from(marks == 1);
             if marks == 1 && stops(&child, calls) {
-                return Self { what: what.to_owned(), child, said, calls, is_there: true };
+                return Self { what: what.to_owned(), child, said, calls, is_stopped: true };
             }
         }
     }
 
     /// Lets the child continue to its end and returns its output.
     pub(crate) fn go_on(mut self) -> String {
-        if self.is_there {
-            trace(libc::PTRACE_DETACH, &self.child, 0);
+        if self.is_stopped {
+            ptrace_request(libc::PTRACE_DETACH, &self.child, 0);
         }
         self.end()
     }
@@ -133,15 +133,15 @@ impl Stopped {
             number
         };
         let number = change(libc::PTRACE_SETREGS, &|registers| registers.orig_rax = u64::MAX);
-        trace(libc::PTRACE_SYSCALL, &self.child, 0);
-        assert_eq!(wait(&self.child), Some(libc::SIGTRAP | 0x80));
+        ptrace_request(libc::PTRACE_SYSCALL, &self.child, 0);
+        assert_eq!(wait_for_stop(&self.child), Some(libc::SIGTRAP | 0x80));
         change(libc::PTRACE_SETREGS, &|registers| registers.rax = -i64::from(error) as u64);
         (number, self.go_on())
     }
 }
 
 pub(crate) fn count_calls(what: &str, path: &Path) -> usize {
-    let mut stopped = Stopped::before(what, path, usize::MAX);
+    let mut stopped = StoppedChild::before(what, path, usize::MAX);
     stopped.end();
     assert!(stopped.calls > 0, "{what} makes no calls");
     stopped.calls

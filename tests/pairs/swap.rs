@@ -5,11 +5,11 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use crate::act::{path_in, prepare, run};
-use crate::faults::committed;
-use crate::stop::{Stopped, call};
+use crate::faults::committed_contents;
+use crate::stop::{StoppedChild, call};
 
 /// Operations that replace or create a file.
-pub(crate) const SWAPPED: &[&str] = &[
+pub(crate) const REPLACING_OPERATIONS: &[&str] = &[
     "write",
     "create new",
     "log new",
@@ -42,27 +42,27 @@ pub(crate) fn check(what: &str, folder: &Path) -> usize {
         }
     };
     make();
-    let old = committed(&files[0]);
+    let old = committed_contents(&files[0]);
     let mut first = None;
-    let mut counted = Stopped::at_each(what, &path, |child, calls| {
+    let mut counted = StoppedChild::stop_when(what, &path, |child, calls| {
         if [libc::SYS_readlink, libc::SYS_readlinkat].contains(&call(child).0) {
             first.get_or_insert(calls);
         }
         false
     });
     counted.end();
-    let done = committed(&files[0]);
+    let done = committed_contents(&files[0]);
     let first = first.unwrap_or(usize::MAX); // a new file is not a link
     for stop in 1..=counted.calls {
         make();
-        let stopped = Stopped::before(what, &path, stop);
+        let stopped = StoppedChild::before(what, &path, stop);
         let aside = folder.join("aside");
         fs::rename(&places[0], &aside).unwrap();
         fs::rename(&places[1], &places[0]).unwrap();
         fs::rename(&aside, &places[1]).unwrap();
         let said = stopped.go_on();
         // What was here is there now.
-        let [other, own] = files.each_ref().map(|file| committed(file));
+        let [other, own] = files.each_ref().map(|file| committed_contents(file));
         let place = format!("'{what}', the folder exchanged before call {stop}: {said}");
         let is_fine = match said.starts_with("ok") {
             true if stop > first => own == done && other == old,

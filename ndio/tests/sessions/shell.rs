@@ -8,7 +8,7 @@ use std::process::Command;
 
 use super::{PROGRAM, ROOT, program};
 
-fn play(session: &str) -> String {
+fn run_session(session: &str) -> String {
     let root = Path::new(ROOT);
     let folder = tempfile::tempdir().unwrap();
     for (name, target) in [("data", "testdata"), ("docs", "docs")] {
@@ -53,11 +53,11 @@ fn play(session: &str) -> String {
     played
 }
 
-fn check(name: &str) {
+fn check_session(name: &str) {
     let path =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sessions").join(name).with_extension("console");
     let session = fs::read_to_string(&path).unwrap();
-    let played = play(&session);
+    let played = run_session(&session);
     if std::env::var_os("NDARRAY_IO_UPDATE").is_some() {
         fs::write(&path, played).unwrap();
     } else if played != session {
@@ -73,7 +73,7 @@ macro_rules! sessions {
         #[test]
         $(#[$when])*
         fn $name() {
-            check(stringify!($name));
+            check_session(stringify!($name));
         }
     };
 }
@@ -121,7 +121,7 @@ fn guide_sessions_print_what_they_show() {
         page.split("```console\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert_eq!(blocks.len(), 2);
     for block in blocks {
-        assert_eq!(play(block), block);
+        assert_eq!(run_session(block), block);
     }
 }
 
@@ -154,7 +154,7 @@ fn help_examples_run_without_errors() {
         }
     }
     assert!(count >= 26, "{count}");
-    assert_eq!(play(&session), session);
+    assert_eq!(run_session(&session), session);
 }
 
 /// Each mistake in `tests/mistakes/program.txt` has a message that says how to mend it.
@@ -168,7 +168,7 @@ fn program_messages_name_the_remedy() {
     let rows: Vec<&str> = text.split("\n# ").skip(1).collect();
     let command = |row: &str| row.lines().find(|line| line.starts_with("$ ")).unwrap().to_owned();
     let session: String = rows.iter().map(|row| command(row) + "\n").collect();
-    let played = play(&(setup.to_owned() + &session));
+    let played = run_session(&(setup.to_owned() + &session));
     let mut answers = played.split("\n$ ").skip(1);
     let (mut mended, mut wrong) = (0, Vec::new());
     for row in &rows {

@@ -7,10 +7,10 @@ use std::fs::File;
 use std::io::{self, Seek};
 
 use super::draft_folder;
-use super::system::{self, Attempt, Folder, LockRegion, Mode};
+use super::system::{self, Folder, LockAttempt, LockMode, LockRegion};
 
 /// The number of draft names that each change checks for stale drafts, to bound the cost.
-const SWEPT: usize = 8;
+const SWEPT_NAME_COUNT: usize = 8;
 
 /// Makes something under the first temporary name that is free, unless `keep` refuses it for the next one.
 pub(super) fn with_free_name<M, T, E: From<io::Error>>(
@@ -32,8 +32,8 @@ pub(super) fn with_free_name<M, T, E: From<io::Error>>(
 }
 
 /// Removes what killed processes have left in a folder.
-pub(super) fn sweep_all(folder: &Folder) {
-    (0..SWEPT).for_each(|number| sweep(folder, &name(number)));
+pub(super) fn remove_stale_drafts(folder: &Folder) {
+    (0..SWEPT_NAME_COUNT).for_each(|number| remove_if_stale(folder, &name(number)));
 }
 
 /// A temporary file that is going to replace or create a file in a folder.
@@ -52,12 +52,12 @@ impl Draft {
     ///
     /// With `is_private`, no other user can open it before it has the permissions of the old file.
     pub(super) fn new(folder: &Folder, is_private: bool) -> io::Result<Self> {
-        sweep_all(folder);
+        remove_stale_drafts(folder);
         match folder.create_unnamed(is_private) {
             Ok(file) => {
-                // Locked before the file can get a name: the lock marks a draft as in use, so that `sweep`
+                // Locked before the file can get a name: the lock marks a draft as in use, so that `remove_if_stale`
                 // does not remove it.
-                system::try_lock(&file, LockRegion::Draft, Mode::Exclusive)?;
+                system::try_lock(&file, LockRegion::Draft, LockMode::Exclusive)?;
                 Ok(Self { file, name: None, is_private })
             }
             // The file system has no unnamed files, or cannot link them later. Any other error will occur
@@ -69,9 +69,9 @@ impl Draft {
     fn create_named(folder: &Folder, is_private: bool) -> io::Result<Self> {
         let create = |name: &OsStr| folder.create_new(name, is_private);
         with_free_name(create, |file, name| {
-            let attempt = system::try_lock(&file, LockRegion::Draft, Mode::Exclusive)?;
+            let attempt = system::try_lock(&file, LockRegion::Draft, LockMode::Exclusive)?;
             // Another process may have removed the file between its creation and its locking.
-            let is_ours = attempt != Attempt::Busy && folder.is_name_of(&name, &file)?;
+            let is_ours = attempt != LockAttempt::Busy && folder.is_name_of(&name, &file)?;
             Ok(is_ours.then_some(Self { file, name: Some(name), is_private }))
         })
     }
@@ -97,7 +97,7 @@ impl Draft {
         let name = named.name.clone().unwrap_or_default();
         self.file.rewind()?;
         let moved = io::copy(&mut &self.file, &mut &named.file).map(drop);
-        let moved = moved.and_then(|()| super::target::copy_all_metadata(&self.file, &named.file));
+        let moved = moved.and_then(|()| super::target::copy_draft_metadata(&self.file, &named.file));
         if let Err(error) = moved {
             named.discard(folder);
             return Err(error);
@@ -126,7 +126,7 @@ impl Draft {
     /// Renames the draft over an existing file.
     pub(super) fn replace(&mut self, folder: &Folder, target: &OsStr) -> io::Result<()> {
         let name = self.give_name(folder)?;
-        self.check_name(folder, &name)?;
+        self.check_still_has_name(folder, &name)?;
         folder.rename(&name, target)?;
         self.name = Some(target.to_owned());
         Ok(())
@@ -134,7 +134,7 @@ impl Draft {
 
     /// Returns an error if another process has taken this draft for that of a killed one, which can happen where locks do
     /// not reach all machines.
-    fn check_name(&self, folder: &Folder, name: &OsStr) -> io::Result<()> {
+    fn check_still_has_name(&self, folder: &Folder, name: &OsStr) -> io::Result<()> {
         match folder.is_name_of(name, &self.file)? {
             true => Ok(()),
             false => {
@@ -159,7 +159,7 @@ impl Draft {
         if syncs {
             self.sync()?;
         }
-        self.check_name(folder, &name)?;
+        self.check_still_has_name(folder, &name)?;
         match folder.rename_to_new(&name, target) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
@@ -167,7 +167,7 @@ impl Draft {
             Err(_) => {
                 let reserved = folder.create_new(target, false)?;
                 // Locked, so that no other process appends to it; and if it was replaced before, it is not ours any more.
-                system::try_lock(&reserved, LockRegion::Change, Mode::Exclusive)?;
+                system::try_lock(&reserved, LockRegion::Change, LockMode::Exclusive)?;
                 if !folder.is_name_of(target, &reserved)? {
                     return Err(io::ErrorKind::AlreadyExists.into());
                 }
@@ -202,17 +202,20 @@ pub(super) fn name(number: usize) -> OsString {
 /// Removes a draft whose lock is free, because its owner no longer exists.
 ///
 /// Without lock support, drafts are kept.
-fn sweep(folder: &Folder, name: &OsStr) {
+fn remove_if_stale(folder: &Folder, name: &OsStr) {
     let file = match folder.open_file(name) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
-            return draft_folder::sweep(folder, name);
+            return draft_folder::remove_if_stale(folder, name);
         }
         Err(_) => return,
     };
     // The name may have been reused between opening and locking, so it is compared with the open file.
     if Folder::is_owned_regular_file(&file).unwrap_or(false)
-        && matches!(system::try_lock(&file, LockRegion::Draft, Mode::Exclusive), Ok(Attempt::Acquired))
+        && matches!(
+            system::try_lock(&file, LockRegion::Draft, LockMode::Exclusive),
+            Ok(LockAttempt::Acquired)
+        )
         && folder.is_name_of(name, &file).unwrap_or(false)
     {
         let _ = folder.unlink(name);

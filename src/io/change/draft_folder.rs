@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::lock::OwnerProcess;
-use super::system::{self, Attempt, Folder, LockRegion, Mode};
+use super::system::{self, Folder, LockAttempt, LockMode, LockRegion};
 use super::{draft, sync_folder, target};
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::WriteOptions;
@@ -29,12 +29,12 @@ pub(crate) struct DraftFolder {
 
 impl DraftFolder {
     /// Creates a folder for a path that must not exist.
-    pub(crate) fn beside(path: &Path) -> Result<Self> {
-        let (parent, final_name) = target::split(path, Folder::open)?;
+    pub(crate) fn create_beside(path: &Path) -> Result<Self> {
+        let (parent, final_name) = target::open_parent_folder(path, Folder::open)?;
         if parent.kind_of(&final_name)?.is_some() {
             return Err(ErrorKind::AlreadyExists.into());
         }
-        draft::sweep_all(&parent);
+        draft::remove_stale_drafts(&parent);
         let create = |name: &OsStr| parent.create_folder(name);
         let made: io::Result<_> = draft::with_free_name(create, |_, name| {
             let marked = mark(&parent, &name).inspect_err(|_| {
@@ -94,7 +94,7 @@ fn mark(parent: &Folder, name: &OsStr) -> io::Result<Option<(Folder, File)>> {
     let marked = || -> io::Result<_> {
         let folder = parent.open_within(name.as_ref())?;
         let marker = folder.create_new(MARKER.as_ref(), false)?;
-        let is_ours = system::try_lock(&marker, LockRegion::Draft, Mode::Exclusive)? != Attempt::Busy;
+        let is_ours = system::try_lock(&marker, LockRegion::Draft, LockMode::Exclusive)? != LockAttempt::Busy;
         let is_marked =
             is_ours && folder.is_name_of(MARKER.as_ref(), &marker)? && folder.is_in(parent, name)?;
         Ok(is_marked.then_some((folder, marker)))
@@ -106,13 +106,13 @@ fn mark(parent: &Folder, name: &OsStr) -> io::Result<Option<(Folder, File)>> {
 }
 
 /// Removes a draft that is not in use, because its owner no longer exists.
-pub(super) fn sweep(parent: &Folder, name: &OsStr) {
+pub(super) fn remove_if_stale(parent: &Folder, name: &OsStr) {
     let Ok(folder) = parent.open_within(name.as_ref()) else { return };
     match folder.open_file(MARKER.as_ref()) {
         Ok(marker) => {
             let is_free = matches!(
-                system::try_lock(&marker, LockRegion::Draft, Mode::Exclusive),
-                Ok(Attempt::Acquired)
+                system::try_lock(&marker, LockRegion::Draft, LockMode::Exclusive),
+                Ok(LockAttempt::Acquired)
             );
             if is_free && Folder::is_owned_regular_file(&marker).unwrap_or(false) {
                 remove(parent, &folder, name);

@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::system::{self, Attempt, LockRegion, Mode};
+use super::system::{self, LockAttempt, LockMode, LockRegion};
 use crate::bytes::{self, retry_interrupted};
 use crate::error::{ErrorKind, Result};
 
@@ -28,7 +28,7 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The purpose of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
+pub(crate) enum LockPurpose {
     /// To change the entire file, exclusively.
     Change,
     /// To change elements through a map.
@@ -108,17 +108,17 @@ impl Locked {
     ///
     /// The call waits for a replacement in progress, which takes microseconds, and at most `wait` for other
     /// locks.
-    pub(crate) fn new(file: File, purpose: Purpose, wait: Duration) -> Result<Self> {
+    pub(crate) fn new(file: File, purpose: LockPurpose, wait: Duration) -> Result<Self> {
         lock(&file, purpose, wait)?;
         let region = match purpose {
-            Purpose::Change => LockRegion::Change,
-            Purpose::Map => LockRegion::Map,
+            LockPurpose::Change => LockRegion::Change,
+            LockPurpose::Map => LockRegion::Map,
         };
         Ok(Self { file: Arc::new(file), region, owner: OwnerProcess::new() })
     }
 
     /// Returns a new file that was locked with [`lock_new`].
-    pub(super) fn of_new(file: File) -> Self {
+    pub(super) fn of_locked_new_file(file: File) -> Self {
         Self { file: Arc::new(file), region: LockRegion::Change, owner: OwnerProcess::new() }
     }
 
@@ -181,12 +181,12 @@ impl Retries {
 
     /// Returns whether there is another try.
     pub(super) fn next_attempt(&mut self) -> bool {
-        const MIN: usize = 100;
+        const MIN_ATTEMPTS: usize = 100;
         self.count += 1;
-        if self.count > MIN {
+        if self.count > MIN_ATTEMPTS {
             thread::sleep(Duration::from_millis(1).min(self.left()));
         }
-        self.count <= MIN || !self.left().is_zero()
+        self.count <= MIN_ATTEMPTS || !self.left().is_zero()
     }
 
     /// Returns how much longer the caller waits.
@@ -217,7 +217,7 @@ fn retry_for<T>(longest: Duration, mut attempt: impl FnMut() -> Result<Option<T>
 
 /// Locks a file that no other process can have opened yet.
 pub(super) fn lock_new(file: &File) -> io::Result<()> {
-    system::try_lock(file, LockRegion::Change, Mode::Exclusive).map(drop)
+    system::try_lock(file, LockRegion::Change, LockMode::Exclusive).map(drop)
 }
 
 /// Returns the error for a path that names no regular file.
@@ -226,14 +226,14 @@ pub(super) fn not_regular() -> crate::error::Error {
     ErrorKind::NotRegularFile { reason }.into()
 }
 
-fn lock(file: &File, purpose: Purpose, wait: Duration) -> Result<()> {
+fn lock(file: &File, purpose: LockPurpose, wait: Duration) -> Result<()> {
     let (region, mode) = match purpose {
-        Purpose::Change => (LockRegion::Change, Mode::Exclusive),
-        Purpose::Map => (LockRegion::Map, Mode::Shared),
+        LockPurpose::Change => (LockRegion::Change, LockMode::Exclusive),
+        LockPurpose::Map => (LockRegion::Map, LockMode::Shared),
     };
     // If the file was just created in place, it is still locked exclusively. Linux converts this lock to a
     // shared one; on Windows, the old lock would prevent the new one.
-    if cfg!(windows) && purpose == Purpose::Map {
+    if cfg!(windows) && purpose == LockPurpose::Map {
         system::unlock(file, LockRegion::Change);
     }
     let start = Instant::now();
@@ -241,15 +241,16 @@ fn lock(file: &File, purpose: Purpose, wait: Duration) -> Result<()> {
     // progress.
     let is_map_locked = || system::is_locked(file, LockRegion::Map, mode);
     let acquired = retry_for(wait.max(LOCK_TIMEOUT), || match system::try_lock(file, region, mode)? {
-        Attempt::Acquired | Attempt::Unsupported => Ok(Some(())),
-        Attempt::Busy if is_map_locked() && start.elapsed() >= wait => Err(ErrorKind::Locked.into()),
-        Attempt::Busy => Ok(None),
+        LockAttempt::Acquired | LockAttempt::Unsupported => Ok(Some(())),
+        LockAttempt::Busy if is_map_locked() && start.elapsed() >= wait => Err(ErrorKind::Locked.into()),
+        LockAttempt::Busy => Ok(None),
     })?;
     acquired.ok_or(ErrorKind::Locked)?;
-    if purpose == Purpose::Map {
+    if purpose == LockPurpose::Map {
         // A replacement that checked for maps before this lock was taken is allowed to complete; the caller
         // then checks the path.
-        let is_free = || Ok((!system::is_locked(file, LockRegion::Replace, Mode::Exclusive)).then_some(()));
+        let is_free =
+            || Ok((!system::is_locked(file, LockRegion::Replace, LockMode::Exclusive)).then_some(()));
         retry_for(LOCK_TIMEOUT, is_free)?.ok_or(ErrorKind::Locked)?;
     }
     Ok(())
@@ -257,7 +258,7 @@ fn lock(file: &File, purpose: Purpose, wait: Duration) -> Result<()> {
 
 /// Returns an error, before anything is written, if a lock is not free and the caller does not wait for it.
 pub(super) fn refuse_if_locked(file: &File, wait: Duration) -> Result<()> {
-    match wait.is_zero() && system::is_locked(file, LockRegion::Map, Mode::Exclusive) {
+    match wait.is_zero() && system::is_locked(file, LockRegion::Map, LockMode::Exclusive) {
         true => Err(ErrorKind::Locked.into()),
         false => Ok(()),
     }
@@ -275,17 +276,17 @@ impl Drop for ReplacementLock<'_> {
 /// Locks a file while it is replaced.
 pub(super) fn lock_for_replacing(file: &File, wait: Duration) -> Result<ReplacementLock<'_>> {
     let start = Instant::now();
-    let is_map_locked = || system::is_locked(file, LockRegion::Map, Mode::Exclusive);
+    let is_map_locked = || system::is_locked(file, LockRegion::Map, LockMode::Exclusive);
     // A replacement locks `Replace` and then checks `Map`; a map locks `Map` and then checks `Replace`. So at
     // least one of the two sees the other.
     let acquired = retry_for(wait.max(LOCK_TIMEOUT), || {
-        let attempt = system::try_lock(file, LockRegion::Replace, Mode::Exclusive)?;
+        let attempt = system::try_lock(file, LockRegion::Replace, LockMode::Exclusive)?;
         match attempt {
-            Attempt::Unsupported => return Ok(Some(())),
-            Attempt::Acquired if !is_map_locked() => return Ok(Some(())),
-            Attempt::Acquired => system::unlock(file, LockRegion::Replace), // a map locked the file first
-            Attempt::Busy if !is_map_locked() => return Ok(None),           // another replacement
-            Attempt::Busy => {}
+            LockAttempt::Unsupported => return Ok(Some(())),
+            LockAttempt::Acquired if !is_map_locked() => return Ok(Some(())),
+            LockAttempt::Acquired => system::unlock(file, LockRegion::Replace), // a map locked the file first
+            LockAttempt::Busy if !is_map_locked() => return Ok(None),           // another replacement
+            LockAttempt::Busy => {}
         }
         if start.elapsed() >= wait { Err(ErrorKind::Locked.into()) } else { Ok(None) }
     })?;
@@ -296,7 +297,7 @@ pub(super) fn lock_for_replacing(file: &File, wait: Duration) -> Result<Replacem
 /// Opens an existing file for reading and writing, and locks it.
 ///
 /// When the call returns, the path refers to the locked file.
-pub(crate) fn open_locked(path: &Path, purpose: Purpose, wait: Duration) -> Result<Locked> {
+pub(crate) fn open_locked(path: &Path, purpose: LockPurpose, wait: Duration) -> Result<Locked> {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
     #[cfg(target_os = "linux")]
@@ -308,7 +309,7 @@ pub(crate) fn open_locked(path: &Path, purpose: Purpose, wait: Duration) -> Resu
 pub(super) fn open_locked_by(
     open: impl Fn() -> io::Result<File>,
     is_named: impl Fn(&File) -> io::Result<bool>,
-    purpose: Purpose,
+    purpose: LockPurpose,
     wait: Duration,
 ) -> Result<Locked> {
     let mut retries = Retries::new(wait);
@@ -331,12 +332,12 @@ pub(super) fn open_locked_by(
 
 /// Returns whether a path refers to an open file, following links.
 pub(crate) fn path_refers_to(path: &Path, file: &File) -> io::Result<bool> {
-    system::is_same(system::id_at(path), file)
+    system::is_id_of(system::id_at(path), file)
 }
 
 /// Returns whether an append or an update is in progress.
 pub(crate) fn is_being_changed(file: &File) -> bool {
-    system::is_locked(file, LockRegion::Map, Mode::Shared)
+    system::is_locked(file, LockRegion::Map, LockMode::Shared)
 }
 
 /// How long a process waits for the lock of a header.
@@ -357,11 +358,12 @@ impl Default for LockTimeout {
 /// If the lock does not become free in time, `work` runs without it: a writer must not depend on its readers.
 pub(crate) fn with_header_lock<T>(
     file: &File,
-    mode: Mode,
+    mode: LockMode,
     lock_timeout: &mut LockTimeout,
     work: impl FnOnce() -> T,
 ) -> T {
-    let attempt = || Ok((system::try_lock(file, LockRegion::Header, mode)? != Attempt::Busy).then_some(()));
+    let attempt =
+        || Ok((system::try_lock(file, LockRegion::Header, mode)? != LockAttempt::Busy).then_some(()));
     let is_taken = matches!(retry_for(lock_timeout.0, attempt), Ok(Some(())));
     lock_timeout.0 = if is_taken { LOCK_TIMEOUT } else { Duration::ZERO };
     let done = work();
@@ -391,13 +393,16 @@ mod tests {
         let path = tempfile::NamedTempFile::new().unwrap();
         let open = || File::options().read(true).write(true).open(&path).unwrap();
         let (reader, writer, mut lock_timeout) = (open(), open(), LockTimeout::default());
-        assert_eq!(system::try_lock(&reader, LockRegion::Header, Mode::Shared).unwrap(), Attempt::Acquired);
-        assert_eq!(with_header_lock(&writer, Mode::Exclusive, &mut lock_timeout, || 1), 1);
+        assert_eq!(
+            system::try_lock(&reader, LockRegion::Header, LockMode::Shared).unwrap(),
+            LockAttempt::Acquired
+        );
+        assert_eq!(with_header_lock(&writer, LockMode::Exclusive, &mut lock_timeout, || 1), 1);
         assert_eq!(lock_timeout.0, Duration::ZERO);
-        assert_eq!(with_header_lock(&writer, Mode::Exclusive, &mut lock_timeout, || 2), 2);
+        assert_eq!(with_header_lock(&writer, LockMode::Exclusive, &mut lock_timeout, || 2), 2);
         assert_eq!(lock_timeout.0, Duration::ZERO);
         system::unlock(&reader, LockRegion::Header);
-        assert_eq!(with_header_lock(&writer, Mode::Exclusive, &mut lock_timeout, || 3), 3);
+        assert_eq!(with_header_lock(&writer, LockMode::Exclusive, &mut lock_timeout, || 3), 3);
         assert_eq!(lock_timeout.0, LOCK_TIMEOUT);
     }
 }

@@ -32,11 +32,11 @@ pub(crate) use draft_folder::DraftFolder;
 pub(crate) use lock::path_refers_to;
 use lock::{LentFile, Retries};
 pub(crate) use lock::{
-    LockTimeout, Locked, OwnerProcess, Purpose, is_being_changed, is_lent_to_callback, open_locked,
+    LockPurpose, LockTimeout, Locked, OwnerProcess, is_being_changed, is_lent_to_callback, open_locked,
     with_header_lock,
 };
-pub(crate) use system::{FileId, Mode, id_of};
-use system::{Folder, Kind};
+use system::{EntryKind, Folder};
+pub(crate) use system::{FileId, LockMode, id_of};
 use target::Destination;
 
 use crate::bytes;
@@ -82,11 +82,11 @@ pub(crate) fn replace_locked(
     options: &WriteOptions,
     write: impl FnOnce(&File, &File) -> Result<()>,
 ) -> Result<()> {
-    replace_and_unlock(path, &mut Some(old), options, write)
+    replace_keeping_lock_on_error(path, &mut Some(old), options, write)
 }
 
 /// Like [`replace_locked`]; after an error, the old file is still locked, unless it has been replaced.
-pub(crate) fn replace_and_unlock(
+pub(crate) fn replace_keeping_lock_on_error(
     path: &Path,
     old: &mut Option<Locked>,
     options: &WriteOptions,
@@ -108,7 +108,7 @@ pub(crate) fn replace_and_unlock(
 /// `look` reads the old file under a lock that is held until the new file is in place; if the old file cannot
 /// be opened, `look` receives the error. `write` receives the result of `look`, or an empty slice if there is
 /// no old file. `write` is called again if another process creates the file in between.
-pub(crate) fn replace_after_look(
+pub(crate) fn replace_after_inspecting(
     path: &Path,
     options: &WriteOptions,
     look: impl Fn(io::Result<&File>) -> Result<Vec<u8>>,
@@ -117,13 +117,13 @@ pub(crate) fn replace_after_look(
     mark_write_errors(|is_of_callback| {
         let look = |old: io::Result<&File>| record_failure(look(old), is_of_callback);
         let mut write = write;
-        look_and_replace(path, options, look, |file, found| {
+        replace_after_inspecting_inner(path, options, look, |file, found| {
             record_failure(write(file, found), is_of_callback)
         })
     })
 }
 
-fn look_and_replace(
+fn replace_after_inspecting_inner(
     path: &Path,
     options: &WriteOptions,
     look: impl Fn(io::Result<&File>) -> Result<Vec<u8>>,
@@ -145,7 +145,7 @@ fn look_and_replace(
     }
     let mut retries = Retries::new(options.get_wait_for_lock());
     while retries.next_attempt() {
-        let (folder, name) = match target::follow_links(path)? {
+        let (folder, name) = match target::resolve_destination(path)? {
             Destination::File(folder, name) => (folder, name),
             // A descriptor: no trailing bytes can follow an array there.
             Destination::Open(file) => {
@@ -154,12 +154,12 @@ fn look_and_replace(
             }
         };
         match folder.kind_of(&name)? {
-            Some(Kind::File) => {
+            Some(EntryKind::File) => {
                 let is_named = |file: &File| folder.is_name_of(&name, file);
                 match lock::open_locked_by(
                     || folder.open_file(&name),
                     is_named,
-                    Purpose::Change,
+                    LockPurpose::Change,
                     retries.left(),
                 ) {
                     Err(error) if error.is_io() => match io::Error::from(error) {
@@ -174,12 +174,12 @@ fn look_and_replace(
                     }
                 }
             }
-            None => match create_in((&folder, &name), options, false, |file| write(file, &[])) {
+            None => match create_new_file_in((&folder, &name), options, false, |file| write(file, &[])) {
                 Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists) => {} // it exists now, so inspect it
                 created => return created.map(drop),
             },
             // A pipe or a device.
-            Some(Kind::Other) => {
+            Some(EntryKind::Other) => {
                 let mut write = |_: Option<&File>, file: &File| write(file, &[]);
                 return replace_in_folder((&folder, &name), options, &mut None, &mut write);
             }
@@ -189,7 +189,7 @@ fn look_and_replace(
 }
 
 /// Writes a new file. The first argument is the old file, if the caller has locked it.
-type WriteNew<'a> = &'a mut dyn FnMut(Option<&File>, &File) -> Result<()>;
+type WriteNewFn<'a> = &'a mut dyn FnMut(Option<&File>, &File) -> Result<()>;
 
 /// Replaces a file, calling `write` once. The lock is given up when the file has been replaced.
 ///
@@ -198,7 +198,7 @@ fn replace_file(
     path: &Path,
     options: &WriteOptions,
     locked: &mut Option<Locked>,
-    write: WriteNew<'_>,
+    write: WriteNewFn<'_>,
 ) -> Result<()> {
     if options.get_create_new() {
         return match locked {
@@ -206,7 +206,7 @@ fn replace_file(
             None => create_new(path, options, |file| write(None, file)),
         };
     }
-    match target::follow_links(path)? {
+    match target::resolve_destination(path)? {
         Destination::File(folder, name) => replace_in_folder((&folder, &name), options, locked, write),
         Destination::Open(_) if locked.is_some() => Err(not_named_by_path()),
         Destination::Open(file) => {
@@ -221,10 +221,10 @@ fn replace_in_folder(
     (folder, name): (&Folder, &OsStr),
     options: &WriteOptions,
     locked: &mut Option<Locked>,
-    write: WriteNew<'_>,
+    write: WriteNewFn<'_>,
 ) -> Result<()> {
     let kind = folder.kind_of(name)?;
-    if kind == Some(Kind::Other) {
+    if kind == Some(EntryKind::Other) {
         if locked.is_some() {
             return Err(not_named_by_path());
         }
@@ -247,7 +247,7 @@ fn replace_in_folder(
     let mut put = || -> Result<()> {
         // Before `write`: if metadata would be lost, the call fails before any content is written.
         if let Some(old) = &old {
-            target::copy_metadata(old, &draft.file)?;
+            target::copy_metadata_or_refuse(old, &draft.file)?;
         }
         lend(&draft.file, |file| write(locked.as_deref(), file))?;
         // Synced before the file gets its name: after a loss of power, the name must not refer to partial
@@ -275,10 +275,10 @@ fn replace_in_folder(
                 Some(_) => None,
             };
             if folder.is_name_of(name, locked.as_deref().unwrap_or(file))? {
-                target::copy_metadata(file, &draft.file)?; // the metadata may have changed
+                target::copy_metadata_or_refuse(file, &draft.file)?; // the metadata may have changed
                 match draft.replace(folder, name) {
                     Err(error) if cfg!(windows) && is_refused(&error) => {}
-                    replaced => return replaced.map_err(rename_error),
+                    replaced => return replaced.map_err(explain_rename_error),
                 }
                 // Some Windows file systems do not replace a file that is open. The handles are closed first,
                 // which releases the lock, so the identity of the file at the path is checked once more.
@@ -286,12 +286,12 @@ fn replace_in_folder(
                 drop(lock);
                 (old, *locked) = (None, None);
                 return match folder.id_at(name) {
-                    Ok(found) if found == id => draft.replace(folder, name).map_err(rename_error),
+                    Ok(found) if found == id => draft.replace(folder, name).map_err(explain_rename_error),
                     Ok(_) => Err(ErrorKind::Locked.into()), // another process has just replaced it
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                        draft.persist_new(folder, name, options.get_sync()).map_err(rename_error)
+                        draft.persist_new(folder, name, options.get_sync()).map_err(explain_rename_error)
                     }
-                    Err(error) => Err(rename_error(error)),
+                    Err(error) => Err(explain_rename_error(error)),
                 };
             }
             if locked.is_some() {
@@ -343,7 +343,7 @@ pub(crate) fn create_new(
     write: impl FnOnce(&File) -> Result<()>,
 ) -> Result<()> {
     mark_write_errors(|is_of_callback| {
-        create(path, options, false, |file| record_failure(write(file), is_of_callback)).map(drop)
+        create_new_file(path, options, false, |file| record_failure(write(file), is_of_callback)).map(drop)
     })
 }
 
@@ -354,25 +354,26 @@ pub(crate) fn create_new_locked(
     write: impl FnOnce(&File) -> Result<()>,
 ) -> Result<Locked> {
     mark_write_errors(|is_of_callback| {
-        create(path, options, true, |file| record_failure(write(file), is_of_callback)).map(Locked::of_new)
+        create_new_file(path, options, true, |file| record_failure(write(file), is_of_callback))
+            .map(Locked::of_locked_new_file)
     })
 }
 
 /// Creates a file that must not exist yet and returns it.
-fn create(
+fn create_new_file(
     path: &Path,
     options: &WriteOptions,
-    is_locked: bool,
+    with_lock: bool,
     write: impl FnOnce(&File) -> Result<()>,
 ) -> Result<File> {
-    let (folder, name) = target::split(path, Folder::open)?;
-    create_in((&folder, &name), options, is_locked, write)
+    let (folder, name) = target::open_parent_folder(path, Folder::open)?;
+    create_new_file_in((&folder, &name), options, with_lock, write)
 }
 
-fn create_in(
+fn create_new_file_in(
     (folder, name): (&Folder, &OsStr),
     options: &WriteOptions,
-    is_locked: bool,
+    with_lock: bool,
     write: impl FnOnce(&File) -> Result<()>,
 ) -> Result<File> {
     if folder.kind_of(name)?.is_some() {
@@ -385,7 +386,7 @@ fn create_in(
             // Synced before the file gets its name, as in `replace_file`.
             draft.sync()?;
         }
-        if is_locked {
+        if with_lock {
             // The lock is on the open file, which giving it a name may have to copy.
             draft.ensure_named(folder, options.get_sync())?;
             lock::lock_new(&draft.file)?;
@@ -423,7 +424,7 @@ fn overwrite(
     (folder, name): (&Folder, &OsStr),
     options: &WriteOptions,
     is_new: bool,
-    write: WriteNew<'_>,
+    write: WriteNewFn<'_>,
 ) -> Result<()> {
     let file = open_or_create(folder, name, options)?;
     if let Err(error) = lend(&file, |file| write(None, file)) {
@@ -445,10 +446,10 @@ fn overwrite(
 
 /// Opens or creates a file to be written in place, and locks it, keeping existing content.
 pub(crate) fn open_in_place(path: &Path, options: &WriteOptions) -> Result<Locked> {
-    match target::follow_links(path)? {
+    match target::resolve_destination(path)? {
         Destination::File(folder, name) => open_or_create(&folder, &name, options),
         Destination::Open(file) => match bytes::len_of_regular(&file) {
-            Some(_) => Locked::new(file, Purpose::Change, options.get_wait_for_lock()),
+            Some(_) => Locked::new(file, LockPurpose::Change, options.get_wait_for_lock()),
             None => Err(lock::not_regular()),
         },
     }
@@ -456,7 +457,7 @@ pub(crate) fn open_in_place(path: &Path, options: &WriteOptions) -> Result<Locke
 
 fn open_or_create(folder: &Folder, name: &OsStr, options: &WriteOptions) -> Result<Locked> {
     let (open, wait) = (|| folder.open_or_create(name), options.get_wait_for_lock());
-    lock::open_locked_by(open, |file| folder.is_name_of(name, file), Purpose::Change, wait)
+    lock::open_locked_by(open, |file| folder.is_name_of(name, file), LockPurpose::Change, wait)
 }
 
 /// Returns the file at `path`, locked against other changes, if it is one of the inputs.
@@ -480,7 +481,7 @@ pub(crate) fn lock_if_input<P: AsRef<Path>>(
 }
 
 /// Like [`lock_if_input`], for inputs that are open.
-pub(crate) fn lock_if_open(
+pub(crate) fn lock_if_open_input(
     path: &Path,
     inputs: &[Option<FileId>],
     options: &WriteOptions,
@@ -503,7 +504,7 @@ fn lock_if(
             Err(ErrorKind::bad_option(reason).into())
         }
         (true, false) => {
-            let locked = open_locked(path, Purpose::Change, options.get_wait_for_lock())?;
+            let locked = open_locked(path, LockPurpose::Change, options.get_wait_for_lock())?;
             // It may have been replaced in the meantime, and then it is not an input.
             Ok(is_input(&system::id_of(&locked)?).then_some(locked))
         }
@@ -534,7 +535,7 @@ pub(crate) fn sync_folder_of(path: &Path, options: &WriteOptions) -> Result<()> 
     if !options.get_sync() {
         return Ok(());
     }
-    match target::follow_links(path)? {
+    match target::resolve_destination(path)? {
         Destination::File(folder, _) => sync_folder(&folder, options),
         Destination::Open(_) => Ok(()),
     }
@@ -569,7 +570,7 @@ pub(crate) fn sync_writer<W: Write>(writer: &mut W, options: &WriteOptions) -> R
 }
 
 /// Syncs a file after parts of it have been written.
-pub(crate) fn sync_parts(file: &File) -> io::Result<()> {
+pub(crate) fn sync_written_parts(file: &File) -> io::Result<()> {
     file.sync_data()
 }
 
@@ -587,7 +588,7 @@ fn cannot_replace(reason: String) -> Error {
 }
 
 /// Converts the error of a rename: the target may be a mount point or, on Windows, open or mapped elsewhere.
-fn rename_error(error: io::Error) -> Error {
+fn explain_rename_error(error: io::Error) -> Error {
     match is_refused(&error) {
         true => cannot_replace(format!("the system does not allow it to be replaced: {error}")),
         false => error.into(),

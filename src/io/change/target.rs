@@ -25,7 +25,7 @@ pub(super) enum Destination {
     Open(File),
 }
 
-pub(super) fn follow_links(path: &Path) -> Result<Destination> {
+pub(super) fn resolve_destination(path: &Path) -> Result<Destination> {
     const MAX_LINKS: usize = 40; // the limit of Linux
     // On Windows, opening a named pipe, even only to inspect it, uses up one of its instances. So devices are
     // recognized before any path is opened.
@@ -45,20 +45,20 @@ pub(super) fn follow_links(path: &Path) -> Result<Destination> {
     if let Some(file) = open_descriptor(path)? {
         return Ok(Destination::Open(file));
     }
-    let (mut folder, mut name) = split(path, Folder::open)?;
+    let (mut folder, mut name) = open_parent_folder(path, Folder::open)?;
     for _ in 0..MAX_LINKS {
         // An error says that it is not a link, or that it does not exist; opening it will report the rest.
         let Ok(link) = folder.read_link(&name) else { return Ok(Destination::File(folder, name)) };
         if let Some(file) = open_descriptor(&folder.path().join(&link))? {
             return Ok(Destination::Open(file));
         }
-        (folder, name) = split(&link, |parent| folder.open_within(parent))?;
+        (folder, name) = open_parent_folder(&link, |parent| folder.open_within(parent))?;
     }
     Err(io::Error::new(io::ErrorKind::InvalidInput, "too many levels of symbolic links").into())
 }
 
 /// Splits a path into its folder, opened, and the file name.
-pub(super) fn split(
+pub(super) fn open_parent_folder(
     path: &Path,
     open: impl Fn(&Path) -> io::Result<Folder>,
 ) -> io::Result<(Folder, OsString)> {
@@ -98,10 +98,10 @@ fn open_descriptor(_: &Path) -> Result<Option<File>> {
 }
 
 /// Copies all metadata of the old file to the new one, or returns an error that says what would be lost.
-pub(super) fn copy_metadata(old: &File, new: &File) -> Result<()> {
+pub(super) fn copy_metadata_or_refuse(old: &File, new: &File) -> Result<()> {
     let metadata = old.metadata()?;
-    check_links(old, &metadata)?;
-    copy_owner(new, &metadata)?;
+    refuse_hard_links(old, &metadata)?;
+    copy_owner_or_refuse(new, &metadata)?;
     system::copy_attributes(old, new).map_err(|error| {
         cannot_replace(format!(
             "its metadata (an access control list, a label, a data stream) would be lost: {error}"
@@ -113,15 +113,15 @@ pub(super) fn copy_metadata(old: &File, new: &File) -> Result<()> {
 }
 
 /// Copies all metadata from one draft to another.
-pub(super) fn copy_all_metadata(from: &File, to: &File) -> io::Result<()> {
+pub(super) fn copy_draft_metadata(from: &File, to: &File) -> io::Result<()> {
     let metadata = from.metadata()?;
     set_owner(to, &metadata)?;
     system::copy_attributes(from, to)?;
     copy_permissions(to, &metadata)
 }
 
-fn check_links(old: &File, metadata: &Metadata) -> Result<()> {
-    match system::links_of(old, metadata)? {
+fn refuse_hard_links(old: &File, metadata: &Metadata) -> Result<()> {
+    match system::hard_link_count(old, metadata)? {
         0 | 1 => Ok(()),
         links => Err(cannot_replace(format!(
             "it has {links} hard links, and the others would keep the old content"
@@ -146,7 +146,7 @@ fn set_owner(_: &File, _: &Metadata) -> io::Result<()> {
 }
 
 #[cfg(unix)]
-fn copy_owner(new: &File, old: &Metadata) -> Result<()> {
+fn copy_owner_or_refuse(new: &File, old: &Metadata) -> Result<()> {
     use std::os::unix::fs::MetadataExt;
     set_owner(new, old).map_err(|_| {
         cannot_replace(format!(
@@ -158,7 +158,7 @@ fn copy_owner(new: &File, old: &Metadata) -> Result<()> {
 }
 
 #[cfg(not(unix))]
-fn copy_owner(_: &File, _: &Metadata) -> Result<()> {
+fn copy_owner_or_refuse(_: &File, _: &Metadata) -> Result<()> {
     Ok(())
 }
 

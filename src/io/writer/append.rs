@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::{Cursor, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use super::super::change::{self, Purpose};
+use super::super::change::{self, LockPurpose};
 use super::super::payload;
 use super::super::{ArrayFormat, Npy};
-use super::header::{dtype_for, grouped_for, growing_axis_len, options_for, rewrite, shape_of_rows};
+use super::header::{dtype_for, grouped_for, growing_axis_len, options_for, rewrite_header, shape_of_rows};
 use super::{ArrayLength, NpyWriter};
 use crate::bytes::Region;
 use crate::dtype::DType;
@@ -40,17 +40,17 @@ pub enum UncommittedRows {
 }
 
 /// What elements of a file a writer can write.
-pub(crate) struct RowType<A> {
+pub(crate) struct RowTypeFns<A> {
     /// Returns the header with axes as the writer sees them; an error if it cannot write such elements.
-    pub(crate) check_header: fn(&Header, &WriteOptions) -> Result<Header>,
+    pub(crate) writable_header: fn(&Header, &WriteOptions) -> Result<Header>,
     /// Returns how elements of a dtype are written.
     pub(crate) write_plan: fn(&DType) -> Option<WritePlan<A>>,
 }
 
-impl<A: WritableElement> RowType<A> {
+impl<A: WritableElement> RowTypeFns<A> {
     /// Elements of a Rust type.
     const TYPED: Self = Self {
-        check_header: |header, options| {
+        writable_header: |header, options| {
             let header = grouped_for::<A>(header, None, false)?;
             options_for::<A>(header.dtype(), options)?;
             Ok(header.into_owned())
@@ -122,7 +122,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
         surplus: UncommittedRows,
         options: &WriteOptions,
     ) -> Result<Self> {
-        Self::append_rows(path.as_ref(), None, surplus, options, &RowType::TYPED)
+        Self::append_rows(path.as_ref(), None, surplus, options, &RowTypeFns::TYPED)
     }
 
     /// Creates or overwrites an NPY file whose array grows by rows of the given shape.
@@ -176,7 +176,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
     pub fn create_with<P: AsRef<Path>>(path: P, row: &[usize], options: &WriteOptions) -> Result<Self> {
         let path = path.as_ref();
         let dtype = dtype_for::<A>(options).map_err(|error| error.at_path(path))?;
-        Self::create_rows(path, row, &dtype, options, &RowType::TYPED)
+        Self::create_rows(path, row, &dtype, options, &RowTypeFns::TYPED)
     }
 
     /// Creates an NPY file whose array grows by rows of the given shape; the file must not exist yet.
@@ -249,7 +249,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
         options: &WriteOptions,
     ) -> Result<Self> {
         let dtype = || dtype_for::<A>(options);
-        Self::append_or_create_rows(path.as_ref(), (row, &dtype), surplus, options, &RowType::TYPED)
+        Self::append_or_create_rows(path.as_ref(), (row, &dtype), surplus, options, &RowTypeFns::TYPED)
     }
 }
 
@@ -278,12 +278,12 @@ impl<A> NpyWriter<A, File> {
         self.is_broken = true;
         let mut lock_timeout = self.lock_timeout;
         let mut truncate = || -> Result<()> {
-            let (elements, empty_rows) = self.committed;
-            let text = self.header_of(elements, empty_rows)?;
+            let (elements, empty_rows) = self.committed_counts;
+            let text = self.header_bytes_counting(elements, empty_rows)?;
             let end = start + head as u64 + elements * self.dtype.item_size() as u64;
             let mut file = &*self.writer;
             // The header is written first, because it must never count rows that have been removed.
-            rewrite(&mut file, start, &text, &mut lock_timeout)?;
+            rewrite_header(&mut file, start, &text, &mut lock_timeout)?;
             change::sync_writer(&mut file, &self.options)?;
             change::set_len(file, end)?;
             file.seek(SeekFrom::Start(end))?;
@@ -299,10 +299,10 @@ impl<A> NpyWriter<A, File> {
         row: Option<&[usize]>,
         surplus: UncommittedRows,
         options: &WriteOptions,
-        rows: &RowType<A>,
+        rows: &RowTypeFns<A>,
     ) -> Result<Self> {
         let open = || {
-            let file = change::open_locked(path, Purpose::Change, options.get_wait_for_lock())?;
+            let file = change::open_locked(path, LockPurpose::Change, options.get_wait_for_lock())?;
             let (file, locked) = file.split()?;
             let mut writer = Self::open_for_append(file, row, surplus, options, rows)?;
             (writer.path, writer.locked) = (Some(path.to_owned()), locked);
@@ -324,13 +324,17 @@ impl<A> NpyWriter<A, File> {
         row: &[usize],
         dtype: &DType,
         options: &WriteOptions,
-        rows: &RowType<A>,
+        rows: &RowTypeFns<A>,
     ) -> Result<Self> {
         let made = || (dtype.clone(), (rows.write_plan)(dtype));
         let create = || {
             // In memory first: an invalid type or option must not create or truncate the file.
-            let empty =
-                NpyWriter::new_locked(Cursor::new(Vec::new()), row, made(), &options.clone().sync(false))?;
+            let empty = NpyWriter::new_without_locking(
+                Cursor::new(Vec::new()),
+                row,
+                made(),
+                &options.clone().sync(false),
+            )?;
             let (mut writer, locked) = if options.get_create_new() {
                 let head = empty.finish()?.into_inner();
                 let file = change::create_new_locked(path, options, |mut file| Ok(file.write_all(&head)?))?;
@@ -338,7 +342,7 @@ impl<A> NpyWriter<A, File> {
                 (Self::open_for_append(file, None, UncommittedRows::Refuse, options, rows)?, locked)
             } else {
                 let (file, locked) = change::open_in_place(path, options)?.split()?;
-                let writer = Self::new_locked(file, row, made(), options)?;
+                let writer = Self::new_without_locking(file, row, made(), options)?;
                 change::sync_folder_of(path, options)?;
                 (writer, locked)
             };
@@ -354,7 +358,7 @@ impl<A> NpyWriter<A, File> {
         (row, dtype): (&[usize], &dyn Fn() -> Result<DType>),
         surplus: UncommittedRows,
         options: &WriteOptions,
-        rows: &RowType<A>,
+        rows: &RowTypeFns<A>,
     ) -> Result<Self> {
         /// The maximum number of retries if another process creates or removes the file in between.
         const MAX_ATTEMPTS: usize = 100;
@@ -378,10 +382,10 @@ impl<A> NpyWriter<A, File> {
         wanted: Option<&[usize]>,
         surplus: UncommittedRows,
         options: &WriteOptions,
-        rows: &RowType<A>,
+        rows: &RowTypeFns<A>,
     ) -> Result<Self> {
-        let (found, head, have) = inspect_file(&file)?;
-        let header = (rows.check_header)(&found.header, options)?;
+        let (found, head, have) = read_header_and_tail_len(&file)?;
+        let header = (rows.writable_header)(&found.header, options)?;
         let (dtype, write_plan) = (header.dtype(), rows.write_plan);
         let row = match (header.order(), header.shape()) {
             (_, []) => {
@@ -396,7 +400,8 @@ impl<A> NpyWriter<A, File> {
                 ErrorKind::ShapeMismatch { found: wanted.into(), wanted: WantedShape::Rows(row) }.into()
             );
         }
-        let is_in_one_sector = check_header_room((&header, found.version), &head, &row, options.get_sync())?;
+        let is_in_one_sector =
+            check_header_room_and_sector((&header, found.version), &head, &row, options.get_sync())?;
         let head = head.len();
 
         let need = header.payload_len().unwrap_or_default();
@@ -421,7 +426,8 @@ impl<A> NpyWriter<A, File> {
         let rows = growing_axis_len(header.order(), header.shape_ref())
             + usize::try_from(kept).unwrap_or(usize::MAX);
         let header = Header::new(dtype.clone(), header.order(), shape_of_rows(&row, header.order(), rows))?;
-        let length = ArrayLength::Growing { start: 0, head, is_in_one_sector, rewrite: rewrite::<File> };
+        let length =
+            ArrayLength::Growing { start: 0, head, is_in_one_sector, rewrite_header: rewrite_header::<File> };
         let write_plan = write_plan(header.dtype());
         Ok(Self::of(file, header, row, found.version, length, (write_plan, options)))
     }
@@ -430,13 +436,13 @@ impl<A> NpyWriter<A, File> {
 /// Returns a file's header, the header's length, and the number of bytes after the header.
 ///
 /// It is an error if there are fewer bytes than the header declares.
-fn inspect_file(file: &File) -> Result<(NpyHeader, Vec<u8>, u64)> {
+fn read_header_and_tail_len(file: &File) -> Result<(NpyHeader, Vec<u8>, u64)> {
     /// Nearly always enough for the header, so one read suffices.
-    const HEAD: usize = 1024;
+    const FIRST_READ_LEN: usize = 1024;
     let (options, region) = (ReadOptions::new(), Region::of_file(file));
     let length = region.len()?;
     // No longer than the file, so that its end need not be found by another read.
-    let mut head = vec![0; usize::try_from(length).unwrap_or(HEAD).min(HEAD)];
+    let mut head = vec![0; usize::try_from(length).unwrap_or(FIRST_READ_LEN).min(FIRST_READ_LEN)];
     let filled = region.fill_at(&mut head, 0)?;
     let (found, used) = match Npy::parse(&head[..filled], &options)? {
         Parsed::Done(found, used) => (found, used),
@@ -464,7 +470,7 @@ fn inspect_file(file: &File) -> Result<(NpyHeader, Vec<u8>, u64)> {
 ///
 /// With `is_synced`, also checks that a loss of power during an update cannot corrupt the header. Returns
 /// whether the shape is kept within one disk sector.
-fn check_header_room(
+fn check_header_room_and_sector(
     (header, version): (&Header, npy::Version),
     old: &[u8],
     row: &Shape,
@@ -558,10 +564,10 @@ pub fn grow_header<P: AsRef<Path>>(path: P) -> Result<()> {
 pub fn grow_header_with<P: AsRef<Path>>(path: P, options: &WriteOptions) -> Result<()> {
     let path = path.as_ref();
     let options = WriteOptions::new().sync(options.get_sync()).wait_for_lock(options.get_wait_for_lock());
-    let rewrite = || {
+    let rewrite_header = || {
         // The file is locked before it is read, so that no row appended in between is lost.
-        let old = change::open_locked(path, Purpose::Change, options.get_wait_for_lock())?;
-        let (found, head, have) = inspect_file(&old)?;
+        let old = change::open_locked(path, LockPurpose::Change, options.get_wait_for_lock())?;
+        let (found, head, have) = read_header_and_tail_len(&old)?;
         change::replace_locked(path, old, &options, |mut old, mut file| {
             file.write_all(&npy::format_growing(&found.header, None)?)?;
             old.seek(SeekFrom::Start(head.len() as u64))?;
@@ -571,5 +577,5 @@ pub fn grow_header_with<P: AsRef<Path>>(path: P, options: &WriteOptions) -> Resu
             }
         })
     };
-    rewrite().map_err(|error: Error| error.at_path(path))
+    rewrite_header().map_err(|error: Error| error.at_path(path))
 }

@@ -64,7 +64,7 @@ pub(super) fn growing_axis_len(order: Order, shape: &Shape) -> usize {
 }
 
 /// Rewrites a header, with a single positioned write if the writer is a file.
-pub(super) fn rewrite<W: Write + Seek>(
+pub(super) fn rewrite_header<W: Write + Seek>(
     writer: &mut W,
     start: u64,
     head: &[u8],
@@ -73,7 +73,7 @@ pub(super) fn rewrite<W: Write + Seek>(
     if let Some(file) = streams::as_file(writer) {
         let write = || os::write_all_at(file, head, start);
         let written: Result<()> =
-            change::with_header_lock(file, change::Mode::Exclusive, lock_timeout, || Ok(write()?));
+            change::with_header_lock(file, change::LockMode::Exclusive, lock_timeout, || Ok(write()?));
         return written.map_err(Error::while_writing);
     }
     // The lock is taken through a second handle of the same open file, because the writer is borrowed for
@@ -88,7 +88,7 @@ pub(super) fn rewrite<W: Write + Seek>(
         Sink::of(writer).flush()
     };
     match &file {
-        Some(file) => change::with_header_lock(file, change::Mode::Exclusive, lock_timeout, write),
+        Some(file) => change::with_header_lock(file, change::LockMode::Exclusive, lock_timeout, write),
         None => write(),
     }
 }

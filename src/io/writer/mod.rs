@@ -3,7 +3,7 @@
 mod append;
 mod header;
 
-pub(crate) use append::RowType;
+pub(crate) use append::RowTypeFns;
 pub use append::{UncommittedRows, grow_header, grow_header_with};
 pub(crate) use header::{grouped_for, options_for, refuse_objects};
 
@@ -13,9 +13,9 @@ use std::path::PathBuf;
 
 use ndarray::{ArrayRef, Dimension, ShapeBuilder};
 
-use header::{dtype_for, growing_axis_len, rewrite, shape_of_rows, with_text_width_of};
+use header::{dtype_for, growing_axis_len, rewrite_header, shape_of_rows, with_text_width_of};
 
-use super::change::{self, LockTimeout, Locked, OwnerProcess, Purpose};
+use super::change::{self, LockPurpose, LockTimeout, Locked, OwnerProcess};
 use super::order::order_and_lengths;
 use crate::bytes;
 use crate::dtype::DType;
@@ -68,7 +68,7 @@ const BUFFER_SIZE: usize = 1 << 20;
 /// the last checkpoint remain in the file after the array, where [`UncommittedRows::Recover`] finds them.
 #[must_use = "nothing is complete before `checkpoint` or `finish`"]
 pub struct NpyWriter<A, W = File> {
-    writer: Slot<W>,
+    writer: WriterSlot<W>,
     /// The file's path, if this writer opened it.
     path: Option<PathBuf>,
     /// The file's lock, if this writer took one.
@@ -92,7 +92,7 @@ pub struct NpyWriter<A, W = File> {
     empty_rows: usize,
     length: ArrayLength<W>,
     /// `elements` and `empty_rows` as counted by the last header that was written.
-    committed: (u64, usize),
+    committed_counts: (u64, usize),
     /// Whether an error has left the writer at an unknown position within the array.
     is_broken: bool,
     /// Whether another process has changed the file.
@@ -103,9 +103,9 @@ pub struct NpyWriter<A, W = File> {
 }
 
 /// The underlying writer, until it is returned to the caller.
-struct Slot<W>(Option<W>);
+struct WriterSlot<W>(Option<W>);
 
-impl<W> std::ops::Deref for Slot<W> {
+impl<W> std::ops::Deref for WriterSlot<W> {
     type Target = W;
 
     fn deref(&self) -> &W {
@@ -113,7 +113,7 @@ impl<W> std::ops::Deref for Slot<W> {
     }
 }
 
-impl<W> std::ops::DerefMut for Slot<W> {
+impl<W> std::ops::DerefMut for WriterSlot<W> {
     fn deref_mut(&mut self) -> &mut W {
         self.0.as_mut().expect("the writer is present until it is returned")
     }
@@ -125,7 +125,7 @@ impl<A, W> Drop for NpyWriter<A, W> {
     /// So no row that `push` has accepted is lost. After an error, the content of the file is unknown, and
     /// nothing is written. In a forked process, nothing is written either: the rows are those of its parent.
     fn drop(&mut self) {
-        let Self { writer: Slot(writer), write, buffer, is_broken, owner, .. } = self;
+        let Self { writer: WriterSlot(writer), write, buffer, is_broken, owner, .. } = self;
         if let Some(writer) = writer
             && !*is_broken
             && owner.is_current_process()
@@ -140,13 +140,13 @@ impl<A, W> Drop for NpyWriter<A, W> {
 enum ArrayLength<W> {
     /// With this number of elements.
     Fixed(u64),
-    /// When `finish` is called. The header is at `start`, is `head` bytes long, and is updated by `rewrite`.
+    /// When `finish` is called. The header is at `start`, is `head` bytes long, and is updated by `rewrite_header`.
     Growing {
         start: u64,
         head: usize,
         /// Whether the shape is kept within one sector, as in every header that this library creates.
         is_in_one_sector: bool,
-        rewrite: fn(&mut W, u64, &[u8], &mut LockTimeout) -> Result<()>,
+        rewrite_header: fn(&mut W, u64, &[u8], &mut LockTimeout) -> Result<()>,
     },
 }
 
@@ -231,7 +231,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     ///   incomplete.
     /// - [`ErrorKind::Io`] if writing fails.
     pub fn push<D: Dimension>(&mut self, rows: &ArrayRef<A, D>) -> Result<()> {
-        self.begin_rows(rows.shape())?;
+        self.check_rows_and_count_empty(rows.shape())?;
         // With at most one axis, both orders are the same.
         if rows.ndim() < 2
             && let Some(items) = rows.as_slice()
@@ -311,7 +311,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
                 if !out.needs_swap() && size_of_val(items) < BUFFER_SIZE =>
             {
                 self.buffer.extend_from_slice(out.bytes(items));
-                self.count_written(count)
+                self.count_written_and_flush_if_full(count)
             }
             (Some(write_plan), items) => self.put_with(count, |sink, header, options| {
                 transfer::write_unflushed(sink, Vec::new(), header, items, write_plan, options)
@@ -335,7 +335,7 @@ impl<A, W: Write> NpyWriter<A, W> {
         let rows_are_empty = row.dims().contains(&0);
         let row_count = growing_axis_len(header.order(), header.shape_ref());
         Self {
-            writer: Slot(Some(writer)),
+            writer: WriterSlot(Some(writer)),
             path: None,
             locked: None,
             write: |writer, bytes| Sink::of(writer).write(bytes),
@@ -350,7 +350,7 @@ impl<A, W: Write> NpyWriter<A, W> {
             empty_rows: if rows_are_empty { row_count } else { 0 },
             dtype: header.dtype().clone(),
             length,
-            committed: (header.len(), if rows_are_empty { row_count } else { 0 }),
+            committed_counts: (header.len(), if rows_are_empty { row_count } else { 0 }),
             is_broken: false,
             has_external_change: false,
             lock_timeout: LockTimeout::default(),
@@ -365,7 +365,7 @@ impl<A, W: Write> NpyWriter<A, W> {
     }
 
     /// Checks whether an array consists of rows that can be pushed now, and counts those that have no elements.
-    pub(crate) fn begin_rows(&mut self, dims: &[usize]) -> Result<()> {
+    pub(crate) fn check_rows_and_count_empty(&mut self, dims: &[usize]) -> Result<()> {
         self.check_state()?;
         let row = self.row.dims();
         let count = match (self.order, dims) {
@@ -421,7 +421,7 @@ impl<A, W: Write> NpyWriter<A, W> {
         let Self { writer, buffer, options, .. } = self;
         let mut sink = if is_small { Sink::of(buffer) } else { Sink::of(&mut **writer) };
         write(&mut sink, &header, options)?;
-        self.count_written(count)
+        self.count_written_and_flush_if_full(count)
     }
 
     /// Writes rows by a function, which is given where to and the order of their elements.
@@ -438,7 +438,7 @@ impl<A, W: Write> NpyWriter<A, W> {
     }
 
     /// Counts elements that have been written.
-    fn count_written(&mut self, count: usize) -> Result<()> {
+    fn count_written_and_flush_if_full(&mut self, count: usize) -> Result<()> {
         self.is_broken = true;
         if self.buffer.len() >= BUFFER_SIZE {
             self.flush_buffer()?;
@@ -516,19 +516,19 @@ impl<A, W: Write> NpyWriter<A, W> {
         // The rows are synced before the header, which must never count rows that a loss of power could still
         // destroy.
         change::sync_writer(&mut *self.writer, &self.options)?;
-        if let ArrayLength::Growing { start, head, rewrite, .. } = self.length {
-            let text = self.header_of(self.elements, self.empty_rows)?;
-            self.check_length(start + head as u64)?;
-            rewrite(&mut self.writer, start, &text, &mut self.lock_timeout)?;
+        if let ArrayLength::Growing { start, head, rewrite_header, .. } = self.length {
+            let text = self.header_bytes_counting(self.elements, self.empty_rows)?;
+            self.check_file_unchanged(start + head as u64)?;
+            rewrite_header(&mut self.writer, start, &text, &mut self.lock_timeout)?;
             change::sync_writer(&mut *self.writer, &self.options)?;
         }
-        self.committed = (self.elements, self.empty_rows);
+        self.committed_counts = (self.elements, self.empty_rows);
         self.is_broken = false;
         Ok(())
     }
 
     /// Returns a header that counts the complete rows among `elements` and is as long as the old header.
-    fn header_of(&self, elements: u64, empty_rows: usize) -> Result<Vec<u8>> {
+    fn header_bytes_counting(&self, elements: u64, empty_rows: usize) -> Result<Vec<u8>> {
         let ArrayLength::Growing { head, is_in_one_sector, .. } = self.length else { return Ok(Vec::new()) };
         let rows = elements.checked_div(self.row_len).map_or(Ok(empty_rows), usize::try_from);
         let rows =
@@ -541,7 +541,7 @@ impl<A, W: Write> NpyWriter<A, W> {
     /// Returns an error if the file does not have the length that this writer gave it.
     ///
     /// Without this check, the header could count bytes that another process wrote.
-    fn check_length(&mut self, payload: u64) -> Result<()> {
+    fn check_file_unchanged(&mut self, payload: u64) -> Result<()> {
         let bytes = self.elements * self.dtype.item_size() as u64;
         let wanted = payload + bytes;
         match streams::as_any_file(&mut *self.writer).map(File::metadata).transpose()? {
@@ -641,7 +641,7 @@ impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
         let locked = lock_file_of(&mut writer, options)?;
         let dtype = dtype_for::<A>(options)?;
         let write_plan = Some(A::write_plan(&dtype));
-        let mut made = Self::new_locked(writer, row, (dtype, write_plan), options)?;
+        let mut made = Self::new_without_locking(writer, row, (dtype, write_plan), options)?;
         made.locked = locked;
         Ok(made)
     }
@@ -649,7 +649,7 @@ impl<A: WritableElement, W: Write + Seek> NpyWriter<A, W> {
 
 impl<A, W: Write + Seek> NpyWriter<A, W> {
     /// Like `new_with`, for a writer whose file is locked.
-    fn new_locked(
+    fn new_without_locking(
         mut writer: W,
         row: &[usize],
         (dtype, write_plan): (DType, Option<WritePlan<A>>),
@@ -684,8 +684,12 @@ impl<A, W: Write + Seek> NpyWriter<A, W> {
         // Without this sync, a loss of power could restore truncated bytes, and new rows would be mixed with
         // them.
         change::sync_writer(&mut writer, options)?;
-        let length =
-            ArrayLength::Growing { start, head: head.len(), is_in_one_sector: true, rewrite: rewrite::<W> };
+        let length = ArrayLength::Growing {
+            start,
+            head: head.len(),
+            is_in_one_sector: true,
+            rewrite_header: rewrite_header::<W>,
+        };
         Ok(Self::of(writer, header, row, version, length, (write_plan, options)))
     }
 }
@@ -701,7 +705,7 @@ fn lock_file_of<W>(writer: &mut W, options: &WriteOptions) -> Result<Option<Lock
         return Ok(None);
     }
     match file.try_clone() {
-        Ok(file) => Locked::new(file, Purpose::Change, options.get_wait_for_lock()).map(Some),
+        Ok(file) => Locked::new(file, LockPurpose::Change, options.get_wait_for_lock()).map(Some),
         Err(error) if error.kind() == std::io::ErrorKind::Unsupported => Ok(None), // WASI has neither
         Err(error) => Err(error.into()),
     }

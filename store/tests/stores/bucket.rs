@@ -7,7 +7,7 @@ use std::thread;
 
 /// How the request that completes an upload is answered.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum End {
+pub(crate) enum CompletionAnswer {
     /// Refuses the request: another writer was first.
     Refused,
     /// Completes the upload but loses the response; refuses the request when it is repeated.
@@ -15,7 +15,7 @@ pub(crate) enum End {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct State {
+pub(crate) struct BucketState {
     /// Method, target and condition of each request.
     pub(crate) requests: Vec<(String, String, Option<String>)>,
     /// The mark in the upload's metadata; `exists` says whether the object exists.
@@ -25,10 +25,10 @@ pub(crate) struct State {
     pub(crate) refuses_conditions: bool,
 }
 
-pub(crate) fn start_bucket(end: End) -> (u16, Arc<Mutex<State>>) {
+pub(crate) fn start_bucket(end: CompletionAnswer) -> (u16, Arc<Mutex<BucketState>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let state = Arc::new(Mutex::new(State::default()));
+    let state = Arc::new(Mutex::new(BucketState::default()));
     let served = Arc::clone(&state);
     thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
@@ -39,7 +39,7 @@ pub(crate) fn start_bucket(end: End) -> (u16, Arc<Mutex<State>>) {
     (port, state)
 }
 
-fn serve(state: &Mutex<State>, end: End, mut stream: &TcpStream) -> Option<()> {
+fn serve(state: &Mutex<BucketState>, end: CompletionAnswer, mut stream: &TcpStream) -> Option<()> {
     let mut head = Vec::new();
     let mut byte = [0];
     while !head.ends_with(b"\r\n\r\n") {
@@ -68,7 +68,7 @@ fn serve(state: &Mutex<State>, end: End, mut stream: &TcpStream) -> Option<()> {
                 "<InitiateMultipartUploadResult><UploadId>7</UploadId></InitiateMultipartUploadResult>";
             (200, String::new(), body)
         }
-        ("POST", true) if end == End::ResponseLost && !state.exists => {
+        ("POST", true) if end == CompletionAnswer::ResponseLost && !state.exists => {
             state.exists = true;
             stream.shutdown(Shutdown::Both).ok()?;
             return None;

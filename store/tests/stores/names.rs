@@ -86,7 +86,7 @@ fn logins_and_headers_stay_with_their_host() {
     let [first, second] = [(); 2].map(|()| Server::new(&bytes_of(&array)));
     let there = second.url("b.npy");
     first.answer_with(move |_, request| match request.target.starts_with("/here") {
-        true => Answer::Right,
+        true => Answer::Correct,
         false => Answer::Redirect(if request.target == "/a" { "/here?hush".into() } else { there.clone() }),
     });
     let options = StoreOptions::new().header("X-Api-Key", "hush").unwrap();

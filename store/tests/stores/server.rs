@@ -10,7 +10,7 @@ use std::thread;
 /// How a request is answered.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Answer {
-    Right,
+    Correct,
     /// Answers with this status and a body that repeats the request's headers.
     Status(u16),
     /// Closes the connection after this number of bytes of the body.
@@ -55,18 +55,18 @@ pub(crate) struct Object {
 
 type AnswerFn = dyn Fn(usize, &Request) -> Answer + Send + Sync;
 
-struct Shared {
+struct ServerState {
     object: Mutex<Object>,
     answer_with: Mutex<Box<AnswerFn>>,
     /// Whether the conditions of requests are ignored.
     ignores_conditions: bool,
     requests: Mutex<Vec<Request>>,
     running: AtomicUsize,
-    most: AtomicUsize,
+    max_running: AtomicUsize,
 }
 
 pub(crate) struct Server {
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     port: u16,
 }
 
@@ -78,13 +78,13 @@ impl Server {
     pub(crate) fn of(object: Object, ignores_conditions: bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ServerState {
             object: Mutex::new(object),
-            answer_with: Mutex::new(Box::new(|_, _| Answer::Right)),
+            answer_with: Mutex::new(Box::new(|_, _| Answer::Correct)),
             ignores_conditions,
             requests: Mutex::default(),
             running: AtomicUsize::new(0),
-            most: AtomicUsize::new(0),
+            max_running: AtomicUsize::new(0),
         });
         let served = Arc::clone(&shared);
         thread::spawn(move || {
@@ -125,12 +125,12 @@ impl Server {
 
     /// Returns the highest number of concurrent requests.
     pub(crate) fn max_concurrent_requests(&self) -> usize {
-        self.shared.most.load(Ordering::Relaxed)
+        self.shared.max_running.load(Ordering::Relaxed)
     }
 }
 
 /// Answers one request; returns `None` if the connection is closed.
-fn serve(shared: &Shared, mut stream: &TcpStream) -> Option<()> {
+fn serve(shared: &ServerState, mut stream: &TcpStream) -> Option<()> {
     let mut head = Vec::new();
     let mut byte = [0];
     while !head.ends_with(b"\r\n\r\n") {
@@ -232,7 +232,7 @@ fn serve(shared: &Shared, mut stream: &TcpStream) -> Option<()> {
         return None;
     }
     let running = shared.running.fetch_add(1, Ordering::Relaxed) + 1;
-    shared.most.fetch_max(running, Ordering::Relaxed);
+    shared.max_running.fetch_max(running, Ordering::Relaxed);
     let is_unsized = answer == Answer::WholeWithoutLength;
     let length = if is_unsized { String::new() } else { format!("Content-Length: {announced}\r\n") };
     let head = format!("HTTP/1.1 {status} Told\r\n{length}{fields}\r\n");

@@ -11,7 +11,7 @@ use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
 
-use super::bucket::{End, start_bucket};
+use super::bucket::{CompletionAnswer, start_bucket};
 use super::{bytes_of, numbers};
 
 fn store() -> (Arc<InMemory>, Remote) {
@@ -99,7 +99,7 @@ fn archive_written_to_a_store_reads_back() {
 /// The condition is sent with the request that completes the upload: checking beforehand is not enough.
 #[test]
 fn condition_is_sent_with_the_completing_request() {
-    for end in [End::Refused, End::ResponseLost] {
+    for end in [CompletionAnswer::Refused, CompletionAnswer::ResponseLost] {
         let (port, state) = start_bucket(end);
         let options = StoreOptions::new()
             .set("aws_endpoint", format!("http://127.0.0.1:{port}"))
@@ -120,13 +120,13 @@ fn condition_is_sent_with_the_completing_request() {
         let removed = requests.iter().filter(|(method, ..)| method == "DELETE").count();
         match end {
             // The loser's parts are removed.
-            End::Refused => {
+            CompletionAnswer::Refused => {
                 let error = finished.unwrap_err();
                 assert!(matches!(error.kind(), ErrorKind::AlreadyExists), "{error}");
                 assert_eq!((ends.len(), removed), (1, 1), "{requests:?}");
             }
             // The winner is told so, although its repeated request was refused.
-            End::ResponseLost => {
+            CompletionAnswer::ResponseLost => {
                 assert_eq!(finished.unwrap().tag(), Some("\"whole\""));
                 assert_eq!(ends.len(), 2, "{requests:?}");
             }
@@ -146,7 +146,7 @@ fn upload_with_a_large_declared_length_succeeds() {
     assert!(UploadOptions::new().replacing(&version).is_ok());
 }
 
-fn in_s3(port: u16) -> Remote {
+fn s3_remote(port: u16) -> Remote {
     let options = StoreOptions::new()
         .set("aws_endpoint", format!("http://127.0.0.1:{port}"))
         .set("allow_http", "true")
@@ -169,8 +169,8 @@ async fn async_upload_finishes_or_leaves_no_parts() {
 
     // An upload that is given up leaves no parts, whether it is told to remove them or a write is cancelled.
     for is_aborted in [true, false] {
-        let (port, state) = start_bucket(End::Refused);
-        let mut upload = in_s3(port).upload_async(&UploadOptions::new().part_size(5 << 20)).unwrap();
+        let (port, state) = start_bucket(CompletionAnswer::Refused);
+        let mut upload = s3_remote(port).upload_async(&UploadOptions::new().part_size(5 << 20)).unwrap();
         upload.write(&vec![1; 12 << 20]).await.unwrap();
         if is_aborted {
             upload.abort().await;
@@ -194,7 +194,7 @@ async fn async_upload_finishes_or_leaves_no_parts() {
 /// A web server gets the condition with the object, and is asked before, because not all look at it.
 #[test]
 fn web_server_gets_the_condition_after_a_head_request() {
-    let (port, state) = start_bucket(End::Refused);
+    let (port, state) = start_bucket(CompletionAnswer::Refused);
     let remote = Remote::parse(&format!("http://127.0.0.1:{port}/a.npy")).unwrap();
     let new = UploadOptions::new().create_new();
     remote.write_npy_with(&arr1(&[1]), &Default::default(), &new).unwrap();
@@ -223,7 +223,7 @@ fn web_server_gets_the_condition_after_a_head_request() {
 /// before.
 #[test]
 fn gcs_object_is_checked_before_an_upload_completes() {
-    let (port, state) = start_bucket(End::Refused);
+    let (port, state) = start_bucket(CompletionAnswer::Refused);
     let key = format!(
         r#"{{"gcs_base_url": "http://127.0.0.1:{port}", "disable_oauth": true, "client_email": "", "private_key": "", "private_key_id": ""}}"#
     );
@@ -254,10 +254,10 @@ async fn array_written_async_reads_back() {
 /// This store does not look at conditions.
 #[test]
 fn existing_object_is_refused_without_uploading() {
-    let (port, state) = start_bucket(End::Refused);
+    let (port, state) = start_bucket(CompletionAnswer::Refused);
     state.lock().unwrap().exists = true;
     let new = UploadOptions::new().create_new();
-    let error = in_s3(port).write_npy_with(&arr1(&[1]), &Default::default(), &new).unwrap_err();
+    let error = s3_remote(port).write_npy_with(&arr1(&[1]), &Default::default(), &new).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::AlreadyExists), "{error}");
     assert!(state.lock().unwrap().requests.iter().all(|(method, ..)| method == "HEAD"));
 }

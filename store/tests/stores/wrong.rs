@@ -22,13 +22,13 @@ fn lost_responses_are_requested_again() {
         0 => Answer::DropAfter(1_000_000),
         1 => Answer::Status(503),
         2 => Answer::Status(500),
-        _ => Answer::Right,
+        _ => Answer::Correct,
     });
     assert!(file.read::<Array2<u64>>().unwrap() == array);
     let requests = server.take_requests();
     assert!((4..=6).contains(&requests.len()), "{requests:?}");
     // A missing response is treated as a connection error, too.
-    server.answer_with(|number, _| if number == 0 { Answer::NoResponse } else { Answer::Right });
+    server.answer_with(|number, _| if number == 0 { Answer::NoResponse } else { Answer::Correct });
     assert_eq!(file.slice::<u64, _>(s![2000, ..]).unwrap(), array.row(2000));
     assert_eq!(server.take_requests().len(), 2);
 }
@@ -62,7 +62,7 @@ fn persistent_wrong_answers_are_errors() {
     let texts = texts.join("\n").replace(&server.url("a.npy"), "URL");
     assert!(texts.contains("Status(403): URL: the store refuses access (403"), "{texts}");
     assert!(texts.contains("Wrong"), "{texts}");
-    server.answer_with(|_, _| Answer::Right);
+    server.answer_with(|_, _| Answer::Correct);
     assert!(file.read::<Array2<u64>>().unwrap() == array);
 }
 

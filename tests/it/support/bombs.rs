@@ -16,7 +16,7 @@ impl Opcodes {
     }
 
     /// Adds a text of one mebibyte.
-    fn long(self, opcode: u8) -> Self {
+    fn mebibyte(self, opcode: u8) -> Self {
         self.raw(&[opcode]).raw(&(1u32 << 20).to_le_bytes()).raw(&vec![b'a'; 1 << 20])
     }
 
@@ -70,26 +70,26 @@ pub(crate) fn nested_tuples(count: usize) -> Vec<u8> {
 
 /// One text under many memo numbers.
 pub(crate) fn one_text_under_many_numbers(times: usize) -> Vec<u8> {
-    let all = Opcodes::default().raw(b"(").long(b'X').raw(&vec![0x94; times]).raw(b"0");
+    let all = Opcodes::default().raw(b"(").mebibyte(b'X').raw(&vec![0x94; times]).raw(b"0");
     all.repeat(times, Opcodes::get).raw(b"l").file(1)
 }
 
 /// A long text in many names.
 pub(crate) fn globals_of_one_text(times: usize) -> Vec<u8> {
-    let all = Opcodes::default().raw(b"(").long(b'X').put(0).raw(b"0").text("x").put(1).raw(b"0");
+    let all = Opcodes::default().raw(b"(").mebibyte(b'X').put(0).raw(b"0").text("x").put(1).raw(b"0");
     all.repeat(times, |all, _| all.get(0).get(1).raw(b"\x93")).raw(b"l").file(1)
 }
 
 /// A long text that is encoded many times.
 pub(crate) fn text_encoded_many_times(times: usize) -> Vec<u8> {
-    let all = Opcodes::default().raw(b"(").global("_codecs", "encode").put(0).raw(b"0").long(b'X');
+    let all = Opcodes::default().raw(b"(").global("_codecs", "encode").put(0).raw(b"0").mebibyte(b'X');
     let all = all.text("latin1").raw(b"\x86").put(1).raw(b"0");
     all.repeat(times, |all, _| all.get(0).get(1).raw(b"R")).raw(b"l").file(1)
 }
 
 /// A long text, which many calls of a function share that cannot decode it.
-pub(crate) fn undecodable(module: &str, name: &str, times: usize) -> Vec<u8> {
-    let all = Opcodes::default().raw(b"(").global(module, name).put(0).raw(b"0").long(b'X');
+pub(crate) fn calls_with_undecodable_text(module: &str, name: &str, times: usize) -> Vec<u8> {
+    let all = Opcodes::default().raw(b"(").global(module, name).put(0).raw(b"0").mebibyte(b'X');
     let all = all.raw(b"\x85").put(1).raw(b"0");
     all.repeat(times, |all, _| all.get(0).get(1).raw(b"R")).raw(b"l").file(1)
 }
@@ -97,7 +97,8 @@ pub(crate) fn undecodable(module: &str, name: &str, times: usize) -> Vec<u8> {
 /// Long bytes that many arrays share.
 pub(crate) fn arrays_of_one_buffer(times: usize) -> Vec<u8> {
     let all = Opcodes::default().raw(b"(").global("numpy._core.numeric", "_frombuffer").put(0).raw(b"0(");
-    let all = all.long(b'B').global("numpy", "dtype").text("u1").raw(b"\x85R").number(1 << 20).raw(b"\x85");
+    let all =
+        all.mebibyte(b'B').global("numpy", "dtype").text("u1").raw(b"\x85R").number(1 << 20).raw(b"\x85");
     let all = all.text("C").raw(b"t").put(1).raw(b"0");
     all.repeat(times, |all, _| all.get(0).get(1).raw(b"R")).raw(b"l").file(1)
 }
@@ -188,7 +189,7 @@ pub(crate) fn arrays_of_one_dtype(fields: usize, arrays: usize) -> Vec<u8> {
 }
 
 /// A set of many scalars of one record type of 4 bytes, with many fields of no bytes.
-pub(crate) fn record_keys(fields: usize, scalars: usize) -> Vec<u8> {
+pub(crate) fn set_of_record_scalars(fields: usize, scalars: usize) -> Vec<u8> {
     let all = Opcodes::default().global("numpy", "dtype").text("V0").raw(b"\x85R").put(0).raw(b"0");
     let name = |number: usize| format!("f{number}");
     let all = all.global("numpy", "dtype").text("V4").raw(b"\x85R(K\x03").text("|").raw(b"N(");
@@ -206,7 +207,7 @@ pub(crate) fn record_keys(fields: usize, scalars: usize) -> Vec<u8> {
 /// The opcodes of a value of a mebibyte, which `kind` chooses: a text, one with a lone surrogate, a `Decimal`, or a `str_`.
 fn large_value(all: Opcodes, kind: usize) -> Opcodes {
     match kind {
-        0 => all.long(b'X'),
+        0 => all.mebibyte(b'X'),
         1 => all.raw(b"X\x03\0\x10\0\xed\xa0\x80").raw(&vec![b'a'; 1 << 20]),
         2 => {
             let all = all.global("decimal", "Decimal").raw(b"X\x02\0\x10\0\x31\x2e");
@@ -221,7 +222,7 @@ fn large_value(all: Opcodes, kind: usize) -> Opcodes {
 }
 
 /// A set of pairs of a number and one of two equal values; each pair is there twice, once with each value.
-pub(crate) fn values_in_keys(kind: usize, pairs: usize) -> Vec<u8> {
+pub(crate) fn set_of_pairs_with_large_values(kind: usize, pairs: usize) -> Vec<u8> {
     let all = large_value(large_value(Opcodes::default(), kind).put(0).raw(b"0"), kind).put(1).raw(b"0\x8F(");
     let pair = |all: Opcodes, number: usize| all.raw(b"(").number(number / 2).get(number % 2).raw(b"\x91");
     all.repeat(2 * pairs, pair).raw(b"\x90").file(1)
@@ -230,14 +231,14 @@ pub(crate) fn values_in_keys(kind: usize, pairs: usize) -> Vec<u8> {
 /// A set of calls, in the given order, of a function with a long name, that share a text.
 pub(crate) fn set_of_calls(numbers: impl Iterator<Item = usize>) -> Vec<u8> {
     let name = ["c", &"a".repeat(1 << 20), "\nb\n"].concat();
-    let all = Opcodes::default().long(b'X').put(0).raw(b"0").raw(name.as_bytes()).put(1);
+    let all = Opcodes::default().mebibyte(b'X').put(0).raw(b"0").raw(name.as_bytes()).put(1);
     let call = |all: Opcodes, number: usize| all.get(1).get(0).number(number).raw(b"\x86R");
     numbers.fold(all.raw(b"0\x8F("), call).raw(b"\x90").file(1)
 }
 
 /// A list of dicts whose one key is the same long text.
 pub(crate) fn dicts_of_one_key(dicts: usize) -> Vec<u8> {
-    let all = Opcodes::default().long(b'X').put(0).raw(b"0](");
+    let all = Opcodes::default().mebibyte(b'X').put(0).raw(b"0](");
     all.repeat(dicts, |all, number| all.raw(b"}").get(0).number(number).raw(b"s")).raw(b"e").file(1)
 }
 

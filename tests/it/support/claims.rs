@@ -3,10 +3,10 @@
 /// Numbers of elements or bytes that are claimed.
 const CLAIMS: [u64; 3] = [1 << 33, 1 << 40, 1 << 62];
 /// Numbers of bytes that follow the header.
-const LEFT: [usize; 4] = [0, 1, 20, 100];
+const PAYLOAD_LENS: [usize; 4] = [0, 1, 20, 100];
 
 /// What follows a header: bytes that are valid bools, and the beginning of valid LEB128.
-fn data(left: usize) -> Vec<u8> {
+fn payload(left: usize) -> Vec<u8> {
     (0..left).map(|index| (index % 2) as u8).collect()
 }
 
@@ -30,8 +30,8 @@ pub(crate) fn ra() -> impl Iterator<Item = (String, Vec<u8>)> {
             ]
         });
         headers.flat_map(move |(size, dim)| {
-            LEFT.into_iter().map(move |left| {
-                let file = [ra_header(flags, eltype, elbyte, size, dim), data(left)].concat();
+            PAYLOAD_LENS.into_iter().map(move |left| {
+                let file = [ra_header(flags, eltype, elbyte, size, dim), payload(left)].concat();
                 let what =
                     format!("flags {flags}, type {eltype}, {elbyte} bytes, size {size}, dim {dim}, {left}");
                 (what, file)
@@ -58,7 +58,9 @@ pub(crate) fn npy() -> impl Iterator<Item = (String, Vec<u8>)> {
         })
     });
     headers.flat_map(|(what, header)| {
-        LEFT.into_iter().map(move |left| (format!("{what}, {left}"), [header.clone(), data(left)].concat()))
+        PAYLOAD_LENS
+            .into_iter()
+            .map(move |left| (format!("{what}, {left}"), [header.clone(), payload(left)].concat()))
     })
 }
 
@@ -104,16 +106,16 @@ pub(crate) fn archives() -> Vec<(String, Vec<u8>)> {
 /// Pickles, with what they are.
 pub(crate) fn pickles() -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
-    for left in LEFT {
+    for left in PAYLOAD_LENS {
         for claim in CLAIMS {
             for opcode in [0x8D, 0x8E, 0x95, 0x96] {
-                let pickle = [&b"\x80\x05"[..], &[opcode], &claim.to_le_bytes(), &data(left)].concat();
+                let pickle = [&b"\x80\x05"[..], &[opcode], &claim.to_le_bytes(), &payload(left)].concat();
                 all.push((format!("opcode {opcode:#x} of {claim}, {left}"), pickle));
             }
         }
         for opcode in [b'T', b'X', b'B', 0x8B, b'r', b'j'] {
             for claim in [i32::MAX as u32, u32::MAX] {
-                let pickle = [&b"\x80\x05N"[..], &[opcode], &claim.to_le_bytes(), &data(left)].concat();
+                let pickle = [&b"\x80\x05N"[..], &[opcode], &claim.to_le_bytes(), &payload(left)].concat();
                 all.push((format!("opcode {opcode:#x} of {claim}, {left}"), pickle));
             }
         }

@@ -18,17 +18,17 @@ pub(crate) struct Case {
     /// The accepted classes of errors; `ok` may be among them.
     pub(crate) allowed: Vec<String>,
     pub(crate) line: Value,
-    pub(crate) arrays: Vec<Facts>,
+    pub(crate) arrays: Vec<ArrayFacts>,
 }
 
 /// The known facts of one array.
-pub(crate) struct Facts {
+pub(crate) struct ArrayFacts {
     pub(crate) json: Value,
     pub(crate) start: usize,
     pub(crate) end: usize,
 }
 
-impl Facts {
+impl ArrayFacts {
     pub(crate) fn shape(&self) -> Vec<usize> {
         let dims = self.json["shape"].as_array().expect("a shape").iter();
         dims.map(|length| usize::try_from(length.as_u64().expect("a length")).expect("a usize")).collect()
@@ -98,7 +98,7 @@ fn case(folder: &Path, line: Value) -> Case {
         entries.iter().map(|entry| entry["start"].as_u64().unwrap_or(0) as usize).collect();
     let ends = starts.iter().skip(1).copied().chain([bytes.len()]).collect::<Vec<_>>();
     let arrays =
-        entries.into_iter().zip(starts).zip(ends).map(|((json, start), end)| Facts { json, start, end });
+        entries.into_iter().zip(starts).zip(ends).map(|((json, start), end)| ArrayFacts { json, start, end });
     let id = line["id"].as_str().expect("a name").to_owned();
     Case { id, path, bytes, expect, allowed, arrays: arrays.collect(), line }
 }

@@ -13,7 +13,7 @@ struct Generator {
     objects: Vec<usize>,
     lists: Vec<usize>,
     dtypes: Vec<usize>,
-    next: usize,
+    last_number: usize,
 }
 
 /// Returns a pickle of at least `len` bytes.
@@ -25,7 +25,7 @@ pub(crate) fn pickle(seed: u64, len: usize) -> Vec<u8> {
         objects: Vec::new(),
         lists: Vec::new(),
         dtypes: Vec::new(),
-        next: 0,
+        last_number: 0,
     };
     while generator.out.0.len() < len {
         generator.value(0);
@@ -47,11 +47,11 @@ impl Generator {
     /// Stores the top of the stack under the next memo number, a used one, or a distant one.
     fn put(&mut self) -> usize {
         let number = match self.random.below(10) {
-            0 => self.random.below(self.next + 1),
+            0 => self.random.below(self.last_number + 1),
             1 => 1_000_000 + self.random.below(1_000_000),
             _ => {
-                self.next += 1;
-                self.next
+                self.last_number += 1;
+                self.last_number
             }
         };
         self.append(|all| all.put(number));
@@ -137,7 +137,7 @@ impl Generator {
                 self.raw(if is_set { b"\x90" } else { b"\x91" });
                 self.put();
             }
-            13 => self.chain(),
+            13 => self.nested_tuples(),
             14 => {
                 // Many references to earlier objects.
                 self.raw(b"(");
@@ -154,7 +154,7 @@ impl Generator {
                 self.append(|all| all.text("numpy._core.multiarray").text("scalar").raw(b"\x93"));
                 match self.is_wild {
                     true => {
-                        self.some_dtype();
+                        self.earlier_or_new_dtype();
                         self.bytes();
                     }
                     false => self.append(|all| {
@@ -168,7 +168,7 @@ impl Generator {
                 let name = ["set", "frozenset", "bytearray", "list"][self.random.below(4)];
                 self.append(|all| all.text("builtins").text(name).raw(b"\x93"));
                 match self.is_wild || name == "list" || name == "bytearray" {
-                    true => self.some_list(),
+                    true => self.earlier_or_empty_list(),
                     false => {
                         self.raw(b"](");
                         (0..self.random.below(9)).for_each(|_| self.key());
@@ -197,7 +197,7 @@ impl Generator {
         self.raw(end);
     }
 
-    fn some_list(&mut self) {
+    fn earlier_or_empty_list(&mut self) {
         match self.lists.len() {
             0 => self.raw(b"]"),
             count => {
@@ -207,7 +207,7 @@ impl Generator {
         }
     }
 
-    fn chain(&mut self) {
+    fn nested_tuples(&mut self) {
         self.earlier_object();
         let deep = if self.is_wild { 1100 } else { 990 };
         let count = [1, 2, 5, 50, deep][self.random.below(5)];
@@ -236,7 +236,7 @@ impl Generator {
         }
     }
 
-    fn some_dtype(&mut self) {
+    fn earlier_or_new_dtype(&mut self) {
         match self.dtypes.len() {
             0 => self.dtype(),
             count => {
@@ -259,7 +259,7 @@ impl Generator {
                 self.raw(b"t}(");
                 for number in 0..fields {
                     self.append(|all| all.text(&format!("f{number}")));
-                    self.some_dtype();
+                    self.earlier_or_new_dtype();
                     self.raw(b"K\x00\x86");
                 }
                 self.raw(b"uK\x08K\x01K\x00tb");
@@ -280,14 +280,14 @@ impl Generator {
         if !self.is_wild {
             // An array without elements, of any dtype.
             self.raw(b"(K\x01K\x00\x85");
-            self.some_dtype();
+            self.earlier_or_new_dtype();
             return self.raw(b"\x89C\x00tb");
         }
         self.raw(&[b'(', b'K', 1, b'K', count, 0x85]);
-        self.some_dtype();
+        self.earlier_or_new_dtype();
         self.raw(b"\x89");
         match self.random.below(2) {
-            0 => self.some_list(),
+            0 => self.earlier_or_empty_list(),
             _ => {
                 self.raw(&[b'C', count]);
                 self.raw(&vec![0; count.into()]);

@@ -12,7 +12,7 @@ use ndarray_io::{
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
-    Whole,
+    Slice,
     OneByte,
     ChunkedReader,
     Interrupted,
@@ -43,7 +43,7 @@ pub(crate) enum Route {
 }
 
 pub(crate) const ALL: &[Route] = &[
-    Route::Whole,
+    Route::Slice,
     Route::OneByte,
     Route::ChunkedReader,
     Route::Interrupted,
@@ -124,7 +124,7 @@ where
 {
     let file = || temp_file(bytes, 0);
     Some(match route {
-        Route::Whole => ArrayD::read_npy(bytes),
+        Route::Slice => ArrayD::read_npy(bytes),
         Route::OneByte if bytes.len() > 100_000 => return None, // too slow
         Route::OneByte => ArrayD::read_npy(ChunkedReader::new(bytes, |_| 1)),
         Route::ChunkedReader => ArrayD::read_npy(ChunkedReader::new(bytes, |call| 1 + call * 7919 % 50_021)),

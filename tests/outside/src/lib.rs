@@ -15,7 +15,7 @@ use ndarray_io::{Error, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Nothing, but reads are short.
-    Nothing,
+    ShortReads,
     /// The call with this number fails.
     Fails(usize),
     /// The call with this number panics.
@@ -25,11 +25,11 @@ pub enum Fault {
     /// From the call with this number on, the source has no more bytes.
     Ends(usize),
     /// The call with this number reports more bytes than were asked for.
-    TooMany(usize),
+    ReportsTooMany(usize),
     /// Batches report more parts than were asked for.
     TooManyParts,
     /// Batches are never complete, although all parts are there.
-    NoParts,
+    ReportsNoParts,
     /// The bytes differ in each call.
     Changes,
     /// The size is larger than the number of bytes.
@@ -74,7 +74,7 @@ impl ReadAt for FaultySource {
                 return Err(io::Error::from(io::ErrorKind::Interrupted).into());
             }
             Fault::Ends(at) if at <= call => return Ok(0),
-            Fault::TooMany(at) if at == call => return Ok(into.len() + 1),
+            Fault::ReportsTooMany(at) if at == call => return Ok(into.len() + 1),
             _ => {}
         }
         let rest =
@@ -100,7 +100,7 @@ impl ReadAt for FaultySource {
         assert!(parts.len() <= 65_536 && parts.is_sorted_by_key(|(offset, _)| *offset));
         match self.fault {
             Fault::TooManyParts => return Ok(parts.len() + 1),
-            Fault::NoParts => return Ok(0),
+            Fault::ReportsNoParts => return Ok(0),
             _ => {}
         }
         let mut complete = 0;
@@ -191,7 +191,7 @@ pub struct FetchedSource {
     /// Which pages have been fetched.
     pages: Mutex<BTreeSet<u64>>,
     /// What it lacked, and was told of.
-    lacked: Mutex<Vec<Range<u64>>>,
+    reported_missing: Mutex<Vec<Range<u64>>>,
 }
 
 impl FetchedSource {
@@ -199,20 +199,20 @@ impl FetchedSource {
     const PAGE: u64 = 512;
 
     pub fn new(bytes: &Arc<Vec<u8>>) -> Self {
-        Self { bytes: Arc::clone(bytes), pages: Mutex::default(), lacked: Mutex::default() }
+        Self { bytes: Arc::clone(bytes), pages: Mutex::default(), reported_missing: Mutex::default() }
     }
 
     /// Fetches what it lacked, and returns how many bytes that were.
-    pub fn fetch_lacked(&self) -> u64 {
-        let lacked = std::mem::take(&mut *self.lacked.lock().unwrap());
-        self.fetch(&lacked)
+    pub fn fetch_reported(&self) -> u64 {
+        let reported_missing = std::mem::take(&mut *self.reported_missing.lock().unwrap());
+        self.fetch(&reported_missing)
     }
 
-    fn lacks(&self, missing: Vec<Range<u64>>) -> Result<()> {
+    fn report_missing(&self, missing: Vec<Range<u64>>) -> Result<()> {
         if missing.is_empty() {
             return Ok(());
         }
-        self.lacked.lock().unwrap().extend_from_slice(&missing);
+        self.reported_missing.lock().unwrap().extend_from_slice(&missing);
         Err(ErrorKind::NotLoaded { missing }.into())
     }
 
@@ -237,7 +237,7 @@ impl FetchedSource {
 
 impl ReadAt for FetchedSource {
     fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
-        self.lacks(self.missing(offset..offset + into.len() as u64).collect())?;
+        self.report_missing(self.missing(offset..offset + into.len() as u64).collect())?;
         self.bytes.as_slice().read_at(into, offset)
     }
 
@@ -246,7 +246,7 @@ impl ReadAt for FetchedSource {
     }
 
     fn check(&self, runs: &Runs) -> Result<()> {
-        self.lacks(runs.iter().flat_map(|run| self.missing(run)).collect())
+        self.report_missing(runs.iter().flat_map(|run| self.missing(run)).collect())
     }
 
     /// Gaps are not fetched.

@@ -211,13 +211,13 @@ fn faulty_sources_give_right_arrays_or_errors() {
     let (mut failed, mut read, mut panicked) = (0, 0, 0);
     for (name, route) in routes() {
         // Sound sources, of which some are odd.
-        for fault in [Fault::Nothing, Fault::NoParts, Fault::Interrupts(0), Fault::Interrupts(3)] {
+        for fault in [Fault::ShortReads, Fault::ReportsNoParts, Fault::Interrupts(0), Fault::Interrupts(3)] {
             let made =
                 route(fault, folder.path()).unwrap_or_else(|error| panic!("{name}, {fault:?}: {error}"));
             assert!(!made.is_empty() && made.iter().all(|made| *made == array()), "{name}, {fault:?}");
         }
         let numbered = (0..60).flat_map(|call| {
-            [Fault::Fails(call), Fault::Panics(call), Fault::Ends(call), Fault::TooMany(call)]
+            [Fault::Fails(call), Fault::Panics(call), Fault::Ends(call), Fault::ReportsTooMany(call)]
         });
         let others = [
             Fault::TooManyParts,
@@ -260,7 +260,7 @@ fn references_are_made_from_a_source() {
     let bytes = npy(&array(), Order::C);
     let mut references = References::new(ZarrFormat::V2);
     let options = RefOptions::new().location("vault:a.npy").name("a").chunk(100);
-    references.add_source(FaultySource::new(&bytes, Fault::Nothing), &options).unwrap();
+    references.add_source(FaultySource::new(&bytes, Fault::ShortReads), &options).unwrap();
     assert!(references.to_string().contains(r#""a/0.0":["vault:a.npy",128,28000]"#), "{references}");
     let failed = references.add_source(FaultySource::new(&bytes, Fault::Fails(0)), &options);
     assert_eq!(failed.unwrap_err().to_string(), "vault:a.npy: the source fails");
@@ -431,7 +431,7 @@ fn stacks_and_joins_ask_all_parts_at_once() {
                 Ok(made) => return (made, repeated),
                 Err(error) => {
                     assert!(matches!(error.kind(), ErrorKind::NotLoaded { .. }), "{error}");
-                    let fetched: u64 = files.iter().map(|file| file.fetch_lacked()).sum();
+                    let fetched: u64 = files.iter().map(|file| file.fetch_reported()).sum();
                     assert!(fetched > 0, "it asks again for what it has");
                 }
             }
@@ -469,7 +469,7 @@ fn stacks_and_joins_ask_all_parts_at_once() {
 #[test]
 fn empty_selection_of_compressed_member_is_empty() {
     let archive =
-        NpzFile::from_source(FaultySource::new(&npz(Compression::Deflated(1)), Fault::Nothing)).unwrap();
+        NpzFile::from_source(FaultySource::new(&npz(Compression::Deflated(1)), Fault::ShortReads)).unwrap();
     let member = archive.open_member("a").unwrap();
     assert_eq!(member.slice::<u32, _>(s![3..3, ..;2]).unwrap().dim(), (0, 35));
 }
@@ -480,7 +480,7 @@ fn overlapping_and_narrow_requests_of_stacks_are_batched() {
     let stack = |files: [Array2<u32>; 2]| {
         let files = files.iter().enumerate();
         let files = files.map(|(number, part)| (format!("{number}.npy"), npy(part, Order::C)));
-        let folder = MemoryFolder { files: files.collect(), fault: Fault::Nothing };
+        let folder = MemoryFolder { files: files.collect(), fault: Fault::ShortReads };
         NpyStack::from_folder_along(folder, 1, &ndarray_io::ReadOptions::new()).unwrap()
     };
     let halves = [array().slice(s![.., ..35]).to_owned(), array().slice(s![.., 35..]).to_owned()];
@@ -494,7 +494,7 @@ fn overlapping_and_narrow_requests_of_stacks_are_batched() {
 #[test]
 fn iterations_continue_after_next_and_end_after_errors() {
     let bytes = npy(&array(), Order::C);
-    let file = NpyFile::from_source(FaultySource::new(&bytes, Fault::Nothing)).unwrap();
+    let file = NpyFile::from_source(FaultySource::new(&bytes, Fault::ShortReads)).unwrap();
     let mut blocks = file.blocks::<Array2<u32>>().bytes(28_000);
     assert_eq!(blocks.next().unwrap().unwrap().number(), 0);
     let mut numbers = Vec::new();
@@ -531,8 +531,8 @@ fn huge_thread_count_visits_each_item_once() {
 #[test]
 fn false_size_of_info_is_an_error() {
     #[derive(Debug)]
-    struct Endless;
-    impl ReadAt for Endless {
+    struct EndlessSource;
+    impl ReadAt for EndlessSource {
         fn read_at(&self, _: &mut [u8], offset: u64) -> Result<usize> {
             assert!(offset < 10 << 20, "it reads on and on");
             Ok(0)
@@ -543,20 +543,20 @@ fn false_size_of_info_is_an_error() {
         }
     }
     #[derive(Debug)]
-    struct Claims;
-    impl Folder for Claims {
+    struct EndlessFolder;
+    impl Folder for EndlessFolder {
         fn names(&self) -> Result<Vec<String>> {
             Ok(Vec::new())
         }
 
         fn open(&self, _: &str) -> Result<Arc<dyn ReadAt>> {
-            Ok(Arc::new(Endless))
+            Ok(Arc::new(EndlessSource))
         }
 
         fn path(&self) -> std::path::PathBuf {
             "claims".into()
         }
     }
-    let error = NpyStack::from_folder(Claims, &ndarray_io::ReadOptions::new()).unwrap_err();
+    let error = NpyStack::from_folder(EndlessFolder, &ndarray_io::ReadOptions::new()).unwrap_err();
     assert!(error.is_format(), "{error}"); // an empty `info`, rather than a lack of memory
 }

@@ -124,7 +124,7 @@ fn read(bytes: &[u8]) {
 }
 
 /// The number of damaged copies of each file.
-fn copies() -> usize {
+fn damaged_copy_count() -> usize {
     let set = std::env::var("NDARRAY_IO_DAMAGED").ok();
     set.map_or(5, |count| count.parse().expect("a number"))
 }
@@ -138,7 +138,7 @@ fn damaged_files_are_read_within_bounds() {
     for path in &found {
         let bytes = fs::read(path).unwrap();
         read(&bytes);
-        for _ in 0..copies() {
+        for _ in 0..damaged_copy_count() {
             let mut bytes = bytes.clone();
             damage(&mut bytes, &mut random);
             read(&bytes);

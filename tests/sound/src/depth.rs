@@ -6,7 +6,7 @@ use ndarray_io::header::{Order, Shape};
 use ndarray_io::object::Object;
 use ndarray_io::{DType, DynArray, ReadNpyExt, WriteNpyExt};
 
-fn nested(depth: usize) -> Result<DType, RecordError> {
+fn nested_record_dtype(depth: usize) -> Result<DType, RecordError> {
     let byte: DType = "|u1".parse().expect("a type code");
     (0..depth).try_fold(byte, |dtype, _| RecordBuilder::new().field("a", dtype).build())
 }
@@ -14,14 +14,14 @@ fn nested(depth: usize) -> Result<DType, RecordError> {
 /// The number of levels is that of headers, which `numpy.lib.format` reads without a limit.
 #[test]
 fn records_nested_deeper_than_32_are_refused() {
-    let deepest = nested(32).unwrap();
+    let deepest = nested_record_dtype(32).unwrap();
     let array = DynArray::from_bytes(deepest.clone(), [1], Order::C, &[7]).unwrap();
     let mut file = Vec::new();
     array.write_npy(&mut file).unwrap();
     assert_eq!(DynArray::read_npy(&file[..]).unwrap().dtype(), &deepest);
     assert_eq!(deepest.to_string().parse::<DType>().unwrap(), deepest);
     for depth in [33, 5_000] {
-        assert_eq!(nested(depth), Err(RecordError::TooDeep));
+        assert_eq!(nested_record_dtype(depth), Err(RecordError::TooDeep));
     }
     let header = format!("{}'|u1'{}", "[('a', ".repeat(33), ")]".repeat(33));
     assert!(header.parse::<DType>().is_err());

@@ -93,7 +93,7 @@ struct Row {
 }
 
 /// The layout of `Row` in a file, with these bytes for the flags of two rows.
-fn rows(flags: [u8; 2]) -> Aligned {
+fn file_of_rows(flags: [u8; 2]) -> Aligned {
     let mut payload = Vec::new();
     for (number, flag) in (5u64..).zip(flags) {
         payload.extend(number.to_ne_bytes());
@@ -106,7 +106,7 @@ fn rows(flags: [u8; 2]) -> Aligned {
 
 #[test]
 fn field_offsets_are_right_with_redirected_offset_of() {
-    let file = rows([1, 0]);
+    let file = file_of_rows([1, 0]);
     let wanted = arr1(&[Row { number: 5, flag: true, rest: 105 }, Row { number: 6, flag: false, rest: 106 }]);
     assert_eq!(Array1::<Row>::read_npy(file.get()).unwrap(), wanted);
     assert_eq!(ArrayView1::<Row>::view_npy(file.get()).unwrap(), wanted);
@@ -114,7 +114,7 @@ fn field_offsets_are_right_with_redirected_offset_of() {
     wanted.write_npy(&mut written).unwrap();
     assert_eq!(Array1::<Row>::read_npy(&written[..]).unwrap(), wanted);
     for flags in [[2, 0], [0, 255]] {
-        let file = rows(flags);
+        let file = file_of_rows(flags);
         assert!(Array1::<Row>::read_npy(file.get()).is_err());
         assert!(ArrayView1::<Row>::view_npy(file.get()).is_err());
     }
@@ -122,7 +122,7 @@ fn field_offsets_are_right_with_redirected_offset_of() {
 
 #[test]
 fn padding_is_detected_with_redirected_fills() {
-    let error = ArrayViewMut1::<Row>::view_mut_npy(rows([1, 0]).get_mut()).unwrap_err();
+    let error = ArrayViewMut1::<Row>::view_mut_npy(file_of_rows([1, 0]).get_mut()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::NeedsCopy(CopyReason::Layout { .. })), "{error}");
 }
 

@@ -61,9 +61,9 @@ fn skipped() -> Vec<u8> {
 }
 
 /// A reader of which nothing is known, and which gives a few bytes at a time.
-struct Trickle<'a>(&'a [u8]);
+struct ShortReader<'a>(&'a [u8]);
 
-impl Read for Trickle<'_> {
+impl Read for ShortReader<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let most = into.len().min(7);
         self.0.read(&mut into[..most])
@@ -106,7 +106,7 @@ where
                 continue;
             }
             assert_eq!(Array2::<A>::read_npy(Cursor::new(&file)).unwrap(), array);
-            assert_eq!(ArrayD::<A>::read_npy(Trickle(&file)).unwrap(), array.clone().into_dyn());
+            assert_eq!(ArrayD::<A>::read_npy(ShortReader(&file)).unwrap(), array.clone().into_dyn());
             let mut target = wide.clone();
             target.slice_mut(s![1..=rows, ..columns]).read_npy_into(&file[..]).unwrap();
             assert_eq!(target.slice(s![1..=rows, ..columns]), array);
@@ -117,7 +117,7 @@ where
             assert_eq!(dynamic.into_array::<A, ndarray::Ix2>().unwrap(), array);
             for cut in [file.len() - 1, file.len() / 2].into_iter().take(if cfg!(miri) { 1 } else { 2 }) {
                 assert!(Array2::<A>::read_npy(&file[..cut]).is_err());
-                assert!(Array2::<A>::read_npy(Trickle(&file[..cut])).is_err());
+                assert!(Array2::<A>::read_npy(ShortReader(&file[..cut])).is_err());
             }
         }
     }
@@ -127,7 +127,7 @@ where
             writer.push(&part).unwrap();
         }
         let file = writer.finish().unwrap().into_inner();
-        assert_eq!(NpyReader::new(Trickle(&file)).unwrap().read::<Array2<A>>().unwrap(), array);
+        assert_eq!(NpyReader::new(ShortReader(&file)).unwrap().read::<Array2<A>>().unwrap(), array);
     }
 }
 
@@ -244,7 +244,7 @@ fn arrays_of_many_short_axes_round_trip() {
 }
 
 #[test]
-fn streams_are_recognized_through_references() {
+fn consecutive_arrays_are_read_through_references() {
     let mut file = Vec::new();
     arr1(&[1u32, 2, 3]).write_npy(&mut file).unwrap();
     let mut both = [&file[..], &file[..]].concat();
@@ -359,7 +359,7 @@ fn fields_of_all_sizes_are_reordered() {
 }
 
 #[test]
-fn casts_are_decoded_in_blocks() {
+fn casting_reads_of_many_blocks_give_cast_values() {
     let mut file = Vec::new();
     let many = if cfg!(miri) { 500 } else { 100_000 };
     Array1::from_iter((0..many).map(|number| (number % 200) as u8)).write_npy(&mut file).unwrap();

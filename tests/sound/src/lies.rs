@@ -18,9 +18,9 @@ use crate::{Aligned, npy, ordered};
 #[derive(Clone, Copy, Debug)]
 enum Lie {
     /// More bytes than the buffer has room for.
-    TooMany,
+    ClaimsTooMany,
     /// As many as the buffer has, without writing them.
-    Nothing,
+    WritesNothing,
     Panic,
     Fail,
     Interrupted,
@@ -29,18 +29,18 @@ enum Lie {
 struct LyingReader<'a> {
     bytes: &'a [u8],
     at: usize,
-    honest: usize,
+    honest_len: usize,
     lie: Lie,
     interruptions: usize,
 }
 
 impl Read for LyingReader<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if self.at >= self.honest {
+        if self.at >= self.honest_len {
             self.at += into.len();
             return match self.lie {
-                Lie::TooMany => Ok(into.len() + 1),
-                Lie::Nothing => Ok(into.len()),
+                Lie::ClaimsTooMany => Ok(into.len() + 1),
+                Lie::WritesNothing => Ok(into.len()),
                 Lie::Panic => panic!("as a reader may"),
                 Lie::Fail => Err(io::ErrorKind::PermissionDenied.into()),
                 Lie::Interrupted if self.interruptions < 3 => {
@@ -50,7 +50,7 @@ impl Read for LyingReader<'_> {
                 Lie::Interrupted => Ok(0),
             };
         }
-        let count = into.len().min(self.honest - self.at);
+        let count = into.len().min(self.honest_len - self.at);
         into[..count].copy_from_slice(&self.bytes[self.at..][..count]);
         self.at += count;
         Ok(count)
@@ -65,12 +65,12 @@ impl Seek for LyingReader<'_> {
             SeekFrom::Current(by) => self.at.saturating_add_signed(by as isize),
         };
         // Where it is, is a lie as well.
-        Ok(self.at as u64 + u64::from(matches!(self.lie, Lie::TooMany)))
+        Ok(self.at as u64 + u64::from(matches!(self.lie, Lie::ClaimsTooMany)))
     }
 }
 
 /// Runs `work`, which may fail or panic.
-fn survive<T: Debug>(work: impl FnOnce() -> Result<T>) {
+fn ignore_failure<T: Debug>(work: impl FnOnce() -> Result<T>) {
     let _ = catch_unwind(AssertUnwindSafe(|| drop(work())));
 }
 
@@ -90,33 +90,43 @@ fn lying_readers_give_no_uninitialized_memory() {
     writer.add("numbers", &Array1::from_iter(0..500u32)).unwrap();
     writer.finish().unwrap();
     let archive = archive.into_inner();
-    for lie in [Lie::TooMany, Lie::Nothing, Lie::Panic, Lie::Fail, Lie::Interrupted] {
+    for lie in [Lie::ClaimsTooMany, Lie::WritesNothing, Lie::Panic, Lie::Fail, Lie::Interrupted] {
         for bytes in [&numbers, &texts] {
             let places = [129, bytes.len() - 1, 0, 5, 10, 127, 128, bytes.len()];
-            for honest in places.into_iter().take(if cfg!(miri) { 1 } else { 8 }) {
-                let liar =
-                    || LyingReader { bytes, at: 0, honest: honest.min(bytes.len()), lie, interruptions: 0 };
+            for honest_len in places.into_iter().take(if cfg!(miri) { 1 } else { 8 }) {
+                let liar = || LyingReader {
+                    bytes,
+                    at: 0,
+                    honest_len: honest_len.min(bytes.len()),
+                    lie,
+                    interruptions: 0,
+                };
                 // Whatever is read is read: Miri says whether it is initialized.
-                survive(|| {
+                ignore_failure(|| {
                     Array1::<u32>::read_npy(liar())
                         .map(|array| array.iter().map(|item| u64::from(*item)).sum::<u64>())
                 });
-                survive(|| {
+                ignore_failure(|| {
                     ArrayD::<String>::read_npy(liar())
                         .map(|array| array.iter().map(String::len).sum::<usize>())
                 });
-                survive(|| {
+                ignore_failure(|| {
                     DynArray::read_npy(liar())
                         .map(|array| array.bytes().iter().map(|byte| usize::from(*byte)).sum::<usize>())
                 });
-                survive(|| NpyReader::new(liar()).map(|reader| reader.dtype().clone()));
+                ignore_failure(|| NpyReader::new(liar()).map(|reader| reader.dtype().clone()));
             }
         }
         let step = if cfg!(miri) { 601 } else { 3 };
-        for honest in (0..=archive.len()).step_by(step) {
-            survive(|| {
-                let mut npz =
-                    NpzReader::new(LyingReader { bytes: &archive, at: 0, honest, lie, interruptions: 0 })?;
+        for honest_len in (0..=archive.len()).step_by(step) {
+            ignore_failure(|| {
+                let mut npz = NpzReader::new(LyingReader {
+                    bytes: &archive,
+                    at: 0,
+                    honest_len,
+                    lie,
+                    interruptions: 0,
+                })?;
                 npz.by_name::<_, ndarray::Ix1>("numbers").map(|array: Array1<u32>| array.sum())
             });
         }
@@ -128,23 +138,23 @@ fn lying_readers_give_no_uninitialized_memory() {
 #[derive(Debug)]
 struct LyingSource {
     bytes: Arc<[u8]>,
-    honest: u64,
+    honest_len: u64,
     lie: Lie,
 }
 
 impl ReadAt for LyingSource {
     fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
-        if offset >= self.honest {
+        if offset >= self.honest_len {
             return match self.lie {
-                Lie::TooMany => Ok(into.len() + 1),
-                Lie::Nothing => Ok(into.len()),
+                Lie::ClaimsTooMany => Ok(into.len() + 1),
+                Lie::WritesNothing => Ok(into.len()),
                 Lie::Panic => panic!("as a source may"),
                 Lie::Fail => Err(io::Error::from(io::ErrorKind::PermissionDenied).into()),
                 Lie::Interrupted => Ok(0),
             };
         }
-        let honest = into.len().min((self.honest - offset) as usize);
-        self.bytes.read_at(&mut into[..honest], offset)
+        let honest_len = into.len().min((self.honest_len - offset) as usize);
+        self.bytes.read_at(&mut into[..honest_len], offset)
     }
 
     fn size(&self) -> Result<u64> {
@@ -155,19 +165,19 @@ impl ReadAt for LyingSource {
 /// Reads an array in all ways, and uses each element: Miri says whether it is initialized.
 fn read_in_all_ways(open: impl Fn() -> Result<NpyFile>) {
     let sum = |array: Array2<u32>| array.iter().map(|item| u64::from(*item)).sum::<u64>();
-    survive(|| open()?.read::<Array2<u32>>().map(sum));
-    survive(|| open()?.slice::<u32, _>(s![1..;3, ..]).map(sum));
-    survive(|| open()?.slice::<u32, _>(s![.., ..;2]).map(sum));
-    survive(|| open()?.take::<Array2<u32>>(0, &[7, 1, 7]).map(sum));
-    survive(|| {
+    ignore_failure(|| open()?.read::<Array2<u32>>().map(sum));
+    ignore_failure(|| open()?.slice::<u32, _>(s![1..;3, ..]).map(sum));
+    ignore_failure(|| open()?.slice::<u32, _>(s![.., ..;2]).map(sum));
+    ignore_failure(|| open()?.take::<Array2<u32>>(0, &[7, 1, 7]).map(sum));
+    ignore_failure(|| {
         open()?.read::<DynArray>().map(|array| array.bytes().iter().map(|byte| u64::from(*byte)).sum::<u64>())
     });
-    survive(|| {
+    ignore_failure(|| {
         let mut into = Array2::<u32>::ones((20, 9));
         let _ = open()?.slice_into(s![.., ..], &mut into);
         Ok(sum(into))
     });
-    survive(|| {
+    ignore_failure(|| {
         let mut into = Array2::<u32>::ones((20, 9));
         let _ = open()?.slice_into(s![..;-1, ..], &mut into);
         Ok(sum(into))
@@ -181,14 +191,18 @@ fn lying_sources_give_no_uninitialized_memory() {
     let mut bytes = Vec::new();
     Array2::from_shape_fn((20, 9), |(row, column)| (row * 10 + column) as u32).write_npy(&mut bytes).unwrap();
     let bytes: Arc<[u8]> = bytes.into();
-    for honest in [129, 500, bytes.len()] {
-        for lie in [Lie::TooMany, Lie::Nothing, Lie::Panic, Lie::Fail, Lie::Interrupted] {
+    for honest_len in [129, 500, bytes.len()] {
+        for lie in [Lie::ClaimsTooMany, Lie::WritesNothing, Lie::Panic, Lie::Fail, Lie::Interrupted] {
             read_in_all_ways(|| {
-                NpyFile::from_source(LyingSource { bytes: Arc::clone(&bytes), honest: honest as u64, lie })
+                NpyFile::from_source(LyingSource {
+                    bytes: Arc::clone(&bytes),
+                    honest_len: honest_len as u64,
+                    lie,
+                })
             });
         }
-        read_in_all_ways(|| NpyFile::from_source(InMemory(bytes[..honest].to_vec())));
-        survive(|| Array2::<u32>::read_npy(&bytes[..honest]).map(|array| array.sum()));
+        read_in_all_ways(|| NpyFile::from_source(InMemory(bytes[..honest_len].to_vec())));
+        ignore_failure(|| Array2::<u32>::read_npy(&bytes[..honest_len]).map(|array| array.sum()));
     }
     let _ = std::panic::take_hook();
 }
@@ -209,10 +223,10 @@ impl Write for LyingWriter {
 #[test]
 fn lying_writers_cause_no_undefined_behavior() {
     let array = ndarray::Array2::<u16>::zeros((30, 40));
-    survive(|| array.write_npy(LyingWriter(0)));
-    survive(|| array.t().write_npy(LyingWriter(0)));
-    survive(|| array.slice(ndarray::s![..;3, ..;2]).write_npy(LyingWriter(0)));
-    survive(|| arr1(&["text".to_owned()]).write_npy(LyingWriter(0)));
+    ignore_failure(|| array.write_npy(LyingWriter(0)));
+    ignore_failure(|| array.t().write_npy(LyingWriter(0)));
+    ignore_failure(|| array.slice(ndarray::s![..;3, ..;2]).write_npy(LyingWriter(0)));
+    ignore_failure(|| arr1(&["text".to_owned()]).write_npy(LyingWriter(0)));
 }
 
 /// The names that the derive implements, for a type that implements the library's own by hand.
@@ -286,7 +300,7 @@ impl<const AXES: usize> ndarray_io::ViewMutElement for Imposter<AXES> {}
 
 #[derive(Record, Clone, Copy, Debug)]
 #[repr(C)]
-struct Around<const AXES: usize> {
+struct RecordWithImposter<const AXES: usize> {
     before: u8,
     imposter: Imposter<AXES>,
     after: u16,
@@ -309,19 +323,27 @@ fn exercise_imposter<const AXES: usize>() {
     ];
     for file in files.into_iter().step_by(if cfg!(miri) { 2 } else { 1 }) {
         let mut file = Aligned::new(&file);
-        survive(|| ArrayD::<Imposter<AXES>>::read_npy(file.get()).map(|array| format!("{array:?}")));
-        survive(|| {
+        ignore_failure(|| ArrayD::<Imposter<AXES>>::read_npy(file.get()).map(|array| format!("{array:?}")));
+        ignore_failure(|| {
             ArrayD::<Imposter<AXES>>::read_npy(io::Cursor::new(file.get())).map(|array| format!("{array:?}"))
         });
-        survive(|| ArrayD::<[Imposter<AXES>; 2]>::read_npy(file.get()).map(|array| format!("{array:?}")));
-        survive(|| ArrayD::<Around<AXES>>::read_npy(file.get()).map(|array| format!("{array:?}")));
-        survive(|| ArrayView1::<Imposter<AXES>>::view_npy(file.get()).map(|array| format!("{array:?}")));
-        survive(|| ArrayView1::<Around<AXES>>::view_npy(file.get()).map(|array| format!("{array:?}")));
-        survive(|| {
+        ignore_failure(|| {
+            ArrayD::<[Imposter<AXES>; 2]>::read_npy(file.get()).map(|array| format!("{array:?}"))
+        });
+        ignore_failure(|| {
+            ArrayD::<RecordWithImposter<AXES>>::read_npy(file.get()).map(|array| format!("{array:?}"))
+        });
+        ignore_failure(|| {
+            ArrayView1::<Imposter<AXES>>::view_npy(file.get()).map(|array| format!("{array:?}"))
+        });
+        ignore_failure(|| {
+            ArrayView1::<RecordWithImposter<AXES>>::view_npy(file.get()).map(|array| format!("{array:?}"))
+        });
+        ignore_failure(|| {
             ndarray::ArrayViewMut1::<Imposter<AXES>>::view_mut_npy_with(file.get_mut(), &ReadOptions::new())
                 .map(|mut array| array.fill(item))
         });
-        survive(|| {
+        ignore_failure(|| {
             let mut dynamic = DynArray::read_npy(file.get())?;
             drop(dynamic.view_mut::<Imposter<AXES>, ndarray::Ix1>().map(|mut array| array.fill(item)));
             drop(
@@ -333,14 +355,15 @@ fn exercise_imposter<const AXES: usize>() {
         });
     }
     let array = ndarray::Array2::from_elem((3, 4), item);
-    let around = ndarray::Array2::from_elem((2, 2), Around { before: 1, imposter: item, after: 2 });
-    survive(|| array.write_npy(Vec::new()));
-    survive(|| array.t().write_npy(Vec::new()));
-    survive(|| array.slice(ndarray::s![..;2, ..;2]).write_npy(Vec::new()));
-    survive(|| ndarray::Array1::from_elem(3, [item; 2]).write_npy(Vec::new()));
-    survive(|| around.write_npy(Vec::new()));
-    survive(|| DynArray::new(&array).map(|array| format!("{array:?}")));
-    survive(|| DynArray::new(&around).map(|array| format!("{array:?}")));
+    let around =
+        ndarray::Array2::from_elem((2, 2), RecordWithImposter { before: 1, imposter: item, after: 2 });
+    ignore_failure(|| array.write_npy(Vec::new()));
+    ignore_failure(|| array.t().write_npy(Vec::new()));
+    ignore_failure(|| array.slice(ndarray::s![..;2, ..;2]).write_npy(Vec::new()));
+    ignore_failure(|| ndarray::Array1::from_elem(3, [item; 2]).write_npy(Vec::new()));
+    ignore_failure(|| around.write_npy(Vec::new()));
+    ignore_failure(|| DynArray::new(&array).map(|array| format!("{array:?}")));
+    ignore_failure(|| DynArray::new(&around).map(|array| format!("{array:?}")));
 }
 
 /// A number without 0 that says that it can be read from elements without bytes.

@@ -8,9 +8,9 @@ use ndarray_io::file::Extent;
 use ndarray_io::ra::{RaMmap, RaMmapMut, write_ra};
 use ndarray_io::{NpyMmap, NpyMmapMut, NpyWriter, write_npy};
 
-struct Folder(PathBuf);
+struct TempFolder(PathBuf);
 
-impl Folder {
+impl TempFolder {
     fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("ndarray-io-sound-{}-{name}", std::process::id()));
         fs::create_dir_all(&path).unwrap();
@@ -22,7 +22,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for TempFolder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
@@ -30,7 +30,7 @@ impl Drop for Folder {
 
 /// The parts of a file that this process has mapped: their offsets, from the system's own list.
 #[cfg(target_os = "linux")]
-fn mapped(path: &Path) -> Vec<u64> {
+fn mapped_offsets(path: &Path) -> Vec<u64> {
     let maps = fs::read_to_string("/proc/self/maps").unwrap();
     let lines = maps.lines().filter(|line| line.ends_with(path.to_str().unwrap()));
     lines.map(|line| u64::from_str_radix(line.split_whitespace().nth(2).unwrap(), 16).unwrap()).collect()
@@ -38,7 +38,7 @@ fn mapped(path: &Path) -> Vec<u64> {
 
 /// A header that is longer than a page, so that the system shows whether it is mapped.
 #[cfg(target_os = "linux")]
-fn with_long_header(path: &Path) {
+fn write_file_with_long_header(path: &Path) {
     let text = "{'descr': '<f8', 'fortran_order': False, 'shape': (4,), }";
     let text = format!("{text:<width$}\n", width = (1 << 16) - 10 - 1 - 64);
     let mut bytes = [b"\x93NUMPY\x01\x00", &(text.len() as u16).to_le_bytes()[..], text.as_bytes()].concat();
@@ -50,30 +50,30 @@ fn with_long_header(path: &Path) {
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
 fn headers_are_not_mapped() {
-    let folder = Folder::new("headers");
+    let folder = TempFolder::new("headers");
     let path = folder.file();
-    with_long_header(&path);
+    write_file_with_long_header(&path);
     let page_of_elements = |offsets: Vec<u64>| {
         assert!(!offsets.is_empty() && offsets.iter().all(|offset| *offset > 32 << 10), "{offsets:?}");
     };
     // SAFETY: the file belongs to this test, here and below.
     let map = unsafe { NpyMmap::<f64, Ix1>::open(&path).unwrap() };
-    page_of_elements(mapped(&path));
+    page_of_elements(mapped_offsets(&path));
     assert_eq!(map.view(), arr1(&[1.0, 2.0, 3.0, 4.0]));
     drop(map);
-    assert!(mapped(&path).is_empty());
+    assert!(mapped_offsets(&path).is_empty());
     // SAFETY: as above.
     let map = unsafe { NpyMmap::<f64, Ix1>::open_slab(&path, 1..3).unwrap() };
-    page_of_elements(mapped(&path));
+    page_of_elements(mapped_offsets(&path));
     assert_eq!(map.view(), arr1(&[2.0, 3.0]));
     drop(map);
     // SAFETY: as above.
     let map = unsafe { NpyMmapMut::<f64, Ix1>::open(&path).unwrap() };
-    page_of_elements(mapped(&path));
+    page_of_elements(mapped_offsets(&path));
     drop(map);
     // SAFETY: as above.
     let map = unsafe { NpyMmapMut::<f64, Ix1>::open_cow(&path).unwrap() };
-    page_of_elements(mapped(&path));
+    page_of_elements(mapped_offsets(&path));
     drop(map);
 }
 
@@ -81,7 +81,7 @@ fn headers_are_not_mapped() {
 #[test]
 #[allow(unsafe_code)]
 fn appending_while_a_file_is_mapped_changes_no_view() {
-    let folder = Folder::new("append");
+    let folder = TempFolder::new("append");
     let path = folder.file();
     write_npy(&path, &arr2(&[[1u32, 2], [3, 4]])).unwrap();
     // SAFETY: only rows are appended to the file.
@@ -135,7 +135,7 @@ mod padded {
 #[test]
 #[allow(unsafe_code)]
 fn padded_records_are_not_mapped_for_writing() {
-    let folder = Folder::new("padding");
+    let folder = TempFolder::new("padding");
     let path = folder.file();
     write_npy(&path, &arr1(&[padded::Padded { small: 1, large: 2 }])).unwrap();
     // SAFETY: the file belongs to this test, here and below.
@@ -160,7 +160,7 @@ fn device_files_are_not_mapped() {
 #[test]
 #[allow(unsafe_code)]
 fn maps_of_all_sizes_equal_their_files() {
-    let folder = Folder::new("sizes");
+    let folder = TempFolder::new("sizes");
     let path = folder.file();
     for len in [0usize, 1, 1000, 100_000] {
         let array = Array1::from_iter(0..len as u64);

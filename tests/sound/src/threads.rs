@@ -10,7 +10,7 @@ use ndarray_io::object::Object;
 use ndarray_io::{Element, ReadNpyExt, ReadOptions, Record, WriteNpyExt};
 
 /// Two parts of the size for which a second thread starts, and a bit.
-const MANY: usize = if cfg!(miri) { 2 * (1 << 6) + 100 } else { 2 * (1 << 14) + 100 };
+const MULTI_THREADED_LEN: usize = if cfg!(miri) { 2 * (1 << 6) + 100 } else { 2 * (1 << 14) + 100 };
 
 fn threads(count: usize) -> ReadOptions {
     ReadOptions::new().threads(count)
@@ -22,13 +22,13 @@ struct Name(String);
 
 #[test]
 fn text_is_decoded_by_threads() {
-    let names = Array1::from_iter((0..MANY).map(|number| Name((number % 10).to_string())));
+    let names = Array1::from_iter((0..MULTI_THREADED_LEN).map(|number| Name((number % 10).to_string())));
     let mut file = Vec::new();
     names.write_npy(&mut file).unwrap();
     assert_eq!(Array1::<Name>::read_npy_with(&file[..], &threads(4)).unwrap(), names);
     // A code point that does not exist, in a later part.
-    let wrong = MANY - 50;
-    let at = file.len() - 4 * (MANY - wrong);
+    let wrong = MULTI_THREADED_LEN - 50;
+    let at = file.len() - 4 * (MULTI_THREADED_LEN - wrong);
     file[at..at + 4].copy_from_slice(&[0xFF; 4]);
     let error = Array1::<Name>::read_npy_with(&file[..], &threads(4)).unwrap_err();
     assert_eq!(error.element(), Some(wrong));
@@ -47,7 +47,10 @@ impl Drop for Counted {
 
 fn counted() -> Counted {
     let counted = Counted;
-    assert!(ALIVE.fetch_add(1, Ordering::Relaxed) < MANY - 60, "as a function of the caller's may");
+    assert!(
+        ALIVE.fetch_add(1, Ordering::Relaxed) < MULTI_THREADED_LEN - 60,
+        "as a function of the caller's may"
+    );
     counted
 }
 
@@ -67,7 +70,7 @@ fn panic_of_a_default_leaks_nothing() {
     struct Number {
         number: u8,
     }
-    Array1::from_elem(MANY, Number { number: 3 }).write_npy(&mut file).unwrap();
+    Array1::from_elem(MULTI_THREADED_LEN, Number { number: 3 }).write_npy(&mut file).unwrap();
     for count in [1, 4] {
         let read = || Array1::<Row>::read_npy_with(&file[..], &threads(count));
         assert!(catch_unwind(AssertUnwindSafe(read)).is_err());
@@ -135,7 +138,7 @@ fn fields_are_dropped_if_a_later_one_is_invalid() {
         number: index as u32,
         wide: [index as f64; 3],
     };
-    let many = if cfg!(miri) { 300 } else { MANY };
+    let many = if cfg!(miri) { 300 } else { MULTI_THREADED_LEN };
     let mut rows: Vec<Stored> = (0..many)
         .map(|index| Stored { text: stored(index).text[..16].to_owned(), ..stored(index) })
         .collect();
@@ -226,7 +229,7 @@ fn objects_are_shared_by_threads() {
 #[test]
 fn cancelling_stops_all_threads() {
     let mut file = Vec::new();
-    Array1::from_elem(MANY, Name("x".to_owned())).write_npy(&mut file).unwrap();
+    Array1::from_elem(MULTI_THREADED_LEN, Name("x".to_owned())).write_npy(&mut file).unwrap();
     let calls = Arc::new(AtomicUsize::new(0));
     let seen = Arc::clone(&calls);
     let options = threads(4).progress(move |_, _| {
@@ -235,7 +238,7 @@ fn cancelling_stops_all_threads() {
     });
     match Array1::<Name>::read_npy_with(&file[..], &options) {
         Err(error) => assert!(matches!(error.kind(), ErrorKind::Cancelled)),
-        Ok(read) => assert_eq!(read.len(), MANY),
+        Ok(read) => assert_eq!(read.len(), MULTI_THREADED_LEN),
     }
     assert!(calls.load(Ordering::Relaxed) > 0);
 }

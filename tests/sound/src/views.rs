@@ -31,7 +31,7 @@ fn zero_sized_elements_are_viewed() {
 #[test]
 fn into_array_reuses_memory_of_matching_dtypes() {
     /// Returns whether the memory was handed over.
-    fn becomes<A>(descr: &str, item: &[u8], wanted: &A) -> bool
+    fn reuses_memory<A>(descr: &str, item: &[u8], wanted: &A) -> bool
     where
         A: ReadableElement + PartialEq + std::fmt::Debug,
     {
@@ -52,18 +52,18 @@ fn into_array_reuses_memory_of_matching_dtypes() {
     }
     let own = |code: &str| ordered(code, true);
     let other = |code: &str| ordered(code, false);
-    assert!(becomes(&own("'=f8'"), &1.5f64.to_ne_bytes(), &1.5f64));
-    assert!(becomes(&own("'=i2'"), &(-3i16).to_ne_bytes(), &-3i16));
-    assert!(becomes("'|u1'", &[7], &7u8));
-    assert!(becomes("'|b1'", &[1], &true));
+    assert!(reuses_memory(&own("'=f8'"), &1.5f64.to_ne_bytes(), &1.5f64));
+    assert!(reuses_memory(&own("'=i2'"), &(-3i16).to_ne_bytes(), &-3i16));
+    assert!(reuses_memory("'|u1'", &[7], &7u8));
+    assert!(reuses_memory("'|b1'", &[1], &true));
     let complex = [0.5f32.to_ne_bytes(), 2.0f32.to_ne_bytes()].concat();
-    assert!(becomes(&own("'=c8'"), &complex, &Complex::new(0.5f32, 2.0)));
-    assert!(becomes("'|S3'", b"abc", &Bytes::<3>::new(b"abc").unwrap()));
+    assert!(reuses_memory(&own("'=c8'"), &complex, &Complex::new(0.5f32, 2.0)));
+    assert!(reuses_memory("'|S3'", b"abc", &Bytes::<3>::new(b"abc").unwrap()));
     let swapped: Vec<u8> = 9u32.to_ne_bytes().into_iter().rev().collect();
-    assert!(becomes(&other("'=u4'"), &swapped, &9u32));
+    assert!(reuses_memory(&other("'=u4'"), &swapped, &9u32));
     // Other memory: longer texts, another type.
-    assert!(!becomes("'|S2'", b"ab", &Bytes::<3>::new(b"ab").unwrap()));
-    assert!(!becomes("'|S2'", b"ab", &b"ab".to_vec()));
+    assert!(!reuses_memory("'|S2'", b"ab", &Bytes::<3>::new(b"ab").unwrap()));
+    assert!(!reuses_memory("'|S2'", b"ab", &b"ab".to_vec()));
 
     // What is invalid stays as it was.
     let bytes = npy("'|b1'", false, "(3,)", &[1, 2, 0]);

@@ -5,7 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{FileId, Kind};
+use super::{EntryKind, FileId};
 
 /// A folder, identified by its path.
 #[derive(Debug)]
@@ -33,10 +33,10 @@ impl Folder {
     }
 
     /// Returns what has this name, if anything, without following a link.
-    pub(crate) fn kind_of(&self, name: &OsStr) -> io::Result<Option<Kind>> {
+    pub(crate) fn kind_of(&self, name: &OsStr) -> io::Result<Option<EntryKind>> {
         match std::fs::symlink_metadata(self.path.join(name)) {
-            Ok(found) if found.is_file() => Ok(Some(Kind::File)),
-            Ok(_) => Ok(Some(Kind::Other)),
+            Ok(found) if found.is_file() => Ok(Some(EntryKind::File)),
+            Ok(_) => Ok(Some(EntryKind::Other)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }

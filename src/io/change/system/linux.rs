@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{self, AtFlags, Mode as Permissions, OFlags, RenameFlags, XattrFlags};
 use rustix::io::{Errno, retry_on_intr};
 
-use super::{Attempt, FileId, Kind, LockRegion, Mode};
+use super::{EntryKind, FileId, LockAttempt, LockMode, LockRegion};
 use crate::bytes::retry_interrupted;
 
 /// The lock structure with 64-bit offsets, which open file description locks require.
@@ -23,7 +23,7 @@ type Flock = libc::flock64;
 type Flock = libc::flock;
 
 /// Calls `fcntl` for an open file description lock, which is tied to the open file and not to the process.
-fn lock_call(file: &File, command: i32, kind: i32, region: LockRegion) -> io::Result<Flock> {
+fn fcntl_lock(file: &File, command: i32, kind: i32, region: LockRegion) -> io::Result<Flock> {
     let (start, len) = region.range();
     // SAFETY: all fields are plain integers, for which zero is valid.
     let mut lock: Flock = unsafe { std::mem::zeroed() };
@@ -48,23 +48,26 @@ fn is_unsupported(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOLCK | libc::ENOSYS | libc::EINVAL))
 }
 
-pub(crate) fn try_lock(file: &File, region: LockRegion, mode: Mode) -> io::Result<Attempt> {
-    let kind = if mode == Mode::Shared { libc::F_RDLCK } else { libc::F_WRLCK };
-    match lock_call(file, libc::F_OFD_SETLK, kind, region) {
-        Ok(_) => Ok(Attempt::Acquired),
-        Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EACCES)) => Ok(Attempt::Busy),
-        Err(error) if is_unsupported(&error) => Ok(Attempt::Unsupported),
+pub(crate) fn try_lock(file: &File, region: LockRegion, mode: LockMode) -> io::Result<LockAttempt> {
+    let kind = if mode == LockMode::Shared { libc::F_RDLCK } else { libc::F_WRLCK };
+    match fcntl_lock(file, libc::F_OFD_SETLK, kind, region) {
+        Ok(_) => Ok(LockAttempt::Acquired),
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EACCES)) => {
+            Ok(LockAttempt::Busy)
+        }
+        Err(error) if is_unsupported(&error) => Ok(LockAttempt::Unsupported),
         Err(error) => Err(error),
     }
 }
 
-pub(crate) fn is_locked(file: &File, region: LockRegion, mode: Mode) -> bool {
-    let kind = if mode == Mode::Shared { libc::F_RDLCK } else { libc::F_WRLCK };
-    lock_call(file, libc::F_OFD_GETLK, kind, region).is_ok_and(|lock| i32::from(lock.l_type) != libc::F_UNLCK)
+pub(crate) fn is_locked(file: &File, region: LockRegion, mode: LockMode) -> bool {
+    let kind = if mode == LockMode::Shared { libc::F_RDLCK } else { libc::F_WRLCK };
+    fcntl_lock(file, libc::F_OFD_GETLK, kind, region)
+        .is_ok_and(|lock| i32::from(lock.l_type) != libc::F_UNLCK)
 }
 
 pub(crate) fn unlock(file: &File, region: LockRegion) {
-    let _ = lock_call(file, libc::F_OFD_SETLK, libc::F_UNLCK, region); // closing the file releases the lock anyway
+    let _ = fcntl_lock(file, libc::F_OFD_SETLK, libc::F_UNLCK, region); // closing the file releases the lock anyway
 }
 
 /// A folder, identified by its handle.
@@ -113,10 +116,10 @@ impl Folder {
     }
 
     /// Returns what has this name, if anything, without following a link.
-    pub(crate) fn kind_of(&self, name: &OsStr) -> io::Result<Option<Kind>> {
+    pub(crate) fn kind_of(&self, name: &OsStr) -> io::Result<Option<EntryKind>> {
         match fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(found) if fs::FileType::from_raw_mode(found.st_mode).is_file() => Ok(Some(Kind::File)),
-            Ok(_) => Ok(Some(Kind::Other)),
+            Ok(found) if fs::FileType::from_raw_mode(found.st_mode).is_file() => Ok(Some(EntryKind::File)),
+            Ok(_) => Ok(Some(EntryKind::Other)),
             Err(Errno::NOENT) => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -254,7 +257,7 @@ fn proc_path(file: &File) -> PathBuf {
 }
 
 /// Removes an access list that the new file inherited from its folder, if the old file has none.
-fn remove_inherited_list(from: &File, to: &File) -> io::Result<()> {
+fn remove_inherited_access_list(from: &File, to: &File) -> io::Result<()> {
     const LIST: &CStr = c"system.posix_acl_access";
     let has = |file| Ok::<_, io::Error>(attribute_names(file)?.iter().any(|name| name.as_c_str() == LIST));
     if has(to)? && !has(from)? {
@@ -265,7 +268,7 @@ fn remove_inherited_list(from: &File, to: &File) -> io::Result<()> {
 
 /// Copies extended attributes: access lists, security labels and user attributes.
 pub(crate) fn copy_attributes(from: &File, to: &File) -> io::Result<()> {
-    remove_inherited_list(from, to)?;
+    remove_inherited_access_list(from, to)?;
     for name in attribute_names(from)? {
         let value = attribute(from, &name)?;
         // A label is often already set, and setting it may need a privilege.

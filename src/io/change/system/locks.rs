@@ -5,30 +5,30 @@
 use std::fs::File;
 use std::io;
 
-use super::{Attempt, LockRegion, Mode};
+use super::{LockAttempt, LockMode, LockRegion};
 
 /// Tries to lock the file, except for `Header`, which is not supported.
-pub(crate) fn try_lock(file: &File, region: LockRegion, mode: Mode) -> io::Result<Attempt> {
+pub(crate) fn try_lock(file: &File, region: LockRegion, mode: LockMode) -> io::Result<LockAttempt> {
     use std::fs::TryLockError;
     if region == LockRegion::Header {
-        return Ok(Attempt::Unsupported);
+        return Ok(LockAttempt::Unsupported);
     }
     let locked = match mode {
-        Mode::Shared => file.try_lock_shared(),
-        Mode::Exclusive => file.try_lock(),
+        LockMode::Shared => file.try_lock_shared(),
+        LockMode::Exclusive => file.try_lock(),
     };
     match locked {
-        Ok(()) => Ok(Attempt::Acquired),
-        Err(TryLockError::WouldBlock) => Ok(Attempt::Busy),
+        Ok(()) => Ok(LockAttempt::Acquired),
+        Err(TryLockError::WouldBlock) => Ok(LockAttempt::Busy),
         Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
-            Ok(Attempt::Unsupported)
+            Ok(LockAttempt::Unsupported)
         }
         Err(TryLockError::Error(error)) => Err(error),
     }
 }
 
 /// Returns `false`: these systems cannot test a lock without taking it.
-pub(crate) fn is_locked(_: &File, _: LockRegion, _: Mode) -> bool {
+pub(crate) fn is_locked(_: &File, _: LockRegion, _: LockMode) -> bool {
     false
 }
 

@@ -27,9 +27,11 @@ pub(crate) use linux::{Folder, copy_attributes, is_locked, try_lock, unlock};
 #[cfg(not(any(target_os = "linux", windows)))]
 pub(crate) use locks::{is_locked, try_lock, unlock};
 #[cfg(target_os = "wasi")]
-pub(crate) use wasi::{id_of, links_of};
+pub(crate) use wasi::{hard_link_count, id_of};
 #[cfg(windows)]
-pub(crate) use windows::{copy_attributes, id_at, id_of, is_locked, links_of, open_device, try_lock, unlock};
+pub(crate) use windows::{
+    copy_attributes, hard_link_count, id_at, id_of, is_locked, open_device, try_lock, unlock,
+};
 
 /// The byte ranges on which locks are taken.
 ///
@@ -65,14 +67,14 @@ impl LockRegion {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub(crate) enum LockMode {
     Shared,
     Exclusive,
 }
 
 /// What has a name in a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum EntryKind {
     /// A regular file.
     File,
     /// A folder, a link, a pipe or a device.
@@ -81,7 +83,7 @@ pub(crate) enum Kind {
 
 /// The result of an attempt to lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Attempt {
+pub(crate) enum LockAttempt {
     Acquired,
     /// Another open file holds a conflicting lock.
     Busy,
@@ -137,7 +139,7 @@ pub(crate) fn id_at(path: &Path) -> io::Result<Option<FileId>> {
 }
 
 /// Returns whether the identity found at a path is that of the open file; `false` if the path does not exist.
-pub(crate) fn is_same(found: io::Result<Option<FileId>>, file: &File) -> io::Result<bool> {
+pub(crate) fn is_id_of(found: io::Result<Option<FileId>>, file: &File) -> io::Result<bool> {
     match found {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         found => Ok(found? == id_of(file)?),
@@ -147,18 +149,18 @@ pub(crate) fn is_same(found: io::Result<Option<FileId>>, file: &File) -> io::Res
 impl Folder {
     /// Returns whether the name refers to the open file.
     pub(crate) fn is_name_of(&self, name: &OsStr, file: &File) -> io::Result<bool> {
-        is_same(self.id_at(name), file)
+        is_id_of(self.id_at(name), file)
     }
 }
 
 /// Returns the number of hard links of a file, where the system provides it.
 #[cfg(unix)]
-pub(crate) fn links_of(_: &File, metadata: &std::fs::Metadata) -> io::Result<u64> {
+pub(crate) fn hard_link_count(_: &File, metadata: &std::fs::Metadata) -> io::Result<u64> {
     Ok(std::os::unix::fs::MetadataExt::nlink(metadata))
 }
 
 #[cfg(not(any(unix, windows, target_os = "wasi")))]
-pub(crate) fn links_of(_: &File, _: &std::fs::Metadata) -> io::Result<u64> {
+pub(crate) fn hard_link_count(_: &File, _: &std::fs::Metadata) -> io::Result<u64> {
     Ok(1)
 }
 

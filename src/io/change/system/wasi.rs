@@ -10,6 +10,6 @@ pub(crate) fn id_of(file: &File) -> io::Result<Option<FileId>> {
     Ok(Some(FileId { volume: found.st_dev, number: found.st_ino }))
 }
 
-pub(crate) fn links_of(file: &File, _: &std::fs::Metadata) -> io::Result<u64> {
+pub(crate) fn hard_link_count(file: &File, _: &std::fs::Metadata) -> io::Result<u64> {
     Ok(rustix::fs::fstat(file)?.st_nlink)
 }

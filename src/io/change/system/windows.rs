@@ -27,7 +27,7 @@ use windows_sys::Win32::Storage::FileSystem::{
 use windows_sys::Win32::System::IO::{GetOverlappedResult, OVERLAPPED};
 use windows_sys::Win32::System::Threading::CreateEventW;
 
-use super::{Attempt, FileId, LockRegion, Mode};
+use super::{FileId, LockAttempt, LockMode, LockRegion};
 use crate::bytes;
 
 /// Returns the last error if a call returned 0.
@@ -52,8 +52,8 @@ fn overlapped(region: LockRegion) -> (OVERLAPPED, u32) {
     (overlapped, len as u32)
 }
 
-pub(crate) fn try_lock(file: &File, region: LockRegion, mode: Mode) -> io::Result<Attempt> {
-    let exclusive = if mode == Mode::Exclusive { LOCKFILE_EXCLUSIVE_LOCK } else { 0 };
+pub(crate) fn try_lock(file: &File, region: LockRegion, mode: LockMode) -> io::Result<LockAttempt> {
+    let exclusive = if mode == LockMode::Exclusive { LOCKFILE_EXCLUSIVE_LOCK } else { 0 };
     let (mut overlapped, len) = overlapped(region);
     // A user's file may have been opened for overlapped I/O: then the call returns before the system has written
     // to the structure, and the event says when it has, as in the standard library.
@@ -89,9 +89,9 @@ pub(crate) fn try_lock(file: &File, region: LockRegion, mode: Mode) -> io::Resul
         locked => locked,
     };
     match locked {
-        Ok(()) => Ok(Attempt::Acquired),
-        Err(error) if has_code(&error, ERROR_LOCK_VIOLATION) => Ok(Attempt::Busy),
-        Err(error) if is_unsupported(&error) => Ok(Attempt::Unsupported),
+        Ok(()) => Ok(LockAttempt::Acquired),
+        Err(error) if has_code(&error, ERROR_LOCK_VIOLATION) => Ok(LockAttempt::Busy),
+        Err(error) if is_unsupported(&error) => Ok(LockAttempt::Unsupported),
         Err(error) => Err(error),
     }
 }
@@ -100,14 +100,14 @@ pub(crate) fn try_lock(file: &File, region: LockRegion, mode: Mode) -> io::Resul
 ///
 /// The system has no other way to test a lock. Another process that tests the lock may itself hold it
 /// briefly, so the attempt is repeated.
-pub(crate) fn is_locked(file: &File, region: LockRegion, mode: Mode) -> bool {
+pub(crate) fn is_locked(file: &File, region: LockRegion, mode: LockMode) -> bool {
     const TRIES: usize = 5;
     for _ in 0..TRIES {
         // A test by another process takes microseconds; a lock that is busy at all five attempts is held for
         // longer.
         match try_lock(file, region, mode) {
-            Ok(Attempt::Busy) => std::thread::sleep(Duration::from_micros(200)),
-            Ok(Attempt::Acquired) => {
+            Ok(LockAttempt::Busy) => std::thread::sleep(Duration::from_micros(200)),
+            Ok(LockAttempt::Acquired) => {
                 unlock(file, region);
                 return false;
             }
@@ -139,7 +139,7 @@ pub(crate) fn id_of(file: &File) -> io::Result<Option<FileId>> {
 }
 
 /// Returns the number of hard links of a file.
-pub(crate) fn links_of(file: &File, _: &std::fs::Metadata) -> io::Result<u64> {
+pub(crate) fn hard_link_count(file: &File, _: &std::fs::Metadata) -> io::Result<u64> {
     Ok(information(file)?.nNumberOfLinks.into())
 }
 
@@ -206,7 +206,7 @@ pub(crate) fn copy_attributes(from: &File, to: &File) -> io::Result<()> {
             )
         })?;
     }
-    for stream in streams(from)? {
+    for stream in alternate_stream_names(from)? {
         let at = |file| -> io::Result<OsString> {
             let mut path = path_of(file)?;
             path.push(&stream);
@@ -248,9 +248,9 @@ fn access_list(file: &File) -> io::Result<Vec<u64>> {
 }
 
 /// Returns the names of a file's alternate streams.
-fn streams(file: &File) -> io::Result<Vec<OsString>> {
+fn alternate_stream_names(file: &File) -> io::Result<Vec<OsString>> {
     /// The offset of the name within an entry: after two 32-bit lengths and two 64-bit sizes.
-    const NAME: usize = 24;
+    const NAME_OFFSET: usize = 24;
     // The buffer consists of 64-bit words, because the system requires alignment.
     let mut entries = vec![0_u64; 8 << 10];
     let length = size_of_val(&*entries) as u32;
@@ -284,7 +284,7 @@ fn streams(file: &File) -> io::Result<Vec<OsString>> {
     };
     let (mut at, mut names) = (0, Vec::new());
     loop {
-        let name = bytes.get(at + NAME..at + NAME + number(at + 4)).unwrap_or_default();
+        let name = bytes.get(at + NAME_OFFSET..at + NAME_OFFSET + number(at + 4)).unwrap_or_default();
         let name: Vec<u16> =
             name.chunks_exact(2).map(|unit| u16::from_le_bytes([unit[0], unit[1]])).collect();
         let name = OsString::from_wide(&name);

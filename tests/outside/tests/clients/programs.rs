@@ -16,11 +16,11 @@ use super::npy::{
     WriteNpyError, WriteNpyExt, create_new_npy, read_npy, write_npy, write_zeroed_npy,
 };
 
-type Done<T> = Result<T, Box<dyn Error>>;
+type ProgramResult<T> = Result<T, Box<dyn Error>>;
 
 /// The levels of a quadtree, computed once and kept in a folder.
-pub fn quadtree_cache(folder: &Path) -> Done<f64> {
-    fn level(folder: &Path, depth: usize) -> Done<Array2<f64>> {
+pub fn quadtree_cache(folder: &Path) -> ProgramResult<f64> {
+    fn level(folder: &Path, depth: usize) -> ProgramResult<Array2<f64>> {
         let path = folder.join(format!("level-{depth}.npy"));
         if path.exists() {
             return Ok(read_npy(&path)?);
@@ -30,20 +30,20 @@ pub fn quadtree_cache(folder: &Path) -> Done<f64> {
         create_new_npy(&path, &level)?;
         Ok(level)
     }
-    let first: f64 = (0..5).map(|depth| Ok(level(folder, depth)?.sum())).sum::<Done<f64>>()?;
-    let again: f64 = (0..5).map(|depth| Ok(level(folder, depth)?.sum())).sum::<Done<f64>>()?;
+    let first: f64 = (0..5).map(|depth| Ok(level(folder, depth)?.sum())).sum::<ProgramResult<f64>>()?;
+    let again: f64 = (0..5).map(|depth| Ok(level(folder, depth)?.sum())).sum::<ProgramResult<f64>>()?;
     assert_eq!(first, again);
     Ok(first)
 }
 
 /// A network of two layers, whose weights are the members of an archive.
-pub fn network_weights(folder: &Path) -> Done<Array1<f32>> {
+pub fn network_weights(folder: &Path) -> ProgramResult<Array1<f32>> {
     struct Layer {
         weights: Array2<f32>,
         bias: Array1<f32>,
     }
 
-    fn save<W: Write + Seek>(writer: W, layers: &[Layer]) -> Done<()> {
+    fn save<W: Write + Seek>(writer: W, layers: &[Layer]) -> ProgramResult<()> {
         let mut npz = NpzWriter::new_compressed(writer);
         for (number, layer) in layers.iter().enumerate() {
             npz.add_array(format!("weights{number}"), &layer.weights)?;
@@ -53,7 +53,7 @@ pub fn network_weights(folder: &Path) -> Done<Array1<f32>> {
         Ok(())
     }
 
-    fn load<R: Read + Seek>(reader: R) -> Done<Vec<Layer>> {
+    fn load<R: Read + Seek>(reader: R) -> ProgramResult<Vec<Layer>> {
         let mut npz = NpzReader::new(reader)?;
         let count = npz.len() / 2;
         let layer = |number| {
@@ -76,7 +76,7 @@ pub fn network_weights(folder: &Path) -> Done<Array1<f32>> {
 }
 
 /// The levels of an image, each half as large as the one before, which are views of it.
-pub fn mipmaps(folder: &Path) -> Done<Vec<Vec<usize>>> {
+pub fn mipmaps(folder: &Path) -> ProgramResult<Vec<Vec<usize>>> {
     let image = Array3::from_shape_fn((16, 24, 3).f(), |(row, column, channel)| (row * 40 + column + channel * 7) as u16);
     let mut level = image.view();
     let mut shapes = Vec::new();
@@ -92,7 +92,7 @@ pub fn mipmaps(folder: &Path) -> Done<Vec<Vec<usize>>> {
 }
 
 /// The nearest row of a table, which is viewed in the bytes of a file.
-pub fn code_book(folder: &Path) -> Done<usize> {
+pub fn code_book(folder: &Path) -> ProgramResult<usize> {
     fn nearest(codes: ArrayView2<'_, f32>, wanted: &[f32]) -> usize {
         let distance = |row: ndarray::ArrayView1<'_, f32>| row.iter().zip(wanted).map(|(one, other)| (one - other).powi(2)).sum::<f32>();
         let distances: Vec<f32> = codes.axis_iter(Axis(0)).map(distance).collect();
@@ -110,7 +110,7 @@ pub fn code_book(folder: &Path) -> Done<usize> {
 }
 
 /// A cube of photon counts, made of zeros, and filled in place.
-pub fn photon_cube(folder: &Path) -> Done<u32> {
+pub fn photon_cube(folder: &Path) -> ProgramResult<u32> {
     let path = folder.join("photons.npy");
     let file = File::options().read(true).write(true).create_new(true).open(&path)?;
     write_zeroed_npy::<u32, _>(&file, (4, 5, 6))?;
@@ -129,7 +129,7 @@ pub fn photon_cube(folder: &Path) -> Done<u32> {
 }
 
 /// Scores as they come from a service, in memory.
-pub fn scores() -> Done<(usize, f64)> {
+pub fn scores() -> ProgramResult<(usize, f64)> {
     let mut body = Vec::new();
     Array1::from_iter((0..100).map(|score| f64::from(score) / 3.0)).write_npy(&mut body)?;
     let scores = Array1::<f64>::read_npy(Cursor::new(&body))?;
@@ -143,7 +143,7 @@ pub fn scores() -> Done<(usize, f64)> {
 }
 
 /// Functions for any element and any number of axes, with the errors of the crate.
-pub fn generic_loaders(folder: &Path) -> Done<Vec<usize>> {
+pub fn generic_loaders(folder: &Path) -> ProgramResult<Vec<usize>> {
     fn load<A: ReadableElement, D: Dimension>(folder: &Path, name: &str) -> Result<Array<A, D>, ReadNpyError> {
         read_npy(folder.join(name))
     }
@@ -157,7 +157,7 @@ pub fn generic_loaders(folder: &Path) -> Done<Vec<usize>> {
         array.write_npy(File::create(folder.join(name)).map_err(WriteNpyError::from)?)
     }
 
-    fn total<'a>(arrays: impl IntoIterator<Item = &'a (dyn Fn() -> Result<usize, ReadNpyError> + 'a)>) -> Done<Vec<usize>> {
+    fn total<'a>(arrays: impl IntoIterator<Item = &'a (dyn Fn() -> Result<usize, ReadNpyError> + 'a)>) -> ProgramResult<Vec<usize>> {
         Ok(arrays.into_iter().map(|array| array()).collect::<Result<_, _>>()?)
     }
 
@@ -173,7 +173,7 @@ pub fn generic_loaders(folder: &Path) -> Done<Vec<usize>> {
 }
 
 /// Copies the members of an archive, by number, to another one that is not compressed.
-pub fn archive_repacking(folder: &Path) -> Done<BTreeMap<String, f64>> {
+pub fn archive_repacking(folder: &Path) -> ProgramResult<BTreeMap<String, f64>> {
     let (from, to) = (folder.join("from.npz"), folder.join("to.npz"));
     let mut npz = NpzWriter::new_compressed(File::create(&from)?);
     for number in 0..4 {
