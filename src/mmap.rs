@@ -13,7 +13,7 @@ pub use advice::MapAdvice;
 use memmap2::{Mmap, MmapOptions};
 use ndarray::{ArrayView, Dimension, ShapeBuilder};
 
-use crate::array::{dimension, viewable_as};
+use crate::array::{dimension, prepare_view};
 use crate::bytes::{self, Region};
 use crate::dtype::DType;
 use crate::element::ViewElement;
@@ -61,7 +61,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> MappedLayout<A, D, F> {
         let whole = F::header(&found);
         F::check_uncompressed(&found, options)?;
         let (mut header, _, bitwise): (Header, D, _) =
-            viewable_as::<A, D>(whole, &F::dispatch_options(&found, options))?;
+            prepare_view::<A, D>(whole, &F::dispatch_options(&found, options))?;
         // Check the length before mapping: accessing a page past the end of the file would be a fault.
         let payload = transfer::check_length(&source, whole, options)?;
         let after = source.remaining().unwrap_or_default().saturating_sub(payload);
@@ -104,7 +104,9 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> MappedLayout<A, D, F> {
     fn check_elements(&self, bytes: &[u8]) -> Result<()> {
         let checked = cast::view(&self.bitwise, bytes, self.header.count());
         let (shape, first) = &self.whole;
-        checked.map(drop).map_err(|error| error.offset_element(*first).in_array(shape, self.header.order()))
+        checked
+            .map(drop)
+            .map_err(|error| error.offset_element(*first).with_axis_indices(shape, self.header.order()))
     }
 
     /// Returns where a range of the slowest-varying axis is in the map: its offset and length in bytes.

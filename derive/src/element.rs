@@ -13,7 +13,7 @@ use syn::{
 use crate::{hygienic_ident, span_at};
 
 /// The types allowed in an enum's `repr`: the integer types that NumPy has.
-const NUMBERS: [&str; 8] = ["u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64"];
+const INTEGER_REPRS: [&str; 8] = ["u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64"];
 
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let Attributes { library, from, into } = Attributes::of(&input.attrs)?;
@@ -121,7 +121,7 @@ fn conversion_impls(
             axes: template!(<#type_ as #library::ReadableElement>::inner_axes(#axes)),
             read_plan: template!(#private::read_plan_from::<#type_, Self>(#dtype, #options, |#value: #type_| #make)),
         };
-        readable(&template!(#implemented), &template!(#ident #arguments), &template!(#clause), library, &calls)
+        impl_readable(&template!(#implemented), &template!(#ident #arguments), &template!(#clause), library, &calls)
     });
     let written = into.map(|type_| {
         let generics = bounded([
@@ -134,7 +134,7 @@ fn conversion_impls(
             dtype: template!(#private::dtype_into::<Self, #type_>(#items, #options)),
             write_plan: template!(#private::write_plan_into::<Self, #type_>(#dtype)),
         };
-        writable(
+        impl_writable(
             &template!(#implemented),
             &template!(#ident #arguments),
             &template!(#clause),
@@ -207,7 +207,7 @@ fn newtype(input: &DeriveInput, fields: &Fields, library: &Path) -> Result<Token
     let (implemented, arguments, clause) = generics.split_for_impl();
     let stored = quote_spanned!(span_at(type_.span()) => #type_);
     let Locals { axes, dtype, items, options } = &Locals::new();
-    let elements = implementations(
+    let elements = impl_read_and_write(
         &template!(#implemented),
         &template!(#ident #arguments),
         &template!(#clause),
@@ -283,12 +283,12 @@ fn enumeration(input: &DeriveInput, data: &DataEnum, library: &Path) -> Result<T
     let reprs = reprs(&input.attrs)?;
     // Other representations are rejected: `align` would add padding.
     if let Some(other) =
-        reprs.iter().find(|repr| *repr != "C" && !NUMBERS.iter().any(|number| repr == number))
+        reprs.iter().find(|repr| *repr != "C" && !INTEGER_REPRS.iter().any(|number| repr == number))
     {
         let message = "an enum needs an integer `repr` that NumPy has, such as `#[repr(u8)]`, and no other";
         return Err(Error::new(other.span(), message));
     }
-    let Some(number) = reprs.iter().find(|repr| NUMBERS.iter().any(|number| repr == number)) else {
+    let Some(number) = reprs.iter().find(|repr| INTEGER_REPRS.iter().any(|number| repr == number)) else {
         let message = "an enum needs an integer `repr` that NumPy has, such as `#[repr(u8)]`";
         let at = reprs.first().map_or(ident.span(), Ident::span);
         return Err(Error::new(at, message));
@@ -303,7 +303,7 @@ fn enumeration(input: &DeriveInput, data: &DataEnum, library: &Path) -> Result<T
         .unzip();
     let (name, local) = (ident.to_string(), hygienic_ident("number"));
     let Locals { dtype, items, options, .. } = &Locals::new();
-    let elements = implementations(
+    let elements = impl_read_and_write(
         &TokenStream::new(),
         &template!(#ident),
         &TokenStream::new(),
@@ -378,7 +378,7 @@ struct WriteCalls {
     write_plan: TokenStream,
 }
 
-fn implementations(
+fn impl_read_and_write(
     implemented: &TokenStream,
     name: &TokenStream,
     clause: &TokenStream,
@@ -386,12 +386,12 @@ fn implementations(
     read: &ReadCalls,
     written: &WriteCalls,
 ) -> TokenStream {
-    let read = readable(implemented, name, clause, library, read);
-    let written = writable(implemented, name, clause, library, written);
+    let read = impl_readable(implemented, name, clause, library, read);
+    let written = impl_writable(implemented, name, clause, library, written);
     template!(#read #written)
 }
 
-fn readable(
+fn impl_readable(
     implemented: &TokenStream,
     name: &TokenStream,
     clause: &TokenStream,
@@ -419,7 +419,7 @@ fn readable(
     }
 }
 
-fn writable(
+fn impl_writable(
     implemented: &TokenStream,
     name: &TokenStream,
     clause: &TokenStream,

@@ -87,7 +87,7 @@ impl Struct {
         // All wrong fields at once.
         let mut wrong: Option<Error> = None;
         for field in fields {
-            match field_of(field, case) {
+            match parse_field(field, case) {
                 Ok(ParsedField::Stored(field)) => stored.push(*field),
                 Ok(ParsedField::Skipped(field)) => skipped.push(*field),
                 Err(error) => match &mut wrong {
@@ -188,7 +188,7 @@ impl FieldAttributes {
     }
 
     /// Returns whether the field has an attribute that requires a name of its own.
-    fn is_named(&self) -> bool {
+    fn has_naming_attribute(&self) -> bool {
         self.rename.is_some() || !self.aliases.is_empty() || self.title.is_some() || self.len.is_some()
     }
 }
@@ -214,11 +214,11 @@ enum ParsedField {
     Skipped(Box<Skipped>),
 }
 
-fn field_of(field: syn::Field, case: Option<Case>) -> Result<ParsedField> {
+fn parse_field(field: syn::Field, case: Option<Case>) -> Result<ParsedField> {
     let of = FieldAttributes::of(&field.attrs)?;
     let Some(ident) = field.ident else { unreachable!("the fields are named") };
     if let Some(skip) = of.skip {
-        if of.is_named() || of.offset.is_some() || of.flatten.is_some() {
+        if of.has_naming_attribute() || of.offset.is_some() || of.flatten.is_some() {
             return Err(Error::new(
                 skip,
                 "a skipped field is not in the file: only `default` is allowed with `skip`",
@@ -230,7 +230,7 @@ fn field_of(field: syn::Field, case: Option<Case>) -> Result<ParsedField> {
             make: of.default.unwrap_or(ValueSource::Default),
         })));
     }
-    if let Some(flatten) = of.flatten.filter(|_| of.is_named() || of.default.is_some()) {
+    if let Some(flatten) = of.flatten.filter(|_| of.has_naming_attribute() || of.default.is_some()) {
         return Err(Error::new(
             flatten,
             "a flattened field has no name: only `offset` is allowed with `flatten`",

@@ -3,9 +3,9 @@
 use ndarray::{ArrayD, ArrayView, ArrayViewD, Dimension, IxDyn, ShapeBuilder};
 
 use super::private::Sealed;
-use super::read::read_grouped;
+use super::read::read_array_with;
 use super::view::view;
-use super::write::{Format, SinkRef, WriteArray};
+use super::write::{HeaderEncoder, SinkRef, WriteArray};
 use super::{ReadNpyExt, ReadRaExt, ViewNpyExt, ViewRaExt, WriteNpyExt, WriteRaExt};
 use crate::element::{ReadableElement, ViewElement, WritableElement, inner_axes_of};
 use crate::error::{Error, ErrorKind, Result, WantedShape};
@@ -63,7 +63,7 @@ pub struct FlatView<'a, T> {
 }
 
 /// Fails unless the shape has this number of elements.
-fn check(count: usize, shape: &[usize]) -> Result<()> {
+fn check_element_count(count: usize, shape: &[usize]) -> Result<()> {
     let shape = Shape::from(shape);
     match shape.len() {
         Some(len) if len != count as u64 => Err(ErrorKind::ShapeMismatch {
@@ -83,7 +83,7 @@ impl<T> FlatArray<T> {
     ///
     /// [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the shape has another number of elements.
     pub fn new(items: Vec<T>, shape: Vec<usize>, order: Order) -> Result<Self> {
-        check(items.len(), &shape)?;
+        check_element_count(items.len(), &shape)?;
         Ok(Self { items, shape, order })
     }
 
@@ -125,7 +125,7 @@ impl<'a, T> FlatView<'a, T> {
     ///
     /// [`ShapeMismatch`](crate::error::ErrorKind::ShapeMismatch) if the shape has another number of elements.
     pub fn new(items: &'a [T], shape: &[usize], order: Order) -> Result<Self> {
-        check(items.len(), shape)?;
+        check_element_count(items.len(), shape)?;
         Ok(Self { items, shape: shape.to_vec(), order })
     }
 
@@ -146,7 +146,7 @@ impl<'a, T> FlatView<'a, T> {
 
     fn array(&self) -> ArrayViewD<'a, T> {
         let shape = IxDyn(&self.shape).set_f(self.order == Order::Fortran);
-        ArrayViewD::from_shape(shape, self.items).expect("the number of elements has been checked") // by `check`
+        ArrayViewD::from_shape(shape, self.items).expect("the number of elements has been checked") // by `check_element_count`
     }
 }
 
@@ -189,7 +189,7 @@ impl<'a, T, D: Dimension> TryFrom<ArrayView<'a, T, D>> for FlatView<'a, T> {
 impl<T> From<FlatArray<T>> for ArrayD<T> {
     fn from(flat: FlatArray<T>) -> Self {
         let shape = IxDyn(&flat.shape).set_f(flat.order == Order::Fortran);
-        Self::from_shape_vec(shape, flat.items).expect("the number of elements has been checked") // by `check`
+        Self::from_shape_vec(shape, flat.items).expect("the number of elements has been checked") // by `check_element_count`
     }
 }
 
@@ -204,7 +204,7 @@ impl<T: ReadableElement> FromPayload for FlatArray<T> {
     }
 
     fn from_payload(PayloadRef(payload): PayloadRef<'_, '_>) -> Result<Self> {
-        read_grouped::<T, IxDyn, _>(payload, |dim, order, items| Self {
+        read_array_with::<T, IxDyn, _>(payload, |dim, order, items| Self {
             items,
             shape: dim.slice().to_vec(),
             order,
@@ -248,7 +248,7 @@ macro_rules! written {
                 WriteArray::payload_len(&$array.ok()?, options)
             }
 
-            fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut Format<'_>) -> Result<()> {
+            fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut HeaderEncoder<'_>) -> Result<()> {
                 let $self = self;
                 WriteArray::store(&$array?, sink, options, format)
             }
@@ -260,16 +260,16 @@ macro_rules! written {
 }
 
 /// Returns a view with one axis.
-fn one_axis<T>(items: &[T]) -> Result<ArrayViewD<'_, T>> {
+fn one_axis_view<T>(items: &[T]) -> Result<ArrayViewD<'_, T>> {
     FlatView::new(items, &[items.len()], Order::C).map(|view| view.array())
 }
 
 written! {
     [] FlatArray<T>: |flat| Ok::<_, Error>(flat.view().array());
     [] FlatView<'_, T>: |flat| Ok::<_, Error>(flat.array());
-    [] [T]: |items| one_axis(items);
-    [] Vec<T>: |items| one_axis(items);
-    [const N: usize] [T; N]: |items| one_axis(items);
+    [] [T]: |items| one_axis_view(items);
+    [] Vec<T>: |items| one_axis_view(items);
+    [const N: usize] [T; N]: |items| one_axis_view(items);
 }
 
 impl<T> Sealed for [T] {}

@@ -23,7 +23,7 @@ pub(crate) use into::read_into;
 pub(crate) use ra::store_ra;
 pub use ra::{ReadRaExt, ViewMutRaExt, ViewRaExt, WriteRaExt};
 pub use read::ReadNpyExt;
-pub(crate) use view::viewable_as;
+pub(crate) use view::prepare_view;
 pub use view::{ViewMutNpyExt, ViewNpyExt};
 pub use write::WriteNpyExt;
 
@@ -62,7 +62,7 @@ fn shape_of<D: Dimension>(dim: &D) -> Shape {
 pub(crate) use private::Sealed;
 #[cfg(feature = "npz")]
 pub(crate) use write::store_npy_into;
-pub(crate) use write::{Format, SinkRef, store_npy};
+pub(crate) use write::{HeaderEncoder, SinkRef, store_npy};
 pub use write::{WriteArray, header_of, write_headed};
 
 mod private {

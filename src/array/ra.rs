@@ -6,7 +6,7 @@ use ndarray::{ArrayBase, ArrayRef, ArrayView, ArrayViewMut, Data, DataOwned, Dim
 
 use super::private::Sealed;
 use super::view::{view, view_mut};
-use super::write::{Format, SinkRef, WriteArray};
+use super::write::{HeaderEncoder, SinkRef, WriteArray};
 use crate::element::{ViewElement, ViewMutElement};
 use crate::error::{ErrorKind, Result};
 use crate::header::Header;
@@ -249,7 +249,7 @@ pub(crate) fn store_ra<T: WriteArray + ?Sized, W: Write>(
         store_packed(array, Sink::of(&mut writer), &write, describe)?;
     } else {
         let mut format = |header: &Header, _: &_| Ok(describe(header)?.to_bytes());
-        array.store(SinkRef::new(Sink::of(&mut writer)), &write, &mut Format::new(&mut format))?;
+        array.store(SinkRef::new(Sink::of(&mut writer)), &write, &mut HeaderEncoder::new(&mut format))?;
     }
     Sink::of(&mut writer).write_last(trailing)
 }
@@ -268,13 +268,13 @@ fn store_packed<T: WriteArray + ?Sized>(
     /// Collects the encoded elements, or compresses them without a copy if they arrive in a single write.
     struct PayloadCollector<'a> {
         bytes: Vec<u8>,
-        wanted: &'a Cell<usize>,
+        payload_size: &'a Cell<usize>,
         packed: Option<Vec<u8>>,
     }
 
     impl Write for PayloadCollector<'_> {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            if bytes.len() == self.wanted.get() {
+            if bytes.len() == self.payload_size.get() {
                 self.packed = Some(lz4::pack(bytes)?);
             } else {
                 self.bytes.extend_from_slice(bytes);
@@ -288,16 +288,16 @@ fn store_packed<T: WriteArray + ?Sized>(
     }
 
     let mut found = None;
-    // `format` is called before any element is written, and sets `wanted` to the size of the payload.
-    let wanted = Cell::new(usize::MAX);
-    let mut packer = PayloadCollector { bytes: Vec::new(), wanted: &wanted, packed: None };
+    // `format` is called before any element is written, and sets `payload_size` to the size of the payload.
+    let payload_size = Cell::new(usize::MAX);
+    let mut packer = PayloadCollector { bytes: Vec::new(), payload_size: &payload_size, packed: None };
     let mut format = |header: &Header, _: &_| {
-        wanted.set(header.in_memory()?.1);
+        payload_size.set(header.in_memory()?.1);
         found = Some(describe(header)?);
         // The header contains the compressed size, so it is written below, after compression.
         Ok(Vec::new())
     };
-    array.store(SinkRef::new(Sink::of(&mut packer)), options, &mut Format::new(&mut format))?;
+    array.store(SinkRef::new(Sink::of(&mut packer)), options, &mut HeaderEncoder::new(&mut format))?;
     let packed = match packer.packed {
         Some(packed) => packed,
         None => lz4::pack(&packer.bytes)?,

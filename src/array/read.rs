@@ -93,7 +93,7 @@ where
     }
 
     fn from_payload(PayloadRef(payload): PayloadRef<'_, '_>) -> Result<Self> {
-        read_grouped::<A, D, _>(payload, |dim, order, items| {
+        read_array_with::<A, D, _>(payload, |dim, order, items| {
             let shape = dim.set_f(order == Order::Fortran);
             // `transfer` returns exactly the header's number of items, and the header satisfies ndarray's
             // limits for shapes.
@@ -103,7 +103,7 @@ where
 }
 
 /// Reads all elements, and makes an array of them, their dimension and their order.
-pub(super) fn read_grouped<A: ReadableElement, D: Dimension, T>(
+pub(super) fn read_array_with<A: ReadableElement, D: Dimension, T>(
     payload: Payload<'_, '_>,
     make: impl FnOnce(D, Order, Vec<A>) -> T,
 ) -> Result<T> {

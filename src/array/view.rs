@@ -207,7 +207,7 @@ fn locate<A: ViewElement, D: Dimension, F: ArrayFormat>(
     let header = F::header(&found);
     F::check_uncompressed(&found, options)?;
     // As for reading, the number of axes and the dtype are checked before the payload.
-    let (elements, dim, bitwise) = viewable_as::<A, D>(header, &F::dispatch_options(&found, options))?;
+    let (elements, dim, bitwise) = prepare_view::<A, D>(header, &F::dispatch_options(&found, options))?;
     transfer::check_length(&source, header, options)?;
     let (_, length) = header.in_memory()?;
     source.advance(length as u64);
@@ -219,7 +219,7 @@ fn locate<A: ViewElement, D: Dimension, F: ArrayFormat>(
 }
 
 /// Returns the header, the shape and the type's token for viewing an array, or fails if it cannot be viewed.
-pub(crate) fn viewable_as<A: ViewElement, D: Dimension>(
+pub(crate) fn prepare_view<A: ViewElement, D: Dimension>(
     header: &Header,
     options: &ReadOptions,
 ) -> Result<(Header, D, Bitwise<A>)> {

@@ -123,7 +123,7 @@ pub trait WriteArray: Sealed {
 
     /// Writes the header, as encoded by `format`, and the elements.
     #[doc(hidden)]
-    fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut Format<'_>) -> Result<()>;
+    fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut HeaderEncoder<'_>) -> Result<()>;
 }
 
 /// Implements writing for pointers to arrays.
@@ -145,7 +145,7 @@ macro_rules! written_through {
                 (**self).is_repeatable()
             }
 
-            fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut Format<'_>) -> Result<()> {
+            fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut HeaderEncoder<'_>) -> Result<()> {
                 (**self).store(sink, options, format)
             }
         }
@@ -161,9 +161,9 @@ written_through! {
 
 /// A format's encoding of a header.
 #[doc(hidden)]
-pub struct Format<'a>(&'a mut dyn FnMut(&Header, &WriteOptions) -> Result<Vec<u8>>);
+pub struct HeaderEncoder<'a>(&'a mut dyn FnMut(&Header, &WriteOptions) -> Result<Vec<u8>>);
 
-impl<'a> Format<'a> {
+impl<'a> HeaderEncoder<'a> {
     pub(super) fn new(make: &'a mut dyn FnMut(&Header, &WriteOptions) -> Result<Vec<u8>>) -> Self {
         Self(make)
     }
@@ -203,7 +203,7 @@ pub(crate) fn store_npy_into<T: WriteArray + ?Sized>(
     sink: Sink<'_>,
     options: &WriteOptions,
 ) -> Result<()> {
-    array.store(SinkRef(sink), options, &mut Format(&mut Npy::format))
+    array.store(SinkRef(sink), options, &mut HeaderEncoder(&mut Npy::format))
 }
 
 /// Writes an array in a format of the caller: what `head` makes of its header, and then the elements.
@@ -240,7 +240,7 @@ pub fn write_headed<T: WriteArray + ?Sized, W: Write>(
 ) -> Result<()> {
     change::check_can_sync(&mut writer, options)?;
     let mut make = |header: &Header, _: &WriteOptions| head(header);
-    array.store(SinkRef(Sink::of(&mut writer)), options, &mut Format(&mut make))?;
+    array.store(SinkRef(Sink::of(&mut writer)), options, &mut HeaderEncoder(&mut make))?;
     change::sync_writer(&mut writer, options)
 }
 
@@ -269,7 +269,7 @@ pub fn header_of<T: WriteArray + ?Sized>(array: &T, options: &WriteOptions) -> R
         found = Some(header.clone());
         Err(ErrorKind::Cancelled.into())
     };
-    let stored = array.store(SinkRef(Sink::of(&mut std::io::sink())), options, &mut Format(&mut make));
+    let stored = array.store(SinkRef(Sink::of(&mut std::io::sink())), options, &mut HeaderEncoder(&mut make));
     match (found, stored) {
         (Some(header), _) => Ok(header),
         (None, Err(error)) => Err(error),
@@ -289,7 +289,7 @@ impl<A: WritableElement, S: Data<Elem = A>, D: Dimension> WriteArray for ArrayBa
         ArrayRef::payload_len(self, options)
     }
 
-    fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut Format<'_>) -> Result<()> {
+    fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut HeaderEncoder<'_>) -> Result<()> {
         ArrayRef::store(self, sink, options, format)
     }
 }
@@ -308,9 +308,9 @@ impl<A: WritableElement, D: Dimension> WriteArray for ArrayRef<A, D> {
         &self,
         SinkRef(mut sink): SinkRef<'_>,
         options: &WriteOptions,
-        format: &mut Format<'_>,
+        format: &mut HeaderEncoder<'_>,
     ) -> Result<()> {
-        const { A::FILE_LAYOUT.check_written() };
+        const { A::FILE_LAYOUT.assert_writable() };
         let is_array = const { A::FILE_LAYOUT.is_array() }; // the parts of an element are contiguous only in C order
         let order = options.get_order().unwrap_or_else(|| if is_array { Order::C } else { order_of(self) });
         // Fortran order is C order with the axes reversed.

@@ -497,7 +497,7 @@ impl<T> Block<T> {
             index.iter_mut().zip(&self.ranges).for_each(|(index, range)| *index += range.start);
             shape.number_of(&index, *order) as usize
         };
-        let error = error.map_element(in_file).in_array(shape, *order);
+        let error = error.map_element(in_file).with_axis_indices(shape, *order);
         let error = member.iter().fold(error, |error, name| error.at_member(name));
         path.iter().fold(error, Error::at_path)
     }

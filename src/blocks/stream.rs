@@ -424,7 +424,7 @@ impl<R: Read, F: ArrayFormat, A: ReadableElement> Iterator for Elements<'_, R, F
             Err(error) => {
                 self.left = 0; // an error ends the iteration
                 let error = error.offset_element(usize::try_from(before).unwrap_or(usize::MAX));
-                Some(Err(error.in_array(&self.shape, self.part_reader.header().order())))
+                Some(Err(error.with_axis_indices(&self.shape, self.part_reader.header().order())))
             }
         }
     }

@@ -66,9 +66,9 @@ impl<F: Borrow<File> + Send + Sync> ReadAt for LocalFile<F> {
         for group in coalesce::groups(parts, hints.get_gap(), hints.get_span()) {
             let first_part = before;
             before += group.len();
-            if !coalesce::read_group(group, &mut scratch, &|into, at| Ok(read_at_once(file, into, at)))? {
+            if !coalesce::read_group(group, &mut scratch, &|into, at| Ok(try_read_cached(file, into, at)))? {
                 let (first, span) = coalesce::extent(group);
-                will_need(file, first, span);
+                advise_will_need(file, first, span);
                 missing.push((first_part, group));
             }
         }
@@ -137,7 +137,7 @@ pub(super) fn fill_read_buf(file: &File, buf: &mut ReadBuf<'_>, max_len: usize, 
 }
 
 /// Reads cached data at an offset without waiting for the disk; `None` if that is impossible.
-fn read_at_once(file: &File, into: &mut [u8], at: u64) -> Option<usize> {
+fn try_read_cached(file: &File, into: &mut [u8], at: u64) -> Option<usize> {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
         use rustix::io::{ReadWriteFlags, preadv2};
@@ -152,7 +152,7 @@ fn read_at_once(file: &File, into: &mut [u8], at: u64) -> Option<usize> {
 }
 
 /// Announces that a range of a file will be read, so that the system can start loading it.
-fn will_need(file: &File, at: u64, length: u64) {
+fn advise_will_need(file: &File, at: u64, length: u64) {
     #[cfg(target_os = "linux")]
     {
         // The call is only advice, so its failure can be ignored.

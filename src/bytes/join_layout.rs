@@ -10,7 +10,7 @@ pub(crate) struct JoinLayout {
     /// The end of each part along the axis.
     ends: Vec<u64>,
     /// The size of one index along the axis, in bytes.
-    step: u64,
+    index_bytes: u64,
     /// The size of a row in bytes: all indices along the axis, for one index of each slower axis.
     pub(crate) row: u64,
     /// The size of the entire array in bytes.
@@ -49,8 +49,8 @@ type Pieces<'a> = Vec<(u64, &'a mut [u8])>;
 const MAX_PIECES: u64 = 1 << 18;
 
 impl JoinLayout {
-    /// `step` is the size of one index along the axis, and `len` that of the entire array, in bytes.
-    pub(crate) fn new(lengths: impl IntoIterator<Item = usize>, step: u64, len: u64) -> Self {
+    /// `index_bytes` is the size of one index along the axis, and `len` that of the entire array, in bytes.
+    pub(crate) fn new(lengths: impl IntoIterator<Item = usize>, index_bytes: u64, len: u64) -> Self {
         let ends: Vec<u64> = lengths
             .into_iter()
             .scan(0, |end, length| {
@@ -58,8 +58,8 @@ impl JoinLayout {
                 Some(*end)
             })
             .collect();
-        let row = step.saturating_mul(ends.last().copied().unwrap_or(0));
-        Self { ends, step, row, len }
+        let row = index_bytes.saturating_mul(ends.last().copied().unwrap_or(0));
+        Self { ends, index_bytes, row, len }
     }
 
     pub(crate) fn len(&self) -> u64 {
@@ -67,7 +67,7 @@ impl JoinLayout {
     }
 
     /// Returns whether all bytes of a part are adjacent in the array.
-    pub(crate) fn is_sequence(&self) -> bool {
+    pub(crate) fn has_contiguous_parts(&self) -> bool {
         self.row >= self.len
     }
 
@@ -75,9 +75,9 @@ impl JoinLayout {
     /// are in the same row.
     pub(crate) fn locate(&self, at: u64) -> (usize, u64, u64) {
         let (row, within) = (at / self.row, at % self.row);
-        let number = self.ends.partition_point(|end| *end <= within / self.step);
-        let start = if number == 0 { 0 } else { self.ends[number - 1] * self.step };
-        let own_row = self.ends[number] * self.step - start;
+        let number = self.ends.partition_point(|end| *end <= within / self.index_bytes);
+        let start = if number == 0 { 0 } else { self.ends[number - 1] * self.index_bytes };
+        let own_row = self.ends[number] * self.index_bytes - start;
         (number, row * own_row + (within - start), start + own_row - within)
     }
 

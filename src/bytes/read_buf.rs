@@ -25,7 +25,7 @@ pub(crate) struct ReadBuf<'a> {
 
 /// Calls the loop for runs of this length, if there is one: with a constant length, a run is moved by an instruction
 /// instead of a call.
-macro_rules! by_size {
+macro_rules! with_const_run_len {
     ($run:expr, $copy:ident $(.$method:ident)? ($($argument:expr),*), $otherwise:expr) => {
         match $run {
             1 => $copy$(.$method)?::<1>($($argument),*),
@@ -37,7 +37,7 @@ macro_rules! by_size {
         }
     };
 }
-pub(super) use by_size;
+pub(super) use with_const_run_len;
 
 impl<'a> ReadBuf<'a> {
     /// Returns memory that may not be initialized.
@@ -106,7 +106,7 @@ impl<'a> ReadBuf<'a> {
     ///
     /// The last run may be incomplete.
     pub(crate) fn copy_runs(&mut self, bytes: &[u8], run: usize, stride: usize) -> usize {
-        by_size!(
+        with_const_run_len!(
             run,
             self.copy_units(bytes, stride),
             bytes.chunks(stride).map(|bytes| self.copy(&bytes[..run.min(bytes.len())])).sum()
@@ -127,14 +127,14 @@ impl<'a> ReadBuf<'a> {
         if end > bytes.len() {
             return 0;
         }
-        by_size!(run, self.copy_rows_of(bytes, (rows, row_stride), (count, stride)), 0)
+        with_const_run_len!(run, self.copy_rows_of(bytes, (rows, row_stride), (count, stride)), 0)
     }
 
     /// Copies listed runs of `run` bytes, and returns how many bytes these are.
     ///
     /// The last run may be incomplete.
     pub(crate) fn copy_listed(&mut self, bytes: &[u8], run: usize, listed: &ListedRuns<'_>) -> usize {
-        by_size!(run, self.copy_listed_of(bytes, listed), {
+        with_const_run_len!(run, self.copy_listed_of(bytes, listed), {
             let mut copied = 0;
             for from in listed_bytes(bytes, listed) {
                 copied += self.copy(&from[..run.min(from.len())]);

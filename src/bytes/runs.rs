@@ -24,7 +24,7 @@ pub struct Runs {
     /// In the order of the file, the slowest first; axes within a run are omitted.
     axes: Vec<RunAxis>,
     /// The length of a run in bytes.
-    run: usize,
+    run_len: usize,
 }
 
 /// The selection along an axis.
@@ -88,8 +88,8 @@ pub(crate) struct RunRows {
 impl Runs {
     /// Returns one run.
     pub fn of_range(range: Range<u64>) -> Self {
-        let run = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
-        Self { start: range.start, axes: Vec::new(), run }
+        let run_len = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
+        Self { start: range.start, axes: Vec::new(), run_len }
     }
 
     /// Iterates over the runs, in the order in which they are requested.
@@ -110,13 +110,13 @@ impl Runs {
 
     /// Like [`new`](Self::new), with the start and the strides in bytes.
     pub(crate) fn of_bytes(start: u64, mut axes: Vec<(usize, u64)>, item: usize) -> Self {
-        let mut run = item;
+        let mut run_len = item;
         // Contiguous axes become part of the run.
         while let Some(&(count, stride)) = axes.last() {
-            if count != 1 && stride != run as u64 {
+            if count != 1 && stride != run_len as u64 {
                 break;
             }
-            run = run.saturating_mul(count);
+            run_len = run_len.saturating_mul(count);
             axes.pop();
         }
         axes.retain(|(count, _)| *count != 1);
@@ -130,22 +130,22 @@ impl Runs {
         });
         axes.reverse();
         let axes = axes.into_iter().map(|(count, stride)| RunAxis::Strided(count, stride)).collect();
-        Self { start, axes, run }
+        Self { start, axes, run_len }
     }
 
-    /// Selects runs of `run` bytes at these offsets from `start`, for each index of an outer axis.
+    /// Selects runs of `run_len` bytes at these offsets from `start`, for each index of an outer axis.
     ///
     /// The smallest offset is 0, the largest one is given.
     pub(crate) fn listed(
         start: u64,
         (outer, stride): (usize, u64),
         (offsets, max_offset): (Vec<u64>, u64),
-        run: usize,
+        run_len: usize,
     ) -> Self {
         Self {
             start,
             axes: vec![RunAxis::Strided(outer, stride), RunAxis::Offsets(Arc::new(offsets), max_offset)],
-            run,
+            run_len,
         }
     }
 
@@ -156,7 +156,7 @@ impl Runs {
 
     /// Returns the total length of all runs in bytes.
     pub fn byte_len(&self) -> u64 {
-        self.axes.iter().fold(self.run as u64, |len, axis| len.saturating_mul(axis.count() as u64))
+        self.axes.iter().fold(self.run_len as u64, |len, axis| len.saturating_mul(axis.count() as u64))
     }
 
     /// Returns the largest end of a run, as an offset in bytes.
@@ -165,17 +165,17 @@ impl Runs {
             return 0;
         }
         let last = self.axes.iter().map(RunAxis::max_offset).fold(self.start, u64::saturating_add);
-        last.saturating_add(self.run as u64)
+        last.saturating_add(self.run_len as u64)
     }
 
     /// Returns the array offset of a selected byte, and how many bytes remain of its run from there.
     pub(crate) fn find(&self, at: u64) -> (u64, usize) {
-        let run = self.run.max(1) as u64;
-        let (number, within) = (at / run, at % run);
+        let run_len = self.run_len.max(1) as u64;
+        let (number, within) = (at / run_len, at % run_len);
         let indices = indices_of(number, self.axes.iter().rev().map(RunAxis::count));
         let axes = self.axes.iter().rev().zip(indices);
         let offset = axes.map(|(axis, index)| axis.offset(index as u64)).sum::<u64>() + self.start + within;
-        (offset, (run - within) as usize)
+        (offset, (run_len - within) as usize)
     }
 
     /// Returns the stride of runs along the fastest axis, and how many runs remain along that axis.
@@ -184,7 +184,7 @@ impl Runs {
     pub(crate) fn adjacent_runs(&self, at: u64) -> (u64, usize) {
         match self.axes.last() {
             Some(RunAxis::Strided(count, stride)) => {
-                let number = (at / self.run.max(1) as u64 % *count as u64) as usize;
+                let number = (at / self.run_len.max(1) as u64 % *count as u64) as usize;
                 (*stride, count - number)
             }
             Some(RunAxis::Offsets(..)) | None => (0, 1),
@@ -196,9 +196,9 @@ impl Runs {
         let [.., RunAxis::Strided(rows, row_stride), RunAxis::Strided(count, stride)] = &self.axes[..] else {
             return None;
         };
-        let run = self.run.max(1) as u64;
-        let (number, count) = (at / run, *count as u64);
-        if !at.is_multiple_of(run) || !number.is_multiple_of(count) {
+        let run_len = self.run_len.max(1) as u64;
+        let (number, count) = (at / run_len, *count as u64);
+        if !at.is_multiple_of(run_len) || !number.is_multiple_of(count) {
             return None;
         }
         let left = *rows - (number / count % *rows as u64) as usize;
@@ -212,12 +212,13 @@ impl Runs {
         let [RunAxis::Strided(outer, stride), RunAxis::Offsets(offsets, _)] = &self.axes[..] else {
             return None;
         };
-        let run = self.run.max(1) as u64;
-        if !at.is_multiple_of(run) || most < run {
+        let run_len = self.run_len.max(1) as u64;
+        if !at.is_multiple_of(run_len) || most < run_len {
             return None;
         }
-        let (row, number) = (at / run / offsets.len() as u64, (at / run % offsets.len() as u64) as usize);
-        let (base, most) = (self.start + row * stride, (most / run) as usize);
+        let (row, number) =
+            (at / run_len / offsets.len() as u64, (at / run_len % offsets.len() as u64) as usize);
+        let (base, most) = (self.start + row * stride, (most / run_len) as usize);
         let rows = (most / offsets.len()).min(*outer - row as usize);
         Some(match number == 0 && rows > 0 {
             true => ListedRuns { base, offsets, rows, stride: *stride },
@@ -239,7 +240,7 @@ impl Runs {
                     number += 1;
                 }
             }
-            at += (listed.count() * self.run) as u64;
+            at += (listed.count() * self.run_len) as u64;
         }
     }
 
@@ -247,7 +248,7 @@ impl Runs {
     /// nearly everywhere in it: reading all of it takes no longer than reading each, when a call costs as much as reading
     /// `gap` bytes.
     pub(crate) fn dense_extent(&self, from: u64, len: u64, gap: u64) -> Option<Range<u64>> {
-        let count = len / self.run.max(1) as u64;
+        let count = len / self.run_len.max(1) as u64;
         let is_dense =
             |extent: &Range<u64>| count > 1 && count.saturating_mul(gap) >= extent.end - extent.start;
         self.extent(from, len).filter(is_dense)
@@ -255,8 +256,8 @@ impl Runs {
 
     /// Returns the smallest range that has the listed runs of selected bytes, if whole runs are selected.
     fn extent(&self, from: u64, len: u64) -> Option<Range<u64>> {
-        let run = self.run.max(1) as u64;
-        if !self.is_listed() || !from.is_multiple_of(run) || !len.is_multiple_of(run) || len == 0 {
+        let run_len = self.run_len.max(1) as u64;
+        if !self.is_listed() || !from.is_multiple_of(run_len) || !len.is_multiple_of(run_len) || len == 0 {
             return None;
         }
         if (from, len) == (0, self.byte_len()) {
@@ -270,45 +271,51 @@ impl Runs {
                 .iter()
                 .fold((u64::MAX, 0), |(least, most), at| (least.min(*at), most.max(*at)));
             let last = listed.base + (listed.rows as u64 - 1) * listed.stride;
-            (first, end) = (first.min(listed.base + least), end.max(last + most + run));
-            at += listed.count() as u64 * run;
+            (first, end) = (first.min(listed.base + least), end.max(last + most + run_len));
+            at += listed.count() as u64 * run_len;
         }
         Some(first..end)
     }
 
     /// Returns the number of consecutive runs between which there are at most `gap` bytes, so that one read can span
     /// them; they begin at a multiple of this number.
-    pub(crate) fn coalescible(&self, gap: u64) -> u64 {
-        let (mut coalescible, mut extent) = (1u64, self.run as u64);
+    pub(crate) fn coalescible_count(&self, gap: u64) -> u64 {
+        let (mut coalescible_count, mut extent) = (1u64, self.run_len as u64);
         for axis in self.axes.iter().rev() {
             let RunAxis::Strided(count, stride) = axis else { break };
             // Runs that are not in the order of the file have no gap.
             if stride.checked_sub(extent).is_none_or(|between| between > gap) {
                 break;
             }
-            coalescible = coalescible.saturating_mul(*count as u64);
+            coalescible_count = coalescible_count.saturating_mul(*count as u64);
             extent = axis.max_offset().saturating_add(extent);
         }
-        coalescible
+        coalescible_count
     }
 
     /// Returns the range of the runs from a selected byte on that are moved by one call, and how many these are.
     ///
-    /// There are up to `most` bytes to be moved; [`coalescible`](Self::close) says which runs are close together, and the range
+    /// There are up to `most` bytes to be moved; [`coalescible_count`](Self::close) says which runs are close together, and the range
     /// is no longer than `longest`, unless it is one run. A run of which only a part is moved is moved by itself.
-    pub(crate) fn coalesced(&self, at: u64, most: u64, coalescible: u64, longest: u64) -> (Range<u64>, u64) {
-        let (run, (offset, left)) = (self.run as u64, self.find(at));
-        let span = |count: u64| self.find(at + (count - 1) * run).0 - offset + run;
-        if left as u64 != run || most <= run {
+    pub(crate) fn coalesced(
+        &self,
+        at: u64,
+        most: u64,
+        coalescible_count: u64,
+        longest: u64,
+    ) -> (Range<u64>, u64) {
+        let (run_len, (offset, left)) = (self.run_len as u64, self.find(at));
+        let span = |count: u64| self.find(at + (count - 1) * run_len).0 - offset + run_len;
+        if left as u64 != run_len || most <= run_len {
             return (offset..offset + left as u64, 1);
         }
-        let after = (most / run).min(coalescible - at / run % coalescible);
+        let after = (most / run_len).min(coalescible_count - at / run_len % coalescible_count);
         let count = largest_accepted(after, |count| span(count) <= longest);
         (offset..offset + span(count), count)
     }
 
-    pub(crate) fn run(&self) -> usize {
-        self.run
+    pub(crate) fn run_len(&self) -> usize {
+        self.run_len
     }
 
     /// Returns whether there is at most one run.
@@ -349,13 +356,13 @@ mod tests {
     fn contiguous_runs_are_merged_and_found_by_position() {
         // Selects s![1..4;2, 1..3, ..] of an array of shape (4, 5, 6) with elements of two bytes.
         let picked = Runs::new(30 + 6, vec![(2, 60), (2, 6), (6, 1)], 2);
-        assert_eq!((picked.run(), picked.byte_len()), (24, 48));
+        assert_eq!((picked.run_len(), picked.byte_len()), (24, 48));
         assert_eq!((picked.find(0), picked.end()), ((72, 24), 216));
         assert_eq!(picked.find(5), (77, 19));
         assert_eq!(picked.find(24), (72 + 120, 24));
         // s![.., .., ..;3]
         let picked = Runs::new(0, vec![(4, 30), (5, 6), (2, 3)], 2);
-        assert_eq!((picked.run(), picked.byte_len()), (2, 80));
+        assert_eq!((picked.run_len(), picked.byte_len()), (2, 80));
         assert_eq!([0, 2, 4, 20].map(|at| picked.find(at).0), [0, 6, 12, 60]);
         // In all three axes, the next run is 6 bytes away: they are one axis of 40 runs.
         assert_eq!(picked.adjacent_runs(2), (6, 39));
@@ -364,6 +371,6 @@ mod tests {
         assert_eq!((picked.byte_len(), picked.end()), (192, 288));
         assert_eq!([0, 32, 70, 96].map(|at| picked.find(at)), [(96, 32), (0, 32), (102, 26), (256, 32)]);
         // The entire array.
-        assert_eq!(Runs::new(0, vec![(4, 30), (5, 6), (6, 1)], 2).run(), 240);
+        assert_eq!(Runs::new(0, vec![(4, 30), (5, 6), (6, 1)], 2).run_len(), 240);
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::fill::is_interrupted;
-use super::read_buf::by_size;
+use super::read_buf::with_const_run_len;
 use super::runs::RunRows;
 use super::{ReadAt, ReadBuf, ReadHints, Region, Runs, append, fill_at};
 use crate::error::{ErrorKind, Result};
@@ -51,12 +51,12 @@ impl Region<'_> {
         from: u64,
     ) -> Result<usize> {
         let mut scratch = Vec::new();
-        let (mut filled, run) = (0, runs.run() as u64);
-        let coalescible = runs.coalescible(hints.get_gap());
+        let (mut filled, run) = (0, runs.run_len() as u64);
+        let coalescible_count = runs.coalescible_count(hints.get_gap());
         while filled < max_len {
             let at = from + filled as u64;
             let rest = max_len - filled;
-            let (range, coalesced) = runs.coalesced(at, rest as u64, coalescible, hints.get_span());
+            let (range, coalesced) = runs.coalesced(at, rest as u64, coalescible_count, hints.get_span());
             if coalesced > 1 {
                 let wanted = (coalesced * run) as usize;
                 scratch.resize((range.end - range.start) as usize, 0);
@@ -119,7 +119,7 @@ impl Region<'_> {
     fn fill_from_extent(self, runs: &Runs, extent: Range<u64>, into: &mut [u8], from: u64) -> Result<usize> {
         /// How much is read at a time: what fits the cache, in which the runs are looked up.
         const WINDOW: u64 = 256 << 10;
-        let (len, run) = (extent.end - extent.start, runs.run());
+        let (len, run) = (extent.end - extent.start, runs.run_len());
         let mut scratch = Vec::new();
         let read = |scratch: &mut Vec<u8>, range: Range<u64>| -> Result<bool> {
             scratch.clear();
@@ -155,7 +155,7 @@ impl Region<'_> {
             if !read(&mut scratch, start..(start + WINDOW + run as u64).min(extent.end))? {
                 return Ok(0);
             }
-            by_size!(run, copy_sorted(&scratch, here, into), {
+            with_const_run_len!(run, copy_sorted(&scratch, here, into), {
                 for &(number, at) in here {
                     into[number as usize * run..][..run].copy_from_slice(&scratch[at as usize..][..run]);
                 }
@@ -202,7 +202,7 @@ fn copy_runs(
     (buf, max_len): (&mut ReadBuf<'_>, usize),
     from: u64,
 ) -> usize {
-    let (mut filled, run) = (0, runs.run());
+    let (mut filled, run) = (0, runs.run_len());
     while filled < max_len {
         let at = from + filled as u64;
         let (place, left) = runs.find(at);
@@ -250,7 +250,7 @@ fn copy_runs(
 ///
 /// These are complete runs, in the order of their offsets.
 pub(crate) fn scatter_runs(into: &mut [u8], start: u64, runs: &Runs, from: u64, bytes: &[u8]) {
-    let (mut done, run) = (0, runs.run());
+    let (mut done, run) = (0, runs.run_len());
     while done < bytes.len() {
         let (at, rest) = (from + done as u64, &bytes[done..]);
         let into = &mut into[(runs.find(at).0 - start) as usize..];
@@ -261,7 +261,7 @@ pub(crate) fn scatter_runs(into: &mut [u8], start: u64, runs: &Runs, from: u64, 
             RunRows { left: 1, row_stride: 0, count, stride: usize::try_from(stride).unwrap_or(usize::MAX) }
         });
         let count = rows.left.min(rest.len() / (rows.count * run));
-        by_size!(run, rows.place(into, &rest[..count * rows.count * run]), {
+        with_const_run_len!(run, rows.place(into, &rest[..count * rows.count * run]), {
             for (row, bytes) in rest.chunks_exact(rows.count * run).take(count).enumerate() {
                 for (number, bytes) in bytes.chunks_exact(run).enumerate() {
                     into[row * rows.row_stride + number * rows.stride..][..run].copy_from_slice(bytes);

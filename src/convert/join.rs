@@ -18,7 +18,9 @@ use crate::limits::{self, Limits};
 use crate::options::ReadOptions;
 use crate::parts::{ArrayFile, NpyFile};
 use crate::shape::Order;
-use crate::transfer::tiles::{Axis, Move, Plan, Side, TileWork, Writes, move_all, move_in_order};
+use crate::transfer::tiles::{
+    Axis, SideLayout, TileMove, TilePlan, TileWork, Writes, move_all, move_in_order,
+};
 use crate::transfer::{Sink, os, truncated};
 
 /// How the inputs are arranged in the result.
@@ -105,13 +107,13 @@ impl Input for DynArray {
 }
 
 /// Inputs of the same layout, as the bytes of one array.
-struct Joined<'i, 'a> {
+struct JoinedInputs<'i, 'a> {
     inputs: &'i Inputs<'a>,
     header: Header,
     layout: JoinLayout,
 }
 
-impl Joined<'_, '_> {
+impl JoinedInputs<'_, '_> {
     fn fill(&self, number: usize, pieces: &mut [(u64, &mut [u8])]) -> Result<bool> {
         let (source, header) = (&self.inputs.sources[number], &self.inputs.headers[number]);
         let mut read = |region: Region<'_>| match region.fill_parts(pieces)? {
@@ -122,13 +124,13 @@ impl Joined<'_, '_> {
     }
 }
 
-impl std::fmt::Debug for Joined<'_, '_> {
+impl std::fmt::Debug for JoinedInputs<'_, '_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} arrays", self.inputs.headers.len())
     }
 }
 
-impl ReadAt for Joined<'_, '_> {
+impl ReadAt for JoinedInputs<'_, '_> {
     fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
         self.layout.read_at(into, offset, |number, pieces| self.fill(number, pieces))
     }
@@ -142,7 +144,7 @@ impl ReadAt for Joined<'_, '_> {
     }
 }
 
-impl Input for Joined<'_, '_> {
+impl Input for JoinedInputs<'_, '_> {
     fn with_region(&self, call: &mut RegionCallback<'_>) -> Result<()> {
         call(Region::of(self))
     }
@@ -164,14 +166,14 @@ impl<'a> Inputs<'a> {
     /// Opens NPY files.
     pub(super) fn open<P: AsRef<Path>>(paths: &[P], options: &ReadOptions) -> Result<Self> {
         /// The number of files to keep open. The limit for a process can be as low as 256.
-        const OPEN: usize = 64;
+        const MAX_OPEN_FILES: usize = 64;
         let mut inputs = Self::default();
         for path in paths {
             let path = path.as_ref();
             let file = NpyFile::open_with(path, options)?;
             let header = file.header().clone();
             inputs.add(file)?;
-            if inputs.sources.len() > OPEN {
+            if inputs.sources.len() > MAX_OPEN_FILES {
                 inputs.sources.pop();
                 let (path, options) = (path.to_owned(), options.clone());
                 inputs.sources.push(Box::new(ReopenedInput { path, header, options }));
@@ -323,7 +325,7 @@ impl<'a> Inputs<'a> {
     /// Returns all inputs as one array, if they have the same layout and their rows interleave.
     ///
     /// One by one, they would be written in runs as short as their rows.
-    fn joined(&self, along: JoinAxis, target: &Header) -> Result<Option<Joined<'_, 'a>>> {
+    fn joined(&self, along: JoinAxis, target: &Header) -> Result<Option<JoinedInputs<'_, 'a>>> {
         let (JoinAxis::Axis(axis) | JoinAxis::NewAxis(axis)) = along else { return Ok(None) };
         let Some(first) = self.headers.first().filter(|_| self.headers.len() > 1) else { return Ok(None) };
         let fixed_order = self.headers.iter().find(|header| !header.shape_ref().is_same_in_both_orders());
@@ -343,8 +345,8 @@ impl<'a> Inputs<'a> {
             _ => 1,
         });
         let layout = JoinLayout::new(lengths, step, len);
-        let interleaves = !layout.is_sequence();
-        Ok(interleaves.then_some(Joined { inputs: self, header, layout }))
+        let interleaves = !layout.has_contiguous_parts();
+        Ok(interleaves.then_some(JoinedInputs { inputs: self, header, layout }))
     }
 
     fn move_to(
@@ -397,7 +399,7 @@ impl<'a> Inputs<'a> {
             let axes = axes
                 .map(|((&len, from), to)| Axis { len, from: from.saturating_mul(source_item as u64), to })
                 .collect();
-            let from = Side { start: begin, item: source_item };
+            let from = SideLayout { start: begin, item: source_item };
             let dtype_conversion = dtype_conversion(header.dtype(), target.dtype(), conversion.rules())
                 .map_err(|error| source.name_error(error))?;
             let (work, memory) = match &dtype_conversion {
@@ -408,11 +410,11 @@ impl<'a> Inputs<'a> {
                     (TileWork::Into(recode), memory / (2 * source_item.max(item)) * (source_item + item))
                 }
             };
-            let to = Side { start: place, item };
-            let plan = Plan::with_runs(axes, from, to, memory, (writes, long));
+            let to = SideLayout { start: place, item };
+            let plan = TilePlan::with_run_len(axes, from, to, memory, (writes, long));
             let name_error = |error| source.name_error(error);
             let mut run = |bytes: Region<'_>| {
-                let work = Move {
+                let work = TileMove {
                     source: bytes,
                     plan: plan.clone(),
                     work,

@@ -11,9 +11,9 @@ use std::path::Path;
 use join::{Inputs, JoinAxis};
 
 use crate::dtype::{ByteOrder, DType};
-use crate::dtype::{Casting, Rules};
+use crate::dtype::{Casting, CastingRules};
 use crate::dynamic::DynArray;
-use crate::element::resolved;
+use crate::element::resolve_target_dtype;
 use crate::error::{CopyReason, Error, ErrorKind, Help, Result};
 use crate::header::{Extent, Header};
 use crate::io::change::{self, Locked};
@@ -190,13 +190,16 @@ impl<'a> Conversion<'a> {
         }
     }
 
-    fn rules(&self) -> Rules {
+    fn rules(&self) -> CastingRules {
         let casting = self.dtype.as_ref().map_or(Casting::Safe, |(_, casting)| *casting);
-        self.read.rules_by(casting)
+        self.read.rules_with_casting(casting)
     }
 
     fn target(&self, dtype: &DType) -> DType {
-        let target = self.dtype.as_ref().map_or_else(|| dtype.clone(), |(target, _)| resolved(dtype, target));
+        let target = self
+            .dtype
+            .as_ref()
+            .map_or_else(|| dtype.clone(), |(target, _)| resolve_target_dtype(dtype, target));
         self.byte_order.map_or_else(|| target.clone(), |order| target.with_byte_order(order))
     }
 }
@@ -516,7 +519,7 @@ fn check_representable_in_npy<F: ArrayFormat>(
     F::check_representable_in_npy(found)
 }
 
-fn check_files<'f, F: ArrayFormat>(
+fn check_all_representable_as_npy<'f, F: ArrayFormat>(
     files: impl IntoIterator<Item = &'f ArrayFile<F>>,
     conversion: &Conversion<'_>,
 ) -> Result<()> {
@@ -532,7 +535,7 @@ fn join_files_into<'f, F: ArrayFormat>(
     along: JoinAxis,
     mut conversion: Conversion<'_>,
 ) -> Result<()> {
-    check_files(from.clone(), &conversion)?;
+    check_all_representable_as_npy(from.clone(), &conversion)?;
     let inputs = Inputs::of_files(from)?;
     let header = inputs.header(along, &conversion)?;
     let head = npy::format(&header, conversion.write.get_version())?;
@@ -545,7 +548,7 @@ fn join_files<'f, F: ArrayFormat>(
     along: JoinAxis,
     conversion: Conversion<'_>,
 ) -> Result<()> {
-    check_files(from.clone(), &conversion)?;
+    check_all_representable_as_npy(from.clone(), &conversion)?;
     let ids = from.clone().into_iter().map(ArrayFile::id).collect::<Result<Vec<_>>>()?;
     let locked =
         change::lock_if_open_input(to, &ids, &conversion.write).map_err(|error| error.at_path(to))?;
@@ -683,7 +686,7 @@ impl<'a> Splitter<'a> {
         file: &'a ArrayFile<F>,
         conversion: &Conversion<'_>,
     ) -> Result<Self> {
-        check_files([file], conversion)?;
+        check_all_representable_as_npy([file], conversion)?;
         Inputs::of_file::<F>(file).map(Self)
     }
 

@@ -129,7 +129,7 @@ where
 {
     let (folder, to) = (folder.as_ref(), to.as_ref());
     let stack = NpyStack::open_with(folder, conversion.get_read_options())?;
-    if is_in(to, folder) {
+    if is_in_folder(to, folder) {
         let reason = "the new file would be in the folder of the stack".into();
         return Err(Error::from(ErrorKind::BadOption { reason }).at_path(to));
     }
@@ -145,7 +145,7 @@ where
 }
 
 /// Returns whether a new file would be in a folder.
-fn is_in(file: &Path, folder: &Path) -> bool {
+fn is_in_folder(file: &Path, folder: &Path) -> bool {
     // An existing file may be a link to a file in another folder.
     let place = std::fs::canonicalize(file).ok();
     let parent = place.as_deref().unwrap_or(file).parent().filter(|parent| *parent != Path::new(""));

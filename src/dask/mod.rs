@@ -68,7 +68,7 @@ use ndarray::{Array, Dimension, IxDyn, SliceArg};
 
 pub use convert::{convert_file_to_stack, convert_npy_to_stack, convert_stack_to_npy};
 use info::{Info, differs_only_in_byte_order, malformed_stack};
-use parts::Parts;
+use parts::JoinedParts;
 pub use writer::{NpyStackWriter, UncommittedParts};
 
 use crate::blocks::Chunks;
@@ -169,7 +169,7 @@ impl NpyStack {
     fn open_at(folder: &Arc<dyn Folder>, axis: usize, options: &ReadOptions) -> Result<Self> {
         let info = match read_info(&**folder, options)? {
             Some((info, _)) => info,
-            None => info_of_parts(&**folder, axis, options)?,
+            None => infer_info(&**folder, axis, options)?,
         };
         Self::of(folder, info, options)
     }
@@ -200,7 +200,7 @@ impl NpyStack {
     }
 
     fn of(folder: &Arc<dyn Folder>, info: Info, options: &ReadOptions) -> Result<Self> {
-        let whole = || NpyFile::from_source_with(Parts::new(folder, info.clone(), options)?, options);
+        let whole = || NpyFile::from_source_with(JoinedParts::new(folder, info.clone(), options)?, options);
         let path = folder.path();
         let whole = whole().map_err(|error: Error| error.at_path(&path))?.with_path(&path);
         let whole =
@@ -360,7 +360,7 @@ fn read_info(folder: &dyn Folder, options: &ReadOptions) -> Result<Option<(Info,
     let read = || {
         let bytes = match folder.open(INFO) {
             Err(error) if error.is_not_found() => return Ok(None),
-            opened => info_bytes(&*opened?, options)?,
+            opened => read_info_bytes(&*opened?, options)?,
         };
         Ok(Some((Info::parse(&bytes, options, &part_shape_reader(folder, options))?, bytes)))
     };
@@ -369,16 +369,16 @@ fn read_info(folder: &dyn Folder, options: &ReadOptions) -> Result<Option<(Info,
 
 /// Returns a function that reads the shape of a part from its header.
 fn part_shape_reader(folder: &dyn Folder, options: &ReadOptions) -> impl Fn(usize) -> Result<Vec<usize>> {
-    move |number| Ok(parts::open_any(folder, number, options)?.shape().to_vec())
+    move |number| Ok(parts::open_unchecked(folder, number, options)?.shape().to_vec())
 }
 
 /// Reads an entire `info`, as far as the limits allow.
-fn info_bytes(info: &dyn ReadAt, options: &ReadOptions) -> Result<Vec<u8>> {
+fn read_info_bytes(info: &dyn ReadAt, options: &ReadOptions) -> Result<Vec<u8>> {
     read_rest(&mut Source::region(Region::of(info).with_known_end()?), &options.without_progress())
 }
 
 /// Creates the `info` for the parts in a folder, from their headers.
-fn info_of_parts(folder: &dyn Folder, axis: usize, options: &ReadOptions) -> Result<Info> {
+fn infer_info(folder: &dyn Folder, axis: usize, options: &ReadOptions) -> Result<Info> {
     let (numbers, path) = (parts::numbers(folder)?, folder.path());
     if numbers.is_empty() {
         let error = io::Error::new(io::ErrorKind::NotFound, "neither 'info' nor '0.npy' was found");
@@ -391,7 +391,7 @@ fn info_of_parts(folder: &dyn Folder, axis: usize, options: &ReadOptions) -> Res
     let mut first: Option<Info> = None;
     let (mut lengths, mut not_loaded) = (Vec::new(), FirstNotLoaded::default());
     for number in numbers {
-        let Some(part) = not_loaded.defer(parts::open_any(folder, number, options))? else { continue };
+        let Some(part) = not_loaded.defer(parts::open_unchecked(folder, number, options))? else { continue };
         let Some(&length) = part.shape().get(axis) else {
             let shape = part.header().shape_ref().clone();
             return Err(part.at_path(ErrorKind::NoSuchAxis { axis, shape }.into()));

@@ -22,9 +22,9 @@ pub(super) fn name(number: usize) -> String {
 }
 
 /// Opens a part, without comparing it with `info`.
-pub(super) fn open_any(folder: &dyn Folder, number: usize, options: &ReadOptions) -> Result<NpyFile> {
+pub(super) fn open_unchecked(folder: &dyn Folder, number: usize, options: &ReadOptions) -> Result<NpyFile> {
     let (name, path) = (name(number), folder.path_of(&name(number)));
-    let open = || NpyFile::open_in(SharedRegion::of(folder.open(&name)?), options);
+    let open = || NpyFile::open_region(SharedRegion::of(folder.open(&name)?), options);
     Ok(open().map_err(|error| error.at_path(&path))?.with_path(&path))
 }
 
@@ -35,7 +35,7 @@ pub(super) fn open(
     number: usize,
     options: &ReadOptions,
 ) -> Result<NpyFile> {
-    let file = open_any(folder, number, options)?;
+    let file = open_unchecked(folder, number, options)?;
     let wanted = info.part_shape(number);
     if file.shape() != wanted {
         let (found, wanted) = (file.shape().into(), wanted.into());
@@ -55,7 +55,7 @@ pub(super) fn open(
 ///
 /// The order and byte order are those of the first part that determines them.
 #[derive(Debug)]
-pub(super) struct Parts {
+pub(super) struct JoinedParts {
     folder: Arc<dyn Folder>,
     info: Info,
     header: Header,
@@ -69,7 +69,7 @@ pub(super) struct Parts {
     hints: ReadHints,
 }
 
-impl Parts {
+impl JoinedParts {
     pub(super) fn new(folder: &Arc<dyn Folder>, info: Info, options: &ReadOptions) -> Result<Self> {
         // Which numbers raw bytes are is decided when the header of the entire array is read.
         let options = &options.clone().without_raw_bytes();
@@ -89,7 +89,7 @@ impl Parts {
         let len = header.payload_len().unwrap_or_default();
         let layout = JoinLayout::new(info.lengths.iter().copied(), step, len);
         // Along any axis but the slowest, neighboring bytes may be in other files.
-        let hints = if layout.is_sequence() { hints } else { hints.batches(true) };
+        let hints = if layout.has_contiguous_parts() { hints } else { hints.batches(true) };
         let is_checked = info.lengths.iter().map(|_| AtomicBool::new(false)).collect();
         let (folder, options) = (Arc::clone(folder), options.clone());
         let recent = Mutex::default();
@@ -101,7 +101,7 @@ impl Parts {
     }
 
     /// Returns which parts have a range of bytes; all of them, if the range extends into another row.
-    fn parts_of(&self, from: u64, len: u64) -> Range<usize> {
+    fn parts_in_range(&self, from: u64, len: u64) -> Range<usize> {
         let part_of = |at| self.layout.locate(at).0;
         match from % self.layout.row + len > self.layout.row {
             true => 0..self.info.lengths.len(),
@@ -112,9 +112,9 @@ impl Parts {
     /// Returns a part from the cache, opening it if necessary.
     fn part(&self, number: usize) -> Result<Arc<NpyFile>> {
         /// The maximum number of open files; some systems limit a process to 256.
-        const OPEN: usize = 64;
+        const MAX_OPEN_FILES: usize = 64;
         /// The approximate maximum size of cached converted parts, in bytes; at least one part is cached.
-        const IN_MEMORY: usize = 256 << 20;
+        const MAX_CONVERTED_BYTES: usize = 256 << 20;
         let lock = || self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         let find =
             |recent: &VecDeque<(usize, Arc<NpyFile>)>| recent.iter().position(|(known, _)| *known == number);
@@ -134,7 +134,7 @@ impl Parts {
         if self.has_stack_layout(&opened) {
             let part = Arc::new(opened);
             let mut recent = lock();
-            if recent.len() >= OPEN {
+            if recent.len() >= MAX_OPEN_FILES {
                 recent.pop_front();
             }
             recent.push_back((number, Arc::clone(&part)));
@@ -146,7 +146,7 @@ impl Parts {
             return Ok(Arc::clone(&recent[at].1));
         }
         let bytes_of = |(_, part): &(usize, Arc<NpyFile>)| part.payload().bytes().map_or(0, <[u8]>::len);
-        while recent.iter().map(bytes_of).sum::<usize>() > IN_MEMORY {
+        while recent.iter().map(bytes_of).sum::<usize>() > MAX_CONVERTED_BYTES {
             let oldest = recent.iter().position(|part| bytes_of(part) > 0).unwrap_or(0);
             recent.remove(oldest);
         }
@@ -183,7 +183,7 @@ impl Parts {
     }
 }
 
-impl ReadAt for Parts {
+impl ReadAt for JoinedParts {
     fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
         match usize::try_from(offset).ok().and_then(|offset| self.head.get(offset..)) {
             Some(head) if !head.is_empty() => head.read_at(into, 0),
@@ -231,7 +231,7 @@ impl ReadAt for Parts {
             if row != place / self.layout.row && !runs.is_listed() {
                 break;
             }
-            for number in self.parts_of(place, left as u64) {
+            for number in self.parts_in_range(place, left as u64) {
                 // Each part is checked only once; it is checked again only after an error.
                 if self.info.lengths[number] > 0 && !self.is_checked[number].swap(true, Ordering::Relaxed) {
                     let checked = self.open(number).and_then(|part| part.check_complete());

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::info::Info;
 use super::{
-    INFO, info_bytes, info_of_parts, local_folder, malformed_stack, part_shape_reader, parts, read_info,
+    INFO, infer_info, local_folder, malformed_stack, part_shape_reader, parts, read_info, read_info_bytes,
 };
 use crate::array::{WriteArray, store_npy};
 use crate::bytes::{LocalFile, Region, len_of_regular};
@@ -144,12 +144,12 @@ impl NpyStackWriter {
         let (committed_info, folder, options) = (info.to_bytes()?, folder.to_owned(), file_options(options));
         let (draft, locked, committed, is_synced) = (None, None, 0, true);
         let mut writer = Self { folder, draft, info, committed, committed_info, locked, is_synced, options };
-        writer.begin(publish_at_end)?;
+        writer.create_info(publish_at_end)?;
         Ok(writer)
     }
 
     /// Writes an `info` that counts no parts, and locks it.
-    fn begin(&mut self, publish_at_end: bool) -> Result<()> {
+    fn create_info(&mut self, publish_at_end: bool) -> Result<()> {
         let info = self.folder.join(INFO);
         if self.folder.exists() {
             // Parts without an `info` are also a stack, which must not be overwritten.
@@ -236,7 +236,7 @@ impl NpyStackWriter {
         let (folder, read, options) = (folder.as_ref(), ReadOptions::new(), file_options(options));
         let place = local_folder(folder);
         if read_info(&*place, &read)?.is_none() {
-            match write_new_info(folder, &info_of_parts(&*place, 0, &read)?.to_bytes()?, &options) {
+            match write_new_info(folder, &infer_info(&*place, 0, &read)?.to_bytes()?, &options) {
                 // Another process has written `info` in the meantime.
                 Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists) => {}
                 written => written.map_err(|error| error.at_path(&folder.join(INFO)))?,
@@ -246,7 +246,7 @@ impl NpyStackWriter {
         // Locked before it is read, so that no other writer can change it in between.
         let open = || {
             let locked = change::open_locked(&path, LockPurpose::Change, options.get_wait_for_lock())?;
-            let committed_info = info_bytes(&LocalFile(&*locked), &read)?;
+            let committed_info = read_info_bytes(&LocalFile(&*locked), &read)?;
             let info = Info::parse(&committed_info, &read, &part_shape_reader(&*place, &read))?;
             let (folder, committed, locked) = (folder.to_owned(), info.lengths.len(), Some(locked));
             Ok(Self {
@@ -289,7 +289,7 @@ impl NpyStackWriter {
                         let reason = format!("{missing} is missing, although {found} exists");
                         return Err(malformed_stack(reason).at_path(&self.folder));
                     }
-                    let part = parts::open_any(&*place, number, &read)?;
+                    let part = parts::open_unchecked(&*place, number, &read)?;
                     let length = part.shape().get(self.info.axis).copied().unwrap_or(0);
                     self.info.push(length).map_err(|error| error.at_path(&self.folder))?;
                     parts::open(&*place, &self.info, number, &read)?; // compares it with the stack
@@ -343,7 +343,7 @@ impl NpyStackWriter {
             let mut length = 0;
             change::replace(path, &options, |file| {
                 store_npy(array, file, &options)?;
-                length = fitting_length(file, &dtype, &shape, axis)?;
+                length = checked_part_length(file, &dtype, &shape, axis)?;
                 Ok(())
             })?;
             Ok(length)
@@ -476,7 +476,7 @@ impl NpyStackWriter {
         let path = self.current_folder().join(INFO);
         let lock = || {
             let locked = change::open_locked(&path, LockPurpose::Change, self.options.get_wait_for_lock())?;
-            let found = info_bytes(&LocalFile(&*locked), &ReadOptions::new())?;
+            let found = read_info_bytes(&LocalFile(&*locked), &ReadOptions::new())?;
             if found != self.committed_info {
                 let reason = "another writer has added parts since this one's last commit".into();
                 return Err(ErrorKind::ArrayChanged { reason }.into());
@@ -505,7 +505,7 @@ fn write_new_info(folder: &Path, info: &[u8], options: &WriteOptions) -> Result<
 }
 
 /// Returns the length along the axis of a part that has just been written, if it matches the stack.
-fn fitting_length(mut file: &File, dtype: &DType, shape: &[usize], axis: usize) -> Result<usize> {
+fn checked_part_length(mut file: &File, dtype: &DType, shape: &[usize], axis: usize) -> Result<usize> {
     let len = len_of_regular(file).unwrap_or(0);
     // Positioned reads may move the file's position, so it is restored: a file that is overwritten in place
     // is truncated at its position.

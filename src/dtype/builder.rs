@@ -136,29 +136,29 @@ impl RecordBuilder {
             self.align = Some(max_align.max(align));
         }
         if name.is_empty() {
-            self.fail(RecordError::NoName);
+            self.keep_first_fault(RecordError::NoName);
         }
         if let Err(fault) = self.record.push(name, title.map(Title::Text), dtype) {
-            self.fail(fault);
+            self.keep_first_fault(fault);
         }
         self
     }
 
     fn pad_to(mut self, at: usize) -> Self {
         if let Err(fault) = self.record.pad_to(at) {
-            self.fail(fault);
+            self.keep_first_fault(fault);
         }
         self
     }
 
     fn pad(mut self, bytes: usize) -> Self {
         if let Err(fault) = self.record.pad(bytes) {
-            self.fail(fault);
+            self.keep_first_fault(fault);
         }
         self
     }
 
-    fn fail(&mut self, fault: RecordError) {
+    fn keep_first_fault(&mut self, fault: RecordError) {
         self.fault.get_or_insert(fault);
     }
 }

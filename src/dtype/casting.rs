@@ -61,7 +61,7 @@ pub enum Casting {
 
 /// What determines how elements are converted.
 #[derive(Clone, Copy)]
-pub(crate) struct Rules {
+pub(crate) struct CastingRules {
     pub(crate) casting: Casting,
     /// The format of `longdouble`s, without which they are not converted.
     pub(crate) long_double: Option<LongDoubleFormat>,

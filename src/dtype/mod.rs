@@ -15,7 +15,7 @@ mod record;
 mod scalar;
 
 pub use builder::{RecordBuilder, RecordError};
-pub(crate) use casting::Rules;
+pub(crate) use casting::CastingRules;
 pub use casting::{Casting, LongDoubleFormat};
 pub use narrow::Narrow;
 pub use path::FieldPath;
@@ -152,7 +152,7 @@ impl DType {
 
     /// Returns the same dtype with numbers of this type for all of its raw bytes of that size.
     pub(crate) fn with_raw_bytes_as(&self, narrow: Narrow) -> Self {
-        self.replaced(&|scalar| match (scalar.kind(), scalar.size()) {
+        self.map_scalars(&|scalar| match (scalar.kind(), scalar.size()) {
             (Kind::Void, size) if size == narrow.size() => narrow.into(),
             _ => *scalar,
         })
@@ -166,18 +166,18 @@ impl DType {
     /// assert_eq!(DType::from(Narrow::BFloat16).stored().to_string(), "'|V2'");
     /// ```
     pub fn stored(&self) -> Self {
-        self.replaced(&|scalar| match scalar.kind() {
+        self.map_scalars(&|scalar| match scalar.kind() {
             Kind::Narrow(narrow) => Scalar::raw(narrow.size()),
             _ => *scalar,
         })
     }
 
     /// Returns the dtype with another scalar of the same size for each.
-    fn replaced(&self, replace: &dyn Fn(&Scalar) -> Scalar) -> Self {
+    fn map_scalars(&self, replace: &dyn Fn(&Scalar) -> Scalar) -> Self {
         match self {
             Self::Scalar(scalar) => replace(scalar).into(),
-            Self::Subarray(subarray) => subarray.with_base(subarray.base().replaced(replace)).into(),
-            Self::Record(record) => record.with_fields(&|dtype| dtype.replaced(replace)).into(),
+            Self::Subarray(subarray) => subarray.with_base(subarray.base().map_scalars(replace)).into(),
+            Self::Record(record) => record.map_field_dtypes(&|dtype| dtype.map_scalars(replace)).into(),
             Self::Object => Self::Object,
         }
     }

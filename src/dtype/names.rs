@@ -8,10 +8,10 @@ use super::{Field, Title};
 
 /// An index of the names and titles of a record's fields, once there are many of them.
 #[derive(Clone, Default)]
-pub(super) struct Names(Option<Arc<Index>>);
+pub(super) struct NameIndex(Option<Arc<Index>>);
 
 /// The index repeats what the fields say.
-impl fmt::Debug for Names {
+impl fmt::Debug for NameIndex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("..")
     }
@@ -24,7 +24,7 @@ struct Index {
     titles: HashMap<String, usize>,
 }
 
-impl Names {
+impl NameIndex {
     /// Adds the last of the fields.
     pub(super) fn add_last(&mut self, fields: &[Field]) {
         /// Below this count, a linear search is fast and needs no memory.
@@ -54,7 +54,7 @@ impl Names {
     }
 
     /// Returns the number of the first field with this title.
-    pub(super) fn titled(&self, title: &str, fields: &[Field]) -> Option<usize> {
+    pub(super) fn index_of_title(&self, title: &str, fields: &[Field]) -> Option<usize> {
         let has_title = |field: &Field| matches!(field.title(), Some(Title::Text(found)) if found == title);
         match &self.0 {
             Some(index) => index.titles.get(title).copied(),

@@ -3,7 +3,7 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use super::names::Names;
+use super::names::NameIndex;
 use super::{ByteOrder, DType, MAX_ITEM_SIZE, MAX_NESTING, RecordError};
 use crate::shape::Shape;
 
@@ -140,7 +140,7 @@ impl Field {
 #[derive(Clone, Debug, Default)]
 pub struct Record {
     fields: Arc<Vec<Field>>,
-    names: Names,
+    names: NameIndex,
     size: usize,
     summary: FieldSummary,
 }
@@ -217,7 +217,7 @@ impl Record {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn field(&self, name: &str) -> Option<&Field> {
-        let number = self.index_of_name(name).or_else(|| self.names.titled(name, &self.fields));
+        let number = self.index_of_name(name).or_else(|| self.names.index_of_title(name, &self.fields));
         number.map(|number| &self.fields[number])
     }
 
@@ -301,7 +301,7 @@ impl Record {
     }
 
     /// Returns the record with other dtypes of the same size and byte order for its fields.
-    pub(super) fn with_fields(&self, dtype_of: &dyn Fn(&DType) -> DType) -> Self {
+    pub(super) fn map_field_dtypes(&self, dtype_of: &dyn Fn(&DType) -> DType) -> Self {
         let field = |field: &Field| Field { dtype: dtype_of(&field.dtype), ..field.clone() };
         Self { fields: Arc::new(self.fields.iter().map(field).collect()), ..self.clone() }
     }

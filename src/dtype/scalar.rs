@@ -80,7 +80,7 @@ impl Kind {
     }
 
     /// Returns whether scalars of this kind may have this size in bytes.
-    fn allows(self, size: usize) -> bool {
+    fn allows_size(self, size: usize) -> bool {
         match self {
             Self::Bool => size == 1,
             Self::Int | Self::Uint => matches!(size, 1 | 2 | 4 | 8),
@@ -252,7 +252,7 @@ impl Scalar {
     /// assert_eq!(Scalar::new(Kind::Float, 4, ByteOrder::Big).unwrap().size(), 4);
     /// ```
     pub fn new(kind: Kind, size: usize, order: ByteOrder) -> Option<Self> {
-        if !kind.allows(size) {
+        if !kind.allows_size(size) {
             return None;
         }
         let has_order = match kind {

@@ -9,7 +9,7 @@ use crate::dtype::Casting;
 use crate::dtype::DType;
 #[cfg(feature = "object")]
 use crate::element::mismatch;
-use crate::element::{DTypeConversion, ReadableElement, dtype_conversion, resolved};
+use crate::element::{DTypeConversion, ReadableElement, dtype_conversion, resolve_target_dtype};
 use crate::error::Result;
 use crate::header::Header;
 use crate::options::ReadOptions;
@@ -133,8 +133,8 @@ impl DynArray {
             return Ok(self.with_objects(header, objects.clone()));
         }
         let header = self.header_with_options(options)?;
-        let dtype = &resolved(header.dtype(), dtype);
-        let rules = options.rules_by(options.get_casting().unwrap_or(Casting::Safe));
+        let dtype = &resolve_target_dtype(header.dtype(), dtype);
+        let rules = options.rules_with_casting(options.get_casting().unwrap_or(Casting::Safe));
         let dtype_conversion = dtype_conversion(header.dtype(), dtype, rules)?;
         let work = match &dtype_conversion {
             DTypeConversion::Nothing if self.dtype() == dtype => return Ok(self.clone()),

@@ -2,7 +2,7 @@
 
 use crate::dtype::{DType, Kind};
 use crate::element::cast::{Bitwise, UncheckedVec};
-use crate::element::{raw, unit_of};
+use crate::element::{raw, swap_unit_of};
 use crate::error::Result;
 use crate::header::Header;
 use crate::io::Payload;
@@ -56,7 +56,7 @@ macro_rules! make_words {
 fn alignment(dtype: &DType) -> usize {
     match dtype {
         DType::Scalar(scalar) if matches!(scalar.kind(), Kind::Bytes | Kind::Void) => 1,
-        DType::Scalar(scalar) => unit_of(scalar),
+        DType::Scalar(scalar) => swap_unit_of(scalar),
         DType::Subarray(subarray) => alignment(subarray.base()),
         DType::Record(_) | DType::Object => 16,
     }

@@ -8,7 +8,7 @@ use ndarray::{ArrayView, ArrayViewD, Axis, Dimension, IxDyn, ShapeBuilder, Slice
 use super::check::check_items;
 use super::order::{FULL_AXIS, put_words};
 use super::{DynArray, view_of};
-use crate::array::{Format, Sealed, SinkRef, WriteArray, WriteNpyExt, WriteRaExt};
+use crate::array::{HeaderEncoder, Sealed, SinkRef, WriteArray, WriteNpyExt, WriteRaExt};
 use crate::bytes::Runs;
 use crate::dtype::{ByteOrder, Casting, DType};
 use crate::element::{Bytes, DTypeConversion, ReadPlan, ViewElement, WritableElement, dtype_conversion, raw};
@@ -198,7 +198,7 @@ impl WriteArray for DynView<'_> {
         self.header.payload_len()
     }
 
-    fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut Format<'_>) -> Result<()> {
+    fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut HeaderEncoder<'_>) -> Result<()> {
         let other = options.chosen_byte_order().map(|order| self.dtype().with_byte_order(order));
         if other.is_some_and(|other| other != *self.dtype()) {
             return self.to_array()?.store(sink, options, format); // which converts a copy
@@ -265,7 +265,7 @@ pub(crate) fn fill(
     let wanted = order.map(|order| header.dtype().with_byte_order(order));
     if let Some(wanted) = wanted
         && let DTypeConversion::Swap(swap) =
-            dtype_conversion(header.dtype(), &wanted, options.rules_by(Casting::Safe))?
+            dtype_conversion(header.dtype(), &wanted, options.rules_with_casting(Casting::Safe))?
     {
         swap(into);
     }

@@ -29,8 +29,10 @@ pub use foreign::DynView;
 #[cfg(feature = "npz")]
 pub(crate) use foreign::fill;
 
-use crate::array::{Format, ReadNpyExt, ReadRaExt, Sealed, SinkRef, WriteArray, WriteNpyExt, WriteRaExt};
-use crate::array::{dimension, viewable_as};
+use crate::array::{
+    HeaderEncoder, ReadNpyExt, ReadRaExt, Sealed, SinkRef, WriteArray, WriteNpyExt, WriteRaExt,
+};
+use crate::array::{dimension, prepare_view};
 use crate::dtype::{Casting, DType};
 use crate::element::cast::{self, Bitwise};
 use crate::element::{
@@ -436,7 +438,7 @@ impl WriteArray for DynArray {
     }
 
     /// Keeps the byte order unless the options choose one.
-    fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut Format<'_>) -> Result<()> {
+    fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, format: &mut HeaderEncoder<'_>) -> Result<()> {
         let other = options.chosen_byte_order().map(|order| self.dtype().with_byte_order(order));
         if let Some(other) = other.filter(|other| other != self.dtype() && !other.has_object()) {
             // Writes a converted copy, so memory temporarily contains the elements twice.
@@ -487,6 +489,6 @@ fn view_of<'a, A: ViewElement, D: Dimension>(
 
 /// Returns the shape for a view of this type, or an error if such a view is impossible.
 fn viewable<A: ViewElement, D: Dimension>(header: &Header) -> Result<(ndarray::Shape<D>, Bitwise<A>)> {
-    let (elements, dim, bitwise) = viewable_as::<A, D>(header, &ReadOptions::new())?;
+    let (elements, dim, bitwise) = prepare_view::<A, D>(header, &ReadOptions::new())?;
     Ok((dim.set_f(elements.order() == Order::Fortran), bitwise))
 }

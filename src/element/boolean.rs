@@ -7,7 +7,7 @@ use crate::error::{ElementFault, ErrorKind, Result};
 use crate::options::{ReadOptions, WriteOptions};
 
 /// The Rust type for bools, for messages.
-pub(super) const TYPES: &[(Kind, usize, &str)] = &[(Kind::Bool, 1, "bool")];
+pub(super) const RUST_TYPES: &[(Kind, usize, &str)] = &[(Kind::Bool, 1, "bool")];
 
 pub(super) fn scalar() -> Scalar {
     // `Kind::allows` accepts a bool of one byte; the tests write and read bools.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::cast::ElementBuf;
-use super::fixed::{Fixed, elements};
+use super::fixed::{ScalarElement, elements};
 use super::record::FileLayout;
 use super::{Decode, Encode, ReadPlan, ReadableElement, WritableElement, WritePlan, convert};
 use crate::dtype::{ByteOrder, DType, Kind, MAX_ITEM_SIZE, Scalar};
@@ -116,7 +116,7 @@ impl<const N: usize> FromStr for Bytes<N> {
     }
 }
 
-impl<const N: usize> Fixed for Bytes<N> {
+impl<const N: usize> ScalarElement for Bytes<N> {
     const UNIT: usize = 1;
 
     fn scalar(order: ByteOrder) -> Scalar {
@@ -124,7 +124,7 @@ impl<const N: usize> Fixed for Bytes<N> {
         Scalar::new(Kind::Bytes, N, order).expect("the size has been checked") // above
     }
 
-    fn narrower(found: &DType) -> Option<ReadPlan<Self>> {
+    fn narrower_read_plan(found: &DType) -> Option<ReadPlan<Self>> {
         width(found)
             .filter(|width| *width < N)
             .map(|width| ReadPlan::PerItem(Box::new(BytesDecoder { width }) as _))

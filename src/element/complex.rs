@@ -2,12 +2,12 @@
 
 use num_complex::Complex;
 
-use super::fixed::{Fixed, elements};
+use super::fixed::{ScalarElement, elements};
 use super::number::numbers;
 use crate::dtype::{ByteOrder, Kind, Scalar};
 
 /// The sizes that have a Rust type, for messages.
-pub(super) const TYPES: &[(Kind, usize, &str)] = &[
+pub(super) const RUST_TYPES: &[(Kind, usize, &str)] = &[
     (Kind::Complex, 4, "Complex<half::f16> (with the feature `half-2`)"),
     (Kind::Complex, 8, "Complex<f32>"),
     (Kind::Complex, 16, "Complex<f64>"),
@@ -25,10 +25,10 @@ mod half {
     use num_complex::Complex;
 
     use crate::dtype::{ByteOrder, Kind, Scalar};
-    use crate::element::fixed::{Fixed, elements};
+    use crate::element::fixed::{ScalarElement, elements};
 
     /// Such numbers occur in RA files; NumPy has no dtype for them.
-    impl Fixed for Complex<f16> {
+    impl ScalarElement for Complex<f16> {
         const UNIT: usize = 2;
 
         fn scalar(order: ByteOrder) -> Scalar {

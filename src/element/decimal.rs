@@ -65,7 +65,7 @@ fn format_fixed_point(digits: &str, exponent: i32, most: usize) -> String {
 }
 
 /// The number of values in a limb.
-const LIMB: u64 = 1_000_000_000;
+const LIMB_BASE: u64 = 1_000_000_000;
 
 /// 2^`exponent`, or 5^−`exponent` if it is negative, as an integer with its lowest digits first.
 struct Power(Vec<u32>);
@@ -101,7 +101,7 @@ impl Power {
     /// Returns the digits of the product with a number.
     fn times(&self, number: u128) -> String {
         let factors: [u64; 5] = std::array::from_fn(|place| {
-            let limb = number / u128::from(LIMB).pow(place as u32) % u128::from(LIMB);
+            let limb = number / u128::from(LIMB_BASE).pow(place as u32) % u128::from(LIMB_BASE);
             limb as u64
         });
         let mut carry = 0;
@@ -110,8 +110,8 @@ impl Power {
                 Some(factor * u64::from(*self.0.get(index.checked_sub(place)?)?))
             });
             let sum = carry + parts.sum::<u64>(); // five products of less than 10^18
-            carry = sum / LIMB;
-            sum % LIMB
+            carry = sum / LIMB_BASE;
+            sum % LIMB_BASE
         };
         let product: Vec<u64> = (0..self.0.len() + factors.len()).map(limb).collect();
         let all: String = product.iter().rev().map(|limb| format!("{limb:09}")).collect();
@@ -124,8 +124,8 @@ fn multiply(limbs: &mut Vec<u32>, factor: u64) {
     let mut carry = 0;
     for limb in &mut *limbs {
         let product = u64::from(*limb) * factor + carry;
-        *limb = (product % LIMB) as u32;
-        carry = product / LIMB;
+        *limb = (product % LIMB_BASE) as u32;
+        carry = product / LIMB_BASE;
     }
     if carry > 0 {
         limbs.push(carry as u32); // less than the factor

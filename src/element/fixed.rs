@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::options::ReadOptions;
 
 /// A type that corresponds to one scalar dtype, in either byte order.
-pub(super) trait Fixed: Pod + Send + Sync {
+pub(super) trait ScalarElement: Pod + Send + Sync {
     /// The size in bytes of the unit that is swapped.
     ///
     /// This is the size of the element, except for complex numbers (half of the element), text (one code
@@ -20,25 +20,25 @@ pub(super) trait Fixed: Pod + Send + Sync {
     fn scalar(order: ByteOrder) -> Scalar;
 
     /// Returns the plan for reading another dtype that the type reads without being asked, such as narrower text.
-    fn narrower(_: &DType) -> Option<ReadPlan<Self>> {
+    fn narrower_read_plan(_: &DType) -> Option<ReadPlan<Self>> {
         None
     }
 }
 
-pub(super) fn read_plan<T: Fixed>(found: &DType, options: &ReadOptions) -> Result<ReadPlan<T>> {
+pub(super) fn read_plan<T: ScalarElement>(found: &DType, options: &ReadOptions) -> Result<ReadPlan<T>> {
     match found {
         // Compare without byte order: a file may have either.
         DType::Scalar(scalar) if scalar.with_order(ByteOrder::NATIVE) == T::scalar(ByteOrder::NATIVE) => {
             Ok(ReadPlan::Bitwise(Bitwise::pod(T::UNIT, scalar.is_foreign())))
         }
-        _ => match T::narrower(found) {
+        _ => match T::narrower_read_plan(found) {
             Some(plan) => Ok(plan),
             None => convert::read_plan(found, T::scalar(ByteOrder::NATIVE), options),
         },
     }
 }
 
-/// Implements the four element traits for types that implement `Fixed`.
+/// Implements the four element traits for types that implement `ScalarElement`.
 macro_rules! elements {
     ($([$($generics:tt)*] $type:ty;)*) => {$(
         impl<$($generics)*> $crate::element::ReadableElement for $type {
@@ -55,12 +55,12 @@ macro_rules! elements {
                 _: &mut dyn Iterator<Item = &Self>,
                 options: &$crate::options::WriteOptions,
             ) -> $crate::error::Result<$crate::dtype::DType> {
-                use $crate::element::fixed::Fixed;
+                use $crate::element::fixed::ScalarElement;
                 Ok(Self::scalar(options.get_byte_order()).into())
             }
 
             fn write_plan(dtype: &$crate::dtype::DType) -> $crate::element::WritePlan<Self> {
-                use $crate::element::fixed::Fixed;
+                use $crate::element::fixed::ScalarElement;
                 let swap = dtype.as_scalar().is_some_and($crate::dtype::Scalar::is_foreign);
                 $crate::element::WritePlan::Bitwise($crate::element::cast::BitwiseOut::new(Self::UNIT, swap))
             }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use num_complex::Complex;
 
-use super::fixed::{Fixed, elements};
+use super::fixed::{ScalarElement, elements};
 use crate::dtype::{ByteOrder, Kind, LongDoubleFormat, Scalar};
 
 /// NumPy's `longdouble` (`<f16`): sixteen bytes that can be converted from either of two formats.
@@ -314,7 +314,7 @@ impl Wide {
     }
 }
 
-impl Fixed for LongDouble {
+impl ScalarElement for LongDouble {
     const UNIT: usize = 16;
 
     fn scalar(order: ByteOrder) -> Scalar {
@@ -322,7 +322,7 @@ impl Fixed for LongDouble {
     }
 }
 
-impl Fixed for Complex<LongDouble> {
+impl ScalarElement for Complex<LongDouble> {
     const UNIT: usize = 16;
 
     fn scalar(order: ByteOrder) -> Scalar {

@@ -33,7 +33,9 @@ pub(crate) use cast::ElementBuf;
 pub(crate) use cast::append;
 #[doc(hidden)]
 pub use cast::{Enumeration, Markers, Newtype};
-pub(crate) use convert::{DTypeConversion, NarrowValue, dtype_conversion, narrow_value, resolved};
+pub(crate) use convert::{
+    DTypeConversion, NarrowValue, dtype_conversion, narrow_value, resolve_target_dtype,
+};
 #[cfg(feature = "object")]
 pub(crate) use convert::{format_complex, format_f64, format_number, shortest_half};
 pub(crate) use convert::{half_as_printed, half_to_single};
@@ -56,7 +58,7 @@ use crate::header::Header;
 use crate::options::{ReadOptions, WriteOptions};
 use bytemuck::Pod;
 use cast::{Bitwise, BitwiseOut};
-pub(crate) use swap::unit_of;
+pub(crate) use swap::swap_unit_of;
 
 /// A type that elements can be read as.
 ///
@@ -362,7 +364,7 @@ fn rust_type(dtype: &DType) -> Option<String> {
         Kind::Datetime(step) => format!("Datetime64 with the unit [{step}]"),
         Kind::Timedelta(step) => format!("Timedelta64 with the unit [{step}]"),
         kind => {
-            let known = number::TYPES.iter().chain(complex::TYPES).chain(boolean::TYPES);
+            let known = number::RUST_TYPES.iter().chain(complex::RUST_TYPES).chain(boolean::RUST_TYPES);
             known.copied().find(|known| (known.0, known.1) == (kind, size))?.2.to_owned()
         }
     })

@@ -6,11 +6,11 @@ use std::fmt;
 use super::ReadPlan;
 use super::cast::Bitwise;
 use super::convert::narrow as codes;
-use super::fixed::{Fixed, elements};
+use super::fixed::{ScalarElement, elements};
 use crate::dtype::{ByteOrder, DType, Kind, Narrow, Scalar};
 
 /// Returns the plan for reading raw bytes, which is what files say of these types.
-fn of_raw_bytes<T: Fixed>(found: &DType) -> Option<ReadPlan<T>> {
+fn raw_bytes_read_plan<T: ScalarElement>(found: &DType) -> Option<ReadPlan<T>> {
     let is_raw = found.as_scalar().is_some_and(|scalar| (scalar.kind(), scalar.size()) == (Kind::Void, 1));
     is_raw.then(|| ReadPlan::Bitwise(Bitwise::pod(1, false)))
 }
@@ -35,15 +35,15 @@ macro_rules! bytes {
             }
         }
 
-        impl Fixed for $name {
+        impl ScalarElement for $name {
             const UNIT: usize = 1;
 
             fn scalar(_: ByteOrder) -> Scalar {
                 Narrow::$name.into()
             }
 
-            fn narrower(found: &DType) -> Option<ReadPlan<Self>> {
-                of_raw_bytes(found)
+            fn narrower_read_plan(found: &DType) -> Option<ReadPlan<Self>> {
+                raw_bytes_read_plan(found)
             }
         }
 

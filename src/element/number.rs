@@ -1,12 +1,12 @@
 //! Integers and floats: they have the same bytes in the file as in memory, but in either byte order.
 
-use super::fixed::{Fixed, elements};
+use super::fixed::{ScalarElement, elements};
 use crate::dtype::{ByteOrder, Kind, Scalar};
 
-/// Implements `Fixed` for number types.
+/// Implements `ScalarElement` for number types.
 macro_rules! numbers {
     ($($type:ty: $kind:ident, $unit:expr;)*) => {$(
-        impl Fixed for $type {
+        impl ScalarElement for $type {
             const UNIT: usize = $unit;
 
             fn scalar(order: ByteOrder) -> Scalar {
@@ -21,7 +21,7 @@ macro_rules! numbers {
 pub(super) use numbers;
 
 /// The kinds and sizes that have a Rust type, for messages.
-pub(super) const TYPES: &[(Kind, usize, &str)] = &[
+pub(super) const RUST_TYPES: &[(Kind, usize, &str)] = &[
     (Kind::Int, 1, "i8"),
     (Kind::Int, 2, "i16"),
     (Kind::Int, 4, "i32"),

@@ -6,7 +6,7 @@ use crate::dtype::{Kind, Scalar};
 ///
 /// This is the size of the element, except for complex numbers (half of the element) and text (one code
 /// point).
-pub(crate) fn unit_of(scalar: &Scalar) -> usize {
+pub(crate) fn swap_unit_of(scalar: &Scalar) -> usize {
     match scalar.kind() {
         Kind::Complex => scalar.size() / 2,
         Kind::Text => 4,

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::bytes::{self, trimmed, width_for};
 use super::cast::ElementBuf;
-use super::fixed::{Fixed, elements};
+use super::fixed::{ScalarElement, elements};
 use super::record::FileLayout;
 use super::swap::swap_units;
 use super::{Decode, Encode, ReadPlan, ReadableElement, WritableElement, WritePlan, convert};
@@ -71,7 +71,7 @@ impl<const N: usize> Chars<N> {
         text(self.code_points().iter().copied())
     }
 
-    fn lossy(&self) -> String {
+    fn to_string_lossy(&self) -> String {
         let codes = self.code_points().iter();
         codes.map(|code| char::from_u32(*code).unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
     }
@@ -86,14 +86,14 @@ impl<const N: usize> Default for Chars<N> {
 /// Formats the text as a string literal, with U+FFFD in place of invalid code points.
 impl<const N: usize> fmt::Debug for Chars<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.lossy(), f)
+        fmt::Debug::fmt(&self.to_string_lossy(), f)
     }
 }
 
 /// Formats the text, with U+FFFD in place of invalid code points.
 impl<const N: usize> fmt::Display for Chars<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.lossy())
+        f.pad(&self.to_string_lossy())
     }
 }
 
@@ -124,7 +124,7 @@ pub(super) fn text(codes: impl Iterator<Item = u32>) -> Result<String> {
         .collect()
 }
 
-impl<const N: usize> Fixed for Chars<N> {
+impl<const N: usize> ScalarElement for Chars<N> {
     const UNIT: usize = 4;
 
     fn scalar(order: ByteOrder) -> Scalar {
@@ -132,7 +132,7 @@ impl<const N: usize> Fixed for Chars<N> {
         Scalar::new(Kind::Text, 4 * N, order).expect("the size has been checked") // above
     }
 
-    fn narrower(found: &DType) -> Option<ReadPlan<Self>> {
+    fn narrower_read_plan(found: &DType) -> Option<ReadPlan<Self>> {
         TextDecoder::of(found)
             .filter(|items| items.size < 4 * N)
             .map(|items| ReadPlan::PerItem(Box::new(items) as _))
@@ -204,7 +204,8 @@ impl Decode<String> for Utf8Decoder {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, String>) -> Result<()> {
         let width = self.0.width;
         for index in 0..count {
-            let text = utf8(&items[index * width..][..width]).map_err(|error| error.at_element(index))?;
+            let text =
+                trimmed_utf8(&items[index * width..][..width]).map_err(|error| error.at_element(index))?;
             out.push(text.to_owned());
         }
         Ok(())
@@ -212,7 +213,7 @@ impl Decode<String> for Utf8Decoder {
 }
 
 /// Returns a byte string as UTF-8 text, without its trailing NULs.
-pub(super) fn utf8(item: &[u8]) -> Result<&str> {
+pub(super) fn trimmed_utf8(item: &[u8]) -> Result<&str> {
     let text = std::str::from_utf8(trimmed(item));
     text.map_err(|error| {
         Error::from(ErrorKind::InvalidElement(ElementFault::Utf8 { valid_up_to: error.valid_up_to() as u64 }))

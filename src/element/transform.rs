@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytemuck::CheckedBitPattern;
 
-use super::swap::{swap_column, swap_units, unit_of};
+use super::swap::{swap_column, swap_unit_of, swap_units};
 use crate::dtype::DType;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -219,22 +219,24 @@ fn first_invalid<T: CheckedBitPattern>(bytes: &[u8]) -> Option<usize> {
 
 /// Returns what converts elements in place from one dtype to another that differs only in byte order.
 pub(crate) fn swap_between(from: &DType, to: &DType) -> impl Fn(&mut [u8]) + Send + Sync + use<> {
-    let transform = between(from, to);
+    let transform = swap_transform(from, to);
     move |bytes| transform.swap(bytes)
 }
 
-fn between(from: &DType, to: &DType) -> ByteTransform {
+fn swap_transform(from: &DType, to: &DType) -> ByteTransform {
     match (from, to) {
         (DType::Scalar(from), DType::Scalar(to)) => {
-            ByteTransform::units(from.size(), unit_of(from), from.byte_order() != to.byte_order())
+            ByteTransform::units(from.size(), swap_unit_of(from), from.byte_order() != to.byte_order())
         }
-        (DType::Subarray(from), DType::Subarray(to)) => between(from.base(), to.base()).repeated(from.size()),
+        (DType::Subarray(from), DType::Subarray(to)) => {
+            swap_transform(from.base(), to.base()).repeated(from.size())
+        }
         (DType::Record(from), DType::Record(to)) => {
             let fields = from.fields().iter().zip(to.fields()).map(|(from, to)| FieldTransform {
                 name: "",
                 offset: from.offset(),
                 size: from.dtype().item_size(),
-                transform: between(from.dtype(), to.dtype()),
+                transform: swap_transform(from.dtype(), to.dtype()),
             });
             ByteTransform::fields(from.size(), fields.collect())
         }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::ReadPlan;
 use super::cast::Bitwise;
-use super::fixed::{Fixed, elements};
+use super::fixed::{ScalarElement, elements};
 use crate::dtype::{ByteOrder, DType, Kind, MAX_ITEM_SIZE, Scalar};
 
 /// `N` raw bytes without a meaning (`|V4` is `Void<4>`).
@@ -40,7 +40,7 @@ impl<const N: usize> fmt::Display for Void<N> {
     }
 }
 
-impl<const N: usize> Fixed for Void<N> {
+impl<const N: usize> ScalarElement for Void<N> {
     const UNIT: usize = 1;
 
     fn scalar(order: ByteOrder) -> Scalar {
@@ -48,7 +48,7 @@ impl<const N: usize> Fixed for Void<N> {
         Scalar::new(Kind::Void, N, order).expect("the size has been checked") // above
     }
 
-    fn narrower(found: &DType) -> Option<ReadPlan<Self>> {
+    fn narrower_read_plan(found: &DType) -> Option<ReadPlan<Self>> {
         (found.stored() == Self::scalar(ByteOrder::NATIVE).into())
             .then(|| ReadPlan::Bitwise(Bitwise::pod(1, false)))
     }

@@ -24,8 +24,8 @@ pub fn newtype_axes<O: Newtype>(axes: &mut Vec<usize>) {
 pub fn newtype_read_plan<O: Newtype>(dtype: &DType, options: &ReadOptions) -> Result<ReadPlan<O>> {
     Ok(match O::Inner::read_plan(dtype, options)? {
         ReadPlan::Bitwise(bitwise) => ReadPlan::Bitwise(bitwise.wrapped()),
-        ReadPlan::PerItem(decode) => ReadPlan::PerItem(Box::new(Wrapped(decode))),
-        ReadPlan::Opaque(decode) => ReadPlan::Opaque(Box::new(Wrapped(decode))),
+        ReadPlan::PerItem(decode) => ReadPlan::PerItem(Box::new(NewtypeCodec(decode))),
+        ReadPlan::Opaque(decode) => ReadPlan::Opaque(Box::new(NewtypeCodec(decode))),
     })
 }
 
@@ -50,15 +50,15 @@ pub fn newtype_dtype<O: Newtype>(
 pub fn newtype_write_plan<O: Newtype>(dtype: &DType) -> WritePlan<O> {
     match O::Inner::write_plan(dtype) {
         WritePlan::Bitwise(out) => WritePlan::Bitwise(out.wrapped()),
-        WritePlan::PerItem(encode) => WritePlan::PerItem(Box::new(Wrapped(encode))),
-        WritePlan::Opaque(encode) => WritePlan::Opaque(Box::new(Wrapped(encode))),
+        WritePlan::PerItem(encode) => WritePlan::PerItem(Box::new(NewtypeCodec(encode))),
+        WritePlan::Opaque(encode) => WritePlan::Opaque(Box::new(NewtypeCodec(encode))),
     }
 }
 
 /// Decodes and encodes newtypes with the code for the elements that they wrap.
-struct Wrapped<T: ?Sized>(Box<T>);
+struct NewtypeCodec<T: ?Sized>(Box<T>);
 
-impl<O: Newtype> Decode<O> for Wrapped<dyn Decode<O::Inner>> {
+impl<O: Newtype> Decode<O> for NewtypeCodec<dyn Decode<O::Inner>> {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, O>) -> Result<()> {
         out.extend(decode_to_vec(&*self.0, items, count)?.into_iter().map(O::wrap));
         Ok(())
@@ -69,7 +69,7 @@ impl<O: Newtype> Decode<O> for Wrapped<dyn Decode<O::Inner>> {
     }
 }
 
-impl<O: Newtype> DecodeOpaque<O> for Wrapped<dyn DecodeOpaque<O::Inner>> {
+impl<O: Newtype> DecodeOpaque<O> for NewtypeCodec<dyn DecodeOpaque<O::Inner>> {
     fn decode(&self, payload: &[u8], header: &Header, options: &ReadOptions) -> Result<(Vec<O>, usize)> {
         let (items, used) = self.0.decode(payload, header, options)?;
         Ok((wrapped(items), used))
@@ -84,7 +84,7 @@ impl<O: Newtype> DecodeOpaque<O> for Wrapped<dyn DecodeOpaque<O::Inner>> {
     }
 }
 
-impl<O: Newtype> Encode<O> for Wrapped<dyn Encode<O::Inner>> {
+impl<O: Newtype> Encode<O> for NewtypeCodec<dyn Encode<O::Inner>> {
     fn encode(&self, item: &O, into: &mut [u8]) -> Result<()> {
         self.0.encode(item.inner(), into)
     }
@@ -94,7 +94,7 @@ impl<O: Newtype> Encode<O> for Wrapped<dyn Encode<O::Inner>> {
     }
 }
 
-impl<O: Newtype> EncodeOpaque<O> for Wrapped<dyn EncodeOpaque<O::Inner>> {
+impl<O: Newtype> EncodeOpaque<O> for NewtypeCodec<dyn EncodeOpaque<O::Inner>> {
     fn encode(
         &self,
         items: &mut dyn Iterator<Item = &O>,

@@ -1,6 +1,6 @@
 //! Errors of others: what implements a source, a folder or a store says what went wrong in the words of the library.
 
-use super::message::{Short, similar_first};
+use super::message::{Shortened, sort_similar_first};
 use super::{CopyReason, Error, ErrorKind, FileKind, FilePart, WantedShape};
 use crate::dtype::DType;
 use crate::shape::Shape;
@@ -181,7 +181,7 @@ impl ErrorKind {
         const COMPARED: usize = 10_000;
         let name = name.into();
         let mut names: Vec<&str> = names.into_iter().take(COMPARED).collect();
-        similar_first(&name, &mut names);
+        sort_similar_first(&name, &mut names);
         let available = names.into_iter().take(MAX).map(str::to_owned).collect();
         Self::NoSuchMember { name, available }
     }
@@ -220,7 +220,7 @@ impl ErrorKind {
     }
 
     pub(crate) fn unsupported_dtype(descr: &str, reason: &str) -> Self {
-        Self::Unsupported { part: FilePart::DType, reason: format!("{}: {reason}", Short(descr)) }
+        Self::Unsupported { part: FilePart::DType, reason: format!("{}: {reason}", Shortened(descr)) }
     }
 
     /// The error for content of an archive's member that has another CRC-32 than the archive records.

@@ -24,7 +24,7 @@ impl fmt::Display for ErrorKind {
                 }
             }
             Self::NotRepresentable { format, dtype, reason } => {
-                write!(f, "{format} cannot represent elements of {}: {reason}", Short(dtype))
+                write!(f, "{format} cannot represent elements of {}: {reason}", Shortened(dtype))
             }
             Self::Truncated { part: FileSection::Preamble, need, have: 0 } => write!(
                 f,
@@ -37,7 +37,7 @@ impl fmt::Display for ErrorKind {
                 write!(f, "truncated: expected {need} bytes of header, found {have}")
             }
             Self::Truncated { part: FileSection::Payload { shape, dtype }, need, have } => {
-                let (shape, dtype) = (ShapeText(shape), Short(dtype));
+                let (shape, dtype) = (ShapeText(shape), Shortened(dtype));
                 write!(
                     f,
                     "truncated: the header declares {shape} elements of {dtype} ({need} bytes), {have} bytes remain"
@@ -128,15 +128,15 @@ impl fmt::Display for ErrorKind {
             }
             Self::Encrypted { .. } => f.write_str("wrong password for the encrypted member"),
             Self::DTypeMismatch { found, wanted } => {
-                write!(f, "expected elements of {}, found {}", Short(wanted), Short(found))
+                write!(f, "expected elements of {}, found {}", Shortened(wanted), Shortened(found))
             }
             Self::Objects { found } => {
-                write!(f, "the array contains Python objects (dtype {})", Short(found))
+                write!(f, "the array contains Python objects (dtype {})", Shortened(found))
             }
             Self::MissingField { field, found } => {
                 let fields = found.as_record().map_or(&[][..], Record::fields);
                 let names: Vec<&str> = fields.iter().map(Field::name).collect();
-                let listed = Short(Listed::of(&names, "none", field));
+                let listed = Shortened(NameList::of(&names, "none", field));
                 write!(f, "expected a field '{}'; the fields of the file are {listed}", field.escape_debug())
             }
             Self::ExtraField { field } => {
@@ -158,7 +158,7 @@ impl fmt::Display for ErrorKind {
                 write!(f, "text of length {length} exceeds the width of {width}")
             }
             Self::NoSuchMember { name, available } => {
-                let listed = Short(Listed::of(available, "no members", name));
+                let listed = Shortened(NameList::of(available, "no members", name));
                 write!(f, "the archive has no member '{}'; it contains {listed}", name.escape_debug())
             }
             Self::AmbiguousName { name, indices } => {
@@ -195,7 +195,7 @@ impl fmt::Display for ErrorKind {
                         field.escape_debug()
                     );
                 }
-                let listed = Short(Listed::of(available, "none", field));
+                let listed = Shortened(NameList::of(available, "none", field));
                 write!(f, "the array has no field '{}'; its fields are {listed}", field.escape_debug())
             }
             Self::NotConvertible { reason }
@@ -222,10 +222,10 @@ impl fmt::Display for CopyReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ByteOrder { found } => {
-                write!(f, "expected this machine's byte order, found {}", Short(found))
+                write!(f, "expected this machine's byte order, found {}", Shortened(found))
             }
             Self::Layout { found } => {
-                write!(f, "{} does not have the memory layout of the Rust type", Short(found))
+                write!(f, "{} does not have the memory layout of the Rust type", Shortened(found))
             }
             Self::Compressed { packed, size } => {
                 write!(f, "expected an uncompressed member, found {size} bytes compressed to {packed}")
@@ -306,18 +306,18 @@ impl fmt::Display for Axes {
 }
 
 /// A list of names, separated by commas; or what to say if there are none.
-struct Listed<'a>(Vec<&'a str>, &'static str);
+struct NameList<'a>(Vec<&'a str>, &'static str);
 
-impl<'a> Listed<'a> {
+impl<'a> NameList<'a> {
     /// Lists names that are similar to the one that was wanted first, and otherwise in their order.
     fn of(names: &'a [impl AsRef<str>], none: &'static str, wanted: &str) -> Self {
         let mut names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
-        similar_first(wanted, &mut names);
+        sort_similar_first(wanted, &mut names);
         Self(names, none)
     }
 }
 
-impl fmt::Display for Listed<'_> {
+impl fmt::Display for NameList<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() {
             return f.write_str(self.1);
@@ -331,7 +331,7 @@ impl fmt::Display for Listed<'_> {
 }
 
 /// Moves the names that are similar to the one that was wanted to the front.
-pub(super) fn similar_first(wanted: &str, names: &mut [&str]) {
+pub(super) fn sort_similar_first(wanted: &str, names: &mut [&str]) {
     names.sort_by_cached_key(|name| edit_distance(wanted, name));
 }
 
@@ -370,9 +370,9 @@ impl fmt::Display for ShapeText<'_> {
 }
 
 /// Text of any length (such as the dtype of a record of hundreds of fields), truncated to 200 characters.
-pub(super) struct Short<T>(pub(super) T);
+pub(super) struct Shortened<T>(pub(super) T);
 
-impl<T: fmt::Display> fmt::Display for Short<T> {
+impl<T: fmt::Display> fmt::Display for Shortened<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // In characters, not bytes, so that the text is always truncated at a character boundary.
         const MAX_LEN: usize = 200;

@@ -115,9 +115,9 @@ impl<T> std::error::Error for Returned<T> {
 /// assert_eq!(format!("{error:?}"), "expected elements of '|i1', found '<f4'\n  help: read it as f32, or convert it with ReadOptions::casting");
 /// ```
 // Boxed, so that a `Result` with this error stays small.
-pub struct Error(Box<Inner>);
+pub struct Error(Box<ErrorData>);
 
-struct Inner {
+struct ErrorData {
     kind: ErrorKind,
     path: Option<PathBuf>,
     member: Option<String>,
@@ -441,7 +441,7 @@ impl Error {
     /// ```
     #[must_use]
     pub fn while_writing(mut self) -> Self {
-        let Inner { kind, path, .. } = &*self.0;
+        let ErrorData { kind, path, .. } = &*self.0;
         self.0.is_write_error |= matches!(kind, ErrorKind::Io(_)) && path.is_none();
         self
     }
@@ -477,7 +477,7 @@ impl Error {
     }
 
     /// Adds the index of the element along each axis of an array.
-    pub(crate) fn in_array(mut self, shape: &Shape, order: Order) -> Self {
+    pub(crate) fn with_axis_indices(mut self, shape: &Shape, order: Order) -> Self {
         if let Some(element) = self.0.element
             && shape.ndim() > 1
         {
@@ -520,7 +520,7 @@ impl Error {
 
 impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Self {
-        Self(Box::new(Inner {
+        Self(Box::new(ErrorData {
             kind,
             path: None,
             member: None,
@@ -582,7 +582,7 @@ impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let error = match *error.0 {
             // An error of the system alone is returned as it was, with its `raw_os_error`.
-            Inner {
+            ErrorData {
                 kind: ErrorKind::Io(inner),
                 path: None,
                 member: None,
@@ -642,7 +642,7 @@ impl fmt::Debug for Error {
             write!(f, "{self}")?;
             return self.help().map_or(Ok(()), |help| write!(f, "\n  help: {help}"));
         }
-        let Inner { kind, path, member, element, index: _, field, help: _, is_write_error: _, remedy: _ } =
+        let ErrorData { kind, path, member, element, index: _, field, help: _, is_write_error: _, remedy: _ } =
             &*self.0;
         let mut debug = f.debug_struct("Error");
         debug.field("kind", kind);

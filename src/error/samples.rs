@@ -156,7 +156,7 @@ fn io_error_round_trip_keeps_everything() {
         |error| error,
         |error| error.at_path("a.npz"),
         |error| error.at_member("a"),
-        |error| error.at_element(5).in_array(&Shape::from([2, 3]), crate::shape::Order::C),
+        |error| error.at_element(5).with_axis_indices(&Shape::from([2, 3]), crate::shape::Order::C),
         |error| error.at_field("mass"),
         |error| error.with_help(Help::Read),
     ];

@@ -28,7 +28,7 @@ impl Header {
     /// Adds the index along each axis of the element that an error names by its number in the file.
     pub(crate) fn name_element(&self, error: Error, inner: usize, innermost_first: bool) -> Error {
         match error.element() {
-            Some(_) => error.in_array(&self.outer_shape(inner, innermost_first), self.order),
+            Some(_) => error.with_axis_indices(&self.outer_shape(inner, innermost_first), self.order),
             None => error,
         }
     }

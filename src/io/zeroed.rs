@@ -27,7 +27,7 @@ pub(crate) fn write_zeroed<A: WritableElement, D: Dimension, F: ArrayFormat>(
         );
     }
     let (order, shape) = order_and_lengths(shape);
-    const { A::FILE_LAYOUT.check_written() };
+    const { A::FILE_LAYOUT.assert_writable() };
     let dtype = A::dtype_for(&mut std::iter::empty(), options)?;
     let header = Header::new(dtype, options.get_order().unwrap_or(order), shape)?;
     let Some(bytes) = header.payload_len() else {

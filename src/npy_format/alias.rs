@@ -9,23 +9,22 @@ use crate::dtype::{ByteOrder, DType, Kind, Narrow, Record, Scalar, TimeStep, Tim
 /// Returns the dtype that a string names, or a message that says what is wrong.
 pub(super) fn dtype(code: &str) -> Result<DType, String> {
     if code.contains(',') {
-        return comma_separated(code);
+        return parse_comma_separated(code);
     }
     let (order, rest) = split_order(code);
     let bytes = rest.as_bytes();
     // Times come first: `m8` would otherwise be read as a letter and a size.
-    if let Some(text) = time_text(rest) {
+    if let Some(text) = split_time_code(rest) {
         return time(text.0, text.1, order);
     }
     match bytes {
         [] => Err("the type is empty".into()),
-        [letter] => {
-            by_letter(*letter, order).ok_or_else(|| format!("there is no type '{}'", char::from(*letter)))
-        }
+        [letter] => dtype_by_letter(*letter, order)
+            .ok_or_else(|| format!("there is no type '{}'", char::from(*letter))),
         [letter, digits @ ..] => match size(digits) {
-            Some(size) => by_size(*letter, size, order),
+            Some(size) => dtype_by_size(*letter, size, order),
             None if rest.len() == code.len() => {
-                by_name(rest).ok_or_else(|| "there is no type of that name".into())
+                dtype_by_numpy_name(rest).ok_or_else(|| "there is no type of that name".into())
             }
             None => Err("expected a letter and a size after the byte order".into()),
         },
@@ -36,7 +35,7 @@ pub(super) fn dtype(code: &str) -> Result<DType, String> {
 ///
 /// The shapes that NumPy allows in such a list (`2f4`, `(2,)f4`) are not supported: no known writer uses
 /// them, or even such lists, in files.
-fn comma_separated(code: &str) -> Result<DType, String> {
+fn parse_comma_separated(code: &str) -> Result<DType, String> {
     // What `\s` of Python's regular expressions matches.
     let is_space = |char: char| char.is_whitespace() || ('\x1c'..='\x1f').contains(&char);
     let mut record = Record::default();
@@ -69,7 +68,7 @@ fn size(digits: &[u8]) -> Option<usize> {
     is_number.then(|| std::str::from_utf8(digits).ok()?.parse().ok().or(Some(usize::MAX))).flatten()
 }
 
-fn by_size(letter: u8, size: usize, order: ByteOrder) -> Result<DType, String> {
+fn dtype_by_size(letter: u8, size: usize, order: ByteOrder) -> Result<DType, String> {
     let (kind, bytes) = match letter {
         b'b' => (Kind::Bool, size),
         b'i' => (Kind::Int, size),
@@ -92,7 +91,7 @@ fn by_size(letter: u8, size: usize, order: ByteOrder) -> Result<DType, String> {
 }
 
 /// Returns the dtype of one of NumPy's one-letter codes.
-fn by_letter(letter: u8, order: ByteOrder) -> Option<DType> {
+fn dtype_by_letter(letter: u8, order: ByteOrder) -> Option<DType> {
     let (kind, size) = match letter {
         b'?' => (Kind::Bool, 1),
         b'b' => (Kind::Int, 1),
@@ -121,7 +120,7 @@ fn by_letter(letter: u8, order: ByteOrder) -> Option<DType> {
 }
 
 /// Returns the dtype of one of NumPy's names, which cannot have a byte order prefix.
-fn by_name(name: &str) -> Option<DType> {
+fn dtype_by_numpy_name(name: &str) -> Option<DType> {
     let (kind, size) = match name {
         "bool" | "bool_" => (Kind::Bool, 1),
         "int8" | "byte" => (Kind::Int, 1),
@@ -152,7 +151,7 @@ fn by_name(name: &str) -> Option<DType> {
 type TimeKind = fn(TimeStep) -> Kind;
 
 /// Splits the name of a time type from its unit; returns `None` if the string names another type.
-fn time_text(code: &str) -> Option<(TimeKind, &str)> {
+fn split_time_code(code: &str) -> Option<(TimeKind, &str)> {
     let prefixes: [(&str, TimeKind); 4] = [
         ("datetime64", Kind::Datetime),
         ("timedelta64", Kind::Timedelta),
@@ -170,13 +169,13 @@ fn time_text(code: &str) -> Option<(TimeKind, &str)> {
 fn time(kind: TimeKind, unit: &str, order: ByteOrder) -> Result<DType, String> {
     let step = match unit.strip_prefix('[').map(|inner| inner.strip_suffix(']')) {
         None => TimeStep::GENERIC,
-        Some(inner) => inner.and_then(time_step).ok_or("unknown unit of time")?,
+        Some(inner) => inner.and_then(parse_time_step).ok_or("unknown unit of time")?,
     };
     Scalar::new(kind(step), 8, order).map(DType::from).ok_or_else(|| "a time has 8 bytes".into())
 }
 
 /// Parses a step of time: `25s`, or `s/10` for a tenth.
-fn time_step(text: &str) -> Option<TimeStep> {
+fn parse_time_step(text: &str) -> Option<TimeStep> {
     // NumPy stores the count as a C `int`.
     const MAX_COUNT: u32 = i32::MAX as u32;
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();

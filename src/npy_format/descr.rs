@@ -5,7 +5,7 @@ use py_literal::Value;
 
 use super::alias;
 use super::fault::Fault;
-use super::fields::{Fields, Repeat, repeated};
+use super::fields::{HeaderRecordBuilder, SubarrayShape, with_subarray_shape};
 use super::value::{dims, value};
 use crate::dtype::{DType, Record, Title};
 use crate::error::{ErrorKind, LimitKind};
@@ -16,7 +16,7 @@ use crate::limits::{self, Limits};
 /// `lists` contains the items of its lists; `text` is its original spelling, for error messages.
 pub(super) fn dtype(piece: &str, lists: &[Vec<String>], text: &str) -> Result<DType, Fault> {
     let parsed =
-        value(piece).map_err(Refusal::Other).and_then(|descr| Descr { lists }.parse_dtype(&descr, 0));
+        value(piece).map_err(Refusal::Other).and_then(|descr| DescrParser { lists }.parse_dtype(&descr, 0));
     parsed.map_err(|fault| match fault {
         Refusal::Reason(reason) => ErrorKind::unsupported_dtype(text, &reason).into(),
         Refusal::Other(fault) => fault,
@@ -43,17 +43,17 @@ impl From<&str> for Refusal {
 }
 
 /// The context in which a `descr` is converted: the items of its lists.
-struct Descr<'a> {
+struct DescrParser<'a> {
     lists: &'a [Vec<String>],
 }
 
-impl Descr<'_> {
+impl DescrParser<'_> {
     /// Converts any `descr`. The tokenizer has limited the nesting of brackets, which bounds the recursion.
     fn parse_dtype(&self, descr: &Value, depth: usize) -> Result<DType, Refusal> {
         match descr {
             Value::String(code) => Ok(alias::dtype(code)?),
             Value::Tuple(pair) => match pair.as_slice() {
-                [base, shape] => shaped(self.parse_dtype(base, depth)?, shape),
+                [base, shape] => with_shape(self.parse_dtype(base, depth)?, shape),
                 _ => Err(Refusal::from("a subarray is a pair of a type and a shape")),
             },
             Value::List(number) => self.record(number, depth + 1).map(DType::from),
@@ -70,14 +70,14 @@ impl Descr<'_> {
             [Value::Integer(number)] => number.to_usize().and_then(|number| self.lists.get(number)),
             _ => None,
         };
-        let mut fields = Fields::default();
+        let mut fields = HeaderRecordBuilder::default();
         for piece in pieces.into_iter().flatten() {
             let Value::Tuple(parts) = value(piece).map_err(Refusal::Other)? else {
                 return Err("a field is not a tuple".into());
             };
             let (name, dtype) = match parts.as_slice() {
                 [name, descr] => (name, self.parse_dtype(descr, depth)?),
-                [name, descr, shape] => (name, shaped(self.parse_dtype(descr, depth)?, shape)?),
+                [name, descr, shape] => (name, with_shape(self.parse_dtype(descr, depth)?, shape)?),
                 _ => return Err("a field must be a name, a type and an optional shape".into()),
             };
             let (name, title) = self::name(name)?;
@@ -87,8 +87,8 @@ impl Descr<'_> {
     }
 }
 
-/// Combines a type and a shape, by the rules of [`repeated`].
-fn shaped(base: DType, shape: &Value) -> Result<DType, Refusal> {
+/// Combines a type and a shape, by the rules of [`with_subarray_shape`].
+fn with_shape(base: DType, shape: &Value) -> Result<DType, Refusal> {
     let length = match shape {
         Value::Integer(length) => {
             Some(length.to_usize().ok_or("the length of a subarray is negative or too large")?)
@@ -96,11 +96,11 @@ fn shaped(base: DType, shape: &Value) -> Result<DType, Refusal> {
         _ => None,
     };
     let repeat = match (length, shape) {
-        (Some(length), _) => Repeat::Length(length),
-        (None, Value::Tuple(lengths)) => Repeat::Axes(dims(lengths)?),
+        (Some(length), _) => SubarrayShape::Length(length),
+        (None, Value::Tuple(lengths)) => SubarrayShape::Axes(dims(lengths)?),
         _ => return Err("the shape of a subarray is not a tuple".into()),
     };
-    Ok(repeated(base, repeat)?)
+    Ok(with_subarray_shape(base, repeat)?)
 }
 
 /// Splits a field's name, or a pair of a title and a name.

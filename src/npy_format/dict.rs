@@ -3,7 +3,7 @@
 use py_literal::Value;
 
 use super::fault::Fault;
-use super::value::{dims, too_long, value};
+use super::value::{dims, first_oversized_length, value};
 use super::{NpyHeader, Version, descr, scan};
 use crate::error::ErrorKind;
 use crate::header::Header;
@@ -39,7 +39,7 @@ pub(super) fn parse(text: &str, version: Version) -> Result<NpyHeader, Fault> {
     };
     let shape = match value(&shape.value)? {
         Value::Tuple(lengths) => {
-            if let Some(length) = too_long(&lengths) {
+            if let Some(length) = first_oversized_length(&lengths) {
                 return Err(ErrorKind::Overflow { what: format!("an axis of length {length}") }.into());
             }
             dims(&lengths).map_err(|reason| Fault::new(reason, shape.source.start))?

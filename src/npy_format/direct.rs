@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 
-use super::fields::{Fields, Repeat, repeated};
+use super::fields::{HeaderRecordBuilder, SubarrayShape, with_subarray_shape};
 use super::{NpyHeader, Version, alias};
 use crate::dtype::{DType, Title};
 use crate::error::{ErrorKind, Result};
@@ -22,13 +22,13 @@ pub(super) struct DirectHeader<'a> {
     order: Order,
     shape: Shape,
     /// Why the dtype is refused, although its text has the right form: a field whose name is taken.
-    refused: Option<String>,
+    refusal: Option<String>,
 }
 
 impl DirectHeader<'_> {
     pub(super) fn into_header(self, version: Version) -> Result<NpyHeader> {
         let descr = self.descr.into_owned();
-        if let Some(reason) = self.refused {
+        if let Some(reason) = self.refusal {
             return Err(ErrorKind::unsupported_dtype(&descr, &reason).into());
         }
         let header = Header::new(self.dtype, self.order, self.shape)?;
@@ -37,7 +37,7 @@ impl DirectHeader<'_> {
 }
 
 pub(super) fn parse(text: &[u8], version: Version) -> Option<DirectHeader<'_>> {
-    let mut text = HeaderCursor { rest: text, version, refused: None };
+    let mut text = HeaderCursor { rest: text, version, refusal: None };
     let (mut descr, mut order, mut shape) = (None, None, None);
     text.take(b'{')?;
     while !text.is_next(b'}') {
@@ -66,12 +66,12 @@ pub(super) fn parse(text: &[u8], version: Version) -> Option<DirectHeader<'_>> {
             return None;
         }
     }
-    let descr = decoded(descr, version)?;
-    Some(DirectHeader { descr, dtype, order: order?, shape: shape?, refused: text.refused })
+    let descr = decode_text(descr, version)?;
+    Some(DirectHeader { descr, dtype, order: order?, shape: shape?, refusal: text.refusal })
 }
 
 /// Decodes bytes in the encoding of a version; returns `None` if they are invalid.
-fn decoded(bytes: &[u8], version: Version) -> Option<Cow<'_, str>> {
+fn decode_text(bytes: &[u8], version: Version) -> Option<Cow<'_, str>> {
     match std::str::from_utf8(bytes) {
         Ok(text) if version == Version::V3 || text.is_ascii() => Some(Cow::Borrowed(text)),
         Err(_) if version == Version::V3 => None,
@@ -80,7 +80,7 @@ fn decoded(bytes: &[u8], version: Version) -> Option<Cow<'_, str>> {
 }
 
 /// Resolves the escapes that Python's `repr` writes; returns `None` for any other escape.
-fn unescaped(text: &str) -> Option<String> {
+fn unescape(text: &str) -> Option<String> {
     let mut plain = String::with_capacity(text.len());
     let mut chars = text.chars();
     while let Some(char) = chars.next() {
@@ -124,7 +124,7 @@ struct HeaderCursor<'a> {
     rest: &'a [u8],
     version: Version,
     /// What is wrong with the first field that was refused.
-    refused: Option<String>,
+    refusal: Option<String>,
 }
 
 impl<'a> HeaderCursor<'a> {
@@ -203,8 +203,8 @@ impl<'a> HeaderCursor<'a> {
 
     /// Parses a string and resolves its escapes.
     fn text(&mut self) -> Option<Cow<'a, str>> {
-        let text = decoded(self.raw_string()?, self.version)?;
-        if text.contains('\\') { unescaped(&text).map(Cow::Owned) } else { Some(text) }
+        let text = decode_text(self.raw_string()?, self.version)?;
+        if text.contains('\\') { unescape(&text).map(Cow::Owned) } else { Some(text) }
     }
 
     fn order(&mut self) -> Option<Order> {
@@ -265,13 +265,13 @@ impl<'a> HeaderCursor<'a> {
         let repeat = self.repeat()?;
         self.take_if(b',');
         self.take(b')')?;
-        repeated(base, repeat).ok()
+        with_subarray_shape(base, repeat).ok()
     }
 
-    fn repeat(&mut self) -> Option<Repeat> {
+    fn repeat(&mut self) -> Option<SubarrayShape> {
         match self.is_next(b'(') {
-            true => self.dims().map(Repeat::Axes),
-            false => self.number().map(Repeat::Length),
+            true => self.dims().map(SubarrayShape::Axes),
+            false => self.number().map(SubarrayShape::Length),
         }
     }
 
@@ -280,20 +280,20 @@ impl<'a> HeaderCursor<'a> {
             return None;
         }
         self.take(b'[')?;
-        let mut fields = Fields::default();
+        let mut fields = HeaderRecordBuilder::default();
         while !self.take_if(b']') {
             self.take(b'(')?;
             let (title, name) = self.name()?;
             self.take(b',')?;
             let mut dtype = self.dtype(depth)?;
             if self.take_if(b',') && !self.is_next(b')') {
-                dtype = repeated(dtype, self.repeat()?).ok()?;
+                dtype = with_subarray_shape(dtype, self.repeat()?).ok()?;
                 self.take_if(b',');
             }
             self.take(b')')?;
             // The rest is parsed nevertheless: what is malformed there is left to the general path.
             if let Err(reason) = fields.push(&name, title, dtype) {
-                self.refused.get_or_insert(reason);
+                self.refusal.get_or_insert(reason);
             }
             if !self.take_if(b',') && !self.is_next(b']') {
                 return None;

@@ -5,11 +5,11 @@ use crate::shape::Shape;
 
 /// A record under construction.
 #[derive(Default)]
-pub(super) struct Fields {
+pub(super) struct HeaderRecordBuilder {
     record: Record,
 }
 
-impl Fields {
+impl HeaderRecordBuilder {
     /// Appends a field, or what NumPy treats as padding. The error says what is wrong.
     pub(super) fn push(&mut self, name: &str, title: Option<Title>, dtype: DType) -> Result<(), String> {
         let pushed = match name.is_empty() && title.is_none() && is_padding(&dtype) {
@@ -28,25 +28,25 @@ impl Fields {
 }
 
 /// The shape after a type: a length, or the lengths of axes.
-pub(super) enum Repeat {
+pub(super) enum SubarrayShape {
     Length(usize),
     Axes(Shape),
 }
 
 /// Combines a type and a shape into a subarray, or into a string type of that length.
-pub(super) fn repeated(base: DType, repeat: Repeat) -> Result<DType, &'static str> {
+pub(super) fn with_subarray_shape(base: DType, repeat: SubarrayShape) -> Result<DType, &'static str> {
     let sizeless = base.as_scalar().filter(|scalar| scalar.size() == 0);
     let shape = match (sizeless, repeat) {
         // NumPy uses a number after a string type without a size as the size.
-        (Some(scalar), Repeat::Length(length)) => {
+        (Some(scalar), SubarrayShape::Length(length)) => {
             let size = if scalar.kind() == Kind::Text { length.saturating_mul(4) } else { length };
             let order = scalar.byte_order().unwrap_or(ByteOrder::NATIVE);
             let scalar = Scalar::new(scalar.kind(), size, order);
             return scalar.map(DType::from).ok_or("it is larger than NumPy allows");
         }
-        (Some(_), Repeat::Axes(_)) => return Err("a string without a size has no shape"),
-        (None, Repeat::Length(length)) => Shape::from([length]),
-        (None, Repeat::Axes(shape)) => shape,
+        (Some(_), SubarrayShape::Axes(_)) => return Err("a string without a size has no shape"),
+        (None, SubarrayShape::Length(length)) => Shape::from([length]),
+        (None, SubarrayShape::Axes(shape)) => shape,
     };
     if shape.ndim() == 0 {
         return Ok(base);

@@ -88,7 +88,7 @@ impl Version {
     }
 
     /// Returns the longest text, in bytes, whose length fits the version's length field.
-    fn longest_header(self) -> usize {
+    fn max_text_len(self) -> usize {
         if self == Self::V1 { u16::MAX.into() } else { u32::MAX as usize }
     }
 
@@ -187,7 +187,7 @@ pub fn parse_with(bytes: &[u8], limits: &Limits) -> Result<Parsed> {
 }
 
 /// Returns the dtype that a name means in NumPy.
-pub(crate) fn dtype_by_name(name: &str) -> Option<crate::dtype::DType> {
+pub(crate) fn dtype_from_code(name: &str) -> Option<crate::dtype::DType> {
     alias::dtype(name).ok()
 }
 
@@ -217,7 +217,7 @@ impl std::str::FromStr for DType {
 
     fn from_str(text: &str) -> Result<Self> {
         let text = text.trim();
-        if let Some(dtype) = dtype_by_name(text) {
+        if let Some(dtype) = dtype_from_code(text) {
             return Ok(dtype);
         }
         // Parsed as the `descr` of a header, so that the same rules and error messages apply.

@@ -140,7 +140,7 @@ impl Scanner<'_> {
             }
             b'0'..=b'9' => self.number()?,
             b'+' | b'-' => self.signed_number()?,
-            _ if string::starts_string(&self.text[self.at..]) => self.strings()?,
+            _ if string::starts_with_string_literal(&self.text[self.at..]) => self.strings()?,
             _ => self.word()?,
         }
         Ok(false)
@@ -164,7 +164,7 @@ impl Scanner<'_> {
             }
             let end = self.at;
             self.skip_blanks()?;
-            if !string::starts_string(&self.text[self.at..]) {
+            if !string::starts_with_string_literal(&self.text[self.at..]) {
                 self.at = end;
                 self.out().push_str(&joined);
                 return Ok(());

@@ -4,7 +4,7 @@
 type LiteralFault = (String, usize);
 
 /// Returns whether a text begins with a string or bytes literal.
-pub(super) fn starts_string(text: &str) -> bool {
+pub(super) fn starts_with_string_literal(text: &str) -> bool {
     split_prefix(text).is_some()
 }
 
@@ -80,9 +80,9 @@ fn escape(rest: &str, is_bytes: bool, out: &mut String) -> Result<usize, String>
             let length = rest.bytes().take(3).take_while(|byte| (b'0'..=b'7').contains(byte)).count();
             return push_code_point(&rest[..length], 8, 1 + length, out);
         }
-        'x' => return hex(rest, 2, out),
-        'u' if !is_bytes => return hex(rest, 4, out),
-        'U' if !is_bytes => return hex(rest, 8, out),
+        'x' => return push_hex_escape(rest, 2, out),
+        'u' if !is_bytes => return push_hex_escape(rest, 4, out),
+        'U' if !is_bytes => return push_hex_escape(rest, 8, out),
         'N' if !is_bytes => {
             return Err("unsupported escape \\N{…}".into());
         }
@@ -97,7 +97,7 @@ fn escape(rest: &str, is_bytes: bool, out: &mut String) -> Result<usize, String>
     Ok(2)
 }
 
-fn hex(rest: &str, digits: usize, out: &mut String) -> Result<usize, String> {
+fn push_hex_escape(rest: &str, digits: usize, out: &mut String) -> Result<usize, String> {
     match rest.get(1..1 + digits) {
         Some(text) if text.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
             push_code_point(text, 16, 2 + digits, out)

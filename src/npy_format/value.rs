@@ -13,7 +13,7 @@ pub(super) fn value(piece: &str) -> Result<Value, Fault> {
 }
 
 /// Returns the first axis length that exceeds `usize` on this machine, if any.
-pub(super) fn too_long(lengths: &[Value]) -> Option<u64> {
+pub(super) fn first_oversized_length(lengths: &[Value]) -> Option<u64> {
     lengths.iter().find_map(|length| match length {
         Value::Integer(number) => number.to_u64().filter(|number| usize::try_from(*number).is_err()),
         _ => None,

@@ -57,7 +57,7 @@ pub fn format(header: &Header, version: Option<Version>) -> Result<Vec<u8>> {
 /// If the power fails while the header is rewritten with a new length, the length is then never partially
 /// written. Headers of more than about 450 bytes need spaces for this that NumPy does not write.
 pub(crate) fn format_growing(header: &Header, version: Option<Version>) -> Result<Vec<u8>> {
-    format_text(header, version, in_one_sector)
+    format_text(header, version, move_shape_into_one_sector)
 }
 
 fn format_text(
@@ -79,7 +79,7 @@ fn format_text(
     let is_latin1 = text.is_ascii() || text.chars().all(|char| u32::from(char) <= 0xFF);
     let fits = |version| {
         let has_letters = is_latin1 || version == Version::V3;
-        has_letters && padded_len(encoded_len(&text, version), version) <= version.longest_header()
+        has_letters && padded_len(encoded_len(&text, version), version) <= version.max_text_len()
     };
     let needed = [Version::V1, Version::V2, Version::V3].into_iter().find(|&version| fits(version));
     let Some(needed) = needed else {
@@ -93,7 +93,7 @@ fn format_text(
     // The spaces that `place` inserts can push the header past the limit that was checked above.
     let text = place(text, version);
     let padded = padded_len(encoded_len(&text, version), version);
-    if padded > version.longest_header() {
+    if padded > version.max_text_len() {
         return Err(
             ErrorKind::VersionTooLow { wanted: version.numbers(), needed: Version::V2.numbers() }.into()
         );
@@ -112,7 +112,7 @@ pub(crate) fn format_in_place(
 ) -> Option<Vec<u8>> {
     let mut text = text(&*header.ungrouped().ok()?);
     if is_in_one_sector {
-        text = in_one_sector(text, version);
+        text = move_shape_into_one_sector(text, version);
     }
     let text = text.trim_end(); // without the growth padding: `add_preamble_and_padding` pads to `len` anyway
     let is_latin1 = text.chars().all(|char| u32::from(char) <= 0xFF);
@@ -133,7 +133,7 @@ fn encoded_len(text: &str, version: Version) -> usize {
 /// Inserts spaces before the shape if the shape, with its space to grow, would cross a sector boundary.
 ///
 /// A shape longer than a sector crosses a boundary in any case, and is not moved.
-fn in_one_sector(mut text: String, version: Version) -> String {
+fn move_shape_into_one_sector(mut text: String, version: Version) -> String {
     let shape = text.rfind("'shape'").unwrap_or(0); // the last key, followed only by numbers
     let start = version.preamble_len() + encoded_len(&text[..shape], version);
     let end = start + text.len() - shape;

@@ -8,7 +8,7 @@ use crate::bytes::Region;
 use crate::codec::NoIndex;
 use crate::error::{Error, ErrorKind, FileKind, FilePart, Help, Result};
 use crate::progress::ProgressReporter;
-use crate::transfer::{Effort, Observed, Observer, Source, append, truncated_archive};
+use crate::transfer::{Effort, ObservedReader, Observer, Source, append, truncated_archive};
 use crate::zip::{self, Member, Method};
 
 /// Any seekable reader.
@@ -93,12 +93,12 @@ impl<'a> ArchiveBytes<'a> {
         let len = range.end - range.start;
         match &mut self.from {
             Backing::Region(region) => {
-                let seen = Observed::new(part(*region, self.start, range)?, observer);
+                let seen = ObservedReader::new(part(*region, self.start, range)?, observer);
                 call(Source::region(Region::of(&seen).part(0..len)))
             }
             Backing::Stream(stream) => {
                 stream.seek(SeekFrom::Start(range.start))?;
-                call(Source::part_of_stream(&mut Observed::new(&mut **stream, observer), len))
+                call(Source::part_of_stream(&mut ObservedReader::new(&mut **stream, observer), len))
             }
         }
     }

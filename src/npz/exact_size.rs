@@ -5,7 +5,7 @@ use std::io::Read;
 use crate::codec::UnorderedCrc;
 use crate::error::{ErrorKind, FilePart, Result};
 use crate::options::ReadOptions;
-use crate::transfer::{Observed, Observer, Source};
+use crate::transfer::{ObservedReader, Observer, Source};
 use crate::zip::Member;
 
 /// Invokes `call` with the decoded stream, and fails unless the stream has exactly the stated size.
@@ -16,7 +16,7 @@ pub(super) fn with_exact_size<T>(
     checksum: &UnorderedCrc,
     call: impl FnOnce(&mut Source<'_>) -> Result<T>,
 ) -> Result<T> {
-    let mut observed = Observed::new(stream, checksum);
+    let mut observed = ObservedReader::new(stream, checksum);
     let mut source = Source::of(&mut observed);
     let output = call(&mut source)?;
     // With trailing bytes allowed, `call` may stop early. Read the rest, so that the size can be verified.

@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use ndarray::{Dimension, ShapeBuilder};
 
 use super::NpzWriter;
-use crate::array::{Format, Sealed, SinkRef, WriteArray};
+use crate::array::{HeaderEncoder, Sealed, SinkRef, WriteArray};
 use crate::bytes;
 use crate::element::WritableElement;
 use crate::error::{ErrorKind, Result};
@@ -154,7 +154,7 @@ impl<F: FnOnce(&mut dyn Write, &WriteOptions) -> Result<()>> WriteArray for Stre
         false
     }
 
-    fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, _: &mut Format<'_>) -> Result<()> {
+    fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, _: &mut HeaderEncoder<'_>) -> Result<()> {
         let make = self.make.take().expect("`add` stores an array once");
         make(&mut sink.into_inner(), options)
     }
@@ -174,7 +174,7 @@ impl WriteArray for RawBytes<'_> {
         Some(self.0.len() as u64)
     }
 
-    fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, _: &mut Format<'_>) -> Result<()> {
+    fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, _: &mut HeaderEncoder<'_>) -> Result<()> {
         transfer::write_bytes(&mut sink.into_inner(), Vec::new(), self.0, options)
     }
 }

@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 
-use crate::dtype::{ByteOrder, Casting, LongDoubleFormat, Narrow, Rules};
+use crate::dtype::{ByteOrder, Casting, CastingRules, LongDoubleFormat, Narrow};
 use crate::error::{ErrorKind, Result};
 use crate::limits::Limits;
 use crate::npy_format::Version;
@@ -54,7 +54,7 @@ pub struct ReadOptions {
     old_text: OldText,
     /// If this is set, raw bytes may be read as records of equal size, in this byte order.
     #[cfg_attr(feature = "serde-1", serde(skip))]
-    composites: Option<ByteOrder>,
+    composite_order: Option<ByteOrder>,
     #[cfg_attr(feature = "serde-1", serde(skip))]
     innermost_first: bool,
     #[cfg_attr(feature = "serde-1", serde(skip))]
@@ -351,13 +351,13 @@ impl ReadOptions {
     }
 
     /// Returns how elements are converted, if that is allowed.
-    pub(crate) fn rules(&self) -> Option<Rules> {
-        self.casting.map(|casting| self.rules_by(casting))
+    pub(crate) fn rules(&self) -> Option<CastingRules> {
+        self.casting.map(|casting| self.rules_with_casting(casting))
     }
 
     /// Returns how elements are converted with another casting.
-    pub(crate) fn rules_by(&self, casting: Casting) -> Rules {
-        Rules { casting, long_double: self.long_double }
+    pub(crate) fn rules_with_casting(&self, casting: Casting) -> CastingRules {
+        CastingRules { casting, long_double: self.long_double }
     }
 
     /// Returns the value set with [`allow_trailing`](Self::allow_trailing), if any.
@@ -430,7 +430,7 @@ impl ReadOptions {
 
     /// Returns the options for a file whose records are identified only by their size.
     pub(crate) fn with_composites(self, order: ByteOrder) -> Self {
-        Self { composites: Some(order), ..self }
+        Self { composite_order: Some(order), ..self }
     }
 
     /// Returns the options for a part of what the callback is told of, of which this many bytes precede the part.
@@ -458,7 +458,7 @@ impl ReadOptions {
     }
 
     pub(crate) fn composite_order(&self) -> Option<ByteOrder> {
-        self.composites
+        self.composite_order
     }
 }
 

@@ -197,7 +197,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         if len_of_regular(&file).is_none() {
             (&*file).rewind()?; // the error for a pipe, which has no positions
         }
-        Self::open_in(SharedRegion::of(Arc::new(LocalFile(file))), options)
+        Self::open_region(SharedRegion::of(Arc::new(LocalFile(file))), options)
     }
 
     /// Reads the header at the start of a [source](ReadAt) of bytes.
@@ -239,11 +239,11 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// Those of [`from_source`](ArrayFile::from_source).
     pub fn from_source_with<S: ReadAt + 'static>(source: S, options: &ReadOptions) -> Result<Self> {
         options.refuse_trailing_check()?;
-        Self::open_in(SharedRegion::of(Arc::new(source)), options)
+        Self::open_region(SharedRegion::of(Arc::new(source)), options)
     }
 
     /// Reads the header at the start of bytes.
-    pub(crate) fn open_in(bytes: SharedRegion, options: &ReadOptions) -> Result<Self> {
+    pub(crate) fn open_region(bytes: SharedRegion, options: &ReadOptions) -> Result<Self> {
         let found = header_of::<F>(&bytes, options)?;
         Self::of(bytes, found, options)
     }
@@ -290,7 +290,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         let map = self.map.as_ref().map(|map| Region::of(&*map.elements));
         let is_in =
             |map: &Region<'_>| map.bytes().is_some_and(|elements| selected.end() <= elements.len() as u64);
-        let is_scattered = !selected.is_single_run() && selected.run() < LONG;
+        let is_scattered = !selected.is_single_run() && selected.run_len() < LONG;
         map.filter(|map| is_scattered && is_in(map)).unwrap_or_else(|| self.payload())
     }
 
@@ -393,7 +393,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     }
 
     /// Attaches the lock for writing parts, and the path to report in errors.
-    pub(super) fn locked_by(self, locked: Locked, purpose: LockPurpose, path: &Path) -> Self {
+    pub(super) fn with_lock(self, locked: Locked, purpose: LockPurpose, path: &Path) -> Self {
         let gap_lock = (purpose == LockPurpose::Change).then(GapLock::default);
         Self { locked: Some(locked), gap_lock, path: Some(path.to_owned()), ..self }
     }
@@ -646,7 +646,7 @@ impl NpyFile {
         bytes: SharedRegion,
         options: &ReadOptions,
     ) -> Result<Self> {
-        let made = Self::open_in(bytes, options).map_err(|error| error.at_member(name))?;
+        let made = Self::open_region(bytes, options).map_err(|error| error.at_member(name))?;
         Ok(Self { path: path.map(Path::to_owned), member: Some(name.to_owned()), ..made })
     }
 

@@ -140,7 +140,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// ```
     pub fn take<T: FromPayload>(&self, axis: impl AxisIndex, indices: &[usize]) -> Result<T> {
         let axis = axis.number();
-        let locate = || Selection::listed(self.header(), self.axis_of::<T>(axis)?, indices);
+        let locate = || Selection::listed(self.header(), self.file_axis::<T>(axis)?, indices);
         let (header, selected) = locate().map_err(|error| self.at_path(error))?;
         self.with_selected(&header, &selected, (T::inner_ndim(), &self.options), T::from_payload)
     }
@@ -172,7 +172,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     pub fn runs_of_all(&self) -> Result<Runs> {
         let header = self.header();
         let count = header.in_memory().map_err(|error| self.at_path(error))?.0;
-        Ok(self.in_source(&Runs::new(0, vec![(count, 1)], header.dtype().item_size())))
+        Ok(self.runs_in_source(&Runs::new(0, vec![(count, 1)], header.dtype().item_size())))
     }
 
     /// Returns the bytes that [`slice`](ArrayFile::slice) needs, without reading them: see
@@ -188,7 +188,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     {
         let locate = || self.selection::<A>(&slice)?.locate(self.header());
         let (_, selected) = locate().map_err(|error| self.at_path(error))?;
-        Ok(self.in_source(&selected))
+        Ok(self.runs_in_source(&selected))
     }
 
     /// Returns the bytes that [`take`](ArrayFile::take) needs, without reading them: see
@@ -199,13 +199,13 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// As for [`take`](ArrayFile::take), as far as they do not depend on the bytes.
     pub fn runs_of_take<T: FromPayload>(&self, axis: impl AxisIndex, indices: &[usize]) -> Result<Runs> {
         let axis = axis.number();
-        let locate = || Selection::listed(self.header(), self.axis_of::<T>(axis)?, indices);
+        let locate = || Selection::listed(self.header(), self.file_axis::<T>(axis)?, indices);
         let (_, selected) = locate().map_err(|error| self.at_path(error))?;
-        Ok(self.in_source(&selected))
+        Ok(self.runs_in_source(&selected))
     }
 
     /// Returns runs of the elements as runs of the source.
-    fn in_source(&self, selected: &Runs) -> Runs {
+    fn runs_in_source(&self, selected: &Runs) -> Runs {
         selected.offset_by(self.payload().start())
     }
 
@@ -234,7 +234,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// ```
     pub fn take_where<T: FromPayload>(&self, axis: impl AxisIndex, mask: &[bool]) -> Result<T> {
         let axis = axis.number();
-        let in_file = self.axis_of::<T>(axis).map_err(|error| self.at_path(error))?;
+        let in_file = self.file_axis::<T>(axis).map_err(|error| self.at_path(error))?;
         if self.shape().get(in_file).is_some_and(|length| *length != mask.len()) {
             let reason = format!(
                 "the mask has length {} for axis {axis} of an array of shape {}",
@@ -277,7 +277,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// Returns the axis of the file that corresponds to an axis of the array.
     ///
     /// If the elements are arrays, their axes come first in RA files.
-    fn axis_of<T: FromPayload>(&self, axis: usize) -> Result<usize> {
+    fn file_axis<T: FromPayload>(&self, axis: usize) -> Result<usize> {
         let inner = T::inner_ndim();
         let shape = self.header().outer_shape(inner, self.options.is_innermost_first());
         if axis >= shape.ndim() {

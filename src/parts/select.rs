@@ -26,12 +26,12 @@ pub(crate) struct Selection {
     axes: Vec<AxisRange>,
     elements: Vec<SliceInfoElem>,
     /// The axes that belong to the elements. They are always selected in full.
-    inner: Inner,
+    inner: InnerAxes,
 }
 
 /// The axes of a file that belong to its elements. Empty unless the elements are arrays themselves.
 #[derive(Default)]
-struct Inner {
+struct InnerAxes {
     lengths: Vec<usize>,
     come_first: bool,
 }
@@ -39,7 +39,7 @@ struct Inner {
 /// The axes of a file, split into those of the array and those of its elements.
 pub(crate) struct Axes {
     pub(crate) shape: Shape,
-    inner: Inner,
+    inner: InnerAxes,
 }
 
 impl Axes {
@@ -58,7 +58,7 @@ impl Axes {
         let come_first = options.is_innermost_first();
         let (shape, lengths) =
             if come_first { (&dims[inner..], &dims[..inner]) } else { (&dims[..ndim], &dims[ndim..]) };
-        Ok(Self { shape: shape.into(), inner: Inner { lengths: lengths.to_vec(), come_first } })
+        Ok(Self { shape: shape.into(), inner: InnerAxes { lengths: lengths.to_vec(), come_first } })
     }
 
     /// Resolves a slice of the array.
@@ -96,12 +96,12 @@ impl Selection {
         let mut lengths = shape.dims().iter();
         let mut axes = Vec::with_capacity(shape.ndim());
         for element in elements.iter().filter(|element| !element.is_new_axis()) {
-            let length = lengths.next().ok_or_else(|| other_rank(shape, &elements))?;
+            let length = lengths.next().ok_or_else(|| wrong_rank_error(shape, &elements))?;
             axes.push(axis_range(*element, axes.len(), *length)?);
         }
         match lengths.next() {
-            None => Ok(Self { axes, elements, inner: Inner::default() }),
-            Some(_) => Err(other_rank(shape, &elements)),
+            None => Ok(Self { axes, elements, inner: InnerAxes::default() }),
+            Some(_) => Err(wrong_rank_error(shape, &elements)),
         }
     }
 
@@ -330,7 +330,7 @@ impl Selection {
     }
 }
 
-fn other_rank(shape: &Shape, elements: &[SliceInfoElem]) -> crate::error::Error {
+fn wrong_rank_error(shape: &Shape, elements: &[SliceInfoElem]) -> crate::error::Error {
     let wanted = elements.iter().filter(|element| !element.is_new_axis()).count();
     ErrorKind::ShapeMismatch { found: shape.clone(), wanted: WantedShape::Sliced(wanted) }.into()
 }

@@ -14,7 +14,7 @@ use crate::io::change::{self, LockPurpose};
 use crate::io::{self, ArrayFormat};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::shape::Order;
-use crate::transfer::tiles::{Axis as TileAxis, Move, Plan, Side, TileWork, Writes, move_all};
+use crate::transfer::tiles::{Axis as TileAxis, SideLayout, TileMove, TilePlan, TileWork, Writes, move_all};
 use crate::transfer::{self, Items, Sink};
 
 /// The approximate number of bytes of a part that are encoded at a time.
@@ -83,7 +83,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
             let file = Self::shared(locked.shared(), &ReadOptions::new())?;
             // `write_slice` would extend a truncated file.
             file.check_complete()?;
-            Ok(file.locked_by(locked, purpose, path))
+            Ok(file.with_lock(locked, purpose, path))
         };
         open().map_err(|error: Error| error.at_path(path))
     }
@@ -234,12 +234,12 @@ impl<F: ArrayFormat> ArrayFile<F> {
             axes[axis] = TileAxis { len, from, ..axes[axis] };
             from = from.saturating_mul(len as u64);
         }
-        let (source, target) = (Side { start: 0, item }, Side { start, item });
+        let (source, target) = (SideLayout { start: 0, item }, SideLayout { start, item });
         // The memory budget covers a tile on both sides, so it is twice the block size.
-        let plan = Plan::new(axes, source, target, 2 * BLOCK, Writes::RandomAccess);
+        let plan = TilePlan::new(axes, source, target, 2 * BLOCK, Writes::RandomAccess);
         let (source, name_error) = (Region::of_memory(&bytes), |error| error);
         let gap_lock = self.gap_lock.as_ref();
-        let work = Move {
+        let work = TileMove {
             source,
             plan,
             work: TileWork::Nothing,

@@ -25,7 +25,7 @@ impl BufferedExtent {
         /// The most memory for each selected byte.
         const MAX_BYTES_PER_SELECTED: u64 = 2;
         let (hints, selected) = (array.hints(), runs.byte_len());
-        if !runs.is_listed() || runs.run() > SHORT || array.bytes().is_some() || hints.is_remote() {
+        if !runs.is_listed() || runs.run_len() > SHORT || array.bytes().is_some() || hints.is_remote() {
             return None;
         }
         let extent = runs.dense_extent(0, selected, hints.get_gap())?;

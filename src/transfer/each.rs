@@ -24,7 +24,7 @@ pub(crate) fn make_each<T: Send>(
     make: impl Fn(usize) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
     let threads = Effort::each(len as u64, 10).threads(threads);
-    make_parts(len, threads, &|places, from, _| {
+    make_in_parts(len, threads, &|places, from, _| {
         for index in from..from + places.left() {
             places.push(make(index)?);
         }
@@ -36,14 +36,14 @@ pub(crate) fn make_each<T: Send>(
 type Make<'a, T> = dyn Fn(Range<usize>, &mut Vec<u128>, &mut ElementBuf<'_, T>) -> Result<()> + Sync + 'a;
 
 /// Like `make_each`, but in blocks: `make` makes exactly one element for each index of a block.
-pub(super) fn make_blocks<T: Send>(
+pub(super) fn make_in_blocks<T: Send>(
     len: usize,
     block: usize,
     threads: usize,
     make: &Make<'_, T>,
 ) -> Result<Vec<T>> {
     let block = block.max(1);
-    make_parts(len, threads, &|places, from, words| {
+    make_in_parts(len, threads, &|places, from, words| {
         let end = from + places.left();
         for first in (from..end).step_by(block) {
             let next = end.min(first + block);
@@ -55,7 +55,7 @@ pub(super) fn make_blocks<T: Send>(
 }
 
 /// Divides the elements into parts, and calls `fill` with the places of each part and the index of its first element.
-fn make_parts<T: Send>(len: usize, threads: usize, fill: &Fill<'_, T>) -> Result<Vec<T>> {
+fn make_in_parts<T: Send>(len: usize, threads: usize, fill: &Fill<'_, T>) -> Result<Vec<T>> {
     let mut items: Vec<T> = Vec::new();
     let bytes = len.saturating_mul(size_of::<T>());
     limits::reserve(&mut items, len)?;
@@ -82,14 +82,14 @@ fn make_parts<T: Send>(len: usize, threads: usize, fill: &Fill<'_, T>) -> Result
 mod tests {
     use std::sync::Arc;
 
-    use super::make_blocks;
+    use super::make_in_blocks;
     use crate::error::{Error, ErrorKind};
 
     #[test]
     fn elements_are_made_in_order_by_threads() {
         for len in [0, 1, 5, 100_000] {
             for block in [1, 64, 1000] {
-                let made = make_blocks(len, block, 3, &|numbers, _, made| {
+                let made = make_in_blocks(len, block, 3, &|numbers, _, made| {
                     made.extend(numbers.map(|number| number.to_string()));
                     Ok(())
                 })
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn first_error_is_returned_and_no_element_leaks() {
         let counted = Arc::new(());
-        let made = make_blocks(100_000, 10, 4, &|numbers, _, made| {
+        let made = make_in_blocks(100_000, 10, 4, &|numbers, _, made| {
             for index in numbers {
                 if index >= 40_000 {
                     return Err(Error::from(ErrorKind::BadOption { reason: index.to_string() }));
@@ -120,7 +120,7 @@ mod tests {
     #[should_panic(expected = "an element for each number")]
     #[cfg_attr(panic = "abort", ignore = "needs panics that unwind")]
     fn block_with_missing_elements_panics() {
-        let _ = make_blocks(100, 10, 1, &|numbers, _, made| {
+        let _ = make_in_blocks(100, 10, 1, &|numbers, _, made| {
             made.extend(numbers.skip(1));
             Ok(())
         });
@@ -132,7 +132,7 @@ mod tests {
         let counted = Arc::new(());
         for threads in [1, 4] {
             let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                make_blocks(100_000, 10, threads, &|numbers, _, made| {
+                make_in_blocks(100_000, 10, threads, &|numbers, _, made| {
                     assert!(!numbers.contains(&40_000), "as a caller's function may");
                     made.extend(numbers.map(|_| Arc::clone(&counted)));
                     Ok(())

@@ -35,8 +35,8 @@ pub(super) struct BlockPlan<'a, T> {
 
 impl<'a, T> BlockPlan<'a, T> {
     pub(super) fn new(mut view: ArrayViewD<'a, T>, item: usize) -> Self {
-        simplify(&mut view);
-        let (axis, step) = block_axis(&view, item);
+        simplify_axes(&mut view);
+        let (axis, step) = block_division(&view, item);
         Self { view, axis, step, item }
     }
 
@@ -45,16 +45,16 @@ impl<'a, T> BlockPlan<'a, T> {
         if self.view.is_empty() {
             return 0;
         }
-        self.view.shape()[..self.axis].iter().product::<usize>() * self.pieces()
+        self.view.shape()[..self.axis].iter().product::<usize>() * self.piece_count()
     }
 
-    fn pieces(&self) -> usize {
+    fn piece_count(&self) -> usize {
         self.view.shape()[self.axis].div_ceil(self.step)
     }
 
     /// Returns a view of a block's elements, in C order.
     pub(super) fn block(&self, index: usize) -> ArrayViewD<'_, T> {
-        let (outer, piece) = (index / self.pieces(), index % self.pieces());
+        let (outer, piece) = (index / self.piece_count(), index % self.piece_count());
         let mut block = self.view.view();
         let lengths = self.view.shape()[..self.axis].iter().rev().copied();
         for (axis, index) in (0..self.axis).rev().zip(indices_of(outer as u64, lengths)) {
@@ -72,7 +72,7 @@ impl<'a, T> BlockPlan<'a, T> {
 }
 
 /// Returns the axis along which an array is divided into blocks, and the number of its indices in each.
-pub(super) fn block_axis<S: RawData>(view: &ArrayBase<S, IxDyn>, item: usize) -> (usize, usize) {
+pub(super) fn block_division<S: RawData>(view: &ArrayBase<S, IxDyn>, item: usize) -> (usize, usize) {
     let shape = view.shape();
     let inner = |axis: usize| shape[axis + 1..].iter().product::<usize>().saturating_mul(item).max(1);
     let last = shape.len() - 1;
@@ -91,7 +91,7 @@ pub(super) fn block_axis<S: RawData>(view: &ArrayBase<S, IxDyn>, item: usize) ->
 /// Merges axes that are contiguous in both memory and file, and removes those of length 1.
 ///
 /// At least one axis remains.
-pub(super) fn simplify<S: RawData>(view: &mut ArrayBase<S, IxDyn>) {
+pub(super) fn simplify_axes<S: RawData>(view: &mut ArrayBase<S, IxDyn>) {
     for axis in 1..view.ndim() {
         view.merge_axes(Axis(axis - 1), Axis(axis));
     }
@@ -141,7 +141,7 @@ fn permute_axes_of_units<const SIZE: usize>(
     let view =
         ArrayViewD::from_shape(dims, items.as_chunks::<SIZE>().0).expect("just the items of the lengths");
     let mut view = view.permuted_axes(order);
-    simplify(&mut view);
+    simplify_axes(&mut view);
     gather(&view, &out, into);
 }
 

@@ -2,7 +2,7 @@
 
 use ndarray::{ArrayViewD, ShapeBuilder};
 
-use super::gather::{gather, simplify};
+use super::gather::{gather, simplify_axes};
 use super::walk::{SHORT, Walk};
 use crate::shape::indices_of;
 
@@ -55,7 +55,7 @@ fn gather_strided_units<const SIZE: usize>(
         let shape = ndarray::IxDyn(&dims).strides(ndarray::IxDyn(&strides));
         // Elements that overlap are copied one by one below.
         if let Ok(mut view) = ArrayViewD::from_shape(shape, bytes[start..].as_chunks::<SIZE>().0) {
-            simplify(&mut view);
+            simplify_axes(&mut view);
             return gather(&view, &crate::element::raw_units::<SIZE>(), into);
         }
     }
@@ -93,7 +93,7 @@ fn gather_by_walk(
     into: &mut [u8],
     item: impl Fn(&[u8]) -> &[u8],
 ) {
-    Walk::new(axes.iter().map(|(len, stride)| (*len, *stride as isize))).each(|offset, number| {
+    Walk::new(axes.iter().map(|(len, stride)| (*len, *stride as isize))).for_each(|offset, number| {
         let item = item(&bytes[start + offset as usize..]);
         into[number * item.len()..][..item.len()].copy_from_slice(item);
     });

@@ -35,7 +35,7 @@ pub(crate) use each::make_each;
 pub(crate) use effort::Effort;
 pub(crate) use gather::permute_axes;
 #[cfg(feature = "npz")]
-pub(crate) use observed::{Observed, Observer};
+pub(crate) use observed::{ObservedReader, Observer};
 #[cfg(feature = "npz")]
 pub(crate) use pack::{PackWriter, PackerPool};
 #[cfg(feature = "npz")]
@@ -68,14 +68,14 @@ pub(crate) const BLOCK: usize = 256 << 10;
 /// Allocates zeroed memory for `len` bytes.
 pub(crate) fn zeroed_words(len: usize) -> Result<Vec<u128>> {
     let mut words = Vec::new();
-    aligned(&mut words, len)?;
+    aligned_bytes(&mut words, len)?;
     Ok(words)
 }
 
 /// Returns memory for `len` bytes, aligned for every element type.
 ///
 /// Its content is unspecified.
-fn aligned(words: &mut Vec<u128>, len: usize) -> Result<&mut [u8]> {
+fn aligned_bytes(words: &mut Vec<u128>, len: usize) -> Result<&mut [u8]> {
     let count = len.div_ceil(size_of::<u128>());
     if words.len() < count {
         // Cleared first, so that reallocation does not copy the old content.

@@ -1,4 +1,4 @@
-//! [`Observed`]: shows an observer what is read from a source or a stream.
+//! [`ObservedReader`]: shows an observer what is read from a source or a stream.
 
 use std::io::{self, Read};
 
@@ -16,25 +16,25 @@ pub(crate) trait Observer: Sync {
 /// Passes on reads, and shows an observer what was read.
 ///
 /// It is a source or a stream, as what it wraps.
-pub(crate) struct Observed<'a, R, O> {
+pub(crate) struct ObservedReader<'a, R, O> {
     inner: R,
     observer: &'a O,
     position: u64,
 }
 
-impl<'a, R, O> Observed<'a, R, O> {
+impl<'a, R, O> ObservedReader<'a, R, O> {
     pub(crate) fn new(inner: R, observer: &'a O) -> Self {
         Self { inner, observer, position: 0 }
     }
 }
 
-impl<R: std::fmt::Debug, O> std::fmt::Debug for Observed<'_, R, O> {
+impl<R: std::fmt::Debug, O> std::fmt::Debug for ObservedReader<'_, R, O> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.inner.fmt(f)
     }
 }
 
-impl<R: Read, O: Observer> Read for Observed<'_, R, O> {
+impl<R: Read, O: Observer> Read for ObservedReader<'_, R, O> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(into)?;
         if let Some(bytes) = into.get(..count) {
@@ -45,7 +45,7 @@ impl<R: Read, O: Observer> Read for Observed<'_, R, O> {
     }
 }
 
-impl<O: Observer> ReadAt for Observed<'_, Region<'_>, O> {
+impl<O: Observer> ReadAt for ObservedReader<'_, Region<'_>, O> {
     fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
         let count = self.inner.fill_at(into, offset)?;
         self.observer.observe(offset, &into[..count]);

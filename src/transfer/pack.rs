@@ -81,7 +81,7 @@ impl<'a, 's> PackWriter<'a, 's> {
             packers.block(content(index), position, out)
         };
         let mut done = 0;
-        pipeline::blocks(blocks, self.threads, &make, &mut |made| {
+        pipeline::make_blocks_in_order(blocks, self.threads, &make, &mut |made| {
             let (packed, crc) = made.split_last_chunk().expect("a checksum follows each block");
             let sum = Crc::of(u32::from_le_bytes(*crc), content(done).len() as u64);
             self.index.push(packed.len() as u64, sum);

@@ -31,7 +31,7 @@ pub(crate) struct PackedBlocks<'a> {
     /// Whether a block did not match the index.
     has_mismatch: AtomicBool,
     /// How many blocks have been decompressed, counting repetitions.
-    unpacked: AtomicU64,
+    unpack_count: AtomicU64,
     /// Decompresses the member from its beginning.
     ///
     /// Used if a block does not match the index, or if blocks are decompressed repeatedly.
@@ -81,7 +81,7 @@ impl<'a> PackedBlocks<'a> {
             idle: Mutex::default(),
             cached: Mutex::default(),
             has_mismatch: AtomicBool::new(false),
-            unpacked: AtomicU64::new(0),
+            unpack_count: AtomicU64::new(0),
             fallback: None,
             unpacked_file: OnceLock::new(),
             unpack_lock: Mutex::default(),
@@ -137,7 +137,7 @@ impl<'a> PackedBlocks<'a> {
             }
         };
         let (mut index, mut wanted) = (0, Vec::new());
-        pipeline::blocks(self.index.len(), threads, &make, &mut |bytes| {
+        pipeline::make_blocks_in_order(self.index.len(), threads, &make, &mut |bytes| {
             self.resize_for_block(index, &mut wanted)?;
             let came = stream.fill(&mut wanted)?;
             // What is missing at the end is the stream's fault, of which the caller finds out.
@@ -207,7 +207,7 @@ impl<'a> PackedBlocks<'a> {
 
     /// Decompresses a block into `into`, which has exactly its length, and verifies its checksum.
     fn unpack(&self, index: usize, into: &mut [u8]) -> Result<()> {
-        self.unpacked.fetch_add(1, Ordering::Relaxed);
+        self.unpack_count.fetch_add(1, Ordering::Relaxed);
         let idle = lock(&self.idle).pop();
         let mut decoder = match idle {
             Some(decoder) => decoder,
@@ -235,7 +235,7 @@ impl<'a> PackedBlocks<'a> {
     /// Decompresses the member from its beginning, once.
     ///
     /// Returns `otherwise` as the error if that is impossible or has failed before.
-    fn unpack_all(&self, otherwise: Error) -> Result<()> {
+    fn unpack_to_file(&self, otherwise: Error) -> Result<()> {
         // Threads that wait here find the result of the first thread.
         let _one = lock(&self.unpack_lock);
         match (self.unpacked_file.get(), &self.fallback) {
@@ -304,14 +304,14 @@ impl ReadAt for PackedBlocks<'_> {
             match done {
                 Ok(0) => return Err(truncated_archive()), // blocks are never empty
                 Ok(count) => filled += count,
-                Err(error) if self.has_mismatch() => self.unpack_all(error)?,
+                Err(error) if self.has_mismatch() => self.unpack_to_file(error)?,
                 Err(error) => return Err(error),
             }
             // If blocks are decompressed more than three times on average, a decompressed file is faster.
-            if self.unpacked.load(Ordering::Relaxed) > 3 * self.index.len() as u64 + 8
+            if self.unpack_count.load(Ordering::Relaxed) > 3 * self.index.len() as u64 + 8
                 && self.fallback.is_some()
             {
-                let _ = self.unpack_all(truncated_archive());
+                let _ = self.unpack_to_file(truncated_archive());
             }
         }
         Ok(filled)

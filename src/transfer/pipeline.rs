@@ -106,7 +106,7 @@ fn take_in_order(
                 Ok(arrived) => arrived,
                 Err(_) => {
                     // Instead of waiting, this thread makes a piece if a slot is free.
-                    let slot = if has_more { try_next(free) } else { None };
+                    let slot = if has_more { try_free_slot(free) } else { None };
                     match slot.map(|slot| (claim(slot), slot)) {
                         Some((Some(number), slot)) => (Some(number), make(slot).map(|()| slot)),
                         Some((None, slot)) => (None, Ok(slot)),
@@ -136,7 +136,7 @@ fn take_in_order(
 }
 
 /// Returns a free slot, unless there is none or another thread waits for it.
-fn try_next(free: &Mutex<mpsc::Receiver<usize>>) -> Option<usize> {
+fn try_free_slot(free: &Mutex<mpsc::Receiver<usize>>) -> Option<usize> {
     match free.try_lock() {
         Ok(free) => free.try_recv().ok(),
         Err(TryLockError::Poisoned(free)) => free.into_inner().try_recv().ok(),
@@ -145,7 +145,7 @@ fn try_next(free: &Mutex<mpsc::Receiver<usize>>) -> Option<usize> {
 }
 
 /// Makes the blocks `0..count` with `make`, on up to `threads` threads, and passes them to `take` in order.
-pub(super) fn blocks(
+pub(super) fn make_blocks_in_order(
     count: usize,
     threads: usize,
     make: &(dyn Fn(usize, &mut Vec<u8>) -> Result<()> + Sync),
@@ -250,7 +250,7 @@ fn panicked() -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::{blocks, map_in_order};
+    use super::{make_blocks_in_order, map_in_order};
     use crate::error::Error;
 
     #[test]
@@ -263,7 +263,7 @@ mod tests {
                     block.push(index as u8);
                     Ok(())
                 };
-                blocks(count, threads, &make, &mut |block| {
+                make_blocks_in_order(count, threads, &make, &mut |block| {
                     taken.extend_from_slice(block);
                     Ok(())
                 })
@@ -289,10 +289,10 @@ mod tests {
     fn error_of_producer_or_consumer_ends_the_pipeline() {
         let fail = || std::io::Error::other("full").into();
         for threads in 1..4 {
-            let taken = blocks(100, threads, &|_, _| Ok(()), &mut |_| Err(fail()));
+            let taken = make_blocks_in_order(100, threads, &|_, _| Ok(()), &mut |_| Err(fail()));
             assert_eq!(taken.unwrap_err().to_string(), "full");
             let make = |index, _: &mut Vec<u8>| if index == 50 { Err(fail()) } else { Ok(()) };
-            let made = blocks(100, threads, &make, &mut |_| Ok(()));
+            let made = make_blocks_in_order(100, threads, &make, &mut |_| Ok(()));
             assert_eq!(made.unwrap_err().to_string(), "full");
             let mut taken = Vec::new();
             let made = map_in_order(
@@ -313,7 +313,10 @@ mod tests {
     fn panic_in_a_pipeline_propagates_without_deadlock() {
         for threads in 1..4 {
             let make = |index, _: &mut Vec<u8>| if index == 50 { panic!("broken") } else { Ok(()) };
-            assert!(std::panic::catch_unwind(|| blocks(100, threads, &make, &mut |_| Ok(()))).is_err());
+            assert!(
+                std::panic::catch_unwind(|| make_blocks_in_order(100, threads, &make, &mut |_| Ok(())))
+                    .is_err()
+            );
             let mapped =
                 || map_in_order(0..100, threads, |item| assert_ne!(item, 50), |()| Ok::<(), Error>(()));
             assert!(std::panic::catch_unwind(mapped).is_err());

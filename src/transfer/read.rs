@@ -1,6 +1,6 @@
 //! Reads payloads into memory, with one loop for each read plan.
 
-use super::each::make_blocks;
+use super::each::make_in_blocks;
 use super::parallel::for_each_parallel;
 use super::scatter::read_strided;
 use super::source::{Positioned, Source};
@@ -33,7 +33,7 @@ pub(crate) fn read<T: Send + Sync>(
     if let ReadPlan::Opaque(decode) = plan {
         return read_opaque(source, header, &*decode, options);
     }
-    let (bytes, reporter) = begin(source, header, options)?;
+    let (bytes, reporter) = check_and_report(source, header, options)?;
     match plan {
         ReadPlan::Bitwise(bitwise) => {
             read_bitwise(source, header, &bitwise, (header.count(), bytes), &reporter, options)
@@ -82,7 +82,7 @@ fn read_per_item<T: Send>(
         true => positioned.round_to_runs(16 << 20),
         false => hints.get_block().map_or(BLOCK, |block| block.max(BLOCK)) / 4,
     };
-    let items = make_blocks(header.count(), (block / item).max(1), threads, &|numbers, words, made| {
+    let items = make_in_blocks(header.count(), (block / item).max(1), threads, &|numbers, words, made| {
         let (at, length) = (numbers.start * item, numbers.len() * item);
         if let Some(items) = memory.and_then(|memory| memory.get(at..at + length))
             && decode
@@ -118,7 +118,7 @@ pub(crate) fn read_into<'i, T: Send + Sync + 'i>(
         target.items().zip(items).for_each(|(slot, item)| *slot = item);
         return Ok(());
     }
-    let (bytes, reporter) = begin(source, header, options)?;
+    let (bytes, reporter) = check_and_report(source, header, options)?;
     let target = match (&plan, target) {
         (ReadPlan::Bitwise(bitwise), Target::Contiguous(items)) => match bitwise.as_part(items) {
             Some(part) => {
@@ -180,7 +180,11 @@ impl<'i, T> Target<'i, T> {
 }
 
 /// Checks the length of the payload, and returns the length in memory and what reports the progress.
-fn begin(source: &Source<'_>, header: &Header, options: &ReadOptions) -> Result<(usize, ProgressReporter)> {
+fn check_and_report(
+    source: &Source<'_>,
+    header: &Header,
+    options: &ReadOptions,
+) -> Result<(usize, ProgressReporter)> {
     let (_, in_memory) = header.in_memory()?;
     let bytes = check_length(source, header, options)?;
     Ok((in_memory, ProgressReporter::new(options.get_progress(), bytes)))
@@ -217,7 +221,7 @@ pub(crate) fn read_words<W: Send>(
     raw: &Bitwise<W>,
     options: &ReadOptions,
 ) -> Result<Vec<W>> {
-    let (bytes, reporter) = begin(source, header, options)?;
+    let (bytes, reporter) = check_and_report(source, header, options)?;
     let words = bytes.div_ceil(size_of::<W>());
     read_bitwise(source, header, raw, (words, bytes), &reporter, options)
 }

@@ -4,7 +4,7 @@
 use ndarray::{ArrayView2, ArrayViewD, ArrayViewMut1, ArrayViewMut2, ArrayViewMutD, Axis, Ix2, s};
 
 use super::Effort;
-use super::gather::{block_axis, is_copied_by_element, simplify, smallest_stride_axis};
+use super::gather::{block_division, is_copied_by_element, simplify_axes, smallest_stride_axis};
 use super::parallel::for_each_parallel;
 use super::source::Source;
 use super::truncated;
@@ -51,8 +51,8 @@ fn read_units<T, const SIZE: usize>(
     // SAFETY: only bytes that have passed `check` are copied into it, as complete elements.
     let target = unsafe { bitwise.view_byte_arrays_mut::<SIZE>(target.view_mut()) };
     let Some(mut target) = target else { return Ok(false) };
-    simplify(&mut target);
-    let (axis, step) = block_axis(&target, SIZE);
+    simplify_axes(&mut target);
+    let (axis, step) = block_division(&target, SIZE);
     let bytes = target.len() * SIZE;
     let mut blocks = Vec::new();
     split_into_blocks(target, axis, step, &mut blocks);

@@ -40,11 +40,11 @@ impl<'a> Source<'a> {
             let bytes = streams::as_slice(reader).map(Origin::Slice);
             return Self::from(bytes.unwrap_or_else(|| unreachable!("it was recognised above")));
         }
-        let Some(part) = streams::as_file(reader).and_then(regular_file) else {
+        let Some(part) = streams::as_file(reader).and_then(rest_of_regular_file) else {
             return Self::from(Origin::Stream(reader, None));
         };
         match streams::as_file(reader) {
-            Some(file) => Self::of_position(file, part),
+            Some(file) => Self::of_file_range(file, part),
             None => unreachable!("it was recognised above"),
         }
     }
@@ -52,7 +52,7 @@ impl<'a> Source<'a> {
     /// Creates a source for an entire file that has just been opened and is at position 0.
     pub(crate) fn of_opened(file: &'a mut File) -> Self {
         match bytes::len_of_regular(file) {
-            Some(end) => Self::of_position(file, 0..end),
+            Some(end) => Self::of_file_range(file, 0..end),
             None => Self::of(file),
         }
     }
@@ -60,7 +60,7 @@ impl<'a> Source<'a> {
     /// Creates a source for a file from its current position on.
     ///
     /// Reading does not move that position until the source is [settled](Self::settle).
-    fn of_position(file: &'a File, part: Range<u64>) -> Self {
+    fn of_file_range(file: &'a File, part: Range<u64>) -> Self {
         let position_guard = FilePositionGuard { file, at: AtomicU64::new(part.start) };
         Self {
             position_guard: Some(position_guard),
@@ -235,7 +235,7 @@ impl Drop for FilePositionGuard<'_> {
 }
 
 /// Returns the range of a regular file from its position on; `None` for others, whose length has no meaning.
-fn regular_file(mut file: &File) -> Option<Range<u64>> {
+fn rest_of_regular_file(mut file: &File) -> Option<Range<u64>> {
     let length = bytes::len_of_regular(file)?;
     Some(file.stream_position().ok()?..length)
 }
@@ -290,7 +290,7 @@ impl<'a> Positioned<'a> {
     pub(super) fn round_to_runs(&self, bytes: usize) -> usize {
         /// Listing takes eight bytes for each run.
         const MAX: usize = 16 << 20;
-        let run = self.runs.map_or(1, |(runs, _)| runs.run().max(1));
+        let run = self.runs.map_or(1, |(runs, _)| runs.run_len().max(1));
         (bytes / run).clamp(1, MAX).saturating_mul(run)
     }
 
@@ -306,7 +306,7 @@ impl<'a> Positioned<'a> {
 
     /// Returns the effort of finding scattered bytes, in addition to moving them.
     pub(super) fn effort(&self) -> Effort {
-        let runs = self.runs.map_or(0, |(runs, _)| runs.byte_len() / runs.run().max(1) as u64);
+        let runs = self.runs.map_or(0, |(runs, _)| runs.byte_len() / runs.run_len().max(1) as u64);
         match self.region.bytes() {
             Some(_) => Effort::each(runs, 2),
             None => Effort::system_calls(runs),

@@ -27,7 +27,7 @@ pub(crate) fn as_file<R>(stream: &mut R) -> Option<&File> {
 }
 
 /// Returns the file of a writer, which may be a [`BufWriter`] on a file.
-pub(crate) fn as_any_file<W>(stream: &mut W) -> Option<&File> {
+pub(crate) fn as_file_or_buffered<W>(stream: &mut W) -> Option<&File> {
     let id = typeid::of::<W>();
     let pointer = std::ptr::from_mut(stream);
     if id == typeid::of::<BufWriter<File>>() {

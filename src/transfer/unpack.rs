@@ -24,7 +24,7 @@ pub(crate) struct UnpackReader<'a> {
     /// Whether a frame has ended: the stream ends here, or another frame follows.
     is_between_frames: bool,
     /// Whether a frame has ended before.
-    has_frame: bool,
+    has_ended_frame: bool,
     /// Whether there was content after the first frame.
     has_more_frames: bool,
 }
@@ -39,7 +39,7 @@ impl<'a> UnpackReader<'a> {
             done: 0,
             is_end: false,
             is_between_frames: false,
-            has_frame: false,
+            has_ended_frame: false,
             has_more_frames: false,
         }
     }
@@ -75,9 +75,9 @@ impl Read for UnpackReader<'_> {
             let unpacked = self.unpacker.unpack(packed, into)?;
             self.done += unpacked.consumed;
             self.is_end = unpacked.end == ReachedEnd::Stream;
-            self.has_more_frames |= self.has_frame && unpacked.produced > 0;
+            self.has_more_frames |= self.has_ended_frame && unpacked.produced > 0;
             self.is_between_frames = unpacked.end == ReachedEnd::Frame;
-            self.has_frame |= self.is_between_frames;
+            self.has_ended_frame |= self.is_between_frames;
             if unpacked.produced > 0 {
                 return Ok(unpacked.produced);
             }

@@ -74,7 +74,7 @@ impl Walk {
 
     /// Invokes `visit` with the offset of each element on the strided side, and its number on the contiguous side.
     #[inline]
-    pub(super) fn each(&self, mut visit: impl FnMut(isize, usize)) {
+    pub(super) fn for_each(&self, mut visit: impl FnMut(isize, usize)) {
         let one = (&Axis { len: 1, ..Axis::default() }, &[][..]);
         let (last, outer) = self.outer.split_last().unwrap_or(one);
         let mut indices = vec![0; outer.len()];
@@ -123,7 +123,7 @@ pub(super) fn gather<T>(from: &ArrayViewD<'_, T>, out: &BitwiseOut<T>, into: &mu
         return;
     }
     let start = from.as_ptr();
-    Walk::new(axes(from.shape(), from.strides())).each(|offset, number| {
+    Walk::new(axes(from.shape(), from.strides())).for_each(|offset, number| {
         // SAFETY: the offset is that of indices within the view, which borrows the elements.
         let item = unsafe { &*start.wrapping_offset(offset) };
         into[number * size..][..size].copy_from_slice(out.bytes(std::slice::from_ref(item)));
@@ -138,7 +138,7 @@ pub(super) fn scatter<T: Copy>(items: &[T], mut into: ArrayViewMutD<'_, T>) {
     }
     let walk = Walk::new(axes(into.shape(), into.strides()));
     let start = into.as_mut_ptr();
-    walk.each(|offset, number| {
+    walk.for_each(|offset, number| {
         // SAFETY: the offset is that of indices within the view, which borrows the elements mutably.
         unsafe { start.wrapping_offset(offset).write(items[number]) };
     });
@@ -184,7 +184,7 @@ mod tests {
                 })
                 .collect();
             let mut found = vec![None; count];
-            Walk::new(axes.iter().copied()).each(|offset, number| {
+            Walk::new(axes.iter().copied()).for_each(|offset, number| {
                 assert!(found[number].replace(offset).is_none(), "{axes:?} {number} twice");
             });
             assert_eq!(found, expected.into_iter().map(Some).collect::<Vec<_>>(), "{axes:?}");

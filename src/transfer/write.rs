@@ -134,5 +134,5 @@ fn write_blocks<T: Send + Sync>(
     };
     let bytes = header.payload_len().unwrap_or_default();
     let threads = Effort::moving(bytes.saturating_mul(2)).threads(|| options.get_threads());
-    pipeline::blocks(plan.count(), threads, &make, &mut |bytes| sink.write(bytes))
+    pipeline::make_blocks_in_order(plan.count(), threads, &make, &mut |bytes| sink.write(bytes))
 }

@@ -174,7 +174,7 @@ impl Decoder<'_, '_> {
         let view = self.view;
         if let Some(name) = view.text(slot) {
             self.budget.spend(name.len())?;
-            return Ok(npy::dtype_by_name(&name).map(Arc::new));
+            return Ok(npy::dtype_from_code(&name).map(Arc::new));
         }
         if depth > MAX_NESTING {
             return Ok(None);

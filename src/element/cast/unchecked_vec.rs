@@ -26,7 +26,7 @@ pub(crate) struct UncheckedVec<T> {
 impl<T> UncheckedVec<T> {
     /// Allocates memory. `needs_cleared` says that it will be filled by a reader that needs initialized bytes.
     pub(crate) fn new(bitwise: &Bitwise<T>, len: usize, needs_cleared: bool) -> Result<Self> {
-        let (items, is_cleared) = allocated(len, needs_cleared)?;
+        let (items, is_cleared) = allocate(len, needs_cleared)?;
         Ok(Self {
             items,
             transform: bitwise.transform.clone(),
@@ -69,7 +69,7 @@ impl<T> UncheckedVec<T> {
         assert!(self.is_loaded(), "only fully loaded memory can grow");
         let old_len = self.byte_len();
         if len > self.items.len() {
-            let (mut items, is_cleared) = allocated::<T>(len, true)?;
+            let (mut items, is_cleared) = allocate::<T>(len, true)?;
             let source = self.items.as_ptr().cast::<u8>();
             let target = items.as_mut_ptr().cast::<u8>();
             // SAFETY: both allocations have at least old_len bytes and do not overlap, and all bytes of the
@@ -118,7 +118,7 @@ impl<T> Bitwise<T> {
 ///
 /// If it `needs_cleared`, the system provides large memory as pages that are cleared on first access. Smaller memory
 /// is left to the reader, who clears it block by block, in the cache.
-fn allocated<T>(len: usize, needs_cleared: bool) -> Result<(Vec<MaybeUninit<T>>, bool)> {
+fn allocate<T>(len: usize, needs_cleared: bool) -> Result<(Vec<MaybeUninit<T>>, bool)> {
     /// Smaller memory may be recycled, so that clearing it takes time. (glibc: its largest threshold for pages.)
     const LARGE: usize = 32 << 20;
     // The length comes from a file and can be arbitrary: return an error where `vec![]` would abort.

@@ -83,7 +83,7 @@ impl<T> Bitwise<T> {
     where
         T: Number,
     {
-        const { assert!(is_number::<E>()) };
+        const { assert!(variants_match_numbers::<E>()) };
         let transform = self
             .transform
             .with_check(first_invalid::<E>, |item| no_variant::<E>(bytemuck::pod_read_unaligned(item)));
@@ -101,7 +101,7 @@ impl<T> BitwiseOut<T> {
 
     /// Converts the token to one for an enum with this number type.
     pub(in crate::element) fn enumerated<E: Enumeration<Number = T>>(self) -> BitwiseOut<E> {
-        const { assert!(is_number::<E>()) };
+        const { assert!(variants_match_numbers::<E>()) };
         BitwiseOut { transform: self.transform, type_: PhantomData }
     }
 }
@@ -116,7 +116,7 @@ const fn has_same_layout<A, B>() -> bool {
 /// Returns whether each variant of an enum has the bytes of its number.
 ///
 /// The `repr` that the derive has read may not be that of the enum: an attribute macro can change it.
-const fn is_number<E: Enumeration>() -> bool {
+const fn variants_match_numbers<E: Enumeration>() -> bool {
     if !has_same_layout::<E, E::Number>() {
         return false;
     }

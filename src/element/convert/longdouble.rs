@@ -3,11 +3,11 @@
 use super::{Recode, numbers};
 use crate::dtype::{ByteOrder, Kind, LongDoubleFormat, Scalar};
 use crate::element::longdouble::Wide;
-use crate::element::swap::{swap_units, unit_of};
+use crate::element::swap::{swap_unit_of, swap_units};
 use crate::error::{ElementFault, Error, ErrorKind};
 
 /// Returns whether a number consists of `longdouble`s.
-pub(super) fn is_long(scalar: &Scalar) -> bool {
+pub(super) fn is_long_double(scalar: &Scalar) -> bool {
     matches!((scalar.kind(), scalar.size()), (Kind::Float, 12 | 16) | (Kind::Complex, 24 | 32))
 }
 
@@ -35,14 +35,14 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar, format: Option<LongDoubleForma
     let ((parts, part), (made_parts, made_part)) = (part(from)?, part(to)?);
     let (from, to) = (*from, *to);
     let (read_format, written_format) = (format_of(&part, format)?, format_of(&made_part, format)?);
-    if part.size() == made_part.size() && is_long(&part) {
-        return Some(parts_of(from, parts, to, made_parts));
+    if part.size() == made_part.size() && is_long_double(&part) {
+        return Some(part_recoder(from, parts, to, made_parts));
     }
     let read = reader(&part, read_format)?;
     let write = writer(&made_part, written_format)?;
     Some(Box::new(move |items, made| {
         if from.is_foreign() {
-            swap_units(items, unit_of(&from));
+            swap_units(items, swap_unit_of(&from));
         }
         let pairs = items.chunks_exact(from.size()).zip(made.chunks_exact_mut(to.size()));
         for (index, (item, into)) in pairs.enumerate() {
@@ -61,17 +61,17 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar, format: Option<LongDoubleForma
             }
         }
         if to.is_foreign() {
-            swap_units(made, unit_of(&to));
+            swap_units(made, swap_unit_of(&to));
         }
         Ok(())
     }))
 }
 
 /// Returns the conversion between real and complex `longdouble`s, whose parts stay as they are.
-fn parts_of(from: Scalar, parts: usize, to: Scalar, made_parts: usize) -> Recode {
+fn part_recoder(from: Scalar, parts: usize, to: Scalar, made_parts: usize) -> Recode {
     Box::new(move |items, made| {
         if from.is_foreign() {
-            swap_units(items, unit_of(&from));
+            swap_units(items, swap_unit_of(&from));
         }
         let size = from.size() / parts;
         for (item, into) in items.chunks_exact(size * parts).zip(made.chunks_exact_mut(size * made_parts)) {
@@ -79,7 +79,7 @@ fn parts_of(from: Scalar, parts: usize, to: Scalar, made_parts: usize) -> Recode
             into[..size].copy_from_slice(&item[..size]);
         }
         if to.is_foreign() {
-            swap_units(made, unit_of(&to));
+            swap_units(made, swap_unit_of(&to));
         }
         Ok(())
     })
@@ -93,11 +93,11 @@ fn native_bits(item: &[u8]) -> u128 {
     u128::from_ne_bytes(bits)
 }
 
-type Read = Box<dyn Fn(&[u8]) -> Result<Wide, u8> + Send + Sync>;
-type Write = Box<dyn Fn(Wide, &mut [u8]) + Send + Sync>;
+type ReadWide = Box<dyn Fn(&[u8]) -> Result<Wide, u8> + Send + Sync>;
+type WriteWide = Box<dyn Fn(Wide, &mut [u8]) + Send + Sync>;
 
 /// Returns how a native-endian number is read; an error is a byte that is not a bool.
-fn reader(part: &Scalar, format: LongDoubleFormat) -> Option<Read> {
+fn reader(part: &Scalar, format: LongDoubleFormat) -> Option<ReadWide> {
     let native = part.with_order(ByteOrder::NATIVE);
     Some(match (part.kind(), part.size()) {
         (Kind::Float, 12 | 16) => Box::new(move |item| Ok(Wide::of(native_bits(item), format))),
@@ -122,7 +122,7 @@ fn reader(part: &Scalar, format: LongDoubleFormat) -> Option<Read> {
 }
 
 /// Returns how a number is written in native byte order.
-fn writer(part: &Scalar, format: LongDoubleFormat) -> Option<Write> {
+fn writer(part: &Scalar, format: LongDoubleFormat) -> Option<WriteWide> {
     fn put<const N: usize>(bytes: [u8; N], into: &mut [u8]) {
         into.copy_from_slice(&bytes);
     }

@@ -15,11 +15,11 @@ pub(crate) use text::{half_as_printed, half_to_single};
 pub(super) use times::ticks_in;
 
 use super::cast::ElementBuf;
-use super::fixed::Fixed;
+use super::fixed::ScalarElement;
 use super::swap::swap_units;
 use super::{Decode, ReadPlan, mismatch, swap_between};
 use crate::dtype::Casting;
-use crate::dtype::{ByteOrder, DType, Kind, LongDoubleFormat, Rules, Scalar, TimeUnit};
+use crate::dtype::{ByteOrder, CastingRules, DType, Kind, LongDoubleFormat, Scalar, TimeUnit};
 use crate::error::{Error, ErrorKind, Help, Result};
 use crate::limits;
 use crate::options::ReadOptions;
@@ -40,7 +40,7 @@ pub(crate) enum DTypeConversion {
 
 /// Returns the dtype that is meant as the target of a conversion: text without a width has the width that suffices for
 /// every value, and a time without a unit has that of the source, as in NumPy.
-pub(crate) fn resolved(found: &DType, wanted: &DType) -> DType {
+pub(crate) fn resolve_target_dtype(found: &DType, wanted: &DType) -> DType {
     let scalar = |from: &Scalar, to: &Scalar| {
         let order = to.byte_order().unwrap_or(ByteOrder::NATIVE);
         match (to.kind(), times::step_of(from.kind()), times::step_of(to.kind())) {
@@ -65,7 +65,11 @@ pub(crate) fn resolved(found: &DType, wanted: &DType) -> DType {
 ///
 /// Fails with [`ErrorKind::DTypeMismatch`] if there is no conversion or the casting does not allow it, and
 /// with [`ErrorKind::Objects`] if `found` contains Python objects.
-pub(crate) fn dtype_conversion(found: &DType, wanted: &DType, rules: Rules) -> Result<DTypeConversion> {
+pub(crate) fn dtype_conversion(
+    found: &DType,
+    wanted: &DType,
+    rules: CastingRules,
+) -> Result<DTypeConversion> {
     // Raw bytes are what numbers of `ml_dtypes` are in files, so they become each other without a change.
     if found == wanted || found.stored() == *wanted || *found == wanted.stored() {
         return Ok(DTypeConversion::Nothing);
@@ -80,11 +84,11 @@ pub(crate) fn dtype_conversion(found: &DType, wanted: &DType, rules: Rules) -> R
 }
 
 /// Returns the conversion from one scalar dtype to another, or an error if there is none or the casting does not allow it.
-fn recoder(from: &Scalar, to: &Scalar, rules: Rules) -> Result<Recode> {
+fn recoder(from: &Scalar, to: &Scalar, rules: CastingRules) -> Result<Recode> {
     match find_recoder(from, to, rules) {
         Some(recode) => check(rules.casting, from, to).map(|()| recode),
         None => {
-            let with_format = Rules { long_double: Some(LongDoubleFormat::X87), ..rules };
+            let with_format = CastingRules { long_double: Some(LongDoubleFormat::X87), ..rules };
             match rules.long_double.is_none() && find_recoder(from, to, with_format).is_some() {
                 true => {
                     check(rules.casting, from, to)?;
@@ -103,7 +107,7 @@ fn not_allowed(from: &Scalar, to: &Scalar, help: Help) -> Error {
 }
 
 /// Returns the conversion from one scalar dtype to another, or `None` if it does not exist.
-fn find_recoder(from: &Scalar, to: &Scalar, rules: Rules) -> Option<Recode> {
+fn find_recoder(from: &Scalar, to: &Scalar, rules: CastingRules) -> Option<Recode> {
     if narrow::narrow(from).or(narrow::narrow(to)).is_some() {
         return narrow::recoder(from, to, rules);
     }
@@ -114,7 +118,7 @@ fn find_recoder(from: &Scalar, to: &Scalar, rules: Rules) -> Option<Recode> {
 }
 
 /// Returns the conversion between two numbers of NumPy's own, or of RA's.
-fn numbers_recoder(from: &Scalar, to: &Scalar, rules: Rules) -> Option<Recode> {
+fn numbers_recoder(from: &Scalar, to: &Scalar, rules: CastingRules) -> Option<Recode> {
     let is_of_halves = |scalar: &Scalar| (scalar.kind(), scalar.size()) == (Kind::Complex, 4);
     // By way of doubles, which are rounded to halves once. The parts of a complex number are converted like other floats, twice
     // as many.
@@ -129,7 +133,7 @@ fn numbers_recoder(from: &Scalar, to: &Scalar, rules: Rules) -> Option<Recode> {
         let first = numbers_recoder(from, &complex, rules)?;
         return Some(chain(first, [from, &complex, to], of_parts(&complex, to)?));
     }
-    match longdouble::is_long(from) || longdouble::is_long(to) {
+    match longdouble::is_long_double(from) || longdouble::is_long_double(to) {
         true => longdouble::recoder(from, to, rules.long_double),
         false => numbers::recoder(from, to, rules.casting),
     }
@@ -160,8 +164,8 @@ fn check(casting: Casting, from: &Scalar, to: &Scalar) -> Result<()> {
 }
 
 /// Returns whether there is a casting option that allows elements of a file to be read as this type.
-fn is_possible(found: &Scalar, wanted: &Scalar) -> bool {
-    let rules = Rules { casting: Casting::Unsafe, long_double: Some(LongDoubleFormat::X87) };
+fn is_convertible(found: &Scalar, wanted: &Scalar) -> bool {
+    let rules = CastingRules { casting: Casting::Unsafe, long_double: Some(LongDoubleFormat::X87) };
     find_recoder(found, wanted, rules).is_some()
 }
 
@@ -172,15 +176,15 @@ pub(super) fn read_plan<T: 'static>(
     options: &ReadOptions,
 ) -> Result<ReadPlan<T>>
 where
-    Converted: Decode<T>,
+    ConvertingDecoder: Decode<T>,
 {
     match (found.as_scalar(), options.rules()) {
         (Some(found), Some(rules)) => {
-            let converted = Converted::of(found, &wanted, rules)?;
+            let converted = ConvertingDecoder::of(found, &wanted, rules)?;
             Ok(ReadPlan::PerItem(Box::new(converted) as _))
         }
         (scalar, _) => {
-            let can_convert = scalar.is_some_and(|scalar| is_possible(scalar, &wanted));
+            let can_convert = scalar.is_some_and(|scalar| is_convertible(scalar, &wanted));
             Err(mismatch(found, wanted.into(), can_convert))
         }
     }
@@ -202,7 +206,7 @@ pub(super) fn text_read_plan<T: 'static>(
     match (wanted, options.rules()) {
         (Some((from, wanted)), Some(rules)) => {
             let recode = recoder(from, &wanted, rules)?;
-            let via_text = ViaText { recode, size: wanted.size(), items: items(&wanted) };
+            let via_text = ViaTextDecoder { recode, size: wanted.size(), items: items(&wanted) };
             Ok(ReadPlan::PerItem(Box::new(via_text) as _))
         }
         (wanted, _) => {
@@ -231,13 +235,13 @@ fn for_each_part(
 }
 
 /// Converts elements to text of a width, and decodes that.
-struct ViaText<T> {
+struct ViaTextDecoder<T> {
     recode: Recode,
     size: usize,
     items: Box<dyn Decode<T>>,
 }
 
-impl<T> Decode<T> for ViaText<T> {
+impl<T> Decode<T> for ViaTextDecoder<T> {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, T>) -> Result<()> {
         let mut texts = Vec::new();
         for_each_part(items, count, |items, count| {
@@ -252,15 +256,15 @@ impl<T> Decode<T> for ViaText<T> {
     }
 }
 
-pub(super) struct Converted {
+pub(super) struct ConvertingDecoder {
     recode: Recode,
     /// Does the same without modifying the items, if that is possible.
-    unchecked_loop: Option<numbers::Loop>,
+    unchecked_loop: Option<numbers::ConvertLoop>,
     is_text: bool,
 }
 
-impl Converted {
-    fn of(found: &Scalar, wanted: &Scalar, rules: Rules) -> Result<Self> {
+impl ConvertingDecoder {
+    fn of(found: &Scalar, wanted: &Scalar, rules: CastingRules) -> Result<Self> {
         let recode = recoder(found, wanted, rules)?;
         let unchecked_loop = numbers::unchecked_loop(found, wanted, rules.casting);
         Ok(Self { recode, unchecked_loop, is_text: text::width(found).or(text::width(wanted)).is_some() })
@@ -271,7 +275,7 @@ impl Converted {
     }
 }
 
-impl<T: Fixed> Decode<T> for Converted {
+impl<T: ScalarElement> Decode<T> for ConvertingDecoder {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, T>) -> Result<()> {
         if self.decode_shared(items, count, out)? {
             return Ok(());
@@ -297,7 +301,7 @@ impl<T: Fixed> Decode<T> for Converted {
 }
 
 /// As in NumPy, any number but zero is true.
-impl Decode<bool> for Converted {
+impl Decode<bool> for ConvertingDecoder {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, bool>) -> Result<()> {
         // `bool` is not `Pod`, so the result cannot be written into the memory of `out` as bytes.
         let mut bytes = [0u8; PART_LEN];
@@ -315,7 +319,7 @@ impl Decode<bool> for Converted {
 }
 
 #[cfg(feature = "half-2")]
-impl Decode<half::bf16> for Converted {
+impl Decode<half::bf16> for ConvertingDecoder {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, half::bf16>) -> Result<()> {
         // What is converted are little-endian bytes, on any machine.
         let mut bytes = [0u8; 2 * PART_LEN];

@@ -1,7 +1,7 @@
 //! Converts between the numbers of `ml_dtypes` and other numbers, as that package does: by way of `f32`, or of an integer of one byte.
 
 use super::{Recode, chain, numbers, numbers_recoder};
-use crate::dtype::{ByteOrder, Casting, Kind, Narrow, Rules, Scalar};
+use crate::dtype::{ByteOrder, Casting, CastingRules, Kind, Narrow, Scalar};
 use crate::error::{Error, ErrorKind, Help, Result};
 
 /// How a float of a byte is composed of a sign, an exponent and a mantissa.
@@ -48,7 +48,7 @@ impl Layout {
     }
 
     /// Returns the code of the largest finite number.
-    fn largest(self) -> u8 {
+    fn largest_code(self) -> u8 {
         let all = self.sign() - 1;
         match self.special {
             Special::Ieee => (all >> self.mantissa << self.mantissa) - 1,
@@ -61,8 +61,8 @@ impl Layout {
         let (sign, magnitude) = (code & self.sign(), code & (self.sign() - 1));
         let is_nan = match self.special {
             Special::MinusZeroIsNan => sign != 0 && magnitude == 0,
-            Special::Ieee => magnitude > self.largest() + 1,
-            Special::LargestIsNan => magnitude > self.largest(),
+            Special::Ieee => magnitude > self.largest_code() + 1,
+            Special::LargestIsNan => magnitude > self.largest_code(),
             Special::Nothing => false,
         };
         let exponent = i32::from(magnitude >> self.mantissa);
@@ -70,7 +70,7 @@ impl Layout {
         let significand = f32::from(fraction | u8::from(exponent > 0) << self.mantissa);
         // Subnormal numbers (exponent 0) have the scale of exponent 1.
         let scale = power_of_two(exponent.max(1) - self.bias - self.mantissa as i32);
-        let number = match magnitude > self.largest() {
+        let number = match magnitude > self.largest_code() {
             _ if is_nan => f32::NAN,
             true => f32::INFINITY,
             false => significand * scale,
@@ -83,7 +83,7 @@ impl Layout {
         let sign = if number.is_sign_negative() { self.sign() } else { 0 };
         let all = self.sign() - 1;
         let nan = match self.special {
-            Special::Ieee => sign | (self.largest() + 1) | 1 << (self.mantissa - 1),
+            Special::Ieee => sign | (self.largest_code() + 1) | 1 << (self.mantissa - 1),
             Special::LargestIsNan => sign | all,
             Special::MinusZeroIsNan => self.sign(),
             Special::Nothing => sign ^ self.sign(), // zero of the other sign, as in `ml_dtypes`
@@ -92,7 +92,7 @@ impl Layout {
             return nan;
         }
         let too_large = match self.special {
-            Special::Ieee => sign | (self.largest() + 1),
+            Special::Ieee => sign | (self.largest_code() + 1),
             Special::LargestIsNan | Special::MinusZeroIsNan => nan,
             Special::Nothing => sign | all,
         };
@@ -108,7 +108,7 @@ impl Layout {
         let code = ((exponent + self.bias - 1) << self.mantissa) + rounded;
         match u8::try_from(code) {
             Ok(0) if self.special == Special::MinusZeroIsNan => 0,
-            Ok(code) if code <= self.largest() => sign | code,
+            Ok(code) if code <= self.largest_code() => sign | code,
             _ => too_large,
         }
     }
@@ -177,7 +177,7 @@ fn nearest_power_of_two(number: f32) -> u8 {
 
 /// Returns an integer of fewer than 8 bits from its byte, of which the higher bits are ignored.
 pub(in crate::element) fn to_integer(limits: (i8, i8), code: u8) -> i8 {
-    let unused = bits_above(limits);
+    let unused = unused_bits(limits);
     match limits.0 < 0 {
         true => (code << unused) as i8 >> unused,
         false => (code << unused >> unused) as i8,
@@ -186,12 +186,12 @@ pub(in crate::element) fn to_integer(limits: (i8, i8), code: u8) -> i8 {
 
 /// Returns the byte of an integer.
 pub(in crate::element) fn of_integer(limits: (i8, i8), integer: i64) -> u8 {
-    let unused = bits_above(limits);
+    let unused = unused_bits(limits);
     (integer as u8) << unused >> unused
 }
 
 /// Returns how many bits of a byte an integer does not have.
-fn bits_above((least, most): (i8, i8)) -> u32 {
+fn unused_bits((least, most): (i8, i8)) -> u32 {
     most.wrapping_sub(least).leading_zeros()
 }
 
@@ -213,7 +213,7 @@ pub(super) fn wide(narrow: Narrow) -> Option<Scalar> {
 }
 
 /// Returns the conversion between numbers of which one or both are of `ml_dtypes`, by way of `wide` types.
-pub(super) fn recoder(from: &Scalar, to: &Scalar, rules: Rules) -> Option<Recode> {
+pub(super) fn recoder(from: &Scalar, to: &Scalar, rules: CastingRules) -> Option<Recode> {
     match (narrow(from), narrow(to)) {
         (Some(own), None) => {
             let wide = wide(own)?;
@@ -284,7 +284,7 @@ fn encoder(narrow: Narrow, is_float: bool, casting: Casting) -> Recode {
     };
     Box::new(move |items, made| {
         for (index, (item, into)) in items.as_chunks().0.iter().zip(made).enumerate() {
-            let integer = in_range(i64::from_ne_bytes(*item), limits, is_float, casting, narrow)
+            let integer = clamp_or_check(i64::from_ne_bytes(*item), limits, is_float, casting, narrow)
                 .map_err(|error| error.at_element(index))?;
             *into = of_integer(limits, integer);
         }
@@ -294,7 +294,13 @@ fn encoder(narrow: Narrow, is_float: bool, casting: Casting) -> Recode {
 
 /// Returns the integer to store: floats saturate, and other integers that do not fit are errors, unless they are to lose
 /// their high bits.
-fn in_range(integer: i64, limits: (i8, i8), is_float: bool, casting: Casting, to: Narrow) -> Result<i64> {
+fn clamp_or_check(
+    integer: i64,
+    limits: (i8, i8),
+    is_float: bool,
+    casting: Casting,
+    to: Narrow,
+) -> Result<i64> {
     let (least, most) = (i64::from(limits.0), i64::from(limits.1));
     match (least..=most).contains(&integer) {
         false if is_float => Ok(integer.clamp(least, most)),

@@ -9,17 +9,17 @@ use num_traits::AsPrimitive;
 use super::Recode;
 use crate::bytes::ReadBuf;
 use crate::dtype::{Casting, Kind, Scalar};
-use crate::element::swap::{swap_units, unit_of};
+use crate::element::swap::{swap_unit_of, swap_units};
 use crate::error::{ElementFault, Error, ErrorKind, Help, Result};
 
 /// Appends native-endian numbers, converted.
-pub(super) type Loop = fn(&[u8], &mut ReadBuf<'_>);
+pub(super) type ConvertLoop = fn(&[u8], &mut ReadBuf<'_>);
 
 /// The number of elements to convert at a time: both blocks are at most 64 KiB, so they stay in the cache.
 const BLOCK: usize = 4096;
 
 /// Returns the loop for numbers that need neither be swapped nor checked.
-pub(super) fn unchecked_loop(from: &Scalar, to: &Scalar, casting: Casting) -> Option<Loop> {
+pub(super) fn unchecked_loop(from: &Scalar, to: &Scalar, casting: Casting) -> Option<ConvertLoop> {
     let is_plain = !from.is_foreign() && !to.is_foreign() && from.kind() != Kind::Bool;
     if is_plain && range_check(from, to, casting).is_none() { converter(from, to) } else { None }
 }
@@ -39,7 +39,7 @@ pub(super) fn recoder_for(from: &Scalar, to: &Scalar, meant: &Scalar, casting: C
             items.chunks_mut(BLOCK * size).zip(made.chunks_mut(BLOCK * made_size)).enumerate()
         {
             if from.is_foreign() {
-                swap_units(items, unit_of(&from));
+                swap_units(items, swap_unit_of(&from));
             }
             if from.kind() == Kind::Bool {
                 check_bools(items).map_err(|error| error.offset_element(index * BLOCK))?;
@@ -52,7 +52,7 @@ pub(super) fn recoder_for(from: &Scalar, to: &Scalar, meant: &Scalar, casting: C
             }
             convert(items, &mut ReadBuf::of(made));
             if to.is_foreign() {
-                swap_units(made, unit_of(&to));
+                swap_units(made, swap_unit_of(&to));
             }
         }
         Ok(())
@@ -131,7 +131,7 @@ pub(super) fn nearest_half(number: f64) -> half::f16 {
 }
 
 /// A type with the representation of the numbers to convert from.
-trait Origin: Pod {
+trait SourceNumber: Pod {
     type Part: Copy + 'static;
 
     /// Returns the real and the imaginary part.
@@ -139,7 +139,7 @@ trait Origin: Pod {
 }
 
 /// A type with the representation of the numbers to convert to.
-trait Target: Pod {
+trait TargetNumber: Pod {
     type Part: Copy + 'static;
 
     fn of(re: Self::Part, im: Self::Part) -> Self;
@@ -147,7 +147,7 @@ trait Target: Pod {
 
 macro_rules! reals {
     ($($real:ty),*) => {$(
-        impl Origin for $real {
+        impl SourceNumber for $real {
             type Part = Self;
 
             fn parts(self) -> (Self, Self) {
@@ -155,7 +155,7 @@ macro_rules! reals {
             }
         }
 
-        impl Target for $real {
+        impl TargetNumber for $real {
             type Part = Self;
 
             fn of(re: Self, _: Self) -> Self {
@@ -169,7 +169,7 @@ reals!(i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
 
 macro_rules! complexes {
     ($($part:ty),*) => {$(
-        impl Origin for Complex<$part> {
+        impl SourceNumber for Complex<$part> {
             type Part = $part;
 
             fn parts(self) -> ($part, $part) {
@@ -177,7 +177,7 @@ macro_rules! complexes {
             }
         }
 
-        impl Target for Complex<$part> {
+        impl TargetNumber for Complex<$part> {
             type Part = $part;
 
             fn of(re: $part, im: $part) -> Self {
@@ -200,7 +200,7 @@ fn convert_each<S: Pod, T: Pod>(from: &[u8], to: &mut ReadBuf<'_>, make: impl Fn
     }
 }
 
-fn convert<S: Origin<Part: AsPrimitive<T::Part>>, T: Target>(from: &[u8], to: &mut ReadBuf<'_>) {
+fn convert<S: SourceNumber<Part: AsPrimitive<T::Part>>, T: TargetNumber>(from: &[u8], to: &mut ReadBuf<'_>) {
     convert_each::<S, T>(from, to, |number| {
         let (re, im) = number.parts();
         T::of(re.as_(), im.as_())
@@ -208,7 +208,7 @@ fn convert<S: Origin<Part: AsPrimitive<T::Part>>, T: Target>(from: &[u8], to: &m
 }
 
 /// Converts numbers to bools: anything but zero is true, including NaN.
-fn convert_to_bool<S: Origin<Part: PartialEq + Default>>(from: &[u8], to: &mut ReadBuf<'_>) {
+fn convert_to_bool<S: SourceNumber<Part: PartialEq + Default>>(from: &[u8], to: &mut ReadBuf<'_>) {
     convert_each::<S, u8>(from, to, |number| {
         let zero = S::Part::default();
         let (re, im) = number.parts();
@@ -218,7 +218,7 @@ fn convert_to_bool<S: Origin<Part: PartialEq + Default>>(from: &[u8], to: &mut R
 
 /// Converts numbers to halves by way of an `f32` rounded to odd, which avoids double rounding.
 #[cfg(feature = "half-2")]
-fn convert_to_half<S: Origin<Part: AsPrimitive<f64>>>(from: &[u8], to: &mut ReadBuf<'_>) {
+fn convert_to_half<S: SourceNumber<Part: AsPrimitive<f64>>>(from: &[u8], to: &mut ReadBuf<'_>) {
     use half::slice::{HalfBitsSliceExt, HalfFloatSliceExt};
     // `half` converts only slices of its own types, so the numbers pass through buffers that are small enough
     // for the stack.
@@ -238,7 +238,7 @@ fn convert_to_half<S: Origin<Part: AsPrimitive<f64>>>(from: &[u8], to: &mut Read
 
 /// Converts halves to other numbers by way of `f32`, which represents every half exactly.
 #[cfg(feature = "half-2")]
-fn convert_from_half(from: &[u8], to: &mut ReadBuf<'_>, of_floats: Loop) {
+fn convert_from_half(from: &[u8], to: &mut ReadBuf<'_>, of_floats: ConvertLoop) {
     use half::slice::{HalfBitsSliceExt, HalfFloatSliceExt};
     const PART: usize = 256;
     let mut halves = [0u16; PART];
@@ -268,7 +268,7 @@ fn narrowed_to_odd(number: f64) -> f32 {
 }
 
 /// Returns the loop for a pair of types, or `None` if there is no conversion between them.
-fn converter(from: &Scalar, to: &Scalar) -> Option<Loop> {
+fn converter(from: &Scalar, to: &Scalar) -> Option<ConvertLoop> {
     macro_rules! from_each {
         ($loop:ident $(, $target:ty)?) => {
             match (from.kind(), from.size()) {

@@ -7,8 +7,8 @@ use num_complex::Complex;
 use super::Recode;
 use crate::dtype::{ByteOrder, Kind, Scalar, TimeStep, TimeUnit};
 use crate::element::bytes::write_padded;
-use crate::element::swap::{swap_units, unit_of};
-use crate::element::text::{text, utf8, write_code_points};
+use crate::element::swap::{swap_unit_of, swap_units};
+use crate::element::text::{text, trimmed_utf8, write_code_points};
 use crate::element::time::{NAT, date, dates};
 use crate::element::trimmed;
 use crate::error::{ElementFault, Error, ErrorKind, Result};
@@ -76,24 +76,24 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
     match (width(from), width(to)) {
         (Some(1..), Some(0)) => None, // nothing would fit
         (Some(_), Some(_)) if from.kind() == Kind::Bytes && to.kind() == Kind::Bytes => {
-            Some(of_units::<1>(*from, *to))
+            Some(unit_recoder::<1>(*from, *to))
         }
         (Some(_), Some(_)) if from.kind() == Kind::Text && to.kind() == Kind::Text => {
-            Some(of_units::<4>(*from, *to))
+            Some(unit_recoder::<4>(*from, *to))
         }
         (Some(_), Some(_)) => {
             let (from, to) = (*from, *to);
-            Some(of_texts(from, to.size(), move |text, into| write_text(&text, &to, into)))
+            Some(text_recoder(from, to.size(), move |text, into| write_text(&text, &to, into)))
         }
         (Some(_), None) => {
             // `reserved_width` is `None` for types that cannot be converted to or from text. A date in text has a unit.
             reserved_width(to).filter(|_| to.kind() != Kind::Datetime(TimeStep::GENERIC))?;
             let (from, to, size) = (*from, *to, to.size());
             let native = to.with_order(ByteOrder::NATIVE);
-            Some(of_texts(from, size, move |text, into| {
+            Some(text_recoder(from, size, move |text, into| {
                 read(&text, &native, into)?;
                 if to.is_foreign() {
-                    swap_units(into, unit_of(&to));
+                    swap_units(into, swap_unit_of(&to));
                 }
                 Ok(())
             }))
@@ -104,7 +104,7 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
             let (from, to) = (*from, *to);
             Some(Box::new(move |items, made| {
                 if from.is_foreign() {
-                    swap_units(items, unit_of(&from));
+                    swap_units(items, swap_unit_of(&from));
                 }
                 let pairs = items.chunks_exact(from.size()).zip(made.chunks_exact_mut(to.size().max(1)));
                 for (index, (item, into)) in pairs.enumerate() {
@@ -120,7 +120,7 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
 
 /// Returns the conversion of texts or byte strings to another width, unit by unit, whether or not the units of `N` bytes are
 /// characters.
-fn of_units<const N: usize>(from: Scalar, to: Scalar) -> Recode
+fn unit_recoder<const N: usize>(from: Scalar, to: Scalar) -> Recode
 where
     [u8; N]: Default,
 {
@@ -142,7 +142,7 @@ where
 }
 
 /// Returns a conversion that calls `make` for each text to write an element of `size` bytes.
-fn of_texts(
+fn text_recoder(
     from: Scalar,
     size: usize,
     make: impl Fn(Cow<'_, str>, &mut [u8]) -> Result<()> + Send + Sync + 'static,
@@ -152,7 +152,7 @@ fn of_texts(
         for index in 0..count {
             let item = &mut items[index * from.size()..][..from.size()];
             let into = &mut made[index * size..][..size];
-            read_text(item, &from)
+            decode_text(item, &from)
                 .and_then(|text| make(text, into))
                 .map_err(|error| error.at_element(index))?;
         }
@@ -161,9 +161,9 @@ fn of_texts(
 }
 
 /// Decodes the text in an item of a file, whose bytes are swapped in place if necessary.
-fn read_text<'a>(item: &'a mut [u8], scalar: &Scalar) -> Result<Cow<'a, str>> {
+fn decode_text<'a>(item: &'a mut [u8], scalar: &Scalar) -> Result<Cow<'a, str>> {
     if scalar.kind() == Kind::Bytes {
-        return Ok(utf8(item)?.into());
+        return Ok(trimmed_utf8(item)?.into());
     }
     if scalar.is_foreign() {
         swap_units(item, 4);
@@ -241,7 +241,7 @@ fn format_f32(number: f32, end: &str) -> String {
     let shortest = format!("{number:e}");
     let even = |digits: usize| format!("{number:.digits$e}");
     let is_same = |text: &str| text.parse() == Ok(number);
-    format_float(half_to_even(shortest, even, is_same), f64::from(number), 1e6, end)
+    format_float(prefer_even_digits(shortest, even, is_same), f64::from(number), 1e6, end)
 }
 
 /// Formats a float as Python's `repr` does; an integral number without an exponent ends in `end`.
@@ -249,11 +249,11 @@ pub(crate) fn format_f64(number: f64, end: &str) -> String {
     let shortest = format!("{number:e}");
     let even = |digits: usize| format!("{number:.digits$e}");
     let is_same = |text: &str| text.parse() == Ok(number);
-    format_float(half_to_even(shortest, even, is_same), number, 1e16, end)
+    format_float(prefer_even_digits(shortest, even, is_same), number, 1e16, end)
 }
 
 /// Returns the shortest digits. If two candidates are equally close, the even one is chosen, as in Python.
-fn half_to_even(
+fn prefer_even_digits(
     shortest: String,
     even: impl FnOnce(usize) -> String,
     is_same: impl FnOnce(&str) -> bool,
@@ -360,7 +360,7 @@ pub(in crate::element) fn parse_item(text: &str, scalar: &Scalar) -> Result<[u8;
 }
 
 fn read(text: &str, native: &Scalar, into: &mut [u8]) -> Result<()> {
-    read_number(text, native, into).ok_or_else(|| text_mismatch(text, native))
+    parse_number(text, native, into).ok_or_else(|| text_mismatch(text, native))
 }
 
 fn text_mismatch(text: &str, scalar: &Scalar) -> Error {
@@ -369,7 +369,7 @@ fn text_mismatch(text: &str, scalar: &Scalar) -> Error {
 }
 
 /// Parses a number as Python does, and writes it in native byte order.
-fn read_number(text: &str, scalar: &Scalar, into: &mut [u8]) -> Option<()> {
+fn parse_number(text: &str, scalar: &Scalar, into: &mut [u8]) -> Option<()> {
     macro_rules! put {
         ($number:expr) => {
             into.copy_from_slice(bytemuck::bytes_of(&$number))
@@ -391,15 +391,15 @@ fn read_number(text: &str, scalar: &Scalar, into: &mut [u8]) -> Option<()> {
             }
         }
         #[cfg(feature = "half-2")]
-        (Kind::Float, 2) => put!(super::numbers::nearest_half(read_float(text)?)),
-        (Kind::Float, 4) => put!(read_float(text)? as f32),
-        (Kind::Float, 8) => put!(read_float(text)?),
+        (Kind::Float, 2) => put!(super::numbers::nearest_half(parse_trimmed_float(text)?)),
+        (Kind::Float, 4) => put!(parse_trimmed_float(text)? as f32),
+        (Kind::Float, 8) => put!(parse_trimmed_float(text)?),
         (Kind::Complex, 8) => {
-            let (re, im) = read_complex(text)?;
+            let (re, im) = parse_complex(text)?;
             put!(Complex::new(re as f32, im as f32));
         }
         (Kind::Complex, 16) => {
-            let (re, im) = read_complex(text)?;
+            let (re, im) = parse_complex(text)?;
             put!(Complex::new(re, im));
         }
         (Kind::Datetime(_) | Kind::Timedelta(_), _) if is_not_a_time(text) => put!(NAT),
@@ -426,7 +426,7 @@ fn without_underscores(text: &str) -> Option<Cow<'_, str>> {
     bytes.iter().enumerate().all(is_between).then(|| text.replace('_', "").into())
 }
 
-fn read_float(text: &str) -> Option<f64> {
+fn parse_trimmed_float(text: &str) -> Option<f64> {
     parse_float(text.trim())
 }
 
@@ -435,7 +435,7 @@ fn parse_float(text: &str) -> Option<f64> {
 }
 
 /// Parses a complex number: `1+2j`, `(1+2j)`, `2j`, `j` or `1`.
-fn read_complex(text: &str) -> Option<(f64, f64)> {
+fn parse_complex(text: &str) -> Option<(f64, f64)> {
     let text = text.trim();
     let text = match text.strip_prefix('(') {
         Some(rest) => rest.strip_suffix(')')?.trim(),
@@ -530,8 +530,8 @@ mod tests {
         ] {
             assert_eq!(without_underscores(text).as_deref(), number, "{text}");
         }
-        assert_eq!(read_float("1_0.5"), Some(10.5));
-        assert_eq!(read_float("Infinity"), Some(f64::INFINITY));
+        assert_eq!(parse_trimmed_float("1_0.5"), Some(10.5));
+        assert_eq!(parse_trimmed_float("Infinity"), Some(f64::INFINITY));
         let complex = [
             ("1+2j", Some((1.0, 2.0))),
             ("j", Some((0.0, 1.0))),
@@ -547,7 +547,7 @@ mod tests {
             ("2j+1", None),
         ];
         for (text, number) in complex {
-            assert_eq!(read_complex(text.trim()), number, "{text}");
+            assert_eq!(parse_complex(text.trim()), number, "{text}");
         }
     }
 }

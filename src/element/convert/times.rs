@@ -40,14 +40,14 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar, casting: Casting) -> Option<Re
         }
         // The remaining conversions are from or to the number of ticks.
         (Some(_), None) => numbers::recoder(&ticks(from), to, casting),
-        (None, Some(_)) if matches!(from.kind(), Kind::Float | Kind::Complex) => of_floats(from, to),
+        (None, Some(_)) if matches!(from.kind(), Kind::Float | Kind::Complex) => float_recoder(from, to),
         (None, Some(_)) => numbers::recoder_for(from, &ticks(to), to, casting),
         (None, None) => None,
     }
 }
 
 /// Converts floats to ticks: NaN and numbers out of range become NaT.
-fn of_floats(from: &Scalar, to: &Scalar) -> Option<Recode> {
+fn float_recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
     let double = Scalar::new(Kind::Float, 8, ByteOrder::NATIVE)?;
     let doubles = numbers::recoder(from, &double, Casting::Unsafe)?; // no integers
     let is_foreign = to.is_foreign();
@@ -85,9 +85,9 @@ fn ticks(scalar: &Scalar) -> Scalar {
 /// The conversion from ticks of one step to ticks of another. Times between two ticks are rounded down.
 enum Scale {
     Same,
-    /// `of` ticks of the source are `many` ticks of the result.
+    /// `of` ticks of the source are `numerator` ticks of the result.
     Fixed {
-        many: i128,
+        numerator: i128,
         of: i128,
     },
     /// To months: `days` converts ticks to days; a tick of the result has `months` months.
@@ -129,14 +129,14 @@ impl Scale {
         }
     }
 
-    fn fixed(many: i128, of: i128) -> Self {
+    fn fixed(numerator: i128, of: i128) -> Self {
         // Divide by the greatest common divisor, so that `is_finer` sees exact multiples and products stay
         // small.
-        let (mut one, mut rest) = (many, of);
+        let (mut one, mut rest) = (numerator, of);
         while rest != 0 {
             (one, rest) = (rest, one % rest);
         }
-        Self::Fixed { many: many / one, of: of / one }
+        Self::Fixed { numerator: numerator / one, of: of / one }
     }
 
     fn floor_ticks(&self, ticks: i64, from: TimeStep, to: TimeStep) -> Result<i64> {
@@ -154,7 +154,7 @@ impl Scale {
     fn scaled(&self, ticks: i128) -> Option<i128> {
         Some(match self {
             Self::Same => ticks,
-            Self::Fixed { many, of } => ticks.checked_mul(*many)?.div_euclid(*of),
+            Self::Fixed { numerator, of } => ticks.checked_mul(*numerator)?.div_euclid(*of),
             Self::MonthsOf { months, days } => days_to_months(days.scaled(ticks)?).div_euclid(*months),
             Self::DaysOf { months, days } => days.scaled(months_to_days(ticks.checked_mul(*months)?))?,
         })

@@ -59,7 +59,7 @@ impl FileLayout {
     }
 
     /// Fails to compile unless elements of the type can be written.
-    pub(crate) const fn check_written(self) {
+    pub(crate) const fn assert_writable(self) {
         assert!(!self.lacks_len, "a text in a record needs a width to be written: #[record(len = 16)]");
     }
 
@@ -127,7 +127,7 @@ impl FieldSpec {
         while let Some(name) = self.nth_name(index) {
             let mut number = 0;
             while let Some(other) = other.nth_name(number) {
-                if is_same(name, other) {
+                if str_eq(name, other) {
                     return true;
                 }
                 number += 1;
@@ -166,7 +166,7 @@ impl RecordSpec {
     }
 
     /// Returns where a field starts, and where the field before it ends.
-    const fn bounds(&self, index: usize) -> (usize, usize) {
+    const fn start_and_previous_end(&self, index: usize) -> (usize, usize) {
         let (mut start, mut end, mut at) = (0usize, 0, 0);
         while at <= index && at < self.fields.len() {
             if at > 0 {
@@ -186,13 +186,16 @@ impl RecordSpec {
     const fn end(&self) -> usize {
         match self.fields.len() {
             0 => 0,
-            count => self.bounds(count - 1).0.saturating_add(self.fields[count - 1].file_layout.size),
+            count => self
+                .start_and_previous_end(count - 1)
+                .0
+                .saturating_add(self.fields[count - 1].file_layout.size),
         }
     }
 
     /// Returns whether a field starts before the preceding field ends.
     pub const fn overlaps(&self, index: usize) -> bool {
-        let (start, end) = self.bounds(index);
+        let (start, end) = self.start_and_previous_end(index);
         start < end
     }
 
@@ -269,7 +272,7 @@ impl RecordSpec {
     pub(super) fn dtype(&self, options: &WriteOptions) -> Result<DType> {
         let mut record = Record::default();
         for (index, field) in self.fields.iter().enumerate() {
-            let (start, _) = self.bounds(index);
+            let (start, _) = self.start_and_previous_end(index);
             // Overlaps and sizes are checked when the struct is compiled. Sums that overflow saturate, and
             // `pad` rejects them.
             record.pad(start.saturating_sub(record.size()))?;
@@ -304,7 +307,7 @@ impl RecordSpec {
 }
 
 /// Compares two strings from the end, which is where field names often differ.
-const fn is_same(one: &str, other: &str) -> bool {
+const fn str_eq(one: &str, other: &str) -> bool {
     let (one, other) = (one.as_bytes(), other.as_bytes());
     if one.len() != other.len() {
         return false;

@@ -89,7 +89,7 @@ pub(in crate::element) fn months_to_days(months: i128) -> i128 {
 }
 
 /// Converts nanoseconds to ticks.
-pub(super) fn to_ticks(nanos: i128, step: TimeStep) -> Result<i64> {
+pub(super) fn to_exact_ticks(nanos: i128, step: TimeStep) -> Result<i64> {
     let (many, parts) = nanos_per_tick(step)
         .ok_or_else(|| not_convertible(format!("a tick of [{step}] has no fixed length")))?;
     let scaled = nanos
@@ -168,7 +168,7 @@ impl<U: Unit> TryFrom<SystemTime> for Datetime64<U> {
     type Error = Error;
 
     fn try_from(time: SystemTime) -> Result<Self> {
-        to_ticks(nanos_since_1970(time), U::STEP).map(Self::new)
+        to_exact_ticks(nanos_since_1970(time), U::STEP).map(Self::new)
     }
 }
 
@@ -217,6 +217,6 @@ impl<U: Unit> TryFrom<Duration> for Timedelta64<U> {
     type Error = Error;
 
     fn try_from(length: Duration) -> Result<Self> {
-        to_ticks(length.nanos(), U::STEP).map(Self::new)
+        to_exact_ticks(length.nanos(), U::STEP).map(Self::new)
     }
 }

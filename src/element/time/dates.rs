@@ -45,7 +45,7 @@ pub(crate) fn date(ticks: i128, step: TimeStep) -> String {
     // A week is shown as the date of its first day.
     let ticks = if step.unit == TimeUnit::Week { ticks * 7 } else { ticks };
     let (day, within) = (ticks.div_euclid(per_day), ticks.rem_euclid(per_day));
-    let (year, month, day) = civil(day);
+    let (year, month, day) = civil_from_days(day);
     let mut shown = format!("{year:04}-{month:02}-{day:02}");
     // Writing to a String does not fail.
     let mut push =
@@ -70,7 +70,7 @@ pub(crate) fn date(ticks: i128, step: TimeStep) -> String {
 ///
 /// Returns `None` for anything else, and for a date that is out of range. The caller knows NaT.
 pub(in crate::element) fn parse(text: &str, step: TimeStep) -> Option<i64> {
-    let (text, east) = zone(text)?;
+    let (text, east) = split_zone(text)?;
     let (sign, digits) = match text.as_bytes().first()? {
         b'-' => (-1, &text[1..]),
         b'+' => (1, &text[1..]),
@@ -81,8 +81,8 @@ pub(in crate::element) fn parse(text: &str, step: TimeStep) -> Option<i64> {
         None => (digits, None),
     };
     let mut parts = day.split('-');
-    let year = sign * all_digits(parts.next()?)?;
-    let mut part = || parts.next().map_or(Some(None), |part| two_digits(part).map(Some));
+    let year = sign * parse_digits(parts.next()?)?;
+    let mut part = || parts.next().map_or(Some(None), |part| parse_two_digits(part).map(Some));
     let (month, day_of_month) = (part()?, part()?);
     if parts.next().is_some() || clock.is_some() && day_of_month.is_none() {
         return None;
@@ -96,7 +96,7 @@ pub(in crate::element) fn parse(text: &str, step: TimeStep) -> Option<i64> {
     if !(1..=months_to_days(months + 1) - first).contains(&day_of_month) {
         return None;
     }
-    let (seconds, attoseconds) = clock.map_or(Some((0, 0)), clock_time)?;
+    let (seconds, attoseconds) = clock.map_or(Some((0, 0)), parse_clock_time)?;
     let seconds =
         (first + day_of_month - 1).checked_mul(86_400)?.checked_add(seconds)?.checked_sub(east * 60)?;
     let count = i128::from(step.count);
@@ -118,21 +118,21 @@ pub(in crate::element) fn parse(text: &str, step: TimeStep) -> Option<i64> {
 }
 
 /// Returns the seconds and attoseconds of `12`, `12:30`, `12:30:15` or `12:30:15.5`.
-fn clock_time(text: &str) -> Option<(i128, i128)> {
+fn parse_clock_time(text: &str) -> Option<(i128, i128)> {
     let (whole, fraction) = match text.split_once('.') {
         Some((whole, fraction)) => (whole, Some(fraction)),
         None => (text, None),
     };
     let mut parts = whole.split(':');
-    let hour = two_digits(parts.next()?)?;
-    let (minute, second) = (parts.next().map(two_digits), parts.next().map(two_digits));
+    let hour = parse_two_digits(parts.next()?)?;
+    let (minute, second) = (parts.next().map(parse_two_digits), parts.next().map(parse_two_digits));
     let is_whole = second.is_some() || fraction.is_none();
     let (minute, second) = (minute.unwrap_or(Some(0))?, second.unwrap_or(Some(0))?);
     if parts.next().is_some() || !is_whole || hour > 23 || minute > 59 || second > 59 {
         return None;
     }
     let attoseconds = match fraction {
-        Some(digits) if digits.len() <= 18 => all_digits(digits)? * 10i128.pow(18 - digits.len() as u32),
+        Some(digits) if digits.len() <= 18 => parse_digits(digits)? * 10i128.pow(18 - digits.len() as u32),
         Some(_) => return None,
         None => 0,
     };
@@ -140,7 +140,7 @@ fn clock_time(text: &str) -> Option<(i128, i128)> {
 }
 
 /// Returns what precedes the zone, and the minutes by which its clocks are ahead.
-fn zone(text: &str) -> Option<(&str, i128)> {
+fn split_zone(text: &str) -> Option<(&str, i128)> {
     if let Some(text) = text.strip_suffix('Z') {
         return text.contains(['T', ' ']).then_some((text, 0));
     }
@@ -151,20 +151,22 @@ fn zone(text: &str) -> Option<(&str, i128)> {
     };
     let digits = &text[at + 1..];
     let (hours, minutes) = match digits.len() {
-        2 => (two_digits(digits)?, 0),
-        4 => (two_digits(digits.get(..2)?)?, two_digits(digits.get(2..)?)?),
-        5 if digits.as_bytes()[2] == b':' => (two_digits(digits.get(..2)?)?, two_digits(digits.get(3..)?)?),
+        2 => (parse_two_digits(digits)?, 0),
+        4 => (parse_two_digits(digits.get(..2)?)?, parse_two_digits(digits.get(2..)?)?),
+        5 if digits.as_bytes()[2] == b':' => {
+            (parse_two_digits(digits.get(..2)?)?, parse_two_digits(digits.get(3..)?)?)
+        }
         _ => return None,
     };
     let sign = if text.as_bytes()[at] == b'-' { -1 } else { 1 };
     (hours < 24 && minutes < 60).then_some((&text[..at], sign * (60 * hours + minutes)))
 }
 
-fn two_digits(text: &str) -> Option<i128> {
-    Some(text).filter(|text| text.len() == 2).and_then(all_digits)
+fn parse_two_digits(text: &str) -> Option<i128> {
+    Some(text).filter(|text| text.len() == 2).and_then(parse_digits)
 }
 
-fn all_digits(text: &str) -> Option<i128> {
+fn parse_digits(text: &str) -> Option<i128> {
     let is_number = !text.is_empty() && text.len() <= 30 && text.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| text.parse().ok()).flatten()
 }
@@ -172,7 +174,7 @@ fn all_digits(text: &str) -> Option<i128> {
 /// Converts days since 1970-01-01 to year, month and day of the proleptic Gregorian calendar.
 ///
 /// The algorithm is Howard Hinnant's.
-fn civil(days: i128) -> (i128, i128, i128) {
+fn civil_from_days(days: i128) -> (i128, i128, i128) {
     // Years start in March here, so the leap day is the last day of a year.
     let days = days + 719_468; // days since 0000-03-01
     let era = days.div_euclid(146_097); // 400 years have 146,097 days

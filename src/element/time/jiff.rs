@@ -4,7 +4,7 @@
 
 use jiff_0_2::{SignedDuration, Timestamp};
 
-use super::convert::{not_convertible, split_nanos, to_nanos, to_ticks};
+use super::convert::{not_convertible, split_nanos, to_exact_ticks, to_nanos};
 use super::units::{Moment, Span, Unit};
 use super::{Datetime64, Timedelta64};
 use crate::error::{Error, Result};
@@ -35,7 +35,7 @@ impl<U: Unit> TryFrom<Timestamp> for Datetime64<U> {
     type Error = Error;
 
     fn try_from(time: Timestamp) -> Result<Self> {
-        to_ticks(time.nanos(), U::STEP).map(Self::new)
+        to_exact_ticks(time.nanos(), U::STEP).map(Self::new)
     }
 }
 
@@ -65,7 +65,7 @@ impl<U: Unit> TryFrom<SignedDuration> for Timedelta64<U> {
     type Error = Error;
 
     fn try_from(length: SignedDuration) -> Result<Self> {
-        to_ticks(length.nanos(), U::STEP).map(Self::new)
+        to_exact_ticks(length.nanos(), U::STEP).map(Self::new)
     }
 }
 

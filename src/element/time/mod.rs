@@ -16,7 +16,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 
-use super::fixed::{Fixed, elements};
+use super::fixed::{ScalarElement, elements};
 use crate::dtype::{ByteOrder, Kind, Scalar};
 use units::Unit;
 
@@ -102,7 +102,7 @@ macro_rules! time_type {
             }
         }
 
-        impl<U: Unit> Fixed for $name<U> {
+        impl<U: Unit> ScalarElement for $name<U> {
             const UNIT: usize = 8;
 
             fn scalar(order: ByteOrder) -> Scalar {

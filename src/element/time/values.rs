@@ -9,7 +9,7 @@ use super::units::{Moment, Span, Unit};
 use super::{Datetime64, NAT, Timedelta64};
 use crate::dtype::ByteOrder;
 use crate::element::convert::{format_number, parse_item, ticks_in};
-use crate::element::fixed::Fixed;
+use crate::element::fixed::ScalarElement;
 use crate::error::{Error, Result};
 
 /// Implements what both types have in common.
@@ -113,7 +113,7 @@ values!(Datetime64, true);
 values!(Timedelta64, false);
 
 /// Returns the result of an operation on ticks; "not a time" if either operand is, and `None` if the result is out of range.
-fn with_ticks(one: i64, two: i64, operation: impl FnOnce(i64, i64) -> Option<i64>) -> Option<i64> {
+fn combine_ticks(one: i64, two: i64, operation: impl FnOnce(i64, i64) -> Option<i64>) -> Option<i64> {
     match one == NAT || two == NAT {
         true => Some(NAT),
         false => operation(one, two).filter(|ticks| *ticks != NAT),
@@ -131,12 +131,12 @@ impl<U: Unit> Datetime64<U> {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn checked_add(self, duration: Timedelta64<U>) -> Option<Self> {
-        with_ticks(self.0, duration.0, i64::checked_add).map(Self::new)
+        combine_ticks(self.0, duration.0, i64::checked_add).map(Self::new)
     }
 
     /// Subtracts a duration; `None` if the result is out of range. "Not a time" and anything is "not a time".
     pub fn checked_sub(self, duration: Timedelta64<U>) -> Option<Self> {
-        with_ticks(self.0, duration.0, i64::checked_sub).map(Self::new)
+        combine_ticks(self.0, duration.0, i64::checked_sub).map(Self::new)
     }
 
     /// Returns the duration since another point in time; `None` if it is out of range. It is "not a time" if either is.
@@ -149,19 +149,19 @@ impl<U: Unit> Datetime64<U> {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn checked_since(self, earlier: Self) -> Option<Timedelta64<U>> {
-        with_ticks(self.0, earlier.0, i64::checked_sub).map(Timedelta64::new)
+        combine_ticks(self.0, earlier.0, i64::checked_sub).map(Timedelta64::new)
     }
 }
 
 impl<U: Unit> Timedelta64<U> {
     /// Adds another duration; `None` if the result is out of range. "Not a time" and anything is "not a time".
     pub fn checked_add(self, other: Self) -> Option<Self> {
-        with_ticks(self.0, other.0, i64::checked_add).map(Self::new)
+        combine_ticks(self.0, other.0, i64::checked_add).map(Self::new)
     }
 
     /// Subtracts another duration; `None` if the result is out of range. "Not a time" and anything is "not a time".
     pub fn checked_sub(self, other: Self) -> Option<Self> {
-        with_ticks(self.0, other.0, i64::checked_sub).map(Self::new)
+        combine_ticks(self.0, other.0, i64::checked_sub).map(Self::new)
     }
 
     /// Multiplies by an integer; `None` if the result is out of range. "Not a time" stays so.
@@ -175,6 +175,6 @@ impl<U: Unit> Timedelta64<U> {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn checked_mul(self, factor: i64) -> Option<Self> {
-        with_ticks(self.0, 0, |ticks, _| ticks.checked_mul(factor)).map(Self::new)
+        combine_ticks(self.0, 0, |ticks, _| ticks.checked_mul(factor)).map(Self::new)
     }
 }

@@ -545,7 +545,7 @@ pub(crate) fn sync_folder_of(path: &Path, options: &WriteOptions) -> Result<()> 
 ///
 /// A `File` or a `BufWriter<File>` can be synced.
 pub(crate) fn check_can_sync<W>(writer: &mut W, options: &WriteOptions) -> Result<()> {
-    if options.get_sync() && streams::as_any_file(writer).is_none() {
+    if options.get_sync() && streams::as_file_or_buffered(writer).is_none() {
         let reason = "only a file can be synced: this writer is neither a File nor a BufWriter<File>".into();
         return Err(ErrorKind::BadOption { reason }.into());
     }
@@ -560,7 +560,7 @@ pub(crate) fn sync_writer<W: Write>(writer: &mut W, options: &WriteOptions) -> R
         return Ok(());
     }
     Sink::of(writer).flush()?;
-    match streams::as_any_file(writer) {
+    match streams::as_file_or_buffered(writer) {
         Some(file) if bytes::len_of_regular(file).is_some() => {
             file.sync_data().map_err(|error| Error::from(error).while_writing())
         }

@@ -14,7 +14,7 @@ use crate::transfer::{Sink, os, streams};
 
 /// Returns the dtype for elements that are written later.
 pub(super) fn dtype_for<A: WritableElement>(options: &WriteOptions) -> Result<DType> {
-    const { A::FILE_LAYOUT.check_written() };
+    const { A::FILE_LAYOUT.assert_writable() };
     if A::FILE_LAYOUT.takes_len && options.get_text_width().is_none() {
         let reason = "text that is written incrementally needs a width".into();
         return Err(Error::from(ErrorKind::BadOption { reason }).with_help(Help::TextWidth));
@@ -78,7 +78,7 @@ pub(super) fn rewrite_header<W: Write + Seek>(
     }
     // The lock is taken through a second handle of the same open file, because the writer is borrowed for
     // writing.
-    let file = streams::as_any_file(writer).and_then(|file| file.try_clone().ok());
+    let file = streams::as_file_or_buffered(writer).and_then(|file| file.try_clone().ok());
     let mut write = || -> Result<()> {
         let end = writer.stream_position()?;
         writer.seek(SeekFrom::Start(start))?;
@@ -117,7 +117,7 @@ pub(crate) fn grouped_for<A: WritableElement>(
 /// Returns the options with which a Rust type produces exactly a file's dtype, or an error if there are none.
 pub(crate) fn options_for<A: WritableElement>(dtype: &DType, options: &WriteOptions) -> Result<WriteOptions> {
     let of = |order| with_text_width_of::<A>(dtype, &options.clone().byte_order(order));
-    const { A::FILE_LAYOUT.check_written() };
+    const { A::FILE_LAYOUT.assert_writable() };
     let made = |options: &WriteOptions| A::dtype_for(&mut std::iter::empty(), options);
     let orders = [ByteOrder::NATIVE, ByteOrder::Little, ByteOrder::Big];
     if let Some(options) = orders

@@ -544,7 +544,7 @@ impl<A, W: Write> NpyWriter<A, W> {
     fn check_file_unchanged(&mut self, payload: u64) -> Result<()> {
         let bytes = self.elements * self.dtype.item_size() as u64;
         let wanted = payload + bytes;
-        match streams::as_any_file(&mut *self.writer).map(File::metadata).transpose()? {
+        match streams::as_file_or_buffered(&mut *self.writer).map(File::metadata).transpose()? {
             Some(metadata) if metadata.is_file() && metadata.len() != wanted => {
                 self.has_external_change = true;
                 let found = metadata.len();
@@ -662,7 +662,7 @@ impl<A, W: Write + Seek> NpyWriter<A, W> {
         let head = npy::format_growing(&header, options.get_version())?;
         let start = writer.stream_position()?;
         change::check_can_sync(&mut writer, options)?;
-        if let Some(file) = streams::as_any_file(&mut writer)
+        if let Some(file) = streams::as_file_or_buffered(&mut writer)
             && let Some(length) = bytes::len_of_regular(file)
         {
             if os::is_append_only(file) {
@@ -698,7 +698,9 @@ impl<A, W: Write + Seek> NpyWriter<A, W> {
 ///
 /// The lock is taken through a second handle of the same open file, since the writer is needed for writing.
 fn lock_file_of<W>(writer: &mut W, options: &WriteOptions) -> Result<Option<Locked>> {
-    let Some(file) = streams::as_any_file(writer).filter(|file| bytes::len_of_regular(file).is_some()) else {
+    let Some(file) =
+        streams::as_file_or_buffered(writer).filter(|file| bytes::len_of_regular(file).is_some())
+    else {
         return Ok(None);
     };
     if change::is_lent_to_callback(file) {

@@ -4,7 +4,7 @@ use super::run::TileWork;
 use crate::error::Result;
 use crate::transfer::gather_strided::{element_offset, gather_strided};
 use crate::transfer::parallel::for_each_parallel;
-use crate::transfer::{Effort, aligned};
+use crate::transfer::{Effort, aligned_bytes};
 
 /// The approximate size of a part, chosen so that its source and target both fit into the cache.
 const PART: usize = 64 << 10;
@@ -22,10 +22,10 @@ fn for_each_part(
     /// The number of bytes that a thread fills at a time.
     ///
     /// If two threads shared a large page, one would wait while the system zeroes it for the other.
-    const PAGES: usize = 4 << 20;
+    const MAX_THREAD_CHUNK: usize = 4 << 20;
     let threads = Effort::moving(2 * into.len() as u64).threads(threads); // read and written
     let part = part.max(1);
-    let each = (PAGES.min(into.len() / threads) / part).max(1);
+    let each = (MAX_THREAD_CHUNK.min(into.len() / threads) / part).max(1);
     let parts = into.chunks_mut(each * part).enumerate();
     let work = |words: &mut Vec<u128>, (number, parts): (usize, &mut [u8])| {
         let mut parts = parts.chunks_mut(part).enumerate();
@@ -111,7 +111,7 @@ pub(crate) fn recode_all(
                 work(made);
             }
             TileWork::Into(work) => {
-                let copy = aligned(words, items.len())?;
+                let copy = aligned_bytes(words, items.len())?;
                 copy.copy_from_slice(items);
                 work(copy, made).map_err(|error| error.offset_element(first))?;
             }

@@ -1,7 +1,7 @@
 //! Moves arrays of any size tile by tile.
 //!
 //! A move can change the order, byte order or dtype; the source or the target can be part of a larger array.
-//! [`Plan`] divides an array into tiles, and [`run`] moves them.
+//! [`TilePlan`] divides an array into tiles, and [`run`] moves them.
 
 mod memory;
 mod plan;
@@ -9,5 +9,5 @@ mod run;
 
 pub(crate) use memory::{gather_strided_parallel, recode_all};
 
-pub(crate) use plan::{Axis, Plan, Side, Writes};
-pub(crate) use run::{GapLock, Move, TileWork, move_all, move_in_order};
+pub(crate) use plan::{Axis, SideLayout, TilePlan, Writes};
+pub(crate) use run::{GapLock, TileMove, TileWork, move_all, move_in_order};

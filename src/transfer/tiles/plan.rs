@@ -14,7 +14,7 @@ pub(crate) struct Axis {
 
 /// The offset of the first element and the size of each element, both in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Side {
+pub(crate) struct SideLayout {
     pub(crate) start: u64,
     pub(crate) item: usize,
 }
@@ -32,13 +32,13 @@ pub(crate) enum Writes {
 
 /// The division of an array into tiles, which are moved one by one. Each element is in exactly one tile.
 #[derive(Clone, Debug)]
-pub(crate) struct Plan {
+pub(crate) struct TilePlan {
     /// The axes, the slowest of the target first. Axes that are contiguous on both sides have been merged.
     axes: Vec<Axis>,
     /// How many indices of each axis a tile has; the last tile along an axis may have fewer.
     steps: Vec<usize>,
-    from: Side,
-    to: Side,
+    from: SideLayout,
+    to: SideLayout,
 }
 
 /// A box-shaped part of the array.
@@ -74,20 +74,26 @@ impl MoveSide {
     }
 }
 
-impl Plan {
+impl TilePlan {
     /// Divides an array into tiles of at most `memory` bytes on both sides together, but at least one
     /// element.
-    pub(crate) fn new(axes: Vec<Axis>, from: Side, to: Side, memory: usize, writes: Writes) -> Self {
-        Self::with_runs(axes, from, to, memory, (writes, 256 << 10))
+    pub(crate) fn new(
+        axes: Vec<Axis>,
+        from: SideLayout,
+        to: SideLayout,
+        memory: usize,
+        writes: Writes,
+    ) -> Self {
+        Self::with_run_len(axes, from, to, memory, (writes, 256 << 10))
     }
 
     /// Like [`new`](Self::new), with runs of up to `long` bytes, where memory permits.
     ///
     /// In longer runs than those of `new`, calls are cheap by comparison, and both sides stay in the cache.
-    pub(crate) fn with_runs(
+    pub(crate) fn with_run_len(
         axes: Vec<Axis>,
-        from: Side,
-        to: Side,
+        from: SideLayout,
+        to: SideLayout,
         memory: usize,
         (writes, long): (Writes, u64),
     ) -> Self {
@@ -174,11 +180,11 @@ impl Plan {
         &self.axes
     }
 
-    pub(crate) fn from(&self) -> Side {
+    pub(crate) fn from(&self) -> SideLayout {
         self.from
     }
 
-    pub(crate) fn to(&self) -> Side {
+    pub(crate) fn to(&self) -> SideLayout {
         self.to
     }
 
@@ -249,12 +255,12 @@ fn merge_axes(mut axes: Vec<Axis>) -> Vec<Axis> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Axis, Plan, Side, Writes};
+    use super::{Axis, SideLayout, TilePlan, Writes};
 
     /// Pseudorandom numbers.
-    struct Numbers(u64);
+    struct PseudoRandom(u64);
 
-    impl Numbers {
+    impl PseudoRandom {
         fn below(&mut self, end: usize) -> usize {
             self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (self.0 >> 33) as usize % end
@@ -262,7 +268,7 @@ mod tests {
     }
 
     /// Returns an array whose axes are in random orders on both sides, with gaps on one or both sides.
-    fn any_axes(numbers: &mut Numbers, from_item: usize, to_item: usize) -> Vec<Axis> {
+    fn any_axes(numbers: &mut PseudoRandom, from_item: usize, to_item: usize) -> Vec<Axis> {
         let ndim = numbers.below(5);
         let mut axes: Vec<Axis> = (0..ndim)
             .map(|_| Axis { len: [0, 1, 1, 2, 3, 4, 5, 7][numbers.below(8)], from: 0, to: 0 })
@@ -288,13 +294,14 @@ mod tests {
     #[test]
     fn plan_covers_each_element_once_within_its_memory() {
         let plans = if std::env::var_os("NDARRAY_IO_PLANS").is_some() { 1_000_000 } else { 20_000 };
-        let mut numbers = Numbers(1);
+        let mut numbers = PseudoRandom(1);
         for _ in 0..plans {
             let (from_item, to_item) = (numbers.below(9), numbers.below(9));
             let axes = any_axes(&mut numbers, from_item.max(1), to_item.max(1));
-            let (from, to) = (Side { start: 3, item: from_item }, Side { start: 5, item: to_item });
+            let (from, to) =
+                (SideLayout { start: 3, item: from_item }, SideLayout { start: 5, item: to_item });
             let memory = [0, 1, 16, 100, 1000, 1 << 20][numbers.below(6)];
-            let plan = Plan::new(axes.clone(), from, to, memory, Writes::RandomAccess);
+            let plan = TilePlan::new(axes.clone(), from, to, memory, Writes::RandomAccess);
             let (source, target) = plan.tile_bytes();
             assert!(source + target <= memory.max(from_item + to_item), "{axes:?} in {memory}: {plan:?}");
 
@@ -327,7 +334,7 @@ mod tests {
 
     #[test]
     fn ordered_tiles_are_contiguous_in_the_target() {
-        let (from, to) = (Side { start: 0, item: 8 }, Side { start: 0, item: 4 });
+        let (from, to) = (SideLayout { start: 0, item: 8 }, SideLayout { start: 0, item: 4 });
         for (rows, columns, memory) in
             [(5, 7, 1), (5, 7, 12), (5, 7, 100), (5, 7, 1000), (1, 9, 50), (9, 1, 50)]
         {
@@ -335,7 +342,7 @@ mod tests {
                 Axis { len: rows, from: 8, to: 4 * columns as u64 },
                 Axis { len: columns, from: 8 * rows as u64, to: 4 },
             ];
-            let plan = Plan::new(axes, from, to, memory, Writes::InOrder);
+            let plan = TilePlan::new(axes, from, to, memory, Writes::InOrder);
             let mut at = 0;
             for number in 0..plan.count() {
                 let tile = plan.tile(number);
@@ -349,13 +356,13 @@ mod tests {
     /// For the transposition of a large matrix, runs are about equally long on both sides.
     #[test]
     fn transposition_uses_long_runs_on_both_sides() {
-        let side = Side { start: 0, item: 8 };
+        let side = SideLayout { start: 0, item: 8 };
         let turned = |rows: usize, columns: usize, memory| {
             let axes = vec![
                 Axis { len: rows, from: 8 * columns as u64, to: 8 },
                 Axis { len: columns, from: 8, to: 8 * rows as u64 },
             ];
-            let plan = Plan::new(axes, side, side, memory, Writes::RandomAccess);
+            let plan = TilePlan::new(axes, side, side, memory, Writes::RandomAccess);
             plan.steps.clone()
         };
         let [columns, rows] = turned(1 << 14, 1 << 14, 32 << 20)[..] else { panic!("two axes") };

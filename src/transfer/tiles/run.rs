@@ -4,14 +4,14 @@ use std::fs::File;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
 
-use super::plan::{Plan, Tile};
+use super::plan::{Tile, TilePlan};
 use crate::bytes::{HAS_CONCURRENT_READS, ReadBuf, Region, Runs, scatter_runs};
 use crate::error::{Error, Result};
 use crate::header::Header;
 use crate::transfer::gather::permute_axes;
 use crate::transfer::gather_strided::gather_strided;
 use crate::transfer::parallel::for_each_parallel;
-use crate::transfer::{Effort, Sink, aligned, os, pipeline, truncated};
+use crate::transfer::{Effort, Sink, aligned_bytes, os, pipeline, truncated};
 
 /// Converts elements: reads them from the first slice, and writes the results to the second.
 type Recode<'a> = dyn Fn(&mut [u8], &mut [u8]) -> Result<()> + Sync + 'a;
@@ -29,9 +29,9 @@ pub(crate) enum TileWork<'a> {
 }
 
 /// A source, the plan to move it, and the processing of its elements.
-pub(crate) struct Move<'a> {
+pub(crate) struct TileMove<'a> {
     pub(crate) source: Region<'a>,
-    pub(crate) plan: Plan,
+    pub(crate) plan: TilePlan,
     pub(crate) work: TileWork<'a>,
     /// The header of the source.
     pub(crate) header: &'a Header,
@@ -53,7 +53,7 @@ struct TileBuffers {
     next: Vec<u128>,
 }
 
-impl Move<'_> {
+impl TileMove<'_> {
     /// Reads and processes a tile, and returns the bytes to be written, in the order of the target.
     fn make<'r>(&self, tile: &Tile, buffers: &'r mut TileBuffers) -> Result<&'r [u8]> {
         self.make_tile(tile, buffers).map_err(self.name_error)
@@ -65,7 +65,7 @@ impl Move<'_> {
         let mut order = plan.source_order();
         let runs = order.iter().map(|&axis| (tile.lens[axis], plan.axes()[axis].from)).collect();
         let source_runs = Runs::of_bytes(tile.from, runs, from);
-        let bytes = aligned(&mut buffers.current, count * from)?;
+        let bytes = aligned_bytes(&mut buffers.current, count * from)?;
         match self.source.bytes() {
             Some(source) => {
                 if source_runs.end() > source.len() as u64 {
@@ -88,10 +88,10 @@ impl Move<'_> {
         }
         match self.work {
             TileWork::Nothing => {}
-            TileWork::InPlace(work) => work(aligned(&mut buffers.current, count * from)?),
+            TileWork::InPlace(work) => work(aligned_bytes(&mut buffers.current, count * from)?),
             TileWork::Into(work) => {
                 let TileBuffers { current, next } = buffers;
-                work(aligned(current, count * from)?, aligned(next, count * to)?)
+                work(aligned_bytes(current, count * from)?, aligned_bytes(next, count * to)?)
                     .map_err(|error| self.locate_error(error, tile, &order))?;
                 std::mem::swap(current, next);
             }
@@ -117,7 +117,7 @@ impl Move<'_> {
         let mut wanted: Vec<usize> = (0..order.len()).collect();
         wanted.sort_by_key(|&at| order[at]);
         let len = tile.len() * item;
-        permute_axes(aligned(current, len)?, &lens, &wanted, item, aligned(next, len)?);
+        permute_axes(aligned_bytes(current, len)?, &lens, &wanted, item, aligned_bytes(next, len)?);
         std::mem::swap(current, next);
         order.sort_unstable();
         Ok(())
@@ -138,7 +138,7 @@ impl Move<'_> {
         let runs = tile.lens.iter().zip(self.plan.axes()).map(|(len, axis)| (*len, axis.to)).collect();
         let target_runs = Runs::of_bytes(tile.to, runs, self.plan.to().item);
         if let Some(GapLock(lock)) = self.gap_lock {
-            if target_runs.coalescible(GAP) > 1 {
+            if target_runs.coalescible_count(GAP) > 1 {
                 let _alone = lock.write().unwrap_or_else(PoisonError::into_inner);
                 return self.write_with_gaps(&target_runs, bytes, file, start);
             }
@@ -151,11 +151,12 @@ impl Move<'_> {
     /// Writes runs together with what is between those that are close together, which is read before.
     fn write_with_gaps(&self, target_runs: &Runs, bytes: &[u8], file: &File, start: u64) -> Result<()> {
         let (mut done, mut scratch) = (0, Vec::new());
-        let (target, coalescible) = (Region::of_file(file), target_runs.coalescible(GAP));
+        let (target, coalescible_count) = (Region::of_file(file), target_runs.coalescible_count(GAP));
         while done < bytes.len() {
             let (range, count) =
-                target_runs.coalesced(done as u64, (bytes.len() - done) as u64, coalescible, SPAN);
-            let (place, runs) = (start + range.start, &bytes[done..][..count as usize * target_runs.run()]);
+                target_runs.coalesced(done as u64, (bytes.len() - done) as u64, coalescible_count, SPAN);
+            let (place, runs) =
+                (start + range.start, &bytes[done..][..count as usize * target_runs.run_len()]);
             done += runs.len();
             if count == 1 {
                 os::write_all_at(file, runs, place)?;
@@ -191,7 +192,7 @@ fn write_runs(target_runs: &Runs, bytes: &[u8], file: &File, start: u64) -> Resu
 ///
 /// `report` is called with the number of bytes that have been written since its last call.
 pub(crate) fn move_all(
-    work: &Move<'_>,
+    work: &TileMove<'_>,
     (file, start): (&File, u64),
     threads: usize,
     report: &mut dyn FnMut(u64) -> Result<()>,
@@ -208,17 +209,17 @@ pub(crate) fn move_all(
         written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         Ok(())
     };
-    let mut tell_all = || match written.swap(0, Ordering::Relaxed) {
+    let mut report_all = || match written.swap(0, Ordering::Relaxed) {
         0 => Ok(()), // nothing new to report
         bytes => report(bytes),
     };
-    for_each_parallel(0..count, threads, &TileBuffers::default, &run, &mut tell_all)?;
-    tell_all()
+    for_each_parallel(0..count, threads, &TileBuffers::default, &run, &mut report_all)?;
+    report_all()
 }
 
 /// Moves an array into a sequential sink, given a plan with [`Writes::InOrder`](super::Writes::InOrder).
 pub(crate) fn move_in_order(
-    work: &Move<'_>,
+    work: &TileMove<'_>,
     sink: &mut Sink<'_>,
     threads: usize,
     report: &mut dyn FnMut(u64) -> Result<()>,
@@ -233,8 +234,13 @@ pub(crate) fn move_in_order(
         lock().push(buffers);
         Ok(())
     };
-    pipeline::blocks(work.plan.count(), threads.min(work.plan.count()).max(1), &make, &mut |block| {
-        sink.write(block)?;
-        report(block.len() as u64)
-    })
+    pipeline::make_blocks_in_order(
+        work.plan.count(),
+        threads.min(work.plan.count()).max(1),
+        &make,
+        &mut |block| {
+            sink.write(block)?;
+            report(block.len() as u64)
+        },
+    )
 }
