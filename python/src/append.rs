@@ -11,14 +11,14 @@ use pyo3::prelude::*;
 
 use crate::error::to_py_err;
 use crate::save::{ArrayArgument, WriteArgs};
-use crate::work::{Cancel, run};
+use crate::work::{CancelToken, run};
 
-type Rows = NpyWriter<DynArray, File>;
+type RowWriter = NpyWriter<DynArray, File>;
 
 /// A file to which rows are appended; it is locked until it is finished.
 #[pyclass(frozen, module = "ndarray_io._native")]
 pub(crate) struct Appender {
-    writer: Mutex<Option<Rows>>,
+    writer: Mutex<Option<RowWriter>>,
     /// The dtype of the rows, as in a header.
     #[pyo3(get)]
     descr: String,
@@ -28,11 +28,11 @@ impl Appender {
     /// Does something with the writer, or with none if the file is finished.
     ///
     /// The lock is taken without the interpreter: a thread that waits for it does not keep others from running.
-    fn with<T: Send>(
+    fn with_writer<T: Send>(
         &self,
         py: Python<'_>,
         bytes: u64,
-        call: impl FnOnce(&mut Option<Rows>) -> Option<Result<T>> + Send,
+        call: impl FnOnce(&mut Option<RowWriter>) -> Option<Result<T>> + Send,
     ) -> PyResult<T> {
         run(py, bytes, |_| call(&mut self.writer.lock().unwrap_or_else(PoisonError::into_inner)).transpose())?
             .ok_or_else(|| PyValueError::new_err("the file is finished"))
@@ -44,22 +44,22 @@ impl Appender {
     /// Appends one or several rows.
     fn push(&self, py: Python<'_>, rows: ArrayArgument<'_>) -> PyResult<()> {
         let lent = rows.lent()?;
-        self.with(py, lent.bytes, |writer| Some(writer.as_mut()?.push_dyn(&lent.view)))
+        self.with_writer(py, lent.bytes, |writer| Some(writer.as_mut()?.push_dyn(&lent.view)))
     }
 
     /// Makes the rows that were appended so far part of the array.
     fn checkpoint(&self, py: Python<'_>) -> PyResult<()> {
-        self.with(py, 0, |writer| Some(writer.as_mut()?.checkpoint()))
+        self.with_writer(py, 0, |writer| Some(writer.as_mut()?.checkpoint()))
     }
 
     /// Completes the array.
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
-        self.with(py, 0, |writer| Some(writer.take()?.finish().map(drop)))
+        self.with_writer(py, 0, |writer| Some(writer.take()?.finish().map(drop)))
     }
 
     /// Removes the rows since the last checkpoint, and ends.
     fn roll_back(&self, py: Python<'_>) -> PyResult<()> {
-        self.with(py, 0, |writer| Some(writer.take()?.roll_back().map(drop)))
+        self.with_writer(py, 0, |writer| Some(writer.take()?.roll_back().map(drop)))
     }
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn append(
         None => None,
     };
     let writer = run(py, 0, |_| {
-        let options = writing.options(&Cancel::default());
+        let options = writing.options(&CancelToken::default());
         match &new {
             Some((dtype, row)) => NpyWriter::append_or_create_dyn(&path, dtype, row, surplus, &options),
             None => NpyWriter::append_dyn(&path, surplus, &options),

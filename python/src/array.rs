@@ -16,23 +16,23 @@ use crate::work::run;
 /// An opened array.
 #[pyclass(frozen, module = "ndarray_io._native")]
 pub(crate) struct Array {
-    file: Opened,
+    file: OpenedArray,
     reading: ReadArgs,
     /// How many bytes a read of a part may look at, if that is more than it returns.
     max_read_bytes: u64,
 }
 
-pub(crate) enum Opened {
+pub(crate) enum OpenedArray {
     Npy(NpyFile),
     Ra(RaFile),
 }
 
 /// Calls a method of a file of either format.
-macro_rules! of_file {
+macro_rules! with_file {
     ($opened:expr, $file:ident => $call:expr) => {
         match $opened {
-            Opened::Npy($file) => $call,
-            Opened::Ra($file) => $call,
+            OpenedArray::Npy($file) => $call,
+            OpenedArray::Ra($file) => $call,
         }
     };
 }
@@ -48,7 +48,7 @@ enum AxisSlice {
 
 impl AxisSlice {
     /// Converts Python's range, which begins with the first element, to ndarray's, which begins with the lowest one.
-    fn element(&self) -> SliceInfoElem {
+    fn to_slice_element(&self) -> SliceInfoElem {
         match *self {
             Self::Index(index) => SliceInfoElem::Index(index),
             Self::Range((first, last, step)) => {
@@ -60,7 +60,7 @@ impl AxisSlice {
 }
 
 impl Array {
-    pub(crate) fn new(file: Opened, reading: ReadArgs) -> Self {
+    pub(crate) fn new(file: OpenedArray, reading: ReadArgs) -> Self {
         Self { file, reading, max_read_bytes: 0 }
     }
 
@@ -71,7 +71,7 @@ impl Array {
 
     /// Reads all of it into a new array.
     pub(crate) fn read<'py>(&self, py: Python<'py>, make: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let shape = of_file!(&self.file, file => file.shape()).to_vec();
+        let shape = with_file!(&self.file, file => file.shape()).to_vec();
         let new = make.call1((shape, self.descr(), self.fortran_order(), py.None()))?;
         self.read_into(py, new.cast::<PyUntypedArray>()?, None)?;
         Ok(new)
@@ -82,31 +82,31 @@ impl Array {
 impl Array {
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, of_file!(&self.file, file => file.shape()))
+        PyTuple::new(py, with_file!(&self.file, file => file.shape()))
     }
 
     /// The dtype as in a header of NPY.
     #[getter]
     fn descr(&self) -> String {
-        of_file!(&self.file, file => file.dtype().to_string())
+        with_file!(&self.file, file => file.dtype().to_string())
     }
 
     #[getter]
     fn fortran_order(&self) -> bool {
-        of_file!(&self.file, file => file.order()) == Order::Fortran
+        with_file!(&self.file, file => file.order()) == Order::Fortran
     }
 
     /// The position of the elements in the file if they are stored there as they are: for maps.
     fn offset_in_file(&self, py: Python<'_>) -> PyResult<u64> {
         match &self.file {
-            Opened::Npy(file) => Ok(file.offset_in_source()),
-            Opened::Ra(file) => run(py, 0, |_| file.check_complete()).map(|()| file.offset_in_source()),
+            OpenedArray::Npy(file) => Ok(file.offset_in_source()),
+            OpenedArray::Ra(file) => run(py, 0, |_| file.check_complete()).map(|()| file.offset_in_source()),
         }
     }
 
     /// Whether the file has more bytes than the array.
     fn has_grown(&self, py: Python<'_>) -> PyResult<bool> {
-        let extent = run(py, 0, |_| of_file!(&self.file, file => file.extent()))?;
+        let extent = run(py, 0, |_| with_file!(&self.file, file => file.extent()))?;
         Ok(extent.trailing().is_some_and(|bytes| bytes > 0))
     }
 
@@ -119,11 +119,11 @@ impl Array {
         slice: Option<Vec<AxisSlice>>,
     ) -> PyResult<()> {
         let slice: Option<Vec<SliceInfoElem>> =
-            slice.map(|axes| axes.iter().map(AxisSlice::element).collect());
+            slice.map(|axes| axes.iter().map(AxisSlice::to_slice_element).collect());
         fill_array(into, |memory| {
             run(py, self.max_read_bytes.max(memory.len() as u64), |cancel| {
                 let options = self.reading.options(cancel);
-                of_file!(&self.file, file => {
+                with_file!(&self.file, file => {
                     let file = file.with_options(&options);
                     match &slice {
                         Some(slice) => file.slice_into_bytes::<&[SliceInfoElem]>(slice, memory, None),
@@ -145,7 +145,7 @@ impl Array {
         fill_array(into, |memory| {
             run(py, self.max_read_bytes.max(memory.len() as u64), |cancel| {
                 let options = self.reading.options(cancel);
-                let taken: Result<DynArray> = of_file!(&self.file, file => {
+                let taken: Result<DynArray> = with_file!(&self.file, file => {
                     file.with_options(&options).take(axis, &indices)
                 });
                 let taken = taken?;

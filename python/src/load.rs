@@ -20,17 +20,17 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::archive::Archive;
-use crate::array::{Array, Opened};
+use crate::array::{Array, OpenedArray};
 use crate::error::to_py_err;
 use crate::memory::fill_array;
 use crate::objects::{pickle_to_python, to_python};
 use crate::options::ReadArgs;
-use crate::stream::{Seekable, Stream};
-use crate::work::{Cancel, run, run_in_this_thread};
+use crate::stream::{SeekableFileObject, Stream};
+use crate::work::{CancelToken, run, run_in_this_thread};
 
 /// What a file is by its first bytes.
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum InputKind {
     Archive,
     Ra,
     /// A pickle: anything that is nothing else, if objects are allowed, as in NumPy.
@@ -38,7 +38,7 @@ enum Kind {
     Npy,
 }
 
-impl Kind {
+impl InputKind {
     fn of(first: &[u8], reading: &ReadArgs) -> Self {
         match first {
             [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => Self::Archive,
@@ -59,7 +59,7 @@ fn first_bytes(file: &mut File) -> std::io::Result<Vec<u8>> {
 }
 
 /// Opens a file, and finds its kind.
-fn open_with_kind(py: Python<'_>, path: &Path, reading: &ReadArgs) -> PyResult<(File, Kind)> {
+fn open_with_kind(py: Python<'_>, path: &Path, reading: &ReadArgs) -> PyResult<(File, InputKind)> {
     let opened = || {
         let mut file = File::open(path)?;
         let first = first_bytes(&mut file)?;
@@ -69,7 +69,7 @@ fn open_with_kind(py: Python<'_>, path: &Path, reading: &ReadArgs) -> PyResult<(
         run(py, 0, |_| opened().map_err(|error: std::io::Error| Error::from(error).at_path(path)))?;
     match first.is_empty() {
         true => Err(PyEOFError::new_err(format!("{}: No data left in file", path.display()))), // as in NumPy
-        false => Ok((file, Kind::of(&first, reading))),
+        false => Ok((file, InputKind::of(&first, reading))),
     }
 }
 
@@ -83,11 +83,11 @@ pub(crate) fn load<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     if let Some(url) = url_of(&path)
         && reading.allow_objects
-        && let Some(bytes) = objects_of_url(py, url, &reading)?
+        && let Some(bytes) = fetch_pickled_objects(py, url, &reading)?
     {
         let locate = |error: Error| error.at_path(url);
-        return match Kind::of(&bytes[..bytes.len().min(8)], &reading) {
-            Kind::Pickle => pickle_from_bytes(py, &bytes, locate, make, &reading),
+        return match InputKind::of(&bytes[..bytes.len().min(8)], &reading) {
+            InputKind::Pickle => pickle_from_bytes(py, &bytes, locate, make, &reading),
             _ => objects_from_bytes(py, &bytes, locate, make, &reading),
         };
     }
@@ -101,14 +101,14 @@ pub(crate) fn load<'py>(
     let (file, kind) = open_with_kind(py, &path, &reading)?;
     let locate = |error: Error| error.at_path(&path);
     match kind {
-        Kind::Archive => open_archive(py, NpzSource::File(file, path), reading),
-        Kind::Ra => {
-            Array::new(Opened::Ra(open_array_file(py, file, &path, &reading)?), reading).read(py, make)
+        InputKind::Archive => open_archive(py, NpzSource::File(file, path), reading),
+        InputKind::Ra => {
+            Array::new(OpenedArray::Ra(open_array_file(py, file, &path, &reading)?), reading).read(py, make)
         }
-        Kind::Npy => {
+        InputKind::Npy => {
             let second_handle = file.try_clone();
-            match run(py, 0, |_| Ok(NpyFile::new_with(file, &reading.options(&Cancel::default()))))? {
-                Ok(file) => Array::new(Opened::Npy(file.with_path(path)), reading).read(py, make),
+            match run(py, 0, |_| Ok(NpyFile::new_with(file, &reading.options(&CancelToken::default()))))? {
+                Ok(file) => Array::new(OpenedArray::Npy(file.with_path(path)), reading).read(py, make),
                 // Objects have no parts: they are read as a whole.
                 Err(error) if reading.allow_objects && matches!(error.kind(), ErrorKind::Objects { .. }) => {
                     let bytes = run(py, 0, |_| Ok(read_whole(second_handle?)?))?;
@@ -117,7 +117,7 @@ pub(crate) fn load<'py>(
                 Err(error) => Err(to_py_err(py, &locate(error))),
             }
         }
-        Kind::Pickle => {
+        InputKind::Pickle => {
             let bytes = run(py, 0, |_| Ok(read_whole(file)?))?;
             pickle_from_bytes(py, &bytes, locate, make, &reading)
         }
@@ -133,13 +133,13 @@ fn read_whole(mut file: File) -> std::io::Result<Vec<u8>> {
 }
 
 /// Fetches an object of a store if it is a pickle, or an array of objects, which has no parts.
-fn objects_of_url(py: Python<'_>, url: &str, reading: &ReadArgs) -> PyResult<Option<Vec<u8>>> {
+fn fetch_pickled_objects(py: Python<'_>, url: &str, reading: &ReadArgs) -> PyResult<Option<Vec<u8>>> {
     run(py, u64::MAX, |cancel| {
         let remote = reading.remote(url)?;
         let (first, _) = remote.first_bytes()?;
-        let has_objects = match Kind::of(&first[..first.len().min(8)], reading) {
-            Kind::Pickle => true,
-            Kind::Npy => match remote.open_npy_with(&reading.options(cancel)) {
+        let has_objects = match InputKind::of(&first[..first.len().min(8)], reading) {
+            InputKind::Pickle => true,
+            InputKind::Npy => match remote.open_npy_with(&reading.options(cancel)) {
                 Err(error) => matches!(error.kind(), ErrorKind::Objects { .. }),
                 Ok(_) => false,
             },
@@ -216,7 +216,7 @@ fn open_array_file<F: ArrayFormat>(
     reading: &ReadArgs,
 ) -> PyResult<ArrayFile<F>> {
     run(py, 0, |_| {
-        let file = ArrayFile::new_with(file, &reading.options(&Cancel::default()));
+        let file = ArrayFile::new_with(file, &reading.options(&CancelToken::default()));
         file.map(|file| file.with_path(path)).map_err(|error| error.at_path(path))
     })
 }
@@ -229,7 +229,7 @@ enum NpzSource {
 
 fn open_archive<'py>(py: Python<'py>, source: NpzSource, reading: ReadArgs) -> PyResult<Bound<'py, PyAny>> {
     let file = run(py, 0, |_| {
-        let options = reading.options(&Cancel::default());
+        let options = reading.options(&CancelToken::default());
         match source {
             NpzSource::File(file, path) => match NpzFile::new_with(file, &options) {
                 Ok(file) => Ok(file.with_path(path)),
@@ -249,16 +249,16 @@ pub(crate) fn url_of(path: &Path) -> Option<&str> {
 /// Opens an object in a store or on a web server.
 fn open_url<'py>(py: Python<'py>, url: &str, reading: ReadArgs) -> PyResult<Bound<'py, PyAny>> {
     enum Object {
-        Array(Box<Opened>),
+        Array(Box<OpenedArray>),
         Archive(NpzFile),
     }
     let object = run(py, u64::MAX, |cancel| {
         let (remote, options) = (reading.remote(url)?, reading.options(cancel));
         let (first, _) = remote.first_bytes()?;
-        Ok(match Kind::of(&first[..first.len().min(8)], &ReadArgs::default()) {
-            Kind::Archive => Object::Archive(remote.open_npz_with(&options)?),
-            Kind::Ra => Object::Array(Box::new(Opened::Ra(remote.open_ra_with(&options)?))),
-            _ => Object::Array(Box::new(Opened::Npy(remote.open_npy_with(&options)?))),
+        Ok(match InputKind::of(&first[..first.len().min(8)], &ReadArgs::default()) {
+            InputKind::Archive => Object::Archive(remote.open_npz_with(&options)?),
+            InputKind::Ra => Object::Array(Box::new(OpenedArray::Ra(remote.open_ra_with(&options)?))),
+            _ => Object::Array(Box::new(OpenedArray::Npy(remote.open_npy_with(&options)?))),
         })
     })?;
     match object {
@@ -277,14 +277,14 @@ pub(crate) fn open(py: Python<'_>, path: PathBuf, reading: ReadArgs) -> PyResult
         return open_url(py, url, reading);
     }
     if path.is_dir() {
-        let stack = run(py, 0, |_| NpyStack::open_with(&path, &reading.options(&Cancel::default())))?;
-        return Ok(Array::new(Opened::Npy(stack.into_file()), reading).into_pyobject(py)?.into_any());
+        let stack = run(py, 0, |_| NpyStack::open_with(&path, &reading.options(&CancelToken::default())))?;
+        return Ok(Array::new(OpenedArray::Npy(stack.into_file()), reading).into_pyobject(py)?.into_any());
     }
     let (file, kind) = open_with_kind(py, &path, &reading)?;
     let array = match kind {
-        Kind::Archive => return open_archive(py, NpzSource::File(file, path), reading),
-        Kind::Ra => Opened::Ra(open_array_file(py, file, &path, &reading)?),
-        _ => Opened::Npy(open_array_file(py, file, &path, &reading)?),
+        InputKind::Archive => return open_archive(py, NpzSource::File(file, path), reading),
+        InputKind::Ra => OpenedArray::Ra(open_array_file(py, file, &path, &reading)?),
+        _ => OpenedArray::Npy(open_array_file(py, file, &path, &reading)?),
     };
     Ok(Array::new(array, reading).into_pyobject(py)?.into_any())
 }
@@ -301,19 +301,19 @@ pub(crate) fn open_source<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let source: Box<dyn ReadAt> = match source.cast::<PyBytes>() {
         Ok(bytes) => Box::new(InMemory(bytes.as_bytes().to_vec())),
-        Err(_) => Box::new(Seekable::new(source.clone().unbind(), start)),
+        Err(_) => Box::new(SeekableFileObject::new(source.clone().unbind(), start)),
     };
     let (source, kind) = run(py, 0, |_| {
         let mut first = [0; 8];
         let filled = ndarray_io::bytes::fill_at(&*source, &mut first, 0)?;
-        let kind = if is_archive { Kind::Archive } else { Kind::of(&first[..filled], &reading) };
+        let kind = if is_archive { InputKind::Archive } else { InputKind::of(&first[..filled], &reading) };
         Ok((source, kind))
     })?;
-    let options = reading.options(&Cancel::default());
+    let options = reading.options(&CancelToken::default());
     let array = match kind {
-        Kind::Archive => return open_archive(py, NpzSource::Bytes(source), reading),
-        Kind::Ra => Opened::Ra(run(py, 0, |_| RaFile::from_source_with(source, &options))?),
-        _ => Opened::Npy(run(py, 0, |_| NpyFile::from_source_with(source, &options))?),
+        InputKind::Archive => return open_archive(py, NpzSource::Bytes(source), reading),
+        InputKind::Ra => OpenedArray::Ra(run(py, 0, |_| RaFile::from_source_with(source, &options))?),
+        _ => OpenedArray::Npy(run(py, 0, |_| NpyFile::from_source_with(source, &options))?),
     };
     Ok(Array::new(array, reading).into_pyobject(py)?.into_any())
 }
@@ -326,7 +326,7 @@ pub(crate) fn load_stream<'py>(
     make: &Bound<'py, PyAny>,
     reading: ReadArgs,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let options = reading.options(&Cancel::default());
+    let options = reading.options(&CancelToken::default());
     let bytes_read = Arc::new(Mutex::new(reading.allow_objects.then(Vec::new)));
     let recorded = RecordingStream { stream: Stream(stream), bytes_read: Arc::clone(&bytes_read) };
     let mut reader = run_in_this_thread(py, || NpyReader::new_with(recorded, &options))?;
@@ -410,7 +410,7 @@ pub(crate) fn scan(py: Python<'_>, path: PathBuf) -> PyResult<Vec<(Option<String
             }
         };
         match kind {
-            Kind::Archive => {
+            InputKind::Archive => {
                 let archive = NpzFile::new_with(file, &options)?;
                 let mut rows = Vec::new();
                 for (index, member) in archive.members().iter().enumerate() {
@@ -420,20 +420,20 @@ pub(crate) fn scan(py: Python<'_>, path: PathBuf) -> PyResult<Vec<(Option<String
                 }
                 Ok(rows)
             }
-            Kind::Npy => {
+            InputKind::Npy => {
                 let bytes = read_whole(file)?;
                 match NpyReader::new_with(&bytes[..], &options)?.dtype().has_object() {
                     true => of_npy(None, &bytes),
                     false => Ok(Vec::new()),
                 }
             }
-            Kind::Pickle => {
+            InputKind::Pickle => {
                 let mut bytes = Vec::new();
                 file.read_to_end(&mut bytes)?;
                 let pickle = Pickle::from_bytes_with(&bytes, &options)?;
                 Ok(pickle.globals().map(|global| global_row(None, global)).collect())
             }
-            Kind::Ra => Ok(Vec::new()),
+            InputKind::Ra => Ok(Vec::new()),
         }
         .map_err(|error: Error| error.at_path(&path))
     })

@@ -24,7 +24,7 @@ pub(crate) fn fill_array<'py, T>(
         return Ok(fill(&mut []));
     }
     let _guard = ResizeGuard::new(array)?;
-    let first = first_byte(array);
+    let first = first_element_ptr(array);
     // SAFETY: a contiguous array has `bytes` bytes from its first element on, which stay where they are as long as `array` is
     // borrowed. It is writeable and plain, so any bytes are valid; they come from an allocation outside of Rust, whose content is unknown
     // but not undefined. Nothing else uses them: the package passes only arrays that it has made for this call.
@@ -52,14 +52,14 @@ impl ResizeGuard {
 }
 
 /// Returns the address of the first element.
-fn first_byte(array: &Bound<'_, PyUntypedArray>) -> *mut u8 {
+fn first_element_ptr(array: &Bound<'_, PyUntypedArray>) -> *mut u8 {
     // SAFETY: the pointer is to an array, which exists as long as it is borrowed.
     let array = unsafe { &*array.as_array_ptr() };
     array.fields.data.cast()
 }
 
 /// An array that is lent to be written.
-pub(crate) struct Lent<'a> {
+pub(crate) struct LentArray<'a> {
     _guard: ResizeGuard,
     pub(crate) view: DynView<'a>,
     pub(crate) bytes: u64,
@@ -69,7 +69,7 @@ pub(crate) struct Lent<'a> {
 ///
 /// Nothing prevents other threads from changing the elements while they are saved. The file then has some of the changes, as with `numpy.save`; in
 /// an archive without compression, the checksum may be that of other bytes.
-pub(crate) fn lent<'a>(array: &'a Bound<'_, PyUntypedArray>, descr: &str) -> PyResult<Lent<'a>> {
+pub(crate) fn lent<'a>(array: &'a Bound<'_, PyUntypedArray>, descr: &str) -> PyResult<LentArray<'a>> {
     let py = array.py();
     let dtype: DType = descr.parse().map_err(|error: ndarray_io::Error| to_py_err(py, &error))?;
     let size: usize = array.dtype().getattr("itemsize")?.extract()?;
@@ -81,7 +81,7 @@ pub(crate) fn lent<'a>(array: &'a Bound<'_, PyUntypedArray>, descr: &str) -> PyR
     if array.len() == 0 || size == 0 {
         let view = DynView::new(&[], 0, dtype, shape.to_vec(), strides);
         let view = view.map_err(|error| to_py_err(py, &error))?;
-        return Ok(Lent { _guard: ResizeGuard::new(array)?, view, bytes: 0 });
+        return Ok(LentArray { _guard: ResizeGuard::new(array)?, view, bytes: 0 });
     }
     let (mut low, mut high) = (0, size);
     for (length, stride) in shape.iter().zip(strides) {
@@ -89,11 +89,11 @@ pub(crate) fn lent<'a>(array: &'a Bound<'_, PyUntypedArray>, descr: &str) -> PyR
         if *stride < 0 { low += far } else { high += far }
     }
     // SAFETY: the lowest element begins `low` bytes before the first one, in the same allocation.
-    let lowest = unsafe { first_byte(array).sub(low) };
+    let lowest = unsafe { first_element_ptr(array).sub(low) };
     // SAFETY: NumPy's strides say where the elements are: in the `low + high` bytes from there on. All of it is one allocation,
     // which `array` keeps, and which is not moved as long as it is held.
     let memory = unsafe { std::slice::from_raw_parts(lowest, low + high) };
     let view = DynView::new(memory, low, dtype, shape.to_vec(), strides);
     let view = view.map_err(|error| to_py_err(py, &error))?;
-    Ok(Lent { _guard: ResizeGuard::new(array)?, view, bytes: (array.len() * size) as u64 })
+    Ok(LentArray { _guard: ResizeGuard::new(array)?, view, bytes: (array.len() * size) as u64 })
 }

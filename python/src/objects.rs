@@ -34,7 +34,7 @@ pub(crate) fn to_python<'py>(
         items.append(converter.convert(object.as_ref())?)?;
     }
     if reading.has_listed() {
-        converter.make_discarded(array.calls().into_iter())?;
+        converter.make_discarded_calls(array.calls().into_iter())?;
     }
     make.call1((array.shape().to_vec(), array.dtype().to_string(), array.order() == Order::Fortran, items))
 }
@@ -49,7 +49,7 @@ pub(crate) fn pickle_to_python<'py>(
     let mut converter = Converter::new(py, make, reading);
     let value = converter.convert(pickle.object().as_ref())?;
     if reading.has_listed() {
-        converter.make_discarded(pickle.calls())?;
+        converter.make_discarded_calls(pickle.calls())?;
     }
     Ok(value)
 }
@@ -81,7 +81,7 @@ fn plain<'py>(
 
 /// What an object with parts becomes when its parts are there. Containers that can contain themselves exist from the beginning.
 #[derive(Clone)]
-enum Kind<'py> {
+enum FrameKind<'py> {
     List(Bound<'py, PyList>),
     Dict(Bound<'py, PyDict>),
     Set(Bound<'py, PySet>),
@@ -118,7 +118,7 @@ const MAX_KEY_OBJECTS: u64 = 1 << 20;
 /// An object that is being converted.
 struct Frame<'a, 'py> {
     object: ObjectRef<'a>,
-    kind: Kind<'py>,
+    kind: FrameKind<'py>,
     parts: Vec<ObjectRef<'a>>,
     done: Vec<Bound<'py, PyAny>>,
 }
@@ -131,9 +131,9 @@ struct Converter<'py, 'm> {
     /// The objects that have been converted: shared ones stay shared.
     converted: HashMap<ObjectId, Bound<'py, PyAny>>,
     /// The frames of objects that are being converted, and exist only when all of their parts do.
-    open: HashMap<ObjectId, usize>,
+    open_frames: HashMap<ObjectId, usize>,
     /// How many objects the hash of a tuple looks at, shared ones each time.
-    weights: HashMap<ObjectId, u64>,
+    hash_weights: HashMap<ObjectId, u64>,
     count: u32,
 }
 
@@ -157,9 +157,9 @@ macro_rules! imported {
 
 impl<'py, 'm> Converter<'py, 'm> {
     fn new(py: Python<'py>, make: &'m Bound<'py, PyAny>, reading: &ReadArgs) -> Self {
-        let listed = reading.listed_in(py);
-        let (converted, open, weights) = Default::default();
-        Self { py, make, listed, converted, open, weights, count: 0 }
+        let listed = reading.bind_allowed_globals(py);
+        let (converted, open_frames, hash_weights) = Default::default();
+        Self { py, make, listed, converted, open_frames, hash_weights, count: 0 }
     }
 
     /// Converts an object, one part after another, without recursion: objects may be nested deeply.
@@ -179,7 +179,7 @@ impl<'py, 'm> Converter<'py, 'm> {
                         frames.push(next);
                         self.note_open(&frames);
                     }
-                    BeginOutcome::Open(index) if matches!(frames[index].kind, Kind::Listed { .. }) => {
+                    BeginOutcome::Open(index) if matches!(frames[index].kind, FrameKind::Listed { .. }) => {
                         return Err(PyValueError::new_err("an object is one of the arguments that make it"));
                     }
                     BeginOutcome::Open(index) => {
@@ -207,17 +207,17 @@ impl<'py, 'm> Converter<'py, 'm> {
     fn note_open(&mut self, frames: &[Frame<'_, 'py>]) {
         if let Some(Frame {
             object,
-            kind: Kind::Tuple | Kind::FrozenSet | Kind::Persistent | Kind::Listed { .. },
+            kind: FrameKind::Tuple | FrameKind::FrozenSet | FrameKind::Persistent | FrameKind::Listed { .. },
             ..
         }) = frames.last()
             && let Some(id) = object.id()
         {
-            self.open.insert(id, frames.len() - 1);
+            self.open_frames.insert(id, frames.len() - 1);
         }
     }
 
     /// Makes the calls of listed functions whose results are discarded, in their order: they set the state of objects.
-    fn make_discarded<'a>(&mut self, calls: impl Iterator<Item = ObjectRef<'a>>) -> PyResult<()> {
+    fn make_discarded_calls<'a>(&mut self, calls: impl Iterator<Item = ObjectRef<'a>>) -> PyResult<()> {
         for object in calls {
             let is_discarded = object.id().is_some_and(|id| !self.converted.contains_key(&id));
             let View::Call(call) = object.view() else { continue };
@@ -240,19 +240,19 @@ impl<'py, 'm> Converter<'py, 'm> {
             if let Some(value) = self.converted.get(&id) {
                 return Ok(BeginOutcome::Value(value.clone()));
             }
-            if let Some(frame) = self.open.get(&id) {
+            if let Some(frame) = self.open_frames.get(&id) {
                 return Ok(BeginOutcome::Open(*frame));
             }
         }
         let (kind, parts) = match object.view() {
-            View::List(items) => (Kind::List(PyList::empty(self.py)), items.iter().collect()),
+            View::List(items) => (FrameKind::List(PyList::empty(self.py)), items.iter().collect()),
             View::Dict(pairs) => (
-                Kind::Dict(PyDict::new(self.py)),
+                FrameKind::Dict(PyDict::new(self.py)),
                 pairs.iter().flat_map(|(key, value)| [key, value]).collect(),
             ),
-            View::Set(items) => (Kind::Set(PySet::empty(self.py)?), items.iter().collect()),
-            View::Tuple(items) => (Kind::Tuple, items.iter().collect()),
-            View::FrozenSet(items) => (Kind::FrozenSet, items.iter().collect()),
+            View::Set(items) => (FrameKind::Set(PySet::empty(self.py)?), items.iter().collect()),
+            View::Tuple(items) => (FrameKind::Tuple, items.iter().collect()),
+            View::FrozenSet(items) => (FrameKind::FrozenSet, items.iter().collect()),
             View::Array(array) if array.objects().is_some() => {
                 let is_fortran = array.order() == Order::Fortran;
                 let made = self.make.call1((
@@ -261,11 +261,11 @@ impl<'py, 'm> Converter<'py, 'm> {
                     is_fortran,
                     self.py.None(),
                 ))?;
-                (Kind::Array(made), array.objects().into_iter().flat_map(|items| items.iter()).collect())
+                (FrameKind::Array(made), array.objects().into_iter().flat_map(|items| items.iter()).collect())
             }
-            View::Persistent(of) => (Kind::Persistent, vec![of]),
+            View::Persistent(of) => (FrameKind::Persistent, vec![of]),
             View::Call(call) => {
-                if let Some(value) = self.known_call(object, call)? {
+                if let Some(value) = self.plain_value_of_call(object, call)? {
                     return Ok(BeginOutcome::Value(self.record_converted(object, value)));
                 }
                 let mut parts = vec![call.callable(), call.args()];
@@ -280,10 +280,10 @@ impl<'py, 'm> Converter<'py, 'm> {
                     items: call.items().len(),
                 };
                 let kind = match self.listed_class(call)? {
-                    Some(class) => Kind::Listed { class, object: None, parts: has },
+                    Some(class) => FrameKind::Listed { class, object: None, parts: has },
                     None => {
                         let call = imported!(self.py, "ndarray_io._objects", "Call").call0()?;
-                        Kind::Call { call, parts: has }
+                        FrameKind::Call { call, parts: has }
                     }
                 };
                 (kind, parts)
@@ -294,11 +294,11 @@ impl<'py, 'm> Converter<'py, 'm> {
             }
         };
         match &kind {
-            Kind::List(list) => drop(self.record_converted(object, list.clone().into_any())),
-            Kind::Dict(dict) => drop(self.record_converted(object, dict.clone().into_any())),
-            Kind::Set(set) => drop(self.record_converted(object, set.clone().into_any())),
-            Kind::Call { call, .. } => drop(self.record_converted(object, call.clone())),
-            Kind::Array(array) => drop(self.record_converted(object, array.clone())),
+            FrameKind::List(list) => drop(self.record_converted(object, list.clone().into_any())),
+            FrameKind::Dict(dict) => drop(self.record_converted(object, dict.clone().into_any())),
+            FrameKind::Set(set) => drop(self.record_converted(object, set.clone().into_any())),
+            FrameKind::Call { call, .. } => drop(self.record_converted(object, call.clone())),
+            FrameKind::Array(array) => drop(self.record_converted(object, array.clone())),
             _ => {}
         }
         Ok(BeginOutcome::Parts(Frame { object, kind, parts, done: Vec::new() }))
@@ -312,8 +312,8 @@ impl<'py, 'm> Converter<'py, 'm> {
     }
 
     /// Refuses keys whose hash would look at very many objects: a tuple does not keep its hash, so shared ones are looked at each time.
-    fn check_keys<'a>(&self, mut keys: impl Iterator<Item = &'a ObjectRef<'a>>) -> PyResult<()> {
-        match keys.any(|key| self.weight(*key) > MAX_KEY_OBJECTS) {
+    fn check_hash_weights<'a>(&self, mut keys: impl Iterator<Item = &'a ObjectRef<'a>>) -> PyResult<()> {
+        match keys.any(|key| self.hash_weight(*key) > MAX_KEY_OBJECTS) {
             true => {
                 let text = format!("a key of a dict or set consists of more than {MAX_KEY_OBJECTS} objects");
                 let error = imported!(self.py, "ndarray_io._errors", "LimitError").call1((text,))?;
@@ -323,48 +323,48 @@ impl<'py, 'm> Converter<'py, 'm> {
         }
     }
 
-    fn weight(&self, object: ObjectRef<'_>) -> u64 {
-        object.id().and_then(|id| self.weights.get(&id)).copied().unwrap_or(1)
+    fn hash_weight(&self, object: ObjectRef<'_>) -> u64 {
+        object.id().and_then(|id| self.hash_weights.get(&id)).copied().unwrap_or(1)
     }
 
     fn end(&mut self, frame: Frame<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
         let Frame { object, kind, parts, done } = frame;
-        if let (Kind::Tuple | Kind::FrozenSet | Kind::Persistent, Some(id)) = (&kind, object.id()) {
-            self.open.remove(&id);
+        if let (FrameKind::Tuple | FrameKind::FrozenSet | FrameKind::Persistent, Some(id)) = (&kind, object.id()) {
+            self.open_frames.remove(&id);
             // What contains itself through a list was completed within itself: that one is in the list.
             if let Some(value) = self.converted.get(&id) {
                 return Ok(value.clone());
             }
         }
         match &kind {
-            Kind::Tuple => {
-                let sum = parts.iter().fold(1, |sum: u64, part| sum.saturating_add(self.weight(*part)));
-                object.id().map(|id| self.weights.insert(id, sum));
+            FrameKind::Tuple => {
+                let sum = parts.iter().fold(1, |sum: u64, part| sum.saturating_add(self.hash_weight(*part)));
+                object.id().map(|id| self.hash_weights.insert(id, sum));
             }
-            Kind::Dict(_) => self.check_keys(parts.iter().step_by(2))?,
-            Kind::Set(_) | Kind::FrozenSet => self.check_keys(parts.iter())?,
+            FrameKind::Dict(_) => self.check_hash_weights(parts.iter().step_by(2))?,
+            FrameKind::Set(_) | FrameKind::FrozenSet => self.check_hash_weights(parts.iter())?,
             _ => {}
         }
         let value = match kind {
-            Kind::List(list) => {
+            FrameKind::List(list) => {
                 done.iter().try_for_each(|item| list.append(item))?;
                 return Ok(list.into_any());
             }
-            Kind::Dict(dict) => {
+            FrameKind::Dict(dict) => {
                 for pair in done.chunks_exact(2) {
                     self.poll_signals()?;
                     dict.set_item(&pair[0], &pair[1])?;
                 }
                 return Ok(dict.into_any());
             }
-            Kind::Set(set) => {
+            FrameKind::Set(set) => {
                 for item in done {
                     self.poll_signals()?;
                     set.add(item)?;
                 }
                 return Ok(set.into_any());
             }
-            Kind::Call { call, parts } => {
+            FrameKind::Call { call, parts } => {
                 let mut rest = done.into_iter();
                 call.setattr("callable", rest.next())?;
                 call.setattr("args", rest.next())?;
@@ -380,7 +380,7 @@ impl<'py, 'm> Converter<'py, 'm> {
                 call.setattr("pairs", pairs)?;
                 return Ok(call);
             }
-            Kind::Listed { object: Some(made), parts, .. } => {
+            FrameKind::Listed { object: Some(made), parts, .. } => {
                 let mut rest = done.into_iter().skip(2 + usize::from(parts.has_kwargs));
                 // In the order of `pickle`: items and pairs come before the state.
                 let state = if parts.has_state { rest.next() } else { None };
@@ -389,18 +389,18 @@ impl<'py, 'm> Converter<'py, 'm> {
                 complete.call1((&made, parts.has_state, state, items, pairs))?;
                 return Ok(made);
             }
-            Kind::Listed { object: None, .. } => {
+            FrameKind::Listed { object: None, .. } => {
                 return Err(PyMemoryError::new_err("an object without its arguments"));
             }
-            Kind::Tuple => PyTuple::new(self.py, done)?.into_any(),
-            Kind::FrozenSet => PyFrozenSet::new(self.py, done)?.into_any(),
-            Kind::Persistent => {
+            FrameKind::Tuple => PyTuple::new(self.py, done)?.into_any(),
+            FrameKind::FrozenSet => PyFrozenSet::new(self.py, done)?.into_any(),
+            FrameKind::Persistent => {
                 let call = imported!(self.py, "ndarray_io._objects", "Call").call0()?;
                 call.setattr("callable", "persistent_load")?;
                 call.setattr("args", PyTuple::new(self.py, done)?)?;
                 call
             }
-            Kind::Array(array) => {
+            FrameKind::Array(array) => {
                 let items = PyList::new(self.py, done)?;
                 imported!(self.py, "ndarray_io._dtypes", "fill").call1((&array, items))?;
                 return Ok(array);
@@ -431,7 +431,7 @@ impl<'py, 'm> Converter<'py, 'm> {
             let class = call.args().items().and_then(|args| args.iter().next()).and_then(dotted_name);
             let is_function =
                 call.global().is_some_and(|global| (global.module(), global.name()) == ("copyreg", name));
-            Ok(is_function && class.map_or(Ok(None), |class| self.listed_name(&class))?.is_some())
+            Ok(is_function && class.map_or(Ok(None), |class| self.listed_by_name(&class))?.is_some())
         };
         // Functions to which a class is an argument.
         if of_class("_reconstructor")? {
@@ -440,10 +440,10 @@ impl<'py, 'm> Converter<'py, 'm> {
         if of_class("__newobj__")? {
             return Ok(Some(imported!(self.py, "ndarray_io._objects", "new_object").clone()));
         }
-        dotted_name(call.callable()).map_or(Ok(None), |name| self.listed_name(&name))
+        dotted_name(call.callable()).map_or(Ok(None), |name| self.listed_by_name(&name))
     }
 
-    fn listed_name(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    fn listed_by_name(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.listed.as_ref().map_or(Ok(None), |listed| listed.get_item(name))
     }
 
@@ -452,7 +452,7 @@ impl<'py, 'm> Converter<'py, 'm> {
         if self.listed.is_none() {
             return Ok(None);
         }
-        match self.listed_name(&format!("{}.{}", global.module(), global.name()))? {
+        match self.listed_by_name(&format!("{}.{}", global.module(), global.name()))? {
             None if global.module() == "builtins" => {
                 let plain =
                     imported!(self.py, "ndarray_io._objects", "plain_type").call1((global.name(),))?;
@@ -464,7 +464,7 @@ impl<'py, 'm> Converter<'py, 'm> {
 
     /// Makes the object of a call that the caller has listed, when its arguments are there: later parts may refer to it.
     fn make_listed(&mut self, frame: &mut Frame<'_, 'py>) -> PyResult<()> {
-        let Kind::Listed { class, object: object @ None, parts } = &mut frame.kind else { return Ok(()) };
+        let FrameKind::Listed { class, object: object @ None, parts } = &mut frame.kind else { return Ok(()) };
         if frame.done.len() < 2 + usize::from(parts.has_kwargs) {
             return Ok(());
         }
@@ -473,16 +473,16 @@ impl<'py, 'm> Converter<'py, 'm> {
         let made = construct.call1((&*class, parts.is_new, frame.done[1].clone(), kwargs))?;
         *object = Some(made.clone());
         if let Some(id) = frame.object.id() {
-            self.open.remove(&id);
+            self.open_frames.remove(&id);
         }
         self.record_converted(frame.object, made);
         Ok(())
     }
 
     /// Returns the value of a call that makes plain data: a dtype, or a time with a zone.
-    fn known_call(&self, object: ObjectRef<'_>, call: Call<'_>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    fn plain_value_of_call(&self, object: ObjectRef<'_>, call: Call<'_>) -> PyResult<Option<Bound<'py, PyAny>>> {
         if let Some(name) = dotted_name(object)
-            && let Some(listed) = self.listed_name(&name)?
+            && let Some(listed) = self.listed_by_name(&name)?
         {
             return Ok(Some(listed)); // a class within a class
         }

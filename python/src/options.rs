@@ -10,14 +10,14 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::work::Cancel;
+use crate::work::CancelToken;
 
 /// How files are read.
 #[derive(Clone, Default, FromPyObject)]
 pub(crate) struct ReadArgs {
     pub(crate) allow_objects: bool,
     pub(crate) threads: Option<usize>,
-    pub(crate) limits: Option<BoundLimits>,
+    pub(crate) limits: Option<LimitsArg>,
     pub(crate) password: Option<Vec<u8>>,
     /// Whether elements are taken as they are.
     pub(crate) allow_invalid: bool,
@@ -30,7 +30,7 @@ pub(crate) struct ReadArgs {
 }
 
 #[derive(Clone)]
-pub(crate) struct BoundLimits(Limits);
+pub(crate) struct LimitsArg(Limits);
 
 /// A dict of Python, which is shared.
 #[derive(Clone)]
@@ -44,7 +44,7 @@ impl<'py> FromPyObject<'_, 'py> for AllowedGlobals {
     }
 }
 
-impl<'py> FromPyObject<'_, 'py> for BoundLimits {
+impl<'py> FromPyObject<'_, 'py> for LimitsArg {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
@@ -82,11 +82,11 @@ impl ReadArgs {
     }
 
     /// Returns the classes and functions that may be called to make objects, by their names.
-    pub(crate) fn listed_in<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyDict>> {
+    pub(crate) fn bind_allowed_globals<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyDict>> {
         self.listed.as_ref().map(|AllowedGlobals(dict)| dict.bind(py).clone())
     }
 
-    pub(crate) fn options(&self, cancel: &Cancel) -> ReadOptions {
+    pub(crate) fn options(&self, cancel: &CancelToken) -> ReadOptions {
         let mut options = ReadOptions::new()
             .allow_objects(self.allow_objects)
             .allow_invalid_elements(self.allow_invalid)
@@ -98,7 +98,7 @@ impl ReadArgs {
         if let Some(threads) = self.threads {
             options = options.threads(threads);
         }
-        if let Some(BoundLimits(limits)) = &self.limits {
+        if let Some(LimitsArg(limits)) = &self.limits {
             options = options.limits(*limits);
         }
         if let Some(password) = &self.password {

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 
 use crate::load::url_of;
 use crate::options::ReadArgs;
-use crate::work::{Cancel, run};
+use crate::work::{CancelToken, run};
 
 /// How arrays become chunks.
 #[derive(FromPyObject)]
@@ -22,7 +22,7 @@ pub(crate) struct Chunking {
 
 impl Chunking {
     fn options(&self, reading: &ReadArgs) -> RefOptions {
-        let mut options = RefOptions::new().read_options(reading.options(&Cancel::default()));
+        let mut options = RefOptions::new().read_options(reading.options(&CancelToken::default()));
         if let Some(member) = &self.member {
             options = options.member(member);
         }

@@ -21,10 +21,10 @@ use pyo3::types::PyBytes;
 
 use crate::error::to_py_err;
 use crate::load::url_of;
-use crate::memory::{Lent, lent};
+use crate::memory::{LentArray, lent};
 use crate::options::remote;
-use crate::stream::{Buffered, Stream};
-use crate::work::{Cancel, run, run_in_this_thread};
+use crate::stream::{BufferedStream, Stream};
+use crate::work::{CancelToken, run, run_in_this_thread};
 
 /// An array to be written: NumPy's array and its dtype as in a header, or a file of NPY with a pickle.
 #[derive(FromPyObject)]
@@ -36,33 +36,33 @@ pub(crate) enum ArrayArgument<'py> {
 }
 
 /// An array to be written, as the library sees it.
-enum ToWrite<'a> {
-    Lent(Lent<'a>),
+enum ArrayToWrite<'a> {
+    LentArray(LentArray<'a>),
     /// The bytes of a file of NPY, whose objects Python has pickled: they are members of archives only.
     Pickled(&'a [u8]),
 }
 
 impl ArrayArgument<'_> {
-    fn to_write(&self) -> PyResult<ToWrite<'_>> {
+    fn to_write(&self) -> PyResult<ArrayToWrite<'_>> {
         match self {
-            Self::Plain((array, descr)) => Ok(ToWrite::Lent(lent(array, descr)?)),
-            Self::Pickled(file) => Ok(ToWrite::Pickled(file.as_bytes())),
+            Self::Plain((array, descr)) => Ok(ArrayToWrite::LentArray(lent(array, descr)?)),
+            Self::Pickled(file) => Ok(ArrayToWrite::Pickled(file.as_bytes())),
         }
     }
 
     /// Returns an array of plain elements.
-    pub(crate) fn lent(&self) -> PyResult<Lent<'_>> {
+    pub(crate) fn lent(&self) -> PyResult<LentArray<'_>> {
         match self.to_write()? {
-            ToWrite::Lent(lent) => Ok(lent),
-            ToWrite::Pickled(_) => Err(PyValueError::new_err("Python objects cannot be written here")),
+            ArrayToWrite::LentArray(lent) => Ok(lent),
+            ArrayToWrite::Pickled(_) => Err(PyValueError::new_err("Python objects cannot be written here")),
         }
     }
 }
 
-impl ToWrite<'_> {
+impl ArrayToWrite<'_> {
     fn bytes(&self) -> u64 {
         match self {
-            Self::Lent(lent) => lent.bytes,
+            Self::LentArray(lent) => lent.bytes,
             Self::Pickled(file) => file.len() as u64,
         }
     }
@@ -92,7 +92,7 @@ impl WriteArgs {
         }
     }
 
-    pub(crate) fn options(&self, cancel: &Cancel) -> WriteOptions {
+    pub(crate) fn options(&self, cancel: &CancelToken) -> WriteOptions {
         let mut options = WriteOptions::new().sync(self.sync).create_new(self.create_new);
         if let Some(threads) = self.threads {
             options = options.threads(threads);
@@ -120,7 +120,7 @@ impl WriteArgs {
     }
 
     /// Returns the options for an upload, which replaces an object in one step and is on the store's disks when it ends.
-    fn upload_options(&self, cancel: &Cancel) -> WriteOptions {
+    fn upload_options(&self, cancel: &CancelToken) -> WriteOptions {
         self.options(cancel).sync(false).create_new(false)
     }
 
@@ -181,7 +181,7 @@ pub(crate) fn save_bytes(py: Python<'_>, path: PathBuf, bytes: &[u8], writing: W
         });
     }
     run(py, 0, |_| {
-        replace_file_with(&path, &writing.options(&Cancel::default()), |file| Ok((&*file).write_all(bytes)?))
+        replace_file_with(&path, &writing.options(&CancelToken::default()), |file| Ok((&*file).write_all(bytes)?))
     })
 }
 
@@ -194,12 +194,12 @@ pub(crate) fn save_stream(
     writing: WriteArgs,
 ) -> PyResult<()> {
     let lent = array.lent()?;
-    run_in_this_thread(py, || lent.view.write_npy_with(Stream(stream), &writing.options(&Cancel::default())))
+    run_in_this_thread(py, || lent.view.write_npy_with(Stream(stream), &writing.options(&CancelToken::default())))
 }
 
 /// Arrays to be written, with their names.
 struct NamedArrays<'a> {
-    arrays: Vec<(String, ToWrite<'a>)>,
+    arrays: Vec<(String, ArrayToWrite<'a>)>,
     bytes: u64,
 }
 
@@ -216,8 +216,8 @@ impl<'a> NamedArrays<'a> {
         let mut writer = NpzWriter::new_with(writer, options);
         for (name, array) in &self.arrays {
             match array {
-                ToWrite::Lent(lent) => writer.add_array(name, &lent.view)?,
-                ToWrite::Pickled(file) => writer.add_raw(member_name(name), *file, file.len() as u64)?,
+                ArrayToWrite::LentArray(lent) => writer.add_array(name, &lent.view)?,
+                ArrayToWrite::Pickled(file) => writer.add_raw(member_name(name), *file, file.len() as u64)?,
             }
         }
         writer.finish()
@@ -263,9 +263,9 @@ pub(crate) fn save_archive_stream(
     writing: WriteArgs,
 ) -> PyResult<()> {
     let named = NamedArrays::of(&arrays)?;
-    let options = writing.archive_options()?.write_options(writing.options(&Cancel::default()));
+    let options = writing.archive_options()?.write_options(writing.options(&CancelToken::default()));
     run_in_this_thread(py, || {
-        let mut writer = named.write(Buffered::new(Stream(stream)), &options)?;
+        let mut writer = named.write(BufferedStream::new(Stream(stream)), &options)?;
         Ok(writer.flush()?)
     })
 }
@@ -290,14 +290,14 @@ pub(crate) fn update(
         }
         for (name, array) in &replaced.arrays {
             update = match array {
-                ToWrite::Lent(lent) => update.replace(name.as_str(), &lent.view)?,
-                ToWrite::Pickled(file) => update.replace_raw(name.as_str(), file)?,
+                ArrayToWrite::LentArray(lent) => update.replace(name.as_str(), &lent.view)?,
+                ArrayToWrite::Pickled(file) => update.replace_raw(name.as_str(), file)?,
             };
         }
         for (name, array) in &added.arrays {
             update = match array {
-                ToWrite::Lent(lent) => update.add(name.as_str(), &lent.view)?,
-                ToWrite::Pickled(file) => update.add_raw(member_name(name), file)?,
+                ArrayToWrite::LentArray(lent) => update.add(name.as_str(), &lent.view)?,
+                ArrayToWrite::Pickled(file) => update.add_raw(member_name(name), file)?,
             };
         }
         update.finish()
@@ -369,7 +369,7 @@ pub(crate) fn convert(
         }
     };
     run(py, u64::MAX, |cancel| {
-        let mut conversion = Conversion::new().write_options(writing.options(&Cancel::default()));
+        let mut conversion = Conversion::new().write_options(writing.options(&CancelToken::default()));
         if let Some(order) = order {
             conversion = conversion.order(order);
         }
@@ -398,7 +398,7 @@ pub(crate) fn concatenate(
     writing: WriteArgs,
 ) -> PyResult<()> {
     run(py, u64::MAX, |cancel| {
-        let mut conversion = Conversion::new().write_options(writing.options(&Cancel::default()));
+        let mut conversion = Conversion::new().write_options(writing.options(&CancelToken::default()));
         if let Some(callback) = cancel.callback() {
             conversion = conversion.progress(callback);
         }

@@ -47,7 +47,7 @@ impl Write for Stream {
             py.check_signals().map_err(io::Error::other)?;
             // Some file objects return nothing and have written all of it, but not those without buffers: they could write nothing now.
             match count {
-                None if is_raw(py, &self.0).map_err(io::Error::other)? => {
+                None if is_unbuffered(py, &self.0).map_err(io::Error::other)? => {
                     let text = "the file object does not block, and cannot take more now";
                     Err(io::Error::other(pyo3::exceptions::PyBlockingIOError::new_err(text)))
                 }
@@ -62,18 +62,18 @@ impl Write for Stream {
 }
 
 /// Collects what is written to a stream. What has been collected is dropped with it: after an error, nothing more is written.
-pub(crate) struct Buffered {
+pub(crate) struct BufferedStream {
     stream: Stream,
     bytes: Vec<u8>,
 }
 
-impl Buffered {
+impl BufferedStream {
     pub(crate) fn new(stream: Stream) -> Self {
         Self { stream, bytes: Vec::new() }
     }
 }
 
-impl Write for Buffered {
+impl Write for BufferedStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.bytes.len() + bytes.len() > MAX_CALL_BYTES {
             self.flush()?;
@@ -93,13 +93,13 @@ impl Write for Buffered {
 }
 
 /// Whether a file object is one without buffers.
-fn is_raw(py: Python<'_>, file: &Py<PyAny>) -> PyResult<bool> {
+fn is_unbuffered(py: Python<'_>, file: &Py<PyAny>) -> PyResult<bool> {
     file.bind(py).is_instance(&py.import("io")?.getattr("RawIOBase")?)
 }
 
 /// A file object that can seek, as a source: its position is this library's as long as the source exists.
 #[derive(Debug)]
-pub(crate) struct Seekable {
+pub(crate) struct SeekableFileObject {
     file: Mutex<Py<PyAny>>,
     /// The position of the first byte.
     start: u64,
@@ -107,7 +107,7 @@ pub(crate) struct Seekable {
     user_thread: Mutex<Option<ThreadId>>,
 }
 
-impl Seekable {
+impl SeekableFileObject {
     pub(crate) fn new(file: Py<PyAny>, start: u64) -> Self {
         Self { file: Mutex::new(file), start, user_thread: Mutex::new(None) }
     }
@@ -117,7 +117,7 @@ impl Seekable {
     }
 
     /// Calls a function with the file object; one thread at a time, as positions are shared.
-    fn with<T>(&self, call: impl FnOnce(Python<'_>, &Py<PyAny>) -> PyResult<T> + Send) -> Result<T>
+    fn with_file_object<T>(&self, call: impl FnOnce(Python<'_>, &Py<PyAny>) -> PyResult<T> + Send) -> Result<T>
     where
         T: Send,
     {
@@ -137,9 +137,9 @@ impl Seekable {
     }
 }
 
-impl ReadAt for Seekable {
+impl ReadAt for SeekableFileObject {
     fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
-        self.with(|py, file| {
+        self.with_file_object(|py, file| {
             file.call_method1(py, "seek", (self.start.saturating_add(offset),))?;
             let read = file.call_method1(py, "read", (into.len().min(MAX_CALL_BYTES),))?;
             let bytes: PyBackedBytes = read.extract(py)?;
@@ -150,7 +150,7 @@ impl ReadAt for Seekable {
     }
 
     fn size(&self) -> Result<u64> {
-        self.with(|py, file| {
+        self.with_file_object(|py, file| {
             file.call_method1(py, "seek", (0, 2))?;
             let end: u64 = file.call_method0(py, "tell")?.extract(py)?;
             Ok(end.saturating_sub(self.start))

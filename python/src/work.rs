@@ -18,9 +18,9 @@ const SIGNAL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Tells work to stop. The default one never does.
 #[derive(Clone, Default)]
-pub(crate) struct Cancel(Option<Arc<AtomicBool>>);
+pub(crate) struct CancelToken(Option<Arc<AtomicBool>>);
 
-impl Cancel {
+impl CancelToken {
     /// Returns a callback for progress that stops the work; `None` for work that is too small to be stopped.
     pub(crate) fn callback(&self) -> Option<impl Fn(u64, u64) -> ControlFlow<()> + Send + Sync + 'static> {
         let flag = self.0.clone()?;
@@ -55,13 +55,13 @@ pub(crate) fn run_in_this_thread<T: Send>(
 pub(crate) fn run<T: Send>(
     py: Python<'_>,
     bytes: u64,
-    work: impl FnOnce(&Cancel) -> Result<T> + Send,
+    work: impl FnOnce(&CancelToken) -> Result<T> + Send,
 ) -> PyResult<T> {
     if bytes < MIN_BYTES_FOR_THREAD {
-        return run_in_this_thread(py, || work(&Cancel::default()));
+        return run_in_this_thread(py, || work(&CancelToken::default()));
     }
     let flag = Arc::new(AtomicBool::new(false));
-    let cancel = Cancel(Some(Arc::clone(&flag)));
+    let cancel = CancelToken(Some(Arc::clone(&flag)));
     let (sender, receiver) = mpsc::channel();
     let receiver = Mutex::new(receiver); // only this thread uses it
     // The work is taken by the thread, or by this one if there is none to be had.
@@ -81,7 +81,7 @@ pub(crate) fn run<T: Send>(
         let cancelled = CancelOnDrop(&flag);
         let mut interrupted = None;
         // A worker that panics drops the sender, which ends the wait as well.
-        while let Err(mpsc::RecvTimeoutError::Timeout) = wait(py, &receiver) {
+        while let Err(mpsc::RecvTimeoutError::Timeout) = wait_for_signal_interval(py, &receiver) {
             if let Err(error) = py.check_signals() {
                 flag.store(true, Ordering::Relaxed);
                 interrupted.get_or_insert(error);
@@ -101,7 +101,7 @@ pub(crate) fn run<T: Send>(
     }
 }
 
-fn wait(
+fn wait_for_signal_interval(
     py: Python<'_>,
     receiver: &Mutex<mpsc::Receiver<()>>,
 ) -> std::result::Result<(), mpsc::RecvTimeoutError> {

@@ -51,7 +51,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         }
         let blocks = || self.blocks::<DynArray>().order(Order::C).bytes(BLOCK_BYTES);
         let mut column_width = 0;
-        let widest = |block: Block<DynArray>| block.array().max_width(options);
+        let widest = |block: Block<DynArray>| block.array().max_element_width(options);
         blocks().map(widest, |found| -> Result<()> {
             column_width = column_width.max(found);
             Ok(())

@@ -78,7 +78,7 @@ impl<W: Write> NpyWriter<DynArray, W> {
         self.check_rows_and_count_empty(rows.shape())?;
         // `new` has checked that they fit in memory.
         let count = rows.shape().iter().product();
-        self.put_rows(count, |sink, order, options| rows.put(sink, order, options))
+        self.put_rows(count, |sink, order, options| rows.write_elements(sink, order, options))
     }
 
     fn check_dtype(&self, dtype: &DType) -> Result<()> {

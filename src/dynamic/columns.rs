@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Data, DynArray};
+use super::{AlignedBytes, DynArray};
 use crate::dtype::{DType, RecordBuilder, Subarray};
 use crate::error::{Error, ErrorKind, Result, WantedShape};
 use crate::header::Header;
@@ -43,7 +43,7 @@ impl DynArray {
         let (mut builder, mut parts, mut length) = (RecordBuilder::new(), Vec::new(), None);
         for (name, column) in columns {
             let name = name.into();
-            let part = column.as_field(&mut length).map_err(|error| error.at_field(&name))?;
+            let part = column.field_dtype(&mut length).map_err(|error| error.at_field(&name))?;
             builder = builder.field(name, part);
             parts.push(column.in_order(Order::C)?);
         }
@@ -51,7 +51,7 @@ impl DynArray {
             return Err(ErrorKind::BadOption { reason: "at least one column is required".into() }.into());
         };
         let header = Header::new(builder.build()?, Order::C, [length].into())?;
-        let mut data = Data::new(&header)?;
+        let mut data = AlignedBytes::new(&header)?;
         let (size, into) = (header.dtype().item_size(), data.bytes_mut());
         let mut offset = 0;
         for part in &parts {
@@ -105,7 +105,7 @@ impl DynArray {
     /// Returns the dtype of a field with these elements. The first axis is the axis of the records.
     ///
     /// The first column sets `length`, the number of records, and the others must match it.
-    fn as_field(&self, length: &mut Option<usize>) -> Result<DType> {
+    fn field_dtype(&self, length: &mut Option<usize>) -> Result<DType> {
         if self.dtype().has_object() {
             return Err(ErrorKind::Objects { found: self.dtype().clone() }.into());
         }
@@ -159,8 +159,8 @@ impl DynArray {
             let items = super::object::rearranged(objects, &self.header, order);
             return Ok(Cow::Owned(self.with_objects(header, items)));
         }
-        let mut data = Data::new(&header)?;
-        self.put(&mut Sink::of(&mut data.bytes_mut()), order, &WriteOptions::new())?;
+        let mut data = AlignedBytes::new(&header)?;
+        self.write_elements(&mut Sink::of(&mut data.bytes_mut()), order, &WriteOptions::new())?;
         Ok(Cow::Owned(Self::of_data(header, data)))
     }
 }

@@ -2,7 +2,7 @@
 
 use ndarray::{Array, Dimension};
 
-use super::{Data, DynArray};
+use super::{AlignedBytes, DynArray};
 #[cfg(feature = "object")]
 use crate::dtype::ByteOrder;
 use crate::dtype::Casting;
@@ -132,7 +132,7 @@ impl DynArray {
             let header = Header::new(dtype.clone(), self.order(), self.shape().into())?;
             return Ok(self.with_objects(header, objects.clone()));
         }
-        let header = self.header_with_options(options)?;
+        let header = self.header_with_raw_bytes_option(options)?;
         let dtype = &resolve_target_dtype(header.dtype(), dtype);
         let rules = options.rules_with_casting(options.get_casting().unwrap_or(Casting::Safe));
         let dtype_conversion = dtype_conversion(header.dtype(), dtype, rules)?;
@@ -143,7 +143,7 @@ impl DynArray {
             DTypeConversion::Recode(recode) => TileWork::Into(recode),
         };
         let header = Header::new(dtype.clone(), self.order(), self.shape().into())?;
-        let mut data = Data::new(&header)?;
+        let mut data = AlignedBytes::new(&header)?;
         let (item, made) = (self.dtype().item_size(), dtype.item_size());
         let threads = || options.get_threads();
         recode_all(self.bytes(), item, data.bytes_mut(), made, work, threads)

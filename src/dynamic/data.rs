@@ -1,4 +1,4 @@
-//! [`Data`]: the bytes of a [`DynArray`](super::DynArray), in memory that can become that of a typed array.
+//! [`AlignedBytes`]: the bytes of a [`DynArray`](super::DynArray), in memory that can become that of a typed array.
 
 use crate::dtype::{DType, Kind};
 use crate::element::cast::{Bitwise, UncheckedVec};
@@ -10,7 +10,7 @@ use crate::transfer;
 
 /// Bytes that are aligned for the elements of a dtype.
 #[derive(Clone)]
-pub(super) struct Data {
+pub(super) struct AlignedBytes {
     words: Words,
     len: usize,
 }
@@ -75,7 +75,7 @@ fn read<W: bytemuck::Pod + Send>(payload: Payload<'_, '_>) -> Result<Vec<W>> {
     transfer::read_words(payload.source, payload.header, &raw::<W>(), payload.options)
 }
 
-impl Data {
+impl AlignedBytes {
     /// Allocates memory for the elements of an array; it consists of zeros.
     pub(super) fn new(header: &Header) -> Result<Self> {
         let (_, len) = header.in_memory()?;
@@ -118,13 +118,13 @@ impl Data {
     }
 }
 
-impl PartialEq for Data {
+impl PartialEq for AlignedBytes {
     fn eq(&self, other: &Self) -> bool {
         self.bytes() == other.bytes()
     }
 }
 
-impl std::fmt::Debug for Data {
+impl std::fmt::Debug for AlignedBytes {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} bytes", self.len)
     }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use ndarray::{ArrayView, ArrayViewMut, CowArray, Dimension};
 
-use super::{Data, DynArray};
+use super::{AlignedBytes, DynArray};
 use crate::array::dimension;
 use crate::dtype::{DType, Field, FieldPath};
 use crate::element::cast::{self, StridedLayout};
@@ -47,13 +47,13 @@ impl DynArray {
     pub fn field<'p>(&self, path: impl Into<FieldPath<'p>>) -> Result<Self> {
         let column = FieldLayout::of(self, &path.into())?;
         let header = column.header(self)?;
-        let mut data = Data::new(&header)?;
+        let mut data = AlignedBytes::new(&header)?;
         if data.len() == 0 {
             return Ok(Self::of_data(header, data)); // without bytes, the number of elements is not bounded by memory
         }
         // Records are contiguous in any order of the array; within a field, the elements are in C order.
         let records = (self.len(), self.dtype().item_size());
-        let inner = column.dims.iter().copied().zip(column.strides.iter().copied());
+        let inner = column.subarray_dims.iter().copied().zip(column.strides.iter().copied());
         let axes: Vec<(usize, usize)> = match self.order() {
             Order::C => std::iter::once(records).chain(inner).collect(),
             Order::Fortran => inner.rev().chain([records]).collect(),
@@ -218,7 +218,7 @@ struct FieldLayout<'a> {
     /// The dtype of its elements; never a subarray.
     dtype: &'a DType,
     /// The lengths of the axes of all subarrays on the path to the elements.
-    dims: Vec<usize>,
+    subarray_dims: Vec<usize>,
     /// The strides of these axes, in bytes.
     strides: Vec<usize>,
 }
@@ -228,7 +228,7 @@ impl<'a> FieldLayout<'a> {
         if array.dtype().has_object() {
             return Err(mismatch(array.dtype(), array.dtype().clone(), false));
         }
-        let start = Self { offset: 0, dtype: array.dtype(), dims: Vec::new(), strides: Vec::new() };
+        let start = Self { offset: 0, dtype: array.dtype(), subarray_dims: Vec::new(), strides: Vec::new() };
         let mut found = Vec::new();
         match path {
             FieldPath::Index(index) => {
@@ -246,7 +246,7 @@ impl<'a> FieldLayout<'a> {
         let path = path.to_string();
         Err(match found.len() {
             1 => return Ok(found.remove(0)),
-            0 => ErrorKind::NoSuchField { field: path, available: names_of(array.dtype()) },
+            0 => ErrorKind::NoSuchField { field: path, available: first_field_names(array.dtype()) },
             _ => ErrorKind::BadOption {
                 reason: format!("'{}' could be several of the fields", path.escape_debug()),
             },
@@ -285,20 +285,24 @@ impl<'a> FieldLayout<'a> {
     }
 
     fn nested(&self, field: &'a Field) -> Self {
-        let Self { offset, dtype, dims, strides } = self;
-        let mut column =
-            Self { offset: offset + field.offset(), dtype, dims: dims.clone(), strides: strides.clone() };
-        column.enter(field.dtype());
+        let Self { offset, dtype, subarray_dims, strides } = self;
+        let mut column = Self {
+            offset: offset + field.offset(),
+            dtype,
+            subarray_dims: subarray_dims.clone(),
+            strides: strides.clone(),
+        };
+        column.set_dtype_and_add_axes(field.dtype());
         column
     }
 
     /// Sets the dtype to that of a field, and turns its subarrays, at any level, into axes.
-    fn enter(&mut self, dtype: &'a DType) {
+    fn set_dtype_and_add_axes(&mut self, dtype: &'a DType) {
         self.dtype = dtype;
         while let DType::Subarray(subarray) = self.dtype {
             self.dtype = subarray.base();
             let size = self.dtype.item_size();
-            self.dims.extend(subarray.shape());
+            self.subarray_dims.extend(subarray.shape());
             self.strides
                 .extend(subarray.shape_ref().strides(Order::C).iter().map(|stride| *stride as usize * size));
         }
@@ -306,7 +310,7 @@ impl<'a> FieldLayout<'a> {
 
     /// Returns the header of the field as a separate array.
     fn header(&self, array: &DynArray) -> Result<Header> {
-        let shape: Vec<usize> = array.shape().iter().chain(&self.dims).copied().collect();
+        let shape: Vec<usize> = array.shape().iter().chain(&self.subarray_dims).copied().collect();
         Header::new(self.dtype.clone(), array.order(), shape.into())
     }
 
@@ -327,7 +331,7 @@ impl<'a> FieldLayout<'a> {
 /// Returns the names of the fields for an error, at most 20 of them.
 ///
 /// The error does not have the dtype: nested records share their parts, so its text can be larger than memory.
-fn names_of(dtype: &DType) -> Vec<String> {
+fn first_field_names(dtype: &DType) -> Vec<String> {
     const MAX_NAMES: usize = 20;
     let fields = dtype.as_record().map(|record| record.fields()).unwrap_or_default();
     fields.iter().take(MAX_NAMES).map(|field| field.name().to_owned()).collect()

@@ -6,7 +6,7 @@ use bytemuck::AnyBitPattern;
 use ndarray::{ArrayView, ArrayViewD, Axis, Dimension, IxDyn, ShapeBuilder, SliceArg, SliceInfoElem};
 
 use super::check::check_items;
-use super::order::{FULL_AXIS, put_words};
+use super::order::{FULL_AXIS, write_selected_words};
 use super::{DynArray, view_of};
 use crate::array::{HeaderEncoder, Sealed, SinkRef, WriteArray, WriteNpyExt, WriteRaExt};
 use crate::bytes::Runs;
@@ -80,7 +80,7 @@ impl<'a> DynView<'a> {
             dims.iter().zip(strides).map(|(length, stride)| if *length > 1 { *stride } else { 0 }).collect();
         if header.len() == 0 || header.dtype().item_size() == 0 {
             let strides = vec![0; strides.len()];
-            return Ok(Self { bytes: &[], header: in_order(header, &strides)?, strides });
+            return Ok(Self { bytes: &[], header: with_order_of_strides(header, &strides)?, strides });
         }
         // In 128 bits, the product of two numbers of 64 does not overflow, nor does the sum of 64 of them below 2¹²⁰.
         let (mut low, mut high) = (first as i128, first as i128);
@@ -95,7 +95,7 @@ impl<'a> DynView<'a> {
             let index = if low < 0 { low } else { end.saturating_sub(1) };
             return Err(ErrorKind::OutOfBounds { index, length: bytes.len() as u64, axis: None }.into());
         };
-        Ok(Self { bytes, header: in_order(header, &strides)?, strides })
+        Ok(Self { bytes, header: with_order_of_strides(header, &strides)?, strides })
     }
 
     /// Returns the dtype of the elements.
@@ -116,12 +116,17 @@ impl<'a> DynView<'a> {
     pub fn to_array(&self) -> Result<DynArray> {
         let mut bytes = Vec::new();
         crate::limits::reserve(&mut bytes, self.byte_len())?;
-        self.put(&mut Sink::of(&mut bytes), self.header.order(), &WriteOptions::new().threads(1))?;
-        DynArray::of_bytes(self.header.clone(), &bytes)
+        self.write_elements(&mut Sink::of(&mut bytes), self.header.order(), &WriteOptions::new().threads(1))?;
+        DynArray::from_header_and_bytes(self.header.clone(), &bytes)
     }
 
     /// Writes the elements, without a header.
-    pub(super) fn put(&self, sink: &mut Sink<'_>, order: Order, options: &WriteOptions) -> Result<()> {
+    pub(super) fn write_elements(
+        &self,
+        sink: &mut Sink<'_>,
+        order: Order,
+        options: &WriteOptions,
+    ) -> Result<()> {
         let (item, to) = (self.dtype().item_size(), (order, options));
         if self.header.len() == 0 || item == 0 {
             return Ok(());
@@ -129,16 +134,16 @@ impl<'a> DynView<'a> {
         let is_multiple =
             |unit: usize| self.strides.iter().all(|stride| stride.unsigned_abs().is_multiple_of(unit));
         match item {
-            2 if is_multiple(2) => self.put_as::<Bytes<2>, 2>(sink, to),
-            4 if is_multiple(4) => self.put_as::<Bytes<4>, 4>(sink, to),
-            8 if is_multiple(8) => self.put_as::<Bytes<8>, 8>(sink, to),
-            16 if is_multiple(16) => self.put_as::<Bytes<16>, 16>(sink, to),
-            _ => self.put_as::<u8, 1>(sink, to),
+            2 if is_multiple(2) => self.write_elements_as_words::<Bytes<2>, 2>(sink, to),
+            4 if is_multiple(4) => self.write_elements_as_words::<Bytes<4>, 4>(sink, to),
+            8 if is_multiple(8) => self.write_elements_as_words::<Bytes<8>, 8>(sink, to),
+            16 if is_multiple(16) => self.write_elements_as_words::<Bytes<16>, 16>(sink, to),
+            _ => self.write_elements_as_words::<u8, 1>(sink, to),
         }
     }
 
     /// Writes the elements as words of `SIZE` bytes, which the strides must be multiples of.
-    fn put_as<W: WritableElement + AnyBitPattern, const SIZE: usize>(
+    fn write_elements_as_words<W: WritableElement + AnyBitPattern, const SIZE: usize>(
         &self,
         sink: &mut Sink<'_>,
         to: (Order, &WriteOptions),
@@ -155,12 +160,12 @@ impl<'a> DynView<'a> {
                 view.invert_axis(Axis(axis));
             }
         }
-        put_words::<W>(view, &vec![FULL_AXIS; dims.len()], sink, to)
+        write_selected_words::<W>(view, &vec![FULL_AXIS; dims.len()], sink, to)
     }
 }
 
 /// Returns the header in the order in which NumPy saves an array: Fortran if it is contiguous only in Fortran order.
-fn in_order(header: Header, strides: &[isize]) -> Result<Header> {
+fn with_order_of_strides(header: Header, strides: &[isize]) -> Result<Header> {
     let is = |order| are_contiguous(&header, strides, order);
     // The parts of an element are contiguous in C order only.
     let has_no_subarray = !matches!(header.dtype(), DType::Subarray(_));
@@ -211,7 +216,7 @@ impl WriteArray for DynView<'_> {
             return transfer::write_bytes(&mut sink, head, self.bytes, options);
         }
         sink.write(&head)?;
-        self.put(&mut sink, order, options)?;
+        self.write_elements(&mut sink, order, options)?;
         sink.write_last(&[])
     }
 }
@@ -361,9 +366,11 @@ impl<F: ArrayFormat> ArrayFile<F> {
         let mut bytes = Vec::new();
         crate::limits::resize(&mut bytes, into.len()).map_err(at_path)?;
         read(&mut bytes, &header, &selected)?;
-        let part = DynArray::of_bytes(header, &bytes).and_then(|part| part.slice(&residual[..]));
-        part.and_then(|part| part.put(&mut Sink::of(&mut &mut *into), self.order(), &WriteOptions::new()))
-            .map_err(at_path)
+        let part = DynArray::from_header_and_bytes(header, &bytes).and_then(|part| part.slice(&residual[..]));
+        part.and_then(|part| {
+            part.write_elements(&mut Sink::of(&mut &mut *into), self.order(), &WriteOptions::new())
+        })
+        .map_err(at_path)
     }
 }
 

@@ -24,7 +24,7 @@ use std::borrow::Cow;
 
 use ndarray::{Array, ArrayView, ArrayViewMut, Dimension, ShapeBuilder};
 
-use data::Data;
+use data::AlignedBytes;
 pub use foreign::DynView;
 #[cfg(feature = "npz")]
 pub(crate) use foreign::fill;
@@ -80,7 +80,7 @@ use crate::transfer;
 #[derive(Clone, Debug)]
 pub struct DynArray {
     header: Header,
-    data: Data,
+    data: AlignedBytes,
     /// The elements, if they are objects; `data` is empty then.
     #[cfg(feature = "object")]
     objects: Option<Arc<Vec<Object>>>,
@@ -172,17 +172,17 @@ impl DynArray {
                 format!("{} bytes do not fit an array of shape {shape} and dtype {dtype}", bytes.len());
             return Err(ErrorKind::BadOption { reason }.into());
         }
-        Self::of_bytes(header, bytes)
+        Self::from_header_and_bytes(header, bytes)
     }
 
     /// Creates an array from a header and a copy of the bytes, whose number must match the header.
-    pub(crate) fn of_bytes(header: Header, bytes: &[u8]) -> Result<Self> {
-        let mut data = Data::new(&header)?;
+    pub(crate) fn from_header_and_bytes(header: Header, bytes: &[u8]) -> Result<Self> {
+        let mut data = AlignedBytes::new(&header)?;
         data.bytes_mut().copy_from_slice(bytes);
         Ok(Self::of_data(header, data))
     }
 
-    fn of_data(header: Header, data: Data) -> Self {
+    fn of_data(header: Header, data: AlignedBytes) -> Self {
         Self {
             header,
             data,
@@ -276,7 +276,7 @@ impl DynArray {
     /// ```
     #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
     pub fn view_mut<A: ViewMutElement, D: Dimension>(&mut self) -> Result<ArrayViewMut<'_, A, D>> {
-        let (shape, bitwise) = viewable::<A, D>(&self.header)?;
+        let (shape, bitwise) = view_shape_and_token::<A, D>(&self.header)?;
         bitwise.check_no_padding(self.header.dtype())?;
         let (header, items) = (&self.header, cast::view_mut(&bitwise, self.data.bytes_mut(), shape.size()));
         let items = items.map_err(|error| header.name_element(error, inner_axes_of::<A>().len(), false))?;
@@ -352,7 +352,7 @@ impl DynArray {
 
     #[cfg(feature = "object")]
     fn of_objects(header: Header, objects: Arc<Vec<Object>>) -> Self {
-        Self { header, data: Data::empty(), objects: Some(objects), load_effects: None }
+        Self { header, data: AlignedBytes::empty(), objects: Some(objects), load_effects: None }
     }
 
     /// Makes an array with objects of this one.
@@ -364,7 +364,7 @@ impl DynArray {
     #[cfg(feature = "object")]
     fn read_objects(payload: crate::io::Payload<'_, '_>) -> Result<Self> {
         let crate::io::Payload { source, header, options } = payload;
-        let (how, load_effects) = object::accept_with_loading(header.dtype(), options)?;
+        let (how, load_effects) = object::read_plan_with_load_effects(header.dtype(), options)?;
         let objects = transfer::read(source, header, how, options)?;
         Ok(Self {
             load_effects: load_effects.get().cloned(),
@@ -373,7 +373,7 @@ impl DynArray {
     }
 
     /// Returns the header as the options have it: they may say which numbers raw bytes are.
-    fn header_with_options(&self, options: &ReadOptions) -> Result<Cow<'_, Header>> {
+    fn header_with_raw_bytes_option(&self, options: &ReadOptions) -> Result<Cow<'_, Header>> {
         Ok(match options.get_raw_bytes() {
             Some(narrow) => Cow::Owned(self.header.with_raw_bytes_as(narrow)?),
             None => Cow::Borrowed(&self.header),
@@ -396,7 +396,7 @@ impl DynArray {
         }
         let mut bytes = self.data.bytes();
         let mut source = transfer::Source::of(&mut bytes);
-        let header = self.header_with_options(options)?;
+        let header = self.header_with_raw_bytes_option(options)?;
         Array::from_payload(PayloadRef::new(&mut source, &header, options))
             .map_err(|error| self.header.name_element(error, inner_axes_of::<A>().len(), false))
     }
@@ -420,7 +420,7 @@ impl FromPayload for DynArray {
             let found = payload.header.dtype();
             return Err(mismatch(found, found.clone(), false));
         }
-        Ok(Self::of_data(payload.header.clone(), Data::read(payload)?))
+        Ok(Self::of_data(payload.header.clone(), AlignedBytes::read(payload)?))
     }
 }
 
@@ -462,7 +462,7 @@ impl WriteArray for DynArray {
                     return transfer::write_bytes(&mut sink, head, self.data.bytes(), options);
                 }
                 sink.write(&head)?;
-                self.put(&mut sink, order, options)?;
+                self.write_elements(&mut sink, order, options)?;
                 sink.write_last(&[])
             }
             _ => transfer::write_bytes(
@@ -480,7 +480,7 @@ fn view_of<'a, A: ViewElement, D: Dimension>(
     header: &Header,
     bytes: &'a [u8],
 ) -> Result<ArrayView<'a, A, D>> {
-    let (shape, bitwise) = viewable::<A, D>(header)?;
+    let (shape, bitwise) = view_shape_and_token::<A, D>(header)?;
     let items = cast::view(&bitwise, bytes, shape.size());
     let items = items.map_err(|error| header.name_element(error, inner_axes_of::<A>().len(), false))?;
     // The header satisfies ndarray's limits for shapes, and `items` has exactly its number of elements.
@@ -488,7 +488,9 @@ fn view_of<'a, A: ViewElement, D: Dimension>(
 }
 
 /// Returns the shape for a view of this type, or an error if such a view is impossible.
-fn viewable<A: ViewElement, D: Dimension>(header: &Header) -> Result<(ndarray::Shape<D>, Bitwise<A>)> {
+fn view_shape_and_token<A: ViewElement, D: Dimension>(
+    header: &Header,
+) -> Result<(ndarray::Shape<D>, Bitwise<A>)> {
     let (elements, dim, bitwise) = prepare_view::<A, D>(header, &ReadOptions::new())?;
     Ok((dim.set_f(elements.order() == Order::Fortran), bitwise))
 }

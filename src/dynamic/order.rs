@@ -4,7 +4,7 @@
 use ndarray::ShapeBuilder;
 use ndarray::{ArrayViewD, Axis, IxDyn, SliceArg, SliceInfoElem};
 
-use super::{Data, DynArray};
+use super::{AlignedBytes, DynArray};
 use crate::element::{Bytes, WritableElement};
 use crate::error::Result;
 use crate::header::Header;
@@ -91,11 +91,11 @@ impl DynArray {
             return Ok(self.with_objects(header, std::sync::Arc::new(part.iter().cloned().collect())));
         }
         elements.push(FULL_AXIS);
-        let part = bytes_of(self).slice_move(&elements[..]);
+        let part = view_as_bytes(self).slice_move(&elements[..]);
         let header = Header::new(self.dtype().clone(), Order::C, part.shape()[..part.ndim() - 1].into())?;
-        let mut data = Data::new(&header)?;
+        let mut data = AlignedBytes::new(&header)?;
         let mut into = data.bytes_mut();
-        self.put_part(&elements, &mut Sink::of(&mut into), Order::C, &WriteOptions::new())?;
+        self.write_selected_elements(&elements, &mut Sink::of(&mut into), Order::C, &WriteOptions::new())?;
         Ok(Self::of_data(header, data))
     }
 
@@ -103,26 +103,34 @@ impl DynArray {
     ///
     /// The arrays must have the same dtype and, except along `axis`, the same shape.
     pub(crate) fn join(parts: &[Self], axis: usize) -> Result<Self> {
-        let views: Vec<ArrayViewD<'_, u8>> = parts.iter().map(bytes_of).collect();
+        let views: Vec<ArrayViewD<'_, u8>> = parts.iter().map(view_as_bytes).collect();
         // The caller has checked the shapes. The bytes of an element form an additional, innermost axis.
         let joined = ndarray::concatenate(Axis(axis), &views).expect("the shapes fit");
         let mut dims = joined.shape().to_vec();
         dims.pop();
         let header = Header::new(parts[0].dtype().clone(), Order::C, dims.into())?;
-        DynArray::of_bytes(header, &joined.as_standard_layout().iter().copied().collect::<Vec<u8>>())
+        DynArray::from_header_and_bytes(
+            header,
+            &joined.as_standard_layout().iter().copied().collect::<Vec<u8>>(),
+        )
     }
 
     /// Writes the elements in the given order, without a header.
-    pub(crate) fn put(&self, sink: &mut Sink<'_>, order: Order, options: &WriteOptions) -> Result<()> {
+    pub(crate) fn write_elements(
+        &self,
+        sink: &mut Sink<'_>,
+        order: Order,
+        options: &WriteOptions,
+    ) -> Result<()> {
         // With fewer than two axes, both orders are the same.
         if order == self.order() || self.shape().len() < 2 {
             return sink.write(self.bytes());
         }
-        self.put_part(&vec![FULL_AXIS; self.shape().len() + 1], sink, order, options)
+        self.write_selected_elements(&vec![FULL_AXIS; self.shape().len() + 1], sink, order, options)
     }
 
     /// Writes part of the elements; the last one of `elements` selects the words of an element.
-    fn put_part(
+    fn write_selected_elements(
         &self,
         elements: &[SliceInfoElem],
         sink: &mut Sink<'_>,
@@ -133,22 +141,42 @@ impl DynArray {
         // Elements of the size of a number are moved as units, which is faster than byte by byte.
         match self.dtype().item_size() {
             0 => Ok(()),
-            2 => put_words::<Bytes<2>>(words_of(self, bytemuck::cast_slice(bytes), 1), elements, sink, to),
-            4 => put_words::<Bytes<4>>(words_of(self, bytemuck::cast_slice(bytes), 1), elements, sink, to),
-            8 => put_words::<Bytes<8>>(words_of(self, bytemuck::cast_slice(bytes), 1), elements, sink, to),
-            16 => put_words::<Bytes<16>>(words_of(self, bytemuck::cast_slice(bytes), 1), elements, sink, to),
-            _ => put_words::<u8>(bytes_of(self), elements, sink, to),
+            2 => write_selected_words::<Bytes<2>>(
+                view_as_words(self, bytemuck::cast_slice(bytes), 1),
+                elements,
+                sink,
+                to,
+            ),
+            4 => write_selected_words::<Bytes<4>>(
+                view_as_words(self, bytemuck::cast_slice(bytes), 1),
+                elements,
+                sink,
+                to,
+            ),
+            8 => write_selected_words::<Bytes<8>>(
+                view_as_words(self, bytemuck::cast_slice(bytes), 1),
+                elements,
+                sink,
+                to,
+            ),
+            16 => write_selected_words::<Bytes<16>>(
+                view_as_words(self, bytemuck::cast_slice(bytes), 1),
+                elements,
+                sink,
+                to,
+            ),
+            _ => write_selected_words::<u8>(view_as_bytes(self), elements, sink, to),
         }
     }
 }
 
 /// Views an array as bytes; the bytes of an element form an additional, last axis.
-fn bytes_of(array: &DynArray) -> ArrayViewD<'_, u8> {
-    words_of(array, array.bytes(), array.dtype().item_size())
+fn view_as_bytes(array: &DynArray) -> ArrayViewD<'_, u8> {
+    view_as_words(array, array.bytes(), array.dtype().item_size())
 }
 
 /// Views an array as words: each element has `each` of them, which form an additional, last axis.
-fn words_of<'a, W>(array: &DynArray, words: &'a [W], each: usize) -> ArrayViewD<'a, W> {
+fn view_as_words<'a, W>(array: &DynArray, words: &'a [W], each: usize) -> ArrayViewD<'a, W> {
     let mut dims = array.shape().to_vec();
     if array.order() == Order::Fortran {
         dims.reverse();
@@ -156,17 +184,17 @@ fn words_of<'a, W>(array: &DynArray, words: &'a [W], each: usize) -> ArrayViewD<
     dims.push(each);
     // A DynArray has exactly the bytes of its shape.
     let view = ArrayViewD::from_shape(dims, words).expect("exactly the words of the shape");
-    if array.order() == Order::C { view } else { with_reversed_axes(view) }
+    if array.order() == Order::C { view } else { with_array_axes_reversed(view) }
 }
 
 /// Reverses the axes, except the last, which has the words of an element.
-fn with_reversed_axes<W>(view: ArrayViewD<'_, W>) -> ArrayViewD<'_, W> {
+fn with_array_axes_reversed<W>(view: ArrayViewD<'_, W>) -> ArrayViewD<'_, W> {
     let ndim = view.ndim() - 1;
     view.permuted_axes((0..ndim).rev().chain([ndim]).collect::<Vec<_>>())
 }
 
 /// Writes part of a view in the given order. Its last axis consists of the words of one element.
-pub(super) fn put_words<W: WritableElement>(
+pub(super) fn write_selected_words<W: WritableElement>(
     view: ArrayViewD<'_, W>,
     elements: &[SliceInfoElem],
     sink: &mut Sink<'_>,
@@ -174,7 +202,7 @@ pub(super) fn put_words<W: WritableElement>(
 ) -> Result<()> {
     let part = view.slice_move(elements);
     // Fortran order is C order with the axes reversed.
-    let part = if order == Order::C { part } else { with_reversed_axes(part) };
+    let part = if order == Order::C { part } else { with_array_axes_reversed(part) };
     let dtype = W::dtype_for(&mut std::iter::empty(), &WriteOptions::new())?;
     // `write_unflushed` uses only the length and dtype of the header, so the words are described as one axis.
     let header = Header::new(dtype, Order::C, [part.len()].into())?;

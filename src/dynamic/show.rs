@@ -64,7 +64,7 @@ impl DynArray {
     }
 
     /// Returns the number of characters of the longest element.
-    pub(crate) fn max_width(&self, options: &DisplayOptions) -> usize {
+    pub(crate) fn max_element_width(&self, options: &DisplayOptions) -> usize {
         (0..self.len()).map(|number| self.format_element(number, options).chars().count()).max().unwrap_or(0)
     }
 
@@ -94,7 +94,7 @@ impl DynArray {
         // Objects do not have bytes, and are formatted differently.
         #[cfg(feature = "object")]
         if let Some(objects) = self.object_items() {
-            return super::object::brief(&objects[number]);
+            return super::object::brief_repr(&objects[number]);
         }
         let size = self.dtype().item_size();
         format_value(self.dtype(), &self.bytes()[number * size..][..size], options)
@@ -173,7 +173,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         // axis.
         let (mut ranges, mut shown) = (Vec::new(), 1usize);
         for length in dims.iter().rev() {
-            let (head, tail) = match is_abbreviated(options, dims, *length) {
+            let (head, tail) = match is_axis_abbreviated(options, dims, *length) {
                 // The inner axes already reach the limit, so only one index of this axis is shown.
                 _ if shown >= options.max_elements => (0..1, None),
                 true => (0..EDGE_ITEMS, Some(length - EDGE_ITEMS..*length)),
@@ -191,7 +191,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     fn edges(
         &self,
         selection: &Selection,
-        ranges: &[Edges],
+        ranges: &[ShownRanges],
         chosen: &mut Vec<Range<usize>>,
     ) -> Result<DynArray> {
         let axis = chosen.len();
@@ -212,12 +212,12 @@ impl<F: ArrayFormat> ArrayFile<F> {
 }
 
 /// The shown ranges of an axis: its start (or the entire axis), and its end.
-type Edges = (Range<usize>, Option<Range<usize>>);
+type ShownRanges = (Range<usize>, Option<Range<usize>>);
 
 /// Returns whether an axis of this length is abbreviated.
 ///
 /// An axis with at most one index between its edges is shown completely: an ellipsis would not be shorter.
-fn is_abbreviated(options: &DisplayOptions, dims: &[usize], length: usize) -> bool {
+fn is_axis_abbreviated(options: &DisplayOptions, dims: &[usize], length: usize) -> bool {
     dims.iter().fold(1, |all: usize, length| all.saturating_mul(*length)) > options.threshold
         && length > 2 * EDGE_ITEMS + 1
 }
@@ -267,10 +267,10 @@ impl<'a> ArrayFormatter<'a> {
     /// Returns the indices of an axis that are shown, with `None` for the ellipsis.
     fn indices(&self, axis: usize) -> impl Iterator<Item = Option<usize>> + use<> {
         let length = self.dims[axis];
-        let is_abbreviated = is_abbreviated(self.options, self.dims, length);
-        let head = if is_abbreviated { EDGE_ITEMS } else { length };
-        let tail = if is_abbreviated { length - EDGE_ITEMS } else { length };
-        (0..head).map(Some).chain(is_abbreviated.then_some(None)).chain((tail..length).map(Some))
+        let is_axis_abbreviated = is_axis_abbreviated(self.options, self.dims, length);
+        let head = if is_axis_abbreviated { EDGE_ITEMS } else { length };
+        let tail = if is_axis_abbreviated { length - EDGE_ITEMS } else { length };
+        (0..head).map(Some).chain(is_axis_abbreviated.then_some(None)).chain((tail..length).map(Some))
     }
 
     /// Invokes the callback with the number of each element that is shown.
@@ -332,7 +332,7 @@ fn format_value(dtype: &DType, bytes: &[u8], options: &DisplayOptions) -> String
 
 fn push_value(shown: &mut String, dtype: &DType, bytes: &[u8], options: &DisplayOptions) {
     match dtype {
-        DType::Scalar(scalar) => shown.push_str(&scalar_value(scalar, bytes, options)),
+        DType::Scalar(scalar) => shown.push_str(&format_scalar(scalar, bytes, options)),
         DType::Subarray(subarray) => {
             let (base, size) = (subarray.base(), subarray.base().item_size());
             let items = bytes.chunks_exact(size.max(1)).map(|item| (base, item));
@@ -369,7 +369,7 @@ fn push_parts<'a>(
     }
 }
 
-fn scalar_value(scalar: &Scalar, bytes: &[u8], options: &DisplayOptions) -> String {
+fn format_scalar(scalar: &Scalar, bytes: &[u8], options: &DisplayOptions) -> String {
     let float = |bytes: &[u8], is_big| float(bytes, is_big, options);
     let is_big = scalar.byte_order() == Some(ByteOrder::Big);
     match scalar.kind() {
@@ -385,18 +385,18 @@ fn scalar_value(scalar: &Scalar, bytes: &[u8], options: &DisplayOptions) -> Stri
             format!("{}{sign}{im}i", float(re, is_big))
         }
         Kind::Bytes => {
-            let (shown, rest) = beginning(trimmed(bytes), 1);
+            let (shown, rest) = shown_part_and_ellipsis(trimmed(bytes), 1);
             format!("b\"{}\"{rest}", shown.escape_ascii())
         }
         Kind::Text => {
-            let (shown, rest) = beginning(bytes, 4);
+            let (shown, rest) = shown_part_and_ellipsis(bytes, 4);
             let codes = shown.chunks_exact(4).map(|code| unsigned(code, is_big) as u32);
             let text: String =
                 codes.map(|code| char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
             format!("{:?}{}", text.trim_end_matches('\0'), if text.ends_with('\0') { "" } else { rest })
         }
         Kind::Void => {
-            let (shown, rest) = beginning(bytes, 1);
+            let (shown, rest) = shown_part_and_ellipsis(bytes, 1);
             hex(shown) + rest
         }
         Kind::Narrow(narrow) => match narrow_value(narrow, bytes) {
@@ -415,7 +415,7 @@ fn scalar_value(scalar: &Scalar, bytes: &[u8], options: &DisplayOptions) -> Stri
 }
 
 /// Returns the part of a large element that is shown, and an ellipsis if the element is longer.
-fn beginning(bytes: &[u8], unit: usize) -> (&[u8], &'static str) {
+fn shown_part_and_ellipsis(bytes: &[u8], unit: usize) -> (&[u8], &'static str) {
     match bytes.get(..MAX_ITEMS * unit) {
         Some(shown) if shown.len() < bytes.len() => (shown, "…"),
         _ => (bytes, ""),

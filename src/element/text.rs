@@ -71,7 +71,7 @@ impl<const N: usize> Chars<N> {
         text(self.code_points().iter().copied())
     }
 
-    fn to_string_lossy(&self) -> String {
+    fn to_string_lossy(self) -> String {
         let codes = self.code_points().iter();
         codes.map(|code| char::from_u32(*code).unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
     }

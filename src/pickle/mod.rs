@@ -1,6 +1,6 @@
 //! Opcodes of pickles, in which NumPy stores Python objects, and values that do not refer to other values.
 //!
-//! `dynamic::object` builds objects from opcodes and values. [`Writer`] writes opcodes; [`read_one`] finds
+//! `dynamic::object` builds objects from opcodes and values. [`OpcodeWriter`] writes opcodes; [`read_one`] finds
 //! the end of a pickle.
 
 mod atom;
@@ -11,4 +11,4 @@ mod write;
 
 pub(crate) use atom::{Atom, atom, line};
 pub(crate) use scan::read_one;
-pub(crate) use write::Writer;
+pub(crate) use write::OpcodeWriter;

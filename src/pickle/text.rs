@@ -4,7 +4,7 @@ use super::Atom;
 use super::opcode::{FLOAT, INT};
 
 /// Decodes a Python 2 string literal, including its quotes, into bytes.
-pub(crate) fn string(literal: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn decode_string_literal(literal: &[u8]) -> Option<Vec<u8>> {
     let literal = literal.trim_ascii_end();
     let (quote, rest) = literal.split_first()?;
     let (last, inner) = rest.split_last()?;
@@ -39,7 +39,7 @@ pub(crate) fn string(literal: &[u8]) -> Option<Vec<u8>> {
                 }
                 u8::try_from(number).ok()?
             }
-            b'x' => hex(&mut inner, 2).and_then(|number| u8::try_from(number).ok())?,
+            b'x' => take_hex_number(&mut inner, 2).and_then(|number| u8::try_from(number).ok())?,
             _ => {
                 bytes.push(b'\\'); // an unknown escape is kept
                 escape
@@ -75,7 +75,7 @@ pub(crate) fn digits(line: &[u8]) -> Option<&str> {
 }
 
 /// Decodes Latin-1 with `\uXXXX` and `\UXXXXXXXX` to UTF-8, which may contain surrogates.
-pub(crate) fn raw_unicode(text: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn decode_raw_unicode(text: &[u8]) -> Option<Vec<u8>> {
     let mut utf8 = Vec::with_capacity(text.len());
     let mut bytes = text.iter().copied();
     let mut is_escaped = false;
@@ -83,11 +83,11 @@ pub(crate) fn raw_unicode(text: &[u8]) -> Option<Vec<u8>> {
         let code = match (is_escaped, byte) {
             (true, b'u') => {
                 utf8.pop(); // the backslash
-                hex(&mut bytes, 4)?
+                take_hex_number(&mut bytes, 4)?
             }
             (true, b'U') => {
                 utf8.pop();
-                hex(&mut bytes, 8)?
+                take_hex_number(&mut bytes, 8)?
             }
             _ => u32::from(byte),
         };
@@ -98,7 +98,7 @@ pub(crate) fn raw_unicode(text: &[u8]) -> Option<Vec<u8>> {
     Some(utf8)
 }
 
-fn hex(bytes: &mut impl Iterator<Item = u8>, digits: usize) -> Option<u32> {
+fn take_hex_number(bytes: &mut impl Iterator<Item = u8>, digits: usize) -> Option<u32> {
     (0..digits).try_fold(0, |number, _| Some(number << 4 | char::from(bytes.next()?).to_digit(16)?))
 }
 
@@ -118,7 +118,7 @@ pub(crate) fn push_utf8(code: u32, utf8: &mut Vec<u8>) -> Option<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{raw_unicode, string};
+    use super::{decode_raw_unicode, decode_string_literal};
 
     /// The expected results are those of `pickle.loads` in Python 3.12.
     #[test]
@@ -129,14 +129,14 @@ mod tests {
             (br"'\n\\\x41\101\0'", b"\n\\AA\0"),
             (br"'\q'", br"\q"),
         ] {
-            assert_eq!(string(literal).unwrap(), bytes);
+            assert_eq!(decode_string_literal(literal).unwrap(), bytes);
         }
         for wrong in [&b"'a"[..], b"a", b"'", br"'\'", br"'\x4'"] {
-            assert_eq!(string(wrong), None);
+            assert_eq!(decode_string_literal(wrong), None);
         }
-        assert_eq!(raw_unicode(b"\xe9\\u03bb\\U0001F600").unwrap(), "éλ😀".as_bytes());
-        assert_eq!(raw_unicode(br"\\u0041").unwrap(), br"\\u0041");
-        assert_eq!(raw_unicode(br"\ud800").unwrap(), b"\xED\xA0\x80");
-        assert_eq!(raw_unicode(br"\u12"), None);
+        assert_eq!(decode_raw_unicode(b"\xe9\\u03bb\\U0001F600").unwrap(), "éλ😀".as_bytes());
+        assert_eq!(decode_raw_unicode(br"\\u0041").unwrap(), br"\\u0041");
+        assert_eq!(decode_raw_unicode(br"\ud800").unwrap(), b"\xED\xA0\x80");
+        assert_eq!(decode_raw_unicode(br"\u12"), None);
     }
 }

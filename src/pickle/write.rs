@@ -5,12 +5,12 @@ use super::text::push_utf8;
 
 /// A writer of the opcodes of a pickle.
 #[derive(Debug)]
-pub(crate) struct Writer {
+pub(crate) struct OpcodeWriter {
     bytes: Vec<u8>,
     protocol: u8,
-    memo: u32,
+    next_memo_index: u32,
     /// The start of the open frame (since protocol 4). A frame lets readers load many opcodes with one read.
-    frame: Option<usize>,
+    frame_start: Option<usize>,
 }
 
 /// Length of a frame in bytes, as in Python. Data of this length or more is put between frames.
@@ -18,9 +18,9 @@ const FRAME_LEN: usize = 64 << 10;
 /// Length of a frame's header, in bytes: the opcode and the frame's length.
 const FRAME_HEAD: usize = 9;
 
-impl Writer {
+impl OpcodeWriter {
     pub(crate) fn new(protocol: u8) -> Self {
-        Self { bytes: vec![PROTO, protocol], protocol, memo: 0, frame: None }
+        Self { bytes: vec![PROTO, protocol], protocol, next_memo_index: 0, frame_start: None }
     }
 
     pub(crate) fn protocol(&self) -> u8 {
@@ -35,11 +35,11 @@ impl Writer {
 
     /// Ends a frame that is long enough and starts the next one. Callers call this between values.
     #[inline]
-    pub(crate) fn between_values(&mut self) {
+    pub(crate) fn replace_full_frame(&mut self) {
         if self.protocol < 4 {
             return;
         }
-        match self.frame {
+        match self.frame_start {
             Some(start) if self.bytes.len() - start < FRAME_LEN + FRAME_HEAD => {}
             _ => self.begin_frame(),
         }
@@ -47,12 +47,12 @@ impl Writer {
 
     fn begin_frame(&mut self) {
         self.end_frame();
-        self.frame = Some(self.bytes.len());
+        self.frame_start = Some(self.bytes.len());
         self.bytes.extend_from_slice(&[FRAME, 0, 0, 0, 0, 0, 0, 0, 0]);
     }
 
     fn end_frame(&mut self) {
-        if let Some(start) = self.frame.take() {
+        if let Some(start) = self.frame_start.take() {
             let len = (self.bytes.len() - start - FRAME_HEAD) as u64;
             match len {
                 // Nothing was written into the frame, so it is omitted.
@@ -68,7 +68,7 @@ impl Writer {
         if is_long {
             self.end_frame();
         }
-        self.argument(opcode, len);
+        self.push_opcode_and_argument(opcode, len);
         self.bytes.extend_from_slice(bytes);
         if is_long {
             self.begin_frame();
@@ -111,7 +111,7 @@ impl Writer {
     pub(crate) fn long(&mut self, bytes: &[u8]) {
         match u8::try_from(bytes.len()) {
             Ok(len) => self.bytes.extend([LONG1, len]),
-            Err(_) => self.argument(LONG4, &(bytes.len() as u32).to_le_bytes()),
+            Err(_) => self.push_opcode_and_argument(LONG4, &(bytes.len() as u32).to_le_bytes()),
         }
         self.bytes.extend_from_slice(bytes);
     }
@@ -166,8 +166,8 @@ impl Writer {
             self.str(name);
             self.bytes.push(STACK_GLOBAL);
         } else {
-            self.argument(GLOBAL, module.as_bytes());
-            self.argument(b'\n', name.as_bytes());
+            self.push_opcode_and_argument(GLOBAL, module.as_bytes());
+            self.push_opcode_and_argument(b'\n', name.as_bytes());
             self.bytes.push(b'\n');
         }
     }
@@ -233,24 +233,24 @@ impl Writer {
 
     /// Adds the top of the stack to the memo and returns the index of the entry.
     pub(crate) fn memoize(&mut self) -> u32 {
-        let index = self.memo;
+        let index = self.next_memo_index;
         match u8::try_from(index) {
             _ if self.protocol >= 4 => self.bytes.push(MEMOIZE),
             Ok(index) => self.bytes.extend([BINPUT, index]),
-            Err(_) => self.argument(LONG_BINPUT, &index.to_le_bytes()),
+            Err(_) => self.push_opcode_and_argument(LONG_BINPUT, &index.to_le_bytes()),
         }
-        self.memo += 1;
+        self.next_memo_index += 1;
         index
     }
 
     pub(crate) fn get(&mut self, index: u32) {
         match u8::try_from(index) {
             Ok(index) => self.bytes.extend([BINGET, index]),
-            Err(_) => self.argument(LONG_BINGET, &index.to_le_bytes()),
+            Err(_) => self.push_opcode_and_argument(LONG_BINGET, &index.to_le_bytes()),
         }
     }
 
-    fn argument(&mut self, opcode: u8, bytes: &[u8]) {
+    fn push_opcode_and_argument(&mut self, opcode: u8, bytes: &[u8]) {
         self.bytes.push(opcode);
         self.bytes.extend_from_slice(bytes);
     }

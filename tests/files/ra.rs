@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use ndarray::{Array2, ArrayD, ArrayView2, ArrayViewMut2, ShapeBuilder, arr1, arr2, s};
 use ndarray_io::convert::{Conversion, convert_npy_to_ra, convert_ra_to_npy};
 use ndarray_io::dtype::ByteOrder;
-use ndarray_io::error::{CopyReason, ElementFault, ErrorKind, FilePart, FileSection, Help};
+use ndarray_io::error::{CopyReason, ElementFault, ErrorKind, FileSection, Help};
 use ndarray_io::file::Extent;
 use ndarray_io::header::Order;
 use ndarray_io::options::Trailing;

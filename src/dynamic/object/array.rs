@@ -55,7 +55,7 @@ pub(in super::super) fn decode(
         )));
     }
     // If at most one axis is longer than 1, both orders are identical.
-    let is_same_both_ways = dims_above_one(header) < 2;
+    let is_same_both_ways = count_axes_not_one(header) < 2;
     if order != header.order() && !is_same_both_ways {
         return Err(malformed("header and pickle declare different orders"));
     }
@@ -76,7 +76,7 @@ pub(in super::super) fn decode(
 }
 
 /// Counts the axes that the order depends on.
-fn dims_above_one(header: &Header) -> usize {
+fn count_axes_not_one(header: &Header) -> usize {
     header.shape().iter().filter(|dim| **dim != 1).count()
 }
 
@@ -90,7 +90,7 @@ pub(in super::super) fn encode(
         return Err(malformed("the array has no objects"));
     }
     let items: Vec<&Object> = items.collect();
-    let is_fortran = header.order() == Order::Fortran && dims_above_one(header) > 1;
+    let is_fortran = header.order() == Order::Fortran && count_axes_not_one(header) > 1;
     let items = if is_fortran { to_other_order(&items, header.shape_ref(), Order::Fortran) } else { items };
     Pickler::new(options)?.array(&items, header, is_fortran)
 }
@@ -101,7 +101,7 @@ pub(in super::super) fn rearranged(
     header: &Header,
     order: Order,
 ) -> Arc<Vec<Object>> {
-    if header.order() == order || dims_above_one(header) < 2 {
+    if header.order() == order || count_axes_not_one(header) < 2 {
         return Arc::clone(items);
     }
     Arc::new(to_other_order(items, header.shape_ref(), header.order()))

@@ -9,12 +9,12 @@ use crate::limits;
 ///
 /// The pickles that NumPy writes need only a small part of it. A malicious pickle that refers to one string a
 /// million times, to have it copied each time, exhausts the budget.
-pub(super) struct Budget {
+pub(super) struct CopyBudget {
     spent: AtomicU64,
     limit: u64,
 }
 
-impl Budget {
+impl CopyBudget {
     pub(super) fn of(length: usize) -> Self {
         // The minimum is for short pickles, and for dtypes decoded without a pickle (`dtypes::in_graph`).
         const FACTOR: u64 = 16;

@@ -51,7 +51,7 @@ impl GraphBuilder {
     /// Adds a reference to an object of another graph.
     fn add_foreign(&mut self, object: Object) -> Slot {
         let object = object.as_ref().to_object();
-        let foreign = &mut self.graph.rest_mut().foreign;
+        let foreign = &mut self.graph.rare_tables_mut().foreign;
         let number = foreign.len() as u32; // cannot truncate: each foreign object has a node, and node indices fit into a u32
         foreign.push(object);
         self.graph.add(Node::Foreign(number))
@@ -75,19 +75,19 @@ impl GraphBuilder {
     }
 
     fn add_bytes(&mut self, bytes: &[u8]) -> Span {
-        let table = &mut self.graph.rest_mut().bytes;
+        let table = &mut self.graph.rare_tables_mut().bytes;
         table.extend_from_slice(bytes);
         Span::new(table.len() - bytes.len()..table.len())
     }
 
     fn dtype(&mut self, dtype: &DType) -> u32 {
-        let dtypes = &mut self.graph.rest_mut().dtypes;
+        let dtypes = &mut self.graph.rare_tables_mut().dtypes;
         dtypes.push(StoredDType { dtype: Arc::new(dtype.clone()), origin: Slot::ABSENT });
         dtypes.len() as u32 - 1
     }
 
     pub(super) fn name(&mut self, module: &str, name: &str) -> Slot {
-        let names = &mut self.graph.rest_mut().names;
+        let names = &mut self.graph.rare_tables_mut().names;
         names.push(Name { module: module.into(), name: name.into(), stored: None });
         let number = names.len() as u32 - 1;
         self.graph.add(Node::Global(number))
@@ -150,7 +150,7 @@ impl Object {
         let pairs = pairs.into_iter().map(|(key, value)| (key.into(), value.into()));
         let mut build = GraphBuilder::default();
         let span = build.add_pairs(pairs);
-        let object = finish_keyed(build, span, Node::Dict, 2);
+        let object = finish_dict_or_set(build, span, Node::Dict, 2);
         object.ok_or(()).or_else(|()| bad_option(keys::UNHASHABLE))
     }
 
@@ -163,7 +163,7 @@ impl Object {
     pub fn set<T: Into<Self>>(items: impl IntoIterator<Item = T>) -> Result<Self> {
         let mut build = GraphBuilder::default();
         let span = build.add_objects(items.into_iter().map(Into::into));
-        finish_keyed(build, span, Node::Set, 1).ok_or(()).or_else(|()| bad_option(keys::UNHASHABLE))
+        finish_dict_or_set(build, span, Node::Set, 1).ok_or(()).or_else(|()| bad_option(keys::UNHASHABLE))
     }
 
     /// Creates a frozenset.
@@ -175,7 +175,9 @@ impl Object {
     pub fn frozen_set<T: Into<Self>>(items: impl IntoIterator<Item = T>) -> Result<Self> {
         let mut build = GraphBuilder::default();
         let span = build.add_objects(items.into_iter().map(Into::into));
-        finish_keyed(build, span, Node::FrozenSet, 1).ok_or(()).or_else(|()| bad_option(keys::UNHASHABLE))
+        finish_dict_or_set(build, span, Node::FrozenSet, 1)
+            .ok_or(())
+            .or_else(|()| bad_option(keys::UNHASHABLE))
     }
 
     /// Creates a `bytearray`, which is a copy of `bytes`.
@@ -200,7 +202,7 @@ impl Object {
         let are_codes = codes.iter().all(|code| *code <= 0x10_FFFF);
         are_codes.then(|| {
             build_object(|build| {
-                build.graph.rest_mut().codes.push(codes.into());
+                build.graph.rare_tables_mut().codes.push(codes.into());
                 Node::Codes(0)
             })
         })
@@ -293,12 +295,17 @@ impl Object {
 /// Finishes a dict or set; `None` if a key is not hashable.
 ///
 /// If keys are equal, the value of the last one is kept, at the position of the first one.
-fn finish_keyed(mut build: GraphBuilder, span: Span, node: fn(Span) -> Node, step: usize) -> Option<Object> {
+fn finish_dict_or_set(
+    mut build: GraphBuilder,
+    span: Span,
+    node: fn(Span) -> Node,
+    step: usize,
+) -> Option<Object> {
     // Keys are compared as parts of an object, so the object is finished first, and duplicates are removed
     // afterwards.
     let slot = build.graph.add(node(span));
     let mut object = build.finish(slot);
-    let kept = keys::KeyHasher::of_python().deduplicated_entries(object.as_ref(), step)?;
+    let kept = keys::KeyHasher::with_python_equality().deduplicated_entries(object.as_ref(), step)?;
     let number = object.slot.node()?;
     if let Some(kept) = kept
         && let Some(shared) = object.graph.as_mut().and_then(Arc::get_mut)
@@ -378,7 +385,7 @@ impl CallBuilder {
             let (callable, args, kwargs, state) = (next(), next(), next(), next());
             let items = build.add_objects(items);
             let pairs = build.add_pairs(pairs);
-            build.graph.rest_mut().calls.push(CallParts {
+            build.graph.rare_tables_mut().calls.push(CallParts {
                 callable,
                 args,
                 kwargs,

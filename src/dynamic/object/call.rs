@@ -76,7 +76,7 @@ impl<'a> Global<'a> {
         ];
         let is_one_of = |names: &[&str]| names.contains(&self.name());
         match self.module() {
-            _ if self.is_known() => true,
+            _ if self.is_data_constructor() => true,
             "builtins" => is_one_of(&BUILTINS),
             "collections" => is_one_of(&["OrderedDict"]),
             "datetime" => is_one_of(&["timezone"]),
@@ -95,11 +95,11 @@ impl<'a> Global<'a> {
     }
 
     /// Returns whether it only makes values that are represented as data here.
-    pub(super) fn is_known(self) -> bool {
+    pub(super) fn is_data_constructor(self) -> bool {
         // The last two make what their arguments say.
         !matches!(
             GlobalKind::of(self.module(), self.name()),
-            GlobalKind::Unknown | GlobalKind::Instance | GlobalKind::JoblibArray
+            GlobalKind::Unknown | GlobalKind::CopyregReconstructor | GlobalKind::JoblibArray
         )
     }
 
@@ -253,7 +253,7 @@ impl<'a> ObjectRef<'a> {
         }
         // The decoder does not follow references to other graphs; a detached copy has none.
         let whole = self.to_object().detach();
-        dtypes::of_object(whole.as_ref())
+        dtypes::decode_dtype_object(whole.as_ref())
     }
 
     /// Returns a copy of the array, if the object is an `ndarray` or an instance of a derived class.
@@ -268,7 +268,7 @@ impl<'a> ObjectRef<'a> {
         let global = self.as_call()?.global()?;
         let is_masked =
             global.is("numpy.ma.core", "_mareconstruct") || global.is("numpy.ma", "_mareconstruct");
-        let is_plain = known_calls::is_reconstruct((global.module(), global.name()));
+        let is_plain = known_calls::is_numpy_reconstruct((global.module(), global.name()));
         if !is_masked && !is_plain {
             return None;
         }

@@ -6,12 +6,12 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 /// Returns the Python 3 name for a name in a pickle of protocols 0 to 2.
-pub(super) fn python_3<'a>(module: &'a str, name: &'a str) -> (&'a str, &'a str) {
+pub(super) fn python_3_name<'a>(module: &'a str, name: &'a str) -> (&'a str, &'a str) {
     TABLES.0.translate(module, name)
 }
 
 /// Returns the Python 2 name, for a pickle of protocols 0 to 2.
-pub(super) fn python_2<'a>(module: &'a str, name: &'a str) -> (&'a str, &'a str) {
+pub(super) fn python_2_name<'a>(module: &'a str, name: &'a str) -> (&'a str, &'a str) {
     TABLES.1.translate(module, name)
 }
 
@@ -131,11 +131,11 @@ mod tests {
         // The lengths of Python's four tables.
         let lengths = |table: &Table| (table.modules.len(), table.names.len());
         assert_eq!((lengths(&TABLES.0), lengths(&TABLES.1)), ((55, 88), (47, 112)));
-        assert_eq!(python_3("__builtin__", "xrange"), ("builtins", "range"));
-        assert_eq!(python_3("exceptions", "ValueError"), ("builtins", "ValueError"));
-        assert_eq!(python_3("copy_reg", "_reconstructor"), ("copyreg", "_reconstructor"));
-        assert_eq!(python_2("builtins", "int"), ("__builtin__", "long"));
-        assert_eq!(python_2("builtins", "ValueError"), ("exceptions", "ValueError"));
-        assert_eq!(python_2("collections", "OrderedDict"), ("collections", "OrderedDict"));
+        assert_eq!(python_3_name("__builtin__", "xrange"), ("builtins", "range"));
+        assert_eq!(python_3_name("exceptions", "ValueError"), ("builtins", "ValueError"));
+        assert_eq!(python_3_name("copy_reg", "_reconstructor"), ("copyreg", "_reconstructor"));
+        assert_eq!(python_2_name("builtins", "int"), ("__builtin__", "long"));
+        assert_eq!(python_2_name("builtins", "ValueError"), ("exceptions", "ValueError"));
+        assert_eq!(python_2_name("collections", "OrderedDict"), ("collections", "OrderedDict"));
     }
 }

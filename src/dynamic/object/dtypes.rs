@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::ObjectRef;
-use super::budget::Budget;
+use super::budget::CopyBudget;
 use super::graph::{CallParts, Slot, StoredDType};
 use super::known_calls::GraphView;
 use super::machine::Unpickler;
-use super::source::Source;
+use super::source::PickleSource;
 use crate::dtype::{
     ByteOrder, DType, Kind, MAX_NESTING, Record, Scalar, Subarray, TimeStep, TimeUnit, Title,
 };
@@ -47,14 +47,14 @@ pub(super) fn intern(machine: &mut Unpickler<'_>, slot: Slot) -> Result<Option<D
         return Ok(Some(*known));
     }
     let view = GraphView::new(&machine.graph, machine.source);
-    let mut decoder = Decoder { view, decoded: &mut machine.dtypes.decoded, budget: &machine.budget };
+    let mut decoder = DTypeDecoder { view, decoded: &mut machine.dtypes.decoded, budget: &machine.budget };
     let Some(stored) = decoder.decode(slot, 0)? else { return Ok(None) };
     // NumPy converts numbers, strings and times to native byte order, and leaves records unchanged.
     let native = match &*stored {
         DType::Scalar(_) => Arc::new((*stored).clone().with_byte_order(ByteOrder::NATIVE)),
         _ => Arc::clone(&stored),
     };
-    let dtypes = &mut machine.graph.rest_mut().dtypes;
+    let dtypes = &mut machine.graph.rare_tables_mut().dtypes;
     let mut push = |dtype: Arc<DType>, origin: Slot| {
         dtypes.push(StoredDType { dtype, origin });
         dtypes.len() as u32 - 1
@@ -69,24 +69,24 @@ pub(super) fn intern(machine: &mut Unpickler<'_>, slot: Slot) -> Result<Option<D
 
 /// Decodes the dtype that an object of a complete graph represents.
 pub(super) fn decode_in_graph(view: GraphView<'_>, slot: Slot) -> Option<DType> {
-    let mut decoder = Decoder { view, decoded: &mut HashMap::new(), budget: &Budget::of(0) };
+    let mut decoder = DTypeDecoder { view, decoded: &mut HashMap::new(), budget: &CopyBudget::of(0) };
     decoder.decode(slot, 0).ok()?.map(|dtype| (*dtype).clone())
 }
 
 /// Decodes the dtype that an object represents.
-pub(super) fn of_object(object: ObjectRef<'_>) -> Option<DType> {
-    decode_in_graph(GraphView::new(object.graph?, Source::NONE), *object.slot)
+pub(super) fn decode_dtype_object(object: ObjectRef<'_>) -> Option<DType> {
+    decode_in_graph(GraphView::new(object.graph?, PickleSource::NONE), *object.slot)
 }
 
-struct Decoder<'a, 'b> {
+struct DTypeDecoder<'a, 'b> {
     view: GraphView<'a>,
     decoded: &'b mut HashMap<u32, Option<Arc<DType>>>,
-    budget: &'b Budget,
+    budget: &'b CopyBudget,
 }
 
 type DecodedDType = Result<Option<Arc<DType>>>;
 
-impl Decoder<'_, '_> {
+impl DTypeDecoder<'_, '_> {
     fn decode_once(
         &mut self,
         slot: Slot,
@@ -153,7 +153,7 @@ impl Decoder<'_, '_> {
                 };
                 all.push((name, (*dtype).clone(), offset, rest.first().copied()));
             }
-            return Ok(length(view, size).and_then(|size| record(view, all, size)));
+            return Ok(non_negative_int(view, size).and_then(|size| record(view, all, size)));
         }
         let dtype = match (format, state.get(8).and_then(|metadata| view.tuple(*metadata))) {
             (Some(DType::Scalar(scalar)), Some(metadata)) => {
@@ -196,13 +196,13 @@ impl Decoder<'_, '_> {
             });
         }
         match view.dict(slot) {
-            Some(parts) => self.decode_once(slot, |this| this.decode_parts(parts, depth)),
+            Some(parts) => self.decode_once(slot, |this| this.decode_format_dict(parts, depth)),
             None => Ok(None),
         }
     }
 
     /// Decodes a dict of names, formats and offsets.
-    fn decode_parts(&mut self, parts: &[[Slot; 2]], depth: usize) -> Result<Option<DType>> {
+    fn decode_format_dict(&mut self, parts: &[[Slot; 2]], depth: usize) -> Result<Option<DType>> {
         let view = self.view;
         let part = |name: &str| {
             let named = |key: Slot| view.text(key).is_some_and(|key| key == name);
@@ -229,7 +229,7 @@ impl Decoder<'_, '_> {
             self.budget.spend(name.len())?;
             all.push((name.into_owned(), (*dtype).clone(), offset, title));
         }
-        let size = part("itemsize").and_then(|size| length(view, size));
+        let size = part("itemsize").and_then(|size| non_negative_int(view, size));
         Ok(size.and_then(|size| record(view, all, size)))
     }
 }
@@ -237,14 +237,14 @@ impl Decoder<'_, '_> {
 /// Maximum length of a title in bytes: it is copied for each field that has it.
 const MAX_TITLE_LEN: usize = 1024;
 
-fn length(view: GraphView<'_>, slot: Slot) -> Option<usize> {
+fn non_negative_int(view: GraphView<'_>, slot: Slot) -> Option<usize> {
     usize::try_from(view.int(slot)?).ok()
 }
 
 fn subarray_of(view: GraphView<'_>, base: &DType, dims: Slot) -> Option<DType> {
     let dims = match view.tuple(dims) {
         Some(_) => view.dims(dims)?,
-        None => vec![length(view, dims)?],
+        None => vec![non_negative_int(view, dims)?],
     };
     Subarray::new(base.clone(), dims.into()).map(DType::from)
 }

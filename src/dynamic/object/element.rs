@@ -22,7 +22,7 @@ struct RecordingDecoder(LoadEffectsCell);
 type LoadEffectsCell = Arc<OnceLock<Arc<LoadEffects>>>;
 
 /// Returns how the objects of an array are read, and where it is said afterwards what loading them would do.
-pub(in super::super) fn accept_with_loading(
+pub(in super::super) fn read_plan_with_load_effects(
     found: &DType,
     options: &ReadOptions,
 ) -> Result<(ReadPlan<Object>, LoadEffectsCell)> {

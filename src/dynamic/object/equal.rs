@@ -88,7 +88,7 @@ fn are_equal<'a>(pairs: impl IntoIterator<Item = (ObjectRef<'a>, ObjectRef<'a>)>
     pairs.into_iter().all(|(one, two)| {
         open.push((one, two));
         while let Some((one, two)) = open.pop() {
-            if !compare(one, two, &mut sets, &mut keys, &mut open) {
+            if !compare_shallowly(one, two, &mut sets, &mut keys, &mut open) {
                 return false;
             }
         }
@@ -97,7 +97,7 @@ fn are_equal<'a>(pairs: impl IntoIterator<Item = (ObjectRef<'a>, ObjectRef<'a>)>
 }
 
 /// Compares two objects without their parts, which are appended to `open`.
-fn compare<'a>(
+fn compare_shallowly<'a>(
     one: ObjectRef<'a>,
     two: ObjectRef<'a>,
     sets: &mut UnionFind,
@@ -112,7 +112,7 @@ fn compare<'a>(
     }
     // The sets are joined before anything is compared, so the comparison of cycles terminates, and a large text that
     // is shared many times is compared once.
-    if !is_small(one) && !sets.join(one.id(), two.id()) {
+    if !is_cheap_to_compare(one) && !sets.join(one.id(), two.id()) {
         return true;
     }
     let are_equal_shallowly = match (one.view(), two.view()) {
@@ -166,7 +166,7 @@ fn compare<'a>(
         }
         _ => return push_parts(one, two, 0, open),
     };
-    if is_order_same(one, two, step, sets) {
+    if is_key_order_obviously_same(one, two, step, sets) {
         return push_parts(one, two, 0, open);
     }
     let Some(places) = keys.find(one, two, step) else { return false };
@@ -178,7 +178,7 @@ fn compare<'a>(
 }
 
 /// Returns whether comparing an object again takes no longer than looking up whether it has been compared.
-fn is_small(object: ObjectRef<'_>) -> bool {
+fn is_cheap_to_compare(object: ObjectRef<'_>) -> bool {
     const FEW_PARTS: usize = 4;
     let count = object.part_count();
     match count {
@@ -231,9 +231,14 @@ fn push_parts<'a>(
 }
 
 /// Returns whether a cheap test shows that two dicts or sets have their keys in the same order.
-fn is_order_same(one: ObjectRef<'_>, two: ObjectRef<'_>, step: usize, sets: &mut UnionFind) -> bool {
+fn is_key_order_obviously_same(
+    one: ObjectRef<'_>,
+    two: ObjectRef<'_>,
+    step: usize,
+    sets: &mut UnionFind,
+) -> bool {
     (0..one.part_count()).step_by(step).all(|index| match (one.part(index), two.part(index)) {
-        (Some(one), Some(two)) if one.slot.is_simple() => one.slot == two.slot,
+        (Some(one), Some(two)) if one.slot.is_canonical_key() => one.slot == two.slot,
         // A large text that is shared is compared once: here it is enough that it was.
         (Some(one), Some(two)) if is_large_leaf(one) => sets.are_joined(one.id(), two.id()),
         (Some(one), Some(two)) => one.as_str().zip(two.as_str()).is_some_and(|(one, two)| one == two),

@@ -7,7 +7,7 @@ use super::keys::{KeyHasher, UNHASHABLE, empty_indexes};
 use super::known_calls::malformed;
 use super::load_effects::LoadEffects;
 use super::machine::Unpickled;
-use super::source::Source;
+use super::source::PickleSource;
 use super::{Object, ObjectRef};
 use crate::error::{LimitKind, Result};
 use crate::limits::{self, Limits};
@@ -17,7 +17,7 @@ use crate::limits::{self, Limits};
 /// If what the pickle was read from is kept, bytes stay there.
 pub(super) fn finish(
     read: Unpickled,
-    source: &Source<'_>,
+    source: &PickleSource<'_>,
     kept: Option<&BackingBytes>,
     limits: &Limits,
 ) -> Result<(Object, LoadEffects)> {
@@ -36,15 +36,15 @@ pub(super) fn finish(
     }
     match kept {
         None => copy_reachable_bytes(&mut graph, source, &heights),
-        Some(kept) => graph.rest_mut().backing = Some((Arc::clone(kept), source.len())),
+        Some(kept) => graph.rare_tables_mut().backing = Some((Arc::clone(kept), source.len())),
     }
     graph.indexes = empty_indexes(&graph);
     let mut foreign_calls =
         graph.rest.as_mut().map_or_else(Vec::new, |rest| std::mem::take(&mut rest.foreign_calls));
     let mut shared = SharedGraph::new(graph);
-    let duplicates = duplicates(&shared, &heights)?;
+    let entries_to_keep = entries_to_keep(&shared, &heights)?;
     if let Some(shared) = Arc::get_mut(&mut shared) {
-        for (number, kept) in duplicates {
+        for (number, kept) in entries_to_keep {
             shared.retain_keys(number, &kept);
         }
     }
@@ -120,7 +120,7 @@ fn find_heights(graph: &Graph, first: u32, max_height: u32, heights: &mut [u32])
 }
 
 /// Copies the bytes of reachable objects out of what the pickle was read from.
-fn copy_reachable_bytes(graph: &mut Graph, source: &Source<'_>, heights: &[u32]) {
+fn copy_reachable_bytes(graph: &mut Graph, source: &PickleSource<'_>, heights: &[u32]) {
     let mut spans = Vec::new();
     for (number, node) in graph.nodes.iter().enumerate().filter(|(number, _)| heights[*number] > 0) {
         match node {
@@ -140,13 +140,13 @@ fn copy_reachable_bytes(graph: &mut Graph, source: &Source<'_>, heights: &[u32])
         bytes.extend_from_slice(graph.data(source, *span));
         span.start = start;
     }
-    graph.rest_mut().bytes = bytes;
+    graph.rare_tables_mut().bytes = bytes;
     for (number, span) in spans {
         match &mut graph.nodes[number] {
             Node::Bytes(place) | Node::ByteArray(place) | Node::Scalar(_, place) => *place = span,
             Node::Array(array) => {
                 let array = *array as usize;
-                graph.rest_mut().arrays[array].items = span;
+                graph.rare_tables_mut().arrays[array].items = span;
             }
             _ => {}
         }
@@ -154,9 +154,9 @@ fn copy_reachable_bytes(graph: &mut Graph, source: &Source<'_>, heights: &[u32])
 }
 
 /// Finds the dicts and sets with duplicate keys, and returns which of their items to keep.
-fn duplicates(graph: &Arc<SharedGraph>, heights: &[u32]) -> Result<Vec<(u32, Vec<[usize; 2]>)>> {
-    let mut keys = KeyHasher::of_python();
-    let mut duplicates = Vec::new();
+fn entries_to_keep(graph: &Arc<SharedGraph>, heights: &[u32]) -> Result<Vec<(u32, Vec<[usize; 2]>)>> {
+    let mut keys = KeyHasher::with_python_equality();
+    let mut entries_to_keep = Vec::new();
     for (number, node) in (0u32..).zip(&graph.nodes) {
         let step = match node {
             _ if heights[number as usize] == 0 => continue,
@@ -167,9 +167,9 @@ fn duplicates(graph: &Arc<SharedGraph>, heights: &[u32]) -> Result<Vec<(u32, Vec
         let slot = Slot::of_node(number);
         let kept = keys.deduplicated_entries(ObjectRef::new(&slot, Some(graph)), step);
         let kept = kept.ok_or_else(|| malformed(UNHASHABLE))?;
-        duplicates.extend(kept.map(|kept| (number, kept)));
+        entries_to_keep.extend(kept.map(|kept| (number, kept)));
     }
-    Ok(duplicates)
+    Ok(entries_to_keep)
 }
 
 impl SharedGraph {
@@ -205,7 +205,7 @@ pub(super) fn read(
     limits: &Limits,
     old_text: crate::options::OldText,
 ) -> Result<(Object, LoadEffects, usize)> {
-    let source = Source::new(pickle);
+    let source = PickleSource::new(pickle);
     let read = super::machine::read(&source, limits, old_text)?;
     let used = read.used;
     let (object, load_effects) = finish(read, &source, None, limits)?;

@@ -32,12 +32,12 @@ impl DynArray {
     pub fn globals(&self) -> Vec<Global<'_>> {
         match &self.load_effects {
             Some(load_effects) => {
-                load_effects.names().map(Global::new).filter(|global| !global.is_known()).collect()
+                load_effects.names().map(Global::new).filter(|global| !global.is_data_constructor()).collect()
             }
             None => {
                 let mut names = HashSet::new();
                 let globals = self.all_objects().filter_map(|object| match object.view() {
-                    View::Global(global) if !global.is_known() => Some(global),
+                    View::Global(global) if !global.is_data_constructor() => Some(global),
                     _ => None,
                 });
                 globals.filter(|global| names.insert(*global)).collect()

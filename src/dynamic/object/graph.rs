@@ -10,8 +10,8 @@ use std::sync::Arc;
 use num_bigint::BigInt;
 use num_complex::Complex;
 
-use super::keys::Indexes;
-use super::source::Source;
+use super::keys::KeyIndexes;
+use super::source::PickleSource;
 use super::times::{Date, Time, Timedelta};
 use super::{Object, ObjectRef};
 use crate::dtype::DType;
@@ -79,12 +79,12 @@ impl Slot {
         }
         let mut bytes = [0; 16];
         bytes[..utf8.len()].copy_from_slice(utf8);
-        Self::short_of(utf8.len(), &bytes)
+        Self::short_from_buffer(utf8.len(), &bytes)
     }
 
     /// Stores the short string at the start of a 16-byte buffer, which is loaded in one step.
     #[inline]
-    pub(super) fn short_of(len: usize, bytes: &[u8; 16]) -> Option<Self> {
+    pub(super) fn short_from_buffer(len: usize, bytes: &[u8; 16]) -> Option<Self> {
         if len > Self::MAX_SHORT_LEN {
             return None;
         }
@@ -142,7 +142,7 @@ impl Slot {
     }
 
     /// Returns whether equal keys of this kind always have equal slots: short strings, integers and `None`.
-    pub(super) fn is_simple(self) -> bool {
+    pub(super) fn is_canonical_key(self) -> bool {
         matches!(self.tag(), Self::SHORT | Self::INT | 1)
     }
 }
@@ -265,14 +265,14 @@ pub(super) struct Graph {
     pub(super) nodes: Vec<Node>,
     pub(super) slots: Vec<Slot>,
     pub(super) texts: String,
-    pub(super) rest: Option<Box<Rest>>,
+    pub(super) rest: Option<Box<RareTables>>,
     /// Indexes of the keys of dicts and sets, each built on first lookup; `None` if all are small.
-    pub(super) indexes: Option<Box<dyn Indexes>>,
+    pub(super) indexes: Option<Box<dyn KeyIndexes>>,
 }
 
 /// Tables that few graphs need.
 #[derive(Default)]
-pub(super) struct Rest {
+pub(super) struct RareTables {
     pub(super) bytes: Vec<u8>,
     /// What the pickle was read from, and its length at that time, if bytes have stayed there.
     pub(super) backing: Option<(BackingBytes, usize)>,
@@ -293,11 +293,11 @@ pub(super) type BackingBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
 impl Graph {
     /// Returns the rarely needed tables, which exist if there is an index into one of them.
-    pub(super) fn rest(&self) -> &Rest {
+    pub(super) fn rest(&self) -> &RareTables {
         self.rest.as_deref().expect("what refers to a table has made it")
     }
 
-    pub(super) fn rest_mut(&mut self) -> &mut Rest {
+    pub(super) fn rare_tables_mut(&mut self) -> &mut RareTables {
         self.rest.get_or_insert_default()
     }
 
@@ -327,11 +327,11 @@ impl Graph {
 
     /// Returns bytes of a complete graph.
     pub(super) fn bytes(&self, span: Span) -> &[u8] {
-        self.data(Source::NONE, span)
+        self.data(PickleSource::NONE, span)
     }
 
     /// Returns bytes in what a pickle is or was read from, or in the table of bytes, whose positions follow.
-    pub(super) fn data<'a>(&'a self, source: &Source<'a>, span: Span) -> &'a [u8] {
+    pub(super) fn data<'a>(&'a self, source: &PickleSource<'a>, span: Span) -> &'a [u8] {
         if span.len == 0 {
             return &[];
         }
@@ -370,7 +370,7 @@ impl Graph {
             | Node::FrozenSet(span) => span.len,
             Node::Call(call) => {
                 let call = self.call(call);
-                CALL_PARTS + call.items.len + call.pairs.len
+                FIXED_CALL_PARTS + call.items.len + call.pairs.len
             }
             Node::Array(array) => {
                 1 + if self.array(array).has_objects { self.array(array).items.len } else { 0 }
@@ -432,7 +432,7 @@ impl Graph {
 }
 
 /// The number of parts of every call: the callable, two kinds of arguments, and the state.
-pub(super) const CALL_PARTS: usize = 4;
+pub(super) const FIXED_CALL_PARTS: usize = 4;
 
 /// A graph that others can refer to; dropping it does not recurse, however long the chain of references is.
 pub(super) struct SharedGraph(Graph);

@@ -23,7 +23,7 @@ struct KeyHash {
 
 /// Which keys are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sameness {
+enum KeyEquality {
     /// Those that a dict of Python cannot have both. What is not equal to itself, as a NaN, is the same key only
     /// as the same object; a value that is stored in a slot is an object at each place.
     Python,
@@ -43,25 +43,25 @@ pub(super) struct KeyHasher {
     /// The hashes of large texts and arrays, which many objects with content to be hashed may share.
     large: HashMap<Id, u64>,
     equal: UnionFind,
-    sameness: Sameness,
+    equality: KeyEquality,
 }
 
 impl KeyHasher {
     /// Returns a hasher of keys that a dict of Python could have.
-    pub(super) fn of_python() -> Self {
-        Self::new(RandomState::new(), Sameness::Python)
+    pub(super) fn with_python_equality() -> Self {
+        Self::new(RandomState::new(), KeyEquality::Python)
     }
 
-    fn new(state: RandomState, sameness: Sameness) -> Self {
+    fn new(state: RandomState, equality: KeyEquality) -> Self {
         let (cached, dtypes, large) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Self { state, cached, dtypes, large, equal: UnionFind::default(), sameness }
+        Self { state, cached, dtypes, large, equal: UnionFind::default(), equality }
     }
 
     /// Returns the kind of a key; a leaf that is not equal to itself becomes an [object](Leaf::Itself).
     fn kind<'a>(&self, key: ObjectRef<'a>) -> KeyKind<'a> {
         match kind(key) {
-            KeyKind::Leaf(leaf) if self.sameness == Sameness::Python && leaf.is_nan() => {
-                KeyKind::Leaf(Leaf::Itself(key.id_or_slot_address()))
+            KeyKind::Leaf(leaf) if self.equality == KeyEquality::Python && leaf.is_nan() => {
+                KeyKind::Leaf(Leaf::Identity(key.id_or_slot_address()))
             }
             kind => kind,
         }
@@ -69,15 +69,15 @@ impl KeyHasher {
 
     /// Hashes a key without parts.
     fn hash_leaf(&mut self, key: ObjectRef<'_>, leaf: &Leaf<'_>) -> KeyHash {
-        let hash = match (self.sameness, leaf) {
-            (Sameness::Content, _) => self.hash_content(key),
+        let hash = match (self.equality, leaf) {
+            (KeyEquality::Content, _) => self.hash_content(key),
             (_, Leaf::Scalar(dtype, bytes)) => {
                 let of_dtype = self.hash_dtype(dtype);
                 self.state.hash_one((of_dtype, bytes))
             }
             _ => self.state.hash_one(leaf),
         };
-        KeyHash { hash, can_equal_others: !matches!(leaf, Leaf::Itself(_)) }
+        KeyHash { hash, can_equal_others: !matches!(leaf, Leaf::Identity(_)) }
     }
 
     fn hash_dtype(&mut self, dtype: &DType) -> u64 {
@@ -162,7 +162,7 @@ impl KeyHasher {
             // The order does not matter, and a set that was just read may contain an item twice. Items with the
             // same content may be two all the same.
             parts.sort_unstable_by_key(|part| part.hash);
-            if self.sameness != Sameness::Content {
+            if self.equality != KeyEquality::Content {
                 parts.dedup_by_key(|part| part.hash);
             }
         }
@@ -237,8 +237,9 @@ impl KeyHasher {
         let (_, items) = graph.items(number);
         let key = |index: usize| items[index * step];
         // Comparing a few simple keys with each other is cheaper than hashing them.
-        let is_simple = count <= MAX_WITHOUT_INDEX && (0..count).all(|index| key(index).is_simple());
-        if is_simple && (1..count).all(|index| (0..index).all(|before| key(index) != key(before))) {
+        let is_canonical_key =
+            count <= MAX_WITHOUT_INDEX && (0..count).all(|index| key(index).is_canonical_key());
+        if is_canonical_key && (1..count).all(|index| (0..index).all(|before| key(index) != key(before))) {
             return Some(None);
         }
         let mut hash = |index: usize| self.hash(owner.part(index * step)?);
@@ -307,7 +308,7 @@ impl PositionsByHash {
 }
 
 /// An index of the keys of a dict or set.
-pub(super) struct Index {
+pub(super) struct KeyIndex {
     state: RandomState,
     places: PositionsByHash,
 }
@@ -316,12 +317,12 @@ pub(super) struct Index {
 ///
 /// The trait hides the mutex, so that lints do not report an object as a mutable key of a map. This is sound,
 /// because lookups have no observable effect.
-pub(super) trait Indexes: Send + Sync {
-    fn get_or_build(&self, number: u32, make: &dyn Fn() -> Option<Index>) -> Option<Arc<Index>>;
+pub(super) trait KeyIndexes: Send + Sync {
+    fn get_or_build(&self, number: u32, make: &dyn Fn() -> Option<KeyIndex>) -> Option<Arc<KeyIndex>>;
 }
 
-impl Indexes for Mutex<HashMap<u32, Arc<Index>>> {
-    fn get_or_build(&self, number: u32, make: &dyn Fn() -> Option<Index>) -> Option<Arc<Index>> {
+impl KeyIndexes for Mutex<HashMap<u32, Arc<KeyIndex>>> {
+    fn get_or_build(&self, number: u32, make: &dyn Fn() -> Option<KeyIndex>) -> Option<Arc<KeyIndex>> {
         // The map is still valid after a panic: an index is inserted only when it is complete.
         let mut indexes = self.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(index) = indexes.get(&number) {
@@ -334,13 +335,13 @@ impl Indexes for Mutex<HashMap<u32, Arc<Index>>> {
 }
 
 /// Returns an empty table of indexes, if the graph has a dict or set that is large enough for one.
-pub(super) fn empty_indexes(graph: &Graph) -> Option<Box<dyn Indexes>> {
+pub(super) fn empty_indexes(graph: &Graph) -> Option<Box<dyn KeyIndexes>> {
     let is_worth_it = |node: &Node| match node {
         Node::Dict(span) => span.len / 2 > MAX_WITHOUT_INDEX,
         Node::Set(span) | Node::FrozenSet(span) => span.len > MAX_WITHOUT_INDEX,
         _ => false,
     };
-    graph.nodes.iter().any(is_worth_it).then(|| Box::<Mutex<_>>::default() as Box<dyn Indexes>)
+    graph.nodes.iter().any(is_worth_it).then(|| Box::<Mutex<_>>::default() as Box<dyn KeyIndexes>)
 }
 
 /// The message for a key that is not hashable in Python.
@@ -364,20 +365,20 @@ pub(super) fn find(owner: ObjectRef<'_>, key: ObjectRef<'_>) -> Option<usize> {
         None => build_index(owner, step).map(Arc::new),
     }?;
     // The key must be hashed with the same random state as the keys in the index.
-    let mut keys = KeyHasher::new(index.state.clone(), Sameness::Lookup);
+    let mut keys = KeyHasher::new(index.state.clone(), KeyEquality::Lookup);
     let hash = keys.hash(key)?;
     let is_same_key =
         |place: &u32| owner.part(*place as usize * step).is_some_and(|other| keys.are_same_key(key, other));
     index.places.all(hash).find(is_same_key).map(|place| place as usize)
 }
 
-fn build_index(owner: ObjectRef<'_>, step: usize) -> Option<Index> {
-    let mut keys = KeyHasher::new(RandomState::new(), Sameness::Lookup);
+fn build_index(owner: ObjectRef<'_>, step: usize) -> Option<KeyIndex> {
+    let mut keys = KeyHasher::new(RandomState::new(), KeyEquality::Lookup);
     let mut places = PositionsByHash::default();
     for number in 0..owner.part_count() / step {
         places.insert(keys.hash(owner.part(number * step)?)?, number as u32);
     }
-    Some(Index { state: keys.state, places })
+    Some(KeyIndex { state: keys.state, places })
 }
 
 /// Returns whether two keys are the same for a lookup.
@@ -387,7 +388,7 @@ pub(super) fn are_same_key(one: ObjectRef<'_>, two: ObjectRef<'_>) -> bool {
         (true, true) => {
             matches!((kind(one), kind(two)), (KeyKind::Leaf(one), KeyKind::Leaf(two)) if one == two)
         }
-        _ => KeyHasher::new(RandomState::new(), Sameness::Lookup).are_same_key(one, two),
+        _ => KeyHasher::new(RandomState::new(), KeyEquality::Lookup).are_same_key(one, two),
     }
 }
 
@@ -399,8 +400,8 @@ pub(super) struct KeyMatcher {
 
 impl Default for KeyMatcher {
     fn default() -> Self {
-        let content = KeyHasher::new(RandomState::new(), Sameness::Content);
-        Self { keys: KeyHasher::of_python(), content }
+        let content = KeyHasher::new(RandomState::new(), KeyEquality::Content);
+        Self { keys: KeyHasher::with_python_equality(), content }
     }
 }
 

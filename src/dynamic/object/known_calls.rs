@@ -7,7 +7,7 @@ use num_complex::Complex;
 
 use super::graph::{ArrayParts, CallParts, Graph, Node, Slot, SlotContents, Span};
 use super::machine::{Unpickler, is_joblib_array_inline};
-use super::source::Source;
+use super::source::PickleSource;
 use super::times::{self, Date, Time, Timedelta};
 use super::{ObjectRef, call, dtypes, keys};
 use crate::dtype::Casting;
@@ -33,14 +33,14 @@ pub(super) enum GlobalKind {
     Date,
     Time,
     Datetime,
-    Reconstruct,
+    NumpyReconstruct,
     NdArray,
     Scalar,
     FromBuffer,
     /// An array of `joblib.dump`, which follows.
     JoblibArray,
     /// What creates instances before protocol 2, from their class.
-    Instance,
+    CopyregReconstructor,
 }
 
 impl GlobalKind {
@@ -58,10 +58,10 @@ impl GlobalKind {
             ("datetime", "time") => Self::Time,
             ("datetime", "datetime") => Self::Datetime,
             ("numpy", "ndarray") => Self::NdArray,
-            ("copyreg", "_reconstructor") => Self::Instance,
+            ("copyreg", "_reconstructor") => Self::CopyregReconstructor,
             ("numpy._core.multiarray" | "numpy.core.multiarray", "scalar") => Self::Scalar,
             ("numpy._core.numeric" | "numpy.core.numeric", "_frombuffer") => Self::FromBuffer,
-            name if is_reconstruct(name) => Self::Reconstruct,
+            name if is_numpy_reconstruct(name) => Self::NumpyReconstruct,
             (module, name) if is_joblib_array_inline(module, name) == Some(true) => Self::JoblibArray,
             _ => Self::Unknown,
         }
@@ -69,7 +69,7 @@ impl GlobalKind {
 }
 
 /// Returns whether this is the name of NumPy's function for creating arrays, in any version of NumPy.
-pub(super) fn is_reconstruct((module, name): (&str, &str)) -> bool {
+pub(super) fn is_numpy_reconstruct((module, name): (&str, &str)) -> bool {
     const MODULES: [&str; 4] =
         ["numpy._core.multiarray", "numpy.core.multiarray", "numpy.core._internal", "numpy._core._internal"];
     name == "_reconstruct" && MODULES.contains(&module)
@@ -85,11 +85,11 @@ pub(super) fn malformed(reason: impl Into<String>) -> Error {
 #[derive(Clone, Copy)]
 pub(super) struct GraphView<'a> {
     pub(super) graph: &'a Graph,
-    source: &'a Source<'a>,
+    source: &'a PickleSource<'a>,
 }
 
 impl<'a> GraphView<'a> {
-    pub(super) fn new(graph: &'a Graph, source: &'a Source<'a>) -> Self {
+    pub(super) fn new(graph: &'a Graph, source: &'a PickleSource<'a>) -> Self {
         Self { graph, source }
     }
 
@@ -267,7 +267,7 @@ impl Unpickler<'_> {
     /// Returns the object that a call creates, if the meaning of the call is known.
     pub(super) fn evaluate_known_call(&mut self, callable: Slot, args: Slot) -> Result<Option<Node>> {
         let known = self.global_kind(callable);
-        if known == GlobalKind::Unknown || known == GlobalKind::Reconstruct {
+        if known == GlobalKind::Unknown || known == GlobalKind::NumpyReconstruct {
             return Ok(None);
         }
         let view = self.view();
@@ -404,7 +404,7 @@ impl Unpickler<'_> {
         }
         let (stored, native) = (self.dtype(dtype.stored).clone(), self.dtype(dtype.native).clone());
         let header = Header::new(stored, Order::C, dims.to_vec().into())?;
-        let array = DynArray::of_bytes(header, self.graph.data(self.source, span))?;
+        let array = DynArray::from_header_and_bytes(header, self.graph.data(self.source, span))?;
         let swapped = array.cast_to(&native, Casting::Safe)?;
         Ok(self.add_bytes(swapped.bytes()))
     }
@@ -433,7 +433,7 @@ impl Unpickler<'_> {
     }
 
     pub(super) fn add_array(&mut self, dtype: u32, header: &Header, items: Span) -> Node {
-        let rest = self.graph.rest_mut();
+        let rest = self.graph.rare_tables_mut();
         let start = rest.lengths.len();
         rest.lengths.extend_from_slice(header.shape());
         let dims = Span::new(start..rest.lengths.len());
@@ -443,18 +443,18 @@ impl Unpickler<'_> {
     }
 
     /// Turns a call whose state was just set into an array, if the call creates one.
-    pub(super) fn convert_to_array(&mut self, number: u32) -> Result<()> {
+    pub(super) fn convert_call_to_array(&mut self, number: u32) -> Result<()> {
         let Node::Call(call) = self.graph.nodes[number as usize] else { return Ok(()) };
         let CallParts { callable, args, state, items, pairs, .. } = *self.graph.call(call);
         let view = self.view();
         let class = view.tuple(args).and_then(|args| args.first().copied()).unwrap_or(Slot::ABSENT);
         let is_plain = items.len == 0 && pairs.len == 0;
-        let is_instance = self.global_kind(callable) == GlobalKind::Instance;
+        let is_instance = self.global_kind(callable) == GlobalKind::CopyregReconstructor;
         if self.global_kind(if is_instance { class } else { callable }) == GlobalKind::JoblibArray {
             return self.read_joblib_array(number, state);
         }
         if !is_plain
-            || self.global_kind(callable) != GlobalKind::Reconstruct
+            || self.global_kind(callable) != GlobalKind::NumpyReconstruct
             || self.global_kind(class) != GlobalKind::NdArray
         {
             return Ok(());
@@ -501,9 +501,9 @@ pub(super) struct ObjectArrayState<'a> {
 
 /// Decodes the state of an object into [`ObjectArrayState`].
 pub(super) fn objects_of_state(object: ObjectRef<'_>) -> Option<ObjectArrayState<'_>> {
-    let view = GraphView::new(object.graph?, Source::NONE);
+    let view = GraphView::new(object.graph?, PickleSource::NONE);
     let call = view.call(*object.slot)?;
-    view.name(call.callable).filter(|name| is_reconstruct(*name))?;
+    view.name(call.callable).filter(|name| is_numpy_reconstruct(*name))?;
     let [_, dims, dtype, is_fortran, data] = *view.tuple(call.state)? else { return None };
     let (dims, order) = shape_and_order(view, dims, is_fortran).ok()?;
     let items = view.list(data)?;
@@ -518,7 +518,7 @@ pub(super) fn objects_of_state(object: ObjectRef<'_>) -> Option<ObjectArrayState
 /// whose bytes follow the data.
 pub(super) fn array_of_state(object: ObjectRef<'_>, which: usize) -> Option<DynArray> {
     let graph = object.graph?;
-    let view = GraphView::new(graph, Source::NONE);
+    let view = GraphView::new(graph, PickleSource::NONE);
     let call = view.call(*object.slot)?;
     let state = view.tuple(call.state)?;
     // A derived class may wrap the state of the array in its own: `(state of the array, more)`.
@@ -542,5 +542,5 @@ pub(super) fn array_of_state(object: ObjectRef<'_>, which: usize) -> Option<DynA
     let header = Header::new(dtype, order, dims.into()).ok()?;
     let bytes = view.latin1(data)?;
     check_len(bytes.len(), &header).ok()?;
-    DynArray::of_bytes(header, &bytes).ok()
+    DynArray::from_header_and_bytes(header, &bytes).ok()
 }

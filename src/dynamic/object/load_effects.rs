@@ -31,7 +31,7 @@ impl LoadEffects {
 
     /// Returns whether the pickle describes plain data, so that nothing needs to be remembered but its object.
     pub(super) fn is_plain(&self) -> bool {
-        let is_plain = |global: Global<'_>| global.is_known() || global.is("numpy", "dtype");
+        let is_plain = |global: Global<'_>| global.is_data_constructor() || global.is("numpy", "dtype");
         let is_plain_call = |call: &Object| match call.view() {
             View::Call(call) => call.global().is_some_and(is_plain),
             _ => false,

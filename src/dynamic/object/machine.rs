@@ -14,11 +14,11 @@ use num_bigint::BigInt;
 
 pub(super) use joblib::is_joblib_array_inline;
 
-use super::budget::Budget;
+use super::budget::CopyBudget;
 use super::dtypes;
 use super::graph::{Graph, Name, Node, Slot, Span};
 use super::known_calls::{GlobalKind, GraphView};
-use super::source::Source;
+use super::source::PickleSource;
 use super::text::code_points;
 use crate::error::{Error, ErrorKind, FilePart, LimitKind, Result};
 use crate::limits::{self, Limits};
@@ -28,7 +28,7 @@ use crate::pickle::{Atom, atom, line, text};
 
 /// The state of the interpreter.
 pub(super) struct Unpickler<'a> {
-    pub(super) source: &'a Source<'a>,
+    pub(super) source: &'a PickleSource<'a>,
     pickle: &'a [u8],
     position: usize,
     protocol: u8,
@@ -41,7 +41,7 @@ pub(super) struct Unpickler<'a> {
     /// Entries far beyond the end of `memo`, which cannot be that large. Only malicious pickles have them.
     sparse_memo: HashMap<u64, Slot>,
     /// Number of occupied memo entries, which is also the index that `MEMOIZE` uses next.
-    memoized: u64,
+    memo_entry_count: u64,
     pub(super) graph: Graph,
     /// For items that were moved to grow: the index in `slots` where their reserved space ends.
     reserved_ends: HashMap<(u32, bool), usize>,
@@ -50,7 +50,7 @@ pub(super) struct Unpickler<'a> {
     /// The meaning of each class or function.
     global_kinds: Vec<GlobalKind>,
     pub(super) dtypes: dtypes::DTypeCache,
-    pub(super) budget: Budget,
+    pub(super) budget: CopyBudget,
     old_text: OldText,
     next_buffer: u32,
     /// Number of objects with parts.
@@ -58,7 +58,7 @@ pub(super) struct Unpickler<'a> {
     limits: &'a Limits,
     max_nodes: u64,
     /// Position of the pickle at which the sizes of the tables are estimated next.
-    next_estimate: usize,
+    next_estimate_position: usize,
     /// Whether the arrays of `joblib.dump` follow their descriptions.
     has_inline_arrays: bool,
 }
@@ -77,17 +77,22 @@ pub(super) struct Unpickled {
 const MAX_NODES: u64 = u32::MAX as u64 - 4;
 
 /// Reads one pickle and ignores what follows it.
-pub(super) fn read(source: &Source<'_>, limits: &Limits, old_text: OldText) -> Result<Unpickled> {
-    read_within(source, limits, old_text, MAX_NODES)
+pub(super) fn read(source: &PickleSource<'_>, limits: &Limits, old_text: OldText) -> Result<Unpickled> {
+    read_with_max_nodes(source, limits, old_text, MAX_NODES)
 }
 
-fn read_within(source: &Source<'_>, limits: &Limits, old_text: OldText, max_nodes: u64) -> Result<Unpickled> {
+fn read_with_max_nodes(
+    source: &PickleSource<'_>,
+    limits: &Limits,
+    old_text: OldText,
+    max_nodes: u64,
+) -> Result<Unpickled> {
     let machine = Unpickler { max_nodes, ..Unpickler::new(source, limits, old_text) };
     machine.read()
 }
 
 /// Returns the names in a pickle up to its end, or to where it is damaged.
-pub(super) fn names_until_error(source: &Source<'_>, limits: &Limits, old_text: OldText) -> Vec<Name> {
+pub(super) fn names_until_error(source: &PickleSource<'_>, limits: &Limits, old_text: OldText) -> Vec<Name> {
     let mut machine = Unpickler::new(source, limits, old_text);
     // What is wrong is said by reading; Python has executed what comes before it.
     let _ = machine.run();
@@ -95,13 +100,17 @@ pub(super) fn names_until_error(source: &Source<'_>, limits: &Limits, old_text: 
 }
 
 /// Reads a pickle of `joblib.dump`, in which the bytes of arrays follow the objects that describe them.
-pub(super) fn read_joblib(source: &Source<'_>, limits: &Limits, old_text: OldText) -> Result<Unpickled> {
+pub(super) fn read_joblib(
+    source: &PickleSource<'_>,
+    limits: &Limits,
+    old_text: OldText,
+) -> Result<Unpickled> {
     let machine = Unpickler { has_inline_arrays: true, ..Unpickler::new(source, limits, old_text) };
     machine.read()
 }
 
 impl<'a> Unpickler<'a> {
-    fn new(source: &'a Source<'a>, limits: &'a Limits, old_text: OldText) -> Self {
+    fn new(source: &'a PickleSource<'a>, limits: &'a Limits, old_text: OldText) -> Self {
         Self {
             source,
             pickle: source.pickle(),
@@ -112,19 +121,19 @@ impl<'a> Unpickler<'a> {
             marks: Vec::new(),
             memo: Vec::new(),
             sparse_memo: HashMap::new(),
-            memoized: 0,
+            memo_entry_count: 0,
             graph: Graph::default(),
             reserved_ends: HashMap::new(),
             names: HashMap::new(),
             global_kinds: Vec::new(),
             dtypes: dtypes::DTypeCache::default(),
-            budget: Budget::of(source.len()),
+            budget: CopyBudget::of(source.len()),
             old_text,
             next_buffer: 0,
             object_count: 0,
             limits,
             max_nodes: MAX_NODES,
-            next_estimate: reserve::FIRST_ESTIMATE,
+            next_estimate_position: reserve::FIRST_ESTIMATE_POSITION,
             has_inline_arrays: false,
         }
     }
@@ -135,7 +144,7 @@ impl<'a> Unpickler<'a> {
         Ok(Unpickled { graph: self.graph, top, used: self.position })
     }
 
-    fn check_nodes(&self) -> Result<()> {
+    fn check_node_count(&self) -> Result<()> {
         limits::check(LimitKind::Nodes, self.graph.nodes.len() as u64, self.max_nodes)
     }
 
@@ -145,8 +154,8 @@ impl<'a> Unpickler<'a> {
         loop {
             self.opcode_offset = self.position;
             // One check for each opcode is enough: `MAX_NODES` leaves space for the nodes of one opcode.
-            self.check_nodes()?;
-            if self.position >= self.next_estimate {
+            self.check_node_count()?;
+            if self.position >= self.next_estimate_position {
                 self.reserve_tables();
             }
             match atom(&pickle[self.position..]) {
@@ -163,7 +172,7 @@ impl<'a> Unpickler<'a> {
             match opcode {
                 MEMOIZE => self.memoize()?,
                 STOP => return self.pop(),
-                _ => self.step(opcode)?,
+                _ => self.execute_opcode(opcode)?,
             }
         }
     }
@@ -207,13 +216,13 @@ impl<'a> Unpickler<'a> {
         Ok(line)
     }
 
-    fn line_text(&mut self) -> Result<&'a str> {
+    fn take_line_text(&mut self) -> Result<&'a str> {
         let line = self.line()?;
         std::str::from_utf8(line).map_err(|_| self.fault("its argument is not UTF-8"))
     }
 
     fn number<T: std::str::FromStr>(&mut self) -> Result<T> {
-        let parsed = self.line_text()?.trim().parse();
+        let parsed = self.take_line_text()?.trim().parse();
         parsed.map_err(|_| self.fault("its argument is not a number"))
     }
 
@@ -256,13 +265,13 @@ impl<'a> Unpickler<'a> {
     #[inline]
     fn memoize(&mut self) -> Result<()> {
         // The common case: the next index is also the next entry of `memo`.
-        if self.memoized == self.memo.len() as u64 && self.sparse_memo.is_empty() {
+        if self.memo_entry_count == self.memo.len() as u64 && self.sparse_memo.is_empty() {
             let last = self.last()?;
             self.memo.push(last);
-            self.memoized += 1;
+            self.memo_entry_count += 1;
             return Ok(());
         }
-        self.put(self.memoized)
+        self.put(self.memo_entry_count)
     }
 
     fn put(&mut self, index: u64) -> Result<()> {
@@ -282,7 +291,7 @@ impl<'a> Unpickler<'a> {
             }
             _ => self.sparse_memo.insert(index, slot).is_none(),
         };
-        self.memoized += u64::from(is_new);
+        self.memo_entry_count += u64::from(is_new);
         Ok(())
     }
 
@@ -303,7 +312,7 @@ impl<'a> Unpickler<'a> {
                 let start = self.position - utf8.len();
                 // Sixteen bytes are loaded together; near the end of the pickle, fewer may remain.
                 let short = self.pickle.get(start..).and_then(|rest| rest.first_chunk::<16>());
-                match short.and_then(|bytes| Slot::short_of(utf8.len(), bytes)) {
+                match short.and_then(|bytes| Slot::short_from_buffer(utf8.len(), bytes)) {
                     Some(short) => short,
                     None => self.add_text(utf8)?,
                 }
@@ -330,7 +339,7 @@ impl<'a> Unpickler<'a> {
             return Ok(self.graph.add(Node::Text(span)));
         }
         let codes = code_points(utf8).ok_or_else(|| self.fault("a string is not UTF-8"))?;
-        let table = &mut self.graph.rest_mut().codes;
+        let table = &mut self.graph.rare_tables_mut().codes;
         table.push(codes.into());
         let number = table.len() as u32 - 1;
         Ok(self.graph.add(Node::Codes(number)))
@@ -340,7 +349,7 @@ impl<'a> Unpickler<'a> {
         if let Ok(number) = i64::try_from(&number) {
             return Slot::int(number);
         }
-        let table = &mut self.graph.rest_mut().bigs;
+        let table = &mut self.graph.rare_tables_mut().bigs;
         table.push(Arc::new(number));
         let number = table.len() as u32 - 1;
         self.graph.add(Node::Big(number))
@@ -350,7 +359,7 @@ impl<'a> Unpickler<'a> {
     ///
     /// Positions of these bytes follow those of the source: see [`Graph::add_bytes`].
     pub(super) fn add_bytes(&mut self, bytes: &[u8]) -> Span {
-        let table = &mut self.graph.rest_mut().bytes;
+        let table = &mut self.graph.rare_tables_mut().bytes;
         let start = self.source.len() + table.len();
         table.extend_from_slice(bytes);
         Span { start, len: bytes.len() }
@@ -375,7 +384,7 @@ impl<'a> Unpickler<'a> {
         }
     }
 
-    fn step(&mut self, opcode: u8) -> Result<()> {
+    fn execute_opcode(&mut self, opcode: u8) -> Result<()> {
         match opcode {
             DUP => {
                 let last = self.last()?;
@@ -432,13 +441,13 @@ impl<'a> Unpickler<'a> {
                 let index = u32::from_le_bytes(self.take()?);
                 self.get(index.into())?;
             }
-            INT | LONG | STRING | UNICODE => self.step_text(opcode)?,
+            INT | LONG | STRING | UNICODE => self.execute_text_opcode(opcode)?,
             BYTEARRAY8 => {
                 let len = u64::from_le_bytes(self.take()?);
                 let span = self.take_span(len)?;
                 self.push(Node::ByteArray(span));
             }
-            _ => self.step_parts(opcode)?,
+            _ => self.execute_container_opcode(opcode)?,
         }
         Ok(())
     }
@@ -458,16 +467,16 @@ impl<'a> Unpickler<'a> {
     }
 
     /// Executes the opcodes for strings with escapes, and for decimal integers that do not fit into an `i64`.
-    fn step_text(&mut self, opcode: u8) -> Result<()> {
+    fn execute_text_opcode(&mut self, opcode: u8) -> Result<()> {
         let line = self.line()?;
         let fault = |machine: &Self| machine.fault("its argument is malformed");
         let slot = match opcode {
             STRING => {
-                let bytes = text::string(line).ok_or_else(|| fault(self))?;
+                let bytes = text::decode_string_literal(line).ok_or_else(|| fault(self))?;
                 self.add_old_text(&bytes)?
             }
             UNICODE => {
-                let utf8 = text::raw_unicode(line).ok_or_else(|| fault(self))?;
+                let utf8 = text::decode_raw_unicode(line).ok_or_else(|| fault(self))?;
                 self.add_text(&utf8)?
             }
             _ => {
@@ -495,7 +504,7 @@ mod tests {
         let tuples = b")".repeat(SMALL);
         let text = [&b"X"[..], &long.to_le_bytes(), &b"a".repeat(long as usize)].concat();
         let pickle = [&b"("[..], &tuples, &text, b"l."].concat();
-        let read = read(&Source::new(&pickle), &Limits::default(), OldText::default()).unwrap();
+        let read = read(&PickleSource::new(&pickle), &Limits::default(), OldText::default()).unwrap();
         let Graph { nodes, slots, texts, .. } = read.graph;
         assert_eq!((nodes.len(), slots.len(), texts.len()), (SMALL + 2, SMALL + 1, long as usize));
         for (len, capacity) in [(nodes.len(), nodes.capacity()), (slots.len(), slots.capacity())] {
@@ -507,8 +516,8 @@ mod tests {
     #[test]
     fn node_limit_error_suggests_no_option() {
         let many = [&b"("[..], &b"B\0\0\0\0".repeat(10), b"l."].concat();
-        let source = Source::new(&many);
-        let read = |most| read_within(&source, &Limits::default(), OldText::default(), most);
+        let source = PickleSource::new(&many);
+        let read = |most| read_with_max_nodes(&source, &Limits::default(), OldText::default(), most);
         assert!(read(11).is_ok());
         let error = read(9).err().unwrap();
         assert!(matches!(error.kind(), ErrorKind::Limit { limit_kind: LimitKind::Nodes, .. }), "{error}");

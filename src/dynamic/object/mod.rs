@@ -95,7 +95,7 @@ use graph::{Node, SharedGraph, Slot, SlotContents};
 pub(super) use array::{decode, encode, rearranged};
 pub use build::{CallBuilder, Key};
 pub use call::{Call, Global, Zone};
-pub(super) use element::accept_with_loading;
+pub(super) use element::read_plan_with_load_effects;
 pub(super) use equal::items_equal;
 pub use graph::ObjectId;
 pub use int::Int;
@@ -104,7 +104,7 @@ pub use parts::{Array, Dict, Items, Scalar};
 pub use pickle::Pickle;
 #[cfg(feature = "serde-1")]
 pub use serde::{WithCalls, from_object};
-pub(super) use show::brief;
+pub(super) use show::brief_repr;
 pub use text::Text;
 pub use times::{Date, Time, Timedelta};
 

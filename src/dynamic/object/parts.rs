@@ -124,26 +124,26 @@ impl fmt::Debug for Items<'_> {
 /// ```
 #[derive(Clone, Copy)]
 pub struct Dict<'a> {
-    all: Items<'a>,
+    keys_and_values: Items<'a>,
 }
 
 impl<'a> Dict<'a> {
     pub(super) fn new(owner: ObjectRef<'a>) -> Self {
-        Self { all: Items::new(owner) }
+        Self { keys_and_values: Items::new(owner) }
     }
 
     pub(super) fn of(owner: ObjectRef<'a>, slots: &'a [Slot]) -> Self {
-        Self { all: Items::of(owner, slots) }
+        Self { keys_and_values: Items::of(owner, slots) }
     }
 
     /// Returns the number of pairs.
     pub fn len(self) -> usize {
-        self.all.len() / 2
+        self.keys_and_values.len() / 2
     }
 
     /// Returns whether there are no pairs.
     pub fn is_empty(self) -> bool {
-        self.all.is_empty()
+        self.keys_and_values.is_empty()
     }
 
     /// Iterates over the keys and their values, in the order of the file.
@@ -151,8 +151,8 @@ impl<'a> Dict<'a> {
         self,
     ) -> impl ExactSizeIterator<Item = (ObjectRef<'a>, ObjectRef<'a>)> + DoubleEndedIterator + Clone + 'a
     {
-        let graph = self.all.graph();
-        let pairs = self.all.slots.as_chunks::<2>().0.iter();
+        let graph = self.keys_and_values.graph();
+        let pairs = self.keys_and_values.slots.as_chunks::<2>().0.iter();
         pairs.map(move |[key, value]| (ObjectRef::new(key, graph), ObjectRef::new(value, graph)))
     }
 
@@ -166,9 +166,10 @@ impl<'a> Dict<'a> {
     }
 
     fn find(self, key: ObjectRef<'_>) -> Option<ObjectRef<'a>> {
-        match self.all.owner.node() {
+        match self.keys_and_values.owner.node() {
             Some((_, Node::Dict(_))) if self.len() > keys::MAX_WITHOUT_INDEX => {
-                keys::find(self.all.owner, key).and_then(|number| self.all.get(2 * number + 1))
+                keys::find(self.keys_and_values.owner, key)
+                    .and_then(|number| self.keys_and_values.get(2 * number + 1))
             }
             // The search starts from the end: a call may set a key twice, and then the last value is used.
             _ => self.iter().rev().find(|(name, _)| keys::are_same_key(*name, key)).map(|(_, value)| value),
@@ -178,7 +179,7 @@ impl<'a> Dict<'a> {
 
 impl fmt::Debug for Dict<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.all.owner.fmt(f)
+        self.keys_and_values.owner.fmt(f)
     }
 }
 
@@ -223,7 +224,7 @@ impl<'a> Scalar<'a> {
     /// [`ErrorKind::OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if memory cannot be allocated.
     pub fn to_dyn(self) -> Result<DynArray> {
         let header = Header::new(self.dtype().clone(), Order::C, Vec::new().into())?;
-        DynArray::of_bytes(header, self.bytes)
+        DynArray::from_header_and_bytes(header, self.bytes)
     }
 
     /// Converts the value to a type that can represent every value of the dtype.
@@ -307,7 +308,7 @@ impl<'a> Array<'a> {
     pub fn to_dyn(self) -> Result<DynArray> {
         let header = self.header()?;
         match self.objects() {
-            None => DynArray::of_bytes(header, self.bytes()),
+            None => DynArray::from_header_and_bytes(header, self.bytes()),
             Some(items) => {
                 // `objects` are in C order, whereas those of a `DynArray` are in the order of its header.
                 let in_c = Header::new(header.dtype().clone(), Order::C, header.shape_ref().clone())?;

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use super::graph::BackingBytes;
 use super::load_effects::LoadEffects;
-use super::source::Source;
+use super::source::PickleSource;
 use super::write::Pickler;
 use super::{Global, Object, ObjectRef, finish};
 use crate::error::{Error, Result};
@@ -57,7 +57,7 @@ impl Pickle {
     ///
     /// As for [`Pickle::read`].
     pub fn read_with(reader: impl Read, options: &ReadOptions) -> Result<Self> {
-        Self::from_bytes_with(&read_bytes(reader, options)?, options)
+        Self::from_bytes_with(&read_pickle_bytes(reader, options)?, options)
     }
 
     /// Reads exactly one pickle of protocol 5 whose buffers are stored outside of it, as in `pickle.loads(…, buffers=…)`.
@@ -87,9 +87,9 @@ impl Pickle {
         buffers: &[impl AsRef<[u8]>],
         options: &ReadOptions,
     ) -> Result<Self> {
-        let bytes = read_bytes(reader, options)?;
+        let bytes = read_pickle_bytes(reader, options)?;
         let buffers: Vec<&[u8]> = buffers.iter().map(AsRef::as_ref).collect();
-        Self::of_source(&Source::with_buffers(&bytes, &buffers)?, options)
+        Self::of_source(&PickleSource::with_buffers(&bytes, &buffers)?, options)
     }
 
     /// Decodes the pickle at the start of `bytes`, and ignores what follows it.
@@ -98,11 +98,11 @@ impl Pickle {
     ///
     /// As for [`Pickle::read`], except for I/O errors.
     pub fn from_bytes_with(bytes: &[u8], options: &ReadOptions) -> Result<Self> {
-        Self::of_source(&Source::new(bytes), options)
+        Self::of_source(&PickleSource::new(bytes), options)
     }
 
-    fn of_source(source: &Source<'_>, options: &ReadOptions) -> Result<Self> {
-        Self::of_read(
+    fn of_source(source: &PickleSource<'_>, options: &ReadOptions) -> Result<Self> {
+        Self::from_unpickled(
             super::machine::read(source, options.get_limits(), options.get_old_text())?,
             source,
             None,
@@ -116,14 +116,14 @@ impl Pickle {
         backing: Option<&BackingBytes>,
         options: &ReadOptions,
     ) -> Result<Self> {
-        let source = Source::new(bytes);
+        let source = PickleSource::new(bytes);
         let read = super::machine::read_joblib(&source, options.get_limits(), options.get_old_text())?;
-        Self::of_read(read, &source, backing, options)
+        Self::from_unpickled(read, &source, backing, options)
     }
 
-    fn of_read(
+    fn from_unpickled(
         read: super::machine::Unpickled,
-        source: &Source<'_>,
+        source: &PickleSource<'_>,
         backing: Option<&BackingBytes>,
         options: &ReadOptions,
     ) -> Result<Self> {
@@ -169,7 +169,7 @@ impl Pickle {
     /// assert_eq!(names, [("posix".to_owned(), "system".to_owned())]);
     /// ```
     pub fn globals_until_damage(bytes: &[u8], options: &ReadOptions) -> Vec<(String, String)> {
-        let source = Source::new(bytes);
+        let source = PickleSource::new(bytes);
         let names = super::machine::names_until_error(&source, options.get_limits(), options.get_old_text());
         names.into_iter().map(|name| (name.module.into(), name.name.into())).collect()
     }
@@ -236,7 +236,7 @@ impl Pickle {
 }
 
 /// Reads the bytes of exactly one pickle.
-fn read_bytes(mut reader: impl Read, options: &ReadOptions) -> Result<Vec<u8>> {
+fn read_pickle_bytes(mut reader: impl Read, options: &ReadOptions) -> Result<Vec<u8>> {
     let most = options.get_limits();
     read_one(|bytes, count| {
         // The check precedes the read, because the count comes from the pickle and cannot be trusted.

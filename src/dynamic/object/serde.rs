@@ -193,7 +193,7 @@ impl SerializableObject<'_> {
 impl Serialize for SerializableObject<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         let object = self.told.object;
-        self.told.spend(weight(object)).map_err(ser::Error::custom)?;
+        self.told.spend(own_byte_len(object)).map_err(ser::Error::custom)?;
         match object.view() {
             View::None => serializer.serialize_unit(),
             View::Bool(value) => serializer.serialize_bool(value),
@@ -261,7 +261,7 @@ impl Serialize for SerializableObject<'_> {
                 told.end()
             }
             View::Global(global) if self.includes_calls => serializer.collect_str(&global),
-            _ => match iso(object) {
+            _ => match iso_8601_text(object) {
                 Some(text) => serializer.serialize_str(&text),
                 None => Err(ser::Error::custom("an object of an unknown class cannot be serialized")),
             },
@@ -270,7 +270,7 @@ impl Serialize for SerializableObject<'_> {
 }
 
 /// Returns the number of bytes of text or data in an object, excluding its parts.
-fn weight(object: ObjectRef<'_>) -> usize {
+fn own_byte_len(object: ObjectRef<'_>) -> usize {
     match object.view() {
         View::Array(array) => array.bytes().len(),
         View::Scalar(scalar) => scalar.bytes().len(),
@@ -309,7 +309,7 @@ fn plain(object: ObjectRef<'_>) -> Result<Object> {
         }
         _ => return Ok(object.to_object()),
     };
-    let items = numbers(&array)?;
+    let items = elements_to_objects(&array)?;
     match is_scalar {
         true => Ok(items.into_iter().next().unwrap_or_default()),
         false => nested(items, array.shape()),
@@ -317,7 +317,7 @@ fn plain(object: ObjectRef<'_>) -> Result<Object> {
 }
 
 /// Returns the elements in C order.
-fn numbers(array: &crate::dynamic::DynArray) -> Result<Vec<Object>> {
+fn elements_to_objects(array: &crate::dynamic::DynArray) -> Result<Vec<Object>> {
     fn cast<T>(array: &crate::dynamic::DynArray) -> Result<Vec<Object>>
     where
         T: crate::element::ReadableElement + Into<Object> + Clone,
@@ -357,7 +357,7 @@ fn nested(mut items: Vec<Object>, dims: &[usize]) -> Result<Object> {
     Ok(Object::list(items))
 }
 
-fn iso(object: ObjectRef<'_>) -> Option<String> {
+fn iso_8601_text(object: ObjectRef<'_>) -> Option<String> {
     match object.view() {
         View::Date(date) => Some(date.to_string()),
         View::Time(time) => Some(time.to_string()),

@@ -7,7 +7,7 @@ mod numpy;
 use std::collections::HashMap;
 use std::fmt::{self, Write};
 
-use numpy::Grid;
+use numpy::ArrayLayout;
 
 use super::graph::{Id, Slot};
 use super::times::{Time, Timedelta};
@@ -46,7 +46,7 @@ impl fmt::Debug for Object {
 }
 
 /// Formats a value as an element of an array, truncated to 1,000 bytes.
-pub(in super::super) fn brief(value: &Object) -> String {
+pub(in super::super) fn brief_repr(value: &Object) -> String {
     let mut shown = String::new();
     let done = ReprWriter::new(1000, MAX_VISITED_BYTES / 256, &mut shown).write_repr(value.as_ref());
     done.expect("writing to a String does not fail");
@@ -60,7 +60,7 @@ const MAX_VISITED_BYTES: usize = 256 << 20;
 struct ReprWriter<'a> {
     remaining: usize,
     /// Bytes of arrays that may still be visited. An array that is referred to many times is visited each time.
-    visits: usize,
+    remaining_visited_bytes: usize,
     out: &'a mut dyn Write,
     /// The open arrays of objects, which are laid out when all of their elements are known.
     open: Vec<OpenArray>,
@@ -76,8 +76,8 @@ struct OpenArray {
 }
 
 impl<'a> ReprWriter<'a> {
-    fn new(remaining: usize, visits: usize, out: &'a mut dyn Write) -> Self {
-        Self { remaining, visits, out, open: Vec::new(), dtypes: HashMap::new() }
+    fn new(remaining: usize, remaining_visited_bytes: usize, out: &'a mut dyn Write) -> Self {
+        Self { remaining, remaining_visited_bytes, out, open: Vec::new(), dtypes: HashMap::new() }
     }
 
     fn put(&mut self, text: &str) -> fmt::Result {
@@ -125,7 +125,7 @@ enum ContainerKind {
     /// The arguments of a range; a step of 1 is omitted.
     Range,
     /// The elements of an array.
-    Grid(Grid),
+    ArrayLayout(ArrayLayout),
     Call {
         items: usize,
         pairs: usize,
@@ -161,7 +161,7 @@ impl ReprWriter<'_> {
                 Step::Part(owner, number, part, style) => {
                     self.write_str(std::mem::take(&mut style.after))?;
                     let Some(part) = part else { continue };
-                    match self.before_part(number, part, style)? {
+                    match self.write_before_part(number, part, style)? {
                         PartForm::Whole => self.begin(part, &mut walk)?,
                         PartForm::Arguments => self.arguments(owner, part, &mut walk)?,
                         PartForm::Nothing => {}
@@ -170,14 +170,15 @@ impl ReprWriter<'_> {
                 Step::End(owner, style) => {
                     self.write_str(style.after)?;
                     self.write_str(style.close)?;
-                    if let (ContainerKind::Grid(grid), View::Array(array)) = (style.kind, owner.view()) {
+                    if let (ContainerKind::ArrayLayout(grid), View::Array(array)) = (style.kind, owner.view())
+                    {
                         let OpenArray { mut words, element } = self.open.pop().unwrap_or_default();
                         words.push(element);
                         // What was written as elements is written again as an array.
                         let len = words.iter().map(String::len).sum::<usize>();
                         self.remaining += len;
-                        match self.may_visit(len) {
-                            true => self.write_str(&grid.laid_out(words, array.dtype()))?,
+                        match self.spend_visited_bytes(len) {
+                            true => self.write_str(&grid.array_repr(words, array.dtype()))?,
                             false => self.write_str("array(…)")?,
                         }
                     }
@@ -203,20 +204,20 @@ impl ReprWriter<'_> {
                 ("frozenset({", ContainerState::of(ContainerKind::Items, "})"), "frozenset({...})")
             }
             View::Array(array) => {
-                let grid = Grid::new(array.shape());
+                let grid = ArrayLayout::new(array.shape());
                 let Some(shown) = grid.shown_count() else { return self.write_str("array(…)") };
                 if array.objects().is_none() {
-                    if !self.may_visit(shown.saturating_mul(numpy::cost(array.dtype()))) {
+                    if !self.spend_visited_bytes(shown.saturating_mul(numpy::cost(array.dtype()))) {
                         return self.write_str("array(…)");
                     }
                     let array = numpy::array(array);
                     return self.write_str(array.as_deref().unwrap_or("array(…)"));
                 }
                 // All elements are visited, also those that are not shown.
-                if !self.may_visit(count.saturating_mul(size_of::<Slot>())) {
+                if !self.spend_visited_bytes(count.saturating_mul(size_of::<Slot>())) {
                     return self.write_str("array(…)");
                 }
-                ("", ContainerState::of(ContainerKind::Grid(grid), ""), "array(..., dtype=object)")
+                ("", ContainerState::of(ContainerKind::ArrayLayout(grid), ""), "array(..., dtype=object)")
             }
             View::Call(call) if call.global().is_some_and(|global| global.is("numpy", "dtype")) => {
                 match self.dtype(object) {
@@ -228,7 +229,7 @@ impl ReprWriter<'_> {
             View::Persistent(_) => ("<persistent ", ContainerState::of(ContainerKind::Items, ">"), "..."),
             leaf => return self.leaf(&leaf),
         };
-        let is_array = matches!(style.kind, ContainerKind::Grid(..));
+        let is_array = matches!(style.kind, ContainerKind::ArrayLayout(..));
         if !walk.enter_once(object, style) {
             return self.write_str(cycle_marker);
         }
@@ -244,7 +245,8 @@ impl ReprWriter<'_> {
         const COST: usize = 1 << 20;
         let id = object.id()?;
         if !self.dtypes.contains_key(&id) {
-            let dtype = self.may_visit(COST).then(|| super::dtypes::of_object(object)).flatten();
+            let dtype =
+                self.spend_visited_bytes(COST).then(|| super::dtypes::decode_dtype_object(object)).flatten();
             self.dtypes.insert(id, dtype.map(|dtype| dtypes::repr(&dtype)));
         }
         self.dtypes.get(&id)?.clone()
@@ -256,7 +258,7 @@ impl ReprWriter<'_> {
     }
 
     /// Writes the text before a part, and returns how the part is shown.
-    fn before_part(
+    fn write_before_part(
         &mut self,
         number: usize,
         part: ObjectRef<'_>,
@@ -273,9 +275,9 @@ impl ReprWriter<'_> {
             }
             ContainerKind::Range if number == 0 => {}
             ContainerKind::Range => self.write_str(", ")?,
-            ContainerKind::Grid(..) if number == 0 => return Ok(PartForm::Nothing), // the dtype
-            ContainerKind::Grid(grid) if !grid.is_shown(number - 1) => return Ok(PartForm::Nothing),
-            ContainerKind::Grid(_) => {
+            ContainerKind::ArrayLayout(..) if number == 0 => return Ok(PartForm::Nothing), // the dtype
+            ContainerKind::ArrayLayout(grid) if !grid.is_shown(number - 1) => return Ok(PartForm::Nothing),
+            ContainerKind::ArrayLayout(_) => {
                 if let Some(array) = self.open.last_mut().filter(|_| number > 1) {
                     array.words.push(std::mem::take(&mut array.element));
                 }
@@ -330,9 +332,9 @@ impl ReprWriter<'_> {
     }
 
     /// Returns whether this number of bytes may be visited to show them.
-    fn may_visit(&mut self, bytes: usize) -> bool {
-        let left = self.visits.checked_sub(bytes);
-        self.visits = left.unwrap_or(0);
+    fn spend_visited_bytes(&mut self, bytes: usize) -> bool {
+        let left = self.remaining_visited_bytes.checked_sub(bytes);
+        self.remaining_visited_bytes = left.unwrap_or(0);
         left.is_some()
     }
 
@@ -343,9 +345,9 @@ impl ReprWriter<'_> {
             View::Float(number) => self.write_str(&format_f64(*number, ".0")),
             View::Complex(number) => self.write_str(&format_complex(*number)),
             View::Str(text) => write!(self, "{text}"),
-            View::Bytes(bytes) => write!(self, "{}", Quoted(bytes)),
-            View::ByteArray(bytes) => write!(self, "bytearray({})", Quoted(bytes)),
-            View::Scalar(scalar) if !self.may_visit(numpy::cost(scalar.dtype())) => {
+            View::Bytes(bytes) => write!(self, "{}", QuotedBytes(bytes)),
+            View::ByteArray(bytes) => write!(self, "bytearray({})", QuotedBytes(bytes)),
+            View::Scalar(scalar) if !self.spend_visited_bytes(numpy::cost(scalar.dtype())) => {
                 self.write_str("np.void(…)")
             }
             View::Scalar(scalar) => self.write_str(&numpy::scalar(*scalar)),
@@ -404,9 +406,9 @@ fn time(time: Time, f: &mut dyn Write) -> fmt::Result {
 }
 
 /// Bytes, shown with quotes and escapes.
-struct Quoted<'a>(&'a [u8]);
+struct QuotedBytes<'a>(&'a [u8]);
 
-impl fmt::Display for Quoted<'_> {
+impl fmt::Display for QuotedBytes<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let quote = if self.0.contains(&b'\'') && !self.0.contains(&b'"') { '"' } else { '\'' };
         write!(f, "b{quote}")?;

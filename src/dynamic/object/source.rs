@@ -5,7 +5,7 @@ use crate::error::{ErrorKind, Result};
 /// A pickle, and the buffers of protocol 5 that were stored outside of it.
 ///
 /// Positions count through the pickle, and then through the buffers.
-pub(super) struct Source<'a> {
+pub(super) struct PickleSource<'a> {
     pickle: &'a [u8],
     /// `None` if the caller has not passed any: the buffers then stay numbers.
     buffers: Option<&'a [&'a [u8]]>,
@@ -13,10 +13,10 @@ pub(super) struct Source<'a> {
     starts: Vec<usize>,
 }
 
-impl<'a> Source<'a> {
+impl<'a> PickleSource<'a> {
     /// Of a complete graph, which refers to no bytes but its own.
-    pub(super) const NONE: &'static Source<'static> =
-        &Source { pickle: &[], buffers: None, starts: Vec::new() };
+    pub(super) const NONE: &'static PickleSource<'static> =
+        &PickleSource { pickle: &[], buffers: None, starts: Vec::new() };
 
     pub(super) fn new(pickle: &'a [u8]) -> Self {
         Self { pickle, buffers: None, starts: Vec::new() }

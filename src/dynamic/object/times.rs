@@ -185,12 +185,12 @@ impl fmt::Display for Timedelta {
 }
 
 /// The highest bit of the month (in a `datetime`) or of the hour (in a `time`), which stores the fold.
-const FOLD: u8 = 0x80;
+const FOLD_BIT: u8 = 0x80;
 
 impl Date {
     pub(super) fn packed(self, is_fold: bool) -> [u8; 4] {
         let [high, low] = self.year.to_be_bytes();
-        [high, low, self.month | if is_fold { FOLD } else { 0 }, self.day]
+        [high, low, self.month | if is_fold { FOLD_BIT } else { 0 }, self.day]
     }
 
     pub(super) fn unpack(packed: &[u8]) -> Option<Self> {
@@ -210,7 +210,7 @@ impl Time {
     /// Packs a `datetime.time`, including its fold.
     pub(super) fn packed_with_fold(self) -> [u8; 6] {
         let mut packed = self.packed();
-        packed[0] |= if self.is_fold { FOLD } else { 0 };
+        packed[0] |= if self.is_fold { FOLD_BIT } else { 0 };
         packed
     }
 
@@ -218,8 +218,8 @@ impl Time {
         let (first, rest) = packed.split_first()?;
         match *rest {
             [minute, second, a, b, c] => {
-                let time = Self::new(first & !FOLD, minute, second, u32::from_be_bytes([0, a, b, c]))?;
-                Some(time.fold(first & FOLD != 0))
+                let time = Self::new(first & !FOLD_BIT, minute, second, u32::from_be_bytes([0, a, b, c]))?;
+                Some(time.fold(first & FOLD_BIT != 0))
             }
             _ => None,
         }
@@ -239,9 +239,9 @@ pub(super) const MAX_PACKED_LEN: usize = 10;
 
 pub(super) fn unpack(packed: &[u8]) -> Option<(Date, Time)> {
     let (&[high, low, month, day], time) = packed.split_first_chunk::<4>()?;
-    let date = Date::unpack(&[high, low, month & !FOLD, day])?;
+    let date = Date::unpack(&[high, low, month & !FOLD_BIT, day])?;
     let [hour, ..] = *time else { return None };
     // In a `datetime` the fold is stored in the month, so the bit in the hour must be clear.
-    let time = Time::unpack_with_fold(time).filter(|_| hour & FOLD == 0)?;
-    Some((date, time.fold(month & FOLD != 0)))
+    let time = Time::unpack_with_fold(time).filter(|_| hour & FOLD_BIT == 0)?;
+    Some((date, time.fold(month & FOLD_BIT != 0)))
 }

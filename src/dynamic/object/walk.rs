@@ -133,7 +133,7 @@ impl Copier {
     }
 
     fn copy_bytes(&mut self, graph: &Graph, span: Span) -> Span {
-        let table = &mut self.graph.rest_mut().bytes;
+        let table = &mut self.graph.rare_tables_mut().bytes;
         table.extend_from_slice(graph.bytes(span));
         Span::new(table.len() - span.len..table.len())
     }
@@ -144,7 +144,7 @@ impl Copier {
             return *number;
         }
         let origin = self.slot(object.part(0));
-        let dtypes = &mut self.graph.rest_mut().dtypes;
+        let dtypes = &mut self.graph.rare_tables_mut().dtypes;
         dtypes.push(StoredDType { dtype: Arc::clone(&graph.dtype(number).dtype), origin });
         let made = dtypes.len() as u32 - 1;
         self.dtypes.insert(key, made);
@@ -159,7 +159,7 @@ impl Copier {
             Node::Decimal(span) => Node::Decimal(self.graph.add_text(graph.text(span))),
             Node::Codes(number) => {
                 let codes = graph.rest().codes[number as usize].clone();
-                Node::Codes(push(&mut self.graph.rest_mut().codes, codes))
+                Node::Codes(push(&mut self.graph.rare_tables_mut().codes, codes))
             }
             Node::Bytes(span) => Node::Bytes(self.copy_bytes(graph, span)),
             Node::ByteArray(span) => Node::ByteArray(self.copy_bytes(graph, span)),
@@ -170,7 +170,7 @@ impl Copier {
             Node::FrozenSet(_) => Node::FrozenSet(self.slots(object, 0, count)),
             Node::Big(number) => {
                 let big = Arc::clone(&graph.rest().bigs[number as usize]);
-                Node::Big(push(&mut self.graph.rest_mut().bigs, big))
+                Node::Big(push(&mut self.graph.rare_tables_mut().bigs, big))
             }
             Node::Scalar(dtype, span) => {
                 let dtype = self.dtype(object, graph, dtype);
@@ -183,7 +183,7 @@ impl Copier {
                     true => self.slots(object, 1, count - 1),
                     false => self.copy_bytes(graph, parts.items),
                 };
-                let rest = self.graph.rest_mut();
+                let rest = self.graph.rare_tables_mut();
                 let start = rest.lengths.len();
                 rest.lengths.extend_from_slice(&graph.rest().lengths[parts.dims.range()]);
                 let dims = Span::new(start..rest.lengths.len());
@@ -191,7 +191,7 @@ impl Copier {
             }
             Node::Global(number) => {
                 let name = graph.name(number).clone();
-                Node::Global(push(&mut self.graph.rest_mut().names, name))
+                Node::Global(push(&mut self.graph.rare_tables_mut().names, name))
             }
             Node::Call(number) => {
                 let CallParts { items, pairs, is_new, .. } = *graph.call(number);
@@ -201,7 +201,7 @@ impl Copier {
                     [0, 1, 2, count - 1].map(|index| self.slot(object.part(index)));
                 let parts =
                     CallParts { callable, args, kwargs, state, items: items_here, pairs: pairs_here, is_new };
-                Node::Call(push(&mut self.graph.rest_mut().calls, parts))
+                Node::Call(push(&mut self.graph.rare_tables_mut().calls, parts))
             }
             Node::Persistent(_) => Node::Persistent(self.slot(object.part(0))),
             Node::Complex(_)

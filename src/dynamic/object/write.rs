@@ -15,22 +15,22 @@ use crate::dtype::DType;
 use crate::error::{Error, ErrorKind, Help, Result};
 use crate::header::Header;
 use crate::options::WriteOptions;
-use crate::pickle::Writer;
+use crate::pickle::OpcodeWriter;
 
 /// A writer of objects: each is written once, and later occurrences are written as its memo index.
 pub(super) struct Pickler<'a> {
-    out: Writer,
+    out: OpcodeWriter,
     /// Memo indices of the objects that were written, in one table per graph, indexed by node.
     memo: Vec<Vec<u32>>,
-    graphs: HashMap<usize, usize>,
+    table_by_graph: HashMap<usize, usize>,
     /// The address of the graph that was looked up last, and the index of its table.
-    last: (usize, usize),
-    names: HashMap<String, HashMap<String, u32>>,
-    dtypes: HashMap<DType, u32>,
+    last_table: (usize, usize),
+    memoized_globals: HashMap<String, HashMap<String, u32>>,
+    memoized_dtypes: HashMap<DType, u32>,
     /// Recently written strings that are stored in their slots.
-    shorts: RecentStrings<Slot>,
+    recent_short_strings: RecentStrings<Slot>,
     /// Recently written longer strings.
-    texts: RecentStrings<&'a str>,
+    recent_texts: RecentStrings<&'a str>,
     /// Number of unfinished objects that were started again within themselves.
     open_cycles: u64,
     /// The bytes of arrays that are stored outside of the pickle; `None` if all are stored in it.
@@ -78,14 +78,14 @@ impl<'a> Pickler<'a> {
 
     fn of_protocol(protocol: u8) -> Self {
         Self {
-            out: Writer::new(protocol),
+            out: OpcodeWriter::new(protocol),
             memo: Vec::new(),
-            graphs: HashMap::new(),
-            last: (0, 0),
-            names: HashMap::new(),
-            dtypes: HashMap::new(),
-            shorts: RecentStrings::new(),
-            texts: RecentStrings::new(),
+            table_by_graph: HashMap::new(),
+            last_table: (0, 0),
+            memoized_globals: HashMap::new(),
+            memoized_dtypes: HashMap::new(),
+            recent_short_strings: RecentStrings::new(),
+            recent_texts: RecentStrings::new(),
             open_cycles: 0,
             buffers: None,
         }
@@ -111,7 +111,7 @@ impl<'a> Pickler<'a> {
         header: &Header,
         is_fortran: bool,
     ) -> Result<Vec<u8>> {
-        self.out.between_values();
+        self.out.replace_full_frame();
         self.begin_array()?;
         self.begin_array_state(header.shape())?;
         self.dtype(header.dtype())?;
@@ -139,7 +139,7 @@ impl<'a> Pickler<'a> {
             match step {
                 Step::Part(_, PARTS_BEFORE_CALL.., _, WriteState { is_written_within: true, .. }) => {}
                 Step::Part(owner, number, part, note) => {
-                    note.is_written_within = self.before_part(owner, number)?;
+                    note.is_written_within = self.write_before_part(owner, number)?;
                     if note.is_written_within {
                         continue;
                     }
@@ -165,27 +165,27 @@ impl<'a> Pickler<'a> {
     /// Writes an object if its value is stored in its slot; returns whether it is.
     #[inline]
     fn write_if_in_slot(&mut self, object: ObjectRef<'a>) -> Result<bool> {
-        self.out.between_values();
+        self.out.replace_full_frame();
         match object.slot.contents() {
             SlotContents::None | SlotContents::Absent => self.out.none(),
             SlotContents::Bool(value) => self.out.bool(value),
             SlotContents::Int(number) => self.out.int(number),
             SlotContents::Float(number) => self.out.float(number),
-            SlotContents::Short(_) => self.short(object.slot),
+            SlotContents::Short(_) => self.write_short_str(object.slot),
             SlotContents::Node => return Ok(false),
         }
         Ok(true)
     }
 
     fn memo_entry(&mut self, Id { graph, number }: Id) -> &mut u32 {
-        if self.last.0 != graph {
-            let table = *self.graphs.entry(graph).or_insert(self.memo.len());
+        if self.last_table.0 != graph {
+            let table = *self.table_by_graph.entry(graph).or_insert(self.memo.len());
             if table == self.memo.len() {
                 self.memo.push(Vec::new());
             }
-            self.last = (graph, table);
+            self.last_table = (graph, table);
         }
-        let table = &mut self.memo[self.last.1];
+        let table = &mut self.memo[self.last_table.1];
         if table.len() <= number as usize {
             table.resize(number as usize + 1, NOT_WRITTEN);
         }
@@ -293,8 +293,8 @@ impl<'a> Pickler<'a> {
     /// Writes the opcodes before a part.
     ///
     /// Returns whether the object was written completely within itself. If so, its parts are skipped.
-    fn before_part(&mut self, owner: ObjectRef<'a>, number: usize) -> Result<bool> {
-        let batches = |writer: &mut Writer, number: usize, step: usize, end: fn(&mut Writer)| {
+    fn write_before_part(&mut self, owner: ObjectRef<'a>, number: usize) -> Result<bool> {
+        let batches = |writer: &mut OpcodeWriter, number: usize, step: usize, end: fn(&mut OpcodeWriter)| {
             if number.is_multiple_of(step * BATCH) {
                 if number > 0 {
                     end(writer);
@@ -303,13 +303,13 @@ impl<'a> Pickler<'a> {
             }
         };
         match owner.node().map(|(_, node)| node) {
-            Some(Node::List(_)) => batches(&mut self.out, number, 1, Writer::appends),
-            Some(Node::Dict(_)) => batches(&mut self.out, number, 2, Writer::set_items),
+            Some(Node::List(_)) => batches(&mut self.out, number, 1, OpcodeWriter::appends),
+            Some(Node::Dict(_)) => batches(&mut self.out, number, 2, OpcodeWriter::set_items),
             Some(Node::Set(_)) if self.out.protocol() >= 4 => {
-                batches(&mut self.out, number, 1, Writer::add_items)
+                batches(&mut self.out, number, 1, OpcodeWriter::add_items)
             }
             Some(Node::Set(_) | Node::FrozenSet(_)) if self.out.protocol() < 4 => {
-                batches(&mut self.out, number, 1, Writer::appends)
+                batches(&mut self.out, number, 1, OpcodeWriter::appends)
             }
             Some(Node::Array(_)) if number >= 1 => {
                 if number == 1 {
@@ -317,10 +317,10 @@ impl<'a> Pickler<'a> {
                     self.out.bool(is_fortran(array));
                     self.out.empty_list();
                 }
-                batches(&mut self.out, number - 1, 1, Writer::appends);
+                batches(&mut self.out, number - 1, 1, OpcodeWriter::appends);
             }
             Some(Node::Call(_)) if number >= PARTS_BEFORE_CALL => {
-                return self.before_call_part(owner, number);
+                return self.write_before_call_part(owner, number);
             }
             _ => {}
         }
@@ -328,7 +328,7 @@ impl<'a> Pickler<'a> {
     }
 
     /// Writes the opcodes before the parts of a call that apply to its result: items, pairs, state.
-    fn before_call_part(&mut self, owner: ObjectRef<'a>, number: usize) -> Result<bool> {
+    fn write_before_call_part(&mut self, owner: ObjectRef<'a>, number: usize) -> Result<bool> {
         let View::Call(call) = owner.view() else { return Ok(false) };
         let (items, pairs) = (call.items().len(), 2 * call.pairs().len());
         if number == PARTS_BEFORE_CALL {
@@ -543,8 +543,8 @@ impl<'a> Pickler<'a> {
     }
 
     /// Writes a string that is stored in its slot; the cache compares the slot's two words.
-    fn short(&mut self, slot: &'a Slot) {
-        let found = self.shorts.find(slot.hash(), slot);
+    fn write_short_str(&mut self, slot: &'a Slot) {
+        let found = self.recent_short_strings.find_or_reserve(slot.hash(), slot);
         write_str_or_reference(&mut self.out, found, slot.short_text());
     }
 
@@ -552,12 +552,12 @@ impl<'a> Pickler<'a> {
         if text.len() > MAX_CACHED_LEN {
             return self.out.str(text);
         }
-        let found = self.texts.find(hash_of(text), &text);
+        let found = self.recent_texts.find_or_reserve(hash_of(text), &text);
         write_str_or_reference(&mut self.out, found, text);
     }
 }
 
-fn write_str_or_reference(out: &mut Writer, found: Lookup<'_>, text: &str) {
+fn write_str_or_reference(out: &mut OpcodeWriter, found: Lookup<'_>, text: &str) {
     match found {
         Lookup::Hit(number) => out.get(number),
         Lookup::Vacant(memo_entry) => {

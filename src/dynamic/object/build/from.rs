@@ -67,7 +67,7 @@ impl From<Int> for Object {
         match number.small_or_large() {
             Ok(number) => slot(Slot::int(number)),
             Err(number) => build_object(|build| {
-                build.graph.rest_mut().bigs.push(Arc::clone(number));
+                build.graph.rare_tables_mut().bigs.push(Arc::clone(number));
                 Node::Big(0)
             }),
         }
@@ -87,7 +87,7 @@ impl From<&DynArray> for Object {
                 }
                 None => build.add_bytes(array.bytes()),
             };
-            let rest = build.graph.rest_mut();
+            let rest = build.graph.rare_tables_mut();
             rest.lengths.extend_from_slice(array.shape());
             let dims = Span::new(0..rest.lengths.len());
             let has_objects = objects.is_some();

@@ -33,7 +33,7 @@ pub(super) enum Leaf<'a> {
     Scalar(&'a DType, &'a [u8]),
     Extension(u32),
     /// An object that is equal only to itself, as far as is known.
-    Itself(Id),
+    Identity(Id),
 }
 
 impl Leaf<'_> {
@@ -61,8 +61,8 @@ fn is_scalar_nan(scalar: &Scalar, bytes: &[u8]) -> bool {
     }
     match scalar.kind() {
         Kind::Datetime(_) | Kind::Timedelta(_) => little == i64::MIN.to_le_bytes(),
-        Kind::Float => is_long_nan(&little),
-        Kind::Complex => little.chunks_exact((little.len() / 2).max(1)).any(is_long_nan),
+        Kind::Float => is_long_double_nan(&little),
+        Kind::Complex => little.chunks_exact((little.len() / 2).max(1)).any(is_long_double_nan),
         _ => false,
     }
 }
@@ -71,7 +71,7 @@ fn is_scalar_nan(scalar: &Scalar, bytes: &[u8]) -> bool {
 ///
 /// The file does not say which. On x86, 10 bytes are the number, and what follows is not initialized; elsewhere
 /// 16 bytes are. A number that is taken for a NaN by mistake is only not compared with other keys.
-fn is_long_nan(little: &[u8]) -> bool {
+fn is_long_double_nan(little: &[u8]) -> bool {
     const EXPONENT: u16 = 0x7FFF;
     let bits = |bytes: &[u8]| bytes.iter().rev().fold(0, |bits: u128, byte| bits << 8 | u128::from(*byte));
     let is_nan = |fraction: &[u8], top: &[u8], unused: u32| {
@@ -139,7 +139,7 @@ pub(super) fn kind(key: ObjectRef<'_>) -> KeyKind<'_> {
         View::Tuple(_) => return KeyKind::Tuple,
         View::FrozenSet(_) => return KeyKind::FrozenSet,
         View::Call(_) | View::Persistent(_) | View::Buffer(_) => match key.id() {
-            Some(id) => Leaf::Itself(id),
+            Some(id) => Leaf::Identity(id),
             None => return KeyKind::None,
         },
         View::List(_) | View::Dict(_) | View::Set(_) | View::ByteArray(_) | View::Array(_) => {
@@ -203,7 +203,7 @@ pub(in super::super) fn is_decimal(text: &str) -> bool {
 /// Integers of more than 400 digits are recognized only if they are written out, in at most 4,000 bytes.
 fn decimal<'a>(text: &str) -> Leaf<'a> {
     // Bounds the time: a text as short as `1e999999999` could expand to a gigabyte.
-    const MANY: usize = 400;
+    const MAX_EXPANDED_DIGITS: usize = 400;
     let Some((is_negative, digits, power)) = digits(text) else {
         return match text.to_ascii_lowercase().trim_start_matches(['-', '+']) {
             "inf" | "infinity" if text.starts_with('-') => float(f64::NEG_INFINITY),
@@ -217,7 +217,10 @@ fn decimal<'a>(text: &str) -> Leaf<'a> {
         return Leaf::Int(0);
     }
     let sign = if is_negative { "-" } else { "" };
-    if power >= 0 && (kept.len() as i64 + power <= MANY.max(text.len()) as i64) && text.len() <= 10 * MANY {
+    if power >= 0
+        && (kept.len() as i64 + power <= MAX_EXPANDED_DIGITS.max(text.len()) as i64)
+        && text.len() <= 10 * MAX_EXPANDED_DIGITS
+    {
         let whole = format!("{sign}{kept}{}", "0".repeat(power as usize));
         return match (whole.parse::<i64>(), whole.parse::<BigInt>()) {
             (Ok(number), _) => Leaf::Int(number),
@@ -226,7 +229,7 @@ fn decimal<'a>(text: &str) -> Leaf<'a> {
         };
     }
     // Each float is an exact decimal fraction with one decimal place for each halving: at most 1,074 places.
-    if power < 0 && kept.len() < MANY && power > -1100 {
+    if power < 0 && kept.len() < MAX_EXPANDED_DIGITS && power > -1100 {
         let number: f64 = format!("{sign}{kept}e{power}").parse().expect("these are digits");
         let written = format!("{:.*}", power.unsigned_abs() as usize, number.abs());
         let is_all = written.replace('.', "").trim_start_matches('0') == kept;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::super::compat::python_3;
+use super::super::compat::python_3_name;
 use super::super::graph::{CallParts, Name, Node, Slot, Span};
 use super::super::known_calls::GlobalKind;
 use super::{Unpickler, is_joblib_array_inline};
@@ -13,10 +13,10 @@ impl Unpickler<'_> {
     /// Executes the opcodes for names, calls, persistent ids, extensions and buffers.
     ///
     /// Any other opcode is an error.
-    pub(super) fn step_calls(&mut self, opcode: u8) -> Result<()> {
+    pub(super) fn execute_call_opcode(&mut self, opcode: u8) -> Result<()> {
         match opcode {
             GLOBAL => {
-                let (module, name) = (self.line_text()?, self.line_text()?);
+                let (module, name) = (self.take_line_text()?, self.take_line_text()?);
                 let slot = self.global(module, name)?;
                 self.stack.push(slot);
                 Ok(())
@@ -33,7 +33,7 @@ impl Unpickler<'_> {
             }
             // Python 2 created instances from a class and the arguments above the mark.
             INST => {
-                let (module, name) = (self.line_text()?, self.line_text()?);
+                let (module, name) = (self.take_line_text()?, self.take_line_text()?);
                 let class = self.global(module, name)?;
                 let mark = self.pop_mark()?;
                 self.push_instance(class, mark, mark)
@@ -58,15 +58,15 @@ impl Unpickler<'_> {
                 let target = self.last()?.node().map(|number| (number, self.graph.nodes[number as usize]));
                 match target {
                     Some((number, Node::Call(call))) if self.graph.call(call).state.is_absent() => {
-                        self.graph.rest_mut().calls[call as usize].state = state;
+                        self.graph.rare_tables_mut().calls[call as usize].state = state;
                         self.dtypes.forget(number);
-                        self.convert_to_array(number)
+                        self.convert_call_to_array(number)
                     }
                     _ => Err(self.fault("the object does not accept a state")),
                 }
             }
             PERSID => {
-                let name = self.line_text()?;
+                let name = self.take_line_text()?;
                 let name = self.add_text(name.as_bytes())?;
                 self.push_counted(Node::Persistent(name))
             }
@@ -140,7 +140,7 @@ impl Unpickler<'_> {
             return Ok(*slot);
         }
         let stored = (module, name);
-        let (module, name) = if is_old { python_3(module, name) } else { stored };
+        let (module, name) = if is_old { python_3_name(module, name) } else { stored };
         let reason = match is_joblib_array_inline(module, name) {
             Some(true) if !self.has_inline_arrays => {
                 Some("a file of joblib.dump, which mixes the bytes of arrays into the pickle")
@@ -156,7 +156,7 @@ impl Unpickler<'_> {
         // `known` and the graph's table of names have the same indices.
         self.global_kinds.push(GlobalKind::of(module, name));
         let stored = ((module, name) != stored).then(|| Box::new((stored.0.to_owned(), stored.1.to_owned())));
-        let names = &mut self.graph.rest_mut().names;
+        let names = &mut self.graph.rare_tables_mut().names;
         names.push(Name { module: module.into(), name: name.into(), stored });
         let number = names.len() as u32 - 1;
         let slot = self.graph.add(Node::Global(number));
@@ -180,7 +180,7 @@ impl Unpickler<'_> {
             return self.push_counted(node);
         }
         let (items, pairs, state) = (Span::default(), Span::default(), Slot::ABSENT);
-        let calls = &mut self.graph.rest_mut().calls;
+        let calls = &mut self.graph.rare_tables_mut().calls;
         calls.push(CallParts { callable, args, kwargs, state, items, pairs, is_new });
         let number = calls.len() as u32 - 1;
         self.push_counted(Node::Call(number))

@@ -2,7 +2,7 @@
 
 use super::super::graph::{Node, Slot};
 use super::super::known_calls::malformed;
-use super::super::source::Source;
+use super::super::source::PickleSource;
 use super::super::{dtypes, finish};
 use super::{Unpickled, Unpickler};
 use crate::error::Result;
@@ -54,10 +54,10 @@ impl Unpickler<'_> {
 
     /// Reads the pickle of an array of objects that comes next.
     fn read_joblib_objects(&mut self) -> Result<Node> {
-        let rest = Source::new(&self.pickle[self.position..]);
+        let rest = PickleSource::new(&self.pickle[self.position..]);
         let mut inner = Unpickler::new(&rest, self.limits, self.old_text);
         // Where the inner pickle ends is not known, so what it needs cannot be estimated.
-        inner.next_estimate = usize::MAX;
+        inner.next_estimate_position = usize::MAX;
         // What the inner pickles copy and how many objects they have counts for the whole.
         inner.object_count = self.object_count;
         std::mem::swap(&mut inner.budget, &mut self.budget);
@@ -73,11 +73,11 @@ impl Unpickler<'_> {
         for name in load_effects.names() {
             let stored = name.stored.as_deref().map(|(module, name)| (&**module, &**name));
             let (module, name) = stored.unwrap_or((&name.module, &name.name));
-            self.check_nodes()?;
+            self.check_node_count()?;
             self.global(module, name)?;
         }
         self.protocol = protocol;
-        let rest = self.graph.rest_mut();
+        let rest = self.graph.rare_tables_mut();
         rest.foreign.push(object);
         rest.foreign_calls.push(load_effects.calls);
         Ok(Node::Foreign(rest.foreign.len() as u32 - 1))

@@ -15,7 +15,7 @@ enum ExtendKind {
 
 impl Unpickler<'_> {
     /// Executes the opcodes that build objects from other objects, or that extend objects.
-    pub(super) fn step_parts(&mut self, opcode: u8) -> Result<()> {
+    pub(super) fn execute_container_opcode(&mut self, opcode: u8) -> Result<()> {
         match opcode {
             EMPTY_LIST => self.push_counted(Node::List(Span::default())),
             EMPTY_TUPLE => self.push_counted(Node::Tuple(Span::default())),
@@ -65,7 +65,7 @@ impl Unpickler<'_> {
                 let mark = self.pop_mark()?;
                 self.extend(mark, ExtendKind::Add)
             }
-            _ => self.step_calls(opcode),
+            _ => self.execute_call_opcode(opcode),
         }
     }
 
@@ -107,12 +107,12 @@ impl Unpickler<'_> {
             }
             (Node::Call(call), ExtendKind::Append) => {
                 let span = self.graph.call(call).items;
-                self.graph.rest_mut().calls[call as usize].items =
+                self.graph.rare_tables_mut().calls[call as usize].items =
                     self.append_items((target, false), span, from);
             }
             (Node::Call(call), ExtendKind::Set) => {
                 let span = self.graph.call(call).pairs;
-                self.graph.rest_mut().calls[call as usize].pairs =
+                self.graph.rare_tables_mut().calls[call as usize].pairs =
                     self.append_items((target, true), span, from);
             }
             (_, ExtendKind::Append) => {

@@ -9,10 +9,10 @@ use super::Unpickler;
 use crate::transfer::os::advise_huge_pages;
 
 /// Length of the first beginning that is large enough for an estimate.
-pub(super) const FIRST_ESTIMATE: usize = 64 << 10;
+pub(super) const FIRST_ESTIMATE_POSITION: usize = 64 << 10;
 
 /// By how much the beginning grows from one estimate to the next.
-const STEP: usize = 16;
+const ESTIMATE_GROWTH_FACTOR: usize = 16;
 
 /// How many times longer than the beginning the part may be that an estimate is for.
 ///
@@ -25,36 +25,37 @@ struct Estimate {
     /// How many times longer than its beginning the pickle is.
     factor: f64,
     /// Number of bytes of the pickle that remain, which is also the maximum number of entries to reserve.
-    left: usize,
+    remaining_bytes: usize,
 }
 
 impl Unpickler<'_> {
     /// Reserves the memory that each table will need if the rest of the pickle is like its beginning.
     #[cold]
     pub(super) fn reserve_tables(&mut self) {
-        self.next_estimate = self.position.saturating_mul(STEP);
+        self.next_estimate_position = self.position.saturating_mul(ESTIMATE_GROWTH_FACTOR);
         // Memory that is not accessed costs nothing only where addresses are plentiful.
         if usize::BITS < 64 {
             return;
         }
         let factor = (self.pickle.len() as f64 / self.position as f64).min(MAX_FACTOR);
-        let estimate = Estimate { factor, left: self.pickle.len() - self.position };
+        let estimate = Estimate { factor, remaining_bytes: self.pickle.len() - self.position };
         estimate.reserve(&mut self.memo, 0);
         estimate.reserve(&mut self.graph.nodes, 0);
         // The items on the stack are going to be slots.
         estimate.reserve(&mut self.graph.slots, self.stack.len());
         if let Some(rest) = &mut self.graph.rest {
             // Their entries are the largest, and few are made from fewer bytes.
-            const USUAL: usize = 4;
-            let of_calls = Estimate { left: estimate.left / USUAL, ..estimate };
+            const BYTES_PER_ENTRY: usize = 4;
+            let of_calls =
+                Estimate { remaining_bytes: estimate.remaining_bytes / BYTES_PER_ENTRY, ..estimate };
             of_calls.reserve(&mut rest.calls, 0);
             of_calls.reserve(&mut rest.arrays, 0);
             estimate.reserve(&mut rest.bytes, 0);
         }
         let texts = &mut self.graph.texts;
-        if let Some(wanted) = estimate.wanted(texts.len(), texts.capacity()) {
+        if let Some(wanted_capacity) = estimate.wanted_capacity(texts.len(), texts.capacity()) {
             let mut larger = String::new();
-            if larger.try_reserve_exact(wanted).is_ok() {
+            if larger.try_reserve_exact(wanted_capacity).is_ok() {
                 advise_huge_pages((larger.as_ptr(), larger.capacity()));
                 larger.push_str(texts);
                 *texts = larger;
@@ -79,11 +80,11 @@ impl Unpickler<'_> {
 impl Estimate {
     /// Makes room in a table, to which as many entries as are waiting will be added in any case.
     fn reserve<T>(self, table: &mut Vec<T>, waiting: usize) {
-        if let Some(wanted) = self.wanted(table.len() + waiting, table.capacity()) {
+        if let Some(wanted_capacity) = self.wanted_capacity(table.len() + waiting, table.capacity()) {
             // The allocator would copy the whole old memory, of which only the entries were accessed.
             let mut larger = Vec::<T>::new();
             // If memory is scarce, the table grows as it is filled.
-            if larger.try_reserve_exact(wanted).is_ok() {
+            if larger.try_reserve_exact(wanted_capacity).is_ok() {
                 advise_huge_pages((larger.as_ptr().cast(), larger.capacity() * size_of::<T>()));
                 larger.append(table);
                 *table = larger;
@@ -92,11 +93,11 @@ impl Estimate {
     }
 
     /// Returns the capacity that a table with `len` entries should have; `None` if it is sufficient.
-    fn wanted(self, len: usize, capacity: usize) -> Option<usize> {
+    fn wanted_capacity(self, len: usize, capacity: usize) -> Option<usize> {
         let all = len as f64 * self.factor;
         // A quarter more than expected, so that the table is not copied if the rest is a bit denser. The number
         // saturates.
-        let wanted = ((1.25 * all) as usize).min(len + self.left);
-        (all > capacity as f64 && wanted > capacity).then_some(wanted)
+        let wanted_capacity = ((1.25 * all) as usize).min(len + self.remaining_bytes);
+        (all > capacity as f64 && wanted_capacity > capacity).then_some(wanted_capacity)
     }
 }

@@ -8,7 +8,7 @@ use serde_1::de::{self, DeserializeOwned, IntoDeserializer, MapAccess, SeqAccess
 use serde_1::{Deserialize, Deserializer, forward_to_deserialize_any};
 
 use super::super::{Object, ObjectRef, View};
-use super::{MAX_OBJECTS, SmallestInt, VisitedObject, iso, plain, weight};
+use super::{MAX_OBJECTS, SmallestInt, VisitedObject, iso_8601_text, own_byte_len, plain};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Deserializes any value of a self-describing format.
@@ -165,7 +165,7 @@ impl<'de> Deserializer<'de> for VisitedObject<'_> {
     type Error = ConversionError;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, ConversionError> {
-        self.spend(weight(self.object)).map_err(ConversionError)?;
+        self.spend(own_byte_len(self.object)).map_err(ConversionError)?;
         let within = self.enter().map_err(ConversionError)?;
         let seq = |items: Vec<ObjectRef<'_>>, visitor: V| {
             let parts = items.into_iter().map(|item| self.part(item, &within));
@@ -209,7 +209,7 @@ impl<'de> Deserializer<'de> for VisitedObject<'_> {
                     .deserialize_any(visitor)
             }
             View::Decimal(digits) => visitor.visit_str(digits),
-            _ => match iso(self.object) {
+            _ => match iso_8601_text(self.object) {
                 Some(text) => visitor.visit_string(text),
                 None => Err(ConversionError("an object of an unknown class cannot be serialized".to_owned())),
             },

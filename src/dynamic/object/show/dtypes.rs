@@ -43,16 +43,16 @@ pub(super) fn repr(dtype: &DType) -> String {
 pub(super) fn constructor_argument(dtype: &DType) -> String {
     match dtype {
         DType::Object => "'O'".to_owned(),
-        DType::Scalar(scalar) => of_scalar(dtype, scalar),
+        DType::Scalar(scalar) => scalar_constructor_argument(dtype, scalar),
         DType::Subarray(subarray) => {
             let dims = crate::shape::Shape::from(subarray.shape().to_vec());
             format!("({}, {dims})", constructor_argument(subarray.base()))
         }
-        DType::Record(record) => of_record(record),
+        DType::Record(record) => record_constructor_argument(record),
     }
 }
 
-fn of_scalar(dtype: &DType, scalar: &Scalar) -> String {
+fn scalar_constructor_argument(dtype: &DType, scalar: &Scalar) -> String {
     match scalar.kind() {
         Kind::Bool => "'?'".to_owned(),
         // NumPy leaves out the sign for dtypes without a byte order, and the width of those without bytes.
@@ -70,7 +70,7 @@ fn title(title: Option<&Title>) -> Option<String> {
     })
 }
 
-fn of_record(record: &Record) -> String {
+fn record_constructor_argument(record: &Record) -> String {
     let fields = record.fields();
     let mut end = 0;
     let is_packed = fields.iter().all(|field| {

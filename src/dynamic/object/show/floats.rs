@@ -8,20 +8,20 @@ const PRECISION: usize = 8;
 
 /// Whether positive numbers have a sign.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sign {
+pub(super) enum SignStyle {
     Minus,
     Always,
 }
 
 /// A float of 2, 4 or 8 bytes.
 #[derive(Clone, Copy)]
-pub(super) enum Number {
+pub(super) enum SizedFloat {
     Half(f32),
     Single(f32),
     Double(f64),
 }
 
-impl Number {
+impl SizedFloat {
     pub(super) fn of(bytes: &[u8], is_big: bool) -> Self {
         let bits = unsigned(bytes, is_big);
         match bytes.len() {
@@ -49,7 +49,7 @@ impl Number {
     }
 
     /// Returns the number of digits after the first one, and the exponent, of the shortest digits.
-    fn shortest(self) -> (usize, i32) {
+    fn shortest_digits_and_exponent(self) -> (usize, i32) {
         let shown = self.text();
         let (digits, exponent) = shown.split_once('e').unwrap_or((&shown, "0"));
         let digits = digits.bytes().filter(u8::is_ascii_digit).count();
@@ -69,22 +69,22 @@ impl Number {
 
     /// Returns the number of decimal places, as [`PRECISION`] allows.
     fn places(self) -> usize {
-        let (further, exponent) = self.shortest();
+        let (further, exponent) = self.shortest_digits_and_exponent();
         let places = (further as i32 - exponent).max(0) as usize;
         match places > PRECISION {
             // Fewer if what remains ends in zeros.
-            true => digits_of(&format!("{:.PRECISION$}", self.value())),
+            true => count_decimal_places(&format!("{:.PRECISION$}", self.value())),
             false => places,
         }
     }
 
     /// Returns the number of decimal places of the number with an exponent.
     fn places_before_exponent(self) -> usize {
-        let (further, _) = self.shortest();
+        let (further, _) = self.shortest_digits_and_exponent();
         match further > PRECISION {
             true => {
                 let shown = format!("{:.PRECISION$e}", self.value());
-                digits_of(shown.split('e').next().unwrap_or(""))
+                count_decimal_places(shown.split('e').next().unwrap_or(""))
             }
             false => further,
         }
@@ -92,26 +92,27 @@ impl Number {
 }
 
 /// Counts the decimal places of a text without trailing zeros.
-fn digits_of(shown: &str) -> usize {
+fn count_decimal_places(shown: &str) -> usize {
     shown.split_once('.').map_or(0, |(_, places)| places.trim_end_matches('0').len())
 }
 
 /// Formats numbers so that their decimal points are aligned.
-pub(super) fn aligned(numbers: Vec<Number>, sign: Sign) -> Vec<String> {
-    let finite: Vec<Number> = numbers.iter().copied().filter(|number| number.value().is_finite()).collect();
-    let has_exponent = has_exponent(&finite);
-    let places = match has_exponent {
+pub(super) fn aligned(numbers: Vec<SizedFloat>, sign: SignStyle) -> Vec<String> {
+    let finite: Vec<SizedFloat> =
+        numbers.iter().copied().filter(|number| number.value().is_finite()).collect();
+    let needs_exponent = needs_exponent(&finite);
+    let places = match needs_exponent {
         true => finite.iter().map(|number| number.places_before_exponent()).max().unwrap_or(0),
         false => finite.iter().map(|number| number.places()).max().unwrap_or(0),
     };
     let signed = |text: String, is_negative: bool| {
-        if sign == Sign::Always && !is_negative { format!("+{text}") } else { text }
+        if sign == SignStyle::Always && !is_negative { format!("+{text}") } else { text }
     };
     // The part before the decimal point, and the rest.
-    let split = |number: &Number| {
+    let split = |number: &SizedFloat| {
         let value = number.value();
-        let text = match has_exponent {
-            true => format!("{:.places$e}", number.shown(places == number.shortest().0)),
+        let text = match needs_exponent {
+            true => format!("{:.places$e}", number.shown(places == number.shortest_digits_and_exponent().0)),
             false => format!("{:.*}", number.places(), number.shown(true)),
         };
         let (digits, exponent) = text.split_once('e').unwrap_or((&text, ""));
@@ -126,18 +127,18 @@ pub(super) fn aligned(numbers: Vec<Number>, sign: Sign) -> Vec<String> {
         .max()
         .unwrap_or(2);
     let mut left = parts.iter().map(|(whole, ..)| whole.len()).max().unwrap_or(0) as isize;
-    let right = match has_exponent {
+    let right = match needs_exponent {
         true => exponent_digits + 2 + places,
         false => places,
     };
     if finite.len() < numbers.len() {
         let has_sign =
-            sign == Sign::Always || numbers.iter().any(|number| number.value() == f64::NEG_INFINITY);
+            sign == SignStyle::Always || numbers.iter().any(|number| number.value() == f64::NEG_INFINITY);
         left = left.max(3 + isize::from(has_sign) - right as isize - 1);
     }
     let width = (left + right as isize + 1).max(0) as usize;
     let mut parts = parts.into_iter();
-    let show = |number: &Number| {
+    let show = |number: &SizedFloat| {
         let value = number.value();
         let text = match value.is_finite() {
             false if value.is_nan() => signed("nan".to_owned(), false),
@@ -145,7 +146,7 @@ pub(super) fn aligned(numbers: Vec<Number>, sign: Sign) -> Vec<String> {
             false => signed("inf".to_owned(), false),
             true => {
                 let (whole, part, exponent) = parts.next().unwrap_or_default();
-                let end = match has_exponent {
+                let end = match needs_exponent {
                     true => {
                         let sign = if exponent < 0 { '-' } else { '+' };
                         format!("e{sign}{:0exponent_digits$}", exponent.unsigned_abs())
@@ -161,16 +162,16 @@ pub(super) fn aligned(numbers: Vec<Number>, sign: Sign) -> Vec<String> {
 }
 
 /// Returns whether numbers so large, so small or so far apart are shown with exponents.
-fn has_exponent(finite: &[Number]) -> bool {
+fn needs_exponent(finite: &[SizedFloat]) -> bool {
     let sizes = || finite.iter().map(|number| number.value().abs()).filter(|size| *size != 0.0);
     let (Some(most), Some(least)) = (sizes().reduce(f64::max), sizes().reduce(f64::min)) else {
         return false;
     };
     // NumPy computes in the type of the numbers.
     let (large, small, ratio) = match finite[0] {
-        Number::Half(_) => (1e3, f64::from(half_to_single(0x068E)), ratio_as_half(most / least)),
-        Number::Single(_) => (1e6, f64::from(0.0001f32), f64::from(most as f32 / least as f32)),
-        Number::Double(_) => (1e8, 0.0001, most / least),
+        SizedFloat::Half(_) => (1e3, f64::from(half_to_single(0x068E)), ratio_as_half(most / least)),
+        SizedFloat::Single(_) => (1e6, f64::from(0.0001f32), f64::from(most as f32 / least as f32)),
+        SizedFloat::Double(_) => (1e8, 0.0001, most / least),
     };
     most >= large || least < small || ratio > 1000.0
 }

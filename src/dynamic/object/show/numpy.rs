@@ -2,8 +2,8 @@
 
 use super::super::text::Text;
 use super::super::{Array, Scalar};
-use super::floats::{self, Sign};
-use super::{Quoted, dtypes};
+use super::floats::{self, SignStyle};
+use super::{QuotedBytes, dtypes};
 use crate::dtype::{ByteOrder, DType, Kind, Record, Scalar as ScalarType, Subarray, TimeUnit};
 use crate::dynamic::show::{signed, unsigned};
 use crate::element::date;
@@ -20,12 +20,12 @@ const LINE_WIDTH: usize = 75;
 const PREFIX: &str = "array(";
 
 /// The shape of an array, and which of its elements are shown.
-pub(super) struct Grid {
+pub(super) struct ArrayLayout {
     dims: Vec<usize>,
     is_abbreviated: bool,
 }
 
-impl Grid {
+impl ArrayLayout {
     pub(super) fn new(dims: &[usize]) -> Self {
         let count = dims.iter().try_fold(1usize, |count, dim| count.checked_mul(*dim));
         let is_empty = dims.contains(&0);
@@ -63,7 +63,7 @@ impl Grid {
 
     /// Lays out the shown elements, which are in C order, and appends what they do not tell of the dtype and
     /// the shape.
-    pub(super) fn laid_out(&self, words: Vec<String>, dtype: &DType) -> String {
+    pub(super) fn array_repr(&self, words: Vec<String>, dtype: &DType) -> String {
         let body = match self.is_empty() {
             true => "[]".to_owned(),
             // The last character of a line is for the closing parenthesis.
@@ -99,7 +99,8 @@ impl Grid {
         if left == 0 {
             return words.next().unwrap_or_default();
         }
-        let mut lines = Lines { done: String::new(), line: " ".repeat(indent), indent, width: width - 1 };
+        let mut lines =
+            LineWrapper { done: String::new(), line: " ".repeat(indent), indent, width: width - 1 };
         for (number, index) in self.indices(axis).enumerate() {
             match (left, index) {
                 (1, index) => {
@@ -131,14 +132,14 @@ impl Grid {
 }
 
 /// The lines of a row, which is broken where the next element would not fit.
-struct Lines {
+struct LineWrapper {
     done: String,
     line: String,
     indent: usize,
     width: usize,
 }
 
-impl Lines {
+impl LineWrapper {
     fn push(&mut self, word: &str) {
         let longest = word.lines().map(|line| line.chars().count()).max().unwrap_or(0);
         let length = self.line.chars().count();
@@ -199,7 +200,7 @@ fn is_implied(dtype: &DType) -> bool {
 
 /// Formats an array whose elements are not objects; `None` if too many would be shown.
 pub(super) fn array(array: Array<'_>) -> Option<String> {
-    let grid = Grid::new(array.shape());
+    let grid = ArrayLayout::new(array.shape());
     grid.shown_count()?;
     let size = array.dtype().item_size();
     let strides = Shape::from(array.shape().to_vec()).strides(array.order());
@@ -215,7 +216,7 @@ pub(super) fn array(array: Array<'_>) -> Option<String> {
         items = places.into_iter().map(|place| &array.bytes()[place * size..][..size]).collect();
     }
     let words = words(array.dtype(), &items, array.shape().is_empty(), false);
-    Some(grid.laid_out(words, array.dtype()))
+    Some(grid.array_repr(words, array.dtype()))
 }
 
 /// Formats elements of one dtype, aligned with one another.
@@ -226,14 +227,14 @@ fn words(dtype: &DType, items: &[&[u8]], has_no_axes: bool, is_scalar: bool) -> 
         DType::Scalar(scalar) if is_scalar && scalar.kind() == Kind::Float && scalar.size() <= 8 => {
             items.iter().map(|item| unaligned_float(scalar, item)).collect()
         }
-        DType::Scalar(scalar) => scalars(scalar, items, has_no_axes),
-        DType::Record(record) => records(record, items, has_no_axes, is_scalar),
-        DType::Subarray(subarray) => subarrays(subarray, items, is_scalar),
+        DType::Scalar(scalar) => format_scalars(scalar, items, has_no_axes),
+        DType::Record(record) => format_records(record, items, has_no_axes, is_scalar),
+        DType::Subarray(subarray) => format_subarrays(subarray, items, is_scalar),
         DType::Object => vec!["object".to_owned(); items.len()],
     }
 }
 
-fn records(record: &Record, items: &[&[u8]], has_no_axes: bool, is_scalar: bool) -> Vec<String> {
+fn format_records(record: &Record, items: &[&[u8]], has_no_axes: bool, is_scalar: bool) -> Vec<String> {
     let mut shown = vec!["(".to_owned(); items.len()];
     for (number, field) in record.fields().iter().enumerate() {
         let size = field.dtype().item_size();
@@ -248,7 +249,7 @@ fn records(record: &Record, items: &[&[u8]], has_no_axes: bool, is_scalar: bool)
     shown
 }
 
-fn subarrays(subarray: &Subarray, items: &[&[u8]], is_scalar: bool) -> Vec<String> {
+fn format_subarrays(subarray: &Subarray, items: &[&[u8]], is_scalar: bool) -> Vec<String> {
     let size = subarray.base().item_size();
     let count: usize = subarray.shape().iter().product();
     let part = |item: &&'_ [u8], index: usize| index * size..(index + 1) * size.min(item.len());
@@ -257,7 +258,7 @@ fn subarrays(subarray: &Subarray, items: &[&[u8]], is_scalar: bool) -> Vec<Strin
         .flat_map(|item| (0..count).map(|index| &item[part(item, index)]).collect::<Vec<_>>())
         .collect();
     let words = words(subarray.base(), &parts, false, is_scalar);
-    let rows = |words: &[String]| nested(subarray.shape(), words, count > THRESHOLD);
+    let rows = |words: &[String]| nested_brackets(subarray.shape(), words, count > THRESHOLD);
     match count {
         0 => items.iter().map(|_| rows(&[])).collect(),
         _ => words.chunks(count).map(rows).collect(),
@@ -265,10 +266,10 @@ fn subarrays(subarray: &Subarray, items: &[&[u8]], is_scalar: bool) -> Vec<Strin
 }
 
 /// Formats the items of a subarray in nested brackets on one line.
-fn nested(dims: &[usize], words: &[String], is_abbreviated: bool) -> String {
+fn nested_brackets(dims: &[usize], words: &[String], is_abbreviated: bool) -> String {
     let Some((dim, inner)) = dims.split_first() else { return words.first().cloned().unwrap_or_default() };
     let size: usize = inner.iter().product();
-    let row = |index: usize| nested(inner, &words[index * size..][..size], is_abbreviated);
+    let row = |index: usize| nested_brackets(inner, &words[index * size..][..size], is_abbreviated);
     let rows: Vec<String> = match is_abbreviated && *dim > 2 * EDGE_ITEMS {
         true => {
             let (head, tail) = ((0..EDGE_ITEMS).map(row), (dim - EDGE_ITEMS..*dim).map(row));
@@ -279,7 +280,7 @@ fn nested(dims: &[usize], words: &[String], is_abbreviated: bool) -> String {
     format!("[{}]", rows.join(", "))
 }
 
-fn scalars(scalar: &ScalarType, items: &[&[u8]], has_no_axes: bool) -> Vec<String> {
+fn format_scalars(scalar: &ScalarType, items: &[&[u8]], has_no_axes: bool) -> Vec<String> {
     let is_big = scalar.byte_order() == Some(ByteOrder::Big);
     let aligned = |words: Vec<String>| {
         let width = words.iter().map(String::len).max().unwrap_or(0);
@@ -295,15 +296,15 @@ fn scalars(scalar: &ScalarType, items: &[&[u8]], has_no_axes: bool) -> Vec<Strin
         Kind::Int => aligned(each(&|item| signed(item, is_big).to_string())),
         Kind::Uint => aligned(each(&|item| unsigned(item, is_big).to_string())),
         Kind::Float if scalar.size() <= 8 => {
-            let numbers = items.iter().map(|item| floats::Number::of(item, is_big)).collect();
-            floats::aligned(numbers, Sign::Minus)
+            let numbers = items.iter().map(|item| floats::SizedFloat::of(item, is_big)).collect();
+            floats::aligned(numbers, SignStyle::Minus)
         }
         Kind::Complex if scalar.size() <= 16 => {
             let part = |half: fn(&[u8]) -> &[u8]| {
-                items.iter().map(|item| floats::Number::of(half(item), is_big)).collect()
+                items.iter().map(|item| floats::SizedFloat::of(half(item), is_big)).collect()
             };
-            let re = floats::aligned(part(|item| &item[..item.len() / 2]), Sign::Minus);
-            let im = floats::aligned(part(|item| &item[item.len() / 2..]), Sign::Always);
+            let re = floats::aligned(part(|item| &item[..item.len() / 2]), SignStyle::Minus);
+            let im = floats::aligned(part(|item| &item[item.len() / 2..]), SignStyle::Always);
             let join = |(re, im): (String, String)| {
                 let digits = im.trim_end().len();
                 format!("{re}{}j{}", &im[..digits], &im[digits..])
@@ -325,7 +326,7 @@ fn scalars(scalar: &ScalarType, items: &[&[u8]], has_no_axes: bool) -> Vec<Strin
 /// Formats the text or bytes of an element, with quotes.
 fn text(scalar: &ScalarType, item: &[u8]) -> String {
     match scalar.kind() {
-        Kind::Bytes => Quoted(trimmed(item)).to_string(),
+        Kind::Bytes => QuotedBytes(trimmed(item)).to_string(),
         Kind::Text => {
             let is_big = scalar.byte_order() == Some(ByteOrder::Big);
             let codes: Vec<u32> = item.chunks_exact(4).map(|code| unsigned(code, is_big) as u32).collect();

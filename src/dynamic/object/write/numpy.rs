@@ -1,6 +1,6 @@
 //! Writes the parts of NumPy's objects: names, bytes, dtypes and the state of arrays.
 
-use super::super::compat::python_2;
+use super::super::compat::python_2_name;
 use super::super::{Array, Global};
 use super::Pickler;
 use crate::dtype::{DType, Title};
@@ -37,8 +37,9 @@ impl<'a> Pickler<'a> {
 
     /// Writes a class or function, given its name in Python 3.
     pub(super) fn write_global(&mut self, module: &str, name: &str) -> Result<()> {
-        let (module, name) = if self.out.protocol() < 3 { python_2(module, name) } else { (module, name) };
-        if let Some(number) = self.names.get(module).and_then(|names| names.get(name)) {
+        let (module, name) =
+            if self.out.protocol() < 3 { python_2_name(module, name) } else { (module, name) };
+        if let Some(number) = self.memoized_globals.get(module).and_then(|names| names.get(name)) {
             self.out.get(*number);
             return Ok(());
         }
@@ -55,7 +56,7 @@ impl<'a> Pickler<'a> {
             // names.
             Some((first, rest)) if self.out.protocol() < 4 => {
                 let (builtins, getattr) = match self.out.protocol() {
-                    2 => python_2("builtins", "getattr"),
+                    2 => python_2_name("builtins", "getattr"),
                     _ => ("builtins", "getattr"),
                 };
                 rest.split('.').for_each(|_| self.out.global(builtins, getattr));
@@ -69,7 +70,7 @@ impl<'a> Pickler<'a> {
             _ => self.out.global(module, name),
         }
         let number = self.out.memoize();
-        self.names.entry(module.to_owned()).or_default().insert(name.to_owned(), number);
+        self.memoized_globals.entry(module.to_owned()).or_default().insert(name.to_owned(), number);
         Ok(())
     }
 
@@ -115,26 +116,26 @@ impl<'a> Pickler<'a> {
             let reason = "NumPy has no complex numbers of 2 × 16 bits".into();
             return Err(ErrorKind::NotRepresentable { format: "NPY", dtype: dtype.clone(), reason }.into());
         }
-        if let Some(number) = self.dtypes.get(dtype) {
+        if let Some(number) = self.memoized_dtypes.get(dtype) {
             self.out.get(*number);
             return Ok(());
         }
         self.write_global("numpy", "dtype")?;
-        self.dtype_argument(dtype);
+        self.write_dtype_argument(dtype);
         self.out.tuple_of(1);
         self.out.reduce();
         let number = self.out.memoize();
-        self.dtypes.insert(dtype.clone(), number);
+        self.memoized_dtypes.insert(dtype.clone(), number);
         Ok(())
     }
 
     /// Writes the argument of `numpy.dtype`.
-    pub(super) fn dtype_argument(&mut self, dtype: &DType) {
+    pub(super) fn write_dtype_argument(&mut self, dtype: &DType) {
         match dtype {
             DType::Object => self.out.str("O"),
             DType::Scalar(_) => self.out.str(dtype.to_string().trim_matches('\'')),
             DType::Subarray(subarray) => {
-                self.dtype_argument(subarray.base());
+                self.write_dtype_argument(subarray.base());
                 self.dims(subarray.shape());
                 self.out.tuple_of(2);
             }
@@ -142,11 +143,15 @@ impl<'a> Pickler<'a> {
                 let fields = record.fields();
                 self.out.empty_dict();
                 self.out.mark();
-                self.list_of("names", fields, |writer, field| writer.out.str(field.name()));
-                self.list_of("formats", fields, |writer, field| writer.dtype_argument(field.dtype()));
-                self.list_of("offsets", fields, |writer, field| writer.out.int(field.offset() as i64));
+                self.write_named_list("names", fields, |writer, field| writer.out.str(field.name()));
+                self.write_named_list("formats", fields, |writer, field| {
+                    writer.write_dtype_argument(field.dtype())
+                });
+                self.write_named_list("offsets", fields, |writer, field| {
+                    writer.out.int(field.offset() as i64)
+                });
                 if fields.iter().any(|field| field.title().is_some()) {
-                    self.list_of("titles", fields, |writer, field| match field.title() {
+                    self.write_named_list("titles", fields, |writer, field| match field.title() {
                         Some(Title::Text(title)) => writer.out.str(title),
                         Some(Title::Int(title)) => writer.out.int(*title),
                         _ => writer.out.none(),
@@ -159,7 +164,7 @@ impl<'a> Pickler<'a> {
         }
     }
 
-    pub(super) fn list_of<T>(&mut self, name: &str, parts: &[T], write: impl Fn(&mut Self, &T)) {
+    pub(super) fn write_named_list<T>(&mut self, name: &str, parts: &[T], write: impl Fn(&mut Self, &T)) {
         self.out.str(name);
         self.out.empty_list();
         self.out.mark();

@@ -17,13 +17,13 @@ pub(super) fn hash_of(text: &str) -> u64 {
 
 /// A cache of 4,096 recently written strings, because many dicts have the same keys.
 pub(super) struct RecentStrings<T> {
-    places: Vec<CacheEntry<T>>,
+    entries: Vec<CacheEntry<T>>,
 }
 
 #[derive(Clone)]
 struct CacheEntry<T> {
     text: T,
-    number: u32,
+    memo_index: u32,
     /// The number of hits. Until it is 0, no other string replaces this one; each attempt reduces it by one.
     hits: u8,
 }
@@ -39,24 +39,25 @@ impl<T: Copy + PartialEq> RecentStrings<T> {
     const BITS: u32 = 12;
 
     pub(super) fn new() -> Self {
-        Self { places: Vec::new() }
+        Self { entries: Vec::new() }
     }
 
-    pub(super) fn find(&mut self, hash: u64, text: &T) -> Lookup<'_> {
-        if self.places.is_empty() {
-            self.places.resize(1 << Self::BITS, CacheEntry { text: *text, number: NOT_WRITTEN, hits: 0 });
+    pub(super) fn find_or_reserve(&mut self, hash: u64, text: &T) -> Lookup<'_> {
+        if self.entries.is_empty() {
+            self.entries
+                .resize(1 << Self::BITS, CacheEntry { text: *text, memo_index: NOT_WRITTEN, hits: 0 });
         }
         // The index is the upper bits, into which `mix_bits` mixes all other bits.
-        let place = &mut self.places[(hash >> (64 - Self::BITS)) as usize];
-        if place.text == *text && place.number != NOT_WRITTEN {
+        let place = &mut self.entries[(hash >> (64 - Self::BITS)) as usize];
+        if place.text == *text && place.memo_index != NOT_WRITTEN {
             place.hits = place.hits.saturating_add(1);
-            return Lookup::Hit(place.number);
+            return Lookup::Hit(place.memo_index);
         }
         if place.hits > 0 {
             place.hits -= 1;
             return Lookup::Occupied;
         }
         place.text = *text;
-        Lookup::Vacant(&mut place.number)
+        Lookup::Vacant(&mut place.memo_index)
     }
 }
