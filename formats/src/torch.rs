@@ -472,11 +472,11 @@ impl Finder<'_> {
             _ => None,
         };
         let key = key.ok_or_else(|| malformed("a storage whose key is not a text"))?;
-        let of_class = match class.name() {
+        let class_dtype = match class.name() {
             "UntypedStorage" => None,
             name => Some(dtype_of(name.strip_suffix("Storage").unwrap_or(name), self.order)?),
         };
-        let (dtype, rest) = match (args.get(6).map(|dtype| dtype.view()), &of_class) {
+        let (dtype, rest) = match (args.get(6).map(|dtype| dtype.view()), &class_dtype) {
             (Some(View::Global(global)), _) if global.module() == "torch" => {
                 (dtype_of(global.name(), self.order)?, args.get(7))
             }
@@ -498,7 +498,7 @@ impl Finder<'_> {
         }
         let bytes = self.archive.members()[member].size();
         // The number of elements of a storage is in bytes if its class has no dtype.
-        let of_count = number(*count)? as u128 * of_class.map_or(1, |dtype| dtype.item_size()) as u128;
+        let of_count = number(*count)? as u128 * class_dtype.map_or(1, |dtype| dtype.item_size()) as u128;
         if of_count != u128::from(bytes) {
             return Err(malformed(format!("a storage of {of_count} bytes, whose member has {bytes}")));
         }

@@ -6,7 +6,7 @@ use ndarray_io::{Casting, DynArray, ReadableElement};
 use ndarray_io_formats::sparse::{Layout, Sparse};
 
 /// A sparse matrix with sorted indices and without duplicates.
-pub(crate) struct Compressed<A> {
+pub(crate) struct CompressedMatrix<A> {
     /// The numbers of rows and columns.
     pub(crate) shape: (usize, usize),
     pub(crate) indptr: Vec<usize>,
@@ -14,7 +14,7 @@ pub(crate) struct Compressed<A> {
     pub(crate) data: Vec<A>,
 }
 
-impl<A: ReadableElement> Compressed<A> {
+impl<A: ReadableElement> CompressedMatrix<A> {
     /// Returns the rows of a matrix.
     pub(crate) fn rows(matrix: &Sparse) -> Result<Self> {
         Self::of(matrix, Sparse::to_csr)

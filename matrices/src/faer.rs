@@ -41,7 +41,7 @@ use ndarray_io::header::Order;
 use ndarray_io::{FlatArray, FlatView, NpyWriter, ReadableElement, WritableElement, WriteOptions};
 use ndarray_io_formats::sparse::Sparse;
 
-use crate::compressed::Compressed;
+use crate::compressed::CompressedMatrix;
 use crate::two_axes;
 
 /// Reads a matrix of a file of NPY. Its columns are aligned, as `faer` wants them, so the elements are copied.
@@ -115,7 +115,8 @@ pub fn view<'a, T>(array: &FlatView<'a, T>) -> Result<MatRef<'a, T>> {
 /// - [`DTypeMismatch`](ndarray_io::error::ErrorKind::DTypeMismatch) if the elements have another type.
 /// - Those of [`Sparse::to_csc`].
 pub fn to_sparse_columns<A: ReadableElement>(matrix: &Sparse) -> Result<SparseColMat<usize, A>> {
-    let Compressed { shape: (rows, columns), indptr, indices, data } = Compressed::columns(matrix)?;
+    let CompressedMatrix { shape: (rows, columns), indptr, indices, data } =
+        CompressedMatrix::columns(matrix)?;
     let places = SymbolicSparseColMat::new_checked(rows, columns, indptr, None, indices);
     Ok(SparseColMat::new(places, data))
 }
@@ -126,7 +127,7 @@ pub fn to_sparse_columns<A: ReadableElement>(matrix: &Sparse) -> Result<SparseCo
 ///
 /// Those of [`to_sparse_columns`].
 pub fn to_sparse_rows<A: ReadableElement>(matrix: &Sparse) -> Result<SparseRowMat<usize, A>> {
-    let Compressed { shape: (rows, columns), indptr, indices, data } = Compressed::rows(matrix)?;
+    let CompressedMatrix { shape: (rows, columns), indptr, indices, data } = CompressedMatrix::rows(matrix)?;
     let places = SymbolicSparseRowMat::new_checked(rows, columns, indptr, None, indices);
     Ok(SparseRowMat::new(places, data))
 }

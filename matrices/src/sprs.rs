@@ -19,7 +19,7 @@ use ndarray_io::{ReadableElement, WritableElement};
 use ndarray_io_formats::sparse::Sparse;
 use sprs::CsMat;
 
-use crate::compressed::Compressed;
+use crate::compressed::CompressedMatrix;
 
 /// Makes a matrix of rows. It is a copy with sorted rows, in which duplicate elements are added.
 ///
@@ -29,7 +29,7 @@ use crate::compressed::Compressed;
 /// - [`DTypeMismatch`](ErrorKind::DTypeMismatch) if the elements have another type.
 /// - Those of [`Sparse::to_csr`].
 pub fn to_sprs<A: ReadableElement>(matrix: &Sparse) -> Result<CsMat<A>> {
-    let Compressed { shape, indptr, indices, data } = Compressed::rows(matrix)?;
+    let CompressedMatrix { shape, indptr, indices, data } = CompressedMatrix::rows(matrix)?;
     CsMat::try_new(shape, indptr, indices, data)
         .map_err(|(.., error)| ErrorKind::malformed(FilePart::Matrix, error.to_string(), None).into())
 }

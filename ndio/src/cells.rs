@@ -14,7 +14,7 @@ use super::failure::Failure;
 use super::source::Source;
 
 /// Whether the text of a dtype may contain any character, unlike that of a number.
-pub(crate) fn is_text(dtype: &DType) -> bool {
+pub(crate) fn may_need_quotes(dtype: &DType) -> bool {
     let kind = dtype.as_scalar().map(Scalar::kind);
     !matches!(kind, Some(Kind::Bool | Kind::Int | Kind::Uint | Kind::Float | Kind::Complex | Kind::Narrow(_)))
 }
@@ -38,15 +38,15 @@ pub(crate) fn scalar_count(dtype: &DType) -> u64 {
 type TakeScalar<'a> = dyn FnMut(&DType, &[u8]) -> Result<(), Failure> + 'a;
 
 /// Calls a function with each scalar of an element, in order.
-pub(crate) fn each_scalar(dtype: &DType, bytes: &[u8], call: &mut TakeScalar<'_>) -> Result<(), Failure> {
+pub(crate) fn for_each_scalar(dtype: &DType, bytes: &[u8], call: &mut TakeScalar<'_>) -> Result<(), Failure> {
     match dtype {
         DType::Record(record) => record.fields().iter().try_for_each(|field| {
-            each_scalar(field.dtype(), &bytes[field.offset()..][..field.dtype().item_size()], call)
+            for_each_scalar(field.dtype(), &bytes[field.offset()..][..field.dtype().item_size()], call)
         }),
         DType::Subarray(subarray) => {
             let (base, size) = (subarray.base(), subarray.base().item_size());
             let count: usize = subarray.shape().iter().product();
-            (0..count).try_for_each(|number| each_scalar(base, &bytes[number * size..][..size], call))
+            (0..count).try_for_each(|number| for_each_scalar(base, &bytes[number * size..][..size], call))
         }
         _ => call(dtype, bytes),
     }
@@ -54,20 +54,21 @@ pub(crate) fn each_scalar(dtype: &DType, bytes: &[u8], call: &mut TakeScalar<'_>
 
 /// Calls a function with the name of each scalar of an element, in order: the names of fields and the indices within subarrays that lead
 /// to it.
-pub(crate) fn each_name(
+pub(crate) fn for_each_scalar_name(
     dtype: &DType,
     name: &str,
     call: &mut dyn FnMut(&str) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let within = |part: &str| if name.is_empty() { part.to_owned() } else { format!("{name}.{part}") };
     match dtype {
-        DType::Record(record) => {
-            record.fields().iter().try_for_each(|field| each_name(field.dtype(), &within(field.name()), call))
-        }
+        DType::Record(record) => record
+            .fields()
+            .iter()
+            .try_for_each(|field| for_each_scalar_name(field.dtype(), &within(field.name()), call)),
         DType::Subarray(subarray) => {
             for index in ndarray::indices(subarray.shape()) {
                 let text: Vec<String> = index.slice().iter().map(usize::to_string).collect();
-                each_name(subarray.base(), &within(&text.join(".")), call)?;
+                for_each_scalar_name(subarray.base(), &within(&text.join(".")), call)?;
             }
             Ok(())
         }
@@ -205,7 +206,7 @@ pub(crate) fn write_json(source: &Source, file: &mut dyn Write) -> Result<(), Fa
     let is_large = lists.fold(1, |all: usize, length| all.saturating_mul(*length)) > 1 << 20;
     let shape = if source.len() == 0 && is_large { &[0] } else { shape };
     let (mut blocks, mut block, mut number) = (source.blocks().order(Order::C), None, 0);
-    put_list(shape, &mut out, &mut |out| {
+    put_nested_lists(shape, &mut out, &mut |out| {
         if out.len() >= BUFFER {
             file.write_all(out)?;
             out.clear();
@@ -240,7 +241,7 @@ pub(crate) fn dtype_text(dtype: &DType) -> String {
 }
 
 /// Appends nested lists of this shape; `item` appends each element.
-fn put_list(
+fn put_nested_lists(
     shape: &[usize],
     out: &mut Vec<u8>,
     item: &mut dyn FnMut(&mut Vec<u8>) -> Result<(), Failure>,
@@ -251,7 +252,7 @@ fn put_list(
         if index > 0 {
             out.push(b',');
         }
-        put_list(within, out, item)?;
+        put_nested_lists(within, out, item)?;
     }
     out.push(b']');
     Ok(())
@@ -271,7 +272,7 @@ fn put_json(dtype: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Failur
         DType::Subarray(subarray) => {
             let (base, size) = (subarray.base(), subarray.base().item_size());
             let mut number = 0;
-            put_list(subarray.shape(), out, &mut |out| {
+            put_nested_lists(subarray.shape(), out, &mut |out| {
                 number += 1;
                 put_json(base, &bytes[(number - 1) * size..][..size], out)
             })?;
@@ -289,7 +290,7 @@ fn put_json(dtype: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Failur
             put_json_float(bytes, scalar.byte_order() == Some(ByteOrder::Big), out);
         }
         DType::Scalar(scalar) if is_json_literal(scalar) => put_scalar(dtype, bytes, out)?,
-        DType::Scalar(scalar) if scalar.kind() == Kind::Complex && is_other_number(scalar) => {
+        DType::Scalar(scalar) if scalar.kind() == Kind::Complex && is_displayed_as_number(scalar) => {
             let part =
                 Scalar::new(Kind::Float, bytes.len() / 2, scalar.byte_order().unwrap_or(ByteOrder::NATIVE));
             let part = DType::from(part.ok_or("a complex number has two floats")?);
@@ -300,7 +301,7 @@ fn put_json(dtype: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Failur
             put_json(&part, imaginary, out)?;
             out.push(b']');
         }
-        DType::Scalar(scalar) if is_other_number(scalar) => {
+        DType::Scalar(scalar) if is_displayed_as_number(scalar) => {
             let at = out.len();
             put_scalar(dtype, bytes, out)?;
             quote_if_not_finite(out, at);
@@ -315,7 +316,7 @@ fn put_json(dtype: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Failur
 }
 
 /// Whether the library formats a scalar as a number.
-fn is_other_number(scalar: &Scalar) -> bool {
+fn is_displayed_as_number(scalar: &Scalar) -> bool {
     matches!((scalar.kind(), scalar.size()), (Kind::Narrow(_), _) | (Kind::Float, 2) | (Kind::Complex, 4))
         || crate::reading::format_of(scalar).is_some()
 }

@@ -67,7 +67,7 @@ impl Changes {
             blocks: source.blocks().order(header.order()).bytes(block),
             remaining: header.payload_len().unwrap_or_default(),
             total: source.byte_len(),
-            target: Target {
+            target: BlockConverter {
                 source,
                 dtype: header.dtype().clone(),
                 order: header.order(),
@@ -146,7 +146,7 @@ impl Changes {
 /// The elements of an array, converted block by block.
 pub(crate) struct Elements<'a> {
     blocks: Blocks<'a, DynArray>,
-    target: Target<'a>,
+    target: BlockConverter<'a>,
     /// How many bytes are still to come.
     remaining: u64,
     /// The number of bytes of all the work, for the progress.
@@ -154,14 +154,14 @@ pub(crate) struct Elements<'a> {
 }
 
 /// What blocks are converted to.
-struct Target<'a> {
+struct BlockConverter<'a> {
     source: &'a Source,
     dtype: DType,
     order: Order,
     options: ReadOptions,
 }
 
-impl Target<'_> {
+impl BlockConverter<'_> {
     fn convert(&self, block: Block<DynArray>) -> ndarray_io::Result<DynArray> {
         let (place, array) = block.take_array();
         let array = match array.dtype() == &self.dtype {
@@ -184,7 +184,7 @@ impl<'a> Elements<'a> {
     }
 
     /// Sets the number of bytes of all the work of which this is a part.
-    pub(crate) fn with_total(self, total: u64) -> Self {
+    pub(crate) fn with_progress_total(self, total: u64) -> Self {
         Self { total, ..self }
     }
 
@@ -203,20 +203,20 @@ impl<'a> Elements<'a> {
     }
 
     /// Returns the elements as a reader.
-    fn into_reader(self) -> Reader<'a> {
-        Reader { elements: self, block: None, position: 0 }
+    fn into_reader(self) -> ElementsReader<'a> {
+        ElementsReader { elements: self, block: None, position: 0 }
     }
 }
 
 /// A reader of elements.
-struct Reader<'a> {
+struct ElementsReader<'a> {
     elements: Elements<'a>,
     block: Option<DynArray>,
     /// How many bytes of the block have been read.
     position: usize,
 }
 
-impl Read for Reader<'_> {
+impl Read for ElementsReader<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         loop {
             if let Some(block) = &self.block

@@ -24,7 +24,7 @@ pub(crate) fn set_flags(flags: Vec<String>) {
 
 /// Returns a name as messages have it.
 fn display_name(path: &Path) -> String {
-    one_line(&path.to_string_lossy().replace('\n', " "))
+    escape_for_terminal(&path.to_string_lossy().replace('\n', " "))
 }
 
 /// A message with its place.
@@ -79,10 +79,10 @@ pub(crate) fn is_read_failure(failure: &Failure) -> bool {
 
 /// Whether an error is of writing to standard output, and says so.
 pub(crate) fn is_stdout_error(failure: &(dyn std::error::Error + 'static)) -> bool {
-    let says_so = |error: &io::Error| error.get_ref().is_some_and(|inner| inner.is::<StdoutError>());
+    let is_of_stdout = |error: &io::Error| error.get_ref().is_some_and(|inner| inner.is::<StdoutError>());
     let of_library =
-        |error: &ndarray_io::Error| matches!(error.kind(), ErrorKind::Io(reason) if says_so(reason));
-    failure.downcast_ref::<io::Error>().is_some_and(says_so)
+        |error: &ndarray_io::Error| matches!(error.kind(), ErrorKind::Io(reason) if is_of_stdout(reason));
+    failure.downcast_ref::<io::Error>().is_some_and(is_of_stdout)
         || failure.downcast_ref::<ndarray_io::Error>().is_some_and(of_library)
 }
 
@@ -102,29 +102,29 @@ pub(crate) fn in_block<T>(block: &Block<T>, failure: Failure) -> Failure {
 /// Formats an error as one line.
 pub(crate) fn one_line_message(failure: &Failure) -> String {
     let help = failure.downcast_ref::<ndarray_io::Error>().and_then(ndarray_io::Error::help);
-    let text = match help.and_then(|help| help_text(&help)).filter(|text| has_flags(text)) {
+    let text = match help.and_then(|help| help_text(&help)).filter(|text| verb_has_flags_of(text)) {
         Some(help) => format!("{failure}; {help}"),
         None => failure.to_string(),
     };
-    one_line(&text.replace('\n', " "))
+    escape_for_terminal(&text.replace('\n', " "))
 }
 
 /// Whether the verb that runs has all flags that a remedy names, or it names another verb.
-fn has_flags(text: &str) -> bool {
+fn verb_has_flags_of(text: &str) -> bool {
     let Some(flags) = FLAGS.get() else { return true };
     let named = text.split([' ', ',']).filter_map(|word| word.strip_prefix("--"));
     text.contains("ndio ") || named.into_iter().all(|name| flags.iter().any(|flag| flag == name))
 }
 
 /// Escapes characters that would end the line, move the cursor, change colors or reorder text on a terminal.
-pub(crate) fn one_line(text: &str) -> String {
-    let is_odd = |char: char| {
+pub(crate) fn escape_for_terminal(text: &str) -> String {
+    let needs_escape = |char: char| {
         char.is_control()
             || matches!(char, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
     let mut shown = String::with_capacity(text.len());
     for char in text.chars() {
-        match is_odd(char) {
+        match needs_escape(char) {
             true => shown.extend(char.escape_default()),
             false => shown.push(char),
         }

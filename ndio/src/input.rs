@@ -19,14 +19,14 @@ use super::remote;
 pub(crate) struct Input {
     /// What messages call it: the path that the user gave, or a URL without its query.
     name: PathBuf,
-    content: Content,
+    content: InputContent,
     /// Whether it is also the output, and is locked.
     is_output: bool,
     /// A copy of an object, where a reader needs a file.
     copy: OnceLock<File>,
 }
 
-enum Content {
+enum InputContent {
     Bytes {
         bytes: Arc<dyn ReadAt>,
         /// The first few bytes.
@@ -46,11 +46,14 @@ impl Input {
             let (name, source) = remote::open(path)?;
             return match source {
                 remote::Object::Bytes(bytes) => Self::of_bytes(name, bytes),
-                remote::Object::Folder(folder) => Ok(Self::new(name, Content::Folder(folder))),
+                remote::Object::Folder(folder) => Ok(Self::new(name, InputContent::Folder(folder))),
             };
         }
         if is_stack(path) {
-            return Ok(Self::new(path.to_owned(), Content::Folder(Arc::new(LocalFolder(path.to_owned())))));
+            return Ok(Self::new(
+                path.to_owned(),
+                InputContent::Folder(Arc::new(LocalFolder(path.to_owned()))),
+            ));
         }
         let mut file = File::open(path).map_err(|error| open_error(path, error))?;
         if path.is_dir() {
@@ -91,10 +94,10 @@ impl Input {
 
     fn of_bytes(name: PathBuf, bytes: Arc<dyn ReadAt>) -> Result<Self, Failure> {
         let first = read_up_to(&*bytes, 0, 8).map_err(|error| error.at_path(&name))?;
-        Ok(Self::new(name, Content::Bytes { bytes, first }))
+        Ok(Self::new(name, InputContent::Bytes { bytes, first }))
     }
 
-    fn new(name: PathBuf, content: Content) -> Self {
+    fn new(name: PathBuf, content: InputContent) -> Self {
         Self { name, content, is_output: false, copy: OnceLock::new() }
     }
 
@@ -111,8 +114,8 @@ impl Input {
     /// Detects the format from the first bytes; `None` if they are those of no array.
     pub(crate) fn detected_format(&self) -> Option<Format> {
         match &self.content {
-            Content::Bytes { first, .. } => Format::detect(first),
-            Content::Folder(_) => Some(Format::Stack),
+            InputContent::Bytes { first, .. } => Format::detect(first),
+            InputContent::Folder(_) => Some(Format::Stack),
         }
     }
 
@@ -127,8 +130,8 @@ impl Input {
     /// Returns the bytes; an error for a folder.
     pub(crate) fn bytes(&self) -> Result<Arc<dyn ReadAt>, Failure> {
         match &self.content {
-            Content::Bytes { bytes, .. } => Ok(Arc::clone(bytes)),
-            Content::Folder(_) => Err(self.at("it is a folder")),
+            InputContent::Bytes { bytes, .. } => Ok(Arc::clone(bytes)),
+            InputContent::Folder(_) => Err(self.at("it is a folder")),
         }
     }
 
@@ -140,8 +143,8 @@ impl Input {
     /// Whether it is in an object store.
     pub(crate) fn is_remote(&self) -> bool {
         match &self.content {
-            Content::Bytes { bytes, .. } => bytes.file().is_none(),
-            Content::Folder(_) => remote::is_url(&self.name),
+            InputContent::Bytes { bytes, .. } => bytes.file().is_none(),
+            InputContent::Folder(_) => remote::is_url(&self.name),
         }
     }
 
@@ -190,8 +193,8 @@ impl Input {
     /// Opens a folder of files that form one array.
     pub(crate) fn stack(&self, options: &ReadOptions) -> Result<NpyStack, Failure> {
         match &self.content {
-            Content::Folder(folder) => Ok(NpyStack::from_folder(Arc::clone(folder), options)?),
-            Content::Bytes { .. } => Err(self.at("it is not a folder")),
+            InputContent::Folder(folder) => Ok(NpyStack::from_folder(Arc::clone(folder), options)?),
+            InputContent::Bytes { .. } => Err(self.at("it is not a folder")),
         }
     }
 }
@@ -271,13 +274,13 @@ fn has_stack_info(path: &Path) -> bool {
 }
 
 /// Whether a file in a folder is an array file by its name.
-pub(crate) fn is_array_file(path: &Path) -> bool {
+pub(crate) fn has_array_extension(path: &Path) -> bool {
     Format::of_name(path).is_some_and(Format::has_header)
 }
 
 /// Calls `take` with each of the paths, and in place of a folder with those files in it that `is_wanted`, in order. A folder with the `info` of a stack
 /// counts as one file. What cannot be listed is passed on as an error, and the rest goes on.
-pub(crate) fn each_file(
+pub(crate) fn for_each_file(
     paths: &[PathBuf],
     is_wanted: fn(&Path) -> bool,
     mut take: impl FnMut(Result<&Path, Failure>) -> Result<(), Failure>,
@@ -289,7 +292,7 @@ pub(crate) fn each_file(
             continue;
         }
         let mut is_any = false;
-        each_in_folder(path, is_wanted, &mut |found| {
+        for_each_in_folder(path, is_wanted, &mut |found| {
             is_any = true;
             take(found)
         })?;
@@ -303,7 +306,7 @@ pub(crate) fn each_file(
 /// What takes each file of a folder.
 type TakeFile<'a> = dyn FnMut(Result<&Path, Failure>) -> Result<(), Failure> + 'a;
 
-fn each_in_folder(
+fn for_each_in_folder(
     folder: &Path,
     is_wanted: fn(&Path) -> bool,
     take: &mut TakeFile<'_>,
@@ -324,7 +327,7 @@ fn each_in_folder(
         if has_stack_info(&path) {
             take(Ok(&path))?;
         } else if is_folder {
-            each_in_folder(&path, is_wanted, take)?; // links to folders are not followed: they may form a cycle
+            for_each_in_folder(&path, is_wanted, take)?; // links to folders are not followed: they may form a cycle
         } else if path.is_file() && is_wanted(&path) {
             take(Ok(&path))?;
         }

@@ -37,7 +37,7 @@ pub(crate) struct Files {
 }
 
 /// Returns the number of an axis, of which a negative one counts from the last.
-pub(crate) fn axis_of(axis: isize, count: usize) -> Result<usize, Failure> {
+pub(crate) fn normalize_axis(axis: isize, count: usize) -> Result<usize, Failure> {
     let from_end = if axis < 0 { axis + count as isize } else { axis };
     match usize::try_from(from_end) {
         Ok(axis) if axis < count => Ok(axis),
@@ -88,17 +88,17 @@ fn join(arguments: &Files, out: &mut dyn Write, functions: &JoinFunctions) -> Re
     let mut output = Output::new(&arguments.output, arguments.force)?;
     let options = crate::reading::options();
     let mut progress = Progress::new();
-    let is_plain = !arguments.selection.has_choice() && !arguments.selection.is_partial();
+    let has_no_selection = !arguments.selection.has_choice() && !arguments.selection.is_partial();
     let (first, others) = arguments.files.split_first().ok_or("there are no files")?;
     let is_many = arguments.files.len() > MAX_OPEN_FILES;
-    let mut is_told = false;
+    let mut is_reported = false;
     let mut open = |path: &Path| -> Result<NpyFile, Failure> {
         let input = output.open(path)?;
-        if input.is_output() && !std::mem::replace(&mut is_told, true) {
+        if input.is_output() && !std::mem::replace(&mut is_reported, true) {
             // Meant by users who add to a file, but not by those of `*.npy` who run the same command again.
             report(&input.at("is one of the inputs as well: what is in it now is joined, too"));
         }
-        if is_many && (!is_plain || input.format() != Format::Npy || !path.is_file()) {
+        if is_many && (!has_no_selection || input.format() != Format::Npy || !path.is_file()) {
             let text = format!(
                 "more than {MAX_OPEN_FILES} files are joined only if each is an NPY file of one array"
             );
@@ -119,7 +119,7 @@ fn join(arguments: &Files, out: &mut dyn Write, functions: &JoinFunctions) -> Re
     };
     let name = first;
     let first = open(first)?;
-    let axis = axis_of(arguments.axis, first.shape().len() + functions.added_axes)
+    let axis = normalize_axis(arguments.axis, first.shape().len() + functions.added_axes)
         .map_err(|failure| at(name, failure))?;
     if is_many {
         // They are looked at now, and opened again one after another.

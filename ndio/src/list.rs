@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::failure::Failure;
 use super::remote::is_url;
-use super::terminal::Escaped;
+use super::terminal::EscapingWriter;
 
 /// List objects in a store: sizes and URLs
 #[derive(Args)]
@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
             let object = object?;
             match arguments.json {
                 true => writeln!(out, "{}", json!({"size": object.size(), "url": object.url()}))?,
-                false => writeln!(Escaped(&mut *out), "{:>14}  {}", object.size(), object.url())?,
+                false => writeln!(EscapingWriter(&mut *out), "{:>14}  {}", object.size(), object.url())?,
             }
         }
     }

@@ -46,7 +46,7 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 use failure::{Failure, is_broken_pipe, report};
-use terminal::{Escaped, IgnoreClosedPipe, StdoutWriter};
+use terminal::{EscapingWriter, PipeCloseTolerantWriter, StdoutWriter};
 
 /// The exit codes follow the convention of `diff`.
 const EXIT_CODES: &str = "A file may be - for standard input, a pipe, or a URL: s3://, gs://, az://, https://. ndio help VERB has examples.
@@ -109,22 +109,28 @@ enum Verb {
 impl Verb {
     fn run(&self, out: &mut dyn Write) -> Result<u8, Failure> {
         match self {
-            Self::Info(arguments) => info::run(arguments, &mut IgnoreClosedPipe::new(out)),
+            Self::Info(arguments) => info::run(arguments, &mut PipeCloseTolerantWriter::new(out)),
             Self::Show(arguments) => show::run(arguments, out),
             Self::Convert(arguments) => convert::run(arguments, out),
             Self::Cat(arguments) => join::cat(arguments, out),
             Self::Stack(arguments) => join::stack(arguments, out),
-            Self::Split(arguments) => split::split(arguments, &mut IgnoreClosedPipe::new(&mut Escaped(out))),
+            Self::Split(arguments) => {
+                split::split(arguments, &mut PipeCloseTolerantWriter::new(&mut EscapingWriter(out)))
+            }
             Self::Pack(arguments) => pack::pack(arguments, out),
             Self::Unpack(arguments) => {
-                unpack::unpack(arguments, &mut IgnoreClosedPipe::new(&mut Escaped(out)))
+                unpack::unpack(arguments, &mut PipeCloseTolerantWriter::new(&mut EscapingWriter(out)))
             }
             Self::Refs(arguments) => refs::refs(arguments, out),
-            Self::Diff(arguments) => diff::run(arguments, &mut IgnoreClosedPipe::new(&mut Escaped(out))),
+            Self::Diff(arguments) => {
+                diff::run(arguments, &mut PipeCloseTolerantWriter::new(&mut EscapingWriter(out)))
+            }
             Self::Plot(arguments) => plot::run(arguments, out),
-            Self::Verify(arguments) => verify::run(arguments, &mut IgnoreClosedPipe::new(&mut Escaped(out))),
-            Self::Scan(arguments) => scan::run(arguments, &mut IgnoreClosedPipe::new(out)),
-            Self::Query(arguments) => query::run(arguments, &mut Escaped(out)),
+            Self::Verify(arguments) => {
+                verify::run(arguments, &mut PipeCloseTolerantWriter::new(&mut EscapingWriter(out)))
+            }
+            Self::Scan(arguments) => scan::run(arguments, &mut PipeCloseTolerantWriter::new(out)),
+            Self::Query(arguments) => query::run(arguments, &mut EscapingWriter(out)),
             #[cfg(feature = "remote")]
             Self::Ls(arguments) => list::run(arguments, out),
             #[cfg(feature = "oracle")]

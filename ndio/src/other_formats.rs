@@ -28,7 +28,7 @@ pub(crate) enum SparseLayout {
 
 /// What a conversion makes of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Conversion {
+enum OtherFormatConversion {
     FromSafetensors,
     ToSafetensors,
     ToDense,
@@ -36,24 +36,24 @@ enum Conversion {
 }
 
 /// Whether a file is one of safetensors, by its name.
-pub(crate) fn is_safetensors(path: &Path) -> bool {
+pub(crate) fn has_safetensors_extension(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("safetensors"))
 }
 
-impl Conversion {
+impl OtherFormatConversion {
     /// Returns the conversion that is asked for, if it is one of these. `to` is the format of the output, if it has a name.
     fn of(arguments: &Arguments, input: &Input, to: Option<Format>) -> Result<Option<Self>, Failure> {
         if arguments.has_from() && arguments.sparse.is_none() {
             return Ok(None); // what the input is was said
         }
         let from = input.detected_format();
-        if is_safetensors(input.name()) && from.is_none() {
+        if has_safetensors_extension(input.name()) && from.is_none() {
             return match to {
                 Some(Format::Npz) => Ok(Some(Self::FromSafetensors)),
                 _ => Err(input.at("safetensors are converted to an archive: name an .npz file")),
             };
         }
-        if is_safetensors(arguments.output()) && arguments.to().is_none() {
+        if has_safetensors_extension(arguments.output()) && arguments.to().is_none() {
             return match from {
                 Some(Format::Npz) => Ok(Some(Self::ToSafetensors)),
                 _ => Err(input.at("safetensors are made of an archive: convert it to an .npz file first")),
@@ -81,11 +81,12 @@ pub(crate) fn convert(
     output: Output,
     out: &mut dyn Write,
 ) -> Result<Option<Output>, Failure> {
-    let Some(conversion) = Conversion::of(arguments, input, to)? else { return Ok(Some(output)) };
+    let Some(conversion) = OtherFormatConversion::of(arguments, input, to)? else { return Ok(Some(output)) };
     if let Some(name) = arguments.first_array_option() {
         return Err(format!("{name} has no effect here: convert the arrays of the archive").into());
     }
-    let is_archive = matches!(conversion, Conversion::FromSafetensors | Conversion::ToSparse);
+    let is_archive =
+        matches!(conversion, OtherFormatConversion::FromSafetensors | OtherFormatConversion::ToSparse);
     if arguments.compression.is_some() && !is_archive {
         return Err("--compression is for archives and RA files".into());
     }
@@ -94,17 +95,17 @@ pub(crate) fn convert(
     // What is wrong with the input is said of it; the rest is the output's.
     let of_input = |error: Error| if error.is_io() { error } else { error.at_path(input.name()) };
     let matrix = match conversion {
-        Conversion::ToDense => Some(Sparse::read_from(&input.npz(&options)?).map_err(of_input)?),
-        Conversion::ToSparse => {
+        OtherFormatConversion::ToDense => Some(Sparse::read_from(&input.npz(&options)?).map_err(of_input)?),
+        OtherFormatConversion::ToSparse => {
             Some(sparse(input, arguments.sparse.flatten()).map_err(|failure| input.at(failure))?)
         }
         _ => None,
     };
     output.write(out, Content::Binary, |mut sink| {
         let written = match (conversion, matrix) {
-            (Conversion::ToDense, Some(matrix)) => matrix.write_dense_to(&mut sink),
+            (OtherFormatConversion::ToDense, Some(matrix)) => matrix.write_dense_to(&mut sink),
             (_, Some(matrix)) => matrix.write_to(&mut sink, &archive),
-            (Conversion::FromSafetensors, None) => {
+            (OtherFormatConversion::FromSafetensors, None) => {
                 safetensors_to_npz(&open_safetensors(input)?, &mut sink, &archive)
             }
             (_, None) => npz_to_safetensors(&input.npz(&options)?, &mut sink, &Default::default()),

@@ -67,7 +67,7 @@ impl Output {
             Some(folder) => {
                 Err(format!("{}: there is no folder '{}'", path.display(), folder.display()).into())
             }
-            None if !force && is_regular(path) => Err(already_exists(path)),
+            None if !force && is_regular(path) => Err(already_exists_failure(path)),
             None => Ok(output),
         }
     }
@@ -92,13 +92,13 @@ impl Output {
         &self.path
     }
 
-    pub(crate) fn is_standard(&self) -> bool {
+    pub(crate) fn is_stdout(&self) -> bool {
         self.path == Path::new("-")
     }
 
     /// Whether it is a path of the file system.
     pub(crate) fn is_path(&self) -> bool {
-        !self.is_standard() && !remote::is_url(&self.path)
+        !self.is_stdout() && !remote::is_url(&self.path)
     }
 
     /// Returns the path and how it is written, for functions of the library that do so; `None` if it is none, or is also the input.
@@ -119,7 +119,7 @@ impl Output {
         content: Content,
         make: impl FnOnce(Sink<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        if self.is_standard() {
+        if self.is_stdout() {
             if content == Content::Binary && io::stdout().is_terminal() {
                 return Err("binary data is not written to a terminal: name a file, or redirect it".into());
             }
@@ -187,7 +187,7 @@ pub(crate) fn refuse_in_stack(new: &Path, input: &Path) -> Result<(), Failure> {
 }
 
 /// The error for a file that would be replaced.
-pub(crate) fn already_exists(path: &Path) -> Failure {
+pub(crate) fn already_exists_failure(path: &Path) -> Failure {
     format!("{}: it already exists; --force replaces it", path.display()).into()
 }
 

@@ -49,7 +49,7 @@ struct Member {
 pub(crate) fn pack(arguments: &Pack, out: &mut dyn Write) -> Result<u8, Failure> {
     let compression = if arguments.deflate { Some(CompressionName::Deflate) } else { arguments.compression };
     let options = NpzOptions::new().compression(compression_of(compression)?);
-    check_name(arguments)?;
+    check_archive_name(arguments)?;
     let mut output = Output::new(&arguments.archive, arguments.force)?;
     let mut members = Vec::new();
     for argument in &arguments.files {
@@ -81,7 +81,7 @@ pub(crate) fn pack(arguments: &Pack, out: &mut dyn Write) -> Result<u8, Failure>
 }
 
 /// Returns an error if the first path does not look like an archive: then it may be the first of the files, which would be replaced.
-fn check_name(arguments: &Pack) -> Result<(), Failure> {
+fn check_archive_name(arguments: &Pack) -> Result<(), Failure> {
     let path = &arguments.archive;
     let is_stream = path == Path::new("-") || is_pipe_or_device(path);
     if arguments.any_name || is_stream || Format::of_name(path) == Some(Format::Npz) {
@@ -144,7 +144,7 @@ fn checked_len(input: &Input) -> Result<u64, Failure> {
     if arrays.has_more() {
         return Err(input.at("more arrays follow its first; ndio convert --array extracts one"));
     }
-    let end = arrays.byte_range().end;
+    let end = arrays.last_byte_range().end;
     if input.size()? < end {
         return Err(input.at("truncated; see ndio verify"));
     }

@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
                 let reader = input.ra_reader(&crate::reading::options())?;
                 match arguments.form {
                     Form::Page => write!(out, "{}", format::query(reader.ra_header(), &name.to_string()))?,
-                    Form::Julia => writeln!(out, "{}", julia(reader.ra_header(), &name.to_string()))?,
+                    Form::Julia => writeln!(out, "{}", julia_text(reader.ra_header(), &name.to_string()))?,
                 }
             }
             _ if arguments.form == Form::Julia => {
@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
 }
 
 /// Formats a header as `raquery` of RawArray.jl does, without a newline at the end.
-fn julia(header: &RaHeader, name: &str) -> String {
+fn julia_text(header: &RaHeader, name: &str) -> String {
     /// Flags of RawArray.jl: elements of variable length, and single bits.
     const FLAGS: [(&str, u64); 2] = [("compressed", 2), ("bits", 4)];
     let bits = header.elbyte.saturating_mul(8);

@@ -12,7 +12,7 @@ use super::password;
 
 /// How RA files are read
 #[derive(Args, Clone, Copy)]
-pub(crate) struct RaFiles {
+pub(crate) struct RaReadOptions {
     /// Ignore unknown flags of RA files, and read data that is marked as compressed but is not
     #[arg(long, global = true, help_heading = "RA files")]
     ignore_ra_flags: bool,
@@ -54,10 +54,10 @@ pub(crate) struct Options {
     #[command(flatten)]
     password: password::Arguments,
     #[command(flatten)]
-    ra: RaFiles,
+    ra: RaReadOptions,
 }
 
-static RA: OnceLock<RaFiles> = OnceLock::new();
+static RA: OnceLock<RaReadOptions> = OnceLock::new();
 static NUMBERS: OnceLock<NumberOptions> = OnceLock::new();
 
 /// Sets the options for all further reads.

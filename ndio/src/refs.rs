@@ -9,7 +9,7 @@ use ndarray_io_refs::{RefOptions, References, ZarrFormat};
 use super::failure::{Failure, at, report};
 use super::formats::Format;
 use super::input::{Input, is_pipe_or_device};
-use super::join::axis_of;
+use super::join::normalize_axis;
 use super::output::{Content, Output, is_same_file, refuse_in_stack};
 use super::remote;
 use super::select::Selection;
@@ -100,7 +100,7 @@ pub(crate) fn refs(arguments: &Refs, out: &mut dyn Write) -> Result<u8, Failure>
                         &crate::reading::options(),
                         false,
                     )?;
-                    axis_of(axis, first.shape().len())?
+                    normalize_axis(axis, first.shape().len())?
                 }
             };
             let files: Vec<(PathBuf, String)> = arguments.files_with_locations()?;

@@ -12,9 +12,9 @@ use ndarray_io::object::{Global, ObjectRef, Pickle, View};
 use ndarray_io::{NpyReader, NpzFile, ReadOptions};
 use serde_json::json;
 
-use super::failure::{Failure, at, at_part, one_line, report};
+use super::failure::{Failure, at, at_part, escape_for_terminal, report};
 use super::formats::Format;
-use super::input::{Input, each_file, is_array_file};
+use super::input::{Input, for_each_file, has_array_extension};
 
 /// List what Python would import and call to load objects: in NPY, NPZ, pickles, joblib's and PyTorch's files
 #[derive(Args)]
@@ -43,8 +43,8 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let mut code = 0;
-    each_file(&arguments.files, may_have_objects, |path| {
-        let mut failed = |failure: Failure, out: &mut dyn Write| -> Result<(), Failure> {
+    for_each_file(&arguments.files, may_have_objects, |path| {
+        let mut report_failure = |failure: Failure, out: &mut dyn Write| -> Result<(), Failure> {
             code = 2;
             out.flush()?;
             report(&failure);
@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         };
         let input = match path.and_then(Input::open) {
             Ok(input) => input,
-            Err(failure) => return failed(failure, out),
+            Err(failure) => return report_failure(failure, out),
         };
         let mut scan = Scan {
             arguments,
@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
                 report(&input.at(failure));
             }
             Ok(()) if !has_pickle && !arguments.json => {
-                writeln!(out, "{}: no objects", one_line(&input.name().to_string_lossy()))?;
+                writeln!(out, "{}: no objects", escape_for_terminal(&input.name().to_string_lossy()))?;
             }
             Ok(()) => {}
         }
@@ -147,12 +147,12 @@ impl Scan<'_> {
                     }
                     _ if is_expected => {
                         let unknown = || "it is neither an array nor a pickle".into();
-                        return Err(not_a_pickle(file).unwrap_or_else(unknown));
+                        return Err(other_file_kind_failure(file).unwrap_or_else(unknown));
                     }
                     _ => return Ok(()),
                 }
             }
-            let read = match start == 0 && is_packed(&first) {
+            let read = match start == 0 && may_be_compressed(&first) {
                 true => Pickle::read_joblib(&*file, &options()),
                 false => Pickle::read_with(&*file, &options()),
             };
@@ -175,7 +175,7 @@ impl Scan<'_> {
                     self.print_damaged_pickle(part, file)?;
                     file.seek(SeekFrom::Start(start))?;
                     // What else it is says more, if that is known.
-                    return match not_a_pickle(file) {
+                    return match other_file_kind_failure(file) {
                         _ if !is_expected => Ok(()),
                         Some(other) if start == 0 && !first.starts_with(&[0x80]) => Err(other),
                         _ => Err(error.into()),
@@ -215,7 +215,7 @@ impl Scan<'_> {
             let mut scan = || -> Result<(), Failure> {
                 let has_objects = archive.holds_array(index)?
                     && archive.peek(index).map_or(true, |found| found.header.dtype().has_object());
-                if !has_objects && !is_named_pickle(name) && !begins_like_pickle(archive, index)? {
+                if !has_objects && !has_pickle_extension(name) && !begins_like_pickle(archive, index)? {
                     return Ok(());
                 }
                 let mut file = super::input::temporary_file()?;
@@ -234,8 +234,8 @@ impl Scan<'_> {
     /// Prints what Python would do to load a pickle.
     fn print_pickle(&mut self, part: &str, pickle: &Pickle) -> Result<(), Failure> {
         let is_accepted = |global: Global<'_>| is_accepted(global, &self.arguments.allow);
-        let mut met = HashSet::new();
-        let globals = pickle.globals().filter(|global| !is_accepted(*global) && met.insert(*global));
+        let mut seen = HashSet::new();
+        let globals = pickle.globals().filter(|global| !is_accepted(*global) && seen.insert(*global));
         let mut imports: Vec<String> = globals.map(full_name).collect();
         let codes: HashSet<u32> = pickle.extension_codes().collect();
         imports.extend(codes.into_iter().map(|code| format!("extension code {code}")));
@@ -297,15 +297,15 @@ impl Scan<'_> {
             }
             return Ok(writeln!(out, "]}}")?);
         }
-        let part = if part.is_empty() { String::new() } else { format!(": {}", one_line(part)) };
+        let part = if part.is_empty() { String::new() } else { format!(": {}", escape_for_terminal(part)) };
         let what = if is_plain { "only names of plain data" } else { "loading it in Python" };
-        writeln!(out, "{}{part}: {what}", one_line(self.name))?;
+        writeln!(out, "{}{part}: {what}", escape_for_terminal(self.name))?;
         for import in imports {
-            writeln!(out, "  imports  {}", one_line(import))?;
+            writeln!(out, "  imports  {}", escape_for_terminal(import))?;
         }
         for (_, count, call) in calls {
             let times = if *count == 1 { String::new() } else { format!(" and {} more", count - 1) };
-            writeln!(out, "  calls    {}{times}", one_line(call))?;
+            writeln!(out, "  calls    {}{times}", escape_for_terminal(call))?;
         }
         Ok(())
     }
@@ -329,19 +329,19 @@ fn may_be_pickle(first: &[u8]) -> bool {
     const OPCODES: &[u8] = b"(])}NIJKMLFGSTUVXCBcp0P\x82\x83\x84\x88\x89\x8a\x8b\x8c\x8d\x8e\x8f\x95\x96\x97";
     match first {
         [0x80, protocol, ..] => *protocol <= 5,
-        [opcode, ..] => OPCODES.contains(opcode) || is_packed(first),
+        [opcode, ..] => OPCODES.contains(opcode) || may_be_compressed(first),
         [] => false,
     }
 }
 
 /// Whether a file begins like one that joblib has compressed.
-fn is_packed(first: &[u8]) -> bool {
+fn may_be_compressed(first: &[u8]) -> bool {
     const PACKED: [&[u8]; 6] = [b"\x78", b"\x1f\x8b", b"BZ", b"\xfd7zXZ", b"\x5d\0", b"\x04\x22\x4d\x18"];
     PACKED.iter().any(|packed| first.starts_with(packed))
 }
 
 /// Returns the error for a file of another kind, if its first bytes say which.
-fn not_a_pickle(file: &mut File) -> Option<Failure> {
+fn other_file_kind_failure(file: &mut File) -> Option<Failure> {
     let error = NpyReader::new(&*file).err()?;
     match error.help() {
         Some(Help::OtherFile(FileKind::Safetensors)) => Some("a safetensors file has no objects".into()),
@@ -356,10 +356,10 @@ fn may_have_objects(path: &Path) -> bool {
         let first = File::open(path).ok().and_then(|mut file| peek_bytes(&mut file).ok()).unwrap_or_default();
         first.starts_with(&[0x80]) && may_be_pickle(&first) || Format::detect(&first).is_some()
     };
-    is_array_file(path) || is_named_pickle(&path.to_string_lossy()) || begins()
+    has_array_extension(path) || has_pickle_extension(&path.to_string_lossy()) || begins()
 }
 
-fn is_named_pickle(name: &str) -> bool {
+fn has_pickle_extension(name: &str) -> bool {
     const EXTENSIONS: [&str; 8] = [".pkl", ".pickle", ".joblib", ".pt", ".pth", ".ckpt", ".sav", ".p"];
     let name = name.to_ascii_lowercase();
     EXTENSIONS.iter().any(|extension| name.ends_with(extension))

@@ -11,7 +11,7 @@ use super::formats::{Format, refuse_trailing};
 use super::input::Input;
 use super::slice;
 use super::source::{Source, SourceArray};
-pub(crate) use arrays::{Arrays, no_array};
+pub(crate) use arrays::{Arrays, no_array_failure};
 pub(crate) use part::{HeadedBytes, with_header};
 
 /// Which array, and which part of it.
@@ -61,14 +61,14 @@ impl Selection {
         wrong.map_or(Ok(()), |wrong| Err(input.at(wrong)))
     }
 
-    /// Opens the chosen array, or the only one. With `is_whole`, for reading all of it: the checksum of a member is verified first.
+    /// Opens the chosen array, or the only one. With `verifies_checksum`, for reading all of it: the checksum of a member is verified first.
     pub(crate) fn open_one(
         &self,
         input: &Input,
         options: &ReadOptions,
-        is_whole: bool,
+        verifies_checksum: bool,
     ) -> Result<Source, Failure> {
-        let mut arrays = self.open_all(input, options, is_whole)?;
+        let mut arrays = self.open_all(input, options, verifies_checksum)?;
         let first = arrays.next().ok_or_else(|| input.at("there is no array"))??;
         if arrays.has_more() {
             return Err(input.at("more arrays follow its first; --array selects one, counted from 0"));
@@ -90,17 +90,17 @@ impl Selection {
         &'a self,
         input: &'a Input,
         options: &'a ReadOptions,
-        is_whole: bool,
+        verifies_checksum: bool,
     ) -> Result<Arrays<'a>, Failure> {
         let format = input.format();
         self.check(input, format)?;
         // A part has the checksum of no member.
-        let is_whole = is_whole && self.slice.is_none();
+        let verifies_checksum = verifies_checksum && self.slice.is_none();
         Ok(match (format, self.array) {
             (Format::Npz, _) => {
                 let archive = input.npz(options)?;
                 let index = self.index_in(&archive, input)?;
-                let member = Source::member(&archive, index, input.name(), is_whole)?;
+                let member = Source::member(&archive, index, input.name(), verifies_checksum)?;
                 Arrays::only(input, options, self.part_of(member)?)
             }
             (Format::Npy, Some(wanted)) => {
@@ -120,7 +120,7 @@ impl Selection {
     pub(crate) fn index_in(&self, archive: &NpzFile, input: &Input) -> Result<usize, Failure> {
         match (&self.member, self.index, archive.len()) {
             (_, Some(index), len) if index < len => Ok(index),
-            (_, Some(index), len) => Err(no_member(input, index, len)),
+            (_, Some(index), len) => Err(no_member_failure(input, index, len)),
             (Some(name), ..) => archive.index_of(name).map_err(|error| {
                 let is_double = matches!(error.kind(), ndarray_io::error::ErrorKind::AmbiguousName { .. });
                 let advice = if is_double { "; --index selects one, counted from 0" } else { "" };
@@ -132,7 +132,7 @@ impl Selection {
                 Err(input.at("none of its members is an array"))
             }
             (None, None, _) => {
-                let names = some_names(archive);
+                let names = first_member_names(archive);
                 Err(input.at(format!("the archive has several members; --member selects one: {names}")))
             }
         }
@@ -183,12 +183,12 @@ impl Selection {
 }
 
 /// Returns the error for a member number that the archive does not have.
-pub(crate) fn no_member(input: &Input, index: usize, len: usize) -> Failure {
+pub(crate) fn no_member_failure(input: &Input, index: usize, len: usize) -> Failure {
     input.at(format!("there is no member {index}: the archive has {len}, counted from 0"))
 }
 
 /// Lists the names of an archive's members for an error message, at most the first 20.
-pub(crate) fn some_names(archive: &NpzFile) -> String {
+pub(crate) fn first_member_names(archive: &NpzFile) -> String {
     const MAX_NAMES: usize = 20;
     let names: Vec<&str> = archive.members().iter().take(MAX_NAMES).map(|member| member.name()).collect();
     match archive.len().saturating_sub(MAX_NAMES) {

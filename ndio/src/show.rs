@@ -10,7 +10,7 @@ use super::cells::write_json;
 use super::failure::Failure;
 use super::input::Input;
 use super::select::Selection;
-use super::terminal::Escaped;
+use super::terminal::EscapingWriter;
 
 /// Print the values of an array, or of each array of an NPY file
 #[derive(Args)]
@@ -53,7 +53,7 @@ impl Arguments {
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     // JSON has escapes of its own.
-    if arguments.json { show(arguments, out) } else { show(arguments, &mut Escaped(out)) }
+    if arguments.json { show(arguments, out) } else { show(arguments, &mut EscapingWriter(out)) }
 }
 
 fn show(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {

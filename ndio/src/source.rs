@@ -34,9 +34,9 @@ pub(crate) enum SourceArray {
 }
 
 /// The bytes of an array.
-struct Bytes(DynArray);
+struct ArrayBytes(DynArray);
 
-impl AsRef<[u8]> for Bytes {
+impl AsRef<[u8]> for ArrayBytes {
     fn as_ref(&self) -> &[u8] {
         self.0.bytes()
     }
@@ -83,21 +83,21 @@ impl Source {
     fn in_memory(array: DynArray, name: &Path) -> Result<Self, Failure> {
         let shape = array.shape().to_vec();
         let header = Header::new(array.dtype().clone(), array.order(), shape.into())?;
-        let bytes = with_header(&header, Arc::new(InMemory(Bytes(array))), 0)?;
+        let bytes = with_header(&header, Arc::new(InMemory(ArrayBytes(array))), 0)?;
         let file = NpyFile::from_source_with(bytes, &crate::reading::options())?;
         Ok(Self::npy(file.with_path(name), name))
     }
 
-    /// Opens a member of an archive. With `is_whole`, the checksum of a stored member is verified first, as reads of compressed members
+    /// Opens a member of an archive. With `verifies_checksum`, the checksum of a stored member is verified first, as reads of compressed members
     /// always do.
     pub(crate) fn member(
         archive: &NpzFile,
         index: usize,
         name: &Path,
-        is_whole: bool,
+        verifies_checksum: bool,
     ) -> Result<Self, Failure> {
         let is_stored = archive.members().get(index).is_some_and(|member| member.method() == Method::Stored);
-        if is_whole && is_stored {
+        if verifies_checksum && is_stored {
             archive.verify_member(index)?;
         }
         let has_object = archive.peek(index).is_ok_and(|found| found.header.dtype().has_object());

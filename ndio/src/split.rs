@@ -10,8 +10,10 @@ use ndarray_io::npy;
 use super::changes::Changes;
 use super::failure::{Failure, at};
 use super::input::Input;
-use super::join::axis_of;
-use super::output::{Content, Output, already_exists, folder_of, is_regular, is_same_file, refuse_in_stack};
+use super::join::normalize_axis;
+use super::output::{
+    Content, Output, already_exists_failure, folder_of, is_regular, is_same_file, refuse_in_stack,
+};
 use super::progress::Progress;
 use super::remote;
 use super::select::Selection;
@@ -45,9 +47,9 @@ pub(crate) struct Split {
 pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failure> {
     let input = Input::open(&arguments.file)?;
     let source = arguments.selection.open_one_complete(&input, &crate::reading::options())?;
-    let axis = axis_of(arguments.axis, source.shape().len()).map_err(|failure| input.at(failure))?;
+    let axis = normalize_axis(arguments.axis, source.shape().len()).map_err(|failure| input.at(failure))?;
     let length = source.shape()[axis];
-    let split_points = split_points(length, arguments)?;
+    let part_ends = part_ends(length, arguments)?;
     let is_file = arguments.file.is_file();
     let stem = arguments.file.file_stem().filter(|_| is_file);
     let stem = stem.map_or_else(|| "part".into(), |stem| stem.to_string_lossy().into_owned());
@@ -62,29 +64,27 @@ pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failur
     check_folder(&folder)?;
     refuse_in_stack(&folder.join("0"), &arguments.file)?;
     std::fs::create_dir_all(&folder).map_err(|error| at(&folder, error.into()))?;
-    let digits = split_points.len().saturating_sub(1).to_string().len();
+    let digits = part_ends.len().saturating_sub(1).to_string().len();
     let path_of = |number: usize| folder.join(format!("{stem}-{number:0digits$}.npy"));
     // Look at all outputs before the first is written.
-    if let Some(path) = (0..split_points.len()).map(path_of).find(|path| is_same_file(path, &arguments.file))
-    {
+    if let Some(path) = (0..part_ends.len()).map(path_of).find(|path| is_same_file(path, &arguments.file)) {
         return Err(at(&path, "a part would take the place of the array that is split".into()));
     }
-    if let Some(path) = (0..split_points.len()).map(path_of).find(|path| !arguments.force && is_regular(path))
-    {
-        return Err(already_exists(&path));
+    if let Some(path) = (0..part_ends.len()).map(path_of).find(|path| !arguments.force && is_regular(path)) {
+        return Err(already_exists_failure(&path));
     }
-    refuse_other_parts(&folder, &stem, &path_of, split_points.len())?;
+    refuse_other_parts(&folder, &stem, &path_of, part_ends.len())?;
     let all = source.byte_len();
     let mut progress = Progress::new();
     let mut from = 0;
-    for (number, end) in split_points.into_iter().enumerate() {
+    for (number, end) in part_ends.into_iter().enumerate() {
         let path = path_of(number);
         let mut part: Vec<_> = source.shape().iter().map(|length| 0..*length).collect();
         part[axis] = from..end;
         let dims: Vec<usize> = part.iter().map(ExactSizeIterator::len).collect();
         let header = Header::new(source.dtype().clone(), source.order(), dims.clone().into())?;
         let head = npy::format(&header, None)?;
-        let elements = Changes::default().elements(&source, &header).within(&part)?.with_total(all);
+        let elements = Changes::default().elements(&source, &header).within(&part)?.with_progress_total(all);
         Output::new(&path, arguments.force)?.write(&mut io::sink(), Content::Binary, |mut sink| {
             sink.write_all(&head)?;
             elements.write_to(&mut progress, &mut sink)
@@ -121,7 +121,7 @@ fn refuse_other_parts(
 }
 
 /// Returns where the parts of an axis of this length end.
-fn split_points(length: usize, arguments: &Split) -> Result<Vec<usize>, Failure> {
+fn part_ends(length: usize, arguments: &Split) -> Result<Vec<usize>, Failure> {
     const MAX_PARTS: usize = 1 << 20;
     Ok(match (arguments.parts, arguments.size) {
         (Some(0), _) | (_, Some(0)) => {

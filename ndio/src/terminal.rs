@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{self, Write};
 
-use super::failure::one_line;
+use super::failure::escape_for_terminal;
 
 /// An error of writing to standard output.
 #[derive(Debug)]
@@ -40,17 +40,17 @@ impl<W: Write> Write for StdoutWriter<W> {
 }
 
 /// Text in which names of files, members and fields, and values, may be anything: what would move the cursor, change colors or reorder
-/// text on a terminal is escaped, wherever it comes from. Ends of lines are kept: a name that may have one goes through `one_line`.
-pub(crate) struct Escaped<'a>(pub(crate) &'a mut dyn Write);
+/// text on a terminal is escaped, wherever it comes from. Ends of lines are kept: a name that may have one goes through `escape_for_terminal`.
+pub(crate) struct EscapingWriter<'a>(pub(crate) &'a mut dyn Write);
 
-impl Write for Escaped<'_> {
+impl Write for EscapingWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // Everything is written by `write!`, so that characters are complete.
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
             let (line, end) = line.strip_suffix(b"\n").map_or((line, &b""[..]), |line| (line, b"\n"));
             match line.is_ascii() && !line.iter().any(u8::is_ascii_control) {
                 true => self.0.write_all(line)?,
-                false => self.0.write_all(one_line(&String::from_utf8_lossy(line)).as_bytes())?,
+                false => self.0.write_all(escape_for_terminal(&String::from_utf8_lossy(line)).as_bytes())?,
             }
             self.0.write_all(end)?;
         }
@@ -63,12 +63,12 @@ impl Write for Escaped<'_> {
 }
 
 /// The output of a verb whose exit code matters: the verb runs to its end even if the reader closes the pipe.
-pub(crate) struct IgnoreClosedPipe<'a> {
+pub(crate) struct PipeCloseTolerantWriter<'a> {
     out: &'a mut dyn Write,
     is_closed: bool,
 }
 
-impl<'a> IgnoreClosedPipe<'a> {
+impl<'a> PipeCloseTolerantWriter<'a> {
     pub(crate) fn new(out: &'a mut dyn Write) -> Self {
         Self { out, is_closed: false }
     }
@@ -84,7 +84,7 @@ impl<'a> IgnoreClosedPipe<'a> {
     }
 }
 
-impl Write for IgnoreClosedPipe<'_> {
+impl Write for PipeCloseTolerantWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = if self.is_closed { Ok(bytes.len()) } else { self.out.write(bytes) };
         self.ignore_closed(written, bytes.len())
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn control_characters_except_newlines_are_escaped() {
         let mut out = Vec::new();
-        write!(Escaped(&mut out), "a\u{1b}[31mb\u{202e}\tü\nnext c\r\n").unwrap();
+        write!(EscapingWriter(&mut out), "a\u{1b}[31mb\u{202e}\tü\nnext c\r\n").unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), "a\\u{1b}[31mb\\u{202e}\\tü\nnext c\\r\n");
     }
 }

@@ -8,12 +8,12 @@ use std::path::{Component, Path, PathBuf};
 use clap::Args;
 use ndarray_io::npz::NpzMember;
 
-use super::failure::{Failure, at, one_line};
+use super::failure::{Failure, at, escape_for_terminal};
 use super::input::Input;
-use super::output::{Content, Output, already_exists, folder_of, is_regular, is_same_file};
+use super::output::{Content, Output, already_exists_failure, folder_of, is_regular, is_same_file};
 use super::progress::Progress;
 use super::remote;
-use super::select::{no_member, some_names};
+use super::select::{first_member_names, no_member_failure};
 
 /// Extract the members of an archive
 #[derive(Args)]
@@ -44,7 +44,7 @@ pub(crate) fn unpack(arguments: &Unpack, out: &mut dyn Write) -> Result<u8, Fail
     let members = archive.members();
     for wanted in &arguments.members {
         if !members.iter().any(|member| is_named(member, wanted)) {
-            let names = some_names(&archive);
+            let names = first_member_names(&archive);
             let is_folder = wanted.ends_with('/') || Path::new(wanted).is_dir();
             let advice =
                 if is_folder { format!("; -o {wanted} unpacks into a folder") } else { String::new() };
@@ -52,7 +52,7 @@ pub(crate) fn unpack(arguments: &Unpack, out: &mut dyn Write) -> Result<u8, Fail
         }
     }
     if let Some(index) = arguments.index.iter().find(|index| **index >= members.len()) {
-        return Err(no_member(&input, *index, members.len()));
+        return Err(no_member_failure(&input, *index, members.len()));
     }
     let is_wanted =
         |(index, member): &(usize, &NpzMember)| match (&arguments.index[..], &arguments.members[..]) {
@@ -82,11 +82,11 @@ pub(crate) fn unpack(arguments: &Unpack, out: &mut dyn Write) -> Result<u8, Fail
         if !is_folder && path.is_dir() {
             return Err(at(&path, "it is a folder".into()));
         }
-        let is_old = is_regular(&path);
-        if !is_folder && !arguments.force && is_old {
-            return Err(already_exists(&path));
+        let is_existing = is_regular(&path);
+        if !is_folder && !arguments.force && is_existing {
+            return Err(already_exists_failure(&path));
         }
-        work.push((index, member, path, is_folder, is_old));
+        work.push((index, member, path, is_folder, is_existing));
     }
     let is_below = |path: &Path| path.ancestors().skip(1).any(|folder| paths.contains(folder));
     if let Some((_, member, ..)) = work.iter().find(|(_, _, path, ..)| is_below(path)) {
@@ -97,19 +97,23 @@ pub(crate) fn unpack(arguments: &Unpack, out: &mut dyn Write) -> Result<u8, Fail
     let all = work.iter().fold(0, |all: u64, (_, member, ..)| all.saturating_add(member.size()));
     let mut progress = Progress::new();
     let make_folder = |path: &Path| fs::create_dir_all(path).map_err(|error| at(path, error.into()));
-    for (index, member, path, is_folder, is_old) in work {
+    for (index, member, path, is_folder, is_existing) in work {
         if is_folder {
             make_folder(&path)?;
             continue;
         }
         make_folder(&folder_of(&path))?;
         // What was not there is made by no one else.
-        Output::new(&path, arguments.force && is_old)?.write(&mut io::sink(), Content::Binary, |sink| {
-            archive.copy_raw(index, sink)?;
-            Ok(())
-        })?;
+        Output::new(&path, arguments.force && is_existing)?.write(
+            &mut io::sink(),
+            Content::Binary,
+            |sink| {
+                archive.copy_raw(index, sink)?;
+                Ok(())
+            },
+        )?;
         progress.add(member.size(), all);
-        writeln!(out, "{}", one_line(&path.to_string_lossy()))?;
+        writeln!(out, "{}", escape_for_terminal(&path.to_string_lossy()))?;
     }
     Ok(0)
 }

@@ -8,9 +8,9 @@ use ndarray_io::file::Extent;
 use ndarray_io::npz::{IndexState, Method, Remark};
 use ndarray_io::{DynArray, NpzFile, ReadOptions};
 
-use super::failure::{Failure, is_read_failure, one_line, one_line_message};
+use super::failure::{Failure, escape_for_terminal, is_read_failure, one_line_message};
 use super::formats::Format;
-use super::input::{Input, each_file, is_array_file};
+use super::input::{Input, for_each_file, has_array_extension};
 use super::progress::Progress;
 use super::scan::unknown_names;
 use super::select::Arrays;
@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     // Objects are read as data: nothing is executed.
     let options = crate::reading::options().allow_objects(true);
     let mut code = 0;
-    each_file(&arguments.files, is_array_file, |path| {
+    for_each_file(&arguments.files, has_array_extension, |path| {
         let input = match path.and_then(Input::open) {
             Ok(input) => input,
             // A file that cannot be opened has not been checked.
@@ -44,9 +44,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         };
         match verify(&input, &options, &arguments.allow) {
             Ok(remarks) => {
-                writeln!(out, "{}: sound", one_line(&input.name().to_string_lossy()))?;
+                writeln!(out, "{}: sound", escape_for_terminal(&input.name().to_string_lossy()))?;
                 for (member, remark) in remarks {
-                    writeln!(out, "  {}: {remark}", one_line(&member))?;
+                    writeln!(out, "  {}: {remark}", escape_for_terminal(&member))?;
                 }
             }
             Err(failure) => {

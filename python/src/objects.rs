@@ -329,7 +329,9 @@ impl<'py, 'm> Converter<'py, 'm> {
 
     fn end(&mut self, frame: Frame<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
         let Frame { object, kind, parts, done } = frame;
-        if let (FrameKind::Tuple | FrameKind::FrozenSet | FrameKind::Persistent, Some(id)) = (&kind, object.id()) {
+        if let (FrameKind::Tuple | FrameKind::FrozenSet | FrameKind::Persistent, Some(id)) =
+            (&kind, object.id())
+        {
             self.open_frames.remove(&id);
             // What contains itself through a list was completed within itself: that one is in the list.
             if let Some(value) = self.converted.get(&id) {
@@ -464,7 +466,9 @@ impl<'py, 'm> Converter<'py, 'm> {
 
     /// Makes the object of a call that the caller has listed, when its arguments are there: later parts may refer to it.
     fn make_listed(&mut self, frame: &mut Frame<'_, 'py>) -> PyResult<()> {
-        let FrameKind::Listed { class, object: object @ None, parts } = &mut frame.kind else { return Ok(()) };
+        let FrameKind::Listed { class, object: object @ None, parts } = &mut frame.kind else {
+            return Ok(());
+        };
         if frame.done.len() < 2 + usize::from(parts.has_kwargs) {
             return Ok(());
         }
@@ -480,7 +484,11 @@ impl<'py, 'm> Converter<'py, 'm> {
     }
 
     /// Returns the value of a call that makes plain data: a dtype, or a time with a zone.
-    fn plain_value_of_call(&self, object: ObjectRef<'_>, call: Call<'_>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    fn plain_value_of_call(
+        &self,
+        object: ObjectRef<'_>,
+        call: Call<'_>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
         if let Some(name) = dotted_name(object)
             && let Some(listed) = self.listed_by_name(&name)?
         {

@@ -181,7 +181,9 @@ pub(crate) fn save_bytes(py: Python<'_>, path: PathBuf, bytes: &[u8], writing: W
         });
     }
     run(py, 0, |_| {
-        replace_file_with(&path, &writing.options(&CancelToken::default()), |file| Ok((&*file).write_all(bytes)?))
+        replace_file_with(&path, &writing.options(&CancelToken::default()), |file| {
+            Ok((&*file).write_all(bytes)?)
+        })
     })
 }
 
@@ -194,7 +196,9 @@ pub(crate) fn save_stream(
     writing: WriteArgs,
 ) -> PyResult<()> {
     let lent = array.lent()?;
-    run_in_this_thread(py, || lent.view.write_npy_with(Stream(stream), &writing.options(&CancelToken::default())))
+    run_in_this_thread(py, || {
+        lent.view.write_npy_with(Stream(stream), &writing.options(&CancelToken::default()))
+    })
 }
 
 /// Arrays to be written, with their names.

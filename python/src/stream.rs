@@ -117,7 +117,10 @@ impl SeekableFileObject {
     }
 
     /// Calls a function with the file object; one thread at a time, as positions are shared.
-    fn with_file_object<T>(&self, call: impl FnOnce(Python<'_>, &Py<PyAny>) -> PyResult<T> + Send) -> Result<T>
+    fn with_file_object<T>(
+        &self,
+        call: impl FnOnce(Python<'_>, &Py<PyAny>) -> PyResult<T> + Send,
+    ) -> Result<T>
     where
         T: Send,
     {

@@ -67,7 +67,7 @@ fn divisor(number: usize, most: usize) -> usize {
 
 impl Layout<'_> {
     /// Returns the axes, from the slowest to the fastest.
-    fn slowest_first(&self) -> Vec<usize> {
+    fn axes_slowest_first(&self) -> Vec<usize> {
         match self.order {
             Order::C => (0..self.shape.len()).collect(),
             Order::Fortran => (0..self.shape.len()).rev().collect(),
@@ -103,7 +103,7 @@ impl Layout<'_> {
         if self.shape.is_empty() || self.shape.contains(&0) {
             return Ok(Grid { chunk, divided_axis: 0, wanted: None });
         }
-        let axes = self.slowest_first();
+        let axes = self.axes_slowest_first();
         // The first divided axis is the slowest one that is longer than 1 or consists of several parts.
         let divided_axis =
             axes.iter().copied().find(|axis| part[*axis] > 1 || *axis == self.axis && self.lengths.len() > 1);
@@ -179,7 +179,7 @@ impl Layout<'_> {
         let mut len = self.item_size as u64;
         // Go from the fastest axis to the slowest, so that `stride` is the size of one index of the current
         // axis.
-        for axis in self.slowest_first().into_iter().rev() {
+        for axis in self.axes_slowest_first().into_iter().rev() {
             let mut first = numbers[axis] * grid.chunk[axis];
             let mut length = self.shape[axis];
             if axis == self.axis {

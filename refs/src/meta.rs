@@ -33,7 +33,7 @@ pub(crate) struct ArrayMetadata<'a> {
 }
 
 /// Rejects elements of 0 bytes, since a small file may declare any number of them.
-pub(crate) fn check_item(dtype: &DType) -> Result<()> {
+pub(crate) fn refuse_zero_sized(dtype: &DType) -> Result<()> {
     match dtype.item_size() {
         0 => Err(not_representable(dtype, "Zarr does not support elements of 0 bytes")),
         _ => Ok(()),
@@ -164,7 +164,7 @@ fn dtype_v2(dtype: &DType) -> Result<Value> {
 /// Returns the data type, the fill value, and the byte order if the type has one.
 fn data_type_v3(dtype: &DType) -> Result<(Value, Value, Option<&'static str>)> {
     /// The maximum size of raw bytes: the metadata contain a fill value of the same size.
-    const VOID: usize = 1 << 16;
+    const MAX_RAW_SIZE: usize = 1 << 16;
     let dtype = &dtype.stored();
     let DType::Scalar(scalar) = dtype else {
         return Err(not_representable(dtype, "version 3 supports only numbers, text and times"));
@@ -180,7 +180,7 @@ fn data_type_v3(dtype: &DType) -> Result<(Value, Value, Option<&'static str>)> {
         Kind::Complex => (json!(format!("complex{bits}")), json!([0.0, 0.0])),
         Kind::Bytes => (sized("null_terminated_bytes"), json!("")),
         Kind::Text => (sized("fixed_length_utf32"), json!("")),
-        Kind::Void if bytes > VOID => {
+        Kind::Void if bytes > MAX_RAW_SIZE => {
             return Err(not_representable(dtype, "the value of missing chunks would be too long"));
         }
         Kind::Void | Kind::Narrow(_) => (sized("raw_bytes"), json!(base64(&vec![0; bytes]))),

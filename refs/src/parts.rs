@@ -53,7 +53,7 @@ impl ReferencedPart {
     }
 
     /// Reads the last chunk, and pads it with zeros to the size of the other chunks.
-    fn read_padded(&self, place: &ChunkLocation, full: u64) -> Result<Ref> {
+    fn read_padded_chunk(&self, place: &ChunkLocation, full: u64) -> Result<Ref> {
         let Some(source) = &self.source else {
             unreachable!("the source of the last part is kept, and no other is padded")
         };
@@ -89,9 +89,9 @@ impl References {
         options: &RefOptions,
     ) -> Result<()> {
         self.check_name(name)?;
-        meta::check_item(whole.dtype())?;
+        meta::refuse_zero_sized(whole.dtype())?;
         // A part whose elements are at the same positions in both orders does not determine the order.
-        let order = order_of(&parts).unwrap_or(whole.order());
+        let order = common_order(&parts).unwrap_or(whole.order());
         for part in &parts {
             if part.header.order() != order && !is_any_order(&part.header) {
                 let (found, wanted) = (order_name(part.header.order()), order_name(order));
@@ -103,7 +103,7 @@ impl References {
         }
         let lengths: Vec<usize> =
             parts.iter().map(|part| part.header.shape().get(axis).copied().unwrap_or(1)).collect();
-        refuse_unequal(&parts, &lengths)?;
+        refuse_unequal_lengths(&parts, &lengths)?;
         let layout = Layout {
             shape: whole.shape(),
             order,
@@ -136,7 +136,7 @@ impl References {
             added.push((format!("{name}/{file}"), value.into()));
         }
         let counts = layout.counts(&grid);
-        let chunks = check_count(self.chunks, &counts)?;
+        let chunks = checked_chunk_count(self.chunks, &counts)?;
         let full =
             grid.chunk.iter().fold(layout.item_size as u64, |all, length| all.saturating_mul(*length as u64));
         // An array without parts has no chunks.
@@ -147,7 +147,7 @@ impl References {
             let part = &parts[place.part];
             let value = match place.len == full {
                 true => Ref::Bytes(Arc::clone(&part.location), part.offset + place.start, full),
-                false => part.read_padded(&place, full)?,
+                false => part.read_padded_chunk(&place, full)?,
             };
             added.push((format!("{name}/{}", self.format.key(numbers)), value));
         }
@@ -183,7 +183,7 @@ pub(crate) fn refuse_other_dtype(part: &ReferencedPart, dtype: &DType) -> Result
 }
 
 /// Returns the common order of the parts: that of the first part for which the two orders differ.
-fn order_of(parts: &[ReferencedPart]) -> Option<Order> {
+fn common_order(parts: &[ReferencedPart]) -> Option<Order> {
     parts.iter().map(|part| &part.header).find(|header| !is_any_order(header)).map(Header::order)
 }
 
@@ -192,7 +192,7 @@ fn order_name(order: Order) -> &'static str {
 }
 
 /// Rejects parts of different lengths. Only the last part may be shorter than the others.
-fn refuse_unequal(parts: &[ReferencedPart], lengths: &[usize]) -> Result<()> {
+fn refuse_unequal_lengths(parts: &[ReferencedPart], lengths: &[usize]) -> Result<()> {
     let Some((first, last)) = lengths.first().zip(lengths.last()) else { return Ok(()) };
     let other =
         lengths.iter().position(|length| length != first).filter(|at| at + 1 < lengths.len() || last > first);
@@ -210,7 +210,7 @@ fn refuse_unequal(parts: &[ReferencedPart], lengths: &[usize]) -> Result<()> {
 }
 
 /// Returns the number of chunks after adding an array, or an error if there are too many.
-fn check_count(others: usize, counts: &[usize]) -> Result<usize> {
+fn checked_chunk_count(others: usize, counts: &[usize]) -> Result<usize> {
     /// The maximum number of references: readers keep all of them in memory, as Python objects.
     const MAX_REFERENCES: usize = 2_000_000;
     let count = counts.iter().fold(1usize, |all, count| all.saturating_mul(*count)).saturating_add(others);

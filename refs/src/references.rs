@@ -91,7 +91,7 @@ impl References {
         }
         if path.is_dir() {
             let stack = NpyStack::open(path)?;
-            let name = name_of(path, options)?;
+            let name = array_name(path, options)?;
             let whole = header_of(stack.as_file())?;
             let mut parts = Vec::new();
             for (number, length) in stack.lengths().iter().enumerate() {
@@ -160,11 +160,11 @@ impl References {
             _ if options.member.is_some() => Err(not_an_archive()),
             b"ra" | b"ya" => {
                 let file = RaFile::from_source_with(Arc::clone(&source), &options.read)?.with_path(path);
-                self.add_file(path, &name_of(path, options)?, file, source, location, options)
+                self.add_file(path, &array_name(path, options)?, file, source, location, options)
             }
             _ => {
                 let file = NpyFile::from_source_with(Arc::clone(&source), &options.read)?.with_path(path);
-                self.add_file(path, &name_of(path, options)?, file, source, location, options)
+                self.add_file(path, &array_name(path, options)?, file, source, location, options)
             }
         }
     }
@@ -295,7 +295,7 @@ impl References {
         let Some((first_path, _)) = files.first() else {
             return Err(ErrorKind::bad_option("no files were given").into());
         };
-        let name = name_of(first_path.as_ref(), options)?;
+        let name = array_name(first_path.as_ref(), options)?;
         if options.member.is_some() || options.location.is_some() {
             let reason = "a member or a single location cannot apply to several files";
             return Err(ErrorKind::bad_option(reason).into());
@@ -499,7 +499,7 @@ fn not_an_archive() -> Error {
     ErrorKind::bad_option("a member was given, but the file is not an archive").into()
 }
 
-fn name_of(path: &Path, options: &RefOptions) -> Result<String> {
+fn array_name(path: &Path, options: &RefOptions) -> Result<String> {
     if let Some(name) = &options.name {
         return Ok(name.clone());
     }

@@ -10,7 +10,7 @@ use url::Url;
 
 /// The kinds of stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum StoreKind {
     S3,
     Gcs,
     Azure,
@@ -18,23 +18,23 @@ pub(crate) enum Kind {
 }
 
 /// The schemes of URLs, and the stores that they lead to.
-pub(crate) const SCHEMES: [(&str, Kind); 10] = [
-    ("s3", Kind::S3),
-    ("s3a", Kind::S3),
-    ("gs", Kind::Gcs),
-    ("az", Kind::Azure),
-    ("azure", Kind::Azure),
-    ("adl", Kind::Azure),
-    ("abfs", Kind::Azure),
-    ("abfss", Kind::Azure),
-    ("http", Kind::Web),
-    ("https", Kind::Web),
+pub(crate) const SCHEMES: [(&str, StoreKind); 10] = [
+    ("s3", StoreKind::S3),
+    ("s3a", StoreKind::S3),
+    ("gs", StoreKind::Gcs),
+    ("az", StoreKind::Azure),
+    ("azure", StoreKind::Azure),
+    ("adl", StoreKind::Azure),
+    ("abfs", StoreKind::Azure),
+    ("abfss", StoreKind::Azure),
+    ("http", StoreKind::Web),
+    ("https", StoreKind::Web),
 ];
 
 /// The place of an object, as a URL states it.
 #[derive(Clone)]
 pub(crate) struct Address {
-    pub(crate) kind: Kind,
+    pub(crate) kind: StoreKind,
     pub(crate) scheme: &'static str,
     /// The bucket; in `abfs://container@account…` with the account. Of a web address the server.
     pub(crate) bucket: String,
@@ -72,7 +72,7 @@ impl Address {
         let (scheme, rest) = text.split_once("://").ok_or_else(|| bad_option(EXPECTED))?;
         let known = SCHEMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(scheme));
         let (scheme, kind) = *known.ok_or_else(|| bad_option(EXPECTED))?;
-        if kind == Kind::Web {
+        if kind == StoreKind::Web {
             return Self::parse_web(text, scheme);
         }
         let (bucket, key) = rest.split_once('/').unwrap_or((rest, ""));
@@ -93,7 +93,7 @@ impl Address {
         let _ = url.set_username("");
         let _ = url.set_password(None);
         Ok(Self {
-            kind: Kind::Web,
+            kind: StoreKind::Web,
             scheme,
             bucket: url[url::Position::BeforeHost..url::Position::AfterPort].into(),
             key: url.path().strip_prefix('/').unwrap_or_default().into(),
@@ -105,7 +105,7 @@ impl Address {
     /// Refuses keys that no request can name: servers and clients take these segments for steps through folders.
     fn check_key(self) -> Result<Self> {
         match self.key.split('/').find(|segment| matches!(*segment, "." | "..")) {
-            Some(segment) if self.kind != Kind::Web => {
+            Some(segment) if self.kind != StoreKind::Web => {
                 let reason = format!("no request can name an object with '{segment}' as a part of its name");
                 Err(bad_option(reason).at_path(&self.display_name()))
             }
@@ -126,7 +126,7 @@ impl Address {
             );
         }
         let folder = self.key.strip_suffix('/').unwrap_or(&self.key);
-        let name = if self.kind == Kind::Web { encoded(name) } else { name.to_owned() };
+        let name = if self.kind == StoreKind::Web { percent_encoded(name) } else { name.to_owned() };
         Self { key: format!("{folder}/{name}"), ..self.clone() }.check_key()
     }
 
@@ -138,9 +138,9 @@ impl Address {
     /// Returns the part of a request that names the object, after the bucket or the server.
     pub(crate) fn target(&self) -> String {
         match (self.kind, &self.query) {
-            (Kind::Web, Some(query)) => format!("{}?{query}", self.key),
-            (Kind::Web, None) => self.key.clone(),
-            _ => encoded(&self.key),
+            (StoreKind::Web, Some(query)) => format!("{}?{query}", self.key),
+            (StoreKind::Web, None) => self.key.clone(),
+            _ => percent_encoded(&self.key),
         }
     }
 }
@@ -164,7 +164,7 @@ fn check_bucket(bucket: &str, scheme: &str) -> Result<()> {
 }
 
 /// Encodes a key for a request, so that the server sees the same key.
-pub(crate) fn encoded(key: &str) -> String {
+pub(crate) fn percent_encoded(key: &str) -> String {
     key.bytes().fold(String::new(), |mut out, byte| {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b'/' => {
@@ -180,7 +180,7 @@ pub(crate) fn encoded(key: &str) -> String {
 mod tests {
     use super::*;
 
-    fn parts(text: &str) -> (Kind, String, String) {
+    fn parts(text: &str) -> (StoreKind, String, String) {
         let address = Address::parse(text).unwrap();
         (address.kind, address.bucket, address.key)
     }
@@ -200,7 +200,7 @@ mod tests {
             "..a/.b",
             "C:\\a",
         ] {
-            for (scheme, kind) in [("s3", Kind::S3), ("gs", Kind::Gcs), ("AZ", Kind::Azure)] {
+            for (scheme, kind) in [("s3", StoreKind::S3), ("gs", StoreKind::Gcs), ("AZ", StoreKind::Azure)] {
                 let found = parts(&format!("{scheme}://bucket.a-b_c/{key}"));
                 assert_eq!(found, (kind, "bucket.a-b_c".into(), key.into()));
             }

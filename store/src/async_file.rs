@@ -18,9 +18,9 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use crate::bytes::ObjectBytes;
-use crate::loaded::Loaded;
+use crate::loaded::LoadedBytes;
 use crate::remote::Remote;
-use crate::runtime::{Stop, blocking_runtime, decoding_runtime, on_runtime, task_result};
+use crate::runtime::{CancelSignal, blocking_runtime, decoding_runtime, on_runtime, task_result};
 
 /// A file in a store for use in async tasks: its read methods return futures.
 ///
@@ -63,11 +63,11 @@ pub struct AsyncFile<T> {
     bytes: ObjectBytes,
     options: ReadOptions,
     file: T,
-    open: Open<T>,
+    open: OpenFn<T>,
 }
 
 /// Opens a file whose bytes are those of a source.
-type Open<T> = fn(&Remote, Arc<dyn ReadAt>, &ReadOptions) -> Result<T>;
+type OpenFn<T> = fn(&Remote, Arc<dyn ReadAt>, &ReadOptions) -> Result<T>;
 
 /// What a read is repeated with at most, each time with more of the object: three or four times if the file is what it says.
 const MAX_ROUNDS: usize = 16;
@@ -77,12 +77,12 @@ impl<T: Send + 'static> AsyncFile<T> {
         remote: &Remote,
         options: &ReadOptions,
         fetched: impl Future<Output = Result<ObjectBytes>> + Send + 'static,
-        open: Open<T>,
+        open: OpenFn<T>,
     ) -> Result<Self> {
         let (remote, options) = (remote.clone(), options.clone());
         let bytes = on_runtime(fetched).await.map_err(|error| remote.location.name_error(error))?;
         // What has been fetched is nearly always enough.
-        let known = Arc::new(Loaded::new(bytes.clone()));
+        let known = Arc::new(LoadedBytes::new(bytes.clone()));
         let (remote_clone, options_clone) = (remote.clone(), options.clone());
         let file = run_decoding(move || {
             open(&remote_clone, known, &options_clone)?;
@@ -127,12 +127,12 @@ impl<T: Send + 'static> AsyncFile<T> {
     }
 
     /// Calls a function with the file, which says what it lacks, until all of that has been fetched.
-    async fn read_with<R: Send + 'static>(
+    async fn run_until_loaded<R: Send + 'static>(
         &self,
         work: impl Fn(&T) -> Result<R> + Send + Sync + 'static,
     ) -> Result<R> {
         let work = Arc::new(work);
-        let known = Arc::new(Loaded::new(self.bytes.clone()));
+        let known = Arc::new(LoadedBytes::new(self.bytes.clone()));
         for _ in 0..MAX_ROUNDS {
             if self.bytes.is_single_response() || known.exceeds_limit() {
                 break;
@@ -172,7 +172,7 @@ impl<F: ArrayFormat> AsyncFile<ArrayFile<F>> {
     ///
     /// As for [`ArrayFile::read`].
     pub async fn read<T: FromPayload + Send + 'static>(&self) -> Result<T> {
-        self.read_with(ArrayFile::read).await
+        self.run_until_loaded(ArrayFile::read).await
     }
 
     /// Reads a slice of the array, selected as with ndarray's `slice`. See [`ArrayFile::slice`].
@@ -186,7 +186,7 @@ impl<F: ArrayFormat> AsyncFile<ArrayFile<F>> {
         I: SliceArg<IxDyn> + Send + Sync + 'static,
         I::OutDim: Send + 'static,
     {
-        self.read_with(move |file| file.slice(&slice)).await
+        self.run_until_loaded(move |file| file.slice(&slice)).await
     }
 
     /// Reads the given indices along an axis. See [`ArrayFile::take`].
@@ -196,7 +196,7 @@ impl<F: ArrayFormat> AsyncFile<ArrayFile<F>> {
     /// As for [`ArrayFile::take`].
     pub async fn take<T: FromPayload + Send + 'static>(&self, axis: usize, indices: &[usize]) -> Result<T> {
         let indices = indices.to_vec();
-        self.read_with(move |file| file.take(axis, &indices)).await
+        self.run_until_loaded(move |file| file.take(axis, &indices)).await
     }
 
     /// Reads the array block by block, each of at most this many bytes, as a stream. See [`ArrayFile::blocks`].
@@ -229,7 +229,7 @@ impl<F: ArrayFormat> AsyncFile<ArrayFile<F>> {
     pub fn blocks<T: FromPayload + Send + 'static>(&self, bytes: usize) -> BlockStream<T> {
         let (remote, source, options, open) =
             (self.remote.clone(), self.bytes.clone(), self.options.clone(), self.open);
-        let stop = Arc::<Stop>::default();
+        let stop = Arc::<CancelSignal>::default();
         let (sender, receiver) = mpsc::channel(2);
         let source = source.with_stop(Some(Arc::clone(&stop)));
         let work = move || {
@@ -255,7 +255,7 @@ impl<F: ArrayFormat> AsyncFile<ArrayFile<F>> {
 #[derive(Debug)]
 pub struct BlockStream<T> {
     receiver: mpsc::Receiver<Result<Block<T>>>,
-    stop: Arc<Stop>,
+    stop: Arc<CancelSignal>,
     worker: Option<JoinHandle<()>>,
     failed: Option<Error>,
 }
@@ -294,7 +294,7 @@ impl AsyncFile<NpzFile> {
     /// As for [`NpzFile::read`].
     pub async fn read<T: FromPayload + Send + 'static>(&self, name: &str) -> Result<T> {
         let name = name.to_owned();
-        self.read_with(move |archive| archive.read(&name)).await
+        self.run_until_loaded(move |archive| archive.read(&name)).await
     }
 }
 
@@ -305,9 +305,9 @@ async fn run_decoding<R: Send + 'static>(work: impl FnOnce() -> Result<R> + Send
 
 /// Runs a function on a blocking thread, and cancels its requests if the future is dropped.
 async fn run_blocking<R: Send + 'static>(
-    work: impl FnOnce(Arc<Stop>) -> Result<R> + Send + 'static,
+    work: impl FnOnce(Arc<CancelSignal>) -> Result<R> + Send + 'static,
 ) -> Result<R> {
-    struct StopOnDrop(Option<Arc<Stop>>);
+    struct StopOnDrop(Option<Arc<CancelSignal>>);
     impl Drop for StopOnDrop {
         fn drop(&mut self) {
             if let Some(stop) = &self.0 {
@@ -315,7 +315,7 @@ async fn run_blocking<R: Send + 'static>(
             }
         }
     }
-    let stop = Arc::<Stop>::default();
+    let stop = Arc::<CancelSignal>::default();
     let mut stop_on_drop = StopOnDrop(Some(Arc::clone(&stop)));
     let result = blocking_runtime()?.spawn_blocking(move || work(stop)).await;
     // A file that `work` has opened may continue to use this signal.

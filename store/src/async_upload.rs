@@ -65,16 +65,16 @@ pub struct AsyncUpload {
     location: ObjectLocation,
     part_size: usize,
     condition: Option<Condition>,
-    mark: Mark,
+    mark: UploadId,
     buffer: BytesMut,
     /// Memory of a part that has been sent.
-    spare: Arc<std::sync::Mutex<Option<BytesMut>>>,
+    spare_buffer: Arc<std::sync::Mutex<Option<BytesMut>>>,
     queue: RequestQueue,
     /// Shared with the request that completes the upload.
     parts: Option<Arc<Mutex<Box<dyn MultipartUpload>>>>,
     sent: u64,
     total: u64,
-    sending: Sending,
+    send_tasks: SendTasks,
     is_broken: bool,
     /// The process that has begun the upload. One that was forked has neither its connections nor its threads.
     process: u32,
@@ -87,20 +87,21 @@ impl AsyncUpload {
             // Web servers have no multipart uploads.
             part_size = part_size.max(usize::try_from(options.get_len().unwrap_or(0)).unwrap_or(usize::MAX));
         }
-        let mark = Mark::new(condition.as_ref());
-        let (buffer, sending, queue) = (BytesMut::new(), Sending::new(), RequestQueue::new(&location.limits));
+        let mark = UploadId::new(condition.as_ref());
+        let (buffer, send_tasks, queue) =
+            (BytesMut::new(), SendTasks::new(), RequestQueue::new(&location.limits));
         Ok(Self {
             location,
             part_size,
             condition,
             mark,
             buffer,
-            spare: Arc::default(),
+            spare_buffer: Arc::default(),
             queue,
             parts: None,
             sent: 0,
             total: 0,
-            sending,
+            send_tasks,
             is_broken: false,
             process: std::process::id(),
         })
@@ -165,7 +166,7 @@ impl AsyncUpload {
     /// Sends the content of the buffer. After an error nothing more can be written.
     pub(crate) async fn send_buffer(&mut self) -> Result<()> {
         if self.is_broken || !self.is_same_process() {
-            return Err(broken_upload());
+            return Err(broken_upload_error());
         }
         // Also if the future is dropped.
         self.is_broken = true;
@@ -180,7 +181,7 @@ impl AsyncUpload {
 
     async fn complete_upload(&mut self) -> Result<Version> {
         if self.is_broken || !self.is_same_process() {
-            return Err(broken_upload());
+            return Err(broken_upload_error());
         }
         let size = self.total;
         if self.parts.is_none() {
@@ -189,8 +190,8 @@ impl AsyncUpload {
         if !self.buffer.is_empty() {
             self.send().await?;
         }
-        while let Some(sent) = self.sending.next().await {
-            check_sent(sent)?;
+        while let Some(sent) = self.send_tasks.next().await {
+            check_part_sent(sent)?;
         }
         // Immediately before the last request, to keep the window for races short.
         self.check_condition().await?;
@@ -202,7 +203,7 @@ impl AsyncUpload {
                 self.parts = None; // the object is complete: nothing to abort
                 Ok(Version { tag: put.e_tag, number: put.version, size })
             }
-            Err(error) => self.version_of_ours(error).await,
+            Err(error) => self.version_if_ours(error).await,
         }
     }
 
@@ -228,7 +229,7 @@ impl AsyncUpload {
         });
         match put.await {
             Ok(put) => Ok(Version { tag: put.e_tag, number: put.version, size }),
-            Err(error) => self.version_of_ours(error).await,
+            Err(error) => self.version_if_ours(error).await,
         }
     }
 
@@ -237,7 +238,7 @@ impl AsyncUpload {
     /// If the first response is lost and the request is repeated, the store refuses to replace the object
     /// that this upload has just created. The mark in the object's metadata distinguishes that case from a
     /// real conflict. The kind of a conflict error depends on the condition, not on the store's response.
-    async fn version_of_ours(&self, error: Error) -> Result<Version> {
+    async fn version_if_ours(&self, error: Error) -> Result<Version> {
         if self.condition.is_none() {
             return Err(error);
         }
@@ -291,20 +292,20 @@ impl AsyncUpload {
             }
         };
         // Memory of a part that has been sent needs no new pages; after a full part, the next one is likely to be full, too.
-        let spare = || Arc::clone(&self.spare);
-        let next = match spare().lock().unwrap_or_else(PoisonError::into_inner).take() {
-            Some(spare) => spare,
+        let spare_buffer = || Arc::clone(&self.spare_buffer);
+        let next = match spare_buffer().lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(spare_buffer) => spare_buffer,
             None if self.is_full() => BytesMut::with_capacity(self.part_size),
             None => BytesMut::new(),
         };
-        let (part, spare) = (std::mem::replace(&mut self.buffer, next).freeze(), spare());
+        let (part, spare_buffer) = (std::mem::replace(&mut self.buffer, next).freeze(), spare_buffer());
         let sent = parts.lock().await.put_part(PutPayload::from(part.clone()));
-        self.sending.push(runtime()?.spawn(async move {
+        self.send_tasks.push(runtime()?.spawn(async move {
             let _permit = permit;
             sent.await?;
             if let Ok(mut memory) = part.try_into_mut() {
                 memory.clear();
-                spare.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(memory);
+                spare_buffer.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(memory);
             }
             Ok(())
         }));
@@ -316,12 +317,12 @@ impl AsyncUpload {
     async fn permit(&mut self) -> Result<RequestPermit> {
         let mut permit = pin!(self.queue.next(self.buffer.len() as u64));
         loop {
-            if self.sending.is_empty() {
+            if self.send_tasks.is_empty() {
                 return Ok(permit.await);
             }
-            match select(self.sending.next(), permit).await {
+            match select(self.send_tasks.next(), permit).await {
                 Either::Left((Some(sent), waiting)) => {
-                    check_sent(sent)?;
+                    check_part_sent(sent)?;
                     permit = waiting;
                 }
                 Either::Left((None, waiting)) => permit = waiting,
@@ -335,11 +336,11 @@ impl AsyncUpload {
         if !self.is_same_process() {
             return self.forget();
         }
-        let sending = std::mem::take(&mut self.sending);
+        let send_tasks = std::mem::take(&mut self.send_tasks);
         if let Some(parts) = self.parts.take() {
             // Also if the caller no longer waits for it.
             if let Ok(runtime) = runtime() {
-                let _ = runtime.spawn(remove_parts(parts, sending)).await; // as far as the store allows
+                let _ = runtime.spawn(abort_multipart(parts, send_tasks)).await; // as far as the store allows
             }
         }
     }
@@ -348,7 +349,7 @@ impl AsyncUpload {
 impl AsyncUpload {
     /// Leaves the upload to the process that has begun it.
     fn forget(&mut self) {
-        std::mem::forget((std::mem::take(&mut self.sending), self.parts.take()));
+        std::mem::forget((std::mem::take(&mut self.send_tasks), self.parts.take()));
     }
 }
 
@@ -357,28 +358,28 @@ impl Drop for AsyncUpload {
         if !self.is_same_process() {
             return self.forget();
         }
-        let sending = std::mem::take(&mut self.sending);
+        let send_tasks = std::mem::take(&mut self.send_tasks);
         match (runtime(), self.parts.take()) {
             // Blocking here would stall the task.
-            (Ok(runtime), Some(parts)) => drop(runtime.spawn(remove_parts(parts, sending))),
-            _ => sending.iter().for_each(JoinHandle::abort),
+            (Ok(runtime), Some(parts)) => drop(runtime.spawn(abort_multipart(parts, send_tasks))),
+            _ => send_tasks.iter().for_each(JoinHandle::abort),
         }
     }
 }
 
 /// Cancels an upload: removes the parts that have been sent, as far as the store allows.
-async fn remove_parts(parts: Arc<Mutex<Box<dyn MultipartUpload>>>, mut sending: Sending) {
-    sending.iter().for_each(JoinHandle::abort);
+async fn abort_multipart(parts: Arc<Mutex<Box<dyn MultipartUpload>>>, mut send_tasks: SendTasks) {
+    send_tasks.iter().for_each(JoinHandle::abort);
     // Waits for these tasks: a part that arrived after the others were removed would stay in the store.
-    while sending.next().await.is_some() {}
+    while send_tasks.next().await.is_some() {}
     let _ = parts.lock().await.abort().await;
 }
 
 /// A random identifier of a conditional upload, stored in the object's metadata; `None` without a condition.
 #[derive(Debug)]
-struct Mark(Option<String>);
+struct UploadId(Option<String>);
 
-impl Mark {
+impl UploadId {
     fn new(condition: Option<&Condition>) -> Self {
         // Each `RandomState` has its own random keys.
         let random = || RandomState::new().hash_one(std::time::Instant::now());
@@ -400,13 +401,13 @@ impl Mark {
 }
 
 /// Parts that are being sent.
-type Sending = FuturesUnordered<JoinHandle<Result<(), StoreError>>>;
+type SendTasks = FuturesUnordered<JoinHandle<Result<(), StoreError>>>;
 
-fn check_sent(sent: Result<Result<(), StoreError>, JoinError>) -> Result<()> {
+fn check_part_sent(sent: Result<Result<(), StoreError>, JoinError>) -> Result<()> {
     let sent = sent.map_err(|error| std::io::Error::other(error.to_string()))?;
     sent.map_err(|error| failure(&error))
 }
 
-pub(crate) fn broken_upload() -> Error {
+pub(crate) fn broken_upload_error() -> Error {
     ErrorKind::out_of_turn("an earlier part was not written, or another process has begun the upload").into()
 }

@@ -16,12 +16,12 @@ use crate::limits::RequestQueue;
 use crate::location::ObjectLocation;
 use crate::plan;
 use crate::rate_guard::RateGuard;
-use crate::read_ahead::{ReadAhead, Received};
+use crate::read_ahead::{ReadAhead, ReceivedPart};
 use crate::response::{
-    Destination, collect, get, oversized_response, ranges_ignored, ranges_ignored_or, read_first,
-    run_until_stopped, truncated_response,
+    Destination, collect, get, oversized_response_error, ranges_ignored_error, ranges_ignored_or_other_error,
+    read_prefix, run_until_stopped, truncated_response_error,
 };
-use crate::runtime::{Stop, runtime, wait};
+use crate::runtime::{CancelSignal, runtime, wait};
 use crate::service::EntireObject;
 
 /// The smallest amount that is fetched when headers and directories are read.
@@ -40,7 +40,7 @@ pub(crate) struct ObjectBytes {
     shared: Arc<Shared>,
     /// What is fetched before it is asked for. It ends with the last handle, although its requests have the object as well.
     read_ahead: Arc<ReadAhead>,
-    stop: Option<Arc<Stop>>,
+    stop: Option<Arc<CancelSignal>>,
 }
 
 struct Shared {
@@ -49,7 +49,7 @@ struct Shared {
     /// The offset and bytes of the window fetched on opening: the object's beginning or end.
     opened: (u64, Chunk),
     /// Cached windows with their offsets, the newest at the end.
-    recent: Mutex<VecDeque<(u64, Chunk)>>,
+    cached_windows: Mutex<VecDeque<(u64, Chunk)>>,
     /// What remains of the single response of a server that ignores ranges.
     ///
     /// A thread takes the response out of the mutex while it reads.
@@ -85,11 +85,11 @@ impl ObjectBytes {
             Ok(result) => result,
         };
         if result.extensions.get::<EntireObject>().is_none() {
-            return Self::of_window(location, result).await;
+            return Self::from_response(location, result).await;
         }
         let (meta, range) = (result.meta.clone(), result.range.clone());
         let mut rest = PartialResponse { at: range.end, chunk: Chunk::new(), stream: result.into_stream() };
-        let (window, chunk) = read_first(&mut rest.stream, range.end, location.limits.slowest).await?;
+        let (window, chunk) = read_prefix(&mut rest.stream, range.end, location.limits.slowest).await?;
         rest.chunk = chunk;
         Ok(Self::new(location, meta, (range.start, window), Some(Mutex::new(Some(rest)))))
     }
@@ -97,7 +97,7 @@ impl ObjectBytes {
     /// Opens an object that ends with a directory.
     ///
     /// Sends one request for the last bytes, or two if the store does not support suffix requests.
-    pub(crate) async fn open_end(location: &ObjectLocation, len: u64) -> Result<Self> {
+    pub(crate) async fn open_at_end(location: &ObjectLocation, len: u64) -> Result<Self> {
         let result = match get(location, GetRange::Suffix(len), None).await {
             Err(StoreError::NotSupported { .. }) => {
                 let meta = location.head().await.map_err(|error| failure(&error))?.meta;
@@ -105,16 +105,18 @@ impl ObjectBytes {
                     return Ok(Self::new(location, meta, (0, Chunk::new()), None));
                 }
                 let range = GetRange::Bounded(meta.size.saturating_sub(len)..meta.size);
-                get(location, range, Some(&meta)).await.map_err(|error| ranges_ignored_or(&error))?
+                get(location, range, Some(&meta))
+                    .await
+                    .map_err(|error| ranges_ignored_or_other_error(&error))?
             }
             Err(error) => return Self::open_empty_or_error(location, error).await,
             Ok(result) => result,
         };
-        Self::of_window(location, result).await
+        Self::from_response(location, result).await
     }
 
     /// Keeps what a response has, and fetches the rest of it if it has broken off.
-    async fn of_window(location: &ObjectLocation, result: GetResult) -> Result<Self> {
+    async fn from_response(location: &ObjectLocation, result: GetResult) -> Result<Self> {
         let (meta, range) = (result.meta.clone(), result.range.clone());
         let len = range.end - range.start;
         let have = collect(&mut result.into_stream(), len, location.limits.slowest).await?;
@@ -137,7 +139,7 @@ impl ObjectBytes {
         {
             return Ok(Self::new(location, head.meta, (0, Chunk::new()), None));
         }
-        Err(ranges_ignored_or(&error))
+        Err(ranges_ignored_or_other_error(&error))
     }
 
     fn new(
@@ -146,16 +148,24 @@ impl ObjectBytes {
         opened: (u64, Chunk),
         single_response: Option<Mutex<Option<PartialResponse>>>,
     ) -> Self {
-        let (recent, queue) = (Mutex::default(), RequestQueue::new(&location.limits));
+        let (cached_windows, queue) = (Mutex::default(), RequestQueue::new(&location.limits));
         let location = location.clone();
         let (arrived, process) = (AtomicU64::new(0), std::process::id());
-        let shared =
-            Arc::new(Shared { location, meta, opened, recent, single_response, queue, arrived, process });
+        let shared = Arc::new(Shared {
+            location,
+            meta,
+            opened,
+            cached_windows,
+            single_response,
+            queue,
+            arrived,
+            process,
+        });
         Self { shared, read_ahead: Arc::default(), stop: None }
     }
 
     /// Returns a handle to the same object whose requests are cancelled when `stop` is set.
-    pub(crate) fn with_stop(&self, stop: Option<Arc<Stop>>) -> Self {
+    pub(crate) fn with_stop(&self, stop: Option<Arc<CancelSignal>>) -> Self {
         // What a cancelled reader has fetched ahead ends with it.
         let read_ahead = if stop.is_some() { Arc::default() } else { Arc::clone(&self.read_ahead) };
         Self { shared: Arc::clone(&self.shared), read_ahead, stop }
@@ -201,8 +211,9 @@ impl ObjectBytes {
         };
         copy(&self.shared.opened, into)
             .or_else(|| {
-                let recent = self.shared.recent.lock().unwrap_or_else(PoisonError::into_inner);
-                recent.iter().find_map(|window| copy(window, into))
+                let cached_windows =
+                    self.shared.cached_windows.lock().unwrap_or_else(PoisonError::into_inner);
+                cached_windows.iter().find_map(|window| copy(window, into))
             })
             .unwrap_or(0)
     }
@@ -242,7 +253,7 @@ impl ObjectBytes {
         if put(&self.shared.opened) {
             return true;
         }
-        self.shared.recent.lock().unwrap_or_else(PoisonError::into_inner).iter().any(put)
+        self.shared.cached_windows.lock().unwrap_or_else(PoisonError::into_inner).iter().any(put)
     }
 
     /// Fetches and caches a window, and returns how many bytes were copied to `into`.
@@ -251,9 +262,9 @@ impl ObjectBytes {
     fn fetch_window(&self, at: u64, into: &mut [u8]) -> Result<usize> {
         let wanted = into.len() as u64;
         let before = {
-            let recent = self.shared.recent.lock().unwrap_or_else(PoisonError::into_inner);
+            let cached_windows = self.shared.cached_windows.lock().unwrap_or_else(PoisonError::into_inner);
             let ends_here = |(start, window): &&(u64, Chunk)| start + window.len() as u64 == at;
-            recent.iter().find(ends_here).map(|(_, window)| window.len() as u64)
+            cached_windows.iter().find(ends_here).map(|(_, window)| window.len() as u64)
         };
         // Four times the previous window, so that long sequential reads need few requests.
         let len = match before {
@@ -265,10 +276,10 @@ impl ObjectBytes {
         self.wait(self.shared.fetch(at..end, Destination::Plain(&mut window)))?;
         let count = into.len().min(window.len());
         into[..count].copy_from_slice(&window[..count]);
-        let mut recent = self.shared.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        recent.push_back((at, window.into()));
-        while recent.iter().map(|(_, window)| window.len() as u64).sum::<u64>() > MAX_CACHED {
-            recent.pop_front();
+        let mut cached_windows = self.shared.cached_windows.lock().unwrap_or_else(PoisonError::into_inner);
+        cached_windows.push_back((at, window.into()));
+        while cached_windows.iter().map(|(_, window)| window.len() as u64).sum::<u64>() > MAX_CACHED {
+            cached_windows.pop_front();
         }
         Ok(count)
     }
@@ -296,7 +307,7 @@ impl ObjectBytes {
 
     /// Fetches a long range in several requests.
     fn fetch_range(&self, at: u64, into: &mut [u8]) -> Result<()> {
-        let len = plan::even_part(into.len(), self.shared.location.limits.part_size());
+        let len = plan::even_part_len(into.len(), self.shared.location.limits.part_size());
         let starts = (0..).map(|number| at + number * len as u64);
         let mut parts: Vec<(u64, &mut [u8])> = starts.zip(into.chunks_mut(len)).collect();
         self.fetch_parts(&mut parts)
@@ -320,14 +331,14 @@ impl ObjectBytes {
         };
         let shared = &self.shared;
         let most = shared.location.limits.in_flight();
-        self.read_ahead.record_read(at..at + count as u64, shared.meta.size, most, |range| {
+        self.read_ahead.record_read_and_prefetch(at..at + count as u64, shared.meta.size, most, |range| {
             // What is fetched ahead counts until it has been read.
             let Some(permit) = shared.queue.try_acquire(range.end - range.start) else { return Ok(None) };
             let (shared, range) = (Arc::clone(shared), range.clone());
             Ok(Some(runtime()?.spawn(async move {
                 let mut chunks = Vec::new();
-                shared.fetch_now(range.clone(), &mut Destination::Chunks(&mut chunks)).await?;
-                Ok(Received::new(range, chunks, permit.into_memory_permit()))
+                shared.fetch_without_permit(range.clone(), &mut Destination::Chunks(&mut chunks)).await?;
+                Ok(ReceivedPart::new(range, chunks, permit.into_memory_permit()))
             })))
         })?;
         Ok(count)
@@ -350,7 +361,7 @@ impl ObjectBytes {
             loop {
                 let mut response = match rest.take() {
                     Some(response) => response,
-                    None => self.shared.response_from_start().await?,
+                    None => self.shared.request_from_start().await?,
                 };
                 let slowest = self.shared.location.limits.slowest;
                 let read = match response.skip_to(at + done as u64, slowest).await {
@@ -381,20 +392,22 @@ impl Shared {
     /// If the connection is lost, the remaining bytes are requested again.
     async fn fetch(&self, range: Range<u64>, mut into: Destination<'_, '_>) -> Result<()> {
         let _permit = self.queue.next(range.end - range.start).await;
-        self.fetch_now(range, &mut into).await
+        self.fetch_without_permit(range, &mut into).await
     }
 
     /// Fetches a range of the object without waiting for a turn.
-    async fn fetch_now(&self, range: Range<u64>, into: &mut Destination<'_, '_>) -> Result<()> {
+    async fn fetch_without_permit(&self, range: Range<u64>, into: &mut Destination<'_, '_>) -> Result<()> {
         let mut at = range.start;
         let mut tries = 0;
         loop {
             let before = at;
             let error = match get(&self.location, GetRange::Bounded(at..range.end), Some(&self.meta)).await {
-                Err(error @ StoreError::NotSupported { .. }) => return Err(ranges_ignored_or(&error)),
+                Err(error @ StoreError::NotSupported { .. }) => {
+                    return Err(ranges_ignored_or_other_error(&error));
+                }
                 Err(error) => return Err(failure(&error)),
                 Ok(result) => {
-                    self.check_same(&result.meta)?;
+                    self.check_same_version(&result.meta)?;
                     let mut stream = result.into_stream();
                     let mut rate_guard = RateGuard::new(self.location.limits.slowest, &self.arrived);
                     loop {
@@ -402,7 +415,7 @@ impl Shared {
                             Some(Ok(chunk)) => {
                                 let left = range.end - at;
                                 if chunk.len() as u64 > left {
-                                    return Err(oversized_response());
+                                    return Err(oversized_response_error());
                                 }
                                 let len = chunk.len() as u64;
                                 into.put(at, chunk);
@@ -422,7 +435,7 @@ impl Shared {
             if tries > self.location.limits.retries {
                 return Err(match error {
                     Some(error) => failure(&error),
-                    None => truncated_response(at - range.start, range.end - range.start),
+                    None => truncated_response_error(at - range.start, range.end - range.start),
                 });
             }
         }
@@ -431,7 +444,7 @@ impl Shared {
     /// Returns an error if a response is for another version than the one that was opened.
     ///
     /// Not all servers honor the conditions of requests.
-    fn check_same(&self, now: &ObjectMeta) -> Result<()> {
+    fn check_same_version(&self, now: &ObjectMeta) -> Result<()> {
         let opened = &self.meta;
         let is_same = match (&opened.e_tag, &now.e_tag) {
             (None, None) => opened.last_modified == now.last_modified,
@@ -443,10 +456,10 @@ impl Shared {
         }
     }
 
-    async fn response_from_start(&self) -> Result<PartialResponse> {
+    async fn request_from_start(&self) -> Result<PartialResponse> {
         let restarted = get(&self.location, GetRange::Bounded(0..WINDOW), Some(&self.meta)).await;
         let restarted = restarted.map_err(|error| failure(&error))?;
-        self.check_same(&restarted.meta)?;
+        self.check_same_version(&restarted.meta)?;
         if restarted.extensions.get::<EntireObject>().is_none() {
             return Err(changed()); // it now honors ranges: another server responds
         }
@@ -473,7 +486,9 @@ impl PartialResponse {
             if self.chunk.is_empty() {
                 match rate_guard.next(&mut self.stream).await {
                     Some(chunk) => self.chunk = chunk.map_err(|error| failure(&error))?,
-                    None => return Err(truncated_response(self.at, self.at + (wanted - filled) as u64)),
+                    None => {
+                        return Err(truncated_response_error(self.at, self.at + (wanted - filled) as u64));
+                    }
                 }
                 continue;
             }
@@ -535,7 +550,7 @@ impl ReadAt for ObjectBytes {
         let is_nearly_all = len >= all.saturating_sub(WINDOW) && runs.iter().nth(1).is_none();
         match self.shared.single_response.is_none() || is_known || is_nearly_all || len == 0 {
             true => Ok(()),
-            false => Err(ranges_ignored()),
+            false => Err(ranges_ignored_error()),
         }
     }
 

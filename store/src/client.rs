@@ -85,7 +85,7 @@ fn client(options: &ClientOptions, certificates: &[String]) -> Result<reqwest::C
         .redirect(reqwest::redirect::Policy::none())
         .referer(false)
         .https_only(!allows_http)
-        .tls_backend_preconfigured(tls(certificates, is_http1, allows_http)?);
+        .tls_backend_preconfigured(tls_config(certificates, is_http1, allows_http)?);
     if let Some(time) = time(ClientConfigKey::Timeout)? {
         builder = builder.timeout(time);
     }
@@ -118,7 +118,11 @@ fn client(options: &ClientOptions, certificates: &[String]) -> Result<reqwest::C
 }
 
 /// Configures TLS with `ring`, for this client alone: the process may have a provider of its own choice.
-fn tls(certificates: &[String], is_http1: bool, allows_http: bool) -> Result<rustls::ClientConfig, BoxError> {
+fn tls_config(
+    certificates: &[String],
+    is_http1: bool,
+    allows_http: bool,
+) -> Result<rustls::ClientConfig, BoxError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut added = Vec::new();
     for pem in certificates {
@@ -158,7 +162,7 @@ pub(crate) async fn send(
     for _ in 0..MAX_REDIRECTS {
         let original = request.clone();
         let response = client.call(request).await?;
-        match redirected(original, &response) {
+        match redirect_request(original, &response) {
             None => return Ok(response),
             Some(next) => request = next,
         }
@@ -170,7 +174,7 @@ pub(crate) async fn send(
 }
 
 /// Returns the request that a response asks for, if it asks for one.
-fn redirected(request: HttpRequest, response: &HttpResponse) -> Option<HttpRequest> {
+fn redirect_request(request: HttpRequest, response: &HttpResponse) -> Option<HttpRequest> {
     let (mut parts, body) = request.into_parts();
     let is_reading = matches!(parts.method, Method::GET | Method::HEAD);
     match response.status() {

@@ -67,9 +67,9 @@ fn describe(error: &object_store::Error) -> String {
         let text = last.to_string();
         // "…status code: 403 Forbidden: <body>", or "Server returned error response: <body>".
         if let Some((_, rest)) = text.split_once("status code: ") {
-            status = Some((rest.split(':').next().unwrap_or_default().to_owned(), code_in(rest)));
+            status = Some((rest.split(':').next().unwrap_or_default().to_owned(), error_code_in(rest)));
         } else if let Some((_, rest)) = text.split_once("error response: ") {
-            status = Some(("an error instead of an answer".to_owned(), code_in(rest)));
+            status = Some(("an error instead of an answer".to_owned(), error_code_in(rest)));
         }
         match last.source() {
             Some(source) => last = source,
@@ -88,7 +88,7 @@ fn describe(error: &object_store::Error) -> String {
 }
 
 /// Extracts the error code of S3, GCS or Azure from a response body, such as `NoSuchBucket`.
-fn code_in(body: &str) -> Option<String> {
+fn error_code_in(body: &str) -> Option<String> {
     let code = body.split_once("<Code>")?.1.split_once("</Code>")?.0;
     // Real codes are shorter; longer text might contain data.
     let is_code = code.len() <= 60 && code.chars().all(|char| char.is_ascii_alphanumeric());

@@ -10,9 +10,9 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 /// How many of the bytes that are requested at a time a permit is for.
 const BYTES_PER_PERMIT: u64 = 64 << 10;
 /// The default for [`Limits::requests`] and the most that can be set.
-const REQUESTS: (usize, usize) = (128, 256);
+const DEFAULT_AND_MAX_REQUESTS: (usize, usize) = (128, 256);
 /// The default for [`Limits::in_flight`] and the least and most that can be set.
-const IN_FLIGHT: (u64, u64, u64) = (128 << 20, 1 << 20, 1 << 40);
+const DEFAULT_MIN_AND_MAX_IN_FLIGHT: (u64, u64, u64) = (128 << 20, 1 << 20, 1 << 40);
 
 /// The limits of a [`StoreOptions`](crate::StoreOptions), and what of them is taken, which clones share.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ impl Default for Limits {
     /// The limits that everything shares for which no others are set.
     fn default() -> Self {
         static DEFAULT: OnceLock<Limits> = OnceLock::new();
-        let (requests, in_flight) = (REQUESTS.0, IN_FLIGHT.0);
+        let (requests, in_flight) = (DEFAULT_AND_MAX_REQUESTS.0, DEFAULT_MIN_AND_MAX_IN_FLIGHT.0);
         let shared = || Arc::new(Mutex::new(permits(in_flight)));
         let make = || Self {
             retries: 5,
@@ -54,13 +54,13 @@ impl Default for Limits {
 impl Limits {
     /// Sets how many requests are sent at a time. Clones of this value share the new limit.
     pub(crate) fn set_requests(&mut self, requests: usize) {
-        self.requests = requests.clamp(1, REQUESTS.1);
+        self.requests = requests.clamp(1, DEFAULT_AND_MAX_REQUESTS.1);
         self.shared = Arc::new(Mutex::new(permits(self.in_flight)));
     }
 
     /// Sets how many bytes are requested at a time, as [`set_requests`](Self::set_requests) does.
     pub(crate) fn set_in_flight(&mut self, bytes: u64) {
-        self.in_flight = bytes.clamp(IN_FLIGHT.1, IN_FLIGHT.2);
+        self.in_flight = bytes.clamp(DEFAULT_MIN_AND_MAX_IN_FLIGHT.1, DEFAULT_MIN_AND_MAX_IN_FLIGHT.2);
         self.shared = Arc::new(Mutex::new(permits(self.in_flight)));
     }
 

@@ -9,7 +9,7 @@ use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::Event;
 
-use crate::address::{Address, Kind, bad_option, encoded};
+use crate::address::{Address, StoreKind, bad_option, percent_encoded};
 use crate::location::ObjectLocation;
 use crate::options::StoreOptions;
 use crate::runtime::wait;
@@ -87,7 +87,7 @@ pub fn list(url: &str, options: &StoreOptions) -> Result<Listing> {
 
 impl Listing {
     pub(crate) fn new(address: Address, options: &StoreOptions, is_flat: bool) -> Result<Self> {
-        if address.kind == Kind::Web {
+        if address.kind == StoreKind::Web {
             return Err(bad_option("web servers do not list what they have").at_path(&address.display_name()));
         }
         let (options, page) = (options.clone(), VecDeque::new());
@@ -115,7 +115,7 @@ impl Listing {
     }
 
     /// Requests the next page.
-    fn fetch(&mut self) -> Result<()> {
+    fn fetch_page(&mut self) -> Result<()> {
         let Self { address, options, .. } = &*self;
         let at = match &self.next {
             NextPage::At(at) => Some(&**at),
@@ -160,7 +160,7 @@ impl Iterator for Listing {
             if matches!(self.next, NextPage::End) {
                 return None;
             }
-            if let Err(error) = self.fetch() {
+            if let Err(error) = self.fetch_page() {
                 self.next = NextPage::End;
                 return Some(Err(error));
             }
@@ -170,9 +170,9 @@ impl Iterator for Listing {
 
 /// Returns the query that asks for a page.
 fn page_query(address: &Address, is_flat: bool, at: Option<&str>) -> String {
-    let query = |text: &str| encoded(text).replace('/', "%2F");
+    let query = |text: &str| percent_encoded(text).replace('/', "%2F");
     let (kind, marker) = match address.kind {
-        Kind::Azure => ("comp=list&restype=container", "marker"),
+        StoreKind::Azure => ("comp=list&restype=container", "marker"),
         _ => ("encoding-type=url&list-type=2", "continuation-token"),
     };
     let mut page_query = format!("?{kind}&prefix={}", query(&address.key));
@@ -189,9 +189,9 @@ fn page_query(address: &Address, is_flat: bool, at: Option<&str>) -> String {
 type Page = (Vec<(String, u64)>, Option<String>);
 
 /// Reads a page: the names of its elements differ from store to store, and blanks around a key belong to it.
-fn page(text: &str, kind: Kind) -> Result<Page, quick_xml::Error> {
+fn page(text: &str, kind: StoreKind) -> Result<Page, quick_xml::Error> {
     let (root, object, key, size, marker) = match kind {
-        Kind::Azure => ("EnumerationResults", "Blob", "Name", "Content-Length", "NextMarker"),
+        StoreKind::Azure => ("EnumerationResults", "Blob", "Name", "Content-Length", "NextMarker"),
         _ => ("ListBucketResult", "Contents", "Key", "Size", "NextContinuationToken"),
     };
     let (mut is_whole, mut is_truncated) = (false, false);
@@ -222,7 +222,8 @@ fn page(text: &str, kind: Kind) -> Result<Page, quick_xml::Error> {
                 if is("EncodingType") {
                     are_encoded = true; // before or after the keys
                 } else if is(key) {
-                    last_key = if std::mem::take(&mut is_encoded) { decoded(&content) } else { content };
+                    last_key =
+                        if std::mem::take(&mut is_encoded) { percent_decoded(&content) } else { content };
                 } else if is(size) {
                     last_size = content.trim().parse().unwrap_or(0);
                 } else if is(object) {
@@ -242,7 +243,9 @@ fn page(text: &str, kind: Kind) -> Result<Page, quick_xml::Error> {
     }
     if are_encoded {
         // As in a form, with `+` for a blank.
-        objects.iter_mut().for_each(|(key, _): &mut (String, u64)| *key = decoded(&key.replace('+', " ")));
+        objects
+            .iter_mut()
+            .for_each(|(key, _): &mut (String, u64)| *key = percent_decoded(&key.replace('+', " ")));
     }
     match is_whole && (next.is_some() || !is_truncated) {
         true => Ok((objects, next)),
@@ -250,7 +253,7 @@ fn page(text: &str, kind: Kind) -> Result<Page, quick_xml::Error> {
     }
 }
 
-fn decoded(key: &str) -> String {
+fn percent_decoded(key: &str) -> String {
     percent_encoding::percent_decode_str(key).decode_utf8_lossy().into_owned()
 }
 
@@ -264,14 +267,14 @@ mod tests {
         let s3 = "<?xml version=\"1.0\"?><ListBucketResult><Name>b</Name><IsTruncated>true</IsTruncated>\
             <NextContinuationToken>a+/=</NextContinuationToken><Contents><Key>a+b%2Bc/%0A</Key>\
             <ETag>&quot;x&quot;</ETag><Size>7</Size></Contents><CommonPrefixes><Prefix>p/</Prefix></CommonPrefixes><EncodingType>url</EncodingType></ListBucketResult>";
-        assert_eq!(page(s3, Kind::S3).unwrap(), (vec![("a b+c/\n".into(), 7)], Some("a+/=".into())));
+        assert_eq!(page(s3, StoreKind::S3).unwrap(), (vec![("a b+c/\n".into(), 7)], Some("a+/=".into())));
         let plain = "<ListBucketResult><Contents><Key> a&amp;&#x41;+%2B </Key><Size>1</Size></Contents></ListBucketResult>";
-        assert_eq!(page(plain, Kind::S3).unwrap(), (vec![(" a&A+%2B ".into(), 1)], None));
+        assert_eq!(page(plain, StoreKind::S3).unwrap(), (vec![(" a&A+%2B ".into(), 1)], None));
         let azure = "<EnumerationResults><Prefix>p</Prefix><Blobs><Blob><Name Encoded=\"true\">%EF%BF%BE+</Name><Properties>\
             <Content-Length>5</Content-Length></Properties></Blob><BlobPrefix><Name>x/</Name></BlobPrefix><Blob><Name> a%20 </Name>\
             <Properties><Content-Length>6</Content-Length></Properties></Blob></Blobs><NextMarker /></EnumerationResults>";
         let objects = vec![("\u{fffe}+".into(), 5), (" a%20 ".into(), 6)];
-        assert_eq!(page(azure, Kind::Azure).unwrap(), (objects, None));
+        assert_eq!(page(azure, StoreKind::Azure).unwrap(), (objects, None));
         // Neither the beginning of a page nor what is not one is an empty page, nor one of which the rest cannot be had.
         for text in [
             "<a><b></a>",
@@ -280,11 +283,12 @@ mod tests {
             "<ListBucketResult>",
             "<ListBucketResult><Contents><Key>a</Key></Contents>",
         ] {
-            assert!(page(text, Kind::S3).is_err(), "{text}");
+            assert!(page(text, StoreKind::S3).is_err(), "{text}");
         }
         assert!(
-            page("<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>", Kind::S3).is_err()
+            page("<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>", StoreKind::S3)
+                .is_err()
         );
-        assert_eq!(page("<ListBucketResult/>", Kind::S3).unwrap(), (vec![], None));
+        assert_eq!(page("<ListBucketResult/>", StoreKind::S3).unwrap(), (vec![], None));
     }
 }

@@ -1,4 +1,4 @@
-//! [`Loaded`]: the bytes of an object that are in memory, for reads that name what they lack in place of waiting for it.
+//! [`LoadedBytes`]: the bytes of an object that are in memory, for reads that name what they lack in place of waiting for it.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,14 +17,14 @@ const MAX_RANGES: usize = 1 << 16;
 
 /// A source that does no I/O.
 #[derive(Debug)]
-pub(crate) struct Loaded {
+pub(crate) struct LoadedBytes {
     bytes: ObjectBytes,
     parts: Mutex<Vec<(u64, Chunk)>>,
     /// Whether a read has asked for more than is loaded.
     exceeds_limit: AtomicBool,
 }
 
-impl Loaded {
+impl LoadedBytes {
     pub(crate) fn new(bytes: ObjectBytes) -> Self {
         Self { bytes, parts: Mutex::default(), exceeds_limit: AtomicBool::new(false) }
     }
@@ -72,7 +72,7 @@ fn not_loaded(missing: Vec<Range<u64>>) -> Error {
     ErrorKind::NotLoaded { missing }.into()
 }
 
-impl ReadAt for Loaded {
+impl ReadAt for LoadedBytes {
     fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
         let size = self.bytes.len();
         if offset >= size || into.is_empty() {

@@ -18,14 +18,14 @@ use object_store::{
     BackoffConfig, ClientConfigKey, GetOptions, GetResult, ObjectStore, RetryConfig, StaticCredentialProvider,
 };
 
-use crate::address::{Address, Kind, bad_option};
+use crate::address::{Address, StoreKind, bad_option};
 use crate::client::is_true;
 use crate::failure::failure;
 use crate::limits::Limits;
 use crate::options::StoreOptions;
 use crate::profile::Profile;
 use crate::runtime::wait;
-use crate::service::{Condition, PLACEHOLDER, RequestExtras, Signer, completes_upload, writes};
+use crate::service::{Condition, PLACEHOLDER, RequestExtras, Signer, is_upload_completion, is_write};
 
 /// The location of an object in a store.
 #[derive(Clone)]
@@ -92,23 +92,23 @@ impl ObjectLocation {
     fn with(address: &Address, options: &StoreOptions, extras: RequestExtras) -> Result<Self> {
         let mut extras = RequestExtras {
             needs_condition: match address.kind {
-                Kind::S3 => Some(completes_upload),
-                Kind::Web => Some(writes),
+                StoreKind::S3 => Some(is_upload_completion),
+                StoreKind::Web => Some(is_write),
                 // Google documents that it checks no condition when an upload of several parts is completed.
-                Kind::Gcs | Kind::Azure => None,
+                StoreKind::Gcs | StoreKind::Azure => None,
             },
             certificates: options.certificates.clone().into(),
             ..extras
         };
         let path = match address.kind {
             _ if extras.target.is_some() => None,
-            Kind::Web => None,
+            StoreKind::Web => None,
             _ => path_of(&address.key),
         };
         if path.is_none() {
             extras.target.get_or_insert_with(|| address.target().into());
         }
-        if address.kind == Kind::Web {
+        if address.kind == StoreKind::Web {
             extras.headers = headers(address, options)?;
         }
         Ok(Self {
@@ -116,7 +116,7 @@ impl ObjectLocation {
             path: path.unwrap_or_else(|| Path::from(PLACEHOLDER)),
             display_name: address.display_name().into(),
             limits: options.limits.clone(),
-            is_web: address.kind == Kind::Web,
+            is_web: address.kind == StoreKind::Web,
         })
     }
 
@@ -226,8 +226,8 @@ impl StoreBuilder<'_> {
 
     fn store(&self, extras: RequestExtras) -> Result<Arc<dyn ObjectStore>> {
         match self.address.kind {
-            Kind::S3 => self.s3(extras),
-            Kind::Gcs => {
+            StoreKind::S3 => self.s3(extras),
+            StoreKind::Gcs => {
                 let builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(&self.address.bucket);
                 let mut builder = configured!(self, builder, GoogleKey, GoogleKey::Client);
                 if self.options.is_anonymous {
@@ -238,8 +238,8 @@ impl StoreBuilder<'_> {
                 }
                 Ok(Arc::new(builder.with_http_connector(extras).build().map_err(|error| failure(&error))?))
             }
-            Kind::Azure => self.azure(extras),
-            Kind::Web => {
+            StoreKind::Azure => self.azure(extras),
+            StoreKind::Web => {
                 let address = self.address;
                 let builder = HttpBuilder::new().with_url(format!("{}://{}", address.scheme, address.bucket));
                 // Plain HTTP is allowed only for http:// URLs: https:// is never redirected to http://.

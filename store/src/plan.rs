@@ -53,7 +53,7 @@ fn spans(
 }
 
 /// Returns the length of the equal parts, of at most `max_len` bytes, in which a long range is fetched.
-pub(crate) fn even_part(len: usize, max_len: usize) -> usize {
+pub(crate) fn even_part_len(len: usize, max_len: usize) -> usize {
     len.div_ceil(len.div_ceil(max_len).max(1)).max(1)
 }
 
@@ -95,11 +95,14 @@ mod tests {
 
     #[test]
     fn long_ranges_are_cut_into_equal_parts() {
-        let part = even_part(40 << 20, PART);
+        let part = even_part_len(40 << 20, PART);
         assert_eq!((40usize << 20).div_ceil(part), 3);
         assert!(part <= PART && 3 * part - (40 << 20) < 3);
         let starts = (0..3).map(|number| 128 + number * part as u64);
         assert_eq!(ranges(starts, part).len(), 3);
-        assert_eq!((even_part(0, PART), even_part(1, PART), even_part(PART + 1, PART)), (1, 1, PART / 2 + 1));
+        assert_eq!(
+            (even_part_len(0, PART), even_part_len(1, PART), even_part_len(PART + 1, PART)),
+            (1, 1, PART / 2 + 1)
+        );
     }
 }

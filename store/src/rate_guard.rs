@@ -10,7 +10,7 @@ use object_store::Error as StoreError;
 use tokio::time::{Instant, timeout_at};
 
 /// How long a response may be slow.
-const WINDOW: Duration = Duration::from_secs(30);
+const MEASURED_PERIOD: Duration = Duration::from_secs(30);
 
 /// How fast responses come: a server that sends a byte now and then keeps within any limit for the next byte.
 ///
@@ -33,12 +33,14 @@ impl<'a> RateGuard<'a> {
         S: Stream<Item = Result<Chunk, StoreError>> + Unpin,
     {
         loop {
-            let Ok(chunk) = timeout_at(self.since + WINDOW, stream.next()).await else {
+            let Ok(chunk) = timeout_at(self.since + MEASURED_PERIOD, stream.next()).await else {
                 let now = self.arrived.load(Ordering::Relaxed);
                 let got = now - self.before;
-                if got < self.slowest.saturating_mul(WINDOW.as_secs()) {
-                    let text =
-                        format!("the server has sent only {got} bytes in {} seconds", WINDOW.as_secs());
+                if got < self.slowest.saturating_mul(MEASURED_PERIOD.as_secs()) {
+                    let text = format!(
+                        "the server has sent only {got} bytes in {} seconds",
+                        MEASURED_PERIOD.as_secs()
+                    );
                     let source = io::Error::new(io::ErrorKind::TimedOut, text).into();
                     return Some(Err(StoreError::Generic { store: "HTTP", source }));
                 }

@@ -12,9 +12,9 @@ use crate::limits::MemoryPermit;
 use crate::runtime::{AbortOnDrop, task_result};
 
 /// The size of a request: a few of them are requested at a time.
-const PART: u64 = 4 << 20;
+const PART_SIZE: u64 = 4 << 20;
 /// How far before the last read a part is kept, for another thread that reads the same sequence.
-const KEPT_BEHIND: u64 = 2 * PART;
+const KEPT_BEHIND: u64 = 2 * PART_SIZE;
 
 /// The parts that are in progress or have come, and how the object has been read until now.
 #[derive(Debug, Default)]
@@ -40,19 +40,19 @@ pub(crate) struct Part {
 
 #[derive(Debug)]
 enum Content {
-    Pending(JoinHandle<Result<Received>>),
-    Ready(Received),
+    Pending(JoinHandle<Result<ReceivedPart>>),
+    Ready(ReceivedPart),
 }
 
 /// A part that has come, and what it takes of the limits.
 #[derive(Debug)]
-pub(crate) struct Received {
+pub(crate) struct ReceivedPart {
     range: Range<u64>,
     chunks: Vec<Chunk>,
     _kept: MemoryPermit,
 }
 
-impl Received {
+impl ReceivedPart {
     pub(crate) fn new(range: Range<u64>, chunks: Vec<Chunk>, kept: MemoryPermit) -> Self {
         Self { range, chunks, _kept: kept }
     }
@@ -73,7 +73,7 @@ impl Received {
 
 impl Part {
     /// Waits for the content.
-    pub(crate) async fn content(self) -> Result<Received> {
+    pub(crate) async fn content(self) -> Result<ReceivedPart> {
         match self.content {
             Content::Pending(task) => task_result(AbortOnDrop(task).await),
             Content::Ready(received) => Ok(received),
@@ -101,7 +101,7 @@ impl ReadAhead {
     }
 
     /// Puts a part back that has been read up to an offset, unless that is its end.
-    pub(crate) fn put_back(&self, part: Received, end: u64) {
+    pub(crate) fn put_back(&self, part: ReceivedPart, end: u64) {
         if end < part.range.end {
             let range = part.range.clone();
             self.state().parts.push_front(Part { range, content: Content::Ready(part) });
@@ -109,12 +109,12 @@ impl ReadAhead {
     }
 
     /// Takes note of a read, and has fetched what will be read next, at most `max_bytes` bytes, if reads have been sequential and `fetch` allows it.
-    pub(crate) fn record_read(
+    pub(crate) fn record_read_and_prefetch(
         &self,
         range: Range<u64>,
         size: u64,
         max_bytes: u64,
-        mut fetch: impl FnMut(&Range<u64>) -> Result<Option<JoinHandle<Result<Received>>>>,
+        mut fetch: impl FnMut(&Range<u64>) -> Result<Option<JoinHandle<Result<ReceivedPart>>>>,
     ) -> Result<()> {
         let mut state = self.state();
         state.process = Some(std::process::id());
@@ -137,10 +137,10 @@ impl ReadAhead {
         if state.sequential_reads < 2 {
             return Ok(());
         }
-        let wanted = (4 * state.sequential_bytes).max(PART).min(max_bytes);
+        let wanted = (4 * state.sequential_bytes).max(PART_SIZE).min(max_bytes);
         let mut next = state.parts.iter().map(|part| part.range.end).max().unwrap_or(0).max(range.end);
         while next < size && next - range.end < wanted {
-            let part = next..size.min(next + PART.min(max_bytes));
+            let part = next..size.min(next + PART_SIZE.min(max_bytes));
             let Some(task) = fetch(&part)? else { break };
             next = part.end;
             state.parts.push_back(Part { range: part, content: Content::Pending(task) });

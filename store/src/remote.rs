@@ -27,10 +27,10 @@ use crate::runtime::{blocking_runtime, task_result, wait};
 use crate::upload::Upload;
 use crate::upload_options::UploadOptions;
 
-const NO_PATH: &str = "no path of the crate object_store names this object";
+const NO_PATH_MESSAGE: &str = "no path of the crate object_store names this object";
 
 /// How much of the end of an archive is enough for its end records, with the longest possible comment.
-const TAIL: u64 = 22 + 65_535 + 20 + 56;
+const MAX_END_RECORDS_LEN: u64 = 22 + 65_535 + 20 + 56;
 
 /// An object in a store.
 ///
@@ -126,7 +126,7 @@ impl Remote {
     /// an empty part, or one of dots.
     pub fn in_bucket(store: Arc<dyn ObjectStore>, key: &str) -> Result<Self> {
         let path = path_of(key).filter(|path| !path.is_root());
-        let path = path.ok_or_else(|| bad_option(NO_PATH).at_path(key))?;
+        let path = path.ok_or_else(|| bad_option(NO_PATH_MESSAGE).at_path(key))?;
         let display_name = format!("{store}/{path}").into();
         Ok(Self {
             location: ObjectLocation { store, path, display_name, limits: Limits::default(), is_web: false },
@@ -209,7 +209,7 @@ impl Remote {
     ///
     /// As for [`Remote::open_npz`].
     pub fn open_npz_with(&self, options: &ReadOptions) -> Result<NpzFile> {
-        self.end_bytes().and_then(|bytes| self.open_archive(Arc::new(bytes), options))
+        self.open_end_bytes().and_then(|bytes| self.open_archive(Arc::new(bytes), options))
     }
 
     /// Reads an entire NPY object as an array.
@@ -237,7 +237,9 @@ impl Remote {
     fn child(&self, name: &str) -> Result<Self> {
         let Some((address, options)) = &self.address else {
             let (key, display_name) = (format!("{}/{name}", self.location.path), self.path_of(name));
-            let Some(path) = path_of(&key) else { return Err(bad_option(NO_PATH).at_path(&display_name)) };
+            let Some(path) = path_of(&key) else {
+                return Err(bad_option(NO_PATH_MESSAGE).at_path(&display_name));
+            };
             return Ok(Self {
                 location: ObjectLocation { path, display_name, ..self.location.clone() },
                 address: None,
@@ -358,7 +360,7 @@ impl Remote {
     /// As for [`Remote::open_npz`].
     pub async fn open_npz_async(&self, options: &ReadOptions) -> Result<AsyncFile<NpzFile>> {
         let location = self.location.clone();
-        let bytes = async move { ObjectBytes::open_end(&location, TAIL.max(WINDOW)).await };
+        let bytes = async move { ObjectBytes::open_at_end(&location, MAX_END_RECORDS_LEN.max(WINDOW)).await };
         AsyncFile::open(self, options, bytes, Self::open_archive).await
     }
 
@@ -468,8 +470,8 @@ impl Remote {
         wait(ObjectBytes::open(&self.location)).map_err(|error| self.location.name_error(error))
     }
 
-    fn end_bytes(&self) -> Result<ObjectBytes> {
-        wait(ObjectBytes::open_end(&self.location, TAIL.max(WINDOW)))
+    fn open_end_bytes(&self) -> Result<ObjectBytes> {
+        wait(ObjectBytes::open_at_end(&self.location, MAX_END_RECORDS_LEN.max(WINDOW)))
             .map_err(|error| self.location.name_error(error))
     }
 

@@ -11,7 +11,7 @@ use crate::bytes::WINDOW;
 use crate::failure::{failure, io};
 use crate::location::ObjectLocation;
 use crate::rate_guard::RateGuard;
-use crate::runtime::Stop;
+use crate::runtime::CancelSignal;
 
 /// The destination of fetched bytes.
 pub(crate) enum Destination<'a, 'p> {
@@ -113,7 +113,7 @@ pub(crate) async fn collect(
     // What follows an error is asked for again.
     while let Some(Ok(chunk)) = rate_guard.next(stream).await {
         if (bytes.len() + chunk.len()) as u64 > len {
-            return Err(oversized_response());
+            return Err(oversized_response_error());
         }
         bytes.extend_from_slice(&chunk);
     }
@@ -121,7 +121,7 @@ pub(crate) async fn collect(
 }
 
 /// Reads the first `len` bytes of a longer response, and returns them with the rest of the last chunk.
-pub(crate) async fn read_first(
+pub(crate) async fn read_prefix(
     stream: &mut BoxStream<'static, Result<Chunk, StoreError>>,
     len: u64,
     slowest: u64,
@@ -132,7 +132,7 @@ pub(crate) async fn read_first(
     while (bytes.len() as u64) < len {
         let Some(mut chunk) = rate_guard.next(stream).await.transpose().map_err(|error| failure(&error))?
         else {
-            return Err(truncated_response(bytes.len() as u64, len));
+            return Err(truncated_response_error(bytes.len() as u64, len));
         };
         let part = chunk.split_to(chunk.len().min((len - bytes.len() as u64) as usize));
         bytes.extend_from_slice(&part);
@@ -144,7 +144,7 @@ pub(crate) async fn read_first(
 }
 
 pub(crate) async fn run_until_stopped<T>(
-    stop: Option<&Stop>,
+    stop: Option<&CancelSignal>,
     future: impl Future<Output = Result<T>>,
 ) -> Result<T> {
     match stop {
@@ -153,23 +153,23 @@ pub(crate) async fn run_until_stopped<T>(
     }
 }
 
-pub(crate) fn truncated_response(have: u64, need: u64) -> Error {
+pub(crate) fn truncated_response_error(have: u64, need: u64) -> Error {
     let text = format!("the response ended after {have} of {need} bytes");
     io(std::io::ErrorKind::UnexpectedEof, &text)
 }
 
-pub(crate) fn ranges_ignored_or(error: &StoreError) -> Error {
+pub(crate) fn ranges_ignored_or_other_error(error: &StoreError) -> Error {
     match error {
-        StoreError::NotSupported { .. } => ranges_ignored(),
+        StoreError::NotSupported { .. } => ranges_ignored_error(),
         error => failure(error),
     }
 }
 
-pub(crate) fn ranges_ignored() -> Error {
+pub(crate) fn ranges_ignored_error() -> Error {
     ErrorKind::bad_source("the server ignores requests for ranges").into()
 }
 
 /// Returns the error for a server that sends more bytes than were requested.
-pub(crate) fn oversized_response() -> Error {
+pub(crate) fn oversized_response_error() -> Error {
     ErrorKind::bad_source("the server sent more than was requested").into()
 }

@@ -115,12 +115,12 @@ pub(crate) fn wait<T: Send>(future: impl Future<Output = Result<T>> + Send) -> R
 
 /// A signal that cancels requests from another thread.
 #[derive(Debug, Default)]
-pub(crate) struct Stop {
+pub(crate) struct CancelSignal {
     is_set: AtomicBool,
     notify: Notify,
 }
 
-impl Stop {
+impl CancelSignal {
     pub(crate) fn set(&self) {
         self.is_set.store(true, Ordering::Relaxed);
         self.notify.notify_waiters();

@@ -159,13 +159,13 @@ impl HttpService for Service {
         let (end, is_reading) = (prefix_end(&request), request.method() == Method::GET);
         let response = send(&self.client()?, request).await?;
         if extras.method_override.is_some() && response.status().is_success() {
-            return as_object(response).await;
+            return with_object_headers(response).await;
         }
         if !is_reading || !response.status().is_success() {
             return Ok(response);
         }
         let response = match end {
-            Some(end) if response.status() == StatusCode::OK => as_first_part(response, end).await?,
+            Some(end) if response.status() == StatusCode::OK => as_partial_content(response, end).await?,
             _ => response,
         };
         Ok(end_at_first_error(response))
@@ -189,7 +189,7 @@ fn with_target(uri: &Uri, target: &str) -> Result<Uri, http::Error> {
 }
 
 /// Gives an answer the headers of an object, without which `object_store` does not return it.
-async fn as_object(response: HttpResponse) -> Result<HttpResponse, HttpError> {
+async fn with_object_headers(response: HttpResponse) -> Result<HttpResponse, HttpError> {
     // A page of a listing has at most 5,000 names of 1,024 characters.
     let mut response =
         buffer_body(response, 64 << 20, "an answer that is longer than any that stores send").await?;
@@ -220,12 +220,12 @@ async fn buffer_body(
 }
 
 /// Returns whether a request completes a multipart upload, in the protocol of S3.
-pub(crate) fn completes_upload(request: &HttpRequest) -> bool {
+pub(crate) fn is_upload_completion(request: &HttpRequest) -> bool {
     request.method() == Method::POST && request.uri().query().is_some_and(|query| query.contains("uploadId="))
 }
 
 /// Returns whether a request writes an object.
-pub(crate) fn writes(request: &HttpRequest) -> bool {
+pub(crate) fn is_write(request: &HttpRequest) -> bool {
     request.method() == Method::PUT
 }
 
@@ -237,13 +237,14 @@ fn prefix_end(request: &HttpRequest) -> Option<u64> {
 
 /// Lets a body that breaks off just end: what is missing is requested again at once, where `object_store` would wait first.
 fn end_at_first_error(response: HttpResponse) -> HttpResponse {
-    response.map(|body| HttpResponseBody::new(StreamBody::new(UntilError(Mutex::new(body.bytes_stream())))))
+    response
+        .map(|body| HttpResponseBody::new(StreamBody::new(ChunksUntilError(Mutex::new(body.bytes_stream())))))
 }
 
 /// The chunks of a body until the first error. The mutex, which nothing waits for, makes it `Sync`.
-struct UntilError(Mutex<BoxStream<'static, Result<Bytes, HttpError>>>);
+struct ChunksUntilError(Mutex<BoxStream<'static, Result<Bytes, HttpError>>>);
 
-impl Stream for UntilError {
+impl Stream for ChunksUntilError {
     type Item = Result<Frame<Bytes>, HttpError>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -256,7 +257,7 @@ impl Stream for UntilError {
 ///
 /// Otherwise the store would reject the response, and the object would have to be requested again. If the server does not say how
 /// long it is, it is received first.
-async fn as_first_part(response: HttpResponse, end: u64) -> Result<HttpResponse, HttpError> {
+async fn as_partial_content(response: HttpResponse, end: u64) -> Result<HttpResponse, HttpError> {
     let mut response = match response.headers().contains_key(CONTENT_LENGTH) {
         true => response,
         false => {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ndarray_io::error::Result;
 use tokio::runtime::Handle;
 
-use crate::async_upload::{AsyncUpload, broken_upload};
+use crate::async_upload::{AsyncUpload, broken_upload_error};
 use crate::remote::Version;
 use crate::runtime::wait;
 
@@ -51,14 +51,14 @@ impl Upload {
     pub fn finish(mut self) -> Result<Version> {
         match self.0.take() {
             Some(upload) => wait(upload.finish()),
-            None => Err(broken_upload()),
+            None => Err(broken_upload_error()),
         }
     }
 }
 
 impl Write for Upload {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let Some(upload) = &mut self.0 else { return Err(broken_upload().into()) };
+        let Some(upload) = &mut self.0 else { return Err(broken_upload_error().into()) };
         if upload.is_full() && !bytes.is_empty() {
             wait(upload.send_buffer())?;
         }

@@ -7,11 +7,11 @@ use crate::remote::Version;
 use crate::service::Condition;
 
 /// The default size of a part.
-const DEFAULT_PART: u64 = 16 << 20;
+const DEFAULT_PART_SIZE: u64 = 16 << 20;
 /// The maximum number of parts that stores accept.
 pub(crate) const PARTS: u64 = 10_000;
 /// The minimum size in bytes of every part except the last.
-const MIN_PART: u64 = 5 << 20;
+const MIN_PART_SIZE: u64 = 5 << 20;
 
 /// Options for writing an object: its length, the size of parts, and a condition.
 ///
@@ -99,7 +99,7 @@ impl UploadOptions {
     pub(crate) fn part_len(&self) -> Result<usize> {
         // Rounded up to a multiple of 1 MiB.
         let needed = self.len.unwrap_or(0).div_ceil(PARTS).div_ceil(1 << 20) << 20;
-        let part = self.part.unwrap_or(DEFAULT_PART).max(MIN_PART).max(needed);
+        let part = self.part.unwrap_or(DEFAULT_PART_SIZE).max(MIN_PART_SIZE).max(needed);
         usize::try_from(part)
             .map_err(|_| bad_option(format!("a part of {part} bytes does not fit into memory")))
     }

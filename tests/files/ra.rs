@@ -318,7 +318,7 @@ fn half_precision_numbers_round_trip_in_ra() {
         npy.extend(head.as_bytes());
         let error = ndarray_io::npy::parse(&npy).unwrap_err();
         assert!(
-            matches!(error.kind(), ErrorKind::Unsupported { part: FilePart::DType, .. }),
+            matches!(error.kind(), ErrorKind::Unsupported { part: ndarray_io::error::FilePart::DType, .. }),
             "NumPy knows no {text}: {error}"
         );
     }

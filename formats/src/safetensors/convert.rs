@@ -13,7 +13,7 @@ use ndarray_io::npz::NpzOptions;
 use ndarray_io::{DynArray, NpyFile, NpzFile, NpzWriter, WriteOptions, npy};
 
 use super::SafeTensors;
-use super::write::Plan;
+use super::write::FilePlan;
 
 /// How many bytes of an array are in memory at a time.
 const BLOCK: usize = 8 << 20;
@@ -53,16 +53,16 @@ pub fn npz_to_safetensors<W: Write>(
         let dtype = header.dtype().with_byte_order(ByteOrder::Little);
         headers.push((member.name(), Header::new(dtype, Order::C, header.shape().into())?));
     }
-    let plan = Plan::new(&headers, metadata)?;
+    let plan = FilePlan::new(&headers, metadata)?;
     writer.write_all(&plan.head)?;
     for index in plan.order {
-        copy(&archive.open_member(index)?, &mut writer)?;
+        write_elements(&archive.open_member(index)?, &mut writer)?;
     }
     Ok(writer.flush()?)
 }
 
 /// Copies the elements of an array in C order and little-endian.
-fn copy(array: &NpyFile, writer: &mut impl Write) -> Result<()> {
+fn write_elements(array: &NpyFile, writer: &mut impl Write) -> Result<()> {
     let options = WriteOptions::new().order(Order::C).byte_order(ByteOrder::Little);
     for block in array.blocks::<DynArray>().order(Order::C).bytes(BLOCK) {
         write_headed(block?.array(), &mut *writer, &options, &mut |_| Ok(Vec::new()))?;
@@ -88,19 +88,19 @@ pub fn safetensors_to_npz<W: Write>(file: &SafeTensors, writer: W, options: &Npz
         let head = npy::format(&stored, None)?;
         let len = head.len() as u64 + header.payload_len().unwrap_or(0);
         tensor.open_with(file.tensors().options())?.check_complete()?;
-        let elements = Elements { source: tensor.source(), position: tensor.offset() };
+        let elements = ElementsReader { source: tensor.source(), position: tensor.offset() };
         archive.add_raw(format!("{}.npy", tensor.name()), head.chain(elements), len)?;
     }
     Ok(archive.finish()?.flush()?)
 }
 
 /// The bytes of a source from an offset on, as a reader.
-struct Elements {
+struct ElementsReader {
     source: Arc<dyn ReadAt>,
     position: u64,
 }
 
-impl Read for Elements {
+impl Read for ElementsReader {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let count = self.source.read_at(into, self.position).map_err(|error| match error.kind() {
             ErrorKind::Io(io) => io::Error::new(io.kind(), error.to_string()),

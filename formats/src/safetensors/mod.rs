@@ -40,7 +40,7 @@ use ndarray_io::error::{Error, ErrorKind, FilePart, Result};
 use safetensors::Dtype;
 
 /// The dtypes of both sides.
-fn pairs() -> [(Dtype, Scalar); 19] {
+fn dtype_pairs() -> [(Dtype, Scalar); 19] {
     let number = |kind: Kind, size: usize| {
         Scalar::new(kind, size, ByteOrder::Little).expect("a number of a size that NumPy has")
     };
@@ -69,12 +69,13 @@ fn pairs() -> [(Dtype, Scalar); 19] {
 
 /// Returns the dtype of elements of a file; `None` if several share a byte.
 fn dtype_of(dtype: Dtype) -> Option<DType> {
-    pairs().into_iter().find(|(theirs, _)| *theirs == dtype).map(|(_, scalar)| scalar.into())
+    dtype_pairs().into_iter().find(|(theirs, _)| *theirs == dtype).map(|(_, scalar)| scalar.into())
 }
 
 /// Returns what a file calls a dtype.
-fn name_of(dtype: &DType) -> Result<Dtype> {
-    let found = dtype.as_scalar().and_then(|scalar| pairs().into_iter().find(|(_, ours)| ours == scalar));
+fn safetensors_dtype(dtype: &DType) -> Result<Dtype> {
+    let found =
+        dtype.as_scalar().and_then(|scalar| dtype_pairs().into_iter().find(|(_, ours)| ours == scalar));
     found.map(|(theirs, _)| theirs).ok_or_else(|| {
         let reason = "it has bools, integers, floats and `complex64` only";
         ErrorKind::not_representable("safetensors", dtype.clone(), reason).into()

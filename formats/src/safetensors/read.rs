@@ -100,11 +100,11 @@ impl SafeTensors {
     /// - [`Unsupported`](ErrorKind::Unsupported) if several of its elements share a byte.
     /// - Those of [`Tensors::read`].
     pub fn read<T: FromPayload>(&self, name: &str) -> Result<T> {
-        self.check_packed(name)?;
+        self.refuse_packed(name)?;
         self.tensors.read(name)
     }
 
-    fn check_packed(&self, name: &str) -> Result<()> {
+    fn refuse_packed(&self, name: &str) -> Result<()> {
         match self.packed.get(name) {
             Some(dtype) => {
                 let reason = format!("{dtype}: several elements share a byte");
@@ -116,7 +116,7 @@ impl SafeTensors {
 
     /// Fails if there are tensors that cannot be read.
     pub(super) fn check_all(&self) -> Result<()> {
-        self.packed.keys().try_for_each(|name| self.check_packed(name))
+        self.packed.keys().try_for_each(|name| self.refuse_packed(name))
     }
 
     /// Returns the metadata, `__metadata__` of the header; of several files, that of all.

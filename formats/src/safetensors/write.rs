@@ -14,7 +14,7 @@ use safetensors::tensor::{Metadata, TensorInfo};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::read::MAX_HEADER;
-use super::{malformed, name_of};
+use super::{malformed, safetensors_dtype};
 
 /// Writes arrays to a file, which replaces one of the same name in one step.
 ///
@@ -70,7 +70,7 @@ pub fn write_safetensors_to<W: Write>(
         Ok((*name, header))
     });
     let headers = headers.collect::<Result<Vec<_>>>()?;
-    let plan = Plan::new(&headers, metadata)?;
+    let plan = FilePlan::new(&headers, metadata)?;
     writer.write_all(&plan.head)?;
     for index in plan.order {
         let (name, array) = tensors[index];
@@ -81,7 +81,7 @@ pub fn write_safetensors_to<W: Write>(
 }
 
 /// The header of a file, and the order of the tensors in it.
-pub(super) struct Plan {
+pub(super) struct FilePlan {
     pub(super) head: Vec<u8>,
     pub(super) order: Vec<usize>,
 }
@@ -105,10 +105,10 @@ impl Serialize for HeaderJson<'_> {
     }
 }
 
-impl Plan {
+impl FilePlan {
     pub(super) fn new(headers: &[(&str, Header)], metadata: &BTreeMap<String, String>) -> Result<Self> {
         let named = |(name, header): &(&str, Header)| {
-            name_of(header.dtype()).map_err(|error: Error| error.at_member(name))
+            safetensors_dtype(header.dtype()).map_err(|error: Error| error.at_member(name))
         };
         let dtypes = headers.iter().map(named).collect::<Result<Vec<Dtype>>>()?;
         let mut order: Vec<usize> = (0..headers.len()).collect();
@@ -132,7 +132,7 @@ impl Plan {
                 TensorInfo { dtype: dtypes[index], shape, data_offsets: (start, end) },
             ));
         }
-        check_names(&tensors)?;
+        check_unique_names(&tensors)?;
         let json = serde_json::to_vec(&HeaderJson { metadata, tensors: &tensors });
         let mut json = json.map_err(|error| malformed(error, None))?;
         Metadata::new(None, tensors).map_err(|error| malformed(error, None))?;
@@ -147,7 +147,7 @@ impl Plan {
 }
 
 /// Fails if two tensors have the same name.
-fn check_names(tensors: &[(String, TensorInfo)]) -> Result<()> {
+fn check_unique_names(tensors: &[(String, TensorInfo)]) -> Result<()> {
     let mut names: Vec<&str> = tensors.iter().map(|(name, _)| name.as_str()).collect();
     names.sort_unstable();
     match names.windows(2).find(|pair| pair[0] == pair[1]) {

@@ -5,14 +5,14 @@ use ndarray_io::error::{Error, ErrorKind, Result};
 use ndarray_io::header::Shape;
 use ndarray_io::{Casting, DType, DynArray};
 
-use super::{Layout, Sparse, check_axis, malformed};
+use super::{Layout, Sparse, check_one_axis, malformed};
 
 /// SciPy's arrays, and NumPy's, have at most this number of axes.
 pub(super) const MAX_AXES: usize = 64;
 
 /// Returns integers of any dtype.
 pub(super) fn numbers(name: &str, array: &DynArray) -> Result<Vec<i64>> {
-    check_axis(name, array)?;
+    check_one_axis(name, array)?;
     let wanted = Scalar::new(Kind::Int, 8, ByteOrder::NATIVE).map(DType::from);
     let wanted = wanted.ok_or_else(|| ErrorKind::overflow("an index"))?;
     let is_integer =

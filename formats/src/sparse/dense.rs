@@ -11,7 +11,7 @@ use ndarray_io::header::{Header, Order};
 use ndarray_io::{DType, DynArray, NpyFile, ReadableElement, WriteOptions, npy};
 
 use super::order::StoredElement;
-use super::{Layout, Sparse, indices_of};
+use super::{Layout, Sparse, index_array};
 
 /// How many bytes of a dense array are in memory at a time.
 const BLOCK: usize = 8 << 20;
@@ -36,7 +36,7 @@ impl Sparse {
     ///
     /// Those of [`to_dense`](Self::to_dense).
     pub fn to_dense_dyn(&self) -> Result<DynArray> {
-        let (places, data) = self.sorted_for_dense()?;
+        let (places, data) = self.summed_with_positive_zeros()?;
         let header = self.dense_header(&data)?;
         let len = header.payload_len().and_then(|len| usize::try_from(len).ok());
         let len = len.ok_or_else(|| ErrorKind::overflow("the dense array"))?;
@@ -83,7 +83,7 @@ impl Sparse {
     ///
     /// Those of [`write_dense`](Self::write_dense). After an error, the writer may have received part of the file.
     pub fn write_dense_to<W: Write>(&self, mut writer: W) -> Result<()> {
-        let (places, data) = self.sorted_for_dense()?;
+        let (places, data) = self.summed_with_positive_zeros()?;
         let header = self.dense_header(&data)?;
         let size = data.dtype().item_size();
         let step = (BLOCK / size.max(1)).max(1) as u64;
@@ -103,7 +103,7 @@ impl Sparse {
     }
 
     /// Returns the elements as they are when they have been added to zeros: a negative zero becomes a positive one, as in SciPy.
-    fn sorted_for_dense(&self) -> Result<(Vec<StoredElement>, DynArray)> {
+    fn summed_with_positive_zeros(&self) -> Result<(Vec<StoredElement>, DynArray)> {
         let (places, data) = self.sum_duplicates()?;
         let Some(zeros) = ZeroDetector::of(data.dtype()).filter(|zeros| zeros.has_sign) else {
             return Ok((places, data));
@@ -181,7 +181,7 @@ impl Sparse {
             }
         }
         let most = shape.iter().copied().max().unwrap_or(0).max(data.len());
-        let coords = coords.iter().map(|coords| indices_of(coords, most)).collect::<Result<Vec<_>>>()?;
+        let coords = coords.iter().map(|coords| index_array(coords, most)).collect::<Result<Vec<_>>>()?;
         let sparse = Self::new(Layout::Coo { coords }, shape, data)?;
         if sparse.shape.len() > 2 { Ok(sparse) } else { sparse.to_csr() }
     }

@@ -113,8 +113,8 @@ impl Sparse {
         indices: &[usize],
         data: &ArrayRef<A, Ix1>,
     ) -> Result<Self> {
-        let indices = indices_of(indices, shape[1].max(data.len()))?;
-        let indptr = indices_of(indptr, shape[1].max(data.len()))?;
+        let indices = index_array(indices, shape[1].max(data.len()))?;
+        let indptr = index_array(indptr, shape[1].max(data.len()))?;
         Self::new(Layout::Csr { indices, indptr }, shape, DynArray::new(data)?)
     }
 
@@ -129,8 +129,8 @@ impl Sparse {
         indices: &[usize],
         data: &ArrayRef<A, Ix1>,
     ) -> Result<Self> {
-        let indices = indices_of(indices, shape[0].max(data.len()))?;
-        let indptr = indices_of(indptr, shape[0].max(data.len()))?;
+        let indices = index_array(indices, shape[0].max(data.len()))?;
+        let indptr = index_array(indptr, shape[0].max(data.len()))?;
         Self::new(Layout::Csc { indices, indptr }, shape, DynArray::new(data)?)
     }
 
@@ -309,7 +309,7 @@ impl Sparse {
 }
 
 /// Returns indices in the dtype that SciPy chooses: 32 bits if the largest possible number fits.
-fn indices_of(indices: &[usize], most: usize) -> Result<DynArray> {
+fn index_array(indices: &[usize], most: usize) -> Result<DynArray> {
     let overflow = |_| Error::from(ErrorKind::overflow("an index"));
     if i32::try_from(most).is_ok() {
         let numbers =
@@ -359,7 +359,7 @@ fn malformed(reason: impl Into<String>) -> Error {
 }
 
 /// Fails unless an array has one axis.
-fn check_axis(name: &str, array: &DynArray) -> Result<()> {
+fn check_one_axis(name: &str, array: &DynArray) -> Result<()> {
     match array.shape() {
         [_] => Ok(()),
         shape => {

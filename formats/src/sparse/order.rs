@@ -7,7 +7,7 @@ use ndarray_io::{Casting, DynArray, ReadableElement, with_numbers};
 use num_complex::Complex;
 
 use super::check::numbers;
-use super::{Layout, Sparse, indices_of};
+use super::{Layout, Sparse, index_array};
 
 /// A stored element: the number of its place in C order, and its number in the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,13 +90,18 @@ impl Sparse {
         }
         let kind = dtype.as_scalar().map(|scalar| (scalar.kind(), scalar.size()));
         let sums = match kind {
-            Some((Kind::Bool, _)) => sum_of(&mut places, items::<bool>(&data)?.into_iter()),
-            Some((Kind::Complex, 8)) => sum_of(&mut places, items::<Complex<f32>>(&data)?.into_iter()),
-            Some((Kind::Complex, 16)) => sum_of(&mut places, items::<Complex<f64>>(&data)?.into_iter()),
-            _ => with_numbers!(data, |view| sum_of(&mut places, view.iter().copied())).unwrap_or_else(|_| {
-                let reason = "elements of one place cannot be added";
-                Err(ErrorKind::not_representable("a sparse matrix", dtype.clone(), reason).into())
-            }),
+            Some((Kind::Bool, _)) => merge_duplicates(&mut places, items::<bool>(&data)?.into_iter()),
+            Some((Kind::Complex, 8)) => {
+                merge_duplicates(&mut places, items::<Complex<f32>>(&data)?.into_iter())
+            }
+            Some((Kind::Complex, 16)) => {
+                merge_duplicates(&mut places, items::<Complex<f64>>(&data)?.into_iter())
+            }
+            _ => with_numbers!(data, |view| merge_duplicates(&mut places, view.iter().copied()))
+                .unwrap_or_else(|_| {
+                    let reason = "elements of one place cannot be added";
+                    Err(ErrorKind::not_representable("a sparse matrix", dtype.clone(), reason).into())
+                }),
         };
         Ok((places, sums?))
     }
@@ -175,7 +180,7 @@ impl Sparse {
                 rest /= *length as u64;
             }
         }
-        let coords = coords.iter().map(|coords| indices_of(coords, longest)).collect::<Result<_>>()?;
+        let coords = coords.iter().map(|coords| index_array(coords, longest)).collect::<Result<_>>()?;
         self.with(Layout::Coo { coords }, &data, &places)
     }
 
@@ -220,7 +225,7 @@ fn indices_and_indptr(
     for major in 0..major_len {
         indptr[major + 1] += indptr[major];
     }
-    Ok((indices_of(&indices, largest)?, indices_of(&indptr, largest)?))
+    Ok((index_array(&indices, largest)?, index_array(&indptr, largest)?))
 }
 
 fn items<T: ReadableElement + Clone>(data: &DynArray) -> Result<Vec<T>> {
@@ -228,7 +233,10 @@ fn items<T: ReadableElement + Clone>(data: &DynArray) -> Result<Vec<T>> {
 }
 
 /// Adds the elements of each place, and makes the places refer to the sums.
-fn sum_of<T: Sum>(places: &mut Vec<StoredElement>, items: impl Iterator<Item = T>) -> Result<DynArray> {
+fn merge_duplicates<T: Sum>(
+    places: &mut Vec<StoredElement>,
+    items: impl Iterator<Item = T>,
+) -> Result<DynArray> {
     let items: Vec<T> = items.collect();
     let mut sums: Vec<T> = Vec::new();
     let mut kept: Vec<StoredElement> = Vec::new();

@@ -7,7 +7,7 @@ use ndarray_io::header::Order;
 use ndarray_io::{Casting, DType, DynArray, ReadableElement};
 
 use super::Arguments;
-use super::long_doubles::{Difference, Exact};
+use super::long_doubles::{Difference, ExactElements};
 use crate::failure::{Failure, at};
 use crate::source::Source;
 
@@ -26,18 +26,18 @@ fn is_number(dtype: &DType) -> bool {
         matches!(
             scalar.kind(),
             Kind::Bool | Kind::Int | Kind::Uint | Kind::Float | Kind::Complex | Kind::Narrow(_)
-        ) && (!is_long(dtype) || crate::reading::format_of(scalar).is_some())
+        ) && (!has_long_doubles(dtype) || crate::reading::format_of(scalar).is_some())
     })
 }
 
 /// Whether elements are integers, bools or text, all of whose values are equal to themselves.
-fn is_exact(dtype: &DType) -> bool {
+fn cannot_be_nan(dtype: &DType) -> bool {
     let kind = dtype.as_scalar().map(ndarray_io::dtype::Scalar::kind);
     matches!(kind, Some(Kind::Bool | Kind::Int | Kind::Uint | Kind::Text | Kind::Bytes))
 }
 
 /// Whether elements consist of `longdouble`s.
-fn is_long(dtype: &DType) -> bool {
+fn has_long_doubles(dtype: &DType) -> bool {
     let scalar = dtype.as_scalar().map(|scalar| (scalar.kind(), scalar.size()));
     matches!(scalar, Some((Kind::Float, 12 | 16) | (Kind::Complex, 24 | 32)))
 }
@@ -86,7 +86,7 @@ pub(super) fn unequal_blocks(
         && one.dtype() == two.dtype()
         && one.order() == two.order()
         && one.bytes() == two.bytes();
-    let may_have_nan = arguments.strict_nan && !is_exact(one.dtype());
+    let may_have_nan = arguments.strict_nan && !cannot_be_nan(one.dtype());
     let is_equal = has_same_bytes && !may_have_nan;
     (bytes, (!is_equal).then_some(BlockPair { one, two, block }))
 }
@@ -105,7 +105,7 @@ pub(super) fn compare(
     let first_differing = differs.iter().position(|differs| *differs);
     differences.differing += differs.iter().filter(|differs| **differs).count() as u64;
     if let (None, Some(number)) = (&differences.first, first_differing) {
-        let within = index_of(one.shape(), number);
+        let within = unravel_index(one.shape(), number);
         let value = |array: &DynArray| -> Result<String, Failure> {
             let index: Vec<_> = within.iter().map(|index| SliceInfoElem::Index(*index as isize)).collect();
             Ok(array.slice(&index[..])?.display_with(&crate::reading::display_options()).to_string())
@@ -143,9 +143,10 @@ impl BlockComparison<'_> {
             return Ok(());
         }
         if is_number(one.dtype()) && is_number(two.dtype()) {
-            if let Some(format) = exact_format(one.dtype(), two.dtype()) {
+            if let Some(format) = exact_comparison_format(one.dtype(), two.dtype()) {
                 let exact = |array, file_number: usize| {
-                    Exact::of(array, format).map_err(|error| self.sources[file_number].name_error(error))
+                    ExactElements::of(array, format)
+                        .map_err(|error| self.sources[file_number].name_error(error))
                 };
                 let (a, b) = (exact(one, 0)?, exact(two, 1)?);
                 let count = a.len();
@@ -167,7 +168,7 @@ impl BlockComparison<'_> {
                 return Ok(());
             }
             // Compare 64-bit integers exactly: as floats, neighboring values would be equal.
-            if let (Some(a), Some(b)) = (whole_numbers(one), whole_numbers(two)) {
+            if let (Some(a), Some(b)) = (integers_as_i128(one), integers_as_i128(two)) {
                 let count = a.len();
                 for (index, (a, b)) in a.iter().zip(&b).enumerate() {
                     self.record_numbers((index, count), a == b, a.abs_diff(*b) as f64, *b as f64);
@@ -190,10 +191,10 @@ impl BlockComparison<'_> {
         }
         // Everything else is compared bytewise, in native byte order and C order. The bytes of long doubles may include padding.
         let native = one.dtype().with_byte_order(ndarray_io::dtype::ByteOrder::NATIVE);
-        let (a, b) = (with_dtype(one, &native)?, with_dtype(two, &native)?);
+        let (a, b) = (cast_in_c_order(one, &native)?, cast_in_c_order(two, &native)?);
         let size = native.item_size().max(1);
         let count = a.bytes().len() / size;
-        if is_long(&native) && a.bytes() != b.bytes() {
+        if has_long_doubles(&native) && a.bytes() != b.bytes() {
             return Err(at(
                 self.sources[0].name(),
                 "the format of its long doubles decides which of their bytes count; --long-double x87, quad or double-double states it"
@@ -237,14 +238,14 @@ impl BlockComparison<'_> {
     ) {
         let Arguments { atol, rtol, .. } = self.arguments;
         // An infinite number would make the relative tolerance infinite.
-        if is_equal || size.is_finite() && distance <= scaled(*atol, -scale) + rtol * size {
+        if is_equal || size.is_finite() && distance <= ldexp(*atol, -scale) + rtol * size {
             return;
         }
         let element = self.record_item(number, false);
-        let index_text = || index_text(self.first, &index_of(self.shape, element));
+        let index_text = || index_text(self.first, &unravel_index(self.shape, element));
         let larger =
             |largest: &Option<(f64, String)>, new: f64| largest.as_ref().is_none_or(|(old, _)| new > *old);
-        let absolute = scaled(distance, scale);
+        let absolute = ldexp(distance, scale);
         if absolute.is_finite() && larger(&self.differences.absolute, absolute) {
             self.differences.absolute = Some((absolute, index_text()));
         }
@@ -255,13 +256,13 @@ impl BlockComparison<'_> {
     }
 }
 
-fn with_dtype(array: &DynArray, dtype: &DType) -> Result<DynArray, Failure> {
+fn cast_in_c_order(array: &DynArray, dtype: &DType) -> Result<DynArray, Failure> {
     let array = if array.dtype() == dtype { array.clone() } else { array.cast_to(dtype, Casting::Safe)? };
     Ok(array.in_order(Order::C)?.into_owned())
 }
 
 /// Returns integers and bools as `i128`, so that `i64` and `u64` compare exactly.
-fn whole_numbers(array: &DynArray) -> Option<ndarray::Array1<i128>> {
+fn integers_as_i128(array: &DynArray) -> Option<ndarray::Array1<i128>> {
     let kind = array.dtype().as_scalar()?.kind();
     let flat = |array: ndarray::ArrayD<i128>| array.iter().copied().collect();
     match kind {
@@ -274,21 +275,21 @@ fn whole_numbers(array: &DynArray) -> Option<ndarray::Array1<i128>> {
 }
 
 /// Returns the format of the long doubles by way of which numbers are compared, if `f64` does not have all their values.
-fn exact_format(one: &DType, two: &DType) -> Option<LongDoubleFormat> {
+fn exact_comparison_format(one: &DType, two: &DType) -> Option<LongDoubleFormat> {
     let is_whole = |dtype: &DType| {
         let scalar = dtype.as_scalar().map(|scalar| (scalar.kind(), scalar.size()));
         matches!(scalar, Some((Kind::Int | Kind::Uint, 8)))
     };
     match crate::reading::long_double() {
-        format @ Some(_) if is_long(one) || is_long(two) => format,
-        _ if is_long(one) || is_long(two) => Some(LongDoubleFormat::X87), // those of 12 bytes
+        format @ Some(_) if has_long_doubles(one) || has_long_doubles(two) => format,
+        _ if has_long_doubles(one) || has_long_doubles(two) => Some(LongDoubleFormat::X87), // those of 12 bytes
         _ if is_whole(one) != is_whole(two) => Some(LongDoubleFormat::X87),
         _ => None,
     }
 }
 
 /// Returns a number × 2^`scale`.
-fn scaled(number: f64, scale: i32) -> f64 {
+fn ldexp(number: f64, scale: i32) -> f64 {
     // In two steps: the power itself may be out of range. Zero stays zero.
     let half = scale / 2;
     let steps = [half, scale - half].map(|step| 2f64.powi(step.clamp(-1000, 1000)));
@@ -303,7 +304,7 @@ fn index_text(first: &[usize], within: &[usize]) -> String {
 }
 
 /// Returns the index of an element from its number in C order.
-fn index_of(shape: &[usize], number: usize) -> Vec<usize> {
+fn unravel_index(shape: &[usize], number: usize) -> Vec<usize> {
     let mut left = number;
     let mut within = vec![0; shape.len()];
     for (axis, length) in shape.iter().enumerate().rev() {

@@ -5,15 +5,15 @@ use ndarray_io::header::Order;
 use ndarray_io::{Casting, DType, DynArray, LongDouble, ReadOptions, Result};
 
 /// The elements of an array as exact numbers.
-pub(crate) struct Exact {
-    parts: Vec<Part>,
+pub(crate) struct ExactElements {
+    parts: Vec<ExactReal>,
     /// The number of parts of an element: 2 for complex numbers.
     parts_per_element: usize,
 }
 
 /// A number, or a part of a complex one. Equal numbers are equal.
 #[derive(Clone, Copy, PartialEq)]
-enum Part {
+enum ExactReal {
     NotANumber,
     Infinite {
         is_negative: bool,
@@ -35,9 +35,9 @@ pub(crate) struct Difference {
     pub(crate) scale: i32,
 }
 
-const ZERO: Part = Part::Finite { mantissa: 0, exponent: 0, is_negative: false };
+const ZERO: ExactReal = ExactReal::Finite { mantissa: 0, exponent: 0, is_negative: false };
 
-impl Exact {
+impl ExactElements {
     /// Converts elements to long doubles, which have the values of all other numbers, or reads long doubles in this format.
     pub(crate) fn of(array: &DynArray, format: LongDoubleFormat) -> Result<Self> {
         let is_complex = array.dtype().as_scalar().is_some_and(|scalar| scalar.kind() == Kind::Complex);
@@ -48,14 +48,17 @@ impl Exact {
         let made = array.cast_to_with(&DType::from(long), &options)?.in_order(Order::C)?.into_owned();
         let bits = made.bytes().as_chunks().0.iter();
         let number = |bytes: &[u8; 16]| LongDouble::from_le_bytes(u128::from_ne_bytes(*bytes).to_le_bytes());
-        Ok(Self { parts: bits.map(|bytes| Part::of(number(bytes), format)).collect(), parts_per_element })
+        Ok(Self {
+            parts: bits.map(|bytes| ExactReal::of(number(bytes), format)).collect(),
+            parts_per_element,
+        })
     }
 
     pub(crate) fn len(&self) -> usize {
         self.parts.len() / self.parts_per_element
     }
 
-    fn element(&self, index: usize) -> [Part; 2] {
+    fn element(&self, index: usize) -> [ExactReal; 2] {
         let parts = &self.parts[index * self.parts_per_element..][..self.parts_per_element];
         [parts[0], parts.get(1).copied().unwrap_or(ZERO)]
     }
@@ -63,17 +66,17 @@ impl Exact {
     /// Compares the elements of this index.
     pub(crate) fn difference_at(&self, other: &Self, index: usize, strict_nan: bool) -> Difference {
         let (one, two) = (self.element(index), other.element(index));
-        let is_nan = |parts: [Part; 2]| parts.contains(&Part::NotANumber);
+        let is_nan = |parts: [ExactReal; 2]| parts.contains(&ExactReal::NotANumber);
         let of = |is_equal, distance, size| Difference { is_equal, distance, size, scale: 0 };
         if is_nan(one) || is_nan(two) {
             return of(!strict_nan && is_nan(one) && is_nan(two), f64::NAN, f64::NAN);
         }
         let all = [one[0], one[1], two[0], two[1]];
-        if one == two || all.iter().any(|part| matches!(part, Part::Infinite { .. })) {
+        if one == two || all.iter().any(|part| matches!(part, ExactReal::Infinite { .. })) {
             return of(one == two, f64::INFINITY, f64::INFINITY);
         }
         let exponents = all.iter().filter_map(|part| match part {
-            Part::Finite { mantissa: 1.., exponent, .. } => Some(*exponent),
+            ExactReal::Finite { mantissa: 1.., exponent, .. } => Some(*exponent),
             _ => None,
         });
         let scale = exponents.max().unwrap_or(0);
@@ -84,7 +87,7 @@ impl Exact {
     }
 }
 
-impl Part {
+impl ExactReal {
     fn of(number: LongDouble, format: LongDoubleFormat) -> Self {
         match number.integer_decode(format) {
             Some((0, ..)) => ZERO,

@@ -11,7 +11,7 @@ use clap::Args;
 use ndarray_io::header::Order;
 use ndarray_io::{DType, NpzFile, ReadOptions};
 
-use super::failure::{Failure, in_block, one_line};
+use super::failure::{Failure, escape_for_terminal, in_block};
 use super::formats::Format;
 use super::input::{Input, temporary_file};
 use super::progress::Progress;
@@ -131,15 +131,15 @@ fn compare_archives(
         members.collect()
     };
     let (ones, twos) = (places(&one), places(&two));
-    let called = |(name, count): &(String, usize)| match count {
-        1 => one_line(name),
-        count => format!("{} ({count})", one_line(name)),
+    let member_text = |(name, count): &(String, usize)| match count {
+        1 => escape_for_terminal(name),
+        count => format!("{} ({count})", escape_for_terminal(name)),
     };
     let mut in_order: Vec<_> = ones.iter().collect();
     in_order.sort_by_key(|(_, index)| **index);
     for (name, index) in in_order {
         let Some(other) = twos.get(name) else {
-            writeln!(out, "{}: only in {}", called(name), a.name().display())?;
+            writeln!(out, "{}: only in {}", member_text(name), a.name().display())?;
             are_equal = false;
             continue;
         };
@@ -150,12 +150,12 @@ fn compare_archives(
                 arguments.selection.part_of(member)?.ensure_iterable()
             };
             let (one, two) = (of(&one, *index, a)?, of(&two, *other, b)?);
-            compare_arrays(&format!("{}: ", called(name)), &one, &two, arguments, out)?
+            compare_arrays(&format!("{}: ", member_text(name)), &one, &two, arguments, out)?
         } else {
             let is_same = one.members()[*index].size() == two.members()[*other].size()
                 && have_same_bytes((&one, *index), (&two, *other))?;
             if !is_same {
-                writeln!(out, "{}: the bytes differ", called(name))?;
+                writeln!(out, "{}: the bytes differ", member_text(name))?;
             }
             is_same
         };
@@ -163,7 +163,7 @@ fn compare_archives(
     let mut others: Vec<_> = twos.iter().filter(|(name, _)| !ones.contains_key(*name)).collect();
     others.sort_by_key(|(_, index)| **index);
     for (name, _) in others {
-        writeln!(out, "{}: only in {}", called(name), b.name().display())?;
+        writeln!(out, "{}: only in {}", member_text(name), b.name().display())?;
         are_equal = false;
     }
     Ok(are_equal)
@@ -214,8 +214,8 @@ fn compare_arrays(
     }
     let (a, b) = (one.dtype(), two.dtype());
     // The byte order belongs to the file, not to the values.
-    let same = |dtype: &DType| dtype.with_byte_order(ndarray_io::dtype::ByteOrder::NATIVE);
-    let has_other_dtype = same(a) != same(b);
+    let native = |dtype: &DType| dtype.with_byte_order(ndarray_io::dtype::ByteOrder::NATIVE);
+    let has_other_dtype = native(a) != native(b);
     let can_compare = !has_other_dtype || are_comparable(a, b);
     if has_other_dtype && !(arguments.ignore_dtype && can_compare) {
         let advice = if can_compare { "; --ignore-dtype compares their values alone" } else { "" };
@@ -227,14 +227,14 @@ fn compare_arrays(
     /// The size of the blocks that are read from each file, in bytes.
     const BLOCK: usize = 1 << 20;
     let mut differences = Differences::default();
-    let wide = if a.item_size() < b.item_size() { two } else { one };
-    let all_bytes = wide.byte_len();
+    let wider = if a.item_size() < b.item_size() { two } else { one };
+    let all_bytes = wider.byte_len();
     let mut progress = Progress::new();
     // Read in the storage order if it is the same for both files, and in C order otherwise.
     let order = if one.order() == two.order() { one.order() } else { Order::C };
-    wide.blocks().order(order).bytes(BLOCK).map(
+    wider.blocks().order(order).bytes(BLOCK).map(
         |block| {
-            let is_first = std::ptr::eq(wide, one);
+            let is_first = std::ptr::eq(wider, one);
             let other = if is_first { two } else { one };
             let other = other.slice(&block.slice())?;
             Ok(unequal_blocks(block.take_array(), other, is_first, arguments))

@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     let options = crate::reading::options().allow_objects(arguments.allow_objects);
     let mut code = 0;
     for path in &arguments.files {
-        let line = match content(path, arguments.offset, &options) {
+        let line = match describe_file(path, arguments.offset, &options) {
             Ok(line) => line,
             Err(fault) => {
                 code = 1;
@@ -79,8 +79,8 @@ impl From<std::io::Error> for Fault {
     }
 }
 
-fn content(path: &Path, offset: u64, options: &ReadOptions) -> Result<Value, Fault> {
-    let input = Input::open(path).map_err(of_failure)?;
+fn describe_file(path: &Path, offset: u64, options: &ReadOptions) -> Result<Value, Fault> {
+    let input = Input::open(path).map_err(to_fault)?;
     // Programs compare the output, so a known extension decides the format, even if the content differs.
     let format = match path.extension().and_then(|extension| extension.to_str()) {
         Some("npy") => Format::Npy,
@@ -92,7 +92,7 @@ fn content(path: &Path, offset: u64, options: &ReadOptions) -> Result<Value, Fau
         _ if offset > 0 => describe_npy(&input, offset, options)?,
         Format::Npy | Format::Csv | Format::Raw => describe_npy(&input, 0, options)?,
         Format::Ra => {
-            let mut reader = input.ra_reader(options).map_err(of_failure)?;
+            let mut reader = input.ra_reader(options).map_err(to_fault)?;
             let header: RaHeader = reader.ra_header().clone();
             let mut array = describe_array(&reader.read()?)?;
             let start = reader.data_offset();
@@ -118,7 +118,7 @@ fn content(path: &Path, offset: u64, options: &ReadOptions) -> Result<Value, Fau
 
 /// Describes all concatenated arrays of an NPY file.
 fn describe_npy(input: &Input, offset: u64, options: &ReadOptions) -> Result<Vec<Value>, Fault> {
-    let mut file = input.file().map_err(of_failure)?;
+    let mut file = input.file().map_err(to_fault)?;
     file.seek(SeekFrom::Start(offset))?;
     let mut reader = NpyReader::new_with(file, options)?;
     let (mut arrays, mut start) = (Vec::new(), 0);
@@ -148,10 +148,10 @@ fn describe_npy(input: &Input, offset: u64, options: &ReadOptions) -> Result<Vec
 }
 
 fn file_len(input: &Input) -> Result<u64, Fault> {
-    input.size().map_err(of_failure)
+    input.size().map_err(to_fault)
 }
 
-fn of_failure(failure: Failure) -> Fault {
+fn to_fault(failure: Failure) -> Fault {
     match failure.downcast::<Error>() {
         Ok(error) => (*error).into(),
         Err(failure) => Fault { class: "io", message: failure.to_string() },
@@ -159,7 +159,7 @@ fn of_failure(failure: Failure) -> Fault {
 }
 
 fn archive(input: &Input, options: &ReadOptions) -> Result<Value, Fault> {
-    let archive = input.npz(options).map_err(of_failure)?;
+    let archive = input.npz(options).map_err(to_fault)?;
     let mut names: Vec<_> = archive.members().iter().map(|member| member.file_name()).collect();
     names.sort();
     if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {

@@ -13,7 +13,7 @@ use crate::failure::{Failure, report};
 use crate::input::Input;
 use crate::output::{Content, Sink};
 use crate::progress::Progress;
-use crate::select::{Arrays, no_array};
+use crate::select::{Arrays, no_array_failure};
 use crate::source::{Source, SourceArray};
 
 pub(super) struct Npy;
@@ -40,7 +40,7 @@ impl FileFormat for Npy {
         while let Some(array) = arrays.next().transpose()? {
             if selection.array.is_none_or(|wanted| wanted == count) {
                 // Of many arrays, only the offsets are kept.
-                found.push((arrays.byte_range().start, (count < MAX_OPEN).then(|| Box::new(array))));
+                found.push((arrays.last_byte_range().start, (count < MAX_OPEN).then(|| Box::new(array))));
             }
             count += 1;
             if arguments.drop_trailing {
@@ -48,7 +48,7 @@ impl FileFormat for Npy {
             }
         }
         if let (Some(wanted), true) = (selection.array, found.is_empty()) {
-            return Err(no_array(input, wanted, count));
+            return Err(no_array_failure(input, wanted, count));
         }
         if !arguments.drop_trailing && (selection.array.is_none() || input.is_output()) {
             refuse_bytes_after(input, &arrays, count, "; --drop-trailing drops them")?;
@@ -105,11 +105,11 @@ pub(crate) fn refuse_bytes_after(
     count: usize,
     advice: &str,
 ) -> Result<(), Failure> {
-    let more = input.size()?.saturating_sub(arrays.byte_range().end);
+    let more = input.size()?.saturating_sub(arrays.last_byte_range().end);
     if more == 0 {
         return Ok(());
     }
-    if count > 1 || arrays.are_objects() {
+    if count > 1 || arrays.last_array_has_objects() {
         return Err(input.at(format!("{more} bytes that are not an array follow its last array{advice}")));
     }
     let Err(error) = input.npy(&crate::reading::options())?.check_end() else {

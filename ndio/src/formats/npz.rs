@@ -73,7 +73,13 @@ impl FileFormat for Npz {
                         let is_array = member.archive.holds_array(member.index)?;
                         // What nothing changes, and what is not an array, is copied as it is.
                         if is_same || !is_array {
-                            copy(archive, &member, is_array.then_some(name), &mut progress, arguments)?;
+                            copy_member(
+                                archive,
+                                &member,
+                                is_array.then_some(name),
+                                &mut progress,
+                                arguments,
+                            )?;
                             continue;
                         }
                     }
@@ -86,8 +92,8 @@ impl FileFormat for Npz {
 }
 
 /// Copies a member, by another name if one is given.
-fn copy(
-    archive: &mut Archive<'_>,
+fn copy_member(
+    archive: &mut ArchiveWriter<'_>,
     member: &Member,
     name: Option<String>,
     progress: &mut Progress,
@@ -101,7 +107,7 @@ fn copy(
 }
 
 /// An archive that is being written, to a file or a stream.
-pub(crate) enum Archive<'a> {
+pub(crate) enum ArchiveWriter<'a> {
     File(NpzWriter<&'a std::fs::File>),
     Stream(NpzWriter<&'a mut dyn Write>),
 }
@@ -110,21 +116,21 @@ pub(crate) enum Archive<'a> {
 pub(crate) fn write(
     sink: Sink<'_>,
     options: &NpzOptions,
-    add: impl FnOnce(&mut Archive<'_>) -> Result<(), Failure>,
+    add: impl FnOnce(&mut ArchiveWriter<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let mut archive = match sink {
-        Sink::File(file) => Archive::File(NpzWriter::new_with(file, options)),
-        Sink::Stream(out) => Archive::Stream(NpzWriter::new_with(out, options)),
+        Sink::File(file) => ArchiveWriter::File(NpzWriter::new_with(file, options)),
+        Sink::Stream(out) => ArchiveWriter::Stream(NpzWriter::new_with(out, options)),
     };
     add(&mut archive)?;
     match archive {
-        Archive::File(archive) => drop(archive.finish()?),
-        Archive::Stream(archive) => drop(archive.finish()?),
+        ArchiveWriter::File(archive) => drop(archive.finish()?),
+        ArchiveWriter::Stream(archive) => drop(archive.finish()?),
     }
     Ok(())
 }
 
-impl Archive<'_> {
+impl ArchiveWriter<'_> {
     /// Adds a member with these bytes.
     pub(crate) fn add_raw(&mut self, name: String, bytes: impl io::Read, len: u64) -> Result<(), Failure> {
         match self {
@@ -137,7 +143,7 @@ impl Archive<'_> {
 
 /// Adds an array to an archive.
 pub(crate) fn add(
-    archive: &mut Archive<'_>,
+    archive: &mut ArchiveWriter<'_>,
     name: String,
     source: Source,
     changes: &Changes,
@@ -150,8 +156,8 @@ pub(crate) fn add(
         let array = in_order(array, changes)?;
         let name = name.strip_suffix(".npy").unwrap_or(&name); // which the writer adds again
         match archive {
-            Archive::File(archive) => archive.add(name, &*array)?,
-            Archive::Stream(archive) => archive.add(name, &*array)?,
+            ArchiveWriter::File(archive) => archive.add(name, &*array)?,
+            ArchiveWriter::Stream(archive) => archive.add(name, &*array)?,
         }
         return Ok(());
     }

@@ -69,54 +69,78 @@ pub(crate) enum CompressionName {
 use Format::{Csv, Npy, Npz, Ra, Raw, Stack};
 
 /// An option, and the formats of the input and of the output to which it applies.
-pub(crate) struct Row {
+pub(crate) struct FormatOption {
     name: &'static str,
     is_given: fn(&Arguments) -> bool,
     from: &'static [Format],
     to: &'static [Format],
     /// What these formats are called.
-    what: &'static str,
+    formats_text: &'static str,
 }
 
 const ALL: &[Format] = &Format::ALL;
 
 /// The options of `ndio convert` that do not apply to every pair of formats.
-const TABLE: &[Row] = &[
-    row("--compression lz4", |given| given.compression == Some(CompressionName::Lz4), ALL, &[Ra], "RA files"),
-    row(
+const FORMAT_OPTIONS: &[FormatOption] = &[
+    format_option(
+        "--compression lz4",
+        |given| given.compression == Some(CompressionName::Lz4),
+        ALL,
+        &[Ra],
+        "RA files",
+    ),
+    format_option(
         "--compression deflate",
         |given| given.compression == Some(CompressionName::Deflate),
         ALL,
         &[Npz],
         "archives",
     ),
-    row(
+    format_option(
         "--compression zstd",
         |given| given.compression == Some(CompressionName::Zstd),
         ALL,
         &[Npz],
         "archives",
     ),
-    row("--compression", |given| given.compression.is_some(), ALL, &[Npz, Ra], "archives and RA files"),
-    row("--name", |given| given.name.is_some(), ALL, &[Npz], "archives"),
-    row("--version", |given| given.version.is_some(), ALL, &[Npy, Npz, Stack], "NPY files"),
-    row(
+    format_option(
+        "--compression",
+        |given| given.compression.is_some(),
+        ALL,
+        &[Npz, Ra],
+        "archives and RA files",
+    ),
+    format_option("--name", |given| given.name.is_some(), ALL, &[Npz], "archives"),
+    format_option("--version", |given| given.version.is_some(), ALL, &[Npy, Npz, Stack], "NPY files"),
+    format_option(
         "--byte-order",
         |given| given.byte_order.is_some(),
         ALL,
         &[Npy, Npz, Ra, Raw, Stack],
         "binary formats",
     ),
-    row("--order", |given| given.order.is_some(), ALL, &[Npy, Npz, Ra, Raw, Stack], "binary formats"),
-    row("--casting", |given| given.casting.is_some(), &[Npy, Npz, Ra, Stack], ALL, "input that has a dtype"),
-    row("--chunk", |given| given.chunk.is_some(), ALL, &[Stack], "stacks (--to npy-stack)"),
-    row("--axis", |given| given.axis.is_some(), ALL, &[Stack], "stacks (--to npy-stack)"),
-    row("--shape", |given| given.shape.is_some(), &[Raw], ALL, "raw input"),
-    row("--offset", |given| given.offset.is_some(), &[Raw], ALL, "raw input"),
-    row("--header", |given| given.header, &[Csv], ALL, "CSV input"),
-    row("--delimiter", |given| given.delimiter.is_some(), &[Csv], &[Csv], "CSV"),
-    row("--drop-trailing", |given| given.drop_trailing, &[Npy, Ra], ALL, "NPY and RA input"),
-    row(
+    format_option(
+        "--order",
+        |given| given.order.is_some(),
+        ALL,
+        &[Npy, Npz, Ra, Raw, Stack],
+        "binary formats",
+    ),
+    format_option(
+        "--casting",
+        |given| given.casting.is_some(),
+        &[Npy, Npz, Ra, Stack],
+        ALL,
+        "input that has a dtype",
+    ),
+    format_option("--chunk", |given| given.chunk.is_some(), ALL, &[Stack], "stacks (--to npy-stack)"),
+    format_option("--axis", |given| given.axis.is_some(), ALL, &[Stack], "stacks (--to npy-stack)"),
+    format_option("--shape", |given| given.shape.is_some(), &[Raw], ALL, "raw input"),
+    format_option("--offset", |given| given.offset.is_some(), &[Raw], ALL, "raw input"),
+    format_option("--header", |given| given.header, &[Csv], ALL, "CSV input"),
+    format_option("--delimiter", |given| given.delimiter.is_some(), &[Csv], &[Csv], "CSV"),
+    format_option("--drop-trailing", |given| given.drop_trailing, &[Npy, Ra], ALL, "NPY and RA input"),
+    format_option(
         "--allow-objects",
         |given| given.allow_objects,
         &[Npy, Npz, Stack],
@@ -125,17 +149,17 @@ const TABLE: &[Row] = &[
     ),
 ];
 
-const fn row(
+const fn format_option(
     name: &'static str,
     is_given: fn(&Arguments) -> bool,
     from: &'static [Format],
     to: &'static [Format],
-    what: &'static str,
-) -> Row {
-    Row { name, is_given, from, to, what }
+    formats_text: &'static str,
+) -> FormatOption {
+    FormatOption { name, is_given, from, to, formats_text }
 }
 
-impl Row {
+impl FormatOption {
     fn applies(&self, from: Format, to: Format) -> bool {
         let (is_from, is_to) = (self.from.contains(&from), self.to.contains(&to));
         // The delimiter is that of the input, or of the output.
@@ -145,15 +169,22 @@ impl Row {
 
 /// Returns an error for the first option that was given and has no effect for a pair of formats.
 pub(crate) fn check(arguments: &Arguments, from: Format, to: Format) -> Result<(), Failure> {
-    match TABLE.iter().find(|row| (row.is_given)(arguments) && !row.applies(from, to)) {
-        Some(row) => Err(format!("{} is for {}", row.name, row.what).into()),
+    match FORMAT_OPTIONS
+        .iter()
+        .find(|format_option| (format_option.is_given)(arguments) && !format_option.applies(from, to))
+    {
+        Some(format_option) => {
+            Err(format!("{} is for {}", format_option.name, format_option.formats_text).into())
+        }
         None => Ok(()),
     }
 }
 
 /// Lists for the help to what each option applies.
 pub(crate) fn help() -> String {
-    let width = TABLE.iter().map(|row| row.name.len()).max().unwrap_or(0);
-    let lines = TABLE.iter().map(|row| format!("  {:<width$}  {}\n", row.name, row.what));
+    let width = FORMAT_OPTIONS.iter().map(|format_option| format_option.name.len()).max().unwrap_or(0);
+    let lines = FORMAT_OPTIONS
+        .iter()
+        .map(|format_option| format!("  {:<width$}  {}\n", format_option.name, format_option.formats_text));
     format!("Options for some formats only, and errors elsewhere:\n{}", lines.collect::<String>())
 }

@@ -8,7 +8,7 @@ use super::{CreateContext, FileFormat, Format, PendingArray, PendingArrays, open
 use crate::convert::Arguments;
 use crate::failure::{Failure, at};
 use crate::input::{Input, is_stack};
-use crate::join::axis_of;
+use crate::join::normalize_axis;
 use crate::progress::Progress;
 use crate::source::{Source, SourceArray};
 
@@ -51,7 +51,7 @@ impl FileFormat for Stack {
         };
         let source = open_only_array(arrays, arguments)?.ensure_iterable()?;
         changes.check(&source)?;
-        let axis = axis_of(arguments.axis.unwrap_or(0), source.shape().len())
+        let axis = normalize_axis(arguments.axis.unwrap_or(0), source.shape().len())
             .map_err(|failure| at(source.name(), failure))?;
         let length = arguments.chunk.unwrap_or_else(|| default_chunk_length(&source, axis));
         let parts = source.shape()[axis].div_ceil(length.max(1));

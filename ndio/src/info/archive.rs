@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::facts::{FileFacts, HeaderFacts, JsonList, SparseFacts};
 use super::stats_of;
-use crate::failure::{Failure, one_line, one_line_message};
+use crate::failure::{Failure, escape_for_terminal, one_line_message};
 use crate::formats::Format;
 use crate::input::Input;
 use crate::source::Source;
@@ -23,14 +23,15 @@ use crate::stats::Summary;
 /// A member of an archive, and what could be read of it.
 struct MemberInfo<'a> {
     member: &'a NpzMember,
-    found: Option<Result<NpyHeader, String>>,
+    npy_header: Option<Result<NpyHeader, String>>,
     stats: Option<Summary>,
 }
 
 impl MemberInfo<'_> {
     /// Returns whether the member is in any case too small for the elements that its header declares.
-    fn is_short(&self) -> bool {
-        let declared = self.found.as_ref().and_then(|found| found.as_ref().ok()?.header.payload_len());
+    fn is_truncated(&self) -> bool {
+        let declared =
+            self.npy_header.as_ref().and_then(|npy_header| npy_header.as_ref().ok()?.header.payload_len());
         declared.is_some_and(|bytes| bytes > self.member.size())
     }
 }
@@ -61,12 +62,12 @@ fn member_info<'a>(
     member: &'a NpzMember,
     stats: bool,
 ) -> MemberInfo<'a> {
-    let found = match archive.holds_array(index) {
+    let npy_header = match archive.holds_array(index) {
         Ok(true) => Some(archive.peek(index).map_err(short_error)),
         Ok(false) => None,
         Err(error) => Some(Err(short_error(error))),
     };
-    let stats = match &found {
+    let stats = match &npy_header {
         Some(Ok(_)) if stats => {
             match Source::member(archive, index, name, true).and_then(Source::ensure_iterable) {
                 Ok(source) => Some(stats_of(&source)),
@@ -75,7 +76,7 @@ fn member_info<'a>(
         }
         _ => None,
     };
-    MemberInfo { member, found, stats }
+    MemberInfo { member, npy_header, stats }
 }
 
 /// Shortens the error for a member whose header cannot be read. The column `how` already shows
@@ -119,16 +120,16 @@ enum IndexFacts {
 
 impl<'a> From<MemberInfo<'a>> for MemberFacts<'a> {
     fn from(known: MemberInfo<'a>) -> Self {
-        let (is_short, member) = (known.is_short(), known.member);
-        let (header, error) = match known.found.transpose() {
-            Ok(found) => (found.map(|found| header_facts(&found)), None),
+        let (is_truncated, member) = (known.is_truncated(), known.member);
+        let (header, error) = match known.npy_header.transpose() {
+            Ok(npy_header) => (npy_header.map(|npy_header| header_facts(&npy_header)), None),
             Err(error) => (None, Some(error)),
         };
         Self {
             member: member.file_name(),
             header,
             error,
-            is_whole: is_short.then_some(false),
+            is_whole: is_truncated.then_some(false),
             size: member.size(),
             compressed_size: member.compressed_size(),
             packed: member.method().to_string(),
@@ -146,8 +147,8 @@ impl<'a> From<MemberInfo<'a>> for MemberFacts<'a> {
     }
 }
 
-fn header_facts(found: &NpyHeader) -> HeaderFacts {
-    HeaderFacts::of(found.header.dtype(), found.header.order(), found.header.shape())
+fn header_facts(npy_header: &NpyHeader) -> HeaderFacts {
+    HeaderFacts::of(npy_header.header.dtype(), npy_header.header.order(), npy_header.header.shape())
 }
 
 /// Describes the archive itself. What is wrong with a sparse matrix is said when it is read.
@@ -157,12 +158,12 @@ fn file_facts(input: &Input, archive: &NpzFile) -> Result<FileFacts, Failure> {
 }
 
 /// Writes an archive as a line of JSON, and returns whether all members have what their headers declare.
-pub(super) fn write_npz(input: &Input, stats: bool, out: &mut dyn Write) -> Result<bool, Failure> {
+pub(super) fn print_archive_json(input: &Input, stats: bool, out: &mut dyn Write) -> Result<bool, Failure> {
     let archive = input.npz(&crate::reading::options())?;
     let mut list = JsonList::begin(&file_facts(input, &archive)?, "members", out)?;
     let mut are_whole = true;
     for_each_member(&archive, input.name(), stats, |known| {
-        are_whole &= !known.is_short();
+        are_whole &= !known.is_truncated();
         list.push(&MemberFacts::from(known), out)
     })?;
     list.end(out)?;
@@ -185,24 +186,25 @@ fn compression_text(member: &NpzMember) -> String {
 }
 
 /// Prints an archive as a table, and returns whether all members have what their headers declare.
-pub(super) fn print_npz(input: &Input, stats: bool, out: &mut dyn Write) -> Result<bool, Failure> {
+pub(super) fn print_archive_table(input: &Input, stats: bool, out: &mut dyn Write) -> Result<bool, Failure> {
     let archive = input.npz(&crate::reading::options())?;
     file_facts(input, &archive)?.print(None, out)?;
     let mut all_stats = Vec::new();
     let mut rows = vec![["member", "array", "bytes", "packed", "method"].map(str::to_owned)];
     let mut are_whole = true;
     for_each_member(&archive, input.name(), stats, |known| {
-        let is_short = known.is_short();
-        are_whole &= !is_short;
-        let what = match known.found {
-            Some(Ok(found)) => {
-                let (dtype, shape) = (header_facts(&found).dtype, Shape::from(found.header.shape()));
-                format!("{dtype} {shape}{}", if is_short { ", truncated" } else { "" })
+        let is_truncated = known.is_truncated();
+        are_whole &= !is_truncated;
+        let what = match known.npy_header {
+            Some(Ok(npy_header)) => {
+                let (dtype, shape) =
+                    (header_facts(&npy_header).dtype, Shape::from(npy_header.header.shape()));
+                format!("{dtype} {shape}{}", if is_truncated { ", truncated" } else { "" })
             }
             Some(Err(error)) => error,
             None => "no array".to_owned(),
         };
-        let name = one_line(known.member.file_name());
+        let name = escape_for_terminal(known.member.file_name());
         if let Some(stats) = known.stats {
             all_stats.push((name.clone(), stats));
         }

@@ -10,7 +10,7 @@ use ndarray_io_formats::sparse::SparseInfo;
 use serde::Serialize;
 
 use crate::cells::dtype_text;
-use crate::failure::{Failure, one_line};
+use crate::failure::{Failure, escape_for_terminal};
 use crate::formats::Format;
 use crate::input::Input;
 use crate::stats::Summary;
@@ -155,7 +155,7 @@ impl FileFacts {
 
     /// Prints the file, and the version of NPY if all of it is one array.
     pub(super) fn print(&self, version: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
-        write!(out, "{}: {}", one_line(&self.file), self.format.to_uppercase())?;
+        write!(out, "{}: {}", escape_for_terminal(&self.file), self.format.to_uppercase())?;
         if let Some(version) = version {
             write!(out, " {version}")?;
         }
@@ -201,7 +201,7 @@ impl FileFacts {
             }
             (false, several) => {
                 self.print(None, out)?;
-                several.iter().enumerate().try_for_each(|(number, one)| one.print_as(number, out))?;
+                several.iter().enumerate().try_for_each(|(number, one)| one.print_numbered(number, out))?;
             }
         }
         Ok(arrays.iter().all(ArrayFacts::is_whole))
@@ -302,7 +302,7 @@ impl ArrayFacts {
     }
 
     /// Prints one of several arrays.
-    pub(super) fn print_as(&self, number: usize, out: &mut dyn Write) -> io::Result<()> {
+    pub(super) fn print_numbered(&self, number: usize, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "  array {number}, NPY {}", self.version.as_deref().unwrap_or_default())?;
         self.print(out)
     }

@@ -13,15 +13,15 @@ use ndarray_io::header::Shape;
 use ndarray_io::ra::RaHeader;
 use ndarray_io::{NpyFile, NpyReader};
 
-use super::failure::{Failure, is_broken_pipe, one_line, one_line_message, report};
+use super::failure::{Failure, escape_for_terminal, is_broken_pipe, one_line_message, report};
 use super::formats::Format;
-use super::input::{Input, each_file, is_array_file, is_pipe_or_device};
+use super::input::{Input, for_each_file, has_array_extension, is_pipe_or_device};
 use super::other_formats;
 use super::select::Arrays;
 use super::source::Source;
 use super::stats::{self, Summary};
-use super::terminal::Escaped;
-use archive::{print_npz, write_npz};
+use super::terminal::EscapingWriter;
+use archive::{print_archive_json, print_archive_table};
 use facts::{
     ArrayFacts, DataFacts, ElementLocation, FileFacts, HeaderFacts, JsonList, PackedFacts, RaFacts,
     TensorFacts, is_native,
@@ -46,12 +46,12 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     // JSON has escapes of its own.
-    if arguments.json { info(arguments, out) } else { info(arguments, &mut Escaped(out)) }
+    if arguments.json { info(arguments, out) } else { info(arguments, &mut EscapingWriter(out)) }
 }
 
 fn info(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let mut code = 0;
-    each_file(&arguments.files, is_array_file, |path| {
+    for_each_file(&arguments.files, has_array_extension, |path| {
         match path.and_then(|path| describe_path(path, arguments, out)) {
             Ok(true) => {}
             Ok(false) => code = code.max(1),
@@ -74,18 +74,18 @@ fn describe_path(path: &Path, arguments: &Arguments, out: &mut dyn Write) -> Res
         return pipe::describe_pipe(path, arguments, out);
     }
     let input = Input::open(path)?;
-    let told = describe_input(&input, arguments, out);
-    told.map_err(|failure| if is_broken_pipe(&*failure) { failure } else { input.at(failure) })
+    let described = describe_input(&input, arguments, out);
+    described.map_err(|failure| if is_broken_pipe(&*failure) { failure } else { input.at(failure) })
 }
 
 fn describe_input(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> Result<bool, Failure> {
-    if other_formats::is_safetensors(input.name()) && input.detected_format().is_none() {
+    if other_formats::has_safetensors_extension(input.name()) && input.detected_format().is_none() {
         return describe_safetensors(input, arguments, out);
     }
     if input.format() == Format::Npz {
         return match arguments.json {
-            true => write_npz(input, arguments.stats, out),
-            false => print_npz(input, arguments.stats, out),
+            true => print_archive_json(input, arguments.stats, out),
+            false => print_archive_table(input, arguments.stats, out),
         };
     }
     match facts(input, arguments.stats)? {
@@ -109,7 +109,7 @@ fn describe_safetensors(input: &Input, arguments: &Arguments, out: &mut dyn Writ
         false => file.print(None, out)?,
     }
     let names = opened.tensors().names().chain(opened.packed().keys().map(String::as_str));
-    let width = names.map(|name| one_line(name).chars().count().min(60)).max().unwrap_or(0);
+    let width = names.map(|name| escape_for_terminal(name).chars().count().min(60)).max().unwrap_or(0);
     for tensor in tensors {
         let array = &opened.tensors().open(tensor.name())?;
         let facts = TensorFacts {
@@ -122,7 +122,12 @@ fn describe_safetensors(input: &Input, arguments: &Arguments, out: &mut dyn Writ
             Some(list) => list.push(&facts, out)?,
             None => {
                 let shape = Shape::from(array.shape());
-                writeln!(out, "  {:<width$}  {} {shape}", one_line(tensor.name()), facts.header.dtype)?;
+                writeln!(
+                    out,
+                    "  {:<width$}  {} {shape}",
+                    escape_for_terminal(tensor.name()),
+                    facts.header.dtype
+                )?;
                 facts.stats.map_or(Ok(()), |stats| stats.print(out))?;
             }
         }
@@ -131,7 +136,9 @@ fn describe_safetensors(input: &Input, arguments: &Arguments, out: &mut dyn Writ
         let facts = PackedFacts { name, packed: dtype };
         match &mut list {
             Some(list) => list.push(&facts, out)?,
-            None => writeln!(out, "  {:<width$}  {dtype}, whose elements share bytes", one_line(name))?,
+            None => {
+                writeln!(out, "  {:<width$}  {dtype}, whose elements share bytes", escape_for_terminal(name))?
+            }
         }
     }
     list.map_or(Ok(()), |list| list.end(out))?;
@@ -224,7 +231,7 @@ fn describe_npy(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> Re
         Ok(facts)
     };
     let mut facts = describe(&mut reader)?;
-    let mut has_more = has_next(&mut reader)?;
+    let mut has_more = advance_to_next_array(&mut reader)?;
     let file = FileFacts::of(input, Format::Npy)?;
     if !has_more {
         return file.show(&[facts], arguments.json, out);
@@ -242,20 +249,20 @@ fn describe_npy(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> Re
         are_whole &= facts.is_whole();
         match &mut list {
             Some(list) => list.push(&facts, out)?,
-            None => facts.print_as(number, out)?,
+            None => facts.print_numbered(number, out)?,
         }
         if !has_more {
             break;
         }
         facts = describe(&mut reader)?;
-        has_more = has_next(&mut reader)?;
+        has_more = advance_to_next_array(&mut reader)?;
     }
     list.map_or(Ok(()), |list| list.end(out))?;
     Ok(are_whole)
 }
 
 /// Whether another array follows. The array may be followed by any data, which is reported as trailing bytes and not as an error.
-fn has_next<R: std::io::Read>(reader: &mut NpyReader<R>) -> Result<bool, Failure> {
+fn advance_to_next_array<R: std::io::Read>(reader: &mut NpyReader<R>) -> Result<bool, Failure> {
     match reader.next_array() {
         Err(error) if error.is_io() => Err(error.into()),
         next => Ok(next.unwrap_or(false)),

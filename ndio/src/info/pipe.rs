@@ -9,7 +9,7 @@ use std::rc::Rc;
 use ndarray_io::NpyReader;
 
 use super::facts::{ArrayFacts, DataFacts, FileFacts, HeaderFacts, is_native};
-use super::{Arguments, describe_input, has_next};
+use super::{Arguments, advance_to_next_array, describe_input};
 use crate::failure::{Failure, at};
 use crate::formats::Format;
 use crate::input::Input;
@@ -78,7 +78,7 @@ fn npy_facts<R: Read>(
             skipped => skipped,
         };
         begin = count.get();
-        if skipped.is_ok() && has_next(&mut reader)? {
+        if skipped.is_ok() && advance_to_next_array(&mut reader)? {
             all.push(ArrayFacts { version, ..ArrayFacts::new(header, place) });
             continue;
         }

@@ -51,22 +51,22 @@ pub(super) fn viridis(fraction: f64) -> Rgb {
 
 /// The colors that a terminal supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Colours {
+pub(super) enum ColourSupport {
     None,
     /// The 256 colors of xterm: a cube of 6 by 6 by 6, and 24 grays.
     Indexed,
     True,
 }
 
-impl Colours {
+impl ColourSupport {
     /// Returns the escape sequence for this foreground color.
     pub(super) fn foreground(self, colour: Rgb) -> String {
-        self.code(38, colour)
+        self.escape_sequence(38, colour)
     }
 
     /// Returns the escape sequence for this background color.
     pub(super) fn background(self, colour: Rgb) -> String {
-        self.code(48, colour)
+        self.escape_sequence(48, colour)
     }
 
     /// Returns the escape sequence that resets all colors.
@@ -74,17 +74,17 @@ impl Colours {
         if self == Self::None { "" } else { "\x1b[0m" }
     }
 
-    fn code(self, layer: u8, [red, green, blue]: Rgb) -> String {
+    fn escape_sequence(self, layer: u8, [red, green, blue]: Rgb) -> String {
         match self {
             Self::None => String::new(),
-            Self::Indexed => format!("\x1b[{layer};5;{}m", nearest([red, green, blue])),
+            Self::Indexed => format!("\x1b[{layer};5;{}m", nearest_xterm_index([red, green, blue])),
             Self::True => format!("\x1b[{layer};2;{red};{green};{blue}m"),
         }
     }
 }
 
 /// Returns the index of the nearest of the 256 colors.
-fn nearest(colour: Rgb) -> u8 {
+fn nearest_xterm_index(colour: Rgb) -> u8 {
     const CUBE: [u8; 6] = [0, 95, 135, 175, 215, 255];
     let apart = |other: Rgb| -> u32 {
         colour.iter().zip(other).map(|(one, two)| u32::from(one.abs_diff(two)).pow(2)).sum()
@@ -114,14 +114,14 @@ pub(super) fn brightness([red, green, blue]: Rgb) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Limits, nearest, viridis};
+    use super::{Limits, nearest_xterm_index, viridis};
 
     /// Compares with xterm's table of colors.
     #[test]
     fn nearest_of_256_colours_equals_xterms() {
         let table = [([0, 0, 0], 16), ([255, 255, 255], 231), ([255, 0, 0], 196), ([95, 135, 175], 67)];
         for (colour, wanted) in table.into_iter().chain([([8; 3], 232), ([128; 3], 244), ([238; 3], 255)]) {
-            assert_eq!(nearest(colour), wanted, "{colour:?}");
+            assert_eq!(nearest_xterm_index(colour), wanted, "{colour:?}");
         }
     }
 

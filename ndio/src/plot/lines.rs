@@ -9,8 +9,8 @@ use crate::source::Source;
 use crate::stats;
 
 /// The dots of a Braille character: two columns of four.
-const ACROSS: usize = 2;
-const DOWN: usize = 4;
+const DOTS_ACROSS: usize = 2;
+const DOTS_DOWN: usize = 4;
 
 /// The message for a plot or picture without a finite number.
 pub(super) const NO_NUMBERS: &str = "there are no finite numbers";
@@ -43,7 +43,7 @@ pub(super) fn line(plane: &Plane<'_>, canvas: &Canvas, out: &mut dyn Write) -> R
     let length = plane.dims()[0];
     let label = 12;
     let columns = (canvas.columns - label - 2).max(4);
-    let (width, height) = (columns * ACROSS, canvas.lines * DOWN);
+    let (width, height) = (columns * DOTS_ACROSS, canvas.lines * DOTS_DOWN);
     let mut spans = vec![None::<(f64, f64)>; width];
     // Columns with missing numbers, which lines must not cross.
     let mut is_gap = vec![false; width];
@@ -102,8 +102,8 @@ pub(super) fn line(plane: &Plane<'_>, canvas: &Canvas, out: &mut dyn Write) -> R
     }
     for line in 0..canvas.lines {
         let name = match line {
-            0 => short(high),
-            _ if line + 1 == canvas.lines => short(low),
+            0 => short_number(high),
+            _ if line + 1 == canvas.lines => short_number(low),
             _ => String::new(),
         };
         let text: String = (0..columns).map(|column| braille(&dots, line, column)).collect();
@@ -116,11 +116,11 @@ pub(super) fn line(plane: &Plane<'_>, canvas: &Canvas, out: &mut dyn Write) -> R
 }
 
 fn braille(dots: &[Vec<bool>], line: usize, column: usize) -> char {
-    const BITS: [[u32; DOWN]; ACROSS] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
+    const BITS: [[u32; DOTS_DOWN]; DOTS_ACROSS] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
     let mut code = 0x2800;
     for (across, bits) in BITS.iter().enumerate() {
         for (down, bit) in bits.iter().enumerate() {
-            if dots[line * DOWN + down][column * ACROSS + across] {
+            if dots[line * DOTS_DOWN + down][column * DOTS_ACROSS + across] {
                 code |= bit;
             }
         }
@@ -164,7 +164,7 @@ pub(super) fn histogram(plane: &Plane<'_>, canvas: &Canvas, out: &mut dyn Write)
         writeln!(out, "{name:>label$} ┤{}", text.trim_end())?;
     }
     writeln!(out, "{:>label$} └{}", "", "─".repeat(columns))?;
-    let (low, high) = (short(low), short(high));
+    let (low, high) = (short_number(low), short_number(high));
     writeln!(
         out,
         "{:>label$}  {low}{high:>width$}",
@@ -178,7 +178,7 @@ pub(super) fn histogram(plane: &Plane<'_>, canvas: &Canvas, out: &mut dyn Write)
 }
 
 /// Formats a number in few characters.
-pub(super) fn short(number: f64) -> String {
+pub(super) fn short_number(number: f64) -> String {
     let shown = format!("{number:?}");
     if shown.len() <= 10 {
         return shown;

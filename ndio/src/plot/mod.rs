@@ -18,7 +18,7 @@ use super::remote::display_name;
 use super::select::Selection;
 use super::source::Source;
 use crate::failure::{Failure, at};
-use colour::Colours;
+use colour::ColourSupport;
 use plane::Plane;
 
 /// Draw an array: two axes as a picture, one axis or a few columns as lines, or a histogram. Without --slice,
@@ -51,7 +51,7 @@ pub(crate) struct Arguments {
     limits: Option<colour::Limits>,
     /// Use colors; default: auto, on a terminal that supports them, unless NO_COLOR is set
     #[arg(long, value_enum, conflicts_with = "output")]
-    color: Option<Color>,
+    color: Option<ColorChoice>,
     #[command(flatten)]
     selection: Selection,
     /// The file; - is standard input
@@ -59,7 +59,7 @@ pub(crate) struct Arguments {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Color {
+enum ColorChoice {
     Auto,
     Always,
     Never,
@@ -80,7 +80,7 @@ fn parse_limits(text: &str) -> Result<colour::Limits, String> {
 struct Canvas {
     columns: usize,
     lines: usize,
-    colours: Colours,
+    colours: ColourSupport,
 }
 
 impl Canvas {
@@ -92,13 +92,13 @@ impl Canvas {
         let has_true_colours =
             std::env::var("COLORTERM").is_ok_and(|value| ["truecolor", "24bit"].contains(&&*value));
         let has_256_colours = std::env::var("TERM").is_ok_and(|name| name.contains("256color"));
-        let colours = match (arguments.color.unwrap_or(Color::Auto), has_true_colours) {
-            (Color::Never, _) => Colours::None,
-            (Color::Auto, _) if !stdout().is_terminal() || is_set("NO_COLOR") => Colours::None,
-            (_, true) => Colours::True,
-            (_, false) if has_256_colours => Colours::Indexed,
-            (Color::Auto, false) => Colours::None,
-            (Color::Always, false) => Colours::True,
+        let colours = match (arguments.color.unwrap_or(ColorChoice::Auto), has_true_colours) {
+            (ColorChoice::Never, _) => ColourSupport::None,
+            (ColorChoice::Auto, _) if !stdout().is_terminal() || is_set("NO_COLOR") => ColourSupport::None,
+            (_, true) => ColourSupport::True,
+            (_, false) if has_256_colours => ColourSupport::Indexed,
+            (ColorChoice::Auto, false) => ColourSupport::None,
+            (ColorChoice::Always, false) => ColourSupport::True,
         };
         Self {
             columns: arguments.width.unwrap_or(columns).clamp(20, 1000),

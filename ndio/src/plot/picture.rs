@@ -7,15 +7,15 @@ use ndarray_io::DType;
 use ndarray_io::dtype::Kind;
 
 use super::Canvas;
-use super::colour::{Colours, Limits, Rgb, brightness, shade, viridis};
-use super::lines::short;
-use super::plane::{Grid, Plane};
+use super::colour::{ColourSupport, Limits, Rgb, brightness, shade, viridis};
+use super::lines::short_number;
+use super::plane::{MeanGrid, Plane};
 use crate::failure::Failure;
 use crate::output::{Content, Output};
 
 /// A grid, and how its numbers are colored.
 struct Painter {
-    grid: Grid,
+    grid: MeanGrid,
     channels: usize,
     limits: Limits,
 }
@@ -32,7 +32,7 @@ impl Painter {
         let limits = match (limits, channels) {
             (Some(limits), _) => limits,
             (None, 1) => Limits::robust(grid.means()).ok_or(super::lines::NO_NUMBERS)?,
-            _ => Limits { low: 0.0, high: brightest(plane.source.dtype(), &grid) },
+            _ => Limits { low: 0.0, high: full_brightness(plane.source.dtype(), &grid) },
         };
         Ok(Self { grid, channels, limits })
     }
@@ -65,7 +65,7 @@ impl Painter {
 /// Returns the number that means full brightness.
 ///
 /// That is the maximum of `u8` and `u16`. For other types it is 1, or 255 if any number is clearly above 1.
-fn brightest(dtype: &DType, grid: &Grid) -> f64 {
+fn full_brightness(dtype: &DType, grid: &MeanGrid) -> f64 {
     /// Numbers up to this still count as 0 to 1: rounding and sharpening can slightly exceed 1.
     const ABOUT_ONE: f64 = 2.0;
     match dtype.as_scalar().map(|scalar| (scalar.kind(), scalar.size())) {
@@ -104,12 +104,12 @@ pub(super) fn draw(
         let mut line = String::new();
         for column in 0..width {
             let has_lower = top + 1 < height;
-            if canvas.colours != Colours::None {
+            if canvas.colours != ColourSupport::None {
                 let lower = if has_lower { point(top + 1, column) } else { None };
                 line += &half_blocks(canvas.colours, point(top, column), lower);
             } else {
                 let lower = if has_lower { bright(top + 1, column) } else { None };
-                line.push(shaded(bright(top, column), lower));
+                line.push(shade_char_of_pair(bright(top, column), lower));
             }
         }
         line += canvas.colours.end();
@@ -140,7 +140,7 @@ fn size(rows: usize, columns: usize, height: usize, width: usize) -> (usize, usi
     (fit(rows, height), fit(columns, width))
 }
 
-fn half_blocks(colours: Colours, upper: Option<Rgb>, lower: Option<Rgb>) -> String {
+fn half_blocks(colours: ColourSupport, upper: Option<Rgb>, lower: Option<Rgb>) -> String {
     let end = colours.end();
     match (upper, lower) {
         (None, None) => format!("{end} "),
@@ -150,7 +150,7 @@ fn half_blocks(colours: Colours, upper: Option<Rgb>, lower: Option<Rgb>) -> Stri
     }
 }
 
-fn shaded(upper: Option<f64>, lower: Option<f64>) -> char {
+fn shade_char_of_pair(upper: Option<f64>, lower: Option<f64>) -> char {
     let there: Vec<f64> = [upper, lower].into_iter().flatten().collect();
     match there.len() {
         0 => ' ',
@@ -165,13 +165,13 @@ fn draw_scale(limits: Limits, canvas: &Canvas, out: &mut dyn Write) -> Result<()
         let fraction = index as f64 / (WIDTH - 1) as f64;
         let colour = Some(viridis(fraction));
         match canvas.colours {
-            Colours::None => shade(fraction).to_string(),
+            ColourSupport::None => shade(fraction).to_string(),
             colours => half_blocks(colours, colour, colour),
         }
     };
     let bar: String = (0..WIDTH).map(cell).collect();
     let end = canvas.colours.end();
-    Ok(writeln!(out, "{} {bar}{end} {}", short(limits.low), short(limits.high))?)
+    Ok(writeln!(out, "{} {bar}{end} {}", short_number(limits.low), short_number(limits.high))?)
 }
 
 /// Writes a PNG file with one pixel per element, downsampled to at most 4096 on the longer side.
@@ -223,6 +223,12 @@ pub(super) fn png(
         return Ok(()); // nothing but the picture
     }
     let Limits { low, high } = painter.limits;
-    writeln!(out, "{}: {width} × {height} points, from {} to {}", path.display(), short(low), short(high))?;
+    writeln!(
+        out,
+        "{}: {width} × {height} points, from {} to {}",
+        path.display(),
+        short_number(low),
+        short_number(high)
+    )?;
     Ok(())
 }

@@ -22,7 +22,7 @@ pub(super) struct Plane<'a> {
 }
 
 /// Means of the numbers that fall into each cell.
-pub(super) struct Grid {
+pub(super) struct MeanGrid {
     pub(super) height: usize,
     pub(super) width: usize,
     channels: usize,
@@ -88,11 +88,11 @@ impl<'a> Plane<'a> {
         most_height: usize,
         most_width: usize,
         channels: usize,
-    ) -> Result<Grid, Failure> {
+    ) -> Result<MeanGrid, Failure> {
         let (rows, columns) = (self.dims()[0], self.dims()[1]);
         let (height, width) = (most_height.min(rows), most_width.min(columns));
         let cells = height * width * channels;
-        let mut grid = Grid { height, width, channels, sums: vec![0.0; cells], counts: vec![0; cells] };
+        let mut grid = MeanGrid { height, width, channels, sums: vec![0.0; cells], counts: vec![0; cells] };
         self.for_each_block(|block, first| {
             // Color channels are the third axis; without channels, add a third axis of length 1.
             let cells = if channels > 1 { block.view() } else { block.view().insert_axis(Axis(2)) };
@@ -114,7 +114,7 @@ impl<'a> Plane<'a> {
     }
 }
 
-impl Grid {
+impl MeanGrid {
     /// Returns the mean of a cell, or NaN if there are no numbers in it.
     pub(super) fn get(&self, row: usize, column: usize, channel: usize) -> f64 {
         let cell = (row * self.width + column) * self.channels + channel;

@@ -28,7 +28,7 @@ pub(crate) struct Arrays<'a> {
     /// The start and end offset of the array returned last.
     begin: u64,
     end: u64,
-    is_object: bool,
+    last_has_objects: bool,
 }
 
 impl<'a> Arrays<'a> {
@@ -43,7 +43,7 @@ impl<'a> Arrays<'a> {
             only: None,
             begin: 0,
             end: 0,
-            is_object: false,
+            last_has_objects: false,
         }
     }
 
@@ -65,7 +65,7 @@ impl<'a> Arrays<'a> {
             }
             count += 1;
         }
-        Err(no_array(self.input, wanted, count))
+        Err(no_array_failure(self.input, wanted, count))
     }
 
     /// Whether more arrays follow.
@@ -74,7 +74,7 @@ impl<'a> Arrays<'a> {
     }
 
     /// The byte range in the file of the array returned last.
-    pub(crate) fn byte_range(&self) -> std::ops::Range<u64> {
+    pub(crate) fn last_byte_range(&self) -> std::ops::Range<u64> {
         self.begin..self.end
     }
 
@@ -86,7 +86,9 @@ impl<'a> Arrays<'a> {
         match self.input.size()?.saturating_sub(self.end) {
             0 => Ok(()),
             // Rows that are being appended are not damage.
-            _ if self.number == 1 && !self.is_object => Ok(self.input.npy(self.options)?.check_end()?),
+            _ if self.number == 1 && !self.last_has_objects => {
+                Ok(self.input.npy(self.options)?.check_end()?)
+            }
             more => Err(self.input.at(format!("{more} bytes that are not an array follow its last array"))),
         }
     }
@@ -107,8 +109,8 @@ impl<'a> Arrays<'a> {
     }
 
     /// Whether the array returned last has Python objects.
-    pub(crate) fn are_objects(&self) -> bool {
-        self.is_object
+    pub(crate) fn last_array_has_objects(&self) -> bool {
+        self.last_has_objects
     }
 
     fn open(&self, begin: u64) -> Result<(Source, u64), Failure> {
@@ -148,7 +150,7 @@ impl<'a> Arrays<'a> {
 }
 
 /// Returns the error for an array number that the file does not have.
-pub(crate) fn no_array(input: &Input, wanted: usize, count: usize) -> Failure {
+pub(crate) fn no_array_failure(input: &Input, wanted: usize, count: usize) -> Failure {
     input.at(format!("there is no array {wanted}: the file has {count}, counted from 0"))
 }
 
@@ -162,7 +164,7 @@ impl Iterator for Arrays<'_> {
         let begin = self.next.take()?;
         let found = self.open(begin).and_then(|(source, end)| {
             (self.begin, self.end) = (begin, end);
-            self.is_object = source.dtype().has_object();
+            self.last_has_objects = source.dtype().has_object();
             self.next = self.is_followed_by_array()?.then_some(end);
             Ok(source)
         });

@@ -65,7 +65,7 @@ fn read_head(head: &[u8], into: &mut [u8], offset: u64) -> Option<usize> {
 }
 
 /// A field and a slice of an array, as an NPY file.
-struct Selected {
+struct SelectedPart {
     whole: Source,
     field: Option<String>,
     /// The axes of the field: those of the array, and those of each element, if that is an array itself.
@@ -89,7 +89,7 @@ enum AxisRange {
     },
 }
 
-impl fmt::Debug for Selected {
+impl fmt::Debug for SelectedPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Selected").field("name", &self.whole.name()).field("field", &self.field).finish()
     }
@@ -127,7 +127,7 @@ pub(super) fn selected(
     }
     let header = Header::new(dtype, order, lengths.into())?;
     let head = npy::format(&header, None)?;
-    let part = Selected {
+    let part = SelectedPart {
         whole: source,
         field: field.map(str::to_owned),
         axes,
@@ -172,7 +172,7 @@ fn axis_range(
 /// What is read at a time, in bytes.
 const MAX_READ: u64 = 4 << 20;
 
-impl Selected {
+impl SelectedPart {
     /// Reads the elements of these ranges of the selection, in its order.
     fn elements(&self, ranges: &[Range<usize>]) -> Result<DynArray> {
         let mut ranges = ranges.iter();
@@ -202,7 +202,7 @@ impl Selected {
     }
 }
 
-impl Selected {
+impl SelectedPart {
     /// Reads the elements from `first` to `last` of the selection, in its order.
     fn bytes(&self, first: u64, last: u64) -> Result<Vec<u8>> {
         let order = self.header.order();
@@ -234,7 +234,7 @@ impl Selected {
     }
 }
 
-impl ReadAt for Selected {
+impl ReadAt for SelectedPart {
     fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
         if let Some(count) = read_head(&self.head, into, offset) {
             return Ok(count);

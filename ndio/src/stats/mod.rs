@@ -11,7 +11,7 @@ use num_complex::Complex;
 use super::failure::{Failure, in_block};
 use super::progress::Progress;
 use super::source::Source;
-use numbers::{Bound, Stats, of_block, of_numbers};
+use numbers::{Bound, Stats, stats_of_array, stats_of_slice};
 pub(crate) use summary::Summary;
 use summary::{ComplexRange, FieldSummary, TimeRange};
 
@@ -55,7 +55,7 @@ impl AnyStats {
                 Ok(Self::Nothing(no_statistics(array.dtype()) + ": --long-double states its format"))
             }
             Some((Kind::Bool | Kind::Int | Kind::Uint | Kind::Float | Kind::Narrow(_), _)) => {
-                Ok(Self::Numbers(of_numbers(array)?))
+                Ok(Self::Numbers(stats_of_array(array)?))
             }
             Some((Kind::Complex, 8..)) => Self::of_complex(array),
             Some((Kind::Datetime(_) | Kind::Timedelta(_), _)) => {
@@ -64,7 +64,7 @@ impl AnyStats {
                 let all: Vec<i64> = array.cast::<i64, ndarray::IxDyn>(Casting::Unsafe)?.into_iter().collect();
                 let times: Vec<i64> = all.iter().copied().filter(|ticks| *ticks != i64::MIN).collect();
                 let none = (all.len() - times.len()) as u64;
-                Ok(Self::Times { ticks: of_block(&times), dtype, none })
+                Ok(Self::Times { ticks: stats_of_slice(&times), dtype, none })
             }
             _ => Ok(Self::Nothing(no_statistics(array.dtype()))),
         }
@@ -81,7 +81,7 @@ impl AnyStats {
                 number if number.is_infinite() => f64::INFINITY,
                 number => part(number),
             });
-            of_block(&parts.collect::<Vec<_>>())
+            stats_of_slice(&parts.collect::<Vec<_>>())
         };
         let parts = [part(|number| number.re), part(|number| number.im), part(|number| number.norm())];
         Ok(Self::Complex(Box::new(parts)))
@@ -109,8 +109,8 @@ impl AnyStats {
     /// Returns the minimum and maximum; for complex numbers, those of the magnitudes.
     pub(crate) fn range(&self) -> Result<(f64, f64), Failure> {
         match self {
-            Self::Numbers(stats) => Ok((stats.min.float(), stats.max.float())),
-            Self::Complex(parts) => Ok((parts[2].min.float(), parts[2].max.float())),
+            Self::Numbers(stats) => Ok((stats.min.to_f64(), stats.max.to_f64())),
+            Self::Complex(parts) => Ok((parts[2].min.to_f64(), parts[2].max.to_f64())),
             Self::Nothing(reason) => Err(reason.clone().into()),
             Self::Times { dtype, .. } => Err(format!("dtype {dtype} is not numeric").into()),
             Self::Fields(_) => Err("records are not numeric".into()),
@@ -128,7 +128,7 @@ impl AnyStats {
             Self::Complex(parts) => {
                 let [real, imaginary, size] = *parts;
                 let finite = (size.finite() > 0).then(|| ComplexRange {
-                    magnitude: [size.min.float(), size.max.float()],
+                    magnitude: [size.min.to_f64(), size.max.to_f64()],
                     mean: [real.mean, imaginary.mean],
                     std: real.std().hypot(imaginary.std()),
                 });
@@ -138,12 +138,12 @@ impl AnyStats {
                 let text = |ticks: f64| time_text(ticks as i64, &dtype);
                 let exact = |bound: Bound| match bound {
                     Bound::Int(number) => time_text(number as i64, &dtype),
-                    bound => text(bound.float()),
+                    bound => text(bound.to_f64()),
                 };
                 let range = (ticks.count > 0).then(|| {
                     // An `f64` has fewer digits than a tick count: keep the rounded mean between minimum and
                     // maximum.
-                    let (low, high) = (ticks.min.float(), ticks.max.float());
+                    let (low, high) = (ticks.min.to_f64(), ticks.max.to_f64());
                     let mean = match ticks.min == ticks.max {
                         true => exact(ticks.min),
                         false => text(ticks.mean.clamp(low, high)),

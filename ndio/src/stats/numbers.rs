@@ -35,7 +35,7 @@ pub(crate) enum Bound {
 }
 
 impl Bound {
-    pub(crate) fn float(self) -> f64 {
+    pub(crate) fn to_f64(self) -> f64 {
         match self {
             Self::Float(number) => number,
             Self::Single(number) => number.into(),
@@ -72,7 +72,7 @@ impl Stats {
         }
         let pick = |one: Bound, two: Bound, less: bool| match (one, two) {
             (Bound::Int(one), Bound::Int(two)) => Bound::Int(if less { one.min(two) } else { one.max(two) }),
-            (one, two) if (two.float() < one.float()) == less => two,
+            (one, two) if (two.to_f64() < one.to_f64()) == less => two,
             (one, _) => one,
         };
         let (n, m) = (self.finite() as f64, other.finite() as f64);
@@ -121,7 +121,7 @@ impl Stats {
 }
 
 pub(crate) trait Number: Copy + Send + Sync {
-    fn float(self) -> f64;
+    fn to_f64(self) -> f64;
     fn bound(self) -> Bound;
     fn smaller(self, other: Self) -> Self;
     fn larger(self, other: Self) -> Self;
@@ -131,13 +131,13 @@ macro_rules! numbers {
     ($($type:ty, $bound:ident, $as:ty;)*) => {$(
         impl Number for $type {
             #[inline(always)]
-            fn float(self) -> f64 {
+            fn to_f64(self) -> f64 {
                 self as f64
             }
             fn bound(self) -> Bound {
                 Bound::$bound(self as $as)
             }
-            // Unlike `min`, this compiles to one instruction. NaN is handled by `of_items_one_by_one`.
+            // Unlike `min`, this compiles to one instruction. NaN is handled by `stats_of_piece_one_by_one`.
             #[inline(always)]
             fn smaller(self, other: Self) -> Self {
                 if other < self { other } else { self }
@@ -157,17 +157,17 @@ numbers! {
 }
 
 /// Computes the statistics of a block, in pieces that stay in the L1 cache during both passes.
-pub(crate) fn of_block<T: Number>(items: &[T]) -> Stats {
+pub(crate) fn stats_of_slice<T: Number>(items: &[T]) -> Stats {
     const PIECE: usize = 16 << 10;
     let pieces = items.chunks((PIECE / size_of::<T>()).max(1));
-    let none = || of_items::<T>(&[]);
-    pieces.map(of_items).reduce(Stats::merge).unwrap_or_else(none)
+    let none = || stats_of_piece::<T>(&[]);
+    pieces.map(stats_of_piece).reduce(Stats::merge).unwrap_or_else(none)
 }
 
 /// Computes the statistics of a piece. Sums are computed in independent lanes, so that the compiler can
 /// vectorize them.
 #[inline(always)]
-fn of_items<T: Number>(items: &[T]) -> Stats {
+fn stats_of_piece<T: Number>(items: &[T]) -> Stats {
     const LANES: usize = 8;
     let none = Bound::Float(f64::NAN);
     let mut found = Stats {
@@ -187,8 +187,8 @@ fn of_items<T: Number>(items: &[T]) -> Stats {
     let (mut least, mut most) = ([*first; LANES], [*first; LANES]);
     for row in rows {
         for lane in 0..LANES {
-            sums[lane] += row[lane].float();
-            zeros[lane] += u64::from(row[lane].float() == 0.0);
+            sums[lane] += row[lane].to_f64();
+            zeros[lane] += u64::from(row[lane].to_f64() == 0.0);
         }
     }
     // A separate loop, because there are not enough registers for both.
@@ -199,15 +199,15 @@ fn of_items<T: Number>(items: &[T]) -> Stats {
         }
     }
     for item in rest {
-        sums[0] += item.float();
-        zeros[0] += u64::from(item.float() == 0.0);
+        sums[0] += item.to_f64();
+        zeros[0] += u64::from(item.to_f64() == 0.0);
         least[0] = least[0].smaller(*item);
         most[0] = most[0].larger(*item);
     }
     let sum: f64 = sums.iter().sum();
     let none = found.clone();
     if !sum.is_finite() {
-        return of_items_one_by_one(items, none);
+        return stats_of_piece_one_by_one(items, none);
     }
     found.zero = zeros.iter().sum();
     found.min = least.iter().copied().fold(*first, T::smaller).bound();
@@ -216,24 +216,24 @@ fn of_items<T: Number>(items: &[T]) -> Stats {
     let mut squares = [0.0f64; LANES];
     for row in rows {
         for lane in 0..LANES {
-            let delta = row[lane].float() - found.mean;
+            let delta = row[lane].to_f64() - found.mean;
             squares[lane] += delta * delta;
         }
     }
-    let rest = rest.iter().map(|item| (item.float() - found.mean).powi(2));
+    let rest = rest.iter().map(|item| (item.to_f64() - found.mean).powi(2));
     let squares = squares.iter().sum::<f64>() + rest.sum::<f64>();
     if !squares.is_finite() {
-        return of_items_one_by_one(items, none);
+        return stats_of_piece_one_by_one(items, none);
     }
     (found.squares, found.spread) = (squares, squares.sqrt() * SPREAD_SCALE);
     found
 }
 
-/// Like `of_items`, for pieces with NaN or infinities, or whose sum overflows: one element at a time.
-fn of_items_one_by_one<T: Number>(items: &[T], mut found: Stats) -> Stats {
+/// Like `stats_of_piece`, for pieces with NaN or infinities, or whose sum overflows: one element at a time.
+fn stats_of_piece_one_by_one<T: Number>(items: &[T], mut found: Stats) -> Stats {
     let mut seen = 0.0;
     for item in items.iter().copied() {
-        let number = item.float();
+        let number = item.to_f64();
         if number.is_nan() {
             found.nan += 1;
             continue;
@@ -247,10 +247,10 @@ fn of_items_one_by_one<T: Number>(items: &[T], mut found: Stats) -> Stats {
         }
         seen += 1.0;
         found.zero += u64::from(number == 0.0);
-        if number < found.min.float() {
+        if number < found.min.to_f64() {
             found.min = item.bound();
         }
-        if number > found.max.float() {
+        if number > found.max.to_f64() {
             found.max = item.bound();
         }
         // Halve first, because the difference of two floats may overflow.
@@ -287,10 +287,10 @@ fn to_supported_dtype(array: &DynArray) -> Result<Cow<'_, DynArray>, Failure> {
 }
 
 /// Computes the statistics of an array of numbers.
-pub(crate) fn of_numbers(array: &DynArray) -> Result<Stats, Failure> {
+pub(crate) fn stats_of_array(array: &DynArray) -> Result<Stats, Failure> {
     let array = &*to_supported_dtype(array)?;
     Ok(with_numbers!(array, |view| match view.as_slice_memory_order() {
-        Some(items) => of_block(items),
-        None => of_block(&view.iter().copied().collect::<Vec<_>>()),
+        Some(items) => stats_of_slice(items),
+        None => stats_of_slice(&view.iter().copied().collect::<Vec<_>>()),
     })?)
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::numbers::Bound;
-use crate::failure::one_line;
+use crate::failure::escape_for_terminal;
 
 /// What is shown of the statistics of an array.
 #[derive(Serialize)]
@@ -77,7 +77,7 @@ impl Summary {
         match self {
             Self::Nothing { error } => writeln!(out, "  stats   {error}"),
             Self::Fields { fields } => fields.iter().try_for_each(|field| {
-                writeln!(out, "  field   {}", one_line(&field.name))?;
+                writeln!(out, "  field   {}", escape_for_terminal(&field.name))?;
                 field.summary.print(out)
             }),
             Self::Numbers { min, max, mean, std, nan, inf, zero, .. } => {

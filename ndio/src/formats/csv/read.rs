@@ -7,7 +7,7 @@ use ndarray_io::dtype::Kind;
 use num_complex::Complex;
 
 use super::CsvDialect;
-use super::table::Table;
+use super::table::TableReader;
 use crate::failure::Failure;
 
 /// The message for a cell that should be a number.
@@ -43,15 +43,15 @@ fn float(text: &str, size: usize) -> Result<f64, String> {
 
 fn number(text: &str, size: usize) -> Result<f64, String> {
     let number = text.parse::<f64>().map_err(|_| NOT_A_NUMBER)?;
-    let is_meant = text.trim_start_matches(['+', '-']).starts_with(['i', 'I']); // a literal infinity
-    if number.abs() >= overflow_threshold(size) && !is_meant {
+    let is_literal_infinity = text.trim_start_matches(['+', '-']).starts_with(['i', 'I']); // a literal infinity
+    if number.abs() >= overflow_threshold(size) && !is_literal_infinity {
         return Err(format!("the number is too large for a float of {} bits", 8 * size));
     }
     Ok(number)
 }
 
 /// Like `float`, but for the default dtype: an integer that `f64` cannot represent exactly is an error.
-fn float_or_integer(text: &str) -> Result<f64, String> {
+fn parse_default_number(text: &str) -> Result<f64, String> {
     let number = float(text, 8)?;
     match text.parse::<i128>() {
         Ok(integer) if number as i128 != integer => {
@@ -64,7 +64,7 @@ fn float_or_integer(text: &str) -> Result<f64, String> {
 
 /// Parses a complex number in the notation of Python and NumPy: `1.5+2j`, with or without parentheses, or a
 /// real number.
-fn complex(text: &str, size: usize) -> Result<Complex<f64>, String> {
+fn parse_complex(text: &str, size: usize) -> Result<Complex<f64>, String> {
     if text.is_empty() {
         return Ok(f64::NAN.into());
     }
@@ -92,9 +92,9 @@ pub(super) fn read(
     dtype: Option<DType>,
     out: &File,
 ) -> Result<(), Failure> {
-    let mut table = Table::new(input, dialect)?;
+    let mut table = TableReader::new(input, dialect)?;
     let Some(dtype) = dtype else {
-        return table.numbers(out, float_or_integer);
+        return table.numbers(out, parse_default_number);
     };
     let kind = dtype.as_scalar().map(ndarray_io::dtype::Scalar::kind);
     if dtype
@@ -116,7 +116,7 @@ pub(super) fn read(
         }
         Some(Kind::Complex) => {
             let size = dtype.item_size() / 2;
-            table.numbers(out, |text| complex(text, size))?
+            table.numbers(out, |text| parse_complex(text, size))?
         }
         Some(Kind::Int) => table.numbers(out, |text| {
             let number = text.parse::<i64>().map_err(|error| integer_error(text, &error))?;

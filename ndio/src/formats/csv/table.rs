@@ -16,14 +16,14 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 
 /// A CSV file that is being read.
-pub(super) struct Table {
-    input: Input,
+pub(super) struct TableReader {
+    input: PieceReader,
     dialect: CsvDialect,
-    counts: Counts,
+    counts: TablePosition,
 }
 
 /// The text of a CSV file, in pieces.
-struct Input {
+struct PieceReader {
     file: File,
     all: u64,
     /// Bytes that have been read but not parsed.
@@ -34,13 +34,13 @@ struct Input {
 
 /// The number of lines so far, and the number of columns in each.
 #[derive(Default)]
-struct Counts {
+struct TablePosition {
     lines: u64,
     columns: Option<usize>,
 }
 
 /// The values of a piece.
-struct Parsed<T> {
+struct ParsedPiece<T> {
     values: Vec<T>,
     lines: u64,
     columns: Option<usize>,
@@ -50,7 +50,7 @@ struct Parsed<T> {
     line_error: Option<LineError>,
 }
 
-impl<T> Parsed<T> {
+impl<T> ParsedPiece<T> {
     fn new(lines: u64, columns: Option<usize>) -> Self {
         Self { values: Vec::new(), lines, columns, first: 1, line_error: None }
     }
@@ -61,16 +61,16 @@ struct LineError {
     line: u64,
     text: String,
     /// Whether the line may be the names of the columns: none of its cells is a number.
-    may_be_names: bool,
+    may_be_header: bool,
 }
 
 impl LineError {
     fn new(line: u64, text: String) -> Self {
-        Self { line, text, may_be_names: false }
+        Self { line, text, may_be_header: false }
     }
 }
 
-impl Input {
+impl PieceReader {
     /// Returns the next piece, which ends at the end of a line.
     ///
     /// Returns `None` at the end of the file, or if the data has quotes, since quoted cells may contain line
@@ -98,12 +98,12 @@ impl Input {
     }
 }
 
-impl Counts {
+impl TablePosition {
     /// Checks and writes the values of a piece.
     fn put<T: WritableElement + Clone>(
         &mut self,
-        parsed: Parsed<T>,
-        rows: &mut Rows<'_, T>,
+        parsed: ParsedPiece<T>,
+        rows: &mut RowWriter<'_, T>,
     ) -> Result<(), Failure> {
         let line_error = match (self.columns, parsed.columns) {
             (Some(old), Some(new)) if old != new => {
@@ -111,9 +111,9 @@ impl Counts {
             }
             _ => parsed.line_error,
         };
-        if let Some(LineError { line, text, may_be_names }) = line_error {
+        if let Some(LineError { line, text, may_be_header }) = line_error {
             return Err(match self.lines + line {
-                1 if may_be_names => {
+                1 if may_be_header => {
                     format!("line 1{text}; if it has the names of the columns, --header skips it")
                 }
                 line => format!("line {line}{text}"),
@@ -129,12 +129,12 @@ impl Counts {
     }
 }
 
-impl Table {
+impl TableReader {
     pub(super) fn new(file: File, dialect: CsvDialect) -> Result<Self, Failure> {
         let (rest, progress) = (Vec::new(), Progress::new());
         let all = file.metadata()?.len();
-        let input = Input { file, all, rest, is_end: false, progress };
-        Ok(Self { input, dialect, counts: Counts::default() })
+        let input = PieceReader { file, all, rest, is_end: false, progress };
+        Ok(Self { input, dialect, counts: TablePosition::default() })
     }
 
     /// Writes the rows to a new file as they are parsed.
@@ -143,7 +143,7 @@ impl Table {
         out: &File,
         parse: impl Fn(&str) -> Result<T, String> + Sync,
     ) -> Result<(), Failure> {
-        let mut rows = Rows { out, writer: None, options: WriteOptions::new() };
+        let mut rows = RowWriter { out, writer: None, options: WriteOptions::new() };
         let mut has_header = self.dialect.has_header;
         let delimiter = self.dialect.delimiter;
         let Self { input, counts, .. } = self;
@@ -166,7 +166,7 @@ impl Table {
         &mut self,
         are_numbers: bool,
         parse: &dyn Fn(&str) -> Result<T, String>,
-        rows: &mut Rows<'_, T>,
+        rows: &mut RowWriter<'_, T>,
     ) -> Result<(), Failure> {
         const ROWS: usize = 1000;
         /// Rows may be of any length.
@@ -186,7 +186,7 @@ impl Table {
         let mut record = StringRecord::new();
         let mut is_header = has_header;
         loop {
-            let mut parsed = Parsed::new(0, self.counts.columns);
+            let mut parsed = ParsedPiece::new(0, self.counts.columns);
             for _ in 0..ROWS {
                 if parsed.values.len() >= CELLS {
                     break;
@@ -204,14 +204,14 @@ impl Table {
                     continue;
                 }
                 let line = parsed.lines;
-                if let Err(found) = put_cells(line, record.iter(), &mut parsed, parse) {
+                if let Err(found) = parse_cells(line, record.iter(), &mut parsed, parse) {
                     parsed.line_error = Some(found);
                     break;
                 }
             }
             let is_end = parsed.lines == 0;
             self.counts.lines = before; // the parser counts lines from here
-            self.counts.put(Parsed { lines: 0, ..parsed }, rows)?;
+            self.counts.put(ParsedPiece { lines: 0, ..parsed }, rows)?;
             if is_end {
                 return Ok(());
             }
@@ -232,7 +232,7 @@ impl Table {
             }
             _ => Ok(cell.to_owned()),
         };
-        let mut rows = Rows { out, writer: None, options: options.text_width(width) };
+        let mut rows = RowWriter { out, writer: None, options: options.text_width(width) };
         // Spaces are part of the text.
         self.put_rest(false, &parse, &mut rows)?;
         rows.finish()
@@ -256,9 +256,9 @@ impl Table {
 }
 
 /// Parses a piece without quotes.
-fn values<T>(piece: &[u8], dialect: CsvDialect, parse: impl Fn(&str) -> Result<T, String>) -> Parsed<T> {
+fn values<T>(piece: &[u8], dialect: CsvDialect, parse: impl Fn(&str) -> Result<T, String>) -> ParsedPiece<T> {
     let lines_of = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
-    let mut parsed = Parsed::new(lines_of(piece), None);
+    let mut parsed = ParsedPiece::new(lines_of(piece), None);
     let text = match std::str::from_utf8(piece) {
         // Some editors write a byte order mark.
         Ok(text) => text.strip_prefix('\u{feff}').unwrap_or(text),
@@ -274,7 +274,7 @@ fn values<T>(piece: &[u8], dialect: CsvDialect, parse: impl Fn(&str) -> Result<T
         if line.trim_matches(' ').is_empty() || std::mem::take(&mut has_header) {
             continue;
         }
-        let line_error = put_cells(number as u64 + 1, cells(line, dialect.delimiter), &mut parsed, &parse);
+        let line_error = parse_cells(number as u64 + 1, cells(line, dialect.delimiter), &mut parsed, &parse);
         if let Err(line_error) = line_error {
             parsed.line_error = Some(line_error);
             break;
@@ -312,10 +312,10 @@ fn cells(line: &str, delimiter: u8) -> impl Iterator<Item = &str> {
 }
 
 /// Parses the cells of a line, and checks that their number is right.
-fn put_cells<'a, T>(
+fn parse_cells<'a, T>(
     line: u64,
     mut cells: impl Iterator<Item = &'a str>,
-    parsed: &mut Parsed<T>,
+    parsed: &mut ParsedPiece<T>,
     parse: impl Fn(&str) -> Result<T, String>,
 ) -> Result<(), LineError> {
     let (mut count, mut has_numbers) = (0, false);
@@ -327,7 +327,7 @@ fn put_cells<'a, T>(
                 let advice = match cell.trim() {
                     _ if reason != NOT_A_NUMBER => String::new(),
                     "true" | "True" | "false" | "False" => "; --dtype bool reads it".into(),
-                    cell => other_delimiter(cell),
+                    cell => delimiter_advice(cell),
                 };
                 let is_word = cell.trim().starts_with(char::is_alphabetic) && cell.trim() != "nan";
                 let advice = match reason == NOT_A_NUMBER && advice.is_empty() && line > 1 && is_word {
@@ -335,10 +335,10 @@ fn put_cells<'a, T>(
                     false => advice,
                 };
                 let is_number = |cell: &str| !cell.trim().is_empty() && parse(cell).is_ok();
-                let may_be_names =
+                let may_be_header =
                     reason == NOT_A_NUMBER && advice.is_empty() && !has_numbers && !cells.any(is_number);
                 let text = format!(", column {count}: '{}': {reason}{advice}", truncated_cell(cell));
-                return Err(LineError { line, text, may_be_names });
+                return Err(LineError { line, text, may_be_header });
             }
         };
         has_numbers |= !cell.trim().is_empty();
@@ -355,7 +355,7 @@ fn put_cells<'a, T>(
 }
 
 /// Names the delimiter of a cell that is several numbers.
-fn other_delimiter(cell: &str) -> String {
+fn delimiter_advice(cell: &str) -> String {
     let divides = |delimiter: &&char| {
         let parts: Vec<&str> =
             cell.split(**delimiter).map(str::trim).filter(|part| !part.is_empty()).collect();
@@ -383,13 +383,13 @@ fn width_error_text(found: usize, before: usize) -> String {
 }
 
 /// The rows of the new file.
-struct Rows<'a, T: WritableElement> {
+struct RowWriter<'a, T: WritableElement> {
     out: &'a File,
     writer: Option<NpyWriter<T, &'a File>>,
     options: WriteOptions,
 }
 
-impl<T: WritableElement + Clone> Rows<'_, T> {
+impl<T: WritableElement + Clone> RowWriter<'_, T> {
     fn put(&mut self, values: Vec<T>, columns: usize) -> Result<(), Failure> {
         // A single column becomes an array of one axis.
         let within: &[usize] = if columns == 1 { &[] } else { &[columns] };

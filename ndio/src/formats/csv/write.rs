@@ -7,7 +7,9 @@ use ndarray_io::header::Order;
 use ndarray_io::object::{ObjectRef, View};
 use ndarray_io::{DType, DynArray};
 
-use crate::cells::{each_name, each_scalar, is_text, put_object, put_scalar, scalar_count};
+use crate::cells::{
+    for_each_scalar, for_each_scalar_name, may_need_quotes, put_object, put_scalar, scalar_count,
+};
 use crate::failure::{Failure, at, in_block};
 use crate::progress::Progress;
 use crate::source::Source;
@@ -32,15 +34,15 @@ pub(super) fn write(source: &Source, delimiter: u8, out: &mut dyn Write) -> Resu
         .into());
     }
     let dtype = source.dtype();
-    let table = Table { dtype, delimiter, width, cells: scalar_count(dtype) };
+    let table = TableWriter { dtype, delimiter, width, cells: scalar_count(dtype) };
     source.check_complete()?;
     if is_record {
-        table.write_head(out)?;
+        table.write_header_line(out)?;
     }
     let all = source.byte_len();
     let mut progress = Progress::new();
     let has_invalid = dtype.has_invalid_bytes();
-    let put = |block: &Block<DynArray>, text: &mut Text<'_>| -> Result<(), Failure> {
+    let put = |block: &Block<DynArray>, text: &mut TextBuffer<'_>| -> Result<(), Failure> {
         // Text that has no characters would be lost.
         if has_invalid {
             block.array().check().map_err(|error| source.name_error(block.located(error)))?;
@@ -52,9 +54,9 @@ pub(super) fn write(source: &Source, delimiter: u8, out: &mut dyn Write) -> Resu
     if dtype.item_size() > BLOCK {
         // The text of one element is several times as long: it is written as it is made.
         return blocks.threads(1).for_each(|block| {
-            let mut text = Text { text: Vec::new(), out: Some(&mut *out), flushed: 0 };
+            let mut text = TextBuffer { text: Vec::new(), out: Some(&mut *out), flushed: 0 };
             put(&block, &mut text)?;
-            let Text { text, .. } = text;
+            let TextBuffer { text, .. } = text;
             out.write_all(&text)?;
             progress.add(block.array().bytes().len() as u64, all);
             Ok(())
@@ -62,8 +64,11 @@ pub(super) fn write(source: &Source, delimiter: u8, out: &mut dyn Write) -> Resu
     }
     blocks.map(
         |block| {
-            let mut text =
-                Text { text: Vec::with_capacity(2 * block.array().bytes().len()), out: None, flushed: 0 };
+            let mut text = TextBuffer {
+                text: Vec::with_capacity(2 * block.array().bytes().len()),
+                out: None,
+                flushed: 0,
+            };
             put(&block, &mut text)?;
             Ok((text.text, block.array().bytes().len() as u64))
         },
@@ -77,14 +82,14 @@ pub(super) fn write(source: &Source, delimiter: u8, out: &mut dyn Write) -> Resu
 }
 
 /// Text of rows, which is passed on in pieces if there is an output.
-struct Text<'a> {
+struct TextBuffer<'a> {
     text: Vec<u8>,
     out: Option<&'a mut dyn Write>,
     /// How many bytes have been passed on.
     flushed: u64,
 }
 
-impl Text<'_> {
+impl TextBuffer<'_> {
     /// Returns how many bytes have been made.
     fn len(&self) -> u64 {
         self.flushed + self.text.len() as u64
@@ -104,7 +109,7 @@ impl Text<'_> {
     }
 }
 
-struct Table<'a> {
+struct TableWriter<'a> {
     dtype: &'a DType,
     delimiter: u8,
     /// The number of elements in a row.
@@ -113,12 +118,12 @@ struct Table<'a> {
     cells: u64,
 }
 
-impl Table<'_> {
+impl TableWriter<'_> {
     /// Writes the header line.
-    fn write_head(&self, out: &mut dyn Write) -> Result<(), Failure> {
-        let mut text = Text { text: Vec::new(), out: Some(out), flushed: 0 };
+    fn write_header_line(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        let mut text = TextBuffer { text: Vec::new(), out: Some(out), flushed: 0 };
         let mut is_first = true;
-        each_name(self.dtype, "", &mut |name| {
+        for_each_scalar_name(self.dtype, "", &mut |name| {
             if !std::mem::take(&mut is_first) {
                 text.text.push(self.delimiter);
             }
@@ -128,12 +133,12 @@ impl Table<'_> {
             text.flush_if_full()
         })?;
         text.text.push(b'\n');
-        let Text { text, .. } = text;
+        let TextBuffer { text, .. } = text;
         Ok(out.write_all(&text)?)
     }
 
     /// Formats the rows of a block, which may begin or end within a row of the table.
-    fn put_rows(&self, block: &Block<DynArray>, out: &mut Text<'_>) -> Result<(), Failure> {
+    fn put_rows(&self, block: &Block<DynArray>, out: &mut TextBuffer<'_>) -> Result<(), Failure> {
         let columns = block.ranges().get(1).cloned().unwrap_or(0..1);
         let array: &DynArray = &*block.array().in_order(Order::C)?;
         let size = self.dtype.item_size();
@@ -146,15 +151,17 @@ impl Table<'_> {
                     Some(objects) => {
                         self.put_objects(objects[item].as_ref(), &mut is_first, &mut out.text)?
                     }
-                    None => each_scalar(self.dtype, &bytes[item * size..][..size], &mut |dtype, bytes| {
-                        self.put_delimiter(&mut is_first, &mut out.text);
-                        let at = out.text.len();
-                        put_scalar(dtype, bytes, &mut out.text)?;
-                        if is_text(dtype) {
-                            self.quote(at, &mut out.text);
-                        }
-                        out.flush_if_full()
-                    })?,
+                    None => {
+                        for_each_scalar(self.dtype, &bytes[item * size..][..size], &mut |dtype, bytes| {
+                            self.put_delimiter(&mut is_first, &mut out.text);
+                            let at = out.text.len();
+                            put_scalar(dtype, bytes, &mut out.text)?;
+                            if may_need_quotes(dtype) {
+                                self.quote(at, &mut out.text);
+                            }
+                            out.flush_if_full()
+                        })?
+                    }
                 }
             }
             if columns.end < self.width {
@@ -204,9 +211,9 @@ impl Table<'_> {
 
     /// Quotes the cell that starts at `at`, if it contains a delimiter, a quote or a line break.
     fn quote(&self, at: usize, out: &mut Vec<u8>) {
-        let is_odd = |byte: &u8| matches!(byte, b'"' | b'\n' | b'\r') || *byte == self.delimiter;
+        let needs_quotes = |byte: &u8| matches!(byte, b'"' | b'\n' | b'\r') || *byte == self.delimiter;
         // A byte order mark at the beginning of a file would not be read as text.
-        if !out[at..].iter().any(is_odd) && !out[at..].starts_with("\u{feff}".as_bytes()) {
+        if !out[at..].iter().any(needs_quotes) && !out[at..].starts_with("\u{feff}".as_bytes()) {
             return;
         }
         let cell = out.split_off(at);
