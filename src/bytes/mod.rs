@@ -135,9 +135,9 @@ pub trait ReadAt: Debug + Send + Sync {
     /// This is called before memory is allocated for them, and with at least the bytes that a read will need:
     /// the elements of an array or of a part of it, the content of a member, or the compressed blocks that
     /// have it. A source whose owner does the I/O can therefore answer with
-    /// [`FirstNotLoaded`](crate::error::ErrorKind::NotLoaded), and have all of them loaded before the read is
+    /// [`NotLoaded`](crate::error::ErrorKind::NotLoaded), and have all of them loaded before the read is
     /// repeated; its [`hints`](ReadAt::hints) should have a gap of 0. Stacks ask for entire parts, references and
-    /// joins for entire arrays; stacks and joins ask all of them before they return the first `FirstNotLoaded`, so each
+    /// joins for entire arrays; stacks and joins ask all of them before they return the first `NotLoaded`, so each
     /// should note what it lacks. Headers (of a compressed member: its first block), directories, and members
     /// of up to 64 KiB are read without it, in a few calls of [`read_at`](ReadAt::read_at).
     ///

@@ -256,7 +256,7 @@ pub(crate) fn scratch(words: &mut Vec<u128>, len: usize) -> Result<ReadBuf<'_>> 
     let reserved = words.try_reserve_exact(len.div_ceil(size_of::<u128>()));
     reserved.map_err(|_| ErrorKind::OutOfMemory { bytes: len as u64 })?;
     let memory = words.spare_capacity_mut().as_mut_ptr().cast();
-    // SAFETY: the memory of the vector has this length, and is borrowed for as long as the room. Bytes that may not be
+    // SAFETY: the memory of the vector has this length, and is borrowed for as long as the buffer. Bytes that may not be
     // initialized are valid with any content.
     Ok(ReadBuf::new(unsafe { slice::from_raw_parts_mut(memory, len) }))
 }
@@ -273,7 +273,7 @@ pub(crate) fn append(
     read(&mut buf)?;
     assert!(buf.bytes.as_ptr() == memory, "it is the memory of the vector");
     let count = buf.filled;
-    // SAFETY: the bytes after `start` are those of `room`, of which `count` are initialized.
+    // SAFETY: the bytes after `start` are those of the buffer, of which `count` are initialized.
     unsafe { items.set_len(start + count) };
     Ok(count)
 }

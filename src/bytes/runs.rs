@@ -295,7 +295,7 @@ impl Runs {
 
     /// Returns the range of the runs from a selected byte on that are moved by one call, and how many these are.
     ///
-    /// There are up to `most` bytes to be moved; [`coalescible_count`](Self::close) says which runs are close together, and the range
+    /// There are up to `most` bytes to be moved; [`coalescible_count`](Self::coalescible_count) says which runs are close together, and the range
     /// is no longer than `longest`, unless it is one run. A run of which only a part is moved is moved by itself.
     pub(crate) fn coalesced(
         &self,

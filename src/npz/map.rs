@@ -214,7 +214,7 @@ fn stored_range(map: &[u8], member: &Member) -> Result<Range<usize>> {
         })
         .into());
     }
-    // `member::content` has checked that the content ends within the map, whose length is a `usize`.
+    // `member::unencrypted_content_offset` has checked that the content ends within the map, whose length is a `usize`.
     Ok(content as usize..(content + member.packed) as usize)
 }
 

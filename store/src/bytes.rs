@@ -1,4 +1,4 @@
-//! [`Bytes`]: an object whose bytes can be read at any offset, like those of a file.
+//! [`ObjectBytes`]: an object whose bytes can be read at any offset, like those of a file.
 
 use std::collections::VecDeque;
 use std::ops::Range;

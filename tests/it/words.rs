@@ -260,10 +260,6 @@ const UNCLEAR_NAMES: &[(&str, &str)] = &[
 ];
 /// Items that have such a name all the same, and why.
 const NAME_EXCEPTIONS: &[(&str, &str)] = &[
-    (
-        "src/blocks/mod.rs: place",
-        "the trait of sources of blocks: the path and the member, which errors call a place",
-    ),
     ("src/bytes/scattered.rs: place", "puts rows into place; private to one loop"),
     (
         "src/element/cast/element_buf.rs: place",

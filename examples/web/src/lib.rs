@@ -20,7 +20,7 @@ pub use look::{Picture, look};
 /// The largest array that is shown, in bytes.
 ///
 /// The file, the array and the part that is shown are all in memory, and a page has 4 GiB. (See
-/// `look::COUNTED` for the numbers.)
+/// `look::MAX_COUNTED` for the numbers.)
 const MAX_ARRAY_BYTES: u64 = 1 << 30;
 
 /// The maximum number of archive members that are listed.

@@ -15,7 +15,7 @@ use crate::source::Source;
 /// Iterates over the arrays of an NPY file, or returns one array.
 ///
 /// Elements are not read, except for Python objects: a pickle must be read to find its end. Trailing bytes that are not an array are
-/// reported by [`Arrays::end`] alone, because a file that is being appended to has rows that its header does not count.
+/// reported by [`Arrays::check_end`] alone, because a file that is being appended to has rows that its header does not count.
 pub(crate) struct Arrays<'a> {
     input: &'a Input,
     options: &'a ReadOptions,

@@ -16,7 +16,7 @@ pub(super) struct CopyBudget {
 
 impl CopyBudget {
     pub(super) fn of(length: usize) -> Self {
-        // The minimum is for short pickles, and for dtypes decoded without a pickle (`dtypes::in_graph`).
+        // The minimum is for short pickles, and for dtypes decoded without a pickle (`dtypes::decode_in_graph`).
         const FACTOR: u64 = 16;
         const MIN_LIMIT: u64 = 1 << 20;
         Self { spent: AtomicU64::new(0), limit: MIN_LIMIT + FACTOR * length as u64 }

@@ -357,7 +357,7 @@ impl<'a> Unpickler<'a> {
 
     /// Stores bytes that are not in the pickle, and returns their span.
     ///
-    /// Positions of these bytes follow those of the source: see [`Graph::add_bytes`].
+    /// Positions of these bytes follow those of the source: see [`Graph::data`].
     pub(super) fn add_bytes(&mut self, bytes: &[u8]) -> Span {
         let table = &mut self.graph.rare_tables_mut().bytes;
         let start = self.source.len() + table.len();

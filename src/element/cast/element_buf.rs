@@ -1,4 +1,4 @@
-//! [`ElementBuf`]: memory for elements that are made one after another, and [`StructAssembler`], which are made field by field.
+//! [`ElementBuf`]: memory for elements that are made one after another, and [`StructAssembler`]: structs that are made field by field.
 #![allow(unsafe_code)]
 
 use std::marker::PhantomData;

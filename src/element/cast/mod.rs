@@ -4,7 +4,7 @@
 //! [`BitwiseOut`] (all bytes of an element are initialized). They are created only where `bytemuck`'s traits
 //! prove it, or from the tokens of a struct's fields; everything else here trusts them. [`UncheckedVec`] is
 //! memory that is being filled with elements: its bytes are loaded and checked block by block, and it becomes a `Vec` only when every byte has passed the check.
-//! [`ElementBuf`] is memory for elements that are made one after another, and [`StructAssembler`] are structs that are made field by field.
+//! [`ElementBuf`] is memory for elements that are made one after another, and [`StructAssembler`] makes structs field by field.
 #![allow(unsafe_code)]
 
 mod element_buf;

@@ -153,7 +153,7 @@ impl Unpickler<'_> {
         if let Some(reason) = reason {
             return Err(ErrorKind::Unsupported { part: FilePart::Pickle, reason: reason.into() }.into());
         }
-        // `known` and the graph's table of names have the same indices.
+        // `global_kinds` and the graph's table of names have the same indices.
         self.global_kinds.push(GlobalKind::of(module, name));
         let stored = ((module, name) != stored).then(|| Box::new((stored.0.to_owned(), stored.1.to_owned())));
         let names = &mut self.graph.rare_tables_mut().names;
