@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use ndarray::Ix2;
 use ndarray::{Array1, Array2};
 use ndarray_io::file::UncommittedRows;
-use ndarray_io::{DynArray, NpyFile, NpyWriter, WriteOptions, read_npy, write_npy, write_zeroed_npy};
+use ndarray_io::{DynArray, NpyFile, NpyWriter, WriteOptions, read_npy, write_npy};
 
 /// Runs this binary as a child that does `what`.
 pub(crate) fn spawn_child(what: &str, path: &Path, number: usize) -> Child {
@@ -332,5 +332,5 @@ fn writing_to_full_disk_is_an_error() {
             .and_then(NpyWriter::finish)
             .is_err()
     );
-    assert!(write_zeroed_npy::<f64, _>(&full, 10).is_err());
+    assert!(ndarray_io::write_zeroed_npy::<f64, _>(&full, 10).is_err());
 }
