@@ -144,7 +144,7 @@ impl Verb {
 fn main() -> ExitCode {
     let matches = Program::command().try_get_matches().unwrap_or_else(|error| exit_with_usage_error(&error));
     let Program { verb, reading } = Program::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    failure::set_flags(flags_of(&matches));
+    failure::set_flags(accepted_flags(&matches));
     let mut out = io::BufWriter::new(StdoutWriter(io::stdout().lock()));
     let done = reading::set(&reading).and_then(|()| verb.run(&mut out)).and_then(|code| match out.flush() {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
@@ -205,7 +205,7 @@ fn usage_advice(verb: &str, argument: &str) -> Option<&'static str> {
 }
 
 /// Returns the long flags of the verb that was given.
-fn flags_of(matches: &ArgMatches) -> Vec<String> {
+fn accepted_flags(matches: &ArgMatches) -> Vec<String> {
     let mut program = Program::command();
     program.build();
     let verb = matches.subcommand_name().and_then(|name| program.find_subcommand(name));

@@ -10,7 +10,7 @@ use crate::options::{ReadOptions, WriteOptions};
 pub(super) const RUST_TYPES: &[(Kind, usize, &str)] = &[(Kind::Bool, 1, "bool")];
 
 pub(super) fn scalar() -> Scalar {
-    // `Kind::allows` accepts a bool of one byte; the tests write and read bools.
+    // `Kind::allows_size` accepts a bool of one byte; the tests write and read bools.
     Scalar::new(Kind::Bool, 1, ByteOrder::NATIVE).expect("a bool has one byte")
 }
 

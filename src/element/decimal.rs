@@ -78,9 +78,10 @@ impl Power {
         /// Enough for every exponent of a long double.
         const COUNT: usize = 70;
         type PowerTable = OnceLock<Vec<Vec<u32>>>;
-        static OF_TWO: PowerTable = OnceLock::new();
-        static OF_FIVE: PowerTable = OnceLock::new();
-        let (kept, base, at_once) = if exponent < 0 { (&OF_FIVE, 5u64, 12) } else { (&OF_TWO, 2, 29) };
+        static POWERS_OF_TWO: PowerTable = OnceLock::new();
+        static POWERS_OF_FIVE: PowerTable = OnceLock::new();
+        let (kept, base, at_once) =
+            if exponent < 0 { (&POWERS_OF_FIVE, 5u64, 12) } else { (&POWERS_OF_TWO, 2, 29) };
         let raised = |mut limbs: Vec<u32>, mut left: u32| {
             while left > 0 {
                 let step = left.min(at_once);

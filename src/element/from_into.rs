@@ -118,8 +118,11 @@ impl<T, S> DecodeOpaque<S> for FromDecoder<Box<dyn DecodeOpaque<T>>, T, S> {
         self.inner.downcast_items(items)?.into_iter().map(|item| (self.make)(item).ok()).collect()
     }
 
-    fn read_one(&self, more: &mut dyn FnMut(&mut Vec<u8>, u64) -> Result<u64>) -> Result<Option<Vec<u8>>> {
-        self.inner.read_one(more)
+    fn read_self_delimited(
+        &self,
+        more: &mut dyn FnMut(&mut Vec<u8>, u64) -> Result<u64>,
+    ) -> Result<Option<Vec<u8>>> {
+        self.inner.read_self_delimited(more)
     }
 }
 

@@ -260,7 +260,10 @@ pub trait DecodeOpaque<T>: Send + Sync {
     ///
     /// `more` appends at most the given number of bytes, fewer if the stream ends first, and returns how many
     /// it appended. Returns `None` if the payload does not mark its end.
-    fn read_one(&self, _more: &mut dyn FnMut(&mut Vec<u8>, u64) -> Result<u64>) -> Result<Option<Vec<u8>>> {
+    fn read_self_delimited(
+        &self,
+        _more: &mut dyn FnMut(&mut Vec<u8>, u64) -> Result<u64>,
+    ) -> Result<Option<Vec<u8>>> {
         Ok(None)
     }
 }

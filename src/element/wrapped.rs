@@ -79,8 +79,11 @@ impl<O: Newtype> DecodeOpaque<O> for NewtypeCodec<dyn DecodeOpaque<O::Inner>> {
         self.0.downcast_items(items).map(wrapped)
     }
 
-    fn read_one(&self, more: &mut dyn FnMut(&mut Vec<u8>, u64) -> Result<u64>) -> Result<Option<Vec<u8>>> {
-        self.0.read_one(more)
+    fn read_self_delimited(
+        &self,
+        more: &mut dyn FnMut(&mut Vec<u8>, u64) -> Result<u64>,
+    ) -> Result<Option<Vec<u8>>> {
+        self.0.read_self_delimited(more)
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) fn dtype(code: &str) -> Result<DType, String> {
         [] => Err("the type is empty".into()),
         [letter] => dtype_by_letter(*letter, order)
             .ok_or_else(|| format!("there is no type '{}'", char::from(*letter))),
-        [letter, digits @ ..] => match size(digits) {
+        [letter, digits @ ..] => match parse_saturating_size(digits) {
             Some(size) => dtype_by_size(*letter, size, order),
             None if rest.len() == code.len() => {
                 dtype_by_numpy_name(rest).ok_or_else(|| "there is no type of that name".into())
@@ -62,7 +62,7 @@ fn split_order(code: &str) -> (ByteOrder, &str) {
 }
 
 /// Parses a size as C's `strtol` does. A size that overflows becomes `usize::MAX`, which exceeds every limit.
-fn size(digits: &[u8]) -> Option<usize> {
+fn parse_saturating_size(digits: &[u8]) -> Option<usize> {
     let digits = digits.strip_prefix(b"+").unwrap_or(digits);
     let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
     is_number.then(|| std::str::from_utf8(digits).ok()?.parse().ok().or(Some(usize::MAX))).flatten()

@@ -445,7 +445,8 @@ fn read_opaque<T>(
         }
         None => {
             // A stream cannot be rewound: the decoder reads exactly one payload if it can find its end.
-            let one = decode.read_one(&mut |payload, count| read_more(source, payload, count, options))?;
+            let one = decode
+                .read_self_delimited(&mut |payload, count| read_more(source, payload, count, options))?;
             one.map_or_else(|| read_rest(source, options), Ok)?
         }
     };

@@ -59,7 +59,7 @@ impl<'a> Source<'a> {
 
     /// Creates a source for a file from its current position on.
     ///
-    /// Reading does not move that position until the source is [settled](Self::settle).
+    /// Reading does not move that position until the source is [settled](Self::sync_file_position).
     fn of_file_range(file: &'a File, part: Range<u64>) -> Self {
         let position_guard = FilePositionGuard { file, at: AtomicU64::new(part.start) };
         Self {

@@ -278,7 +278,7 @@ fn arrays() -> Arrays {
 }
 
 /// Options for the byte order of `testdata`.
-fn compression_options(compression: Compression) -> NpzOptions {
+fn little_endian_options(compression: Compression) -> NpzOptions {
     NpzOptions::new()
         .compression(compression)
         .write_options(WriteOptions::new().byte_order(ByteOrder::Little))
@@ -287,10 +287,10 @@ fn compression_options(compression: Compression) -> NpzOptions {
 fn options() -> [NpzOptions; 4] {
     let one_thread = WriteOptions::new().byte_order(ByteOrder::Little).threads(1);
     [
-        compression_options(Compression::Stored),
-        compression_options(Compression::Deflated(6)),
-        compression_options(Compression::Deflated(1)),
-        compression_options(Compression::Deflated(9)).write_options(one_thread),
+        little_endian_options(Compression::Stored),
+        little_endian_options(Compression::Deflated(6)),
+        little_endian_options(Compression::Deflated(1)),
+        little_endian_options(Compression::Deflated(9)).write_options(one_thread),
     ]
 }
 
@@ -396,7 +396,7 @@ fn members_written_to_memory_pipe_and_file_equal_numpys() {
 #[test]
 fn zstandard_members_equal_numpys() {
     for level in [1, 3, 19] {
-        let bytes = write_all(Pipe(Vec::new()), &compression_options(Compression::Zstd(level))).0;
+        let bytes = write_all(Pipe(Vec::new()), &little_endian_options(Compression::Zstd(level))).0;
         assert_eq!(
             NpzReader::new(Cursor::new(&bytes)).unwrap().members()[1].method(),
             ndarray_io::npz::Method::Zstd

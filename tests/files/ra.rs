@@ -124,7 +124,7 @@ const ROUTES: &[(&str, Route)] = &[
 ];
 
 #[test]
-fn ra_testdata_equals_its_npy_counterparts() {
+fn ra_testdata_reads_as_expected_by_every_route() {
     let mut seen = 0;
     for (id, path, line) in cases() {
         if !cfg!(feature = "lz4") && id.contains("lz4") {

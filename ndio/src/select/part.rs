@@ -91,7 +91,7 @@ enum AxisRange {
 
 impl fmt::Debug for SelectedPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Selected").field("name", &self.whole.name()).field("field", &self.field).finish()
+        f.debug_struct("SelectedPart").field("name", &self.whole.name()).field("field", &self.field).finish()
     }
 }
 

@@ -40,8 +40,11 @@ impl DecodeOpaque<Object> for RecordingDecoder {
         Ok((items, used))
     }
 
-    fn read_one(&self, more: &mut dyn FnMut(&mut Vec<u8>, u64) -> Result<u64>) -> Result<Option<Vec<u8>>> {
-        ObjectCodec.read_one(more)
+    fn read_self_delimited(
+        &self,
+        more: &mut dyn FnMut(&mut Vec<u8>, u64) -> Result<u64>,
+    ) -> Result<Option<Vec<u8>>> {
+        ObjectCodec.read_self_delimited(more)
     }
 }
 
@@ -74,7 +77,10 @@ impl DecodeOpaque<Object> for ObjectCodec {
         items.downcast_ref::<Vec<Object>>().cloned()
     }
 
-    fn read_one(&self, more: &mut dyn FnMut(&mut Vec<u8>, u64) -> Result<u64>) -> Result<Option<Vec<u8>>> {
+    fn read_self_delimited(
+        &self,
+        more: &mut dyn FnMut(&mut Vec<u8>, u64) -> Result<u64>,
+    ) -> Result<Option<Vec<u8>>> {
         crate::pickle::read_one(more).map(Some)
     }
 }
@@ -135,7 +141,10 @@ impl DecodeOpaque<Option<String>> for ObjectTextDecoder {
         Ok((objects.into_iter().enumerate().map(text).collect::<Result<_>>()?, taken))
     }
 
-    fn read_one(&self, more: &mut dyn FnMut(&mut Vec<u8>, u64) -> Result<u64>) -> Result<Option<Vec<u8>>> {
+    fn read_self_delimited(
+        &self,
+        more: &mut dyn FnMut(&mut Vec<u8>, u64) -> Result<u64>,
+    ) -> Result<Option<Vec<u8>>> {
         crate::pickle::read_one(more).map(Some)
     }
 }

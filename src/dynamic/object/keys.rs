@@ -57,7 +57,7 @@ impl KeyHasher {
         Self { state, cached, dtypes, large, equal: UnionFind::default(), equality }
     }
 
-    /// Returns the kind of a key; a leaf that is not equal to itself becomes an [object](Leaf::Itself).
+    /// Returns the kind of a key; a leaf that is not equal to itself becomes an [object](Leaf::Identity).
     fn kind<'a>(&self, key: ObjectRef<'a>) -> KeyKind<'a> {
         match kind(key) {
             KeyKind::Leaf(leaf) if self.equality == KeyEquality::Python && leaf.is_nan() => {

@@ -46,10 +46,10 @@ impl<T> UncheckedVec<T> {
     /// Returns all of the memory, to be loaded. Anything loaded before is discarded.
     pub(crate) fn all(&mut self) -> MemoryPart<'_> {
         self.checked_bytes = AtomicUsize::new(0);
-        self.part_from(0)
+        self.bytes_from(0)
     }
 
-    fn part_from(&mut self, from: usize) -> MemoryPart<'_> {
+    fn bytes_from(&mut self, from: usize) -> MemoryPart<'_> {
         let (length, is_cleared) = (self.byte_len(), self.is_cleared);
         // SAFETY: the memory has this length, and bytes that may not be initialized are valid with any content.
         // Only initialized bytes are written to it. The slice borrows self.
@@ -77,7 +77,7 @@ impl<T> UncheckedVec<T> {
             unsafe { std::ptr::copy_nonoverlapping(source, target, old_len) };
             (self.items, self.is_cleared) = (items, is_cleared);
         }
-        Ok(self.part_from(old_len))
+        Ok(self.bytes_from(old_len))
     }
 
     /// Returns the elements. All bytes must have been loaded.

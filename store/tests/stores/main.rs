@@ -130,7 +130,7 @@ fn shared_limits_leave_each_object_one_request() {
 }
 
 #[test]
-fn whole_arrays_come_in_parts_of_8_to_16_mib() {
+fn whole_array_of_48_mb_takes_three_requests() {
     let array = numbers(6000, 1000); // 48 MB
     let server = Server::new(&bytes_of(&array));
     let file = remote(&server, "a.npy").open_npy().unwrap();

@@ -141,12 +141,12 @@ impl ReadAt for FaultySource {
 
 /// Files in memory, each with the same fault.
 #[derive(Debug)]
-pub struct MemoryFolder {
+pub struct FaultyFolder {
     pub files: BTreeMap<String, Arc<Vec<u8>>>,
     pub fault: Fault,
 }
 
-impl Folder for MemoryFolder {
+impl Folder for FaultyFolder {
     fn names(&self) -> Result<Vec<String>> {
         Ok(self.files.keys().cloned().collect())
     }

@@ -15,7 +15,7 @@ use ndarray_io::npz::{Compression, NpzOptions};
 use ndarray_io::ra::{RaFile, WriteRaExt};
 use ndarray_io::{DynArray, NpyFile, NpzFile, NpzWriter, Result, WriteNpyExt, WriteOptions};
 use ndarray_io_refs::{RefOptions, References, ZarrFormat};
-use outside::{Fault, FaultySource, FetchedFolder, FetchedSource, MemoryFolder};
+use outside::{Fault, FaultyFolder, FaultySource, FetchedFolder, FetchedSource};
 
 /// What a route has read; the wrong bytes are noticed by comparing it with the array.
 type Route = Box<dyn Fn(Fault, &Path) -> Result<Vec<Array2<u32>>>>;
@@ -176,7 +176,7 @@ fn routes() -> Vec<(&'static str, Route)> {
         add(
             "stack",
             Box::new(move |fault, _| {
-                let folder: Arc<dyn Folder> = Arc::new(MemoryFolder { files: files.clone(), fault });
+                let folder: Arc<dyn Folder> = Arc::new(FaultyFolder { files: files.clone(), fault });
                 let stack = NpyStack::from_folder_along(folder, axis, &ndarray_io::ReadOptions::new())?;
                 Ok(vec![stack.read()?, stack.slice(s![.., ..])?])
             }),
@@ -480,7 +480,7 @@ fn overlapping_and_narrow_requests_of_stacks_are_batched() {
     let stack = |files: [Array2<u32>; 2]| {
         let files = files.iter().enumerate();
         let files = files.map(|(number, part)| (format!("{number}.npy"), npy(part, Order::C)));
-        let folder = MemoryFolder { files: files.collect(), fault: Fault::ShortReads };
+        let folder = FaultyFolder { files: files.collect(), fault: Fault::ShortReads };
         NpyStack::from_folder_along(folder, 1, &ndarray_io::ReadOptions::new()).unwrap()
     };
     let halves = [array().slice(s![.., ..35]).to_owned(), array().slice(s![.., 35..]).to_owned()];
