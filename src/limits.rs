@@ -17,18 +17,26 @@ use crate::error::{ErrorKind, LimitKind, Result};
 #[cfg_attr(feature = "serde-1", serde(crate = "serde_1", default, deny_unknown_fields))]
 pub struct Limits {
     header: u64,
-    #[cfg_attr(feature = "serde-1", serde(skip_serializing_if = "is_unlimited"))]
+    #[cfg_attr(feature = "serde-1", serde(with = "unlimited"))]
     payload: u64,
-    #[cfg_attr(feature = "serde-1", serde(skip_serializing_if = "is_unlimited"))]
+    #[cfg_attr(feature = "serde-1", serde(with = "unlimited"))]
     objects: u64,
     object_height: u32,
     expansion: u64,
 }
 
-/// Whether a limit is left out when it is serialized: some formats cannot represent 2⁶⁴ − 1.
+/// A limit that is not set is `None` when it is serialized: some formats cannot represent 2⁶⁴ − 1.
 #[cfg(feature = "serde-1")]
-fn is_unlimited(limit: &u64) -> bool {
-    *limit == u64::MAX
+mod unlimited {
+    use serde_1::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(limit: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+        (*limit < u64::MAX).then_some(*limit).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+        Ok(Option::<u64>::deserialize(deserializer)?.unwrap_or(u64::MAX))
+    }
 }
 
 impl Limits {

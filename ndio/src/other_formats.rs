@@ -5,9 +5,10 @@ use std::io::Write;
 use std::path::Path;
 
 use ndarray_io::Error;
+use ndarray_io::file::Extent;
 use ndarray_io::npz::NpzOptions;
 use ndarray_io_formats::safetensors::{SafeTensors, npz_to_safetensors, safetensors_to_npz};
-use ndarray_io_formats::sparse::{Sparse, SparseInfo};
+use ndarray_io_formats::sparse::{MEMBER_NAMES, Sparse, SparseInfo};
 
 use super::convert::Arguments;
 use super::failure::Failure;
@@ -47,6 +48,12 @@ impl OtherFormatConversion {
             return Ok(None); // what the input is was said
         }
         let from = input.detected_format();
+        if arguments.sparse.is_some() {
+            return match (from, to) {
+                (Some(Format::Npy | Format::Npz), Some(Format::Npz)) => Ok(Some(Self::ToSparse)),
+                _ => Err(input.at("--sparse makes an archive of an NPY file or of a sparse matrix")),
+            };
+        }
         if has_safetensors_extension(input.name()) && from.is_none() {
             return match to {
                 Some(Format::Npz) => Ok(Some(Self::FromSafetensors)),
@@ -57,12 +64,6 @@ impl OtherFormatConversion {
             return match from {
                 Some(Format::Npz) => Ok(Some(Self::ToSafetensors)),
                 _ => Err(input.at("safetensors are made of an archive: convert it to an .npz file first")),
-            };
-        }
-        if arguments.sparse.is_some() {
-            return match (from, to) {
-                (Some(Format::Npy | Format::Npz), Some(Format::Npz)) => Ok(Some(Self::ToSparse)),
-                _ => Err(input.at("--sparse makes an archive of an NPY file or of a sparse matrix")),
             };
         }
         let is_sparse = from == Some(Format::Npz)
@@ -95,7 +96,7 @@ pub(crate) fn convert(
     // What is wrong with the input is said of it; the rest is the output's.
     let of_input = |error: Error| if error.is_io() { error } else { error.at_path(input.name()) };
     let matrix = match conversion {
-        OtherFormatConversion::ToDense => Some(Sparse::read_from(&input.npz(&options)?).map_err(of_input)?),
+        OtherFormatConversion::ToDense => Some(read_only_matrix(input).map_err(|failure| input.at(failure))?),
         OtherFormatConversion::ToSparse => {
             Some(sparse(input, arguments.sparse.flatten()).map_err(|failure| input.at(failure))?)
         }
@@ -119,8 +120,14 @@ pub(crate) fn convert(
 fn sparse(input: &Input, layout: Option<SparseLayout>) -> Result<Sparse, Failure> {
     let options = crate::reading::options();
     let (matrix, is_sorted) = match input.detected_format() {
-        Some(Format::Npz) => (Sparse::read_from(&input.npz(&options)?)?, false),
-        _ => (Sparse::from_dense(&input.npy(&options)?)?, true),
+        Some(Format::Npz) => (read_only_matrix(input)?, false),
+        _ => {
+            let file = input.npy(&options)?;
+            if file.extent()? != Extent::Whole {
+                return Err("it has other arrays or bytes after the array, which would be left out".into());
+            }
+            (Sparse::from_dense(&file)?, true)
+        }
     };
     Ok(match layout {
         None if is_sorted => matrix,
@@ -129,6 +136,19 @@ fn sparse(input: &Input, layout: Option<SparseLayout>) -> Result<Sparse, Failure
         Some(SparseLayout::Csc) => matrix.to_csc()?,
         Some(SparseLayout::Coo) => matrix.to_coo()?,
     })
+}
+
+/// Reads the sparse matrix of an archive that has nothing else: other members would be left out, and lost if the output is the input.
+fn read_only_matrix(input: &Input) -> Result<Sparse, Failure> {
+    let archive = input.npz(&crate::reading::options())?;
+    let is_other = |name: &str| !MEMBER_NAMES.contains(&name);
+    if let Some(other) = archive.members().iter().find(|member| is_other(member.name())) {
+        let name = other.name().escape_debug();
+        return Err(
+            format!("it has the member '{name}' beside the sparse matrix, which would be left out").into()
+        );
+    }
+    Ok(Sparse::read_from(&archive)?)
 }
 
 /// Opens a file of safetensors.

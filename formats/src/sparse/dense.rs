@@ -188,7 +188,7 @@ impl Sparse {
 }
 
 /// How the zeros of a dtype are told from other elements.
-struct ZeroDetector {
+pub(super) struct ZeroDetector {
     /// The size of a number: for complex ones, half of an element.
     part: usize,
     /// Whether there is a negative zero as well.
@@ -199,7 +199,7 @@ struct ZeroDetector {
 
 impl ZeroDetector {
     /// Returns `None` for dtypes other than those of bools and numbers.
-    fn of(dtype: &DType) -> Option<Self> {
+    pub(super) fn of(dtype: &DType) -> Option<Self> {
         let scalar = dtype.as_scalar()?;
         let parts = match scalar.kind() {
             Kind::Bool | Kind::Int | Kind::Uint | Kind::Float => 1,
@@ -217,7 +217,7 @@ impl ZeroDetector {
     }
 
     /// Returns whether all numbers are zeros.
-    fn are_zero(&self, item: &[u8]) -> bool {
+    pub(super) fn are_zero(&self, item: &[u8]) -> bool {
         let is_zero = |(position, byte): (usize, &u8)| {
             *byte == 0 || self.has_sign && *byte == 0x80 && position % self.part == self.sign
         };

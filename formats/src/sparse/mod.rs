@@ -39,6 +39,10 @@ use ndarray_io::header::Order;
 use ndarray_io::npz::NpzOptions;
 use ndarray_io::{DynArray, NpzFile, NpzWriter, ReadOptions, WritableElement};
 
+/// The names of the members that an archive of a sparse matrix can have, in any layout. Other members are ignored when it is read.
+pub const MEMBER_NAMES: &[&str] =
+    &["_is_array", "col", "coords", "data", "format", "indices", "indptr", "offsets", "row", "shape"];
+
 /// A sparse matrix or array.
 #[derive(Clone, Debug)]
 pub struct Sparse {
@@ -308,17 +312,19 @@ impl Sparse {
     }
 }
 
-/// Returns indices in the dtype that SciPy chooses: 32 bits if the largest possible number fits.
+/// Returns indices in the dtype that SciPy chooses for new ones: 32 bits if the largest possible number fits.
 fn index_array(indices: &[usize], most: usize) -> Result<DynArray> {
-    let overflow = |_| Error::from(ErrorKind::overflow("an index"));
-    if i32::try_from(most).is_ok() {
-        let numbers =
-            indices.iter().map(|index| i32::try_from(*index)).collect::<std::result::Result<Vec<_>, _>>();
-        return DynArray::new(&ndarray::Array1::from(numbers.map_err(overflow)?));
+    /// Their number may come from a shape, which has no bytes in the file.
+    fn converted<T: WritableElement + TryFrom<usize>>(indices: &[usize]) -> Result<DynArray> {
+        let bytes = (indices.len() as u64).saturating_mul(size_of::<T>() as u64);
+        let mut numbers = Vec::new();
+        numbers.try_reserve_exact(indices.len()).map_err(|_| ErrorKind::out_of_memory(bytes))?;
+        for index in indices {
+            numbers.push(T::try_from(*index).map_err(|_| ErrorKind::overflow("an index"))?);
+        }
+        DynArray::new(&ndarray::Array1::from(numbers))
     }
-    let numbers =
-        indices.iter().map(|index| i64::try_from(*index)).collect::<std::result::Result<Vec<_>, _>>();
-    DynArray::new(&ndarray::Array1::from(numbers.map_err(overflow)?))
+    if i32::try_from(most).is_ok() { converted::<i32>(indices) } else { converted::<i64>(indices) }
 }
 
 /// Returns the rows of the array of all coordinates, one for each axis.

@@ -7,6 +7,7 @@ use ndarray_io::{Casting, DynArray, ReadableElement, with_numbers};
 use num_complex::Complex;
 
 use super::check::numbers;
+use super::dense::ZeroDetector;
 use super::{Layout, Sparse, index_array};
 
 /// A stored element: the number of its place in C order, and its number in the data.
@@ -133,7 +134,7 @@ impl Sparse {
     /// ```
     pub fn to_csr(&self) -> Result<Self> {
         let (rows, columns) = self.rows_and_columns()?;
-        let (places, data) = self.sum_duplicates()?;
+        let (places, data) = self.canonical()?;
         let place_of = |place: &StoredElement| {
             ((place.position / columns as u64) as usize, (place.position % columns as u64) as usize)
         };
@@ -153,7 +154,7 @@ impl Sparse {
             return Err(super::malformed("1 axis, expected 2"));
         }
         let (rows, columns) = self.rows_and_columns()?;
-        let (mut places, data) = self.sum_duplicates()?;
+        let (mut places, data) = self.canonical()?;
         let place_of = |place: &StoredElement| {
             ((place.position % columns as u64) as usize, (place.position / columns as u64) as usize)
         };
@@ -170,7 +171,7 @@ impl Sparse {
     ///
     /// Those of [`to_csr`](Self::to_csr), except for the number of axes.
     pub fn to_coo(&self) -> Result<Self> {
-        let (places, data) = self.sum_duplicates()?;
+        let (places, data) = self.canonical()?;
         let longest = self.shape.iter().copied().max().unwrap_or(0);
         let mut coords = vec![Vec::with_capacity(places.len()); self.shape.len()];
         for StoredElement { position, .. } in &places {
@@ -193,6 +194,16 @@ impl Sparse {
         }
         let data = DynArray::from_bytes(data.dtype().clone(), [places.len()], Order::C, &bytes)?;
         Ok(Self { layout, shape: self.shape.clone(), data, is_array: self.is_array })
+    }
+
+    /// Returns the elements in C order without duplicates, and of diagonals without the zeros that fill them, which SciPy leaves out as well.
+    fn canonical(&self) -> Result<(Vec<StoredElement>, DynArray)> {
+        let (mut places, data) = self.sum_duplicates()?;
+        if let (Layout::Dia { .. }, Some(zeros)) = (&self.layout, ZeroDetector::of(data.dtype())) {
+            let size = data.dtype().item_size();
+            places.retain(|place| !zeros.are_zero(&data.bytes()[place.item * size..][..size]));
+        }
+        Ok((places, data))
     }
 
     /// Returns the numbers of rows and columns; a vector is one row.
