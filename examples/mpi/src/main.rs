@@ -28,7 +28,10 @@ fn rows_of(rank: usize, ranks: usize, rows: usize) -> std::ops::Range<usize> {
 }
 
 /// Returns an error on all ranks if one of them has failed, so that no rank waits for one that has failed.
-fn check_all_ranks<C: Communicator>(world: &C, done: Result<(), Box<dyn Error>>) -> Result<(), Box<dyn Error>> {
+fn check_all_ranks<C: Communicator>(
+    world: &C,
+    done: Result<(), Box<dyn Error>>,
+) -> Result<(), Box<dyn Error>> {
     let (mine, mut all) = (done.is_ok(), false);
     world.all_reduce_into(&mine, &mut all, SystemOperation::logical_and());
     match (done, all) {
