@@ -113,7 +113,7 @@ def check_keys(base, env, put, get, names, refused=()):
         put(key, saved(np.save, np.array([number])))
     listed = folder / "keys"
     listed.write_bytes("\0".join(keys).encode())
-    check_library(base, {**env, "NDARRAY_IO_KEYS": str(listed)}, "real_keys_are_literal")
+    check_library(base, {**env, "NDARRAY_IO_KEYS": str(listed)}, "keys_of_real_servers_are_literal")
     assert sorted(names()) == sorted(keys), sorted(set(names()) ^ set(keys))
     for number, key in enumerate(keys):
         assert np.load(io.BytesIO(get(key))).tolist() == [number + 100], key
@@ -135,8 +135,8 @@ def s3():
     for name, content in OBJECTS.items():
         client.put_object(Bucket="bucket", Key=f"some folder/{name}", Body=content)
     base = "s3://bucket/some folder"
-    check_library(base, env, "real_arrays_are_read")
-    check_library(base, env, "real_objects_are_written")
+    check_library(base, env, "arrays_of_real_servers_are_read")
+    check_library(base, env, "objects_of_real_servers_are_written")
     check_program(base, env, writes=True)
 
     def got(name):
@@ -224,7 +224,7 @@ def web():
         return len(lines), sum(int(line[2]) for line in lines)
 
     try:
-        check_library(base, {}, "real_arrays_are_read")
+        check_library(base, {}, "arrays_of_real_servers_are_read")
         check_program(base, {}, writes=False)
         row = large.itemsize * 1000
         # The program asks for the format first.
@@ -264,7 +264,7 @@ def gcs(server):
         env = {"GOOGLE_SERVICE_ACCOUNT_KEY": json.dumps(key)}
         for name, content in OBJECTS.items():
             put("box", name, content)
-        check_library("gs://box", env, "real_arrays_are_read")
+        check_library("gs://box", env, "arrays_of_real_servers_are_read")
         check_program("gs://box", env, writes=False)
         for number, key in enumerate(KEYS):
             put("keys", key, saved(np.save, np.array([number])))
@@ -295,8 +295,8 @@ def azure(azurite):
             "AZURE_STORAGE_ACCOUNT_NAME": ACCOUNT, "AZURE_STORAGE_ACCOUNT_KEY": KEY, "AZURE_ALLOW_HTTP": "true",
             "AZURE_STORAGE_ENDPOINT": f"http://127.0.0.1:{port}/{ACCOUNT}",
         }
-        check_library("az://box", env, "real_arrays_are_read")
-        check_library("az://box", env, "real_objects_are_written")
+        check_library("az://box", env, "arrays_of_real_servers_are_read")
+        check_library("az://box", env, "objects_of_real_servers_are_written")
         check_program("az://box", env, writes=True)
         assert np.array_equal(np.load(io.BytesIO(container.download_blob("back.npy").readall())), large)
         box = client.create_container("keys")

@@ -2,7 +2,7 @@
 
 mod inner;
 
-pub(crate) use inner::Grouped;
+pub(crate) use inner::GroupedHeader;
 
 use crate::dtype::{DType, Narrow};
 use crate::error::{Error, ErrorKind, Help, LimitKind, Result};
@@ -31,12 +31,12 @@ pub struct Header {
     order: Order,
     shape: Shape,
     len: u64,
-    payload: Payload,
+    payload: PayloadKind,
 }
 
 /// How the elements are stored after the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Payload {
+enum PayloadKind {
     /// Items of fixed size, and their total size in bytes.
     Items(u64),
     /// A single unit of undeclared size (a pickle).
@@ -73,7 +73,7 @@ impl Header {
                 ErrorKind::Overflow { what: format!("an array of shape {shape} and dtype {dtype}") }.into()
             );
         };
-        let payload = if dtype.has_object() { Payload::Whole } else { Payload::Items(bytes) };
+        let payload = if dtype.has_object() { PayloadKind::Whole } else { PayloadKind::Items(bytes) };
         Ok(Self { dtype, order, shape, len, payload })
     }
 
@@ -113,7 +113,7 @@ impl Header {
     }
 
     /// Returns the number of elements and of bytes, or an error if this machine cannot address them.
-    pub(crate) fn in_memory(&self) -> Result<(usize, usize)> {
+    pub(crate) fn len_and_bytes_in_memory(&self) -> Result<(usize, usize)> {
         match self.shape.fits_memory(self.dtype.item_size()) {
             true => {
                 Ok((self.count(), usize::try_from(self.payload_len().unwrap_or(0)).unwrap_or(usize::MAX)))
@@ -144,13 +144,13 @@ impl Header {
     /// Returns the size of the elements in bytes; `None` for Python objects, whose size is not declared.
     pub fn payload_len(&self) -> Option<u64> {
         match self.payload {
-            Payload::Items(bytes) => Some(bytes),
-            Payload::Whole => None,
+            PayloadKind::Items(bytes) => Some(bytes),
+            PayloadKind::Whole => None,
         }
     }
 
     /// Returns the size of the elements in bytes, or an error for Python objects, whose pickle cannot be read in parts.
-    pub(crate) fn payload_len_in_parts(&self) -> Result<u64> {
+    pub(crate) fn declared_payload_len(&self) -> Result<u64> {
         self.payload_len().ok_or_else(|| {
             Error::from(ErrorKind::Objects { found: self.dtype.clone() }).with_help(Help::ReadPickle)
         })

@@ -124,9 +124,9 @@ impl Limits {
     #[cfg(any(feature = "npz", feature = "object"))]
     pub(crate) fn check_expansion(&self, size: u64, packed: u64) -> Result<()> {
         /// Smaller content is limited only by its method.
-        const LARGE: u64 = 1 << 30;
+        const MIN_LIMITED_SIZE: u64 = 1 << 30;
         match size {
-            0..LARGE => Ok(()),
+            0..MIN_LIMITED_SIZE => Ok(()),
             _ => check(LimitKind::Expansion, size.div_ceil(packed.max(1)), self.expansion),
         }
     }
@@ -173,10 +173,10 @@ pub(crate) fn reserve<T>(items: &mut Vec<T>, more: usize) -> Result<()> {
 /// header can claim. Each growth is a new allocation and a copy. The last one happens when 1/64 of the
 /// payload has arrived, so at most this part is in memory twice.
 pub(crate) fn capacity_for(arrived: usize, total: usize) -> usize {
-    const FIRST: usize = 1 << 20;
-    const STEP: usize = 64;
-    let most = arrived.saturating_mul(STEP).max(FIRST);
-    if most >= total { total } else { most.min(total.div_ceil(STEP).max(FIRST)).max(arrived + 1) }
+    const FIRST_LEN: usize = 1 << 20;
+    const FACTOR: usize = 64;
+    let most = arrived.saturating_mul(FACTOR).max(FIRST_LEN);
+    if most >= total { total } else { most.min(total.div_ceil(FACTOR).max(FIRST_LEN)).max(arrived + 1) }
 }
 
 #[cfg(test)]

@@ -38,9 +38,9 @@ struct MappedLayout<A, D, F: ArrayFormat> {
     dim: D,
     bitwise: Bitwise<A>,
     /// The offset of the map in the file, in bytes.
-    start: u64,
+    file_offset: u64,
     /// The length of the map in bytes.
-    len: usize,
+    byte_len: usize,
     /// The shape of the array in the file, and the number of the first mapped element in it.
     whole: (Shape, usize),
     /// What followed the array when the file was opened; nothing for a map of a part.
@@ -82,9 +82,9 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> MappedLayout<A, D, F> {
         }
         Ok(Self {
             dim: dimension(header.shape_ref())?,
-            len: header.in_memory()?.1,
+            byte_len: header.len_and_bytes_in_memory()?.1,
             extent: if rows.is_some() { Extent::Whole } else { Extent::of(after, 0) },
-            start: mapped_at,
+            file_offset: mapped_at,
             whole: (whole_shape, first),
             found,
             header,
@@ -96,7 +96,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> MappedLayout<A, D, F> {
     /// Returns the options for mapping these bytes of the file.
     fn mmap_options(&self) -> MmapOptions {
         let mut mmap_options = MmapOptions::new();
-        mmap_options.offset(self.start).len(self.len);
+        mmap_options.offset(self.file_offset).len(self.byte_len);
         mmap_options
     }
 
@@ -113,7 +113,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> MappedLayout<A, D, F> {
     fn byte_offset_and_len(&self, rows: Range<usize>) -> Result<(usize, usize)> {
         let length = slowest_axis_len(&self.header);
         check_rows(&rows, length)?;
-        let row = self.len / length.max(1);
+        let row = self.byte_len / length.max(1);
         Ok((rows.start * row, rows.len() * row))
     }
 
@@ -124,7 +124,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> MappedLayout<A, D, F> {
     /// Returns a pointer to the first element, for a map that begins at `start`.
     fn first(&self, start: *const u8) -> *const A {
         // The offset of an empty payload need not be aligned.
-        if self.len == 0 { std::ptr::dangling() } else { start.cast() }
+        if self.byte_len == 0 { std::ptr::dangling() } else { start.cast() }
     }
 }
 
@@ -177,7 +177,7 @@ macro_rules! shared_accessors {
 
         /// Returns the offset of the first mapped element in the file, in bytes.
         pub fn data_offset(&self) -> u64 {
-            self.mapped.start
+            self.mapped.file_offset
         }
 
         /// Tells the operating system how the elements will be accessed.

@@ -83,7 +83,7 @@ impl Shape {
     /// assert_eq!(ndarray_io::header::Shape::from([3, 0]).byte_len(8), Some(0));
     /// ```
     pub fn byte_len(&self, item_size: usize) -> Option<u64> {
-        let bound = self.bound(item_size)?;
+        let bound = self.nonzero_byte_len(item_size)?;
         Some(if item_size == 0 || self.0.contains(&0) { 0 } else { bound })
     }
 }
@@ -92,7 +92,7 @@ impl Shape {
     /// Returns the size in bytes, ignoring axes of length 0, or `None` if it exceeds `i64::MAX`.
     ///
     /// Both `ndarray` and the length of a file must be able to represent this size.
-    fn bound(&self, item_size: usize) -> Option<u64> {
+    fn nonzero_byte_len(&self, item_size: usize) -> Option<u64> {
         let mut lengths = self.0.iter().filter(|length| **length > 0);
         let bound =
             lengths.try_fold(item_size.max(1) as u64, |bound, length| bound.checked_mul(*length as u64));
@@ -101,7 +101,7 @@ impl Shape {
 
     /// Returns whether an array of this shape can be addressed in memory.
     pub(crate) fn fits_memory(&self, item_size: usize) -> bool {
-        self.bound(item_size).is_some_and(|bound| isize::try_from(bound).is_ok())
+        self.nonzero_byte_len(item_size).is_some_and(|bound| isize::try_from(bound).is_ok())
     }
 
     /// Returns the index along each axis of an element, given by its number in this order.
@@ -118,7 +118,7 @@ impl Shape {
     }
 
     /// Returns the number in this order of an element, given by its index along each axis.
-    pub(crate) fn number_of(&self, index: &[usize], order: Order) -> u64 {
+    pub(crate) fn linear_index(&self, index: &[usize], order: Order) -> u64 {
         let strides = self.strides(order);
         index.iter().zip(strides).map(|(index, stride)| *index as u64 * stride).sum()
     }

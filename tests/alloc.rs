@@ -32,29 +32,29 @@ mod random;
 struct CountingAllocator;
 
 static CURRENTLY_ALLOCATED: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
+static PEAK_ALLOCATED: AtomicUsize = AtomicUsize::new(0);
 static TOTAL_ALLOCATED: AtomicUsize = AtomicUsize::new(0);
-static LARGEST: AtomicUsize = AtomicUsize::new(0);
+static LARGEST_ALLOCATION: AtomicUsize = AtomicUsize::new(0);
 static ALLOCATION_COUNT: AtomicUsize = AtomicUsize::new(0);
 
-fn count(size: usize) {
+fn count_allocation(size: usize) {
     ALLOCATION_COUNT.fetch_add(1, Ordering::Relaxed);
     let now = CURRENTLY_ALLOCATED.fetch_add(size, Ordering::Relaxed) + size;
-    PEAK.fetch_max(now, Ordering::Relaxed);
-    LARGEST.fetch_max(size, Ordering::Relaxed);
+    PEAK_ALLOCATED.fetch_max(now, Ordering::Relaxed);
+    LARGEST_ALLOCATION.fetch_max(size, Ordering::Relaxed);
     TOTAL_ALLOCATED.fetch_add(size, Ordering::Relaxed);
 }
 
 // SAFETY: all calls are forwarded to the system's allocator.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size());
+        count_allocation(layout.size());
         // SAFETY: the caller upholds the contract.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        count(layout.size());
+        count_allocation(layout.size());
         // SAFETY: the caller upholds the contract.
         unsafe { System.alloc_zeroed(layout) }
     }
@@ -74,10 +74,10 @@ const MIB: usize = 1 << 20;
 /// Returns the peak of memory above the initial value, the largest single allocation, and the result.
 fn measure_peak<T>(work: impl FnOnce() -> T) -> (usize, usize, T) {
     let before = CURRENTLY_ALLOCATED.load(Ordering::Relaxed);
-    PEAK.store(before, Ordering::Relaxed);
-    LARGEST.store(0, Ordering::Relaxed);
+    PEAK_ALLOCATED.store(before, Ordering::Relaxed);
+    LARGEST_ALLOCATION.store(0, Ordering::Relaxed);
     let made = work();
-    (PEAK.load(Ordering::Relaxed) - before, LARGEST.load(Ordering::Relaxed), made)
+    (PEAK_ALLOCATED.load(Ordering::Relaxed) - before, LARGEST_ALLOCATION.load(Ordering::Relaxed), made)
 }
 
 /// Returns how many allocations each further item takes: the difference between work on 1,000 items and on 5,000.
@@ -93,10 +93,10 @@ fn allocations_per_item<T, U>(make: impl Fn(usize) -> T, work: impl Fn(&T) -> U)
     many.saturating_sub(few) as f64 / 4_000.0
 }
 
-/// A stream of a header and zeros, truncated after `left` bytes of them.
+/// A stream of a header and zeros, truncated after `zeros_left` bytes of them.
 struct HeaderAndZeros {
     head: Vec<u8>,
-    left: usize,
+    zeros_left: usize,
 }
 
 impl Read for HeaderAndZeros {
@@ -107,9 +107,9 @@ impl Read for HeaderAndZeros {
             self.head.drain(..length);
             return Ok(length);
         }
-        let length = into.len().min(self.left);
+        let length = into.len().min(self.zeros_left);
         into[..length].fill(0);
-        self.left -= length;
+        self.zeros_left -= length;
         Ok(length)
     }
 }
@@ -142,7 +142,7 @@ fn peak_memory_stays_within_bounds() {
             let bytes = mib * MIB;
             let array_and_more = bytes + bytes / 64 + 8 * MIB;
             let stream =
-                || HeaderAndZeros { head: head(descr, &format!("({},)", bytes / item)), left: bytes };
+                || HeaderAndZeros { head: head(descr, &format!("({},)", bytes / item)), zeros_left: bytes };
             let (peak, _, array) = measure_peak(|| Array1::<f64>::read_npy(stream()).unwrap());
             assert_eq!(array.len(), bytes / item);
             assert!(peak <= array_and_more, "{mib} MiB from a stream took {peak} bytes");
@@ -166,7 +166,7 @@ fn peak_memory_stays_within_bounds() {
     }
 
     // In pieces, an array of any size takes a piece.
-    let stream = || HeaderAndZeros { head: head(">f8", "(20, 1000000)"), left: 160_000_000 };
+    let stream = || HeaderAndZeros { head: head(">f8", "(20, 1000000)"), zeros_left: 160_000_000 };
     let (peak, _, ()) = measure_peak(|| {
         NpyReader::new(stream())
             .unwrap()
@@ -185,7 +185,7 @@ fn peak_memory_stays_within_bounds() {
     assert!(peak <= 8_000_000 / 64 * 65 + 2 * MIB, "160 MB in rows of 8 MB took {peak} bytes");
 
     // A conversion takes the array of the new type and a block.
-    let stream = HeaderAndZeros { head: head("<i2", "(5000000,)"), left: 10_000_000 };
+    let stream = HeaderAndZeros { head: head("<i2", "(5000000,)"), zeros_left: 10_000_000 };
     let options = ReadOptions::new().casting(Casting::Safe);
     let (peak, _, array) = measure_peak(|| Array1::<f64>::read_npy_with(stream, &options).unwrap());
     assert!(peak <= 40_000_000 / 64 * 65 + 8 * MIB, "converting took {peak} bytes");
@@ -196,14 +196,14 @@ fn peak_memory_stays_within_bounds() {
     let elements = ["(268435456,)", "(68719476736,)", "(1000000, 1000000)"];
     for elements in &elements[..if usize::BITS == 64 { 3 } else { 1 }] {
         for (left, most) in [(0, 2 * MIB), (MIB + 1, 70 * MIB), (3 * MIB, 200 * MIB)] {
-            let stream = HeaderAndZeros { head: head("<f8", elements), left };
+            let stream = HeaderAndZeros { head: head("<f8", elements), zeros_left: left };
             let (_, largest, read) = measure_peak(|| ArrayD::<f64>::read_npy(stream));
             assert!(read.is_err());
             assert!(largest <= most, "{elements} of which {left} bytes came: {largest} bytes at once");
         }
         let bytes = head("<f8", elements);
         let (peak, _, read) =
-            measure_peak(|| ArrayD::<f64>::read_npy(HeaderAndZeros { head: bytes.clone(), left: 0 }));
+            measure_peak(|| ArrayD::<f64>::read_npy(HeaderAndZeros { head: bytes.clone(), zeros_left: 0 }));
         assert!(read.is_err() && peak <= 2 * MIB, "{peak}");
         let mut file = tempfile::NamedTempFile::new().unwrap();
         io::Write::write_all(&mut file, &bytes).unwrap();
@@ -248,7 +248,7 @@ fn peak_memory_stays_within_bounds() {
 
     // A header that declares a length of 4 GiB and is truncated.
     let head = b"\x93NUMPY\x02\x00\xff\xff\xff\xff".to_vec();
-    let (peak, _, read) = measure_peak(|| ArrayD::<f64>::read_npy(HeaderAndZeros { head, left: 0 }));
+    let (peak, _, read) = measure_peak(|| ArrayD::<f64>::read_npy(HeaderAndZeros { head, zeros_left: 0 }));
     assert!(read.is_err() && peak <= MIB / 8, "{peak}");
 
     false_claims_take_little_memory();
@@ -276,8 +276,8 @@ fn false_claims_take_little_memory() {
         assert!(peak <= 2 * MIB, "{what} took {peak} bytes, {largest} at once");
     };
     let options = ReadOptions::new().allow_objects(true);
-    for (number, (what, file)) in claims::ra().enumerate() {
-        let stream = || HeaderAndZeros { head: file.clone(), left: 0 };
+    for (number, (what, file)) in claims::ra_files().enumerate() {
+        let stream = || HeaderAndZeros { head: file.clone(), zeros_left: 0 };
         refused(&what, &mut || ra::ReadRaExt::read_ra_with(&file[..], &options));
         refused(&what, &mut || ra::ReadRaExt::read_ra_with(stream(), &options.clone().ignore_ra_flags(true)));
         // Files are slower, so a part of them.
@@ -287,10 +287,10 @@ fn false_claims_take_little_memory() {
             refused(&what, &mut || ra::RaFile::open_with(&path, &options)?.read());
         }
     }
-    for (number, (what, file)) in claims::npy().enumerate() {
+    for (number, (what, file)) in claims::npy_files().enumerate() {
         refused(&what, &mut || DynArray::read_npy_with(&file[..], &options));
         refused(&what, &mut || {
-            DynArray::read_npy_with(HeaderAndZeros { head: file.clone(), left: 0 }, &options)
+            DynArray::read_npy_with(HeaderAndZeros { head: file.clone(), zeros_left: 0 }, &options)
         });
         if number % 3 == 0 {
             std::fs::write(&path, &file).unwrap();
@@ -477,7 +477,7 @@ fn conversions_stay_within_their_budget() {
     use ndarray_io::header::Order;
     use ndarray_io::write_npy;
 
-    const MEMORY: usize = MIB;
+    const MEMORY_BUDGET: usize = MIB;
     let folder = tempfile::tempdir().unwrap();
     let (path, other) = (folder.path().join("a.npy"), folder.path().join("b.npy"));
     let float = Scalar::new(Kind::Float, 4, ByteOrder::Big).unwrap();
@@ -497,13 +497,13 @@ fn conversions_stay_within_their_budget() {
     let check = |what: &str, shape: &[usize], work: &dyn Fn() -> ndarray_io::Result<()>| {
         let (peak, _, done) = measure_peak(work);
         done.unwrap();
-        assert!(peak <= MEMORY + 2 * MIB, "{what} of {shape:?} took {peak} bytes");
+        assert!(peak <= MEMORY_BUDGET + 2 * MIB, "{what} of {shape:?} took {peak} bytes");
     };
     for shape in shapes {
         let array = Array::from_shape_fn(IxDyn(shape), |_| 1u64);
         write_npy(&path, &array).unwrap();
         drop(array);
-        let conversion = || Conversion::new().memory(MEMORY);
+        let conversion = || Conversion::new().memory(MEMORY_BUDGET);
         check("turning", shape, &|| convert_npy(&path, &other, conversion().order(Order::Fortran)));
         check("the other byte order", shape, &|| {
             convert_npy(&path, &other, conversion().byte_order(ByteOrder::Big))
@@ -532,7 +532,7 @@ fn conversions_stay_within_their_budget() {
             .collect();
         write_npy(&path, &Array::<u64, _>::ones(IxDyn(&shape))).unwrap();
         check("turning", &shape, &|| {
-            convert_npy(&path, &other, Conversion::new().memory(MEMORY).order(Order::Fortran))
+            convert_npy(&path, &other, Conversion::new().memory(MEMORY_BUDGET).order(Order::Fortran))
         });
     }
 }
@@ -544,7 +544,7 @@ fn objects_take_memory_in_proportion() {
 
     let files = [
         ("lists", bombs::empty_lists(1_000_000)),
-        ("one text", bombs::one_text_under_many_numbers(1000)),
+        ("one text", bombs::one_text_under_many_memo_numbers(1000)),
         ("names", bombs::globals_of_one_text(1000)),
         ("encoded", bombs::text_encoded_many_times(1000)),
         ("buffers", bombs::arrays_of_one_buffer(1000)),

@@ -67,7 +67,7 @@ fn compile_command(path: &Path, [library, ndarray]: &[PathBuf; 2], out: &Path) -
 }
 
 /// The errors of a file, one a line. Other compiler output differs between versions.
-fn compile(path: &Path, libraries: &[PathBuf; 2], out: &Path, others: &[&str]) -> String {
+fn compile_errors(path: &Path, libraries: &[PathBuf; 2], out: &Path, others: &[&str]) -> String {
     let compiled =
         compile_command(path, libraries, out).arg("--error-format=short").args(others).output().unwrap();
     let printed = String::from_utf8(compiled.stderr).unwrap().replace('\\', "/");
@@ -102,11 +102,16 @@ fn derive_errors_equal_expected_stderr() {
     let out = tempfile::NamedTempFile::new().unwrap();
     let files = rust_files("tests/ui");
     for path in &files {
-        let printed = compile(path, &libraries, out.path(), &["--edition=2024"]);
+        let printed = compile_errors(path, &libraries, out.path(), &["--edition=2024"]);
         check_stderr(path, &printed);
         // What compiles does so in the edition before as well.
         if printed.is_empty() {
-            assert_eq!(compile(path, &libraries, out.path(), &["--edition=2021"]), "", "{}", path.display());
+            assert_eq!(
+                compile_errors(path, &libraries, out.path(), &["--edition=2021"]),
+                "",
+                "{}",
+                path.display()
+            );
         }
     }
     assert_eq!(files.len(), 16);
@@ -124,9 +129,9 @@ fn unsound_programs_are_refused_and_their_twins_compile() {
     let meddle = format!("--extern=meddle={}", meddle.display());
     let files = rust_files("tests/refused");
     for path in &files {
-        let twin = compile(path, &libraries, &out, &["--edition=2024", &meddle]);
+        let twin = compile_errors(path, &libraries, &out, &["--edition=2024", &meddle]);
         assert_eq!(twin, "", "{}", path.display());
-        let attack = compile(path, &libraries, &out, &["--edition=2024", "--cfg=attack", &meddle]);
+        let attack = compile_errors(path, &libraries, &out, &["--edition=2024", "--cfg=attack", &meddle]);
         let codes: BTreeSet<_> =
             attack.lines().filter_map(|line| line.split_once("error[")?.1.split(']').next()).collect();
         let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
@@ -147,7 +152,7 @@ fn compiler_messages_say_how_to_fix_mistakes() {
     let path = Path::new("tests/mistakes/compile.rs");
     let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
     let out = tempfile::NamedTempFile::new().unwrap();
-    let printed = messages(path, &libraries(), out.path());
+    let printed = errors_by_line(path, &libraries(), out.path());
     // The lines of a mistake, from its comment to the next one.
     let is_row = |line: &str| line.starts_with("// ") && line.contains(" => ");
     let starts: Vec<usize> =
@@ -177,7 +182,7 @@ fn compiler_messages_say_how_to_fix_mistakes() {
 }
 
 /// The errors of a file with all that is printed of each, and the line of each.
-fn messages(path: &Path, libraries: &[PathBuf; 2], out: &Path) -> Vec<(usize, String)> {
+fn errors_by_line(path: &Path, libraries: &[PathBuf; 2], out: &Path) -> Vec<(usize, String)> {
     let compiled = compile_command(path, libraries, out)
         .args(["--edition=2024", "--error-format=json"])
         .output()

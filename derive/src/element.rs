@@ -1,6 +1,6 @@
 //! `#[derive(Element)]` for newtypes of elements, for enums without fields, and for types that go through an element type.
 
-use crate::parse::unknown;
+use crate::parse::unknown_attribute;
 use proc_macro2::TokenStream;
 use quote::quote_spanned;
 use syn::meta::ParseNestedMeta;
@@ -66,7 +66,11 @@ impl Attributes {
                     }
                     () if is("into") => into.replace(type_(&meta)?).is_some(),
                     () => {
-                        return Err(unknown(&meta, "of an element", "`crate`, `from`, `try_from` or `into`"));
+                        return Err(unknown_attribute(
+                            &meta,
+                            "of an element",
+                            "`crate`, `from`, `try_from` or `into`",
+                        ));
                     }
                 };
                 if is_second {
@@ -88,7 +92,7 @@ fn conversion_impls(
     into: Option<Type>,
 ) -> TokenStream {
     let (ident, private) = (&input.ident, template!(#library::__private));
-    let Locals { axes, dtype, items, options } = &Locals::new();
+    let ArgumentIdents { axes, dtype, items, options } = &ArgumentIdents::new();
     let value = hygienic_ident("value");
     // The compiler checks the bounds of a type without parameters at once, where it reports them best.
     let bounded = |bounds: [TokenStream; 2]| {
@@ -117,7 +121,7 @@ fn conversion_impls(
             template!(Self: #trait_ + #always),
         ]);
         let (implemented, arguments, clause) = generics.split_for_impl();
-        let calls = ReadCalls {
+        let calls = ReadBodies {
             axes: template!(<#type_ as #library::ReadableElement>::inner_axes(#axes)),
             read_plan: template!(#private::read_plan_from::<#type_, Self>(#dtype, #options, |#value: #type_| #make)),
         };
@@ -129,7 +133,7 @@ fn conversion_impls(
             template!(Self: #private::core::clone::Clone + #private::core::convert::Into<#type_> + #always),
         ]);
         let (implemented, arguments, clause) = generics.split_for_impl();
-        let calls = WriteCalls {
+        let calls = WriteBodies {
             file_layout: template!(<#type_ as #library::WritableElement>::FILE_LAYOUT),
             dtype: template!(#private::dtype_into::<Self, #type_>(#items, #options)),
             write_plan: template!(#private::write_plan_into::<Self, #type_>(#dtype)),
@@ -206,17 +210,17 @@ fn newtype(input: &DeriveInput, fields: &Fields, library: &Path) -> Result<Token
     let generics = with(TokenStream::new(), true);
     let (implemented, arguments, clause) = generics.split_for_impl();
     let stored = quote_spanned!(span_at(type_.span()) => #type_);
-    let Locals { axes, dtype, items, options } = &Locals::new();
+    let ArgumentIdents { axes, dtype, items, options } = &ArgumentIdents::new();
     let elements = impl_read_and_write(
         &template!(#implemented),
         &template!(#ident #arguments),
         &template!(#clause),
         library,
-        &ReadCalls {
+        &ReadBodies {
             axes: template!(#private::newtype_axes::<Self>(#axes)),
             read_plan: template!(#private::newtype_read_plan(#dtype, #options)),
         },
-        &WriteCalls {
+        &WriteBodies {
             file_layout: template!(#private::newtype_file_layout::<Self>()),
             dtype: template!(#private::newtype_dtype(#items, #options)),
             write_plan: template!(#private::newtype_write_plan(#dtype)),
@@ -302,17 +306,17 @@ fn enumeration(input: &DeriveInput, data: &DataEnum, library: &Path) -> Result<T
         })
         .unzip();
     let (name, local) = (ident.to_string(), hygienic_ident("number"));
-    let Locals { dtype, items, options, .. } = &Locals::new();
+    let ArgumentIdents { dtype, items, options, .. } = &ArgumentIdents::new();
     let elements = impl_read_and_write(
         &TokenStream::new(),
         &template!(#ident),
         &TokenStream::new(),
         library,
-        &ReadCalls {
+        &ReadBodies {
             axes: TokenStream::new(),
             read_plan: template!(#private::enum_read_plan(#dtype, #options)),
         },
-        &WriteCalls {
+        &WriteBodies {
             file_layout: template!(#private::enum_file_layout::<Self>()),
             dtype: template!({ let _ = #items; #private::enum_dtype::<Self>(#options) }),
             write_plan: template!(#private::enum_write_plan(#dtype)),
@@ -351,14 +355,14 @@ fn enumeration(input: &DeriveInput, data: &DataEnum, library: &Path) -> Result<T
 }
 
 /// The names of the arguments of generated trait methods.
-struct Locals {
+struct ArgumentIdents {
     axes: Ident,
     dtype: Ident,
     items: Ident,
     options: Ident,
 }
 
-impl Locals {
+impl ArgumentIdents {
     fn new() -> Self {
         let [axes, dtype, items, options] = ["axes", "dtype", "items", "options"].map(hygienic_ident);
         Self { axes, dtype, items, options }
@@ -366,13 +370,13 @@ impl Locals {
 }
 
 /// The bodies of the generated methods for reading.
-struct ReadCalls {
+struct ReadBodies {
     axes: TokenStream,
     read_plan: TokenStream,
 }
 
 /// The bodies of the generated methods for writing.
-struct WriteCalls {
+struct WriteBodies {
     file_layout: TokenStream,
     dtype: TokenStream,
     write_plan: TokenStream,
@@ -383,8 +387,8 @@ fn impl_read_and_write(
     name: &TokenStream,
     clause: &TokenStream,
     library: &Path,
-    read: &ReadCalls,
-    written: &WriteCalls,
+    read: &ReadBodies,
+    written: &WriteBodies,
 ) -> TokenStream {
     let read = impl_readable(implemented, name, clause, library, read);
     let written = impl_writable(implemented, name, clause, library, written);
@@ -396,11 +400,11 @@ fn impl_readable(
     name: &TokenStream,
     clause: &TokenStream,
     library: &Path,
-    calls: &ReadCalls,
+    calls: &ReadBodies,
 ) -> TokenStream {
     let private = template!(#library::__private);
-    let ReadCalls { axes: of_axes, read_plan } = calls;
-    let Locals { axes, dtype, options, .. } = &Locals::new();
+    let ReadBodies { axes: of_axes, read_plan } = calls;
+    let ArgumentIdents { axes, dtype, options, .. } = &ArgumentIdents::new();
     template! {
         #[automatically_derived]
         impl #implemented #library::ReadableElement for #name #clause {
@@ -424,11 +428,11 @@ fn impl_writable(
     name: &TokenStream,
     clause: &TokenStream,
     library: &Path,
-    calls: &WriteCalls,
+    calls: &WriteBodies,
 ) -> TokenStream {
     let private = template!(#library::__private);
-    let WriteCalls { file_layout, dtype: of_dtype, write_plan } = calls;
-    let Locals { dtype, items, options, .. } = &Locals::new();
+    let WriteBodies { file_layout, dtype: of_dtype, write_plan } = calls;
+    let ArgumentIdents { dtype, items, options, .. } = &ArgumentIdents::new();
     template! {
         #[automatically_derived]
         impl #implemented #library::WritableElement for #name #clause {

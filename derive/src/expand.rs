@@ -12,9 +12,9 @@ use crate::parse::{Field, Skipped, Struct, ValueSource};
 use crate::{hygienic_ident, span_at};
 
 pub(crate) fn expand(parsed: &Struct) -> TokenStream {
-    let record_type = record_type(parsed);
-    let elements = elements(parsed);
-    let views = views(parsed);
+    let record_type = record_type_impl(parsed);
+    let elements = element_impls(parsed);
+    let views = view_impls(parsed);
     let is_generic =
         parsed.generics.type_params().next().is_some() || parsed.generics.const_params().next().is_some();
     let field_assertions = (!is_generic).then(|| {
@@ -60,7 +60,7 @@ fn bounded_generics(parsed: &Struct) -> syn::Generics {
     generics
 }
 
-fn record_type(parsed: &Struct) -> TokenStream {
+fn record_type_impl(parsed: &Struct) -> TokenStream {
     let Struct { ident, library, fields, skipped, layout, size, .. } = parsed;
     let private = template!(#library::__private);
     let generics = bounded_generics(parsed);
@@ -80,7 +80,8 @@ fn record_type(parsed: &Struct) -> TokenStream {
         |ident: &syn::Ident| template!(|#record: *const Self| unsafe { &raw const (*#record).#ident });
     let addresses: Vec<_> = idents.iter().map(|ident| address(ident)).collect();
     let specs = fields.iter().map(|Field { type_, name, aliases, title, len, offset, is_flat, .. }| {
-        let (title, len, offset) = (option(title, &private), option(len, &private), option(offset, &private));
+        let (title, len, offset) =
+            (option_tokens(title, &private), option_tokens(len, &private), option_tokens(offset, &private));
         match is_flat {
             true => template!(<#private::FieldSpec>::flat::<#type_>(#offset)),
             false => {
@@ -139,7 +140,7 @@ fn record_type(parsed: &Struct) -> TokenStream {
         (true, pack, align) => (pack.unwrap_or(usize::MAX), align.unwrap_or(1)),
         (false, ..) => (1, 1),
     };
-    let size = option(size, &private);
+    let size = option_tokens(size, &private);
     let field_assertions = (!parsed.generics.params.is_empty()).then(|| {
         let field_assertions = field_assertions(parsed);
         template! { const { #field_assertions }; }
@@ -185,7 +186,7 @@ fn value_constructor(make: &ValueSource, type_: &syn::Type, private: &TokenStrea
     }
 }
 
-fn option<T: quote::ToTokens>(value: &Option<T>, private: &TokenStream) -> TokenStream {
+fn option_tokens<T: quote::ToTokens>(value: &Option<T>, private: &TokenStream) -> TokenStream {
     match value {
         Some(value) => template!(#private::core::option::Option::Some(#value)),
         None => template!(#private::core::option::Option::None),
@@ -255,7 +256,7 @@ fn field_assertions(parsed: &Struct) -> TokenStream {
     template!(#(#of_fields)* #of_size)
 }
 
-fn elements(parsed: &Struct) -> TokenStream {
+fn element_impls(parsed: &Struct) -> TokenStream {
     let Struct { ident, library, .. } = parsed;
     let private = template!(#library::__private);
     let [dtype, items, options] = ["dtype", "items", "options"].map(hygienic_ident);
@@ -292,7 +293,7 @@ fn elements(parsed: &Struct) -> TokenStream {
 }
 
 /// Returns the view traits, for structs whose fields are laid out in the order of their declaration.
-fn views(parsed: &Struct) -> TokenStream {
+fn view_impls(parsed: &Struct) -> TokenStream {
     let Struct { ident, library, fields, skipped, layout, .. } = parsed;
     if !layout.is_ordered || !skipped.is_empty() {
         return TokenStream::new();

@@ -99,7 +99,7 @@ impl Struct {
         if let Some(wrong) = wrong {
             return Err(wrong);
         }
-        check_names(&stored)?;
+        check_unique_names(&stored)?;
         let layout = Layout::of(&input.attrs)?;
         Ok(Self {
             ident: input.ident,
@@ -133,7 +133,7 @@ impl StructAttributes {
                 } else if meta.path.is_ident("rename_all") {
                     set_once(&mut case, at, || Case::of(&meta.value()?.parse()?))
                 } else {
-                    Err(unknown(&meta, "of a struct", "`crate`, `size` or `rename_all`"))
+                    Err(unknown_attribute(&meta, "of a struct", "`crate`, `size` or `rename_all`"))
                 }
             })?;
         }
@@ -180,7 +180,7 @@ impl FieldAttributes {
                 } else {
                     const ATTRIBUTES: &str =
                         "`rename`, `alias`, `title`, `len`, `offset`, `default`, `skip` or `flatten`";
-                    Err(unknown(&meta, "of a field", ATTRIBUTES))
+                    Err(unknown_attribute(&meta, "of a field", ATTRIBUTES))
                 }
             })?;
         }
@@ -194,7 +194,7 @@ impl FieldAttributes {
 }
 
 /// Returns the error for an attribute that is none of the known ones.
-pub(crate) fn unknown(meta: &syn::meta::ParseNestedMeta<'_>, of: &str, known: &str) -> Error {
+pub(crate) fn unknown_attribute(meta: &syn::meta::ParseNestedMeta<'_>, of: &str, known: &str) -> Error {
     let name = meta.path.get_ident().map_or_else(|| "…".to_owned(), ToString::to_string);
     // What others call it: serde, and other crates for files.
     let other = match &*name {
@@ -353,7 +353,7 @@ fn set_once<T>(slot: &mut Option<T>, at: Span, value: impl FnOnce() -> Result<T>
 }
 
 /// Checks that names, titles and aliases are unique: NumPy keeps names and titles in one dictionary.
-fn check_names(fields: &[Field]) -> Result<()> {
+fn check_unique_names(fields: &[Field]) -> Result<()> {
     let mut seen = std::collections::HashSet::new();
     for field in fields.iter().filter(|field| !field.is_flat) {
         if !seen.insert(field.name.clone()) {
@@ -381,9 +381,13 @@ impl Layout {
                 if meta.path.is_ident("C") || meta.path.is_ident("transparent") {
                     layout.is_ordered = true;
                 } else if meta.path.is_ident("packed") {
-                    layout.pack = Some(if meta.input.peek(syn::token::Paren) { number(&meta)? } else { 1 });
+                    layout.pack = Some(if meta.input.peek(syn::token::Paren) {
+                        parenthesized_number(&meta)?
+                    } else {
+                        1
+                    });
                 } else if meta.path.is_ident("align") {
-                    layout.align = Some(number(&meta)?);
+                    layout.align = Some(parenthesized_number(&meta)?);
                 }
                 Ok(())
             })?;
@@ -392,7 +396,7 @@ impl Layout {
     }
 }
 
-fn number(meta: &syn::meta::ParseNestedMeta<'_>) -> Result<usize> {
+fn parenthesized_number(meta: &syn::meta::ParseNestedMeta<'_>) -> Result<usize> {
     let content;
     syn::parenthesized!(content in meta.input);
     content.parse::<LitInt>()?.base10_parse()

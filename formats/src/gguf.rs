@@ -134,13 +134,13 @@ impl Gguf {
         let size = source.size()?;
         let mut bytes = HeaderReader {
             source: &*source,
-            size,
+            file_size: size,
             position: 0,
             buffer: Vec::new(),
-            start: 0,
+            buffer_start: 0,
             order: ByteOrder::Little,
         };
-        let magic: [u8; 4] = bytes.array()?;
+        let magic: [u8; 4] = bytes.le_bytes()?;
         if magic != *b"GGUF" {
             return Err(malformed(
                 format!("expected 'GGUF', found {:?}", magic.escape_ascii().to_string()),
@@ -190,7 +190,7 @@ impl Gguf {
             if !names.insert(name.clone()) {
                 return Err(malformed(format!("two tensors are named {name:?}"), start));
             }
-            let dtype = match dtype_of(kind, order) {
+            let dtype = match dtype_or_type_name(kind, order) {
                 Ok(dtype) => dtype,
                 Err(type_name) => {
                     quantized.push(Quantized { name, type_name, shape });
@@ -214,9 +214,9 @@ impl Gguf {
 }
 
 /// Returns the dtype of a type of GGML, or the name of the type if its elements are not numbers of their own.
-fn dtype_of(kind: u32, order: ByteOrder) -> std::result::Result<DType, String> {
+fn dtype_or_type_name(kind: u32, order: ByteOrder) -> std::result::Result<DType, String> {
     let number = |kind, size| Scalar::new(kind, size, order).map(DType::from).ok_or_else(String::new);
-    const QUANTIZED: [(u32, &str); 29] = [
+    const QUANTIZED_TYPES: [(u32, &str); 29] = [
         (2, "Q4_0"),
         (3, "Q4_1"),
         (6, "Q5_0"),
@@ -258,7 +258,7 @@ fn dtype_of(kind: u32, order: ByteOrder) -> std::result::Result<DType, String> {
         // Raw bytes have no byte order: `bfloat16` is read as little-endian only.
         30 if order == ByteOrder::Little => Ok(Narrow::BFloat16.into()),
         30 => Err("big-endian BF16".into()),
-        _ => Err(match QUANTIZED.iter().find(|(number, _)| *number == kind) {
+        _ => Err(match QUANTIZED_TYPES.iter().find(|(number, _)| *number == kind) {
             Some((_, name)) => (*name).to_owned(),
             None => format!("type {kind}"),
         }),
@@ -272,11 +272,11 @@ fn malformed(reason: impl Into<String>, position: u64) -> Error {
 /// The bytes of a header, in order.
 struct HeaderReader<'a> {
     source: &'a dyn ReadAt,
-    size: u64,
+    file_size: u64,
     position: u64,
-    /// Some of the bytes, from `start` on.
+    /// Some of the bytes, from `buffer_start` on.
     buffer: Vec<u8>,
-    start: u64,
+    buffer_start: u64,
     order: ByteOrder,
 }
 
@@ -284,9 +284,9 @@ impl HeaderReader<'_> {
     /// Fails if the rest of the file has no room for this many parts of at least `min_len` bytes each.
     fn check_count(&self, count: u64, min_len: u64) -> Result<()> {
         match count.checked_mul(min_len) {
-            Some(bytes) if bytes <= self.size.saturating_sub(self.position) => Ok(()),
+            Some(bytes) if bytes <= self.file_size.saturating_sub(self.position) => Ok(()),
             _ => {
-                let reason = format!("{count} parts in a file of {} bytes", self.size);
+                let reason = format!("{count} parts in a file of {} bytes", self.file_size);
                 Err(malformed(reason, self.position))
             }
         }
@@ -296,10 +296,10 @@ impl HeaderReader<'_> {
         const BUFFER_LEN: usize = 64 << 10;
         let mut filled = 0;
         while filled < into.len() {
-            let from = usize::try_from(self.position - self.start).unwrap_or(usize::MAX);
+            let from = usize::try_from(self.position - self.buffer_start).unwrap_or(usize::MAX);
             let rest = self.buffer.get(from..).unwrap_or_default();
             if rest.is_empty() {
-                self.start = self.position;
+                self.buffer_start = self.position;
                 self.buffer.resize(BUFFER_LEN, 0);
                 let came = fill_at(self.source, &mut self.buffer, self.position)?;
                 self.buffer.truncate(came);
@@ -316,7 +316,7 @@ impl HeaderReader<'_> {
         Ok(())
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+    fn le_bytes<const N: usize>(&mut self) -> Result<[u8; N]> {
         let mut bytes = [0; N];
         self.read_exact(&mut bytes)?;
         if N > 1 && self.order == ByteOrder::Big {
@@ -326,11 +326,11 @@ impl HeaderReader<'_> {
     }
 
     fn u32(&mut self) -> Result<u32> {
-        Ok(u32::from_le_bytes(self.array()?))
+        Ok(u32::from_le_bytes(self.le_bytes()?))
     }
 
     fn u64(&mut self) -> Result<u64> {
-        Ok(u64::from_le_bytes(self.array()?))
+        Ok(u64::from_le_bytes(self.le_bytes()?))
     }
 
     fn text(&mut self) -> Result<String> {
@@ -357,30 +357,30 @@ impl HeaderReader<'_> {
                     _ => return Err(malformed(format!("an array of values of type {kind}"), self.position)),
                 };
                 self.check_count(count, min_len)?;
-                (0..count).map(|_| self.item(kind)).collect::<Result<_>>().map(Value::Array)
+                (0..count).map(|_| self.non_array_value(kind)).collect::<Result<_>>().map(Value::Array)
             }
-            kind => self.item(kind),
+            kind => self.non_array_value(kind),
         }
     }
 
     /// Reads a value that is not an array.
-    fn item(&mut self, kind: u32) -> Result<Value> {
+    fn non_array_value(&mut self, kind: u32) -> Result<Value> {
         Ok(match kind {
-            0 => Value::Uint(self.array::<1>()?[0].into()),
-            1 => Value::Int(i8::from_le_bytes(self.array()?).into()),
-            2 => Value::Uint(u16::from_le_bytes(self.array()?).into()),
-            3 => Value::Int(i16::from_le_bytes(self.array()?).into()),
+            0 => Value::Uint(self.le_bytes::<1>()?[0].into()),
+            1 => Value::Int(i8::from_le_bytes(self.le_bytes()?).into()),
+            2 => Value::Uint(u16::from_le_bytes(self.le_bytes()?).into()),
+            3 => Value::Int(i16::from_le_bytes(self.le_bytes()?).into()),
             4 => Value::Uint(self.u32()?.into()),
-            5 => Value::Int(i32::from_le_bytes(self.array()?).into()),
-            6 => Value::Float(f32::from_le_bytes(self.array()?).into()),
-            7 => match self.array::<1>()?[0] {
+            5 => Value::Int(i32::from_le_bytes(self.le_bytes()?).into()),
+            6 => Value::Float(f32::from_le_bytes(self.le_bytes()?).into()),
+            7 => match self.le_bytes::<1>()?[0] {
                 value @ (0 | 1) => Value::Bool(value == 1),
                 value => return Err(malformed(format!("expected a bool, found {value}"), self.position - 1)),
             },
             8 => Value::Text(self.text()?),
             10 => Value::Uint(self.u64()?),
-            11 => Value::Int(i64::from_le_bytes(self.array()?)),
-            12 => Value::Float(f64::from_le_bytes(self.array()?)),
+            11 => Value::Int(i64::from_le_bytes(self.le_bytes()?)),
+            12 => Value::Float(f64::from_le_bytes(self.le_bytes()?)),
             kind => return Err(malformed(format!("a value of type {kind}"), self.position)),
         })
     }

@@ -46,9 +46,9 @@ pub struct TorchTensor {
     /// The distances between elements along each axis, in elements.
     strides: Vec<usize>,
     /// The number of the first element in the storage.
-    first: usize,
+    storage_offset: usize,
     /// The index of the storage's member.
-    member: usize,
+    member_index: usize,
     /// What is still to be done with the elements, as PyTorch does when they are used.
     pending: Pending,
 }
@@ -198,7 +198,7 @@ impl Torch {
             others: Vec::new(),
             name_budget: bytes.len().saturating_mul(64).saturating_add(1 << 20),
         };
-        finder.find(pickle.object().as_ref())?;
+        finder.collect_tensors(pickle.object().as_ref())?;
         let (mut tensors, others) = (finder.tensors, finder.others);
         drop(member_indices);
         let (mut by_name, mut counts) = (HashMap::new(), HashMap::new());
@@ -264,12 +264,12 @@ impl Torch {
                 "a tensor that is conjugated or negated when it is used has no parts: read all of it";
             return Err(Error::from(ErrorKind::unsupported(FilePart::Data, reason)).at_member(name));
         }
-        if tensor.first == 0 {
+        if tensor.storage_offset == 0 {
             let header = Header::new(tensor.dtype.clone(), order, tensor.shape.as_slice().into())?;
-            return Ok(self.archive.open_elements(tensor.member, header)?.with_member(name));
+            return Ok(self.archive.open_elements(tensor.member_index, header)?.with_member(name));
         }
         let storage = self.storage(tensor)?;
-        let offset = (tensor.first * tensor.dtype.item_size()) as u64;
+        let offset = (tensor.storage_offset * tensor.dtype.item_size()) as u64;
         let header = Header::new(tensor.dtype.clone(), order, tensor.shape.as_slice().into())?;
         Ok(NpyFile::from_elements(Storage(storage), offset, header)?.with_member(name))
     }
@@ -285,7 +285,7 @@ impl Torch {
         let read = || {
             let size = tensor.dtype.item_size();
             let storage = self.storage(tensor)?;
-            let (start, count) = (tensor.first * size, tensor.span() * size);
+            let (start, count) = (tensor.storage_offset * size, tensor.span() * size);
             let mut bytes = Vec::new();
             bytes.try_reserve_exact(count).map_err(|_| ErrorKind::out_of_memory(count as u64))?;
             bytes.resize(count, 0);
@@ -307,9 +307,9 @@ impl Torch {
 
     /// Opens the bytes of a tensor's storage, as far as the tensor needs them.
     fn storage(&self, tensor: &TorchTensor) -> Result<NpyFile> {
-        let bytes = (tensor.first + tensor.span()) * tensor.dtype.item_size();
+        let bytes = (tensor.storage_offset + tensor.span()) * tensor.dtype.item_size();
         let header = Header::new("|u1".parse()?, Order::C, [bytes].into())?;
-        let file = self.archive.open_elements(tensor.member, header)?;
+        let file = self.archive.open_elements(tensor.member_index, header)?;
         file.check_complete()?;
         Ok(file)
     }
@@ -377,7 +377,7 @@ impl Key<'_> {
 
 impl Finder<'_> {
     /// Looks at all containers, each once, in their order, and at all tensors.
-    fn find<'p>(&mut self, root: ObjectRef<'p>) -> Result<()> {
+    fn collect_tensors<'p>(&mut self, root: ObjectRef<'p>) -> Result<()> {
         let mut seen = HashSet::new();
         // The keys on the way to each object: with the number of the way before it. Names are made of tensors only.
         let mut key_paths: Vec<(usize, Key<'p>)> = Vec::new();
@@ -521,12 +521,12 @@ impl Finder<'_> {
             return Err(ErrorKind::overflow("a storage for this machine").into());
         }
         // A tensor of more elements than its storage repeats them: a small file could ask for any amount of memory.
-        const MAX_REPEATED: u64 = 1 << 20;
-        if end > u128::from(there) || len > there.max(MAX_REPEATED) {
+        const MAX_REPEATED_ELEMENTS: u64 = 1 << 20;
+        if end > u128::from(there) || len > there.max(MAX_REPEATED_ELEMENTS) {
             let reason = format!("{len} elements up to number {end} of a storage of {there}");
             return Err(malformed(reason));
         }
-        Ok(TorchTensor { name, dtype, shape, strides, first, member, pending })
+        Ok(TorchTensor { name, dtype, shape, strides, storage_offset: first, member_index: member, pending })
     }
 }
 

@@ -31,11 +31,11 @@ impl Random {
 
     /// Changes a few bytes, and sometimes the length.
     fn damaged_copy(&mut self, bytes: &[u8]) -> Vec<u8> {
-        const ODD: [u8; 8] = [0, 1, 0x7F, 0x80, 0xFF, b'9', b'"', b'-'];
+        const EDGE_BYTES: [u8; 8] = [0, 1, 0x7F, 0x80, 0xFF, b'9', b'"', b'-'];
         let mut bytes = bytes.to_vec();
         for _ in 0..=self.below(3) {
             let at = self.below(bytes.len());
-            bytes[at] = if self.below(2) == 0 { ODD[self.below(8)] } else { self.below(256) as u8 };
+            bytes[at] = if self.below(2) == 0 { EDGE_BYTES[self.below(8)] } else { self.below(256) as u8 };
         }
         if self.below(8) == 0 {
             bytes.truncate(self.below(bytes.len()) + 1);
@@ -120,7 +120,7 @@ fn archive(members: &[(&str, &[u8])]) -> NpzFile {
 }
 
 /// The pickle of a dict with a tensor of 2 × 2 floats, and one of its columns.
-fn pickle() -> Vec<u8> {
+fn two_tensor_pickle() -> Vec<u8> {
     let tensor = |first: u8, shape: &[u8], strides: &[u8]| {
         let mut bytes = b"ctorch._utils\n_rebuild_tensor_v2\n((X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x04tQK".to_vec();
         bytes.push(first);
@@ -146,7 +146,7 @@ fn damaged_archives_of_pytorch_are_errors_or_arrays() {
     let of = |pickle: &[u8]| {
         Torch::open_in(archive(&[("m/data.pkl", pickle), ("m/data/0", &storage), ("m/byteorder", b"little")]))
     };
-    let whole = of(&pickle()).unwrap();
+    let whole = of(&two_tensor_pickle()).unwrap();
     assert_eq!(
         whole.read("a").unwrap().view::<f32, ndarray::Ix2>().unwrap(),
         arr2(&[[1.0, 2.0], [3.0, 4.0]])
@@ -154,7 +154,7 @@ fn damaged_archives_of_pytorch_are_errors_or_arrays() {
     assert_eq!(whole.read("b").unwrap().view::<f32, ndarray::Ix1>().unwrap(), arr1(&[2.0, 4.0]));
     let (mut random, mut opened) = (Random(3), 0);
     for _ in 0..mutation_count() {
-        let Ok(file) = of(&random.damaged_copy(&pickle())) else { continue };
+        let Ok(file) = of(&random.damaged_copy(&two_tensor_pickle())) else { continue };
         opened += 1;
         for tensor in file.tensors() {
             let _ = file.read(tensor.name());
@@ -167,7 +167,7 @@ fn damaged_archives_of_pytorch_are_errors_or_arrays() {
 #[test]
 fn negation_flag_is_applied_to_floats_only() {
     let negated = |class: &[u8]| {
-        let bytes = pickle();
+        let bytes = two_tensor_pickle();
         let at = bytes.windows(2).rposition(|part| part == b"\x89}").unwrap();
         let bytes = [&bytes[..at + 2], b"}X\x03\x00\x00\x00neg\x88stR", &bytes[at + 4..]].concat();
         let at = bytes.windows(12).rposition(|part| part == b"FloatStorage").unwrap();
@@ -186,7 +186,7 @@ fn negation_flag_is_applied_to_floats_only() {
 #[test]
 fn repetition_of_a_storage_is_limited() {
     let repeated = |shape: &[u8]| {
-        let bytes = pickle();
+        let bytes = two_tensor_pickle();
         let at = bytes.windows(6).rposition(|part| part == b"(K\x02t(K").unwrap();
         let bytes = [&bytes[..at + 1], shape, b"t(K\x00", &bytes[at + 7..]].concat();
         Torch::open_in(archive(&[("data.pkl", &bytes), ("data/0", &[0; 16])]))
@@ -202,7 +202,7 @@ fn repetition_of_a_storage_is_limited() {
 fn disproportionately_long_tensor_names_are_refused() {
     // A key of 60 kB and 10,000 tensors in a list below it, which are one.
     let key = [&b"X\x60\xEA\x00\x00"[..], &[b'k'; 60_000]].concat();
-    let inner = &pickle()[10..];
+    let inner = &two_tensor_pickle()[10..];
     let end = inner.windows(2).position(|part| part == b"tR").unwrap() + 2;
     let bytes =
         [b"\x80\x02}(", &key[..], b"](", &inner[..end], b"q\x05", &b"h\x05".repeat(10_000), b"eu."].concat();
@@ -211,7 +211,7 @@ fn disproportionately_long_tensor_names_are_refused() {
 }
 
 #[test]
-fn shared_call_arguments_are_visited_once() {
+fn calls_sharing_long_arguments_can_be_opened() {
     // 10,000 calls of one tuple of 10,000 lists: 100 million if each call looked at them.
     let tuple = [&b"("[..], &b"]".repeat(10_000), b"tq\x00"].concat();
     let bytes = [b"\x80\x02](", &tuple[..], &b"cm\nf\nh\x00R".repeat(10_000), b"e."].concat();
@@ -229,7 +229,7 @@ fn shared_call_arguments_are_visited_once() {
 
 #[test]
 fn duplicate_tensor_names_are_numbered() {
-    let inner = &pickle()[10..];
+    let inner = &two_tensor_pickle()[10..];
     let end = inner.windows(2).position(|part| part == b"tR").unwrap() + 2;
     let mut bytes = [b"\x80\x02}(N", &inner[..end], b"q\x05"].concat();
     for number in 0..3000u16 {
@@ -242,7 +242,8 @@ fn duplicate_tensor_names_are_numbered() {
 
 #[test]
 fn storage_of_another_length_is_an_error() {
-    let of = |storage: &[u8]| Torch::open_in(archive(&[("data.pkl", &pickle()), ("data/0", storage)]));
+    let of =
+        |storage: &[u8]| Torch::open_in(archive(&[("data.pkl", &two_tensor_pickle()), ("data/0", storage)]));
     assert!(of(&[0; 16]).is_ok());
     let error = of(&[0; 20]).unwrap_err();
     assert!(error.to_string().contains("a storage of 16 bytes, whose member has 20"), "{error}");
@@ -264,7 +265,7 @@ fn unsupported_tensors_are_listed_with_reasons() {
 #[test]
 fn shared_tensor_is_listed_under_each_name() {
     let mut bytes = b"\x80\x02}(X\x01\x00\x00\x00a".to_vec();
-    let inner = &pickle()[10..];
+    let inner = &two_tensor_pickle()[10..];
     let end = inner.windows(2).position(|part| part == b"tR").unwrap() + 2;
     bytes.extend(&inner[..end]);
     bytes.extend(b"q\x05X\x01\x00\x00\x00bh\x05u.");

@@ -19,7 +19,7 @@ use ndarray_io_formats::safetensors::{
 use ndarray_io_formats::sparse::{Sparse, SparseFile};
 use ndarray_io_formats::torch::Torch;
 
-fn folders() -> (PathBuf, PathBuf) {
+fn input_and_output_folders() -> (PathBuf, PathBuf) {
     let of = |name: &str| PathBuf::from(std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set")));
     (of("NDARRAY_IO_FORMATS"), of("NDARRAY_IO_WRITTEN"))
 }
@@ -41,7 +41,7 @@ fn read_expected(path: &Path) -> (Vec<usize>, Vec<u8>) {
 #[test]
 #[ignore = "needs files of other programs"]
 fn sparse_matrices_equal_scipys() {
-    let (files, written) = folders();
+    let (files, written) = input_and_output_folders();
     fs::create_dir_all(written.join("sparse")).unwrap();
     for layout in ["csr", "csc", "coo"] {
         fs::create_dir_all(written.join(layout)).unwrap();
@@ -102,7 +102,7 @@ fn sparse_matrices_equal_scipys() {
 #[test]
 #[ignore = "needs files of other programs"]
 fn tensors_equal_those_of_safetensors() {
-    let (files, written) = folders();
+    let (files, written) = input_and_output_folders();
     let path = files.join("safetensors/all.safetensors");
     let file = SafeTensors::open(&path).unwrap();
     assert_eq!(file.metadata(), &BTreeMap::from([("format".to_owned(), "np".to_owned())]));
@@ -132,7 +132,7 @@ fn tensors_equal_those_of_safetensors() {
 #[test]
 #[ignore = "needs files of other programs"]
 fn tensors_equal_those_of_gguf() {
-    let (files, _) = folders();
+    let (files, _) = input_and_output_folders();
     let file = Gguf::open(files.join("gguf/all.gguf")).unwrap();
     let get = |key: &str| &file.metadata().iter().find(|(name, _)| name == key).unwrap().1;
     assert_eq!(*get("general.architecture"), Value::Text("test".into()));
@@ -152,7 +152,7 @@ fn tensors_equal_those_of_gguf() {
 #[test]
 #[ignore = "needs files of other programs"]
 fn tensors_equal_those_of_pytorch() {
-    let (files, _) = folders();
+    let (files, _) = input_and_output_folders();
     let file = Torch::open(files.join("torch/all.pt")).unwrap();
     let names: Vec<&str> = file.tensors().iter().map(|tensor| tensor.name()).collect();
     assert_eq!(names, ["model.weight", "model.turned", "model.part", "model.later", "steps.0", "flags"]);

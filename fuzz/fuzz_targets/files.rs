@@ -4,8 +4,8 @@
 
 use std::io::{Cursor, Write};
 
-use ndarray_io::ra::ReadRaExt;
 use ndarray_io::object::Pickle;
+use ndarray_io::ra::ReadRaExt;
 use ndarray_io::{DynArray, Limits, NpzFile, NpzReader, ReadNpyExt, ReadOptions, Result};
 
 /// Shows an array in all ways: whole, and element by element.

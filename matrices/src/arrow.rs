@@ -53,11 +53,11 @@ pub fn to_primitive<T: ArrowPrimitiveType>(array: FlatArray<T::Native>) -> Resul
 ///
 /// [`BadOption`](ErrorKind::BadOption) if there are nulls.
 pub fn view_of<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>) -> Result<FlatView<'_, T::Native>> {
-    check_nulls(array)?;
+    check_no_nulls(array)?;
     FlatView::new(array.values(), &[array.len()], Order::C)
 }
 
-fn check_nulls(array: &dyn Array) -> Result<()> {
+fn check_no_nulls(array: &dyn Array) -> Result<()> {
     match array.null_count() {
         0 => Ok(()),
         count => {
@@ -94,7 +94,7 @@ pub fn from_arrow(array: &dyn Array) -> Result<DynArray> {
     {
         DynArray::new(&ArrayView1::from(&array.as_primitive::<T>().values()[..]))
     }
-    check_nulls(array)?;
+    check_no_nulls(array)?;
     with_types!(array.data_type(), Arrow, _Native, numbers::<Arrow>(array), {
         DataType::Int8 => (Int8Type, i8),
         DataType::Int16 => (Int16Type, i16),

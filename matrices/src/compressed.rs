@@ -16,13 +16,13 @@ pub(crate) struct CompressedMatrix<A> {
 
 impl<A: ReadableElement> CompressedMatrix<A> {
     /// Returns the rows of a matrix.
-    pub(crate) fn rows(matrix: &Sparse) -> Result<Self> {
+    pub(crate) fn csr_of(matrix: &Sparse) -> Result<Self> {
         Self::of(matrix, Sparse::to_csr)
     }
 
     /// Returns the columns of a matrix.
     #[cfg(feature = "faer-0_24")]
-    pub(crate) fn columns(matrix: &Sparse) -> Result<Self> {
+    pub(crate) fn csc_of(matrix: &Sparse) -> Result<Self> {
         Self::of(matrix, Sparse::to_csc)
     }
 

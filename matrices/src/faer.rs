@@ -116,7 +116,7 @@ pub fn view<'a, T>(array: &FlatView<'a, T>) -> Result<MatRef<'a, T>> {
 /// - Those of [`Sparse::to_csc`].
 pub fn to_sparse_columns<A: ReadableElement>(matrix: &Sparse) -> Result<SparseColMat<usize, A>> {
     let CompressedMatrix { shape: (rows, columns), indptr, indices, data } =
-        CompressedMatrix::columns(matrix)?;
+        CompressedMatrix::csc_of(matrix)?;
     let places = SymbolicSparseColMat::new_checked(rows, columns, indptr, None, indices);
     Ok(SparseColMat::new(places, data))
 }
@@ -127,7 +127,8 @@ pub fn to_sparse_columns<A: ReadableElement>(matrix: &Sparse) -> Result<SparseCo
 ///
 /// Those of [`to_sparse_columns`].
 pub fn to_sparse_rows<A: ReadableElement>(matrix: &Sparse) -> Result<SparseRowMat<usize, A>> {
-    let CompressedMatrix { shape: (rows, columns), indptr, indices, data } = CompressedMatrix::rows(matrix)?;
+    let CompressedMatrix { shape: (rows, columns), indptr, indices, data } =
+        CompressedMatrix::csr_of(matrix)?;
     let places = SymbolicSparseRowMat::new_checked(rows, columns, indptr, None, indices);
     Ok(SparseRowMat::new(places, data))
 }
@@ -142,7 +143,7 @@ pub fn from_sparse_columns<A: WritableElement + Clone>(
 ) -> Result<Sparse> {
     let places = matrix.symbolic();
     let ranges = (0..matrix.ncols()).map(|column| places.col_range(column));
-    let (indptr, indices, data) = used(ranges, places.row_idx(), matrix.val());
+    let (indptr, indices, data) = compact_entries(ranges, places.row_idx(), matrix.val());
     Sparse::csc([matrix.nrows(), matrix.ncols()], &indptr, &indices, &data)
 }
 
@@ -154,12 +155,12 @@ pub fn from_sparse_columns<A: WritableElement + Clone>(
 pub fn from_sparse_rows<A: WritableElement + Clone>(matrix: SparseRowMatRef<'_, usize, A>) -> Result<Sparse> {
     let places = matrix.symbolic();
     let ranges = (0..matrix.nrows()).map(|row| places.row_range(row));
-    let (indptr, indices, data) = used(ranges, places.col_idx(), matrix.val());
+    let (indptr, indices, data) = compact_entries(ranges, places.col_idx(), matrix.val());
     Sparse::csr([matrix.nrows(), matrix.ncols()], &indptr, &indices, &data)
 }
 
 /// Returns the pointers, indices and elements within some ranges.
-fn used<A: Clone>(
+fn compact_entries<A: Clone>(
     ranges: impl Iterator<Item = Range<usize>>,
     all_indices: &[usize],
     all_data: &[A],

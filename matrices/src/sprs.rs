@@ -29,7 +29,7 @@ use crate::compressed::CompressedMatrix;
 /// - [`DTypeMismatch`](ErrorKind::DTypeMismatch) if the elements have another type.
 /// - Those of [`Sparse::to_csr`].
 pub fn to_sprs<A: ReadableElement>(matrix: &Sparse) -> Result<CsMat<A>> {
-    let CompressedMatrix { shape, indptr, indices, data } = CompressedMatrix::rows(matrix)?;
+    let CompressedMatrix { shape, indptr, indices, data } = CompressedMatrix::csr_of(matrix)?;
     CsMat::try_new(shape, indptr, indices, data)
         .map_err(|(.., error)| ErrorKind::malformed(FilePart::Matrix, error.to_string(), None).into())
 }

@@ -9,7 +9,7 @@ use ndarray_io::header::Order;
 use ndarray_io::{FlatArray, FlatView};
 
 /// Arrays of 0 to 5 in both orders, as files.
-fn write_test_files(folder: &Path) -> [PathBuf; 2] {
+fn write_files_in_both_orders(folder: &Path) -> [PathBuf; 2] {
     [Order::C, Order::Fortran].map(|order| {
         let items =
             if order == Order::C { vec![0., 1., 2., 3., 4., 5.] } else { vec![0., 3., 1., 4., 2., 5.] };
@@ -27,7 +27,7 @@ fn nalgebra_matrices_round_trip_in_both_orders() {
     use ndarray_io_matrices::nalgebra as ours;
 
     let folder = tempfile::tempdir().unwrap();
-    for path in write_test_files(folder.path()) {
+    for path in write_files_in_both_orders(folder.path()) {
         let matrix = ours::read_npy::<f64, _>(&path).unwrap();
         assert_eq!(matrix, nalgebra::DMatrix::from_fn(2, 3, |row, column| WANTED[row][column]));
         let array: FlatArray<f64> = ndarray_io::read_npy(&path).unwrap();
@@ -61,7 +61,7 @@ fn faer_matrices_round_trip_in_both_orders() {
     use ndarray_io_matrices::faer as ours;
 
     let folder = tempfile::tempdir().unwrap();
-    for path in write_test_files(folder.path()) {
+    for path in write_files_in_both_orders(folder.path()) {
         let matrix = ours::read_npy::<f64, _>(&path).unwrap();
         assert_eq!(matrix, faer::Mat::from_fn(2, 3, |row, column| WANTED[row][column]));
         let out = folder.path().join("out.npy");
@@ -131,7 +131,7 @@ fn candle_tensors_round_trip_in_both_orders() {
     use ndarray_io_matrices::candle as ours;
 
     let folder = tempfile::tempdir().unwrap();
-    for path in write_test_files(folder.path()) {
+    for path in write_files_in_both_orders(folder.path()) {
         let tensor = ours::read_npy(&path).unwrap();
         assert_eq!(
             (tensor.dtype(), tensor.to_vec2::<f64>().unwrap()),
@@ -198,7 +198,7 @@ fn sprs_matrices_round_trip_in_both_layouts() {
 
 #[cfg(feature = "arrow-60")]
 #[test]
-fn arrow_arrays_round_trip_for_each_dtype() {
+fn arrow_arrays_convert_for_each_dtype() {
     use std::sync::Arc;
 
     use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray, UInt8Array};

@@ -139,9 +139,9 @@ fn display_text(dtype: &DType, bytes: &[u8]) -> Result<String, Failure> {
 
 /// Returns a float of 16 bits as the library shows it. There are few of them: each is formatted once.
 fn half_text(bits: u16) -> Result<&'static str, Failure> {
-    static HALVES: LazyLock<Box<[OnceLock<String>]>> =
+    static HALF_TEXTS: LazyLock<Box<[OnceLock<String>]>> =
         LazyLock::new(|| std::iter::repeat_with(OnceLock::new).take(1 << 16).collect());
-    let half_text = &HALVES[usize::from(bits)];
+    let half_text = &HALF_TEXTS[usize::from(bits)];
     if let Some(text) = half_text.get() {
         return Ok(text);
     }
@@ -196,7 +196,7 @@ pub(crate) fn put_object(object: ObjectRef<'_>, out: &mut Vec<u8>) -> Result<(),
 /// Records become objects, and complex numbers become lists of two numbers. NaN and infinities, which JSON
 /// cannot represent, become strings.
 pub(crate) fn write_json(source: &Source, file: &mut dyn Write) -> Result<(), Failure> {
-    const BUFFER: usize = 64 << 10;
+    const BUFFER_LEN: usize = 64 << 10;
     source.check_complete()?;
     let (dtype, shape) = (source.dtype(), source.shape());
     let mut out = format!("{{\"dtype\":{},\"shape\":{},\"values\":", json!(dtype_text(dtype)), json!(shape))
@@ -207,7 +207,7 @@ pub(crate) fn write_json(source: &Source, file: &mut dyn Write) -> Result<(), Fa
     let shape = if source.len() == 0 && is_large { &[0] } else { shape };
     let (mut blocks, mut block, mut number) = (source.blocks().order(Order::C), None, 0);
     put_nested_lists(shape, &mut out, &mut |out| {
-        if out.len() >= BUFFER {
+        if out.len() >= BUFFER_LEN {
             file.write_all(out)?;
             out.clear();
         }
@@ -318,7 +318,7 @@ fn put_json(dtype: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Failur
 /// Whether the library formats a scalar as a number.
 fn is_displayed_as_number(scalar: &Scalar) -> bool {
     matches!((scalar.kind(), scalar.size()), (Kind::Narrow(_), _) | (Kind::Float, 2) | (Kind::Complex, 4))
-        || crate::reading::format_of(scalar).is_some()
+        || crate::reading::long_double_format_of(scalar).is_some()
 }
 
 /// Whether the text of a scalar is also valid JSON.

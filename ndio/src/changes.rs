@@ -30,7 +30,7 @@ impl Changes {
     }
 
     /// Returns an error if the elements are Python objects, of which only the order can change.
-    pub(crate) fn check(&self, source: &Source) -> Result<(), Failure> {
+    pub(crate) fn check_applicable(&self, source: &Source) -> Result<(), Failure> {
         let is_wanted = self.dtype.is_some() || self.byte_order.is_some() || self.version.is_some();
         match source.dtype().has_object() && is_wanted {
             true => {
@@ -44,7 +44,7 @@ impl Changes {
 
     /// Returns the header of the result; `order` is its order unless another is wanted.
     pub(crate) fn header(&self, source: &Source, order: Order) -> Result<Header, Failure> {
-        self.check(source)?;
+        self.check_applicable(source)?;
         let conversion = self.base_conversion(WriteOptions::new()).order(self.order.unwrap_or(order));
         let header = match &source.array {
             SourceArray::Npy(file) => conversion.header_of(file),
@@ -58,16 +58,16 @@ impl Changes {
 
     /// Returns the elements of the result, in the order and with the dtype of this header.
     pub(crate) fn elements<'a>(&self, source: &'a Source, header: &Header) -> Elements<'a> {
-        const BLOCK: usize = 4 << 20;
+        const BLOCK_BYTES: usize = 4 << 20;
         // Elements may become longer.
         let (item, made) = (source.dtype().item_size().max(1), header.dtype().item_size().max(1));
-        let block = BLOCK / made.div_ceil(item);
+        let block = BLOCK_BYTES / made.div_ceil(item);
         let casting = self.dtype.as_ref().map_or(Casting::Safe, |(_, casting)| *casting);
         Elements {
             blocks: source.blocks().order(header.order()).bytes(block),
-            remaining: header.payload_len().unwrap_or_default(),
-            total: source.byte_len(),
-            target: BlockConverter {
+            remaining_bytes: header.payload_len().unwrap_or_default(),
+            progress_total: source.byte_len(),
+            converter: BlockConverter {
                 source,
                 dtype: header.dtype().clone(),
                 order: header.order(),
@@ -77,7 +77,7 @@ impl Changes {
     }
 
     /// Returns an NPY file with the result, and its length in bytes. Not for Python objects.
-    pub(crate) fn npy<'a>(&self, source: &'a Source) -> Result<(impl Read + use<'a>, u64), Failure> {
+    pub(crate) fn npy_reader<'a>(&self, source: &'a Source) -> Result<(impl Read + use<'a>, u64), Failure> {
         let header = self.header(source, source.order())?;
         let head = npy::format(&header, self.version).map_err(|error| source.name_error(error))?;
         let len = head.len() as u64 + header.payload_len().unwrap_or_default();
@@ -98,7 +98,7 @@ impl Changes {
 
     /// Returns the result as an array, for what reads it element by element: made in a file without a name, unless nothing changes.
     pub(crate) fn applied(&self, source: Source, arguments: &Arguments) -> Result<Source, Failure> {
-        self.check(&source)?;
+        self.check_applicable(&source)?;
         if self.is_none() || source.dtype().has_object() {
             return Ok(source);
         }
@@ -146,11 +146,11 @@ impl Changes {
 /// The elements of an array, converted block by block.
 pub(crate) struct Elements<'a> {
     blocks: Blocks<'a, DynArray>,
-    target: BlockConverter<'a>,
+    converter: BlockConverter<'a>,
     /// How many bytes are still to come.
-    remaining: u64,
+    remaining_bytes: u64,
     /// The number of bytes of all the work, for the progress.
-    total: u64,
+    progress_total: u64,
 }
 
 /// What blocks are converted to.
@@ -179,24 +179,24 @@ impl<'a> Elements<'a> {
     pub(crate) fn within(mut self, part: &[Range<usize>]) -> Result<Self, Failure> {
         self.blocks = self.blocks.within(part)?;
         let len: u64 = part.iter().map(|range| range.len() as u64).product();
-        self.remaining = len * self.target.dtype.item_size() as u64;
+        self.remaining_bytes = len * self.converter.dtype.item_size() as u64;
         Ok(self)
     }
 
     /// Sets the number of bytes of all the work of which this is a part.
-    pub(crate) fn with_progress_total(self, total: u64) -> Self {
-        Self { total, ..self }
+    pub(crate) fn with_progress_total(self, progress_total: u64) -> Self {
+        Self { progress_total, ..self }
     }
 
     /// Writes the elements, while other threads read and convert the next ones.
     pub(crate) fn write_to(self, progress: &mut Progress, out: &mut dyn Write) -> Result<(), Failure> {
-        let Self { blocks, target, total, .. } = self;
+        let Self { blocks, converter, progress_total, .. } = self;
         blocks.map(
-            |block| target.convert(block),
+            |block| converter.convert(block),
             |array: ndarray_io::Result<DynArray>| -> Result<(), Failure> {
-                let array = array.map_err(|error| target.source.name_error(error))?;
+                let array = array.map_err(|error| converter.source.name_error(error))?;
                 out.write_all(array.bytes())?;
-                progress.add(array.bytes().len() as u64, total);
+                progress.add(array.bytes().len() as u64, progress_total);
                 Ok(())
             },
         )
@@ -226,19 +226,19 @@ impl Read for ElementsReader<'_> {
                 let count = rest.len().min(into.len());
                 into[..count].copy_from_slice(&rest[..count]);
                 self.position += count;
-                self.elements.remaining = self.elements.remaining.saturating_sub(count as u64);
+                self.elements.remaining_bytes = self.elements.remaining_bytes.saturating_sub(count as u64);
                 return Ok(count);
             }
-            if self.elements.remaining == 0 {
+            if self.elements.remaining_bytes == 0 {
                 return Ok(0);
             }
             // An error ends the iteration: what is short is never taken for the end.
             let Some(block) = self.elements.blocks.next() else {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             };
-            let target = &self.elements.target;
-            let block = block.and_then(|block| target.convert(block)).map_err(|error| {
-                let error = io::Error::from(target.source.name_error(error));
+            let converter = &self.elements.converter;
+            let block = block.and_then(|block| converter.convert(block)).map_err(|error| {
+                let error = io::Error::from(converter.source.name_error(error));
                 // Nor is it to be tried again, as that of a reader.
                 if error.kind() == io::ErrorKind::Interrupted { io::Error::other(error) } else { error }
             })?;

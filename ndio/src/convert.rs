@@ -15,8 +15,8 @@ use ndarray_io::{Casting, DType, ReadOptions};
 use super::changes::Changes;
 use super::failure::{Failure, at};
 use super::formats::{
-    ByteOrderName, CastingName, CompressionName, CreateContext, CsvDialect, Format, OrderName, check, help,
-    parse_dtype,
+    ByteOrderName, CastingName, CompressionName, CreateContext, CsvDialect, Format, OrderName,
+    check_format_options, format_options_help, parse_dtype,
 };
 use super::input::Input;
 use super::other_formats;
@@ -27,7 +27,7 @@ use super::select::{Arrays, Selection};
 
 /// Convert between NPY, NPZ, RA, CSV, raw bytes, safetensors and sparse matrices; change order, type, compression; save a part
 #[derive(Args)]
-#[command(after_help = format!("{EXAMPLES}\n\n{}", help().trim_end()))]
+#[command(after_help = format!("{EXAMPLES}\n\n{}", format_options_help().trim_end()))]
 pub(crate) struct Arguments {
     /// The order of the elements
     #[arg(long, value_enum)]
@@ -119,11 +119,14 @@ fn parse_delimiter(text: &str) -> Result<u8, String> {
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let name = display_name(&arguments.output);
     let is_standard = arguments.output == Path::new("-");
-    let wanted = arguments.to.or_else(|| Format::of_name(&arguments.output));
+    let wanted = arguments.to.or_else(|| Format::of_extension(&arguments.output));
     // A folder has rules of its own.
     let mut output = Output::new(&arguments.output, arguments.force || wanted == Some(Format::Stack))?;
-    let input = Rc::new(output.open(&arguments.input)?);
-    let Some(output) = other_formats::convert(arguments, &input, wanted, output, out)? else { return Ok(0) };
+    let input = Rc::new(output.open_input(&arguments.input)?);
+    let Some(output) = other_formats::convert_or_return_output(arguments, &input, wanted, output, out)?
+    else {
+        return Ok(0);
+    };
     let to = match wanted {
         Some(format) => format,
         None if is_standard => Format::Npy,
@@ -136,15 +139,15 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         }
     };
     let from = arguments.from.unwrap_or_else(|| format_of(&input));
-    check(arguments, from, to)?;
+    check_format_options(arguments, from, to)?;
     if from.has_header() {
-        arguments.selection.check(&input, from)?;
-    } else if arguments.selection.has_choice() {
+        arguments.selection.check_format(&input, from)?;
+    } else if arguments.selection.selects_array() {
         return Err(
             input.at("it has one array: --array, --index and --member are for NPY files and archives")
         );
     }
-    if input.is_output() && arguments.selection.has_choice() && has_several_arrays(&input, from)? {
+    if input.is_output() && arguments.selection.selects_array() && has_several_arrays(&input, from)? {
         return Err(input.at("the other arrays of the file would be lost; name another output"));
     }
     if arguments.casting.is_some() && arguments.dtype.is_none() {
@@ -154,7 +157,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     let arrays = from.open(&input, arguments)?;
     // The arrays have what they need of it: some systems do not replace a file that is open.
     drop(input);
-    to.create(arrays, CreateContext { arguments, changes: &changes, output, out })?;
+    to.create(arrays, CreateContext { arguments, changes: &changes, output, stdout: out })?;
     Ok(0)
 }
 
@@ -170,7 +173,7 @@ fn has_several_arrays(input: &Input, format: Format) -> Result<bool, Failure> {
 
 /// The content takes precedence over extensions such as .csv: an array in a file with another extension is still an array.
 fn format_of(input: &Input) -> Format {
-    let by_name = || Format::of_name(Path::new(input.name()));
+    let by_name = || Format::of_extension(Path::new(input.name()));
     input.detected_format().or_else(by_name).unwrap_or_else(|| input.format())
 }
 
@@ -194,14 +197,14 @@ impl Arguments {
     }
 
     /// Returns an option that was given for what arrays become, if any.
-    pub(super) fn first_array_option(&self) -> Option<&'static str> {
+    pub(super) fn given_array_option(&self) -> Option<&'static str> {
         let given = [
             (self.order.is_some(), "--order"),
             (self.byte_order.is_some(), "--byte-order"),
             (self.dtype.is_some(), "--dtype"),
             (self.casting.is_some(), "--casting"),
             (self.version.is_some(), "--version"),
-            (self.selection.has_choice(), "a choice of an array"),
+            (self.selection.selects_array(), "a choice of an array"),
             (self.selection.slice.is_some(), "--slice"),
             (self.name.is_some(), "--name"),
             (self.shape.is_some(), "--shape"),
@@ -225,10 +228,10 @@ impl Arguments {
 
     /// Whether the output is an archive.
     pub(super) fn is_output_archive(&self) -> bool {
-        self.to.or_else(|| Format::of_name(&self.output)) == Some(Format::Npz)
+        self.to.or_else(|| Format::of_extension(&self.output)) == Some(Format::Npz)
     }
 
-    pub(super) fn options(&self) -> ReadOptions {
+    pub(super) fn read_options(&self) -> ReadOptions {
         crate::reading::options().allow_objects(self.allow_objects)
     }
 
@@ -256,7 +259,7 @@ impl Arguments {
     }
 
     /// Returns the file name of the member for an array that has this name, if any: the first of one, or one of several.
-    pub(super) fn member_name(&self, own: Option<&str>, number: usize, is_one: bool) -> String {
+    pub(super) fn member_file_name(&self, own: Option<&str>, number: usize, is_one: bool) -> String {
         match (&self.name, own) {
             (Some(name), _) if is_one => format!("{name}.npy"),
             (None, Some(own)) => format!("{own}.npy"),

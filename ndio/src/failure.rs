@@ -15,11 +15,11 @@ use super::terminal::StdoutError;
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// The flags of the verb that runs, which remedies may name.
-static FLAGS: OnceLock<Vec<String>> = OnceLock::new();
+static VERB_FLAGS: OnceLock<Vec<String>> = OnceLock::new();
 
 /// Sets the flags of the verb that runs.
-pub(crate) fn set_flags(flags: Vec<String>) {
-    FLAGS.get_or_init(|| flags);
+pub(crate) fn set_verb_flags(flags: Vec<String>) {
+    VERB_FLAGS.get_or_init(|| flags);
 }
 
 /// Returns a name as messages have it.
@@ -111,7 +111,7 @@ pub(crate) fn one_line_message(failure: &Failure) -> String {
 
 /// Whether the verb that runs has all flags that a remedy names, or it names another verb.
 fn verb_has_flags_of(text: &str) -> bool {
-    let Some(flags) = FLAGS.get() else { return true };
+    let Some(flags) = VERB_FLAGS.get() else { return true };
     let named = text.split([' ', ',']).filter_map(|word| word.strip_prefix("--"));
     text.contains("ndio ") || named.into_iter().all(|name| flags.iter().any(|flag| flag == name))
 }

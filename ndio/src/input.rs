@@ -45,8 +45,8 @@ impl Input {
         if remote::is_url(path) {
             let (name, source) = remote::open(path)?;
             return match source {
-                remote::Object::Bytes(bytes) => Self::of_bytes(name, bytes),
-                remote::Object::Folder(folder) => Ok(Self::new(name, InputContent::Folder(folder))),
+                remote::RemoteObject::Bytes(bytes) => Self::of_bytes(name, bytes),
+                remote::RemoteObject::Folder(folder) => Ok(Self::new(name, InputContent::Folder(folder))),
             };
         }
         if is_stack(path) {
@@ -64,8 +64,8 @@ impl Input {
 
     /// Returns standard input, once.
     pub(crate) fn stdin() -> Result<Box<dyn Read>, Failure> {
-        static IS_USED: AtomicBool = AtomicBool::new(false);
-        match IS_USED.swap(true, Ordering::Relaxed) {
+        static IS_STDIN_USED: AtomicBool = AtomicBool::new(false);
+        match IS_STDIN_USED.swap(true, Ordering::Relaxed) {
             true => Err("standard input can be used only once".into()),
             false => Ok(Box::new(io::stdin().lock())),
         }
@@ -123,7 +123,7 @@ impl Input {
     ///
     /// If the first bytes are truncated or unknown, the extension decides, so that the reader of that format can report the error.
     pub(crate) fn format(&self) -> Format {
-        let by_name = || Format::of_name(&self.name).filter(|format| format.has_header());
+        let by_name = || Format::of_extension(&self.name).filter(|format| format.has_header());
         self.detected_format().or_else(by_name).unwrap_or(Format::Npy)
     }
 
@@ -216,7 +216,7 @@ fn open_error(path: &Path, error: io::Error) -> Failure {
         Some((file, part)) if file.is_file() && !part.is_empty() => (file, part),
         _ => return failure,
     };
-    let option = if Format::of_name(file) == Some(Format::Npz) { "--member" } else { "--field" };
+    let option = if Format::of_extension(file) == Some(Format::Npz) { "--member" } else { "--field" };
     with_advice(failure, &format!("{option} selects a part: {} {option} {part}", file.display()))
 }
 
@@ -275,7 +275,7 @@ fn has_stack_info(path: &Path) -> bool {
 
 /// Whether a file in a folder is an array file by its name.
 pub(crate) fn has_array_extension(path: &Path) -> bool {
-    Format::of_name(path).is_some_and(Format::has_header)
+    Format::of_extension(path).is_some_and(Format::has_header)
 }
 
 /// Calls `take` with each of the paths, and in place of a folder with those files in it that `is_wanted`, in order. A folder with the `info` of a stack

@@ -19,7 +19,7 @@ use super::source::SourceArray;
 
 /// Files to be joined along an axis.
 #[derive(Args)]
-pub(crate) struct Files {
+pub(crate) struct JoinArguments {
     /// The axis of the new array; a negative one counts from the last
     #[arg(long, default_value_t = 0, allow_hyphen_values = true)]
     axis: isize,
@@ -45,7 +45,7 @@ pub(crate) fn normalize_axis(axis: isize, count: usize) -> Result<usize, Failure
     }
 }
 
-pub(crate) fn cat(arguments: &Files, out: &mut dyn Write) -> Result<u8, Failure> {
+pub(crate) fn cat(arguments: &JoinArguments, out: &mut dyn Write) -> Result<u8, Failure> {
     join(
         arguments,
         out,
@@ -57,7 +57,7 @@ pub(crate) fn cat(arguments: &Files, out: &mut dyn Write) -> Result<u8, Failure>
     )
 }
 
-pub(crate) fn stack(arguments: &Files, out: &mut dyn Write) -> Result<u8, Failure> {
+pub(crate) fn stack(arguments: &JoinArguments, out: &mut dyn Write) -> Result<u8, Failure> {
     join(
         arguments,
         out,
@@ -78,22 +78,22 @@ struct JoinFunctions {
     paths: fn(&[PathBuf], &Path, usize, Conversion<'_>) -> ndarray_io::Result<()>,
 }
 
-fn join(arguments: &Files, out: &mut dyn Write, functions: &JoinFunctions) -> Result<u8, Failure> {
+fn join(arguments: &JoinArguments, out: &mut dyn Write, functions: &JoinFunctions) -> Result<u8, Failure> {
     /// The number of files that are open at once.
     const MAX_OPEN_FILES: usize = 200;
-    if let Some(format) = Format::of_name(&arguments.output).filter(|format| *format != Format::Npy) {
+    if let Some(format) = Format::of_extension(&arguments.output).filter(|format| *format != Format::Npy) {
         let text = format!("joined arrays are an NPY file; ndio convert makes {} of it", format.name());
         return Err(at(&arguments.output, text.into()));
     }
     let mut output = Output::new(&arguments.output, arguments.force)?;
     let options = crate::reading::options();
     let mut progress = Progress::new();
-    let has_no_selection = !arguments.selection.has_choice() && !arguments.selection.is_partial();
+    let has_no_selection = !arguments.selection.selects_array() && !arguments.selection.is_partial();
     let (first, others) = arguments.files.split_first().ok_or("there are no files")?;
     let is_many = arguments.files.len() > MAX_OPEN_FILES;
     let mut is_reported = false;
     let mut open = |path: &Path| -> Result<NpyFile, Failure> {
-        let input = output.open(path)?;
+        let input = output.open_input(path)?;
         if input.is_output() && !std::mem::replace(&mut is_reported, true) {
             // Meant by users who add to a file, but not by those of `*.npy` who run the same command again.
             report(&input.at("is one of the inputs as well: what is in it now is joined, too"));
@@ -106,7 +106,7 @@ fn join(arguments: &Files, out: &mut dyn Write, functions: &JoinFunctions) -> Re
         }
         let source = arguments.selection.open_one_complete(&input, &options);
         let source = source.map_err(|failure| match input.format() {
-            Format::Npz if !arguments.selection.has_choice() => {
+            Format::Npz if !arguments.selection.selects_array() => {
                 with_advice(failure, "arrays of one archive are joined as files: ndio unpack makes them")
             }
             _ => failure,

@@ -49,7 +49,7 @@ use failure::{Failure, is_broken_pipe, report};
 use terminal::{EscapingWriter, PipeCloseTolerantWriter, StdoutWriter};
 
 /// The exit codes follow the convention of `diff`.
-const EXIT_CODES: &str = "A file may be - for standard input, a pipe, or a URL: s3://, gs://, az://, https://. ndio help VERB has examples.
+const AFTER_HELP: &str = "A file may be - for standard input, a pipe, or a URL: s3://, gs://, az://, https://. ndio help VERB has examples.
 
 The password of encrypted members, for every command that reads archives:
   --password-file FILE       from the first line of a file
@@ -63,7 +63,7 @@ Exit codes:
 
 /// Look at, check and convert array files: NumPy's NPY and NPZ, and RA.
 #[derive(Parser)]
-#[command(name = "ndio", version, after_help = EXIT_CODES)]
+#[command(name = "ndio", version, after_help = AFTER_HELP)]
 struct Program {
     #[command(subcommand)]
     verb: Verb,
@@ -80,10 +80,10 @@ enum Verb {
     Convert(convert::Arguments),
     /// Concatenate arrays along an existing axis
     #[command(aliases = ["concat", "concatenate", "join"], after_help = "Example:\n  ndio cat x.npy x.npy --axis 1 -o wide.npy")]
-    Cat(join::Files),
+    Cat(join::JoinArguments),
     /// Stack arrays of equal shape along a new axis
     #[command(after_help = "Example:\n  ndio stack x.npy x.npy -o both.npy")]
-    Stack(join::Files),
+    Stack(join::JoinArguments),
     Split(split::Split),
     Pack(pack::Pack),
     #[command(aliases = ["extract", "unzip"])]
@@ -144,7 +144,7 @@ impl Verb {
 fn main() -> ExitCode {
     let matches = Program::command().try_get_matches().unwrap_or_else(|error| exit_with_usage_error(&error));
     let Program { verb, reading } = Program::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    failure::set_flags(accepted_flags(&matches));
+    failure::set_verb_flags(accepted_flags(&matches));
     let mut out = io::BufWriter::new(StdoutWriter(io::stdout().lock()));
     let done = reading::set(&reading).and_then(|()| verb.run(&mut out)).and_then(|code| match out.flush() {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),

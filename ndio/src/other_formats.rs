@@ -68,14 +68,14 @@ impl OtherFormatConversion {
         }
         let is_sparse = from == Some(Format::Npz)
             && to == Some(Format::Npy)
-            && !arguments.selection.has_choice()
+            && !arguments.selection.selects_array()
             && SparseInfo::of(&input.npz(&crate::reading::options())?)?.is_some();
         Ok(is_sparse.then_some(Self::ToDense))
     }
 }
 
 /// Converts a file if it, or what it becomes, is of another format; otherwise returns the output.
-pub(crate) fn convert(
+pub(crate) fn convert_or_return_output(
     arguments: &Arguments,
     input: &Input,
     to: Option<Format>,
@@ -83,7 +83,7 @@ pub(crate) fn convert(
     out: &mut dyn Write,
 ) -> Result<Option<Output>, Failure> {
     let Some(conversion) = OtherFormatConversion::of(arguments, input, to)? else { return Ok(Some(output)) };
-    if let Some(name) = arguments.first_array_option() {
+    if let Some(name) = arguments.given_array_option() {
         return Err(format!("{name} has no effect here: convert the arrays of the archive").into());
     }
     let is_archive =
@@ -96,9 +96,9 @@ pub(crate) fn convert(
     // What is wrong with the input is said of it; the rest is the output's.
     let of_input = |error: Error| if error.is_io() { error } else { error.at_path(input.name()) };
     let matrix = match conversion {
-        OtherFormatConversion::ToDense => Some(read_only_matrix(input).map_err(|failure| input.at(failure))?),
+        OtherFormatConversion::ToDense => Some(read_sole_matrix(input).map_err(|failure| input.at(failure))?),
         OtherFormatConversion::ToSparse => {
-            Some(sparse(input, arguments.sparse.flatten()).map_err(|failure| input.at(failure))?)
+            Some(read_as_sparse(input, arguments.sparse.flatten()).map_err(|failure| input.at(failure))?)
         }
         _ => None,
     };
@@ -117,10 +117,10 @@ pub(crate) fn convert(
 }
 
 /// Returns the sparse matrix of a dense array or of another sparse matrix.
-fn sparse(input: &Input, layout: Option<SparseLayout>) -> Result<Sparse, Failure> {
+fn read_as_sparse(input: &Input, layout: Option<SparseLayout>) -> Result<Sparse, Failure> {
     let options = crate::reading::options();
     let (matrix, is_sorted) = match input.detected_format() {
-        Some(Format::Npz) => (read_only_matrix(input)?, false),
+        Some(Format::Npz) => (read_sole_matrix(input)?, false),
         _ => {
             let file = input.npy(&options)?;
             if file.extent()? != Extent::Whole {
@@ -139,7 +139,7 @@ fn sparse(input: &Input, layout: Option<SparseLayout>) -> Result<Sparse, Failure
 }
 
 /// Reads the sparse matrix of an archive that has nothing else: other members would be left out, and lost if the output is the input.
-fn read_only_matrix(input: &Input) -> Result<Sparse, Failure> {
+fn read_sole_matrix(input: &Input) -> Result<Sparse, Failure> {
     let archive = input.npz(&crate::reading::options())?;
     let is_other = |name: &str| !MEMBER_NAMES.contains(&name);
     if let Some(other) = archive.members().iter().find(|member| is_other(member.name())) {

@@ -73,7 +73,7 @@ impl Output {
     }
 
     /// Opens an input. If it is the file that is to be replaced, it is locked from now on.
-    pub(crate) fn open(&mut self, input: &Path) -> Result<Input, Failure> {
+    pub(crate) fn open_input(&mut self, input: &Path) -> Result<Input, Failure> {
         if self.is_path() {
             refuse_in_stack(&self.path, input)?;
         }
@@ -126,7 +126,7 @@ impl Output {
             return make(Sink::Stream(out));
         }
         let (path, name) = (&self.path, PathBuf::from(remote::display_name(&self.path)));
-        let named = |failure| name_failure(failure, &name);
+        let named = |failure| with_output_name(failure, &name);
         if remote::is_url(path) {
             let mut file = temporary_file()?;
             make(Sink::File(&file)).map_err(named)?;
@@ -149,7 +149,7 @@ pub(crate) fn temporary_folder_for(path: &Path) -> PathBuf {
 }
 
 /// Adds the name of the output to an error of writing to it: those of reading have the name of the input.
-fn name_failure(failure: Failure, path: &Path) -> Failure {
+fn with_output_name(failure: Failure, path: &Path) -> Failure {
     let failure = match failure.downcast::<io::Error>() {
         Ok(error) => ndarray_io::Error::from(*error).into(),
         Err(failure) => failure,

@@ -63,7 +63,7 @@ pub(crate) fn pack(arguments: &Pack, out: &mut dyn Write) -> Result<u8, Failure>
             )
             .into());
         }
-        let input = output.open(&path)?;
+        let input = output.open_input(&path)?;
         let len = checked_len(&input)?;
         members.push(Member { name, input, len });
     }
@@ -73,7 +73,11 @@ pub(crate) fn pack(arguments: &Pack, out: &mut dyn Write) -> Result<u8, Failure>
         write_archive(sink, &options, |archive| {
             members.into_iter().try_for_each(|Member { name, input, len }| {
                 let bytes = SequentialReader::new(input.bytes()?).take(len);
-                archive.add_raw(name, ProgressReader { input: bytes, progress: &mut progress, total }, len)
+                archive.add_raw(
+                    name,
+                    ProgressReader { input: bytes, progress: &mut progress, total_bytes: total },
+                    len,
+                )
             })
         })
     })?;
@@ -84,7 +88,7 @@ pub(crate) fn pack(arguments: &Pack, out: &mut dyn Write) -> Result<u8, Failure>
 fn check_archive_name(arguments: &Pack) -> Result<(), Failure> {
     let path = &arguments.archive;
     let is_stream = path == Path::new("-") || is_pipe_or_device(path);
-    if arguments.any_name || is_stream || Format::of_name(path) == Some(Format::Npz) {
+    if arguments.any_name || is_stream || Format::of_extension(path) == Some(Format::Npz) {
         return Ok(());
     }
     let name = remote::display_name(path);
@@ -105,7 +109,7 @@ fn name_and_path(argument: &OsStr) -> Result<(String, PathBuf), Failure> {
         return Err("standard input needs a name: NAME=-".into());
     }
     // The member's name must not contain the query of a URL, which may be a signature.
-    let called = if remote::is_url(&path) { remote::name(&path)? } else { path.clone() };
+    let called = if remote::is_url(&path) { remote::redacted_url(&path)? } else { path.clone() };
     let name = called.file_name().ok_or_else(|| format!("{}: not a file", path.display()))?;
     match name.to_str() {
         Some(name) => Ok((name.to_owned(), path)),

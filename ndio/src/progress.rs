@@ -10,17 +10,17 @@ pub(crate) struct Progress {
     began: Instant,
     bar: Option<ProgressBar>,
     is_enabled: bool,
-    done: u64,
+    done_bytes: u64,
 }
 
 impl Progress {
     pub(crate) fn new() -> Self {
-        Self { began: Instant::now(), bar: None, is_enabled: stderr().is_terminal(), done: 0 }
+        Self { began: Instant::now(), bar: None, is_enabled: stderr().is_terminal(), done_bytes: 0 }
     }
 
     /// Sets the number of bytes done, and the total.
     pub(crate) fn set(&mut self, done: u64, total: u64) {
-        self.done = done;
+        self.done_bytes = done;
         if !self.is_enabled || self.began.elapsed() < Duration::from_secs(1) {
             return;
         }
@@ -43,7 +43,7 @@ impl Progress {
 
     /// Adds to the number of bytes done.
     pub(crate) fn add(&mut self, bytes: u64, total: u64) {
-        self.set(self.done + bytes, total);
+        self.set(self.done_bytes + bytes, total);
     }
 }
 
@@ -59,13 +59,13 @@ impl Drop for Progress {
 pub(crate) struct ProgressReader<'a, R> {
     pub(crate) input: R,
     pub(crate) progress: &'a mut Progress,
-    pub(crate) total: u64,
+    pub(crate) total_bytes: u64,
 }
 
 impl<R: Read> Read for ProgressReader<'_, R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let count = self.input.read(into)?;
-        self.progress.add(count as u64, self.total);
+        self.progress.add(count as u64, self.total_bytes);
         Ok(count)
     }
 }

@@ -56,10 +56,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
                 let mut reader =
                     NpyReader::new_with(input.file()?, &crate::reading::options().allow_objects(true))
                         .map_err(|error| error.at_path(input.name()))?;
-                print(&name.to_string(), &reader, out)?;
+                print_header(&name.to_string(), &reader, out)?;
                 // The array may be followed by any data, so errors are ignored.
                 while let Ok(true) = reader.next_array() {
-                    print(&name.to_string(), &reader, out)?;
+                    print_header(&name.to_string(), &reader, out)?;
                 }
             }
         }
@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
 /// Formats a header as `raquery` of RawArray.jl does, without a newline at the end.
 fn julia_text(header: &RaHeader, name: &str) -> String {
     /// Flags of RawArray.jl: elements of variable length, and single bits.
-    const FLAGS: [(&str, u64); 2] = [("compressed", 2), ("bits", 4)];
+    const JULIA_FLAGS: [(&str, u64); 2] = [("compressed", 2), ("bits", 4)];
     let bits = header.elbyte.saturating_mul(8);
     let kind = match header.eltype {
         1 => format!("Int{bits}"),
@@ -81,7 +81,7 @@ fn julia_text(header: &RaHeader, name: &str) -> String {
         _ => format!("user{bits}"),
     };
     let endian = if header.flags & 1 == 0 { "little" } else { "big" };
-    let flags = FLAGS.map(|(flag, bit)| format!("{flag}: {}\n", header.flags & bit)).concat();
+    let flags = JULIA_FLAGS.map(|(flag, bit)| format!("{flag}: {}\n", header.flags & bit)).concat();
     let dims = header.header.shape();
     let shape: String = dims.iter().map(|dim| format!("  - {dim}\n")).collect();
     let size = header.size;
@@ -91,12 +91,12 @@ fn julia_text(header: &RaHeader, name: &str) -> String {
     )
 }
 
-fn print(name: &str, reader: &NpyReader<File>, out: &mut dyn Write) -> Result<(), Failure> {
-    let endian = match order(reader.dtype()) {
+fn print_header(name: &str, reader: &NpyReader<File>, out: &mut dyn Write) -> Result<(), Failure> {
+    let endian = match byte_order(reader.dtype()) {
         Some(ByteOrder::Big) => "big",
         _ => "little",
     };
-    write!(out, "---\nname: {name}\nendian: {endian}\ntype: {}\n", kind(reader.dtype()))?;
+    write!(out, "---\nname: {name}\nendian: {endian}\ntype: {}\n", ra_type_name(reader.dtype()))?;
     let (dims, size) = (reader.shape(), reader.payload_len().unwrap_or_default());
     write!(out, "size: {size}\ndimension: {}\norder: ", dims.len())?;
     writeln!(out, "{}", if reader.order() == Order::C { "C" } else { "Fortran" })?;
@@ -106,12 +106,12 @@ fn print(name: &str, reader: &NpyReader<File>, out: &mut dyn Write) -> Result<()
     Ok(())
 }
 
-fn order(dtype: &DType) -> Option<ByteOrder> {
+fn byte_order(dtype: &DType) -> Option<ByteOrder> {
     dtype.as_scalar().and_then(ndarray_io::dtype::Scalar::byte_order)
 }
 
 /// Returns the name of the dtype in RA.
-fn kind(dtype: &DType) -> String {
+fn ra_type_name(dtype: &DType) -> String {
     let name = match dtype.as_scalar().map(ndarray_io::dtype::Scalar::kind) {
         Some(Kind::Bool) => "bool",
         Some(Kind::Int) => "int",

@@ -57,19 +57,19 @@ pub(crate) struct Options {
     ra: RaReadOptions,
 }
 
-static RA: OnceLock<RaReadOptions> = OnceLock::new();
-static NUMBERS: OnceLock<NumberOptions> = OnceLock::new();
+static RA_OPTIONS: OnceLock<RaReadOptions> = OnceLock::new();
+static NUMBER_OPTIONS: OnceLock<NumberOptions> = OnceLock::new();
 
 /// Sets the options for all further reads.
 pub(crate) fn set(arguments: &Options) -> Result<(), Failure> {
-    RA.get_or_init(|| arguments.ra);
-    NUMBERS.get_or_init(|| arguments.numbers);
+    RA_OPTIONS.get_or_init(|| arguments.ra);
+    NUMBER_OPTIONS.get_or_init(|| arguments.numbers);
     password::load(&arguments.password)
 }
 
 /// Returns the format of long doubles, if it is known.
 pub(crate) fn long_double() -> Option<LongDoubleFormat> {
-    Some(match NUMBERS.get()?.long_double? {
+    Some(match NUMBER_OPTIONS.get()?.long_double? {
         LongDoubleName::X87 => LongDoubleFormat::X87,
         LongDoubleName::Quad => LongDoubleFormat::Quad,
         LongDoubleName::DoubleDouble => LongDoubleFormat::DoubleDouble,
@@ -77,7 +77,7 @@ pub(crate) fn long_double() -> Option<LongDoubleFormat> {
 }
 
 /// Returns the format of a number's long doubles, if it consists of them and their format is known.
-pub(crate) fn format_of(scalar: &Scalar) -> Option<LongDoubleFormat> {
+pub(crate) fn long_double_format_of(scalar: &Scalar) -> Option<LongDoubleFormat> {
     match (scalar.kind(), scalar.size()) {
         (Kind::Float, 12) | (Kind::Complex, 24) => Some(LongDoubleFormat::X87),
         (Kind::Float, 16) | (Kind::Complex, 32) => long_double(),
@@ -96,10 +96,10 @@ pub(crate) fn display_options() -> DisplayOptions {
 /// Returns the options.
 pub(crate) fn options() -> ReadOptions {
     let mut options = ReadOptions::new();
-    if let Some(ra) = RA.get() {
+    if let Some(ra) = RA_OPTIONS.get() {
         options = options.ignore_ra_flags(ra.ignore_ra_flags).ra_bytes_are_bools(ra.ra_bools);
     }
-    if let Some(narrow) = NUMBERS.get().and_then(|numbers| numbers.r#as) {
+    if let Some(narrow) = NUMBER_OPTIONS.get().and_then(|numbers| numbers.r#as) {
         options = options.raw_bytes_are(narrow);
     }
     if let Some(format) = long_double() {

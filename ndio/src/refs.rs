@@ -43,7 +43,7 @@ pub(crate) struct Refs {
     prefix: Option<String>,
     /// The version of Zarr's metadata
     #[arg(long, value_enum, default_value = "2")]
-    zarr_format: FormatName,
+    zarr_format: ZarrVersion,
     /// The output file; - is standard output
     #[arg(long, short)]
     output: PathBuf,
@@ -56,7 +56,7 @@ pub(crate) struct Refs {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum FormatName {
+enum ZarrVersion {
     #[value(name = "2")]
     Two,
     #[value(name = "3")]
@@ -67,13 +67,13 @@ pub(crate) fn refs(arguments: &Refs, out: &mut dyn Write) -> Result<u8, Failure>
     if let Some(url) = arguments.files.iter().find(|file| remote::is_url(file))
         && (arguments.concat.is_some() || arguments.prefix.is_some())
     {
-        let name = remote::name(url)?;
+        let name = remote::redacted_url(url)?;
         return Err(format!("{}: --concat and --prefix are for local files", name.display()).into());
     }
     let output = Output::new(&arguments.output, arguments.force)?;
     let mut references = References::new(match arguments.zarr_format {
-        FormatName::Two => ZarrFormat::V2,
-        FormatName::Three => ZarrFormat::V3,
+        ZarrVersion::Two => ZarrFormat::V2,
+        ZarrVersion::Three => ZarrFormat::V3,
     });
     if arguments.name.is_some() && arguments.concat.is_none() && arguments.files.len() > 1 {
         return Err("--name is for one file, or for --concat".into());

@@ -10,7 +10,7 @@ use super::failure::Failure;
 
 /// What a URL leads to.
 #[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "no URL leads anywhere"))]
-pub(crate) enum Object {
+pub(crate) enum RemoteObject {
     Bytes(Arc<dyn ReadAt>),
     /// Stores have no folders, only objects with a common prefix.
     Folder(Arc<dyn Folder>),
@@ -26,7 +26,7 @@ pub(crate) fn is_url(path: &Path) -> bool {
 /// Returns what messages call a path: that of a URL without credentials and query, which may be a signature.
 pub(crate) fn display_name(path: &Path) -> String {
     match is_url(path) {
-        true => name(path).map_or_else(|_| "the URL".to_owned(), |name| name.display().to_string()),
+        true => redacted_url(path).map_or_else(|_| "the URL".to_owned(), |name| name.display().to_string()),
         false => path.display().to_string(),
     }
 }
@@ -39,7 +39,7 @@ mod store {
     use ndarray_io::dask::NpyStack;
     use ndarray_io_store::{Remote, UploadOptions};
 
-    use super::{Arc, Failure, File, Object, Path, PathBuf};
+    use super::{Arc, Failure, File, Path, PathBuf, RemoteObject};
     use crate::failure::at;
     use crate::progress::{Progress, ProgressReader};
 
@@ -48,20 +48,20 @@ mod store {
     }
 
     /// Returns the name of an object in messages: its URL without credentials and query.
-    pub(crate) fn name(url: &Path) -> Result<PathBuf, Failure> {
+    pub(crate) fn redacted_url(url: &Path) -> Result<PathBuf, Failure> {
         Ok(remote(url)?.name().into())
     }
 
     /// Opens an object, or a folder of objects that form one array.
-    pub(crate) fn open(url: &Path) -> Result<(PathBuf, Object), Failure> {
+    pub(crate) fn open(url: &Path) -> Result<(PathBuf, RemoteObject), Failure> {
         let remote = remote(url)?;
         let name = remote.name().into();
         match remote.source() {
-            Ok(bytes) => Ok((name, Object::Bytes(bytes))),
+            Ok(bytes) => Ok((name, RemoteObject::Bytes(bytes))),
             Err(error) if error.is_not_found() => {
                 let folder = Arc::new(remote);
                 match NpyStack::from_folder(Arc::clone(&folder), &ReadOptions::new()) {
-                    Ok(_) => Ok((name, Object::Folder(folder))),
+                    Ok(_) => Ok((name, RemoteObject::Folder(folder))),
                     Err(_) => Err(error.into()),
                 }
             }
@@ -76,8 +76,11 @@ mod store {
         let options = UploadOptions::new().len(len);
         let mut upload = remote.upload(&if force { options } else { options.create_new() })?;
         let mut progress = Progress::new();
-        io::copy(&mut ProgressReader { input: &mut file, progress: &mut progress, total: len }, &mut upload)
-            .map_err(|error| at(&PathBuf::from(remote.name()), error.into()))?;
+        io::copy(
+            &mut ProgressReader { input: &mut file, progress: &mut progress, total_bytes: len },
+            &mut upload,
+        )
+        .map_err(|error| at(&PathBuf::from(remote.name()), error.into()))?;
         upload.finish()?;
         Ok(())
     }
@@ -85,18 +88,18 @@ mod store {
 
 #[cfg(not(feature = "remote"))]
 mod store {
-    use super::{Failure, File, Object, Path, PathBuf};
+    use super::{Failure, File, Path, PathBuf, RemoteObject};
 
     fn no_store_support() -> Failure {
         "this ndio was built without object stores; cargo install ndio --features remote builds it with them"
             .into()
     }
 
-    pub(crate) fn name(_: &Path) -> Result<PathBuf, Failure> {
+    pub(crate) fn redacted_url(_: &Path) -> Result<PathBuf, Failure> {
         Err(no_store_support())
     }
 
-    pub(crate) fn open(_: &Path) -> Result<(PathBuf, Object), Failure> {
+    pub(crate) fn open(_: &Path) -> Result<(PathBuf, RemoteObject), Failure> {
         Err(no_store_support())
     }
 
@@ -105,4 +108,4 @@ mod store {
     }
 }
 
-pub(crate) use store::{name, open, write};
+pub(crate) use store::{open, redacted_url, write};

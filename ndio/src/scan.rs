@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
             has_pickle: false,
             has_unknown_names: false,
         };
-        let scanned = scan.input(&input);
+        let scanned = scan.scan_input(&input);
         let (has_pickle, has_unknown_names) = (scan.has_pickle, scan.has_unknown_names);
         if has_unknown_names {
             code = code.max(1);
@@ -94,17 +94,17 @@ struct Scan<'a> {
 }
 
 impl Scan<'_> {
-    fn input(&mut self, input: &Input) -> Result<(), Failure> {
+    fn scan_input(&mut self, input: &Input) -> Result<(), Failure> {
         match input.detected_format() {
-            Some(Format::Npz) => self.members(&input.npz(&options())?, input),
-            Some(Format::Stack) => self.stack(input),
+            Some(Format::Npz) => self.scan_members(&input.npz(&options_with_objects())?, input),
+            Some(Format::Stack) => self.scan_stack(input),
             Some(Format::Ra) => Ok(()),
-            _ => self.file(&mut input.file()?, input.name()),
+            _ => self.scan_file(&mut input.file()?, input.name()),
         }
     }
 
     /// Scans a stack: its `info` is a pickle, which Dask loads, and its parts may have objects.
-    fn stack(&mut self, input: &Input) -> Result<(), Failure> {
+    fn scan_stack(&mut self, input: &Input) -> Result<(), Failure> {
         let mut paths: Vec<PathBuf> = match std::fs::read_dir(input.name()) {
             Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?,
             Err(_) => return Err("only the folder of a stack is scanned, not a stack in a store".into()),
@@ -123,7 +123,7 @@ impl Scan<'_> {
         first_failure.map_or(Ok(()), Err)
     }
 
-    fn file(&mut self, file: &mut File, path: &Path) -> Result<(), Failure> {
+    fn scan_file(&mut self, file: &mut File, path: &Path) -> Result<(), Failure> {
         self.scan_part("", file).map_err(|failure| at(path, failure))
     }
 
@@ -153,15 +153,15 @@ impl Scan<'_> {
                 }
             }
             let read = match start == 0 && may_be_compressed(&first) {
-                true => Pickle::read_joblib(&*file, &options()),
-                false => Pickle::read_with(&*file, &options()),
+                true => Pickle::read_joblib(&*file, &options_with_objects()),
+                false => Pickle::read_with(&*file, &options_with_objects()),
             };
             match read {
                 Ok(pickle) => self.print_pickle(part, &pickle)?,
                 // Only joblib skips the bytes of arrays: any other loader executes them.
                 Err(error) if start == 0 && matches!(error.kind(), ErrorKind::Unsupported { .. }) => {
                     file.rewind()?;
-                    return match Pickle::read_joblib(&*file, &options()) {
+                    return match Pickle::read_joblib(&*file, &options_with_objects()) {
                         Ok(pickle) => self.print_pickle(part, &pickle),
                         Err(error) => {
                             file.rewind()?;
@@ -188,7 +188,7 @@ impl Scan<'_> {
 
     /// Skips the header of an array, and its elements if they are not objects; returns whether a pickle has to follow.
     fn skip_array(&mut self, part: &str, file: &mut File, start: u64) -> Result<bool, Failure> {
-        let array = match NpyReader::new_with(&*file, &options()) {
+        let array = match NpyReader::new_with(&*file, &options_with_objects()) {
             Ok(array) => array,
             // NumPy may read it all the same, and what follows as a pickle.
             Err(error) => {
@@ -208,14 +208,17 @@ impl Scan<'_> {
     }
 
     /// Scans the members of an archive that are arrays or pickles, as those of PyTorch.
-    fn members(&mut self, archive: &NpzFile, input: &Input) -> Result<(), Failure> {
+    fn scan_members(&mut self, archive: &NpzFile, input: &Input) -> Result<(), Failure> {
         let mut first_failure = None;
         for (index, member) in archive.members().iter().enumerate() {
             let name = member.file_name();
             let mut scan = || -> Result<(), Failure> {
                 let has_objects = archive.holds_array(index)?
                     && archive.peek(index).map_or(true, |found| found.header.dtype().has_object());
-                if !has_objects && !has_pickle_extension(name) && !begins_like_pickle(archive, index)? {
+                if !has_objects
+                    && !has_pickle_extension(name)
+                    && !begins_with_pickle_protocol(archive, index)?
+                {
                     return Ok(());
                 }
                 let mut file = super::input::temporary_file()?;
@@ -236,7 +239,7 @@ impl Scan<'_> {
         let is_accepted = |global: Global<'_>| is_accepted(global, &self.arguments.allow);
         let mut seen = HashSet::new();
         let globals = pickle.globals().filter(|global| !is_accepted(*global) && seen.insert(*global));
-        let mut imports: Vec<String> = globals.map(full_name).collect();
+        let mut imports: Vec<String> = globals.map(dotted_name).collect();
         let codes: HashSet<u32> = pickle.extension_codes().collect();
         imports.extend(codes.into_iter().map(|code| format!("extension code {code}")));
         let unknown = pickle.calls().filter(|object| match object.view() {
@@ -255,21 +258,21 @@ impl Scan<'_> {
                 _ => calls.push((function, 1_usize, preview(object))),
             }
         }
-        self.print(part, &imports, &calls)
+        self.report_findings(part, &imports, &calls)
     }
 
     /// Prints the names in a damaged pickle, if there are any: Python finds the damage after it has executed what comes before.
     fn print_damaged_pickle(&mut self, part: &str, file: &File) -> Result<(), Failure> {
-        const MAX_LEN: u64 = 64 << 20;
+        const MAX_BYTES: u64 = 64 << 20;
         let mut bytes = Vec::new();
-        file.take(MAX_LEN).read_to_end(&mut bytes)?;
-        let names = Pickle::globals_until_damage(&bytes, &options());
+        file.take(MAX_BYTES).read_to_end(&mut bytes)?;
+        let names = Pickle::globals_until_damage(&bytes, &options_with_objects());
         let names: Vec<String> =
             names.into_iter().map(|(module, name)| shortened(&format!("{module}.{name}"))).collect();
-        if names.is_empty() { Ok(()) } else { self.print(part, &names, &[]) }
+        if names.is_empty() { Ok(()) } else { self.report_findings(part, &names, &[]) }
     }
 
-    fn print(
+    fn report_findings(
         &mut self,
         part: &str,
         imports: &[String],
@@ -311,7 +314,7 @@ impl Scan<'_> {
     }
 }
 
-fn options() -> ReadOptions {
+fn options_with_objects() -> ReadOptions {
     crate::reading::options().allow_objects(true)
 }
 
@@ -326,18 +329,20 @@ fn peek_bytes(file: &mut File) -> Result<Vec<u8>, Failure> {
 
 /// Whether bytes may begin a pickle, or a file of joblib that is compressed as a whole.
 fn may_be_pickle(first: &[u8]) -> bool {
-    const OPCODES: &[u8] = b"(])}NIJKMLFGSTUVXCBcp0P\x82\x83\x84\x88\x89\x8a\x8b\x8c\x8d\x8e\x8f\x95\x96\x97";
+    const FIRST_OPCODES: &[u8] =
+        b"(])}NIJKMLFGSTUVXCBcp0P\x82\x83\x84\x88\x89\x8a\x8b\x8c\x8d\x8e\x8f\x95\x96\x97";
     match first {
         [0x80, protocol, ..] => *protocol <= 5,
-        [opcode, ..] => OPCODES.contains(opcode) || may_be_compressed(first),
+        [opcode, ..] => FIRST_OPCODES.contains(opcode) || may_be_compressed(first),
         [] => false,
     }
 }
 
 /// Whether a file begins like one that joblib has compressed.
 fn may_be_compressed(first: &[u8]) -> bool {
-    const PACKED: [&[u8]; 6] = [b"\x78", b"\x1f\x8b", b"BZ", b"\xfd7zXZ", b"\x5d\0", b"\x04\x22\x4d\x18"];
-    PACKED.iter().any(|packed| first.starts_with(packed))
+    const COMPRESSION_MAGICS: [&[u8]; 6] =
+        [b"\x78", b"\x1f\x8b", b"BZ", b"\xfd7zXZ", b"\x5d\0", b"\x04\x22\x4d\x18"];
+    COMPRESSION_MAGICS.iter().any(|packed| first.starts_with(packed))
 }
 
 /// Returns the error for a file of another kind, if its first bytes say which.
@@ -360,13 +365,13 @@ fn may_have_objects(path: &Path) -> bool {
 }
 
 fn has_pickle_extension(name: &str) -> bool {
-    const EXTENSIONS: [&str; 8] = [".pkl", ".pickle", ".joblib", ".pt", ".pth", ".ckpt", ".sav", ".p"];
+    const PICKLE_EXTENSIONS: [&str; 8] = [".pkl", ".pickle", ".joblib", ".pt", ".pth", ".ckpt", ".sav", ".p"];
     let name = name.to_ascii_lowercase();
-    EXTENSIONS.iter().any(|extension| name.ends_with(extension))
+    PICKLE_EXTENSIONS.iter().any(|extension| name.ends_with(extension))
 }
 
 /// Whether a member begins like a pickle that says its protocol.
-fn begins_like_pickle(archive: &NpzFile, index: usize) -> Result<bool, Failure> {
+fn begins_with_pickle_protocol(archive: &NpzFile, index: usize) -> Result<bool, Failure> {
     let mut first = PrefixWriter(Vec::new());
     match archive.copy_raw(index, &mut first) {
         Err(error) if first.0.is_empty() => Err(error.into()),
@@ -396,7 +401,7 @@ pub(crate) fn unknown_names<'a>(
     globals: impl Iterator<Item = Global<'a>>,
     allowed: &[String],
 ) -> Vec<String> {
-    globals.filter(|global| !is_accepted(*global, allowed)).map(full_name).collect()
+    globals.filter(|global| !is_accepted(*global, allowed)).map(dotted_name).collect()
 }
 
 fn is_accepted(global: Global<'_>, allowed: &[String]) -> bool {
@@ -406,14 +411,14 @@ fn is_accepted(global: Global<'_>, allowed: &[String]) -> bool {
     global.is_usual_in_data() || allowed.iter().any(is_it)
 }
 
-fn full_name(global: Global<'_>) -> String {
+fn dotted_name(global: Global<'_>) -> String {
     format!("{}.{}", shortened(global.module()), shortened(global.name()))
 }
 
 /// Returns the beginning of a text.
 fn shortened(text: &str) -> String {
-    const MAX_LEN: usize = 200;
-    match text.char_indices().nth(MAX_LEN) {
+    const MAX_CHARS: usize = 200;
+    match text.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
@@ -428,18 +433,18 @@ fn preview(object: ObjectRef<'_>) -> String {
 
 /// Appends the preview of an object, with the parts of parts to a depth.
 fn put_preview(object: ObjectRef<'_>, text: &mut String, depth: usize) {
-    const ITEMS: usize = 8;
+    const MAX_ITEMS: usize = 8;
     let has_parts = object.items().is_some() || matches!(object.view(), View::Dict(_) | View::Call(_));
     if depth == 0 && has_parts {
         return text.push('…');
     }
     let list = |text: &mut String, ends: [&str; 2], items: ndarray_io::object::Items<'_>| {
         text.push_str(ends[0]);
-        for (number, item) in items.iter().take(ITEMS).enumerate() {
+        for (number, item) in items.iter().take(MAX_ITEMS).enumerate() {
             text.push_str(if number > 0 { ", " } else { "" });
             put_preview(item, text, depth - 1);
         }
-        text.push_str(if items.len() > ITEMS { ", …" } else { "" });
+        text.push_str(if items.len() > MAX_ITEMS { ", …" } else { "" });
         text.push_str(ends[1]);
     };
     match object.view() {
@@ -456,15 +461,15 @@ fn put_preview(object: ObjectRef<'_>, text: &mut String, depth: usize) {
         View::Set(items) | View::FrozenSet(items) => list(text, ["{", "}"], items),
         View::Dict(dict) => {
             text.push('{');
-            for (number, (key, value)) in dict.iter().take(ITEMS).enumerate() {
+            for (number, (key, value)) in dict.iter().take(MAX_ITEMS).enumerate() {
                 text.push_str(if number > 0 { ", " } else { "" });
                 put_preview(key, text, depth - 1);
                 text.push_str(": ");
                 put_preview(value, text, depth - 1);
             }
-            text.push_str(if dict.len() > ITEMS { ", …}" } else { "}" });
+            text.push_str(if dict.len() > MAX_ITEMS { ", …}" } else { "}" });
         }
-        View::Global(global) => text.push_str(&full_name(global)),
+        View::Global(global) => text.push_str(&dotted_name(global)),
         View::Call(call) => {
             put_preview(call.callable(), text, depth - 1);
             match call.args().items() {

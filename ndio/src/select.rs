@@ -40,7 +40,7 @@ fn parse_index(text: &str) -> Result<usize, String> {
 
 impl Selection {
     /// Whether an array is chosen from several.
-    pub(crate) fn has_choice(&self) -> bool {
+    pub(crate) fn selects_array(&self) -> bool {
         self.member.is_some() || self.index.is_some() || self.array.is_some()
     }
 
@@ -50,7 +50,7 @@ impl Selection {
     }
 
     /// Returns an error if the choice does not apply to a format.
-    pub(crate) fn check(&self, input: &Input, format: Format) -> Result<(), Failure> {
+    pub(crate) fn check_format(&self, input: &Input, format: Format) -> Result<(), Failure> {
         let wrong = match format {
             Format::Npz => self.array.is_some().then_some("--array is for NPY files"),
             _ if self.member.is_some() => Some("not an archive with members"),
@@ -93,14 +93,14 @@ impl Selection {
         verifies_checksum: bool,
     ) -> Result<Arrays<'a>, Failure> {
         let format = input.format();
-        self.check(input, format)?;
+        self.check_format(input, format)?;
         // A part has the checksum of no member.
         let verifies_checksum = verifies_checksum && self.slice.is_none();
         Ok(match (format, self.array) {
             (Format::Npz, _) => {
                 let archive = input.npz(options)?;
                 let index = self.index_in(&archive, input)?;
-                let member = Source::member(&archive, index, input.name(), verifies_checksum)?;
+                let member = Source::open_member(&archive, index, input.name(), verifies_checksum)?;
                 Arrays::only(input, options, self.part_of(member)?)
             }
             (Format::Npy, Some(wanted)) => {

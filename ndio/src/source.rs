@@ -90,7 +90,7 @@ impl Source {
 
     /// Opens a member of an archive. With `verifies_checksum`, the checksum of a stored member is verified first, as reads of compressed members
     /// always do.
-    pub(crate) fn member(
+    pub(crate) fn open_member(
         archive: &NpzFile,
         index: usize,
         name: &Path,
@@ -152,7 +152,7 @@ impl Source {
     }
 
     /// Returns the shape as Python writes it.
-    pub(crate) fn shape_text(&self) -> Shape {
+    pub(crate) fn display_shape(&self) -> Shape {
         Shape::from(self.shape().to_vec())
     }
 

@@ -55,7 +55,11 @@ pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failur
     let stem = stem.map_or_else(|| "part".into(), |stem| stem.to_string_lossy().into_owned());
     let folder = match &arguments.output {
         Some(folder) if remote::is_url(folder) => {
-            return Err(format!("{}: parts are written to a folder", remote::name(folder)?.display()).into());
+            return Err(format!(
+                "{}: parts are written to a folder",
+                remote::redacted_url(folder)?.display()
+            )
+            .into());
         }
         Some(folder) => folder.clone(),
         None if is_file => folder_of(&arguments.file),
@@ -73,7 +77,7 @@ pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failur
     if let Some(path) = (0..part_ends.len()).map(path_of).find(|path| !arguments.force && is_regular(path)) {
         return Err(already_exists_failure(&path));
     }
-    refuse_other_parts(&folder, &stem, &path_of, part_ends.len())?;
+    refuse_stale_parts(&folder, &stem, &path_of, part_ends.len())?;
     let all = source.byte_len();
     let mut progress = Progress::new();
     let mut from = 0;
@@ -96,7 +100,7 @@ pub(crate) fn split(arguments: &Split, out: &mut dyn Write) -> Result<u8, Failur
 }
 
 /// Refuses to split beside parts of an earlier split that are not replaced: who joins the files of the folder would join them as well.
-fn refuse_other_parts(
+fn refuse_stale_parts(
     folder: &Path,
     stem: &str,
     path_of: &impl Fn(usize) -> PathBuf,

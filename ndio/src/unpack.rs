@@ -36,7 +36,7 @@ pub(crate) struct Unpack {
 
 pub(crate) fn unpack(arguments: &Unpack, out: &mut dyn Write) -> Result<u8, Failure> {
     if remote::is_url(&arguments.output) {
-        let name = remote::name(&arguments.output)?;
+        let name = remote::redacted_url(&arguments.output)?;
         return Err(format!("{}: members are written to a folder", name.display()).into());
     }
     let input = Input::open(&arguments.archive)?;

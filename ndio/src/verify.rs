@@ -108,7 +108,7 @@ fn verify_npz(archive: &NpzFile, name: &Path, allowed: &[String]) -> Result<Vec<
         if !is_array {
             continue;
         }
-        let source = Source::member(archive, index, name, true)?;
+        let source = Source::open_member(archive, index, name, true)?;
         match &source.array {
             // This reports what is wrong.
             SourceArray::Npy(file) if file.extent()? != Extent::Whole => {
@@ -122,7 +122,7 @@ fn verify_npz(archive: &NpzFile, name: &Path, allowed: &[String]) -> Result<Vec<
 
 /// Checks the elements of a file of any size, block by block.
 fn check(source: &Source, allowed: &[String]) -> Result<(), Failure> {
-    const BLOCK: usize = 4 << 20;
+    const BLOCK_BYTES: usize = 4 << 20;
     source.check_complete()?;
     if let SourceArray::Objects(array) = &source.array {
         check_globals(array, allowed)?;
@@ -133,7 +133,7 @@ fn check(source: &Source, allowed: &[String]) -> Result<(), Failure> {
     }
     let all = source.byte_len();
     let mut progress = Progress::new();
-    source.blocks().bytes(BLOCK).map(
+    source.blocks().bytes(BLOCK_BYTES).map(
         |block| {
             let bytes = block.array().bytes().len() as u64;
             block.array().check().map(|()| bytes).map_err(|error| block.located(error))

@@ -11,7 +11,7 @@ pub(crate) fn to_py_err(py: Python<'_>, error: &Error) -> PyErr {
 }
 
 fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
-    static MAKE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    static MAKE_EXCEPTION: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     if let ErrorKind::Io(io) = error.kind()
         && let Some(raised) = io.get_ref().and_then(|inner| inner.downcast_ref::<PyErr>())
     {
@@ -35,7 +35,7 @@ fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     };
     let debug = format!("{:?}", error.kind());
     let kind = debug.split(|character: char| !character.is_alphanumeric()).next().unwrap_or_default();
-    let make = MAKE
+    let make = MAKE_EXCEPTION
         .get_or_try_init(py, || Ok::<_, PyErr>(py.import("ndarray_io._errors")?.getattr("make")?.unbind()))?;
     let help = match error.kind() {
         ErrorKind::InvalidElement(_) => {

@@ -25,7 +25,7 @@ use crate::error::to_py_err;
 use crate::memory::fill_array;
 use crate::objects::{pickle_to_python, to_python};
 use crate::options::ReadArgs;
-use crate::stream::{SeekableFileObject, Stream};
+use crate::stream::{FileObject, SeekableFileObject};
 use crate::work::{CancelToken, run, run_in_this_thread};
 
 /// What a file is by its first bytes.
@@ -248,7 +248,7 @@ pub(crate) fn url_of(path: &Path) -> Option<&str> {
 
 /// Opens an object in a store or on a web server.
 fn open_url<'py>(py: Python<'py>, url: &str, reading: ReadArgs) -> PyResult<Bound<'py, PyAny>> {
-    enum Object {
+    enum StoreObject {
         Array(Box<OpenedArray>),
         Archive(NpzFile),
     }
@@ -256,15 +256,15 @@ fn open_url<'py>(py: Python<'py>, url: &str, reading: ReadArgs) -> PyResult<Boun
         let (remote, options) = (reading.remote(url)?, reading.options(cancel));
         let (first, _) = remote.first_bytes()?;
         Ok(match InputKind::of(&first[..first.len().min(8)], &ReadArgs::default()) {
-            InputKind::Archive => Object::Archive(remote.open_npz_with(&options)?),
-            InputKind::Ra => Object::Array(Box::new(OpenedArray::Ra(remote.open_ra_with(&options)?))),
-            _ => Object::Array(Box::new(OpenedArray::Npy(remote.open_npy_with(&options)?))),
+            InputKind::Archive => StoreObject::Archive(remote.open_npz_with(&options)?),
+            InputKind::Ra => StoreObject::Array(Box::new(OpenedArray::Ra(remote.open_ra_with(&options)?))),
+            _ => StoreObject::Array(Box::new(OpenedArray::Npy(remote.open_npy_with(&options)?))),
         })
     })?;
     match object {
-        Object::Archive(file) => Ok(Archive { file, reading }.into_pyobject(py)?.into_any()),
+        StoreObject::Archive(file) => Ok(Archive { file, reading }.into_pyobject(py)?.into_any()),
         // A request takes long, however little it fetches.
-        Object::Array(file) => {
+        StoreObject::Array(file) => {
             Ok(Array::new(*file, reading).with_max_read_bytes(u64::MAX).into_pyobject(py)?.into_any())
         }
     }
@@ -328,7 +328,7 @@ pub(crate) fn load_stream<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let options = reading.options(&CancelToken::default());
     let bytes_read = Arc::new(Mutex::new(reading.allow_objects.then(Vec::new)));
-    let recorded = RecordingStream { stream: Stream(stream), bytes_read: Arc::clone(&bytes_read) };
+    let recorded = RecordingStream { stream: FileObject(stream), bytes_read: Arc::clone(&bytes_read) };
     let mut reader = run_in_this_thread(py, || NpyReader::new_with(recorded, &options))?;
     if reader.dtype().has_object() {
         // Another array may follow: only the reader knows where this one ends.
@@ -357,7 +357,7 @@ pub(crate) fn load_stream<'py>(
 
 /// A stream of which what has been read is kept, if it may be a pickle.
 struct RecordingStream {
-    stream: Stream,
+    stream: FileObject,
     bytes_read: Arc<Mutex<Option<Vec<u8>>>>,
 }
 

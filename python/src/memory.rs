@@ -39,14 +39,14 @@ struct ResizeGuard {
 
 impl ResizeGuard {
     fn new(array: &Bound<'_, PyUntypedArray>) -> PyResult<Self> {
-        static REF: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        static WEAKREF_CLASS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let py = array.py();
         let mut owner = array.as_any().clone();
         while let Ok(base) = owner.getattr("base")?.cast_into::<PyUntypedArray>() {
             owner = base.into_any();
         }
-        let weak =
-            REF.get_or_try_init(py, || Ok::<_, PyErr>(py.import("weakref")?.getattr("ref")?.unbind()))?;
+        let weak = WEAKREF_CLASS
+            .get_or_try_init(py, || Ok::<_, PyErr>(py.import("weakref")?.getattr("ref")?.unbind()))?;
         Ok(Self { _reference: weak.call1(py, (owner,))? })
     }
 }

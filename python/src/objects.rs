@@ -26,14 +26,14 @@ pub(crate) fn to_python<'py>(
     reading: &ReadArgs,
 ) -> PyResult<Bound<'py, PyAny>> {
     let Some(objects) = array.objects() else {
-        return plain(py, array.dtype(), array.shape(), array.order(), array.bytes(), make);
+        return plain_array(py, array.dtype(), array.shape(), array.order(), array.bytes(), make);
     };
     let mut converter = Converter::new(py, make, reading);
     let items = PyList::empty(py);
     for object in objects {
         items.append(converter.convert(object.as_ref())?)?;
     }
-    if reading.has_listed() {
+    if reading.allows_globals() {
         converter.make_discarded_calls(array.calls().into_iter())?;
     }
     make.call1((array.shape().to_vec(), array.dtype().to_string(), array.order() == Order::Fortran, items))
@@ -48,14 +48,14 @@ pub(crate) fn pickle_to_python<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let mut converter = Converter::new(py, make, reading);
     let value = converter.convert(pickle.object().as_ref())?;
-    if reading.has_listed() {
+    if reading.allows_globals() {
         converter.make_discarded_calls(pickle.calls())?;
     }
     Ok(value)
 }
 
 /// Makes an array of plain elements.
-fn plain<'py>(
+fn plain_array<'py>(
     py: Python<'py>,
     dtype: &DType,
     shape: &[usize],
@@ -91,7 +91,7 @@ enum FrameKind<'py> {
         parts: CallParts,
     },
     /// A call of what the caller has listed, with the object when it has been made.
-    Listed {
+    AllowedCall {
         class: Bound<'py, PyAny>,
         object: Option<Bound<'py, PyAny>>,
         parts: CallParts,
@@ -106,10 +106,10 @@ enum FrameKind<'py> {
 #[derive(Clone, Copy)]
 struct CallParts {
     /// Whether the class's `__new__` is called.
-    is_new: bool,
+    calls_new: bool,
     has_kwargs: bool,
     has_state: bool,
-    items: usize,
+    item_count: usize,
 }
 
 /// The most objects that the hash of a key looks at.
@@ -125,16 +125,16 @@ struct Frame<'a, 'py> {
 
 struct Converter<'py, 'm> {
     py: Python<'py>,
-    make: &'m Bound<'py, PyAny>,
+    make_array: &'m Bound<'py, PyAny>,
     /// The classes and functions that may be called, by their names.
-    listed: Option<Bound<'py, PyDict>>,
+    allowed_globals: Option<Bound<'py, PyDict>>,
     /// The objects that have been converted: shared ones stay shared.
     converted: HashMap<ObjectId, Bound<'py, PyAny>>,
     /// The frames of objects that are being converted, and exist only when all of their parts do.
     open_frames: HashMap<ObjectId, usize>,
     /// How many objects the hash of a tuple looks at, shared ones each time.
     hash_weights: HashMap<ObjectId, u64>,
-    count: u32,
+    poll_count: u32,
 }
 
 /// What a step of a conversion gives.
@@ -156,10 +156,10 @@ macro_rules! imported {
 }
 
 impl<'py, 'm> Converter<'py, 'm> {
-    fn new(py: Python<'py>, make: &'m Bound<'py, PyAny>, reading: &ReadArgs) -> Self {
-        let listed = reading.bind_allowed_globals(py);
+    fn new(py: Python<'py>, make_array: &'m Bound<'py, PyAny>, reading: &ReadArgs) -> Self {
+        let allowed_globals = reading.bind_allowed_globals(py);
         let (converted, open_frames, hash_weights) = Default::default();
-        Self { py, make, listed, converted, open_frames, hash_weights, count: 0 }
+        Self { py, make_array, allowed_globals, converted, open_frames, hash_weights, poll_count: 0 }
     }
 
     /// Converts an object, one part after another, without recursion: objects may be nested deeply.
@@ -171,7 +171,7 @@ impl<'py, 'm> Converter<'py, 'm> {
         };
         self.note_open(&frames);
         while let Some(frame) = frames.last_mut() {
-            self.make_listed(frame)?;
+            self.make_allowed_object(frame)?;
             if let Some(part) = frame.parts.get(frame.done.len()) {
                 match self.begin(*part)? {
                     BeginOutcome::Value(value) => frame.done.push(value),
@@ -179,7 +179,9 @@ impl<'py, 'm> Converter<'py, 'm> {
                         frames.push(next);
                         self.note_open(&frames);
                     }
-                    BeginOutcome::Open(index) if matches!(frames[index].kind, FrameKind::Listed { .. }) => {
+                    BeginOutcome::Open(index)
+                        if matches!(frames[index].kind, FrameKind::AllowedCall { .. }) =>
+                    {
                         return Err(PyValueError::new_err("an object is one of the arguments that make it"));
                     }
                     BeginOutcome::Open(index) => {
@@ -207,7 +209,8 @@ impl<'py, 'm> Converter<'py, 'm> {
     fn note_open(&mut self, frames: &[Frame<'_, 'py>]) {
         if let Some(Frame {
             object,
-            kind: FrameKind::Tuple | FrameKind::FrozenSet | FrameKind::Persistent | FrameKind::Listed { .. },
+            kind:
+                FrameKind::Tuple | FrameKind::FrozenSet | FrameKind::Persistent | FrameKind::AllowedCall { .. },
             ..
         }) = frames.last()
             && let Some(id) = object.id()
@@ -221,7 +224,7 @@ impl<'py, 'm> Converter<'py, 'm> {
         for object in calls {
             let is_discarded = object.id().is_some_and(|id| !self.converted.contains_key(&id));
             let View::Call(call) = object.view() else { continue };
-            if is_discarded && self.listed_class(call)?.is_some() {
+            if is_discarded && self.allowed_callable(call)?.is_some() {
                 self.convert(object)?;
             }
         }
@@ -230,8 +233,8 @@ impl<'py, 'm> Converter<'py, 'm> {
 
     /// Looks for signals now and then: objects are converted with the interpreter.
     fn poll_signals(&mut self) -> PyResult<()> {
-        self.count = self.count.wrapping_add(1);
-        if self.count.is_multiple_of(1 << 10) { self.py.check_signals() } else { Ok(()) }
+        self.poll_count = self.poll_count.wrapping_add(1);
+        if self.poll_count.is_multiple_of(1 << 10) { self.py.check_signals() } else { Ok(()) }
     }
 
     fn begin<'a>(&mut self, object: ObjectRef<'a>) -> PyResult<BeginOutcome<'a, 'py>> {
@@ -255,7 +258,7 @@ impl<'py, 'm> Converter<'py, 'm> {
             View::FrozenSet(items) => (FrameKind::FrozenSet, items.iter().collect()),
             View::Array(array) if array.objects().is_some() => {
                 let is_fortran = array.order() == Order::Fortran;
-                let made = self.make.call1((
+                let made = self.make_array.call1((
                     array.shape().to_vec(),
                     array.dtype().to_string(),
                     is_fortran,
@@ -274,13 +277,13 @@ impl<'py, 'm> Converter<'py, 'm> {
                 parts.extend(call.items().iter());
                 parts.extend(call.pairs().iter().flat_map(|(key, value)| [key, value]));
                 let has = CallParts {
-                    is_new: call.is_new(),
+                    calls_new: call.is_new(),
                     has_kwargs: call.kwargs().is_some(),
                     has_state: call.state().is_some(),
-                    items: call.items().len(),
+                    item_count: call.items().len(),
                 };
-                let kind = match self.listed_class(call)? {
-                    Some(class) => FrameKind::Listed { class, object: None, parts: has },
+                let kind = match self.allowed_callable(call)? {
+                    Some(class) => FrameKind::AllowedCall { class, object: None, parts: has },
                     None => {
                         let call = imported!(self.py, "ndarray_io._objects", "Call").call0()?;
                         FrameKind::Call { call, parts: has }
@@ -376,13 +379,13 @@ impl<'py, 'm> Converter<'py, 'm> {
                 if parts.has_state {
                     call.setattr("state", rest.next())?;
                 }
-                call.setattr("is_new", parts.is_new)?;
+                call.setattr("is_new", parts.calls_new)?;
                 let (items, pairs) = self.items_and_pairs(rest, parts)?;
                 call.setattr("items", items)?;
                 call.setattr("pairs", pairs)?;
                 return Ok(call);
             }
-            FrameKind::Listed { object: Some(made), parts, .. } => {
+            FrameKind::AllowedCall { object: Some(made), parts, .. } => {
                 let mut rest = done.into_iter().skip(2 + usize::from(parts.has_kwargs));
                 // In the order of `pickle`: items and pairs come before the state.
                 let state = if parts.has_state { rest.next() } else { None };
@@ -391,7 +394,7 @@ impl<'py, 'm> Converter<'py, 'm> {
                 complete.call1((&made, parts.has_state, state, items, pairs))?;
                 return Ok(made);
             }
-            FrameKind::Listed { object: None, .. } => {
+            FrameKind::AllowedCall { object: None, .. } => {
                 return Err(PyMemoryError::new_err("an object without its arguments"));
             }
             FrameKind::Tuple => PyTuple::new(self.py, done)?.into_any(),
@@ -418,22 +421,22 @@ impl<'py, 'm> Converter<'py, 'm> {
         parts: CallParts,
     ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyList>)> {
         let items = PyList::empty(self.py);
-        rest.by_ref().take(parts.items).try_for_each(|item| items.append(item))?;
+        rest.by_ref().take(parts.item_count).try_for_each(|item| items.append(item))?;
         let rest: Vec<_> = rest.collect();
         let pairs = rest.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone()));
         Ok((items, PyList::new(self.py, pairs.collect::<Vec<_>>())?))
     }
 
     /// Returns the class or function that a call is of, if the caller has listed it.
-    fn listed_class(&self, call: Call<'_>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        if self.listed.is_none() {
+    fn allowed_callable(&self, call: Call<'_>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if self.allowed_globals.is_none() {
             return Ok(None);
         }
         let of_class = |name: &str| -> PyResult<bool> {
             let class = call.args().items().and_then(|args| args.iter().next()).and_then(dotted_name);
             let is_function =
                 call.global().is_some_and(|global| (global.module(), global.name()) == ("copyreg", name));
-            Ok(is_function && class.map_or(Ok(None), |class| self.listed_by_name(&class))?.is_some())
+            Ok(is_function && class.map_or(Ok(None), |class| self.allowed_by_name(&class))?.is_some())
         };
         // Functions to which a class is an argument.
         if of_class("_reconstructor")? {
@@ -442,19 +445,19 @@ impl<'py, 'm> Converter<'py, 'm> {
         if of_class("__newobj__")? {
             return Ok(Some(imported!(self.py, "ndarray_io._objects", "new_object").clone()));
         }
-        dotted_name(call.callable()).map_or(Ok(None), |name| self.listed_by_name(&name))
+        dotted_name(call.callable()).map_or(Ok(None), |name| self.allowed_by_name(&name))
     }
 
-    fn listed_by_name(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.listed.as_ref().map_or(Ok(None), |listed| listed.get_item(name))
+    fn allowed_by_name(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.allowed_globals.as_ref().map_or(Ok(None), |listed| listed.get_item(name))
     }
 
     /// Returns what a name refers to: what the caller has listed, or if anything is listed, a plain type.
-    fn listed(&self, global: Global<'_>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        if self.listed.is_none() {
+    fn resolve_global(&self, global: Global<'_>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if self.allowed_globals.is_none() {
             return Ok(None);
         }
-        match self.listed_by_name(&format!("{}.{}", global.module(), global.name()))? {
+        match self.allowed_by_name(&format!("{}.{}", global.module(), global.name()))? {
             None if global.module() == "builtins" => {
                 let plain =
                     imported!(self.py, "ndarray_io._objects", "plain_type").call1((global.name(),))?;
@@ -465,8 +468,8 @@ impl<'py, 'm> Converter<'py, 'm> {
     }
 
     /// Makes the object of a call that the caller has listed, when its arguments are there: later parts may refer to it.
-    fn make_listed(&mut self, frame: &mut Frame<'_, 'py>) -> PyResult<()> {
-        let FrameKind::Listed { class, object: object @ None, parts } = &mut frame.kind else {
+    fn make_allowed_object(&mut self, frame: &mut Frame<'_, 'py>) -> PyResult<()> {
+        let FrameKind::AllowedCall { class, object: object @ None, parts } = &mut frame.kind else {
             return Ok(());
         };
         if frame.done.len() < 2 + usize::from(parts.has_kwargs) {
@@ -474,7 +477,7 @@ impl<'py, 'm> Converter<'py, 'm> {
         }
         let kwargs = if parts.has_kwargs { Some(frame.done[2].clone()) } else { None };
         let construct = imported!(self.py, "ndarray_io._objects", "construct");
-        let made = construct.call1((&*class, parts.is_new, frame.done[1].clone(), kwargs))?;
+        let made = construct.call1((&*class, parts.calls_new, frame.done[1].clone(), kwargs))?;
         *object = Some(made.clone());
         if let Some(id) = frame.object.id() {
             self.open_frames.remove(&id);
@@ -490,7 +493,7 @@ impl<'py, 'm> Converter<'py, 'm> {
         call: Call<'_>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         if let Some(name) = dotted_name(object)
-            && let Some(listed) = self.listed_by_name(&name)?
+            && let Some(listed) = self.allowed_by_name(&name)?
         {
             return Ok(Some(listed)); // a class within a class
         }
@@ -590,11 +593,11 @@ impl<'py, 'm> Converter<'py, 'm> {
             View::Bytes(bytes) => PyBytes::new(py, bytes).into_any(),
             View::ByteArray(bytes) => PyByteArray::new(py, bytes).into_any(),
             View::Scalar(scalar) => {
-                let array = plain(py, scalar.dtype(), &[], Order::C, scalar.bytes(), self.make)?;
+                let array = plain_array(py, scalar.dtype(), &[], Order::C, scalar.bytes(), self.make_array)?;
                 array.get_item(PyTuple::empty(py))?
             }
             View::Array(array) => {
-                plain(py, array.dtype(), array.shape(), array.order(), array.bytes(), self.make)?
+                plain_array(py, array.dtype(), array.shape(), array.order(), array.bytes(), self.make_array)?
             }
             View::Date(date) => {
                 imported!(py, "datetime", "date").call1((date.year(), date.month(), date.day()))?
@@ -605,7 +608,7 @@ impl<'py, 'm> Converter<'py, 'm> {
                 self.timedelta((length.days(), length.seconds(), length.microseconds()))?
             }
             View::Decimal(digits) => imported!(py, "decimal", "Decimal").call1((*digits,))?,
-            View::Global(global) => match self.listed(*global)? {
+            View::Global(global) => match self.resolve_global(*global)? {
                 Some(listed) => listed,
                 None => {
                     imported!(py, "ndarray_io._objects", "Global").call1((global.module(), global.name()))?

@@ -77,7 +77,7 @@ impl ReadArgs {
     }
 
     /// Returns whether classes or functions are listed.
-    pub(crate) fn has_listed(&self) -> bool {
+    pub(crate) fn allows_globals(&self) -> bool {
         self.listed.is_some()
     }
 

@@ -23,7 +23,7 @@ use crate::error::to_py_err;
 use crate::load::url_of;
 use crate::memory::{LentArray, lent};
 use crate::options::remote;
-use crate::stream::{BufferedStream, Stream};
+use crate::stream::{BufferedStream, FileObject};
 use crate::work::{CancelToken, run, run_in_this_thread};
 
 /// An array to be written: NumPy's array and its dtype as in a header, or a file of NPY with a pickle.
@@ -109,8 +109,8 @@ impl WriteArgs {
     /// Uploads what is written, as an object that is about this large.
     fn upload(&self, url: &str, len: u64, write: impl FnOnce(&mut Upload) -> Result<()>) -> Result<()> {
         /// More than enough for a header.
-        const HEADER: u64 = 1 << 20;
-        let mut options = UploadOptions::new().len(len.saturating_add(HEADER));
+        const MAX_HEADER_BYTES: u64 = 1 << 20;
+        let mut options = UploadOptions::new().len(len.saturating_add(MAX_HEADER_BYTES));
         if self.create_new {
             options = options.create_new();
         }
@@ -197,7 +197,7 @@ pub(crate) fn save_stream(
 ) -> PyResult<()> {
     let lent = array.lent()?;
     run_in_this_thread(py, || {
-        lent.view.write_npy_with(Stream(stream), &writing.options(&CancelToken::default()))
+        lent.view.write_npy_with(FileObject(stream), &writing.options(&CancelToken::default()))
     })
 }
 
@@ -269,7 +269,7 @@ pub(crate) fn save_archive_stream(
     let named = NamedArrays::of(&arrays)?;
     let options = writing.archive_options()?.write_options(writing.options(&CancelToken::default()));
     run_in_this_thread(py, || {
-        let mut writer = named.write(BufferedStream::new(Stream(stream)), &options)?;
+        let mut writer = named.write(BufferedStream::new(FileObject(stream)), &options)?;
         Ok(writer.flush()?)
     })
 }

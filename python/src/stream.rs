@@ -15,9 +15,9 @@ use pyo3::types::PyBytes;
 const MAX_CALL_BYTES: usize = 4 << 20;
 
 /// A file object, from its current position on.
-pub(crate) struct Stream(pub(crate) Py<PyAny>);
+pub(crate) struct FileObject(pub(crate) Py<PyAny>);
 
-impl Read for Stream {
+impl Read for FileObject {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let wanted = into.len().min(MAX_CALL_BYTES);
         Python::attach(|py| {
@@ -37,7 +37,7 @@ impl Read for Stream {
     }
 }
 
-impl Write for Stream {
+impl Write for FileObject {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let bytes = &bytes[..bytes.len().min(MAX_CALL_BYTES)];
         Python::attach(|py| {
@@ -63,12 +63,12 @@ impl Write for Stream {
 
 /// Collects what is written to a stream. What has been collected is dropped with it: after an error, nothing more is written.
 pub(crate) struct BufferedStream {
-    stream: Stream,
+    stream: FileObject,
     bytes: Vec<u8>,
 }
 
 impl BufferedStream {
-    pub(crate) fn new(stream: Stream) -> Self {
+    pub(crate) fn new(stream: FileObject) -> Self {
         Self { stream, bytes: Vec::new() }
     }
 }

@@ -28,7 +28,7 @@ pub(crate) struct ArrayMetadata<'a> {
     pub(crate) dtype: &'a DType,
     pub(crate) order: Order,
     pub(crate) shape: &'a [usize],
-    pub(crate) chunk: &'a [usize],
+    pub(crate) chunk_shape: &'a [usize],
     pub(crate) dims: &'a [String],
 }
 
@@ -46,7 +46,7 @@ fn not_representable(dtype: &DType, reason: &str) -> Error {
 
 impl ZarrFormat {
     /// Returns the metadata of a group: the name of its file and the content.
-    pub(crate) fn group(self) -> (&'static str, Value) {
+    pub(crate) fn group_metadata(self) -> (&'static str, Value) {
         match self {
             Self::V2 => (".zgroup", json!({"zarr_format": 2})),
             Self::V3 => ("zarr.json", json!({"zarr_format": 3, "node_type": "group"})),
@@ -54,14 +54,14 @@ impl ZarrFormat {
     }
 
     /// Returns the metadata of an array: the names of its files and their contents.
-    pub(crate) fn array(self, array: &ArrayMetadata<'_>) -> Result<Vec<(&'static str, Value)>> {
-        let ArrayMetadata { dtype, order, shape, chunk, dims } = *array;
+    pub(crate) fn array_metadata(self, array: &ArrayMetadata<'_>) -> Result<Vec<(&'static str, Value)>> {
+        let ArrayMetadata { dtype, order, shape, chunk_shape, dims } = *array;
         Ok(match self {
             Self::V2 => {
                 let order = if order == Order::Fortran { "F" } else { "C" };
                 // With a null `fill_value`, readers do not mask any elements as missing.
                 let array = json!({
-                    "zarr_format": 2, "shape": shape, "chunks": chunk, "dtype": dtype_v2(dtype)?, "order": order,
+                    "zarr_format": 2, "shape": shape, "chunks": chunk_shape, "dtype": dtype_v2(dtype)?, "order": order,
                     "compressor": null, "filters": null, "fill_value": null,
                 });
                 vec![(".zarray", array), (".zattrs", json!({"_ARRAY_DIMENSIONS": dims}))]
@@ -81,7 +81,7 @@ impl ZarrFormat {
                     "zarr.json",
                     json!({
                         "zarr_format": 3, "node_type": "array", "shape": shape, "data_type": data_type,
-                        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunk}},
+                        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunk_shape}},
                         "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
                         "fill_value": fill_value, "codecs": codecs, "dimension_names": dims, "attributes": {},
                     }),
@@ -91,7 +91,7 @@ impl ZarrFormat {
     }
 
     /// Returns the key of a chunk, relative to its array.
-    pub(crate) fn key(self, numbers: &[usize]) -> String {
+    pub(crate) fn chunk_key(self, numbers: &[usize]) -> String {
         let joined =
             |separator: &str| numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(separator);
         // An array without axes has one chunk, whose key both versions of the format define separately.
@@ -202,7 +202,7 @@ fn data_type_v3(dtype: &DType) -> Result<(Value, Value, Option<&'static str>)> {
 }
 
 pub(crate) fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const BASE64_DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for three in bytes.chunks(3) {
         let number =
@@ -210,7 +210,7 @@ pub(crate) fn base64(bytes: &[u8]) -> String {
         for digit in 0..4 {
             let is_padding = digit > three.len();
             let index = (number >> (18 - 6 * digit) & 63) as usize;
-            text.push(if is_padding { '=' } else { char::from(DIGITS[index]) });
+            text.push(if is_padding { '=' } else { char::from(BASE64_DIGITS[index]) });
         }
     }
     text

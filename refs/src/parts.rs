@@ -20,7 +20,7 @@ const DEFAULT_CHUNK_BYTES: u64 = 32 << 20;
 /// The maximum size of an embedded last chunk in bytes, even if the options allow more.
 ///
 /// Several copies of the chunk are in memory at the same time.
-const MAX_INLINE: u64 = 64 << 20;
+const MAX_INLINE_BYTES: u64 = 64 << 20;
 
 /// The bytes of an array, or of one part of it, in a file.
 pub(crate) struct ReferencedPart {
@@ -57,7 +57,7 @@ impl ReferencedPart {
         let Some(source) = &self.source else {
             unreachable!("the source of the last part is kept, and no other is padded")
         };
-        let mut bytes = vec![0; full as usize]; // `full` is at most `MAX_INLINE`
+        let mut bytes = vec![0; full as usize]; // `full` is at most `MAX_INLINE_BYTES`
         let wanted = &mut bytes[..place.len as usize];
         let at = self.offset + place.start;
         let came = fill_at(&**source, wanted, at).map_err(|error| self.name_error(error))?;
@@ -71,7 +71,7 @@ impl ReferencedPart {
 }
 
 /// Appends a part, and closes the source of the previous part.
-pub(crate) fn push(parts: &mut Vec<ReferencedPart>, part: ReferencedPart) {
+pub(crate) fn push_closing_previous(parts: &mut Vec<ReferencedPart>, part: ReferencedPart) {
     if let Some(last) = parts.last_mut() {
         last.source = None;
     }
@@ -91,9 +91,9 @@ impl References {
         self.check_name(name)?;
         meta::refuse_zero_sized(whole.dtype())?;
         // A part whose elements are at the same positions in both orders does not determine the order.
-        let order = common_order(&parts).unwrap_or(whole.order());
+        let order = first_definite_order(&parts).unwrap_or(whole.order());
         for part in &parts {
-            if part.header.order() != order && !is_any_order(&part.header) {
+            if part.header.order() != order && !is_same_in_both_orders(&part.header) {
                 let (found, wanted) = (order_name(part.header.order()), order_name(order));
                 let reason =
                     format!("it is in {found} order, and other parts of the array are in {wanted} order");
@@ -108,13 +108,13 @@ impl References {
             shape: whole.shape(),
             order,
             item_size: whole.dtype().item_size(),
-            axis,
-            lengths: &lengths,
+            concat_axis: axis,
+            part_lengths: &lengths,
         };
         let request = ChunkRequest {
             length: options.chunk,
-            bytes: DEFAULT_CHUNK_BYTES,
-            inline: options.inline_limit.min(MAX_INLINE),
+            target_bytes: DEFAULT_CHUNK_BYTES,
+            max_inline_bytes: options.inline_limit.min(MAX_INLINE_BYTES),
         };
         if options.chunk == Some(0) {
             return Err(ErrorKind::bad_option("the length of a chunk must be at least 1").into());
@@ -128,17 +128,19 @@ impl References {
             dtype: whole.dtype(),
             order,
             shape: whole.shape(),
-            chunk: &grid.chunk,
+            chunk_shape: &grid.chunk_shape,
             dims: &dims,
         };
         let mut added: Vec<(String, Ref)> = Vec::new();
-        for (file, value) in self.format.array(&metadata)? {
+        for (file, value) in self.format.array_metadata(&metadata)? {
             added.push((format!("{name}/{file}"), value.into()));
         }
-        let counts = layout.counts(&grid);
-        let chunks = checked_chunk_count(self.chunks, &counts)?;
-        let full =
-            grid.chunk.iter().fold(layout.item_size as u64, |all, length| all.saturating_mul(*length as u64));
+        let counts = layout.chunk_counts(&grid);
+        let chunks = checked_chunk_count(self.chunk_count, &counts)?;
+        let full = grid
+            .chunk_shape
+            .iter()
+            .fold(layout.item_size as u64, |all, length| all.saturating_mul(*length as u64));
         // An array without parts has no chunks.
         let all = (!parts.is_empty()).then(|| ndarray::indices(&counts[..]));
         for numbers in all.into_iter().flatten() {
@@ -149,11 +151,11 @@ impl References {
                 true => Ref::Bytes(Arc::clone(&part.location), part.offset + place.start, full),
                 false => part.read_padded_chunk(&place, full)?,
             };
-            added.push((format!("{name}/{}", self.format.key(numbers)), value));
+            added.push((format!("{name}/{}", self.format.chunk_key(numbers)), value));
         }
         // Nothing below can fail, so the array is added either completely or not at all.
-        if let Some(wanted) = grid.wanted {
-            let (length, chunk) = (whole.shape()[grid.divided_axis], grid.chunk[grid.divided_axis]);
+        if let Some(wanted) = grid.replaced_length {
+            let (length, chunk) = (whole.shape()[grid.divided_axis], grid.chunk_shape[grid.divided_axis]);
             let of = if options.chunk.is_some() { "requested" } else { "about 32 MiB" };
             let parts = if lengths.len() > 1 { " and its parts" } else { "" };
             self.notes.push(format!(
@@ -165,12 +167,12 @@ impl References {
                 "{name}: chunks of {full} bytes, since the lengths of its axes have no suitable divisors"
             ));
         }
-        self.chunks = chunks;
-        self.dims.extend(dims.into_iter().zip(whole.shape().iter().copied()));
-        self.add_groups(name);
+        self.chunk_count = chunks;
+        self.dim_lengths.extend(dims.into_iter().zip(whole.shape().iter().copied()));
+        self.add_parent_groups(name);
         self.refs.extend(added);
         let from = parts.first().map_or_else(String::new, |part| part.location.to_string());
-        self.arrays.insert(name.to_owned(), from);
+        self.array_locations.insert(name.to_owned(), from);
         Ok(())
     }
 }
@@ -183,8 +185,8 @@ pub(crate) fn refuse_other_dtype(part: &ReferencedPart, dtype: &DType) -> Result
 }
 
 /// Returns the common order of the parts: that of the first part for which the two orders differ.
-fn common_order(parts: &[ReferencedPart]) -> Option<Order> {
-    parts.iter().map(|part| &part.header).find(|header| !is_any_order(header)).map(Header::order)
+fn first_definite_order(parts: &[ReferencedPart]) -> Option<Order> {
+    parts.iter().map(|part| &part.header).find(|header| !is_same_in_both_orders(header)).map(Header::order)
 }
 
 fn order_name(order: Order) -> &'static str {
@@ -227,6 +229,6 @@ pub(crate) fn header_of<F: ArrayFormat>(file: &ArrayFile<F>) -> Result<Header> {
 }
 
 /// Returns whether the elements are at the same positions in both orders.
-fn is_any_order(header: &Header) -> bool {
+fn is_same_in_both_orders(header: &Header) -> bool {
     header.shape().contains(&0) || header.shape().iter().filter(|length| **length > 1).count() < 2
 }

@@ -19,7 +19,7 @@ use ndarray_io::ra::RaFile;
 
 use crate::meta::ZarrFormat;
 use crate::options::RefOptions;
-use crate::parts::{ReferencedPart, header_of, push, refuse_other_dtype};
+use crate::parts::{ReferencedPart, header_of, push_closing_previous, refuse_other_dtype};
 
 /// A group of arrays in files, for Zarr readers.
 ///
@@ -30,10 +30,10 @@ pub struct References {
     pub(crate) format: ZarrFormat,
     pub(crate) refs: BTreeMap<String, Ref>,
     /// The arrays by name, each with the location of its first file.
-    pub(crate) arrays: BTreeMap<String, String>,
+    pub(crate) array_locations: BTreeMap<String, String>,
     /// The lengths of the dimensions. Arrays that share a dimension must have the same length along it.
-    pub(crate) dims: BTreeMap<String, usize>,
-    pub(crate) chunks: usize,
+    pub(crate) dim_lengths: BTreeMap<String, usize>,
+    pub(crate) chunk_count: usize,
     pub(crate) notes: Vec<String>,
 }
 
@@ -56,9 +56,16 @@ impl From<Value> for Ref {
 impl References {
     /// Creates an empty group.
     pub fn new(format: ZarrFormat) -> Self {
-        let (file, group) = format.group();
+        let (file, group) = format.group_metadata();
         let refs = BTreeMap::from([(file.to_owned(), Ref::from(group))]);
-        Self { format, refs, arrays: BTreeMap::new(), dims: BTreeMap::new(), chunks: 0, notes: Vec::new() }
+        Self {
+            format,
+            refs,
+            array_locations: BTreeMap::new(),
+            dim_lengths: BTreeMap::new(),
+            chunk_count: 0,
+            notes: Vec::new(),
+        }
     }
 
     /// Adds the array of a file or stack, or the arrays of an archive.
@@ -101,7 +108,7 @@ impl References {
                     let path = path.join(format!("{number}.npy"));
                     let file = stack.part(number)?;
                     let source = open_source(&path).map_err(|error| error.at_path(&path))?;
-                    push(&mut parts, ReferencedPart::new(&path, &file, source, location)?);
+                    push_closing_previous(&mut parts, ReferencedPart::new(&path, &file, source, location)?);
                 }
             }
             return self.add_parts(&name, &whole, stack.axis(), parts, options);
@@ -340,7 +347,7 @@ impl References {
                 .ok_or_else(|| Error::from(ErrorKind::overflow("the total length of all files")))?;
             // An empty file has no bytes to refer to.
             if part.header.len() > 0 {
-                push(&mut parts, part);
+                push_closing_previous(&mut parts, part);
             }
         }
         let Some(first) = first else { unreachable!("there is a file") };
@@ -369,20 +376,20 @@ impl References {
             let reason = format!("{name:?} is not a valid name of a Zarr array");
             return Err(ErrorKind::bad_option(reason).into());
         }
-        if let Some(from) = self.arrays.get(name) {
+        if let Some(from) = self.array_locations.get(name) {
             let reason = format!("the name '{name}' is already used by an array of '{from}'");
             return Err(ErrorKind::bad_option(reason).into());
         }
         let inner = format!("{name}/");
         let within = self
-            .arrays
+            .array_locations
             .range(inner.clone()..)
             .next()
             .map(|(other, _)| other)
             .filter(|other| other.starts_with(&inner));
         let around = name
             .match_indices('/')
-            .find_map(|(at, _)| self.arrays.get_key_value(&name[..at]))
+            .find_map(|(at, _)| self.array_locations.get_key_value(&name[..at]))
             .map(|(other, _)| other);
         match within.or(around) {
             Some(other) => {
@@ -393,8 +400,8 @@ impl References {
         }
     }
 
-    pub(crate) fn add_groups(&mut self, name: &str) {
-        let (file, group) = self.format.group();
+    pub(crate) fn add_parent_groups(&mut self, name: &str) {
+        let (file, group) = self.format.group_metadata();
         for (at, _) in name.match_indices('/') {
             self.refs.insert(format!("{}/{file}", &name[..at]), group.clone().into());
         }
@@ -416,7 +423,7 @@ impl References {
         }
         // In an xarray dataset, a dimension has the same length in all arrays.
         for (dim, length) in dims.iter().zip(header.shape()) {
-            if let Some(known) = self.dims.get(dim).filter(|known| *known != length) {
+            if let Some(known) = self.dim_lengths.get(dim).filter(|known| *known != length) {
                 let reason = format!(
                     "the dimension '{dim}' has the length {known} in another array, and {length} in '{name}'"
                 );
@@ -433,12 +440,12 @@ impl References {
 
     /// Returns the number of arrays.
     pub fn len(&self) -> usize {
-        self.arrays.len()
+        self.array_locations.len()
     }
 
     /// Returns whether there are no arrays.
     pub fn is_empty(&self) -> bool {
-        self.arrays.is_empty()
+        self.array_locations.is_empty()
     }
 
     /// Writes the references as JSON: version 1 of [kerchunk's format](https://fsspec.github.io/kerchunk/spec.html).

@@ -4,7 +4,7 @@ use ndarray::Dimension;
 
 use crate::element::{ReadableElement, inner_axes_of};
 use crate::error::{ErrorKind, Result};
-use crate::header::{Grouped, Header};
+use crate::header::{GroupedHeader, Header};
 use crate::io::Payload;
 use crate::options::ReadOptions;
 use crate::transfer::{self, Source};
@@ -12,23 +12,23 @@ use crate::transfer::{self, Source};
 /// Returns the header with the inner axes of the element type moved into the dtype.
 ///
 /// Fails if the array does not have these axes.
-pub(crate) fn grouped<'h, A: ReadableElement, D: Dimension>(
+pub(crate) fn group_inner_axes<'h, A: ReadableElement, D: Dimension>(
     header: &'h Header,
     options: &ReadOptions,
-) -> Result<Grouped<'h>> {
-    header.grouped(&inner_axes_of::<A>(), D::NDIM, options.is_innermost_first())
+) -> Result<GroupedHeader<'h>> {
+    header.group_inner_axes(&inner_axes_of::<A>(), D::NDIM, options.is_innermost_first())
 }
 
 /// Invokes `read` with the payload, whose header has the inner axes moved into the dtype.
 ///
 /// If the parts of an element are not contiguous in the file (Fortran order), the payload is first transposed
 /// to C order in memory, which requires twice the payload's size.
-pub(crate) fn with_grouped<A: ReadableElement, D: Dimension, T>(
+pub(crate) fn with_inner_axes_grouped<A: ReadableElement, D: Dimension, T>(
     payload: Payload<'_, '_>,
     read: impl FnOnce(Payload<'_, '_>) -> Result<T>,
 ) -> Result<T> {
     let Payload { source, header, options } = payload;
-    let Grouped { header: elements, is_scattered } = grouped::<A, D>(header, options)?;
+    let GroupedHeader { header: elements, is_scattered } = group_inner_axes::<A, D>(header, options)?;
     if !is_scattered {
         return read(Payload { source, header: &elements, options });
     }
@@ -37,7 +37,7 @@ pub(crate) fn with_grouped<A: ReadableElement, D: Dimension, T>(
         return Err(ErrorKind::Objects { found: header.dtype().clone() }.into());
     }
     let bytes = transfer::read_bytes(source, header, options)?;
-    let mut transposed = transfer::zeroed_words(bytes.len())?;
+    let mut transposed = transfer::zeroed_words_for_bytes(bytes.len())?;
     let transposed = &mut bytemuck::cast_slice_mut::<u128, u8>(&mut transposed)[..bytes.len()];
     let lens: Vec<usize> = header.shape().iter().rev().copied().collect();
     let order: Vec<usize> = (0..lens.len()).rev().collect();
@@ -50,7 +50,7 @@ pub(crate) fn with_grouped<A: ReadableElement, D: Dimension, T>(
     // The elements were read in C order, but errors count them in the order of the file.
     let in_file = |element: usize| {
         let shape = elements.shape_ref();
-        shape.number_of(&shape.index_of(element as u64, elements.order()), header.order()) as usize
+        shape.linear_index(&shape.index_of(element as u64, elements.order()), header.order()) as usize
     };
     read(payload).map_err(|error| error.map_element(in_file))
 }

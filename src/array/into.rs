@@ -5,7 +5,7 @@ use std::io::Read;
 use ndarray::{ArrayRef, Dimension};
 
 use super::private::Sealed;
-use super::{shape_of, with_grouped};
+use super::{shape_of, with_inner_axes_grouped};
 use crate::element::{self, ReadableElement};
 use crate::error::{ErrorKind, Result, WantedShape};
 use crate::io::{self, Payload};
@@ -97,8 +97,8 @@ pub(crate) fn read_into<A: ReadableElement, D: Dimension>(
     payload: Payload<'_, '_>,
 ) -> Result<()> {
     let (header, innermost_first) = (payload.header, payload.options.is_innermost_first());
-    with_grouped::<A, D, _>(payload, |payload| read_items(array, payload))
-        .map_err(|error| header.name_element(error, element::inner_axes_of::<A>().len(), innermost_first))
+    with_inner_axes_grouped::<A, D, _>(payload, |payload| read_items(array, payload))
+        .map_err(|error| header.add_axis_indices(error, element::inner_axes_of::<A>().len(), innermost_first))
 }
 
 fn read_items<A: ReadableElement, D: Dimension>(

@@ -17,7 +17,7 @@ mod write;
 use ndarray::{Axis, Dimension, IntoDimension};
 
 pub use flat::{FlatArray, FlatView};
-pub(crate) use grouped::{grouped, with_grouped};
+pub(crate) use grouped::{group_inner_axes, with_inner_axes_grouped};
 pub use into::ReadNpyIntoExt;
 pub(crate) use into::read_into;
 pub(crate) use ra::store_ra;

@@ -246,16 +246,16 @@ pub(crate) fn store_ra<T: WriteArray + ?Sized, W: Write>(
     let write = options.element_options();
     let describe = |header: &Header| RaHeader::of(header, options.get_eltype_5());
     if options.get_compressed() {
-        store_packed(array, Sink::of(&mut writer), &write, describe)?;
+        store_compressed(array, Sink::of(&mut writer), &write, describe)?;
     } else {
         let mut format = |header: &Header, _: &_| Ok(describe(header)?.to_bytes());
         array.store(SinkRef::new(Sink::of(&mut writer)), &write, &mut HeaderEncoder::new(&mut format))?;
     }
-    Sink::of(&mut writer).write_last(trailing)
+    Sink::of(&mut writer).write_and_flush(trailing)
 }
 
 #[cfg(feature = "lz4")]
-fn store_packed<T: WriteArray + ?Sized>(
+fn store_compressed<T: WriteArray + ?Sized>(
     array: &T,
     mut sink: Sink<'_>,
     options: &crate::options::WriteOptions,
@@ -292,7 +292,7 @@ fn store_packed<T: WriteArray + ?Sized>(
     let payload_size = Cell::new(usize::MAX);
     let mut packer = PayloadCollector { bytes: Vec::new(), payload_size: &payload_size, packed: None };
     let mut format = |header: &Header, _: &_| {
-        payload_size.set(header.in_memory()?.1);
+        payload_size.set(header.len_and_bytes_in_memory()?.1);
         found = Some(describe(header)?);
         // The header contains the compressed size, so it is written below, after compression.
         Ok(Vec::new())
@@ -303,18 +303,18 @@ fn store_packed<T: WriteArray + ?Sized>(
         None => lz4::pack(&packer.bytes)?,
     };
     let mut found = found.expect("the header is encoded before the elements");
-    found.flags |= crate::ra_format::PACKED;
+    found.flags |= crate::ra_format::PACKED_FLAG;
     found.size = packed.len() as u64;
     sink.write(&found.to_bytes())?;
     sink.write(&packed)
 }
 
 #[cfg(not(feature = "lz4"))]
-fn store_packed<T: WriteArray + ?Sized>(
+fn store_compressed<T: WriteArray + ?Sized>(
     _: &T,
     _: Sink<'_>,
     _: &crate::options::WriteOptions,
     _: impl Fn(&Header) -> Result<RaHeader>,
 ) -> Result<()> {
-    Err(crate::error::Error::without_feature("RaOptions::compressed", "lz4"))
+    Err(crate::error::Error::missing_feature("RaOptions::compressed", "lz4"))
 }

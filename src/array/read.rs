@@ -5,7 +5,7 @@ use std::io::Read;
 use ndarray::{ArrayBase, DataOwned, Dimension, ShapeBuilder};
 
 use super::private::Sealed;
-use super::{dimension, with_grouped};
+use super::{dimension, with_inner_axes_grouped};
 use crate::element::{self, ReadableElement};
 use crate::error::Result;
 use crate::io::{FromPayload, NpyReader, Payload, PayloadRef};
@@ -107,7 +107,7 @@ pub(super) fn read_array_with<A: ReadableElement, D: Dimension, T>(
     payload: Payload<'_, '_>,
     make: impl FnOnce(D, Order, Vec<A>) -> T,
 ) -> Result<T> {
-    with_grouped::<A, D, _>(payload, |Payload { source, header, options }| {
+    with_inner_axes_grouped::<A, D, _>(payload, |Payload { source, header, options }| {
         let dim: D = dimension(header.shape_ref())?;
         let plan = element::read_plan_for::<A>(header.dtype(), options)?;
         let items = transfer::read(source, header, plan, options)?;

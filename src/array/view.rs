@@ -3,11 +3,11 @@
 use ndarray::{ArrayView, ArrayViewMut, Dimension, ShapeBuilder};
 
 use super::private::Sealed;
-use super::{dimension, grouped};
+use super::{dimension, group_inner_axes};
 use crate::element::cast::{self, Bitwise};
 use crate::element::{self, ViewElement, ViewMutElement};
 use crate::error::{CopyReason, ErrorKind, Result};
-use crate::header::{Grouped, Header};
+use crate::header::{GroupedHeader, Header};
 use crate::io::{self, ArrayFormat, Npy};
 use crate::options::ReadOptions;
 use crate::shape::Order;
@@ -163,7 +163,7 @@ pub(super) fn view<'a, A: ViewElement, D: Dimension, F: ArrayFormat>(
 ) -> Result<ArrayView<'a, A, D>> {
     let place = locate::<A, D, F>(bytes, options)?;
     let items = cast::view(&place.bitwise, &bytes[place.payload.clone()], place.header.count());
-    let items = items.map_err(|error| place.header.name_element(error, 0, false))?;
+    let items = items.map_err(|error| place.header.add_axis_indices(error, 0, false))?;
     // `locate` has checked the number of items, and the header satisfies ndarray's limits for shapes.
     Ok(ArrayView::from_shape(place.shape(), items).expect("a checked shape with exactly its number of items"))
 }
@@ -176,7 +176,7 @@ pub(super) fn view_mut<'a, A: ViewMutElement, D: Dimension, F: ArrayFormat>(
     let place = locate::<A, D, F>(bytes, options)?;
     place.bitwise.check_no_padding(place.header.dtype())?;
     let items = cast::view_mut(&place.bitwise, &mut bytes[place.payload.clone()], place.header.count());
-    let items = items.map_err(|error| place.header.name_element(error, 0, false))?;
+    let items = items.map_err(|error| place.header.add_axis_indices(error, 0, false))?;
     // As in `view`.
     Ok(ArrayViewMut::from_shape(place.shape(), items)
         .expect("a checked shape with exactly its number of items"))
@@ -209,7 +209,7 @@ fn locate<A: ViewElement, D: Dimension, F: ArrayFormat>(
     // As for reading, the number of axes and the dtype are checked before the payload.
     let (elements, dim, bitwise) = prepare_view::<A, D>(header, &F::dispatch_options(&found, options))?;
     transfer::check_length(&source, header, options)?;
-    let (_, length) = header.in_memory()?;
+    let (_, length) = header.len_and_bytes_in_memory()?;
     source.advance(length as u64);
     match F::ALLOWS_TRAILING {
         true => options.refuse_trailing_check()?,
@@ -223,7 +223,7 @@ pub(crate) fn prepare_view<A: ViewElement, D: Dimension>(
     header: &Header,
     options: &ReadOptions,
 ) -> Result<(Header, D, Bitwise<A>)> {
-    let Grouped { header: elements, is_scattered } = grouped::<A, D>(header, options)?;
+    let GroupedHeader { header: elements, is_scattered } = group_inner_axes::<A, D>(header, options)?;
     if is_scattered {
         // The parts of an element are not contiguous in the file, so they cannot be viewed without a copy.
         return Err(ErrorKind::NeedsCopy(CopyReason::Layout { found: elements.dtype().clone() }).into());

@@ -169,7 +169,7 @@ impl<'a> HeaderEncoder<'a> {
     }
 
     /// Encodes a header.
-    pub(crate) fn make(&mut self, header: &Header, options: &WriteOptions) -> Result<Vec<u8>> {
+    pub(crate) fn encode(&mut self, header: &Header, options: &WriteOptions) -> Result<Vec<u8>> {
         self.0(header, options)
     }
 }
@@ -319,7 +319,7 @@ impl<A: WritableElement, D: Dimension> WriteArray for ArrayRef<A, D> {
         let dtype = A::dtype_for(&mut view.iter(), options)?;
         let header = Header::new(dtype, order, shape_of(&self.raw_dim()))?;
         let write_plan = A::write_plan(header.dtype());
-        let head = format.make(&header, options)?;
+        let head = format.encode(&header, options)?;
         let items = match view.to_slice() {
             Some(items) => Items::Contiguous(items),
             None => Items::Strided(view.into_dyn()),

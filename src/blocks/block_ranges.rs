@@ -16,7 +16,7 @@ pub(super) struct BlockRanges {
     /// The number of indices of the divided axis in each box.
     step: usize,
     /// The start of the next box on the axes up to and including the divided one; `None` after the last box.
-    next: Option<Vec<usize>>,
+    next_start: Option<Vec<usize>>,
 }
 
 impl BlockRanges {
@@ -52,8 +52,8 @@ impl BlockRanges {
         is_empty: bool,
     ) -> Self {
         let first = axes.iter().take(split_axis + 1).map(|axis| part[*axis].start).collect();
-        let next = if is_empty { None } else { Some(first) };
-        Self { part, axes, split_axis, step, next }
+        let next_start = if is_empty { None } else { Some(first) };
+        Self { part, axes, split_axis, step, next_start }
     }
 
     /// Returns `count` boxes that follow one another as one, or those that are left. `None` after the last box.
@@ -67,12 +67,12 @@ impl BlockRanges {
 
     /// Ends the iteration.
     pub(super) fn stop(&mut self) {
-        self.next = None;
+        self.next_start = None;
     }
 
     /// Returns how many boxes are left.
-    pub(super) fn left(&self) -> usize {
-        let Some(next) = &self.next else { return 0 };
+    pub(super) fn boxes_left(&self) -> usize {
+        let Some(next) = &self.next_start else { return 0 };
         let mut left = 0usize;
         for (place, start) in next.iter().enumerate() {
             let range = &self.part[self.axes[place]];
@@ -90,7 +90,7 @@ impl Iterator for BlockRanges {
     type Item = Vec<Range<usize>>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let from = self.next.take()?;
+        let from = self.next_start.take()?;
         let mut ranges = self.part.clone();
         for (place, start) in from.iter().enumerate() {
             let range = &mut ranges[self.axes[place]];
@@ -103,7 +103,7 @@ impl Iterator for BlockRanges {
             let step = if place == self.split_axis { self.step } else { 1 };
             after[place] = after[place].saturating_add(step);
             if after[place] < range.end {
-                self.next = Some(after);
+                self.next_start = Some(after);
                 break;
             }
             after[place] = range.start;
@@ -138,15 +138,15 @@ mod tests {
                 let numbers = |view: ndarray::ArrayViewD<'_, usize>| view.iter().copied().collect::<Vec<_>>();
                 for max_elements in [1, 2, 5, 12, 100] {
                     let cut = BlockRanges::new(part.clone(), Order::C, max_elements);
-                    assert_eq!(cut.left(), cut.clone().count());
-                    let mut left = cut.left();
+                    assert_eq!(cut.boxes_left(), cut.clone().count());
+                    let mut left = cut.boxes_left();
                     let mut block_ranges = cut.clone();
                     let mut found = Vec::new();
                     while let Some(ranges) = block_ranges.next() {
                         let own = numbers(array.slice(&slice(&ranges)[..]));
                         assert!(own.len() <= max_elements);
                         left -= 1;
-                        assert_eq!(block_ranges.left(), left, "{part:?} by {max_elements}");
+                        assert_eq!(block_ranges.boxes_left(), left, "{part:?} by {max_elements}");
                         found.extend(own);
                     }
                     assert_eq!(found, numbers(view.clone()), "{part:?} by {max_elements}");
@@ -159,7 +159,7 @@ mod tests {
                     let pieces: Vec<_> = BlockRanges::along_axis(part.clone(), axis, 2).collect();
                     let lens = pieces.iter().map(|ranges| ranges[axis].len());
                     assert_eq!(lens.sum::<usize>(), part[axis].len());
-                    assert_eq!(BlockRanges::along_axis(part.clone(), axis, 2).left(), pieces.len());
+                    assert_eq!(BlockRanges::along_axis(part.clone(), axis, 2).boxes_left(), pieces.len());
                 }
             }
         }

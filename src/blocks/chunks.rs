@@ -167,13 +167,13 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
     /// Returns how many pieces to read at a time.
     fn pieces_per_read(file: &ArrayFile<F>, shape: &Shape, axis: usize, length: usize) -> usize {
         /// The number of bytes to read at a time: a call costs little in comparison, and they fit into the cache.
-        const BYTES: u64 = 256 << 10;
+        const BYTES_PER_READ: u64 = 256 << 10;
         let indices = shape.dims().get(axis).copied().unwrap_or(0).max(1) as u64;
         let in_file = file.header().payload_len().unwrap_or(0) / indices;
         let in_memory = (shape.len().unwrap_or(0) / indices).saturating_mul(size_of::<A>() as u64);
         let piece = in_file.max(in_memory).saturating_mul(length as u64);
         // Elements without bytes take memory all the same.
-        usize::try_from(BYTES.checked_div(piece).unwrap_or(1)).unwrap_or(1).max(1)
+        usize::try_from(BYTES_PER_READ.checked_div(piece).unwrap_or(1)).unwrap_or(1).max(1)
     }
 
     /// Reads pieces, reusing `array` if it has their length along the axis.
@@ -234,7 +234,7 @@ impl<'a, A: ReadableElement, D: Dimension, F: ArrayFormat> Chunks<'a, A, D, F> {
     }
 
     /// Reads several pieces at once, if that is possible; otherwise, they are read one by one from here on.
-    fn read_several(&mut self) -> Result<()> {
+    fn read_several_pieces(&mut self) -> Result<()> {
         let before = self.block_ranges.clone();
         let Some(ranges) = self.block_ranges.next_merged(self.pieces_per_read) else { return Ok(()) };
         let read = match self.read(&ranges, None) {
@@ -350,7 +350,7 @@ impl<A: ReadableElement, D: Dimension, F: ArrayFormat> Iterator for Chunks<'_, A
         }
         self.piece_buffer = None;
         if self.pieces_per_read > 1 {
-            if let Err(error) = self.read_several() {
+            if let Err(error) = self.read_several_pieces() {
                 self.block_ranges.stop();
                 return Some(Err(error));
             }
@@ -371,7 +371,7 @@ impl<A: ReadableElement, D: Dimension, F: ArrayFormat> Iterator for Chunks<'_, A
             .piece_buffer
             .as_ref()
             .map_or(0, |piece_buffer| piece_buffer.indices_left().div_ceil(self.length));
-        let left = self.block_ranges.left().saturating_add(piece_buffer);
+        let left = self.block_ranges.boxes_left().saturating_add(piece_buffer);
         // The lower bound is not `left`, because an error ends the iteration early.
         (usize::from(left > 0), Some(left))
     }

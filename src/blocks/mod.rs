@@ -62,7 +62,7 @@ pub struct Blocks<'a, T> {
     source: &'a dyn BlockSource<T>,
     part: Vec<Range<usize>>,
     order: Order,
-    bytes: usize,
+    block_bytes: usize,
     threads: Option<usize>,
     /// What is left, once the iteration has begun.
     left: Option<(usize, BlockRanges)>,
@@ -232,7 +232,7 @@ impl<'a, T> Blocks<'a, T> {
         let part = shape.dims().iter().map(|length| 0..*length).collect();
         let (path, member) = source.error_location();
         let origin = Arc::new(ArrayOrigin { shape, order, path, member });
-        Self { source, part, order, bytes: 1 << 20, threads: None, left: None, origin }
+        Self { source, part, order, block_bytes: 1 << 20, threads: None, left: None, origin }
     }
 
     /// Sets the order of the visit; by default, that of the file, which is the fastest.
@@ -247,7 +247,7 @@ impl<'a, T> Blocks<'a, T> {
     /// A block has at least one element.
     #[must_use]
     pub fn bytes(mut self, bytes: usize) -> Self {
-        self.bytes = bytes;
+        self.block_bytes = bytes;
         self
     }
 
@@ -310,10 +310,14 @@ impl<'a, T> Blocks<'a, T> {
     }
 
     fn block_ranges(&self) -> BlockRanges {
-        BlockRanges::new(self.part.clone(), self.order, self.bytes / self.item_size().max(1))
+        BlockRanges::new(self.part.clone(), self.order, self.block_bytes / self.item_size().max(1))
     }
 
-    fn block(&self, (number, ranges): (usize, Vec<Range<usize>>), options: &ReadOptions) -> Result<Block<T>> {
+    fn read_block(
+        &self,
+        (number, ranges): (usize, Vec<Range<usize>>),
+        options: &ReadOptions,
+    ) -> Result<Block<T>> {
         let (array, order) = self.source.read(&ranges, options)?;
         Ok(Block { array, ranges, number, order, origin: Arc::clone(&self.origin) })
     }
@@ -372,19 +376,19 @@ impl<'a, T> Blocks<'a, T> {
         // An iteration that has begun is continued.
         let (first, block_ranges) = self.left.clone().map_or_else(|| self.initial_state(), Ok)?;
         let own = self.source.options();
-        let usual = || match (block_ranges.left(), self.source.hints()) {
+        let usual = || match (block_ranges.boxes_left(), self.source.hints()) {
             (0 | 1, _) => 1,
             // Blocks that are one request each: as many as the source is best asked for at a time.
-            (_, hints) if hints.get_block().is_none_or(|block| self.bytes <= block) => {
+            (_, hints) if hints.get_block().is_none_or(|block| self.block_bytes <= block) => {
                 hints.threads(|| own.get_threads())
             }
             _ => own.get_threads(),
         };
         let threads = self.threads.unwrap_or_else(usual);
-        let threads = threads.clamp(1, block_ranges.left().max(1));
+        let threads = threads.clamp(1, block_ranges.boxes_left().max(1));
         // Threads are used across blocks or within one, but not both.
         let options = if threads > 1 { own.threads(1) } else { own };
-        let read = |numbered_ranges| self.block(numbered_ranges, &options).map(&work);
+        let read = |numbered_ranges| self.read_block(numbered_ranges, &options).map(&work);
         transfer::map_in_order((first..).zip(block_ranges), threads, read, |made| take(made?))
     }
 }
@@ -406,7 +410,7 @@ impl<T> Iterator for Blocks<'_, T> {
         };
         let numbered_ranges = (*number, block_ranges.next()?);
         *number += 1;
-        let block = self.block(numbered_ranges, &self.source.options());
+        let block = self.read_block(numbered_ranges, &self.source.options());
         if let (Err(_), Some((_, block_ranges))) = (&block, &mut self.left) {
             block_ranges.stop(); // an error ends the iteration
         }
@@ -495,7 +499,7 @@ impl<T> Block<T> {
         let in_file = |element: usize| {
             let mut index = lengths.index_of(element as u64, self.order);
             index.iter_mut().zip(&self.ranges).for_each(|(index, range)| *index += range.start);
-            shape.number_of(&index, *order) as usize
+            shape.linear_index(&index, *order) as usize
         };
         let error = error.map_element(in_file).with_axis_indices(shape, *order);
         let error = member.iter().fold(error, |error, name| error.at_member(name));

@@ -23,10 +23,10 @@ use crate::shape::{AxisIndex, Order, Shape};
 ///
 /// Each block is a box that is contiguous in the order of the array. An error ends the iteration.
 pub struct StreamBlocks<'r, R, F: ArrayFormat, T> {
-    parts: BlockReader<'r, R, F>,
-    bytes: usize,
+    block_reader: BlockReader<'r, R, F>,
+    block_bytes: usize,
     /// What is left, once the iteration has begun.
-    left: Option<BlockRanges>,
+    remaining_ranges: Option<BlockRanges>,
     of: PhantomData<fn() -> T>,
 }
 
@@ -34,8 +34,8 @@ pub struct StreamBlocks<'r, R, F: ArrayFormat, T> {
 struct BlockReader<'r, R, F: ArrayFormat> {
     part_reader: PartReader<'r, R, F>,
     /// How many innermost axes belong to each element.
-    inner: usize,
-    number: usize,
+    inner_ndim: usize,
+    next_number: usize,
     origin: Arc<ArrayOrigin>,
 }
 
@@ -73,8 +73,8 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn blocks<T: FromPayload>(&mut self) -> Result<StreamBlocks<'_, R, F, T>> {
-        let parts = BlockReader::new(self.part_reader()?, T::inner_ndim());
-        Ok(StreamBlocks { parts, bytes: 1 << 20, left: None, of: PhantomData })
+        let block_reader = BlockReader::new(self.part_reader()?, T::inner_ndim());
+        Ok(StreamBlocks { block_reader, block_bytes: 1 << 20, remaining_ranges: None, of: PhantomData })
     }
 
     /// Returns an iterator over the elements, in the order of the array.
@@ -179,11 +179,11 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
 }
 
 impl<'r, R: Read, F: ArrayFormat> BlockReader<'r, R, F> {
-    fn new(part_reader: PartReader<'r, R, F>, inner: usize) -> Self {
+    fn new(part_reader: PartReader<'r, R, F>, inner_ndim: usize) -> Self {
         let header = part_reader.header();
-        let shape = header.outer_shape(inner, part_reader.options().is_innermost_first());
+        let shape = header.outer_shape(inner_ndim, part_reader.options().is_innermost_first());
         let origin = Arc::new(ArrayOrigin { shape, order: header.order(), path: None, member: None });
-        Self { part_reader, inner, number: 0, origin }
+        Self { part_reader, inner_ndim, next_number: 0, origin }
     }
 
     fn shape(&self) -> &Shape {
@@ -191,7 +191,7 @@ impl<'r, R: Read, F: ArrayFormat> BlockReader<'r, R, F> {
     }
 
     /// Returns the whole array as a range along each axis.
-    fn all(&self) -> Vec<Range<usize>> {
+    fn full_ranges(&self) -> Vec<Range<usize>> {
         self.shape().dims().iter().map(|length| 0..*length).collect()
     }
 
@@ -199,7 +199,7 @@ impl<'r, R: Read, F: ArrayFormat> BlockReader<'r, R, F> {
     fn header_of_next(&self, ranges: &[Range<usize>]) -> Result<Header> {
         let header = self.part_reader.header();
         let (part, runs) =
-            Axes::of(header, self.inner, self.part_reader.options())?.within(ranges).locate(header)?;
+            Axes::of(header, self.inner_ndim, self.part_reader.options())?.within(ranges).locate(header)?;
         let mut runs = runs.iter();
         let is_next = match (runs.next(), runs.next()) {
             (None, _) => true,
@@ -214,9 +214,9 @@ impl<'r, R: Read, F: ArrayFormat> BlockReader<'r, R, F> {
 
     fn read<T: FromPayload>(&mut self, ranges: Vec<Range<usize>>) -> Result<Block<T>> {
         let read = self.header_of_next(&ranges).and_then(|part| self.part_reader.read(&part));
-        let (number, order, origin) = (self.number, self.origin.order, Arc::clone(&self.origin));
+        let (number, order, origin) = (self.next_number, self.origin.order, Arc::clone(&self.origin));
         let block = Block { array: (), ranges, number, order, origin };
-        self.number += 1;
+        self.next_number += 1;
         match read {
             Ok(array) => Ok(block.with_array(array)),
             Err(error) => Err(block.located(error)),
@@ -227,8 +227,8 @@ impl<'r, R: Read, F: ArrayFormat> BlockReader<'r, R, F> {
 impl<R, F: ArrayFormat, T> std::fmt::Debug for StreamBlocks<'_, R, F, T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("StreamBlocks")
-            .field("bytes", &self.bytes)
-            .field("left", &self.left)
+            .field("block_bytes", &self.block_bytes)
+            .field("remaining_ranges", &self.remaining_ranges)
             .finish_non_exhaustive()
     }
 }
@@ -239,7 +239,7 @@ impl<R, F: ArrayFormat, T> StreamBlocks<'_, R, F, T> {
     /// A block has at least one element.
     #[must_use]
     pub fn bytes(mut self, bytes: usize) -> Self {
-        self.bytes = bytes;
+        self.block_bytes = bytes;
         self
     }
 }
@@ -249,15 +249,18 @@ impl<R: Read, F: ArrayFormat, T: FromPayload> Iterator for StreamBlocks<'_, R, F
 
     /// Reads the next block. Returns `None` after the last block or after an error.
     fn next(&mut self) -> Option<Self::Item> {
-        let (header, shape) = (self.parts.part_reader.header(), self.parts.shape());
-        let all = self.parts.all();
-        if self.left.is_none() {
-            let block_ranges =
-                BlockRanges::new(all.clone(), header.order(), self.bytes / item_size(header, shape).max(1));
-            let block_ranges = self.left.insert(block_ranges);
+        let (header, shape) = (self.block_reader.part_reader.header(), self.block_reader.shape());
+        let all = self.block_reader.full_ranges();
+        if self.remaining_ranges.is_none() {
+            let block_ranges = BlockRanges::new(
+                all.clone(),
+                header.order(),
+                self.block_bytes / item_size(header, shape).max(1),
+            );
+            let block_ranges = self.remaining_ranges.insert(block_ranges);
             // An array without elements has no block that would tell of a mismatch.
             let checked = match header.payload_len() {
-                Some(0) if header.len() == 0 => self.parts.part_reader.read::<T>(header).map(drop),
+                Some(0) if header.len() == 0 => self.block_reader.part_reader.read::<T>(header).map(drop),
                 _ => check_empty_item_count(header.dtype().item_size(), header.len()),
             };
             if let Err(error) = checked {
@@ -265,12 +268,12 @@ impl<R: Read, F: ArrayFormat, T: FromPayload> Iterator for StreamBlocks<'_, R, F
                 return Some(Err(error));
             }
         }
-        let block_ranges = self.left.as_mut()?;
+        let block_ranges = self.remaining_ranges.as_mut()?;
         let Some(ranges) = block_ranges.next() else {
-            self.parts.part_reader.finish();
+            self.block_reader.part_reader.finish();
             return None;
         };
-        let block = self.parts.read(ranges);
+        let block = self.block_reader.read(ranges);
         if block.is_err() {
             block_ranges.stop(); // an error ends the iteration
         }
@@ -280,7 +283,7 @@ impl<R: Read, F: ArrayFormat, T: FromPayload> Iterator for StreamBlocks<'_, R, F
 
 /// An iterator over the pieces of an array that comes from a reader.
 struct StreamChunks<'r, R, F: ArrayFormat, A, D> {
-    parts: BlockReader<'r, R, F>,
+    block_reader: BlockReader<'r, R, F>,
     axis: usize,
     length: usize,
     block_ranges: BlockRanges,
@@ -291,37 +294,37 @@ struct StreamChunks<'r, R, F: ArrayFormat, A, D> {
 impl<'r, R: Read, F: ArrayFormat, A: ReadableElement, D: Dimension> StreamChunks<'r, R, F, A, D> {
     /// Divides the array along its slowest axis, which `axis` must be if it is given.
     fn new(reader: &'r mut ArrayReader<R, F>, axis: Option<usize>, length: usize) -> Result<Self> {
-        let parts = BlockReader::new(reader.part_reader()?, inner_axes_of::<A>().len());
-        let slowest = slowest_axis(parts.origin.order, parts.shape());
+        let block_reader = BlockReader::new(reader.part_reader()?, inner_axes_of::<A>().len());
+        let slowest = slowest_axis(block_reader.origin.order, block_reader.shape());
         let axis = axis.unwrap_or(slowest);
-        check_rank::<D>(parts.shape())?;
-        check_division(parts.shape(), axis, length)?;
+        check_rank::<D>(block_reader.shape())?;
+        check_division(block_reader.shape(), axis, length)?;
         if axis != slowest {
             let reason = format!(
                 "a reader is divided along its slowest axis, {slowest}, not along axis {axis}: NpyFile divides along any axis"
             );
             return Err(ErrorKind::BadOption { reason }.into());
         }
-        checked_item_size_and_count::<A>(&parts.part_reader, D::NDIM)?;
-        check_empty_piece_count(parts.part_reader.header(), parts.shape(), axis, length)?;
-        let block_ranges = BlockRanges::along_axis(parts.all(), axis, length);
-        Ok(Self { parts, axis, length, block_ranges, piece_buffer: None })
+        checked_item_size_and_count::<A>(&block_reader.part_reader, D::NDIM)?;
+        check_empty_piece_count(block_reader.part_reader.header(), block_reader.shape(), axis, length)?;
+        let block_ranges = BlockRanges::along_axis(block_reader.full_ranges(), axis, length);
+        Ok(Self { block_reader, axis, length, block_ranges, piece_buffer: None })
     }
 
     /// Reads several pieces if their bytes have come already, and none of them is at fault.
-    fn read_several(&mut self) -> Option<Result<Array<A, D>>> {
-        let part_reader = &self.parts.part_reader;
-        let rows = self.parts.shape().dims()[self.axis].max(1) as u64;
+    fn read_several_pieces(&mut self) -> Option<Result<Array<A, D>>> {
+        let part_reader = &self.block_reader.part_reader;
+        let rows = self.block_reader.shape().dims()[self.axis].max(1) as u64;
         let piece = (part_reader.header().payload_len()? / rows).saturating_mul(self.length as u64);
-        let count = (part_reader.buffered() as u64).checked_div(piece).filter(|count| *count > 1)?;
+        let count = (part_reader.buffered_len() as u64).checked_div(piece).filter(|count| *count > 1)?;
         let mut block_ranges = self.block_ranges.clone();
-        let part = self.parts.header_of_next(&block_ranges.next_merged(count as usize)?).ok()?;
-        let pieces = match self.parts.part_reader.read_buffered(&part)? {
+        let part = self.block_reader.header_of_next(&block_ranges.next_merged(count as usize)?).ok()?;
+        let pieces = match self.block_reader.part_reader.read_buffered(&part)? {
             Ok(pieces) => pieces,
             Err(error) => return Some(Err(error)),
         };
         self.block_ranges = block_ranges;
-        self.piece_buffer = PieceBuffer::of(pieces, self.axis, self.parts.origin.order);
+        self.piece_buffer = PieceBuffer::of(pieces, self.axis, self.block_reader.origin.order);
         // `new` has checked that the elements of an array are contiguous, so pieces follow one another.
         let piece_buffer = self.piece_buffer.as_mut().expect("pieces in the order of the file");
         piece_buffer.next(self.length).map(Ok)
@@ -333,17 +336,17 @@ impl<R: Read, F: ArrayFormat, A: ReadableElement, D: Dimension> Iterator for Str
 
     fn next(&mut self) -> Option<Self::Item> {
         let piece_buffer = self.piece_buffer.as_mut().and_then(|piece_buffer| piece_buffer.next(self.length));
-        if let Some(piece) = piece_buffer.map(Ok).or_else(|| self.read_several()) {
+        if let Some(piece) = piece_buffer.map(Ok).or_else(|| self.read_several_pieces()) {
             if piece.is_err() {
                 self.block_ranges.stop();
             }
             return Some(piece);
         }
         let Some(ranges) = self.block_ranges.next() else {
-            self.parts.part_reader.finish();
+            self.block_reader.part_reader.finish();
             return None;
         };
-        let piece = self.parts.read(ranges).map(Block::into_array);
+        let piece = self.block_reader.read(ranges).map(Block::into_array);
         if piece.is_err() {
             self.block_ranges.stop(); // an error ends the iteration
         }
@@ -358,8 +361,8 @@ struct Elements<'r, R, F: ArrayFormat, A> {
     /// The axes of each element, and the size of all its parts in bytes.
     inner: (Vec<usize>, usize),
     /// How many elements there are, and how many are left, not counting `items`.
-    all: u64,
-    left: u64,
+    total: u64,
+    unread: u64,
     /// Elements that have come together.
     items: std::vec::IntoIter<A>,
 }
@@ -371,7 +374,14 @@ impl<'r, R: Read, F: ArrayFormat, A: ReadableElement> Elements<'r, R, F, A> {
         let (item, all) = checked_item_size_and_count::<A>(&part_reader, None)?;
         check_empty_item_count(item, all)?;
         let shape = origin.shape.clone();
-        Ok(Self { part_reader, shape, inner: (inner, item), all, left: all, items: Vec::new().into_iter() })
+        Ok(Self {
+            part_reader,
+            shape,
+            inner: (inner, item),
+            total: all,
+            unread: all,
+            items: Vec::new().into_iter(),
+        })
     }
 
     /// Returns the header of the next elements.
@@ -392,8 +402,8 @@ impl<'r, R: Read, F: ArrayFormat, A: ReadableElement> Elements<'r, R, F, A> {
 
     /// Reads the elements that have come already, if none of them is at fault; otherwise the next one.
     fn read(&mut self) -> Result<Vec<A>> {
-        let come = self.part_reader.buffered().checked_div(self.inner.1).unwrap_or(0);
-        let come = come.min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        let come = self.part_reader.buffered_len().checked_div(self.inner.1).unwrap_or(0);
+        let come = come.min(usize::try_from(self.unread).unwrap_or(usize::MAX));
         if come > 1
             && let Some(read) = self.part_reader.read_buffered::<FlatArray<A>>(&self.header_of_next(come)?)
         {
@@ -410,19 +420,19 @@ impl<R: Read, F: ArrayFormat, A: ReadableElement> Iterator for Elements<'_, R, F
         if let Some(item) = self.items.next() {
             return Some(Ok(item));
         }
-        if self.left == 0 {
+        if self.unread == 0 {
             self.part_reader.finish();
             return None;
         }
-        let before = self.all - self.left;
+        let before = self.total - self.unread;
         match self.read() {
             Ok(items) => {
-                self.left -= items.len() as u64;
+                self.unread -= items.len() as u64;
                 self.items = items.into_iter();
                 self.items.next().map(Ok)
             }
             Err(error) => {
-                self.left = 0; // an error ends the iteration
+                self.unread = 0; // an error ends the iteration
                 let error = error.offset_element(usize::try_from(before).unwrap_or(usize::MAX));
                 Some(Err(error.with_axis_indices(&self.shape, self.part_reader.header().order())))
             }
@@ -442,7 +452,7 @@ impl<R: Read, F: ArrayFormat, A: ReadableElement> Iterator for Elements<'_, R, F
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = usize::try_from(self.left).ok().and_then(|left| left.checked_add(self.items.len()));
+        let left = usize::try_from(self.unread).ok().and_then(|left| left.checked_add(self.items.len()));
         (self.items.len(), left) // an error ends the iteration early
     }
 }
@@ -455,7 +465,7 @@ fn checked_item_size_and_count<A: ReadableElement>(
     ndim: Option<usize>,
 ) -> Result<(usize, u64)> {
     let (header, options) = (part_reader.header(), part_reader.options());
-    let grouped = header.grouped(&inner_axes_of::<A>(), ndim, options.is_innermost_first())?;
+    let grouped = header.group_inner_axes(&inner_axes_of::<A>(), ndim, options.is_innermost_first())?;
     if grouped.is_scattered {
         return Err(not_contiguous());
     }

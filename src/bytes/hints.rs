@@ -17,8 +17,8 @@
 pub struct ReadHints {
     block: Option<usize>,
     boundary: Option<u64>,
-    min: usize,
-    max: usize,
+    min_concurrency: usize,
+    max_concurrency: usize,
     gap: u64,
     span: u64,
     is_batched: bool,
@@ -39,8 +39,8 @@ impl ReadHints {
         Self {
             block: None,
             boundary: None,
-            min: 1,
-            max: Self::MAX_CONCURRENCY,
+            min_concurrency: 1,
+            max_concurrency: Self::MAX_CONCURRENCY,
             gap: 4 << 10,
             span: 128 << 10,
             is_batched: true,
@@ -73,8 +73,8 @@ impl ReadHints {
     /// the smallest number should not depend on the number of processors.
     #[must_use]
     pub const fn concurrency(mut self, min: usize, max: usize) -> Self {
-        self.min = clamp(min, 1, Self::MAX_CONCURRENCY);
-        self.max = clamp(max, self.min, Self::MAX_CONCURRENCY);
+        self.min_concurrency = clamp(min, 1, Self::MAX_CONCURRENCY);
+        self.max_concurrency = clamp(max, self.min_concurrency, Self::MAX_CONCURRENCY);
         self
     }
 
@@ -112,7 +112,7 @@ impl ReadHints {
 
     /// Returns the smallest and the largest number of concurrent calls.
     pub const fn get_concurrency(&self) -> (usize, usize) {
-        (self.min, self.max)
+        (self.min_concurrency, self.max_concurrency)
     }
 
     /// Returns the largest gap that is best read through.
@@ -135,12 +135,16 @@ impl ReadHints {
     /// `wanted` is called only if its result matters: finding the number of processors, which is done once, takes as
     /// long as reading a small array.
     pub(crate) fn threads(&self, wanted: impl FnOnce() -> usize) -> usize {
-        if self.min == self.max { self.max } else { wanted().clamp(self.min, self.max) }
+        if self.min_concurrency == self.max_concurrency {
+            self.max_concurrency
+        } else {
+            wanted().clamp(self.min_concurrency, self.max_concurrency)
+        }
     }
 
     /// Returns whether calls mostly wait, so that more of them than there are processors are best.
     pub(crate) fn is_remote(&self) -> bool {
-        self.min > 1
+        self.min_concurrency > 1
     }
 }
 

@@ -10,11 +10,11 @@ pub(crate) struct JoinLayout {
     /// The end of each part along the axis.
     ends: Vec<u64>,
     /// The size of one index along the axis, in bytes.
-    index_bytes: u64,
+    bytes_per_index: u64,
     /// The size of a row in bytes: all indices along the axis, for one index of each slower axis.
-    pub(crate) row: u64,
+    pub(crate) row_bytes: u64,
     /// The size of the entire array in bytes.
-    len: u64,
+    byte_len: u64,
 }
 
 /// The first error that says what has to be loaded.
@@ -49,8 +49,8 @@ type Pieces<'a> = Vec<(u64, &'a mut [u8])>;
 const MAX_PIECES: u64 = 1 << 18;
 
 impl JoinLayout {
-    /// `index_bytes` is the size of one index along the axis, and `len` that of the entire array, in bytes.
-    pub(crate) fn new(lengths: impl IntoIterator<Item = usize>, index_bytes: u64, len: u64) -> Self {
+    /// `bytes_per_index` is the size of one index along the axis, and `byte_len` that of the entire array, in bytes.
+    pub(crate) fn new(lengths: impl IntoIterator<Item = usize>, bytes_per_index: u64, byte_len: u64) -> Self {
         let ends: Vec<u64> = lengths
             .into_iter()
             .scan(0, |end, length| {
@@ -58,26 +58,26 @@ impl JoinLayout {
                 Some(*end)
             })
             .collect();
-        let row = index_bytes.saturating_mul(ends.last().copied().unwrap_or(0));
-        Self { ends, index_bytes, row, len }
+        let row_bytes = bytes_per_index.saturating_mul(ends.last().copied().unwrap_or(0));
+        Self { ends, bytes_per_index, row_bytes, byte_len }
     }
 
-    pub(crate) fn len(&self) -> u64 {
-        self.len
+    pub(crate) fn byte_len(&self) -> u64 {
+        self.byte_len
     }
 
     /// Returns whether all bytes of a part are adjacent in the array.
     pub(crate) fn has_contiguous_parts(&self) -> bool {
-        self.row >= self.len
+        self.row_bytes >= self.byte_len
     }
 
     /// Returns the part that contains a byte, the offset of the byte in it, and how many bytes from there on
     /// are in the same row.
     pub(crate) fn locate(&self, at: u64) -> (usize, u64, u64) {
-        let (row, within) = (at / self.row, at % self.row);
-        let number = self.ends.partition_point(|end| *end <= within / self.index_bytes);
-        let start = if number == 0 { 0 } else { self.ends[number - 1] * self.index_bytes };
-        let own_row = self.ends[number] * self.index_bytes - start;
+        let (row, within) = (at / self.row_bytes, at % self.row_bytes);
+        let number = self.ends.partition_point(|end| *end <= within / self.bytes_per_index);
+        let start = if number == 0 { 0 } else { self.ends[number - 1] * self.bytes_per_index };
+        let own_row = self.ends[number] * self.bytes_per_index - start;
         (number, row * own_row + (within - start), start + own_row - within)
     }
 
@@ -101,9 +101,9 @@ impl JoinLayout {
         offset: u64,
         fill: impl Fn(usize, &mut [(u64, &mut [u8])]) -> Result<bool>,
     ) -> Result<usize> {
-        let left = self.len.saturating_sub(offset);
+        let left = self.byte_len.saturating_sub(offset);
         let rows = (MAX_PIECES / self.ends.len().max(1) as u64).max(1);
-        let max_len = left.min(rows.saturating_mul(self.row)).min(into.len() as u64) as usize;
+        let max_len = left.min(rows.saturating_mul(self.row_bytes)).min(into.len() as u64) as usize;
         let complete = self.read_parts(&mut [(offset, &mut into[..max_len])], fill)?;
         Ok(if complete == 1 { max_len } else { 0 })
     }
@@ -120,11 +120,11 @@ impl JoinLayout {
         let mut pieces = BTreeMap::new();
         let (mut taken, mut rows) = (0, 0);
         for (offset, part) in parts {
-            if offset.saturating_add(part.len() as u64) > self.len {
+            if offset.saturating_add(part.len() as u64) > self.byte_len {
                 break;
             }
             if !part.is_empty() {
-                rows += part.len() as u64 / self.row + 1;
+                rows += part.len() as u64 / self.row_bytes + 1;
                 if rows.saturating_mul(self.ends.len() as u64) > MAX_PIECES + 2 * self.ends.len() as u64 {
                     break; // the others are requested again, and a long one by `read_at`
                 }

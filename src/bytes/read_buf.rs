@@ -108,7 +108,7 @@ impl<'a> ReadBuf<'a> {
     pub(crate) fn copy_runs(&mut self, bytes: &[u8], run: usize, stride: usize) -> usize {
         with_const_run_len!(
             run,
-            self.copy_units(bytes, stride),
+            self.copy_runs_sized(bytes, stride),
             bytes.chunks(stride).map(|bytes| self.copy(&bytes[..run.min(bytes.len())])).sum()
         )
     }
@@ -127,16 +127,16 @@ impl<'a> ReadBuf<'a> {
         if end > bytes.len() {
             return 0;
         }
-        with_const_run_len!(run, self.copy_rows_of(bytes, (rows, row_stride), (count, stride)), 0)
+        with_const_run_len!(run, self.copy_rows_sized(bytes, (rows, row_stride), (count, stride)), 0)
     }
 
     /// Copies listed runs of `run` bytes, and returns how many bytes these are.
     ///
     /// The last run may be incomplete.
     pub(crate) fn copy_listed(&mut self, bytes: &[u8], run: usize, listed: &ListedRuns<'_>) -> usize {
-        with_const_run_len!(run, self.copy_listed_of(bytes, listed), {
+        with_const_run_len!(run, self.copy_listed_sized(bytes, listed), {
             let mut copied = 0;
-            for from in listed_bytes(bytes, listed) {
+            for from in listed_run_tails(bytes, listed) {
                 copied += self.copy(&from[..run.min(from.len())]);
                 if from.len() < run {
                     break;
@@ -146,7 +146,7 @@ impl<'a> ReadBuf<'a> {
         })
     }
 
-    fn copy_listed_of<const SIZE: usize>(&mut self, bytes: &[u8], listed: &ListedRuns<'_>) -> usize {
+    fn copy_listed_sized<const SIZE: usize>(&mut self, bytes: &[u8], listed: &ListedRuns<'_>) -> usize {
         let (units, _) = self.bytes[self.filled..].as_chunks_mut::<SIZE>();
         let mut units = units.iter_mut();
         let mut count = 0;
@@ -163,7 +163,7 @@ impl<'a> ReadBuf<'a> {
         count * SIZE
     }
 
-    fn copy_rows_of<const SIZE: usize>(
+    fn copy_rows_sized<const SIZE: usize>(
         &mut self,
         bytes: &[u8],
         (rows, row_stride): (usize, usize),
@@ -185,7 +185,7 @@ impl<'a> ReadBuf<'a> {
         copied
     }
 
-    fn copy_units<const SIZE: usize>(&mut self, bytes: &[u8], stride: usize) -> usize {
+    fn copy_runs_sized<const SIZE: usize>(&mut self, bytes: &[u8], stride: usize) -> usize {
         let (units, _) = self.bytes[self.filled..].as_chunks_mut::<SIZE>();
         let mut count = 0;
         for (into, from) in units.iter_mut().zip(bytes.chunks(stride)) {
@@ -284,7 +284,7 @@ fn bytes_from(bytes: &[u8], at: u64) -> &[u8] {
 }
 
 /// Returns the bytes from the beginning of each listed run on.
-fn listed_bytes<'a>(bytes: &'a [u8], listed: &'a ListedRuns<'_>) -> impl Iterator<Item = &'a [u8]> {
+fn listed_run_tails<'a>(bytes: &'a [u8], listed: &'a ListedRuns<'_>) -> impl Iterator<Item = &'a [u8]> {
     (0..listed.rows as u64).flat_map(move |row| {
         let base = listed.base.wrapping_add(row * listed.stride);
         listed.offsets.iter().map(move |place| bytes_from(bytes, base.wrapping_add(*place)))
@@ -332,7 +332,7 @@ mod tests {
         }
     }
 
-    fn copied(buf: &mut ReadBuf<'_>, bytes: &[u8]) -> crate::error::Result<()> {
+    fn copy_into(buf: &mut ReadBuf<'_>, bytes: &[u8]) -> crate::error::Result<()> {
         buf.copy(bytes);
         Ok(())
     }
@@ -359,7 +359,7 @@ mod tests {
     #[test]
     fn failed_append_keeps_earlier_bytes() {
         let mut bytes = Vec::with_capacity(8);
-        assert_eq!(append(&mut bytes, 5, |buf| copied(buf, b"abc")).unwrap(), 3);
+        assert_eq!(append(&mut bytes, 5, |buf| copy_into(buf, b"abc")).unwrap(), 3);
         let failed = append(&mut bytes, 5, |buf| {
             buf.copy(b"de");
             Err(Error::from(ErrorKind::Cancelled))

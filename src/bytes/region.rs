@@ -52,12 +52,12 @@ impl<'a> Region<'a> {
     }
 
     /// Returns the region with bytes before it that belonged to it.
-    pub(crate) fn before(self, bytes: u64) -> Self {
+    pub(crate) fn with_preceding(self, bytes: u64) -> Self {
         Self { start: self.start.saturating_sub(bytes), ..self }
     }
 
     /// Returns the region up to the current end of its source.
-    pub(crate) fn with_current_end(self) -> Self {
+    pub(crate) fn up_to_source_end(self) -> Self {
         Self { end: self.source_len().unwrap_or(self.end), ..self }
     }
 

@@ -78,10 +78,10 @@ impl ListedRuns<'_> {
 /// Rows of runs at regular distances.
 pub(crate) struct RunRows {
     /// How many rows remain along their axis.
-    pub(crate) left: usize,
+    pub(crate) rows_left: usize,
     pub(crate) row_stride: usize,
     /// The number of runs in a row.
-    pub(crate) count: usize,
+    pub(crate) runs_per_row: usize,
     pub(crate) stride: usize,
 }
 
@@ -96,7 +96,7 @@ impl Runs {
     pub fn iter(&self) -> impl Iterator<Item = Range<u64>> + '_ {
         let (len, mut at) = (self.byte_len(), 0);
         std::iter::from_fn(move || {
-            let (offset, left) = Some(at).filter(|at| *at < len).map(|at| self.find(at))?;
+            let (offset, left) = Some(at).filter(|at| *at < len).map(|at| self.offset_at(at))?;
             at += left as u64;
             Some(offset..offset.saturating_add(left as u64))
         })
@@ -105,11 +105,11 @@ impl Runs {
     /// Selects elements of `item` bytes along axes, given as lengths and strides in elements.
     pub(crate) fn new(start: u64, mut axes: Vec<(usize, u64)>, item: usize) -> Self {
         axes.iter_mut().for_each(|(_, stride)| *stride = stride.saturating_mul(item as u64));
-        Self::of_bytes(start.saturating_mul(item as u64), axes, item)
+        Self::with_byte_strides(start.saturating_mul(item as u64), axes, item)
     }
 
     /// Like [`new`](Self::new), with the start and the strides in bytes.
-    pub(crate) fn of_bytes(start: u64, mut axes: Vec<(usize, u64)>, item: usize) -> Self {
+    pub(crate) fn with_byte_strides(start: u64, mut axes: Vec<(usize, u64)>, item: usize) -> Self {
         let mut run_len = item;
         // Contiguous axes become part of the run.
         while let Some(&(count, stride)) = axes.last() {
@@ -169,7 +169,7 @@ impl Runs {
     }
 
     /// Returns the array offset of a selected byte, and how many bytes remain of its run from there.
-    pub(crate) fn find(&self, at: u64) -> (u64, usize) {
+    pub(crate) fn offset_at(&self, at: u64) -> (u64, usize) {
         let run_len = self.run_len.max(1) as u64;
         let (number, within) = (at / run_len, at % run_len);
         let indices = indices_of(number, self.axes.iter().rev().map(RunAxis::count));
@@ -181,7 +181,7 @@ impl Runs {
     /// Returns the stride of runs along the fastest axis, and how many runs remain along that axis.
     ///
     /// The number includes the run that contains the given byte. For listed runs, the result is `(0, 1)`.
-    pub(crate) fn adjacent_runs(&self, at: u64) -> (u64, usize) {
+    pub(crate) fn stride_and_runs_left(&self, at: u64) -> (u64, usize) {
         match self.axes.last() {
             Some(RunAxis::Strided(count, stride)) => {
                 let number = (at / self.run_len.max(1) as u64 % *count as u64) as usize;
@@ -201,9 +201,14 @@ impl Runs {
         if !at.is_multiple_of(run_len) || !number.is_multiple_of(count) {
             return None;
         }
-        let left = *rows - (number / count % *rows as u64) as usize;
+        let rows_left = *rows - (number / count % *rows as u64) as usize;
         let size = |size: u64| usize::try_from(size).ok();
-        Some(RunRows { left, row_stride: size(*row_stride)?, count: size(count)?, stride: size(*stride)? })
+        Some(RunRows {
+            rows_left,
+            row_stride: size(*row_stride)?,
+            runs_per_row: size(count)?,
+            stride: size(*stride)?,
+        })
     }
 
     /// Returns listed runs of up to `most` bytes from a selected byte on, if a run begins there: a part of one index of
@@ -304,8 +309,8 @@ impl Runs {
         coalescible_count: u64,
         longest: u64,
     ) -> (Range<u64>, u64) {
-        let (run_len, (offset, left)) = (self.run_len as u64, self.find(at));
-        let span = |count: u64| self.find(at + (count - 1) * run_len).0 - offset + run_len;
+        let (run_len, (offset, left)) = (self.run_len as u64, self.offset_at(at));
+        let span = |count: u64| self.offset_at(at + (count - 1) * run_len).0 - offset + run_len;
         if left as u64 != run_len || most <= run_len {
             return (offset..offset + left as u64, 1);
         }
@@ -357,19 +362,19 @@ mod tests {
         // Selects s![1..4;2, 1..3, ..] of an array of shape (4, 5, 6) with elements of two bytes.
         let picked = Runs::new(30 + 6, vec![(2, 60), (2, 6), (6, 1)], 2);
         assert_eq!((picked.run_len(), picked.byte_len()), (24, 48));
-        assert_eq!((picked.find(0), picked.end()), ((72, 24), 216));
-        assert_eq!(picked.find(5), (77, 19));
-        assert_eq!(picked.find(24), (72 + 120, 24));
+        assert_eq!((picked.offset_at(0), picked.end()), ((72, 24), 216));
+        assert_eq!(picked.offset_at(5), (77, 19));
+        assert_eq!(picked.offset_at(24), (72 + 120, 24));
         // s![.., .., ..;3]
         let picked = Runs::new(0, vec![(4, 30), (5, 6), (2, 3)], 2);
         assert_eq!((picked.run_len(), picked.byte_len()), (2, 80));
-        assert_eq!([0, 2, 4, 20].map(|at| picked.find(at).0), [0, 6, 12, 60]);
+        assert_eq!([0, 2, 4, 20].map(|at| picked.offset_at(at).0), [0, 6, 12, 60]);
         // In all three axes, the next run is 6 bytes away: they are one axis of 40 runs.
-        assert_eq!(picked.adjacent_runs(2), (6, 39));
+        assert_eq!(picked.stride_and_runs_left(2), (6, 39));
         // Rows 3, 0 and 3 of four columns in each of two planes.
         let picked = Runs::listed(0, (2, 160), (vec![96, 0, 96], 96), 32);
         assert_eq!((picked.byte_len(), picked.end()), (192, 288));
-        assert_eq!([0, 32, 70, 96].map(|at| picked.find(at)), [(96, 32), (0, 32), (102, 26), (256, 32)]);
+        assert_eq!([0, 32, 70, 96].map(|at| picked.offset_at(at)), [(96, 32), (0, 32), (102, 26), (256, 32)]);
         // The entire array.
         assert_eq!(Runs::new(0, vec![(4, 30), (5, 6), (6, 1)], 2).run_len(), 240);
     }

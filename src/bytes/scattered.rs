@@ -92,7 +92,7 @@ impl Region<'_> {
             parts.clear();
             let mut bytes = 0;
             while !rest.is_empty() && bytes < max_batch_bytes && parts.len() < MAX_PARTS {
-                let (place, left) = runs.find(at);
+                let (place, left) = runs.offset_at(at);
                 let len = left.min(max_batch_bytes - bytes).min(rest.len());
                 let (part, after) = rest.split_at_mut(len);
                 (rest, bytes) = (after, bytes + part.len());
@@ -155,7 +155,7 @@ impl Region<'_> {
             if !read(&mut scratch, start..(start + WINDOW + run as u64).min(extent.end))? {
                 return Ok(0);
             }
-            with_const_run_len!(run, copy_sorted(&scratch, here, into), {
+            with_const_run_len!(run, copy_numbered_runs(&scratch, here, into), {
                 for &(number, at) in here {
                     into[number as usize * run..][..run].copy_from_slice(&scratch[at as usize..][..run]);
                 }
@@ -185,7 +185,7 @@ fn zeros<T: Clone + Default>(len: usize) -> Result<Vec<T>> {
 }
 
 /// Copies runs of `SIZE` bytes, given by their numbers in `into` and their offsets in `bytes`.
-fn copy_sorted<const SIZE: usize>(bytes: &[u8], sorted: &[(u32, u32)], into: &mut [u8]) {
+fn copy_numbered_runs<const SIZE: usize>(bytes: &[u8], sorted: &[(u32, u32)], into: &mut [u8]) {
     let (into, _) = into.as_chunks_mut::<SIZE>();
     for &(number, at) in sorted {
         into[number as usize].copy_from_slice(&bytes[at as usize..][..SIZE]);
@@ -205,7 +205,7 @@ fn copy_runs(
     let (mut filled, run) = (0, runs.run_len());
     while filled < max_len {
         let at = from + filled as u64;
-        let (place, left) = runs.find(at);
+        let (place, left) = runs.offset_at(at);
         let rest = max_len - filled;
         if let Some(mut listed) = runs.listed_from(at, rest as u64) {
             // The base may be smaller than `start`, if all offsets are larger.
@@ -220,15 +220,15 @@ fn copy_runs(
         let place = usize::try_from(place - start).ok();
         let bytes = place.and_then(|place| bytes.get(place..)).unwrap_or_default();
         if let Some(rows) = runs.rows(at) {
-            let count = rows.left.min(rest / (rows.count * run).max(1));
-            let strides = ((count, rows.row_stride), (rows.count, rows.stride));
+            let count = rows.rows_left.min(rest / (rows.runs_per_row * run).max(1));
+            let strides = ((count, rows.row_stride), (rows.runs_per_row, rows.stride));
             let copied = if count > 1 { buf.copy_rows(bytes, run, strides.0, strides.1) } else { 0 };
             if copied > 0 {
                 filled += copied;
                 continue;
             }
         }
-        let (stride, adjacent_runs) = runs.adjacent_runs(at);
+        let (stride, adjacent_runs) = runs.stride_and_runs_left(at);
         let stride = usize::try_from(stride).unwrap_or(usize::MAX);
         let coalesced = if left == run && stride >= left { adjacent_runs.min(rest / left.max(1)) } else { 1 };
         let (wanted, came) = match coalesced {
@@ -253,30 +253,35 @@ pub(crate) fn scatter_runs(into: &mut [u8], start: u64, runs: &Runs, from: u64, 
     let (mut done, run) = (0, runs.run_len());
     while done < bytes.len() {
         let (at, rest) = (from + done as u64, &bytes[done..]);
-        let into = &mut into[(runs.find(at).0 - start) as usize..];
-        let rows = runs.rows(at).filter(|rows| rows.count * run <= rest.len());
+        let into = &mut into[(runs.offset_at(at).0 - start) as usize..];
+        let rows = runs.rows(at).filter(|rows| rows.runs_per_row * run <= rest.len());
         let rows = rows.unwrap_or_else(|| {
-            let (stride, adjacent_runs) = runs.adjacent_runs(at);
-            let count = adjacent_runs.min(rest.len() / run);
-            RunRows { left: 1, row_stride: 0, count, stride: usize::try_from(stride).unwrap_or(usize::MAX) }
+            let (stride, adjacent_runs) = runs.stride_and_runs_left(at);
+            let runs_per_row = adjacent_runs.min(rest.len() / run);
+            RunRows {
+                rows_left: 1,
+                row_stride: 0,
+                runs_per_row,
+                stride: usize::try_from(stride).unwrap_or(usize::MAX),
+            }
         });
-        let count = rows.left.min(rest.len() / (rows.count * run));
-        with_const_run_len!(run, rows.place(into, &rest[..count * rows.count * run]), {
-            for (row, bytes) in rest.chunks_exact(rows.count * run).take(count).enumerate() {
+        let count = rows.rows_left.min(rest.len() / (rows.runs_per_row * run));
+        with_const_run_len!(run, rows.scatter(into, &rest[..count * rows.runs_per_row * run]), {
+            for (row, bytes) in rest.chunks_exact(rows.runs_per_row * run).take(count).enumerate() {
                 for (number, bytes) in bytes.chunks_exact(run).enumerate() {
                     into[row * rows.row_stride + number * rows.stride..][..run].copy_from_slice(bytes);
                 }
             }
         });
-        done += count * rows.count * run;
+        done += count * rows.runs_per_row * run;
     }
 }
 
 impl RunRows {
     /// Copies the bytes of runs of `SIZE` bytes to their places.
-    fn place<const SIZE: usize>(&self, into: &mut [u8], bytes: &[u8]) {
+    fn scatter<const SIZE: usize>(&self, into: &mut [u8], bytes: &[u8]) {
         let (units, _) = bytes.as_chunks::<SIZE>();
-        for (row, units) in units.chunks_exact(self.count).enumerate() {
+        for (row, units) in units.chunks_exact(self.runs_per_row).enumerate() {
             let into = &mut into[row * self.row_stride..];
             for (number, unit) in units.iter().enumerate() {
                 into[number * self.stride..][..SIZE].copy_from_slice(unit);

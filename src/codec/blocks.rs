@@ -24,8 +24,8 @@ const MAX_BLOCKS: usize = 8120;
 ///
 /// Fewer would be larger than needed, and with them the buffers of a reader. A record whose name takes much of its
 /// room has fewer than `MAX_BLOCKS`.
-const MIN_LARGE_BLOCKS: usize = MAX_BLOCKS / 4;
-const VERSION: u8 = 1;
+const MAX_LARGE_BLOCKS_WITHOUT_INDEX: usize = MAX_BLOCKS / 4;
+const FIELD_VERSION: u8 = 1;
 /// The size of the part of the field that precedes the entries of the blocks, in bytes.
 const FIELD_HEAD_LEN: usize = 22;
 
@@ -41,9 +41,9 @@ pub(crate) struct BlockIndex {
 #[derive(Clone, Debug)]
 struct Block {
     /// The offset of the block in the compressed stream.
-    at: u64,
+    packed_start: u64,
     /// The length of the block in the compressed stream.
-    packed: u64,
+    packed_len: u64,
     sum: Crc,
 }
 
@@ -55,18 +55,18 @@ impl Default for BlockIndex {
 
 impl BlockIndex {
     /// Adds the next block, with its compressed length. All blocks except the last have [`BLOCK_SIZE`] bytes.
-    pub(crate) fn push(&mut self, packed: u64, sum: Crc) {
+    pub(crate) fn push(&mut self, packed_len: u64, sum: Crc) {
         self.sum.append(&sum);
-        let at = self.packed();
-        self.add(Block { at, packed, sum });
+        let packed_start = self.packed_len();
+        self.add(Block { packed_start, packed_len, sum });
         // When the index is full, merge pairs of blocks, so that the index of any member fits into the field.
         if self.blocks.len() > MAX_BLOCKS {
-            self.widen();
+            self.merge_block_pairs();
         }
     }
 
     /// Doubles the step, by merging pairs of blocks.
-    fn widen(&mut self) {
+    fn merge_block_pairs(&mut self) {
         self.block_size *= 2;
         for block in std::mem::take(&mut self.blocks) {
             self.add(block);
@@ -77,7 +77,7 @@ impl BlockIndex {
     fn add(&mut self, block: Block) {
         match self.blocks.last_mut() {
             Some(last) if last.sum.len() < self.block_size => {
-                last.packed += block.packed;
+                last.packed_len += block.packed_len;
                 last.sum.append(&block.sum);
             }
             _ => self.blocks.push(block),
@@ -86,9 +86,9 @@ impl BlockIndex {
 
     /// Returns the index of a member that is a single block.
     #[cfg(feature = "libdeflate")]
-    pub(crate) fn of_single_block(crc: u32, size: u64, packed: u64) -> Self {
+    pub(crate) fn of_single_block(crc: u32, size: u64, packed_len: u64) -> Self {
         let sum = Crc::of(crc, size);
-        let block = Block { at: 0, packed, sum: sum.clone() };
+        let block = Block { packed_start: 0, packed_len, sum: sum.clone() };
         // The step is at least the size, so every offset is in the first block.
         Self { block_size: size.max(1).next_power_of_two(), blocks: vec![block], sum }
     }
@@ -99,8 +99,8 @@ impl BlockIndex {
     }
 
     /// Returns the total compressed length.
-    pub(crate) fn packed(&self) -> u64 {
-        self.blocks.last().map_or(0, |last| last.at + last.packed)
+    pub(crate) fn packed_len(&self) -> u64 {
+        self.blocks.last().map_or(0, |last| last.packed_start + last.packed_len)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -110,11 +110,11 @@ impl BlockIndex {
     /// Returns the range of a block in the compressed stream.
     pub(crate) fn packed_range(&self, index: usize) -> std::ops::Range<u64> {
         let block = &self.blocks[index];
-        block.at..block.at + block.packed
+        block.packed_start..block.packed_start + block.packed_len
     }
 
     /// Returns the uncompressed length of a block, and its checksum.
-    pub(crate) fn content(&self, index: usize) -> &Crc {
+    pub(crate) fn block_sum(&self, index: usize) -> &Crc {
         &self.blocks[index].sum
     }
 
@@ -129,18 +129,18 @@ impl BlockIndex {
         let max_blocks = Some(room.checked_sub(FIELD_HEAD_LEN)? / 8).filter(|max_blocks| *max_blocks >= 2)?;
         if self.blocks.len() > max_blocks {
             let mut wider = self.clone();
-            wider.widen();
+            wider.merge_block_pairs();
             return wider.to_field(room);
         }
         if self.blocks.len() <= max_blocks_without_index(self.block_size) {
             return None;
         }
-        let mut field = vec![VERSION, self.block_size.ilog2() as u8];
+        let mut field = vec![FIELD_VERSION, self.block_size.ilog2() as u8];
         field.extend(self.sum.get().to_le_bytes());
         field.extend(self.sum.len().to_le_bytes());
-        field.extend(self.packed().to_le_bytes());
+        field.extend(self.packed_len().to_le_bytes());
         for block in &self.blocks {
-            field.extend(u32::try_from(block.packed).ok()?.to_le_bytes());
+            field.extend(u32::try_from(block.packed_len).ok()?.to_le_bytes());
             field.extend(block.sum.get().to_le_bytes());
         }
         Some(field)
@@ -152,7 +152,7 @@ impl BlockIndex {
     /// the memory for a block is at most proportional to the size of the archive.
     pub(crate) fn of_field(field: &[u8], of: &ContentInfo, ratio: u64) -> Result<Self, NoIndex> {
         let (head, entries) = field.split_at_checked(FIELD_HEAD_LEN).ok_or(NoIndex::Ignored)?;
-        if head[0] != VERSION {
+        if head[0] != FIELD_VERSION {
             return Err(NoIndex::Ignored);
         }
         let mut described = of.crc.to_le_bytes().to_vec();
@@ -184,7 +184,7 @@ impl BlockIndex {
                 return None;
             }
             index.sum.append(&sum);
-            index.blocks.push(Block { at, packed: packed.into(), sum });
+            index.blocks.push(Block { packed_start: at, packed_len: packed.into(), sum });
             at += u64::from(packed);
             entries = more;
         }
@@ -196,7 +196,7 @@ impl BlockIndex {
 /// Returns the number of blocks of a size that are too few for an index.
 fn max_blocks_without_index(block_size: u64) -> usize {
     match block_size > BLOCK_SIZE as u64 {
-        true => MIN_LARGE_BLOCKS,
+        true => MAX_LARGE_BLOCKS_WITHOUT_INDEX,
         false => 1, // a single block has to be decompressed from the beginning anyway
     }
 }
@@ -236,7 +236,7 @@ mod tests {
         for block in content.chunks(BLOCK_SIZE) {
             index.push((block.len() as u64).div_ceil(7), sum_of(block));
         }
-        let (crc, size, packed) = (crc32fast::hash(&content), content.len() as u64, index.packed());
+        let (crc, size, packed) = (crc32fast::hash(&content), content.len() as u64, index.packed_len());
         assert_eq!(index.sum().get(), crc);
         let field = index.to_field(1000).unwrap();
         assert_eq!(field.len(), FIELD_HEAD_LEN + 4 * 8);
@@ -244,7 +244,7 @@ mod tests {
         let found = BlockIndex::of_field(&field, &described, 8).unwrap();
         assert_eq!((found.len(), found.block_size()), (4, BLOCK_SIZE as u64));
         assert_eq!(found.packed_range(3), 3 * (BLOCK_SIZE as u64).div_ceil(7)..packed);
-        assert_eq!(found.content(3).len(), 5);
+        assert_eq!(found.block_sum(3).len(), 5);
 
         let read =
             |field: &[u8], described: ContentInfo| BlockIndex::of_field(field, &described, 8).map(|_| ());
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn block_step_grows_until_the_index_field_fits() {
+    fn block_size_grows_until_the_index_field_fits() {
         let mut index = BlockIndex::default();
         let block = Crc::of(0x1234_5678, BLOCK_SIZE as u64);
         let count = 5 * MAX_BLOCKS as u64 + 1;
@@ -273,12 +273,12 @@ mod tests {
         assert_eq!(index.block_size(), 8 * BLOCK_SIZE as u64);
         assert_eq!(index.len() as u64, count.div_ceil(8));
         let size = count * BLOCK_SIZE as u64;
-        assert_eq!((index.sum().len(), index.packed()), (size, count * 1000));
+        assert_eq!((index.sum().len(), index.packed_len()), (size, count * 1000));
         let field = index.to_field(usize::from(u16::MAX)).unwrap();
         assert!(field.len() + 4 + 28 <= usize::from(u16::MAX), "{}", field.len());
-        let described = ContentInfo { crc: index.sum().get(), size, packed: index.packed() };
+        let described = ContentInfo { crc: index.sum().get(), size, packed: index.packed_len() };
         let found = BlockIndex::of_field(&field, &described, 1100).unwrap();
-        assert_eq!(found.content(found.len() - 1).len(), BLOCK_SIZE as u64);
+        assert_eq!(found.block_sum(found.len() - 1).len(), BLOCK_SIZE as u64);
         assert_eq!(found.packed_range(1), 8000..16_000);
 
         // Less room makes fewer blocks, but not so few that they are larger than a reader accepts.
@@ -287,16 +287,14 @@ mod tests {
             BlockIndex::of_field(&field, &described, 1100).unwrap().block_size(),
             16 * BLOCK_SIZE as u64
         );
-        assert!(index.to_field(FIELD_HEAD_LEN + 8 * MIN_LARGE_BLOCKS).is_none());
+        assert!(index.to_field(FIELD_HEAD_LEN + 8 * MAX_LARGE_BLOCKS_WITHOUT_INDEX).is_none());
         let mut longer = index.clone();
-        (0..2).for_each(|_| longer.widen());
+        (0..2).for_each(|_| longer.merge_block_pairs());
         let mut field = field[..FIELD_HEAD_LEN].to_vec();
         field[1] += 1;
-        field.extend(
-            longer.blocks.iter().flat_map(|block| {
-                [(block.packed as u32).to_le_bytes(), block.sum.get().to_le_bytes()].concat()
-            }),
-        );
+        field.extend(longer.blocks.iter().flat_map(|block| {
+            [(block.packed_len as u32).to_le_bytes(), block.sum.get().to_le_bytes()].concat()
+        }));
         let found = BlockIndex::of_field(&field, &described, 1100).map(|_| ());
         assert_eq!(found, Err(NoIndex::Ignored));
     }

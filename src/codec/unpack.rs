@@ -114,10 +114,10 @@ impl Unpacker {
                 if produced == into.len() && (end != ReachedEnd::Nothing) == position.is_last => {}
             _ => return false,
         }
-        let mut made = vec![0; framing.made.len()];
+        let mut made = vec![0; framing.filler.len()];
         position.is_last
             || self.unpack_all(&[framing.replacement], &mut made).is_some_and(|(count, end)| {
-                count == made.len() && made == framing.made && end != ReachedEnd::Nothing
+                count == made.len() && made == framing.filler && end != ReachedEnd::Nothing
             })
     }
 
@@ -156,22 +156,22 @@ impl Unpacker {
     }
 
     /// Returns what turns a block into a complete stream.
-    fn framing(&self) -> Frame {
+    fn framing(&self) -> Framing {
         match self {
             Self::Deflate(_) => PROBE.framing(),
             #[cfg(feature = "zstd")]
-            Self::Zstd(_) => Frame {
+            Self::Zstd(_) => Framing {
                 head: &zstd_blocks::FRAME_HEADER,
                 end: &[],
                 replacement: &zstd_blocks::EMPTY_LAST_BLOCK,
-                made: &[],
+                filler: &[],
             },
         }
     }
 }
 
 /// What turns a block into a complete stream.
-struct Frame {
+struct Framing {
     /// What comes before a block that is not the first.
     head: &'static [u8],
     /// With what a block ends that is not the last one.
@@ -179,7 +179,7 @@ struct Frame {
     /// What comes instead of that.
     replacement: &'static [u8],
     /// The content of that.
-    made: &'static [u8],
+    filler: &'static [u8],
 }
 
 /// Proves that a block of Deflate ends where it says.
@@ -188,7 +188,7 @@ struct Frame {
 /// something else that ends in what follows, a decoder does not tell. So they are replaced by the length of a stored block
 /// that is not empty, whose content cannot be foreseen. It comes out only if a length was expected at this place.
 struct Probe {
-    made: Vec<u8>,
+    filler: Vec<u8>,
     replacement: Vec<u8>,
 }
 
@@ -197,15 +197,16 @@ static PROBE: LazyLock<Probe> = LazyLock::new(|| {
     let hash = |number: usize| std::hash::BuildHasher::hash_one(&random, number);
     // The length, too, cannot be foreseen.
     let len = 256 + (hash(0) % 8192) as u16;
-    let made: Vec<u8> = (0..usize::from(len)).map(|index| hash(index + 1) as u8).collect();
+    let filler: Vec<u8> = (0..usize::from(len)).map(|index| hash(index + 1) as u8).collect();
     // The last block is an empty one.
-    let replacement = [&len.to_le_bytes()[..], &(!len).to_le_bytes(), &made, &[1, 0, 0, 0xFF, 0xFF]].concat();
-    Probe { made, replacement }
+    let replacement =
+        [&len.to_le_bytes()[..], &(!len).to_le_bytes(), &filler, &[1, 0, 0, 0xFF, 0xFF]].concat();
+    Probe { filler, replacement }
 });
 
 impl Probe {
-    fn framing(&'static self) -> Frame {
-        Frame { head: &[], end: &[0, 0, 0xFF, 0xFF], replacement: &self.replacement, made: &self.made }
+    fn framing(&'static self) -> Framing {
+        Framing { head: &[], end: &[0, 0, 0xFF, 0xFF], replacement: &self.replacement, filler: &self.filler }
     }
 }
 
@@ -237,7 +238,7 @@ impl Inflate {
         let framing = PROBE.framing();
         let Some(packed) = packed.strip_suffix(framing.end) else { return Some(false) };
         let (stream, made) = &mut self.room;
-        let len = into.len() + framing.made.len();
+        let len = into.len() + framing.filler.len();
         stream.clear();
         if limits::reserve(stream, packed.len() + framing.replacement.len()).is_err()
             || limits::resize(made, len).is_err()
@@ -246,7 +247,7 @@ impl Inflate {
         }
         stream.extend_from_slice(packed);
         stream.extend_from_slice(framing.replacement);
-        let is_made = super::libdeflate::unpack(stream, made) && made.ends_with(framing.made);
+        let is_made = super::libdeflate::unpack(stream, made) && made.ends_with(framing.filler);
         into.copy_from_slice(&made[..into.len()]);
         // A stored block that is longer than it seems has the length as content, which a block could have guessed.
         let may_be_guessed = is_made && into.ends_with(&framing.replacement[1..4]);
@@ -304,7 +305,7 @@ mod tests {
         Packer::new(PackMethod::Deflate(6)).pack_block(&text, position, &mut packed).unwrap();
         let mut into = vec![0; text.len()];
         assert!(Unpacker::deflate().unpack_block(&packed, position, &mut into) && into == text);
-        let len = 4 + probe.made.len() as u16;
+        let len = 4 + probe.filler.len() as u16;
         packed.push(0);
         packed.extend(len.to_le_bytes());
         packed.extend((!len).to_le_bytes());

@@ -10,9 +10,9 @@ use crate::error::Result;
 /// The blocks are visited chunk by chunk, as a decoder does. The index at the end of the stream is not
 /// trusted.
 pub(crate) fn largest_dictionary(fill: &mut dyn FnMut(u64, &mut [u8]) -> Result<usize>) -> Result<u64> {
-    let mut scanner = BlockScanner { fill, window: Vec::new(), start: 0, at: 0 };
+    let mut scanner = BlockScanner { fill, window: Vec::new(), window_start: 0, at: 0 };
     let mut largest = 0;
-    scanner.blocks(&mut largest)?;
+    scanner.scan_blocks(&mut largest)?;
     Ok(largest)
 }
 
@@ -20,13 +20,13 @@ pub(crate) fn largest_dictionary(fill: &mut dyn FnMut(u64, &mut [u8]) -> Result<
 const WINDOW: usize = 4096;
 /// The length of a block's checksum in bytes, indexed by the type of the checksum.
 const CHECKSUM_LENS: [u64; 16] = [0, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 64];
-const LZMA2: u64 = 0x21;
+const LZMA2_FILTER_ID: u64 = 0x21;
 
 struct BlockScanner<'a> {
     fill: &'a mut dyn FnMut(u64, &mut [u8]) -> Result<usize>,
     window: Vec<u8>,
     /// The offset of the window in the stream.
-    start: u64,
+    window_start: u64,
     at: u64,
 }
 
@@ -34,7 +34,7 @@ impl BlockScanner<'_> {
     /// Returns the next `count` bytes, or `None` if the stream ends first.
     fn take(&mut self, count: usize) -> Result<Option<&[u8]>> {
         let have = |scanner: &Self| {
-            let from = usize::try_from(scanner.at.checked_sub(scanner.start)?).ok()?;
+            let from = usize::try_from(scanner.at.checked_sub(scanner.window_start)?).ok()?;
             let end = from.checked_add(count)?;
             (end <= scanner.window.len()).then_some(from..end)
         };
@@ -42,7 +42,7 @@ impl BlockScanner<'_> {
             self.window.resize(WINDOW.max(count), 0);
             let filled = (self.fill)(self.at, &mut self.window)?;
             self.window.truncate(filled);
-            self.start = self.at;
+            self.window_start = self.at;
         }
         let Some(range) = have(self) else { return Ok(None) };
         self.at += count as u64;
@@ -54,7 +54,7 @@ impl BlockScanner<'_> {
     }
 
     /// Visits all blocks. Returns `None` where the stream ends or is malformed.
-    fn blocks(&mut self, largest: &mut u64) -> Result<Option<()>> {
+    fn scan_blocks(&mut self, largest: &mut u64) -> Result<Option<()>> {
         let Some(head) = self.take(12)? else { return Ok(None) };
         let check = CHECKSUM_LENS[usize::from(head[7] & 15)];
         loop {
@@ -63,7 +63,7 @@ impl BlockScanner<'_> {
             let Some(dictionary) = dictionary(head) else { return Ok(None) };
             *largest = dictionary.max(*largest);
             let start = self.at;
-            if self.chunks()?.is_none() {
+            if self.skip_chunks()?.is_none() {
                 return Ok(None);
             }
             // Blocks are padded to a multiple of four bytes. The checksum follows.
@@ -71,7 +71,7 @@ impl BlockScanner<'_> {
         }
     }
 
-    fn chunks(&mut self) -> Result<Option<()>> {
+    fn skip_chunks(&mut self) -> Result<Option<()>> {
         loop {
             let length = |bytes: &[u8]| u64::from(u16::from_be_bytes([bytes[0], bytes[1]])) + 1;
             let packed = match self.byte()? {
@@ -94,14 +94,14 @@ fn dictionary(mut head: &[u8]) -> Option<u64> {
     let flags = *head.split_off_first()?;
     for bit in [0x40, 0x80] {
         if flags & bit != 0 {
-            number(&mut head)?; // the compressed or uncompressed size
+            read_varint(&mut head)?; // the compressed or uncompressed size
         }
     }
     let mut largest = None;
     for _ in 0..=flags & 3 {
-        let (filter, length) = (number(&mut head)?, usize::try_from(number(&mut head)?).ok()?);
+        let (filter, length) = (read_varint(&mut head)?, usize::try_from(read_varint(&mut head)?).ok()?);
         let properties = head.split_off(..length)?;
-        if filter == LZMA2 {
+        if filter == LZMA2_FILTER_ID {
             let bits = properties.first()? & 0x3F;
             largest = Some(match bits {
                 // The encoding of the XZ specification: two bits of mantissa, then an exponent. 40 means
@@ -115,7 +115,7 @@ fn dictionary(mut head: &[u8]) -> Option<u64> {
 }
 
 /// Decodes a variable-length integer: seven bits per byte, least significant first.
-fn number(bytes: &mut &[u8]) -> Option<u64> {
+fn read_varint(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
     // The XZ format allows at most nine bytes, that is, 63 bits.
     for group in 0..9 {
@@ -151,7 +151,7 @@ mod tests {
         block
     }
 
-    fn largest(blocks: &[Vec<u8>]) -> u64 {
+    fn largest_dict_of(blocks: &[Vec<u8>]) -> u64 {
         let mut stream = b"\xFD7zXZ\0\0\x04\0\0\0\0".to_vec();
         stream.extend(blocks.concat());
         stream.extend([0, 0, 0, 0]);
@@ -168,12 +168,12 @@ mod tests {
     #[test]
     fn largest_dictionary_of_all_blocks_is_found() {
         for (bits, bytes) in [(0, 4096), (1, 6144), (2, 8192), (39, 3 << 30), (40, (4 << 30) - 1)] {
-            assert_eq!(largest(&[block(bits, &[])]), bytes);
+            assert_eq!(largest_dict_of(&[block(bits, &[])]), bytes);
             let (one, two) = (block(0, &[10, 65536, 3000]), block(bits, &[7]));
-            assert_eq!(largest(&[one.clone(), two, one]), bytes);
+            assert_eq!(largest_dict_of(&[one.clone(), two, one]), bytes);
         }
-        assert_eq!(largest(&[]), 0);
+        assert_eq!(largest_dict_of(&[]), 0);
         let cut = block(5, &[100]);
-        assert_eq!(largest(&[cut[..40].to_vec()]), 24 << 10); // the largest before the truncation
+        assert_eq!(largest_dict_of(&[cut[..40].to_vec()]), 24 << 10); // the largest before the truncation
     }
 }

@@ -21,13 +21,13 @@ pub(super) const EMPTY_LAST_BLOCK: [u8; 3] = [1, 0, 0];
 /// byte, whose output is discarded. If there is only one part, it is compressed as an ordinary frame.
 pub(crate) struct ZstdPacker {
     level: i32,
-    parts: Option<Encoder<'static>>,
+    part_encoder: Option<Encoder<'static>>,
     whole_encoder: Option<Encoder<'static>>,
 }
 
 impl ZstdPacker {
     pub(super) fn new(level: i32) -> Self {
-        Self { level, parts: None, whole_encoder: None }
+        Self { level, part_encoder: None, whole_encoder: None }
     }
 
     pub(super) fn pack_block(
@@ -45,9 +45,9 @@ impl ZstdPacker {
             run(encoder, bytes, out, |encoder, out| encoder.finish(out, true))?;
             return Ok(());
         }
-        let encoder = match &mut self.parts {
+        let encoder = match &mut self.part_encoder {
             Some(encoder) => encoder,
-            none => none.insert(parts(self.level)?),
+            none => none.insert(new_part_encoder(self.level)?),
         };
         encoder.reinit()?;
         // The first job, whose output is discarded.
@@ -64,7 +64,7 @@ impl ZstdPacker {
     }
 }
 
-fn parts(level: i32) -> Result<Encoder<'static>> {
+fn new_part_encoder(level: i32) -> Result<Encoder<'static>> {
     /// The smallest overlap, with which no job refers to the previous one.
     const NO_OVERLAP: u32 = 1;
     let mut encoder = Encoder::new(level)?;

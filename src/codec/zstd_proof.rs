@@ -222,7 +222,7 @@ impl FseTable {
 
     /// Reads a table that is written down, and returns what follows it.
     fn read<'b>(from: &'b [u8], kind: &TableKind) -> Option<(Self, &'b [u8])> {
-        let mut bits = ForwardBitReader { bytes: from, at: 0 };
+        let mut bits = ForwardBitReader { bytes: from, bit_position: 0 };
         let log = bits.take(4)? as u8 + 5;
         if log > kind.max_log {
             return None;
@@ -247,16 +247,16 @@ impl FseTable {
             while zeros == 3 {
                 zeros = bits.take(2)?;
                 counts.resize(counts.len() + usize::from(zeros), 0);
-                if counts.len() > kind.codes {
+                if counts.len() > kind.code_count {
                     return None;
                 }
             }
         }
-        if counts.len() > kind.codes {
+        if counts.len() > kind.code_count {
             return None;
         }
         // No count is more than is left, so together they are all states.
-        Some((Self::of(&counts, log)?, from.get(bits.at.div_ceil(8)..)?))
+        Some((Self::of(&counts, log)?, from.get(bits.bit_position.div_ceil(8)..)?))
     }
 }
 
@@ -264,7 +264,7 @@ impl FseTable {
 struct TableKind {
     max_log: u8,
     /// The number of codes.
-    codes: usize,
+    code_count: usize,
     /// How many bits follow the last codes. None follow the codes before them.
     extra_bits: &'static [u8],
     /// The table that is not written down.
@@ -274,7 +274,7 @@ struct TableKind {
 
 impl TableKind {
     fn extra_bits_of(&self, code: u8) -> Option<u8> {
-        let first = self.codes - self.extra_bits.len();
+        let first = self.code_count - self.extra_bits.len();
         match usize::from(code) {
             code if code < first => Some(0),
             code => self.extra_bits.get(code - first).copied(),
@@ -287,7 +287,7 @@ impl TableKind {
 const TABLE_KINDS: [TableKind; 3] = [
     TableKind {
         max_log: 9,
-        codes: 36,
+        code_count: 36,
         extra_bits: &[1, 1, 1, 1, 2, 2, 3, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16],
         default_counts: &[
             4, 3, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3, 2, 1, 1, 1, 1, 1,
@@ -297,14 +297,14 @@ const TABLE_KINDS: [TableKind; 3] = [
     },
     TableKind {
         max_log: 8,
-        codes: 32,
+        code_count: 32,
         extra_bits: &[], // as many as the number of the code
         default_counts: &[1, 1, 1, 1, 1, 1, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, -1, -1, -1, -1, -1],
         default_log: 5,
     },
     TableKind {
         max_log: 9,
-        codes: 53,
+        code_count: 53,
         extra_bits: &[1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16],
         default_counts: &[
             1, 4, 3, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
@@ -317,14 +317,14 @@ const TABLE_KINDS: [TableKind; 3] = [
 /// Reads bits from the beginning, the lowest bit of each byte first.
 struct ForwardBitReader<'b> {
     bytes: &'b [u8],
-    at: usize,
+    bit_position: usize,
 }
 
 impl ForwardBitReader<'_> {
     fn take(&mut self, count: u8) -> Option<u16> {
-        let value = word(self.bytes, self.at / 8) >> (self.at % 8) & ((1 << count) - 1);
-        self.at += usize::from(count);
-        (self.at <= 8 * self.bytes.len()).then_some(value as u16)
+        let value = word(self.bytes, self.bit_position / 8) >> (self.bit_position % 8) & ((1 << count) - 1);
+        self.bit_position += usize::from(count);
+        (self.bit_position <= 8 * self.bytes.len()).then_some(value as u16)
     }
 }
 
@@ -332,19 +332,19 @@ impl ForwardBitReader<'_> {
 struct BackwardBitReader<'b> {
     bytes: &'b [u8],
     /// How many bits are left.
-    left: usize,
+    bits_left: usize,
 }
 
 impl<'b> BackwardBitReader<'b> {
     fn of(bytes: &'b [u8]) -> Option<Self> {
         let mark = bytes.last()?.checked_ilog2()? as usize;
-        Some(Self { bytes, left: 8 * (bytes.len() - 1) + mark })
+        Some(Self { bytes, bits_left: 8 * (bytes.len() - 1) + mark })
     }
 
     /// Returns the next bits, at most 32.
     fn take(&mut self, count: u8) -> Option<u64> {
-        self.left = self.left.checked_sub(count.into())?;
-        Some(word(self.bytes, self.left / 8) >> (self.left % 8) & ((1 << count.min(32)) - 1))
+        self.bits_left = self.bits_left.checked_sub(count.into())?;
+        Some(word(self.bytes, self.bits_left / 8) >> (self.bits_left % 8) & ((1 << count.min(32)) - 1))
     }
 }
 
@@ -363,8 +363,8 @@ mod tests {
     use crate::codec::BlockPosition;
     use crate::codec::zstd_blocks::{EMPTY_LAST_BLOCK, FRAME_HEADER, ZstdPacker};
 
-    const FIRST: BlockPosition = BlockPosition { is_first: true, is_last: false };
-    const MIDDLE: BlockPosition = BlockPosition { is_first: false, is_last: false };
+    const FIRST_PART: BlockPosition = BlockPosition { is_first: true, is_last: false };
+    const MIDDLE_PART: BlockPosition = BlockPosition { is_first: false, is_last: false };
 
     /// Contents that compress in different ways: matches at one distance, at many, runs, text, noise.
     fn contents() -> Vec<Vec<u8>> {
@@ -392,7 +392,7 @@ mod tests {
         for level in [-5, 1, 2, 3, 5, 8, 12, 16, 19, 22] {
             let mut packer = ZstdPacker::new(level);
             for content in contents() {
-                for position in [FIRST, MIDDLE, BlockPosition { is_first: false, is_last: true }] {
+                for position in [FIRST_PART, MIDDLE_PART, BlockPosition { is_first: false, is_last: true }] {
                     let mut part = Vec::new();
                     packer.pack_block(&content, position, &mut part).unwrap();
                     assert!(is_independent(&part, content.len(), position), "level {level}");

@@ -19,13 +19,13 @@ use crate::options::ReadOptions;
 use crate::parts::{ArrayFile, NpyFile};
 use crate::shape::Order;
 use crate::transfer::tiles::{
-    Axis, SideLayout, TileMove, TilePlan, TileWork, Writes, move_all, move_in_order,
+    Axis, SideLayout, TileMove, TilePlan, TileWork, WriteAccess, move_all, move_in_order,
 };
 use crate::transfer::{Sink, os, truncated};
 
 /// How the inputs are arranged in the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum JoinAxis {
+pub(super) enum JoinKind {
     /// Concatenated along an existing axis.
     Axis(usize),
     /// Stacked along a new axis.
@@ -136,7 +136,7 @@ impl ReadAt for JoinedInputs<'_, '_> {
     }
 
     fn size(&self) -> Result<u64> {
-        Ok(self.layout.len())
+        Ok(self.layout.byte_len())
     }
 
     fn read_parts(&self, parts: &mut [(u64, &mut [u8])]) -> Result<usize> {
@@ -155,9 +155,9 @@ impl Input for JoinedInputs<'_, '_> {
         let item = self.header.dtype().item_size().max(1) as u64;
         let (number, place, _) = self
             .layout
-            .locate((element as u64).saturating_mul(item).min(self.layout.len().saturating_sub(1)));
+            .locate((element as u64).saturating_mul(item).min(self.layout.byte_len().saturating_sub(1)));
         let header = &self.inputs.headers[number];
-        let error = header.name_element(error.at_element((place / item) as usize), 0, false);
+        let error = header.add_axis_indices(error.at_element((place / item) as usize), 0, false);
         self.inputs.sources[number].name_error(error)
     }
 }
@@ -225,17 +225,17 @@ impl<'a> Inputs<'a> {
     }
 
     /// Checks that the inputs are compatible, and returns the header of the result.
-    pub(super) fn header(&self, along: JoinAxis, conversion: &Conversion<'_>) -> Result<Header> {
+    pub(super) fn header(&self, along: JoinKind, conversion: &Conversion<'_>) -> Result<Header> {
         let Some(first) = self.headers.first() else {
             return Err(ErrorKind::BadOption { reason: "there are no input files".into() }.into());
         };
         let dtype = conversion.target(first.dtype());
         let mut dims = first.shape().to_vec();
         let (axis, is_new) = match along {
-            JoinAxis::Axis(axis) => (axis, false),
-            JoinAxis::NewAxis(axis) => (axis, true),
-            JoinAxis::Single => (0, false),
-            JoinAxis::Piece { axis, len, .. } => {
+            JoinKind::Axis(axis) => (axis, false),
+            JoinKind::NewAxis(axis) => (axis, true),
+            JoinKind::Single => (0, false),
+            JoinKind::Piece { axis, len, .. } => {
                 dims[axis] = len;
                 (axis, false)
             }
@@ -250,7 +250,7 @@ impl<'a> Inputs<'a> {
                     .map_err(|error| source.name_error(error))?;
             }
         }
-        let has_axis = matches!(along, JoinAxis::Axis(_) | JoinAxis::NewAxis(_));
+        let has_axis = matches!(along, JoinKind::Axis(_) | JoinKind::NewAxis(_));
         if has_axis && axis >= dims.len() + usize::from(is_new) {
             return Err(ErrorKind::NoSuchAxis { axis, shape: first.shape_ref().clone() }.into());
         }
@@ -285,7 +285,7 @@ impl<'a> Inputs<'a> {
     pub(super) fn write(
         &self,
         mut file: &File,
-        along: JoinAxis,
+        along: JoinKind,
         (header, head): (&Header, &[u8]),
         conversion: &mut Conversion<'_>,
     ) -> Result<()> {
@@ -297,14 +297,14 @@ impl<'a> Inputs<'a> {
         let is_seekable = bytes::len_of_regular(file).is_some() && !os::is_append_only(file);
         if is_seekable {
             let start = file.stream_position()?;
-            self.move_to(Some(start), file, along, header, conversion, &mut reported)?;
+            self.write_elements(Some(start), file, along, header, conversion, &mut reported)?;
             file.seek(SeekFrom::Start(start + all))?;
         } else if self.are_sequential(along, header) {
-            self.move_to(None, file, along, header, conversion, &mut reported)?;
+            self.write_elements(None, file, along, header, conversion, &mut reported)?;
         } else {
             // The target is a stream and the inputs interleave: build the payload in a temporary file first.
             let made = create_unnamed_file(&temporary_folder())?;
-            self.move_to(Some(0), &made, along, header, conversion, &mut reported)?;
+            self.write_elements(Some(0), &made, along, header, conversion, &mut reported)?;
             (&made).seek(SeekFrom::Start(0))?;
             std::io::copy(&mut &made, &mut file)?;
         }
@@ -315,8 +315,8 @@ impl<'a> Inputs<'a> {
     }
 
     /// Returns whether each input is contiguous in the new file.
-    fn are_sequential(&self, along: JoinAxis, header: &Header) -> bool {
-        let (JoinAxis::Axis(axis) | JoinAxis::NewAxis(axis)) = along else { return true };
+    fn are_sequential(&self, along: JoinKind, header: &Header) -> bool {
+        let (JoinKind::Axis(axis) | JoinKind::NewAxis(axis)) = along else { return true };
         let slowest =
             if header.order() == Order::C { 0 } else { header.shape_ref().ndim().saturating_sub(1) };
         self.headers.len() < 2 || axis == slowest
@@ -325,8 +325,8 @@ impl<'a> Inputs<'a> {
     /// Returns all inputs as one array, if they have the same layout and their rows interleave.
     ///
     /// One by one, they would be written in runs as short as their rows.
-    fn joined(&self, along: JoinAxis, target: &Header) -> Result<Option<JoinedInputs<'_, 'a>>> {
-        let (JoinAxis::Axis(axis) | JoinAxis::NewAxis(axis)) = along else { return Ok(None) };
+    fn joined(&self, along: JoinKind, target: &Header) -> Result<Option<JoinedInputs<'_, 'a>>> {
+        let (JoinKind::Axis(axis) | JoinKind::NewAxis(axis)) = along else { return Ok(None) };
         let Some(first) = self.headers.first().filter(|_| self.headers.len() > 1) else { return Ok(None) };
         let fixed_order = self.headers.iter().find(|header| !header.shape_ref().is_same_in_both_orders());
         let order = fixed_order.unwrap_or(first).order();
@@ -341,7 +341,7 @@ impl<'a> Inputs<'a> {
         }
         let step = header.shape_ref().strides(order)[axis].saturating_mul(first.dtype().item_size() as u64);
         let lengths = self.headers.iter().map(|header| match along {
-            JoinAxis::Axis(axis) => header.shape().get(axis).copied().unwrap_or(0),
+            JoinKind::Axis(axis) => header.shape().get(axis).copied().unwrap_or(0),
             _ => 1,
         });
         let layout = JoinLayout::new(lengths, step, len);
@@ -349,11 +349,11 @@ impl<'a> Inputs<'a> {
         Ok(interleaves.then_some(JoinedInputs { inputs: self, header, layout }))
     }
 
-    fn move_to(
+    fn write_elements(
         &self,
         start: Option<u64>,
         mut file: &File,
-        along: JoinAxis,
+        along: JoinKind,
         target: &Header,
         conversion: &mut Conversion<'_>,
         reported: &mut u64,
@@ -366,13 +366,13 @@ impl<'a> Inputs<'a> {
         // Each thread needs memory for one tile. When writing in order, up to two more tiles per thread are
         // waiting for their turn.
         let memory = conversion.memory_budget() / if start.is_some() { threads } else { 3 * threads };
-        let writes = if start.is_some() { Writes::RandomAccess } else { Writes::InOrder };
+        let writes = if start.is_some() { WriteAccess::RandomAccess } else { WriteAccess::InOrder };
         let item = target.dtype().item_size();
         let to = target.shape_ref().strides(target.order());
         let mut first = 0;
         let joined = self.joined(along, target)?;
-        let (along, inputs): (JoinAxis, Vec<(&Header, &dyn Input)>) = match &joined {
-            Some(joined) => (JoinAxis::Single, vec![(&joined.header, joined)]),
+        let (along, inputs): (JoinKind, Vec<(&Header, &dyn Input)>) = match &joined {
+            Some(joined) => (JoinKind::Single, vec![(&joined.header, joined)]),
             None => (along, self.headers.iter().zip(self.sources.iter().map(|source| &**source)).collect()),
         };
         // What is opened for each tile should be opened rarely.
@@ -380,26 +380,30 @@ impl<'a> Inputs<'a> {
         for (header, source) in inputs {
             let mut to: Vec<u64> = to.iter().map(|stride| stride.saturating_mul(item as u64)).collect();
             let (place, len) = match along {
-                JoinAxis::Axis(axis) => (
+                JoinKind::Axis(axis) => (
                     to.get(axis).copied().unwrap_or(0) * first as u64,
                     header.shape().get(axis).copied().unwrap_or(0),
                 ),
-                JoinAxis::NewAxis(axis) => (to.remove(axis) * first as u64, 1),
-                JoinAxis::Single | JoinAxis::Piece { .. } => (0, 0),
+                JoinKind::NewAxis(axis) => (to.remove(axis) * first as u64, 1),
+                JoinKind::Single | JoinKind::Piece { .. } => (0, 0),
             };
             first += len;
             let source_item = header.dtype().item_size();
             let from = header.shape_ref().strides(header.order());
             let (mut dims, mut begin) = (header.shape().to_vec(), 0);
-            if let JoinAxis::Piece { axis, first, len } = along {
+            if let JoinKind::Piece { axis, first, len } = along {
                 begin = from[axis].saturating_mul(first as u64).saturating_mul(source_item as u64);
                 dims[axis] = len;
             }
             let axes = dims.iter().zip(from).zip(to);
             let axes = axes
-                .map(|((&len, from), to)| Axis { len, from: from.saturating_mul(source_item as u64), to })
+                .map(|((&len, from), to)| Axis {
+                    len,
+                    source_stride: from.saturating_mul(source_item as u64),
+                    target_stride: to,
+                })
                 .collect();
-            let from = SideLayout { start: begin, item: source_item };
+            let from = SideLayout { start: begin, item_size: source_item };
             let dtype_conversion = dtype_conversion(header.dtype(), target.dtype(), conversion.rules())
                 .map_err(|error| source.name_error(error))?;
             let (work, memory) = match &dtype_conversion {
@@ -410,7 +414,7 @@ impl<'a> Inputs<'a> {
                     (TileWork::Into(recode), memory / (2 * source_item.max(item)) * (source_item + item))
                 }
             };
-            let to = SideLayout { start: place, item };
+            let to = SideLayout { start: place, item_size: item };
             let plan = TilePlan::with_run_len(axes, from, to, memory, (writes, long));
             let name_error = |error| source.name_error(error);
             let mut run = |bytes: Region<'_>| {

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use join::{Inputs, JoinAxis};
+use join::{Inputs, JoinKind};
 
 use crate::dtype::{ByteOrder, DType};
 use crate::dtype::{Casting, CastingRules};
@@ -52,7 +52,7 @@ pub struct Conversion<'a> {
     dtype: Option<(DType, Casting)>,
     memory: Option<usize>,
     drop_trailing: bool,
-    progress: Option<Box<Progress<'a>>>,
+    progress: Option<Box<ProgressFn<'a>>>,
     /// If the file is one of several: the number of bytes written to the files before it, and the total.
     series_progress: Option<(u64, u64)>,
     read: ReadOptions,
@@ -60,7 +60,7 @@ pub struct Conversion<'a> {
 }
 
 /// A callback that receives the number of bytes done and the total.
-type Progress<'a> = dyn FnMut(u64, u64) -> ControlFlow<()> + Send + 'a;
+type ProgressFn<'a> = dyn FnMut(u64, u64) -> ControlFlow<()> + Send + 'a;
 
 impl<'a> Conversion<'a> {
     /// Creates options that change nothing.
@@ -174,7 +174,7 @@ impl<'a> Conversion<'a> {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn header_of<F: ArrayFormat>(&self, file: &ArrayFile<F>) -> Result<Header> {
-        Inputs::of_file::<F>(file)?.header(JoinAxis::Single, self)
+        Inputs::of_file::<F>(file)?.header(JoinKind::Single, self)
     }
 
     /// Returns the memory budget in bytes.
@@ -247,7 +247,7 @@ impl std::fmt::Debug for Conversion<'_> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn convert_npy<P: AsRef<Path>, Q: AsRef<Path>>(from: P, to: Q, conversion: Conversion<'_>) -> Result<()> {
-    join_npy(&[from], to.as_ref(), JoinAxis::Single, conversion)
+    join_npy(&[from], to.as_ref(), JoinKind::Single, conversion)
 }
 
 /// Concatenates NPY files along an existing axis.
@@ -296,7 +296,7 @@ where
     P: AsRef<Path>,
     Q: AsRef<Path>,
 {
-    join_npy(from, to.as_ref(), JoinAxis::Axis(axis.number()), conversion)
+    join_npy(from, to.as_ref(), JoinKind::Axis(axis.number()), conversion)
 }
 
 /// Stacks NPY files of equal shape along a new axis, like `numpy.stack`.
@@ -338,13 +338,13 @@ where
     P: AsRef<Path>,
     Q: AsRef<Path>,
 {
-    join_npy(from, to.as_ref(), JoinAxis::NewAxis(axis.number()), conversion)
+    join_npy(from, to.as_ref(), JoinKind::NewAxis(axis.number()), conversion)
 }
 
 fn join_npy<P: AsRef<Path>>(
     from: &[P],
     to: &Path,
-    along: JoinAxis,
+    along: JoinKind,
     conversion: Conversion<'_>,
 ) -> Result<()> {
     let locked = lock_if_input(to, from, &conversion)?;
@@ -355,7 +355,7 @@ fn join(
     inputs: Inputs<'_>,
     locked: Option<Locked>,
     to: &Path,
-    along: JoinAxis,
+    along: JoinKind,
     mut conversion: Conversion<'_>,
 ) -> Result<()> {
     if let Some(target) = &locked {
@@ -399,7 +399,7 @@ where
     F: ArrayFormat,
     Q: AsRef<Path>,
 {
-    join_files([from], to.as_ref(), JoinAxis::Single, conversion)
+    join_files([from], to.as_ref(), JoinKind::Single, conversion)
 }
 
 /// Concatenates open arrays along an axis, like [`concatenate_npy`].
@@ -417,7 +417,7 @@ where
     F: ArrayFormat,
     Q: AsRef<Path>,
 {
-    join_files(from.iter().copied(), to.as_ref(), JoinAxis::Axis(axis.number()), conversion)
+    join_files(from.iter().copied(), to.as_ref(), JoinKind::Axis(axis.number()), conversion)
 }
 
 /// Stacks open arrays along a new axis, like [`stack_npy`].
@@ -435,7 +435,7 @@ where
     F: ArrayFormat,
     Q: AsRef<Path>,
 {
-    join_files(from.iter().copied(), to.as_ref(), JoinAxis::NewAxis(axis.number()), conversion)
+    join_files(from.iter().copied(), to.as_ref(), JoinKind::NewAxis(axis.number()), conversion)
 }
 
 /// Converts an open array like [`convert_file`], into an open, empty file.
@@ -472,7 +472,7 @@ pub fn convert_file_into<F: ArrayFormat>(
     to: &File,
     conversion: Conversion<'_>,
 ) -> Result<()> {
-    join_files_into([from], to, JoinAxis::Single, conversion)
+    join_files_into([from], to, JoinKind::Single, conversion)
 }
 
 /// Concatenates open arrays like [`concatenate_files`], into an open, empty file.
@@ -486,7 +486,7 @@ pub fn concatenate_files_into<F: ArrayFormat>(
     axis: impl AxisIndex,
     conversion: Conversion<'_>,
 ) -> Result<()> {
-    join_files_into(from.iter().copied(), to, JoinAxis::Axis(axis.number()), conversion)
+    join_files_into(from.iter().copied(), to, JoinKind::Axis(axis.number()), conversion)
 }
 
 /// Stacks open arrays like [`stack_files`], into an open, empty file.
@@ -500,7 +500,7 @@ pub fn stack_files_into<F: ArrayFormat>(
     axis: impl AxisIndex,
     conversion: Conversion<'_>,
 ) -> Result<()> {
-    join_files_into(from.iter().copied(), to, JoinAxis::NewAxis(axis.number()), conversion)
+    join_files_into(from.iter().copied(), to, JoinKind::NewAxis(axis.number()), conversion)
 }
 
 /// Returns an error if an NPY file cannot have all that is in a file with this header.
@@ -532,7 +532,7 @@ fn check_all_representable_as_npy<'f, F: ArrayFormat>(
 fn join_files_into<'f, F: ArrayFormat>(
     from: impl IntoIterator<Item = &'f ArrayFile<F>> + Clone,
     to: &File,
-    along: JoinAxis,
+    along: JoinKind,
     mut conversion: Conversion<'_>,
 ) -> Result<()> {
     check_all_representable_as_npy(from.clone(), &conversion)?;
@@ -545,7 +545,7 @@ fn join_files_into<'f, F: ArrayFormat>(
 fn join_files<'f, F: ArrayFormat>(
     from: impl IntoIterator<Item = &'f ArrayFile<F>> + Clone,
     to: &Path,
-    along: JoinAxis,
+    along: JoinKind,
     conversion: Conversion<'_>,
 ) -> Result<()> {
     check_all_representable_as_npy(from.clone(), &conversion)?;
@@ -596,7 +596,7 @@ where
     let locked = lock_if_input(to, &[&from], &conversion)?;
     let inputs = Inputs::of_file::<Npy>(NpyFile::open_with(from, &conversion.read)?)?;
     conversion.order = conversion.order.or(Some(Order::Fortran));
-    let header = inputs.header(JoinAxis::Single, &conversion)?;
+    let header = inputs.header(JoinKind::Single, &conversion)?;
     if let DType::Record(_) = header.dtype() {
         let reason = "the names of its fields would be lost".into();
         let dtype = header.dtype().clone();
@@ -606,10 +606,10 @@ where
     let heads = (&header, &head[..]);
     if let Some(target) = &locked {
         inputs.check_uncommitted_rows(target)?;
-        return write_file(to, locked, inputs, JoinAxis::Single, heads, &mut conversion);
+        return write_file(to, locked, inputs, JoinKind::Single, heads, &mut conversion);
     }
     let options = conversion.write.clone();
-    let write = |to: &File, _: &[u8]| inputs.write(to, JoinAxis::Single, heads, &mut conversion);
+    let write = |to: &File, _: &[u8]| inputs.write(to, JoinKind::Single, heads, &mut conversion);
     change::replace_after_inspecting(to, &options, path::refuse_trailing, write)
         .map_err(|error| error.at_path(to))
 }
@@ -635,7 +635,7 @@ where
 {
     let (from, to) = (from.as_ref(), to.as_ref());
     // What follows the array is an error already, unless it is dropped.
-    conversion.read = conversion.read.without_trailing_check();
+    conversion.read = conversion.read.with_default_trailing();
     let locked = lock_if_input(to, &[from], &conversion)?;
     let mut reader = File::open(from)
         .map_err(Error::from)
@@ -652,10 +652,10 @@ where
         }
         Err(error) => return Err(error),
     };
-    let header = inputs.header(JoinAxis::Single, &conversion)?;
+    let header = inputs.header(JoinKind::Single, &conversion)?;
     let head = npy::format(&header, conversion.write.get_version()).map_err(|error| error.at_path(from))?;
     drop(reader);
-    write_file(to, locked, inputs, JoinAxis::Single, (&header, &head), &mut conversion)
+    write_file(to, locked, inputs, JoinKind::Single, (&header, &head), &mut conversion)
 }
 
 /// Concatenates NPY files that differ at most in order and byte order.
@@ -673,7 +673,7 @@ pub(crate) fn concatenate_as<P: AsRef<Path>>(
     if conversion.dtype.is_none() && conversion.byte_order.is_none() {
         conversion.dtype = Some((header.dtype().clone(), Casting::Safe));
     }
-    join_npy(from, to, JoinAxis::Axis(axis), conversion)
+    join_npy(from, to, JoinKind::Axis(axis), conversion)
 }
 
 /// A file to be split along an axis into several files.
@@ -692,7 +692,7 @@ impl<'a> Splitter<'a> {
 
     /// Returns the header of the entire array, which the pieces form together.
     pub(crate) fn header(&self, conversion: &Conversion<'_>) -> Result<Header> {
-        self.0.header(JoinAxis::Single, conversion)
+        self.0.header(JoinKind::Single, conversion)
     }
 
     /// Writes `len` indices of `axis`, starting at `first`, to a new file.
@@ -702,7 +702,7 @@ impl<'a> Splitter<'a> {
         (axis, first, len): (usize, usize, usize),
         conversion: &mut Conversion<'_>,
     ) -> Result<()> {
-        let along = JoinAxis::Piece { axis, first, len };
+        let along = JoinKind::Piece { axis, first, len };
         let header = self.0.header(along, conversion)?;
         let head = npy::format(&header, conversion.write.get_version())?;
         let options = conversion.write.clone();
@@ -720,7 +720,7 @@ fn write_file(
     to: &Path,
     locked: Option<Locked>,
     inputs: Inputs<'_>,
-    along: JoinAxis,
+    along: JoinKind,
     heads: (&Header, &[u8]),
     conversion: &mut Conversion<'_>,
 ) -> Result<()> {

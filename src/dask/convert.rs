@@ -93,7 +93,7 @@ where
     match write_all().and_then(|()| writer.end()) {
         Ok(()) => Ok(()),
         Err(error) => {
-            writer.discard();
+            writer.discard_new_stack();
             Err(error)
         }
     }

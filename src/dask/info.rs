@@ -23,12 +23,12 @@ pub(super) fn malformed_stack(reason: impl Into<String>) -> Error {
 }
 
 /// Returns whether two dtypes differ at most in byte order, and so may occur in one stack.
-pub(super) fn differs_only_in_byte_order(one: &DType, other: &DType) -> bool {
+pub(super) fn are_equal_except_byte_order(one: &DType, other: &DType) -> bool {
     let native = |dtype: &DType| dtype.stored().with_byte_order(ByteOrder::NATIVE);
     one == other || native(one) == native(other)
 }
 
-fn tuple(object: ObjectRef<'_>) -> Result<Items<'_>> {
+fn chunks_items(object: ObjectRef<'_>) -> Result<Items<'_>> {
     object.items().ok_or_else(|| malformed_stack("'chunks' in its info is not a tuple of tuples"))
 }
 
@@ -90,7 +90,7 @@ impl Info {
         if dtype.has_object() {
             return Err(ErrorKind::Objects { found: dtype }.into());
         }
-        let chunks = tuple(chunks)?;
+        let chunks = chunks_items(chunks)?;
         // Checked before anything is allocated: a pickle may refer to one long tuple from many places.
         limits::check(LimitKind::Dimensions, chunks.len() as u64, Limits::DIMENSIONS as u64)?;
         // As in Python, a negative axis counts from the end.
@@ -103,7 +103,7 @@ impl Info {
         let mut shape = Vec::with_capacity(chunks.len());
         let mut lengths = Vec::new();
         for (at, chunks) in chunks.iter().enumerate() {
-            let chunks = tuple(chunks)?;
+            let chunks = chunks_items(chunks)?;
             if at == axis {
                 let each =
                     chunks.iter().enumerate().map(|(number, length)| length_of(length, number, at, shape_of));

@@ -67,7 +67,7 @@ use std::sync::Arc;
 use ndarray::{Array, Dimension, IxDyn, SliceArg};
 
 pub use convert::{convert_file_to_stack, convert_npy_to_stack, convert_stack_to_npy};
-use info::{Info, differs_only_in_byte_order, malformed_stack};
+use info::{Info, are_equal_except_byte_order, malformed_stack};
 use parts::JoinedParts;
 pub use writer::{NpyStackWriter, UncommittedParts};
 
@@ -336,7 +336,7 @@ impl NpyStack {
         };
         if !is_same_but_longer
             || new.axis != old.axis
-            || !differs_only_in_byte_order(&old.dtype, &new.dtype)
+            || !are_equal_except_byte_order(&old.dtype, &new.dtype)
             || !new.lengths.starts_with(&old.lengths)
         {
             let reason = "the folder holds another stack than when it was opened".into();
@@ -349,7 +349,7 @@ impl NpyStack {
 }
 
 /// The name of the file that describes a stack.
-const INFO: &str = "info";
+const INFO_FILE: &str = "info";
 
 fn local_folder(folder: &Path) -> Arc<dyn Folder> {
     Arc::new(LocalFolder(folder.to_owned()))
@@ -358,13 +358,13 @@ fn local_folder(folder: &Path) -> Arc<dyn Folder> {
 /// Reads and parses `info`; `None` if it does not exist. Also returns its bytes.
 fn read_info(folder: &dyn Folder, options: &ReadOptions) -> Result<Option<(Info, Vec<u8>)>> {
     let read = || {
-        let bytes = match folder.open(INFO) {
+        let bytes = match folder.open(INFO_FILE) {
             Err(error) if error.is_not_found() => return Ok(None),
             opened => read_info_bytes(&*opened?, options)?,
         };
         Ok(Some((Info::parse(&bytes, options, &part_shape_reader(folder, options))?, bytes)))
     };
-    read().map_err(|error: Error| error.at_path(&folder.path_of(INFO)))
+    read().map_err(|error: Error| error.at_path(&folder.path_of(INFO_FILE)))
 }
 
 /// Returns a function that reads the shape of a part from its header.
@@ -408,7 +408,7 @@ fn infer_info(folder: &dyn Folder, axis: usize, options: &ReadOptions) -> Result
                 part.at_path(ErrorKind::ShapeMismatch { found, wanted: WantedShape::Exactly(wanted) }.into())
             );
         }
-        if !differs_only_in_byte_order(part.dtype(), &first.dtype) {
+        if !are_equal_except_byte_order(part.dtype(), &first.dtype) {
             let (found, wanted) = (part.dtype().clone(), first.dtype.clone());
             return Err(part.at_path(ErrorKind::DTypeMismatch { found, wanted }.into()));
         }

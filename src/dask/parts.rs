@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::info::{Info, differs_only_in_byte_order};
+use super::info::{Info, are_equal_except_byte_order};
 use crate::array::WriteNpyExt;
 use crate::bytes::{FirstNotLoaded, Folder, InMemory, JoinLayout, ReadAt, ReadHints, Runs, SharedRegion};
 use crate::dtype::Casting;
@@ -43,7 +43,7 @@ pub(super) fn open(
             file.at_path(ErrorKind::ShapeMismatch { found, wanted: WantedShape::Exactly(wanted) }.into())
         );
     }
-    if !differs_only_in_byte_order(file.dtype(), &info.dtype) {
+    if !are_equal_except_byte_order(file.dtype(), &info.dtype) {
         let (found, wanted) = (file.dtype().clone(), info.dtype.clone());
         return Err(file.at_path(ErrorKind::DTypeMismatch { found, wanted }.into()));
     }
@@ -72,7 +72,7 @@ pub(super) struct JoinedParts {
 impl JoinedParts {
     pub(super) fn new(folder: &Arc<dyn Folder>, info: Info, options: &ReadOptions) -> Result<Self> {
         // Which numbers raw bytes are is decided when the header of the entire array is read.
-        let options = &options.clone().without_raw_bytes();
+        let options = &options.clone().without_raw_bytes_type();
         // A part with at most one axis longer than 1 has the same bytes in either order.
         let order_tells = (0..info.lengths.len())
             .find(|part| !Shape::from(info.part_shape(*part)).is_same_in_both_orders());
@@ -103,7 +103,7 @@ impl JoinedParts {
     /// Returns which parts have a range of bytes; all of them, if the range extends into another row.
     fn parts_in_range(&self, from: u64, len: u64) -> Range<usize> {
         let part_of = |at| self.layout.locate(at).0;
-        match from % self.layout.row + len > self.layout.row {
+        match from % self.layout.row_bytes + len > self.layout.row_bytes {
             true => 0..self.info.lengths.len(),
             false => part_of(from)..part_of(from + len - 1) + 1,
         }
@@ -195,7 +195,7 @@ impl ReadAt for JoinedParts {
     }
 
     fn size(&self) -> Result<u64> {
-        Ok(self.layout.len().saturating_add(self.head.len() as u64))
+        Ok(self.layout.byte_len().saturating_add(self.head.len() as u64))
     }
 
     fn read_parts(&self, parts: &mut [(u64, &mut [u8])]) -> Result<usize> {
@@ -218,17 +218,17 @@ impl ReadAt for JoinedParts {
 
     fn check(&self, runs: &Runs) -> Result<()> {
         let len = runs.byte_len();
-        if self.layout.row == 0 {
+        if self.layout.row_bytes == 0 {
             return Ok(()); // no part has any bytes
         }
         let head = self.head.len() as u64;
         let (mut at, mut first_row, mut not_loaded) = (0, None, FirstNotLoaded::default());
         while at < len {
-            let (place, left) = runs.find(at);
+            let (place, left) = runs.offset_at(at);
             let place = place.saturating_sub(head);
             // The selection is the same in each row, unless the runs are listed.
-            let row = *first_row.get_or_insert(place / self.layout.row);
-            if row != place / self.layout.row && !runs.is_listed() {
+            let row = *first_row.get_or_insert(place / self.layout.row_bytes);
+            if row != place / self.layout.row_bytes && !runs.is_listed() {
                 break;
             }
             for number in self.parts_in_range(place, left as u64) {

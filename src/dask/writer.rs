@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::info::Info;
 use super::{
-    INFO, infer_info, local_folder, malformed_stack, part_shape_reader, parts, read_info, read_info_bytes,
+    INFO_FILE, infer_info, local_folder, malformed_stack, part_shape_reader, parts, read_info,
+    read_info_bytes,
 };
 use crate::array::{WriteArray, store_npy};
 use crate::bytes::{LocalFile, Region, len_of_regular};
@@ -144,13 +145,13 @@ impl NpyStackWriter {
         let (committed_info, folder, options) = (info.to_bytes()?, folder.to_owned(), file_options(options));
         let (draft, locked, committed, is_synced) = (None, None, 0, true);
         let mut writer = Self { folder, draft, info, committed, committed_info, locked, is_synced, options };
-        writer.create_info(publish_at_end)?;
+        writer.create_locked_info(publish_at_end)?;
         Ok(writer)
     }
 
     /// Writes an `info` that counts no parts, and locks it.
-    fn create_info(&mut self, publish_at_end: bool) -> Result<()> {
-        let info = self.folder.join(INFO);
+    fn create_locked_info(&mut self, publish_at_end: bool) -> Result<()> {
+        let info = self.folder.join(INFO_FILE);
         if self.folder.exists() {
             // Parts without an `info` are also a stack, which must not be overwritten.
             if let Some(number) = parts::numbers(&*local_folder(&self.folder))?.first() {
@@ -169,9 +170,9 @@ impl NpyStackWriter {
         self.draft = Some(draft);
         if cfg!(windows) && !publish_at_end {
             // A folder with an open file in it cannot be renamed there.
-            return self.persist_new().and_then(|()| self.lock());
+            return self.persist_new().and_then(|()| self.lock_unchanged());
         }
-        self.lock()?;
+        self.lock_unchanged()?;
         if publish_at_end { Ok(()) } else { self.persist_new() }
     }
 
@@ -239,10 +240,10 @@ impl NpyStackWriter {
             match write_new_info(folder, &infer_info(&*place, 0, &read)?.to_bytes()?, &options) {
                 // Another process has written `info` in the meantime.
                 Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists) => {}
-                written => written.map_err(|error| error.at_path(&folder.join(INFO)))?,
+                written => written.map_err(|error| error.at_path(&folder.join(INFO_FILE)))?,
             }
         }
-        let path = folder.join(INFO);
+        let path = folder.join(INFO_FILE);
         // Locked before it is read, so that no other writer can change it in between.
         let open = || {
             let locked = change::open_locked(&path, LockPurpose::Change, options.get_wait_for_lock())?;
@@ -303,7 +304,7 @@ impl NpyStackWriter {
                     }
                 }
                 // Their names, too, before `info` counts them.
-                change::sync_folder_of(&self.folder.join(INFO), &self.options)
+                change::sync_folder_of(&self.folder.join(INFO_FILE), &self.options)
                     .map_err(|error| error.at_path(&self.folder))?;
                 self.commit()
             }
@@ -353,7 +354,7 @@ impl NpyStackWriter {
     /// Writes the next part with a function that takes its path and returns its length.
     pub(super) fn push_with(&mut self, write: impl FnOnce(&Path) -> Result<usize>) -> Result<()> {
         // Locked before the part is written: the part could otherwise overwrite another writer's part.
-        self.lock()?;
+        self.lock_unchanged()?;
         let name = parts::name(self.info.lengths.len());
         let path = self.current_folder().join(&name);
         let written = write(&path).and_then(|length| self.info.push(length));
@@ -389,7 +390,7 @@ impl NpyStackWriter {
     /// [`Io`](ErrorKind::Io) if the system fails; a [conflict](Error::is_conflict) if `info` cannot be
     /// replaced.
     pub fn commit(&mut self) -> Result<()> {
-        let (info, place) = (self.folder.join(INFO), self.current_folder().join(INFO));
+        let (info, place) = (self.folder.join(INFO_FILE), self.current_folder().join(INFO_FILE));
         if self.committed == self.info.lengths.len() {
             if !self.is_synced {
                 change::sync_folder_of(&place, &self.options).map_err(|error| error.at_path(&info))?;
@@ -397,7 +398,7 @@ impl NpyStackWriter {
             }
             return Ok(());
         }
-        self.lock()?;
+        self.lock_unchanged()?;
         let bytes = self.info.to_bytes()?;
         // Never in place: `info` would be locked twice, and readers could see it partially written.
         let options = self.options.clone().in_place(false);
@@ -417,7 +418,7 @@ impl NpyStackWriter {
         {
             // The lock has been given up, or another program has replaced `info`, which locking it again tells.
             self.locked = None;
-            let _ = self.lock();
+            let _ = self.lock_unchanged();
         }
         replaced.map_err(|error| error.at_path(&info))
     }
@@ -447,12 +448,12 @@ impl NpyStackWriter {
     }
 
     /// Removes a new stack, unless something has been committed.
-    pub(super) fn discard(mut self) {
+    pub(super) fn discard_new_stack(mut self) {
         if self.draft.is_some() {
             drop(self.locked.take()); // some systems remove a file's name only when it is closed
             return; // the draft is removed when it is dropped
         }
-        if self.committed > 0 || self.lock().is_err() {
+        if self.committed > 0 || self.lock_unchanged().is_err() {
             return;
         }
         // `info` does not include these parts. It is removed last, and only if all parts are gone: without it, those that
@@ -464,16 +465,16 @@ impl NpyStackWriter {
             are_gone &= !removed.is_err_and(|error| error.kind() != IoErrorKind::NotFound);
         }
         if are_gone {
-            let _ = fs::remove_file(self.folder.join(INFO));
+            let _ = fs::remove_file(self.folder.join(INFO_FILE));
         }
     }
 
     /// Locks `info`, unless it is already locked, and checks that no other writer has changed it.
-    fn lock(&mut self) -> Result<()> {
+    fn lock_unchanged(&mut self) -> Result<()> {
         if self.locked.is_some() {
             return Ok(());
         }
-        let path = self.current_folder().join(INFO);
+        let path = self.current_folder().join(INFO_FILE);
         let lock = || {
             let locked = change::open_locked(&path, LockPurpose::Change, self.options.get_wait_for_lock())?;
             let found = read_info_bytes(&LocalFile(&*locked), &ReadOptions::new())?;
@@ -489,7 +490,7 @@ impl NpyStackWriter {
             }
             Ok(locked)
         };
-        let locked = lock().map_err(|error: Error| error.at_path(&self.folder.join(INFO)))?;
+        let locked = lock().map_err(|error: Error| error.at_path(&self.folder.join(INFO_FILE)))?;
         self.locked = Some(locked);
         Ok(())
     }
@@ -501,7 +502,7 @@ fn file_options(options: &WriteOptions) -> WriteOptions {
 }
 
 fn write_new_info(folder: &Path, info: &[u8], options: &WriteOptions) -> Result<()> {
-    change::create_new(&folder.join(INFO), options, |mut file| Ok(file.write_all(info)?))
+    change::create_new(&folder.join(INFO_FILE), options, |mut file| Ok(file.write_all(info)?))
 }
 
 /// Returns the length along the axis of a part that has just been written, if it matches the stack.

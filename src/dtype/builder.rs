@@ -22,7 +22,7 @@ use super::{DType, Field, Kind, MAX_NESTING, Record, Title};
 pub struct RecordBuilder {
     record: Record,
     /// The largest alignment of a field so far, if fields are aligned.
-    align: Option<usize>,
+    max_align: Option<usize>,
     is_sized: bool,
     fault: Option<RecordError>,
 }
@@ -77,7 +77,7 @@ impl RecordBuilder {
     /// size.
     #[must_use]
     pub fn aligned(mut self) -> Self {
-        self.align.get_or_insert(1);
+        self.max_align.get_or_insert(1);
         self
     }
 
@@ -99,9 +99,9 @@ impl RecordBuilder {
         let mut padded = self.pad_to(offset);
         // The caller chose the offset, so this field is not aligned. Its alignment still contributes to that
         // of the record.
-        let align = padded.align.take().map(|max_align| max_align.max(alignment(&dtype)));
+        let align = padded.max_align.take().map(|max_align| max_align.max(alignment(&dtype)));
         let mut padded = padded.push(name.into(), None, dtype);
-        padded.align = align;
+        padded.max_align = align;
         padded
     }
 
@@ -118,7 +118,7 @@ impl RecordBuilder {
     /// The first [`RecordError`] that a call on the builder caused.
     pub fn build(mut self) -> Result<DType, RecordError> {
         // A size set by the caller takes precedence over alignment.
-        if let Some(align) = self.align.filter(|_| !self.is_sized) {
+        if let Some(align) = self.max_align.filter(|_| !self.is_sized) {
             let padding = self.record.size().next_multiple_of(align) - self.record.size();
             self = self.pad(padding);
         }
@@ -129,11 +129,11 @@ impl RecordBuilder {
     }
 
     fn push(mut self, name: String, title: Option<String>, dtype: DType) -> Self {
-        if let Some(max_align) = self.align {
+        if let Some(max_align) = self.max_align {
             let align = alignment(&dtype);
             let padding = self.record.size().next_multiple_of(align) - self.record.size();
             self = self.pad(padding);
-            self.align = Some(max_align.max(align));
+            self.max_align = Some(max_align.max(align));
         }
         if name.is_empty() {
             self.keep_first_fault(RecordError::NoName);

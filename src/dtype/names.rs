@@ -28,12 +28,12 @@ impl NameIndex {
     /// Adds the last of the fields.
     pub(super) fn add_last(&mut self, fields: &[Field]) {
         /// Below this count, a linear search is fast and needs no memory.
-        const FEW: usize = 16;
+        const MIN_INDEXED_FIELDS: usize = 16;
         let first = match self.0 {
             Some(_) => fields.len() - 1,
             None => 0,
         };
-        if fields.len() < FEW {
+        if fields.len() < MIN_INDEXED_FIELDS {
             return;
         }
         let index = Arc::make_mut(self.0.get_or_insert_default());

@@ -41,7 +41,7 @@ impl Subarray {
     /// Creates the subarray of an array of this shape: if `base` is a subarray, its axes are the innermost ones.
     ///
     /// That is what NumPy does with the axes of an array; subarrays in a dtype stay as they are.
-    pub(crate) fn of_axes(base: DType, shape: Shape) -> Option<Self> {
+    pub(crate) fn with_merged_axes(base: DType, shape: Shape) -> Option<Self> {
         match base {
             DType::Subarray(inner) => {
                 Self::new(inner.base, [shape.dims(), inner.shape.dims()].concat().into())
@@ -166,7 +166,7 @@ impl Hash for Record {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct FieldSummary {
     /// The number of fields, including nested ones.
-    fields: u64,
+    field_count: u64,
     /// The greatest depth of a field: see [`DType::nesting`].
     nesting: usize,
     has_object: bool,
@@ -191,7 +191,7 @@ impl FieldSummary {
     }
 
     fn add(&mut self, other: Self) {
-        self.fields = self.fields.saturating_add(1).saturating_add(other.fields);
+        self.field_count = self.field_count.saturating_add(1).saturating_add(other.field_count);
         self.has_object |= other.has_object;
         self.is_foreign_to_numpy |= other.is_foreign_to_numpy;
         self.has_little |= other.has_little;
@@ -321,6 +321,6 @@ impl Record {
     /// Returns the number of fields, including nested ones: the number of steps to visit all of them.
     #[cfg_attr(not(feature = "object"), allow(dead_code))]
     pub(crate) fn nested_field_count(&self) -> u64 {
-        self.summary.fields
+        self.summary.field_count
     }
 }

@@ -40,7 +40,7 @@ impl NpyWriter<DynArray, File> {
         surplus: UncommittedRows,
         options: &WriteOptions,
     ) -> Result<Self> {
-        Self::append_rows(path.as_ref(), None, surplus, options, &ROWS_OF_FILE_DTYPE)
+        Self::open_to_append(path.as_ref(), None, surplus, options, &ROWS_OF_FILE_DTYPE)
     }
 
     /// Opens an NPY file to append rows of a shape, or creates it with a dtype: see [`NpyWriter::append_or_create_with`].
@@ -60,7 +60,8 @@ impl NpyWriter<DynArray, File> {
         let path = path.as_ref();
         refuse_objects(dtype).map_err(|error| error.at_path(path))?;
         let own = || Ok(dtype.clone());
-        let writer = Self::append_or_create_rows(path, (row, &own), surplus, options, &ROWS_OF_FILE_DTYPE)?;
+        let writer =
+            Self::open_to_append_or_create(path, (row, &own), surplus, options, &ROWS_OF_FILE_DTYPE)?;
         writer.check_dtype(dtype)?;
         Ok(writer)
     }

@@ -43,7 +43,7 @@ impl DynArray {
         let (mut builder, mut parts, mut length) = (RecordBuilder::new(), Vec::new(), None);
         for (name, column) in columns {
             let name = name.into();
-            let part = column.field_dtype(&mut length).map_err(|error| error.at_field(&name))?;
+            let part = column.dtype_as_field(&mut length).map_err(|error| error.at_field(&name))?;
             builder = builder.field(name, part);
             parts.push(column.in_order(Order::C)?);
         }
@@ -105,7 +105,7 @@ impl DynArray {
     /// Returns the dtype of a field with these elements. The first axis is the axis of the records.
     ///
     /// The first column sets `length`, the number of records, and the others must match it.
-    fn field_dtype(&self, length: &mut Option<usize>) -> Result<DType> {
+    fn dtype_as_field(&self, length: &mut Option<usize>) -> Result<DType> {
         if self.dtype().has_object() {
             return Err(ErrorKind::Objects { found: self.dtype().clone() }.into());
         }
@@ -128,7 +128,7 @@ impl DynArray {
             let what = format!("a subarray of shape {} and dtype {}", Shape::from(within), self.dtype());
             Error::from(ErrorKind::Overflow { what })
         };
-        Ok(Subarray::of_axes(self.dtype().clone(), within.into()).ok_or_else(too_large)?.into())
+        Ok(Subarray::with_merged_axes(self.dtype().clone(), within.into()).ok_or_else(too_large)?.into())
     }
 
     /// Returns the array with its elements in this order, as a copy unless they are in it already.

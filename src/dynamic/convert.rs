@@ -147,7 +147,7 @@ impl DynArray {
         let (item, made) = (self.dtype().item_size(), dtype.item_size());
         let threads = || options.get_threads();
         recode_all(self.bytes(), item, data.bytes_mut(), made, work, threads)
-            .map_err(|error| self.header.name_element(error, 0, false))?;
+            .map_err(|error| self.header.add_axis_indices(error, 0, false))?;
         Ok(Self::of_data(header, data))
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::dtype::{DType, Kind};
 use crate::element::cast::{Bitwise, UncheckedVec};
-use crate::element::{raw, swap_unit_of};
+use crate::element::{raw_words, swap_unit_of};
 use crate::error::Result;
 use crate::header::Header;
 use crate::io::Payload;
@@ -63,8 +63,8 @@ fn alignment(dtype: &DType) -> usize {
 }
 
 fn zeroed_words<W: bytemuck::Pod>(len: usize) -> Result<Vec<W>> {
-    let mut words = UncheckedVec::new(&raw::<W>(), len.div_ceil(size_of::<W>()), true)?;
-    let mut part = words.all();
+    let mut words = UncheckedVec::new(&raw_words::<W>(), len.div_ceil(size_of::<W>()), true)?;
+    let mut part = words.start_loading();
     // Huge pages make the first access to the memory cheaper, so they are requested before it.
     transfer::os::advise_huge_pages(part.memory());
     part.load(usize::MAX, |buf| buf.read_with(usize::MAX, |bytes| Ok(bytes.len())).map(drop))?;
@@ -72,18 +72,18 @@ fn zeroed_words<W: bytemuck::Pod>(len: usize) -> Result<Vec<W>> {
 }
 
 fn read<W: bytemuck::Pod + Send>(payload: Payload<'_, '_>) -> Result<Vec<W>> {
-    transfer::read_words(payload.source, payload.header, &raw::<W>(), payload.options)
+    transfer::read_words(payload.source, payload.header, &raw_words::<W>(), payload.options)
 }
 
 impl AlignedBytes {
     /// Allocates memory for the elements of an array; it consists of zeros.
     pub(super) fn new(header: &Header) -> Result<Self> {
-        let (_, len) = header.in_memory()?;
+        let (_, len) = header.len_and_bytes_in_memory()?;
         Ok(Self { words: make_words!(header.dtype(), zeroed_words(len)), len })
     }
 
     pub(super) fn read(payload: Payload<'_, '_>) -> Result<Self> {
-        let (_, len) = payload.header.in_memory()?;
+        let (_, len) = payload.header.len_and_bytes_in_memory()?;
         Ok(Self { words: make_words!(payload.header.dtype(), read(payload)), len })
     }
 

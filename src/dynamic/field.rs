@@ -53,7 +53,7 @@ impl DynArray {
         }
         // Records are contiguous in any order of the array; within a field, the elements are in C order.
         let records = (self.len(), self.dtype().item_size());
-        let inner = column.subarray_dims.iter().copied().zip(column.strides.iter().copied());
+        let inner = column.subarray_dims.iter().copied().zip(column.inner_strides.iter().copied());
         let axes: Vec<(usize, usize)> = match self.order() {
             Order::C => std::iter::once(records).chain(inner).collect(),
             Order::Fortran => inner.rev().chain([records]).collect(),
@@ -196,9 +196,9 @@ fn error_locator(array: &Header, column: Header, path: &FieldPath<'_>) -> impl F
     move |error| {
         let in_array = |item: usize| {
             let index = column.shape_ref().index_of(item as u64, Order::C);
-            array.shape_ref().number_of(&index, array.order()) as usize
+            array.shape_ref().linear_index(&index, array.order()) as usize
         };
-        array.name_element(error.map_element(in_array), 0, false).at_field(&path)
+        array.add_axis_indices(error.map_element(in_array), 0, false).at_field(&path)
     }
 }
 
@@ -220,7 +220,7 @@ struct FieldLayout<'a> {
     /// The lengths of the axes of all subarrays on the path to the elements.
     subarray_dims: Vec<usize>,
     /// The strides of these axes, in bytes.
-    strides: Vec<usize>,
+    inner_strides: Vec<usize>,
 }
 
 impl<'a> FieldLayout<'a> {
@@ -228,7 +228,8 @@ impl<'a> FieldLayout<'a> {
         if array.dtype().has_object() {
             return Err(mismatch(array.dtype(), array.dtype().clone(), false));
         }
-        let start = Self { offset: 0, dtype: array.dtype(), subarray_dims: Vec::new(), strides: Vec::new() };
+        let start =
+            Self { offset: 0, dtype: array.dtype(), subarray_dims: Vec::new(), inner_strides: Vec::new() };
         let mut found = Vec::new();
         match path {
             FieldPath::Index(index) => {
@@ -285,12 +286,12 @@ impl<'a> FieldLayout<'a> {
     }
 
     fn nested(&self, field: &'a Field) -> Self {
-        let Self { offset, dtype, subarray_dims, strides } = self;
+        let Self { offset, dtype, subarray_dims, inner_strides } = self;
         let mut column = Self {
             offset: offset + field.offset(),
             dtype,
             subarray_dims: subarray_dims.clone(),
-            strides: strides.clone(),
+            inner_strides: inner_strides.clone(),
         };
         column.set_dtype_and_add_axes(field.dtype());
         column
@@ -303,7 +304,7 @@ impl<'a> FieldLayout<'a> {
             self.dtype = subarray.base();
             let size = self.dtype.item_size();
             self.subarray_dims.extend(subarray.shape());
-            self.strides
+            self.inner_strides
                 .extend(subarray.shape_ref().strides(Order::C).iter().map(|stride| *stride as usize * size));
         }
     }
@@ -319,7 +320,8 @@ impl<'a> FieldLayout<'a> {
         let header = self.header(array)?;
         let size = array.dtype().item_size();
         let outer = array.header.shape_ref().strides(array.order());
-        let strides = outer.iter().map(|stride| *stride as usize * size).chain(self.strides.iter().copied());
+        let strides =
+            outer.iter().map(|stride| *stride as usize * size).chain(self.inner_strides.iter().copied());
         Ok(StridedLayout {
             offset: self.offset,
             dim: dimension(header.shape_ref())?,

@@ -11,7 +11,9 @@ use super::{DynArray, view_of};
 use crate::array::{HeaderEncoder, Sealed, SinkRef, WriteArray, WriteNpyExt, WriteRaExt};
 use crate::bytes::Runs;
 use crate::dtype::{ByteOrder, Casting, DType};
-use crate::element::{Bytes, DTypeConversion, ReadPlan, ViewElement, WritableElement, dtype_conversion, raw};
+use crate::element::{
+    Bytes, DTypeConversion, ReadPlan, ViewElement, WritableElement, dtype_conversion, raw_words,
+};
 use crate::error::{ErrorKind, Result, WantedShape};
 use crate::header::Header;
 use crate::io::{ArrayFormat, ArrayReader, Payload, PayloadRef};
@@ -74,8 +76,8 @@ impl<'a> DynView<'a> {
             }
             .into());
         }
-        header.payload_len_in_parts()?;
-        header.in_memory()?;
+        header.declared_payload_len()?;
+        header.len_and_bytes_in_memory()?;
         let strides: Vec<isize> =
             dims.iter().zip(strides).map(|(length, stride)| if *length > 1 { *stride } else { 0 }).collect();
         if header.len() == 0 || header.dtype().item_size() == 0 {
@@ -210,14 +212,14 @@ impl WriteArray for DynView<'_> {
         }
         let order = options.get_order().unwrap_or(self.header.order());
         let header = Header::new(self.dtype().clone(), order, self.header.shape_ref().clone())?;
-        let head = format.make(&header, options)?;
+        let head = format.encode(&header, options)?;
         let mut sink = sink.into_inner();
         if self.header.len() > 0 && are_contiguous(&self.header, &self.strides, order) {
             return transfer::write_bytes(&mut sink, head, self.bytes, options);
         }
         sink.write(&head)?;
         self.write_elements(&mut sink, order, options)?;
-        sink.write_last(&[])
+        sink.write_and_flush(&[])
     }
 }
 
@@ -247,7 +249,7 @@ impl Header {
 }
 
 fn check_len(header: &Header, into: &[u8]) -> Result<()> {
-    let len = usize::try_from(header.payload_len_in_parts()?).unwrap_or(usize::MAX);
+    let len = usize::try_from(header.declared_payload_len()?).unwrap_or(usize::MAX);
     if len != into.len() {
         let (found, wanted) = (Shape::from([into.len()]), Shape::from([len]));
         return Err(ErrorKind::ShapeMismatch { found, wanted: WantedShape::Exactly(wanted) }.into());
@@ -263,7 +265,7 @@ pub(crate) fn fill(
 ) -> Result<()> {
     check_len(header, into)?;
     let target = Target::Contiguous(into);
-    transfer::read_into(source, header, ReadPlan::Bitwise(raw::<u8>()), target, options)?;
+    transfer::read_into(source, header, ReadPlan::Bitwise(raw_words::<u8>()), target, options)?;
     if !options.get_allow_invalid_elements() {
         check_items(header.dtype(), into)?;
     }

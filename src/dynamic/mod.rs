@@ -279,7 +279,8 @@ impl DynArray {
         let (shape, bitwise) = view_shape_and_token::<A, D>(&self.header)?;
         bitwise.check_no_padding(self.header.dtype())?;
         let (header, items) = (&self.header, cast::view_mut(&bitwise, self.data.bytes_mut(), shape.size()));
-        let items = items.map_err(|error| header.name_element(error, inner_axes_of::<A>().len(), false))?;
+        let items =
+            items.map_err(|error| header.add_axis_indices(error, inner_axes_of::<A>().len(), false))?;
         // As in `view_of`.
         Ok(ArrayViewMut::from_shape(shape, items).expect("a checked shape with exactly its number of items"))
     }
@@ -374,7 +375,7 @@ impl DynArray {
 
     /// Returns the header as the options have it: they may say which numbers raw bytes are.
     fn header_with_raw_bytes_option(&self, options: &ReadOptions) -> Result<Cow<'_, Header>> {
-        Ok(match options.get_raw_bytes() {
+        Ok(match options.get_raw_bytes_type() {
             Some(narrow) => Cow::Owned(self.header.with_raw_bytes_as(narrow)?),
             None => Cow::Borrowed(&self.header),
         })
@@ -398,7 +399,7 @@ impl DynArray {
         let mut source = transfer::Source::of(&mut bytes);
         let header = self.header_with_raw_bytes_option(options)?;
         Array::from_payload(PayloadRef::new(&mut source, &header, options))
-            .map_err(|error| self.header.name_element(error, inner_axes_of::<A>().len(), false))
+            .map_err(|error| self.header.add_axis_indices(error, inner_axes_of::<A>().len(), false))
     }
 }
 
@@ -451,23 +452,23 @@ impl WriteArray for DynArray {
             let header = Header::new(self.dtype().clone(), order, self.header.shape_ref().clone())?;
             let items = object::rearranged(objects, &self.header, order);
             let payload = object::encode(&mut items.iter(), &header, options)?;
-            return transfer::write_bytes(&mut sink, format.make(&header, options)?, &payload, options);
+            return transfer::write_bytes(&mut sink, format.encode(&header, options)?, &payload, options);
         }
         match options.get_order() {
             Some(order) if order != self.order() => {
                 let header = Header::new(self.dtype().clone(), order, self.header.shape_ref().clone())?;
-                let head = format.make(&header, options)?;
+                let head = format.encode(&header, options)?;
                 // With fewer than two axes, both orders are the same.
                 if self.shape().len() < 2 {
                     return transfer::write_bytes(&mut sink, head, self.data.bytes(), options);
                 }
                 sink.write(&head)?;
                 self.write_elements(&mut sink, order, options)?;
-                sink.write_last(&[])
+                sink.write_and_flush(&[])
             }
             _ => transfer::write_bytes(
                 &mut sink,
-                format.make(&self.header, options)?,
+                format.encode(&self.header, options)?,
                 self.data.bytes(),
                 options,
             ),
@@ -482,7 +483,7 @@ fn view_of<'a, A: ViewElement, D: Dimension>(
 ) -> Result<ArrayView<'a, A, D>> {
     let (shape, bitwise) = view_shape_and_token::<A, D>(header)?;
     let items = cast::view(&bitwise, bytes, shape.size());
-    let items = items.map_err(|error| header.name_element(error, inner_axes_of::<A>().len(), false))?;
+    let items = items.map_err(|error| header.add_axis_indices(error, inner_axes_of::<A>().len(), false))?;
     // The header satisfies ndarray's limits for shapes, and `items` has exactly its number of elements.
     Ok(ArrayView::from_shape(shape, items).expect("a checked shape with exactly its number of items"))
 }

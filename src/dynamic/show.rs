@@ -10,8 +10,11 @@ use ndarray::{Dimension, IxDyn, SliceArg, SliceInfoElem};
 
 use super::DynArray;
 use crate::dtype::{ByteOrder, DType, Kind, LongDoubleFormat, Scalar, TimeUnit};
-use crate::element::date;
-use crate::element::{NarrowValue, half_as_printed, half_to_single, hex, long_double, narrow_value, trimmed};
+use crate::element::iso_datetime;
+use crate::element::{
+    NarrowValue, format_long_double, half_as_printed, half_to_single, hex, narrow_value,
+    without_trailing_nuls,
+};
 use crate::error::Result;
 use crate::io::ArrayFormat;
 use crate::options::DisplayOptions;
@@ -22,9 +25,9 @@ const EDGE_ITEMS: usize = 3;
 /// The maximum number of characters, bytes or items that are shown of one element.
 ///
 /// An element may be as large as its file.
-const MAX_ITEMS: usize = 1000;
+const MAX_SHOWN_PER_ELEMENT: usize = 1000;
 /// The number of bytes after which no further field or item of one element is shown.
-const MAX_BYTES: usize = 16 << 10;
+const MAX_ELEMENT_TEXT_LEN: usize = 16 << 10;
 
 /// Formats the elements in nested brackets, as ndarray and NumPy do.
 ///
@@ -183,12 +186,12 @@ impl<F: ArrayFormat> ArrayFile<F> {
             ranges.push((head, tail));
         }
         ranges.reverse();
-        let edges = self.edges(&selection, &ranges, &mut Vec::new())?;
+        let edges = self.read_edges(&selection, &ranges, &mut Vec::new())?;
         Ok(ArrayFormatter::new(dims, &edges, options).to_string())
     }
 
     /// Reads every combination of one range per axis, and concatenates them into one array.
-    fn edges(
+    fn read_edges(
         &self,
         selection: &Selection,
         ranges: &[ShownRanges],
@@ -196,12 +199,12 @@ impl<F: ArrayFormat> ArrayFile<F> {
     ) -> Result<DynArray> {
         let axis = chosen.len();
         let Some((head, tail)) = ranges.get(axis) else {
-            return self.slice_any(&selection.within(chosen)[..]);
+            return self.slice_any(&selection.slice_of_ranges(chosen)[..]);
         };
         let mut read = Vec::new();
         for range in [Some(head), tail.as_ref()].into_iter().flatten() {
             chosen.push(range.clone());
-            read.push(self.edges(selection, ranges, chosen)?);
+            read.push(self.read_edges(selection, ranges, chosen)?);
             chosen.pop();
         }
         match read.len() {
@@ -231,7 +234,7 @@ struct ArrayFormatter<'a> {
     options: &'a DisplayOptions,
     strides: Vec<u64>,
     /// The number of elements that may still be formatted.
-    remaining: Cell<usize>,
+    remaining_elements: Cell<usize>,
 }
 
 impl fmt::Display for ArrayFormatter<'_> {
@@ -241,11 +244,11 @@ impl fmt::Display for ArrayFormatter<'_> {
         }
         let mut width = 0;
         // The first pass measures the widest element, so that the second one can align all of them.
-        self.remaining.set(self.options.max_elements);
+        self.remaining_elements.set(self.options.max_elements);
         self.for_each_shown(0, 0, &mut |item| {
             width = width.max(self.array.format_element(item, self.options).chars().count())
         });
-        self.remaining.set(self.options.max_elements);
+        self.remaining_elements.set(self.options.max_elements);
         self.write(f, 0, 0, width)
     }
 }
@@ -253,7 +256,7 @@ impl fmt::Display for ArrayFormatter<'_> {
 impl<'a> ArrayFormatter<'a> {
     fn new(dims: &'a [usize], array: &'a DynArray, options: &'a DisplayOptions) -> Self {
         let strides = array.header.shape_ref().strides(array.order());
-        Self { dims, array, options, strides, remaining: Cell::new(options.max_elements) }
+        Self { dims, array, options, strides, remaining_elements: Cell::new(options.max_elements) }
     }
 
     /// Returns what an index of an axis adds to the number of an element in `array`, which may have only the
@@ -265,7 +268,7 @@ impl<'a> ArrayFormatter<'a> {
     }
 
     /// Returns the indices of an axis that are shown, with `None` for the ellipsis.
-    fn indices(&self, axis: usize) -> impl Iterator<Item = Option<usize>> + use<> {
+    fn shown_indices(&self, axis: usize) -> impl Iterator<Item = Option<usize>> + use<> {
         let length = self.dims[axis];
         let is_axis_abbreviated = is_axis_abbreviated(self.options, self.dims, length);
         let head = if is_axis_abbreviated { EDGE_ITEMS } else { length };
@@ -276,17 +279,17 @@ impl<'a> ArrayFormatter<'a> {
     /// Invokes the callback with the number of each element that is shown.
     fn for_each_shown(&self, axis: usize, from: usize, call: &mut dyn FnMut(usize)) {
         if axis == self.strides.len() {
-            self.remaining.set(self.remaining.get() - 1);
+            self.remaining_elements.set(self.remaining_elements.get() - 1);
             return call(from);
         }
-        for index in self.indices(axis).flatten().take_while(|_| self.remaining.get() > 0) {
+        for index in self.shown_indices(axis).flatten().take_while(|_| self.remaining_elements.get() > 0) {
             self.for_each_shown(axis + 1, from + self.element_offset(axis, index), call);
         }
     }
 
     fn write(&self, f: &mut fmt::Formatter<'_>, axis: usize, from: usize, width: usize) -> fmt::Result {
         if axis == self.strides.len() {
-            self.remaining.set(self.remaining.get() - 1);
+            self.remaining_elements.set(self.remaining_elements.get() - 1);
             let item = self.array.format_element(from, self.options);
             // A width in a format string has at most 16 bits.
             f.write_str(&" ".repeat(width.saturating_sub(item.chars().count())))?;
@@ -302,7 +305,7 @@ impl<'a> ArrayFormatter<'a> {
         // The number of elements that fit on a line, each followed by a comma and a space.
         let room = self.options.width.saturating_sub(axis + 1) / width.saturating_add(2);
         f.write_str("[")?;
-        for (number, index) in self.indices(axis).enumerate() {
+        for (number, index) in self.shown_indices(axis).enumerate() {
             match number {
                 0 => {}
                 _ if is_last && number.is_multiple_of(room.max(1)) => {
@@ -311,7 +314,7 @@ impl<'a> ArrayFormatter<'a> {
                 _ => f.write_str(&between)?,
             }
             match index {
-                _ if self.remaining.get() == 0 => {
+                _ if self.remaining_elements.get() == 0 => {
                     f.write_str("…")?;
                     break;
                 }
@@ -323,7 +326,7 @@ impl<'a> ArrayFormatter<'a> {
     }
 }
 
-/// Formats one element; a long one is truncated after about [`MAX_BYTES`].
+/// Formats one element; a long one is truncated after about [`MAX_ELEMENT_TEXT_LEN`].
 fn format_value(dtype: &DType, bytes: &[u8], options: &DisplayOptions) -> String {
     let mut shown = String::new();
     push_value(&mut shown, dtype, bytes, options);
@@ -361,7 +364,7 @@ fn push_parts<'a>(
         if number > 0 {
             shown.push_str(", ");
         }
-        if number == MAX_ITEMS || shown.len() >= MAX_BYTES {
+        if number == MAX_SHOWN_PER_ELEMENT || shown.len() >= MAX_ELEMENT_TEXT_LEN {
             shown.push('…');
             break;
         }
@@ -370,7 +373,7 @@ fn push_parts<'a>(
 }
 
 fn format_scalar(scalar: &Scalar, bytes: &[u8], options: &DisplayOptions) -> String {
-    let float = |bytes: &[u8], is_big| float(bytes, is_big, options);
+    let float = |bytes: &[u8], is_big| format_float(bytes, is_big, options);
     let is_big = scalar.byte_order() == Some(ByteOrder::Big);
     match scalar.kind() {
         // A DynArray may contain bools that are neither 0 nor 1.
@@ -385,7 +388,7 @@ fn format_scalar(scalar: &Scalar, bytes: &[u8], options: &DisplayOptions) -> Str
             format!("{}{sign}{im}i", float(re, is_big))
         }
         Kind::Bytes => {
-            let (shown, rest) = shown_part_and_ellipsis(trimmed(bytes), 1);
+            let (shown, rest) = shown_part_and_ellipsis(without_trailing_nuls(bytes), 1);
             format!("b\"{}\"{rest}", shown.escape_ascii())
         }
         Kind::Text => {
@@ -407,7 +410,7 @@ fn format_scalar(scalar: &Scalar, bytes: &[u8], options: &DisplayOptions) -> Str
             // NumPy stores NaT as the smallest integer.
             ticks if ticks == i128::from(i64::MIN) => "NaT".into(),
             ticks if matches!(scalar.kind(), Kind::Datetime(_)) && step.unit != TimeUnit::Generic => {
-                date(ticks, step)
+                iso_datetime(ticks, step)
             }
             ticks => format!("{ticks}[{step}]"),
         },
@@ -416,7 +419,7 @@ fn format_scalar(scalar: &Scalar, bytes: &[u8], options: &DisplayOptions) -> Str
 
 /// Returns the part of a large element that is shown, and an ellipsis if the element is longer.
 fn shown_part_and_ellipsis(bytes: &[u8], unit: usize) -> (&[u8], &'static str) {
-    match bytes.get(..MAX_ITEMS * unit) {
+    match bytes.get(..MAX_SHOWN_PER_ELEMENT * unit) {
         Some(shown) if shown.len() < bytes.len() => (shown, "…"),
         _ => (bytes, ""),
     }
@@ -436,9 +439,9 @@ pub(super) fn signed(bytes: &[u8], is_big: bool) -> i128 {
 /// Formats a float with the shortest digits that round-trip, or with at most `precision` digits.
 ///
 /// A `longdouble` is shown as its bytes, unless the options say which of its two formats it has.
-fn float(bytes: &[u8], is_big: bool, options: &DisplayOptions) -> String {
+fn format_float(bytes: &[u8], is_big: bool, options: &DisplayOptions) -> String {
     let bits = unsigned(bytes, is_big);
-    let long = |format| long_double(bits, format, options.precision);
+    let long = |format| format_long_double(bits, format, options.precision);
     let (number, shortest) = match (bytes.len(), options.long_double) {
         (2, _) => {
             let half = half_to_single(bits as u16);

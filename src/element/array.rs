@@ -41,7 +41,7 @@ impl<T: WritableElement + 'static, const N: usize> WritableElement for [T; N] {
 
     fn dtype_for(items: &mut dyn Iterator<Item = &Self>, options: &WriteOptions) -> Result<DType> {
         let row = T::dtype_for(&mut items.flatten(), options);
-        subarray(row.map_err(|error| error.with_outer_element(N))?, N)
+        subarray(row.map_err(|error| error.divide_element_index(N))?, N)
     }
 
     fn write_plan(dtype: &DType) -> WritePlan<Self> {
@@ -49,7 +49,7 @@ impl<T: WritableElement + 'static, const N: usize> WritableElement for [T; N] {
         match T::write_plan(&inner) {
             WritePlan::Bitwise(out) => WritePlan::Bitwise(out.repeated()),
             WritePlan::PerItem(encode) => {
-                WritePlan::PerItem(Box::new(ArrayEncoder { encode, size: inner.item_size() }))
+                WritePlan::PerItem(Box::new(ArrayEncoder { encode, inner_size: inner.item_size() }))
             }
             WritePlan::Opaque(_) => unreachable!("`subarray` takes no objects"),
         }
@@ -68,7 +68,7 @@ fn subarray(row: DType, count: usize) -> Result<DType> {
         let reason = "Python objects cannot be elements of an inner array".into();
         return Err(ErrorKind::BadOption { reason }.into());
     }
-    match Subarray::of_axes(row, Shape::from([count])) {
+    match Subarray::with_merged_axes(row, Shape::from([count])) {
         Some(subarray) => Ok(subarray.into()),
         None => Err(ErrorKind::Overflow { what: format!("a subarray of {count} elements") }.into()),
     }
@@ -112,9 +112,9 @@ struct ArrayDecoder<T>(Box<dyn Decode<T>>);
 
 impl<T: Send + Sync, const N: usize> Decode<[T; N]> for ArrayDecoder<T> {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, [T; N]>) -> Result<()> {
-        // An error of the inner decoder contains the index of an inner element; `with_outer_element` converts it to the
+        // An error of the inner decoder contains the index of an inner element; `divide_element_index` converts it to the
         // index of the array.
-        let all = decode_to_vec(&*self.0, items, count * N).map_err(|error| error.with_outer_element(N))?;
+        let all = decode_to_vec(&*self.0, items, count * N).map_err(|error| error.divide_element_index(N))?;
         let mut all = all.into_iter();
         let mut next = || all.next().expect("a decoder returns the requested number of elements");
         out.extend((0..count).map(|_| array::from_fn(|_| next())));
@@ -128,11 +128,11 @@ impl<T: Send + Sync, const N: usize> Decode<[T; N]> for ArrayDecoder<T> {
 
 struct ArrayEncoder<T> {
     encode: Box<dyn Encode<T>>,
-    size: usize,
+    inner_size: usize,
 }
 
 impl<T: Send + Sync, const N: usize> Encode<[T; N]> for ArrayEncoder<T> {
     fn encode(&self, item: &[T; N], into: &mut [u8]) -> Result<()> {
-        self.encode.encode_all(item, self.size, into)
+        self.encode.encode_all(item, self.inner_size, into)
     }
 }

@@ -45,7 +45,7 @@ impl<const N: usize> Bytes<N> {
     /// assert_eq!(Bytes::<4>::new(b"a\0b\0").unwrap().as_bytes(), b"a\0b");
     /// ```
     pub fn as_bytes(&self) -> &[u8] {
-        trimmed(&self.0)
+        without_trailing_nuls(&self.0)
     }
 
     /// Returns all `N` bytes, including the trailing NULs.
@@ -117,14 +117,14 @@ impl<const N: usize> FromStr for Bytes<N> {
 }
 
 impl<const N: usize> ScalarElement for Bytes<N> {
-    const UNIT: usize = 1;
+    const SWAP_UNIT: usize = 1;
 
     fn scalar(order: ByteOrder) -> Scalar {
         const { assert!(N <= MAX_ITEM_SIZE, "NumPy limits elements to 2147483647 bytes") };
         Scalar::new(Kind::Bytes, N, order).expect("the size has been checked") // above
     }
 
-    fn narrower_read_plan(found: &DType) -> Option<ReadPlan<Self>> {
+    fn implicit_read_plan(found: &DType) -> Option<ReadPlan<Self>> {
         width(found)
             .filter(|width| *width < N)
             .map(|width| ReadPlan::PerItem(Box::new(BytesDecoder { width }) as _))
@@ -141,7 +141,7 @@ pub(super) fn width(dtype: &DType) -> Option<usize> {
 }
 
 /// Returns the items (bytes or code points) without the trailing NULs.
-pub(crate) fn trimmed<T: PartialEq + Default>(items: &[T]) -> &[T] {
+pub(crate) fn without_trailing_nuls<T: PartialEq + Default>(items: &[T]) -> &[T] {
     let nul = T::default();
     let length = items.iter().rposition(|item| *item != nul).map_or(0, |last| last + 1);
     &items[..length]
@@ -166,7 +166,10 @@ impl<const N: usize> Decode<Bytes<N>> for BytesDecoder {
 
 impl Decode<Vec<u8>> for BytesDecoder {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, Vec<u8>>) -> Result<()> {
-        out.extend((0..count).map(|index| trimmed(&items[index * self.width..][..self.width]).to_vec()));
+        out.extend(
+            (0..count)
+                .map(|index| without_trailing_nuls(&items[index * self.width..][..self.width]).to_vec()),
+        );
         Ok(())
     }
 }

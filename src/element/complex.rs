@@ -29,7 +29,7 @@ mod half {
 
     /// Such numbers occur in RA files; NumPy has no dtype for them.
     impl ScalarElement for Complex<f16> {
-        const UNIT: usize = 2;
+        const SWAP_UNIT: usize = 2;
 
         fn scalar(order: ByteOrder) -> Scalar {
             Scalar::new(Kind::Complex, 4, order).expect("there is a complex number of 4 bytes") // see Kind::allows

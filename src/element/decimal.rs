@@ -2,21 +2,21 @@
 
 use std::sync::OnceLock;
 
-use super::longdouble::Wide;
+use super::longdouble::WideFloat;
 use crate::dtype::LongDoubleFormat;
 
 /// Formats a `longdouble` as `f64` is formatted by `Debug`, with the fewest digits that identify it, or at most `most` of them
 /// after the point.
 ///
 /// With fewer digits, a number that would be shown as zero has an exponent.
-pub(crate) fn long_double(bits: u128, format: LongDoubleFormat, most: Option<usize>) -> String {
-    let wide = Wide::of(bits, format);
+pub(crate) fn format_long_double(bits: u128, format: LongDoubleFormat, most: Option<usize>) -> String {
+    let wide = WideFloat::of(bits, format);
     let (precision, least) = match format {
         LongDoubleFormat::X87 => (64, -16445),
         LongDoubleFormat::Quad => (113, -16494),
         LongDoubleFormat::DoubleDouble => (106, -1074),
     };
-    let Some((mantissa, exponent)) = wide.scaled(precision, least) else {
+    let Some((mantissa, exponent)) = wide.mantissa_and_exponent(precision, least) else {
         return format!("{:?}", wide.to_f64()); // NaN, infinite, or zero
     };
     let sign = if wide.is_negative() { "-" } else { "" };
@@ -25,11 +25,11 @@ pub(crate) fn long_double(bits: u128, format: LongDoubleFormat, most: Option<usi
     let power = Power::of(exponent - 2);
     let exact = 4 * mantissa;
     let [low, exact, high] =
-        [exact - if is_power { 1 } else { 2 }, exact, exact + 2].map(|number| power.times(number));
+        [exact - if is_power { 1 } else { 2 }, exact, exact + 2].map(|number| power.product_digits(number));
     // The digits after the decimal point of `exact`.
     let scale = (2 - exponent).max(0);
     let point = |length: usize| length as i32 - scale - 1;
-    let (shortest, length) = shortest(&low, &exact, &high, mantissa.is_multiple_of(2));
+    let (shortest, length) = shortest_digits_between(&low, &exact, &high, mantissa.is_multiple_of(2));
     let text = format_digits(&shortest, point(length));
     let mantissa = text.split('e').next().unwrap_or(&text);
     let fraction = mantissa.split_once('.').map_or(0, |(_, digits)| digits.len());
@@ -76,7 +76,7 @@ impl Power {
         /// Powers of which the exponents are this far apart are kept.
         const TABLE_STEP: u32 = 256;
         /// Enough for every exponent of a long double.
-        const COUNT: usize = 70;
+        const TABLE_LEN: usize = 70;
         type PowerTable = OnceLock<Vec<Vec<u32>>>;
         static POWERS_OF_TWO: PowerTable = OnceLock::new();
         static POWERS_OF_FIVE: PowerTable = OnceLock::new();
@@ -92,7 +92,7 @@ impl Power {
         };
         let kept = kept.get_or_init(|| {
             let next = |limbs: &Vec<u32>| Some(raised(limbs.clone(), TABLE_STEP));
-            std::iter::successors(Some(vec![1]), next).take(COUNT).collect()
+            std::iter::successors(Some(vec![1]), next).take(TABLE_LEN).collect()
         });
         let exponent = exponent.unsigned_abs();
         let below = kept[(exponent / TABLE_STEP) as usize].clone();
@@ -100,7 +100,7 @@ impl Power {
     }
 
     /// Returns the digits of the product with a number.
-    fn times(&self, number: u128) -> String {
+    fn product_digits(&self, number: u128) -> String {
         let factors: [u64; 5] = std::array::from_fn(|place| {
             let limb = number / u128::from(LIMB_BASE).pow(place as u32) % u128::from(LIMB_BASE);
             limb as u64
@@ -135,7 +135,7 @@ fn multiply(limbs: &mut Vec<u32>, factor: u64) {
 
 /// Returns the fewest digits of a number between two others, or at them if `at_ends`, without trailing zeros, and how many digits
 /// the number has before the decimal point of `exact`.
-fn shortest(low: &str, exact: &str, high: &str, at_ends: bool) -> (String, usize) {
+fn shortest_digits_between(low: &str, exact: &str, high: &str, at_ends: bool) -> (String, usize) {
     let length = high.len();
     let low = format!("{low:0>length$}");
     let is_between = |text: &str| {

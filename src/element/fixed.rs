@@ -14,13 +14,13 @@ pub(super) trait ScalarElement: Pod + Send + Sync {
     ///
     /// This is the size of the element, except for complex numbers (half of the element), text (one code
     /// point), and byte strings and raw bytes (1, because they have no byte order).
-    const UNIT: usize;
+    const SWAP_UNIT: usize;
 
     /// Returns the dtype that corresponds to the type.
     fn scalar(order: ByteOrder) -> Scalar;
 
     /// Returns the plan for reading another dtype that the type reads without being asked, such as narrower text.
-    fn narrower_read_plan(_: &DType) -> Option<ReadPlan<Self>> {
+    fn implicit_read_plan(_: &DType) -> Option<ReadPlan<Self>> {
         None
     }
 }
@@ -29,9 +29,9 @@ pub(super) fn read_plan<T: ScalarElement>(found: &DType, options: &ReadOptions) 
     match found {
         // Compare without byte order: a file may have either.
         DType::Scalar(scalar) if scalar.with_order(ByteOrder::NATIVE) == T::scalar(ByteOrder::NATIVE) => {
-            Ok(ReadPlan::Bitwise(Bitwise::pod(T::UNIT, scalar.is_foreign())))
+            Ok(ReadPlan::Bitwise(Bitwise::pod(T::SWAP_UNIT, scalar.is_foreign())))
         }
-        _ => match T::narrower_read_plan(found) {
+        _ => match T::implicit_read_plan(found) {
             Some(plan) => Ok(plan),
             None => convert::read_plan(found, T::scalar(ByteOrder::NATIVE), options),
         },
@@ -62,7 +62,7 @@ macro_rules! elements {
             fn write_plan(dtype: &$crate::dtype::DType) -> $crate::element::WritePlan<Self> {
                 use $crate::element::fixed::ScalarElement;
                 let swap = dtype.as_scalar().is_some_and($crate::dtype::Scalar::is_foreign);
-                $crate::element::WritePlan::Bitwise($crate::element::cast::BitwiseOut::new(Self::UNIT, swap))
+                $crate::element::WritePlan::Bitwise($crate::element::cast::BitwiseOut::new(Self::SWAP_UNIT, swap))
             }
         }
 

@@ -52,7 +52,7 @@ impl LongDouble {
     /// assert_eq!(half.to_text(LongDoubleFormat::X87), "0.5");
     /// ```
     pub fn to_text(self, format: LongDoubleFormat) -> String {
-        super::long_double(u128::from_ne_bytes(self.0), format, None)
+        super::format_long_double(u128::from_ne_bytes(self.0), format, None)
     }
 
     /// Converts to the nearest `f64`, ties to even.
@@ -67,7 +67,7 @@ impl LongDouble {
     /// assert_eq!(LongDouble::from_le_bytes(bytes).to_f64(LongDoubleFormat::Quad), 0.5);
     /// ```
     pub fn to_f64(self, format: LongDoubleFormat) -> f64 {
-        Wide::of(u128::from_ne_bytes(self.0), format).to_f64()
+        WideFloat::of(u128::from_ne_bytes(self.0), format).to_f64()
     }
 
     /// Returns the number as a mantissa, an exponent and a sign: it is mantissa × 2^exponent × sign. `None` for infinities and NaN.
@@ -82,7 +82,7 @@ impl LongDouble {
     /// assert_eq!(half.integer_decode(LongDoubleFormat::X87), Some((1 << 127, -128, 1)));
     /// ```
     pub fn integer_decode(self, format: LongDoubleFormat) -> Option<(u128, i32, i8)> {
-        let Wide { is_negative, magnitude } = Wide::of(u128::from_ne_bytes(self.0), format);
+        let WideFloat { is_negative, magnitude } = WideFloat::of(u128::from_ne_bytes(self.0), format);
         let Magnitude::Finite { mantissa, exponent } = magnitude else { return None };
         let sign = if is_negative { -1 } else { 1 };
         Some(match mantissa.leading_zeros() {
@@ -101,7 +101,7 @@ impl fmt::Debug for LongDouble {
 
 /// A number of any format, without its rounding.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Wide {
+pub(super) struct WideFloat {
     is_negative: bool,
     magnitude: Magnitude,
 }
@@ -122,7 +122,7 @@ const BIAS: i32 = 16383;
 /// The exponent of infinities and NaNs.
 const SPECIAL_EXPONENT: u128 = 0x7FFF;
 
-impl Wide {
+impl WideFloat {
     pub(super) fn of(bits: u128, format: LongDoubleFormat) -> Self {
         if format == LongDoubleFormat::DoubleDouble {
             let half = |bits: u64| Self::of_f64(f64::from_bits(bits));
@@ -241,7 +241,7 @@ impl Wide {
 
     /// Returns an `f64` that becomes the same when it is rounded to fewer bits as this number would: its last
     /// bit says whether anything was truncated.
-    pub(super) fn to_odd_f64(self) -> f64 {
+    pub(super) fn to_f64_rounded_to_odd(self) -> f64 {
         self.to_f64_by(|whole, rest| whole | u64::from(rest != 0))
     }
 
@@ -296,7 +296,7 @@ impl Wide {
     /// Returns the number as an integer of at most `precision` bits and the exponent of its unit, which is at least `least`.
     ///
     /// Returns `None` for zero, infinities and NaN. The bits after those are none, in a number of that precision.
-    pub(super) fn scaled(self, precision: i32, least: i32) -> Option<(u128, i32)> {
+    pub(super) fn mantissa_and_exponent(self, precision: i32, least: i32) -> Option<(u128, i32)> {
         match self.magnitude {
             Magnitude::Finite { mantissa: mantissa @ 1.., exponent } => {
                 // With its highest bit set: the sum of two doubles may have fewer bits than the precision.
@@ -315,7 +315,7 @@ impl Wide {
 }
 
 impl ScalarElement for LongDouble {
-    const UNIT: usize = 16;
+    const SWAP_UNIT: usize = 16;
 
     fn scalar(order: ByteOrder) -> Scalar {
         Scalar::new(Kind::Float, 16, order).expect("there is a float of 16 bytes") // see Kind::allows
@@ -323,7 +323,7 @@ impl ScalarElement for LongDouble {
 }
 
 impl ScalarElement for Complex<LongDouble> {
-    const UNIT: usize = 16;
+    const SWAP_UNIT: usize = 16;
 
     fn scalar(order: ByteOrder) -> Scalar {
         Scalar::new(Kind::Complex, 32, order).expect("there is a complex number of 32 bytes") // see Kind::allows

@@ -27,7 +27,7 @@ mod void;
 mod wrapped;
 
 pub use bytes::Bytes;
-pub(crate) use bytes::trimmed;
+pub(crate) use bytes::without_trailing_nuls;
 pub(crate) use cast::ElementBuf;
 #[cfg(feature = "object")]
 pub(crate) use cast::append;
@@ -39,12 +39,12 @@ pub(crate) use convert::{
 #[cfg(feature = "object")]
 pub(crate) use convert::{format_complex, format_f64, format_number, shortest_half};
 pub(crate) use convert::{half_as_printed, half_to_single};
-pub(crate) use decimal::long_double;
+pub(crate) use decimal::format_long_double;
 #[doc(hidden)]
 pub use from_into::{converted, dtype_into, read_plan_from, write_plan_into};
 pub use longdouble::LongDouble;
 pub use text::Chars;
-pub(crate) use time::date;
+pub(crate) use time::iso_datetime;
 pub use time::{Datetime64, Timedelta64, units};
 pub(crate) use transform::swap_between;
 pub use void::Void;
@@ -295,7 +295,7 @@ pub trait EncodeOpaque<T>: Send + Sync {
 }
 
 /// Returns the plan for reading bytes as words of this size without interpreting them.
-pub(crate) fn raw<W: Pod>() -> Bitwise<W> {
+pub(crate) fn raw_words<W: Pod>() -> Bitwise<W> {
     Bitwise::pod(1, false)
 }
 
@@ -341,7 +341,7 @@ pub(crate) fn read_plan_for<A: ReadableElement>(dtype: &DType, options: &ReadOpt
 
 /// Returns the token for viewing elements of this dtype in place, or an error if they must be copied.
 pub(crate) fn view_token<A: ViewElement>(dtype: &DType, options: &ReadOptions) -> Result<Bitwise<A>> {
-    match read_plan_for(dtype, options).map_err(Error::without_conversion)? {
+    match read_plan_for(dtype, options).map_err(Error::without_conversion_help)? {
         ReadPlan::Bitwise(bitwise) if !bitwise.needs_swap() => Ok(bitwise),
         ReadPlan::Bitwise(_) => {
             Err(ErrorKind::NeedsCopy(CopyReason::ByteOrder { found: dtype.clone() }).into())

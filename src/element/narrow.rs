@@ -36,13 +36,13 @@ macro_rules! bytes {
         }
 
         impl ScalarElement for $name {
-            const UNIT: usize = 1;
+            const SWAP_UNIT: usize = 1;
 
             fn scalar(_: ByteOrder) -> Scalar {
                 Narrow::$name.into()
             }
 
-            fn narrower_read_plan(found: &DType) -> Option<ReadPlan<Self>> {
+            fn implicit_read_plan(found: &DType) -> Option<ReadPlan<Self>> {
                 raw_bytes_read_plan(found)
             }
         }
@@ -69,7 +69,7 @@ macro_rules! floats {
                 /// What is out of range becomes infinite or NaN, or the largest number if the type has neither.
                 pub fn from_f32(number: f32) -> Self {
                     let mut code = [0];
-                    codes::of_f32(Narrow::$name, number, &mut code);
+                    codes::encode_f32(Narrow::$name, number, &mut code);
                     Self(code[0])
                 }
 
@@ -131,12 +131,12 @@ macro_rules! integers {
             impl $name {
                 /// Creates the number; `None` if it is out of range.
                 pub fn new(integer: i8) -> Option<Self> {
-                    ($least..=$most).contains(&integer).then(|| Self(codes::of_integer(($least, $most), integer.into())))
+                    ($least..=$most).contains(&integer).then(|| Self(codes::encode_integer(($least, $most), integer.into())))
                 }
 
                 /// Returns the number.
                 pub fn get(self) -> i8 {
-                    codes::to_integer(($least, $most), self.0)
+                    codes::decode_integer(($least, $most), self.0)
                 }
             }
 

@@ -7,7 +7,7 @@ use crate::dtype::{ByteOrder, Kind, Scalar};
 macro_rules! numbers {
     ($($type:ty: $kind:ident, $unit:expr;)*) => {$(
         impl ScalarElement for $type {
-            const UNIT: usize = $unit;
+            const SWAP_UNIT: usize = $unit;
 
             fn scalar(order: ByteOrder) -> Scalar {
                 // This macro is invoked only with sizes that the kind allows; the tests read and write each.

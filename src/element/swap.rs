@@ -31,18 +31,18 @@ pub(crate) fn swap_units(bytes: &mut [u8], unit: usize) {
 pub(crate) fn swap_column(bytes: &mut [u8], record: usize, offset: usize, unit: usize) {
     match unit {
         2 => {
-            for_each_record(bytes, record, offset, |unit| u16::from_ne_bytes(unit).swap_bytes().to_ne_bytes())
+            in_each_record(bytes, record, offset, |unit| u16::from_ne_bytes(unit).swap_bytes().to_ne_bytes())
         }
         4 => {
-            for_each_record(bytes, record, offset, |unit| u32::from_ne_bytes(unit).swap_bytes().to_ne_bytes())
+            in_each_record(bytes, record, offset, |unit| u32::from_ne_bytes(unit).swap_bytes().to_ne_bytes())
         }
         8 => {
-            for_each_record(bytes, record, offset, |unit| u64::from_ne_bytes(unit).swap_bytes().to_ne_bytes())
+            in_each_record(bytes, record, offset, |unit| u64::from_ne_bytes(unit).swap_bytes().to_ne_bytes())
         }
-        12 => for_each_record(bytes, record, offset, reversed::<12>),
-        16 => for_each_record(bytes, record, offset, |unit| {
-            u128::from_ne_bytes(unit).swap_bytes().to_ne_bytes()
-        }),
+        12 => in_each_record(bytes, record, offset, reversed::<12>),
+        16 => {
+            in_each_record(bytes, record, offset, |unit| u128::from_ne_bytes(unit).swap_bytes().to_ne_bytes())
+        }
         _ => {}
     }
 }
@@ -59,7 +59,7 @@ fn for_each_unit<const N: usize>(bytes: &mut [u8], swap: impl Fn([u8; N]) -> [u8
     }
 }
 
-fn for_each_record<const N: usize>(
+fn in_each_record<const N: usize>(
     bytes: &mut [u8],
     record: usize,
     offset: usize,

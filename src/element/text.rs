@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::bytes::{self, trimmed, width_for};
+use super::bytes::{self, width_for, without_trailing_nuls};
 use super::cast::ElementBuf;
 use super::fixed::{ScalarElement, elements};
 use super::record::FileLayout;
@@ -51,7 +51,7 @@ impl<const N: usize> Chars<N> {
     /// assert_eq!(Chars::<4>::new("a").unwrap().code_points(), [0x61]);
     /// ```
     pub fn code_points(&self) -> &[u32] {
-        trimmed(&self.0)
+        without_trailing_nuls(&self.0)
     }
 
     /// Converts the text to a `String`.
@@ -125,16 +125,16 @@ pub(super) fn text(codes: impl Iterator<Item = u32>) -> Result<String> {
 }
 
 impl<const N: usize> ScalarElement for Chars<N> {
-    const UNIT: usize = 4;
+    const SWAP_UNIT: usize = 4;
 
     fn scalar(order: ByteOrder) -> Scalar {
         const { assert!(N <= MAX_ITEM_SIZE / 4, "NumPy limits elements to 2147483647 bytes") };
         Scalar::new(Kind::Text, 4 * N, order).expect("the size has been checked") // above
     }
 
-    fn narrower_read_plan(found: &DType) -> Option<ReadPlan<Self>> {
+    fn implicit_read_plan(found: &DType) -> Option<ReadPlan<Self>> {
         TextDecoder::of(found)
-            .filter(|items| items.size < 4 * N)
+            .filter(|items| items.item_size < 4 * N)
             .map(|items| ReadPlan::PerItem(Box::new(items) as _))
     }
 }
@@ -145,22 +145,26 @@ elements! {
 
 /// Decodes texts of equal width.
 struct TextDecoder {
-    size: usize,
+    item_size: usize,
     swap: bool,
 }
 
 impl TextDecoder {
     fn of(dtype: &DType) -> Option<Self> {
         let scalar = dtype.as_scalar().filter(|scalar| scalar.kind() == Kind::Text)?;
-        Some(Self { size: scalar.size(), swap: scalar.is_foreign() })
+        Some(Self { item_size: scalar.size(), swap: scalar.is_foreign() })
     }
 
     /// Swaps `count` texts to native byte order in place, and returns the code points of each.
-    fn each<'a>(&self, items: &'a mut [u8], count: usize) -> impl Iterator<Item = &'a [[u8; 4]]> + use<'a> {
+    fn native_code_points<'a>(
+        &self,
+        items: &'a mut [u8],
+        count: usize,
+    ) -> impl Iterator<Item = &'a [[u8; 4]]> + use<'a> {
         if self.swap {
             swap_units(items, 4);
         }
-        let size = self.size;
+        let size = self.item_size;
         let items: &'a [u8] = items;
         (0..count).map(move |index| items[index * size..][..size].as_chunks().0)
     }
@@ -168,7 +172,7 @@ impl TextDecoder {
 
 impl<const N: usize> Decode<Chars<N>> for TextDecoder {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, Chars<N>>) -> Result<()> {
-        out.extend(self.each(items, count).map(|codes| {
+        out.extend(self.native_code_points(items, count).map(|codes| {
             let mut all = [0; N];
             all.iter_mut().zip(codes).for_each(|(slot, code)| *slot = u32::from_ne_bytes(*code));
             Chars(all)
@@ -179,8 +183,8 @@ impl<const N: usize> Decode<Chars<N>> for TextDecoder {
 
 impl Decode<String> for TextDecoder {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, String>) -> Result<()> {
-        for (index, codes) in self.each(items, count).enumerate() {
-            let codes = trimmed(codes);
+        for (index, codes) in self.native_code_points(items, count).enumerate() {
+            let codes = without_trailing_nuls(codes);
             let length = codes.len();
             let codes = || codes.iter().map(|code| u32::from_ne_bytes(*code));
             // Most texts are ASCII and can be copied without encoding each character as UTF-8.
@@ -214,7 +218,7 @@ impl Decode<String> for Utf8Decoder {
 
 /// Returns a byte string as UTF-8 text, without its trailing NULs.
 pub(super) fn trimmed_utf8(item: &[u8]) -> Result<&str> {
-    let text = std::str::from_utf8(trimmed(item));
+    let text = std::str::from_utf8(without_trailing_nuls(item));
     text.map_err(|error| {
         Error::from(ErrorKind::InvalidElement(ElementFault::Utf8 { valid_up_to: error.valid_up_to() as u64 }))
     })
@@ -228,7 +232,7 @@ impl ReadableElement for String {
         match TextDecoder::of(found) {
             Some(items) => Ok(ReadPlan::PerItem(Box::new(items))),
             None => convert::text_read_plan(found, Kind::Text, options, |wanted| {
-                Box::new(TextDecoder { size: wanted.size(), swap: false })
+                Box::new(TextDecoder { item_size: wanted.size(), swap: false })
             }),
         }
     }

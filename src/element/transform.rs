@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// The transformation to apply to the bytes of each element.
 #[derive(Clone)]
 pub(super) struct ByteTransform {
-    item: usize,
+    item_size: usize,
     kind: TransformKind,
 }
 
@@ -23,8 +23,8 @@ enum TransformKind {
     /// Reverse the bytes of each unit of this size.
     Swap(usize),
     Check {
-        check: Check,
-        explain: Explain,
+        check: FindInvalidFn,
+        explain: ExplainFn,
         unit: usize,
     },
     /// Transform these fields of a record; the other fields need nothing.
@@ -32,9 +32,9 @@ enum TransformKind {
 }
 
 /// Returns the index of the first invalid item.
-pub(super) type Check = fn(&[u8]) -> Option<usize>;
+pub(super) type FindInvalidFn = fn(&[u8]) -> Option<usize>;
 /// Returns the error that explains why the bytes of an item are invalid.
-pub(super) type Explain = fn(&[u8]) -> ErrorKind;
+pub(super) type ExplainFn = fn(&[u8]) -> ErrorKind;
 
 /// The transformation of one field of a record, which consists of one or more consecutive elements.
 #[derive(Clone)]
@@ -46,28 +46,28 @@ pub(super) struct FieldTransform {
 }
 
 impl ByteTransform {
-    /// Creates a transform for elements of `item` bytes.
+    /// Creates a transform for elements of `item_size` bytes.
     ///
     /// With `swap`, each unit of `unit` bytes is reversed.
-    pub(super) fn units(item: usize, unit: usize, swap: bool) -> Self {
+    pub(super) fn units(item_size: usize, unit: usize, swap: bool) -> Self {
         let kind = if swap && unit > 1 { TransformKind::Swap(unit) } else { TransformKind::Nothing };
-        Self { item, kind }
+        Self { item_size, kind }
     }
 
     /// Creates a transform that checks elements for which some bit patterns are invalid.
-    pub(super) fn check<T: CheckedBitPattern>(explain: Explain) -> Self {
+    pub(super) fn check<T: CheckedBitPattern>(explain: ExplainFn) -> Self {
         let kind = TransformKind::Check { check: first_invalid::<T>, explain, unit: 1 };
-        Self { item: size_of::<T>(), kind }
+        Self { item_size: size_of::<T>(), kind }
     }
 
     /// Adds a check after the swap. The transform must not have a check yet.
-    pub(super) fn with_check(self, check: Check, explain: Explain) -> Self {
+    pub(super) fn with_check(self, check: FindInvalidFn, explain: ExplainFn) -> Self {
         let unit = if let TransformKind::Swap(unit) = self.kind { unit } else { 1 };
         Self { kind: TransformKind::Check { check, explain, unit }, ..self }
     }
 
-    /// Creates a transform for records of `item` bytes.
-    pub(super) fn fields(item: usize, mut fields: Vec<FieldTransform>) -> Self {
+    /// Creates a transform for records of `item_size` bytes.
+    pub(super) fn fields(item_size: usize, mut fields: Vec<FieldTransform>) -> Self {
         // Drop fields that need nothing: a record of only such fields needs no pass over its bytes.
         fields.retain(|field| field.transform.is_needed() && field.size > 0);
         // Neighbors that are reversed in the same units are reversed together.
@@ -89,35 +89,35 @@ impl ByteTransform {
                 ..
             },
         ] = fields[..]
-            && size == item
+            && size == item_size
         {
-            return Self { item, kind: TransformKind::Swap(unit) };
+            return Self { item_size, kind: TransformKind::Swap(unit) };
         }
         let kind =
             if fields.is_empty() { TransformKind::Nothing } else { TransformKind::Fields(fields.into()) };
-        Self { item, kind }
+        Self { item_size, kind }
     }
 
-    /// Returns the transform for arrays of `item` bytes that are made of such elements.
-    pub(super) fn repeated(&self, item: usize) -> Self {
-        let inner = FieldTransform { name: "", offset: 0, size: item, transform: self.clone() };
+    /// Returns the transform for arrays of `item_size` bytes that are made of such elements.
+    pub(super) fn repeated(&self, item_size: usize) -> Self {
+        let inner = FieldTransform { name: "", offset: 0, size: item_size, transform: self.clone() };
         // A swap is the same for any number of units. Checks and fields need the bounds of each element.
         match self.kind {
-            TransformKind::Swap(_) | TransformKind::Nothing => Self { item, kind: self.kind.clone() },
-            TransformKind::Check { .. } | TransformKind::Fields(_) => Self::fields(item, vec![inner]),
+            TransformKind::Swap(_) | TransformKind::Nothing => Self { item_size, kind: self.kind.clone() },
+            TransformKind::Check { .. } | TransformKind::Fields(_) => Self::fields(item_size, vec![inner]),
         }
     }
 
     /// Returns the size of an element in bytes.
-    pub(super) fn item(&self) -> usize {
-        self.item
+    pub(super) fn item_size(&self) -> usize {
+        self.item_size
     }
 
     /// Returns whether the bytes of an element are reversed, if that is all that is done with them.
-    pub(super) fn as_pure_swap(&self) -> Option<bool> {
+    pub(super) fn as_identity_or_reversal(&self) -> Option<bool> {
         match self.kind {
             TransformKind::Nothing => Some(false),
-            TransformKind::Swap(unit) if unit == self.item => Some(true),
+            TransformKind::Swap(unit) if unit == self.item_size => Some(true),
             _ => None,
         }
     }
@@ -162,14 +162,14 @@ impl ByteTransform {
                     fields.iter().filter(|field| field.transform.needs_swap())
                 {
                     /// A loop over more units than this is as fast as one over all records for each unit.
-                    const FEW: usize = 8;
+                    const MAX_COLUMN_SWAPS: usize = 8;
                     match transform.kind {
-                        TransformKind::Swap(unit) if *size <= FEW * unit => {
+                        TransformKind::Swap(unit) if *size <= MAX_COLUMN_SWAPS * unit => {
                             let units = (*offset..*offset + *size).step_by(unit);
-                            units.for_each(|at| swap_column(bytes, self.item, at, unit));
+                            units.for_each(|at| swap_column(bytes, self.item_size, at, unit));
                         }
                         _ => {
-                            let records = bytes.chunks_exact_mut(self.item);
+                            let records = bytes.chunks_exact_mut(self.item_size);
                             records.for_each(|record| transform.swap(&mut record[*offset..][..*size]));
                         }
                     }
@@ -185,7 +185,7 @@ impl ByteTransform {
             TransformKind::Check { check, explain, .. } => match check(bytes) {
                 None => Ok(()),
                 Some(index) => {
-                    let kind = explain(&bytes[index * self.item..][..self.item]);
+                    let kind = explain(&bytes[index * self.item_size..][..self.item_size]);
                     Err(Error::from(kind).at_element(index))
                 }
             },
@@ -193,7 +193,7 @@ impl ByteTransform {
                 if !self.needs_check() {
                     return Ok(());
                 }
-                for (index, record) in bytes.chunks_exact(self.item).enumerate() {
+                for (index, record) in bytes.chunks_exact(self.item_size).enumerate() {
                     for field in fields.iter() {
                         let checked = field.transform.check_all(&record[field.offset..][..field.size]);
                         checked.map_err(|error| error.at_field(field.name).at_element(index))?;

@@ -41,14 +41,14 @@ impl<const N: usize> fmt::Display for Void<N> {
 }
 
 impl<const N: usize> ScalarElement for Void<N> {
-    const UNIT: usize = 1;
+    const SWAP_UNIT: usize = 1;
 
     fn scalar(order: ByteOrder) -> Scalar {
         const { assert!(N <= MAX_ITEM_SIZE, "NumPy limits elements to 2147483647 bytes") };
         Scalar::new(Kind::Void, N, order).expect("the size has been checked") // above
     }
 
-    fn narrower_read_plan(found: &DType) -> Option<ReadPlan<Self>> {
+    fn implicit_read_plan(found: &DType) -> Option<ReadPlan<Self>> {
         (found.stored() == Self::scalar(ByteOrder::NATIVE).into())
             .then(|| ReadPlan::Bitwise(Bitwise::pod(1, false)))
     }

@@ -8,7 +8,7 @@ use crate::shape::Shape;
 impl Error {
     /// Creates the error for an option that needs a feature which is not enabled.
     #[cfg(any(not(feature = "lz4"), all(feature = "npz", not(feature = "zstd"))))]
-    pub(crate) fn without_feature(option: &str, feature: &'static str) -> Self {
+    pub(crate) fn missing_feature(option: &str, feature: &'static str) -> Self {
         let reason = format!("{option} needs the feature `{feature}`");
         Self::from(ErrorKind::BadOption { reason }).with_help(super::Help::Feature { name: feature })
     }
@@ -177,12 +177,12 @@ impl ErrorKind {
     /// ```
     pub fn no_such_member<'a>(name: impl Into<String>, names: impl IntoIterator<Item = &'a str>) -> Self {
         // There may be millions of names, so the error lists at most this many, of some that are compared.
-        const MAX: usize = 100;
-        const COMPARED: usize = 10_000;
+        const MAX_AVAILABLE_NAMES: usize = 100;
+        const MAX_COMPARED_NAMES: usize = 10_000;
         let name = name.into();
-        let mut names: Vec<&str> = names.into_iter().take(COMPARED).collect();
+        let mut names: Vec<&str> = names.into_iter().take(MAX_COMPARED_NAMES).collect();
         sort_similar_first(&name, &mut names);
-        let available = names.into_iter().take(MAX).map(str::to_owned).collect();
+        let available = names.into_iter().take(MAX_AVAILABLE_NAMES).map(str::to_owned).collect();
         Self::NoSuchMember { name, available }
     }
 

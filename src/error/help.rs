@@ -209,7 +209,7 @@ impl fmt::Display for Help {
             Self::IgnoreExtraFields => {
                 "add the field to the struct, or ignore it with ReadOptions::ignore_extra_fields"
             }
-            Self::RaiseLimit(kind) => match kind.method() {
+            Self::RaiseLimit(kind) => match kind.limits_method() {
                 Some(method) => return write!(f, "raise the limit with {method}"),
                 None => "the limit cannot be raised",
             },

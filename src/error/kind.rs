@@ -557,7 +557,9 @@ impl ErrorKind {
             // Without the feature, no type can represent Python objects, so the remedy is to enable it.
             Self::Objects { .. } if cfg!(feature = "object") => Help::AllowObjects,
             Self::Objects { .. } => Help::Feature { name: "object" },
-            Self::Limit { limit_kind, .. } if limit_kind.method().is_some() => Help::RaiseLimit(*limit_kind),
+            Self::Limit { limit_kind, .. } if limit_kind.limits_method().is_some() => {
+                Help::RaiseLimit(*limit_kind)
+            }
             Self::VersionTooLow { needed, .. } => Help::Version { version: *needed },
             Self::Locked => Help::WaitForLock,
             Self::AlreadyExists => Help::Replace,
@@ -597,7 +599,7 @@ impl ErrorKind {
 impl LimitKind {
     /// Returns the name of the method that raises the limit, if there is one.
     #[deny(clippy::wildcard_enum_match_arm)] // as above
-    pub(super) fn method(self) -> Option<&'static str> {
+    pub(super) fn limits_method(self) -> Option<&'static str> {
         match self {
             Self::HeaderBytes => Some("Limits::header"),
             Self::PayloadBytes => Some("Limits::payload"),

@@ -86,14 +86,14 @@ impl fmt::Display for ErrorKind {
             Self::InvalidElement(fault) => fault.fmt(f),
             Self::ShapeMismatch { found, wanted } => match wanted {
                 WantedShape::Axes(count) => {
-                    write!(f, "expected an array of {}, found shape {found}", Axes(*count))
+                    write!(f, "expected an array of {}, found shape {found}", AxisCount(*count))
                 }
                 WantedShape::Sliced(parts) => {
                     write!(
                         f,
                         "the array of shape {found} has {}, the slice is of {}",
-                        Axes(found.ndim()),
-                        Axes(*parts)
+                        AxisCount(found.ndim()),
+                        AxisCount(*parts)
                     )
                 }
                 WantedShape::Exactly(shape) => write!(f, "expected shape {shape}, found {found}"),
@@ -109,7 +109,11 @@ impl fmt::Display for ErrorKind {
             ),
             Self::Uncommitted { bytes, rows, parts: 0 } => {
                 let bytes = Count(*bytes, "byte");
-                write!(f, "found {bytes}{} after the array, perhaps of an interrupted append", Rows(*rows))
+                write!(
+                    f,
+                    "found {bytes}{} after the array, perhaps of an interrupted append",
+                    RowsInParentheses(*rows)
+                )
             }
             Self::Uncommitted { parts, .. } => {
                 write!(
@@ -121,7 +125,12 @@ impl fmt::Display for ErrorKind {
             Self::Overflow { what } => write!(f, "{what} is too large"),
             Self::Trailing { bytes, at_least, rows } => {
                 let least = if *at_least { "at least " } else { "" };
-                write!(f, "found {least}{}{} after the array", Count(*bytes, "byte"), Rows(*rows))
+                write!(
+                    f,
+                    "found {least}{}{} after the array",
+                    Count(*bytes, "byte"),
+                    RowsInParentheses(*rows)
+                )
             }
             Self::Encrypted { has_password: false } => {
                 f.write_str("the member is encrypted, and no password was given")
@@ -282,9 +291,9 @@ impl fmt::Display for Count {
 }
 
 /// The number of complete rows, in parentheses; empty if there are none.
-struct Rows(u64);
+struct RowsInParentheses(u64);
 
-impl fmt::Display for Rows {
+impl fmt::Display for RowsInParentheses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             0 => Ok(()),
@@ -294,9 +303,9 @@ impl fmt::Display for Rows {
 }
 
 /// A number of axes, in the singular or plural.
-struct Axes(usize);
+struct AxisCount(usize);
 
-impl fmt::Display for Axes {
+impl fmt::Display for AxisCount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             1 => f.write_str("1 axis"),
@@ -323,24 +332,25 @@ impl fmt::Display for NameList<'_> {
             return f.write_str(self.1);
         }
         // What is shown is shortened, so more names are not needed.
-        const MAX: usize = 100;
+        const MAX_NAMES: usize = 100;
         let names: Vec<String> =
-            self.0.iter().take(MAX).map(|name| format!("'{}'", name.escape_debug())).collect();
+            self.0.iter().take(MAX_NAMES).map(|name| format!("'{}'", name.escape_debug())).collect();
         f.write_str(&names.join(", "))
     }
 }
 
 /// Moves the names that are similar to the one that was wanted to the front.
 pub(super) fn sort_similar_first(wanted: &str, names: &mut [&str]) {
-    names.sort_by_cached_key(|name| edit_distance(wanted, name));
+    names.sort_by_cached_key(|name| bounded_edit_distance(wanted, name));
 }
 
 /// Returns how many characters have to be changed in a short name, regardless of case, or a large number if that is more than 3.
-fn edit_distance(wanted: &str, name: &str) -> usize {
-    const MAX: usize = 3;
-    const MAX_LEN: usize = 64;
-    let chars = |name: &str| name.chars().take(MAX_LEN).flat_map(char::to_lowercase).collect::<Vec<_>>();
-    if wanted.len().abs_diff(name.len()) > 4 * MAX {
+fn bounded_edit_distance(wanted: &str, name: &str) -> usize {
+    const MAX_DISTANCE: usize = 3;
+    const MAX_COMPARED_CHARS: usize = 64;
+    let chars =
+        |name: &str| name.chars().take(MAX_COMPARED_CHARS).flat_map(char::to_lowercase).collect::<Vec<_>>();
+    if wanted.len().abs_diff(name.len()) > 4 * MAX_DISTANCE {
         return usize::MAX;
     }
     let (wanted, name) = (chars(wanted), chars(name));
@@ -355,7 +365,7 @@ fn edit_distance(wanted: &str, name: &str) -> usize {
         }
     }
     // Of a name of two letters, one has to be the same.
-    let max_distance = MAX.min(wanted.len() / 2);
+    let max_distance = MAX_DISTANCE.min(wanted.len() / 2);
     row.last().copied().filter(|edit_distance| *edit_distance <= max_distance).unwrap_or(usize::MAX)
 }
 

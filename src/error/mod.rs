@@ -409,7 +409,7 @@ impl Error {
     }
 
     /// Says that elements cannot be converted: they are viewed.
-    pub(crate) fn without_conversion(mut self) -> Self {
+    pub(crate) fn without_conversion_help(mut self) -> Self {
         if let Some(Help::ReadAs { can_convert, .. }) = &mut self.0.help {
             *can_convert = false;
         }
@@ -492,7 +492,7 @@ impl Error {
     }
 
     /// Converts the index of a part to the index of its element, if each element has `parts` parts.
-    pub(crate) fn with_outer_element(self, parts: usize) -> Self {
+    pub(crate) fn divide_element_index(self, parts: usize) -> Self {
         self.map_element(|index| index / parts.max(1))
     }
 

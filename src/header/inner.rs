@@ -10,7 +10,7 @@ use crate::dtype::{DType, Subarray};
 use crate::error::{Error, ErrorKind, Result, WantedShape};
 
 /// A header with the innermost axes moved into the dtype, which becomes a subarray.
-pub(crate) struct Grouped<'h> {
+pub(crate) struct GroupedHeader<'h> {
     pub(crate) header: Cow<'h, Header>,
     /// Whether the items of an element are scattered, because the file is in Fortran order.
     ///
@@ -26,7 +26,7 @@ impl Header {
     }
 
     /// Adds the index along each axis of the element that an error names by its number in the file.
-    pub(crate) fn name_element(&self, error: Error, inner: usize, innermost_first: bool) -> Error {
+    pub(crate) fn add_axis_indices(&self, error: Error, inner: usize, innermost_first: bool) -> Error {
         match error.element() {
             Some(_) => error.with_axis_indices(&self.outer_shape(inner, innermost_first), self.order),
             None => error,
@@ -38,17 +38,17 @@ impl Header {
     /// `inner` is empty for most types. `innermost_first` is set for formats that list axes from the fastest
     /// to the slowest (RA). The call fails if the array does not have `ndim` further axes, or if its
     /// innermost axes are not `inner`.
-    pub(crate) fn grouped(
+    pub(crate) fn group_inner_axes(
         &self,
         inner: &[usize],
         ndim: Option<usize>,
         innermost_first: bool,
-    ) -> Result<Grouped<'_>> {
+    ) -> Result<GroupedHeader<'_>> {
         let is_grouped = |subarray: &Subarray| {
             subarray.shape() == inner && ndim.is_none_or(|ndim| ndim == self.shape.ndim())
         };
         if inner.is_empty() || matches!(&self.dtype, DType::Subarray(found) if is_grouped(found)) {
-            return Ok(Grouped { header: Cow::Borrowed(self), is_scattered: false });
+            return Ok(GroupedHeader { header: Cow::Borrowed(self), is_scattered: false });
         }
         let dims = self.shape();
         let outer = ndim.unwrap_or(dims.len().saturating_sub(inner.len()));
@@ -82,13 +82,13 @@ impl Header {
             && dims.iter().filter(|length| **length > 1).count() > 1;
         let order = if is_scattered || !innermost_first { Order::C } else { Order::Fortran };
         let header = Self::new(dtype.into(), order, outer.into())?;
-        Ok(Grouped { header: Cow::Owned(header), is_scattered })
+        Ok(GroupedHeader { header: Cow::Owned(header), is_scattered })
     }
 
     /// Returns the header as a file stores it: the axes of a subarray become axes of the array.
     ///
     /// In Fortran order, they come first and are reversed.
-    pub(crate) fn ungrouped(&self) -> Result<Cow<'_, Self>> {
+    pub(crate) fn ungroup_inner_axes(&self) -> Result<Cow<'_, Self>> {
         let DType::Subarray(subarray) = &self.dtype else { return Ok(Cow::Borrowed(self)) };
         let (outer, inner) = (self.shape().iter(), subarray.shape().iter());
         let dims: Vec<usize> = match self.order {

@@ -98,7 +98,7 @@ impl ArrayFormat for Npy {
     const ALLOWS_TRAILING: bool = false;
 
     fn parse(bytes: &[u8], options: &ReadOptions) -> Result<Parsed<NpyHeader>> {
-        Ok(match (npy::parse_with(bytes, options.get_limits())?, options.get_raw_bytes()) {
+        Ok(match (npy::parse_with(bytes, options.get_limits())?, options.get_raw_bytes_type()) {
             (Parsed::Done(found, used), Some(narrow)) => {
                 let header = found.header.with_raw_bytes_as(narrow)?;
                 Parsed::Done(NpyHeader { header, ..found }, used)

@@ -22,5 +22,5 @@ pub use ra::Ra;
 pub use reader::{ArrayReader, NpyReader, RaReader};
 pub use writer::{NpyWriter, UncommittedRows, grow_header, grow_header_with};
 pub(crate) use writer::{RowTypeFns, refuse_objects};
-pub(crate) use writer::{grouped_for, options_for};
+pub(crate) use writer::{group_inner_axes_for, options_for};
 pub(crate) use zeroed::write_zeroed;

@@ -13,11 +13,11 @@ pub(crate) fn order_of<A, D: Dimension>(array: &ArrayRef<A, D>) -> Order {
 /// Returns the order and the lengths of a shape (`(3, 4).f()` is in Fortran order).
 pub(crate) fn order_and_lengths<D: Dimension>(shape: ndarray::Shape<D>) -> (Order, Shape) {
     /// A slice of the maximum length; its elements occupy no memory.
-    static UNITS: [(); usize::MAX] = [(); usize::MAX];
+    static UNIT_VALUES: [(); usize::MAX] = [(); usize::MAX];
     let lengths = Shape::from(shape.raw_dim().slice());
     // `ndarray` reveals the order of a shape only through an array of that shape. Shapes that are too large
     // for an array are treated as being in C order.
-    let order = ArrayView::from_shape(shape, &UNITS).map_or(Order::C, |view| order_of(&view));
+    let order = ArrayView::from_shape(shape, &UNIT_VALUES).map_or(Order::C, |view| order_of(&view));
     (order, lengths)
 }
 

@@ -22,7 +22,7 @@ pub(crate) struct PartReader<'r, R, F: ArrayFormat> {
     state: &'r mut State,
     /// The options for parts whose progress is told here.
     options_without_progress: ReadOptions,
-    len: u64,
+    payload_len: u64,
     /// How many bytes of the array have been read.
     position: u64,
     /// Up to where parts are read one by one, because an element there is at fault.
@@ -39,11 +39,11 @@ impl<'r, R: Read, F: ArrayFormat> PartReader<'r, R, F> {
     ) -> Result<Self> {
         F::check_uncompressed(found, options)?;
         let header = F::header(found);
-        let len = header.payload_len_in_parts()?;
-        if let Some(have) = Source::of(reader).remaining().filter(|have| *have < len) {
+        let payload_len = header.declared_payload_len()?;
+        if let Some(have) = Source::of(reader).remaining().filter(|have| *have < payload_len) {
             return Err(transfer::truncated(header, have));
         }
-        let buffer = PayloadBuffer { reader, left: len, bytes: Vec::new(), read: 0 };
+        let buffer = PayloadBuffer { reader, left: payload_len, bytes: Vec::new(), consumed: 0 };
         let options = F::dispatch_options(found, options);
         let options_without_progress = options.without_progress();
         Ok(Self {
@@ -52,7 +52,7 @@ impl<'r, R: Read, F: ArrayFormat> PartReader<'r, R, F> {
             options,
             state,
             options_without_progress,
-            len,
+            payload_len,
             position: 0,
             read_singly_until: 0,
         })
@@ -72,7 +72,7 @@ impl<'r, R: Read, F: ArrayFormat> PartReader<'r, R, F> {
     }
 
     /// Returns how many bytes have come from the reader, and can be read together.
-    pub(crate) fn buffered(&self) -> usize {
+    pub(crate) fn buffered_len(&self) -> usize {
         if self.position < self.read_singly_until { 0 } else { self.buffer.buffered().len() }
     }
 
@@ -84,14 +84,14 @@ impl<'r, R: Read, F: ArrayFormat> PartReader<'r, R, F> {
         }
         // Lost until the part has been read: a panic leaves the reader within it.
         *self.state = State::Lost;
-        let options = self.options.with_progress_of_part(self.position, self.len);
+        let options = self.options.with_progress_of_part(self.position, self.payload_len);
         let read = T::from_payload(PayloadRef::new(&mut Source::of(&mut self.buffer), part, &options));
         match read {
             Ok(_) => self.advance(part),
             // The type and the limits are checked before elements are read, so another type can be tried.
             Err(ref error) if error.is_mismatch() || error.is_limit() => self.update_state(),
             Err(ref error) if matches!(error.kind(), ErrorKind::Truncated { .. }) => {
-                return Err(transfer::truncated(self.header(), self.len - self.buffer.left));
+                return Err(transfer::truncated(self.header(), self.payload_len - self.buffer.left));
             }
             Err(_) => {}
         }
@@ -117,8 +117,10 @@ impl<'r, R: Read, F: ArrayFormat> PartReader<'r, R, F> {
         match read {
             Ok(made) => {
                 self.advance(part);
-                let told =
-                    self.options.get_progress().map_or(Ok(()), |told| told.report(self.position, self.len));
+                let told = self
+                    .options
+                    .get_progress()
+                    .map_or(Ok(()), |told| told.report(self.position, self.payload_len));
                 told.map(|()| made)
             }
             Err(error) => {
@@ -140,7 +142,7 @@ impl<'r, R: Read, F: ArrayFormat> PartReader<'r, R, F> {
 
     /// All parts have been visited.
     pub(crate) fn finish(&mut self) {
-        if self.position == self.len && *self.state != State::Lost {
+        if self.position == self.payload_len && *self.state != State::Lost {
             *self.state = State::AtEnd;
         }
     }
@@ -153,7 +155,7 @@ impl<'r, R: Read, F: ArrayFormat> PartReader<'r, R, F> {
 
     fn update_state(&mut self) {
         *self.state = match self.buffer.left {
-            left if left == self.len && self.position == 0 => State::AtPayload,
+            left if left == self.payload_len && self.position == 0 => State::AtPayload,
             // What is in the buffer has come from the reader.
             left => State::Within { left },
         };
@@ -169,7 +171,7 @@ struct PayloadBuffer<'r, R> {
     left: u64,
     bytes: Vec<u8>,
     /// How many bytes of the buffer have been read.
-    read: usize,
+    consumed: usize,
 }
 
 impl<R> PayloadBuffer<'_, R> {
@@ -177,7 +179,7 @@ impl<R> PayloadBuffer<'_, R> {
     const SIZE: usize = 64 << 10;
 
     fn buffered(&self) -> &[u8] {
-        &self.bytes[self.read..]
+        &self.bytes[self.consumed..]
     }
 
     /// Reads a part from the buffer; `None` unless all of it is there. After an error, it still is.
@@ -186,7 +188,7 @@ impl<R> PayloadBuffer<'_, R> {
         let mut bytes = self.buffered().get(..need)?;
         let made = T::from_payload(PayloadRef::new(&mut Source::of(&mut bytes), part, options));
         if made.is_ok() {
-            self.read += need;
+            self.consumed += need;
         }
         Some(made)
     }
@@ -204,7 +206,7 @@ impl<R: Read> Read for PayloadBuffer<'_, R> {
             }
             // Taken, so that nothing seems to have come if the reader panics.
             let mut bytes = std::mem::take(&mut self.bytes);
-            self.read = 0;
+            self.consumed = 0;
             bytes.resize(left.min(Self::SIZE), 0);
             let count = bytes::read_once(self.reader, &mut bytes)?;
             bytes.truncate(count);
@@ -212,8 +214,8 @@ impl<R: Read> Read for PayloadBuffer<'_, R> {
             self.left -= count as u64;
         }
         let count = self.buffered().len().min(into.len());
-        into[..count].copy_from_slice(&self.bytes[self.read..self.read + count]);
-        self.read += count;
+        into[..count].copy_from_slice(&self.bytes[self.consumed..self.consumed + count]);
+        self.consumed += count;
         Ok(count)
     }
 }

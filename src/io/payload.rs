@@ -124,9 +124,9 @@ fn read_small_file<F: ArrayFormat, T: FromPayload>(
     options: &ReadOptions,
 ) -> Option<Result<T>> {
     /// Up to this size, an additional system call costs more than an additional copy of the bytes.
-    const MAX_SMALL_FILE: u64 = 16 << 10;
+    const MAX_SMALL_FILE_LEN: u64 = 16 << 10;
     let length =
-        source.remaining().filter(|length| source.lock_file().is_some() && *length <= MAX_SMALL_FILE)?;
+        source.remaining().filter(|length| source.lock_file().is_some() && *length <= MAX_SMALL_FILE_LEN)?;
     let mut bytes = vec![0; length as usize];
     let filled = source.positioned()?.fill_at(&mut bytes, 0).ok()?;
     let Ok(Parsed::Done(found, used)) = F::parse(&bytes, options) else { return None };
@@ -185,7 +185,7 @@ pub(crate) fn read_next_header<F: ArrayFormat>(
         };
     }
     /// A header's declared length is untrusted, so the buffer grows by at most this many bytes per read.
-    const STEP: usize = 64 << 10;
+    const MAX_READ_LEN: usize = 64 << 10;
     let mut head = Vec::with_capacity(128); // the length of NumPy's header for nearly every array
     let mut has_ended = false;
     loop {
@@ -196,7 +196,7 @@ pub(crate) fn read_next_header<F: ArrayFormat>(
             Parsed::NeedMore(need) => need,
         };
         let have = head.len();
-        head.resize(need.min(have + STEP), 0);
+        head.resize(need.min(have + MAX_READ_LEN), 0);
         let came = source.fill(&mut head[have..])?;
         has_ended = have + came < head.len();
         head.truncate(have + came);
@@ -258,20 +258,20 @@ fn read_payload<F: ArrayFormat, T>(
     let header = F::header(found);
     let read = F::with_payload(found, PayloadRef::new(source, header, options), read);
     read.map_err(|error| {
-        header.name_element(error, inner, F::dispatch_options(found, options).is_innermost_first())
+        header.add_axis_indices(error, inner, F::dispatch_options(found, options).is_innermost_first())
     })
 }
 
 /// Returns an error if bytes follow the array, unless the options allow trailing bytes.
 pub(crate) fn check_end(source: &mut Source<'_>, header: &Header, options: &ReadOptions) -> Result<()> {
     /// A stream may never end, so counting stops here.
-    const MAX_COUNTED: u64 = 64 << 10;
+    const MAX_COUNTED_BYTES: u64 = 64 << 10;
     let surplus = match source.remaining() {
         Some(bytes) => bytes,
         None if options.allows_trailing() => 0,
         None => {
-            let bytes = source.skip(MAX_COUNTED)?;
-            return check_surplus(bytes, bytes == MAX_COUNTED, header.row_bytes(), options);
+            let bytes = source.skip(MAX_COUNTED_BYTES)?;
+            return check_surplus(bytes, bytes == MAX_COUNTED_BYTES, header.row_bytes(), options);
         }
     };
     let checked = check_surplus(surplus, false, header.row_bytes(), options);

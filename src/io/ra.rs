@@ -38,7 +38,7 @@ impl ArrayFormat for Ra {
             found = found.with_bools()?;
         }
         // `ml_dtypes` has no complex numbers of two bytes.
-        if let Some(narrow) = options.get_raw_bytes().filter(|_| found.eltype != 4) {
+        if let Some(narrow) = options.get_raw_bytes_type().filter(|_| found.eltype != 4) {
             found.header = found.header.with_raw_bytes_as(narrow)?;
         }
         Ok(Parsed::Done(found, used))
@@ -92,7 +92,7 @@ impl ArrayFormat for Ra {
             return Cow::Owned(options);
         }
         let order = if found.is_big_endian() { ByteOrder::Big } else { ByteOrder::Little };
-        Cow::Owned(options.with_composites(order))
+        Cow::Owned(options.with_raw_records(order))
     }
 
     fn with_payload<T>(
@@ -106,7 +106,7 @@ impl ArrayFormat for Ra {
         let Some(unpack) = prepare_unpacking(source, found, &options)? else {
             return read(PayloadRef::new(source, header, &options));
         };
-        let (_, len) = header.in_memory()?;
+        let (_, len) = header.len_and_bytes_in_memory()?;
         let mut block = WholeBlockReader::new(len, unpack);
         read(PayloadRef::new(&mut Source::part_of_stream(&mut block, len as u64), header, &options))
     }
@@ -184,12 +184,14 @@ fn packed_truncated_error(need: u64, have: u64) -> Error {
 /// Returns an error if the compressed size is too small for the elements.
 fn check_lz4_ratio(packed: u64, found: &RaHeader) -> Result<()> {
     /// Each LZ4 length byte adds at most 255 bytes. This constant allows for the rest of the block.
-    const MAX_BLOCK_END: u64 = 64;
-    match found.unpacked() <= packed.saturating_mul(255).saturating_add(MAX_BLOCK_END) {
+    const BLOCK_END_ALLOWANCE: u64 = 64;
+    match found.unpacked_size() <= packed.saturating_mul(255).saturating_add(BLOCK_END_ALLOWANCE) {
         true => Ok(()),
         false => {
-            let reason =
-                format!("an LZ4 block of {packed} bytes cannot decompress to {} bytes", found.unpacked());
+            let reason = format!(
+                "an LZ4 block of {packed} bytes cannot decompress to {} bytes",
+                found.unpacked_size()
+            );
             Err(ErrorKind::Malformed { part: FilePart::Data, reason, offset: None }.into())
         }
     }
@@ -234,8 +236,8 @@ fn unpack_same_size(stored: Vec<u8>, found: &RaHeader, options: &ReadOptions) ->
 /// bytes below 128.
 fn unpack_ambiguous(rest: Vec<u8>, found: &RaHeader, options: &ReadOptions) -> Result<Vec<u8>> {
     let have = rest.len() as u64;
-    options.get_limits().check_payload(found.unpacked())?;
-    let (_, len) = found.header.in_memory()?;
+    options.get_limits().check_payload(found.unpacked_size())?;
+    let (_, len) = found.header.len_and_bytes_in_memory()?;
     let stored = rest.get(..len); // here the stored size equals the uncompressed size
     let unpacked = match have == found.size && found.elbyte > 1 {
         true => match stored.map(try_unpack_lz4).transpose()?.flatten() {

@@ -233,7 +233,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     ) -> Result<T> {
         self.consume_payload(|payload| {
             let (header, innermost_first) = (payload.header, payload.options.is_innermost_first());
-            read(PayloadRef(payload)).map_err(|error| header.name_element(error, inner, innermost_first))
+            read(PayloadRef(payload)).map_err(|error| header.add_axis_indices(error, inner, innermost_first))
         })
     }
 
@@ -332,7 +332,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// Returns the reader, the header and the options, for reading parts of the elements.
     ///
     /// Fails if the elements have already been read or are compressed.
-    pub(crate) fn parts(&mut self) -> Result<(&mut R, &F::Found, &ReadOptions)> {
+    pub(crate) fn reader_header_and_options(&mut self) -> Result<(&mut R, &F::Found, &ReadOptions)> {
         self.check_state(State::AtPayload)?;
         F::check_uncompressed(&self.found, &self.options)?;
         Ok((&mut self.reader, &self.found, &self.options))

@@ -22,7 +22,7 @@ pub(crate) fn write_zeroed<A: WritableElement, D: Dimension, F: ArrayFormat>(
 ) -> Result<()> {
     const {
         assert!(
-            A::FILE_LAYOUT.has_zero(),
+            A::FILE_LAYOUT.is_zero_valid(),
             "the elements have no zero value: no variant of the enum has the value 0"
         );
     }
@@ -51,11 +51,11 @@ fn write_header_and_zeros(mut file: &File, head: &[u8], bytes: u64, options: &Wr
     change::set_len(file, end)?;
     if options.get_preallocate() && !os::allocate_zeros(file, start, bytes)? {
         // The system cannot reserve disk space, so zeros are written.
-        const BLOCK: usize = 1 << 20;
-        let zeros = vec![0; bytes.min(BLOCK as u64) as usize];
+        const BLOCK_LEN: usize = 1 << 20;
+        let zeros = vec![0; bytes.min(BLOCK_LEN as u64) as usize];
         let mut left = bytes;
         while left > 0 {
-            let written = left.min(BLOCK as u64);
+            let written = left.min(BLOCK_LEN as u64);
             file.write_all(&zeros[..written as usize])?;
             left -= written;
         }

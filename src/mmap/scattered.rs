@@ -142,7 +142,7 @@ impl<A: ViewElement, D: Dimension, F: ArrayFormat> ArrayMmap<A, D, F> {
     /// - [`OutOfMemory`](crate::error::ErrorKind::OutOfMemory) if there is not enough memory for the copy.
     #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
     pub fn take(&self, axis: impl AxisIndex, indices: &[usize]) -> Result<Array<A, D>> {
-        let (header, picked) = Selection::listed(&self.mapped.header, axis.number(), indices)?;
+        let (header, picked) = Selection::locate_indices(&self.mapped.header, axis.number(), indices)?;
         let array = self.copy_runs(&header, &picked)?;
         Ok(array.into_dimensionality().expect("as many axes as the array has"))
     }

@@ -15,7 +15,7 @@ pub(super) fn dtype(code: &str) -> Result<DType, String> {
     let bytes = rest.as_bytes();
     // Times come first: `m8` would otherwise be read as a letter and a size.
     if let Some(text) = split_time_code(rest) {
-        return time(text.0, text.1, order);
+        return time_dtype(text.0, text.1, order);
     }
     match bytes {
         [] => Err("the type is empty".into()),
@@ -166,7 +166,7 @@ fn split_time_code(code: &str) -> Option<(TimeKind, &str)> {
     (rest.is_empty() || rest.starts_with('[')).then_some((kind, rest))
 }
 
-fn time(kind: TimeKind, unit: &str, order: ByteOrder) -> Result<DType, String> {
+fn time_dtype(kind: TimeKind, unit: &str, order: ByteOrder) -> Result<DType, String> {
     let step = match unit.strip_prefix('[').map(|inner| inner.strip_suffix(']')) {
         None => TimeStep::GENERIC,
         Some(inner) => inner.and_then(parse_time_step).ok_or("unknown unit of time")?,

@@ -80,7 +80,7 @@ impl DescrParser<'_> {
                 [name, descr, shape] => (name, with_shape(self.parse_dtype(descr, depth)?, shape)?),
                 _ => return Err("a field must be a name, a type and an optional shape".into()),
             };
-            let (name, title) = self::name(name)?;
+            let (name, title) = self::name_and_title(name)?;
             fields.push(name, title, dtype)?;
         }
         Ok(fields.finish())
@@ -104,7 +104,7 @@ fn with_shape(base: DType, shape: &Value) -> Result<DType, Refusal> {
 }
 
 /// Splits a field's name, or a pair of a title and a name.
-fn name(name: &Value) -> Result<(&str, Option<Title>), Refusal> {
+fn name_and_title(name: &Value) -> Result<(&str, Option<Title>), Refusal> {
     match name {
         Value::String(name) => Ok((name, None)),
         Value::Tuple(pair) => match pair.as_slice() {

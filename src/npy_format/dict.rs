@@ -35,18 +35,18 @@ pub(super) fn parse(text: &str, version: Version) -> Result<NpyHeader, Fault> {
     let order = match value(&order.value)? {
         Value::Boolean(false) => Order::C,
         Value::Boolean(true) => Order::Fortran,
-        _ => return Err(Fault::new("'fortran_order' is neither True nor False", order.source.start)),
+        _ => return Err(Fault::new("'fortran_order' is neither True nor False", order.value_range.start)),
     };
     let shape = match value(&shape.value)? {
         Value::Tuple(lengths) => {
             if let Some(length) = first_oversized_length(&lengths) {
                 return Err(ErrorKind::Overflow { what: format!("an axis of length {length}") }.into());
             }
-            dims(&lengths).map_err(|reason| Fault::new(reason, shape.source.start))?
+            dims(&lengths).map_err(|reason| Fault::new(reason, shape.value_range.start))?
         }
-        _ => return Err(Fault::new("'shape' is not a tuple", shape.source.start)),
+        _ => return Err(Fault::new("'shape' is not a tuple", shape.value_range.start)),
     };
-    let descr_text = &text[descr.source.clone()];
+    let descr_text = &text[descr.value_range.clone()];
     let dtype = descr::dtype(&descr.value, &normal.lists, descr_text)?;
     let header = Header::new(dtype, order, shape)?;
     Ok(NpyHeader { header, version, descr: descr_text.to_owned() })

@@ -163,7 +163,7 @@ impl<'a> HeaderCursor<'a> {
                 return Some(&known[1..known.len() - 3]);
             }
         }
-        let key = self.string()?;
+        let key = self.plain_string()?;
         self.take(b':')?;
         self.skip_blanks();
         Some(key)
@@ -197,12 +197,12 @@ impl<'a> HeaderCursor<'a> {
     }
 
     /// Parses a string without escapes.
-    fn string(&mut self) -> Option<&'a [u8]> {
+    fn plain_string(&mut self) -> Option<&'a [u8]> {
         self.raw_string().filter(|string| !string.contains(&b'\\'))
     }
 
     /// Parses a string and resolves its escapes.
-    fn text(&mut self) -> Option<Cow<'a, str>> {
+    fn unescaped_string(&mut self) -> Option<Cow<'a, str>> {
         let text = decode_text(self.raw_string()?, self.version)?;
         if text.contains('\\') { unescape(&text).map(Cow::Owned) } else { Some(text) }
     }
@@ -257,18 +257,18 @@ impl<'a> HeaderCursor<'a> {
             return self.record(depth + 1);
         }
         if !self.take_if(b'(') {
-            let code = self.string()?;
+            let code = self.plain_string()?;
             return alias::dtype(std::str::from_utf8(code).ok()?).ok();
         }
         let base = self.dtype(depth + 1)?;
         self.take(b',')?;
-        let repeat = self.repeat()?;
+        let repeat = self.subarray_shape()?;
         self.take_if(b',');
         self.take(b')')?;
         with_subarray_shape(base, repeat).ok()
     }
 
-    fn repeat(&mut self) -> Option<SubarrayShape> {
+    fn subarray_shape(&mut self) -> Option<SubarrayShape> {
         match self.is_next(b'(') {
             true => self.dims().map(SubarrayShape::Axes),
             false => self.number().map(SubarrayShape::Length),
@@ -287,7 +287,7 @@ impl<'a> HeaderCursor<'a> {
             self.take(b',')?;
             let mut dtype = self.dtype(depth)?;
             if self.take_if(b',') && !self.is_next(b')') {
-                dtype = with_subarray_shape(dtype, self.repeat()?).ok()?;
+                dtype = with_subarray_shape(dtype, self.subarray_shape()?).ok()?;
                 self.take_if(b',');
             }
             self.take(b')')?;
@@ -305,11 +305,11 @@ impl<'a> HeaderCursor<'a> {
     /// Parses a name, or a pair of a title and a name.
     fn name(&mut self) -> Option<(Option<Title>, Cow<'a, str>)> {
         if !self.take_if(b'(') {
-            return Some((None, self.text()?));
+            return Some((None, self.unescaped_string()?));
         }
-        let title = Title::Text(self.text()?.into_owned());
+        let title = Title::Text(self.unescaped_string()?.into_owned());
         self.take(b',')?;
-        let name = self.text()?;
+        let name = self.unescaped_string()?;
         self.take_if(b',');
         self.take(b')')?;
         Some((Some(title), name))

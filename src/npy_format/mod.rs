@@ -29,7 +29,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 pub use write::format;
-pub(crate) use write::{SECTOR, format_growing, format_in_place};
+pub(crate) use write::{SECTOR_SIZE, format_growing, format_in_place};
 
 use crate::dtype::DType;
 use crate::error::{Error, ErrorKind, FilePart, FileSection, Result};
@@ -280,7 +280,7 @@ fn decode(text: &[u8], version: Version, start: usize) -> Result<Cow<'_, str>> {
 
 /// Asserts that both paths agree on a text that the direct path accepts; returns whether it does.
 #[cfg(all(any(test, fuzzing), feature = "py_literal"))]
-fn compare_paths(text: &[u8], version: Version) -> bool {
+fn assert_agreement_if_direct(text: &[u8], version: Version) -> bool {
     let Some(direct) = direct::parse(text, version) else { return false };
     let general = parse_general(text, version, 10);
     match direct.into_header(version) {
@@ -295,7 +295,7 @@ fn compare_paths(text: &[u8], version: Version) -> bool {
 #[doc(hidden)]
 pub fn compare_header_paths(text: &[u8], version: u8) {
     let version = [Version::V1, Version::V2, Version::V3][usize::from(version % 3)];
-    if !compare_paths(text, version) {
+    if !assert_agreement_if_direct(text, version) {
         let _ = parse_general(text, version, 10);
     }
 }

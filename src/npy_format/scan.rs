@@ -34,7 +34,7 @@ pub(super) struct Item {
     /// The offset of the key in the original text.
     pub(super) key_at: usize,
     /// The range of the value in the original text.
-    pub(super) source: Range<usize>,
+    pub(super) value_range: Range<usize>,
 }
 
 /// Converts a dict to normal form. `python2` allows the suffix `L` of long integers.
@@ -70,7 +70,7 @@ struct Frame {
     /// The offset of the item after the last comma (or the bracket), if it has begun.
     item_at: Option<usize>,
     /// For a list, its index in `NormalizedDict::lists`.
-    list: usize,
+    list_index: usize,
     /// In a dict: the key before the last colon, and the offset of the value after it.
     key: Option<(String, usize)>,
 }
@@ -141,7 +141,7 @@ impl Scanner<'_> {
             b'0'..=b'9' => self.number()?,
             b'+' | b'-' => self.signed_number()?,
             _ if string::starts_with_string_literal(&self.text[self.at..]) => self.strings()?,
-            _ => self.word()?,
+            _ => self.keyword()?,
         }
         Ok(false)
     }
@@ -179,18 +179,26 @@ impl Scanner<'_> {
         if open == b'{' && std::mem::replace(&mut self.had_dict, true) {
             return Err(self.fault("nested dict"));
         }
-        let list = self.normal.lists.len();
+        let list_index = self.normal.lists.len();
         let out_at = self.out().len();
         match open {
             b'(' => self.out().push('('),
             b'[' => {
-                self.out().push_str(&format!("[{list},]"));
+                self.out().push_str(&format!("[{list_index},]"));
                 self.normal.lists.push(Vec::new());
                 self.pieces.push(String::new());
             }
             _ => self.pieces.push(String::new()),
         }
-        self.frames.push(Frame { open, out_at, items: 0, has_comma: false, item_at: None, list, key: None });
+        self.frames.push(Frame {
+            open,
+            out_at,
+            items: 0,
+            has_comma: false,
+            item_at: None,
+            list_index,
+            key: None,
+        });
         self.at += 1;
         Ok(())
     }
@@ -245,7 +253,7 @@ impl Scanner<'_> {
             (b'(', _) => limits::check(LimitKind::Dimensions, frame.items as u64, Limits::DIMENSIONS as u64)?,
             (b'[', _) => {
                 let piece = std::mem::take(self.out());
-                self.normal.lists[frame.list].push(piece);
+                self.normal.lists[frame.list_index].push(piece);
             }
             (_, None) => return Err(self.fault("a key has no value")),
             (_, Some(_)) if frame.items > MAX_KEYS => {
@@ -253,7 +261,7 @@ impl Scanner<'_> {
             }
             (_, Some((key, value_at))) => {
                 let value = std::mem::take(self.out());
-                self.normal.items.push(Item { key, value, key_at, source: value_at..end_of_token });
+                self.normal.items.push(Item { key, value, key_at, value_range: value_at..end_of_token });
             }
         }
         Ok(())
@@ -294,7 +302,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    fn word(&mut self) -> Result<(), Fault> {
+    fn keyword(&mut self) -> Result<(), Fault> {
         for word in ["True", "False", "None"] {
             let Some(rest) = self.text[self.at..].strip_prefix(word) else { continue };
             if !rest.starts_with(|char: char| char.is_alphanumeric() || char == '_') {

@@ -37,24 +37,26 @@ pub(super) fn normalize(text: &str, out: &mut String) -> Result<usize, LiteralFa
                 return Err(("unclosed string at the end of the line".into(), at));
             }
             Some('\r') => {
-                push(out, '\n'); // Python normalizes every line end to \n
+                push_escaped(out, '\n'); // Python normalizes every line end to \n
                 at += if rest.starts_with("\r\n") { 2 } else { 1 };
             }
             Some('\\') if is_raw => {
-                push(out, '\\');
+                push_escaped(out, '\\');
                 at += 1;
                 // In a raw string, an escaped quote does not end the string, and the backslash stays.
                 if let Some(next @ ('\\' | '\'' | '"')) = chars.next() {
-                    push(out, next);
+                    push_escaped(out, next);
                     at += 1;
                 }
             }
-            Some('\\') => at += escape(chars.as_str(), is_bytes, out).map_err(|reason| (reason, at))?,
+            Some('\\') => {
+                at += resolve_escape(chars.as_str(), is_bytes, out).map_err(|reason| (reason, at))?
+            }
             Some(char) if is_bytes && !char.is_ascii() => {
                 return Err(("non-ASCII character in a bytes literal".into(), at));
             }
             Some(char) => {
-                push(out, char);
+                push_escaped(out, char);
                 at += char.len_utf8();
             }
         }
@@ -62,7 +64,7 @@ pub(super) fn normalize(text: &str, out: &mut String) -> Result<usize, LiteralFa
 }
 
 /// Resolves the escape after a backslash; returns its length, including the backslash.
-fn escape(rest: &str, is_bytes: bool, out: &mut String) -> Result<usize, String> {
+fn resolve_escape(rest: &str, is_bytes: bool, out: &mut String) -> Result<usize, String> {
     let first = rest.chars().next().ok_or("unclosed string")?;
     let char = match first {
         // A backslash before a line end continues the string and adds nothing to it.
@@ -88,12 +90,12 @@ fn escape(rest: &str, is_bytes: bool, out: &mut String) -> Result<usize, String>
         }
         _ => {
             // Python keeps the backslash of an unknown escape.
-            push(out, '\\');
-            push(out, first);
+            push_escaped(out, '\\');
+            push_escaped(out, first);
             return Ok(1 + first.len_utf8());
         }
     };
-    push(out, char);
+    push_escaped(out, char);
     Ok(2)
 }
 
@@ -110,7 +112,7 @@ fn push_code_point(digits: &str, radix: u32, length: usize, out: &mut String) ->
     let code = u32::from_str_radix(digits, radix).ok();
     match code.and_then(char::from_u32) {
         Some(char) => {
-            push(out, char);
+            push_escaped(out, char);
             Ok(length)
         }
         None => {
@@ -120,7 +122,7 @@ fn push_code_point(digits: &str, radix: u32, length: usize, out: &mut String) ->
 }
 
 /// Appends one character to a string in normal form.
-fn push(out: &mut String, char: char) {
+fn push_escaped(out: &mut String, char: char) {
     match char {
         '\'' | '\\' => {
             out.push('\\');
@@ -159,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn string_literals_invalid_in_python_are_refused() {
+    fn unsupported_string_literals_are_refused() {
         for literal in ["'a", "'a\nb'", r"'\xg1'", r"'\u12'", r"'\U00110000'", r"'\ud800'", "'''a''"] {
             assert!(normalize(literal, &mut String::new()).is_err(), "{literal}");
         }

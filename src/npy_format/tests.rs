@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 
-use super::compare_paths as check;
+use super::assert_agreement_if_direct as check;
 use super::*;
 
 /// Header texts, according to the source code of the writers.
-const WRITTEN: &[(&str, &str)] = &[
+const KNOWN_HEADERS: &[(&str, &str)] = &[
     ("NumPy 2.4", "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }                     \n"),
     ("NumPy 1.0", "{'descr': '<f8', 'fortran_order': False, 'shape': (3L, 4L)}           \n"),
     ("NumPy, Python 2", "{'descr': '<i8', 'fortran_order': False, 'shape': (1288490188L,), } \n"),
@@ -55,7 +55,7 @@ const WRITTEN: &[(&str, &str)] = &[
 
 #[test]
 fn headers_of_known_writers_take_the_direct_path() {
-    for (writer, text) in WRITTEN {
+    for (writer, text) in KNOWN_HEADERS {
         assert!(check(text.as_bytes(), Version::V1), "{writer}");
     }
     let accented = "{'descr': [('größe', '<f4')], 'fortran_order': False, 'shape': (7,), }\n";
@@ -72,7 +72,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Checks that every header has the same result or the same error with and without the direct path.
-fn check_folder(folder: &Path) -> usize {
+fn check_folder_and_count_direct(folder: &Path) -> usize {
     let mut direct = 0;
     for path in files(folder) {
         let bytes = std::fs::read(&path).unwrap();
@@ -104,7 +104,7 @@ fn text_of(bytes: &[u8]) -> Option<(Version, &[u8], usize)> {
 
 #[test]
 fn direct_and_general_path_agree_on_testdata() {
-    let direct = check_folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata"));
+    let direct = check_folder_and_count_direct(&Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata"));
     assert!(direct > 150, "{direct}");
 }
 
@@ -113,7 +113,7 @@ fn direct_and_general_path_agree_on_testdata() {
 fn direct_and_general_path_agree_on_the_corpus() {
     let folder =
         std::env::var_os("NDARRAY_IO_CORPUS").expect("NDARRAY_IO_CORPUS is the folder of the corpus");
-    let direct = check_folder(Path::new(&folder));
+    let direct = check_folder_and_count_direct(Path::new(&folder));
     assert!(direct > 800, "{direct}");
 }
 
@@ -217,7 +217,7 @@ proptest! {
 
     /// The direct path accepts what NumPy writes for scalar dtypes. Otherwise reading would not be fast.
     #[test]
-    fn headers_of_numpy_take_the_direct_path(
+    fn formatted_scalar_headers_take_direct_path(
         descr in "[<>][iuf]8|\\|b1|<c16|\\|S5|>U3|<M8\\[25s\\]",
         fortran: bool,
         dims in proptest::collection::vec(0usize..200, 0..7),

@@ -13,9 +13,9 @@ const ALIGN: usize = 64;
 /// The width, in digits, that NumPy reserves for the growing axis: a 64-bit length has up to 20, plus one.
 const GROWTH_DIGITS: usize = 21;
 /// The number of bytes that a disk writes atomically. Larger physical sectors are multiples of it.
-pub(crate) const SECTOR: usize = 512;
+pub(crate) const SECTOR_SIZE: usize = 512;
 /// Spare capacity after the header, so that the header and a small payload can be written in one call.
-const SPARE: usize = 128;
+const SPARE_CAPACITY: usize = 128;
 
 /// Formats a header as the bytes that NumPy writes for it.
 ///
@@ -49,7 +49,7 @@ const SPARE: usize = 128;
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 pub fn format(header: &Header, version: Option<Version>) -> Result<Vec<u8>> {
-    format_text(header, version, |text, _| text)
+    format_with_placement(header, version, |text, _| text)
 }
 
 /// Formats the header of an array that grows, with its shape within one disk sector.
@@ -57,10 +57,10 @@ pub fn format(header: &Header, version: Option<Version>) -> Result<Vec<u8>> {
 /// If the power fails while the header is rewritten with a new length, the length is then never partially
 /// written. Headers of more than about 450 bytes need spaces for this that NumPy does not write.
 pub(crate) fn format_growing(header: &Header, version: Option<Version>) -> Result<Vec<u8>> {
-    format_text(header, version, move_shape_into_one_sector)
+    format_with_placement(header, version, move_shape_into_one_sector)
 }
 
-fn format_text(
+fn format_with_placement(
     header: &Header,
     version: Option<Version>,
     place: fn(String, Version) -> String,
@@ -75,7 +75,7 @@ fn format_text(
         let reason = "elements that are arrays are written in C order only: in Fortran order their parts would not be contiguous";
         return Err(ErrorKind::BadOption { reason: reason.into() }.into());
     }
-    let text = text(&*header.ungrouped()?);
+    let text = header_text(&*header.ungroup_inner_axes()?);
     let is_latin1 = text.is_ascii() || text.chars().all(|char| u32::from(char) <= 0xFF);
     let fits = |version| {
         let has_letters = is_latin1 || version == Version::V3;
@@ -110,7 +110,7 @@ pub(crate) fn format_in_place(
     len: usize,
     is_in_one_sector: bool,
 ) -> Option<Vec<u8>> {
-    let mut text = text(&*header.ungrouped().ok()?);
+    let mut text = header_text(&*header.ungroup_inner_axes().ok()?);
     if is_in_one_sector {
         text = move_shape_into_one_sector(text, version);
     }
@@ -137,8 +137,8 @@ fn move_shape_into_one_sector(mut text: String, version: Version) -> String {
     let shape = text.rfind("'shape'").unwrap_or(0); // the last key, followed only by numbers
     let start = version.preamble_len() + encoded_len(&text[..shape], version);
     let end = start + text.len() - shape;
-    if start / SECTOR != (end - 1) / SECTOR && end - start <= SECTOR {
-        text.insert_str(shape, &" ".repeat(SECTOR - start % SECTOR));
+    if start / SECTOR_SIZE != (end - 1) / SECTOR_SIZE && end - start <= SECTOR_SIZE {
+        text.insert_str(shape, &" ".repeat(SECTOR_SIZE - start % SECTOR_SIZE));
     }
     text
 }
@@ -146,7 +146,7 @@ fn move_shape_into_one_sector(mut text: String, version: Version) -> String {
 /// Adds the preamble to a text and pads it with spaces to a total length of `end` bytes.
 fn add_preamble_and_padding(text: &str, version: Version, end: usize) -> Vec<u8> {
     let padded = end - version.preamble_len();
-    let mut bytes = Vec::with_capacity(end + SPARE);
+    let mut bytes = Vec::with_capacity(end + SPARE_CAPACITY);
     let (major, minor) = version.numbers();
     bytes.extend_from_slice(MAGIC);
     bytes.extend_from_slice(&[major, minor]);
@@ -163,7 +163,7 @@ fn add_preamble_and_padding(text: &str, version: Version, end: usize) -> Vec<u8>
     bytes
 }
 
-fn text(header: &Header) -> String {
+fn header_text(header: &Header) -> String {
     let (order, growing) = match header.order() {
         Order::C => ("False", header.shape().first()),
         Order::Fortran => ("True", header.shape().last()),

@@ -12,8 +12,8 @@ use crate::transfer::{Effort, ObservedReader, Observer, Source, append, truncate
 use crate::zip::{self, Member, Method};
 
 /// Any seekable reader.
-pub(super) trait Stream: Read + Seek {}
-impl<R: Read + Seek> Stream for R {}
+pub(super) trait ReadSeek: Read + Seek {}
+impl<R: Read + Seek> ReadSeek for R {}
 
 /// The bytes of an archive, or of a part of it, borrowed for one operation.
 pub(super) struct ArchiveBytes<'a> {
@@ -24,7 +24,7 @@ pub(super) struct ArchiveBytes<'a> {
 
 enum Backing<'a> {
     Region(Region<'a>),
-    Stream(&'a mut dyn Stream),
+    Stream(&'a mut dyn ReadSeek),
 }
 
 impl<'a> ArchiveBytes<'a> {
@@ -37,7 +37,7 @@ impl<'a> ArchiveBytes<'a> {
         Self { from: Backing::Region(Region::of_memory(bytes)), start }
     }
 
-    pub(super) fn of_stream(stream: &'a mut dyn Stream) -> Self {
+    pub(super) fn of_stream(stream: &'a mut dyn ReadSeek) -> Self {
         Self { from: Backing::Stream(stream), start: 0 }
     }
 
@@ -56,7 +56,7 @@ impl<'a> ArchiveBytes<'a> {
         })
     }
 
-    pub(super) fn is_memory(&self) -> bool {
+    pub(super) fn is_in_memory(&self) -> bool {
         matches!(&self.from, Backing::Region(region) if region.bytes().is_some())
     }
 
@@ -181,12 +181,12 @@ impl NpzMember {
 
     /// Returns the range of the archive that has the member: its local header, and its content as it is stored.
     pub fn range(&self) -> Range<u64> {
-        self.0.offset..self.0.limit
+        self.0.offset..self.0.next_record_offset
     }
 
     /// Returns the compression method. Archives do not record the level.
     pub fn method(&self) -> Method {
-        self.0.aes_method().unwrap_or(self.0.method)
+        self.0.method_inside_aes().unwrap_or(self.0.method)
     }
 
     /// Returns whether a password is needed to read the member.
@@ -298,9 +298,9 @@ impl Archive {
                 return Err(not_an_archive(&archive_bytes.read(0..len.min(FileKind::PREFIX_LEN as u64))?));
             }
         };
-        let range = end.start..end.start + end.len;
+        let range = end.directory_start..end.directory_start + end.directory_len;
         let members = match range.start.checked_sub(tail_at).and_then(|from| usize::try_from(from).ok()) {
-            Some(from) => zip::directory(&tail[from..][..end.len as usize], &end)?, // the directory is within the tail
+            Some(from) => zip::directory(&tail[from..][..end.directory_len as usize], &end)?, // the directory is within the tail
             None => zip::directory(&archive_bytes.read(range)?, &end)?,
         };
         Ok(Self {
@@ -316,7 +316,7 @@ impl Archive {
 
     /// Returns the number of bytes before the first record. These bytes belong to another program.
     pub(super) fn prefix_len(&self) -> u64 {
-        self.members.iter().map(|member| member.0.offset).min().unwrap_or(self.end.start)
+        self.members.iter().map(|member| member.0.offset).min().unwrap_or(self.end.directory_start)
     }
 
     pub(super) fn comment(&self) -> &[u8] {

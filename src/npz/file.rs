@@ -344,7 +344,7 @@ impl NpzFile {
             let member = self.archive.get(member)?;
             let opened = || {
                 self.options.refuse_trailing_check()?;
-                let need = header.payload_len_in_parts()?;
+                let need = header.declared_payload_len()?;
                 if need > member.size {
                     return Err(transfer::truncated(&header, member.size));
                 }
@@ -370,7 +370,7 @@ impl NpzFile {
             if payload > member.size { Err(transfer::truncated(&found, member.size)) } else { Ok(()) }
         };
         let bytes = self.open_content(member, check).map_err(named)?;
-        NpyFile::member(self.path.as_deref(), &member.name, bytes, &self.options)
+        NpyFile::of_member(self.path.as_deref(), &member.name, bytes, &self.options)
     }
 
     /// Returns the content of a member, of which any part can be read. `check` is called before a temporary file is written.
@@ -563,7 +563,7 @@ impl NpzFile {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn read_all<T: FromPayload + Send>(&self) -> Result<Vec<(String, T)>> {
-        let arrays = self.arrays()?;
+        let arrays = self.read_arrays()?;
         Ok(arrays
             .into_iter()
             .map(|(index, array)| (self.members()[index].name().to_owned(), array))
@@ -571,7 +571,7 @@ impl NpzFile {
     }
 
     /// Reads all arrays, each with the index of its member.
-    fn arrays<T: FromPayload + Send>(&self) -> Result<Vec<(usize, T)>> {
+    fn read_arrays<T: FromPayload + Send>(&self) -> Result<Vec<(usize, T)>> {
         let members = self.members();
         let mut arrays = Vec::new();
         for index in 0..members.len() {
@@ -678,7 +678,7 @@ pub fn read_npz_with<P: AsRef<Path>>(path: P, options: &ReadOptions) -> Result<B
     if !members.is_empty() && !(0..members.len()).any(|index| npz.holds_array(index).unwrap_or(true)) {
         return Err(npz.at_path(no_arrays(members)));
     }
-    for (index, array) in npz.arrays()? {
+    for (index, array) in npz.read_arrays()? {
         // A map cannot represent two members with the same name: return an error instead of losing an array.
         let name = npz.members()[index].name().to_owned();
         if let Some((first, _)) = arrays.insert(name.clone(), (index, array)) {

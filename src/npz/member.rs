@@ -85,10 +85,10 @@ fn with_beginning<T>(
 ) -> Result<T> {
     /// Nearly always enough for the local header and the NPY header, so one read suffices.
     const FIRST_READ_LEN: u64 = 1024;
-    let end = member.limit.min(member.offset.saturating_add(FIRST_READ_LEN));
+    let end = member.next_record_offset.min(member.offset.saturating_add(FIRST_READ_LEN));
     // In memory, there is no read to save. Elsewhere, an error may only mean that these bytes were too few, and the full read below
     // decides; but not an error of the source itself, which may say something only once.
-    if !archive_bytes.is_memory() {
+    if !archive_bytes.is_in_memory() {
         match archive_bytes.read(member.offset..end) {
             Ok(bytes) => {
                 let archive_bytes = ArchiveBytes::part(&bytes, member.offset);
@@ -117,7 +117,9 @@ fn with_content_before<T>(
         Decoder::Stored => None,
         Decoder::Own(make) => Some(make()?),
         #[cfg(any(feature = "zip-methods", feature = "zip-encryption"))]
-        Decoder::ZipCrate => return zip_crate::peek(&mut archive_bytes, (member, content), options, look),
+        Decoder::ZipCrate => {
+            return zip_crate::read_unverified(&mut archive_bytes, (member, content), options, look);
+        }
     };
     #[cfg(not(any(feature = "zip-methods", feature = "zip-encryption")))]
     let _ = options;
@@ -210,7 +212,7 @@ pub(super) fn copy_raw(
     let mut written = 0;
     read_verified(archive_bytes, member, options, |source| {
         source.skip(written)?; // skip what an earlier call has written
-        let mut block = vec![0; transfer::BLOCK];
+        let mut block = vec![0; transfer::BLOCK_LEN];
         while written < member.size {
             // Never write more than the stated size. If the content is longer, `read_verified` reports it.
             let most = usize::try_from(member.size - written).unwrap_or(usize::MAX).min(block.len());
@@ -327,7 +329,7 @@ impl std::fmt::Display for Remark {
 
 /// Returns an error if so few compressed bytes cannot contain so much, or if the limits do not allow it.
 fn check_ratio(member: &Member, options: &ReadOptions) -> Result<()> {
-    let method = member.aes_method().unwrap_or(member.method);
+    let method = member.method_inside_aes().unwrap_or(member.method);
     match method.highest_ratio() {
         Some(most) if member.size > member.packed.saturating_mul(most) => {
             let (size, packed) = (member.size, member.packed);
@@ -400,7 +402,7 @@ pub(super) fn read_local_record(archive_bytes: &mut ArchiveBytes<'_>, member: &M
     /// Nearly always enough for the extra fields: those of common writers, and padding to a multiple of 64.
     const USUAL_EXTRA_LEN: u64 = 92;
     let fixed = (zip::LOCAL_HEADER_SIZE + member.raw_name().len()) as u64;
-    let end = |extra: u64| member.offset.saturating_add(fixed + extra).min(member.limit);
+    let end = |extra: u64| member.offset.saturating_add(fixed + extra).min(member.next_record_offset);
     let record = archive_bytes.read(member.offset..end(USUAL_EXTRA_LEN))?;
     match zip::extra_len(&record) as u64 {
         extra @ 0..=USUAL_EXTRA_LEN => Ok(record[..(end(extra) - member.offset) as usize].to_vec()),
@@ -465,9 +467,9 @@ fn blocks<'a>(
 #[cfg(feature = "libdeflate")]
 fn single_block_index(member: &Member) -> Option<crate::codec::BlockIndex> {
     /// The maximum memory for the compressed and the uncompressed content, in addition to the array.
-    const MAX_MEMORY: u64 = 8 << 20;
+    const MAX_SINGLE_BLOCK_MEMORY: u64 = 8 << 20;
     let takes = member.size.saturating_add(member.packed);
-    let fits = member.method == Method::Deflated && member.size > 0 && takes <= MAX_MEMORY;
+    let fits = member.method == Method::Deflated && member.size > 0 && takes <= MAX_SINGLE_BLOCK_MEMORY;
     fits.then(|| crate::codec::BlockIndex::of_single_block(member.crc, member.size, member.packed))
 }
 
@@ -515,7 +517,7 @@ pub(super) fn unpack_to_temporary_file(
 
 /// Returns the decoder for a member that the crate `zip` decodes, or an error that names the feature that it needs.
 fn zip_crate_decoder(member: &Member) -> Result<Decoder> {
-    let method = member.aes_method().unwrap_or(member.method);
+    let method = member.method_inside_aes().unwrap_or(member.method);
     let is_rare = matches!(method, Method::Deflate64 | Method::Bzip2 | Method::Lzma | Method::Xz);
     let (reason, name) = if member.is_encrypted() && !cfg!(feature = "zip-encryption") {
         ("the member is encrypted".to_owned(), "zip-encryption")
@@ -543,9 +545,9 @@ fn read_verified<T>(
 ) -> Result<T> {
     /// Members up to this size are read together with their local header, in one read.
     const MAX_SMALL_MEMBER: u64 = 64 << 10;
-    let opened = match member.limit - member.offset {
-        len if len <= MAX_SMALL_MEMBER && !archive_bytes.is_memory() => {
-            match archive_bytes.read(member.offset..member.limit) {
+    let opened = match member.next_record_offset - member.offset {
+        len if len <= MAX_SMALL_MEMBER && !archive_bytes.is_in_memory() => {
+            match archive_bytes.read(member.offset..member.next_record_offset) {
                 Ok(bytes) => {
                     read_verified_unbuffered(ArchiveBytes::part(&bytes, member.offset), member, options, call)
                 }
@@ -626,9 +628,9 @@ fn read_verified_sequentially<T>(
     let found = seen.finish(member.size, |missing, add| {
         let missing = content + missing.start..content + missing.end;
         archive_bytes.with(missing, |mut source| {
-            const BLOCK: u64 = 256 << 10;
+            const BLOCK_LEN: u64 = 256 << 10;
             while let Some(left @ 1..) = source.remaining() {
-                let mut block = vec![0; left.min(BLOCK) as usize];
+                let mut block = vec![0; left.min(BLOCK_LEN) as usize];
                 if source.fill(&mut block)? < block.len() {
                     return Err(truncated_archive());
                 }

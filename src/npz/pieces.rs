@@ -75,7 +75,11 @@ impl<W: Write> NpzWriter<W> {
             A::dtype_for(&mut std::iter::empty(), options.get_write_options()).map(|dtype| dtype.item_size());
         let payload_len = item.ok().and_then(|item| (item as u64).checked_mul(elements as u64));
         let byte_len = payload_len.map_or(usize::MAX, |len| usize::try_from(len).unwrap_or(usize::MAX));
-        self.add_with(name, &StreamedArray { byte_len, payload_len, make: Cell::new(Some(make)) }, &options)
+        self.add_with(
+            name,
+            &StreamedArray { byte_len, payload_len, write_content: Cell::new(Some(make)) },
+            &options,
+        )
     }
 }
 
@@ -108,7 +112,7 @@ impl<W: Write> NpzWriter<W> {
     /// ```
     pub fn add_raw<R: Read>(&mut self, name: impl Into<String>, mut reader: R, len: u64) -> Result<()> {
         let make = move |writer: &mut dyn Write, _: &WriteOptions| {
-            let mut block = vec![0; usize::try_from(len).unwrap_or(usize::MAX).min(transfer::BLOCK)];
+            let mut block = vec![0; usize::try_from(len).unwrap_or(usize::MAX).min(transfer::BLOCK_LEN)];
             let mut copied = 0;
             while copied < len {
                 let max_len = usize::try_from(len - copied).unwrap_or(usize::MAX).min(block.len());
@@ -126,7 +130,7 @@ impl<W: Write> NpzWriter<W> {
         let options = self.options.clone();
         self.add_member(
             name.into(),
-            &StreamedArray { byte_len, payload_len: Some(len), make: Cell::new(Some(make)) },
+            &StreamedArray { byte_len, payload_len: Some(len), write_content: Cell::new(Some(make)) },
             &options,
         )
     }
@@ -136,7 +140,7 @@ impl<W: Write> NpzWriter<W> {
 struct StreamedArray<F> {
     byte_len: usize,
     payload_len: Option<u64>,
-    make: Cell<Option<F>>,
+    write_content: Cell<Option<F>>,
 }
 
 impl<F> Sealed for StreamedArray<F> {}
@@ -155,8 +159,8 @@ impl<F: FnOnce(&mut dyn Write, &WriteOptions) -> Result<()>> WriteArray for Stre
     }
 
     fn store(&self, sink: SinkRef<'_>, options: &WriteOptions, _: &mut HeaderEncoder<'_>) -> Result<()> {
-        let make = self.make.take().expect("`add` stores an array once");
-        make(&mut sink.into_inner(), options)
+        let write_content = self.write_content.take().expect("`add` stores an array once");
+        write_content(&mut sink.into_inner(), options)
     }
 }
 

@@ -238,7 +238,7 @@ impl<'a> NpzUpdate<'a> {
             std::io::copy(&mut before.take(archive.prefix_len()), &mut file)?;
             let mut npz = NpzWriter::new_with(file, &options);
             npz.set_comment(archive.comment().to_vec());
-            let mut records = RecordBuffer { file: old, bytes: Vec::new(), start: 0, served_since_jump: 0 };
+            let mut records = RecordBuffer { file: old, bytes: Vec::new(), start: 0, bytes_since_jump: 0 };
             for index in 0..archive.members().len() {
                 let member = archive.at(index)?;
                 match changes.get(&index) {
@@ -269,12 +269,12 @@ impl<'a> NpzUpdate<'a> {
 fn copy(npz: &mut NpzWriter<&File>, old: &mut RecordBuffer<'_>, member: &Member) -> Result<()> {
     /// Members of up to this length are copied through memory, together with their neighbors.
     const MAX_SMALL_MEMBER: u64 = 64 << 10;
-    if member.limit - member.offset > MAX_SMALL_MEMBER {
+    if member.next_record_offset - member.offset > MAX_SMALL_MEMBER {
         let mut archive = ArchiveBytes::of(Region::of_file(old.file));
         let (local, content) = member::local_fields(&mut archive, member)?;
         return npz.copy(member, &local, PackedContent::At(old.file, content));
     }
-    let record = old.get(member.offset..member.limit)?;
+    let record = old.get(member.offset..member.next_record_offset)?;
     let (local, content) = member::local_fields(&mut ArchiveBytes::part(record, member.offset), member)?;
     // The local header has been checked: the content ends before the limit.
     let packed = &record[(content - member.offset) as usize..][..member.packed as usize];
@@ -288,7 +288,7 @@ struct RecordBuffer<'a> {
     /// The offset of these bytes.
     start: u64,
     /// How many bytes of members were asked for since the last jump.
-    served_since_jump: u64,
+    bytes_since_jump: u64,
 }
 
 impl RecordBuffer<'_> {
@@ -299,15 +299,15 @@ impl RecordBuffer<'_> {
             // Members may be in any order in the file: after a jump, little is read ahead, and more with each member that
             // follows.
             if !(self.start..=end + MAX_READ_AHEAD).contains(&range.start) {
-                self.served_since_jump = 0;
+                self.bytes_since_jump = 0;
             }
-            let wanted = (range.end - range.start).max(MAX_READ_AHEAD.min(16 * self.served_since_jump));
+            let wanted = (range.end - range.start).max(MAX_READ_AHEAD.min(16 * self.bytes_since_jump));
             self.bytes.resize(wanted as usize, 0);
             let filled = Region::of_file(self.file).fill_at(&mut self.bytes, range.start)?;
             self.bytes.truncate(filled);
             self.start = range.start;
         }
-        self.served_since_jump += range.end - range.start;
+        self.bytes_since_jump += range.end - range.start;
         let from = (range.start - self.start) as usize;
         self.bytes.get(from..from + (range.end - range.start) as usize).ok_or_else(truncated_archive)
     }

@@ -90,7 +90,7 @@ impl<W: Write> NpzWriter<W> {
         let mut state = ArchiveState::default();
         // In a file, sizes and checksums can be patched into a member's local header after its content is
         // written.
-        if let Some((start, can_patch)) = streams::as_file(&mut writer).and_then(os::position) {
+        if let Some((start, can_patch)) = streams::as_file(&mut writer).and_then(os::write_position) {
             (state.start, state.can_patch) = (start, can_patch);
         }
         Self { writer, options: options.clone(), state, names: HashSet::new(), is_broken: false }
@@ -199,14 +199,14 @@ impl<W: Write> NpzWriter<W> {
         local: &LocalFields,
         content: PackedContent<'_>,
     ) -> Result<()> {
-        self.check_state()?;
+        self.check_not_broken()?;
         let extra = &local.extra;
         if !zip::extra_fields_fit(old, extra) {
             let reason = "the extra fields of the member are too long to be copied".into();
             return Err(ErrorKind::Unsupported { part: FilePart::Archive, reason }.into());
         }
         self.is_broken = true;
-        let member = Member { offset: self.state.len, limit: 0, ..old.clone() };
+        let member = Member { offset: self.state.len, next_record_offset: 0, ..old.clone() };
         // The first bytes of a member encrypted in the traditional way are checked against its checksum, or against its
         // time if a descriptor follows: so one must follow where it did.
         let has_descriptor = member.is_encrypted() && member.has_descriptor();
@@ -246,7 +246,7 @@ impl<W: Write> NpzWriter<W> {
     }
 
     fn check_new_member(&mut self, name: &str) -> Result<()> {
-        self.check_state()?;
+        self.check_not_broken()?;
         change::check_can_sync(&mut self.writer, self.options.get_write_options())?;
         if self.names.contains(name) {
             return Err(ErrorKind::NameTaken { name: name.to_owned() }.into());
@@ -258,7 +258,7 @@ impl<W: Write> NpzWriter<W> {
         Ok(())
     }
 
-    fn check_state(&self) -> Result<()> {
+    fn check_not_broken(&self) -> Result<()> {
         match self.is_broken {
             false => Ok(()),
             true => {
@@ -280,12 +280,15 @@ impl<W: Write> NpzWriter<W> {
         if let (_, Some(packing)) = packing(options.get_compression())? {
             let mut packed = Vec::new();
             let write = |packer: &mut dyn Write| Ok(packer.write_all(&content)?);
-            set_packed(member, &self.state.pack(&mut Sink::of(&mut packed), packing, options, write)?);
+            set_packed_metadata(
+                member,
+                &self.state.pack(&mut Sink::of(&mut packed), packing, options, write)?,
+            );
             content = packed;
         } else {
             let mut sum = Crc::default();
             sum.add(&content);
-            set_stored(member, &sum);
+            set_stored_metadata(member, &sum);
         }
         member.offset = self.state.len;
         let record = zip::local_record(
@@ -308,7 +311,7 @@ impl<W: Write> NpzWriter<W> {
         options: &NpzOptions,
     ) -> Result<bool> {
         /// The reserve below 4 GiB for the NPY header and for the growth of incompressible data.
-        const SPARE: u64 = 64 << 20;
+        const GROWTH_RESERVE: u64 = 64 << 20;
         // A streaming reader cannot find the end of a stored member whose sizes follow it. So the sizes are
         // computed first, by a pass that writes nothing and therefore costs little.
         let is_known = !self.state.can_patch && member.method == Method::Stored && array.is_repeatable();
@@ -317,9 +320,9 @@ impl<W: Write> NpzWriter<W> {
             let mut see = |bytes: &[u8]| sum.add(bytes);
             let options = options.get_write_options().without_progress();
             store_npy_into(array, Sink::of(&mut std::io::sink()).with_observer(&mut see), &options)?;
-            set_stored(member, &sum);
+            set_stored_metadata(member, &sum);
         }
-        let is_short = |len: u64| len < u64::from(u32::MAX) - SPARE;
+        let is_short = |len: u64| len < u64::from(u32::MAX) - GROWTH_RESERVE;
         let sizes = if self.state.can_patch || is_known {
             zip::SizesLocation::LocalHeader
         } else if array.payload_len(options.get_write_options()).is_some_and(is_short) {
@@ -339,12 +342,12 @@ impl<W: Write> NpzWriter<W> {
             let write = |mut packer: &mut dyn Write| {
                 store_npy_into(array, Sink::of(&mut packer), options.get_write_options())
             };
-            set_packed(member, &self.state.pack(&mut sink, packing, options, write)?);
+            set_packed_metadata(member, &self.state.pack(&mut sink, packing, options, write)?);
         } else {
             let mut sum = Crc::default();
             let mut see = |bytes: &[u8]| sum.add(bytes);
             store_npy_into(array, sink.with_observer(&mut see), options.get_write_options())?;
-            set_stored(member, &sum);
+            set_stored_metadata(member, &sum);
         }
         self.state.len += member.packed;
         // The local header contains the values of the first pass and cannot be patched.
@@ -396,7 +399,7 @@ impl<W: Write> NpzWriter<W> {
     ///   member fails already.)
     /// - [`Io`](crate::error::ErrorKind::Io) if an I/O operation fails.
     pub fn finish(mut self) -> Result<W> {
-        self.check_state()?;
+        self.check_not_broken()?;
         let start = self.state.len;
         let count = self.state.members.len() as u64;
         for (member, has_descriptor) in std::mem::take(&mut self.state.members) {
@@ -448,25 +451,25 @@ fn packing(compression: Compression) -> Result<(Method, Option<PackMethod>)> {
         #[cfg(feature = "zstd")]
         Compression::Zstd(level) => (Method::Zstd, Some(PackMethod::Zstd(level))),
         #[cfg(not(feature = "zstd"))]
-        Compression::Zstd(_) => return Err(Error::without_feature("Compression::Zstd", "zstd")),
+        Compression::Zstd(_) => return Err(Error::missing_feature("Compression::Zstd", "zstd")),
     })
 }
 
 /// Records the checksum and sizes of a stored member.
-fn set_stored(member: &mut Member, sum: &Crc) {
+fn set_stored_metadata(member: &mut Member, sum: &Crc) {
     (member.crc, member.size, member.packed) = (sum.get(), sum.len(), sum.len());
 }
 
 /// Records the checksum, the sizes and the block index of a compressed member.
-fn set_packed(member: &mut Member, index: &BlockIndex) {
-    (member.crc, member.size, member.packed) = (index.sum().get(), index.sum().len(), index.packed());
+fn set_packed_metadata(member: &mut Member, index: &BlockIndex) {
+    (member.crc, member.size, member.packed) = (index.sum().get(), index.sum().len(), index.packed_len());
     member.extra = zip::block_index_field(index, member.raw_name().len());
 }
 
 /// Returns the metadata of a new member.
 fn new_member(name: &str, compression: Compression) -> Result<Member> {
     /// Midnight on January 1, 1980: the earliest DOS timestamp. A fixed time makes archives reproducible.
-    const STAMP: u32 = 0x0021_0000;
+    const DOS_EPOCH: u32 = 0x0021_0000;
     /// Unix permissions: a regular file that its owner can write and everyone can read.
     const ATTRIBUTES: u32 = 0o100_644 << 16;
     let (method, _) = packing(compression)?;
@@ -479,12 +482,12 @@ fn new_member(name: &str, compression: Compression) -> Result<Member> {
         packed: 0,
         size: 0,
         offset: 0,
-        limit: 0,
+        next_record_offset: 0,
         central_offset: 0,
-        dos_timestamp: STAMP,
+        dos_timestamp: DOS_EPOCH,
         attributes: ATTRIBUTES,
         made_by: zip::MADE_BY,
-        version_needed: zip::VERSION,
+        version_needed: zip::ZIP64_VERSION,
         internal_attributes: 0,
         extra: Vec::new(),
         comment: Vec::new(),

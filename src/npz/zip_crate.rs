@@ -85,7 +85,7 @@ pub(super) fn read_verified<T>(
         with_exact_size(stream, member, options, &checksum, call)
     })?;
     let found = checksum.finish(member.size, |_, _| Ok::<(), Error>(()))?; // all bytes have been observed
-    if member.aes_method().is_some() && !is_authenticated {
+    if member.method_inside_aes().is_some() && !is_authenticated {
         let reason = "its content ends before its authentication code".into();
         return Err(ErrorKind::Malformed { part: FilePart::Archive, reason, offset: None }.into());
     }
@@ -97,7 +97,7 @@ pub(super) fn read_verified<T>(
 }
 
 /// Invokes `call` with the beginning of the decoded content, without verifying anything.
-pub(super) fn peek<T>(
+pub(super) fn read_unverified<T>(
     archive_bytes: &mut ArchiveBytes<'_>,
     (member, content): (&Member, u64),
     options: &ReadOptions,
@@ -115,7 +115,7 @@ fn with_decoded<T>(
     options: &ReadOptions,
     call: impl FnOnce(&mut DecodedContent<'_>) -> Result<T>,
 ) -> Result<(T, bool)> {
-    let aes = member.aes_method();
+    let aes = member.method_inside_aes();
     let method = aes.unwrap_or(member.method);
     let is_known = match method {
         Method::Stored | Method::Deflated => member.is_encrypted(),

@@ -44,7 +44,7 @@ pub struct ReadOptions {
     casting: Option<Casting>,
     long_double: Option<LongDoubleFormat>,
     #[cfg_attr(feature = "serde-1", serde(rename = "raw_bytes_are"))]
-    raw_bytes: Option<Narrow>,
+    raw_bytes_type: Option<Narrow>,
     allow_trailing: Option<bool>,
     ignore_extra_fields: bool,
     ignore_ra_flags: bool,
@@ -54,7 +54,7 @@ pub struct ReadOptions {
     old_text: OldText,
     /// If this is set, raw bytes may be read as records of equal size, in this byte order.
     #[cfg_attr(feature = "serde-1", serde(skip))]
-    composite_order: Option<ByteOrder>,
+    raw_record_byte_order: Option<ByteOrder>,
     #[cfg_attr(feature = "serde-1", serde(skip))]
     innermost_first: bool,
     #[cfg_attr(feature = "serde-1", serde(skip))]
@@ -166,7 +166,7 @@ impl ReadOptions {
     /// ```
     #[must_use]
     pub fn raw_bytes_are(mut self, narrow: Narrow) -> Self {
-        self.raw_bytes = Some(narrow);
+        self.raw_bytes_type = Some(narrow);
         self
     }
 
@@ -339,14 +339,14 @@ impl ReadOptions {
     }
 
     /// Returns the type set with [`raw_bytes_are`](Self::raw_bytes_are), if any.
-    pub(crate) fn get_raw_bytes(&self) -> Option<Narrow> {
-        self.raw_bytes
+    pub(crate) fn get_raw_bytes_type(&self) -> Option<Narrow> {
+        self.raw_bytes_type
     }
 
     /// Returns the options without that of [`raw_bytes_are`](Self::raw_bytes_are).
     #[cfg(feature = "dask")]
-    pub(crate) fn without_raw_bytes(mut self) -> Self {
-        self.raw_bytes = None;
+    pub(crate) fn without_raw_bytes_type(mut self) -> Self {
+        self.raw_bytes_type = None;
         self
     }
 
@@ -366,7 +366,7 @@ impl ReadOptions {
     }
 
     /// Returns the options for a call that looks at what follows the array by itself.
-    pub(crate) fn without_trailing_check(&self) -> Self {
+    pub(crate) fn with_default_trailing(&self) -> Self {
         Self { allow_trailing: None, ..self.clone() }
     }
 
@@ -429,8 +429,8 @@ impl ReadOptions {
     }
 
     /// Returns the options for a file whose records are identified only by their size.
-    pub(crate) fn with_composites(self, order: ByteOrder) -> Self {
-        Self { composite_order: Some(order), ..self }
+    pub(crate) fn with_raw_records(self, order: ByteOrder) -> Self {
+        Self { raw_record_byte_order: Some(order), ..self }
     }
 
     /// Returns the options for a part of what the callback is told of, of which this many bytes precede the part.
@@ -457,8 +457,8 @@ impl ReadOptions {
         self.innermost_first
     }
 
-    pub(crate) fn composite_order(&self) -> Option<ByteOrder> {
-        self.composite_order
+    pub(crate) fn raw_record_byte_order(&self) -> Option<ByteOrder> {
+        self.raw_record_byte_order
     }
 }
 
@@ -492,7 +492,7 @@ pub struct WriteOptions {
     preallocate: bool,
     /// Whether the options are for a dtype that is only shown.
     #[cfg_attr(feature = "serde-1", serde(skip))]
-    any_width: bool,
+    is_for_dtype_display: bool,
     pickle_protocol: Option<u8>,
     threads: Option<NonZero<usize>>,
     #[cfg_attr(feature = "serde-1", serde(skip))]
@@ -749,13 +749,13 @@ impl WriteOptions {
     }
 
     /// Returns options for a dtype that is only shown: a text in a record has a width of 1, if it has no other.
-    pub(crate) fn of_any_width() -> Self {
-        Self { any_width: true, ..Self::new() }
+    pub(crate) fn for_dtype_display() -> Self {
+        Self { is_for_dtype_display: true, ..Self::new() }
     }
 
     /// Returns the width of a text in a record that has no other.
-    pub(crate) fn default_len(&self) -> Option<usize> {
-        self.any_width.then_some(1)
+    pub(crate) fn default_text_width(&self) -> Option<usize> {
+        self.is_for_dtype_display.then_some(1)
     }
 
     /// Returns the options for a field of a record, which has its own width.
@@ -765,9 +765,9 @@ impl WriteOptions {
 }
 
 fn thread_count(asked: Option<NonZero<usize>>) -> usize {
-    const MAX: usize = 4;
+    const MAX_DEFAULT_THREADS: usize = 4;
     // Asked once: the answer takes as long as reading a small array, because it comes from several files.
-    static AVAILABLE: OnceLock<usize> = OnceLock::new();
-    let available = || thread::available_parallelism().map_or(1, NonZero::get).min(MAX);
-    asked.map_or_else(|| *AVAILABLE.get_or_init(available), NonZero::get)
+    static DEFAULT_THREADS: OnceLock<usize> = OnceLock::new();
+    let available = || thread::available_parallelism().map_or(1, NonZero::get).min(MAX_DEFAULT_THREADS);
+    asked.map_or_else(|| *DEFAULT_THREADS.get_or_init(available), NonZero::get)
 }

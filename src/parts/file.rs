@@ -90,7 +90,7 @@ pub struct ArrayFile<F: ArrayFormat> {
     pub(super) locked: Option<Locked>,
     /// Who may write gaps between elements, if the file was opened with `open_exclusive`.
     pub(super) gap_lock: Option<GapLock>,
-    found: F::Found,
+    format_header: F::Found,
     data_offset: usize,
     /// Why the array cannot be refreshed, if it cannot.
     refresh_obstacle: Option<&'static str>,
@@ -188,11 +188,11 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// - [`NeedsCopy`](crate::error::ErrorKind::NeedsCopy) if the data of an RA file is compressed or stored as
     ///   single bits, since such data cannot be read in parts.
     pub fn new_with(file: File, options: &ReadOptions) -> Result<Self> {
-        Self::shared(Arc::new(file), options)
+        Self::of_shared_file(Arc::new(file), options)
     }
 
     /// Like [`ArrayFile::new_with`], for a shared file handle.
-    pub(super) fn shared(file: Arc<File>, options: &ReadOptions) -> Result<Self> {
+    pub(super) fn of_shared_file(file: Arc<File>, options: &ReadOptions) -> Result<Self> {
         options.refuse_trailing_check()?;
         if len_of_regular(&file).is_none() {
             (&*file).rewind()?; // the error for a pipe, which has no positions
@@ -254,7 +254,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         options: &ReadOptions,
     ) -> Result<Self> {
         F::check_uncompressed(&found, options)?;
-        F::header(&found).payload_len_in_parts()?;
+        F::header(&found).declared_payload_len()?;
         let options = F::dispatch_options(&found, options).into_owned();
         Ok(Self {
             bytes,
@@ -262,7 +262,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
             member: None,
             locked: None,
             gap_lock: None,
-            found,
+            format_header: found,
             data_offset,
             refresh_obstacle: None,
             options,
@@ -271,11 +271,11 @@ impl<F: ArrayFormat> ArrayFile<F> {
     }
 
     pub(crate) fn header(&self) -> &Header {
-        F::header(&self.found)
+        F::header(&self.format_header)
     }
 
     pub(crate) fn format_header(&self) -> &F::Found {
-        &self.found
+        &self.format_header
     }
 
     /// Returns the bytes of the array's elements.
@@ -286,11 +286,11 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// Returns the bytes of the array's elements for reading these of them.
     pub(super) fn payload_for(&self, selected: &Runs) -> Region<'_> {
         /// Longer runs are read by one call each, which takes no longer than copying them.
-        const LONG: usize = 16 << 10;
+        const LONG_RUN_LEN: usize = 16 << 10;
         let map = self.map.as_ref().map(|map| Region::of(&*map.elements));
         let is_in =
             |map: &Region<'_>| map.bytes().is_some_and(|elements| selected.end() <= elements.len() as u64);
-        let is_scattered = !selected.is_single_run() && selected.run_len() < LONG;
+        let is_scattered = !selected.is_single_run() && selected.run_len() < LONG_RUN_LEN;
         map.filter(|map| is_scattered && is_in(map)).unwrap_or_else(|| self.payload())
     }
 
@@ -331,7 +331,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// ```
     pub fn check_complete(&self) -> Result<()> {
         let header = self.header();
-        let whole = Runs::of_bytes(
+        let whole = Runs::with_byte_strides(
             0,
             vec![(header.count(), header.dtype().item_size() as u64)],
             header.dtype().item_size(),
@@ -371,7 +371,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         let of = |stored: Option<u64>, start: u64| -> Result<u64> {
             Ok(self.file_len()?.saturating_sub(start.saturating_add(stored.unwrap_or(u64::MAX))))
         };
-        let surplus = of(F::stored_len(&self.found), self.data_offset())?;
+        let surplus = of(F::stored_len(&self.format_header), self.data_offset())?;
         if surplus == 0 {
             return Ok(());
         }
@@ -459,12 +459,12 @@ impl<F: ArrayFormat> ArrayFile<F> {
             return Err(self.at_path(ErrorKind::ArrayChanged { reason }.into()));
         }
         let is_other = old.shape() != new.shape();
-        let old = std::mem::replace(&mut self.found, found);
+        let old = std::mem::replace(&mut self.format_header, found);
         if let Some(remap) = self.map.as_ref().filter(|_| is_other).map(|map| map.remap) {
             match remap(self) {
                 Ok(elements) => self.set_map(elements, remap),
                 Err(error) => {
-                    self.found = old; // so that the next call tries again
+                    self.format_header = old; // so that the next call tries again
                     return Err(self.at_path(error));
                 }
             }
@@ -612,7 +612,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
             member: self.member.clone(),
             locked: None,
             gap_lock: None,
-            found: self.found.clone(),
+            format_header: self.format_header.clone(),
             data_offset: self.data_offset,
             refresh_obstacle: self.refresh_obstacle,
             options: options.clone(),
@@ -640,7 +640,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
 impl NpyFile {
     /// Opens an archive member whose content is `bytes`.
     #[cfg(feature = "npz")]
-    pub(crate) fn member(
+    pub(crate) fn of_member(
         path: Option<&Path>,
         name: &str,
         bytes: SharedRegion,
@@ -691,7 +691,7 @@ impl NpyFile {
         header: Header,
         options: &ReadOptions,
     ) -> Result<Self> {
-        let Some(end) = offset.checked_add(header.payload_len_in_parts()?) else {
+        let Some(end) = offset.checked_add(header.declared_payload_len()?) else {
             return Err(ErrorKind::overflow("the offset of the elements").into());
         };
         let source: Arc<dyn ReadAt> = Arc::new(source);
@@ -709,6 +709,6 @@ impl NpyFile {
 
     /// Returns the version of the format; 1.0 for elements without a header.
     pub fn version(&self) -> Version {
-        self.found.version
+        self.format_header.version
     }
 }

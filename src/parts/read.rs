@@ -29,7 +29,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         let header = self.header();
         let whole = Runs::new(
             0,
-            vec![(header.in_memory().map_err(|error| self.at_path(error))?.0, 1)],
+            vec![(header.len_and_bytes_in_memory().map_err(|error| self.at_path(error))?.0, 1)],
             header.dtype().item_size(),
         );
         self.with_selected(header, &whole, (T::inner_ndim(), &self.options), T::from_payload)
@@ -98,7 +98,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         array: &mut ArrayRef<A, D>,
     ) -> Result<()> {
         let mut read = || {
-            let mut target = selection.target(array.view_mut().into_dyn(), false)?;
+            let mut target = selection.view_with_file_axes(array.view_mut().into_dyn(), false)?;
             let (header, selected) = selection.locate(self.header())?;
             let inner = (inner_axes_of::<A>().len(), &self.options);
             self.with_selected(&header, &selected, inner, |PayloadRef(payload)| {
@@ -140,7 +140,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// ```
     pub fn take<T: FromPayload>(&self, axis: impl AxisIndex, indices: &[usize]) -> Result<T> {
         let axis = axis.number();
-        let locate = || Selection::listed(self.header(), self.file_axis::<T>(axis)?, indices);
+        let locate = || Selection::locate_indices(self.header(), self.file_axis::<T>(axis)?, indices);
         let (header, selected) = locate().map_err(|error| self.at_path(error))?;
         self.with_selected(&header, &selected, (T::inner_ndim(), &self.options), T::from_payload)
     }
@@ -171,7 +171,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// ```
     pub fn runs_of_all(&self) -> Result<Runs> {
         let header = self.header();
-        let count = header.in_memory().map_err(|error| self.at_path(error))?.0;
+        let count = header.len_and_bytes_in_memory().map_err(|error| self.at_path(error))?.0;
         Ok(self.runs_in_source(&Runs::new(0, vec![(count, 1)], header.dtype().item_size())))
     }
 
@@ -199,7 +199,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
     /// As for [`take`](ArrayFile::take), as far as they do not depend on the bytes.
     pub fn runs_of_take<T: FromPayload>(&self, axis: impl AxisIndex, indices: &[usize]) -> Result<Runs> {
         let axis = axis.number();
-        let locate = || Selection::listed(self.header(), self.file_axis::<T>(axis)?, indices);
+        let locate = || Selection::locate_indices(self.header(), self.file_axis::<T>(axis)?, indices);
         let (_, selected) = locate().map_err(|error| self.at_path(error))?;
         Ok(self.runs_in_source(&selected))
     }
@@ -314,7 +314,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         let payload = Payload { source: &mut source, header, options };
         read(PayloadRef(payload)).map_err(|error| {
             let is_first = options.is_innermost_first();
-            self.at_path(self.header().name_selected(error, header, selected, (inner, is_first)))
+            self.at_path(self.header().name_selected_element(error, header, selected, (inner, is_first)))
         })
     }
 }

@@ -50,7 +50,7 @@ impl<R: Read + Seek, F: ArrayFormat> ArrayReader<R, F> {
         A: ReadableElement,
         I: SliceArg<IxDyn>,
     {
-        let (reader, found, options) = self.parts()?;
+        let (reader, found, options) = self.reader_header_and_options()?;
         let found_header = F::header(found);
         let options = F::dispatch_options(found, options);
         let selection = Axes::of(found_header, inner_axes_of::<A>().len(), &options)?.selection(&slice)?;
@@ -64,7 +64,7 @@ impl<R: Read + Seek, F: ArrayFormat> ArrayReader<R, F> {
         reader.seek(SeekFrom::Start(start))?;
         let array = array.map_err(|error| {
             let inner = (inner_axes_of::<A>().len(), options.is_innermost_first());
-            found_header.name_selected(error, &header, &selected, inner)
+            found_header.name_selected_element(error, &header, &selected, inner)
         });
         arranged(&selection, array?)
     }
@@ -83,7 +83,7 @@ impl<R: Read + Seek> Read for RunsReader<'_, R> {
         if self.at >= self.selected.byte_len() || into.is_empty() {
             return Ok(0);
         }
-        let (place, left) = self.selected.find(self.at);
+        let (place, left) = self.selected.offset_at(self.at);
         let max_len = left.min(into.len());
         match self.reader.seek(SeekFrom::Start(self.start + place)) {
             // The position is beyond the maximum file size of this system: treat it as the end of the data.
@@ -129,7 +129,7 @@ impl NpyReader<File> {
     /// ```
     pub fn into_file(mut self) -> Result<NpyFile> {
         let header_len = self.data_offset();
-        let (file, found, options) = self.parts()?;
+        let (file, found, options) = self.reader_header_and_options()?;
         let payload = file.stream_position()?;
         let end = payload.saturating_add(found.header.payload_len().unwrap_or_default());
         // The range includes the header, because `NpyFile` adds the length of the header to its start.

@@ -130,7 +130,7 @@ impl Selection {
     /// Returns the byte offset of the first selected element, and the count and byte stride of each axis.
     ///
     /// The axes are in the order of the header.
-    pub(super) fn file_axes(&self, header: &Header) -> (u64, Vec<(usize, u64)>) {
+    pub(super) fn byte_layout(&self, header: &Header) -> (u64, Vec<(usize, u64)>) {
         let item = header.dtype().item_size();
         let strides = header
             .shape_ref()
@@ -151,7 +151,7 @@ impl Selection {
     }
 
     /// Returns the header and the byte runs of the part with the listed indices along an axis.
-    pub(crate) fn listed(header: &Header, axis: usize, indices: &[usize]) -> Result<(Header, Runs)> {
+    pub(crate) fn locate_indices(header: &Header, axis: usize, indices: &[usize]) -> Result<(Header, Runs)> {
         let dims = header.shape();
         let Some(length) = dims.get(axis).copied() else {
             return Err(ErrorKind::NoSuchAxis { axis, shape: header.shape_ref().clone() }.into());
@@ -182,7 +182,7 @@ impl Selection {
             Order::C => &dims[..axis],
             Order::Fortran => &dims[axis + 1..],
         };
-        wanted.in_memory()?; // also bounds `run` and `outer`, which are factors of this size
+        wanted.len_and_bytes_in_memory()?; // also bounds `run` and `outer`, which are factors of this size
         let outer: usize = outer.iter().product();
         let run = usize::try_from(bytes).unwrap_or(usize::MAX);
         let place = |index: usize| (index as u64).saturating_mul(bytes);
@@ -204,7 +204,7 @@ impl Selection {
     }
 
     /// Returns a slice of the entire array that selects these ranges of the selection, one range per axis.
-    pub(crate) fn within(&self, ranges: &[Range<usize>]) -> Vec<SliceInfoElem> {
+    pub(crate) fn slice_of_ranges(&self, ranges: &[Range<usize>]) -> Vec<SliceInfoElem> {
         let mut ranges = ranges.iter();
         let old = self.elements.iter().filter(|element| !element.is_new_axis());
         let part = |(element, axis_range): (&SliceInfoElem, &AxisRange)| {
@@ -284,7 +284,7 @@ impl Selection {
     /// Returns a view of the array with the axes and directions of the part in the file.
     ///
     /// The slice is read into this view or written from it. This is the inverse of `arrange`.
-    pub(super) fn target<S: RawData>(
+    pub(super) fn view_with_file_axes<S: RawData>(
         &self,
         mut view: ArrayBase<S, IxDyn>,
         is_written: bool,
@@ -378,7 +378,7 @@ impl Header {
     ///
     /// `part` is the header of the selection. `inner` is the number of axes of each element, and whether they
     /// come first.
-    pub(super) fn name_selected(
+    pub(super) fn name_selected_element(
         &self,
         error: Error,
         part: &Header,
@@ -396,9 +396,9 @@ impl Header {
         let parts = if is_contiguous { part.len() / outer.max(1) } else { 1 };
         let bytes = item.saturating_mul(parts.max(1));
         let in_file = |element: usize| match (element as u64).saturating_mul(bytes) {
-            at if at < selected.byte_len() => (selected.find(at).0 / bytes) as usize,
+            at if at < selected.byte_len() => (selected.offset_at(at).0 / bytes) as usize,
             _ => element, // elements without bytes
         };
-        self.name_element(error.map_element(in_file), inner, is_first)
+        self.add_axis_indices(error.map_element(in_file), inner, is_first)
     }
 }

@@ -14,11 +14,13 @@ use crate::io::change::{self, LockPurpose};
 use crate::io::{self, ArrayFormat};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::shape::Order;
-use crate::transfer::tiles::{Axis as TileAxis, SideLayout, TileMove, TilePlan, TileWork, Writes, move_all};
+use crate::transfer::tiles::{
+    Axis as TileAxis, SideLayout, TileMove, TilePlan, TileWork, WriteAccess, move_all,
+};
 use crate::transfer::{self, Items, Sink};
 
 /// The approximate number of bytes of a part that are encoded at a time.
-const BLOCK: usize = 4 << 20;
+const BLOCK_LEN: usize = 4 << 20;
 
 impl<F: ArrayFormat> ArrayFile<F> {
     /// Opens a file for writing parts of its array with [`ArrayFile::write_slice`].
@@ -80,7 +82,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
             // Lock before reading the header, so that no other writer changes it in between. Do not wait: a
             // writer may hold its lock for hours.
             let locked = change::open_locked(path, purpose, std::time::Duration::ZERO)?;
-            let file = Self::shared(locked.shared(), &ReadOptions::new())?;
+            let file = Self::of_shared_file(locked.shared_file(), &ReadOptions::new())?;
             // `write_slice` would extend a truncated file.
             file.check_complete()?;
             Ok(file.with_lock(locked, purpose, path))
@@ -156,11 +158,11 @@ impl<F: ArrayFormat> ArrayFile<F> {
             let error = Error::from(ErrorKind::bad_option("the file was opened for reading only"));
             return Err(error.with_help(Help::OpenToWrite));
         }
-        let header = &*io::grouped_for::<A>(self.header(), None, self.options.is_innermost_first())?;
+        let header = &*io::group_inner_axes_for::<A>(self.header(), None, self.options.is_innermost_first())?;
         let options = io::options_for::<A>(header.dtype(), &WriteOptions::new())?;
         let selection = Selection::of(header.shape_ref(), slice)?;
-        let view = selection.target(array.view().into_dyn(), true)?;
-        let (start, file_axes) = selection.file_axes(header);
+        let view = selection.view_with_file_axes(array.view().into_dyn(), true)?;
+        let (start, file_axes) = selection.byte_layout(header);
         if view.is_empty() || header.dtype().item_size() == 0 {
             return Ok(());
         }
@@ -184,7 +186,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
             Order::C => (0..view.ndim()).find(is_long),
             Order::Fortran => (0..view.ndim()).rev().find(is_long),
         };
-        let Some(axis) = slowest.filter(|_| bytes > BLOCK) else {
+        let Some(axis) = slowest.filter(|_| bytes > BLOCK_LEN) else {
             return self.write_piece(header, &view, start, file_axes, options);
         };
         let half = view.len_of(Axis(axis)) / 2;
@@ -225,18 +227,21 @@ impl<F: ArrayFormat> ArrayFile<F> {
         )?;
         // The strides of the encoded block, which is contiguous and in the order of the file.
         let mut from = item as u64;
-        let mut axes: Vec<TileAxis> =
-            file_axes.iter().map(|(_, to)| TileAxis { len: 0, from: 0, to: *to }).collect();
+        let mut axes: Vec<TileAxis> = file_axes
+            .iter()
+            .map(|(_, to)| TileAxis { len: 0, source_stride: 0, target_stride: *to })
+            .collect();
         let fastest_first: Vec<usize> =
             if is_fortran { (0..axes.len()).collect() } else { (0..axes.len()).rev().collect() };
         for axis in fastest_first {
             let len = piece.len_of(Axis(axis));
-            axes[axis] = TileAxis { len, from, ..axes[axis] };
+            axes[axis] = TileAxis { len, source_stride: from, ..axes[axis] };
             from = from.saturating_mul(len as u64);
         }
-        let (source, target) = (SideLayout { start: 0, item }, SideLayout { start, item });
+        let (source, target) =
+            (SideLayout { start: 0, item_size: item }, SideLayout { start, item_size: item });
         // The memory budget covers a tile on both sides, so it is twice the block size.
-        let plan = TilePlan::new(axes, source, target, 2 * BLOCK, Writes::RandomAccess);
+        let plan = TilePlan::new(axes, source, target, 2 * BLOCK_LEN, WriteAccess::RandomAccess);
         let (source, name_error) = (Region::of_memory(&bytes), |error| error);
         let gap_lock = self.gap_lock.as_ref();
         let work = TileMove {

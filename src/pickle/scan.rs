@@ -11,7 +11,7 @@ pub(crate) fn read_one<E>(mut more: impl FnMut(&mut Vec<u8>, u64) -> Result<u64,
     let mut bytes = Vec::new();
     let mut at = 0;
     loop {
-        if fill_or_end(&mut bytes, at, 1, &mut more)? {
+        if ends_while_filling(&mut bytes, at, 1, &mut more)? {
             return Ok(bytes);
         }
         let opcode = bytes[at];
@@ -24,7 +24,7 @@ pub(crate) fn read_one<E>(mut more: impl FnMut(&mut Vec<u8>, u64) -> Result<u64,
         };
         for _ in 0..lines {
             loop {
-                if fill_or_end(&mut bytes, at, 1, &mut more)? {
+                if ends_while_filling(&mut bytes, at, 1, &mut more)? {
                     return Ok(bytes);
                 }
                 at += 1;
@@ -44,7 +44,7 @@ pub(crate) fn read_one<E>(mut more: impl FnMut(&mut Vec<u8>, u64) -> Result<u64,
             BINUNICODE8 | BINBYTES8 | BYTEARRAY8 | FRAME => (8, true),
             _ => continue,
         };
-        if fill_or_end(&mut bytes, at, width, &mut more)? {
+        if ends_while_filling(&mut bytes, at, width, &mut more)? {
             return Ok(bytes);
         }
         let mut number = [0; 8];
@@ -56,7 +56,7 @@ pub(crate) fn read_one<E>(mut more: impl FnMut(&mut Vec<u8>, u64) -> Result<u64,
             if matches!(opcode, LONG4 | BINSTRING) && len > i32::MAX as u64 {
                 return Ok(bytes);
             }
-            if fill_or_end(&mut bytes, at, len, &mut more)? {
+            if ends_while_filling(&mut bytes, at, len, &mut more)? {
                 return Ok(bytes);
             }
             // The content of a frame consists of opcodes, which are scanned too.
@@ -66,7 +66,7 @@ pub(crate) fn read_one<E>(mut more: impl FnMut(&mut Vec<u8>, u64) -> Result<u64,
 }
 
 /// Makes `count` bytes available at index `at`; returns whether the source ended before that.
-fn fill_or_end<E>(
+fn ends_while_filling<E>(
     bytes: &mut Vec<u8>,
     at: usize,
     count: u64,

@@ -16,7 +16,7 @@ pub(crate) struct OpcodeWriter {
 /// Length of a frame in bytes, as in Python. Data of this length or more is put between frames.
 const FRAME_LEN: usize = 64 << 10;
 /// Length of a frame's header, in bytes: the opcode and the frame's length.
-const FRAME_HEAD: usize = 9;
+const FRAME_HEADER_LEN: usize = 9;
 
 impl OpcodeWriter {
     pub(crate) fn new(protocol: u8) -> Self {
@@ -40,7 +40,7 @@ impl OpcodeWriter {
             return;
         }
         match self.frame_start {
-            Some(start) if self.bytes.len() - start < FRAME_LEN + FRAME_HEAD => {}
+            Some(start) if self.bytes.len() - start < FRAME_LEN + FRAME_HEADER_LEN => {}
             _ => self.begin_frame(),
         }
     }
@@ -53,11 +53,11 @@ impl OpcodeWriter {
 
     fn end_frame(&mut self) {
         if let Some(start) = self.frame_start.take() {
-            let len = (self.bytes.len() - start - FRAME_HEAD) as u64;
+            let len = (self.bytes.len() - start - FRAME_HEADER_LEN) as u64;
             match len {
                 // Nothing was written into the frame, so it is omitted.
                 0 => self.bytes.truncate(start),
-                _ => self.bytes[start + 1..start + FRAME_HEAD].copy_from_slice(&len.to_le_bytes()),
+                _ => self.bytes[start + 1..start + FRAME_HEADER_LEN].copy_from_slice(&len.to_le_bytes()),
             }
         }
     }

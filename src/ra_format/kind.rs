@@ -42,7 +42,7 @@ pub(super) fn dtype(eltype: u64, elbyte: u64, order: ByteOrder) -> Result<DType>
 }
 
 /// Returns the element type for a dtype, and whether its elements are big-endian.
-pub(super) fn of(dtype: &DType, eltype_5: bool) -> Result<(u64, bool)> {
+pub(super) fn eltype_of(dtype: &DType, eltype_5: bool) -> Result<(u64, bool)> {
     let number = match dtype {
         DType::Scalar(scalar) => match scalar.kind() {
             Kind::Int => Some(1),
@@ -52,7 +52,7 @@ pub(super) fn of(dtype: &DType, eltype_5: bool) -> Result<(u64, bool)> {
             Kind::Bool if eltype_5 => Some(5),
             Kind::Void if eltype_5 && scalar.size() == 2 => Some(5),
             Kind::Void => Some(0),
-            Kind::Narrow(_) => return of(&dtype.stored(), eltype_5),
+            Kind::Narrow(_) => return eltype_of(&dtype.stored(), eltype_5),
             _ => None,
         },
         DType::Record(_) if !dtype.has_object() => Some(0),

@@ -21,11 +21,11 @@ pub(crate) const MAGIC: &[u8; 8] = b"rawarray";
 const MIN_HEADER_LEN: usize = 48;
 
 /// Flag: the data is in big-endian byte order.
-pub(crate) const BIG_ENDIAN: u64 = 1;
+pub(crate) const BIG_ENDIAN_FLAG: u64 = 1;
 /// Flag: the data is compressed, by one of the methods in [`Packing`].
-pub(crate) const PACKED: u64 = 2;
+pub(crate) const PACKED_FLAG: u64 = 2;
 /// Flag: the data is single bits.
-const BITS: u64 = 4;
+const BITS_FLAG: u64 = 4;
 
 /// The contents of an RA header.
 ///
@@ -82,11 +82,11 @@ pub(crate) enum Packing {
 
 impl RaHeader {
     pub(crate) fn is_big_endian(&self) -> bool {
-        self.flags & BIG_ENDIAN != 0
+        self.flags & BIG_ENDIAN_FLAG != 0
     }
 
     /// Returns the size of the decompressed elements, in bytes.
-    pub(crate) fn unpacked(&self) -> u64 {
+    pub(crate) fn unpacked_size(&self) -> u64 {
         self.header.payload_len().unwrap_or_default()
     }
 
@@ -94,9 +94,9 @@ impl RaHeader {
     pub(crate) fn packing(&self) -> Packing {
         if self.is_bits() {
             Packing::Bits
-        } else if self.flags & PACKED == 0 {
+        } else if self.flags & PACKED_FLAG == 0 {
             Packing::None
-        } else if self.size == self.unpacked() {
+        } else if self.size == self.unpacked_size() {
             // For variable-length integers, `size` is the decompressed size. An LZ4 block may have the same
             // size by chance.
             if self.may_have_varints() { Packing::Ambiguous } else { Packing::SameSize }
@@ -111,12 +111,12 @@ impl RaHeader {
     }
 
     fn is_bits(&self) -> bool {
-        self.flags & BITS != 0 && self.eltype == 5 && self.elbyte == 8
+        self.flags & BITS_FLAG != 0 && self.eltype == 5 && self.elbyte == 8
     }
 
     /// Returns the flags that this library does not support.
     pub(crate) fn unknown_flags(&self) -> u64 {
-        let known = BIG_ENDIAN | PACKED | if self.is_bits() { BITS } else { 0 };
+        let known = BIG_ENDIAN_FLAG | PACKED_FLAG | if self.is_bits() { BITS_FLAG } else { 0 };
         self.flags & !known
     }
 
@@ -130,8 +130,8 @@ impl RaHeader {
 
     /// Creates the header of an uncompressed array.
     pub(crate) fn of(header: &Header, eltype_5: bool) -> Result<Self> {
-        let header = &*header.ungrouped()?;
-        let (eltype, is_big_endian) = kind::of(header.dtype(), eltype_5)?;
+        let header = &*header.ungroup_inner_axes()?;
+        let (eltype, is_big_endian) = kind::eltype_of(header.dtype(), eltype_5)?;
         let bytes = header.payload_len().unwrap_or_default();
         let mut dims = header.shape().to_vec();
         if header.order() == Order::C {
@@ -140,7 +140,7 @@ impl RaHeader {
         }
         Ok(Self {
             header: Header::new(header.dtype().clone(), Order::Fortran, dims.into())?,
-            flags: if is_big_endian { BIG_ENDIAN } else { 0 },
+            flags: if is_big_endian { BIG_ENDIAN_FLAG } else { 0 },
             eltype,
             elbyte: header.dtype().item_size() as u64,
             size: bytes,
@@ -230,9 +230,9 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed> {
     };
     let dims = numbers[MIN_HEADER_LEN / 8..end / 8].iter().map(dim).collect::<Result<Vec<usize>>>()?;
     // A big-endian header comes from a big-endian machine: its data is big-endian even if no flag says so.
-    let flags = if is_swapped { flags | BIG_ENDIAN } else { flags };
-    let order = if flags & BIG_ENDIAN != 0 { ByteOrder::Big } else { ByteOrder::Little };
-    let is_bits = flags & BITS != 0 && eltype == 5 && elbyte == 8;
+    let flags = if is_swapped { flags | BIG_ENDIAN_FLAG } else { flags };
+    let order = if flags & BIG_ENDIAN_FLAG != 0 { ByteOrder::Big } else { ByteOrder::Little };
+    let is_bits = flags & BITS_FLAG != 0 && eltype == 5 && elbyte == 8;
     let dtype = if is_bits { bool_dtype() } else { kind::dtype(eltype, elbyte, order)? };
     // With fewer than two axes the orders are the same.
     let axes = if dims.len() < 2 { Order::C } else { Order::Fortran };
@@ -240,8 +240,8 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed> {
     let found = RaHeader { header, flags, eltype, elbyte, size };
     // The header states the size directly and through the shape. Both must agree, except for compressed data.
     let expected = match found.packing() {
-        Packing::None => Some(found.unpacked()),
-        Packing::Bits => Some(found.unpacked().div_ceil(64) * 8),
+        Packing::None => Some(found.unpacked_size()),
+        Packing::Bits => Some(found.unpacked_size().div_ceil(64) * 8),
         Packing::Lz4 | Packing::SameSize | Packing::Ambiguous => None,
     };
     match expected {

@@ -39,7 +39,7 @@ pub fn query(header: &RaHeader, name: &str) -> String {
     let mut text = format!("---\nname: {name}\nendian: {endian}\n");
     // Writing into a string never fails.
     if header.flags != 0 {
-        let _ = writeln!(text, "compressed: {}", header.flags & super::PACKED);
+        let _ = writeln!(text, "compressed: {}", header.flags & super::PACKED_FLAG);
     }
     let dims = header.header.shape();
     let _ = write!(text, "type: {kind}{bits}\nsize: {}\ndimension: {}\nshape:\n", header.size, dims.len());

@@ -21,11 +21,11 @@ impl BufferedExtent {
     /// reading the runs says why.
     pub(crate) fn read(array: Region<'_>, runs: &Runs, options: &ReadOptions) -> Option<Self> {
         /// Longer runs are copied out of each part of the bytes while it is in the cache.
-        const SHORT: usize = 64;
+        const MAX_RUN_LEN: usize = 64;
         /// The most memory for each selected byte.
         const MAX_BYTES_PER_SELECTED: u64 = 2;
         let (hints, selected) = (array.hints(), runs.byte_len());
-        if !runs.is_listed() || runs.run_len() > SHORT || array.bytes().is_some() || hints.is_remote() {
+        if !runs.is_listed() || runs.run_len() > MAX_RUN_LEN || array.bytes().is_some() || hints.is_remote() {
             return None;
         }
         let extent = runs.dense_extent(0, selected, hints.get_gap())?;

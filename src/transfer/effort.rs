@@ -11,7 +11,7 @@ pub(crate) struct Effort(u64);
 
 impl Effort {
     /// Work that is worth a thread.
-    const MIN_PER_THREAD: u64 = if cfg!(miri) { 1_000 } else { 120_000 }; // Miri's threads should have something to do
+    const MIN_NANOS_PER_THREAD: u64 = if cfg!(miri) { 1_000 } else { 120_000 }; // Miri's threads should have something to do
 
     /// Moving bytes within memory, or from the page cache.
     pub(crate) fn moving(bytes: u64) -> Self {
@@ -34,7 +34,7 @@ impl Effort {
 
     /// Returns how many threads the work is worth: at most the number that `wanted` returns, and at least one.
     pub(crate) fn threads(self, wanted: impl FnOnce() -> usize) -> usize {
-        match usize::try_from(self.0 / Self::MIN_PER_THREAD).unwrap_or(usize::MAX) {
+        match usize::try_from(self.0 / Self::MIN_NANOS_PER_THREAD).unwrap_or(usize::MAX) {
             0 | 1 => 1,
             most => wanted().clamp(1, most),
         }

@@ -6,16 +6,16 @@
 
 use ndarray::{ArrayBase, ArrayView2, ArrayViewD, Axis, Ix2, IxDyn, RawData, Slice, s};
 
-use super::walk::{self, SHORT};
+use super::walk::{self, SHORT_AXIS_LEN};
 use crate::element::cast::BitwiseOut;
 use crate::shape::indices_of;
 
 /// The approximate size of a block.
-const BLOCK: usize = 1 << 20;
+const BLOCK_LEN: usize = 1 << 20;
 /// The maximum size of a block that is enlarged to use a transposed array's cache lines completely.
-const LARGEST_BLOCK: usize = 16 << 20;
+const MAX_BLOCK_LEN: usize = 16 << 20;
 /// The side of the squares in which a transposed array is copied, in elements.
-const TILE: usize = 8;
+const TILE_SIDE: usize = 8;
 /// The minimum length of a transposed block along the contiguous axis, in bytes: a few complete cache lines.
 ///
 /// Such a block also has at least two squares along that axis.
@@ -30,14 +30,14 @@ pub(super) struct BlockPlan<'a, T> {
     axis: usize,
     /// How many indices of that axis are in a block.
     step: usize,
-    item: usize,
+    item_size: usize,
 }
 
 impl<'a, T> BlockPlan<'a, T> {
     pub(super) fn new(mut view: ArrayViewD<'a, T>, item: usize) -> Self {
         simplify_axes(&mut view);
         let (axis, step) = block_division(&view, item);
-        Self { view, axis, step, item }
+        Self { view, axis, step, item_size: item }
     }
 
     /// Returns the number of blocks.
@@ -66,8 +66,8 @@ impl<'a, T> BlockPlan<'a, T> {
         block
     }
 
-    pub(super) fn item(&self) -> usize {
-        self.item
+    pub(super) fn item_size(&self) -> usize {
+        self.item_size
     }
 }
 
@@ -76,13 +76,13 @@ pub(super) fn block_division<S: RawData>(view: &ArrayBase<S, IxDyn>, item: usize
     let shape = view.shape();
     let inner = |axis: usize| shape[axis + 1..].iter().product::<usize>().saturating_mul(item).max(1);
     let last = shape.len() - 1;
-    let axis = (0..last).find(|&axis| inner(axis) <= BLOCK).unwrap_or(last);
-    let step = (BLOCK / inner(axis)).max(1);
+    let axis = (0..last).find(|&axis| inner(axis) <= BLOCK_LEN).unwrap_or(last);
+    let step = (BLOCK_LEN / inner(axis)).max(1);
     // Blocks of a transposed array need several indices of the contiguous axis, to fill cache lines.
     let fastest = smallest_stride_axis(view);
-    let wanted = (MIN_CONTIGUOUS_BYTES / item.max(1)).max(2 * TILE);
+    let wanted = (MIN_CONTIGUOUS_BYTES / item.max(1)).max(2 * TILE_SIDE);
     let transposed = fastest < axis || (fastest == axis && fastest < last && step < wanted);
-    match transposed && inner(fastest).saturating_mul(wanted) <= LARGEST_BLOCK {
+    match transposed && inner(fastest).saturating_mul(wanted) <= MAX_BLOCK_LEN {
         true => (fastest, wanted),
         false => (axis, step),
     }
@@ -156,8 +156,8 @@ pub(super) fn is_copied_by_element<S: RawData>(view: &ArrayBase<S, IxDyn>) -> bo
     let (last, fastest) = (view.ndim() - 1, smallest_stride_axis(view));
     let row = view.len_of(Axis(last));
     match fastest == last || view.len_of(Axis(fastest)) == 1 {
-        true => row < SHORT && view.ndim() > 1,
-        false => row.min(view.len_of(Axis(fastest))) < TILE,
+        true => row < SHORT_AXIS_LEN && view.ndim() > 1,
+        false => row.min(view.len_of(Axis(fastest))) < TILE_SIDE,
     }
 }
 
@@ -227,11 +227,11 @@ fn transpose<T>(block: &ArrayViewD<'_, T>, fastest: usize, out: &BitwiseOut<T>, 
 /// Copies a plane whose first axis is contiguous; its rows are `row` bytes apart in the file.
 fn transpose_plane<T>(plane: ArrayView2<'_, T>, out: &BitwiseOut<T>, into: &mut [u8], row: usize) {
     match size_of::<T>() {
-        1 => transpose_tiles::<1>(out.units(&plane), into, row),
-        2 => transpose_tiles::<2>(out.units(&plane), into, row),
-        4 => transpose_tiles::<4>(out.units(&plane), into, row),
-        8 => transpose_tiles::<8>(out.units(&plane), into, row),
-        16 => transpose_tiles::<16>(out.units(&plane), into, row),
+        1 => transpose_tiles::<1>(out.view_byte_arrays(&plane), into, row),
+        2 => transpose_tiles::<2>(out.view_byte_arrays(&plane), into, row),
+        4 => transpose_tiles::<4>(out.view_byte_arrays(&plane), into, row),
+        8 => transpose_tiles::<8>(out.view_byte_arrays(&plane), into, row),
+        16 => transpose_tiles::<16>(out.view_byte_arrays(&plane), into, row),
         _ => {
             for (line, into) in plane.rows().into_iter().zip(into.chunks_mut(row)) {
                 copy_each(line.iter(), out, into);
@@ -245,10 +245,10 @@ fn transpose_plane<T>(plane: ArrayView2<'_, T>, out: &BitwiseOut<T>, into: &mut 
 /// Writing one element at a time would evict the rows from the cache, because rows that are this far apart
 /// often compete for the same cache lines.
 fn transpose_tiles<const SIZE: usize>(plane: ArrayView2<'_, [u8; SIZE]>, into: &mut [u8], row: usize) {
-    for (number, columns) in plane.axis_chunks_iter(Axis(1), TILE).enumerate() {
-        let into = &mut into[number * TILE * SIZE..];
-        let mut lanes: [&[[u8; SIZE]]; TILE] = [&[]; TILE];
-        let mut is_tiled = columns.ncols() == TILE;
+    for (number, columns) in plane.axis_chunks_iter(Axis(1), TILE_SIDE).enumerate() {
+        let into = &mut into[number * TILE_SIDE * SIZE..];
+        let mut lanes: [&[[u8; SIZE]]; TILE_SIDE] = [&[]; TILE_SIDE];
+        let mut is_tiled = columns.ncols() == TILE_SIDE;
         for (lane, items) in lanes.iter_mut().zip(columns.columns()) {
             match items.to_slice() {
                 Some(items) => *lane = items,
@@ -259,16 +259,16 @@ fn transpose_tiles<const SIZE: usize>(plane: ArrayView2<'_, [u8; SIZE]>, into: &
             copy_plane(columns, into, row);
             continue;
         }
-        let whole = columns.nrows() / TILE * TILE;
-        for from in (0..whole).step_by(TILE) {
-            let mut tile = [[[0; SIZE]; TILE]; TILE];
+        let whole = columns.nrows() / TILE_SIDE * TILE_SIDE;
+        for from in (0..whole).step_by(TILE_SIDE) {
+            let mut tile = [[[0; SIZE]; TILE_SIDE]; TILE_SIDE];
             for (column, lane) in lanes.iter().enumerate() {
-                for (line, item) in lane[from..from + TILE].iter().enumerate() {
+                for (line, item) in lane[from..from + TILE_SIDE].iter().enumerate() {
                     tile[line][column] = *item;
                 }
             }
             for (line, items) in tile.iter().enumerate() {
-                into[(from + line) * row..][..TILE * SIZE].copy_from_slice(items.as_flattened());
+                into[(from + line) * row..][..TILE_SIDE * SIZE].copy_from_slice(items.as_flattened());
             }
         }
         if whole < columns.nrows() {

@@ -3,7 +3,7 @@
 use ndarray::{ArrayViewD, ShapeBuilder};
 
 use super::gather::{gather, simplify_axes};
-use super::walk::{SHORT, Walk};
+use super::walk::{SHORT_AXIS_LEN, Walk};
 use crate::shape::indices_of;
 
 /// Copies strided elements of `item` bytes contiguously into `into`, which has exactly their size.
@@ -81,7 +81,7 @@ fn gather_strided_units<const SIZE: usize>(
 
 /// Returns whether rows are so short that most of the time would go into the other axes.
 fn has_short_rows(axes: &[(usize, usize)]) -> bool {
-    axes.len() > 1 && axes.last().is_some_and(|(len, _)| *len < SHORT)
+    axes.len() > 1 && axes.last().is_some_and(|(len, _)| *len < SHORT_AXIS_LEN)
 }
 
 /// Copies elements one by one; `item` returns the first of some bytes.

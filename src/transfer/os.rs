@@ -28,8 +28,8 @@ pub(crate) fn duplicate(descriptor: std::os::fd::RawFd) -> io::Result<File> {
 /// They make the first access several times cheaper.
 pub(crate) fn advise_huge_pages((start, length): (*const u8, usize)) {
     /// Below this size, the cost of partially used huge pages outweighs the gain.
-    const WORTHWHILE: usize = 4 << 20;
-    if length < WORTHWHILE {
+    const MIN_ADVISED_LEN: usize = 4 << 20;
+    if length < MIN_ADVISED_LEN {
         return;
     }
     #[cfg(target_os = "linux")]
@@ -129,7 +129,7 @@ pub(crate) fn is_append_only(file: &File) -> bool {
 ///
 /// Earlier bytes cannot be overwritten if all writes go to the end of the file.
 #[cfg(feature = "npz")]
-pub(crate) fn position(mut file: &File) -> Option<(u64, bool)> {
+pub(crate) fn write_position(mut file: &File) -> Option<(u64, bool)> {
     use std::io::Seek;
     let length = crate::bytes::len_of_regular(file)?;
     if is_append_only(file) {

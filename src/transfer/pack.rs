@@ -11,7 +11,7 @@ use crate::codec::{BLOCK_SIZE, BlockIndex, BlockPosition, Crc, PackMethod, Packe
 use crate::error::Result;
 
 /// The number of blocks that are buffered per thread when the content is written in small pieces.
-const BUFFERED_BLOCKS: usize = 2;
+const BUFFERED_BLOCKS_PER_THREAD: usize = 2;
 /// The maximum number of threads, which also bounds the buffer.
 const MAX_THREADS: usize = 64;
 
@@ -32,7 +32,7 @@ impl PackerPool {
     }
 
     /// Compresses a block and appends its checksum.
-    fn block(&self, bytes: &[u8], position: BlockPosition, out: &mut Vec<u8>) -> Result<()> {
+    fn pack_with_crc(&self, bytes: &[u8], position: BlockPosition, out: &mut Vec<u8>) -> Result<()> {
         let lock = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let idle = lock().pop();
         let mut packer = idle.unwrap_or_else(|| Packer::new(self.packing));
@@ -78,7 +78,7 @@ impl<'a, 's> PackWriter<'a, 's> {
         let make = |index: usize, out: &mut Vec<u8>| {
             let position =
                 BlockPosition { is_first: is_first && index == 0, is_last: is_last && index + 1 == blocks };
-            packers.block(content(index), position, out)
+            packers.pack_with_crc(content(index), position, out)
         };
         let mut done = 0;
         pipeline::make_blocks_in_order(blocks, self.threads, &make, &mut |made| {
@@ -91,8 +91,8 @@ impl<'a, 's> PackWriter<'a, 's> {
     }
 
     /// Compresses complete blocks, but holds back the last one, which only `finish` can mark as the last.
-    fn take(&mut self, mut bytes: &[u8]) -> Result<()> {
-        let max_pending = BUFFERED_BLOCKS * BLOCK_SIZE * self.threads;
+    fn push(&mut self, mut bytes: &[u8]) -> Result<()> {
+        let max_pending = BUFFERED_BLOCKS_PER_THREAD * BLOCK_SIZE * self.threads;
         if self.pending.len() + bytes.len() > max_pending && !self.pending.is_empty() {
             // Fills up the last block, so that block boundaries do not depend on how the content is written.
             let missing =
@@ -120,7 +120,7 @@ impl<'a, 's> PackWriter<'a, 's> {
 
 impl Write for PackWriter<'_, '_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.take(bytes)?;
+        self.push(bytes)?;
         Ok(bytes.len())
     }
 

@@ -24,7 +24,7 @@ pub(crate) struct PackedBlocks<'a> {
     make: fn() -> Result<Unpacker>,
     idle: Mutex<Vec<BlockDecoder>>,
     /// A cache of blocks that have been read in part, the most recently used at the end.
-    cached: Mutex<VecDeque<(usize, Arc<Mutex<UnpackStep>>)>>,
+    cached: Mutex<VecDeque<(usize, Arc<Mutex<CachedBlock>>)>>,
     cache_capacity: usize,
     /// Which blocks have been verified.
     is_checked: Vec<AtomicBool>,
@@ -52,7 +52,7 @@ struct BlockDecoder {
 
 /// The content of a block, once it has been decompressed.
 #[derive(Default)]
-struct UnpackStep {
+struct CachedBlock {
     bytes: Vec<u8>,
     is_unpacked: bool,
 }
@@ -157,7 +157,7 @@ impl<'a> PackedBlocks<'a> {
     /// Returns the range of the content that is in a block.
     fn range(&self, index: usize) -> Range<u64> {
         let start = index as u64 * self.block_size();
-        start..start + self.index.content(index).len()
+        start..start + self.index.block_sum(index).len()
     }
 
     /// Resizes a buffer to exactly the length of a block.
@@ -185,7 +185,7 @@ impl<'a> PackedBlocks<'a> {
     /// Returns a block from the cache, adding an empty one if necessary.
     ///
     /// The first thread that locks a new block decompresses it, while others wait for the lock.
-    fn cached(&self, index: usize) -> Arc<Mutex<UnpackStep>> {
+    fn cached(&self, index: usize) -> Arc<Mutex<CachedBlock>> {
         // The lock of the cache is not held while a block is decompressed.
         let mut cached = lock(&self.cached);
         let place = cached.iter().position(|(number, _)| *number == index);
@@ -196,7 +196,7 @@ impl<'a> PackedBlocks<'a> {
             None => match cached.pop_front().and_then(|(_, oldest)| Arc::into_inner(oldest)) {
                 Some(oldest) => {
                     let oldest = oldest.into_inner().unwrap_or_else(PoisonError::into_inner);
-                    Arc::new(Mutex::new(UnpackStep { is_unpacked: false, ..oldest }))
+                    Arc::new(Mutex::new(CachedBlock { is_unpacked: false, ..oldest }))
                 }
                 None => Arc::default(),
             },
@@ -220,7 +220,7 @@ impl<'a> PackedBlocks<'a> {
         if is_right {
             let mut sum = Crc::default();
             sum.add(into);
-            is_right = sum.get() == self.index.content(index).get();
+            is_right = sum.get() == self.index.block_sum(index).get();
         }
         lock(&self.idle).push(decoder);
         if !is_right {
@@ -373,7 +373,7 @@ mod tests {
     use crate::transfer::{Source, unpack::UnpackReader};
 
     /// Compresses a block as a frame of its own, and returns the frame without its header and the mark of its end.
-    fn part(content: &[u8], is_last: bool) -> Vec<u8> {
+    fn zstd_frame_body(content: &[u8], is_last: bool) -> Vec<u8> {
         let mut compressor = zstd::bulk::Compressor::new(3).unwrap();
         compressor.include_contentsize(false).unwrap();
         compressor.window_log(BLOCK_SIZE.ilog2()).unwrap();
@@ -410,7 +410,7 @@ mod tests {
             let mut index = BlockIndex::default();
             for (number, content) in contents.iter().enumerate() {
                 let before = if number == 0 { 0 } else { stream.len() };
-                stream.extend(part(content, number == 2));
+                stream.extend(zstd_frame_body(content, number == 2));
                 let mut sum = Crc::default();
                 sum.add(content);
                 index.push((stream.len() - before) as u64, sum);

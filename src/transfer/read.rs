@@ -4,7 +4,7 @@ use super::each::make_in_blocks;
 use super::parallel::for_each_parallel;
 use super::scatter::read_strided;
 use super::source::{Positioned, Source};
-use super::{BLOCK, Effort, os, truncated};
+use super::{BLOCK_LEN, Effort, os, truncated};
 use ndarray::ArrayViewMutD;
 
 use crate::bytes::{self, ReadBuf, ReadHints};
@@ -18,10 +18,10 @@ use crate::options::ReadOptions;
 use crate::progress::ProgressReporter;
 
 /// How much of a large payload one thread reads at a time.
-const PIECE: usize = 4 << 20;
+const PIECE_LEN: usize = 4 << 20;
 /// How much of scattered bytes in any order one thread reads before it tells of its progress: each time may read all that
 /// is between them.
-const LISTED_PIECE: usize = 256 << 20;
+const LISTED_PIECE_LEN: usize = 256 << 20;
 
 /// Reads the elements of a payload, in the order of the file.
 pub(crate) fn read<T: Send + Sync>(
@@ -33,7 +33,7 @@ pub(crate) fn read<T: Send + Sync>(
     if let ReadPlan::Opaque(decode) = plan {
         return read_opaque(source, header, &*decode, options);
     }
-    let (bytes, reporter) = check_and_report(source, header, options)?;
+    let (bytes, reporter) = checked_len_and_reporter(source, header, options)?;
     match plan {
         ReadPlan::Bitwise(bitwise) => {
             read_bitwise(source, header, &bitwise, (header.count(), bytes), &reporter, options)
@@ -78,9 +78,9 @@ fn read_per_item<T: Send>(
     let cost = decode.cost().saturating_add(item as u64 / 16);
     let threads = Effort::each(header.len(), cost).threads_on(&hints, || options.get_threads());
     let memory = positioned.bytes();
-    let block = match positioned.is_listed() && memory.is_none() {
+    let block = match positioned.is_listed_and_local() && memory.is_none() {
         true => positioned.round_to_runs(16 << 20),
-        false => hints.get_block().map_or(BLOCK, |block| block.max(BLOCK)) / 4,
+        false => hints.get_block().map_or(BLOCK_LEN, |block| block.max(BLOCK_LEN)) / 4,
     };
     let items = make_in_blocks(header.count(), (block / item).max(1), threads, &|numbers, words, made| {
         let (at, length) = (numbers.start * item, numbers.len() * item);
@@ -118,7 +118,7 @@ pub(crate) fn read_into<'i, T: Send + Sync + 'i>(
         target.items().zip(items).for_each(|(slot, item)| *slot = item);
         return Ok(());
     }
-    let (bytes, reporter) = check_and_report(source, header, options)?;
+    let (bytes, reporter) = checked_len_and_reporter(source, header, options)?;
     let target = match (&plan, target) {
         (ReadPlan::Bitwise(bitwise), Target::Contiguous(items)) => match bitwise.as_part(items) {
             Some(part) => {
@@ -180,12 +180,12 @@ impl<'i, T> Target<'i, T> {
 }
 
 /// Checks the length of the payload, and returns the length in memory and what reports the progress.
-fn check_and_report(
+fn checked_len_and_reporter(
     source: &Source<'_>,
     header: &Header,
     options: &ReadOptions,
 ) -> Result<(usize, ProgressReporter)> {
-    let (_, in_memory) = header.in_memory()?;
+    let (_, in_memory) = header.len_and_bytes_in_memory()?;
     let bytes = check_length(source, header, options)?;
     Ok((in_memory, ProgressReporter::new(options.get_progress(), bytes)))
 }
@@ -208,7 +208,7 @@ pub(crate) fn check_length(source: &Source<'_>, header: &Header, options: &ReadO
 pub(crate) fn read_bytes(source: &mut Source<'_>, header: &Header, options: &ReadOptions) -> Result<Vec<u8>> {
     match header.payload_len() {
         None => read_rest(source, options),
-        Some(_) => read_words(source, header, &crate::element::raw::<u8>(), options),
+        Some(_) => read_words(source, header, &crate::element::raw_words::<u8>(), options),
     }
 }
 
@@ -221,7 +221,7 @@ pub(crate) fn read_words<W: Send>(
     raw: &Bitwise<W>,
     options: &ReadOptions,
 ) -> Result<Vec<W>> {
-    let (bytes, reporter) = check_and_report(source, header, options)?;
+    let (bytes, reporter) = checked_len_and_reporter(source, header, options)?;
     let words = bytes.div_ceil(size_of::<W>());
     read_bitwise(source, header, raw, (words, bytes), &reporter, options)
 }
@@ -242,7 +242,7 @@ fn read_bitwise<T: Send>(
     let needs_cleared = source.positioned().is_none_or(|positioned| positioned.needs_cleared_memory());
     let mut unchecked = UncheckedVec::new(bitwise, if is_len_known { len } else { 0 }, needs_cleared)?;
     if is_len_known {
-        let part = unchecked.all().limited(bytes);
+        let part = unchecked.start_loading().with_zeros_from(bytes);
         os::advise_huge_pages(part.memory());
         load_all(source, header, part, (bytes, bitwise.needs_transform()), reporter, options)?;
         return Ok(unchecked.finish());
@@ -251,7 +251,7 @@ fn read_bitwise<T: Send>(
     let mut arrived = 0;
     while arrived < bytes {
         let more = limits::capacity_for(arrived, bytes).div_ceil(item).min(len);
-        let part = unchecked.grow(more)?.limited(bytes);
+        let part = unchecked.grow(more)?.with_zeros_from(bytes);
         os::advise_huge_pages(part.memory());
         load_stream(source, header, part, bitwise.needs_transform(), reporter)?;
         arrived = more * item;
@@ -277,12 +277,14 @@ fn load_all(
     let is_cleared = part.is_cleared() || !positioned.needs_cleared_memory();
     let max_len = match block {
         Some(block) => block,
-        None if positioned.is_listed() && !reporter.is_enabled() => positioned.round_to_runs(usize::MAX),
-        None if positioned.is_listed() => positioned.round_to_runs(LISTED_PIECE),
-        None if needs_transform || reporter.is_enabled() || !is_cleared => BLOCK,
+        None if positioned.is_listed_and_local() && !reporter.is_enabled() => {
+            positioned.round_to_runs(usize::MAX)
+        }
+        None if positioned.is_listed_and_local() => positioned.round_to_runs(LISTED_PIECE_LEN),
+        None if needs_transform || reporter.is_enabled() || !is_cleared => BLOCK_LEN,
         None => usize::MAX,
     };
-    let is_small = bytes <= BLOCK && positioned.is_contiguous();
+    let is_small = bytes <= BLOCK_LEN && positioned.is_contiguous();
     if is_small && !hints.is_remote() && hints.get_boundary().is_none() {
         // Deciding how to divide it would take as long as reading it.
         load_parts(positioned, header, vec![part], max_len, reporter, 1)?;
@@ -292,7 +294,7 @@ fn load_all(
     let boundaries = positioned.boundaries();
     let effort = match boundaries {
         Some(_) => Effort::each(bytes as u64, 1), // decompressing
-        None => Effort::moving(bytes as u64).and(positioned.effort()),
+        None => Effort::moving(bytes as u64).and(positioned.run_lookup_effort()),
     };
     let threads = effort.threads_on(&hints, || options.get_threads());
     // With boundaries, each piece is one block of the source.
@@ -300,12 +302,14 @@ fn load_all(
         Some((first, step)) => (first, step, block.unwrap_or(usize::MAX)),
         None => {
             let piece = match (hints.is_remote(), threads) {
-                (true, _) => block.unwrap_or(PIECE),
+                (true, _) => block.unwrap_or(PIECE_LEN),
                 (false, 0 | 1) => usize::MAX,
                 // Each piece may read what is between its bytes.
-                (false, threads) if positioned.is_listed() => positioned.round_to_runs(bytes / threads),
+                (false, threads) if positioned.is_listed_and_local() => {
+                    positioned.round_to_runs(bytes / threads)
+                }
                 // Four pieces for each thread, so that faster threads can take over from slower ones.
-                (false, threads) => (bytes / threads / 4).next_multiple_of(4 << 10).min(PIECE),
+                (false, threads) => (bytes / threads / 4).next_multiple_of(4 << 10).min(PIECE_LEN),
             };
             (piece, piece, max_len)
         }
@@ -323,7 +327,7 @@ fn load_stream(
     reporter: &ProgressReporter,
 ) -> Result<()> {
     let max_len =
-        if needs_transform || reporter.is_enabled() || !part.is_cleared() { BLOCK } else { usize::MAX };
+        if needs_transform || reporter.is_enabled() || !part.is_cleared() { BLOCK_LEN } else { usize::MAX };
     load_part(&mut part, header, max_len, reporter, |buf, _| source.fill_read_buf(buf, usize::MAX))
 }
 
@@ -339,7 +343,7 @@ fn load_part(
     mut fill: impl FnMut(&mut ReadBuf<'_>, usize) -> Result<usize>,
 ) -> Result<()> {
     while !part.is_done() {
-        let at = part.at();
+        let at = part.position();
         part.load(max_len, |buf| match fill(buf, at)? {
             filled if buf.left() > 0 => Err(truncated(header, (at + filled) as u64)),
             filled => reporter.add(filled),
@@ -384,11 +388,11 @@ fn for_each_block(
         limits::check(LimitKind::EmptyItems, items, Limits::EMPTY_ITEMS as u64)?;
         return take(&mut [], header.count());
     }
-    let (_, bytes) = header.in_memory()?;
+    let (_, bytes) = header.len_and_bytes_in_memory()?;
     // A source of which many reads at once are best divides such a read itself.
     let hints = source.positioned().map(|positioned| positioned.hints()).filter(ReadHints::is_remote);
     let at_once = hints.and_then(|hints| hints.get_block()?.checked_mul(hints.get_concurrency().0));
-    let per_block = (at_once.unwrap_or(0).max(BLOCK) / item).max(1);
+    let per_block = (at_once.unwrap_or(0).max(BLOCK_LEN) / item).max(1);
     let mut block = Vec::new();
     let mut done = 0;
     while done < bytes {
@@ -513,7 +517,7 @@ pub(crate) fn read_rest(source: &mut Source<'_>, options: &ReadOptions) -> Resul
     loop {
         let known = source.remaining().map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
         // Doubles the buffer if the length is unknown.
-        let more = known.unwrap_or(BLOCK.max(payload.len()));
+        let more = known.unwrap_or(BLOCK_LEN.max(payload.len()));
         let came = append(source, &mut payload, more, &reporter)?;
         // Checked in each step, since a stream of unknown length may be endless.
         options.get_limits().check_payload(payload.len() as u64)?;

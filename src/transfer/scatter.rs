@@ -17,7 +17,7 @@ use crate::options::ReadOptions;
 use crate::progress::ProgressReporter;
 
 /// The side of the squares in which a transposed array is copied, in elements.
-const TILE: usize = 8;
+const TILE_SIDE: usize = 8;
 
 /// Reads all elements into an array whose axes are in the order of the file.
 ///
@@ -48,7 +48,7 @@ fn read_units<T, const SIZE: usize>(
     (reporter, options): (&ProgressReporter, &ReadOptions),
 ) -> Result<bool> {
     let Some(positioned) = source.positioned() else { return Ok(false) };
-    // SAFETY: only bytes that have passed `check` are copied into it, as complete elements.
+    // SAFETY: only bytes that have passed `swap_and_check` are copied into it, as complete elements.
     let target = unsafe { bitwise.view_byte_arrays_mut::<SIZE>(target.view_mut()) };
     let Some(mut target) = target else { return Ok(false) };
     simplify_axes(&mut target);
@@ -62,7 +62,7 @@ fn read_units<T, const SIZE: usize>(
         at += block.len() * SIZE;
         (start, block)
     });
-    let effort = Effort::moving(2 * bytes as u64).and(positioned.effort());
+    let effort = Effort::moving(2 * bytes as u64).and(positioned.run_lookup_effort());
     let threads = effort.threads_on(&positioned.hints(), || options.get_threads());
     let work = |words: &mut Vec<u128>, (at, block): (usize, ArrayViewMutD<'_, [u8; SIZE]>)| {
         let mut buf = scratch(words, block.len() * SIZE)?;
@@ -72,7 +72,7 @@ fn read_units<T, const SIZE: usize>(
         }
         let loaded = buf.into_filled();
         // Nothing that is invalid reaches the array.
-        bitwise.check(loaded).map_err(|error| error.offset_element(at / SIZE))?;
+        bitwise.swap_and_check(loaded).map_err(|error| error.offset_element(at / SIZE))?;
         scatter(loaded.as_chunks().0, block);
         reporter.add(filled)
     };
@@ -140,27 +140,27 @@ fn transpose_plane<const SIZE: usize>(
     source: ArrayView2<'_, [u8; SIZE]>,
     target: ArrayViewMut2<'_, [u8; SIZE]>,
 ) {
-    let (rows, whole) = (source.nrows(), source.nrows() / TILE * TILE);
+    let (rows, whole) = (source.nrows(), source.nrows() / TILE_SIDE * TILE_SIDE);
     let mut target = target.reversed_axes();
-    let columns = source.axis_chunks_iter(Axis(1), TILE);
-    for (source, mut target) in columns.zip(target.axis_chunks_iter_mut(Axis(0), TILE)) {
+    let columns = source.axis_chunks_iter(Axis(1), TILE_SIDE);
+    for (source, mut target) in columns.zip(target.axis_chunks_iter_mut(Axis(0), TILE_SIDE)) {
         let mut lanes: Vec<&mut [[u8; SIZE]]> =
             target.outer_iter_mut().filter_map(ArrayViewMut1::into_slice).collect();
-        if lanes.len() < TILE {
+        if lanes.len() < TILE_SIDE {
             target.reversed_axes().assign(&source);
             continue;
         }
-        for from in (0..whole).step_by(TILE) {
-            let mut tile = [[[0; SIZE]; TILE]; TILE];
-            for (at, row) in source.slice(s![from..from + TILE, ..]).outer_iter().enumerate() {
-                let items: &[_; TILE] =
+        for from in (0..whole).step_by(TILE_SIDE) {
+            let mut tile = [[[0; SIZE]; TILE_SIDE]; TILE_SIDE];
+            for (at, row) in source.slice(s![from..from + TILE_SIDE, ..]).outer_iter().enumerate() {
+                let items: &[_; TILE_SIDE] =
                     row.to_slice().and_then(<[_]>::first_chunk).expect("a row of the block");
                 for (lane, item) in items.iter().enumerate() {
                     tile[lane][at] = *item;
                 }
             }
             for (lane, items) in lanes.iter_mut().zip(&tile) {
-                lane[from..from + TILE].copy_from_slice(items);
+                lane[from..from + TILE_SIDE].copy_from_slice(items);
             }
         }
         for row in whole..rows {

@@ -51,10 +51,10 @@ impl<'a> Sink<'a> {
     /// Announces how many bytes follow, reserves disk space for them, and starts to report progress.
     pub(crate) fn announce_len(&mut self, bytes: u64, options: &WriteOptions) -> Result<()> {
         /// Below this size, reserving space costs more than it saves.
-        const WORTHWHILE: u64 = 1 << 20;
+        const MIN_PREALLOCATED_LEN: u64 = 1 << 20;
         self.reporter = ProgressReporter::new(options.get_progress(), bytes);
         if let Target::File(mut file) = self.target
-            && bytes >= WORTHWHILE
+            && bytes >= MIN_PREALLOCATED_LEN
             && let Ok(at) = file.stream_position()
         {
             os::preallocate(file, at, bytes)?;
@@ -65,11 +65,11 @@ impl<'a> Sink<'a> {
     /// Writes all of the bytes.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
         /// How many bytes are written between reports of progress.
-        const STEP: usize = 1 << 20;
+        const PROGRESS_STEP: usize = 1 << 20;
         if !self.reporter.is_enabled() {
             return self.write_observed(bytes);
         }
-        bytes.chunks(STEP).try_for_each(|step| {
+        bytes.chunks(PROGRESS_STEP).try_for_each(|step| {
             self.write_observed(step)?;
             self.reporter.add(step.len())
         })
@@ -77,10 +77,10 @@ impl<'a> Sink<'a> {
 
     fn write_observed(&mut self, bytes: &[u8]) -> Result<()> {
         /// From this length on, another thread observes the bytes while they are written.
-        const LARGE: usize = 4 << 20;
+        const MIN_PARALLEL_LEN: usize = 4 << 20;
         let Self { target, observer, .. } = self;
         let Some(observer) = observer else { return target.write(bytes) };
-        if bytes.len() < LARGE {
+        if bytes.len() < MIN_PARALLEL_LEN {
             observer(bytes);
             return target.write(bytes);
         }
@@ -99,7 +99,7 @@ impl<'a> Sink<'a> {
     }
 
     /// Writes the end of the file, and flushes.
-    pub(crate) fn write_last(&mut self, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn write_and_flush(&mut self, bytes: &[u8]) -> Result<()> {
         self.write(bytes)?;
         self.flush()
     }

@@ -153,7 +153,7 @@ impl<'a> Source<'a> {
             self.advance(skipped);
             return Ok(skipped);
         }
-        let max_len = |left: u64| usize::try_from(left).unwrap_or(usize::MAX).min(super::BLOCK);
+        let max_len = |left: u64| usize::try_from(left).unwrap_or(usize::MAX).min(super::BLOCK_LEN);
         let mut scratch = vec![0; max_len(bytes)];
         let mut skipped = 0;
         while skipped < bytes {
@@ -185,7 +185,7 @@ impl<'a> Source<'a> {
     /// Returns `false` if the source is a slice, a selection or a stream.
     pub(crate) fn restart(&mut self) -> bool {
         let Origin::Region(rest) = &mut self.origin else { return false };
-        *rest = rest.before(self.position);
+        *rest = rest.with_preceding(self.position);
         self.position = 0;
         self.update_length();
         true
@@ -202,7 +202,7 @@ impl<'a> Source<'a> {
     /// Updates the end of the source, if it is a file, to the current end of the file.
     pub(crate) fn update_length(&mut self) {
         if let Origin::Region(rest) = &mut self.origin {
-            *rest = rest.with_current_end();
+            *rest = rest.up_to_source_end();
         }
     }
 
@@ -289,13 +289,13 @@ impl<'a> Positioned<'a> {
     /// Returns about this many bytes, as a number of whole runs; fewer if there would be too many runs to list.
     pub(super) fn round_to_runs(&self, bytes: usize) -> usize {
         /// Listing takes eight bytes for each run.
-        const MAX: usize = 16 << 20;
+        const MAX_RUNS: usize = 16 << 20;
         let run = self.runs.map_or(1, |(runs, _)| runs.run_len().max(1));
-        (bytes / run).clamp(1, MAX).saturating_mul(run)
+        (bytes / run).clamp(1, MAX_RUNS).saturating_mul(run)
     }
 
     /// Returns whether the bytes are scattered in any order.
-    pub(super) fn is_listed(&self) -> bool {
+    pub(super) fn is_listed_and_local(&self) -> bool {
         self.runs.is_some_and(|(runs, _)| runs.is_listed()) && !self.hints().is_remote()
     }
 
@@ -305,7 +305,7 @@ impl<'a> Positioned<'a> {
     }
 
     /// Returns the effort of finding scattered bytes, in addition to moving them.
-    pub(super) fn effort(&self) -> Effort {
+    pub(super) fn run_lookup_effort(&self) -> Effort {
         let runs = self.runs.map_or(0, |(runs, _)| runs.byte_len() / runs.run_len().max(1) as u64);
         match self.region.bytes() {
             Some(_) => Effort::each(runs, 2),
@@ -318,7 +318,7 @@ impl<'a> Positioned<'a> {
         let step = self.hints().get_boundary()?;
         let first = match self.runs {
             Some((runs, position)) if position >= runs.byte_len() => return None,
-            Some((runs, position)) => runs.find(position).0,
+            Some((runs, position)) => runs.offset_at(position).0,
             None => 0,
         };
         let at = self.region.start().saturating_add(first);

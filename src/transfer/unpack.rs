@@ -7,7 +7,7 @@ use crate::codec::{ReachedEnd, Unpacker};
 use crate::error::{ErrorKind, FilePart};
 
 /// How many compressed bytes are read at a time.
-const PIECE: usize = 128 << 10;
+const PIECE_LEN: usize = 128 << 10;
 
 /// Reads the decompressed content of a source.
 ///
@@ -61,9 +61,11 @@ impl Read for UnpackReader<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         while !self.is_end && !into.is_empty() {
             if self.done == self.filled {
-                let left =
-                    self.source.remaining().map_or(PIECE, |left| usize::try_from(left).unwrap_or(PIECE));
-                self.piece.resize(left.min(PIECE), 0);
+                let left = self
+                    .source
+                    .remaining()
+                    .map_or(PIECE_LEN, |left| usize::try_from(left).unwrap_or(PIECE_LEN));
+                self.piece.resize(left.min(PIECE_LEN), 0);
                 self.filled = self.source.fill(&mut self.piece)?;
                 self.done = 0;
             }
@@ -100,7 +102,7 @@ impl Read for UnpackReader<'_> {
 mod tests {
     use std::io::Read;
 
-    use super::{PIECE, UnpackReader};
+    use super::{PIECE_LEN, UnpackReader};
     use crate::codec::Unpacker;
     use crate::transfer::Source;
 
@@ -109,10 +111,10 @@ mod tests {
     fn frame_after_a_piece_boundary_is_read() {
         let frame = |text: &str| zstd::encode_all(text.as_bytes(), 3).unwrap();
         let mut packed = frame("one, ");
-        let filling = PIECE - packed.len() - 8;
+        let filling = PIECE_LEN - packed.len() - 8;
         packed.extend_from_slice(&0x184D_2A50u32.to_le_bytes());
         packed.extend_from_slice(&(filling as u32).to_le_bytes());
-        packed.resize(PIECE, 0);
+        packed.resize(PIECE_LEN, 0);
         packed.extend(frame("two"));
         let mut packed = &packed[..];
         let mut unpack = UnpackReader::new(Source::of(&mut packed), Unpacker::zstd().unwrap());

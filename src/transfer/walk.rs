@@ -9,7 +9,7 @@ use ndarray::{ArrayViewD, ArrayViewMutD};
 use crate::element::cast::BitwiseOut;
 
 /// An axis is short if it has fewer indices.
-pub(super) const SHORT: usize = 16;
+pub(super) const SHORT_AXIS_LEN: usize = 16;
 
 /// The order in which the elements of a strided array are visited.
 pub(super) struct Walk {
@@ -28,22 +28,22 @@ struct Axis {
     /// The distance of its indices on the strided side, in units of the caller.
     stride: isize,
     /// The distance on the contiguous side, in elements.
-    step: usize,
+    number_stride: usize,
 }
 
 impl Walk {
     /// Creates a walk over axes, given by length and stride, in C order of the contiguous side. None has length 0.
     pub(super) fn new(axes: impl DoubleEndedIterator<Item = (usize, isize)>) -> Self {
         /// The largest table.
-        const MAX: usize = 512;
+        const MAX_TABLE_LEN: usize = 512;
         let mut step = 1;
         let mut rest: Vec<Axis> = Vec::new();
         for (len, stride) in axes.rev().filter(|(len, _)| *len != 1) {
-            rest.push(Axis { len, stride, step });
+            rest.push(Axis { len, stride, number_stride: step });
             step *= len;
         }
         rest.reverse();
-        let fits = |table: usize, axis: &Axis| table < SHORT && table * axis.len <= MAX;
+        let fits = |table: usize, axis: &Axis| table < SHORT_AXIS_LEN && table * axis.len <= MAX_TABLE_LEN;
         let closest = rest.last().map_or(0, |axis| axis.stride.unsigned_abs());
         let (mut columns, mut closest) = (vec![0], closest);
         while let Some(axis) = rest.pop_if(|axis| fits(columns.len(), axis)) {
@@ -62,7 +62,7 @@ impl Walk {
         {
             let all = (0..axis.len).flat_map(|index| {
                 let place = move |(offset, number): &(isize, usize)| {
-                    (index as isize * axis.stride + offset, index * axis.step + number)
+                    (index as isize * axis.stride + offset, index * axis.number_stride + number)
                 };
                 rows.iter().map(place).collect::<Vec<_>>()
             });
@@ -88,7 +88,7 @@ impl Walk {
                     }
                 }
                 from = from.wrapping_add(last.stride); // the last sum is not used
-                to += last.step;
+                to += last.number_stride;
             }
             // The next indices of the outer axes.
             let mut axes = outer.iter().zip(&mut indices).rev();
@@ -96,13 +96,13 @@ impl Walk {
                 let Some((axis, index)) = axes.next() else { return };
                 *index += 1;
                 offset = offset.wrapping_add(axis.stride);
-                number += axis.step;
+                number += axis.number_stride;
                 if *index < axis.len {
                     break;
                 }
                 *index = 0;
                 offset = offset.wrapping_sub((axis.len as isize).wrapping_mul(axis.stride));
-                number -= axis.len * axis.step;
+                number -= axis.len * axis.number_stride;
             }
         }
     }

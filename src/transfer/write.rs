@@ -101,8 +101,8 @@ pub(crate) fn write_bytes(
 
 /// Writes a header and a payload; a small payload is written by the same call as the header.
 fn write_head_and_payload(sink: &mut Sink<'_>, mut head: Vec<u8>, payload: &[u8]) -> Result<()> {
-    const SMALL: usize = 8 << 10;
-    if payload.len() <= SMALL {
+    const MAX_JOINED_PAYLOAD_LEN: usize = 8 << 10;
+    if payload.len() <= MAX_JOINED_PAYLOAD_LEN {
         head.extend_from_slice(payload);
         return sink.write(&head);
     }
@@ -123,7 +123,7 @@ fn write_blocks<T: Send + Sync>(
     sink.write(&head)?;
     let make = |index: usize, bytes: &mut Vec<u8>| {
         let block = plan.block(index);
-        let length = block.len() * plan.item();
+        let length = block.len() * plan.item_size();
         if bytes.capacity() < length {
             // A new buffer: growing the old one would copy its content, which is overwritten anyway.
             *bytes = vec![0; length]; // zeroed by the system on first access

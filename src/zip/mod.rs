@@ -17,7 +17,7 @@ pub(crate) use parse::{
     find_end, preserved_fields,
 };
 pub(crate) use write::{
-    MADE_BY, SizesLocation, VERSION, block_index_field, descriptor, directory_end, directory_record,
+    MADE_BY, SizesLocation, ZIP64_VERSION, block_index_field, descriptor, directory_end, directory_record,
     extra_fields_fit, local_record, local_record_patches,
 };
 
@@ -136,7 +136,7 @@ pub(crate) struct Member {
     /// The offset of the local header in the file.
     pub(crate) offset: u64,
     /// The offset at which the next record starts. The member must end before it.
-    pub(crate) limit: u64,
+    pub(crate) next_record_offset: u64,
     /// The offset of the member's central directory record in the file.
     #[cfg_attr(not(feature = "mmap"), expect(dead_code, reason = "only a map changes it"))]
     pub(crate) central_offset: u64,
@@ -169,7 +169,7 @@ impl Member {
     }
 
     /// Returns the actual compression method of a member that is encrypted with AES.
-    pub(crate) fn aes_method(&self) -> Option<Method> {
+    pub(crate) fn method_inside_aes(&self) -> Option<Method> {
         if self.method.number() != AES_METHOD {
             return None;
         }

@@ -23,8 +23,8 @@ const END_SIGNATURE_BYTES: [u8; 4] = END_SIGNATURE.to_le_bytes();
 pub(crate) struct EndRecord {
     count: u64,
     /// The offset of the central directory in the file.
-    pub(crate) start: u64,
-    pub(crate) len: u64,
+    pub(crate) directory_start: u64,
+    pub(crate) directory_len: u64,
     /// The number of bytes before the archive. The offsets in the archive do not include them.
     prefix_len: u64,
     /// The archive's comment.
@@ -144,7 +144,13 @@ fn parse_end(tail: &[u8], tail_at: u64, at: usize, record: &[u8]) -> Result<EndR
     if count.checked_mul(DIRECTORY_RECORD_SIZE as u64).is_none_or(|least| least > len) {
         return Err(malformed(format!("{count} members do not fit a directory of {len} bytes")));
     }
-    Ok(EndRecord { count, start, len, prefix_len, comment: tail[at + 22..].to_vec() })
+    Ok(EndRecord {
+        count,
+        directory_start: start,
+        directory_len: len,
+        prefix_len,
+        comment: tail[at + 22..].to_vec(),
+    })
 }
 
 /// Returns the position of the Zip64 end record in the tail, if there is one.
@@ -180,7 +186,7 @@ pub(crate) fn directory(bytes: &[u8], end: &EndRecord) -> Result<Vec<Member>> {
     let mut members = Vec::new();
     let mut numbers = RecordCursor(bytes);
     while !numbers.0.is_empty() {
-        let central_offset = end.start + (bytes.len() - numbers.0.len()) as u64;
+        let central_offset = end.directory_start + (bytes.len() - numbers.0.len()) as u64;
         members.push(Member { central_offset, ..parse_member(&mut numbers, end)? });
     }
     if members.len() as u64 != end.count {
@@ -193,7 +199,7 @@ pub(crate) fn directory(bytes: &[u8], end: &EndRecord) -> Result<Vec<Member>> {
     // Members must not overlap: the limit of each is the start of the next.
     let mut order: Vec<usize> = (0..members.len()).collect();
     order.sort_by_key(|&index| members[index].offset);
-    let mut limit = end.start;
+    let mut limit = end.directory_start;
     for &index in order.iter().rev() {
         let member = &mut members[index];
         let least = LOCAL_HEADER_SIZE as u64 + member.raw_name().len() as u64;
@@ -202,7 +208,7 @@ pub(crate) fn directory(bytes: &[u8], end: &EndRecord) -> Result<Vec<Member>> {
             let name = member.name.escape_debug();
             return Err(malformed(format!("its member '{name}' overlaps the next record")));
         }
-        member.limit = limit;
+        member.next_record_offset = limit;
         limit = member.offset;
     }
     Ok(members)
@@ -234,7 +240,7 @@ fn parse_member(numbers: &mut RecordCursor<'_>, end: &EndRecord) -> Result<Membe
     if disk != 0 && disk != u16::MAX {
         return Err(malformed("it is spread over several disks"));
     }
-    let offset = offset.checked_add(end.prefix_len).filter(|offset| *offset < end.start);
+    let offset = offset.checked_add(end.prefix_len).filter(|offset| *offset < end.directory_start);
     let offset = offset.ok_or_else(|| {
         malformed(format!("its member '{}' starts outside of the archive", name.escape_debug()))
     })?;
@@ -252,7 +258,7 @@ fn parse_member(numbers: &mut RecordCursor<'_>, end: &EndRecord) -> Result<Membe
         packed,
         size,
         offset,
-        limit: 0,
+        next_record_offset: 0,
         central_offset: 0,
         dos_timestamp,
         attributes,
@@ -384,7 +390,7 @@ pub(crate) fn checked_content_offset(record: &[u8], member: &Member) -> Result<u
     }
     let start = member.offset + (LOCAL_HEADER_SIZE + member.raw_name().len()) as u64 + u64::from(extra_len);
     match start.checked_add(member.packed) {
-        Some(end) if end <= member.limit => Ok(start),
+        Some(end) if end <= member.next_record_offset => Ok(start),
         _ => Err(malformed("it overlaps the next record")),
     }
 }

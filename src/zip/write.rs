@@ -12,9 +12,9 @@ use crate::codec::BlockIndex;
 /// The alignment of contents in the file, in bytes. It makes elements aligned in a memory map.
 const CONTENT_ALIGNMENT: u64 = 64;
 /// The version needed to read the archive: 4.5, which is required for Zip64.
-pub(crate) const VERSION: u16 = 45;
+pub(crate) const ZIP64_VERSION: u16 = 45;
 /// The value of "version made by": Unix (3), since the attributes are Unix permissions, and the version.
-pub(crate) const MADE_BY: u16 = 3 << 8 | VERSION;
+pub(crate) const MADE_BY: u16 = 3 << 8 | ZIP64_VERSION;
 
 /// The length of the Zip64 field of the central directory: a header of four bytes, and three numbers.
 const ZIP64_FIELD_LEN: usize = 4 + 3 * 8;
@@ -99,7 +99,7 @@ pub(crate) fn local_record(member: &Member, extra: &[u8], file_at: u64, sizes: S
         if has_descriptor { (0, 0, 0) } else { (member.crc, member.packed, member.size) };
     let mut record = RecordBuilder::default()
         .u32(LOCAL_HEADER_SIGNATURE)
-        .u16(member.version_needed.max(VERSION))
+        .u16(member.version_needed.max(ZIP64_VERSION))
         .u16(flags(member, has_descriptor))
         .u16(member.method.number())
         .u32(member.dos_timestamp)
@@ -152,7 +152,7 @@ pub(crate) fn directory_record(member: &Member, has_descriptor: bool) -> Vec<u8>
     let mut record = RecordBuilder::default()
         .u32(DIRECTORY_RECORD_SIGNATURE)
         .u16(member.made_by)
-        .u16(member.version_needed.max(VERSION))
+        .u16(member.version_needed.max(ZIP64_VERSION))
         .u16(flags(member, has_descriptor))
         .u16(member.method.number())
         .u32(member.dos_timestamp)
@@ -181,8 +181,15 @@ pub(crate) fn directory_end(count: u64, offset: u64, len: u64, comment: &[u8]) -
     let is_large = count >= 0xFFFF || saturating_u32(offset) == u32::MAX || saturating_u32(len) == u32::MAX;
     let mut record = RecordBuilder::default();
     if is_large {
-        record =
-            record.u32(END64_SIGNATURE).u64(44).u16(MADE_BY).u16(VERSION).u32(0).u32(0).u64(count).u64(count);
+        record = record
+            .u32(END64_SIGNATURE)
+            .u64(44)
+            .u16(MADE_BY)
+            .u16(ZIP64_VERSION)
+            .u32(0)
+            .u32(0)
+            .u64(count)
+            .u64(count);
         record = record.u64(len).u64(offset);
         record = record.u32(LOCATOR64_SIGNATURE).u32(0).u64(offset + len).u32(1);
     }

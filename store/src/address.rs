@@ -68,10 +68,11 @@ impl Address {
 
     /// Parses a URL whose key may be the beginning of several, or empty.
     pub(crate) fn parse_prefix(text: &str) -> Result<Self> {
-        const EXPECTED: &str = "not the URL of an object, expected s3://, gs://, az://, http:// or https://";
-        let (scheme, rest) = text.split_once("://").ok_or_else(|| bad_option(EXPECTED))?;
+        const NOT_AN_OBJECT_URL: &str =
+            "not the URL of an object, expected s3://, gs://, az://, http:// or https://";
+        let (scheme, rest) = text.split_once("://").ok_or_else(|| bad_option(NOT_AN_OBJECT_URL))?;
         let known = SCHEMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(scheme));
-        let (scheme, kind) = *known.ok_or_else(|| bad_option(EXPECTED))?;
+        let (scheme, kind) = *known.ok_or_else(|| bad_option(NOT_AN_OBJECT_URL))?;
         if kind == StoreKind::Web {
             return Self::parse_web(text, scheme);
         }
@@ -227,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn urls_that_no_request_can_name_are_refused() {
+    fn urls_that_name_no_object_are_refused() {
         for key in ["a/../b", "..", "./a", "a/."] {
             let error = Address::parse(&format!("s3://bucket/{key}")).unwrap_err();
             assert!(error.to_string().contains("no request can name"), "{error}");

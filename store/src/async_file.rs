@@ -134,14 +134,14 @@ impl<T: Send + 'static> AsyncFile<T> {
         let work = Arc::new(work);
         let known = Arc::new(LoadedBytes::new(self.bytes.clone()));
         for _ in 0..MAX_ROUNDS {
-            if self.bytes.is_single_response() || known.exceeds_limit() {
+            if self.bytes.is_single_response() || known.read_exceeds_limit() {
                 break;
             }
             let (remote, options, open) = (self.remote.clone(), self.options.clone(), self.open);
             let (work, source) = (Arc::clone(&work), Arc::clone(&known));
             match run_decoding(move || work(&open(&remote, source, &options)?)).await {
                 Err(error) => match error.kind() {
-                    ErrorKind::NotLoaded { missing } if !known.exceeds_limit() => {
+                    ErrorKind::NotLoaded { missing } if !known.read_exceeds_limit() => {
                         let (bytes, missing) = (self.bytes.clone(), missing.clone());
                         let loaded = on_runtime(async move { bytes.load(missing).await }).await;
                         known.add(loaded.map_err(|error| self.remote.location.name_error(error))?);

@@ -23,7 +23,7 @@ use crate::location::ObjectLocation;
 use crate::remote::Version;
 use crate::runtime::{on_runtime, runtime};
 use crate::service::Condition;
-use crate::upload_options::{PARTS, UploadOptions};
+use crate::upload_options::{MAX_PARTS, UploadOptions};
 
 /// A writer for an object in an asynchronous task. The object becomes visible with [`finish`](Self::finish).
 ///
@@ -71,9 +71,9 @@ pub struct AsyncUpload {
     spare_buffer: Arc<std::sync::Mutex<Option<BytesMut>>>,
     queue: RequestQueue,
     /// Shared with the request that completes the upload.
-    parts: Option<Arc<Mutex<Box<dyn MultipartUpload>>>>,
-    sent: u64,
-    total: u64,
+    multipart: Option<Arc<Mutex<Box<dyn MultipartUpload>>>>,
+    sent_part_count: u64,
+    total_bytes: u64,
     send_tasks: SendTasks,
     is_broken: bool,
     /// The process that has begun the upload. One that was forked has neither its connections nor its threads.
@@ -98,9 +98,9 @@ impl AsyncUpload {
             buffer,
             spare_buffer: Arc::default(),
             queue,
-            parts: None,
-            sent: 0,
-            total: 0,
+            multipart: None,
+            sent_part_count: 0,
+            total_bytes: 0,
             send_tasks,
             is_broken: false,
             process: std::process::id(),
@@ -140,14 +140,14 @@ impl AsyncUpload {
     pub async fn finish(mut self) -> Result<Version> {
         let done = self.complete_upload().await;
         if done.is_err() {
-            self.remove().await;
+            self.remove_parts().await;
         }
         done.map_err(|error| self.location.name_error(error.while_writing()))
     }
 
     /// Gives the upload up, and removes the parts that have been sent.
     pub async fn abort(mut self) {
-        self.remove().await;
+        self.remove_parts().await;
     }
 
     /// Whether the buffer has all of a part. It is sent only when more data arrives: an object of one part needs no multipart upload.
@@ -159,7 +159,7 @@ impl AsyncUpload {
     pub(crate) fn fill(&mut self, bytes: &[u8]) -> usize {
         let count = bytes.len().min(self.part_size - self.buffer.len());
         self.buffer.extend_from_slice(&bytes[..count]);
-        self.total += count as u64;
+        self.total_bytes += count as u64;
         count
     }
 
@@ -170,7 +170,7 @@ impl AsyncUpload {
         }
         // Also if the future is dropped.
         self.is_broken = true;
-        self.send().await?;
+        self.send_part().await?;
         self.is_broken = false;
         Ok(())
     }
@@ -183,24 +183,24 @@ impl AsyncUpload {
         if self.is_broken || !self.is_same_process() {
             return Err(broken_upload_error());
         }
-        let size = self.total;
-        if self.parts.is_none() {
+        let size = self.total_bytes;
+        if self.multipart.is_none() {
             return self.put().await;
         }
         if !self.buffer.is_empty() {
-            self.send().await?;
+            self.send_part().await?;
         }
         while let Some(sent) = self.send_tasks.next().await {
             check_part_sent(sent)?;
         }
         // Immediately before the last request, to keep the window for races short.
         self.check_condition().await?;
-        let Some(parts) = self.parts.clone() else { unreachable!("it has been looked at above") };
+        let Some(parts) = self.multipart.clone() else { unreachable!("it has been looked at above") };
         let put =
             on_runtime(async move { parts.lock().await.complete().await.map_err(|error| failure(&error)) });
         match put.await {
             Ok(put) => {
-                self.parts = None; // the object is complete: nothing to abort
+                self.multipart = None; // the object is complete: nothing to abort
                 Ok(Version { tag: put.e_tag, number: put.version, size })
             }
             Err(error) => self.version_if_ours(error).await,
@@ -209,7 +209,7 @@ impl AsyncUpload {
 
     /// Writes an object that fits into one part: a single request suffices, and the store itself checks the condition.
     async fn put(&mut self) -> Result<Version> {
-        let size = self.total;
+        let size = self.total_bytes;
         // The request says the condition as well, but not all servers look at it.
         self.check_condition().await?;
         let mode = match &self.condition {
@@ -269,15 +269,15 @@ impl AsyncUpload {
     }
 
     /// Sends the content of the buffer as a part.
-    async fn send(&mut self) -> Result<()> {
-        if self.sent == PARTS {
-            let bytes = PARTS * self.part_size as u64;
+    async fn send_part(&mut self) -> Result<()> {
+        if self.sent_part_count == MAX_PARTS {
+            let bytes = MAX_PARTS * self.part_size as u64;
             return Err(bad_option(format!(
-                "an object has at most {PARTS} parts, which suffice for {bytes} bytes at this part size; the length has to be declared"
+                "an object has at most {MAX_PARTS} parts, which suffice for {bytes} bytes at this part size; the length has to be declared"
             )));
         }
         let permit = self.permit().await?;
-        let parts = match &self.parts {
+        let parts = match &self.multipart {
             Some(parts) => Arc::clone(parts),
             None => {
                 let (location, attributes) = (self.location.clone(), self.mark.attributes());
@@ -287,7 +287,7 @@ impl AsyncUpload {
                     begun.map_err(|error| failure(&error))
                 });
                 let parts = Arc::new(Mutex::new(begun.await?));
-                self.parts = Some(Arc::clone(&parts));
+                self.multipart = Some(Arc::clone(&parts));
                 parts
             }
         };
@@ -309,7 +309,7 @@ impl AsyncUpload {
             }
             Ok(())
         }));
-        self.sent += 1;
+        self.sent_part_count += 1;
         Ok(())
     }
 
@@ -332,12 +332,12 @@ impl AsyncUpload {
     }
 
     /// Removes the parts that have been sent.
-    pub(crate) async fn remove(&mut self) {
+    pub(crate) async fn remove_parts(&mut self) {
         if !self.is_same_process() {
             return self.forget();
         }
         let send_tasks = std::mem::take(&mut self.send_tasks);
-        if let Some(parts) = self.parts.take() {
+        if let Some(parts) = self.multipart.take() {
             // Also if the caller no longer waits for it.
             if let Ok(runtime) = runtime() {
                 let _ = runtime.spawn(abort_multipart(parts, send_tasks)).await; // as far as the store allows
@@ -349,7 +349,7 @@ impl AsyncUpload {
 impl AsyncUpload {
     /// Leaves the upload to the process that has begun it.
     fn forget(&mut self) {
-        std::mem::forget((std::mem::take(&mut self.send_tasks), self.parts.take()));
+        std::mem::forget((std::mem::take(&mut self.send_tasks), self.multipart.take()));
     }
 }
 
@@ -359,7 +359,7 @@ impl Drop for AsyncUpload {
             return self.forget();
         }
         let send_tasks = std::mem::take(&mut self.send_tasks);
-        match (runtime(), self.parts.take()) {
+        match (runtime(), self.multipart.take()) {
             // Blocking here would stall the task.
             (Ok(runtime), Some(parts)) => drop(runtime.spawn(abort_multipart(parts, send_tasks))),
             _ => send_tasks.iter().for_each(JoinHandle::abort),

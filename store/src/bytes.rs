@@ -18,18 +18,18 @@ use crate::plan;
 use crate::rate_guard::RateGuard;
 use crate::read_ahead::{ReadAhead, ReceivedPart};
 use crate::response::{
-    Destination, collect, get, oversized_response_error, ranges_ignored_error, ranges_ignored_or_other_error,
-    read_prefix, run_until_stopped, truncated_response_error,
+    Destination, collect_until_error, get, oversized_response_error, ranges_ignored_error,
+    ranges_ignored_or_other_error, read_prefix, run_until_stopped, truncated_response_error,
 };
 use crate::runtime::{CancelSignal, runtime, wait};
 use crate::service::EntireObject;
 
 /// The smallest amount that is fetched when headers and directories are read.
-pub(crate) const WINDOW: u64 = 64 << 10;
+pub(crate) const MIN_WINDOW: u64 = 64 << 10;
 /// The maximum size of one request that reads ahead, for callers that read sequentially in small pieces.
 const MAX_WINDOW: u64 = 8 << 20;
 /// The maximum amount of cached data, in addition to the window that was fetched on opening.
-const MAX_CACHED: u64 = 32 << 20;
+const MAX_CACHED_BYTES: u64 = 32 << 20;
 
 /// How many calls of this source there should be at a time.
 const CONCURRENCY: usize = 8;
@@ -80,7 +80,7 @@ impl ObjectBytes {
     ///
     /// Sends one request for the first bytes, which may be the entire object.
     pub(crate) async fn open(location: &ObjectLocation) -> Result<Self> {
-        let result = match get(location, GetRange::Bounded(0..WINDOW), None).await {
+        let result = match get(location, GetRange::Bounded(0..MIN_WINDOW), None).await {
             Err(error) => return Self::open_empty_or_error(location, error).await,
             Ok(result) => result,
         };
@@ -89,7 +89,7 @@ impl ObjectBytes {
         }
         let (meta, range) = (result.meta.clone(), result.range.clone());
         let mut rest = PartialResponse { at: range.end, chunk: Chunk::new(), stream: result.into_stream() };
-        let (window, chunk) = read_prefix(&mut rest.stream, range.end, location.limits.slowest).await?;
+        let (window, chunk) = read_prefix(&mut rest.stream, range.end, location.limits.min_byte_rate).await?;
         rest.chunk = chunk;
         Ok(Self::new(location, meta, (range.start, window), Some(Mutex::new(Some(rest)))))
     }
@@ -119,7 +119,7 @@ impl ObjectBytes {
     async fn from_response(location: &ObjectLocation, result: GetResult) -> Result<Self> {
         let (meta, range) = (result.meta.clone(), result.range.clone());
         let len = range.end - range.start;
-        let have = collect(&mut result.into_stream(), len, location.limits.slowest).await?;
+        let have = collect_until_error(&mut result.into_stream(), len, location.limits.min_byte_rate).await?;
         let (count, part) = (have.len(), range.start + have.len() as u64..range.end);
         let opened = Self::new(location, meta.clone(), (range.start, have.clone()), None);
         if part.is_empty() {
@@ -269,7 +269,7 @@ impl ObjectBytes {
         // Four times the previous window, so that long sequential reads need few requests.
         let len = match before {
             Some(len) => (4 * len).min(MAX_WINDOW),
-            None => WINDOW,
+            None => MIN_WINDOW,
         };
         let end = at.saturating_add(len.max(wanted)).min(self.shared.meta.size);
         let mut window = vec![0; (end - at) as usize];
@@ -278,7 +278,7 @@ impl ObjectBytes {
         into[..count].copy_from_slice(&window[..count]);
         let mut cached_windows = self.shared.cached_windows.lock().unwrap_or_else(PoisonError::into_inner);
         cached_windows.push_back((at, window.into()));
-        while cached_windows.iter().map(|(_, window)| window.len() as u64).sum::<u64>() > MAX_CACHED {
+        while cached_windows.iter().map(|(_, window)| window.len() as u64).sum::<u64>() > MAX_CACHED_BYTES {
             cached_windows.pop_front();
         }
         Ok(count)
@@ -330,10 +330,10 @@ impl ObjectBytes {
             }
         };
         let shared = &self.shared;
-        let most = shared.location.limits.in_flight();
+        let most = shared.location.limits.bytes_in_flight();
         self.read_ahead.record_read_and_prefetch(at..at + count as u64, shared.meta.size, most, |range| {
             // What is fetched ahead counts until it has been read.
-            let Some(permit) = shared.queue.try_acquire(range.end - range.start) else { return Ok(None) };
+            let Some(permit) = shared.queue.permit_prefetch(range.end - range.start) else { return Ok(None) };
             let (shared, range) = (Arc::clone(shared), range.clone());
             Ok(Some(runtime()?.spawn(async move {
                 let mut chunks = Vec::new();
@@ -363,7 +363,7 @@ impl ObjectBytes {
                     Some(response) => response,
                     None => self.shared.request_from_start().await?,
                 };
-                let slowest = self.shared.location.limits.slowest;
+                let slowest = self.shared.location.limits.min_byte_rate;
                 let read = match response.skip_to(at + done as u64, slowest).await {
                     Ok(()) => response.fill(&mut into[done..], slowest).await,
                     Err(error) => Err(error),
@@ -409,7 +409,7 @@ impl Shared {
                 Ok(result) => {
                     self.check_same_version(&result.meta)?;
                     let mut stream = result.into_stream();
-                    let mut rate_guard = RateGuard::new(self.location.limits.slowest, &self.arrived);
+                    let mut rate_guard = RateGuard::new(self.location.limits.min_byte_rate, &self.arrived);
                     loop {
                         match rate_guard.next(&mut stream).await {
                             Some(Ok(chunk)) => {
@@ -431,7 +431,7 @@ impl Shared {
                 return Ok(());
             }
             // A connection that always ends early must not be retried forever. Progress resets the count.
-            tries = if at - before > WINDOW { 0 } else { tries + 1 };
+            tries = if at - before > MIN_WINDOW { 0 } else { tries + 1 };
             if tries > self.location.limits.retries {
                 return Err(match error {
                     Some(error) => failure(&error),
@@ -457,7 +457,7 @@ impl Shared {
     }
 
     async fn request_from_start(&self) -> Result<PartialResponse> {
-        let restarted = get(&self.location, GetRange::Bounded(0..WINDOW), Some(&self.meta)).await;
+        let restarted = get(&self.location, GetRange::Bounded(0..MIN_WINDOW), Some(&self.meta)).await;
         let restarted = restarted.map_err(|error| failure(&error))?;
         self.check_same_version(&restarted.meta)?;
         if restarted.extensions.get::<EntireObject>().is_none() {
@@ -471,7 +471,7 @@ impl PartialResponse {
     /// Discards bytes up to an offset.
     async fn skip_to(&mut self, at: u64, slowest: u64) -> Result<()> {
         while self.at < at {
-            let mut scratch = vec![0; (at - self.at).min(WINDOW) as usize];
+            let mut scratch = vec![0; (at - self.at).min(MIN_WINDOW) as usize];
             self.fill(&mut scratch, slowest).await?;
         }
         Ok(())
@@ -504,7 +504,7 @@ impl PartialResponse {
 impl ReadAt for ObjectBytes {
     fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
         /// Larger reads are of blocks or array parts, whose bounds are known: they need no read-ahead.
-        const LARGE: u64 = 128 << 10;
+        const MAX_WINDOWED_READ: u64 = 128 << 10;
         let have = usize::try_from(self.len().saturating_sub(offset)).unwrap_or(usize::MAX);
         let most = into.len().min(have);
         let into = &mut into[..most];
@@ -517,7 +517,7 @@ impl ReadAt for ObjectBytes {
         }
         if let Some(single_response) = &self.shared.single_response {
             self.read_single_response(single_response, offset, into)?;
-        } else if most as u64 <= LARGE {
+        } else if most as u64 <= MAX_WINDOWED_READ {
             return self.fetch_window(offset, into);
         } else {
             return self.read_long(offset, into);
@@ -547,7 +547,7 @@ impl ReadAt for ObjectBytes {
         let is_known = self.shared.opened.1.len() as u64 == all;
         // The runs are the entire array; only the header, whose length is not known here, precedes it.
         let len = runs.byte_len();
-        let is_nearly_all = len >= all.saturating_sub(WINDOW) && runs.iter().nth(1).is_none();
+        let is_nearly_all = len >= all.saturating_sub(MIN_WINDOW) && runs.iter().nth(1).is_none();
         match self.shared.single_response.is_none() || is_known || is_nearly_all || len == 0 {
             true => Ok(()),
             false => Err(ranges_ignored_error()),

@@ -26,7 +26,7 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 ///
 /// Creating a client takes milliseconds, since it reads the system's certificates. Sharing reuses connections, which a process
 /// that was forked may not do with those of its parent.
-pub(crate) fn client_for(
+pub(crate) fn shared_client(
     options: &ClientOptions,
     certificates: &[String],
 ) -> object_store::Result<reqwest::Client> {
@@ -41,7 +41,7 @@ pub(crate) fn client_for(
         return Ok(client.clone());
     }
     // Created without holding the lock, which would make other threads wait.
-    let client = client(options, certificates)
+    let client = build_client(options, certificates)
         .map_err(|source| object_store::Error::Generic { store: "HTTP", source })?;
     let mut kept = kept();
     if kept.len() == MAX_CLIENTS {
@@ -51,7 +51,7 @@ pub(crate) fn client_for(
     Ok(client)
 }
 
-fn client(options: &ClientOptions, certificates: &[String]) -> Result<reqwest::Client, BoxError> {
+fn build_client(options: &ClientOptions, certificates: &[String]) -> Result<reqwest::Client, BoxError> {
     let text = |key: ClientConfigKey| options.get_config_value(&key);
     let is_set = |key: ClientConfigKey| text(key).is_some_and(|text| is_true(&text));
     let time = |key: ClientConfigKey| -> Result<Option<Duration>, BoxError> {
@@ -153,7 +153,7 @@ fn tls_config(
 /// Sends a request, and follows where the server redirects it.
 ///
 /// Another host gets only headers that say what is wanted, and no credentials of any kind.
-pub(crate) async fn send(
+pub(crate) async fn send_following_redirects(
     client: &reqwest::Client,
     mut request: HttpRequest,
 ) -> Result<HttpResponse, HttpError> {
@@ -190,13 +190,13 @@ fn redirect_request(request: HttpRequest, response: &HttpResponse) -> Option<Htt
         if !is_reading {
             return None;
         }
-        parts.headers = harmless_headers(&parts.headers);
+        parts.headers = headers_without_credentials(&parts.headers);
     }
     parts.uri = next.as_str().parse().ok()?;
     Some(HttpRequest::from_parts(parts, body))
 }
 
-fn harmless_headers(headers: &HeaderMap) -> HeaderMap {
+fn headers_without_credentials(headers: &HeaderMap) -> HeaderMap {
     let kept = [
         ACCEPT,
         CONTENT_LENGTH,

@@ -11,7 +11,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 const BYTES_PER_PERMIT: u64 = 64 << 10;
 /// The default for [`Limits::requests`] and the most that can be set.
 const DEFAULT_AND_MAX_REQUESTS: (usize, usize) = (128, 256);
-/// The default for [`Limits::in_flight`] and the least and most that can be set.
+/// The default for [`Limits::bytes_in_flight`] and the least and most that can be set.
 const DEFAULT_MIN_AND_MAX_IN_FLIGHT: (u64, u64, u64) = (128 << 20, 1 << 20, 1 << 40);
 
 /// The limits of a [`StoreOptions`](crate::StoreOptions), and what of them is taken, which clones share.
@@ -19,10 +19,10 @@ const DEFAULT_MIN_AND_MAX_IN_FLIGHT: (u64, u64, u64) = (128 << 20, 1 << 20, 1 <<
 pub(crate) struct Limits {
     pub(crate) retries: usize,
     /// How much a server has to send, in bytes a second.
-    pub(crate) slowest: u64,
+    pub(crate) min_byte_rate: u64,
     part_size: usize,
     requests: usize,
-    in_flight: u64,
+    bytes_in_flight: u64,
     shared: Arc<Mutex<Permits>>,
 }
 
@@ -37,14 +37,14 @@ impl Default for Limits {
     /// The limits that everything shares for which no others are set.
     fn default() -> Self {
         static DEFAULT: OnceLock<Limits> = OnceLock::new();
-        let (requests, in_flight) = (DEFAULT_AND_MAX_REQUESTS.0, DEFAULT_MIN_AND_MAX_IN_FLIGHT.0);
-        let shared = || Arc::new(Mutex::new(permits(in_flight)));
+        let (requests, bytes_in_flight) = (DEFAULT_AND_MAX_REQUESTS.0, DEFAULT_MIN_AND_MAX_IN_FLIGHT.0);
+        let shared = || Arc::new(Mutex::new(permits(bytes_in_flight)));
         let make = || Self {
             retries: 5,
-            slowest: 1 << 10,
+            min_byte_rate: 1 << 10,
             part_size: 16 << 20,
             requests,
-            in_flight,
+            bytes_in_flight,
             shared: shared(),
         };
         DEFAULT.get_or_init(make).clone()
@@ -55,13 +55,13 @@ impl Limits {
     /// Sets how many requests are sent at a time. Clones of this value share the new limit.
     pub(crate) fn set_requests(&mut self, requests: usize) {
         self.requests = requests.clamp(1, DEFAULT_AND_MAX_REQUESTS.1);
-        self.shared = Arc::new(Mutex::new(permits(self.in_flight)));
+        self.shared = Arc::new(Mutex::new(permits(self.bytes_in_flight)));
     }
 
     /// Sets how many bytes are requested at a time, as [`set_requests`](Self::set_requests) does.
-    pub(crate) fn set_in_flight(&mut self, bytes: u64) {
-        self.in_flight = bytes.clamp(DEFAULT_MIN_AND_MAX_IN_FLIGHT.1, DEFAULT_MIN_AND_MAX_IN_FLIGHT.2);
-        self.shared = Arc::new(Mutex::new(permits(self.in_flight)));
+    pub(crate) fn set_bytes_in_flight(&mut self, bytes: u64) {
+        self.bytes_in_flight = bytes.clamp(DEFAULT_MIN_AND_MAX_IN_FLIGHT.1, DEFAULT_MIN_AND_MAX_IN_FLIGHT.2);
+        self.shared = Arc::new(Mutex::new(permits(self.bytes_in_flight)));
     }
 
     pub(crate) fn set_part_size(&mut self, bytes: usize) {
@@ -70,28 +70,28 @@ impl Limits {
 
     /// Returns the length of the largest request.
     pub(crate) fn part_size(&self) -> usize {
-        self.part_size.min(usize::try_from(self.in_flight).unwrap_or(usize::MAX))
+        self.part_size.min(usize::try_from(self.bytes_in_flight).unwrap_or(usize::MAX))
     }
 
     pub(crate) fn requests(&self) -> usize {
         self.requests
     }
 
-    pub(crate) fn in_flight(&self) -> u64 {
-        self.in_flight
+    pub(crate) fn bytes_in_flight(&self) -> u64 {
+        self.bytes_in_flight
     }
 
     fn permits(&self) -> Arc<Semaphore> {
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         if shared.0 != std::process::id() {
-            *shared = permits(self.in_flight);
+            *shared = permits(self.bytes_in_flight);
         }
         Arc::clone(&shared.1)
     }
 
     /// Returns the number of permits for a request of this length, at least as many as bound the number of requests.
     fn permits_for(&self, bytes: u64) -> u32 {
-        let all = self.in_flight / BYTES_PER_PERMIT;
+        let all = self.bytes_in_flight / BYTES_PER_PERMIT;
         let least = all.div_ceil(self.requests as u64);
         u32::try_from(bytes.div_ceil(BYTES_PER_PERMIT).clamp(least, all)).unwrap_or(u32::MAX)
     }
@@ -167,10 +167,10 @@ impl RequestQueue {
     }
 
     /// Allows a request that is not necessary, if an eighth of all remains for those that are: a reader that has stopped keeps what came.
-    pub(crate) fn try_acquire(&self, bytes: u64) -> Option<RequestPermit> {
+    pub(crate) fn permit_prefetch(&self, bytes: u64) -> Option<RequestPermit> {
         let (permits, wanted) = (self.limits.permits(), self.limits.permits_for(bytes));
         if permits.available_permits()
-            < wanted as usize + (self.limits.in_flight / BYTES_PER_PERMIT / 8) as usize
+            < wanted as usize + (self.limits.bytes_in_flight / BYTES_PER_PERMIT / 8) as usize
         {
             return None;
         }
@@ -190,7 +190,7 @@ mod tests {
     fn limits(requests: usize, mib: u64) -> Limits {
         let mut limits = Limits::default();
         limits.set_requests(requests);
-        limits.set_in_flight(mib << 20);
+        limits.set_bytes_in_flight(mib << 20);
         limits
     }
 
@@ -199,9 +199,9 @@ mod tests {
         let limits = limits(4, 4);
         let (large, small) = (RequestQueue::new(&limits), RequestQueue::new(&limits.clone()));
         let permits = [large.next(1 << 20).await, large.next(1 << 20).await];
-        let ahead = large.try_acquire(1).unwrap();
+        let ahead = large.permit_prefetch(1).unwrap();
         // An eighth is not for what no caller has asked for.
-        assert!(large.try_acquire(1).is_none() && small.try_acquire(1).is_none());
+        assert!(large.permit_prefetch(1).is_none() && small.permit_prefetch(1).is_none());
         let last = large.next(1).await;
         // An object without a request in progress may send one.
         let first = small.next(100 << 20).await;
@@ -232,11 +232,11 @@ mod tests {
     async fn prefetched_bytes_do_not_block_requests() {
         let queue = RequestQueue::new(&limits(4, 4));
         let kept = queue.next(4 << 20).await.into_memory_permit();
-        assert!(queue.try_acquire(1).is_none());
+        assert!(queue.permit_prefetch(1).is_none());
         let mut next = Box::pin(queue.next(1));
         assert!(poll_now(&mut next).is_some());
         drop(kept);
-        assert!(queue.try_acquire(3 << 20).is_some());
+        assert!(queue.permit_prefetch(3 << 20).is_some());
     }
 
     fn poll_now<T>(future: &mut Pin<Box<impl Future<Output = T>>>) -> Option<T> {

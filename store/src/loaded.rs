@@ -8,29 +8,29 @@ use bytes::Bytes as Chunk;
 use ndarray_io::bytes::{ReadAt, ReadHints, Runs};
 use ndarray_io::error::{Error, ErrorKind, Result};
 
-use crate::bytes::{ObjectBytes, WINDOW};
+use crate::bytes::{MIN_WINDOW, ObjectBytes};
 
 /// How much is loaded before a read: larger ones are fetched directly into their memory, while a thread waits.
-const MAX_LOADED: u64 = 16 << 20;
+const MAX_LOADED_LEN: u64 = 16 << 20;
 /// The limit for the number of ranges that a read may lack.
 const MAX_RANGES: usize = 1 << 16;
 
 /// A source that does no I/O.
 #[derive(Debug)]
 pub(crate) struct LoadedBytes {
-    bytes: ObjectBytes,
+    object: ObjectBytes,
     parts: Mutex<Vec<(u64, Chunk)>>,
     /// Whether a read has asked for more than is loaded.
-    exceeds_limit: AtomicBool,
+    read_exceeds_limit: AtomicBool,
 }
 
 impl LoadedBytes {
-    pub(crate) fn new(bytes: ObjectBytes) -> Self {
-        Self { bytes, parts: Mutex::default(), exceeds_limit: AtomicBool::new(false) }
+    pub(crate) fn new(object: ObjectBytes) -> Self {
+        Self { object, parts: Mutex::default(), read_exceeds_limit: AtomicBool::new(false) }
     }
 
-    pub(crate) fn exceeds_limit(&self) -> bool {
-        self.exceeds_limit.load(Ordering::Relaxed)
+    pub(crate) fn read_exceeds_limit(&self) -> bool {
+        self.read_exceeds_limit.load(Ordering::Relaxed)
     }
 
     pub(crate) fn add(&self, mut more: Vec<(u64, Chunk)>) {
@@ -41,7 +41,7 @@ impl LoadedBytes {
 
     /// Copies bytes from an offset as far as they are known without a gap, and returns their number.
     fn copy(&self, into: &mut [u8], offset: u64) -> usize {
-        let known = self.bytes.copy_cached(offset, into);
+        let known = self.object.copy_cached(offset, into);
         if known > 0 {
             return known;
         }
@@ -63,7 +63,7 @@ impl LoadedBytes {
             |start: u64, part: &Chunk| start <= range.start && range.end <= start + part.len() as u64;
         let parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
         let before = parts.partition_point(|(start, _)| *start <= range.start);
-        self.bytes.opened_contains(range)
+        self.object.opened_contains(range)
             || parts[..before].iter().rev().take(2).any(|(start, part)| in_part(*start, part))
     }
 }
@@ -74,13 +74,13 @@ fn not_loaded(missing: Vec<Range<u64>>) -> Error {
 
 impl ReadAt for LoadedBytes {
     fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
-        let size = self.bytes.len();
+        let size = self.object.len();
         if offset >= size || into.is_empty() {
             return Ok(0);
         }
         match self.copy(into, offset) {
             0 => {
-                let missing = offset..size.min(offset + (into.len() as u64).max(WINDOW));
+                let missing = offset..size.min(offset + (into.len() as u64).max(MIN_WINDOW));
                 Err(not_loaded(std::iter::once(missing).collect()))
             }
             count => Ok(count),
@@ -88,20 +88,20 @@ impl ReadAt for LoadedBytes {
     }
 
     fn size(&self) -> Result<u64> {
-        Ok(self.bytes.len())
+        Ok(self.object.len())
     }
 
     fn check(&self, runs: &Runs) -> Result<()> {
         let (mut missing, mut len) = (Vec::new(), 0);
         for range in runs.iter() {
-            let range = range.start..range.end.min(self.bytes.len());
+            let range = range.start..range.end.min(self.object.len());
             if range.is_empty() || self.contains(&range) {
                 continue;
             }
             len += range.end - range.start;
             missing.push(range);
-            if len > MAX_LOADED || missing.len() > MAX_RANGES {
-                self.exceeds_limit.store(true, Ordering::Relaxed);
+            if len > MAX_LOADED_LEN || missing.len() > MAX_RANGES {
+                self.read_exceeds_limit.store(true, Ordering::Relaxed);
                 break;
             }
         }

@@ -25,7 +25,7 @@ use crate::limits::Limits;
 use crate::options::StoreOptions;
 use crate::profile::Profile;
 use crate::runtime::wait;
-use crate::service::{Condition, PLACEHOLDER, RequestExtras, Signer, is_upload_completion, is_write};
+use crate::service::{Condition, PATH_PLACEHOLDER, RequestExtras, Signer, is_upload_completion, is_write};
 
 /// The location of an object in a store.
 #[derive(Clone)]
@@ -51,8 +51,8 @@ impl std::fmt::Debug for ObjectLocation {
 /// Uploads have a `read_timeout` of at least 15 minutes, 30 times which would be most of a day.
 fn retry_timeout(read_timeout: Duration) -> Duration {
     /// 30 times the default `read_timeout`.
-    const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30 * 60);
-    read_timeout.saturating_mul(30).min(DEFAULT_TIMEOUT.max(read_timeout.saturating_mul(2)))
+    const DEFAULT_RETRY_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+    read_timeout.saturating_mul(30).min(DEFAULT_RETRY_TIMEOUT.max(read_timeout.saturating_mul(2)))
 }
 
 /// Returns the path that `object_store` has for a key, if it leaves the key as it is.
@@ -109,11 +109,11 @@ impl ObjectLocation {
             extras.target.get_or_insert_with(|| address.target().into());
         }
         if address.kind == StoreKind::Web {
-            extras.headers = headers(address, options)?;
+            extras.headers = web_headers(address, options)?;
         }
         Ok(Self {
             store: StoreBuilder { address, options }.store(extras)?,
-            path: path.unwrap_or_else(|| Path::from(PLACEHOLDER)),
+            path: path.unwrap_or_else(|| Path::from(PATH_PLACEHOLDER)),
             display_name: address.display_name().into(),
             limits: options.limits.clone(),
             is_web: address.kind == StoreKind::Web,
@@ -129,7 +129,7 @@ impl ObjectLocation {
     }
 
     fn has_placeholder(&self) -> bool {
-        self.path.as_ref() == PLACEHOLDER
+        self.path.as_ref() == PATH_PLACEHOLDER
     }
 
     /// Requests the object's metadata.
@@ -152,7 +152,7 @@ impl ObjectLocation {
 }
 
 /// Returns the headers for a web server.
-fn headers(address: &Address, options: &StoreOptions) -> Result<HeaderMap> {
+fn web_headers(address: &Address, options: &StoreOptions) -> Result<HeaderMap> {
     let mut headers = options.headers.clone();
     if let Some((name, password)) = &address.login {
         let login = base64::engine::general_purpose::STANDARD.encode(format!("{name}:{password}"));
@@ -271,7 +271,7 @@ impl StoreBuilder<'_> {
         let others = [S3Key::WebIdentityTokenFile, S3Key::ContainerCredentialsRelativeUri];
         let has_others = others.into_iter().any(|key| value(&builder, key).is_some());
         if needs_keys
-            && (profile.is_chosen() || !has_others)
+            && (profile.is_explicit() || !has_others)
             && let Some((id, secret, token)) = profile.credentials()?
         {
             for (name, text) in [("aws_access_key_id", Some(id)), ("aws_session_token", token)] {
@@ -365,7 +365,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn retries_end_after_half_an_hour_or_two_attempts() {
+    fn retry_timeout_follows_read_timeout_up_to_limit() {
         for (seconds, limit) in [(1, 30), (60, 1800), (15 * 60, 1800), (7200, 14_400)] {
             assert_eq!(retry_timeout(Duration::from_secs(seconds)), Duration::from_secs(limit));
         }

@@ -58,8 +58,8 @@ impl std::fmt::Debug for StoreOptions {
         shown.field("connect_timeout", &self.connect_timeout).field("retries", &self.limits.retries);
         shown
             .field("requests", &self.limits.requests())
-            .field("slowest", &self.limits.slowest)
-            .field("in_flight", &self.limits.in_flight())
+            .field("slowest", &self.limits.min_byte_rate)
+            .field("in_flight", &self.limits.bytes_in_flight())
             .field("part_size", &self.limits.part_size())
             .finish_non_exhaustive()
     }
@@ -172,7 +172,7 @@ impl StoreOptions {
     /// and the parts of uploads that are being sent. See [`requests`](Self::requests) for who shares it.
     #[must_use]
     pub fn in_flight(mut self, bytes: u64) -> Self {
-        self.limits.set_in_flight(bytes);
+        self.limits.set_bytes_in_flight(bytes);
         self
     }
 
@@ -191,7 +191,7 @@ impl StoreOptions {
     /// [`read_timeout`](Self::read_timeout) limits how long a response takes.
     #[must_use]
     pub fn slowest(mut self, bytes_per_second: u64) -> Self {
-        self.limits.slowest = bytes_per_second;
+        self.limits.min_byte_rate = bytes_per_second;
         self
     }
 }

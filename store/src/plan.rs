@@ -20,7 +20,7 @@ pub(crate) fn group_parts<'p, 'b>(
     max_len: usize,
 ) -> impl Iterator<Item = (Range<u64>, Parts<'p, 'b>)> {
     let own = |(offset, part): &(u64, &mut [u8])| *offset..offset + part.len() as u64;
-    let spans: Vec<_> = spans(parts.iter().map(own), max_len).collect();
+    let spans: Vec<_> = join_and_count(parts.iter().map(own), max_len).collect();
     let mut rest = parts;
     spans.into_iter().map(move |(range, count)| {
         let (group, after) = std::mem::take(&mut rest).split_at_mut(count);
@@ -31,11 +31,11 @@ pub(crate) fn group_parts<'p, 'b>(
 
 /// Plans the requests for ranges that ascend, as [`group_parts`] does.
 pub(crate) fn join_ranges(ranges: Vec<Range<u64>>, max_len: usize) -> impl Iterator<Item = Range<u64>> {
-    spans(ranges.into_iter(), max_len).map(|(range, _)| range)
+    join_and_count(ranges.into_iter(), max_len).map(|(range, _)| range)
 }
 
 /// Joins ranges that ascend, and returns how many are in each.
-fn spans(
+fn join_and_count(
     ranges: impl Iterator<Item = Range<u64>>,
     max_len: usize,
 ) -> impl Iterator<Item = (Range<u64>, usize)> {
@@ -69,40 +69,40 @@ pub(crate) fn should_join(before: &Range<u64>, needed: u64, run: Range<u64>, max
 mod tests {
     use super::*;
 
-    const PART: usize = 16 << 20;
+    const MAX_LEN: usize = 16 << 20;
 
     /// Returns the ranges that are requested for parts of equal length.
-    fn ranges(starts: impl Iterator<Item = u64>, len: usize) -> Vec<Range<u64>> {
+    fn requested_ranges(starts: impl Iterator<Item = u64>, len: usize) -> Vec<Range<u64>> {
         let starts: Vec<u64> = starts.collect();
         let mut into = vec![0; starts.len() * len];
         let mut parts: Vec<(u64, &mut [u8])> = starts.into_iter().zip(into.chunks_mut(len)).collect();
-        group_parts(&mut parts, PART).map(|(range, _)| range).collect()
+        group_parts(&mut parts, MAX_LEN).map(|(range, _)| range).collect()
     }
 
     #[test]
     fn near_ranges_share_a_request_and_distant_ones_do_not() {
         // 256 pieces of 64 bytes, 32 KiB apart: object_store's `get_ranges` would fetch 8 MB.
-        let apart = ranges((0..256).map(|number| 100 + (number << 15)), 64);
+        let apart = requested_ranges((0..256).map(|number| 100 + (number << 15)), 64);
         assert_eq!(apart.len(), 256);
         assert_eq!(apart[2], 65_636..65_700);
         // Every second byte: twice what is needed, in one request.
-        assert_eq!(ranges((0..1000).map(|number| 10 + 2 * number), 1), vec![10..2009]);
+        assert_eq!(requested_ranges((0..1000).map(|number| 10 + 2 * number), 1), vec![10..2009]);
         // Every third number: the gaps are smaller than the overhead of a request.
-        assert_eq!(ranges((0..1000).map(|number| 24 * number), 8), vec![0..23_984]);
+        assert_eq!(requested_ranges((0..1000).map(|number| 24 * number), 8), vec![0..23_984]);
         // The same part twice.
-        assert_eq!(ranges([7, 7, 9].into_iter(), 4), vec![7..13]);
+        assert_eq!(requested_ranges([7, 7, 9].into_iter(), 4), vec![7..13]);
     }
 
     #[test]
     fn long_ranges_are_cut_into_equal_parts() {
-        let part = even_part_len(40 << 20, PART);
+        let part = even_part_len(40 << 20, MAX_LEN);
         assert_eq!((40usize << 20).div_ceil(part), 3);
-        assert!(part <= PART && 3 * part - (40 << 20) < 3);
+        assert!(part <= MAX_LEN && 3 * part - (40 << 20) < 3);
         let starts = (0..3).map(|number| 128 + number * part as u64);
-        assert_eq!(ranges(starts, part).len(), 3);
+        assert_eq!(requested_ranges(starts, part).len(), 3);
         assert_eq!(
-            (even_part_len(0, PART), even_part_len(1, PART), even_part_len(PART + 1, PART)),
-            (1, 1, PART / 2 + 1)
+            (even_part_len(0, MAX_LEN), even_part_len(1, MAX_LEN), even_part_len(MAX_LEN + 1, MAX_LEN)),
+            (1, 1, MAX_LEN / 2 + 1)
         );
     }
 }

@@ -12,7 +12,7 @@ use crate::address::bad_option;
 #[derive(Default)]
 pub(crate) struct Profile {
     name: String,
-    is_chosen: bool,
+    is_explicit: bool,
     values: HashMap<String, String>,
 }
 
@@ -23,7 +23,8 @@ impl Profile {
         let chosen = ["AWS_PROFILE", "AWS_DEFAULT_PROFILE"].into_iter().find_map(|name| env::var(name).ok());
         let chosen = chosen.filter(|name| !name.is_empty());
         let name = chosen.as_deref().unwrap_or("default");
-        let mut profile = Self { name: name.to_owned(), is_chosen: chosen.is_some(), values: HashMap::new() };
+        let mut profile =
+            Self { name: name.to_owned(), is_explicit: chosen.is_some(), values: HashMap::new() };
         // What both have is taken from the second one, as AWS's tools do.
         let mut is_found = false;
         for (variable, file) in
@@ -71,8 +72,8 @@ impl Profile {
     }
 
     /// Whether the environment names the profile.
-    pub(crate) fn is_chosen(&self) -> bool {
-        self.is_chosen
+    pub(crate) fn is_explicit(&self) -> bool {
+        self.is_explicit
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<&str> {

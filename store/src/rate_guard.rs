@@ -16,15 +16,20 @@ const MEASURED_PERIOD: Duration = Duration::from_secs(30);
 ///
 /// What counts is what all requests for an object bring together: they share a connection that may be slow.
 pub(crate) struct RateGuard<'a> {
-    slowest: u64,
-    since: Instant,
+    min_byte_rate: u64,
+    period_start: Instant,
     arrived: &'a AtomicU64,
-    before: u64,
+    arrived_before: u64,
 }
 
 impl<'a> RateGuard<'a> {
-    pub(crate) fn new(slowest: u64, arrived: &'a AtomicU64) -> Self {
-        Self { slowest, since: Instant::now(), arrived, before: arrived.load(Ordering::Relaxed) }
+    pub(crate) fn new(min_byte_rate: u64, arrived: &'a AtomicU64) -> Self {
+        Self {
+            min_byte_rate,
+            period_start: Instant::now(),
+            arrived,
+            arrived_before: arrived.load(Ordering::Relaxed),
+        }
     }
 
     /// Returns the next chunk, or an error if the last 30 seconds have brought too little.
@@ -33,10 +38,10 @@ impl<'a> RateGuard<'a> {
         S: Stream<Item = Result<Chunk, StoreError>> + Unpin,
     {
         loop {
-            let Ok(chunk) = timeout_at(self.since + MEASURED_PERIOD, stream.next()).await else {
+            let Ok(chunk) = timeout_at(self.period_start + MEASURED_PERIOD, stream.next()).await else {
                 let now = self.arrived.load(Ordering::Relaxed);
-                let got = now - self.before;
-                if got < self.slowest.saturating_mul(MEASURED_PERIOD.as_secs()) {
+                let got = now - self.arrived_before;
+                if got < self.min_byte_rate.saturating_mul(MEASURED_PERIOD.as_secs()) {
                     let text = format!(
                         "the server has sent only {got} bytes in {} seconds",
                         MEASURED_PERIOD.as_secs()
@@ -44,7 +49,7 @@ impl<'a> RateGuard<'a> {
                     let source = io::Error::new(io::ErrorKind::TimedOut, text).into();
                     return Some(Err(StoreError::Generic { store: "HTTP", source }));
                 }
-                (self.since, self.before) = (Instant::now(), now);
+                (self.period_start, self.arrived_before) = (Instant::now(), now);
                 continue;
             };
             if let Some(Ok(chunk)) = &chunk {

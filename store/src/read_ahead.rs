@@ -14,7 +14,7 @@ use crate::runtime::{AbortOnDrop, task_result};
 /// The size of a request: a few of them are requested at a time.
 const PART_SIZE: u64 = 4 << 20;
 /// How far before the last read a part is kept, for another thread that reads the same sequence.
-const KEPT_BEHIND: u64 = 2 * PART_SIZE;
+const KEPT_BEHIND_LEN: u64 = 2 * PART_SIZE;
 
 /// The parts that are in progress or have come, and how the object has been read until now.
 #[derive(Debug, Default)]
@@ -23,13 +23,13 @@ pub(crate) struct ReadAhead(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     /// Where the last read ended.
-    end: u64,
+    last_read_end: u64,
     /// How much the reads have read of which each began where the one before had ended, and their number.
     sequential_bytes: u64,
     sequential_reads: u64,
     parts: VecDeque<Part>,
     /// The process that has begun the parts.
-    process: Option<u32>,
+    process_id: Option<u32>,
 }
 
 #[derive(Debug)]
@@ -117,13 +117,13 @@ impl ReadAhead {
         mut fetch: impl FnMut(&Range<u64>) -> Result<Option<JoinHandle<Result<ReceivedPart>>>>,
     ) -> Result<()> {
         let mut state = self.state();
-        state.process = Some(std::process::id());
-        let is_next = range.start == state.end;
-        state.end = range.end;
+        state.process_id = Some(std::process::id());
+        let is_next = range.start == state.last_read_end;
+        state.last_read_end = range.end;
         if !is_next {
             // Another thread may be further on in the same sequence; what is far away is not needed.
             let is_near = |part: &Part| {
-                part.range.end + KEPT_BEHIND >= range.start && part.range.start <= range.end + max_bytes
+                part.range.end + KEPT_BEHIND_LEN >= range.start && part.range.start <= range.end + max_bytes
             };
             let (kept, others) = std::mem::take(&mut state.parts).into_iter().partition(is_near);
             state.parts = kept;
@@ -146,7 +146,8 @@ impl ReadAhead {
             state.parts.push_back(Part { range: part, content: Content::Pending(task) });
         }
         // Parts that were passed over.
-        while let Some(place) = state.parts.iter().position(|part| part.range.end + KEPT_BEHIND < range.start)
+        while let Some(place) =
+            state.parts.iter().position(|part| part.range.end + KEPT_BEHIND_LEN < range.start)
         {
             if let Some(part) = state.parts.remove(place) {
                 part.stop();
@@ -159,7 +160,7 @@ impl ReadAhead {
 impl Drop for ReadAhead {
     fn drop(&mut self) {
         let mut state = self.state();
-        match state.process == Some(std::process::id()) {
+        match state.process_id == Some(std::process::id()) {
             true => state.parts.drain(..).for_each(Part::stop),
             // They belong to the process that has begun them.
             false => std::mem::forget(std::mem::take(&mut state.parts)),

@@ -17,7 +17,7 @@ use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 use crate::address::{Address, SCHEMES, bad_option};
 use crate::async_file::AsyncFile;
 use crate::async_upload::AsyncUpload;
-use crate::bytes::{ObjectBytes, WINDOW};
+use crate::bytes::{MIN_WINDOW, ObjectBytes};
 use crate::failure::failure;
 use crate::limits::Limits;
 use crate::list::{Listed, Listing};
@@ -169,7 +169,7 @@ impl Remote {
     ///
     /// As for [`Remote::open_npy`].
     pub fn open_npy_with(&self, options: &ReadOptions) -> Result<NpyFile> {
-        self.bytes().and_then(|bytes| self.open_array(Arc::new(bytes), options))
+        self.open_bytes().and_then(|bytes| self.open_array(Arc::new(bytes), options))
     }
 
     /// Opens an RA object, with one request for its first 64 KiB.
@@ -188,7 +188,7 @@ impl Remote {
     ///
     /// As for [`Remote::open_ra`].
     pub fn open_ra_with(&self, options: &ReadOptions) -> Result<RaFile> {
-        self.bytes().and_then(|bytes| self.open_array(Arc::new(bytes), options))
+        self.open_bytes().and_then(|bytes| self.open_array(Arc::new(bytes), options))
     }
 
     /// Opens an NPZ archive, with one request for its end.
@@ -229,7 +229,7 @@ impl Remote {
     ///
     /// [`Io`](ndarray_io::error::ErrorKind::Io) if the object does not exist, the store does not respond, or access is denied.
     pub fn first_bytes(&self) -> Result<(Vec<u8>, Version)> {
-        let bytes = self.bytes()?;
+        let bytes = self.open_bytes()?;
         Ok((bytes.first_bytes().to_vec(), Version::of(bytes.meta())))
     }
 
@@ -259,14 +259,14 @@ impl Remote {
     /// As for [`Remote::first_bytes`]; [`ArrayChanged`](ndarray_io::error::ErrorKind::ArrayChanged) if the object is replaced
     /// during the copy; [`Io`](ndarray_io::error::ErrorKind::Io) if the writer fails.
     pub fn copy_to<W: Write>(&self, mut writer: W) -> Result<u64> {
-        self.bytes().and_then(|bytes| self.copy_bytes(&bytes, &mut writer))
+        self.open_bytes().and_then(|bytes| self.copy_bytes(&bytes, &mut writer))
     }
 
     fn copy_bytes(&self, bytes: &ObjectBytes, writer: &mut dyn Write) -> Result<u64> {
         /// Such reads are sequential: what follows is fetched ahead.
-        const BLOCK: usize = 1 << 20;
+        const BLOCK_LEN: usize = 1 << 20;
         let mut copy = || {
-            let mut block = vec![0; usize::try_from(bytes.len()).unwrap_or(BLOCK).min(BLOCK)];
+            let mut block = vec![0; usize::try_from(bytes.len()).unwrap_or(BLOCK_LEN).min(BLOCK_LEN)];
             let mut done = 0;
             while done < bytes.len() {
                 let count = fill_at(bytes, &mut block, done)?;
@@ -328,7 +328,7 @@ impl Remote {
     ///
     /// As for [`Remote::first_bytes`].
     pub fn version(&self) -> Result<Version> {
-        self.bytes().map(|bytes| Version::of(bytes.meta()))
+        self.open_bytes().map(|bytes| Version::of(bytes.meta()))
     }
 
     /// Opens an NPY object for use in async tasks.
@@ -360,7 +360,8 @@ impl Remote {
     /// As for [`Remote::open_npz`].
     pub async fn open_npz_async(&self, options: &ReadOptions) -> Result<AsyncFile<NpzFile>> {
         let location = self.location.clone();
-        let bytes = async move { ObjectBytes::open_at_end(&location, MAX_END_RECORDS_LEN.max(WINDOW)).await };
+        let bytes =
+            async move { ObjectBytes::open_at_end(&location, MAX_END_RECORDS_LEN.max(MIN_WINDOW)).await };
         AsyncFile::open(self, options, bytes, Self::open_archive).await
     }
 
@@ -390,8 +391,8 @@ impl Remote {
         upload: &UploadOptions,
     ) -> Result<Version> {
         /// More than enough for a header.
-        const HEADER: u64 = 1 << 20;
-        let len = array.payload_len(options).map(|len| len.saturating_add(HEADER));
+        const MAX_HEADER_LEN: u64 = 1 << 20;
+        let len = array.payload_len(options).map(|len| len.saturating_add(MAX_HEADER_LEN));
         let upload = match (upload.get_len(), len) {
             (None, Some(len)) => upload.clone().len(len),
             _ => upload.clone(),
@@ -445,11 +446,11 @@ impl Remote {
     /// As for [`upload`](Self::upload).
     pub fn upload_async(&self, options: &UploadOptions) -> Result<AsyncUpload> {
         /// The time limit for sending one part.
-        const UPLOAD: Duration = Duration::from_secs(15 * 60);
+        const PART_UPLOAD_TIMEOUT: Duration = Duration::from_secs(15 * 60);
         let location = match &self.address {
             Some((address, store)) => {
                 // The response arrives only after the entire part has been sent, which may take a long time.
-                let store = store.clone().read_timeout(store.read_timeout.max(UPLOAD));
+                let store = store.clone().read_timeout(store.read_timeout.max(PART_UPLOAD_TIMEOUT));
                 ObjectLocation::of(address, &store, options.condition())?
             }
             None => self.location.clone(),
@@ -463,15 +464,15 @@ impl Remote {
     ///
     /// As for [`open_npy`](Self::open_npy), but for the format.
     pub fn source(&self) -> Result<Arc<dyn ReadAt>> {
-        Ok(Arc::new(self.bytes()?))
+        Ok(Arc::new(self.open_bytes()?))
     }
 
-    fn bytes(&self) -> Result<ObjectBytes> {
+    fn open_bytes(&self) -> Result<ObjectBytes> {
         wait(ObjectBytes::open(&self.location)).map_err(|error| self.location.name_error(error))
     }
 
     fn open_end_bytes(&self) -> Result<ObjectBytes> {
-        wait(ObjectBytes::open_at_end(&self.location, MAX_END_RECORDS_LEN.max(WINDOW)))
+        wait(ObjectBytes::open_at_end(&self.location, MAX_END_RECORDS_LEN.max(MIN_WINDOW)))
             .map_err(|error| self.location.name_error(error))
     }
 

@@ -7,7 +7,7 @@ use futures_util::stream::BoxStream;
 use ndarray_io::error::{Error, ErrorKind, Result};
 use object_store::{Error as StoreError, GetOptions, GetRange, GetResult, ObjectMeta};
 
-use crate::bytes::WINDOW;
+use crate::bytes::MIN_WINDOW;
 use crate::failure::{failure, io};
 use crate::location::ObjectLocation;
 use crate::rate_guard::RateGuard;
@@ -27,9 +27,9 @@ impl Destination<'_, '_> {
     /// Takes received bytes, which begin at an offset of the object. They arrive in order.
     pub(crate) fn put(&mut self, start: u64, chunk: Chunk) {
         /// The length from which a chunk is not copied: of a server that sends single bytes, the handles would take more memory than these.
-        const MIN_KEPT_CHUNK: usize = 4 << 10;
+        const MIN_KEPT_CHUNK_LEN: usize = 4 << 10;
         match self {
-            Self::Chunks(chunks) if chunk.len() >= MIN_KEPT_CHUNK => chunks.push(chunk),
+            Self::Chunks(chunks) if chunk.len() >= MIN_KEPT_CHUNK_LEN => chunks.push(chunk),
             _ => self.copy(start, &chunk),
         }
     }
@@ -47,7 +47,7 @@ impl Destination<'_, '_> {
                 let last = chunks.pop().unwrap_or_default();
                 // The last one has room if it was made here.
                 let mut joined = match last.try_into_mut() {
-                    Ok(last) if last.len() < WINDOW as usize => last,
+                    Ok(last) if last.len() < MIN_WINDOW as usize => last,
                     Ok(last) => {
                         chunks.push(last.freeze());
                         BytesMut::new()
@@ -101,7 +101,7 @@ pub(crate) async fn get(
 }
 
 /// Reads a response of at most this length, as far as it goes.
-pub(crate) async fn collect(
+pub(crate) async fn collect_until_error(
     stream: &mut BoxStream<'static, Result<Chunk, StoreError>>,
     len: u64,
     slowest: u64,
@@ -109,7 +109,7 @@ pub(crate) async fn collect(
     let arrived = AtomicU64::new(0);
     let mut rate_guard = RateGuard::new(slowest, &arrived);
     // Allocates little in advance: `len` is only what the server claims.
-    let mut bytes = Vec::with_capacity(len.min(WINDOW * 2) as usize);
+    let mut bytes = Vec::with_capacity(len.min(MIN_WINDOW * 2) as usize);
     // What follows an error is asked for again.
     while let Some(Ok(chunk)) = rate_guard.next(stream).await {
         if (bytes.len() + chunk.len()) as u64 > len {

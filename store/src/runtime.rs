@@ -28,11 +28,11 @@ pub(crate) fn runtime() -> Result<&'static Runtime> {
 /// requests occupied all of these threads, neither would finish.
 pub(crate) fn blocking_runtime() -> Result<&'static Runtime> {
     /// The limit for concurrent blocking calls; further calls are queued.
-    const THREADS: usize = 512;
+    const MAX_THREADS: usize = 512;
     static RUNTIMES: Mutex<Vec<ProcessRuntime>> = Mutex::new(Vec::new());
     process_runtime(&RUNTIMES, || {
         let mut builder = Builder::new_multi_thread();
-        builder.worker_threads(1).max_blocking_threads(THREADS).thread_name("ndarray-io-wait").build()
+        builder.worker_threads(1).max_blocking_threads(MAX_THREADS).thread_name("ndarray-io-wait").build()
     })
 }
 

@@ -23,16 +23,16 @@ use object_store::client::{
     HttpService,
 };
 
-use crate::client::{client_for, send};
+use crate::client::{send_following_redirects, shared_client};
 
 /// The path of an object whose name `object_store` would change; this layer puts the name in its place. Of letters only: nothing
 /// encodes them.
-pub(crate) const PLACEHOLDER: &str = "NdarrayIoObject";
+pub(crate) const PATH_PLACEHOLDER: &str = "NdarrayIoObject";
 
 /// What this layer adds to requests.
 #[derive(Clone, Default)]
 pub(crate) struct RequestExtras {
-    /// The encoded key, or the path and query of an address on the web, which take the place of [`PLACEHOLDER`].
+    /// The encoded key, or the path and query of an address on the web, which take the place of [`PATH_PLACEHOLDER`].
     pub(crate) target: Option<Arc<str>>,
     /// The condition of an upload.
     pub(crate) condition: Option<Condition>,
@@ -95,7 +95,7 @@ impl std::fmt::Debug for RequestExtras {
 
 impl HttpConnector for RequestExtras {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
-        let process_client = Mutex::new((std::process::id(), client_for(options, &self.certificates)?));
+        let process_client = Mutex::new((std::process::id(), shared_client(options, &self.certificates)?));
         Ok(HttpClient::new(Service { process_client, options: options.clone(), extras: self.clone() }))
     }
 }
@@ -114,7 +114,7 @@ impl Service {
         let mut process_client = self.process_client.lock().unwrap_or_else(PoisonError::into_inner);
         let process = std::process::id();
         if process_client.0 != process {
-            let own = client_for(&self.options, &self.extras.certificates);
+            let own = shared_client(&self.options, &self.extras.certificates);
             let own = own.map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))?;
             std::mem::forget(std::mem::replace(&mut *process_client, (process, own)));
         }
@@ -143,7 +143,7 @@ impl HttpService for Service {
         }
         // Requests for credentials go to other places, through the same layer.
         if let Some(target) = &extras.target
-            && request.uri().path().ends_with(PLACEHOLDER)
+            && request.uri().path().ends_with(PATH_PLACEHOLDER)
         {
             let unknown = |error| HttpError::new(HttpErrorKind::Unknown, error);
             *request.uri_mut() = with_target(request.uri(), target).map_err(unknown)?;
@@ -157,9 +157,9 @@ impl HttpService for Service {
             }
         }
         let (end, is_reading) = (prefix_end(&request), request.method() == Method::GET);
-        let response = send(&self.client()?, request).await?;
+        let response = send_following_redirects(&self.client()?, request).await?;
         if extras.method_override.is_some() && response.status().is_success() {
-            return with_object_headers(response).await;
+            return as_object_response(response).await;
         }
         if !is_reading || !response.status().is_success() {
             return Ok(response);
@@ -174,7 +174,7 @@ impl HttpService for Service {
 
 /// Puts the name of the object in its place.
 fn with_target(uri: &Uri, target: &str) -> Result<Uri, http::Error> {
-    let before = uri.path().strip_suffix(PLACEHOLDER).unwrap_or(uri.path());
+    let before = uri.path().strip_suffix(PATH_PLACEHOLDER).unwrap_or(uri.path());
     // A query that is asked of a bucket: its name is not a folder.
     let before = match before.strip_suffix('/') {
         Some(bucket) if target.starts_with('?') && !bucket.is_empty() => bucket,
@@ -189,7 +189,7 @@ fn with_target(uri: &Uri, target: &str) -> Result<Uri, http::Error> {
 }
 
 /// Gives an answer the headers of an object, without which `object_store` does not return it.
-async fn with_object_headers(response: HttpResponse) -> Result<HttpResponse, HttpError> {
+async fn as_object_response(response: HttpResponse) -> Result<HttpResponse, HttpError> {
     // A page of a listing has at most 5,000 names of 1,024 characters.
     let mut response =
         buffer_body(response, 64 << 20, "an answer that is longer than any that stores send").await?;

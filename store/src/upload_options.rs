@@ -9,7 +9,7 @@ use crate::service::Condition;
 /// The default size of a part.
 const DEFAULT_PART_SIZE: u64 = 16 << 20;
 /// The maximum number of parts that stores accept.
-pub(crate) const PARTS: u64 = 10_000;
+pub(crate) const MAX_PARTS: u64 = 10_000;
 /// The minimum size in bytes of every part except the last.
 const MIN_PART_SIZE: u64 = 5 << 20;
 
@@ -23,7 +23,7 @@ const MIN_PART_SIZE: u64 = 5 << 20;
 #[derive(Clone, Debug, Default)]
 pub struct UploadOptions {
     len: Option<u64>,
-    part: Option<u64>,
+    part_size: Option<u64>,
     condition: Option<Condition>,
 }
 
@@ -53,7 +53,7 @@ impl UploadOptions {
     /// one that is being filled.
     #[must_use]
     pub fn part_size(mut self, bytes: u64) -> Self {
-        self.part = Some(bytes);
+        self.part_size = Some(bytes);
         self
     }
 
@@ -98,8 +98,8 @@ impl UploadOptions {
 
     pub(crate) fn part_len(&self) -> Result<usize> {
         // Rounded up to a multiple of 1 MiB.
-        let needed = self.len.unwrap_or(0).div_ceil(PARTS).div_ceil(1 << 20) << 20;
-        let part = self.part.unwrap_or(DEFAULT_PART_SIZE).max(MIN_PART_SIZE).max(needed);
+        let needed = self.len.unwrap_or(0).div_ceil(MAX_PARTS).div_ceil(1 << 20) << 20;
+        let part = self.part_size.unwrap_or(DEFAULT_PART_SIZE).max(MIN_PART_SIZE).max(needed);
         usize::try_from(part)
             .map_err(|_| bad_option(format!("a part of {part} bytes does not fit into memory")))
     }

@@ -351,23 +351,23 @@ fn concurrent_readers_see_only_checkpointed_lengths() {
 fn read_into_drops_overwritten_elements() {
     #[cfg(feature = "derive")]
     {
-        static DROPPED: AtomicUsize = AtomicUsize::new(0);
+        static DROP_COUNT: AtomicUsize = AtomicUsize::new(0);
         #[derive(ndarray_io::Record)]
         #[repr(C)]
-        struct Counted {
+        struct DropCounter {
             value: u32,
         }
-        impl Drop for Counted {
+        impl Drop for DropCounter {
             fn drop(&mut self) {
-                DROPPED.fetch_add(1, Ordering::SeqCst);
+                DROP_COUNT.fetch_add(1, Ordering::SeqCst);
             }
         }
         let mut bytes = Vec::new();
-        Array1::from_shape_fn(10, |value| Counted { value: value as u32 }).write_npy(&mut bytes).unwrap();
-        let mut into = Array1::from_shape_fn(10, |_| Counted { value: 7 });
-        DROPPED.store(0, Ordering::SeqCst);
+        Array1::from_shape_fn(10, |value| DropCounter { value: value as u32 }).write_npy(&mut bytes).unwrap();
+        let mut into = Array1::from_shape_fn(10, |_| DropCounter { value: 7 });
+        DROP_COUNT.store(0, Ordering::SeqCst);
         ndarray_io::ReadNpyIntoExt::read_npy_into(&mut *into, &bytes[..]).unwrap();
-        assert_eq!(DROPPED.load(Ordering::SeqCst), 10);
+        assert_eq!(DROP_COUNT.load(Ordering::SeqCst), 10);
         assert_eq!(into[3].value, 3);
     }
 }
@@ -379,7 +379,7 @@ fn sync_option_requires_a_file() {
     assert!(array.write_npy_with(&mut Vec::new(), &sync).unwrap_err().is_usage());
     assert!(NpyWriter::<f64, _>::new_with(Cursor::new(Vec::new()), &[], &sync).unwrap_err().is_usage());
     assert!(NpyWriter::<f64, _>::with_shape_with(Vec::new(), 3, &sync).unwrap_err().is_usage());
-    let file = crate::support::temp::unnamed().unwrap();
+    let file = crate::support::temp::unnamed_file().unwrap();
     array.write_npy_with(&file, &sync).unwrap();
     array.write_npy_with(std::io::BufWriter::new(&file), &sync).unwrap();
     let mut buffered = std::io::BufWriter::new(file);

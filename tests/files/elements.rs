@@ -38,7 +38,7 @@ fn npy_bytes<A: WriteNpyExt + WriteArray>(array: &A) -> Vec<u8> {
 }
 
 #[test]
-fn array_elements_map_to_innermost_axis() {
+fn array_valued_elements_map_to_innermost_axis() {
     for file in FORTRAN_FILES {
         assert_eq!(Array1::<[i16; 3]>::read_npy(file).unwrap(), arr1(&ROWS));
         let all: Array<[[i16; 3]; 2], ndarray::Ix0> = Array::read_npy(file).unwrap();
@@ -83,7 +83,7 @@ fn empty_texts_within_elements_count_against_limit() {
 }
 
 #[test]
-fn mismatched_axes_of_array_elements_are_errors() {
+fn mismatched_axes_of_array_valued_elements_are_errors() {
     let file = npy_bytes(&Array2::<f32>::zeros((5, 4)));
     let error = Array1::<[f32; 3]>::read_npy(&file[..]).unwrap_err();
     assert_eq!(error.to_string(), "expected shape (5, 3), found (5, 4)");
@@ -100,7 +100,7 @@ fn mismatched_axes_of_array_elements_are_errors() {
 }
 
 #[test]
-fn array_elements_can_be_viewed_and_mapped() {
+fn array_valued_elements_can_be_viewed_and_mapped() {
     let numbers = numbered_array((1, 4, 3));
     let path = crate::support::temp::file().unwrap().into_temp_path();
     ndarray_io::write_npy(&path, &numbers.index_axis(ndarray::Axis(0), 0)).unwrap();
@@ -125,7 +125,7 @@ fn array_elements_can_be_viewed_and_mapped() {
 }
 
 #[test]
-fn array_elements_are_read_and_written_in_parts() {
+fn array_valued_elements_are_read_and_written_in_parts() {
     let numbers = numbered_array((6, 5, 3));
     let groups = grouped(&numbers);
     for order in [Order::C, Order::Fortran] {
@@ -174,7 +174,7 @@ fn array_elements_are_read_and_written_in_parts() {
 }
 
 #[test]
-fn array_elements_can_be_appended() {
+fn array_valued_elements_can_be_appended() {
     let path = crate::support::temp::file().unwrap().into_temp_path();
     let mut writer = NpyWriter::<[f32; 2], _>::create(&path, &[]).unwrap();
     writer.push(&arr1(&[[1.0, 2.0], [3.0, 4.0]])).unwrap();
@@ -195,7 +195,7 @@ fn array_elements_can_be_appended() {
 }
 
 #[test]
-fn array_elements_map_to_first_axis_in_ra() {
+fn array_valued_elements_map_to_first_axis_in_ra() {
     let numbers = numbered_array((4, 2, 3));
     let groups = grouped(&numbers);
     let (mut plain, mut file) = (Vec::new(), Vec::new());
@@ -485,9 +485,9 @@ fn types_with_from_and_into_attributes_round_trip() {
 fn read_only_and_write_only_types_are_supported() {
     #[derive(Clone, Debug, PartialEq, Element)]
     #[element(from = "i16")]
-    struct Read(i32);
+    struct ReadOnly(i32);
 
-    impl From<i16> for Read {
+    impl From<i16> for ReadOnly {
         fn from(number: i16) -> Self {
             Self(number.into())
         }
@@ -495,34 +495,34 @@ fn read_only_and_write_only_types_are_supported() {
 
     #[derive(Clone, Element)]
     #[element(into = "i16")]
-    struct Written(i8);
+    struct WriteOnly(i8);
 
-    impl From<Written> for i16 {
-        fn from(own: Written) -> Self {
+    impl From<WriteOnly> for i16 {
+        fn from(own: WriteOnly) -> Self {
             own.0.into()
         }
     }
 
-    let file = npy_bytes(&arr1(&[Written(-3)]));
-    assert_eq!(Array1::<Read>::read_npy(&file[..]).unwrap(), arr1(&[Read(-3)]));
+    let file = npy_bytes(&arr1(&[WriteOnly(-3)]));
+    assert_eq!(Array1::<ReadOnly>::read_npy(&file[..]).unwrap(), arr1(&[ReadOnly(-3)]));
 
     /// The width of a text matters to what is written only.
     #[derive(Record, Clone, Debug, PartialEq)]
-    struct Named {
+    struct NamedWithoutWidth {
         name: String,
         bytes: Vec<u8>,
     }
     #[derive(Record, Clone)]
-    struct Wide {
+    struct NamedWithWidth {
         #[record(len = 5)]
         name: String,
         #[record(len = 2)]
         bytes: Vec<u8>,
     }
-    let file = npy_bytes(&arr1(&[Wide { name: "Vega".into(), bytes: b"v".to_vec() }]));
-    let wanted = Named { name: "Vega".into(), bytes: b"v".to_vec() };
-    assert_eq!(Array1::<Named>::read_npy(&file[..]).unwrap(), arr1(&[wanted]));
-    assert!(ndarray_io::DType::of::<Named>().unwrap_err().is_usage());
+    let file = npy_bytes(&arr1(&[NamedWithWidth { name: "Vega".into(), bytes: b"v".to_vec() }]));
+    let wanted = NamedWithoutWidth { name: "Vega".into(), bytes: b"v".to_vec() };
+    assert_eq!(Array1::<NamedWithoutWidth>::read_npy(&file[..]).unwrap(), arr1(&[wanted]));
+    assert!(ndarray_io::DType::of::<NamedWithoutWidth>().unwrap_err().is_usage());
 }
 
 /// A conversion that gives another text each time.
@@ -530,10 +530,10 @@ fn read_only_and_write_only_types_are_supported() {
 #[element(into = "T")]
 struct GrowingText<T>(std::marker::PhantomData<T>);
 
-static GROWN: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+static CONVERSION_COUNT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
 
 fn next_length() -> usize {
-    GROWN.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1
+    CONVERSION_COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1
 }
 
 impl From<GrowingText<String>> for String {

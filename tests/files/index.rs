@@ -10,13 +10,13 @@ use ndarray_io::npz::{IndexState, Remark};
 use ndarray_io::{NpzFile, NpzReader, ReadOptions};
 use serde_json::Value;
 
-fn folder() -> PathBuf {
+fn testdata_folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/index")
 }
 
 /// What the writer of the archives expects of each.
 fn test_vectors() -> Vec<(String, Value)> {
-    let expected = fs::read_to_string(folder().join("expected.json")).unwrap();
+    let expected = fs::read_to_string(testdata_folder().join("expected.json")).unwrap();
     let Value::Object(expected) = serde_json::from_str(&expected).unwrap() else { panic!("no object") };
     let test_vectors: Vec<_> = expected
         .into_iter()
@@ -52,7 +52,7 @@ fn remark_names(remarks: &[Remark]) -> Option<String> {
 fn foreign_indexed_archives_are_read_as_expected() {
     let mut parts = 0;
     for (name, expected) in test_vectors() {
-        let path = folder().join(format!("{name}.npz"));
+        let path = testdata_folder().join(format!("{name}.npz"));
         for threads in [1, 3] {
             let options = ReadOptions::new().threads(threads).allow_trailing(true);
             let npz = NpzFile::open_with(&path, &options).unwrap();

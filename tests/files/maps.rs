@@ -16,7 +16,7 @@ use ndarray_io::header::Order;
 use ndarray_io::npy::Version;
 use ndarray_io::{NpyFile, NpyMmap, NpyMmapMut, NpyWriter, WriteOptions, read_npy, write_npy};
 
-use crate::support::{manifest, native};
+use crate::support::{manifest, native_descr};
 
 /// Returns a copy of a test file, which are little-endian, in this machine's byte order.
 fn native_order_file(folder: &Path, name: &str) -> PathBuf {
@@ -107,7 +107,7 @@ fn map_reports_shape_order_dtype_and_extent() {
     assert_eq!((map.shape(), map.order(), map.version()), (&[2, 3][..], Order::Fortran, Version::V1));
     assert_eq!(
         (map.dtype().to_string(), map.data_offset(), map.extent()),
-        (native("'<f8'"), 128, Extent::Whole)
+        (native_descr("'<f8'"), 128, Extent::Whole)
     );
 }
 
@@ -334,9 +334,9 @@ fn map_is_bounded_by_file_not_by_claimed_size() {
 
 #[test]
 fn maps_are_unwind_safe() {
-    fn check<T: std::panic::UnwindSafe + std::panic::RefUnwindSafe>() {}
-    check::<NpyMmap<u8, Ix2>>();
-    check::<NpyMmapMut<u8, Ix2>>();
+    fn assert_unwind_safe<T: std::panic::UnwindSafe + std::panic::RefUnwindSafe>() {}
+    assert_unwind_safe::<NpyMmap<u8, Ix2>>();
+    assert_unwind_safe::<NpyMmapMut<u8, Ix2>>();
 }
 
 /// Members that are stored are mapped where they are, and others where they have been unpacked.

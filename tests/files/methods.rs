@@ -12,12 +12,12 @@ use ndarray_io::npz::NpzMmap;
 use ndarray_io::npz::{Method, NpzMember, NpzUpdate};
 use ndarray_io::{DynArray, Limits, NpzFile, NpzReader, ReadNpyExt, ReadOptions};
 
-fn folder() -> PathBuf {
+fn testdata_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/methods")
 }
 
 fn archives() -> Vec<(String, Vec<u8>)> {
-    let mut found: Vec<_> = fs::read_dir(folder())
+    let mut found: Vec<_> = fs::read_dir(testdata_folder())
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "npz"))
@@ -30,7 +30,7 @@ fn archives() -> Vec<(String, Vec<u8>)> {
 
 /// Returns the array that NumPy saved.
 fn expected_array(name: &str) -> DynArray {
-    DynArray::read_npy(&fs::read(folder().join(format!("{name}.npy"))).unwrap()[..]).unwrap()
+    DynArray::read_npy(&fs::read(testdata_folder().join(format!("{name}.npy"))).unwrap()[..]).unwrap()
 }
 
 fn password_options() -> ReadOptions {
@@ -41,7 +41,7 @@ fn password_options() -> ReadOptions {
 fn members_of_other_programs_are_read() {
     let mut methods = Vec::new();
     for (id, bytes) in archives() {
-        let path = folder().join(format!("{id}.npz"));
+        let path = testdata_folder().join(format!("{id}.npz"));
         let file = NpzFile::open_with(&path, &password_options()).unwrap();
         let mut reader = NpzReader::new_with(Cursor::new(bytes), &password_options()).unwrap();
         for (index, member) in file.members().iter().enumerate() {
@@ -193,7 +193,7 @@ fn update_keeps_encrypted_members() {
 #[cfg(feature = "mmap")]
 fn map_copies_encrypted_members() {
     for (id, _) in archives().into_iter().filter(|(id, _)| id.matches('-').count() == 2) {
-        let path = folder().join(format!("{id}.npz"));
+        let path = testdata_folder().join(format!("{id}.npz"));
         let map = |options: &ReadOptions| {
             // SAFETY: no process changes the file.
             let map = unsafe { NpzMmap::open_with(&path, options).unwrap() };
@@ -266,7 +266,7 @@ fn content_beyond_the_ratio_of_its_method_is_refused() {
 /// can express.
 #[test]
 fn smallest_bzip2_of_equal_bytes_is_read() {
-    const SIZE: u32 = 183600000;
+    const UNPACKED_SIZE: u32 = 183600000;
     let packed: [u8; 142] = [
         66, 90, 104, 57, 49, 65, 89, 38, 83, 89, 95, 172, 150, 3, 0, 0, 0, 0, 0, 128, 8, 32, 0, 48, 140, 38,
         146, 148, 33, 19, 49, 65, 89, 38, 83, 89, 95, 172, 150, 3, 0, 0, 0, 0, 0, 128, 8, 32, 0, 48, 140, 38,
@@ -279,7 +279,7 @@ fn smallest_bzip2_of_equal_bytes_is_read() {
     let number = |bytes: &mut Vec<u8>, number: u32| bytes.extend(number.to_le_bytes());
     let record = |signature: &[u8], more: usize| {
         let mut record = [signature, &[20, 0, 0, 0, 12, 0, 0, 0, 0, 0]].concat();
-        [crc, packed.len() as u32, SIZE].iter().for_each(|field| number(&mut record, *field));
+        [crc, packed.len() as u32, UNPACKED_SIZE].iter().for_each(|field| number(&mut record, *field));
         record.extend([name.len() as u8, 0]);
         record.resize(record.len() + more, 0);
         record.extend(name);

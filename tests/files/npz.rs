@@ -24,14 +24,14 @@ use crate::support::{self, in_c_order};
 
 /// A way to read an archive, which returns members by number.
 trait MemberReader {
-    fn names(&self) -> Vec<String>;
+    fn file_names(&self) -> Vec<String>;
     fn read(&mut self, index: usize) -> Result<DynArray>;
     fn read_bools(&mut self, index: usize) -> Result<ArrayD<bool>>;
     fn raw(&mut self, index: usize) -> Result<Vec<u8>>;
 }
 
 impl<R: Read + Seek> MemberReader for NpzReader<R> {
-    fn names(&self) -> Vec<String> {
+    fn file_names(&self) -> Vec<String> {
         self.members().iter().map(|member| member.file_name().to_owned()).collect()
     }
 
@@ -49,7 +49,7 @@ impl<R: Read + Seek> MemberReader for NpzReader<R> {
 }
 
 impl MemberReader for NpzFile {
-    fn names(&self) -> Vec<String> {
+    fn file_names(&self) -> Vec<String> {
         self.members().iter().map(|member| member.file_name().to_owned()).collect()
     }
 
@@ -71,7 +71,7 @@ impl MemberReader for NpzFile {
 struct StreamingReader(NpzReader<Cursor<Vec<u8>>>);
 
 impl MemberReader for StreamingReader {
-    fn names(&self) -> Vec<String> {
+    fn file_names(&self) -> Vec<String> {
         self.0.members().iter().map(|member| member.file_name().to_owned()).collect()
     }
 
@@ -133,23 +133,25 @@ fn corpus_archives_are_read_as_in_numpy() {
 fn check_folder(folder: &Path) {
     let cases = manifest::cases_of(folder, "npz");
     assert!(!cases.is_empty());
-    let failures: Vec<String> = cases.iter().flat_map(check).collect();
+    let failures: Vec<String> = cases.iter().flat_map(case_failures).collect();
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
 }
 
 /// Returns what is wrong with each way to read a case.
-fn check(case: &Case) -> Vec<String> {
+fn case_failures(case: &Case) -> Vec<String> {
     let mut failures = Vec::new();
     for (number, route) in routes(case).into_iter().enumerate() {
         let outcome = route
             .map_err(|error| error_class(&error).to_owned())
             .and_then(|mut route| route_outcome(case, &mut *route));
         match outcome {
-            Ok(()) if case.allowed.iter().any(|allowed| allowed == "ok") => {}
-            Ok(()) => failures.push(format!("{} (way {number}): ok, not {:?}", case.id, case.allowed)),
-            Err(found) if case.allowed.contains(&found) => {}
+            Ok(()) if case.allowed_classes.iter().any(|allowed| allowed == "ok") => {}
+            Ok(()) => {
+                failures.push(format!("{} (way {number}): ok, not {:?}", case.id, case.allowed_classes))
+            }
+            Err(found) if case.allowed_classes.contains(&found) => {}
             Err(found) => {
-                failures.push(format!("{} (way {number}): {found}, not {:?}", case.id, case.allowed))
+                failures.push(format!("{} (way {number}): {found}, not {:?}", case.id, case.allowed_classes))
             }
         }
     }
@@ -158,7 +160,7 @@ fn check(case: &Case) -> Vec<String> {
 
 /// Returns the class of the first error, or what is wrong, as `Err`.
 fn route_outcome(case: &Case, route: &mut dyn MemberReader) -> Result<(), String> {
-    let names = route.names();
+    let names = route.file_names();
     let arrays: Vec<usize> = (0..names.len()).filter(|&index| names[index].ends_with(".npy")).collect();
     let mut first_error = Ok(());
     if arrays.iter().any(|&index| names.iter().filter(|name| **name == names[index]).count() > 1) {
@@ -172,7 +174,7 @@ fn route_outcome(case: &Case, route: &mut dyn MemberReader) -> Result<(), String
         if names[index] != json["member"].as_str().unwrap() {
             return Err(format!("member {} is not {}", names[index], json["member"]));
         }
-        let read = match case.expect.as_str() {
+        let read = match case.expected_class.as_str() {
             "bad_bool" if json["expect"] == "bad_bool" => {
                 route.read_bools(index).and_then(|_| route.read(index))
             }
@@ -186,7 +188,7 @@ fn route_outcome(case: &Case, route: &mut dyn MemberReader) -> Result<(), String
                 if error.member() != Some(&names[index]) || !message.contains("member '") {
                     return Err(format!("the error does not name its member: {message}"));
                 }
-                if !(of_its_own && case.expect == "ok") && first_error.is_ok() {
+                if !(of_its_own && case.expected_class == "ok") && first_error.is_ok() {
                     first_error = Err(error_class(&error).to_owned());
                 }
                 continue;
@@ -209,7 +211,7 @@ fn route_outcome(case: &Case, route: &mut dyn MemberReader) -> Result<(), String
         }
     }
     first_error?;
-    if case.expect == "ok" && arrays.len() != case.arrays.len() {
+    if case.expected_class == "ok" && arrays.len() != case.arrays.len() {
         return Err(format!("{} arrays, not {}", arrays.len(), case.arrays.len()));
     }
     for other in case.line["other_members"].as_array().into_iter().flatten() {
@@ -309,7 +311,7 @@ impl Write for Pipe {
     }
 }
 
-fn write_all<W: Write>(writer: W, options: &NpzOptions) -> W {
+fn write_arrays<W: Write>(writer: W, options: &NpzOptions) -> W {
     let mut npz = NpzWriter::new_with(writer, options);
     let large = Array2::from_shape_fn((700, 300), |(row, column)| ((row * column) % 1000) as f64);
     npz.add("scalar", &arr0(7u8)).unwrap();
@@ -371,10 +373,10 @@ fn missing_pieces_are_an_error() {
 #[test]
 fn members_written_to_memory_pipe_and_file_equal_numpys() {
     for (number, options) in options().iter().enumerate() {
-        let in_memory = write_all(Vec::new(), options);
-        let piped = write_all(Pipe(Vec::new()), options).0;
+        let in_memory = write_arrays(Vec::new(), options);
+        let piped = write_arrays(Pipe(Vec::new()), options).0;
         assert_eq!(in_memory, piped);
-        let mut file = write_all(crate::support::temp::unnamed().unwrap(), options);
+        let mut file = write_arrays(crate::support::temp::unnamed_file().unwrap(), options);
         let mut from_file = Vec::new();
         file.rewind().unwrap();
         file.read_to_end(&mut from_file).unwrap();
@@ -396,7 +398,7 @@ fn members_written_to_memory_pipe_and_file_equal_numpys() {
 #[test]
 fn zstandard_members_equal_numpys() {
     for level in [1, 3, 19] {
-        let bytes = write_all(Pipe(Vec::new()), &little_endian_options(Compression::Zstd(level))).0;
+        let bytes = write_arrays(Pipe(Vec::new()), &little_endian_options(Compression::Zstd(level))).0;
         assert_eq!(
             NpzReader::new(Cursor::new(&bytes)).unwrap().members()[1].method(),
             ndarray_io::npz::Method::Zstd
@@ -411,7 +413,7 @@ fn archive_is_equal_for_each_thread_count() {
     let options = NpzOptions::new().compression(Compression::deflated());
     let threads = |threads| {
         let write = WriteOptions::new().threads(threads);
-        write_all(Vec::new(), &options.clone().write_options(write))
+        write_arrays(Vec::new(), &options.clone().write_options(write))
     };
     assert_eq!(threads(1), threads(3));
 }
@@ -425,7 +427,7 @@ fn stored_members_are_aligned_and_mapped() {
     for before in [64, 63, 1, 0] {
         let mut file = File::create(&path).unwrap();
         file.write_all(&vec![b'#'; before]).unwrap();
-        let file = write_all(file, &NpzOptions::new());
+        let file = write_arrays(file, &NpzOptions::new());
         drop(file);
         // SAFETY: the file belongs to this test.
         let npz = unsafe { NpzMmap::open(&path).unwrap() };
@@ -506,7 +508,9 @@ fn update_adds_replaces_and_removes_members() {
 /// Members written by NumPy and others are copied unchanged, for any form of their records.
 #[test]
 fn update_copies_foreign_members_unchanged() {
-    for case in manifest::cases_of(&manifest::testdata(), "npz").iter().filter(|case| case.expect == "ok") {
+    for case in
+        manifest::cases_of(&manifest::testdata(), "npz").iter().filter(|case| case.expected_class == "ok")
+    {
         let copy = crate::support::ClosedTempFile::new();
         fs::write(copy.path(), &case.bytes).unwrap();
         let one = arr1(&[1.0]);
@@ -722,12 +726,12 @@ fn archive_of_70000_members_is_read() {
 #[test]
 #[ignore = "needs NDARRAY_IO_ARCHIVES"]
 fn member_larger_than_4_gib_round_trips() {
-    struct Sparse(File);
-    impl Write for Sparse {
+    struct SparseFile(File);
+    impl Write for SparseFile {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            const ZEROS: usize = 1 << 20; // only the zeros are written in pieces this large
+            const MIN_ZEROS_LEN: usize = 1 << 20; // only the zeros are written in pieces this large
             match bytes.len() {
-                ZEROS.. => self.0.seek_relative(bytes.len() as i64).map(|()| bytes.len()),
+                MIN_ZEROS_LEN.. => self.0.seek_relative(bytes.len() as i64).map(|()| bytes.len()),
                 _ => self.0.write(bytes),
             }
         }
@@ -739,7 +743,7 @@ fn member_larger_than_4_gib_round_trips() {
     let folder = support::folder_from_env("NDARRAY_IO_ARCHIVES");
     fs::create_dir_all(&folder).unwrap();
     let path = folder.join("more-than-4-gib.npz");
-    let mut npz = NpzWriter::new(Sparse(File::create(&path).unwrap()));
+    let mut npz = NpzWriter::new(SparseFile(File::create(&path).unwrap()));
     let zeros = Array1::<f64>::zeros((4 << 30) / 8 + 1000);
     npz.add("zeros", &zeros).unwrap();
     drop(zeros);
@@ -759,7 +763,7 @@ fn data_descriptors_have_32_bit_sizes() {
     // For stored members they come first, since no stream could find the end otherwise: as in a file.
     let mut stored = NpzWriter::new(Vec::new());
     stored.add("a", &array).unwrap();
-    let mut file = crate::support::temp::unnamed().unwrap();
+    let mut file = crate::support::temp::unnamed_file().unwrap();
     let mut in_file = NpzWriter::new(&file);
     in_file.add("a", &array).unwrap();
     in_file.finish().unwrap();
@@ -769,7 +773,7 @@ fn data_descriptors_have_32_bit_sizes() {
     assert_eq!(stored.finish().unwrap(), bytes);
     // Pieces are known only afterwards, and a file takes their sizes in the header, also through references.
     let write = |pieces: &mut ndarray_io::NpyWriter<u32, &mut dyn Write>| pieces.push(&array);
-    let mut of_pieces = crate::support::temp::unnamed().unwrap();
+    let mut of_pieces = crate::support::temp::unnamed_file().unwrap();
     let mut reference = &of_pieces;
     let mut npz = NpzWriter::new(&mut reference);
     npz.add_pieces("a", 100_000, write).unwrap();

@@ -38,15 +38,16 @@ fn cases() -> Vec<(String, PathBuf, Value)> {
 }
 
 /// Options for the byte order of `testdata`.
-fn little() -> RaOptions {
+fn little_endian_options() -> RaOptions {
     RaOptions::new().write_options(WriteOptions::new().byte_order(ByteOrder::Little))
 }
 
 /// The names of this machine's byte order and of the other one in file names.
-const NATIVE: [&str; 2] = if cfg!(target_endian = "little") { ["little", "big"] } else { ["big", "little"] };
+const NATIVE_AND_FOREIGN: [&str; 2] =
+    if cfg!(target_endian = "little") { ["little", "big"] } else { ["big", "little"] };
 
 /// Returns the name of an error in `testdata/ra.jsonl`, which does not tell limits and parts of a file apart.
-fn table_class(error: &Error) -> &'static str {
+fn coarse_error_class(error: &Error) -> &'static str {
     match error_class(error) {
         "truncated_header" | "truncated_data" => "truncated",
         "header_too_large" | "payload_too_large" => "limit",
@@ -158,11 +159,11 @@ fn ra_testdata_reads_as_expected_by_every_route() {
                     // On 32 bits, a length that cannot be addressed is reported before missing data.
                     Err(error) if usize::BITS < 64 && is_beyond_32_bits(&path) => {
                         assert!(
-                            ["overflow", expect].contains(&table_class(&error)),
+                            ["overflow", expect].contains(&coarse_error_class(&error)),
                             "{id} by {name}: {error}"
                         );
                     }
-                    Err(error) => assert_eq!(table_class(&error), expect, "{id} by {name}: {error}"),
+                    Err(error) => assert_eq!(coarse_error_class(&error), expect, "{id} by {name}: {error}"),
                 }
             }
         }
@@ -221,7 +222,7 @@ fn documented_example_array_has_documented_bytes() {
     let array = Array2::from_shape_fn((3, 4), |(row, column)| value(row + 3 * column));
     let folder_ = crate::support::temp::folder().unwrap();
     let path = folder_.path().join("test.ra");
-    write_ra_with(&path, &array, &little()).unwrap();
+    write_ra_with(&path, &array, &little_endian_options()).unwrap();
     // Its MD5, 1dd9f98a0d57ec3c4d8ad50343bd20cd, is that of the file that `.ci/run` checks.
     assert_eq!(fs::read(&path).unwrap(), fs::read(testdata_folder().join("page.ra")).unwrap());
     assert_eq!(
@@ -268,7 +269,7 @@ mod composites {
             entries.write_ra_with(&mut file, &options).unwrap();
             assert_eq!(file, fs::read(&path).unwrap(), "{id}");
         }
-        let [own, foreign] = if NATIVE[0] == "little" {
+        let [own, foreign] = if NATIVE_AND_FOREIGN[0] == "little" {
             ["composite.ra", "composite-big.ra"]
         } else {
             ["composite-big.ra", "composite.ra"]
@@ -305,7 +306,7 @@ fn half_precision_numbers_round_trip_in_ra() {
     let read: Array1<Complex<f16>> = read_ra(testdata_folder().join("complex-2x16.ra")).unwrap();
     assert_eq!(read[2], Complex::new(f16::from_f32(4.0), f16::from_f32(5.0)));
     let mut file = Vec::new();
-    read.write_ra_with(&mut file, &little()).unwrap();
+    read.write_ra_with(&mut file, &little_endian_options()).unwrap();
     assert_eq!(file, fs::read(testdata_folder().join("complex-2x16.ra")).unwrap());
     let error = read.write_npy(Vec::new()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::NotRepresentable { format: "NPY", .. }), "{error}");
@@ -330,22 +331,24 @@ fn ra_bytes_depend_on_shape_not_memory_order() {
     let mut fortran = Array2::zeros((3, 4).f());
     fortran.assign(&array);
     let mut file = Vec::new();
-    array.write_ra_with(&mut file, &little()).unwrap();
+    array.write_ra_with(&mut file, &little_endian_options()).unwrap();
     let mut other = Vec::new();
-    fortran.write_ra_with(&mut other, &little()).unwrap();
+    fortran.write_ra_with(&mut other, &little_endian_options()).unwrap();
     assert_eq!(file, other, "the shape is what counts");
     assert_eq!(file[48..64], [3, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0]);
     assert_eq!(file[64..70], [0, 0, 10, 0, 20, 0]);
     assert_eq!(Array2::<u16>::read_ra(&file[..]).unwrap(), array);
 
     let mut reversed = Vec::new();
-    array.write_ra_with(&mut reversed, &little().reversed(true)).unwrap();
+    array.write_ra_with(&mut reversed, &little_endian_options().reversed(true)).unwrap();
     assert_eq!(reversed[48..64], [4, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0]);
     assert_eq!(reversed[64..70], [0, 0, 1, 0, 2, 0]);
     assert_eq!(Array2::<u16>::read_ra(&reversed[..]).unwrap().reversed_axes(), array);
 
     let any = DynArray::new(&array).unwrap();
-    for (options, wanted) in [(little(), &file), (little().reversed(true), &reversed)] {
+    for (options, wanted) in
+        [(little_endian_options(), &file), (little_endian_options().reversed(true), &reversed)]
+    {
         let mut found = Vec::new();
         any.write_ra_with(&mut found, &options).unwrap();
         assert_eq!(&found, wanted);
@@ -411,7 +414,7 @@ fn compressed_ra_files_round_trip() {
         let array = Array2::from_shape_fn((rows, columns), |(row, column)| ((row * column) % 37) as f32);
         for is_reversed in [false, true] {
             let mut file = Vec::new();
-            let options = little().reversed(is_reversed).compressed(true);
+            let options = little_endian_options().reversed(is_reversed).compressed(true);
             array.write_ra_with(&mut file, &options).unwrap();
             let reader = RaReader::new(&file[..]).unwrap();
             assert_eq!(reader.flags(), 2);
@@ -424,7 +427,7 @@ fn compressed_ra_files_round_trip() {
 
 #[test]
 fn ra_views_equal_arrays_or_report_need_for_copy() {
-    let [own, foreign] = NATIVE;
+    let [own, foreign] = NATIVE_AND_FOREIGN;
     let bytes = fs::read(testdata_folder().join(format!("f8-2-{own}.ra"))).unwrap();
     let mut aligned = vec![0u64; bytes.len() / 8];
     bytemuck::cast_slice_mut(&mut aligned).copy_from_slice(&bytes);

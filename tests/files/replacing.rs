@@ -31,10 +31,10 @@ fn create_new_never_replaces_a_file() {
     let (from, numbers, new) =
         (folder.path().join("from.npy"), arr1(&[1.0, 2.0]), || WriteOptions::new().create_new(true));
     write_npy(&from, &numbers).unwrap();
-    type Write<'a> = Box<dyn Fn(&Path) -> ndarray_io::Result<()> + 'a>;
+    type WriteFn<'a> = Box<dyn Fn(&Path) -> ndarray_io::Result<()> + 'a>;
     let conversion = || Conversion::new().write_options(new());
     #[cfg_attr(not(any(feature = "npz", feature = "mmap")), expect(unused_mut))]
-    let mut writers: Vec<(&str, Write<'_>)> = vec![
+    let mut writers: Vec<(&str, WriteFn<'_>)> = vec![
         ("npy", Box::new(|path| write_npy_with(path, &numbers, &new()))),
         ("npy of its own name", Box::new(|path| create_new_npy(path, &numbers))),
         ("npy in place", Box::new(|path| write_npy_with(path, &numbers, &new().in_place(true)))),

@@ -192,7 +192,7 @@ fn write_info(folder: &Path, chunks: Object, dtype: Object, axis: i64) {
     fs::write(folder.join("info"), Pickle::write(&info, &WriteOptions::new()).unwrap()).unwrap();
 }
 
-fn lengths(of: &[&[u64]]) -> Object {
+fn chunk_tuples(of: &[&[u64]]) -> Object {
     Object::tuple(of.iter().map(|axis| Object::tuple(axis.iter().copied())))
 }
 
@@ -204,44 +204,44 @@ fn info_that_contradicts_parts_is_an_error() {
     let open = || NpyStack::open(folder);
     // More and longer parts than exist, larger than any memory: nothing is allocated for them.
     for all in [vec![2, 0, 4, 1 << (usize::BITS - 24)], vec![2, 0, 4, 1, 1 << (usize::BITS - 7)]] {
-        write_info(folder, lengths(&[&all, &[2]]), double(), 0);
+        write_info(folder, chunk_tuples(&[&all, &[2]]), double(), 0);
         let stack = open().unwrap();
         assert_eq!(stack.slice::<f64, _>(s![1..3, 1]).unwrap(), arr1(&[-2.5, 0.5]));
         let error = stack.read::<ArrayD<f64>>().unwrap_err();
         assert!(error.is_io() && error.path().unwrap().ends_with("3.npy"), "{error}");
     }
     if cfg!(target_pointer_width = "64") {
-        write_info(folder, lengths(&[&[2, 0, 4, u64::MAX / 2], &[2]]), double(), 0);
+        write_info(folder, chunk_tuples(&[&[2, 0, 4, u64::MAX / 2], &[2]]), double(), 0);
         assert!(matches!(open().unwrap_err().kind(), ErrorKind::Overflow { .. }));
     }
     // Lengths that differ from those of the parts.
-    write_info(folder, lengths(&[&[2, 0, 5], &[2]]), double(), 0);
+    write_info(folder, chunk_tuples(&[&[2, 0, 5], &[2]]), double(), 0);
     let error = open().unwrap().read::<ArrayD<f64>>().unwrap_err();
     assert!(
         matches!(error.kind(), ErrorKind::ShapeMismatch { wanted: WantedShape::Exactly(_), .. }),
         "{error}"
     );
     assert!(error.path().unwrap().ends_with("2.npy"));
-    write_info(folder, lengths(&[&[2, 0, 4], &[3]]), double(), 0);
+    write_info(folder, chunk_tuples(&[&[2, 0, 4], &[3]]), double(), 0);
     assert!(matches!(
         open().unwrap_err().kind(),
         ErrorKind::ShapeMismatch { wanted: WantedShape::Exactly(_), .. }
     ));
     // Another dtype is an error; another byte order is not.
-    write_info(folder, lengths(&[&[2, 0, 4], &[2]]), Object::dtype(&"<f4".parse().unwrap()).unwrap(), 0);
+    write_info(folder, chunk_tuples(&[&[2, 0, 4], &[2]]), Object::dtype(&"<f4".parse().unwrap()).unwrap(), 0);
     assert!(matches!(open().unwrap_err().kind(), ErrorKind::DTypeMismatch { .. }));
-    write_info(folder, lengths(&[&[2, 0, 4], &[2]]), Object::dtype(&">f8".parse().unwrap()).unwrap(), 0);
+    write_info(folder, chunk_tuples(&[&[2, 0, 4], &[2]]), Object::dtype(&">f8".parse().unwrap()).unwrap(), 0);
     assert_eq!(open().unwrap().read::<Array2<f64>>().unwrap()[[5, 1]], 9.5);
     // An `info` that does not describe a stack.
     let bad = [
-        (lengths(&[&[2, 0, 4], &[1, 1]]), double(), 0),
-        (lengths(&[&[2, 0, 4], &[2]]), double(), 2),
-        (lengths(&[&[2, 0, 4], &[2]]), double(), -3),
-        (lengths(&[]), double(), 0),
+        (chunk_tuples(&[&[2, 0, 4], &[1, 1]]), double(), 0),
+        (chunk_tuples(&[&[2, 0, 4], &[2]]), double(), 2),
+        (chunk_tuples(&[&[2, 0, 4], &[2]]), double(), -3),
+        (chunk_tuples(&[]), double(), 0),
         (Object::tuple([1u64]), double(), 0),
         (Object::tuple([Object::tuple([-1i64])]), double(), 0),
-        (lengths(&[&[2, 0, 4], &[2]]), Object::from("f8"), 0),
-        (lengths(&[&[2, 0, 4], &[2]]), Object::call("posix", "system", ["true"]), 0),
+        (chunk_tuples(&[&[2, 0, 4], &[2]]), Object::from("f8"), 0),
+        (chunk_tuples(&[&[2, 0, 4], &[2]]), Object::call("posix", "system", ["true"]), 0),
     ];
     for (chunks, dtype, axis) in bad {
         write_info(folder, chunks, dtype, axis);
@@ -252,7 +252,7 @@ fn info_that_contradicts_parts_is_an_error() {
         );
         assert!(error.path().unwrap().ends_with("info"));
     }
-    write_info(folder, lengths(&[&[2, 0, 4], &[2]]), Object::dtype(&"O".parse().unwrap()).unwrap(), 0);
+    write_info(folder, chunk_tuples(&[&[2, 0, 4], &[2]]), Object::dtype(&"O".parse().unwrap()).unwrap(), 0);
     assert!(matches!(open().unwrap_err().kind(), ErrorKind::Objects { .. }));
     for bytes in [&b""[..], b"no pickle", b"\x80\x04N."] {
         fs::write(folder.join("info"), bytes).unwrap();

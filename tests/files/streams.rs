@@ -26,12 +26,12 @@ struct FaultyStream {
     calls: usize,
     fault: Option<(usize, Fault)>,
     /// Whether the fault was at a seek, which is not retried.
-    was_seek: bool,
+    failed_at_seek: bool,
 }
 
 impl FaultyStream {
     fn new(bytes: &[u8], fault: Option<(usize, Fault)>) -> Self {
-        Self { inner: Cursor::new(bytes.to_vec()), calls: 0, fault, was_seek: false }
+        Self { inner: Cursor::new(bytes.to_vec()), calls: 0, fault, failed_at_seek: false }
     }
 
     fn injected_fault(&mut self, len: usize) -> Option<io::Result<usize>> {
@@ -67,7 +67,7 @@ impl Seek for FaultyStream {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         match self.injected_fault(0) {
             Some(Err(error)) => {
-                self.was_seek = true;
+                self.failed_at_seek = true;
                 Err(error)
             }
             _ => self.inner.seek(to),
@@ -82,7 +82,7 @@ fn array() -> Array2<f64> {
 /// An operation; returns what it has read as text, or nothing if it writes.
 type Operation = fn(&mut FaultyStream) -> Result<String>;
 
-fn npy() -> Vec<u8> {
+fn npy_of_two_arrays() -> Vec<u8> {
     let mut bytes = Vec::new();
     array().write_npy(&mut bytes).unwrap();
     arr1(&["a".to_owned(), "bc".into()]).write_npy(&mut bytes).unwrap();
@@ -209,7 +209,7 @@ fn check_each_fault(operations: &[(&str, Operation)], bytes: &[u8]) -> usize {
                     }
                     Err(error) => {
                         assert!(error.is_io() || error.is_format(), "{place}: {error}");
-                        assert!(fault != Fault::Interrupted || faulty.was_seek, "{place}: {error}");
+                        assert!(fault != Fault::Interrupted || faulty.failed_at_seek, "{place}: {error}");
                     }
                 }
                 tried += 1;
@@ -221,7 +221,7 @@ fn check_each_fault(operations: &[(&str, Operation)], bytes: &[u8]) -> usize {
 
 #[test]
 fn fault_at_any_call_is_reported_or_harmless() {
-    let tried = check_each_fault(NPY_READS, &npy())
+    let tried = check_each_fault(NPY_READS, &npy_of_two_arrays())
         + check_each_fault(RA_READS, &ra())
         + check_each_fault(WRITES, &[]);
     #[cfg(feature = "npz")]

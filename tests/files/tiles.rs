@@ -29,13 +29,13 @@ impl RandomInputs {
         if self.below(2) == 0 { Order::C } else { Order::Fortran }
     }
 
-    fn memory(&mut self) -> usize {
+    fn memory_budget(&mut self) -> usize {
         [1, 10, 100, 1000, 1 << 16][self.below(5)]
     }
 }
 
 /// Checks that the elements of a file are those of the array, in the requested order.
-fn check<A>(
+fn assert_file_content<A>(
     path: &std::path::Path,
     wanted: &ArrayViewD<'_, A>,
     order: Order,
@@ -75,10 +75,10 @@ fn check_conversions<A>(
         (array, path)
     };
     let (one, path) = array(&shape, numbers);
-    let (order, memory) = (numbers.order(), numbers.memory());
+    let (order, memory) = (numbers.order(), numbers.memory_budget());
     let conversion = || Conversion::new().order(order).memory(memory);
     convert_npy(&path, &to, conversion()).unwrap();
-    check(&to, &one.view(), order, &bytes_of);
+    assert_file_content(&to, &one.view(), order, &bytes_of);
 
     // Files of different lengths along an axis, each in a random order.
     if !shape.is_empty() {
@@ -92,14 +92,14 @@ fn check_conversions<A>(
         let views: Vec<_> = parts.iter().map(|(array, _)| array.view()).collect();
         let paths: Vec<_> = parts.iter().map(|(_, path)| path).collect();
         concatenate_npy(&paths, &to, axis, conversion()).unwrap();
-        check(&to, &concatenate(Axis(axis), &views).unwrap().view(), order, &bytes_of);
+        assert_file_content(&to, &concatenate(Axis(axis), &views).unwrap().view(), order, &bytes_of);
     }
     let axis = numbers.below(shape.len() + 1);
     let parts: Vec<_> = (0..1 + numbers.below(3)).map(|_| array(&shape, numbers)).collect();
     let views: Vec<_> = parts.iter().map(|(array, _)| array.view()).collect();
     let paths: Vec<_> = parts.iter().map(|(_, path)| path).collect();
     stack_npy(&paths, &to, axis, conversion()).unwrap();
-    check(&to, &stack(Axis(axis), &views).unwrap().view(), order, &bytes_of);
+    assert_file_content(&to, &stack(Axis(axis), &views).unwrap().view(), order, &bytes_of);
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn order_and_dtype_conversion_equals_in_memory_result() {
         let (order, size) = (numbers.order(), [4, 8][numbers.below(2)]);
         let dtype = DType::from(Scalar::new(Kind::Float, size, ByteOrder::Big).unwrap());
         let conversion =
-            Conversion::new().order(order).dtype(dtype, Casting::SameKind).memory(numbers.memory());
+            Conversion::new().order(order).dtype(dtype, Casting::SameKind).memory(numbers.memory_budget());
         convert_npy(&from, &to, conversion).unwrap();
         let mut bytes = Vec::new();
         let options = WriteOptions::new().order(order).byte_order(ByteOrder::Big);
@@ -192,7 +192,7 @@ fn conversion_to_pipe_equals_conversion_to_file() {
         let array = ArrayD::from_shape_vec(shape.clone(), (0..count as u32).collect()).unwrap();
         let (from, to) = (folder.path().join("from.npy"), folder.path().join("to.npy"));
         write_npy_with(&from, &array, &WriteOptions::new().order(numbers.order())).unwrap();
-        let (order, axis, memory) = (numbers.order(), numbers.below(shape.len()), numbers.memory());
+        let (order, axis, memory) = (numbers.order(), numbers.below(shape.len()), numbers.memory_budget());
         let conversion = || Conversion::new().order(order).memory(memory);
         concatenate_npy(&[&from, &from], &to, axis, conversion()).unwrap();
 

@@ -18,7 +18,7 @@ use crate::support::manifest::{self, assert_equals_numpys, with_type};
 /// NumPy's arrays in `testdata`, written again in pieces, give the same files.
 #[test]
 fn files_written_in_pieces_equal_numpys() {
-    fn check<A>(case: &manifest::Case) -> bool
+    fn rewrite_in_pieces<A>(case: &manifest::Case) -> bool
     where
         A: WritableElement + ndarray_io::ReadableElement + Clone,
     {
@@ -78,8 +78,11 @@ fn files_written_in_pieces_equal_numpys() {
         true
     }
     let mut seen = 0;
-    for case in manifest::cases(&manifest::testdata()) {
-        if case.line["written"] != true || case.expect != "ok" || case.arrays[0].json["version"][0] != 1 {
+    for case in manifest::npy_cases(&manifest::testdata()) {
+        if case.line["written"] != true
+            || case.expected_class != "ok"
+            || case.arrays[0].json["version"][0] != 1
+        {
             continue;
         }
         let reader = NpyReader::new(&case.bytes[..]).unwrap();
@@ -90,7 +93,7 @@ fn files_written_in_pieces_equal_numpys() {
             continue;
         }
         let dtype = reader.dtype().clone();
-        seen += usize::from(with_type!(dtype, check(&case)).unwrap_or(false));
+        seen += usize::from(with_type!(dtype, rewrite_in_pieces(&case)).unwrap_or(false));
     }
     assert!(seen > 100, "{seen}");
 }
@@ -99,8 +102,11 @@ fn files_written_in_pieces_equal_numpys() {
 #[test]
 fn files_of_rows_of_any_dtype_equal_numpys() {
     let (mut seen, mut records) = (0, 0);
-    for case in manifest::cases(&manifest::testdata()) {
-        if case.line["written"] != true || case.expect != "ok" || case.arrays[0].json["version"][0] != 1 {
+    for case in manifest::npy_cases(&manifest::testdata()) {
+        if case.line["written"] != true
+            || case.expected_class != "ok"
+            || case.arrays[0].json["version"][0] != 1
+        {
             continue;
         }
         let Ok(array) = DynArray::read_npy(&case.bytes[..]) else { continue }; // of objects
@@ -368,12 +374,12 @@ fn header_without_padding_cannot_grow() {
 /// A seekable writer that fails after some calls.
 struct FailingWriter {
     inner: Cursor<Vec<u8>>,
-    left: usize,
+    writes_left: usize,
 }
 
 impl Write for FailingWriter {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.left = self.left.checked_sub(1).ok_or_else(|| std::io::Error::other("broken"))?;
+        self.writes_left = self.writes_left.checked_sub(1).ok_or_else(|| std::io::Error::other("broken"))?;
         self.inner.write(&bytes[..bytes.len().min(1000)])
     }
 
@@ -394,7 +400,7 @@ fn failed_write_leaves_a_checkpoint() {
     let rows = Array2::from_shape_fn((3, 500), |(row, column)| (row * 1000 + column) as u32);
     let mut outcomes = std::collections::BTreeSet::new();
     for calls in 1..20 {
-        let mut target = FailingWriter { inner: Cursor::new(Vec::new()), left: calls };
+        let mut target = FailingWriter { inner: Cursor::new(Vec::new()), writes_left: calls };
         let write = |target: &mut FailingWriter| -> ndarray_io::Result<()> {
             let mut writer = NpyWriter::new(target, &[500])?;
             for row in rows.rows() {
@@ -412,7 +418,8 @@ fn failed_write_leaves_a_checkpoint() {
         outcomes.insert(read.nrows());
     }
     assert_eq!(outcomes.into_iter().collect::<Vec<_>>(), [0, 1, 2, 3]);
-    let mut failing = NpyWriter::new(FailingWriter { inner: Cursor::new(Vec::new()), left: 1 }, &[]).unwrap();
+    let mut failing =
+        NpyWriter::new(FailingWriter { inner: Cursor::new(Vec::new()), writes_left: 1 }, &[]).unwrap();
     assert!(failing.push(&Array1::<f64>::zeros(200_000)).is_err());
     assert!(failing.extend([1.0]).unwrap_err().is_usage());
     assert!(failing.checkpoint().unwrap_err().is_usage());

@@ -33,7 +33,7 @@ fn shared_parts_are_decoded_once_or_exceed_limit() {
     assert_eq!(exceeded_limit(&bombs::nested_records(31)), LimitKind::Copies);
     assert_eq!(exceeded_limit(&bombs::nested_dtype_dicts(30)), LimitKind::Copies);
 
-    let texts = read(&bombs::one_text_under_many_numbers(1000)).unwrap();
+    let texts = read(&bombs::one_text_under_many_memo_numbers(1000)).unwrap();
     let texts = texts[0].items().unwrap();
     assert_eq!((texts.len(), texts.get(999).unwrap().as_str().unwrap().len()), (1000, 1 << 20));
 
@@ -112,9 +112,9 @@ fn later_memo_entry_replaces_earlier() {
     let opcodes = |bytes: &[u8]| Opcodes::default().raw(bytes);
     let far = opcodes(b"").text("old").raw(b"q\x050");
     let far = (0..5u8).fold(far, |all, number| all.text("x").raw(&[b'q', number]).raw(b"0"));
-    assert_eq!(read(&far.text("new").raw(b"q\x050h\x05").file(1)).unwrap()[0].as_str(), Some("new"));
+    assert_eq!(read(&far.text("new").raw(b"q\x050h\x05").into_npy(1)).unwrap()[0].as_str(), Some("new"));
     let next = opcodes(b"").text("a").raw(b"q\x010").text("b").raw(b"\x940h\x01");
-    assert_eq!(read(&next.file(1)).unwrap()[0].as_str(), Some("b"));
+    assert_eq!(read(&next.into_npy(1)).unwrap()[0].as_str(), Some("b"));
 }
 
 /// The values are Python's: `int(np.uint64(2**64 - 1))` and so on.
@@ -124,7 +124,7 @@ fn numpy_scalars_convert_to_rust_as_in_python() {
         let all = Opcodes::default().text("numpy._core.multiarray").text("scalar").raw(b"\x93");
         let all = all.text("numpy").text("dtype").raw(b"\x93").text(descr).raw(b"\x85R");
         let all = all.raw(&[b'C', bytes.len() as u8]).raw(bytes).raw(b"\x86R");
-        read(&all.file(1)).unwrap()[0].clone()
+        read(&all.into_npy(1)).unwrap()[0].clone()
     };
     let large = scalar("u8", &[0xFF; 8]);
     assert_eq!(u64::try_from(&large).unwrap(), u64::MAX);

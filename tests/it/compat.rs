@@ -47,7 +47,7 @@ fn ndarray_npy_path_functions_round_trip() -> Result<(), Box<dyn std::error::Err
 #[test]
 fn ndarray_npy_read_and_write_traits_round_trip() -> Result<(), Box<dyn std::error::Error>> {
     let arr: Array2<f64> = array![[1., 2.], [3., 4.]];
-    let file = crate::support::temp::unnamed()?;
+    let file = crate::support::temp::unnamed_file()?;
     arr.write_npy(&file)?;
     arr.view().write_npy(io::BufWriter::new(Vec::new()))?;
     let mut bytes = Vec::new();

@@ -15,7 +15,7 @@ use crate::support::manifest::{self, with_type};
 
 #[test]
 fn record_fields_equal_numpys() {
-    fn check<A>(records: &DynArray, path: &str, expected: &std::path::Path)
+    fn check_field<A>(records: &DynArray, path: &str, expected: &std::path::Path)
     where
         A: ViewMutElement + Clone + Default + PartialEq + std::fmt::Debug,
     {
@@ -47,12 +47,12 @@ fn record_fields_equal_numpys() {
     }
     let folder = manifest::testdata();
     let mut seen = 0;
-    for case in manifest::cases(&folder) {
+    for case in manifest::npy_cases(&folder) {
         let Some(path) = case.line["field"].as_str() else { continue };
         let records: DynArray = read_npy(folder.join(case.line["of"].as_str().unwrap())).unwrap();
         let field = records.field(path).unwrap();
         let dtype = field.dtype().clone();
-        with_type!(dtype, check(&records, path, &case.path)).unwrap();
+        with_type!(dtype, check_field(&records, path, &case.path)).unwrap();
         if records.order() == Order::C {
             let mut written = Vec::new();
             field.write_npy(&mut written).unwrap();
@@ -243,7 +243,7 @@ fn display_of_huge_declared_shape_stays_small() {
 #[test]
 fn misaligned_field_is_copied_not_viewed() {
     // `x` is at offset 1 in records of six bytes, so that it cannot be viewed as `u32`.
-    let text = crate::support::native(
+    let text = crate::support::native_descr(
         "{'descr': [('id', '|u1'), ('x', '<u4'), ('ok', '|b1')], 'fortran_order': False, 'shape': (2,), }",
     );
     let record = |id: u8, x: u32, ok: u8| [&[id], &x.to_ne_bytes()[..], &[ok]].concat();

@@ -6,7 +6,7 @@ use ndarray::{Array2, ArrayD, ArrayView2, Axis, arr2};
 use ndarray_io::error::{ErrorKind, FileSection};
 use ndarray_io::{ReadNpyExt, Result, ViewNpyExt, WriteNpyExt};
 
-use crate::support::native;
+use crate::support::native_descr;
 use crate::support::routes::{Aligned, ChunkedReader, temp_file};
 
 fn array_and_file() -> (Array2<f64>, Vec<u8>) {
@@ -52,7 +52,7 @@ fn truncation_message_counts_bytes() {
     let expected = format!(
         "{}: truncated: the header declares 2 × 3 elements of {} (48 bytes), 22 bytes remain",
         cut.path().display(),
-        native("'<f8'")
+        native_descr("'<f8'")
     );
     assert_eq!(error.to_string(), expected);
 }

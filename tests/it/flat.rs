@@ -8,7 +8,7 @@ use ndarray_io::{FlatArray, FlatView, ReadNpyExt, Result, WriteNpyExt};
 use crate::support::manifest::testdata;
 
 /// What `testdata/make.py` calls "shape-l-2x3-c" and "fortran-li2"; the values are those of the manifest.
-const C: &str = "shape-l-2x3-c.npy";
+const C_FILE: &str = "shape-l-2x3-c.npy";
 const FORTRAN_FILE: &str = "fortran-li2.npy";
 
 fn file(name: &str) -> Vec<u8> {
@@ -17,7 +17,7 @@ fn file(name: &str) -> Vec<u8> {
 
 #[test]
 fn flat_array_has_elements_in_file_order() {
-    let array: FlatArray<f64> = ndarray_io::read_npy(testdata().join(C)).unwrap();
+    let array: FlatArray<f64> = ndarray_io::read_npy(testdata().join(C_FILE)).unwrap();
     assert_eq!((array.shape(), array.order()), (&[2, 3][..], Order::C));
     assert_eq!(array.items(), [-2.0, 0.0, 2.0, -1.0, 1.0, -2.0]);
     let fortran: FlatArray<i16> = ndarray_io::read_npy(testdata().join(FORTRAN_FILE)).unwrap();
@@ -42,7 +42,7 @@ fn arrays_of_older_ndarray_versions_round_trip() {
         let (items, shape, order) = array.into_parts();
         ndarray_0_16::ArrayD::from_shape_vec(shape.set_f(order == Order::Fortran), items).unwrap()
     }
-    for name in [C, "shape-l-2x3-f.npy"] {
+    for name in [C_FILE, "shape-l-2x3-f.npy"] {
         let bytes = file(name);
         let array = FlatArray::<f64>::read_npy(&bytes[..]).unwrap();
         let (one, two) = (into_ndarray_0_15(array.clone()), into_ndarray_0_16(array.clone()));

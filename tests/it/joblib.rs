@@ -26,7 +26,7 @@ fn files() -> Vec<(String, Vec<u8>, String)> {
 }
 
 /// The feature with which a file is unpacked, by the ending of its name.
-fn feature(name: &str) -> Option<&'static str> {
+fn required_feature(name: &str) -> Option<&'static str> {
     match name.rsplit('.').next()? {
         "z" | "gz" => Some("npz"),
         "bz2" | "xz" | "lzma" => Some("zip-methods"),
@@ -42,7 +42,7 @@ fn objects_of_joblib_files_equal_those_joblib_loads() {
     let files = files();
     assert_eq!(files.len(), 32);
     for (name, file, shown) in files {
-        let feature = feature(&name);
+        let feature = required_feature(&name);
         let is_read = match feature {
             Some("npz") => cfg!(feature = "npz"),
             Some("zip-methods") => cfg!(feature = "zip-methods"),

@@ -128,7 +128,7 @@ fn imports_are_from_lower_layers() {
 /// Calls that change a file in a way that another process could notice are in one place: `io::change`.
 #[test]
 fn files_are_changed_only_in_io_change() {
-    const CALLS: &[&str] = &[
+    const CHANGING_CALLS: &[&str] = &[
         "rename(",
         "hard_link(",
         ".set_len(",
@@ -145,7 +145,7 @@ fn files_are_changed_only_in_io_change() {
         ".persist(",
     ];
     // Vectors, mutexes and options have functions of the same names.
-    const OTHERS: &[&str] = &[
+    const UNRELATED_CALLS: &[&str] = &[
         "items.set_len(",
         "free.try_lock()",
         "change::set_len(",
@@ -167,8 +167,8 @@ fn files_are_changed_only_in_io_change() {
         let code = text.split("#[cfg(test)]\nmod").next().unwrap();
         let code = code.split("#[cfg(all(test").next().unwrap();
         for line in code.lines().filter(|line| !line.trim_start().starts_with("//")) {
-            let calls = CALLS.iter().any(|call| line.contains(call));
-            if calls && !OTHERS.iter().any(|other| line.contains(other)) {
+            let calls = CHANGING_CALLS.iter().any(|call| line.contains(call));
+            if calls && !UNRELATED_CALLS.iter().any(|other| line.contains(other)) {
                 wrong.push(format!("{}: {}", path.display(), line.trim()));
             }
         }
@@ -182,15 +182,15 @@ fn files_are_changed_only_in_io_change() {
 #[test]
 fn allocation_lengths_are_bounded_or_listed() {
     /// (file, part of the line, what bounds the length)
-    const LISTED: &[(&str, &str, &str)] = &[
+    const BOUNDED_LENGTHS: &[(&str, &str, &str)] = &[
         ("codec/lz4.rs", "get_maximum_output_size(bytes.len())", "bytes to be packed, which are in memory"),
         ("codec/pack.rs", "out.reserve(bytes.len()", "bytes to be packed, which are in memory"),
         ("codec/xz.rs", "WINDOW.max(count)", "a block header of at most 1 KiB"),
-        ("codec/unpack.rs", "framing.made.len()", "at most 8,447"),
+        ("codec/unpack.rs", "framing.filler.len()", "at most 8,447"),
         ("codec/zstd_proof.rs", "State::default(); size]", "at most 512"),
         ("codec/zstd_proof.rs", "counts.len() + usize::from(zeros)", "three for each two bits of a block"),
         ("codec/zstd_blocks.rs", "(bytes.len() - input.pos())", "bytes to be packed, which are in memory"),
-        ("npz/update.rs", "wanted as usize", "at most AHEAD, or SMALL for one member"),
+        ("npz/update.rs", "wanted as usize", "at most MAX_READ_AHEAD, or MAX_SMALL_MEMBER for one member"),
         ("element/text.rs", "String::with_capacity(length)", "one text, which is in memory"),
         ("element/record/read.rs", "vec![0; count * self.size]", "items of a block that has been read"),
         ("pickle/text.rs", "inner.len()", "a text, which is in memory"),
@@ -202,16 +202,16 @@ fn allocation_lengths_are_bounded_or_listed() {
         ("dynamic/foreign.rs", "dims.len()", "axes"),
         ("dynamic/foreign.rs", "self.shape().len()", "axes"),
         ("io/part_reader.rs", "left.min(Self::SIZE)", "constants"),
-        ("npz/pieces.rs", "min(transfer::BLOCK)", "constants"),
+        ("npz/pieces.rs", "min(transfer::BLOCK_LEN)", "constants"),
         ("parts/select.rs", "shape.ndim()", "axes"),
         ("parts/select.rs", "counts.len()", "axes"),
-        ("npy_format/write.rs", "end + SPARE", "a header to be written"),
+        ("npy_format/write.rs", "end + SPARE_CAPACITY", "a header to be written"),
         ("npy_format/write.rs", "end - 1", "a header to be written"),
         ("npy_format/direct.rs", "text.len()", "a header, which is in memory"),
         ("npy_format/direct.rs", "{ 0 } else { 4 }", "constants"),
-        ("io/payload.rs", "length as usize", "at most MAX_SMALL_FILE bytes"),
-        ("io/payload.rs", "need.min(have + STEP)", "what was read, and a constant"),
-        ("io/zeroed.rs", "bytes.min(BLOCK as u64)", "constants"),
+        ("io/payload.rs", "length as usize", "at most MAX_SMALL_FILE_LEN bytes"),
+        ("io/payload.rs", "need.min(have + MAX_READ_LEN)", "what was read, and a constant"),
+        ("io/zeroed.rs", "bytes.min(BLOCK_LEN as u64)", "constants"),
         ("io/writer/append.rs", "unwrap_or(FIRST_READ_LEN).min(FIRST_READ_LEN)", "constants"),
         ("io/writer/append.rs", "head.resize(used, 0)", "a header that has been read"),
         ("io/writer/mod.rs", "clamp(1, BLOCK_ITEMS)", "constants"),
@@ -228,7 +228,7 @@ fn allocation_lengths_are_bounded_or_listed() {
         ("dynamic/object/machine/reserve.rs", "of_calls.reserve(", "an estimate that may fail"),
         ("dynamic/object/build.rs", "objects.size_hint().0", "objects of the caller"),
         ("dynamic/object/write.rs", "number as usize + 1", "objects in memory"),
-        ("dynamic/object/write/recent.rs", "1 << Self::BITS", "constants"),
+        ("dynamic/object/write/recent.rs", "1 << Self::INDEX_BITS", "constants"),
         ("dynamic/object/keys.rs", "with_capacity(count)", "keys that have been read"),
         (
             "bytes/coalesce.rs",
@@ -237,16 +237,16 @@ fn allocation_lengths_are_bounded_or_listed() {
         ),
         ("bytes/scattered.rs", "(range.end - range.start) as usize", "at most the span of the hints"),
         ("limits.rs", "items.resize(len", "reserved before"),
-        ("transfer/unpack.rs", "left.min(PIECE)", "constants"),
-        ("transfer/source.rs", "max_len(bytes)", "at most BLOCK"),
+        ("transfer/unpack.rs", "left.min(PIECE_LEN)", "constants"),
+        ("transfer/source.rs", "max_len(bytes)", "at most BLOCK_LEN"),
         ("transfer/mod.rs", "words.resize(count, 0)", "reserved before"),
         ("transfer/write.rs", "length", "a block of an array in memory"),
         ("transfer/tiles/plan.rs", "self.axes.len()", "axes"),
         ("transfer/tiles/plan.rs", "axes.len()", "axes"),
-        ("transfer/tiles/run.rs", "(range.end - range.start) as usize", "at most SPAN"),
+        ("transfer/tiles/run.rs", "(range.end - range.start) as usize", "at most MAX_SPAN"),
         ("transfer/walk.rs", "outer.len()", "axes"),
-        ("npz/member.rs", "left.min(BLOCK)", "constants"),
-        ("npz/member.rs", "transfer::BLOCK", "constants"),
+        ("npz/member.rs", "left.min(BLOCK_LEN)", "constants"),
+        ("npz/member.rs", "transfer::BLOCK_LEN", "constants"),
         ("element/record/read.rs", "record.fields().len()", "fields of a dtype that has been read"),
         ("parts/select.rs", "axes.len()", "axes"),
         ("dynamic/order.rs", "self.shape().len() + 1", "axes"),
@@ -280,7 +280,8 @@ fn allocation_lengths_are_bounded_or_listed() {
                 // The length may be in the next line.
                 let is_constant = !length.trim().is_empty()
                     && !length.split([',', ']']).next().unwrap().contains(|char: char| char.is_lowercase());
-                let listed = LISTED.iter().position(|(file, part, _)| *file == inner && line.contains(part));
+                let listed =
+                    BOUNDED_LENGTHS.iter().position(|(file, part, _)| *file == inner && line.contains(part));
                 match listed {
                     _ if is_constant => {}
                     Some(number) => drop(used.insert(number)),
@@ -290,8 +291,10 @@ fn allocation_lengths_are_bounded_or_listed() {
         }
     }
     assert!(wrong.is_empty(), "lengths that nothing bounds:\n{}", wrong.join("\n"));
-    let unused: Vec<_> =
-        (0..LISTED.len()).filter(|number| !used.contains(number)).map(|number| LISTED[number]).collect();
+    let unused: Vec<_> = (0..BOUNDED_LENGTHS.len())
+        .filter(|number| !used.contains(number))
+        .map(|number| BOUNDED_LENGTHS[number])
+        .collect();
     assert!(unused.is_empty(), "exceptions for lines that are no more:\n{unused:#?}");
 }
 
@@ -300,7 +303,7 @@ fn allocation_lengths_are_bounded_or_listed() {
 #[test]
 fn elements_are_converted_only_in_element_convert() {
     /// (file, what is made there)
-    const LISTED: &[(&str, &str)] = &[
+    const FLOAT_MAKING_FILES: &[(&str, &str)] = &[
         ("dynamic/object/convert.rs", "Python floats and integers, as a program asks for them"),
         ("dynamic/object/int.rs", "Python integers"),
         ("dynamic/object/known_calls.rs", "arguments of Python calls"),
@@ -319,7 +322,7 @@ fn elements_are_converted_only_in_element_convert() {
         for line in code.lines().map(|line| line.split("//").next().unwrap()) {
             let ways = [" as f32", " as f64", "f16::from_", "bf16::from_", "parse::<f32>", "parse::<f64>"];
             if ways.iter().any(|way| line.contains(way)) {
-                match LISTED.iter().position(|(file, _)| *file == inner) {
+                match FLOAT_MAKING_FILES.iter().position(|(file, _)| *file == inner) {
                     Some(number) => drop(used.insert(number)),
                     None => wrong.push(format!("{inner}: {}", line.trim())),
                 }
@@ -327,7 +330,7 @@ fn elements_are_converted_only_in_element_convert() {
         }
     }
     assert!(wrong.is_empty(), "floats that are made elsewhere:\n{}", wrong.join("\n"));
-    assert_eq!(used.len(), LISTED.len(), "exceptions for files that make none: {used:?}");
+    assert_eq!(used.len(), FLOAT_MAKING_FILES.len(), "exceptions for files that make none: {used:?}");
 }
 
 /// `docs/safety.md` lists every function and implementation with unsafe code, and no other; the tests that it names

@@ -74,7 +74,7 @@ fn struct_named_record_derives_record() {
 
 /// Types that work on files can be sent to other threads.
 #[test]
-fn file_types_are_send() {
+fn public_types_are_send_and_shareable_ones_sync() {
     fn assert_send<T: Send>() {}
     fn assert_send_and_sync<T: Send + Sync>() {}
     assert_send_and_sync::<ndarray_io::NpyFile>();

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::casts::{array, bytes};
 
-fn lines() -> Vec<Value> {
+fn narrow_json_lines() -> Vec<Value> {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
     let lines = std::fs::read_to_string(folder.join("narrow.jsonl")).unwrap();
     let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -31,7 +31,7 @@ fn is_same(one: f64, other: f64) -> bool {
 /// The file that `numpy.save` makes of all codes has the values that NumPy says, through each way to say what they are.
 #[test]
 fn codes_have_the_values_of_ml_dtypes() {
-    for line in lines() {
+    for line in narrow_json_lines() {
         let narrow = Narrow::from_name(line["type"].as_str().unwrap()).unwrap();
         let (file, wanted) = (bytes(&line["file"]), doubles_from_hex(&line["values"]));
         let options = ReadOptions::new().raw_bytes_are(narrow);
@@ -63,7 +63,7 @@ fn codes_have_the_values_of_ml_dtypes() {
 #[test]
 fn numbers_become_the_codes_of_ml_dtypes() {
     let mut count = 0;
-    for line in lines() {
+    for line in narrow_json_lines() {
         let narrow = Narrow::from_name(line["type"].as_str().unwrap()).unwrap();
         for (from, pair) in line["from"].as_object().unwrap() {
             if !cfg!(feature = "half-2") && from.ends_with("f2") {
@@ -89,7 +89,7 @@ fn numbers_become_the_codes_of_ml_dtypes() {
 /// Each Rust type is one of these types, and is written as raw bytes.
 #[test]
 fn narrow_types_round_trip_as_raw_bytes() {
-    fn check<T: ReadableElement + WritableElement + Copy + std::fmt::Debug>(
+    fn check_codes_and_values<T: ReadableElement + WritableElement + Copy + std::fmt::Debug>(
         narrow: Narrow,
         code: fn(T) -> u8,
         line: &Value,
@@ -132,12 +132,12 @@ fn narrow_types_round_trip_as_raw_bytes() {
         let codes = DynArray::new(&floats).unwrap().cast_to(&narrow.into(), Casting::Unsafe).unwrap();
         assert!(made.iter().map(|number| code(*number)).eq(codes.bytes().iter().copied()));
     }
-    for line in lines() {
+    for line in narrow_json_lines() {
         let narrow = Narrow::from_name(line["type"].as_str().unwrap()).unwrap();
         macro_rules! each {
             (floats: $($float:ident)*; integers: $($integer:ident)*) => {
                 match narrow {
-                    $(Narrow::$float => check::<$float>(narrow, $float::to_bits, &line),)*
+                    $(Narrow::$float => check_codes_and_values::<$float>(narrow, $float::to_bits, &line),)*
                     $(Narrow::$integer => {
                         check_codes::<$integer>(narrow, $integer::to_bits, &line);
                         let values = doubles_from_hex(&line["values"]);
@@ -160,7 +160,7 @@ fn narrow_types_round_trip_as_raw_bytes() {
 
 /// What does not fit, and what the castings allow.
 #[test]
-fn out_of_range_narrow_casts_obey_casting_rule() {
+fn narrow_casts_obey_ranges_and_casting_rules() {
     let cast = |from: &DynArray, to: &str, casting| from.cast_to(&to.parse::<DType>().unwrap(), casting);
     let integers = DynArray::new(&arr1(&[7i32, 8])).unwrap();
     let error = cast(&integers, "int4", Casting::SameKind).unwrap_err();

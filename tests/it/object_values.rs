@@ -12,7 +12,7 @@ use num_complex::Complex;
 
 use crate::support::manifest;
 
-fn pickle(bytes: &[u8]) -> Object {
+fn unpickle(bytes: &[u8]) -> Object {
     Pickle::read(bytes).unwrap_or_else(|error| panic!("{}: {error}", bytes.escape_ascii())).into_object()
 }
 
@@ -58,8 +58,8 @@ fn object_array_read_consumes_exactly_its_bytes() {
 
 /// `{1: "a", True: "b", 1.0: "c", 2: "d"}` is `{1: 'c', 2: 'd'}`, and so on.
 #[test]
-fn equal_dict_keys_keep_first_position_and_last_value() {
-    let dict = pickle(b"}(K\x01X\x01\x00\x00\x00aI01\nX\x01\x00\x00\x00bG\x3f\xf0\0\0\0\0\0\0X\x01\x00\x00\x00cK\x02X\x01\x00\x00\x00du.");
+fn dict_and_set_keys_compare_as_in_python() {
+    let dict = unpickle(b"}(K\x01X\x01\x00\x00\x00aI01\nX\x01\x00\x00\x00bG\x3f\xf0\0\0\0\0\0\0X\x01\x00\x00\x00cK\x02X\x01\x00\x00\x00du.");
     assert_eq!(dict.to_string(), "{1: 'c', 2: 'd'}");
     for key in [
         Object::from(1),
@@ -72,7 +72,7 @@ fn equal_dict_keys_keep_first_position_and_last_value() {
     }
     assert!(dict.get("1").is_none() && dict.get(3).is_none() && dict.get(Object::list([1])).is_none());
     // set([1, True, "1"])
-    assert_eq!(pickle(b"\x80\x04\x8f(K\x01\x88\x8c\x011\x90.").to_string(), "{1, '1'}");
+    assert_eq!(unpickle(b"\x80\x04\x8f(K\x01\x88\x8c\x011\x90.").to_string(), "{1, '1'}");
     // More keys than are compared linearly.
     let many = Object::dict((0..1000).map(|number| (Object::tuple([number, 5]), number))).unwrap();
     assert_eq!(i64::try_from(many.get(Object::tuple([999.0, 5.0])).unwrap()).unwrap(), 999);
@@ -120,7 +120,7 @@ fn equality_is_strict_and_hashes_agree() {
         (dict(&[("a", 1), ("b", 2)]), dict(&[("b", 2), ("a", 1)])),
         (Object::set([1, 2, 3]).unwrap(), Object::set([3, 1, 2]).unwrap()),
         (Object::list(["a long text that is no slot"]), Object::list(["a long text that is no slot"])),
-        (pickle(b"]q\x00h\x00a."), pickle(b"]q\x00h\x00a.")),
+        (unpickle(b"]q\x00h\x00a."), unpickle(b"]q\x00h\x00a.")),
     ];
     for (one, two) in &same {
         assert_eq!(one, two);
@@ -135,7 +135,7 @@ fn equality_is_strict_and_hashes_agree() {
         (Object::list([1]), Object::tuple([1])),
         (Object::set([1, 2]).unwrap(), Object::set([1, 3]).unwrap()),
         (Object::from(&b"a"[..]), "a".into()),
-        (pickle(b"]q\x00h\x00a."), pickle(b"]q\x00](h\x00K\x01ea.")),
+        (unpickle(b"]q\x00h\x00a."), unpickle(b"]q\x00](h\x00K\x01ea.")),
     ];
     for (one, two) in &different {
         assert_ne!(one, two);
@@ -153,23 +153,24 @@ fn cyclic_objects_are_displayed_and_round_trip() {
         (b"\x80\x04\x8c\x01m\x94\x8c\x01C\x93)\x81\x94}\x8c\x04selfh\x01sb.", "m.C() <state: {'self': ...}>"),
     ];
     for (bytes, shown) in circles {
-        let one = pickle(bytes);
+        let one = unpickle(bytes);
         assert_eq!(one.to_string(), shown);
         for protocol in [2, 3, 4] {
-            let again = pickle(&Pickle::write(&one, &WriteOptions::new().pickle_protocol(protocol)).unwrap());
+            let again =
+                unpickle(&Pickle::write(&one, &WriteOptions::new().pickle_protocol(protocol)).unwrap());
             assert_eq!((again.to_string(), &again), (shown.to_string(), &one));
         }
         assert_eq!(one.detach(), one);
         assert!(one.detach().to_string() == shown);
     }
-    let list = pickle(b"]q\x00h\x00a.");
+    let list = unpickle(b"]q\x00h\x00a.");
     assert!(list.items().unwrap().get(0).unwrap().is_same(list.as_ref()));
 }
 
 /// Parts that only Python's reader could supply are values, which cannot be written.
 #[test]
 fn persistent_ids_and_extensions_are_read_but_not_written() {
-    let all = pickle(b"\x80\x05(\x8c\x01aQPtwo\n\x82\x05\x83\x00\x01\x97\x97\x98t.");
+    let all = unpickle(b"\x80\x05(\x8c\x01aQPtwo\n\x82\x05\x83\x00\x01\x97\x97\x98t.");
     assert_eq!(
         all.to_string(),
         "(<persistent 'a'>, <persistent 'two'>, <extension 5>, <extension 256>, <buffer 0>, <buffer 1>)"
@@ -301,7 +302,7 @@ fn dates_and_times_convert_to_chrono_and_jiff() {
 /// without it; sets of instances are equal in any order; a frozenset read with an item twice has it once.
 #[test]
 fn nan_and_fold_and_instance_keys_compare_as_in_python() {
-    let nans = pickle(b"\x80\x04}(G\x7f\xf8\0\0\0\0\0\0K\x01G\x7f\xf8\0\0\0\0\0\0K\x02u.");
+    let nans = unpickle(b"\x80\x04}(G\x7f\xf8\0\0\0\0\0\0K\x01G\x7f\xf8\0\0\0\0\0\0K\x02u.");
     assert_eq!(nans.to_string(), "{nan: 1, nan: 2}");
     assert_eq!(nans, nans.detach());
     let time = ndarray_io::object::Time::new(1, 2, 3, 4).unwrap();
@@ -310,7 +311,7 @@ fn nan_and_fold_and_instance_keys_compare_as_in_python() {
     let ids = |order: [&str; 2]| Object::set(order.map(|id| Object::call("uuid", "UUID", [id]))).unwrap();
     assert_eq!(ids(["a", "b"]), ids(["b", "a"]));
     assert_ne!(ids(["a", "b"]), ids(["b", "c"]));
-    assert_eq!(pickle(b"\x80\x04}((K\x01K\x01\x91N(K\x01\x91Nu.").to_string(), "{frozenset({1}): None}");
+    assert_eq!(unpickle(b"\x80\x04}((K\x01K\x01\x91N(K\x01\x91Nu.").to_string(), "{frozenset({1}): None}");
 }
 
 /// What is not equal to itself is a key for each object, as in Python: the counts are Python's `len`.
@@ -367,25 +368,25 @@ fn self_unequal_keys_are_all_kept() {
 /// (Quadratic time would be hours.)
 #[test]
 fn colliding_keys_take_linear_time() {
-    const MANY: usize = 40_000;
+    const KEY_COUNT: usize = 40_000;
     // sys.hash_info.modulus
     let modulus = Int::from((1i64 << 61) - 1);
     let modulus = i128::try_from(&Object::from(modulus)).unwrap();
-    let whole = (0..MANY as i128).map(|number| Object::from(number * modulus));
+    let whole = (0..KEY_COUNT as i128).map(|number| Object::from(number * modulus));
     let fractions =
-        (0..MANY).map(|number| Object::from(2f64.powi((number % 30) as i32 * 61) + number as f64));
+        (0..KEY_COUNT).map(|number| Object::from(2f64.powi((number % 30) as i32 * 61) + number as f64));
     let colliding = Object::set(whole.chain(fractions)).unwrap();
-    let nans = Object::set(std::iter::repeat_n(f64::NAN, MANY)).unwrap();
-    let tuples = Object::set((0..MANY).map(|_| Object::tuple([f64::NAN, 1.0]))).unwrap();
-    assert_eq!(nans.items().unwrap().len(), MANY);
-    assert_eq!(tuples.items().unwrap().len(), MANY);
+    let nans = Object::set(std::iter::repeat_n(f64::NAN, KEY_COUNT)).unwrap();
+    let tuples = Object::set((0..KEY_COUNT).map(|_| Object::tuple([f64::NAN, 1.0]))).unwrap();
+    assert_eq!(nans.items().unwrap().len(), KEY_COUNT);
+    assert_eq!(tuples.items().unwrap().len(), KEY_COUNT);
     for set in [colliding, nans, tuples] {
-        let again = pickle(&Pickle::write(&set, &WriteOptions::new()).unwrap());
+        let again = unpickle(&Pickle::write(&set, &WriteOptions::new()).unwrap());
         let items = again.items().unwrap();
         assert_eq!(items.len(), set.items().unwrap().len());
         assert!(again == set);
-        assert!((0..MANY).all(|index| items.contains(items.get(index).unwrap().to_object())));
-        assert!(!(0..MANY).any(|index| items.contains(index as f64 + 0.5)));
+        assert!((0..KEY_COUNT).all(|index| items.contains(items.get(index).unwrap().to_object())));
+        assert!(!(0..KEY_COUNT).any(|index| items.contains(index as f64 + 0.5)));
     }
 }
 
@@ -450,7 +451,7 @@ fn globals_of_discarded_calls_are_listed() {
     assert!(pickle.object().is_none());
     assert_eq!(pickle.globals().map(|global| global.to_string()).collect::<Vec<_>>(), ["posix.system"]);
     // Two names that would look alike if joined with a line break.
-    let names = self::pickle(b"\x80\x04(\x8c\x01a\x8c\x03b\nc\x93\x8c\x03a\nb\x8c\x01c\x93l.");
+    let names = self::unpickle(b"\x80\x04(\x8c\x01a\x8c\x03b\nc\x93\x8c\x03a\nb\x8c\x01c\x93l.");
     let View::Global(second) = names.items().unwrap().get(1).unwrap().view() else { panic!() };
     assert_eq!((second.module(), second.name()), ("a\nb", "c"));
 }
@@ -461,13 +462,13 @@ fn globals_of_discarded_calls_are_listed() {
 fn nested_global_is_written_as_getattr_in_old_protocols() {
     let utc = Object::global("datetime", "timezone.utc");
     let shown = |protocol| {
-        pickle(&Pickle::write(&utc, &WriteOptions::new().pickle_protocol(protocol)).unwrap()).to_string()
+        unpickle(&Pickle::write(&utc, &WriteOptions::new().pickle_protocol(protocol)).unwrap()).to_string()
     };
     assert_eq!(shown(2), "getattr(datetime.timezone, 'utc')");
     assert_eq!(shown(3), "getattr(datetime.timezone, 'utc')");
     assert_eq!(shown(4), "datetime.timezone.utc");
     // Python 2 creates an instance without arguments without initializing it: `A.__new__(A)`.
-    let instance = pickle(b"(i__main__\nA\n(dX\x01\0\0\0xK\x05sb.");
+    let instance = unpickle(b"(i__main__\nA\n(dX\x01\0\0\0xK\x05sb.");
     assert!(matches!(instance.view(), View::Call(call) if call.is_new()));
 }
 
@@ -487,13 +488,13 @@ fn independent_cycles_do_not_count_as_nesting() {
         bytes.extend_from_slice(&next);
     }
     bytes.extend_from_slice(b"e.");
-    let many = pickle(&bytes);
-    let again = pickle(&Pickle::write(&many, &WriteOptions::new()).unwrap());
+    let many = unpickle(&bytes);
+    let again = unpickle(&Pickle::write(&many, &WriteOptions::new()).unwrap());
     assert!(many == again && again.items().unwrap().len() == 70_000);
 
     let key = Object::tuple((0..4000).map(|number| Object::tuple([number])));
     let dicts = || Object::list((0..400).map(|_| Object::dict([(key.clone(), 0)]).unwrap()));
-    let (one, two) = (pickle(&Pickle::write(&dicts(), &WriteOptions::new()).unwrap()), dicts());
+    let (one, two) = (unpickle(&Pickle::write(&dicts(), &WriteOptions::new()).unwrap()), dicts());
     assert!(one == two);
 }
 
@@ -510,7 +511,7 @@ fn serde_output_of_objects_equals_tolist() {
     assert_eq!(serde_json::to_string(&Object::from(time)).unwrap(), "\"-PT0.000001S\"");
     let bytes: Vec<u8> = ndarray_io::object::from_object(&Object::from(&b"ab"[..])).unwrap();
     assert_eq!(bytes, b"ab");
-    let circle = pickle(b"]q\x00h\x00a.");
+    let circle = unpickle(b"]q\x00h\x00a.");
     assert!(serde_json::to_string(&circle).unwrap_err().to_string().contains("contains itself"));
     // A long text that many items share is not serialized without limit.
     let many = Object::list(vec![Object::from("x".repeat(1 << 20)); 2000]);
@@ -519,18 +520,18 @@ fn serde_output_of_objects_equals_tolist() {
     let many_rows = serde_json::to_string(&array(&[100_000, 0])).unwrap_err();
     assert!(many_rows.to_string().contains("empty rows"), "{many_rows}");
     // `pickle.dumps(collections.OrderedDict(a=1), 2)`, without its memo.
-    let ordered = pickle(b"\x80\x02ccollections\nOrderedDict\n)RX\x01\x00\x00\x00aK\x01s.");
+    let ordered = unpickle(b"\x80\x02ccollections\nOrderedDict\n)RX\x01\x00\x00\x00aK\x01s.");
     assert_eq!(
         serde_json::to_string(&ordered.with_calls()).unwrap(),
         r#"{"callable":"collections.OrderedDict","args":[],"state":null,"pairs":[["a",1]]}"#
     );
-    let listed = pickle(b"\x80\x02ccollections\ndeque\n)R(K\x01K\x02e.");
+    let listed = unpickle(b"\x80\x02ccollections\ndeque\n)R(K\x01K\x02e.");
     assert_eq!(
         serde_json::to_string(&listed.with_calls()).unwrap(),
         r#"{"callable":"collections.deque","args":[],"state":null,"items":[1,2]}"#
     );
     // A class that is created with keyword arguments (`__getnewargs_ex__`).
-    let named = pickle(b"\x80\x04c__main__\nA\n)}X\x01\x00\x00\x00kK\x01s\x92.");
+    let named = unpickle(b"\x80\x04c__main__\nA\n)}X\x01\x00\x00\x00kK\x01s\x92.");
     assert_eq!(
         serde_json::to_string(&named.with_calls()).unwrap(),
         r#"{"callable":"__main__.A","args":[],"state":null,"kwargs":{"k":1}}"#

@@ -16,19 +16,19 @@ use num_complex::Complex;
 use serde_json::Value;
 
 use crate::support::manifest;
-use crate::support::native;
+use crate::support::native_descr;
 use crate::support::random::Random;
 
-fn folder() -> PathBuf {
+fn objects_folder() -> PathBuf {
     manifest::testdata().join("objects")
 }
 
 fn read(name: &str) -> ArrayD<Object> {
-    read_npy(folder().join(format!("{name}.npy"))).unwrap_or_else(|error| panic!("{name}: {error}"))
+    read_npy(objects_folder().join(format!("{name}.npy"))).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-fn lines() -> Vec<Value> {
-    let lines = std::fs::read_to_string(folder().join("objects.jsonl")).unwrap();
+fn object_json_lines() -> Vec<Value> {
+    let lines = std::fs::read_to_string(objects_folder().join("objects.jsonl")).unwrap();
     let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let like = |name: &Value| {
         let mut line = lines.iter().find(|line| &line["name"] == name).unwrap().clone();
@@ -50,7 +50,7 @@ fn lines() -> Vec<Value> {
 
 #[test]
 fn object_display_equals_python_repr() {
-    let lines = lines();
+    let lines = object_json_lines();
     assert!(lines.len() > 70);
     for line in lines {
         let name = line["name"].as_str().unwrap();
@@ -79,7 +79,7 @@ fn object_display_equals_python_repr() {
 #[cfg(target_endian = "little")]
 #[test]
 fn numpy_object_display_equals_numpys_repr() {
-    let lines = std::fs::read_to_string(folder().join("shown_by_numpy.txt")).unwrap();
+    let lines = std::fs::read_to_string(objects_folder().join("shown_by_numpy.txt")).unwrap();
     let lines: Vec<String> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let array = read("shown_by_numpy");
     assert!(array.len() == lines.len() && lines.len() > 2000);
@@ -100,7 +100,7 @@ fn numpy_object_display_equals_numpys_repr() {
 fn discarded_calls_are_listed() {
     let read = |name: &str| {
         let options = ReadOptions::new().allow_objects(true);
-        DynArray::read_npy_with(std::fs::File::open(folder().join(name)).unwrap(), &options).unwrap()
+        DynArray::read_npy_with(std::fs::File::open(objects_folder().join(name)).unwrap(), &options).unwrap()
     };
     let listed = |array: &DynArray| {
         let names: Vec<_> = array.globals().iter().map(ToString::to_string).collect();
@@ -150,7 +150,7 @@ fn unknown_objects_are_displayed_as_calls() {
 fn objects_round_trip_in_protocols_2_to_4() {
     let written = std::env::var_os("NDARRAY_IO_WRITTEN").map(PathBuf::from);
     let allow = ReadOptions::new().allow_objects(true);
-    for entry in std::fs::read_dir(folder()).unwrap() {
+    for entry in std::fs::read_dir(objects_folder()).unwrap() {
         let path = entry.unwrap().path();
         let Some(name) = path.file_name().unwrap().to_str().unwrap().strip_suffix(".npy").map(str::to_owned)
         else {
@@ -199,7 +199,7 @@ fn decode_hex(text: &Value) -> Vec<u8> {
 /// and written again; `.ci/check_objects.py` checks what Python reads.
 #[test]
 fn out_of_band_buffers_round_trip() {
-    let lines = std::fs::read_to_string(folder().join("out_of_band.jsonl")).unwrap();
+    let lines = std::fs::read_to_string(objects_folder().join("out_of_band.jsonl")).unwrap();
     let written = std::env::var_os("NDARRAY_IO_WRITTEN").map(PathBuf::from);
     let options = ReadOptions::new();
     for (number, line) in lines.lines().enumerate() {
@@ -247,7 +247,7 @@ fn hex(bytes: &[u8]) -> String {
 fn corpus_objects_are_written_again() {
     let corpus = crate::support::folder_from_env("NDARRAY_IO_CORPUS");
     let written = crate::support::folder_from_env("NDARRAY_IO_WRITTEN");
-    for case in manifest::cases(&corpus) {
+    for case in manifest::npy_cases(&corpus) {
         if case.line["opt_in"] != "ok" {
             continue;
         }
@@ -340,7 +340,7 @@ fn nested_numpy_objects_are_arrays_and_scalars() {
         arr1(&["a".to_owned(), "λλ".to_owned()])
     );
     assert_eq!(within(5).dtype().to_string(), "[('a', '|i1'), ('b', '<f4', (2,))]");
-    assert_eq!(within(9).dtype().to_string(), native("'<M8[D]'"));
+    assert_eq!(within(9).dtype().to_string(), native_descr("'<M8[D]'"));
     assert_eq!(within(11).objects().unwrap()[0], "a".into());
     assert_eq!(
         within(15).dtype().to_string(),
@@ -372,7 +372,7 @@ fn shared_objects_stay_shared() {
 
 #[test]
 fn dynamic_read_of_objects_requires_option() {
-    let path = folder().join("grid.npy");
+    let path = objects_folder().join("grid.npy");
     let error = read_npy::<_, DynArray>(&path).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Objects { .. }), "{error}");
     assert_eq!(error.help(), Some(Help::AllowObjects));
@@ -401,7 +401,7 @@ fn records_with_objects_are_tuples() {
     let shown: Vec<_> = array.iter().map(ToString::to_string).collect();
     assert_eq!(shown, ["('x', -1, ([1, 2], 7))", "(None, 2, ({'k': 1.5}, 65535))"]);
     let dynamic: DynArray =
-        read_npy_with(folder().join("records.npy"), &ReadOptions::new().allow_objects(true)).unwrap();
+        read_npy_with(objects_folder().join("records.npy"), &ReadOptions::new().allow_objects(true)).unwrap();
     assert_eq!(
         dynamic.dtype().to_string(),
         "[(('A title', 'a'), '|O'), ('b', '<i4'), ('c', [('d', '|O'), ('e', '>u2')])]"
@@ -410,7 +410,7 @@ fn records_with_objects_are_tuples() {
 
 #[test]
 fn python_2_strings_are_text_or_bytes_by_option() {
-    let path = folder().join("python_2.npy");
+    let path = objects_folder().join("python_2.npy");
     let shown = |options: &ReadOptions| {
         let array: Array1<Object> = read_npy_with(&path, options).unwrap();
         array.iter().map(ToString::to_string).collect::<Vec<_>>()
@@ -448,7 +448,7 @@ fn struct_with_object_field_is_refused() {
     assert!(row.o.is_none() && row.n == 1);
     let error = arr1(&[row]).write_npy(std::io::sink()).unwrap_err();
     assert!(error.is_mismatch() || error.is_usage(), "{error}");
-    let error = read_npy::<_, Array1<Row>>(folder().join("records_aligned.npy")).unwrap_err();
+    let error = read_npy::<_, Array1<Row>>(objects_folder().join("records_aligned.npy")).unwrap_err();
     assert_eq!(error.help(), Some(Help::AllowObjects), "{error}");
 }
 
@@ -496,12 +496,12 @@ fn incremental_writer_refuses_objects() {
 }
 
 /// Returns a file of `shape` with this pickle.
-fn file(shape: &str, pickle: &[u8]) -> Vec<u8> {
+fn object_npy(shape: &str, pickle: &[u8]) -> Vec<u8> {
     crate::support::file(&format!("{{'descr': '|O', 'fortran_order': False, 'shape': {shape}, }}"), pickle)
 }
 
 fn read_error(shape: &str, pickle: &[u8]) -> Error {
-    Array1::<Object>::read_npy(&file(shape, pickle)[..]).unwrap_err()
+    Array1::<Object>::read_npy(&object_npy(shape, pickle)[..]).unwrap_err()
 }
 
 /// Returns the pickle of an array whose only item these opcodes make.
@@ -512,7 +512,7 @@ fn array_pickle(item: &[u8]) -> Vec<u8> {
 
 #[test]
 fn malicious_pickles_are_errors_or_bounded() {
-    let read_one = |item: &[u8]| Array1::<Object>::read_npy(&file("(1,)", &array_pickle(item))[..]);
+    let read_one = |item: &[u8]| Array1::<Object>::read_npy(&object_npy("(1,)", &array_pickle(item))[..]);
     assert_eq!(read_one(b"K\x05").unwrap()[0], 5.into());
     let deep = [b"]".repeat(100_000), b"a".repeat(99_999)].concat();
     assert!(matches!(
@@ -581,7 +581,7 @@ fn malicious_pickles_are_errors_or_bounded() {
 
 #[test]
 fn pickle_disagreeing_with_header_is_refused() {
-    let bytes = std::fs::read(folder().join("none_and_bools.npy")).unwrap();
+    let bytes = std::fs::read(objects_folder().join("none_and_bools.npy")).unwrap();
     let pickle = &bytes[128..];
     for (shape, part) in [("(4,)", "(4,)"), ("(2,)", "(2,)"), ("(3, 1)", "")] {
         let error = read_error(shape, pickle).to_string();
@@ -593,7 +593,7 @@ fn pickle_disagreeing_with_header_is_refused() {
     short[at + 1] = 9;
     let error = read_error("(9,)", &short).to_string();
     assert!(error.contains("(9,) has 1 elements"), "{error}");
-    let numbers = std::fs::read(folder().join("records.npy")).unwrap();
+    let numbers = std::fs::read(objects_folder().join("records.npy")).unwrap();
     let at = numbers.windows(2).position(|bytes| bytes == b"\n\x80").unwrap() + 1;
     let error = read_error("(2,)", &numbers[at..]).to_string();
     assert!(error.contains("the header declares the dtype '|O'"), "{error}");
@@ -601,7 +601,7 @@ fn pickle_disagreeing_with_header_is_refused() {
 
 #[test]
 fn object_count_limit_is_enforced() {
-    let path = folder().join("containers.npy");
+    let path = objects_folder().join("containers.npy");
     let limits = Limits::default().objects(10);
     let error = read_npy_with::<_, ArrayD<Object>>(&path, &ReadOptions::new().limits(limits)).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Limit { limit_kind: LimitKind::Objects, .. }), "{error}");
@@ -626,15 +626,17 @@ fn mutated_pickles_are_values_or_errors() {
         "grid",
         "python_2",
     ];
-    let files: Vec<Vec<u8>> =
-        names.iter().map(|name| std::fs::read(folder().join(format!("{name}.npy"))).unwrap()).collect();
+    let files: Vec<Vec<u8>> = names
+        .iter()
+        .map(|name| std::fs::read(objects_folder().join(format!("{name}.npy"))).unwrap())
+        .collect();
     let asked = std::env::var("NDARRAY_IO_MUTATIONS").map(|count| count.parse().unwrap());
     let rounds: usize = asked.unwrap_or(50_000);
     let threads = std::thread::available_parallelism().unwrap().get();
     let files = &files;
     let (values, errors) = std::thread::scope(|scope| {
         let mutate = |seed: usize| {
-            scope.spawn(move || count_values_and_errors(files, rounds.div_ceil(threads), seed as u64))
+            scope.spawn(move || count_mutation_outcomes(files, rounds.div_ceil(threads), seed as u64))
         };
         let parts: Vec<_> = (0..threads).map(mutate).collect();
         parts
@@ -646,7 +648,7 @@ fn mutated_pickles_are_values_or_errors() {
 }
 
 /// Returns how many of `rounds` mutations are values, and how many are errors.
-fn count_values_and_errors(files: &[Vec<u8>], rounds: usize, seed: u64) -> (usize, usize) {
+fn count_mutation_outcomes(files: &[Vec<u8>], rounds: usize, seed: u64) -> (usize, usize) {
     let mut random = Random::new(seed);
     let mut random = move |below: usize| random.below(below);
     let limits = Limits::default().objects(100_000).payload(1 << 20);
@@ -701,7 +703,7 @@ fn python_2_names_of_globals_round_trip() {
 #[test]
 fn python_2_instances_are_calls_with_state() {
     for opcodes in [&b"(im\nA\n}U\x01xK\x05sb"[..], b"(cm\nA\no}U\x01xK\x05sb"] {
-        let read = Array1::<Object>::read_npy(&file("(1,)", &array_pickle(opcodes))[..]).unwrap();
+        let read = Array1::<Object>::read_npy(&object_npy("(1,)", &array_pickle(opcodes))[..]).unwrap();
         let View::Call(call) = read[0].view() else { panic!("an object") };
         let global = call.global().unwrap();
         assert_eq!((global.module(), global.name()), ("m", "A"));

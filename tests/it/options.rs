@@ -10,7 +10,7 @@ use ndarray_io::{
 };
 use num_complex::Complex;
 
-fn written<A: WritableElement>(array: &Array1<A>, order: ByteOrder) -> Vec<u8> {
+fn npy_bytes<A: WritableElement>(array: &Array1<A>, order: ByteOrder) -> Vec<u8> {
     let mut file = Vec::new();
     array.write_npy_with(&mut file, &WriteOptions::new().byte_order(order)).unwrap();
     file
@@ -21,9 +21,9 @@ fn cast<A: ndarray_io::ReadableElement>(file: &[u8], casting: Casting) -> ndarra
 }
 
 #[test]
-fn casting_reads_convert_numbers_like_as() {
+fn casting_reads_convert_like_rust_as() {
     for order in [ByteOrder::Little, ByteOrder::Big] {
-        let floats = written(&arr1(&[1.9, -1.9, 300.0, -1e30, f64::NAN, f64::INFINITY]), order);
+        let floats = npy_bytes(&arr1(&[1.9, -1.9, 300.0, -1e30, f64::NAN, f64::INFINITY]), order);
         assert_eq!(cast::<u8>(&floats, Casting::Unsafe).unwrap(), arr1(&[1, 0, 255, 0, 0, 255]));
         assert_eq!(
             cast::<i64>(&floats, Casting::Unsafe).unwrap(),
@@ -34,7 +34,7 @@ fn casting_reads_convert_numbers_like_as() {
         assert!(singles[4].is_nan() && singles[5] == f32::INFINITY && singles[0] == 1.9f32);
         assert!(cast::<f32>(&floats, Casting::Safe).is_err());
 
-        let integers = written(&arr1(&[-1i16, 300]), order);
+        let integers = npy_bytes(&arr1(&[-1i16, 300]), order);
         assert_eq!(cast::<f32>(&integers, Casting::Safe).unwrap(), arr1(&[-1.0, 300.0]));
         assert_eq!(
             cast::<Complex<f32>>(&integers, Casting::Safe).unwrap(),
@@ -45,7 +45,7 @@ fn casting_reads_convert_numbers_like_as() {
         assert_eq!((error.element(), error.help()), (Some(1), Some(Help::Cast(Casting::Unsafe))));
         assert_eq!(cast::<u16>(&integers, Casting::Unsafe).unwrap(), arr1(&[65535, 300]));
 
-        let complex = written(&arr1(&[Complex::new(1.5, 2.0)]), order);
+        let complex = npy_bytes(&arr1(&[Complex::new(1.5, 2.0)]), order);
         assert_eq!(
             cast::<Complex<f32>>(&complex, Casting::SameKind).unwrap(),
             arr1(&[Complex::new(1.5, 2.0)])
@@ -53,7 +53,7 @@ fn casting_reads_convert_numbers_like_as() {
         assert_eq!(cast::<f64>(&complex, Casting::Unsafe).unwrap(), arr1(&[1.5]));
         let error = cast::<f64>(&complex, Casting::SameKind).unwrap_err();
         assert_eq!(error.help(), Some(Help::Cast(Casting::Unsafe)));
-        let bools = written(&arr1(&[true, false]), order);
+        let bools = npy_bytes(&arr1(&[true, false]), order);
         assert_eq!(cast::<i64>(&bools, Casting::Safe).unwrap(), arr1(&[1, 0]));
         assert_eq!(cast::<bool>(&integers, Casting::Unsafe).unwrap(), arr1(&[true, true]));
         assert!(cast::<bool>(&integers, Casting::SameKind).unwrap_err().is_mismatch());
@@ -137,10 +137,10 @@ fn half_floats_are_rounded_once() {
         (2f64.powi(-25) + 2f64.powi(-60), 1),
     ];
     for (double, expected) in cases {
-        let file = written(&arr1(&[double]), ByteOrder::Big);
+        let file = npy_bytes(&arr1(&[double]), ByteOrder::Big);
         assert_eq!(cast::<half::f16>(&file, Casting::SameKind).unwrap()[0].to_bits(), expected, "{double}");
     }
-    let file = written(&arr1(&[70_000i32, -3, 2049]), ByteOrder::Big);
+    let file = npy_bytes(&arr1(&[70_000i32, -3, 2049]), ByteOrder::Big);
     let bits: Vec<u16> =
         cast::<half::f16>(&file, Casting::Unsafe).unwrap().iter().map(|half| half.to_bits()).collect();
     assert_eq!(bits, [0x7C00, 0xC200, 0x6800]);
@@ -148,13 +148,13 @@ fn half_floats_are_rounded_once() {
 
 #[test]
 fn cast_error_help_suggests_what_works() {
-    let integers = written(&arr1(&[1i32]), ByteOrder::Little);
+    let integers = npy_bytes(&arr1(&[1i32]), ByteOrder::Little);
     assert_eq!(cast::<String>(&integers, Casting::Safe).unwrap(), arr1(&["1".to_owned()]));
     let void = cast::<ndarray_io::Void<4>>(&integers, Casting::Unsafe).unwrap_err();
     assert_eq!(void.help().unwrap().to_string(), "read it as i32");
     let texts = Array1::<String>::read_npy(&integers[..]).unwrap_err();
     assert_eq!(texts.help().unwrap().to_string(), "read it as i32, or convert it with ReadOptions::casting");
-    let doubles = written(&arr1(&[1.0]), ByteOrder::Little);
+    let doubles = npy_bytes(&arr1(&[1.0]), ByteOrder::Little);
     let singles = cast::<f32>(&doubles, Casting::Safe).unwrap_err();
     assert_eq!(singles.help(), Some(Help::Cast(Casting::SameKind)));
 }

@@ -15,7 +15,7 @@ use crate::support::routes;
 #[derive(Clone, Debug)]
 struct Layout {
     dims: Vec<usize>,
-    axes: Vec<usize>,
+    axis_order: Vec<usize>,
     steps: Vec<isize>,
     fortran: bool,
 }
@@ -26,7 +26,7 @@ fn layouts() -> impl Strategy<Value = Layout> {
         let order = Just((0..axes).collect::<Vec<_>>()).prop_shuffle();
         let step = prop_oneof![3 => Just(1isize), 1 => Just(-1), 1 => Just(2), 1 => Just(-3)];
         (dims, order, proptest::collection::vec(step, axes), any::<bool>())
-            .prop_map(|(dims, axes, steps, fortran)| Layout { dims, axes, steps, fortran })
+            .prop_map(|(dims, axes, steps, fortran)| Layout { dims, axis_order: axes, steps, fortran })
     })
 }
 
@@ -47,10 +47,10 @@ fn with_view<A: Copy>(
     for (axis, &step) in layout.steps.iter().enumerate() {
         view.slice_axis_inplace(Axis(axis), Slice::new(0, None, step));
     }
-    use_it(view.permuted_axes(layout.axes.clone()));
+    use_it(view.permuted_axes(layout.axis_order.clone()));
 }
 
-fn check<A>(layout: &Layout, order: Option<Order>, byte_order: ByteOrder, make: impl Fn(u64) -> A)
+fn check_round_trip<A>(layout: &Layout, order: Option<Order>, byte_order: ByteOrder, make: impl Fn(u64) -> A)
 where
     A: ViewMutElement + WritableElement + TestElement + Default + Copy,
 {
@@ -88,7 +88,7 @@ where
         let in_file = reader.dtype().as_scalar().unwrap().byte_order();
         let header = routes::Header {
             shape: view.shape(),
-            order: in_file,
+            byte_order: in_file,
             data_offset: reader.data_offset() as usize,
         };
         let bits = |array: &ArrayD<A>| -> Vec<u8> {
@@ -114,13 +114,13 @@ proptest! {
     ) {
         let byte_order = if big { ByteOrder::Big } else { ByteOrder::Little };
         match kind {
-            0 => check(&layout, order, byte_order, |number| number % 2 == 0),
-            1 => check(&layout, order, byte_order, |number| number as i8),
-            2 => check(&layout, order, byte_order, |number| number as u16),
-            3 => check(&layout, order, byte_order, |number| f32::from_bits(number as u32)),
-            4 => check(&layout, order, byte_order, |number| number as i64),
-            5 => check(&layout, order, byte_order, f64::from_bits),
-            _ => check(&layout, order, byte_order, |number| {
+            0 => check_round_trip(&layout, order, byte_order, |number| number % 2 == 0),
+            1 => check_round_trip(&layout, order, byte_order, |number| number as i8),
+            2 => check_round_trip(&layout, order, byte_order, |number| number as u16),
+            3 => check_round_trip(&layout, order, byte_order, |number| f32::from_bits(number as u32)),
+            4 => check_round_trip(&layout, order, byte_order, |number| number as i64),
+            5 => check_round_trip(&layout, order, byte_order, f64::from_bits),
+            _ => check_round_trip(&layout, order, byte_order, |number| {
                 Complex::new(f64::from_bits(number), f64::from_bits(number.rotate_left(17)))
             }),
         }

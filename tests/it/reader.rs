@@ -55,7 +55,7 @@ fn reading_leaves_stream_just_after_array() {
     Array1::<i16>::read_npy(&mut slice).unwrap();
     assert_eq!(slice, b"and more");
 
-    let mut file = crate::support::temp::unnamed().unwrap();
+    let mut file = crate::support::temp::unnamed_file().unwrap();
     file.write_all(&bytes).unwrap();
     file.seek(SeekFrom::Start(0)).unwrap();
     arr2(&[[0f32; 3]; 2]).read_npy_into(&file).unwrap();

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::support::manifest::{self, Case, TestElement};
 use crate::support::routes::{self, Aligned, Route};
-use crate::support::{self, native};
+use crate::support::{self, native_descr};
 
 /// Structs that derive `Record` and can be compared with the manifest.
 macro_rules! records {
@@ -99,7 +99,7 @@ records! {
         its: u8,
     }
 
-    struct Unicode {
+    struct UnicodeNames {
         #[record(rename = "λ漢😀")]
         symbols: f32,
         r#type: u8,
@@ -108,24 +108,24 @@ records! {
     struct Empty {}
 
     /// The record of the oracle's sources and shapes.
-    struct Wide { id: u32, x: [f64; 2], s: Bytes<3>, ok: bool }
+    struct OracleRecord { id: u32, x: [f64; 2], s: Bytes<3>, ok: bool }
     struct Abc { a: u8, b: f32, #[record(len = 3)] c: Vec<u8> }
 }
 
 /// Whether the struct has the layout of NumPy's file, so that writing it gives the same bytes.
 #[derive(Clone, Copy, PartialEq)]
-enum FileLayout {
+enum LayoutMatch {
     Same,
     Other,
 }
 
-fn check<A>(case: &Case, written: FileLayout)
+fn check_read_and_write<A>(case: &Case, written: LayoutMatch)
 where
     A: ReadableElement + WritableElement + TestElement + Default + std::fmt::Debug,
 {
     let facts = &case.arrays[0];
     let shape = facts.shape();
-    let header = routes::Header { shape: &shape, order: None, data_offset: facts.data_offset() };
+    let header = routes::Header { shape: &shape, byte_order: None, data_offset: facts.data_offset() };
     let mut seen = 0;
     for &route in routes::ALL {
         if route.is_view() {
@@ -137,7 +137,7 @@ where
         if let Some(expected) = facts.json["values"].as_array() {
             assert_eq!(&values, expected, "{}, {route:?}", case.id);
         }
-        if written == FileLayout::Same && route == Route::Slice {
+        if written == LayoutMatch::Same && route == Route::Slice {
             for array in [array.clone(), strided(&array)] {
                 let order = if facts.is_fortran() { Order::Fortran } else { Order::C };
                 let mut file = Vec::new();
@@ -198,33 +198,33 @@ where
 }
 
 fn case(id: &str) -> Case {
-    let cases = manifest::cases(&manifest::testdata());
+    let cases = manifest::npy_cases(&manifest::testdata());
     cases.into_iter().find(|case| case.id == id).unwrap_or_else(|| panic!("there is no case {id}"))
 }
 
 #[test]
 #[cfg_attr(target_arch = "x86", ignore = "needs a C in which an f64 has an alignment of 8")]
 fn records_equal_numpys() {
-    use FileLayout::{Other, Same};
-    check::<Packed>(&case("record-packed"), Same);
-    check::<PackedC>(&case("record-packed"), Same);
-    check::<AlignedC>(&case("record-unaligned"), Other);
-    check::<Tight>(&case("record-tight"), Same);
-    check::<Tight>(&case("record-tight_big"), Other);
-    check::<AlignedC>(&case("record-aligned"), Same);
-    check::<Reordered>(&case("record-reordered"), Other);
-    check::<Bools>(&case("record-bools"), Same);
-    check::<Times>(&case("record-times"), Other);
-    check::<Nested>(&case("record-nested"), Same);
-    check::<NestedC>(&case("record-nested_aligned"), Same);
-    check::<Matrix>(&case("record-matrix"), Same);
-    check::<Matrix>(&case("record-matrix_big"), Other);
-    check::<Texts>(&case("record-text"), Other);
-    check::<TextsC>(&case("record-text"), Other);
-    check::<Offsets>(&case("record-offsets"), Same);
-    check::<Titled>(&case("record-titled"), Same);
-    check::<Unicode>(&case("record-unicode"), Same);
-    check::<Empty>(&case("record-none"), Same);
+    use LayoutMatch::{Other, Same};
+    check_read_and_write::<Packed>(&case("record-packed"), Same);
+    check_read_and_write::<PackedC>(&case("record-packed"), Same);
+    check_read_and_write::<AlignedC>(&case("record-unaligned"), Other);
+    check_read_and_write::<Tight>(&case("record-tight"), Same);
+    check_read_and_write::<Tight>(&case("record-tight_big"), Other);
+    check_read_and_write::<AlignedC>(&case("record-aligned"), Same);
+    check_read_and_write::<Reordered>(&case("record-reordered"), Other);
+    check_read_and_write::<Bools>(&case("record-bools"), Same);
+    check_read_and_write::<Times>(&case("record-times"), Other);
+    check_read_and_write::<Nested>(&case("record-nested"), Same);
+    check_read_and_write::<NestedC>(&case("record-nested_aligned"), Same);
+    check_read_and_write::<Matrix>(&case("record-matrix"), Same);
+    check_read_and_write::<Matrix>(&case("record-matrix_big"), Other);
+    check_read_and_write::<Texts>(&case("record-text"), Other);
+    check_read_and_write::<TextsC>(&case("record-text"), Other);
+    check_read_and_write::<Offsets>(&case("record-offsets"), Same);
+    check_read_and_write::<Titled>(&case("record-titled"), Same);
+    check_read_and_write::<UnicodeNames>(&case("record-unicode"), Same);
+    check_read_and_write::<Empty>(&case("record-none"), Same);
 }
 
 #[test]
@@ -262,24 +262,24 @@ fn records_are_viewed_only_if_layouts_agree() {
 fn corpus_records_equal_numpys() {
     let folder = support::folder_from_env("NDARRAY_IO_CORPUS");
     let mut seen = 0;
-    for case in manifest::cases(&folder) {
-        if case.expect != "ok" || case.arrays.len() != 1 {
+    for case in manifest::npy_cases(&folder) {
+        if case.expected_class != "ok" || case.arrays.len() != 1 {
             continue;
         }
         let descr = case.arrays[0].json["descr"].as_str().unwrap_or_default();
         match descr {
             "[('id', '<u4'), ('x', '>f8', (2,)), ('s', '|S3'), ('ok', '|b1')]" => {
-                check::<Wide>(&case, FileLayout::Other)
+                check_read_and_write::<OracleRecord>(&case, LayoutMatch::Other)
             }
             "[('a', '|u1'), ('b', '>f4'), ('c', '|S3')]" if case.arrays[0].shape().len() < 32 => {
-                check::<Abc>(&case, FileLayout::Other);
+                check_read_and_write::<Abc>(&case, LayoutMatch::Other);
             }
             "[('x', '<f4'), ('y', '<f4')]" => {
-                check::<Tight>(&case, FileLayout::Same);
+                check_read_and_write::<Tight>(&case, LayoutMatch::Same);
                 check_view_mut::<Tight>(&case);
             }
             "[('flag', '|u1'), ('', '|V7'), ('value', '<f8'), ('tail', '<i2'), ('', '|V6')]" => {
-                check::<AlignedC>(&case, FileLayout::Other);
+                check_read_and_write::<AlignedC>(&case, LayoutMatch::Other);
                 check_view::<AlignedC>(&case);
             }
             _ => continue,
@@ -293,12 +293,12 @@ fn corpus_records_equal_numpys() {
 #[ignore = "needs NDARRAY_IO_CORPUS"]
 fn invalid_bools_in_corpus_records_are_reported() {
     #[derive(Record)]
-    struct InRecord {
+    struct BoolInRecord {
         a: u8,
         b: bool,
     }
     #[derive(Record)]
-    struct InSubarray {
+    struct BoolInSubarray {
         b: [bool; 3],
     }
     #[derive(Record)]
@@ -306,16 +306,16 @@ fn invalid_bools_in_corpus_records_are_reported() {
         b: bool,
     }
     #[derive(Record)]
-    struct InNested {
+    struct BoolInNested {
         a: Inmost,
         c: Bytes<2>,
     }
     let folder = support::folder_from_env("NDARRAY_IO_CORPUS");
     let bytes = |id: &str| std::fs::read(folder.join(format!("bad-bool-{id}.npy"))).unwrap();
     for (error, field) in [
-        (Array1::<InRecord>::read_npy(&bytes("in_record")[..]).err().unwrap(), "b"),
-        (Array1::<InSubarray>::read_npy(&bytes("in_subarray")[..]).err().unwrap(), "b"),
-        (Array1::<InNested>::read_npy(&bytes("in_nested")[..]).err().unwrap(), "a.b"),
+        (Array1::<BoolInRecord>::read_npy(&bytes("in_record")[..]).err().unwrap(), "b"),
+        (Array1::<BoolInSubarray>::read_npy(&bytes("in_subarray")[..]).err().unwrap(), "b"),
+        (Array1::<BoolInNested>::read_npy(&bytes("in_nested")[..]).err().unwrap(), "a.b"),
     ] {
         assert!(
             matches!(error.kind(), ErrorKind::InvalidElement(ElementFault::Bool { .. }))
@@ -374,24 +374,30 @@ fn written_dtype_follows_struct_layout() {
     // np.dtype([('a','u1'),('name','U3'),('b','u1'),('raw','S3'),('z','c8'),('last','u2')], align=True)
     let expected = "[('a', '|u1'), ('', '|V3'), ('name', '<U3'), ('b', '|u1'), ('raw', '|S3'), ('z', '<c8'), \
                     ('last', '<u2'), ('', '|V2')]";
-    assert_eq!(descr::<Mixed>(&WriteOptions::new()), native(expected));
+    assert_eq!(descr::<Mixed>(&WriteOptions::new()), native_descr(expected));
 
     #[derive(Record)]
     #[repr(C, packed(2))]
     #[derive(Clone, Copy)]
-    struct Two {
+    struct PackedTo2 {
         a: u8,
         b: f64,
     }
-    assert_eq!(descr::<Two>(&WriteOptions::new()), native("[('a', '|u1'), ('', '|V1'), ('b', '<f8')]"));
+    assert_eq!(
+        descr::<PackedTo2>(&WriteOptions::new()),
+        native_descr("[('a', '|u1'), ('', '|V1'), ('b', '<f8')]")
+    );
 
     #[derive(Record)]
     #[repr(C, align(16))]
-    struct Wide {
+    struct AlignedTo16 {
         b: f64,
     }
-    assert_eq!(descr::<Wide>(&WriteOptions::new()), native("[('b', '<f8'), ('', '|V8')]"));
-    assert_eq!(descr::<Unicode>(&WriteOptions::new()), native("[('λ漢😀', '<f4'), ('type', '|u1')]"));
+    assert_eq!(descr::<AlignedTo16>(&WriteOptions::new()), native_descr("[('b', '<f8'), ('', '|V8')]"));
+    assert_eq!(
+        descr::<UnicodeNames>(&WriteOptions::new()),
+        native_descr("[('λ漢😀', '<f4'), ('type', '|u1')]")
+    );
 }
 
 #[test]
@@ -407,7 +413,7 @@ fn generic_structs_round_trip() {
     }
     assert_eq!(
         descr::<Pair<f32, 3>>(&WriteOptions::new()),
-        native("[('one', '<f4'), ('many', '<f4', (3,))]")
+        native_descr("[('one', '<f4'), ('many', '<f4', (3,))]")
     );
     let pairs = arr1(&[Pair { one: 1u8, many: [2, 3] }, Pair { one: 4, many: [5, 6] }]);
     let mut file = Vec::new();
@@ -419,42 +425,42 @@ fn generic_structs_round_trip() {
 #[test]
 fn mismatched_fields_are_reported() {
     #[derive(Record)]
-    struct Less {
+    struct FewerFields {
         flag: u8,
         tail: i16,
     }
     #[derive(Record)]
-    struct More {
+    struct MoreFields {
         flag: u8,
         value: f64,
         tail: i16,
         extra: u8,
     }
     #[derive(Record)]
-    struct Other {
+    struct OtherFieldType {
         flag: u8,
         value: f32,
         tail: i16,
     }
     let bytes = case("record-aligned").bytes;
-    let error = Array2::<More>::read_npy(&bytes[..]).err().unwrap();
+    let error = Array2::<MoreFields>::read_npy(&bytes[..]).err().unwrap();
     assert!(matches!(error.kind(), ErrorKind::MissingField { field, .. } if field == "extra"), "{error}");
     assert!(error.is_mismatch());
-    let error = Array2::<Less>::read_npy(&bytes[..]).err().unwrap();
+    let error = Array2::<FewerFields>::read_npy(&bytes[..]).err().unwrap();
     assert!(matches!(error.kind(), ErrorKind::ExtraField { field, .. } if field == "value"), "{error}");
     assert!(error.is_mismatch() && error.help() == Some(Help::IgnoreExtraFields), "{error}");
     let options = ReadOptions::new().ignore_extra_fields(true);
-    let less = Array2::<Less>::read_npy_with(&bytes[..], &options).unwrap();
+    let less = Array2::<FewerFields>::read_npy_with(&bytes[..], &options).unwrap();
     let all = Array2::<AlignedC>::read_npy(&bytes[..]).unwrap();
     assert!(less.iter().zip(&all).all(|(less, all)| less.flag == all.flag && less.tail == all.tail));
 
-    let error = Array2::<Other>::read_npy(&bytes[..]).err().unwrap();
+    let error = Array2::<OtherFieldType>::read_npy(&bytes[..]).err().unwrap();
     assert_eq!(error.field(), Some("value"));
     assert!(error.is_mismatch());
-    let wanted = native("'<f4'");
+    let wanted = native_descr("'<f4'");
     assert_eq!(error.to_string(), format!("field 'value': expected elements of {wanted}, found '<f8'"));
     let options = ReadOptions::new().casting(Casting::SameKind);
-    let other = Array2::<Other>::read_npy_with(&bytes[..], &options).unwrap();
+    let other = Array2::<OtherFieldType>::read_npy_with(&bytes[..], &options).unwrap();
     assert!(other.iter().zip(&all).all(|(other, all)| other.value == all.value as f32));
 
     let error = Array2::<f64>::read_npy(&bytes[..]).unwrap_err();
@@ -573,7 +579,7 @@ fn large_record_arrays_round_trip() {
 #[test]
 fn dynamic_arrays_hold_records() {
     let array = DynArray::new(&arr1(&[Tight { x: 1.0, y: 2.0 }])).unwrap();
-    assert_eq!(array.dtype().to_string(), native("[('x', '<f4'), ('y', '<f4')]"));
+    assert_eq!(array.dtype().to_string(), native_descr("[('x', '<f4'), ('y', '<f4')]"));
     assert_eq!(array.view::<Tight, IxDyn>().unwrap()[0], Tight { x: 1.0, y: 2.0 });
     assert!(matches!(array.dtype(), DType::Record(_)));
 }
@@ -583,7 +589,7 @@ fn dynamic_arrays_hold_records() {
 fn struct_with_150_fields_compiles() {
     #[derive(Record)]
     #[rustfmt::skip]
-    struct Many {
+    struct ManyFields {
         f0: u8, f1: u8, f2: u8, f3: u8, f4: u8, f5: u8, f6: u8, f7: u8, f8: u8, f9: u8, f10: u8,
         f11: u8, f12: u8, f13: u8, f14: u8, f15: u8, f16: u8, f17: u8, f18: u8, f19: u8, f20: u8,
         f21: u8, f22: u8, f23: u8, f24: u8, f25: u8, f26: u8, f27: u8, f28: u8, f29: u8, f30: u8,
@@ -605,7 +611,7 @@ fn struct_with_150_fields_compiles() {
     let mut file = Vec::new();
     let record: DType = NpyReader::new(
         &{
-            Array1::<Many>::from(Vec::new()).write_npy(&mut file).unwrap();
+            Array1::<ManyFields>::from(Vec::new()).write_npy(&mut file).unwrap();
             file
         }[..],
     )
@@ -614,7 +620,7 @@ fn struct_with_150_fields_compiles() {
     .clone();
     let header = ndarray_io::header::Header::new(record, Order::C, [1].into()).unwrap();
     let file = [ndarray_io::npy::format(&header, None).unwrap(), bytes].concat();
-    assert_eq!(Array1::<Many>::read_npy(&file[..]).unwrap()[0].f149, last);
+    assert_eq!(Array1::<ManyFields>::read_npy(&file[..]).unwrap()[0].f149, last);
 }
 
 /// The file is NumPy's; its records have the fields `flag`, `value` and `tail`, as in `AlignedC`.
@@ -635,7 +641,7 @@ fn skip_default_rename_and_flatten_attributes_apply() {
         tail: i16,
     }
     #[derive(Record)]
-    struct Loose {
+    struct WithMissingFields {
         tail: i16,
         #[record(skip)]
         seen: Option<String>,
@@ -643,31 +649,31 @@ fn skip_default_rename_and_flatten_attributes_apply() {
         rest: Rest,
         #[record(default)]
         extra: f32,
-        #[record(default = "seven")]
+        #[record(default = "two_sevens")]
         more: [u8; 2],
     }
     #[derive(Record)]
     struct Rest {
         #[record(alias = "amount", alias = "value")]
         number: f64,
-        #[record(skip, default = "seven")]
+        #[record(skip, default = "two_sevens")]
         sevens: [u8; 2],
         flag: u8,
     }
     #[derive(Record)]
     #[record(rename_all = "SCREAMING-KEBAB-CASE")]
-    struct Named {
+    struct RenamedFields {
         first_one: u8,
         #[record(rename = "second")]
         second_one: u8,
     }
-    fn seven() -> [u8; 2] {
+    fn two_sevens() -> [u8; 2] {
         [7, 7]
     }
 
     let bytes = case("record-aligned").bytes;
     let all = Array2::<AlignedC>::read_npy(&bytes[..]).unwrap();
-    let loose = Array2::<Loose>::read_npy(&bytes[..]).unwrap();
+    let loose = Array2::<WithMissingFields>::read_npy(&bytes[..]).unwrap();
     for (loose, all) in loose.iter().zip(&all) {
         assert_eq!((loose.tail, loose.rest.number, loose.rest.flag), (all.tail, all.value, all.flag));
         assert_eq!((&loose.seen, loose.extra, loose.more, loose.rest.sevens), (&None, 0.0, [7, 7], [7, 7]));
@@ -679,7 +685,7 @@ fn skip_default_rename_and_flatten_attributes_apply() {
     }));
     assert_eq!(
         descr::<Flat>(&WriteOptions::new()),
-        native("[('flag', '|u1'), ('', '|V7'), ('value', '<f8'), ('tail', '<i2'), ('', '|V6')]")
+        native_descr("[('flag', '|u1'), ('', '|V7'), ('value', '<f8'), ('tail', '<i2'), ('', '|V6')]")
     );
     let (mut one, mut other) = (Vec::new(), Vec::new());
     flat.write_npy(&mut one).unwrap();
@@ -688,11 +694,11 @@ fn skip_default_rename_and_flatten_attributes_apply() {
     let one = Aligned::new(&one);
     let viewed = ArrayView::<Flat, IxDyn>::view_npy(&one).unwrap(); // the layouts in file and memory agree
     assert!(viewed.iter().zip(&all).all(|(flat, all)| (flat.head.value, flat.tail) == (all.value, all.tail)));
-    let named = descr::<Named>(&WriteOptions::new());
+    let named = descr::<RenamedFields>(&WriteOptions::new());
     assert_eq!(named, "[('FIRST-ONE', '|u1'), ('second', '|u1')]");
     assert_eq!(
-        descr::<Loose>(&WriteOptions::new()),
-        native(
+        descr::<WithMissingFields>(&WriteOptions::new()),
+        native_descr(
             "[('tail', '<i2'), ('number', '<f8'), ('flag', '|u1'), ('extra', '<f4'), ('more', '|u1', (2,))]"
         )
     );
@@ -701,15 +707,15 @@ fn skip_default_rename_and_flatten_attributes_apply() {
     loose.write_npy(&mut file).unwrap();
     let options = ReadOptions::new().ignore_extra_fields(true);
     #[derive(Record)]
-    struct Two {
+    struct TwoFields {
         flag: u8,
         number: f64,
     }
-    let two = Array2::<Two>::read_npy_with(&file[..], &options).unwrap();
+    let two = Array2::<TwoFields>::read_npy_with(&file[..], &options).unwrap();
     assert!(two.iter().zip(&all).all(|(two, all)| (two.flag, two.number) == (all.flag, all.value)));
-    let error = Array2::<Two>::read_npy(&file[..]).err().unwrap();
+    let error = Array2::<TwoFields>::read_npy(&file[..]).err().unwrap();
     assert!(matches!(error.kind(), ErrorKind::ExtraField { field, .. } if field == "tail"), "{error}");
-    assert!(Array2::<Named>::read_npy(&file[..]).is_err());
+    assert!(Array2::<RenamedFields>::read_npy(&file[..]).is_err());
 }
 
 /// Regression tests for the derive's code; each of these was wrong once.
@@ -721,7 +727,7 @@ fn derive_handles_generic_flatten_and_clashing_names() {
     }
     // The flattened type may be generic, and functions may have the names of the derive's own variables.
     #[derive(Record)]
-    struct Wide<H: Clone> {
+    struct GenericFlatten<H: Clone> {
         #[record(flatten)]
         head: H,
         #[record(skip, default = "count")]
@@ -731,7 +737,7 @@ fn derive_handles_generic_flatten_and_clashing_names() {
         y: u8,
     }
     #[derive(Record)]
-    struct Made<T: Send + Sync + 'static> {
+    struct SkippedPhantom<T: Send + Sync + 'static> {
         x: u8,
         #[record(default)]
         missing: u8,
@@ -744,16 +750,16 @@ fn derive_handles_generic_flatten_and_clashing_names() {
     fn fields() -> u8 {
         4
     }
-    let written = Array1::from(vec![Wide { head: Head { x: 1 }, skipped: 9, missing: 5, y: 2 }]);
+    let written = Array1::from(vec![GenericFlatten { head: Head { x: 1 }, skipped: 9, missing: 5, y: 2 }]);
     let mut file = Vec::new();
     written.write_npy(&mut file).unwrap();
     assert!(file.ends_with(&[&1u16.to_ne_bytes()[..], &[5, 2]].concat()));
-    let read = Array1::<Wide<Head>>::read_npy(&file[..]).unwrap();
+    let read = Array1::<GenericFlatten<Head>>::read_npy(&file[..]).unwrap();
     assert_eq!((read[0].head, read[0].skipped, read[0].missing, read[0].y), (Head { x: 1 }, 3, 5, 2));
-    assert_eq!(descr::<Made<String>>(&WriteOptions::new()), "[('x', '|u1'), ('missing', '|u1')]");
+    assert_eq!(descr::<SkippedPhantom<String>>(&WriteOptions::new()), "[('x', '|u1'), ('missing', '|u1')]");
     file.truncate(0);
     arr1(&[Head { x: 7 }]).write_npy(&mut file).unwrap();
-    let error = Array1::<Wide<Head>>::read_npy(&file[..]).err().unwrap();
+    let error = Array1::<GenericFlatten<Head>>::read_npy(&file[..]).err().unwrap();
     assert!(matches!(error.kind(), ErrorKind::MissingField { field, .. } if field == "y"), "{error}");
 }
 

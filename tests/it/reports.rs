@@ -6,8 +6,8 @@ use ndarray::{Array1, arr1};
 use ndarray_io::{DynArray, Error, WriteNpyExt, read_npy, write_npy};
 
 /// The lines that each way has to have, in this order.
-const MESSAGE: &str = "x.npy: expected elements of '<i4', found '<f8'";
-const HELP: &str = "help: read it as f64, or convert it with ReadOptions::casting";
+const EXPECTED_MESSAGE: &str = "x.npy: expected elements of '<i4', found '<f8'";
+const EXPECTED_HELP: &str = "help: read it as f64, or convert it with ReadOptions::casting";
 
 fn sample_error() -> Error {
     let mut file = Vec::new();
@@ -17,7 +17,7 @@ fn sample_error() -> Error {
 
 #[cfg(target_endian = "little")] // the message shows the Rust type's own dtype
 #[test]
-fn usual_reports_have_message_and_help() {
+fn error_reports_have_message_and_help() {
     let fails = || -> ndarray_io::Result<()> { Err(sample_error()) };
     let unwrapped = std::panic::catch_unwind(|| fails().unwrap()).unwrap_err();
     let boxed: Box<dyn std::error::Error> = sample_error().into();
@@ -33,12 +33,16 @@ fn usual_reports_have_message_and_help() {
         ("the alternate form", format!("{:#}", sample_error()).replace("; ", "; help: ")),
         ("an I/O error", format!("{:?}", std::io::Error::from(sample_error()))),
     ] {
-        let (message, help) = (text.find(MESSAGE), text.find(HELP));
+        let (message, help) = (text.find(EXPECTED_MESSAGE), text.find(EXPECTED_HELP));
         assert!(message.is_some() && message < help, "{how}: {text}");
-        assert_eq!((text.matches(MESSAGE).count(), text.matches(HELP).count()), (1, 1), "{how}: {text}");
+        assert_eq!(
+            (text.matches(EXPECTED_MESSAGE).count(), text.matches(EXPECTED_HELP).count()),
+            (1, 1),
+            "{how}: {text}"
+        );
     }
-    assert_eq!(sample_error().to_string(), MESSAGE);
-    assert_eq!(format!("{:?}", sample_error()), format!("{MESSAGE}\n  {HELP}"));
+    assert_eq!(sample_error().to_string(), EXPECTED_MESSAGE);
+    assert_eq!(format!("{:?}", sample_error()), format!("{EXPECTED_MESSAGE}\n  {EXPECTED_HELP}"));
     // The structure is still there.
     assert!(format!("{:#?}", sample_error()).contains("kind: DTypeMismatch {"));
     assert!(sample_error().source().unwrap().source().is_none());

@@ -356,7 +356,7 @@ fn skip_after_partial_iteration_reaches_next_array() {
 fn failing_element_is_found_in_linear_time() {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    static CALLS: AtomicUsize = AtomicUsize::new(0);
+    static TRY_FROM_CALLS: AtomicUsize = AtomicUsize::new(0);
 
     #[derive(Debug, ndarray_io::Element)]
     #[element(try_from = "u8")]
@@ -366,7 +366,7 @@ fn failing_element_is_found_in_linear_time() {
         type Error = &'static str;
 
         fn try_from(number: u8) -> Result<Self, Self::Error> {
-            CALLS.fetch_add(1, Ordering::Relaxed);
+            TRY_FROM_CALLS.fetch_add(1, Ordering::Relaxed);
             if number.is_multiple_of(2) { Ok(Self(number)) } else { Err("odd") }
         }
     }
@@ -377,10 +377,10 @@ fn failing_element_is_found_in_linear_time() {
     let mut reader = NpyReader::new(&file[..]).unwrap();
     let found = reader.elements::<Even>().unwrap().collect::<Vec<_>>();
     assert_eq!((found.len(), found[49_999].as_ref().unwrap_err().element()), (50_000, Some(49_999)));
-    assert!(CALLS.swap(0, Ordering::Relaxed) <= 100_001);
+    assert!(TRY_FROM_CALLS.swap(0, Ordering::Relaxed) <= 100_001);
     let mut reader = NpyReader::new(&file[..]).unwrap();
     assert_eq!(reader.rows::<Even, Ix1>().unwrap().filter(Result::is_ok).count(), 49_999);
-    assert!(CALLS.load(Ordering::Relaxed) <= 100_001);
+    assert!(TRY_FROM_CALLS.load(Ordering::Relaxed) <= 100_001);
 }
 
 /// What is asked of the callback is asked once, and its answer is heard.
@@ -389,11 +389,11 @@ fn cancellation_returned_once_stops_reading() {
     use std::ops::ControlFlow;
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    static DONE: AtomicU64 = AtomicU64::new(0);
+    static DONE_BYTES: AtomicU64 = AtomicU64::new(0);
 
     let file = npy_bytes(&Array1::from_iter((0..10_000).map(f64::from)));
     let options = ReadOptions::new().progress(|done, all| {
-        let before = DONE.swap(done, Ordering::Relaxed);
+        let before = DONE_BYTES.swap(done, Ordering::Relaxed);
         assert!(done >= before && all == 80_000, "{before} {done}");
         if before < 1000 && done >= 1000 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });

@@ -8,7 +8,7 @@ use ndarray_io::{DynView, ReadNpyExt, ReadNpyIntoExt, WriteNpyExt, WriteOptions}
 use crate::support::manifest;
 
 /// Returns one of the views of `testdata/make.py`.
-fn view<'a>(name: &str, base: &'a Array3<i32>, fortran: &'a Array3<i32>) -> ArrayViewD<'a, i32> {
+fn make_py_view<'a>(name: &str, base: &'a Array3<i32>, fortran: &'a Array3<i32>) -> ArrayViewD<'a, i32> {
     let view: ArrayView3<'a, i32> = base.view();
     match name {
         "transposed" => view.reversed_axes().into_dyn(),
@@ -49,9 +49,9 @@ fn written_views_equal_numpys() {
     let mut fortran = Array3::zeros(base.raw_dim().f());
     fortran.assign(&base);
     let mut seen = 0;
-    for case in manifest::cases(&folder) {
+    for case in manifest::npy_cases(&folder) {
         let Some(name) = case.line["view"].as_str() else { continue };
-        let view = view(name, &base, &fortran);
+        let view = make_py_view(name, &base, &fortran);
         let mut written = Vec::new();
         view.write_npy_with(&mut written, &WriteOptions::new().byte_order(ByteOrder::Little)).unwrap();
         assert_eq!(written.escape_ascii().to_string(), case.bytes.escape_ascii().to_string(), "{name}");
@@ -70,7 +70,7 @@ fn written_views_equal_numpys() {
 /// The views are large enough for several blocks, several threads and all remainders of tiles.
 #[test]
 fn large_views_are_gathered_in_order() {
-    fn check<A>(make: impl Fn(usize) -> A)
+    fn check_gathered<A>(make: impl Fn(usize) -> A)
     where
         A: ndarray_io::WritableElement + Copy + Into<f64>,
     {
@@ -108,10 +108,10 @@ fn large_views_are_gathered_in_order() {
             }
         }
     }
-    check(|number| number as f64);
-    check(|number| number as f32);
-    check(|number| number as i16);
-    check(|number| number as u8);
+    check_gathered(|number| number as f64);
+    check_gathered(|number| number as f32);
+    check_gathered(|number| number as i16);
+    check_gathered(|number| number as u8);
 }
 
 #[test]
@@ -136,9 +136,9 @@ fn written_dyn_views_equal_numpys() {
     let mut fortran = Array3::zeros(base.raw_dim().f());
     fortran.assign(&base);
     let mut seen = 0;
-    for case in manifest::cases(&folder) {
+    for case in manifest::npy_cases(&folder) {
         let Some(name) = case.line["view"].as_str() else { continue };
-        let view = view(name, &base, &fortran);
+        let view = make_py_view(name, &base, &fortran);
         let owner = if name.starts_with("fortran") { &fortran } else { &base };
         let memory = owner.as_slice_memory_order().unwrap();
         // As bytes, all of them, at each alignment; and as the numbers' own units.
@@ -158,7 +158,7 @@ fn written_dyn_views_equal_numpys() {
             // In the other byte order, it is what the typed view is.
             let big = WriteOptions::new().byte_order(ByteOrder::Big);
             let mut wanted = Vec::new();
-            self::view(name, &base, &fortran).write_npy_with(&mut wanted, &big).unwrap();
+            self::make_py_view(name, &base, &fortran).write_npy_with(&mut wanted, &big).unwrap();
             written.clear();
             view.write_npy_with(&mut written, &big).unwrap();
             assert_eq!(written, wanted, "{name}");

@@ -14,7 +14,7 @@ use ndarray_io::{
 use crate::support::file;
 use crate::support::manifest;
 
-fn written<T: WriteNpyExt + WriteArray>(array: &T) -> Vec<u8> {
+fn little_endian_npy<T: WriteNpyExt + WriteArray>(array: &T) -> Vec<u8> {
     let mut file = Vec::new();
     let options = WriteOptions::new().byte_order(ByteOrder::Little);
     array.write_npy_with(&mut file, &options).unwrap();
@@ -28,9 +28,9 @@ fn strings(items: &[&str]) -> Array1<String> {
 #[test]
 fn default_text_width_equals_numpys() {
     let numpys = |name: &str| std::fs::read(manifest::testdata().join(name)).unwrap();
-    assert_eq!(written(&strings(&["a", "Grace", "é"])), numpys("text-chosen.npy"));
-    assert_eq!(written(&strings(&["", ""])), numpys("text-chosen_empty.npy"));
-    assert_eq!(written(&arr1(&[b"a".to_vec(), b"Grace".to_vec()])), numpys("bytes-chosen.npy"));
+    assert_eq!(little_endian_npy(&strings(&["a", "Grace", "é"])), numpys("text-chosen.npy"));
+    assert_eq!(little_endian_npy(&strings(&["", ""])), numpys("text-chosen_empty.npy"));
+    assert_eq!(little_endian_npy(&arr1(&[b"a".to_vec(), b"Grace".to_vec()])), numpys("bytes-chosen.npy"));
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn invalid_text_element_is_reported() {
 
 #[test]
 fn items_wider_than_their_element_type_are_refused() {
-    let bytes = written(&arr1(&[Bytes::<3>::new(b"abc").unwrap(), Bytes::new(b"d").unwrap()]));
+    let bytes = little_endian_npy(&arr1(&[Bytes::<3>::new(b"abc").unwrap(), Bytes::new(b"d").unwrap()]));
     let wider: Array1<Bytes<5>> = Array1::read_npy(&bytes[..]).unwrap();
     assert_eq!(wider[0].as_array(), b"abc\0\0");
     assert!(Array1::<Bytes<2>>::read_npy(&bytes[..]).unwrap_err().is_mismatch());
@@ -98,7 +98,7 @@ fn items_wider_than_their_element_type_are_refused() {
         "{error}"
     );
     assert_eq!(ndarray::ArrayView1::<Bytes<3>>::view_npy(&bytes).unwrap()[1].as_bytes(), b"d");
-    let text = written(&strings(&["λx", "y"]));
+    let text = little_endian_npy(&strings(&["λx", "y"]));
     let mut wider = Array1::<Chars<4>>::default(2);
     wider.read_npy_into(&text[..]).unwrap();
     assert_eq!(wider[0].try_to_string().unwrap(), "λx");
@@ -110,24 +110,24 @@ fn items_wider_than_their_element_type_are_refused() {
 #[test]
 fn zero_byte_items_are_limited_by_memory() {
     /// More elements than fit into memory, but a valid length.
-    const MANY: usize = 1 << if usize::BITS == 64 { 40 } else { 30 };
+    const ELEMENT_COUNT: usize = 1 << if usize::BITS == 64 { 40 } else { 30 };
     let claim = |descr: &str| {
-        let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({MANY},), }}");
+        let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({ELEMENT_COUNT},), }}");
         file(&header, &[])
     };
     assert!(ArrayD::<String>::read_npy(&claim("|S0")[..]).unwrap_err().is_limit());
     assert!(ArrayD::<Vec<u8>>::read_npy(&claim("|S0")[..]).unwrap_err().is_limit());
     assert!(ArrayD::<Chars<3>>::read_npy(&claim("<U0")[..]).unwrap_err().is_limit());
-    assert_eq!(ArrayD::<Void<0>>::read_npy(&claim("|V0")[..]).unwrap().len(), MANY);
+    assert_eq!(ArrayD::<Void<0>>::read_npy(&claim("|V0")[..]).unwrap().len(), ELEMENT_COUNT);
     let bytes = claim("|V0");
     let stream = crate::support::routes::ChunkedReader::new(&bytes, |_| 5);
-    assert_eq!(ArrayD::<Void<0>>::read_npy(stream).unwrap().len(), MANY);
+    assert_eq!(ArrayD::<Void<0>>::read_npy(stream).unwrap().len(), ELEMENT_COUNT);
 }
 
 #[test]
 fn x87_long_doubles_convert_to_numpys_doubles() {
     let mut seen = 0;
-    for case in manifest::cases(&manifest::testdata()) {
+    for case in manifest::npy_cases(&manifest::testdata()) {
         let Some(expected) = case.line["as_f8"].as_array() else { continue };
         let array: Array1<LongDouble> = read_npy(&case.path).unwrap();
         let found: Vec<_> = array.iter().map(|item| item.to_f64(LongDoubleFormat::X87)).collect();
@@ -226,7 +226,7 @@ fn times_that_do_not_fit_are_errors() {
 
 #[test]
 fn datetime_read_in_other_unit_is_refused() {
-    let bytes = written(&arr1(&[Datetime64::<units::Second>::new(5), Datetime64::NAT]));
+    let bytes = little_endian_npy(&arr1(&[Datetime64::<units::Second>::new(5), Datetime64::NAT]));
     let read: Array1<Datetime64<units::Second>> = Array1::read_npy(&bytes[..]).unwrap();
     assert_eq!(format!("{read:?}").split(", shape").next().unwrap(), "[5[s], NaT]");
     let error = Array1::<Datetime64<units::Millisecond>>::read_npy(&bytes[..]).unwrap_err();
@@ -245,7 +245,7 @@ fn raw_bytes_are_read_as_requested_bfloat16() {
     let bytes = file(header, &[0x80, 0x3F, 0x20, 0xC0, 0xC0, 0x7F]);
     let read: Array1<half::bf16> = Array1::read_npy(&bytes[..]).unwrap();
     assert_eq!((read[0].to_f32(), read[1].to_f32(), read[2].is_nan()), (1.0, -2.5, true));
-    assert!(written(&read).ends_with(&[0x80, 0x3F, 0x20, 0xC0, 0xC0, 0x7F]));
+    assert!(little_endian_npy(&read).ends_with(&[0x80, 0x3F, 0x20, 0xC0, 0xC0, 0x7F]));
     assert!(Array1::<half::f16>::read_npy(&bytes[..]).unwrap_err().is_mismatch());
 }
 

@@ -17,14 +17,14 @@ struct Particle {
 }
 
 #[derive(Clone, Debug, Record)]
-struct Misspelt {
+struct MisspeltParticle {
     #[record(rename = "Mass")]
     mass: f64,
     position: [f32; 3],
 }
 
 #[derive(Clone, Debug, Record)]
-struct Partial {
+struct PartialParticle {
     mass: f64,
 }
 
@@ -33,14 +33,14 @@ struct Named {
     name: Chars<4>,
 }
 
-fn bytes<T: WriteNpyExt + ndarray_io::file::WriteArray + ?Sized>(array: &T) -> Vec<u8> {
+fn npy_bytes<T: WriteNpyExt + ndarray_io::file::WriteArray + ?Sized>(array: &T) -> Vec<u8> {
     let mut file = Vec::new();
     array.write_npy(&mut file).unwrap();
     file
 }
 
-fn particles() -> Vec<u8> {
-    bytes(&arr1(&[Particle { mass: 1.0, position: [0.0; 3] }]))
+fn particles_npy() -> Vec<u8> {
+    npy_bytes(&arr1(&[Particle { mass: 1.0, position: [0.0; 3] }]))
 }
 
 fn archive() -> NpzReader<Cursor<Vec<u8>>> {
@@ -56,22 +56,22 @@ type Mistake = (&'static str, fn(&std::path::Path) -> Result<()>, &'static [&'st
 const MISTAKES: &[Mistake] = &[
     (
         "reads f4 as f64",
-        |_| Array1::<f64>::read_npy(&bytes(&arr1(&[1f32]))[..]).map(drop),
+        |_| Array1::<f64>::read_npy(&npy_bytes(&arr1(&[1f32]))[..]).map(drop),
         &["read it as f32", "ReadOptions::casting"],
     ),
     (
         "reads f8 as i32",
-        |_| Array1::<i32>::read_npy(&bytes(&arr1(&[1f64]))[..]).map(drop),
+        |_| Array1::<i32>::read_npy(&npy_bytes(&arr1(&[1f64]))[..]).map(drop),
         &["'<f8'", "read it as f64"],
     ),
     (
         "reads 2 axes as 1",
-        |_| Array1::<f64>::read_npy(&bytes(&arr2(&[[1.0]]))[..]).map(drop),
+        |_| Array1::<f64>::read_npy(&npy_bytes(&arr2(&[[1.0]]))[..]).map(drop),
         &["1 axis", "(1, 1)", "ArrayD"],
     ),
     (
         "reads a scalar as 1 axis",
-        |_| Array1::<f64>::read_npy(&bytes(&ndarray::arr0(1.0))[..]).map(drop),
+        |_| Array1::<f64>::read_npy(&npy_bytes(&ndarray::arr0(1.0))[..]).map(drop),
         &["1 axis", "()", "ArrayD"],
     ),
     (
@@ -112,17 +112,17 @@ const MISTAKES: &[Mistake] = &[
     ),
     (
         "renames a field wrongly",
-        |_| Array1::<Misspelt>::read_npy(&particles()[..]).map(drop),
+        |_| Array1::<MisspeltParticle>::read_npy(&particles_npy()[..]).map(drop),
         &["the file are 'mass', ", "rename"],
     ),
     (
         "leaves out a field",
-        |_| Array1::<Partial>::read_npy(&particles()[..]).map(drop),
+        |_| Array1::<PartialParticle>::read_npy(&particles_npy()[..]).map(drop),
         &["'position'", "ignore_extra_fields"],
     ),
     (
         "reads records as numbers",
-        |_| Array1::<f64>::read_npy(&particles()[..]).map(drop),
+        |_| Array1::<f64>::read_npy(&particles_npy()[..]).map(drop),
         &["derive Record", "DynArray"],
     ),
     (
@@ -134,7 +134,7 @@ const MISTAKES: &[Mistake] = &[
         "casts a float to an integer by a safe rule",
         |_| {
             Array1::<i32>::read_npy_with(
-                &bytes(&arr1(&[1.5]))[..],
+                &npy_bytes(&arr1(&[1.5]))[..],
                 &ReadOptions::new().casting(Casting::Safe),
             )
             .map(drop)
@@ -181,7 +181,7 @@ const MISTAKES: &[Mistake] = &[
     (
         "views bytes that are misaligned",
         |_| {
-            let file = bytes(&arr1(&[1.0]));
+            let file = npy_bytes(&arr1(&[1.0]));
             let moved = [&[0][..], &file].concat();
             let at = moved.as_ptr().align_offset(8);
             ndarray::ArrayView1::<f64>::view_npy(&moved[(at + 1) % 8..]).map(drop)
@@ -193,7 +193,7 @@ const MISTAKES: &[Mistake] = &[
         |path| {
             std::fs::write(
                 path,
-                bytes(&arr1(&[2u8]))
+                npy_bytes(&arr1(&[2u8]))
                     .iter()
                     .map(|byte| if *byte == b'u' { b'b' } else { *byte })
                     .collect::<Vec<_>>(),
@@ -216,7 +216,7 @@ const MISTAKES: &[Mistake] = &[
     (
         "reads the file twice from one reader",
         |_| {
-            let file = bytes(&arr1(&[1.0]));
+            let file = npy_bytes(&arr1(&[1.0]));
             let mut reader = &file[..];
             Array1::<f64>::read_npy(&mut reader)?;
             Array1::<f64>::read_npy(&mut reader).map(drop)
@@ -226,7 +226,7 @@ const MISTAKES: &[Mistake] = &[
     (
         "saves two arrays into one file",
         |path| {
-            std::fs::write(path, [bytes(&arr1(&[1.0])), bytes(&arr1(&[2.0]))].concat())?;
+            std::fs::write(path, [npy_bytes(&arr1(&[1.0])), npy_bytes(&arr1(&[2.0]))].concat())?;
             read_npy::<_, DynArray>(path).map(drop)
         },
         &["another array follows", "NpyReader"],
@@ -264,7 +264,7 @@ const MISTAKES: &[Mistake] = &[
 
 fn write_too_long_text() -> Result<Vec<u8>> {
     let text = Chars::<4>::try_from("hello");
-    Ok(bytes(&arr1(&[Named { name: text? }])))
+    Ok(npy_bytes(&arr1(&[Named { name: text? }])))
 }
 
 #[test]

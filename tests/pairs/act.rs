@@ -41,11 +41,11 @@ pub(crate) const NPY_OPERATIONS: &[&str] = &[
 /// Operations on an archive of one member.
 pub(crate) const NPZ_OPERATIONS: &[&str] = &["npz write", "npz create new", "npz update", "npz read"];
 /// Operations on an RA file.
-pub(crate) const RA: &[&str] = &["ra write", "ra create new", "ra replace", "ra read"];
+pub(crate) const RA_OPERATIONS: &[&str] = &["ra write", "ra create new", "ra replace", "ra read"];
 /// Operations on a stack of two parts.
 pub(crate) const STACK_OPERATIONS: &[&str] = &["stack append", "stack read"];
 /// Variants with syncing: they make more calls, but two of them interact in the same way.
-pub(crate) const SYNCED: &[&str] = &[
+pub(crate) const SYNCED_OPERATIONS: &[&str] = &[
     "npz write synced",
     "npz update synced",
     "ra write synced",
@@ -70,25 +70,25 @@ pub(crate) struct LongNameRecord {
 /// The program whose commands are operations: `ndio …`, where FILE, ARCHIVE or RAFILE is the file that it changes, and OTHER another one.
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 /// A file that commands read beside the one that they change.
-static OTHER: OnceLock<PathBuf> = OnceLock::new();
+static OTHER_FILE: OnceLock<PathBuf> = OnceLock::new();
 
 /// Sets the program, which is tested, and the other file that its commands read.
 pub(crate) fn set_program(program: &str, other: &Path) {
     write_npy(other, &arr1(&[7u64, 8])).unwrap();
     PROGRAM.set(program.into()).unwrap();
-    OTHER.set(other.to_owned()).unwrap();
+    OTHER_FILE.set(other.to_owned()).unwrap();
 }
 
 /// Whether an operation is a command of the program.
-pub(crate) fn is_command(what: &str) -> bool {
+pub(crate) fn is_program_command(what: &str) -> bool {
     what.starts_with("ndio ")
 }
 
 /// The operations that change nothing.
-pub(crate) const READERS: &[&str] = &["read", "slice", "map", "npz read", "ra read", "stack read"];
+pub(crate) const READ_OPERATIONS: &[&str] = &["read", "slice", "map", "npz read", "ra read", "stack read"];
 
 /// Returns the path that an operation works on.
-pub(crate) fn path_in(folder: &Path, what: &str) -> PathBuf {
+pub(crate) fn operation_path(folder: &Path, what: &str) -> PathBuf {
     folder.join(match what {
         _ if what.starts_with("npz") || what.contains(" ARCHIVE") => "a.npz",
         _ if what.starts_with("ra") || what.contains(" RAFILE") => "a.ra",
@@ -98,7 +98,7 @@ pub(crate) fn path_in(folder: &Path, what: &str) -> PathBuf {
 }
 
 /// Creates the initial file for two operations, or none if one of them creates a new file.
-pub(crate) fn prepare(path: &Path, first: &str, second: &str) {
+pub(crate) fn prepare_file(path: &Path, first: &str, second: &str) {
     let _ = fs::remove_file(path);
     let _ = fs::remove_dir_all(path);
     match (first, second) {
@@ -112,12 +112,12 @@ pub(crate) fn prepare(path: &Path, first: &str, second: &str) {
         (first, second)
             if [first, second]
                 .iter()
-                .any(|what| BEGINNING_WITHOUT_FILE.iter().any(|new| what.starts_with(new))) => {}
+                .any(|what| NEW_FILE_OPERATIONS.iter().any(|new| what.starts_with(new))) => {}
         ("append long synced", _) => write_long_records(path, &[1, 2, 3]),
-        (first, _) if path_in(path, first).ends_with("a.npz") => {
+        (first, _) if operation_path(path, first).ends_with("a.npz") => {
             write_npz(path, &[("a", &arr1(&[1u64]))]).unwrap()
         }
-        (first, _) if path_in(path, first).ends_with("a.ra") => {
+        (first, _) if operation_path(path, first).ends_with("a.ra") => {
             write_ra(path, &arr2(&[[1u64, 2], [3, 4], [5, 6]])).unwrap()
         }
         _ => write_npy(path, &arr2(&[[1u64, 2], [3, 4], [5, 6]])).unwrap(),
@@ -125,9 +125,9 @@ pub(crate) fn prepare(path: &Path, first: &str, second: &str) {
 }
 
 /// Operations whose file grows as they write.
-pub(crate) const GROWING: &[&str] = &["create", "log new", "append or create"];
+pub(crate) const GROWING_OPERATIONS: &[&str] = &["create", "log new", "append or create"];
 /// Operations that begin without a file.
-const BEGINNING_WITHOUT_FILE: &[&str] =
+const NEW_FILE_OPERATIONS: &[&str] =
     &["create new", "log new", "append or create", "npz create new", "ra create new"];
 
 /// Writes an array of long records with a writer.
@@ -138,7 +138,7 @@ pub(crate) fn write_long_records(path: &Path, numbers: &[u64]) {
 }
 
 /// Operations whose system calls are counted: each has a number of items, and works on a file that is prepared for them.
-pub(crate) const COUNTED: &[&str] = &[
+pub(crate) const COUNTED_OPERATIONS: &[&str] = &[
     "count: rows read in part",
     "count: rows written in part",
     "count: members that stay",
@@ -149,7 +149,7 @@ pub(crate) const COUNTED: &[&str] = &[
 ];
 
 /// Creates the file for an operation whose system calls are counted.
-pub(crate) fn prepare_counted(what: &str, path: &Path, items: usize) {
+pub(crate) fn prepare_counted_file(what: &str, path: &Path, items: usize) {
     let _ = fs::remove_file(path);
     if what.contains("rows") {
         return write_npy(path, &Array2::<u8>::zeros((items, 3))).unwrap();
@@ -361,14 +361,14 @@ pub(crate) fn run_operation(what: &str, path: &Path, number: u64) -> Result<Stri
             writer.finish()?;
         }
         "stack read" => return Ok(format!("{:?}", NpyStack::open(path)?.read::<Array2<u64>>()?)),
-        "npz read" => return Ok(seen(path)),
+        "npz read" => return Ok(contents_text(path)),
         other => run_counted_operation(other, path)?,
     }
     Ok(String::new())
 }
 
 /// Returns the contents of a file, an archive or a stack as text.
-pub(crate) fn seen(path: &Path) -> String {
+pub(crate) fn contents_text(path: &Path) -> String {
     let array = match path.extension().and_then(|extension| extension.to_str()) {
         Some("npz") => {
             let arrays = read_npz(path).map(|arrays| {
@@ -387,38 +387,38 @@ pub(crate) fn seen(path: &Path) -> String {
 }
 
 /// Makes a system call that nothing else makes: the child's operation is between two of them.
-pub(crate) fn mark() {
+pub(crate) fn mark_boundary() {
     // SAFETY: no process has this number, and the call has no other effect.
-    unsafe { libc::syscall(libc::SYS_getpgid, MARK) };
+    unsafe { libc::syscall(libc::SYS_getpgid, MARK_ARGUMENT) };
 }
 
-pub(crate) const MARK: i64 = 0x4E44_4152;
+pub(crate) const MARK_ARGUMENT: i64 = 0x4E44_4152;
 /// The number of the call after which the rows counted by a checkpoint must survive.
-pub(crate) const CHECKPOINT: i64 = MARK + 1;
+pub(crate) const CHECKPOINT_ARGUMENT: i64 = MARK_ARGUMENT + 1;
 
 fn mark_checkpoint() {
-    // SAFETY: as for `mark`.
-    unsafe { libc::syscall(libc::SYS_getpgid, CHECKPOINT) };
+    // SAFETY: as for `mark_boundary`.
+    unsafe { libc::syscall(libc::SYS_getpgid, CHECKPOINT_ARGUMENT) };
 }
 
 /// Runs one operation in the child and prints its result.
-pub(crate) fn child(what: &str) {
+pub(crate) fn run_as_child(what: &str) {
     let path = PathBuf::from(std::env::var_os("NDARRAY_IO_PATH").unwrap());
     let number = std::env::var("NDARRAY_IO_NUMBER").unwrap().parse().unwrap();
-    mark();
+    mark_boundary();
     let done = run_operation(what, &path, number);
-    mark();
+    mark_boundary();
     match done {
         Ok(seen) => print!("ok {seen}"),
         Err(error) => print!("error {error}"),
     }
 }
 
-pub(crate) fn start(what: &str, path: &Path, number: u64, is_traced: bool) -> Child {
+pub(crate) fn start_child(what: &str, path: &Path, number: u64, is_traced: bool) -> Child {
     let mut command = match what.strip_prefix("ndio ") {
         Some(verb) => {
             let mut program = Command::new(PROGRAM.get().expect("the program has been set"));
-            let other = OTHER.get().expect("it is set with the program");
+            let other = OTHER_FILE.get().expect("it is set with the program");
             program.args(verb.split(' ').map(|word| match word {
                 "FILE" | "ARCHIVE" | "RAFILE" => path.as_os_str(),
                 "OTHER" => other.as_os_str(),
@@ -446,20 +446,20 @@ pub(crate) fn start(what: &str, path: &Path, number: u64, is_traced: bool) -> Ch
 }
 
 /// Reads what a child says, to its end. Of the program, its exit code is the answer.
-pub(crate) fn answer(what: &str, child: &mut Child, output: &mut ChildStdout) -> String {
+pub(crate) fn wait_for_result(what: &str, child: &mut Child, output: &mut ChildStdout) -> String {
     let mut said = String::new();
     output.read_to_string(&mut said).unwrap();
-    match (child.wait(), is_command(what)) {
+    match (child.wait(), is_program_command(what)) {
         (Ok(status), true) if status.success() => "ok".into(),
         (Ok(status), true) => format!("error: {status}"),
         _ => said, // a child that has been waited for has no status any more
     }
 }
 
-pub(crate) fn run(what: &str, path: &Path, number: u64) -> String {
-    let mut child = start(what, path, number, false);
+pub(crate) fn run_in_child(what: &str, path: &Path, number: u64) -> String {
+    let mut child = start_child(what, path, number, false);
     let mut output = child.stdout.take().unwrap();
-    let said = answer(what, &mut child, &mut output);
+    let said = wait_for_result(what, &mut child, &mut output);
     assert!(said.starts_with("ok") || said.starts_with("error"), "{what}: {said}");
     said
 }

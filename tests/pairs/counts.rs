@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::act::prepare_counted;
-use crate::stop::{StoppedChild, call};
+use crate::act::prepare_counted_file;
+use crate::stop::{StoppedChild, current_call};
 
 /// The sizes that are compared.
 const ITEM_COUNTS: [usize; 2] = [1000, 4000];
@@ -12,13 +12,13 @@ const ITEM_COUNTS: [usize; 2] = [1000, 4000];
 const MAX_ADDITIONAL_CALLS: usize = 60;
 
 /// Counts the calls of an operation on files of two sizes, and returns an error text if they grow with the items.
-pub(crate) fn check(what: &str, folder: &Path) -> Result<String, String> {
+pub(crate) fn check_call_growth(what: &str, folder: &Path) -> Result<String, String> {
     let path = folder.join(if what.contains("rows") { "a.npy" } else { "a.npz" });
     let counts = ITEM_COUNTS.map(|items| {
         // Three bytes are fewer than a member: as many rows as take as long.
         let items = if what.contains("rows") { 50 * items } else { items };
-        prepare_counted(what, &path, items);
-        count(what, &path)
+        prepare_counted_file(what, &path, items);
+        calls_by_number(what, &path)
     });
     let [few, many] = counts.each_ref().map(|counts| counts.values().sum::<usize>());
     // What reads members one by one needs one call for each.
@@ -34,13 +34,13 @@ pub(crate) fn check(what: &str, folder: &Path) -> Result<String, String> {
     Ok(format!("{what}: {few} and {many} calls"))
 }
 
-fn count(what: &str, path: &Path) -> BTreeMap<i64, usize> {
+fn calls_by_number(what: &str, path: &Path) -> BTreeMap<i64, usize> {
     let mut counts = BTreeMap::new();
     let mut stopped = StoppedChild::stop_when(what, path, |child, _| {
-        *counts.entry(call(child).0).or_default() += 1;
+        *counts.entry(current_call(child).0).or_default() += 1;
         false
     });
-    let said = stopped.end();
+    let said = stopped.wait_for_end();
     assert!(said.starts_with("ok"), "{what}: {said}");
     counts
 }

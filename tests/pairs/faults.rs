@@ -8,15 +8,18 @@ use ndarray::{Array2, arr1};
 use ndarray_io::dask::NpyStackWriter;
 use ndarray_io::{DType, DynArray, NpyFile, write_npy};
 
-use crate::act::{GROWING, is_command, path_in, prepare, run, seen, write_long_records};
-use crate::stop::{StoppedChild, call, count_calls};
+use crate::act::{
+    GROWING_OPERATIONS, contents_text, is_program_command, operation_path, prepare_file, run_in_child,
+    write_long_records,
+};
+use crate::stop::{StoppedChild, count_calls, current_call};
 
 /// Returns the states that a file may be in after an operation was interrupted: the old contents, the new
 /// ones and, for operations that write in place, the states in between. The second value is the final state.
 pub(crate) fn states_after_interruption(what: &str, path: &Path) -> (BTreeSet<String>, String) {
-    prepare(path, what, what);
+    prepare_file(path, what, what);
     let mut states = BTreeSet::from([committed_contents(path)]);
-    run(what, path, 100);
+    run_in_child(what, path, 100);
     let done = committed_contents(path);
     states.insert(done.clone());
     if what == "append synced" {
@@ -35,7 +38,7 @@ pub(crate) fn states_after_interruption(what: &str, path: &Path) -> (BTreeSet<St
         }
     }
     if what == "stack append synced" {
-        prepare(path, what, what);
+        prepare_file(path, what, what);
         let mut writer = NpyStackWriter::append(path).unwrap();
         writer.push(&ndarray::arr2(&[[100u64, 1], [100, 2]])).unwrap();
         writer.finish().unwrap();
@@ -49,7 +52,7 @@ pub(crate) fn states_after_interruption(what: &str, path: &Path) -> (BTreeSet<St
     if what.starts_with("create") && !what.starts_with("create new") {
         states.insert("not an array".into()); // truncated, with no header yet
     }
-    if GROWING.iter().any(|growing| what == *growing || what == format!("{growing} synced")) {
+    if GROWING_OPERATIONS.iter().any(|growing| what == *growing || what == format!("{growing} synced")) {
         for rows in [0, 1] {
             write_npy(path, &Array2::from_elem((rows, 2), 100u64)).unwrap();
             states.insert(committed_contents(path));
@@ -61,7 +64,7 @@ pub(crate) fn states_after_interruption(what: &str, path: &Path) -> (BTreeSet<St
 /// Returns the contents that count: uncommitted rows after the array do not.
 pub(crate) fn committed_contents(path: &Path) -> String {
     if path.extension().is_some_and(|extension| extension != "npy") {
-        return seen(path);
+        return contents_text(path);
     }
     match NpyFile::open(path).and_then(|file| file.read::<DynArray>()) {
         Ok(array) => format!("{:?} {array}", array.shape()),
@@ -72,10 +75,10 @@ pub(crate) fn committed_contents(path: &Path) -> String {
 
 /// Kills a process before each of its calls, and lets each call fail in turn. The file must have its old or
 /// its new contents, and the next change removes what a killed process left. Returns the number of trials.
-pub(crate) fn faults(what: &str, folder: &Path, most: usize) -> usize {
-    let path = path_in(folder, what);
+pub(crate) fn check_faults(what: &str, folder: &Path, most: usize) -> usize {
+    let path = operation_path(folder, what);
     let (allowed, done) = states_after_interruption(what, &path);
-    prepare(&path, what, what);
+    prepare_file(&path, what, what);
     let calls = count_calls(what, &path);
     let check = |place: &str| {
         let found = committed_contents(&path);
@@ -90,31 +93,32 @@ pub(crate) fn faults(what: &str, folder: &Path, most: usize) -> usize {
     };
     let mut tried = 0;
     for stop in (1..=calls).step_by(calls.div_ceil(most).max(1)) {
-        prepare(&path, what, what);
-        StoppedChild::before(what, &path, stop).kill();
+        prepare_file(&path, what, what);
+        StoppedChild::stop_before_call(what, &path, stop).kill();
         check(&format!("'{what}' killed before call {stop} of {calls}"));
         for error in [libc::EIO, libc::ENOSPC, libc::EACCES, libc::EINTR] {
-            prepare(&path, what, what);
-            let stopped = StoppedChild::before(what, &path, stop);
+            prepare_file(&path, what, what);
+            let stopped = StoppedChild::stop_before_call(what, &path, stop);
             // The standard library panics if it gets no random numbers for its maps, or if closing a
             // directory listing fails; a process without memory is aborted; asking for one's user cannot fail.
-            let is_list = what.starts_with("stack") && call(&stopped.child).0 == libc::SYS_close;
+            let is_list = what.starts_with("stack") && current_call(&stopped.child).0 == libc::SYS_close;
             if is_list
-                || [libc::SYS_getrandom, libc::SYS_brk, libc::SYS_geteuid].contains(&call(&stopped.child).0)
+                || [libc::SYS_getrandom, libc::SYS_brk, libc::SYS_geteuid]
+                    .contains(&current_call(&stopped.child).0)
             {
                 stopped.kill();
                 continue;
             }
-            let (number, said) = stopped.fail(error);
+            let (number, said) = stopped.fail_call(error);
             let place =
                 format!("'{what}', call {stop} of {calls} (number {number}) fails with {error}: {said}");
             let found = check(&place);
-            if is_command(what) {
+            if is_program_command(what) {
                 continue; // faults before `main` are reported by the system
             }
             assert!(said.starts_with("ok") || said.starts_with("error"), "{place}");
             assert!(!said.starts_with("ok") || found == done, "{place}: the file is {found}, and not {done}");
-            const RETRIED: &[i64] = &[
+            const RETRIED_CALLS: &[i64] = &[
                 libc::SYS_openat,
                 libc::SYS_read,
                 libc::SYS_pread64,
@@ -126,7 +130,7 @@ pub(crate) fn faults(what: &str, folder: &Path, most: usize) -> usize {
                 libc::SYS_fdatasync,
                 libc::SYS_fcntl,
             ];
-            if error == libc::EINTR && RETRIED.contains(&number) {
+            if error == libc::EINTR && RETRIED_CALLS.contains(&number) {
                 assert!(said.starts_with("ok"), "{place}");
             }
         }

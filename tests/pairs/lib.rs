@@ -40,7 +40,7 @@ use std::sync::Mutex;
 pub fn run_if_child() -> bool {
     match std::env::var("NDARRAY_IO_CHILD") {
         Ok(what) => {
-            act::child(&what);
+            act::run_as_child(&what);
             true
         }
         Err(_) => false,
@@ -60,41 +60,44 @@ fn trial_extent() -> (bool, usize) {
 /// If one of them fails.
 pub fn library() {
     let (is_full, most) = trial_extent();
-    let work: Vec<(&str, &str)> = [act::NPY_OPERATIONS, act::NPZ_OPERATIONS, act::RA, act::STACK_OPERATIONS]
-        .iter()
-        .flat_map(|kind| kind.iter().flat_map(|first| kind.iter().map(move |second| (*first, *second))))
-        .chain([
-            ("stack create", "stack create"),
-            ("stack create", "stack read"),
-            ("stack read", "stack create"),
-        ])
-        .collect();
+    let work: Vec<(&str, &str)> =
+        [act::NPY_OPERATIONS, act::NPZ_OPERATIONS, act::RA_OPERATIONS, act::STACK_OPERATIONS]
+            .iter()
+            .flat_map(|kind| kind.iter().flat_map(|first| kind.iter().map(move |second| (*first, *second))))
+            .chain([
+                ("stack create", "stack create"),
+                ("stack create", "stack read"),
+                ("stack read", "stack create"),
+            ])
+            .collect();
     let found =
-        map_in_temp_folders(&work, |(first, second), folder| pairs::pair(first, second, folder, most));
+        map_in_temp_folders(&work, |(first, second), folder| pairs::check_pair(first, second, folder, most));
     let alone: Vec<&str> = [
         act::NPY_OPERATIONS,
         act::NPZ_OPERATIONS,
-        act::RA,
+        act::RA_OPERATIONS,
         act::STACK_OPERATIONS,
         &["stack create"],
-        act::SYNCED,
+        act::SYNCED_OPERATIONS,
     ]
     .concat()
     .into_iter()
-    .filter(|what| !act::READERS.contains(what))
+    .filter(|what| !act::READ_OPERATIONS.contains(what))
     .collect();
-    let faults: usize =
-        map_in_temp_folders(&alone, |what, folder| faults::faults(what, folder, most)).into_iter().sum();
+    let faults: usize = map_in_temp_folders(&alone, |what, folder| faults::check_faults(what, folder, most))
+        .into_iter()
+        .sum();
     // Zeros are what space is reserved for.
     let own: Vec<&str> = alone.iter().copied().chain(["zeros"]).collect();
-    let poor = map_in_temp_folders(&own, poor::check);
+    let poor = map_in_temp_folders(&own, poor::check_missing_features);
     let met: Vec<usize> =
         (0..poor[0].len()).map(|lack| poor.iter().map(|failed| failed[lack]).sum()).collect();
     assert!(met.iter().all(|failed| *failed > 0), "what a file system lacks is never asked for: {met:?}");
     let poor: usize = poor.iter().map(Vec::len).sum();
-    let swaps: usize = map_in_temp_folders(swap::REPLACING_OPERATIONS, swap::check).into_iter().sum();
-    let losses: usize = map_in_temp_folders(act::SYNCED, power::losses).into_iter().sum();
-    let counts = map_in_temp_folders(act::COUNTED, counts::check);
+    let swaps: usize =
+        map_in_temp_folders(swap::REPLACING_OPERATIONS, swap::check_exchanged_folder).into_iter().sum();
+    let losses: usize = map_in_temp_folders(act::SYNCED_OPERATIONS, power::check_losses).into_iter().sum();
+    let counts = map_in_temp_folders(act::COUNTED_OPERATIONS, counts::check_call_growth);
     let steep: Vec<&String> = counts.iter().filter_map(|count| count.as_ref().err()).collect();
     assert!(steep.is_empty(), "{steep:#?}");
     let found: pairs::PairOutcomes<'_> = work.iter().copied().zip(found).collect();
@@ -125,15 +128,17 @@ pub fn program(program: &str, commands: &[&str]) {
     let work: Vec<(&str, &str)> = commands
         .iter()
         .flat_map(|command| {
-            let path = act::path_in(Path::new(""), command);
+            let path = act::operation_path(Path::new(""), command);
             let partners = partners[path.to_str().unwrap()].iter();
             partners.flat_map(|other| [(*command, *other), (*other, *command)]).chain([(*command, *command)])
         })
         .collect();
     let found =
-        map_in_temp_folders(&work, |(first, second), folder| pairs::pair(first, second, folder, most));
+        map_in_temp_folders(&work, |(first, second), folder| pairs::check_pair(first, second, folder, most));
     let faults: usize =
-        map_in_temp_folders(commands, |what, folder| faults::faults(what, folder, most)).into_iter().sum();
+        map_in_temp_folders(commands, |what, folder| faults::check_faults(what, folder, most))
+            .into_iter()
+            .sum();
     let found: pairs::PairOutcomes<'_> = work.iter().copied().zip(found).collect();
     let stops: usize = found.values().map(|(_, tried)| tried).sum();
     let numbers = format!("{stops} stops; {faults} kills and faults");

@@ -8,7 +8,9 @@ use ndarray::Array2;
 use ndarray_io::dask::NpyStackWriter;
 use ndarray_io::{DType, write_npy};
 
-use crate::act::{GROWING, READERS, path_in, prepare, run, seen};
+use crate::act::{
+    GROWING_OPERATIONS, READ_OPERATIONS, contents_text, operation_path, prepare_file, run_in_child,
+};
 use crate::stop::{StoppedChild, count_calls};
 
 /// The allowed final states for each combination of successes, and the states that readers may see.
@@ -16,10 +18,10 @@ pub(crate) struct AllowedStates {
     /// The final states, by which of the two succeeded.
     after: BTreeMap<(bool, bool), BTreeSet<String>>,
     /// What each of them may see, if it is a reader.
-    seen: [BTreeSet<String>; 2],
+    read_results: [BTreeSet<String>; 2],
 }
 
-pub(crate) fn allowed(first: &str, second: &str, path: &Path) -> AllowedStates {
+pub(crate) fn allowed_states(first: &str, second: &str, path: &Path) -> AllowedStates {
     let mut after = BTreeMap::<_, BTreeSet<String>>::new();
     let mut views: [BTreeSet<String>; 2] = Default::default();
     let both = [(first, 100, 0), (second, 101, 1)];
@@ -30,61 +32,69 @@ pub(crate) fn allowed(first: &str, second: &str, path: &Path) -> AllowedStates {
         (vec![vec![0, 1], vec![1, 0]], (true, true)),
     ] {
         for order in orders {
-            prepare(path, first, second);
+            prepare_file(path, first, second);
             let mut all_good = true;
             for &index in &order {
                 let (what, number, of) = both[index];
-                let said = run(what, path, number);
+                let said = run_in_child(what, path, number);
                 all_good &= said.starts_with("ok");
                 views[of].insert(said);
             }
             if all_good {
-                after.entry(succeeded).or_default().insert(seen(path));
+                after.entry(succeeded).or_default().insert(contents_text(path));
             }
         }
     }
     // Rows of a writer in place become visible one by one, at its checkpoints.
     for (of, other) in [(0, second), (1, first)] {
-        if GROWING.contains(&other) && READERS.contains(&both[of].0) {
+        if GROWING_OPERATIONS.contains(&other) && READ_OPERATIONS.contains(&both[of].0) {
             let number = if of == 0 { 101u64 } else { 100 };
             for rows in [0, 1] {
                 write_npy(path, &Array2::from_elem((rows, 2), number)).unwrap();
-                views[of].insert(run(both[of].0, path, both[of].1));
+                views[of].insert(run_in_child(both[of].0, path, both[of].1));
             }
         }
     }
     // A new stack has no parts at first.
     for (of, other) in [(0, second), (1, first)] {
         if other == "stack create" {
-            prepare(path, "stack create", other);
+            prepare_file(path, "stack create", other);
             NpyStackWriter::create(path, &DType::of::<u64>().unwrap(), &[2], 0).unwrap();
-            views[of].insert(run(both[of].0, path, both[of].1));
+            views[of].insert(run_in_child(both[of].0, path, both[of].1));
         }
     }
-    AllowedStates { after, seen: views }
+    AllowedStates { after, read_results: views }
 }
 
 /// Tests one pair; returns the outcomes and the number of trials.
-pub(crate) fn pair(first: &str, second: &str, folder: &Path, most: usize) -> (BTreeSet<&'static str>, usize) {
-    let path = path_in(folder, first);
-    let allowed = allowed(first, second, &path);
-    prepare(&path, first, second);
+pub(crate) fn check_pair(
+    first: &str,
+    second: &str,
+    folder: &Path,
+    most: usize,
+) -> (BTreeSet<&'static str>, usize) {
+    let path = operation_path(folder, first);
+    let allowed = allowed_states(first, second, &path);
+    prepare_file(&path, first, second);
     let calls = count_calls(first, &path);
     let mut outcomes = BTreeSet::new();
     let mut tried = 0;
     for stop in (1..=calls).step_by(calls.div_ceil(most).max(1)) {
-        prepare(&path, first, second);
-        let stopped = StoppedChild::before(first, &path, stop);
+        prepare_file(&path, first, second);
+        let stopped = StoppedChild::stop_before_call(first, &path, stop);
         assert!(stopped.is_stopped, "{first} makes {calls} calls, and not {stop}");
-        let two = run(second, &path, 101);
-        let one = stopped.go_on();
+        let two = run_in_child(second, &path, 101);
+        let one = stopped.continue_to_end();
         let place = format!("'{first}' stopped before call {stop} of {calls}, then '{second}'");
         let succeeded = (one.starts_with("ok"), two.starts_with("ok"));
-        for (said, what, views) in [(&one, first, &allowed.seen[0]), (&two, second, &allowed.seen[1])] {
-            let is_fine = !READERS.contains(&what) || said.starts_with("error") || views.contains(said);
+        for (said, what, views) in
+            [(&one, first, &allowed.read_results[0]), (&two, second, &allowed.read_results[1])]
+        {
+            let is_fine =
+                !READ_OPERATIONS.contains(&what) || said.starts_with("error") || views.contains(said);
             assert!(is_fine, "{place}: '{what}' has seen {said}\nand not one of {views:#?}");
         }
-        let found = seen(&path);
+        let found = contents_text(&path);
         let is_fine = allowed.after.get(&succeeded).is_some_and(|after| after.contains(&found));
         assert!(is_fine, "{place}: {one}; {two}; the file is {found}\nand not {:#?}", allowed.after);
         let left: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -110,18 +120,18 @@ pub(crate) fn check_table(
     numbers: &str,
     is_full: bool,
 ) {
-    const HEAD: &str = "| first | second | succeed |\n|---|---|---|\n";
+    const TABLE_HEAD: &str = "| first | second | succeed |\n|---|---|---|\n";
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/pairs.md");
     let text = fs::read_to_string(&path).unwrap();
     let start = text.find(heading).unwrap_or_else(|| panic!("docs/pairs.md has no '{heading}'"));
-    let table = start + text[start..].find(HEAD).expect("there is a table");
+    let table = start + text[start..].find(TABLE_HEAD).expect("there is a table");
     let end = text[table..].find("\n## ").map_or(text.len(), |end| table + end);
     if is_full && std::env::var_os("NDARRAY_IO_UPDATE").is_some() {
         let rows = work.iter().map(|pair| {
             let outcomes: Vec<&str> = found[pair].0.iter().copied().collect();
             format!("| {} | {} | {} |\n", pair.0, pair.1, outcomes.join(", "))
         });
-        let new = format!("{HEAD}{}\nThe last full run: {numbers}.\n", rows.collect::<String>());
+        let new = format!("{TABLE_HEAD}{}\nThe last full run: {numbers}.\n", rows.collect::<String>());
         fs::write(&path, format!("{}{new}{}", &text[..table], &text[end..])).unwrap();
         return;
     }

@@ -3,15 +3,15 @@
 use std::fs;
 use std::path::Path;
 
-use crate::act::{path_in, prepare};
+use crate::act::{operation_path, prepare_file};
 use crate::faults::{committed_contents, states_after_interruption};
 use crate::stop::{StoppedChild, registers, run_to_next_stop, set_registers};
 
 /// Returns the error of a call with this number and arguments, if it is lacking.
-type CallError = fn(i64, [u64; 5]) -> Option<i32>;
+type CallErrorFn = fn(i64, [u64; 5]) -> Option<i32>;
 
 /// What a file system lacks, and the error that a call then returns.
-const MISSING_FEATURES: &[(&str, CallError)] = &[
+const MISSING_FEATURES: &[(&str, CallErrorFn)] = &[
     ("locks", |call, [_, command, ..]| {
         let is_lock = [libc::F_OFD_SETLK, libc::F_OFD_GETLK].contains(&(command as i32));
         (call == libc::SYS_fcntl && is_lock || call == libc::SYS_flock).then_some(libc::ENOLCK)
@@ -34,19 +34,19 @@ const MISSING_FEATURES: &[(&str, CallError)] = &[
 
 /// Runs an operation on such file systems, and on one that lacks all of it: it must do the same. Returns how many calls have
 /// failed on each.
-pub(crate) fn check(what: &str, folder: &Path) -> Vec<usize> {
-    let path = path_in(folder, what);
+pub(crate) fn check_missing_features(what: &str, folder: &Path) -> Vec<usize> {
+    let path = operation_path(folder, what);
     let (_, done) = states_after_interruption(what, &path);
     let (all, mut counts) = (("all of it", None), Vec::new());
     for (name, only) in MISSING_FEATURES.iter().map(|(name, lacks)| (*name, Some(lacks))).chain([all]) {
-        prepare(&path, what, what);
-        let mut stopped = StoppedChild::before(what, &path, 1);
+        prepare_file(&path, what, what);
+        let mut stopped = StoppedChild::stop_before_call(what, &path, 1);
         let mut failed = 0;
         while stopped.is_stopped {
             // The process is stopped at the entry of a call, then at its exit.
             let mut now = registers(&stopped.child);
             let arguments = [now.rdi, now.rsi, now.rdx, now.r10, now.r8];
-            let fails = |lacks: &CallError| lacks(now.orig_rax as i64, arguments);
+            let fails = |lacks: &CallErrorFn| lacks(now.orig_rax as i64, arguments);
             let error = match only {
                 Some(lacks) => fails(lacks),
                 None => MISSING_FEATURES.iter().find_map(|(_, lacks)| fails(lacks)),
@@ -64,7 +64,7 @@ pub(crate) fn check(what: &str, folder: &Path) -> Vec<usize> {
             }
             stopped.is_stopped = stopped.is_stopped && run_to_next_stop(&stopped.child);
         }
-        let said = stopped.end();
+        let said = stopped.wait_for_end();
         let place = format!("'{what}' without {name} ({failed} calls failed)");
         assert!(said.starts_with("ok"), "{place}: {said}");
         assert_eq!(committed_contents(&path), done, "{place}");

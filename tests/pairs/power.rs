@@ -10,12 +10,12 @@ use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
-use crate::act::{CHECKPOINT, MARK, path_in, prepare};
+use crate::act::{CHECKPOINT_ARGUMENT, MARK_ARGUMENT, operation_path, prepare_file};
 use crate::faults::{committed_contents, states_after_interruption};
 use crate::random::Random;
 use crate::stop::{StoppedChild, registers, run_to_next_stop};
 
-const SECTOR: u64 = 512;
+const SECTOR_LEN: u64 = 512;
 
 /// A recorded operation that power loss could undo, or that protects others. Files are identified by inode.
 #[derive(Clone, Debug)]
@@ -41,7 +41,7 @@ enum Event {
 
 /// Records the events of a process between its two marks.
 fn record_events(what: &str, path: &Path) -> Vec<Event> {
-    let stopped = StoppedChild::before(what, path, 1);
+    let stopped = StoppedChild::stop_before_call(what, path, 1);
     let pid = stopped.child.id();
     let memory = File::open(format!("/proc/{pid}/mem")).unwrap();
     let text = |at: u64| -> String {
@@ -55,13 +55,13 @@ fn record_events(what: &str, path: &Path) -> Vec<Event> {
     };
     let name_of = |path: &str| Path::new(path).file_name().unwrap().to_str().unwrap().to_owned();
     let mut numbers = BTreeMap::new(); // inode by name, as the process sees them
-    numbers.extend(named(path));
+    numbers.extend(inodes_by_name(path));
     let mut events = Vec::new();
     loop {
         // The process is stopped at the entry of a call, then at its exit.
         let before = registers(&stopped.child);
-        if (before.orig_rax as i64, before.rdi) == (libc::SYS_getpgid, MARK as u64) {
-            stopped.go_on();
+        if (before.orig_rax as i64, before.rdi) == (libc::SYS_getpgid, MARK_ARGUMENT as u64) {
+            stopped.continue_to_end();
             return events;
         }
         assert!(run_to_next_stop(&stopped.child), "{what} has ended without its second mark");
@@ -69,7 +69,7 @@ fn record_events(what: &str, path: &Path) -> Vec<Event> {
         let (result, arguments) =
             (after.rax as i64, [before.rdi, before.rsi, before.rdx, before.r10, before.r8]);
         match before.orig_rax as i64 {
-            libc::SYS_getpgid if arguments[0] == CHECKPOINT as u64 => events.push(Event::Checkpoint),
+            libc::SYS_getpgid if arguments[0] == CHECKPOINT_ARGUMENT as u64 => events.push(Event::Checkpoint),
             _ if result < 0 => {}
             libc::SYS_write | libc::SYS_pwrite64 => {
                 let (file, is_folder) = number(arguments[0]).unwrap();
@@ -122,7 +122,7 @@ fn record_events(what: &str, path: &Path) -> Vec<Event> {
 }
 
 /// Returns the inodes of a file, or of the files in a folder, by name.
-fn named(path: &Path) -> BTreeMap<String, u64> {
+fn inodes_by_name(path: &Path) -> BTreeMap<String, u64> {
     let of = |path: &Path| {
         (path.file_name().unwrap().to_str().unwrap().to_owned(), fs::metadata(path).unwrap().ino())
     };
@@ -154,7 +154,7 @@ fn pieces(events: &[Event]) -> Vec<(Piece, bool)> {
                 let mut done = 0;
                 while done < bytes.len() as u64 {
                     let at = at + done;
-                    let len = (SECTOR - at % SECTOR).min(bytes.len() as u64 - done);
+                    let len = (SECTOR_LEN - at % SECTOR_LEN).min(bytes.len() as u64 - done);
                     let part = bytes[done as usize..(done + len) as usize].to_vec();
                     pieces.push((Piece::Bytes { file: *file, at, bytes: part }, may_be_lost));
                     done += len;
@@ -174,9 +174,9 @@ fn pieces(events: &[Event]) -> Vec<(Piece, bool)> {
 
 /// Returns sets of lost pieces: all subsets if there are few; otherwise every suffix, every one or two, and a
 /// random sample.
-fn subsets(count: usize) -> Vec<Vec<bool>> {
-    const FEW: usize = 12;
-    if count <= FEW {
+fn all_or_sampled_subsets(count: usize) -> Vec<Vec<bool>> {
+    const MAX_EXHAUSTIVE_COUNT: usize = 12;
+    if count <= MAX_EXHAUSTIVE_COUNT {
         return (0..1u32 << count)
             .map(|set| (0..count).map(|index| set >> index & 1 == 1).collect())
             .collect();
@@ -234,12 +234,12 @@ fn write_state_after_loss(
 }
 
 /// Simulates power loss at each moment of an operation, in each way; returns the number of states checked.
-pub(crate) fn losses(what: &str, folder: &Path) -> usize {
-    let path = path_in(folder, what);
+pub(crate) fn check_losses(what: &str, folder: &Path) -> usize {
+    let path = operation_path(folder, what);
     let after = path.with_file_name(format!("after.{}", path.extension().unwrap().to_str().unwrap()));
     let (allowed, done) = states_after_interruption(what, &path);
-    prepare(&path, what, what);
-    let names = named(&path);
+    prepare_file(&path, what, what);
+    let names = inodes_by_name(&path);
     let read = |name: &String| if path.is_dir() { fs::read(path.join(name)) } else { fs::read(&path) };
     let contents = names.iter().map(|(name, file)| (*file, read(name).unwrap())).collect();
     let old: FolderState = (contents, names);
@@ -258,9 +258,10 @@ pub(crate) fn losses(what: &str, folder: &Path) -> usize {
             // Promised rows survive: nothing that happens later takes them away.
             write_state_after_loss(&pieces, &vec![false; count], &old, &path, &after);
             let now = committed_contents(&after);
-            promised = Some(allowed.iter().filter(|state| rows(state) >= rows(&now)).cloned().collect());
+            promised =
+                Some(allowed.iter().filter(|state| row_count(state) >= row_count(&now)).cloned().collect());
         }
-        for lost in subsets(count) {
+        for lost in all_or_sampled_subsets(count) {
             write_state_after_loss(&pieces, &lost, &old, &path, &after);
             let found = committed_contents(&after);
             let is_fine = promised.as_ref().unwrap_or(&allowed).contains(&found);
@@ -277,6 +278,6 @@ pub(crate) fn losses(what: &str, folder: &Path) -> usize {
 }
 
 /// Returns the number of rows of a state: `[9, 2] …` has nine.
-fn rows(state: &str) -> usize {
+fn row_count(state: &str) -> usize {
     state.trim_start_matches('[').split([',', ']']).next().and_then(|rows| rows.parse().ok()).unwrap_or(0)
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Child;
 
-use crate::act::{MARK, answer, is_command, start};
+use crate::act::{MARK_ARGUMENT, is_program_command, start_child, wait_for_result};
 
 /// Waits until a traced child stops; returns `None` if it has exited.
 pub(crate) fn wait_for_stop(child: &Child) -> Option<i32> {
@@ -30,7 +30,7 @@ pub(crate) fn registers(child: &Child) -> libc::user_regs_struct {
 }
 
 /// Returns the number of the system call that a child is about to make, and its first argument.
-pub(crate) fn call(child: &Child) -> (i64, u64) {
+pub(crate) fn current_call(child: &Child) -> (i64, u64) {
     let registers = registers(child);
     (registers.orig_rax as i64, registers.rdi)
 }
@@ -56,9 +56,9 @@ pub(crate) fn set_registers(child: &Child, registers: &libc::user_regs_struct) {
 
 /// A child that runs an operation and is stopped before one of its system calls.
 pub(crate) struct StoppedChild {
-    what: String,
+    operation: String,
     pub(crate) child: Child,
-    said: std::process::ChildStdout,
+    output: std::process::ChildStdout,
     /// The number of calls that it has made, including the one at which it is stopped.
     pub(crate) calls: usize,
     /// Whether the child is stopped at that call, and has not exited before it.
@@ -66,61 +66,61 @@ pub(crate) struct StoppedChild {
 }
 
 impl StoppedChild {
-    pub(crate) fn before(what: &str, path: &Path, stop: usize) -> Self {
+    pub(crate) fn stop_before_call(what: &str, path: &Path, stop: usize) -> Self {
         Self::stop_when(what, path, |_, calls| calls == stop)
     }
 
     /// Invokes `stops` before each system call of the operation, with the number of calls so far, until it returns true.
     pub(crate) fn stop_when(what: &str, path: &Path, mut stops: impl FnMut(&Child, usize) -> bool) -> Self {
-        let mut child = start(what, path, 100, true);
-        let said = child.stdout.take().unwrap();
+        let mut child = start_child(what, path, 100, true);
+        let output = child.stdout.take().unwrap();
         assert_eq!(wait_for_stop(&child), Some(libc::SIGTRAP));
         let options = (libc::PTRACE_O_TRACESYSGOOD | libc::PTRACE_O_EXITKILL) as usize;
         ptrace_request(libc::PTRACE_SETOPTIONS, &child, options);
         // The program makes no marks: all of its calls count.
-        let (mut marks, mut calls, mut enters) = (usize::from(is_command(what)), 0, false);
+        let (mut marks, mut calls, mut enters) = (usize::from(is_program_command(what)), 0, false);
         loop {
             ptrace_request(libc::PTRACE_SYSCALL, &child, 0);
             match wait_for_stop(&child) {
-                None => return Self { what: what.to_owned(), child, said, calls, is_stopped: false },
+                None => return Self { operation: what.to_owned(), child, output, calls, is_stopped: false },
                 Some(signal) if signal == libc::SIGTRAP | 0x80 => enters = !enters,
                 Some(_) => continue,
             }
             if !enters {
                 continue;
             }
-            if call(&child) == (libc::SYS_getpgid, MARK as u64) {
+            if current_call(&child) == (libc::SYS_getpgid, MARK_ARGUMENT as u64) {
                 marks += 1;
                 continue;
             }
             calls += usize::from(marks == 1);
             if marks == 1 && stops(&child, calls) {
-                return Self { what: what.to_owned(), child, said, calls, is_stopped: true };
+                return Self { operation: what.to_owned(), child, output, calls, is_stopped: true };
             }
         }
     }
 
     /// Lets the child continue to its end and returns its output.
-    pub(crate) fn go_on(mut self) -> String {
+    pub(crate) fn continue_to_end(mut self) -> String {
         if self.is_stopped {
             ptrace_request(libc::PTRACE_DETACH, &self.child, 0);
         }
-        self.end()
+        self.wait_for_end()
     }
 
-    pub(crate) fn end(&mut self) -> String {
-        answer(&self.what, &mut self.child, &mut self.said)
+    pub(crate) fn wait_for_end(&mut self) -> String {
+        wait_for_result(&self.operation, &mut self.child, &mut self.output)
     }
 
     /// Kills the child, so that it cannot clean up.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
-        self.end();
+        self.wait_for_end();
     }
 
     /// Makes the call fail without running it, then continues. Returns the call's number and the child's
     /// output.
-    pub(crate) fn fail(self, error: i32) -> (i64, String) {
+    pub(crate) fn fail_call(self, error: i32) -> (i64, String) {
         // SAFETY: the structure consists of numbers, for which zero is valid.
         let mut registers: libc::user_regs_struct = unsafe { std::mem::zeroed() };
         let mut change = |request, change: &dyn Fn(&mut libc::user_regs_struct)| {
@@ -136,13 +136,13 @@ impl StoppedChild {
         ptrace_request(libc::PTRACE_SYSCALL, &self.child, 0);
         assert_eq!(wait_for_stop(&self.child), Some(libc::SIGTRAP | 0x80));
         change(libc::PTRACE_SETREGS, &|registers| registers.rax = -i64::from(error) as u64);
-        (number, self.go_on())
+        (number, self.continue_to_end())
     }
 }
 
 pub(crate) fn count_calls(what: &str, path: &Path) -> usize {
-    let mut stopped = StoppedChild::before(what, path, usize::MAX);
-    stopped.end();
+    let mut stopped = StoppedChild::stop_before_call(what, path, usize::MAX);
+    stopped.wait_for_end();
     assert!(stopped.calls > 0, "{what} makes no calls");
     stopped.calls
 }

@@ -3,9 +3,9 @@
 #![forbid(unsafe_code)]
 
 #[cfg(attack)]
-type Changes = ();
+type ChangingType = ();
 #[cfg(not(attack))]
-type Changes = u64;
+type ChangingType = u64;
 
 #[cfg(attack)]
 #[derive(ndarray_io::Element)]
@@ -14,8 +14,8 @@ pub struct Wrapper(meddle::turn!(u64 f64 i64));
 #[cfg(not(attack))]
 #[derive(ndarray_io::Element)]
 #[repr(transparent)]
-pub struct Wrapper(Changes);
+pub struct Wrapper(ChangingType);
 
 fn main() {
-    let _: Changes;
+    let _: ChangingType;
 }

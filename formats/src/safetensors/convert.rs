@@ -16,7 +16,7 @@ use super::SafeTensors;
 use super::write::FilePlan;
 
 /// How many bytes of an array are in memory at a time.
-const BLOCK: usize = 8 << 20;
+const BLOCK_BYTES: usize = 8 << 20;
 
 /// Writes the arrays of an archive as a file of safetensors, in bounded memory, with these metadata.
 ///
@@ -64,7 +64,7 @@ pub fn npz_to_safetensors<W: Write>(
 /// Copies the elements of an array in C order and little-endian.
 fn write_elements(array: &NpyFile, writer: &mut impl Write) -> Result<()> {
     let options = WriteOptions::new().order(Order::C).byte_order(ByteOrder::Little);
-    for block in array.blocks::<DynArray>().order(Order::C).bytes(BLOCK) {
+    for block in array.blocks::<DynArray>().order(Order::C).bytes(BLOCK_BYTES) {
         write_headed(block?.array(), &mut *writer, &options, &mut |_| Ok(Vec::new()))?;
     }
     Ok(())
@@ -80,7 +80,7 @@ fn write_elements(array: &NpyFile, writer: &mut impl Write) -> Result<()> {
 /// - [`Unsupported`](ndarray_io::error::ErrorKind::Unsupported) if several elements of a tensor share a byte: nothing is left out.
 /// - Those of [`NpzWriter::add_raw`], and of reading the file.
 pub fn safetensors_to_npz<W: Write>(file: &SafeTensors, writer: W, options: &NpzOptions) -> Result<()> {
-    file.check_all()?;
+    file.check_none_packed()?;
     let mut archive = NpzWriter::new_with(writer, options);
     for tensor in file.tensors().as_slice() {
         let header = tensor.header();
@@ -88,19 +88,19 @@ pub fn safetensors_to_npz<W: Write>(file: &SafeTensors, writer: W, options: &Npz
         let head = npy::format(&stored, None)?;
         let len = head.len() as u64 + header.payload_len().unwrap_or(0);
         tensor.open_with(file.tensors().options())?.check_complete()?;
-        let elements = ElementsReader { source: tensor.source(), position: tensor.offset() };
+        let elements = SourceReader { source: tensor.source(), position: tensor.offset() };
         archive.add_raw(format!("{}.npy", tensor.name()), head.chain(elements), len)?;
     }
     Ok(archive.finish()?.flush()?)
 }
 
 /// The bytes of a source from an offset on, as a reader.
-struct ElementsReader {
+struct SourceReader {
     source: Arc<dyn ReadAt>,
     position: u64,
 }
 
-impl Read for ElementsReader {
+impl Read for SourceReader {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let count = self.source.read_at(into, self.position).map_err(|error| match error.kind() {
             ErrorKind::Io(io) => io::Error::new(io.kind(), error.to_string()),

@@ -115,7 +115,7 @@ impl SafeTensors {
     }
 
     /// Fails if there are tensors that cannot be read.
-    pub(super) fn check_all(&self) -> Result<()> {
+    pub(super) fn check_none_packed(&self) -> Result<()> {
         self.packed.keys().try_for_each(|name| self.refuse_packed(name))
     }
 

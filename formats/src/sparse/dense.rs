@@ -14,7 +14,7 @@ use super::order::StoredElement;
 use super::{Layout, Sparse, index_array};
 
 /// How many bytes of a dense array are in memory at a time.
-const BLOCK: usize = 8 << 20;
+const BLOCK_BYTES: usize = 8 << 20;
 
 impl Sparse {
     /// Returns a dense array. Duplicate elements are added.
@@ -43,7 +43,7 @@ impl Sparse {
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(len).map_err(|_| ErrorKind::out_of_memory(len as u64))?;
         bytes.resize(len, 0);
-        fill(&mut bytes, 0, &places, &data);
+        scatter_elements(&mut bytes, 0, &places, &data);
         DynArray::from_bytes(data.dtype().clone(), self.shape(), Order::C, &bytes)
     }
 
@@ -86,7 +86,7 @@ impl Sparse {
         let (places, data) = self.summed_with_positive_zeros()?;
         let header = self.dense_header(&data)?;
         let size = data.dtype().item_size();
-        let step = (BLOCK / size.max(1)).max(1) as u64;
+        let step = (BLOCK_BYTES / size.max(1)).max(1) as u64;
         writer.write_all(&npy::format(&header, None)?)?;
         let mut rest = places.as_slice();
         let (mut start, mut bytes) = (0, Vec::new());
@@ -95,7 +95,7 @@ impl Sparse {
             bytes.clear();
             bytes.resize((end - start) as usize * size, 0);
             let count = rest.partition_point(|place| place.position < end);
-            fill(&mut bytes, start, &rest[..count], &data);
+            scatter_elements(&mut bytes, start, &rest[..count], &data);
             writer.write_all(&bytes)?;
             (rest, start) = (&rest[count..], end);
         }
@@ -109,7 +109,7 @@ impl Sparse {
             return Ok((places, data));
         };
         let mut bytes = data.bytes().to_vec();
-        for part in bytes.chunks_exact_mut(zeros.part) {
+        for part in bytes.chunks_exact_mut(zeros.number_size) {
             if zeros.are_zero(part) {
                 part.fill(0);
             }
@@ -159,7 +159,7 @@ impl Sparse {
         if shape.is_empty() {
             return Err(super::malformed("an array without axes"));
         }
-        for block in array.blocks::<DynArray>().order(Order::C).bytes(BLOCK) {
+        for block in array.blocks::<DynArray>().order(Order::C).bytes(BLOCK_BYTES) {
             // In the order of the visit: a block of a file in Fortran order is in Fortran order itself.
             let block = block?.into_array();
             let block = block.in_order(Order::C)?;
@@ -190,11 +190,11 @@ impl Sparse {
 /// How the zeros of a dtype are told from other elements.
 pub(super) struct ZeroDetector {
     /// The size of a number: for complex ones, half of an element.
-    part: usize,
+    number_size: usize,
     /// Whether there is a negative zero as well.
     has_sign: bool,
     /// The byte of a number that has the sign.
-    sign: usize,
+    sign_index: usize,
 }
 
 impl ZeroDetector {
@@ -206,30 +206,30 @@ impl ZeroDetector {
             Kind::Complex => 2,
             _ => return None,
         };
-        let part = scalar.size() / parts;
+        let number_size = scalar.size() / parts;
         // A `longdouble` has bytes that mean nothing.
-        if part == 0 || part > 8 {
+        if number_size == 0 || number_size > 8 {
             return None;
         }
         let has_sign = matches!(scalar.kind(), Kind::Float | Kind::Complex);
         let is_big = scalar.byte_order() == Some(ByteOrder::Big);
-        Some(Self { part, has_sign, sign: if is_big { 0 } else { part - 1 } })
+        Some(Self { number_size, has_sign, sign_index: if is_big { 0 } else { number_size - 1 } })
     }
 
     /// Returns whether all numbers are zeros.
     pub(super) fn are_zero(&self, item: &[u8]) -> bool {
         let is_zero = |(position, byte): (usize, &u8)| {
-            *byte == 0 || self.has_sign && *byte == 0x80 && position % self.part == self.sign
+            *byte == 0 || self.has_sign && *byte == 0x80 && position % self.number_size == self.sign_index
         };
         item.iter().enumerate().all(is_zero)
     }
 }
 
 /// Puts elements into the bytes of a dense array, from the element `start` on.
-fn fill(bytes: &mut [u8], start: u64, places: &[StoredElement], data: &DynArray) {
+fn scatter_elements(bytes: &mut [u8], start: u64, places: &[StoredElement], data: &DynArray) {
     let size = data.dtype().item_size();
     for place in places {
         let position = (place.position - start) as usize * size;
-        bytes[position..position + size].copy_from_slice(&data.bytes()[place.item * size..][..size]);
+        bytes[position..position + size].copy_from_slice(&data.bytes()[place.data_index * size..][..size]);
     }
 }

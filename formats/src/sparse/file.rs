@@ -219,14 +219,14 @@ impl SparseFile {
             let index = range.end.max(range.start) as i128;
             return Err(ErrorKind::out_of_bounds(index, major as u64, Some(usize::from(!self.is_csr))).into());
         }
-        let pointers = numbers("indptr", &part(&self.indptr, range.start..range.end + 1)?)?;
+        let pointers = numbers("indptr", &read_part(&self.indptr, range.start..range.end + 1)?)?;
         check_pointers(&pointers, range.len(), self.stored())?;
         let (first, last) = (pointers[0], pointers[range.len()]);
         if range.start == 0 && first != 0 {
             return Err(malformed(format!("indptr begins with {first}, expected 0")));
         }
         let within = first as usize..last as usize;
-        let (indices, data) = (part(&self.indices, within.clone())?, part(&self.data, within)?);
+        let (indices, data) = (read_part(&self.indices, within.clone())?, read_part(&self.data, within)?);
         check_within("indices", &numbers("indices", &indices)?, minor)?;
         let pointers: Vec<i64> = pointers.iter().map(|pointer| pointer - first).collect();
         let indptr = DynArray::new(&ndarray::Array1::from(pointers))?;
@@ -241,7 +241,7 @@ impl SparseFile {
 }
 
 /// Reads a part of a vector.
-fn part(vector: &NpyFile, range: Range<usize>) -> Result<DynArray> {
+fn read_part(vector: &NpyFile, range: Range<usize>) -> Result<DynArray> {
     vector.check_complete()?; // before memory is taken for what the header declares
     let size = vector.dtype().item_size();
     let mut bytes = Vec::new();

@@ -14,7 +14,7 @@ use super::{Layout, Sparse, index_array};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct StoredElement {
     pub(super) position: u64,
-    pub(super) item: usize,
+    pub(super) data_index: usize,
 }
 
 impl Sparse {
@@ -34,11 +34,11 @@ impl Sparse {
             }
         };
         match &self.layout {
-            Layout::Csr { indices, indptr } => each(indices, indptr, &mut |row, column, item| {
-                places.push(StoredElement { position: row * columns + column, item });
+            Layout::Csr { indices, indptr } => each(indices, indptr, &mut |row, column, data_index| {
+                places.push(StoredElement { position: row * columns + column, data_index });
             }),
-            Layout::Csc { indices, indptr } => each(indices, indptr, &mut |column, row, item| {
-                places.push(StoredElement { position: row * columns + column, item });
+            Layout::Csc { indices, indptr } => each(indices, indptr, &mut |column, row, data_index| {
+                places.push(StoredElement { position: row * columns + column, data_index });
             }),
             Layout::Bsr { indices, indptr } => {
                 let [_, height, width] = *self.data.shape() else { return places };
@@ -48,13 +48,18 @@ impl Sparse {
                         for x in 0..width {
                             let position = (row * height as u64 + y as u64) * columns
                                 + (column * width as u64 + x as u64);
-                            places.push(StoredElement { position, item: (block * height + y) * width + x });
+                            places.push(StoredElement {
+                                position,
+                                data_index: (block * height + y) * width + x,
+                            });
                         }
                     }
                 });
             }
             Layout::Coo { coords } => {
-                places = (0..self.data.len()).map(|item| StoredElement { position: 0, item }).collect();
+                places = (0..self.data.len())
+                    .map(|data_index| StoredElement { position: 0, data_index })
+                    .collect();
                 for (coords, length) in coords.iter().zip(&self.shape) {
                     for (place, index) in places.iter_mut().zip(numbers(coords)) {
                         place.position = place.position * *length as u64 + index as u64;
@@ -71,7 +76,7 @@ impl Sparse {
                         let row = column as i128 - row;
                         if (0..*rows as i128).contains(&row) {
                             let position = row as u64 * *columns as u64 + column as u64;
-                            places.push(StoredElement { position, item: number * length + column });
+                            places.push(StoredElement { position, data_index: number * length + column });
                         }
                     }
                 }
@@ -139,7 +144,7 @@ impl Sparse {
             ((place.position / columns as u64) as usize, (place.position % columns as u64) as usize)
         };
         let (indices, indptr) = indices_and_indptr(places.iter().map(place_of), rows, columns)?;
-        self.with(Layout::Csr { indices, indptr }, &data, &places)
+        self.with_layout(Layout::Csr { indices, indptr }, &data, &places)
     }
 
     /// Returns the matrix with sorted columns and without duplicates, which are added; SciPy's `tocsc` and `sum_duplicates`.
@@ -160,7 +165,7 @@ impl Sparse {
         };
         places.sort_unstable_by_key(place_of);
         let (indices, indptr) = indices_and_indptr(places.iter().map(place_of), columns, rows)?;
-        self.with(Layout::Csc { indices, indptr }, &data, &places)
+        self.with_layout(Layout::Csc { indices, indptr }, &data, &places)
     }
 
     /// Returns the coordinates of all elements in C order, without duplicates, which are added: SciPy's `tocsr` and `tocoo`.
@@ -182,15 +187,15 @@ impl Sparse {
             }
         }
         let coords = coords.iter().map(|coords| index_array(coords, longest)).collect::<Result<_>>()?;
-        self.with(Layout::Coo { coords }, &data, &places)
+        self.with_layout(Layout::Coo { coords }, &data, &places)
     }
 
     /// Returns the matrix in another layout, with the elements of the places, in their order.
-    fn with(&self, layout: Layout, data: &DynArray, places: &[StoredElement]) -> Result<Self> {
+    fn with_layout(&self, layout: Layout, data: &DynArray, places: &[StoredElement]) -> Result<Self> {
         let size = data.dtype().item_size();
         let mut bytes = Vec::with_capacity(places.len() * size);
-        for StoredElement { item, .. } in places {
-            bytes.extend_from_slice(&data.bytes()[item * size..][..size]);
+        for StoredElement { data_index, .. } in places {
+            bytes.extend_from_slice(&data.bytes()[data_index * size..][..size]);
         }
         let data = DynArray::from_bytes(data.dtype().clone(), [places.len()], Order::C, &bytes)?;
         Ok(Self { layout, shape: self.shape.clone(), data, is_array: self.is_array })
@@ -201,7 +206,7 @@ impl Sparse {
         let (mut places, data) = self.sum_duplicates()?;
         if let (Layout::Dia { .. }, Some(zeros)) = (&self.layout, ZeroDetector::of(data.dtype())) {
             let size = data.dtype().item_size();
-            places.retain(|place| !zeros.are_zero(&data.bytes()[place.item * size..][..size]));
+            places.retain(|place| !zeros.are_zero(&data.bytes()[place.data_index * size..][..size]));
         }
         Ok((places, data))
     }
@@ -253,10 +258,12 @@ fn merge_duplicates<T: Sum>(
     let mut kept: Vec<StoredElement> = Vec::new();
     for place in places.iter() {
         match (kept.last(), sums.last_mut()) {
-            (Some(last), Some(sum)) if last.position == place.position => *sum = sum.plus(items[place.item]),
+            (Some(last), Some(sum)) if last.position == place.position => {
+                *sum = sum.plus(items[place.data_index])
+            }
             _ => {
-                kept.push(StoredElement { position: place.position, item: sums.len() });
-                sums.push(items[place.item]);
+                kept.push(StoredElement { position: place.position, data_index: sums.len() });
+                sums.push(items[place.data_index]);
             }
         }
     }

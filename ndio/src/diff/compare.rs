@@ -14,19 +14,19 @@ use crate::source::Source;
 /// The differences between two arrays.
 #[derive(Default)]
 pub(super) struct Differences {
-    pub(super) differing: u64,
-    pub(super) first: Option<String>,
+    pub(super) differing_count: u64,
+    pub(super) first_text: Option<String>,
     /// The largest differences, and their indices.
     pub(super) absolute: Option<(f64, String)>,
     pub(super) relative: Option<(f64, String)>,
 }
 
-fn is_number(dtype: &DType) -> bool {
+fn is_readable_number(dtype: &DType) -> bool {
     dtype.as_scalar().is_some_and(|scalar| {
         matches!(
             scalar.kind(),
             Kind::Bool | Kind::Int | Kind::Uint | Kind::Float | Kind::Complex | Kind::Narrow(_)
-        ) && (!has_long_doubles(dtype) || crate::reading::format_of(scalar).is_some())
+        ) && (!has_long_doubles(dtype) || crate::reading::long_double_format_of(scalar).is_some())
     })
 }
 
@@ -61,7 +61,7 @@ pub(super) fn are_comparable(a: &DType, b: &DType) -> bool {
         (DType::Subarray(a), DType::Subarray(b)) => {
             a.shape() == b.shape() && are_comparable(a.base(), b.base())
         }
-        _ => native(a) == native(b) || is_number(a) && is_number(b),
+        _ => native(a) == native(b) || is_readable_number(a) && is_readable_number(b),
     }
 }
 
@@ -73,7 +73,7 @@ pub(super) struct BlockPair {
 }
 
 /// Returns the size of a block in bytes, and the blocks unless they are equal.
-pub(super) fn unequal_blocks(
+pub(super) fn unequal_blocks_and_byte_len(
     (block, own): (Block<()>, DynArray),
     other: DynArray,
     is_first: bool,
@@ -91,34 +91,35 @@ pub(super) fn unequal_blocks(
     (bytes, (!is_equal).then_some(BlockPair { one, two, block }))
 }
 
-/// Compares two blocks; `first` is the index of their first element.
+/// Compares two blocks; `first_index` is the index of their first element.
 pub(super) fn compare(
     [(one, one_file), (two, two_file)]: [(&DynArray, &Source); 2],
-    first: &[usize],
+    first_index: &[usize],
     arguments: &Arguments,
     differences: &mut Differences,
 ) -> Result<(), Failure> {
     let (differs, sources) = (vec![false; one.len()], [one_file, two_file]);
-    let mut block = BlockComparison { first, shape: one.shape(), differs, arguments, differences, sources };
+    let mut block =
+        BlockComparison { first_index, shape: one.shape(), differs, arguments, differences, sources };
     block.compare(one, two)?;
     let BlockComparison { differs, .. } = block;
     let first_differing = differs.iter().position(|differs| *differs);
-    differences.differing += differs.iter().filter(|differs| **differs).count() as u64;
-    if let (None, Some(number)) = (&differences.first, first_differing) {
+    differences.differing_count += differs.iter().filter(|differs| **differs).count() as u64;
+    if let (None, Some(number)) = (&differences.first_text, first_differing) {
         let within = unravel_index(one.shape(), number);
         let value = |array: &DynArray| -> Result<String, Failure> {
             let index: Vec<_> = within.iter().map(|index| SliceInfoElem::Index(*index as isize)).collect();
             Ok(array.slice(&index[..])?.display_with(&crate::reading::display_options()).to_string())
         };
-        differences.first =
-            Some(format!("{}: {} and {}", index_text(first, &within), value(one)?, value(two)?));
+        differences.first_text =
+            Some(format!("{}: {} and {}", index_text(first_index, &within), value(one)?, value(two)?));
     }
     Ok(())
 }
 
 /// The state of comparing two blocks.
 struct BlockComparison<'a> {
-    first: &'a [usize],
+    first_index: &'a [usize],
     shape: &'a [usize],
     /// In C order.
     differs: Vec<bool>,
@@ -142,7 +143,7 @@ impl BlockComparison<'_> {
             }
             return Ok(());
         }
-        if is_number(one.dtype()) && is_number(two.dtype()) {
+        if is_readable_number(one.dtype()) && is_readable_number(two.dtype()) {
             if let Some(format) = exact_comparison_format(one.dtype(), two.dtype()) {
                 let exact = |array, file_number: usize| {
                     ExactElements::of(array, format)
@@ -151,9 +152,9 @@ impl BlockComparison<'_> {
                 let (a, b) = (exact(one, 0)?, exact(two, 1)?);
                 let count = a.len();
                 for index in 0..count {
-                    let Difference { is_equal, distance, size, scale } =
+                    let Difference { is_equal, distance, second_magnitude, scale } =
                         a.difference_at(&b, index, strict_nan);
-                    self.record_scaled_numbers((index, count), is_equal, (distance, size), scale);
+                    self.note_scaled_numbers((index, count), is_equal, (distance, second_magnitude), scale);
                 }
                 return Ok(());
             }
@@ -163,7 +164,7 @@ impl BlockComparison<'_> {
                 let count = a.len();
                 for (index, (a, b)) in a.iter().zip(&b).enumerate() {
                     let is_equal = a == b || !strict_nan && a.is_nan() && b.is_nan();
-                    self.record_numbers((index, count), is_equal, (a - b).norm(), b.norm());
+                    self.note_numbers((index, count), is_equal, (a - b).norm(), b.norm());
                 }
                 return Ok(());
             }
@@ -171,7 +172,7 @@ impl BlockComparison<'_> {
             if let (Some(a), Some(b)) = (integers_as_i128(one), integers_as_i128(two)) {
                 let count = a.len();
                 for (index, (a, b)) in a.iter().zip(&b).enumerate() {
-                    self.record_numbers((index, count), a == b, a.abs_diff(*b) as f64, *b as f64);
+                    self.note_numbers((index, count), a == b, a.abs_diff(*b) as f64, *b as f64);
                 }
                 return Ok(());
             }
@@ -179,13 +180,13 @@ impl BlockComparison<'_> {
             let count = a.len();
             for (index, (a, b)) in a.iter().zip(&b).enumerate() {
                 let is_equal = a == b || !strict_nan && a.is_nan() && b.is_nan();
-                self.record_numbers((index, count), is_equal, (a - b).abs(), b.abs());
+                self.note_numbers((index, count), is_equal, (a - b).abs(), b.abs());
             }
             return Ok(());
         }
         if let (Some(a), Some(b)) = (one.objects(), two.objects()) {
             for (index, (a, b)) in a.iter().zip(b).enumerate() {
-                self.record_item((index, one.len()), a == b);
+                self.note_item((index, one.len()), a == b);
             }
             return Ok(());
         }
@@ -202,7 +203,7 @@ impl BlockComparison<'_> {
             ));
         }
         for (index, (a, b)) in a.bytes().chunks_exact(size).zip(b.bytes().chunks_exact(size)).enumerate() {
-            self.record_item((index, count), a == b);
+            self.note_item((index, count), a == b);
         }
         Ok(())
     }
@@ -217,19 +218,19 @@ impl BlockComparison<'_> {
     /// Records whether an item is equal. The item is given by its number and the number of items.
     ///
     /// Returns the number of the element that contains the item.
-    fn record_item(&mut self, (index, count): (usize, usize), is_equal: bool) -> usize {
+    fn note_item(&mut self, (index, count): (usize, usize), is_equal: bool) -> usize {
         let element = index / (count / self.differs.len()).max(1);
         self.differs[element] |= !is_equal;
         element
     }
 
-    /// Like `record_item`, for numbers that differ by `distance`, where the second has the magnitude `size`.
-    fn record_numbers(&mut self, number: (usize, usize), is_equal: bool, distance: f64, size: f64) {
-        self.record_scaled_numbers(number, is_equal, (distance, size.abs()), 0);
+    /// Like `note_item`, for numbers that differ by `distance`, where the second has the magnitude `size`.
+    fn note_numbers(&mut self, number: (usize, usize), is_equal: bool, distance: f64, size: f64) {
+        self.note_scaled_numbers(number, is_equal, (distance, size.abs()), 0);
     }
 
-    /// Like `record_numbers`, with numbers in units of 2^`scale`.
-    fn record_scaled_numbers(
+    /// Like `note_numbers`, with numbers in units of 2^`scale`.
+    fn note_scaled_numbers(
         &mut self,
         number: (usize, usize),
         is_equal: bool,
@@ -241,8 +242,8 @@ impl BlockComparison<'_> {
         if is_equal || size.is_finite() && distance <= ldexp(*atol, -scale) + rtol * size {
             return;
         }
-        let element = self.record_item(number, false);
-        let index_text = || index_text(self.first, &unravel_index(self.shape, element));
+        let element = self.note_item(number, false);
+        let index_text = || index_text(self.first_index, &unravel_index(self.shape, element));
         let larger =
             |largest: &Option<(f64, String)>, new: f64| largest.as_ref().is_none_or(|(old, _)| new > *old);
         let absolute = ldexp(distance, scale);

@@ -31,7 +31,7 @@ pub(crate) struct Difference {
     pub(crate) is_equal: bool,
     pub(crate) distance: f64,
     /// The magnitude of the second.
-    pub(crate) size: f64,
+    pub(crate) second_magnitude: f64,
     pub(crate) scale: i32,
 }
 
@@ -67,7 +67,12 @@ impl ExactElements {
     pub(crate) fn difference_at(&self, other: &Self, index: usize, strict_nan: bool) -> Difference {
         let (one, two) = (self.element(index), other.element(index));
         let is_nan = |parts: [ExactReal; 2]| parts.contains(&ExactReal::NotANumber);
-        let of = |is_equal, distance, size| Difference { is_equal, distance, size, scale: 0 };
+        let of = |is_equal, distance, second_magnitude| Difference {
+            is_equal,
+            distance,
+            second_magnitude,
+            scale: 0,
+        };
         if is_nan(one) || is_nan(two) {
             return of(!strict_nan && is_nan(one) && is_nan(two), f64::NAN, f64::NAN);
         }
@@ -83,7 +88,7 @@ impl ExactElements {
         let [a, b, c, d] = all.map(|part| part.in_units(scale));
         let as_float = |units: i128| units as f64 / 2f64.powi(125);
         let distance = as_float(a - c).hypot(as_float(b - d));
-        Difference { is_equal: false, distance, size: as_float(c).hypot(as_float(d)), scale }
+        Difference { is_equal: false, distance, second_magnitude: as_float(c).hypot(as_float(d)), scale }
     }
 }
 

@@ -17,7 +17,7 @@ use super::input::{Input, temporary_file};
 use super::progress::Progress;
 use super::select::Selection;
 use super::source::Source;
-use compare::{BlockPair, Differences, are_comparable, compare, unequal_blocks};
+use compare::{BlockPair, Differences, are_comparable, compare, unequal_blocks_and_byte_len};
 
 /// Parses a tolerance.
 fn parse_tolerance(text: &str) -> Result<f64, String> {
@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     let options = crate::reading::options().allow_objects(arguments.allow_objects);
     let (a, b) = (Input::open(&arguments.a)?, Input::open(&arguments.b)?);
     let are_archives = a.format() == Format::Npz && b.format() == Format::Npz;
-    let are_equal = match are_archives && !arguments.selection.has_choice() {
+    let are_equal = match are_archives && !arguments.selection.selects_array() {
         true if arguments.selection.array.is_some() => return Err("--array is for NPY files".into()),
         true => compare_archives(arguments, [&a, &b], &options, out)?,
         false => compare_files(arguments, [&a, &b], &options, out)?,
@@ -77,8 +77,8 @@ fn compare_files(
 ) -> Result<bool, Failure> {
     let selection = &arguments.selection;
     // The choice applies to the file of the two that has several arrays: at least one of them.
-    if let Err(failure) = selection.check(a, a.format())
-        && selection.check(b, b.format()).is_err()
+    if let Err(failure) = selection.check_format(a, a.format())
+        && selection.check_format(b, b.format()).is_err()
     {
         return Err(failure);
     }
@@ -146,7 +146,7 @@ fn compare_archives(
         are_equal &= if one.holds_array(*index)? {
             let of = |archive: &NpzFile, index: usize, input: &Input| {
                 let member =
-                    Source::member(archive, index, input.name(), arguments.selection.slice.is_none())?;
+                    Source::open_member(archive, index, input.name(), arguments.selection.slice.is_none())?;
                 arguments.selection.part_of(member)?.ensure_iterable()
             };
             let (one, two) = (of(&one, *index, a)?, of(&two, *other, b)?);
@@ -209,7 +209,7 @@ fn compare_arrays(
     out: &mut dyn Write,
 ) -> Result<bool, Failure> {
     if one.shape() != two.shape() {
-        writeln!(out, "{name}shape {} and {}", one.shape_text(), two.shape_text())?;
+        writeln!(out, "{name}shape {} and {}", one.display_shape(), two.display_shape())?;
         return Ok(false);
     }
     let (a, b) = (one.dtype(), two.dtype());
@@ -225,19 +225,19 @@ fn compare_arrays(
         return Ok(false);
     }
     /// The size of the blocks that are read from each file, in bytes.
-    const BLOCK: usize = 1 << 20;
+    const BLOCK_BYTES: usize = 1 << 20;
     let mut differences = Differences::default();
     let wider = if a.item_size() < b.item_size() { two } else { one };
     let all_bytes = wider.byte_len();
     let mut progress = Progress::new();
     // Read in the storage order if it is the same for both files, and in C order otherwise.
     let order = if one.order() == two.order() { one.order() } else { Order::C };
-    wider.blocks().order(order).bytes(BLOCK).map(
+    wider.blocks().order(order).bytes(BLOCK_BYTES).map(
         |block| {
             let is_first = std::ptr::eq(wider, one);
             let other = if is_first { two } else { one };
             let other = other.slice(&block.slice())?;
-            Ok(unequal_blocks(block.take_array(), other, is_first, arguments))
+            Ok(unequal_blocks_and_byte_len(block.take_array(), other, is_first, arguments))
         },
         |read: Result<_, Failure>| {
             let (bytes, differing) = read?;
@@ -254,12 +254,12 @@ fn compare_arrays(
         },
     )?;
     drop(progress);
-    if differences.differing == 0 {
+    if differences.differing_count == 0 {
         return Ok(!has_other_dtype || arguments.ignore_dtype);
     }
     let all = one.len();
-    write!(out, "{name}{} of {all} elements differ", differences.differing)?;
-    if let Some(first) = differences.first {
+    write!(out, "{name}{} of {all} elements differ", differences.differing_count)?;
+    if let Some(first) = differences.first_text {
         write!(out, ", first at {first}")?;
     }
     writeln!(out)?;

@@ -107,7 +107,7 @@ fn describe_file(path: &Path, offset: u64, options: &ReadOptions) -> Result<Valu
             array["trailing"] = json!(reader.trailing()?.len());
             vec![array]
         }
-        Format::Npz => return archive(&input, options),
+        Format::Npz => return describe_archive(&input, options),
         Format::Stack => {
             let message = "a stack is a folder of files, each of which is compared by itself".into();
             return Err(Fault { class: "usage", message });
@@ -131,11 +131,11 @@ fn describe_npy(input: &Input, offset: u64, options: &ReadOptions) -> Result<Vec
         array["start"] = json!(offset + start);
         array["data_start"] = json!(offset + data_start);
         arrays.push(array);
-        let left = trailing(&mut reader);
+        let left = trailing_len(&mut reader);
         match reader.next_array() {
             Ok(true) => {
                 // The header of the next array has just been read: subtract it and the bytes after it.
-                let all = reader.payload_len().unwrap_or_default() + trailing(&mut reader);
+                let all = reader.payload_len().unwrap_or_default() + trailing_len(&mut reader);
                 start = file_len(input)? - offset - all - reader.data_offset();
             }
             Ok(false) => return Ok(arrays),
@@ -158,7 +158,7 @@ fn to_fault(failure: Failure) -> Fault {
     }
 }
 
-fn archive(input: &Input, options: &ReadOptions) -> Result<Value, Fault> {
+fn describe_archive(input: &Input, options: &ReadOptions) -> Result<Value, Fault> {
     let archive = input.npz(options).map_err(to_fault)?;
     let mut names: Vec<_> = archive.members().iter().map(|member| member.file_name()).collect();
     names.sort();
@@ -202,6 +202,6 @@ fn archive(input: &Input, options: &ReadOptions) -> Result<Value, Fault> {
 }
 
 /// Returns the number of bytes after the array.
-fn trailing(reader: &mut NpyReader<File>) -> u64 {
+fn trailing_len(reader: &mut NpyReader<File>) -> u64 {
     reader.extent().and_then(Extent::trailing).unwrap_or(0)
 }

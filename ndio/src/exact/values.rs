@@ -20,7 +20,7 @@ pub(super) fn describe_array(array: &DynArray) -> Result<Value, Fault> {
     });
     let ordered = array.in_order(Order::C)?;
     if let Some(objects) = ordered.objects() {
-        let budget = &OutputBudget { count: Cell::new(64 << 20), depth: Cell::new(0) };
+        let budget = &OutputBudget { remaining: Cell::new(64 << 20), depth: Cell::new(0) };
         let values: Result<Vec<Value>, Fault> =
             objects.iter().map(|object| object_value(ordered.dtype(), object.as_ref(), budget)).collect();
         line["object_values"] = json!(values?);
@@ -45,7 +45,7 @@ fn values(array: &DynArray) -> Result<Vec<Value>, Fault> {
     let size = array.dtype().item_size();
     if array.len() > MAX_VALUES {
         for item in array.bytes().chunks_exact(size.max(1)) {
-            check(array.dtype(), item)?;
+            check_element(array.dtype(), item)?;
         }
         return Ok(vec![Value::Null; MAX_VALUES + 1]);
     }
@@ -53,7 +53,7 @@ fn values(array: &DynArray) -> Result<Vec<Value>, Fault> {
 }
 
 /// Returns an error if an element is invalid.
-fn check(dtype: &DType, bytes: &[u8]) -> Result<(), Fault> {
+fn check_element(dtype: &DType, bytes: &[u8]) -> Result<(), Fault> {
     match dtype {
         DType::Scalar(scalar) if scalar.kind() == Kind::Bool => value(dtype, bytes).map(drop),
         DType::Record(_) | DType::Subarray(_) => value(dtype, bytes).map(drop),
@@ -71,16 +71,16 @@ fn value(dtype: &DType, bytes: &[u8]) -> Result<Value, Fault> {
             };
             record.fields().iter().map(field).collect::<Result<Vec<_>, _>>().map(Value::Array)
         }
-        DType::Subarray(subarray) => nested(subarray.base(), subarray.shape(), bytes),
+        DType::Subarray(subarray) => subarray_value(subarray.base(), subarray.shape(), bytes),
         _ => Ok(Value::Null),
     }
 }
 
-fn nested(base: &DType, dims: &[usize], bytes: &[u8]) -> Result<Value, Fault> {
+fn subarray_value(base: &DType, dims: &[usize], bytes: &[u8]) -> Result<Value, Fault> {
     let Some((count, inner)) = dims.split_first() else { return value(base, bytes) };
     let part = bytes.len() / (*count).max(1);
     (0..*count)
-        .map(|index| nested(base, inner, &bytes[index * part..][..part]))
+        .map(|index| subarray_value(base, inner, &bytes[index * part..][..part]))
         .collect::<Result<Vec<_>, _>>()
         .map(Value::Array)
 }
@@ -142,15 +142,15 @@ fn text(codes: &[u32]) -> Value {
 ///
 /// Shared objects are printed each time, so the output of a small malicious file could be enormous.
 struct OutputBudget {
-    count: Cell<usize>,
+    remaining: Cell<usize>,
     /// The current nesting depth.
     depth: Cell<usize>,
 }
 
 impl OutputBudget {
     fn take(&self, count: usize) -> Result<(), Fault> {
-        let budget = self.count.get().checked_sub(count);
-        self.count.set(budget.ok_or_else(|| Fault {
+        let budget = self.remaining.get().checked_sub(count);
+        self.remaining.set(budget.ok_or_else(|| Fault {
             class: "unsupported_pickle",
             message: "if shared objects are repeated, there are more than 64 million".into(),
         })?);
@@ -186,21 +186,22 @@ fn object_value(dtype: &DType, object: ObjectRef<'_>, budget: &OutputBudget) -> 
             .map(|(field, part)| object_value(field.dtype(), part, budget))
             .collect::<Result<Vec<_>, _>>()
             .map(Value::Array),
-        (DType::Object, _) => tagged(object, budget),
-        _ => Ok(match tagged(object, budget)? {
+        (DType::Object, _) => tagged_value(object, budget),
+        _ => Ok(match tagged_value(object, budget)? {
             Value::Object(mut tagged) => tagged.remove("v").unwrap_or(Value::Null),
             other => other,
         }),
     }
 }
 
-fn tagged(object: ObjectRef<'_>, budget: &OutputBudget) -> Result<Value, Fault> {
+fn tagged_value(object: ObjectRef<'_>, budget: &OutputBudget) -> Result<Value, Fault> {
     budget.take(1)?;
     budget.descend(|| tagged_parts(object, budget))
 }
 
 fn tagged_parts(object: ObjectRef<'_>, budget: &OutputBudget) -> Result<Value, Fault> {
-    let all = |items: Items<'_>| items.iter().map(|item| tagged(item, budget)).collect::<Result<Vec<_>, _>>();
+    let all =
+        |items: Items<'_>| items.iter().map(|item| tagged_value(item, budget)).collect::<Result<Vec<_>, _>>();
     let sorted = |items: Items<'_>| {
         let mut items = all(items)?;
         items.sort_by_key(sort_key);
@@ -227,7 +228,7 @@ fn tagged_parts(object: ObjectRef<'_>, budget: &OutputBudget) -> Result<Value, F
         View::FrozenSet(items) => json!({"t": "frozenset", "v": sorted(items)?}),
         View::Dict(pairs) => {
             let pair = |(key, value): (ObjectRef<'_>, ObjectRef<'_>)| {
-                Ok::<_, Fault>(json!([tagged(key, budget)?, tagged(value, budget)?]))
+                Ok::<_, Fault>(json!([tagged_value(key, budget)?, tagged_value(value, budget)?]))
             };
             json!({"t": "dict", "v": pairs.iter().map(pair).collect::<Result<Vec<_>, _>>()?})
         }

@@ -22,7 +22,9 @@ use super::output::Output;
 use super::remote::display_name;
 use super::source::Source;
 
-pub(crate) use options::{ByteOrderName, CastingName, CompressionName, OrderName, check, help};
+pub(crate) use options::{
+    ByteOrderName, CastingName, CompressionName, OrderName, check_format_options, format_options_help,
+};
 
 /// The formats that are read and written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -89,7 +91,7 @@ pub(crate) struct CreateContext<'a, 'o> {
     pub(crate) changes: &'a Changes,
     pub(crate) output: Output,
     /// Standard output.
-    pub(crate) out: &'o mut dyn std::io::Write,
+    pub(crate) stdout: &'o mut dyn std::io::Write,
 }
 
 impl Format {
@@ -121,7 +123,7 @@ impl Format {
     }
 
     /// Guesses the format from the end of a name.
-    pub(crate) fn of_name(path: &Path) -> Option<Self> {
+    pub(crate) fn of_extension(path: &Path) -> Option<Self> {
         // That of a URL is before its query.
         let name = display_name(path);
         let extension = Path::new(&name).extension()?.to_str()?;

@@ -33,14 +33,17 @@ impl FileFormat for Npy {
 
     fn open(&self, input: &Rc<Input>, arguments: &Arguments) -> Result<PendingArrays, Failure> {
         /// How many arrays are kept open.
-        const MAX_OPEN: usize = 16;
-        let (options, selection) = (arguments.options(), &arguments.selection);
+        const MAX_OPEN_ARRAYS: usize = 16;
+        let (options, selection) = (arguments.read_options(), &arguments.selection);
         let mut arrays = Arrays::of(input, &options);
         let (mut found, mut count) = (Vec::new(), 0);
         while let Some(array) = arrays.next().transpose()? {
             if selection.array.is_none_or(|wanted| wanted == count) {
                 // Of many arrays, only the offsets are kept.
-                found.push((arrays.last_byte_range().start, (count < MAX_OPEN).then(|| Box::new(array))));
+                found.push((
+                    arrays.last_byte_range().start,
+                    (count < MAX_OPEN_ARRAYS).then(|| Box::new(array)),
+                ));
             }
             count += 1;
             if arguments.drop_trailing {
@@ -58,21 +61,21 @@ impl FileFormat for Npy {
             let (input, options, selection) = (Rc::clone(&shared), options.clone(), selection.clone());
             PendingArray::new(None, move || match kept {
                 Some(array) => selection.part_of(*array),
-                None => selection.part_of(Arrays::at(&input, &options, begin)?),
+                None => selection.part_of(Arrays::open_at(&input, &options, begin)?),
             })
         })))
     }
 
     fn create(&self, mut arrays: PendingArrays, context: CreateContext<'_, '_>) -> Result<(), Failure> {
-        let CreateContext { changes, output, out, .. } = context;
+        let CreateContext { changes, output, stdout, .. } = context;
         let mut progress = Progress::new();
         let is_one = arrays.len() == 1;
-        output.write(out, Content::Binary, |mut sink| {
+        output.write(stdout, Content::Binary, |mut sink| {
             arrays.try_for_each(|array| {
                 let source = array.open()?;
                 // The library converts one array to one file on all cores.
                 if let (true, Sink::File(file)) = (is_one, &sink) {
-                    changes.check(&source)?;
+                    changes.check_applicable(&source)?;
                     let conversion = changes.conversion(WriteOptions::new(), &mut progress);
                     match &source.array {
                         SourceArray::Npy(array) => return Ok(convert_file_into(array, file, conversion)?),
@@ -137,7 +140,7 @@ pub(super) fn write(
     if let SourceArray::Objects(array) = &source.array
         && source.dtype().has_object()
     {
-        changes.check(&source)?;
+        changes.check_applicable(&source)?;
         return Ok(ndarray_io::WriteNpyExt::write_npy_with(
             &*in_order(array, changes)?,
             sink,

@@ -32,10 +32,10 @@ impl FileFormat for Npz {
     }
 
     fn open(&self, input: &Rc<Input>, arguments: &Arguments) -> Result<PendingArrays, Failure> {
-        let (options, selection) = (arguments.options(), arguments.selection.clone());
+        let (options, selection) = (arguments.read_options(), arguments.selection.clone());
         let archive = Rc::new(input.npz(&options)?);
         // An archive keeps all of its arrays; other formats have room for one.
-        let indices = match !selection.has_choice() && arguments.is_output_archive() {
+        let indices = match !selection.selects_array() && arguments.is_output_archive() {
             true => 0..archive.len(),
             false => {
                 let index = selection.index_in(&archive, input)?;
@@ -46,7 +46,7 @@ impl FileFormat for Npz {
         Ok(Box::new(indices.map(move |index| {
             let (shared, selection, path) = (Rc::clone(&archive), selection.clone(), name.clone());
             let array = PendingArray::new(Some(archive.members()[index].name().to_owned()), move || {
-                let source = Source::member(&shared, index, &path, selection.slice.is_none())?;
+                let source = Source::open_member(&shared, index, &path, selection.slice.is_none())?;
                 if let SourceArray::Npy(file) = &source.array
                     && let Err(error) = file.check_end()
                 {
@@ -60,15 +60,15 @@ impl FileFormat for Npz {
     }
 
     fn create(&self, arrays: PendingArrays, context: CreateContext<'_, '_>) -> Result<(), Failure> {
-        let CreateContext { arguments, changes, output, out } = context;
+        let CreateContext { arguments, changes, output, stdout } = context;
         let options = NpzOptions::new().compression(compression_of(arguments.compression)?);
         let is_one = arrays.len() == 1;
         let is_same = changes.is_none() && !arguments.selection.is_partial();
         let mut progress = Progress::new();
-        output.write(out, Content::Binary, |sink| {
+        output.write(stdout, Content::Binary, |sink| {
             write(sink, &options, |archive| {
                 for (number, mut array) in arrays.enumerate() {
-                    let name = arguments.member_name(array.name.as_deref(), number, is_one);
+                    let name = arguments.member_file_name(array.name.as_deref(), number, is_one);
                     if let Some(member) = array.member.take() {
                         let is_array = member.archive.holds_array(member.index)?;
                         // What nothing changes, and what is not an array, is copied as it is.
@@ -103,7 +103,7 @@ fn copy_member(
     let len = member.archive.copy_raw(member.index, &file)?;
     file.rewind()?;
     let name = name.unwrap_or_else(|| member.archive.members()[member.index].file_name().to_owned());
-    archive.add_raw(name, ProgressReader { input: file, progress, total: len }, len)
+    archive.add_raw(name, ProgressReader { input: file, progress, total_bytes: len }, len)
 }
 
 /// An archive that is being written, to a file or a stream.
@@ -152,7 +152,7 @@ pub(crate) fn add(
     if let SourceArray::Objects(array) = &source.array
         && source.dtype().has_object()
     {
-        changes.check(&source)?;
+        changes.check_applicable(&source)?;
         let array = in_order(array, changes)?;
         let name = name.strip_suffix(".npy").unwrap_or(&name); // which the writer adds again
         match archive {
@@ -161,8 +161,8 @@ pub(crate) fn add(
         }
         return Ok(());
     }
-    let (bytes, len) = changes.npy(&source)?;
-    archive.add_raw(name, ProgressReader { input: bytes, progress, total: len }, len)
+    let (bytes, len) = changes.npy_reader(&source)?;
+    archive.add_raw(name, ProgressReader { input: bytes, progress, total_bytes: len }, len)
 }
 
 pub(crate) fn compression_of(name: Option<CompressionName>) -> Result<Compression, Failure> {

@@ -168,7 +168,7 @@ impl FormatOption {
 }
 
 /// Returns an error for the first option that was given and has no effect for a pair of formats.
-pub(crate) fn check(arguments: &Arguments, from: Format, to: Format) -> Result<(), Failure> {
+pub(crate) fn check_format_options(arguments: &Arguments, from: Format, to: Format) -> Result<(), Failure> {
     match FORMAT_OPTIONS
         .iter()
         .find(|format_option| (format_option.is_given)(arguments) && !format_option.applies(from, to))
@@ -181,7 +181,7 @@ pub(crate) fn check(arguments: &Arguments, from: Format, to: Format) -> Result<(
 }
 
 /// Lists for the help to what each option applies.
-pub(crate) fn help() -> String {
+pub(crate) fn format_options_help() -> String {
     let width = FORMAT_OPTIONS.iter().map(|format_option| format_option.name.len()).max().unwrap_or(0);
     let lines = FORMAT_OPTIONS
         .iter()

@@ -35,7 +35,7 @@ impl FileFormat for Ra {
     }
 
     fn open(&self, input: &Rc<Input>, arguments: &Arguments) -> Result<PendingArrays, Failure> {
-        let options = arguments.options();
+        let options = arguments.read_options();
         let source = Source::open_single_array(input, Format::Ra, &options)?;
         if !arguments.drop_trailing {
             // Of packed data, the header says where they end only in some files.
@@ -51,7 +51,7 @@ impl FileFormat for Ra {
     }
 
     fn create(&self, arrays: PendingArrays, context: CreateContext<'_, '_>) -> Result<(), Failure> {
-        let CreateContext { arguments, changes, output, out } = context;
+        let CreateContext { arguments, changes, output, stdout } = context;
         let source = open_only_array(arrays, arguments)?;
         let header = changes.header(&source, Order::Fortran)?;
         if let DType::Record(_) = header.dtype() {
@@ -63,7 +63,7 @@ impl FileFormat for Ra {
         let head = ra::format(&header).map_err(|error| source.name_error(error))?;
         let mut progress = Progress::new();
         // What is read is closed before the output is in place: some systems do not replace a file that is open.
-        output.write(out, Content::Binary, move |mut sink| {
+        output.write(stdout, Content::Binary, move |mut sink| {
             let source = source;
             let elements = changes.elements(&source, &header);
             if arguments.compression == Some(CompressionName::Lz4) {
@@ -72,7 +72,7 @@ impl FileFormat for Ra {
                 let mut payload = Vec::new();
                 payload.try_reserve_exact(usize::try_from(header.payload_len().unwrap_or(u64::MAX))?)?;
                 elements.write_to(&mut progress, &mut payload)?;
-                let view = view(&payload, &header)?;
+                let view = fortran_view(&payload, &header)?;
                 return Ok(view.write_ra_with(sink, &RaOptions::new().compressed(true))?);
             }
             sink.write_all(&head)?;
@@ -82,7 +82,7 @@ impl FileFormat for Ra {
 }
 
 /// Views elements as RA files have them: in Fortran order. Of an array in C order, that has the axes reversed.
-fn view<'a>(payload: &'a [u8], header: &Header) -> Result<DynView<'a>, Failure> {
+fn fortran_view<'a>(payload: &'a [u8], header: &Header) -> Result<DynView<'a>, Failure> {
     let mut shape = header.shape().to_vec();
     if header.order() == Order::C {
         shape.reverse();

@@ -67,12 +67,12 @@ impl FileFormat for Raw {
     }
 
     fn create(&self, arrays: PendingArrays, context: CreateContext<'_, '_>) -> Result<(), Failure> {
-        let CreateContext { arguments, changes, output, out } = context;
+        let CreateContext { arguments, changes, output, stdout } = context;
         let source = open_only_array(arrays, arguments)?.ensure_iterable()?;
         refuse_objects(source.dtype())?;
         // Raw bytes do not say their order, so it is the one in which they are read, as with `tofile` of NumPy.
         let header = changes.header(&source, Order::C)?;
-        output.write(out, Content::Binary, move |mut sink| {
+        output.write(stdout, Content::Binary, move |mut sink| {
             let source = source;
             changes.elements(&source, &header).write_to(&mut Progress::new(), &mut sink)
         })

@@ -28,7 +28,7 @@ impl FileFormat for Stack {
     }
 
     fn open(&self, input: &Rc<Input>, arguments: &Arguments) -> Result<PendingArrays, Failure> {
-        let source = Source::open_single_array(input, Format::Stack, &arguments.options())?;
+        let source = Source::open_single_array(input, Format::Stack, &arguments.read_options())?;
         let selection = arguments.selection.clone();
         Ok(single_array(PendingArray::new(None, move || selection.part_of(source))))
     }
@@ -50,7 +50,7 @@ impl FileFormat for Stack {
             );
         };
         let source = open_only_array(arrays, arguments)?.ensure_iterable()?;
-        changes.check(&source)?;
+        changes.check_applicable(&source)?;
         let axis = normalize_axis(arguments.axis.unwrap_or(0), source.shape().len())
             .map_err(|failure| at(source.name(), failure))?;
         let length = arguments.chunk.unwrap_or_else(|| default_chunk_length(&source, axis));
@@ -80,8 +80,8 @@ impl FileFormat for Stack {
 
 /// Returns the number of indices of an axis that take about 128 MiB, the default chunk size of Dask.
 fn default_chunk_length(source: &Source, axis: usize) -> usize {
-    const BYTES: u64 = 128 << 20;
+    const DEFAULT_CHUNK_BYTES: u64 = 128 << 20;
     let length = source.shape()[axis];
     let each = (source.byte_len() / length.max(1) as u64).max(1);
-    usize::try_from(BYTES / each).unwrap_or(usize::MAX).clamp(1, length.max(1))
+    usize::try_from(DEFAULT_CHUNK_BYTES / each).unwrap_or(usize::MAX).clamp(1, length.max(1))
 }

@@ -69,7 +69,7 @@ fn member_info<'a>(
     };
     let stats = match &npy_header {
         Some(Ok(_)) if stats => {
-            match Source::member(archive, index, name, true).and_then(Source::ensure_iterable) {
+            match Source::open_member(archive, index, name, true).and_then(Source::ensure_iterable) {
                 Ok(source) => Some(stats_of(&source)),
                 Err(failure) => Some(Summary::Nothing { error: one_line_message(&failure) }),
             }
@@ -171,7 +171,7 @@ pub(super) fn print_archive_json(input: &Input, stats: bool, out: &mut dyn Write
 }
 
 /// Returns how a member is compressed, whether it is encrypted, and whether it can be read in parts.
-fn compression_text(member: &NpzMember) -> String {
+fn storage_text(member: &NpzMember) -> String {
     let encrypted = if member.is_encrypted() { ", encrypted" } else { "" };
     let index = match member.index_state() {
         IndexState::Absent => String::new(),
@@ -213,7 +213,7 @@ pub(super) fn print_archive_table(input: &Input, stats: bool, out: &mut dyn Writ
             what,
             known.member.size().to_string(),
             known.member.compressed_size().to_string(),
-            compression_text(known.member),
+            storage_text(known.member),
         ]);
         Ok(())
     })?;

@@ -167,7 +167,7 @@ impl FileFacts {
     }
 
     /// Prints the file with the arrays that are in it, and returns whether all of them are whole.
-    pub(super) fn show(
+    pub(super) fn print_with_arrays(
         self,
         arrays: &[ArrayFacts],
         json: bool,
@@ -293,7 +293,7 @@ impl ArrayFacts {
             header.bytes = None;
             data.is_whole = Some(true);
         }
-        data.can_be_mapped = data.is_whole == Some(true) && is_native(reader.dtype()) && !is_pickle;
+        data.can_be_mapped = data.is_whole == Some(true) && is_native_endian(reader.dtype()) && !is_pickle;
         Self { version: Some(reader.version().to_string()), ..Self::new(header, data) }
     }
 
@@ -354,6 +354,6 @@ fn part_lengths_text(lengths: &[usize]) -> String {
     }
 }
 
-pub(super) fn is_native(dtype: &DType) -> bool {
+pub(super) fn is_native_endian(dtype: &DType) -> bool {
     dtype.with_byte_order(ByteOrder::NATIVE) == *dtype
 }

@@ -24,7 +24,7 @@ use super::terminal::EscapingWriter;
 use archive::{print_archive_json, print_archive_table};
 use facts::{
     ArrayFacts, DataFacts, ElementLocation, FileFacts, HeaderFacts, JsonList, PackedFacts, RaFacts,
-    TensorFacts, is_native,
+    TensorFacts, is_native_endian,
 };
 
 /// Describe files: type, shape, order, sizes, members
@@ -88,8 +88,8 @@ fn describe_input(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> 
             false => print_archive_table(input, arguments.stats, out),
         };
     }
-    match facts(input, arguments.stats)? {
-        Some(facts) => FileFacts::of(input, input.format())?.show(&[facts], arguments.json, out),
+    match single_array_facts(input, arguments.stats)? {
+        Some(facts) => FileFacts::of(input, input.format())?.print_with_arrays(&[facts], arguments.json, out),
         None => describe_npy(input, arguments, out),
     }
 }
@@ -146,7 +146,7 @@ fn describe_safetensors(input: &Input, arguments: &Arguments, out: &mut dyn Writ
 }
 
 /// Describes a file of one array from its header; `None` for an NPY file that has to be read for that, as it may have several.
-fn facts(input: &Input, stats: bool) -> Result<Option<ArrayFacts>, Failure> {
+fn single_array_facts(input: &Input, stats: bool) -> Result<Option<ArrayFacts>, Failure> {
     let (format, options) = (input.format(), crate::reading::options());
     let mut facts = match format {
         Format::Ra => ra_facts(input)?,
@@ -180,7 +180,7 @@ fn ra_facts(input: &Input) -> Result<ArrayFacts, Failure> {
     let RaHeader { flags, eltype, elbyte, size, .. } = *reader.ra_header();
     let header = HeaderFacts::of(reader.dtype(), reader.order(), reader.shape());
     let mut data = DataFacts::at(reader.data_offset(), reader.extent());
-    data.can_be_mapped = flags & !1 == 0 && data.is_whole == Some(true) && is_native(reader.dtype());
+    data.can_be_mapped = flags & !1 == 0 && data.is_whole == Some(true) && is_native_endian(reader.dtype());
     // Integers of variable length extend to the end of the file, and the header declares their size when unpacked.
     let rest = input.size()?.saturating_sub(reader.data_offset());
     data.stored_bytes = match (header.bytes == Some(size), data.trailing.is_some()) {
@@ -234,7 +234,7 @@ fn describe_npy(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> Re
     let mut has_more = advance_to_next_array(&mut reader)?;
     let file = FileFacts::of(input, Format::Npy)?;
     if !has_more {
-        return file.show(&[facts], arguments.json, out);
+        return file.print_with_arrays(&[facts], arguments.json, out);
     }
     let mut are_whole = true;
     let mut list = None;

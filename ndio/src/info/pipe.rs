@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use ndarray_io::NpyReader;
 
-use super::facts::{ArrayFacts, DataFacts, FileFacts, HeaderFacts, is_native};
+use super::facts::{ArrayFacts, DataFacts, FileFacts, HeaderFacts, is_native_endian};
 use super::{Arguments, advance_to_next_array, describe_input};
 use crate::failure::{Failure, at};
 use crate::formats::Format;
@@ -34,7 +34,7 @@ pub(super) fn describe_pipe(
     }
     let (file, arrays) = npy_facts(path, CountingReader { input: all, count: Rc::default() })
         .map_err(|failure| at(path, failure))?;
-    file.show(&arrays, arguments.json, out)
+    file.print_with_arrays(&arrays, arguments.json, out)
 }
 
 /// A reader that counts what it has read.
@@ -70,7 +70,7 @@ fn npy_facts<R: Read>(
             data_offset: reader.data_offset(),
             is_whole: Some(true),
             trailing: Some(0),
-            can_be_mapped: is_native(reader.dtype()) && !reader.dtype().has_object(),
+            can_be_mapped: is_native_endian(reader.dtype()) && !reader.dtype().has_object(),
             ..DataFacts::default()
         };
         let skipped = match reader.skip() {

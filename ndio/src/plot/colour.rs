@@ -33,7 +33,7 @@ impl Limits {
 
 /// The color of a number from 0 to 1: viridis, in Matt Zucker's polynomial approximation.
 pub(super) fn viridis(fraction: f64) -> Rgb {
-    const TERMS: [[f64; 3]; 7] = [
+    const COEFFICIENTS: [[f64; 3]; 7] = [
         [0.277_727_327_223_417_7, 0.005_407_344_544_966_578, 0.334_099_805_335_306_1],
         [0.105_093_043_108_577_4, 1.404_613_529_898_575, 1.384_590_162_594_685],
         [-0.330_861_828_725_556_3, 0.214_847_559_468_213, 0.095_095_163_028_236_59],
@@ -43,7 +43,7 @@ pub(super) fn viridis(fraction: f64) -> Rgb {
         [-5.435_455_855_934_631, 4.645_852_612_178_535, 26.312_435_249_583_2],
     ];
     let channel = |index: usize| {
-        let level = TERMS.iter().rev().fold(0.0, |sum, term| sum * fraction + term[index]);
+        let level = COEFFICIENTS.iter().rev().fold(0.0, |sum, term| sum * fraction + term[index]);
         (level * 255.0).round() as u8 // the cast saturates
     };
     [channel(0), channel(1), channel(2)]
@@ -70,7 +70,7 @@ impl ColourSupport {
     }
 
     /// Returns the escape sequence that resets all colors.
-    pub(super) fn end(self) -> &'static str {
+    pub(super) fn reset_sequence(self) -> &'static str {
         if self == Self::None { "" } else { "\x1b[0m" }
     }
 
@@ -85,14 +85,15 @@ impl ColourSupport {
 
 /// Returns the index of the nearest of the 256 colors.
 fn nearest_xterm_index(colour: Rgb) -> u8 {
-    const CUBE: [u8; 6] = [0, 95, 135, 175, 215, 255];
+    const CUBE_LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
     let apart = |other: Rgb| -> u32 {
         colour.iter().zip(other).map(|(one, two)| u32::from(one.abs_diff(two)).pow(2)).sum()
     };
-    let place =
-        |level: u8| (0..6u8).min_by_key(|place| CUBE[usize::from(*place)].abs_diff(level)).unwrap_or(0);
+    let place = |level: u8| {
+        (0..6u8).min_by_key(|place| CUBE_LEVELS[usize::from(*place)].abs_diff(level)).unwrap_or(0)
+    };
     let [red, green, blue] = colour.map(place);
-    let in_cube = [red, green, blue].map(|place| CUBE[usize::from(place)]);
+    let in_cube = [red, green, blue].map(|place| CUBE_LEVELS[usize::from(place)]);
     let mean = (u32::from(colour[0]) + u32::from(colour[1]) + u32::from(colour[2])) / 3;
     let grey = (mean.saturating_sub(3) / 10).min(23) as u8;
     match apart([8 + 10 * grey; 3]) < apart(in_cube) {

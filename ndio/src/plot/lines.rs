@@ -13,7 +13,7 @@ const DOTS_ACROSS: usize = 2;
 const DOTS_DOWN: usize = 4;
 
 /// The message for a plot or picture without a finite number.
-pub(super) const NO_NUMBERS: &str = "there are no finite numbers";
+pub(super) const NO_NUMBERS_MESSAGE: &str = "there are no finite numbers";
 
 /// Scales a number between `low` and `high` to 0..1. Halves them first, because the difference of two floats
 /// may overflow.
@@ -22,16 +22,18 @@ fn fraction(number: f64, low: f64, high: f64) -> f64 {
 }
 
 /// Draws the columns of an array of two axes as line plots, one below the other.
-pub(super) fn columns(source: &Source, canvas: &Canvas, out: &mut dyn Write) -> Result<u8, Failure> {
-    const MIN: usize = 4;
+pub(super) fn draw_columns(source: &Source, canvas: &Canvas, out: &mut dyn Write) -> Result<u8, Failure> {
+    const MIN_LINES: usize = 4;
     let count = source.shape()[1];
     // Each plot also has a line for its name and two for its axis.
-    let lines = (canvas.lines / count.max(1)).saturating_sub(3).max(MIN);
+    let lines = (canvas.lines / count.max(1)).saturating_sub(3).max(MIN_LINES);
     for column in 0..count {
         writeln!(out, "column {column}")?;
-        let drawn = line(&Plane::column(source, column), &Canvas { lines, ..*canvas }, out);
+        let drawn = draw_line(&Plane::column(source, column), &Canvas { lines, ..*canvas }, out);
         match drawn {
-            Err(failure) if failure.to_string() == NO_NUMBERS => writeln!(out, "  {NO_NUMBERS}")?,
+            Err(failure) if failure.to_string() == NO_NUMBERS_MESSAGE => {
+                writeln!(out, "  {NO_NUMBERS_MESSAGE}")?
+            }
             drawn => drop(drawn?),
         }
     }
@@ -39,7 +41,7 @@ pub(super) fn columns(source: &Source, canvas: &Canvas, out: &mut dyn Write) -> 
 }
 
 /// Draws a line plot. Where several numbers share a column, the line spans their range.
-pub(super) fn line(plane: &Plane<'_>, canvas: &Canvas, out: &mut dyn Write) -> Result<u8, Failure> {
+pub(super) fn draw_line(plane: &Plane<'_>, canvas: &Canvas, out: &mut dyn Write) -> Result<u8, Failure> {
     let length = plane.dims()[0];
     let label = 12;
     let columns = (canvas.columns - label - 2).max(4);
@@ -68,7 +70,7 @@ pub(super) fn line(plane: &Plane<'_>, canvas: &Canvas, out: &mut dyn Write) -> R
     let low = finite().map(|(low, _)| *low).fold(f64::INFINITY, f64::min);
     let high = finite().map(|(_, high)| *high).fold(f64::NEG_INFINITY, f64::max);
     if low > high {
-        return Err(NO_NUMBERS.into());
+        return Err(NO_NUMBERS_MESSAGE.into());
     }
     let row = |number: f64| {
         let fraction = if high > low { fraction(number, low, high) } else { 0.5 };
@@ -116,9 +118,9 @@ pub(super) fn line(plane: &Plane<'_>, canvas: &Canvas, out: &mut dyn Write) -> R
 }
 
 fn braille(dots: &[Vec<bool>], line: usize, column: usize) -> char {
-    const BITS: [[u32; DOTS_DOWN]; DOTS_ACROSS] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
+    const DOT_BITS: [[u32; DOTS_DOWN]; DOTS_ACROSS] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
     let mut code = 0x2800;
-    for (across, bits) in BITS.iter().enumerate() {
+    for (across, bits) in DOT_BITS.iter().enumerate() {
         for (down, bit) in bits.iter().enumerate() {
             if dots[line * DOTS_DOWN + down][column * DOTS_ACROSS + across] {
                 code |= bit;
@@ -129,12 +131,12 @@ fn braille(dots: &[Vec<bool>], line: usize, column: usize) -> char {
 }
 
 /// Draws a histogram.
-pub(super) fn histogram(plane: &Plane<'_>, canvas: &Canvas, out: &mut dyn Write) -> Result<u8, Failure> {
+pub(super) fn draw_histogram(plane: &Plane<'_>, canvas: &Canvas, out: &mut dyn Write) -> Result<u8, Failure> {
     const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let source = plane.source;
     let (low, high) = stats::compute(source)?.range()?;
     if low.is_nan() || low > high {
-        return Err(NO_NUMBERS.into());
+        return Err(NO_NUMBERS_MESSAGE.into());
     }
     let label = 12;
     let columns = canvas.columns - label - 2;

@@ -113,7 +113,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     let input = Input::open(&arguments.file)?;
     let source = arguments.selection.open_one(&input, &options, true)?.ensure_iterable()?;
     if source.len() == 0 {
-        return Err(input.at(format!("there is nothing to draw in shape {}", source.shape_text())));
+        return Err(input.at(format!("there is nothing to draw in shape {}", source.display_shape())));
     }
     if let Some(path) = &arguments.output {
         let is_file = path != Path::new("-") && (!path.exists() || is_regular(path));
@@ -141,23 +141,23 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
         if arguments.output.is_some() {
             return Err("histograms are drawn in the terminal only".into());
         }
-        return lines::histogram(&Plane::new(&source, ndim), &canvas, out);
+        return lines::draw_histogram(&Plane::new(&source, ndim), &canvas, out);
     }
     if ndim == 1 {
         if arguments.output.is_some() {
             return Err("lines are drawn in the terminal only".into());
         }
-        return lines::line(&Plane::new(&source, 1), &canvas, out);
+        return lines::draw_line(&Plane::new(&source, 1), &canvas, out);
     }
     if is_lines {
-        return lines::columns(&source, &canvas, out);
+        return lines::draw_columns(&source, &canvas, out);
     }
     let channels = channels(&source);
     let plane = Plane::new(&source, if channels > 1 { 3 } else { 2 });
     match &arguments.output {
         Some(path) => {
             let output = Output::new(path, arguments.force)?;
-            picture::png(&plane, channels, arguments.limits, (path, output), out)?;
+            picture::write_png(&plane, channels, arguments.limits, (path, output), out)?;
         }
         None => picture::draw(&plane, channels, arguments.limits, &canvas, out)?,
     }

@@ -31,7 +31,7 @@ impl Painter {
         let grid = plane.grid(height, width, channels)?;
         let limits = match (limits, channels) {
             (Some(limits), _) => limits,
-            (None, 1) => Limits::robust(grid.means()).ok_or(super::lines::NO_NUMBERS)?,
+            (None, 1) => Limits::robust(grid.means()).ok_or(super::lines::NO_NUMBERS_MESSAGE)?,
             _ => Limits { low: 0.0, high: full_brightness(plane.source.dtype(), &grid) },
         };
         Ok(Self { grid, channels, limits })
@@ -67,12 +67,12 @@ impl Painter {
 /// That is the maximum of `u8` and `u16`. For other types it is 1, or 255 if any number is clearly above 1.
 fn full_brightness(dtype: &DType, grid: &MeanGrid) -> f64 {
     /// Numbers up to this still count as 0 to 1: rounding and sharpening can slightly exceed 1.
-    const ABOUT_ONE: f64 = 2.0;
+    const UNIT_SCALE_LIMIT: f64 = 2.0;
     match dtype.as_scalar().map(|scalar| (scalar.kind(), scalar.size())) {
         Some((Kind::Bool, _)) => 1.0,
         Some((Kind::Uint, 1)) => 255.0,
         Some((Kind::Uint, 2)) => 65_535.0,
-        _ if grid.means().any(|number| number > ABOUT_ONE) => 255.0,
+        _ if grid.means().any(|number| number > UNIT_SCALE_LIMIT) => 255.0,
         _ => 1.0,
     }
 }
@@ -96,7 +96,7 @@ pub(super) fn draw(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let (rows, columns) = (plane.dims()[0], plane.dims()[1]);
-    let (height, width) = size(rows, columns, 2 * canvas.lines, canvas.columns);
+    let (height, width) = fitted_size(rows, columns, 2 * canvas.lines, canvas.columns);
     let painter = Painter::new(plane, channels, limits, height, width)?;
     let point = |row: usize, column: usize| painter.colour((row, height), (column, width));
     let bright = |row: usize, column: usize| painter.brightness((row, height), (column, width));
@@ -112,7 +112,7 @@ pub(super) fn draw(
                 line.push(shade_char_of_pair(bright(top, column), lower));
             }
         }
-        line += canvas.colours.end();
+        line += canvas.colours.reset_sequence();
         writeln!(out, "{}", line.trim_end())?;
     }
     if !plane.leading_indices.is_empty() {
@@ -131,17 +131,16 @@ pub(super) fn draw(
 
 /// Returns the largest size that fits and keeps the aspect ratio, but with sides of at least 8 points where
 /// they fit.
-fn size(rows: usize, columns: usize, height: usize, width: usize) -> (usize, usize) {
-    const MIN_POINTS: usize = 8;
+fn fitted_size(rows: usize, columns: usize, height: usize, width: usize) -> (usize, usize) {
+    const MIN_SIDE: usize = 8;
     let factor = (height as f64 / rows as f64).min(width as f64 / columns as f64);
-    let fit = |length: usize, most: usize| {
-        ((length as f64 * factor).round() as usize).max(MIN_POINTS).clamp(1, most)
-    };
+    let fit =
+        |length: usize, most: usize| ((length as f64 * factor).round() as usize).max(MIN_SIDE).clamp(1, most);
     (fit(rows, height), fit(columns, width))
 }
 
 fn half_blocks(colours: ColourSupport, upper: Option<Rgb>, lower: Option<Rgb>) -> String {
-    let end = colours.end();
+    let end = colours.reset_sequence();
     match (upper, lower) {
         (None, None) => format!("{end} "),
         (Some(upper), None) => format!("{end}{}▀", colours.foreground(upper)),
@@ -160,22 +159,22 @@ fn shade_char_of_pair(upper: Option<f64>, lower: Option<f64>) -> char {
 
 /// Draws the color scale.
 fn draw_scale(limits: Limits, canvas: &Canvas, out: &mut dyn Write) -> Result<(), Failure> {
-    const WIDTH: usize = 32;
+    const SCALE_WIDTH: usize = 32;
     let cell = |index: usize| {
-        let fraction = index as f64 / (WIDTH - 1) as f64;
+        let fraction = index as f64 / (SCALE_WIDTH - 1) as f64;
         let colour = Some(viridis(fraction));
         match canvas.colours {
             ColourSupport::None => shade(fraction).to_string(),
             colours => half_blocks(colours, colour, colour),
         }
     };
-    let bar: String = (0..WIDTH).map(cell).collect();
-    let end = canvas.colours.end();
+    let bar: String = (0..SCALE_WIDTH).map(cell).collect();
+    let end = canvas.colours.reset_sequence();
     Ok(writeln!(out, "{} {bar}{end} {}", short_number(limits.low), short_number(limits.high))?)
 }
 
 /// Writes a PNG file with one pixel per element, downsampled to at most 4096 on the longer side.
-pub(super) fn png(
+pub(super) fn write_png(
     plane: &Plane<'_>,
     channels: usize,
     limits: Option<Limits>,

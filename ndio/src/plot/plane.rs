@@ -18,7 +18,7 @@ pub(super) struct Plane<'a> {
     /// The indices of the leading axes.
     pub(super) leading_indices: Vec<usize>,
     /// The index of the last axis, if that is not drawn.
-    last: Option<usize>,
+    last_axis_index: Option<usize>,
 }
 
 /// Means of the numbers that fall into each cell.
@@ -35,39 +35,44 @@ impl<'a> Plane<'a> {
     pub(super) fn new(source: &'a Source, axes: usize) -> Self {
         let others = source.shape().len().saturating_sub(axes);
         let leading_indices = source.shape()[..others].iter().map(|length| length / 2).collect();
-        Self { source, leading_indices, last: None }
+        Self { source, leading_indices, last_axis_index: None }
     }
 
     /// Selects one column of an array of two axes.
     pub(super) fn column(source: &'a Source, column: usize) -> Self {
-        Self { source, leading_indices: Vec::new(), last: Some(column) }
+        Self { source, leading_indices: Vec::new(), last_axis_index: Some(column) }
     }
 
     pub(super) fn dims(&self) -> &[usize] {
         let shape = self.source.shape();
-        &shape[self.leading_indices.len()..shape.len() - usize::from(self.last.is_some())]
+        &shape[self.leading_indices.len()..shape.len() - usize::from(self.last_axis_index.is_some())]
     }
 
     /// Invokes the callback with each block as numbers, and the index of its first element.
     pub(super) fn for_each_block(&self, mut call: impl FnMut(&ArrayD<f64>, &[usize])) -> Result<(), Failure> {
-        const BLOCK: usize = 256 << 10;
+        const BLOCK_BYTES: usize = 256 << 10;
         let one = |index: &usize| *index..*index + 1;
         let drawn = self.dims().iter().map(|length| 0..*length);
-        let part: Vec<Range<usize>> =
-            self.leading_indices.iter().map(one).chain(drawn).chain(self.last.iter().map(one)).collect();
-        let blocks = self.source.blocks().bytes(BLOCK).within(&part)?;
+        let part: Vec<Range<usize>> = self
+            .leading_indices
+            .iter()
+            .map(one)
+            .chain(drawn)
+            .chain(self.last_axis_index.iter().map(one))
+            .collect();
+        let blocks = self.source.blocks().bytes(BLOCK_BYTES).within(&part)?;
         let all = blocks.byte_len();
         let mut progress = Progress::new();
         blocks.map(
             |block| {
                 let bytes = block.array().bytes().len() as u64;
-                let mut numbers = numbers(block.array()).map_err(|failure| in_block(&block, failure))?;
+                let mut numbers = real_numbers(block.array()).map_err(|failure| in_block(&block, failure))?;
                 let first: Vec<usize> = block.ranges().iter().map(|range| range.start).collect();
                 // The axes that are not drawn have length 1.
                 for _ in &self.leading_indices {
                     numbers = numbers.index_axis_move(Axis(0), 0);
                 }
-                if self.last.is_some() {
+                if self.last_axis_index.is_some() {
                     let last = Axis(numbers.ndim() - 1);
                     numbers = numbers.index_axis_move(last, 0);
                 }
@@ -127,7 +132,7 @@ impl MeanGrid {
 }
 
 /// Converts numbers of any type to `f64`; complex ones to their magnitudes.
-fn numbers(array: &DynArray) -> Result<ArrayD<f64>, Failure> {
+fn real_numbers(array: &DynArray) -> Result<ArrayD<f64>, Failure> {
     match array.dtype().as_scalar().map(ndarray_io::dtype::Scalar::kind) {
         Some(Kind::Complex) => {
             let options = crate::reading::options().casting(Casting::Unsafe);

@@ -22,12 +22,12 @@ pub(crate) struct Arrays<'a> {
     /// The part of each array that is wanted.
     selection: Option<&'a Selection>,
     /// The offset of the next array.
-    next: Option<u64>,
-    number: usize,
+    next_offset: Option<u64>,
+    returned_count: usize,
     only: Option<Source>,
     /// The start and end offset of the array returned last.
-    begin: u64,
-    end: u64,
+    last_begin: u64,
+    last_end: u64,
     last_has_objects: bool,
 }
 
@@ -38,17 +38,17 @@ impl<'a> Arrays<'a> {
             input,
             options,
             selection: None,
-            next: Some(0),
-            number: 0,
+            next_offset: Some(0),
+            returned_count: 0,
             only: None,
-            begin: 0,
-            end: 0,
+            last_begin: 0,
+            last_end: 0,
             last_has_objects: false,
         }
     }
 
     pub(super) fn only(input: &'a Input, options: &'a ReadOptions, only: Source) -> Self {
-        Self { only: Some(only), next: None, end: u64::MAX, ..Self::of(input, options) }
+        Self { only: Some(only), next_offset: None, last_end: u64::MAX, ..Self::of(input, options) }
     }
 
     pub(super) fn with_selection(self, selection: &'a Selection) -> Self {
@@ -70,23 +70,23 @@ impl<'a> Arrays<'a> {
 
     /// Whether more arrays follow.
     pub(crate) fn has_more(&self) -> bool {
-        self.only.is_some() || self.next.is_some()
+        self.only.is_some() || self.next_offset.is_some()
     }
 
     /// The byte range in the file of the array returned last.
     pub(crate) fn last_byte_range(&self) -> std::ops::Range<u64> {
-        self.begin..self.end
+        self.last_begin..self.last_end
     }
 
     /// Returns an error if bytes that are not an array follow the last one.
     pub(crate) fn check_end(&self) -> Result<(), Failure> {
-        if self.end == u64::MAX {
+        if self.last_end == u64::MAX {
             return Ok(());
         }
-        match self.input.size()?.saturating_sub(self.end) {
+        match self.input.size()?.saturating_sub(self.last_end) {
             0 => Ok(()),
             // Rows that are being appended are not damage.
-            _ if self.number == 1 && !self.last_has_objects => {
+            _ if self.returned_count == 1 && !self.last_has_objects => {
                 Ok(self.input.npy(self.options)?.check_end()?)
             }
             more => Err(self.input.at(format!("{more} bytes that are not an array follow its last array"))),
@@ -96,14 +96,14 @@ impl<'a> Arrays<'a> {
     /// Adds the number of the array returned last to an error.
     pub(crate) fn located<T>(&self, done: Result<T, Failure>) -> Result<T, Failure> {
         let name = self.input.name();
-        done.map_err(|failure| match self.number.saturating_sub(1) {
+        done.map_err(|failure| match self.returned_count.saturating_sub(1) {
             0 => at(name, failure),
             number => at_part(name, &format!("array {number}"), failure),
         })
     }
 
     /// Opens the array at an offset.
-    pub(crate) fn at(input: &'a Input, options: &'a ReadOptions, begin: u64) -> Result<Source, Failure> {
+    pub(crate) fn open_at(input: &'a Input, options: &'a ReadOptions, begin: u64) -> Result<Source, Failure> {
         let arrays = Self::of(input, options);
         arrays.open(begin).map(|(source, _)| source).map_err(|failure| at(input.name(), failure))
     }
@@ -145,7 +145,7 @@ impl<'a> Arrays<'a> {
         const MAGIC: &[u8; 6] = b"\x93NUMPY";
         let bytes = self.input.bytes()?;
         // Checked before reading: a header may declare an end beyond what the system can read at.
-        Ok(bytes.size()? > self.end && read_up_to(&*bytes, self.end, MAGIC.len())? == MAGIC)
+        Ok(bytes.size()? > self.last_end && read_up_to(&*bytes, self.last_end, MAGIC.len())? == MAGIC)
     }
 }
 
@@ -161,14 +161,14 @@ impl Iterator for Arrays<'_> {
         if let Some(only) = self.only.take() {
             return Some(Ok(only));
         }
-        let begin = self.next.take()?;
+        let begin = self.next_offset.take()?;
         let found = self.open(begin).and_then(|(source, end)| {
-            (self.begin, self.end) = (begin, end);
+            (self.last_begin, self.last_end) = (begin, end);
             self.last_has_objects = source.dtype().has_object();
-            self.next = self.is_followed_by_array()?.then_some(end);
+            self.next_offset = self.is_followed_by_array()?.then_some(end);
             Ok(source)
         });
-        self.number += 1;
+        self.returned_count += 1;
         Some(self.located(found))
     }
 }

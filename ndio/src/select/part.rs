@@ -170,7 +170,7 @@ fn axis_range(
 }
 
 /// What is read at a time, in bytes.
-const MAX_READ: u64 = 4 << 20;
+const MAX_READ_BYTES: u64 = 4 << 20;
 
 impl SelectedPart {
     /// Reads the elements of these ranges of the selection, in its order.
@@ -204,7 +204,7 @@ impl SelectedPart {
 
 impl SelectedPart {
     /// Reads the elements from `first` to `last` of the selection, in its order.
-    fn bytes(&self, first: u64, last: u64) -> Result<Vec<u8>> {
+    fn read_element_bytes(&self, first: u64, last: u64) -> Result<Vec<u8>> {
         let order = self.header.order();
         let mut dims = self.header.shape().to_vec();
         if order == Order::Fortran {
@@ -226,7 +226,7 @@ impl SelectedPart {
     fn read_within_element(&self, number: u64, offset: usize, into: &mut [u8]) -> Result<usize> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if last.as_ref().is_none_or(|(kept, _)| *kept != number) {
-            *last = Some((number, self.bytes(number, number + 1)?));
+            *last = Some((number, self.read_element_bytes(number, number + 1)?));
         }
         let bytes = last.as_ref().map_or(&[][..], |(_, bytes)| bytes);
         into.copy_from_slice(&bytes[offset..][..into.len()]);
@@ -241,7 +241,7 @@ impl ReadAt for SelectedPart {
         }
         let (at, item) = (offset - self.head.len() as u64, self.header.dtype().item_size() as u64);
         let all = self.header.payload_len().unwrap_or_default();
-        let end = all.min(at.saturating_add(MAX_READ.min(into.len() as u64)));
+        let end = all.min(at.saturating_add(MAX_READ_BYTES.min(into.len() as u64)));
         if at >= end {
             return Ok(0);
         }
@@ -254,13 +254,13 @@ impl ReadAt for SelectedPart {
             .count();
         let inner: u64 = self.header.shape()[outer..].iter().map(|length| *length as u64).product();
         let whole = (self.whole.dtype().item_size() as u64).max(item);
-        let most = (MAX_READ / whole).max(1).saturating_mul(inner.max(1));
+        let most = (MAX_READ_BYTES / whole).max(1).saturating_mul(inner.max(1));
         let last = end.div_ceil(item).min(first.saturating_add(most));
         let wanted = (end.min(last * item) - at) as usize;
         if last == first + 1 && (wanted as u64) < item {
             return self.read_within_element(first, offset, &mut into[..wanted]);
         }
-        let bytes = self.bytes(first, last)?;
+        let bytes = self.read_element_bytes(first, last)?;
         into[..wanted].copy_from_slice(&bytes[offset..][..wanted]);
         Ok(wanted)
     }
@@ -272,7 +272,7 @@ impl ReadAt for SelectedPart {
 
     fn hints(&self) -> ReadHints {
         // Each read is a slice of the file: fewer and larger ones are better.
-        ReadHints::new().block(MAX_READ as usize).gap(1 << 20)
+        ReadHints::new().block(MAX_READ_BYTES as usize).gap(1 << 20)
     }
 }
 

@@ -127,7 +127,7 @@ impl AnyStats {
             }
             Self::Complex(parts) => {
                 let [real, imaginary, size] = *parts;
-                let finite = (size.finite() > 0).then(|| ComplexRange {
+                let finite = (size.finite_count() > 0).then(|| ComplexRange {
                     magnitude: [size.min.to_f64(), size.max.to_f64()],
                     mean: [real.mean, imaginary.mean],
                     std: real.std().hypot(imaginary.std()),
@@ -166,7 +166,7 @@ fn time_text(ticks: i64, dtype: &DType) -> Option<String> {
 /// Computes the statistics of an array, with one thread for each core.
 pub(crate) fn compute(source: &Source) -> Result<AnyStats, Failure> {
     /// The block size in bytes: a block fits in a core's private cache.
-    const BLOCK: usize = 512 << 10;
+    const BLOCK_BYTES: usize = 512 << 10;
     // The statistics of an empty array show which kind of statistics the dtype has.
     let empty = DynArray::from_bytes(source.dtype().clone(), vec![0], Order::C, &[]);
     let nothing = empty.map_or_else(
@@ -179,7 +179,7 @@ pub(crate) fn compute(source: &Source) -> Result<AnyStats, Failure> {
     let all = source.byte_len();
     let mut progress = Progress::new();
     let mut merged = None;
-    source.blocks().bytes(BLOCK).map(
+    source.blocks().bytes(BLOCK_BYTES).map(
         |block| {
             let bytes = block.array().bytes().len() as u64;
             let found = AnyStats::of(block.array()).map_err(|failure| in_block(&block, failure))?;

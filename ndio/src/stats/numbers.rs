@@ -20,9 +20,9 @@ pub(crate) struct Stats {
     pub(crate) max: Bound,
     pub(crate) mean: f64,
     /// The sum of the squared deviations from the mean.
-    squares: f64,
-    /// The square root of `squares`, times [`SPREAD_SCALE`]: used where `squares` overflows.
-    spread: f64,
+    squared_deviations: f64,
+    /// The square root of `squared_deviations`, times [`DEVIATION_SCALE`]: used where `squared_deviations` overflows.
+    scaled_deviation: f64,
 }
 
 /// A minimum or maximum: a float, or an integer that an `f64` may not represent exactly.
@@ -59,14 +59,14 @@ impl Serialize for Bound {
     }
 }
 
-/// The factor that keeps `Stats::spread` finite for numbers of any count and size.
-const SPREAD_SCALE: f64 = 1.0 / (1u64 << 40) as f64;
+/// The factor that keeps `Stats::scaled_deviation` finite for numbers of any count and size.
+const DEVIATION_SCALE: f64 = 1.0 / (1u64 << 40) as f64;
 
 impl Stats {
     /// Merges the statistics of two sets of numbers.
     pub(crate) fn merge(self, other: Self) -> Self {
-        if self.finite() == 0 || other.finite() == 0 {
-            let (some, none) = if self.finite() == 0 { (other, self) } else { (self, other) };
+        if self.finite_count() == 0 || other.finite_count() == 0 {
+            let (some, none) = if self.finite_count() == 0 { (other, self) } else { (self, other) };
             let (count, nan, inf) = (some.count + none.count, some.nan + none.nan, some.inf + none.inf);
             return Self { count, nan, inf, ..some };
         }
@@ -75,7 +75,7 @@ impl Stats {
             (one, two) if (two.to_f64() < one.to_f64()) == less => two,
             (one, _) => one,
         };
-        let (n, m) = (self.finite() as f64, other.finite() as f64);
+        let (n, m) = (self.finite_count() as f64, other.finite_count() as f64);
         let delta = other.mean / 2.0 - self.mean / 2.0;
         Self {
             count: self.count + other.count,
@@ -85,28 +85,30 @@ impl Stats {
             min: pick(self.min, other.min, true),
             max: pick(self.max, other.max, false),
             mean: self.mean + 2.0 * (delta * (m / (n + m))),
-            squares: self.squares + other.squares + 2.0 * delta * 2.0 * delta * (n * m / (n + m)),
-            spread: self
-                .spread
-                .hypot(other.spread)
-                .hypot(2.0 * SPREAD_SCALE * (delta * (n * m / (n + m)).sqrt())),
+            squared_deviations: self.squared_deviations
+                + other.squared_deviations
+                + 2.0 * delta * 2.0 * delta * (n * m / (n + m)),
+            scaled_deviation: self
+                .scaled_deviation
+                .hypot(other.scaled_deviation)
+                .hypot(2.0 * DEVIATION_SCALE * (delta * (n * m / (n + m)).sqrt())),
         }
     }
 
-    pub(crate) fn finite(&self) -> u64 {
+    pub(crate) fn finite_count(&self) -> u64 {
         self.count - self.nan - self.inf
     }
 
     pub(crate) fn std(&self) -> f64 {
-        let count = self.finite() as f64;
-        match self.squares.is_finite() {
-            true => (self.squares / count).sqrt(),
-            false => self.spread / count.sqrt() / SPREAD_SCALE,
+        let count = self.finite_count() as f64;
+        match self.squared_deviations.is_finite() {
+            true => (self.squared_deviations / count).sqrt(),
+            false => self.scaled_deviation / count.sqrt() / DEVIATION_SCALE,
         }
     }
 
     pub(crate) fn summary(self) -> Summary {
-        let is_any = self.finite() > 0;
+        let is_any = self.finite_count() > 0;
         Summary::Numbers {
             count: self.count,
             min: is_any.then_some(self.min),
@@ -158,8 +160,8 @@ numbers! {
 
 /// Computes the statistics of a block, in pieces that stay in the L1 cache during both passes.
 pub(crate) fn stats_of_slice<T: Number>(items: &[T]) -> Stats {
-    const PIECE: usize = 16 << 10;
-    let pieces = items.chunks((PIECE / size_of::<T>()).max(1));
+    const PIECE_BYTES: usize = 16 << 10;
+    let pieces = items.chunks((PIECE_BYTES / size_of::<T>()).max(1));
     let none = || stats_of_piece::<T>(&[]);
     pieces.map(stats_of_piece).reduce(Stats::merge).unwrap_or_else(none)
 }
@@ -178,8 +180,8 @@ fn stats_of_piece<T: Number>(items: &[T]) -> Stats {
         min: none,
         max: none,
         mean: 0.0,
-        squares: 0.0,
-        spread: 0.0,
+        squared_deviations: 0.0,
+        scaled_deviation: 0.0,
     };
     let Some(first) = items.first() else { return found };
     let (rows, rest) = items.as_chunks::<LANES>();
@@ -225,7 +227,7 @@ fn stats_of_piece<T: Number>(items: &[T]) -> Stats {
     if !squares.is_finite() {
         return stats_of_piece_one_by_one(items, none);
     }
-    (found.squares, found.spread) = (squares, squares.sqrt() * SPREAD_SCALE);
+    (found.squared_deviations, found.scaled_deviation) = (squares, squares.sqrt() * DEVIATION_SCALE);
     found
 }
 
@@ -257,8 +259,8 @@ fn stats_of_piece_one_by_one<T: Number>(items: &[T], mut found: Stats) -> Stats 
         let delta = number / 2.0 - found.mean / 2.0;
         found.mean += 2.0 * (delta / seen);
         let share = (seen - 1.0) / seen;
-        found.squares += 2.0 * delta * 2.0 * delta * share;
-        found.spread = found.spread.hypot(2.0 * SPREAD_SCALE * (delta * share.sqrt()));
+        found.squared_deviations += 2.0 * delta * 2.0 * delta * share;
+        found.scaled_deviation = found.scaled_deviation.hypot(2.0 * DEVIATION_SCALE * (delta * share.sqrt()));
     }
     found
 }

@@ -68,7 +68,7 @@ pub(crate) struct FieldSummary {
 }
 
 /// Formats a number as in JSON: the shortest decimal form that is read as the same number.
-fn number(number: &impl Serialize) -> String {
+fn json_number(number: &impl Serialize) -> String {
     serde_json::to_string(number).unwrap_or_default()
 }
 
@@ -82,15 +82,20 @@ impl Summary {
             }),
             Self::Numbers { min, max, mean, std, nan, inf, zero, .. } => {
                 if let (Some(min), Some(max)) = (min, max) {
-                    writeln!(out, "  range   {} to {}", number(min), number(max))?;
-                    writeln!(out, "  mean    {}, standard deviation {}", number(mean), number(std))?;
+                    writeln!(out, "  range   {} to {}", json_number(min), json_number(max))?;
+                    writeln!(
+                        out,
+                        "  mean    {}, standard deviation {}",
+                        json_number(mean),
+                        json_number(std)
+                    )?;
                 }
                 print_counts([*nan, *inf, *zero], out)
             }
             Self::Complex { nan, inf, zero, finite, .. } => {
                 if let Some(ComplexRange { magnitude: [low, high], mean: [re, im], std }) = finite {
-                    writeln!(out, "  range   {} to {} in magnitude", number(low), number(high))?;
-                    writeln!(out, "  mean    {re:?}{im:+?}i, standard deviation {}", number(std))?;
+                    writeln!(out, "  range   {} to {} in magnitude", json_number(low), json_number(high))?;
+                    writeln!(out, "  mean    {re:?}{im:+?}i, standard deviation {}", json_number(std))?;
                 }
                 print_counts([*nan, *inf, *zero], out)
             }

@@ -26,7 +26,7 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 fn plain_commands_match_sessions_without_a_shell() {
     let root = Path::new(ROOT);
     let folder = tempfile::tempdir().unwrap();
-    copy(&root.join("testdata"), &folder.path().join("data"));
+    copy_folder(&root.join("testdata"), &folder.path().join("data"));
     let mut count = 0;
     for (name, session) in sessions() {
         let is_of_64_bits = ["verify_bad.console", "verify_ra.console"].contains(&&*name);
@@ -75,12 +75,12 @@ fn plain_commands_match_sessions_without_a_shell() {
     assert!(count > 30, "{count}");
 }
 
-fn copy(from: &Path, to: &Path) {
+fn copy_folder(from: &Path, to: &Path) {
     fs::create_dir(to).unwrap();
     for entry in fs::read_dir(from).unwrap().map(|entry| entry.unwrap().path()) {
         let to = to.join(entry.file_name().unwrap());
         if entry.is_dir() {
-            copy(&entry, &to);
+            copy_folder(&entry, &to);
         } else {
             fs::copy(&entry, to).unwrap();
         }

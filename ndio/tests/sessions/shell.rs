@@ -88,7 +88,7 @@ sessions!(verify_bad verify_ra);
 
 /// A signal that arrives while the program waits for input ends it and removes its partial output.
 #[test]
-fn interrupted_run_leaves_no_files() {
+fn terminated_run_leaves_no_files() {
     // A shell ignores SIGINT in what it runs in the background, tests among them.
     for signal in ["TERM", "KILL"] {
         let folder = tempfile::tempdir().unwrap();

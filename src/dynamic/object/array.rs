@@ -92,7 +92,7 @@ pub(in super::super) fn encode(
     let items: Vec<&Object> = items.collect();
     let is_fortran = header.order() == Order::Fortran && count_axes_not_one(header) > 1;
     let items = if is_fortran { to_other_order(&items, header.shape_ref(), Order::Fortran) } else { items };
-    Pickler::new(options)?.array(&items, header, is_fortran)
+    Pickler::new(options)?.pickle_array(&items, header, is_fortran)
 }
 
 /// Rearranges objects from the order that the header declares into `order`.

@@ -22,12 +22,12 @@ fn time(hour: u32, minute: u32, second: u32, nanosecond: u32) -> Option<Time> {
 /// Builds a time span; `None` if it is out of range, or `nanoseconds` is not a multiple of 1000.
 fn timedelta(nanoseconds: i128) -> Option<Timedelta> {
     // Both constants are in microseconds.
-    const SECOND: i128 = 1_000_000;
-    const DAY: i128 = 86_400 * SECOND;
+    const SECOND_US: i128 = 1_000_000;
+    const DAY_US: i128 = 86_400 * SECOND_US;
     let total = (nanoseconds % 1000 == 0).then_some(nanoseconds / 1000)?;
-    let (days, within) = (total.div_euclid(DAY), total.rem_euclid(DAY));
+    let (days, within) = (total.div_euclid(DAY_US), total.rem_euclid(DAY_US));
     // Seconds and microseconds are less than a day, so neither cast truncates.
-    Timedelta::new(i32::try_from(days).ok()?, (within / SECOND) as u32, (within % SECOND) as u32)
+    Timedelta::new(i32::try_from(days).ok()?, (within / SECOND_US) as u32, (within % SECOND_US) as u32)
 }
 
 macro_rules! try_from {

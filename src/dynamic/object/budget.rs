@@ -17,9 +17,9 @@ pub(super) struct CopyBudget {
 impl CopyBudget {
     pub(super) fn of(length: usize) -> Self {
         // The minimum is for short pickles, and for dtypes decoded without a pickle (`dtypes::decode_in_graph`).
-        const FACTOR: u64 = 16;
+        const BYTES_PER_INPUT_BYTE: u64 = 16;
         const MIN_LIMIT: u64 = 1 << 20;
-        Self { spent: AtomicU64::new(0), limit: MIN_LIMIT + FACTOR * length as u64 }
+        Self { spent: AtomicU64::new(0), limit: MIN_LIMIT + BYTES_PER_INPUT_BYTE * length as u64 }
     }
 
     /// Subtracts `bytes` from the budget, or returns an error if too few remain.

@@ -80,13 +80,13 @@ impl GraphBuilder {
         Span::new(table.len() - bytes.len()..table.len())
     }
 
-    fn dtype(&mut self, dtype: &DType) -> u32 {
+    fn add_dtype(&mut self, dtype: &DType) -> u32 {
         let dtypes = &mut self.graph.rare_tables_mut().dtypes;
         dtypes.push(StoredDType { dtype: Arc::new(dtype.clone()), origin: Slot::ABSENT });
         dtypes.len() as u32 - 1
     }
 
-    pub(super) fn name(&mut self, module: &str, name: &str) -> Slot {
+    pub(super) fn add_global(&mut self, module: &str, name: &str) -> Slot {
         let names = &mut self.graph.rare_tables_mut().names;
         names.push(Name { module: module.into(), name: name.into(), stored: None });
         let number = names.len() as u32 - 1;
@@ -151,7 +151,7 @@ impl Object {
         let mut build = GraphBuilder::default();
         let span = build.add_pairs(pairs);
         let object = finish_dict_or_set(build, span, Node::Dict, 2);
-        object.ok_or(()).or_else(|()| bad_option(keys::UNHASHABLE))
+        object.ok_or(()).or_else(|()| bad_option(keys::UNHASHABLE_REASON))
     }
 
     /// Creates a set.
@@ -163,7 +163,9 @@ impl Object {
     pub fn set<T: Into<Self>>(items: impl IntoIterator<Item = T>) -> Result<Self> {
         let mut build = GraphBuilder::default();
         let span = build.add_objects(items.into_iter().map(Into::into));
-        finish_dict_or_set(build, span, Node::Set, 1).ok_or(()).or_else(|()| bad_option(keys::UNHASHABLE))
+        finish_dict_or_set(build, span, Node::Set, 1)
+            .ok_or(())
+            .or_else(|()| bad_option(keys::UNHASHABLE_REASON))
     }
 
     /// Creates a frozenset.
@@ -177,7 +179,7 @@ impl Object {
         let span = build.add_objects(items.into_iter().map(Into::into));
         finish_dict_or_set(build, span, Node::FrozenSet, 1)
             .ok_or(())
-            .or_else(|()| bad_option(keys::UNHASHABLE))
+            .or_else(|()| bad_option(keys::UNHASHABLE_REASON))
     }
 
     /// Creates a `bytearray`, which is a copy of `bytes`.
@@ -202,7 +204,7 @@ impl Object {
         let are_codes = codes.iter().all(|code| *code <= 0x10_FFFF);
         are_codes.then(|| {
             build_object(|build| {
-                build.graph.rare_tables_mut().codes.push(codes.into());
+                build.graph.rare_tables_mut().code_points.push(codes.into());
                 Node::Codes(0)
             })
         })
@@ -222,7 +224,7 @@ impl Object {
         }
         Ok(build_object(|build| {
             let span = build.add_bytes(array.bytes());
-            Node::Scalar(build.dtype(array.dtype()), span)
+            Node::Scalar(build.add_dtype(array.dtype()), span)
         }))
     }
 
@@ -247,7 +249,7 @@ impl Object {
     /// Creates a reference to a class or function, by name.
     pub fn global(module: &str, name: &str) -> Self {
         let mut build = GraphBuilder::default();
-        let slot = build.name(module, name);
+        let slot = build.add_global(module, name);
         build.finish(slot)
     }
 
@@ -392,7 +394,7 @@ impl CallBuilder {
                 state,
                 items,
                 pairs,
-                is_new,
+                calls_new: is_new,
             });
             Node::Call(0)
         })

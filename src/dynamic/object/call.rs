@@ -59,9 +59,9 @@ impl<'a> Global<'a> {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn is_usual_in_data(self) -> bool {
-        const BUILTINS: [&str; 10] =
+        const USUAL_BUILTINS: [&str; 10] =
             ["bool", "dict", "float", "int", "list", "object", "range", "slice", "str", "tuple"];
-        const NUMPY: [&str; 11] = [
+        const USUAL_NUMPY_NAMES: [&str; 11] = [
             "bool",
             "bool_",
             "bytes_",
@@ -77,12 +77,12 @@ impl<'a> Global<'a> {
         let is_one_of = |names: &[&str]| names.contains(&self.name());
         match self.module() {
             _ if self.is_data_constructor() => true,
-            "builtins" => is_one_of(&BUILTINS),
+            "builtins" => is_one_of(&USUAL_BUILTINS),
             "collections" => is_one_of(&["OrderedDict"]),
             "datetime" => is_one_of(&["timezone"]),
             "numpy" => {
                 let bare = self.name().trim_end_matches(|last: char| last.is_ascii_digit());
-                is_one_of(&NUMPY)
+                is_one_of(&USUAL_NUMPY_NAMES)
                     || bare != self.name() && ["int", "uint", "float", "complex"].contains(&bare)
             }
             "numpy._core._internal" | "numpy.core._internal" => {
@@ -190,7 +190,7 @@ impl<'a> Call<'a> {
 
     /// Returns whether the class's `__new__` would be called instead of the class.
     pub fn is_new(self) -> bool {
-        self.parts.is_new
+        self.parts.calls_new
     }
 
     /// Returns the state that the object would be given after the call.

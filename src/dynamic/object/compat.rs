@@ -27,7 +27,7 @@ static TABLES: LazyLock<(Table, Table)> = LazyLock::new(|| {
     let parts = |line: &'static str| (&line[..1], line[2..].split(' '));
     // Python 2, then Python 3; one word if both are the same.
     let pair = |words: &'static str| words.split_once(':').unwrap_or((words, words));
-    for (direction, words) in MODULES.lines().map(parts) {
+    for (direction, words) in RENAMED_MODULES.lines().map(parts) {
         for (old, new) in words.map(pair) {
             if direction != "<" {
                 tables.0.modules.insert(old, new);
@@ -37,7 +37,7 @@ static TABLES: LazyLock<(Table, Table)> = LazyLock::new(|| {
             }
         }
     }
-    for (direction, mut words) in NAMES.lines().map(parts) {
+    for (direction, mut words) in RENAMED_NAMES.lines().map(parts) {
         let (old_module, new_module) = pair(words.next().unwrap_or_default());
         for (old, new) in words.map(pair) {
             if direction != "<" {
@@ -62,7 +62,7 @@ impl Table {
 }
 
 /// Modules, `Python 2:Python 3`. Lines begin with `=` for both directions, `>` for new names only, and `<` for old names only.
-const MODULES: &str = "\
+const RENAMED_MODULES: &str = "\
 < bz2:_bz2 dbm:_dbm functools:_functools gdbm:_gdbm pickle:_pickle
 = BaseHTTPServer:http.server ConfigParser:configparser Cookie:http.cookies Dialog:tkinter.dialog
 = HTMLParser:html.parser Queue:queue ScrolledText:tkinter.scrolledtext SimpleXMLRPCServer:xmlrpc.server
@@ -80,7 +80,7 @@ const MODULES: &str = "\
 > whichdb:dbm";
 
 /// Names, after the module that has them.
-const NAMES: &str = "\
+const RENAMED_NAMES: &str = "\
 < CGIHTTPServer:http.server CGIHTTPRequestHandler
 < DocXMLRPCServer:xmlrpc.server DocCGIXMLRPCRequestHandler DocXMLRPCRequestHandler DocXMLRPCServer ServerHTMLDoc XMLRPCDocGenerator
 < FileDialog:tkinter.filedialog FileDialog LoadFileDialog SaveFileDialog

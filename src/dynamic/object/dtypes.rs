@@ -75,7 +75,7 @@ pub(super) fn decode_in_graph(view: GraphView<'_>, slot: Slot) -> Option<DType> 
 
 /// Decodes the dtype that an object represents.
 pub(super) fn decode_dtype_object(object: ObjectRef<'_>) -> Option<DType> {
-    decode_in_graph(GraphView::new(object.graph?, PickleSource::NONE), *object.slot)
+    decode_in_graph(GraphView::new(object.graph?, PickleSource::EMPTY), *object.slot)
 }
 
 struct DTypeDecoder<'a, 'b> {
@@ -100,8 +100,8 @@ impl DTypeDecoder<'_, '_> {
         // A record includes the fields of all records within it, and each use of the record visits all of
         // them. Each field costs 64 bytes of the budget, so nesting cannot multiply fields beyond it.
         if let Some(DType::Record(record)) = decoded.as_deref() {
-            const FIELD: usize = 64;
-            self.budget.spend(FIELD.saturating_mul(record.nested_field_count() as usize))?;
+            const FIELD_COST: usize = 64;
+            self.budget.spend(FIELD_COST.saturating_mul(record.nested_field_count() as usize))?;
         }
         self.decoded.insert(number, decoded.clone());
         Ok(decoded)
@@ -115,7 +115,9 @@ impl DTypeDecoder<'_, '_> {
     fn decode_call(&mut self, call: &CallParts, depth: usize) -> Result<Option<DType>> {
         let view = self.view;
         let Some(args) = view.tuple(call.args) else { return Ok(None) };
-        let Some(name) = view.name(call.callable).filter(|_| depth <= MAX_NESTING) else { return Ok(None) };
+        let Some(name) = view.global_name(call.callable).filter(|_| depth <= MAX_NESTING) else {
+            return Ok(None);
+        };
         if name.1 == "_convert_to_stringdtype_kwargs" {
             return Ok(Some(DType::Object)); // `StringDType`: its elements are strings in a list
         }
@@ -137,14 +139,16 @@ impl DTypeDecoder<'_, '_> {
             // Of equal names, the last one is used, as in a dict.
             let mut places = HashMap::with_capacity(fields.len());
             for [name, field] in fields {
-                if let Some(name) = view.text(*name) {
+                if let Some(name) = view.text_or_old_name(*name) {
                     self.budget.spend(name.len())?;
                     places.insert(name.into_owned(), *field);
                 }
             }
             let mut all = Vec::with_capacity(names.len());
             for name in names {
-                let Some(name) = view.text(*name).map(std::borrow::Cow::into_owned) else { return Ok(None) };
+                let Some(name) = view.text_or_old_name(*name).map(std::borrow::Cow::into_owned) else {
+                    return Ok(None);
+                };
                 self.budget.spend(name.len())?;
                 let field = places.get(&name).and_then(|field| view.tuple(*field));
                 let Some([dtype, offset, rest @ ..]) = field else { return Ok(None) };
@@ -161,7 +165,7 @@ impl DTypeDecoder<'_, '_> {
             }
             (dtype, _) => dtype,
         };
-        let (Some(dtype), Some(order)) = (dtype, view.text(order)) else { return Ok(None) };
+        let (Some(dtype), Some(order)) = (dtype, view.text_or_old_name(order)) else { return Ok(None) };
         Ok(Some(match &*order {
             "<" => dtype.with_byte_order(ByteOrder::Little),
             ">" => dtype.with_byte_order(ByteOrder::Big),
@@ -172,7 +176,7 @@ impl DTypeDecoder<'_, '_> {
     /// Decodes the argument of `numpy.dtype`: a name, the parts of a record, or a type with a shape.
     fn decode_format(&mut self, slot: Slot, depth: usize) -> DecodedDType {
         let view = self.view;
-        if let Some(name) = view.text(slot) {
+        if let Some(name) = view.text_or_old_name(slot) {
             self.budget.spend(name.len())?;
             return Ok(npy::dtype_from_code(&name).map(Arc::new));
         }
@@ -185,7 +189,7 @@ impl DTypeDecoder<'_, '_> {
         if let Some(parts) = view.tuple(slot) {
             return self.decode_once(slot, |this| match *parts {
                 // A Python class, such as `numpy.record`, does not describe the bytes; the other item does.
-                [class, dtype] if view.name(class).is_some() => {
+                [class, dtype] if view.global_name(class).is_some() => {
                     Ok(this.decode_format(dtype, depth + 1)?.map(|dtype| (*dtype).clone()))
                 }
                 [base, dims] => {
@@ -205,11 +209,11 @@ impl DTypeDecoder<'_, '_> {
     fn decode_format_dict(&mut self, parts: &[[Slot; 2]], depth: usize) -> Result<Option<DType>> {
         let view = self.view;
         let part = |name: &str| {
-            let named = |key: Slot| view.text(key).is_some_and(|key| key == name);
+            let named = |key: Slot| view.text_or_old_name(key).is_some_and(|key| key == name);
             // The search starts from the end, because the last of equal keys is used.
             parts.iter().rev().find(|[key, _]| named(*key)).map(|[_, part]| *part)
         };
-        let list = |name: &str| part(name).and_then(|part| view.list(part));
+        let list = |name: &str| part(name).and_then(|part| view.list_or_tuple(part));
         let (Some(names), Some(formats), Some(offsets)) = (list("names"), list("formats"), list("offsets"))
         else {
             return Ok(None);
@@ -223,7 +227,9 @@ impl DTypeDecoder<'_, '_> {
         for ((name, format), offset) in names.iter().zip(formats).zip(offsets) {
             let title = titles.get(all.len()).copied();
             let dtype = self.decode_format(*format, depth + 1)?;
-            let (Some(name), Some(dtype), Some(offset)) = (view.text(*name), dtype, view.int(*offset)) else {
+            let (Some(name), Some(dtype), Some(offset)) =
+                (view.text_or_old_name(*name), dtype, view.int(*offset))
+            else {
                 return Ok(None);
             };
             self.budget.spend(name.len())?;
@@ -250,20 +256,20 @@ fn subarray_of(view: GraphView<'_>, base: &DType, dims: Slot) -> Option<DType> {
 }
 
 /// The name, dtype, offset and title of a field.
-type Field = (String, DType, i64, Option<Slot>);
+type DecodedField = (String, DType, i64, Option<Slot>);
 
 /// Builds a record; `None` if fields overlap, are not in order of their offsets, or have an invalid title.
 ///
 /// The fields of a [`Record`] are laid out one after another. A title must be text of limited length.
-fn record(view: GraphView<'_>, fields: Vec<Field>, size: usize) -> Option<DType> {
+fn record(view: GraphView<'_>, fields: Vec<DecodedField>, size: usize) -> Option<DType> {
     let mut record = Record::default();
     for (name, dtype, offset, title) in fields {
         record.pad_to(usize::try_from(offset).ok()?).ok()?; // overlapping fields are not supported
         let title = match title {
             None | Some(Slot::NONE) => None,
-            Some(title) => {
-                Some(Title::Text(view.text(title).filter(|title| title.len() <= MAX_TITLE_LEN)?.into_owned()))
-            }
+            Some(title) => Some(Title::Text(
+                view.text_or_old_name(title).filter(|title| title.len() <= MAX_TITLE_LEN)?.into_owned(),
+            )),
         };
         record.push(name, title, dtype).ok()?;
     }
@@ -275,7 +281,7 @@ fn record(view: GraphView<'_>, fields: Vec<Field>, size: usize) -> Option<DType>
 fn with_time_unit(view: GraphView<'_>, scalar: Scalar, metadata: &[Slot]) -> Option<Scalar> {
     let [_, step] = *metadata else { return None };
     let [unit, count, ..] = *view.tuple(step)? else { return None };
-    let unit = view.text(unit)?;
+    let unit = view.text_or_old_name(unit)?;
     let unit = TimeUnit::ALL.into_iter().find(|known| known.symbol() == unit)?;
     let step = TimeStep::new(u32::try_from(view.int(count)?).ok()?, unit);
     let kind = match scalar.kind() {

@@ -16,7 +16,7 @@ use crate::options::{ReadOptions, WriteOptions};
 struct ObjectCodec;
 
 /// Like [`ObjectCodec`], and remembers what Python would do to load the array, unless that is plain data.
-struct RecordingDecoder(LoadEffectsCell);
+struct LoadEffectsDecoder(LoadEffectsCell);
 
 /// What loading an array does, as soon as the array has been read.
 type LoadEffectsCell = Arc<OnceLock<Arc<LoadEffects>>>;
@@ -28,10 +28,10 @@ pub(in super::super) fn read_plan_with_load_effects(
 ) -> Result<(ReadPlan<Object>, LoadEffectsCell)> {
     Object::read_plan(found, options)?;
     let load_effects = Arc::default();
-    Ok((ReadPlan::Opaque(Box::new(RecordingDecoder(Arc::clone(&load_effects)))), load_effects))
+    Ok((ReadPlan::Opaque(Box::new(LoadEffectsDecoder(Arc::clone(&load_effects)))), load_effects))
 }
 
-impl DecodeOpaque<Object> for RecordingDecoder {
+impl DecodeOpaque<Object> for LoadEffectsDecoder {
     fn decode(&self, payload: &[u8], header: &Header, options: &ReadOptions) -> Result<(Vec<Object>, usize)> {
         let (items, load_effects, used) = decode(payload, header, options)?;
         if !load_effects.is_plain() {

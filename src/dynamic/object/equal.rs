@@ -169,7 +169,7 @@ fn compare_shallowly<'a>(
     if is_key_order_obviously_same(one, two, step, sets) {
         return push_parts(one, two, 0, open);
     }
-    let Some(places) = keys.find(one, two, step) else { return false };
+    let Some(places) = keys.match_keys(one, two, step) else { return false };
     for (number, place) in places.into_iter().enumerate() {
         let parts = (0..step).map(|part| one.part(number * step + part).zip(two.part(place * step + part)));
         open.extend(parts.flatten());
@@ -179,11 +179,11 @@ fn compare_shallowly<'a>(
 
 /// Returns whether comparing an object again takes no longer than looking up whether it has been compared.
 fn is_cheap_to_compare(object: ObjectRef<'_>) -> bool {
-    const FEW_PARTS: usize = 4;
+    const MAX_CHEAP_PARTS: usize = 4;
     let count = object.part_count();
     match count {
         0 => !is_large_leaf(object),
-        _ if count > FEW_PARTS
+        _ if count > MAX_CHEAP_PARTS
             || !matches!(object.node(), Some((_, Node::List(_) | Node::Tuple(_) | Node::Dict(_)))) =>
         {
             false
@@ -197,19 +197,19 @@ fn is_cheap_to_compare(object: ObjectRef<'_>) -> bool {
 /// Returns whether comparing or hashing an object without parts, a scalar or an array of numbers takes longer than
 /// looking up whether that was done.
 pub(super) fn is_large_leaf(object: ObjectRef<'_>) -> bool {
-    const FEW_BYTES: usize = 64;
+    const MAX_SMALL_BYTES: usize = 64;
     let Some((graph, node)) = object.node() else { return false };
     match node {
         Node::Text(span)
         | Node::Bytes(span)
         | Node::ByteArray(span)
         | Node::Decimal(span)
-        | Node::Scalar(_, span) => span.len > FEW_BYTES,
+        | Node::Scalar(_, span) => span.len > MAX_SMALL_BYTES,
         Node::Codes(_) | Node::Big(_) => true,
         Node::Array(number) => !graph.array(*number).has_objects,
         Node::Global(number) => {
             let name = graph.name(*number);
-            name.module.len() + name.name.len() > FEW_BYTES
+            name.module.len() + name.name.len() > MAX_SMALL_BYTES
         }
         _ => false,
     }

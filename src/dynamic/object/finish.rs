@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::graph::{BackingBytes, Graph, Node, SharedGraph, Slot, Span};
-use super::keys::{KeyHasher, UNHASHABLE, empty_indexes};
+use super::keys::{KeyHasher, UNHASHABLE_REASON, empty_indexes};
 use super::known_calls::malformed;
 use super::load_effects::LoadEffects;
 use super::machine::Unpickled;
@@ -22,7 +22,7 @@ pub(super) fn finish(
     limits: &Limits,
 ) -> Result<(Object, LoadEffects)> {
     let Unpickled { mut graph, top, .. } = read;
-    if top.node().is_none() && graph.rest.is_none() {
+    if top.node().is_none() && graph.rare_tables.is_none() {
         return Ok((Object { slot: top, graph: None }, LoadEffects::default()));
     }
     let calls = calls(&graph);
@@ -40,7 +40,7 @@ pub(super) fn finish(
     }
     graph.indexes = empty_indexes(&graph);
     let mut foreign_calls =
-        graph.rest.as_mut().map_or_else(Vec::new, |rest| std::mem::take(&mut rest.foreign_calls));
+        graph.rare_tables.as_mut().map_or_else(Vec::new, |rest| std::mem::take(&mut rest.foreign_calls));
     let mut shared = SharedGraph::new(graph);
     let entries_to_keep = entries_to_keep(&shared, &heights)?;
     if let Some(shared) = Arc::get_mut(&mut shared) {
@@ -62,7 +62,7 @@ pub(super) fn finish(
 /// Returns the calls in the order in which Python makes them, and the objects of other pickles, which have calls of their own.
 fn calls(graph: &Graph) -> Vec<u32> {
     let has_calls =
-        graph.rest.as_ref().is_some_and(|rest| !rest.calls.is_empty() || !rest.foreign.is_empty());
+        graph.rare_tables.as_ref().is_some_and(|rest| !rest.calls.is_empty() || !rest.foreign.is_empty());
     let is_call = |node: &Node| matches!(node, Node::Call(_) | Node::Foreign(_));
     let numbered = || (0u32..).zip(&graph.nodes).filter(|(_, node)| is_call(node)).map(|(number, _)| number);
     if has_calls { numbered().collect() } else { Vec::new() }
@@ -137,7 +137,7 @@ fn copy_reachable_bytes(graph: &mut Graph, source: &PickleSource<'_>, heights: &
     let mut bytes = Vec::with_capacity(spans.iter().map(|(_, span)| span.len).sum());
     for (_, span) in &mut spans {
         let start = bytes.len();
-        bytes.extend_from_slice(graph.data(source, *span));
+        bytes.extend_from_slice(graph.bytes_in(source, *span));
         span.start = start;
     }
     graph.rare_tables_mut().bytes = bytes;
@@ -166,7 +166,7 @@ fn entries_to_keep(graph: &Arc<SharedGraph>, heights: &[u32]) -> Result<Vec<(u32
         };
         let slot = Slot::of_node(number);
         let kept = keys.deduplicated_entries(ObjectRef::new(&slot, Some(graph)), step);
-        let kept = kept.ok_or_else(|| malformed(UNHASHABLE))?;
+        let kept = kept.ok_or_else(|| malformed(UNHASHABLE_REASON))?;
         entries_to_keep.extend(kept.map(|kept| (number, kept)));
     }
     Ok(entries_to_keep)
@@ -207,7 +207,7 @@ pub(super) fn read(
 ) -> Result<(Object, LoadEffects, usize)> {
     let source = PickleSource::new(pickle);
     let read = super::machine::read(&source, limits, old_text)?;
-    let used = read.used;
+    let used = read.pickle_len;
     let (object, load_effects) = finish(read, &source, None, limits)?;
     Ok((object, load_effects, used))
 }

@@ -42,11 +42,11 @@ pub(super) enum SlotContents<'a> {
 impl Slot {
     pub(super) const ABSENT: Self = Self::tagged(0, 0);
     pub(super) const NONE: Self = Self::tagged(1, 0);
-    const BOOL: u8 = 2;
-    const INT: u8 = 3;
-    const FLOAT: u8 = 4;
-    const SHORT: u8 = 5;
-    const NODE: u8 = 6;
+    const BOOL_TAG: u8 = 2;
+    const INT_TAG: u8 = 3;
+    const FLOAT_TAG: u8 = 4;
+    const SHORT_TAG: u8 = 5;
+    const NODE_TAG: u8 = 6;
     /// Maximum length of a string in bytes: the first two of the 16 bytes are the tag and the length.
     const MAX_SHORT_LEN: usize = 14;
 
@@ -56,19 +56,19 @@ impl Slot {
     }
 
     pub(super) fn bool(value: bool) -> Self {
-        Self::tagged(Self::BOOL, value.into())
+        Self::tagged(Self::BOOL_TAG, value.into())
     }
 
     pub(super) fn int(number: i64) -> Self {
-        Self::tagged(Self::INT, number.cast_unsigned())
+        Self::tagged(Self::INT_TAG, number.cast_unsigned())
     }
 
     pub(super) fn float(number: f64) -> Self {
-        Self::tagged(Self::FLOAT, number.to_bits())
+        Self::tagged(Self::FLOAT_TAG, number.to_bits())
     }
 
     pub(super) fn of_node(number: u32) -> Self {
-        Self::tagged(Self::NODE, number.into())
+        Self::tagged(Self::NODE_TAG, number.into())
     }
 
     /// Stores a short string; `None` if it is too long or not valid UTF-8.
@@ -94,7 +94,7 @@ impl Slot {
         if text & NOT_ASCII != 0 && std::str::from_utf8(&bytes[..len]).is_err() {
             return None;
         }
-        let all = (text << 16 | (len as u128) << 8 | u128::from(Self::SHORT)).to_le_bytes();
+        let all = (text << 16 | (len as u128) << 8 | u128::from(Self::SHORT_TAG)).to_le_bytes();
         let (words, _) = all.as_chunks::<8>();
         Some(Self([u64::from_ne_bytes(words[0]), u64::from_ne_bytes(words[1])]))
     }
@@ -108,11 +108,11 @@ impl Slot {
     #[inline]
     pub(super) fn contents(&self) -> SlotContents<'_> {
         match self.tag() {
-            Self::SHORT => SlotContents::Short(self.short_text()),
-            Self::NODE => SlotContents::Node,
-            Self::INT => SlotContents::Int(self.0[1].cast_signed()),
-            Self::FLOAT => SlotContents::Float(f64::from_bits(self.0[1])),
-            Self::BOOL => SlotContents::Bool(self.0[1] != 0),
+            Self::SHORT_TAG => SlotContents::Short(self.short_text()),
+            Self::NODE_TAG => SlotContents::Node,
+            Self::INT_TAG => SlotContents::Int(self.0[1].cast_signed()),
+            Self::FLOAT_TAG => SlotContents::Float(f64::from_bits(self.0[1])),
+            Self::BOOL_TAG => SlotContents::Bool(self.0[1] != 0),
             1 => SlotContents::None,
             _ => SlotContents::Absent,
         }
@@ -134,7 +134,7 @@ impl Slot {
     /// Returns the index of the node, if the slot refers to one.
     #[inline]
     pub(super) fn node(self) -> Option<u32> {
-        (self.tag() == Self::NODE).then_some(self.0[1] as u32) // the index was stored as a u32
+        (self.tag() == Self::NODE_TAG).then_some(self.0[1] as u32) // the index was stored as a u32
     }
 
     pub(super) fn is_absent(self) -> bool {
@@ -143,7 +143,7 @@ impl Slot {
 
     /// Returns whether equal keys of this kind always have equal slots: short strings, integers and `None`.
     pub(super) fn is_canonical_key(self) -> bool {
-        matches!(self.tag(), Self::SHORT | Self::INT | 1)
+        matches!(self.tag(), Self::SHORT_TAG | Self::INT_TAG | 1)
     }
 }
 
@@ -181,7 +181,7 @@ pub(super) enum Node {
     Text(Span),
     /// A string with lone surrogates, by its index in the table of code points.
     Codes(u32),
-    /// Bytes in the table of bytes, or in what the pickle is or was read from: see [`Graph::data`].
+    /// Bytes in the table of bytes, or in what the pickle is or was read from: see [`Graph::bytes_in`].
     Bytes(Span),
     ByteArray(Span),
     /// A list; its items are in the table of slots, as are those of all variants with items.
@@ -238,7 +238,7 @@ pub(super) struct CallParts {
     /// The keys and values that are set, alternating.
     pub(super) pairs: Span,
     /// Whether the class's `__new__` is called instead of the class.
-    pub(super) is_new: bool,
+    pub(super) calls_new: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -265,7 +265,7 @@ pub(super) struct Graph {
     pub(super) nodes: Vec<Node>,
     pub(super) slots: Vec<Slot>,
     pub(super) texts: String,
-    pub(super) rest: Option<Box<RareTables>>,
+    pub(super) rare_tables: Option<Box<RareTables>>,
     /// Indexes of the keys of dicts and sets, each built on first lookup; `None` if all are small.
     pub(super) indexes: Option<Box<dyn KeyIndexes>>,
 }
@@ -276,13 +276,13 @@ pub(super) struct RareTables {
     pub(super) bytes: Vec<u8>,
     /// What the pickle was read from, and its length at that time, if bytes have stayed there.
     pub(super) backing: Option<(BackingBytes, usize)>,
-    pub(super) codes: Vec<Box<[u32]>>,
+    pub(super) code_points: Vec<Box<[u32]>>,
     pub(super) bigs: Vec<Arc<BigInt>>,
     pub(super) names: Vec<Name>,
     pub(super) calls: Vec<CallParts>,
     pub(super) arrays: Vec<ArrayParts>,
     pub(super) dtypes: Vec<StoredDType>,
-    pub(super) lengths: Vec<usize>,
+    pub(super) axis_lengths: Vec<usize>,
     pub(super) foreign: Vec<Object>,
     /// While a pickle is read: the calls in each of the pickles that `foreign` is from.
     pub(super) foreign_calls: Vec<Vec<Object>>,
@@ -293,12 +293,12 @@ pub(super) type BackingBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
 impl Graph {
     /// Returns the rarely needed tables, which exist if there is an index into one of them.
-    pub(super) fn rest(&self) -> &RareTables {
-        self.rest.as_deref().expect("what refers to a table has made it")
+    pub(super) fn rare_tables(&self) -> &RareTables {
+        self.rare_tables.as_deref().expect("what refers to a table has made it")
     }
 
     pub(super) fn rare_tables_mut(&mut self) -> &mut RareTables {
-        self.rest.get_or_insert_default()
+        self.rare_tables.get_or_insert_default()
     }
 
     pub(super) fn slots(&self, span: Span) -> &[Slot] {
@@ -310,34 +310,34 @@ impl Graph {
     }
 
     pub(super) fn call(&self, number: u32) -> &CallParts {
-        &self.rest().calls[number as usize]
+        &self.rare_tables().calls[number as usize]
     }
 
     pub(super) fn array(&self, number: u32) -> &ArrayParts {
-        &self.rest().arrays[number as usize]
+        &self.rare_tables().arrays[number as usize]
     }
 
     pub(super) fn name(&self, number: u32) -> &Name {
-        &self.rest().names[number as usize]
+        &self.rare_tables().names[number as usize]
     }
 
     pub(super) fn dtype(&self, number: u32) -> &StoredDType {
-        &self.rest().dtypes[number as usize]
+        &self.rare_tables().dtypes[number as usize]
     }
 
     /// Returns bytes of a complete graph.
     pub(super) fn bytes(&self, span: Span) -> &[u8] {
-        self.data(PickleSource::NONE, span)
+        self.bytes_in(PickleSource::EMPTY, span)
     }
 
     /// Returns bytes in what a pickle is or was read from, or in the table of bytes, whose positions follow.
-    pub(super) fn data<'a>(&'a self, source: &PickleSource<'a>, span: Span) -> &'a [u8] {
+    pub(super) fn bytes_in<'a>(&'a self, source: &PickleSource<'a>, span: Span) -> &'a [u8] {
         if span.len == 0 {
             return &[];
         }
-        let backing = self.rest.as_ref().and_then(|rest| rest.backing.as_ref());
+        let backing = self.rare_tables.as_ref().and_then(|rest| rest.backing.as_ref());
         match span.start.checked_sub(backing.map_or(source.len(), |(_, len)| *len)) {
-            Some(start) => &self.rest().bytes[start..][..span.len],
+            Some(start) => &self.rare_tables().bytes[start..][..span.len],
             None => match backing {
                 Some((backing, _)) => &(**backing).as_ref()[span.range()],
                 None => source.get(span.start, span.len),
@@ -370,7 +370,7 @@ impl Graph {
             | Node::FrozenSet(span) => span.len,
             Node::Call(call) => {
                 let call = self.call(call);
-                FIXED_CALL_PARTS + call.items.len + call.pairs.len
+                FIXED_CALL_PART_COUNT + call.items.len + call.pairs.len
             }
             Node::Array(array) => {
                 1 + if self.array(array).has_objects { self.array(array).items.len } else { 0 }
@@ -432,7 +432,7 @@ impl Graph {
 }
 
 /// The number of parts of every call: the callable, two kinds of arguments, and the state.
-pub(super) const FIXED_CALL_PARTS: usize = 4;
+pub(super) const FIXED_CALL_PART_COUNT: usize = 4;
 
 /// A graph that others can refer to; dropping it does not recurse, however long the chain of references is.
 pub(super) struct SharedGraph(Graph);
@@ -459,10 +459,10 @@ impl Drop for SharedGraph {
     fn drop(&mut self) {
         // The default drop would recurse once for each graph and could overflow the stack.
         let mut foreign =
-            self.0.rest.as_mut().map(|rest| std::mem::take(&mut rest.foreign)).unwrap_or_default();
+            self.0.rare_tables.as_mut().map(|rest| std::mem::take(&mut rest.foreign)).unwrap_or_default();
         while let Some(object) = foreign.pop() {
             if let Some(mut graph) = object.into_graph().and_then(Arc::into_inner)
-                && let Some(rest) = &mut graph.0.rest
+                && let Some(rest) = &mut graph.0.rare_tables
             {
                 foreign.append(&mut rest.foreign);
             }
@@ -495,7 +495,7 @@ impl<'a> ObjectRef<'a> {
         if let (Some(number), Some(graph)) = (slot.node(), graph)
             && let Node::Foreign(foreign) = graph.nodes[number as usize]
         {
-            return graph.rest().foreign[foreign as usize].as_ref();
+            return graph.rare_tables().foreign[foreign as usize].as_ref();
         }
         Self { slot, graph }
     }
@@ -512,8 +512,8 @@ impl<'a> ObjectRef<'a> {
     /// Returns the identity of the object; a value that is stored in its slot is an object at each place.
     pub(super) fn id_or_slot_address(self) -> Id {
         /// No node has this index, so a place is not taken for a node.
-        const IN_SLOT: u32 = u32::MAX;
-        self.id().unwrap_or_else(|| Id { graph: std::ptr::from_ref(self.slot).addr(), number: IN_SLOT })
+        const NO_NODE: u32 = u32::MAX;
+        self.id().unwrap_or_else(|| Id { graph: std::ptr::from_ref(self.slot).addr(), number: NO_NODE })
     }
 
     /// Returns a part of the object's node, unless it is absent.

@@ -147,8 +147,8 @@ impl FromStr for Int {
     type Err = Error;
 
     fn from_str(digits: &str) -> Result<Self, Error> {
-        const MAX: usize = 4300;
-        let parsed = if digits.len() > MAX { None } else { BigInt::from_str(digits).ok() };
+        const MAX_DIGITS: usize = 4300;
+        let parsed = if digits.len() > MAX_DIGITS { None } else { BigInt::from_str(digits).ok() };
         parsed.map(Self::of).ok_or_else(|| {
             let reason = "expected a decimal number of at most 4300 digits".into();
             ErrorKind::NotConvertible { reason }.into()
@@ -159,10 +159,10 @@ impl FromStr for Int {
 /// Formats the number in decimal, or beyond 100,000 bits in hexadecimal, because decimal would take too long.
 impl fmt::Display for Int {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const MAX: u64 = 100_000;
+        const MAX_DECIMAL_BITS: u64 = 100_000;
         match &self.0 {
             Repr::Small(number) => number.fmt(f),
-            Repr::Large(number) if number.bits() > MAX => write!(f, "{:#x}", &**number),
+            Repr::Large(number) if number.bits() > MAX_DECIMAL_BITS => write!(f, "{:#x}", &**number),
             Repr::Large(number) => number.fmt(f),
         }
     }

@@ -138,9 +138,10 @@ impl FileCompression {
         loop {
             let mut reader = self.reader(&mut rest)?;
             // A pack is checked as it grows, so a small file does not fill the memory.
-            const PIECE: u64 = 64 << 20;
+            const MAX_UNCHECKED_LEN: u64 = 64 << 20;
             loop {
-                let came = reader.by_ref().take(PIECE).read_to_end(&mut bytes).map_err(damaged)?;
+                let came =
+                    reader.by_ref().take(MAX_UNCHECKED_LEN).read_to_end(&mut bytes).map_err(damaged)?;
                 limits.check_payload(bytes.len() as u64)?;
                 limits.check_expansion(bytes.len() as u64, packed.len() as u64)?;
                 if came == 0 {

@@ -39,9 +39,9 @@ pub(super) struct KeyHasher {
     /// The hashes of keys that are not [short](is_short), so that each is visited only once.
     cached: HashMap<Id, KeyHash>,
     /// The hashes of the dtypes of scalars by their addresses: many scalars share a dtype with many fields.
-    dtypes: HashMap<*const DType, u64>,
+    dtype_hashes: HashMap<*const DType, u64>,
     /// The hashes of large texts and arrays, which many objects with content to be hashed may share.
-    large: HashMap<Id, u64>,
+    large_leaf_hashes: HashMap<Id, u64>,
     equal: UnionFind,
     equality: KeyEquality,
 }
@@ -53,8 +53,8 @@ impl KeyHasher {
     }
 
     fn new(state: RandomState, equality: KeyEquality) -> Self {
-        let (cached, dtypes, large) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Self { state, cached, dtypes, large, equal: UnionFind::default(), equality }
+        let (cached, dtype_hashes, large_leaf_hashes) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Self { state, cached, dtype_hashes, large_leaf_hashes, equal: UnionFind::default(), equality }
     }
 
     /// Returns the kind of a key; a leaf that is not equal to itself becomes an [object](Leaf::Identity).
@@ -81,7 +81,7 @@ impl KeyHasher {
     }
 
     fn hash_dtype(&mut self, dtype: &DType) -> u64 {
-        *self.dtypes.entry(dtype).or_insert_with(|| self.state.hash_one(dtype))
+        *self.dtype_hashes.entry(dtype).or_insert_with(|| self.state.hash_one(dtype))
     }
 
     /// Hashes what an object has in it, as its `Hash` does.
@@ -90,7 +90,7 @@ impl KeyHasher {
         visit_hashed_parts(object, |part| match (part.id(), part.view()) {
             (_, View::Scalar(scalar)) => (self.hash_dtype(scalar.dtype()), scalar.bytes()).hash(&mut hasher),
             (Some(id), _) if is_large_leaf(part) => {
-                let large = self.large.entry(id).or_insert_with(|| {
+                let large = self.large_leaf_hashes.entry(id).or_insert_with(|| {
                     let mut hasher = self.state.build_hasher();
                     hash_shallow(part, &mut hasher);
                     hasher.finish()
@@ -104,10 +104,10 @@ impl KeyHasher {
 
     /// Hashes a key; `None` if it is not hashable.
     fn hash(&mut self, key: ObjectRef<'_>) -> Option<u64> {
-        self.hashed(key).map(|hashed| hashed.hash)
+        self.key_hash(key).map(|hashed| hashed.hash)
     }
 
-    fn hashed(&mut self, key: ObjectRef<'_>) -> Option<KeyHash> {
+    fn key_hash(&mut self, key: ObjectRef<'_>) -> Option<KeyHash> {
         if is_short(key) {
             return self.hash_short(key);
         }
@@ -191,8 +191,8 @@ impl KeyHasher {
                         continue; // already compared
                     }
                     if matches!(one.view(), View::FrozenSet(_)) {
-                        let Some(of_one) = self.sorted(one) else { return false };
-                        let Some(of_two) = self.sorted(two) else { return false };
+                        let Some(of_one) = self.parts_sorted_by_hash(one) else { return false };
+                        let Some(of_two) = self.parts_sorted_by_hash(two) else { return false };
                         if of_one.len() != of_two.len() {
                             self.equal = UnionFind::default();
                             return false;
@@ -214,7 +214,7 @@ impl KeyHasher {
         true
     }
 
-    fn sorted<'a>(&mut self, set: ObjectRef<'a>) -> Option<Vec<ObjectRef<'a>>> {
+    fn parts_sorted_by_hash<'a>(&mut self, set: ObjectRef<'a>) -> Option<Vec<ObjectRef<'a>>> {
         let parts = (0..set.part_count()).filter_map(|index| set.part(index));
         let mut parts = parts.map(|part| Some((self.hash(part)?, part))).collect::<Option<Vec<_>>>()?;
         parts.sort_by_key(|(hash, _)| *hash);
@@ -273,12 +273,12 @@ impl KeyHasher {
 
 /// Returns whether a key has no parts, and so few bytes that it is hashed at once.
 fn is_short(key: ObjectRef<'_>) -> bool {
-    const FEW_BYTES: usize = 64;
+    const MAX_SHORT_BYTES: usize = 64;
     match key.view() {
         View::None | View::Bool(_) | View::Float(_) | View::Complex(_) => true,
         View::Int(_) => matches!(key.slot.contents(), SlotContents::Int(_)),
-        View::Str(text) => text.as_str().is_some_and(|text| text.len() <= FEW_BYTES),
-        View::Bytes(bytes) => bytes.len() <= FEW_BYTES,
+        View::Str(text) => text.as_str().is_some_and(|text| text.len() <= MAX_SHORT_BYTES),
+        View::Bytes(bytes) => bytes.len() <= MAX_SHORT_BYTES,
         _ => false,
     }
 }
@@ -345,7 +345,7 @@ pub(super) fn empty_indexes(graph: &Graph) -> Option<Box<dyn KeyIndexes>> {
 }
 
 /// The message for a key that is not hashable in Python.
-pub(super) const UNHASHABLE: &str =
+pub(super) const UNHASHABLE_REASON: &str =
     "a list, dict, set, bytearray or array cannot be a key of a dict or an item of a set";
 
 /// The maximum number of keys for which an index is not worth its cost.
@@ -409,14 +409,19 @@ impl KeyMatcher {
     /// Finds the key of `two` that matches each key of `one`; `None` if one of them has no match.
     ///
     /// Keys that are equal only to themselves are matched with keys of equal content, in their order.
-    pub(super) fn find(&mut self, one: ObjectRef<'_>, two: ObjectRef<'_>, step: usize) -> Option<Vec<usize>> {
+    pub(super) fn match_keys(
+        &mut self,
+        one: ObjectRef<'_>,
+        two: ObjectRef<'_>,
+        step: usize,
+    ) -> Option<Vec<usize>> {
         let count = one.part_count() / step;
         let mut places = PositionsByHash::default();
         // Positions by a hash of the content; the caller compares the matched keys.
         let mut by_content: HashMap<u64, VecDeque<usize>> = HashMap::new();
         for number in 0..count {
             let part = two.part(number * step)?;
-            let hashed = self.keys.hashed(part)?;
+            let hashed = self.keys.key_hash(part)?;
             match hashed.can_equal_others {
                 true => places.insert(hashed.hash, number as u32),
                 false => by_content.entry(self.content.hash(part)?).or_default().push_back(number),
@@ -425,7 +430,7 @@ impl KeyMatcher {
         let mut matched = Vec::with_capacity(count);
         for number in 0..count {
             let part = one.part(number * step)?;
-            let hashed = self.keys.hashed(part)?;
+            let hashed = self.keys.key_hash(part)?;
             let mut is_same_key = |place: &u32| {
                 two.part(*place as usize * step).is_some_and(|other| self.keys.are_same_key(part, other))
             };

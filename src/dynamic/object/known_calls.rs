@@ -100,14 +100,14 @@ impl<'a> GraphView<'a> {
     /// Returns a string, or bytes of Python 2 that are a name.
     ///
     /// Bytes are validated each time. Many calls may share them, hence the limit.
-    pub(super) fn text(self, slot: Slot) -> Option<Cow<'a, str>> {
+    pub(super) fn text_or_old_name(self, slot: Slot) -> Option<Cow<'a, str>> {
         /// Maximum length of bytes in a pickle of Python 2 that are taken for a name.
         const MAX_NAME_BYTES: usize = 4096;
         match (slot.contents(), self.node(slot)) {
             (SlotContents::Short(text), _) => Some(Cow::Owned(text.to_owned())),
             (_, Some(Node::Text(span))) => Some(Cow::Borrowed(self.graph.text(*span))),
             (_, Some(Node::Bytes(span))) if span.len <= MAX_NAME_BYTES => {
-                std::str::from_utf8(self.graph.data(self.source, *span)).ok().map(Cow::Borrowed)
+                std::str::from_utf8(self.graph.bytes_in(self.source, *span)).ok().map(Cow::Borrowed)
             }
             _ => None,
         }
@@ -117,7 +117,7 @@ impl<'a> GraphView<'a> {
     fn latin1(self, slot: Slot) -> Option<Cow<'a, [u8]>> {
         match self.node(slot) {
             Some(Node::Bytes(span) | Node::ByteArray(span)) => {
-                Some(Cow::Borrowed(self.graph.data(self.source, *span)))
+                Some(Cow::Borrowed(self.graph.bytes_in(self.source, *span)))
             }
             Some(Node::Text(span)) => call::latin1(super::Text::new(self.graph.text(*span))).map(Cow::Owned),
             Some(_) => None,
@@ -129,7 +129,7 @@ impl<'a> GraphView<'a> {
     }
 
     /// Returns the bytes of a packed date or time; what is longer is not looked at, because calls may share it.
-    fn packed(self, slot: Slot) -> Option<Cow<'a, [u8]>> {
+    fn packed_date_or_time(self, slot: Slot) -> Option<Cow<'a, [u8]>> {
         // A character of Latin-1 has at most two bytes in UTF-8.
         (self.byte_len(slot) <= 2 * times::MAX_PACKED_LEN).then(|| self.latin1(slot)).flatten()
     }
@@ -150,7 +150,7 @@ impl<'a> GraphView<'a> {
         }
     }
 
-    fn float(self, slot: Slot) -> Option<f64> {
+    fn float_or_int(self, slot: Slot) -> Option<f64> {
         match slot.contents() {
             SlotContents::Float(number) => Some(number),
             SlotContents::Int(number) => Some(number as f64),
@@ -165,7 +165,7 @@ impl<'a> GraphView<'a> {
         }
     }
 
-    pub(super) fn list(self, slot: Slot) -> Option<&'a [Slot]> {
+    pub(super) fn list_or_tuple(self, slot: Slot) -> Option<&'a [Slot]> {
         match self.node(slot) {
             Some(Node::List(span) | Node::Tuple(span)) => Some(self.graph.slots(*span)),
             _ => None,
@@ -186,7 +186,7 @@ impl<'a> GraphView<'a> {
         }
     }
 
-    pub(super) fn name(self, slot: Slot) -> Option<(&'a str, &'a str)> {
+    pub(super) fn global_name(self, slot: Slot) -> Option<(&'a str, &'a str)> {
         match self.node(slot) {
             Some(Node::Global(number)) => {
                 let name = self.graph.name(*number);
@@ -219,7 +219,7 @@ fn shape_and_order(view: GraphView<'_>, dims: Slot, is_fortran: Slot) -> Result<
     Ok((dims, order))
 }
 
-fn check_len(len: usize, header: &Header) -> Result<()> {
+fn check_byte_len(len: usize, header: &Header) -> Result<()> {
     match header.payload_len() == Some(len as u64) {
         true => Ok(()),
         false => {
@@ -229,7 +229,7 @@ fn check_len(len: usize, header: &Header) -> Result<()> {
     }
 }
 
-fn check_count(found: usize, header: &Header) -> Result<()> {
+fn check_element_count(found: usize, header: &Header) -> Result<()> {
     match found as u64 == header.len() {
         true => Ok(()),
         false => Err(malformed(format!("an array of shape {} has {found} elements", header.shape_ref()))),
@@ -244,21 +244,21 @@ fn permute_axes(axes: &[usize], dims: &[usize], item: usize, bytes: &[u8]) -> Op
         return None;
     }
     /// Rearranges elements of `SIZE` bytes.
-    fn of_size<const SIZE: usize>(axes: &[usize], dims: &[usize], bytes: &[u8]) -> Option<Vec<u8>> {
+    fn permute_items<const SIZE: usize>(axes: &[usize], dims: &[usize], bytes: &[u8]) -> Option<Vec<u8>> {
         let view = ArrayViewD::from_shape(dims, bytes.as_chunks::<SIZE>().0).ok()?;
         let items = view.permuted_axes(axes).as_standard_layout().into_owned().into_raw_vec_and_offset().0;
         Some(items.into_flattened())
     }
     match item {
-        1 => of_size::<1>(axes, dims, bytes),
-        2 => of_size::<2>(axes, dims, bytes),
-        4 => of_size::<4>(axes, dims, bytes),
-        8 => of_size::<8>(axes, dims, bytes),
-        16 => of_size::<16>(axes, dims, bytes),
+        1 => permute_items::<1>(axes, dims, bytes),
+        2 => permute_items::<2>(axes, dims, bytes),
+        4 => permute_items::<4>(axes, dims, bytes),
+        8 => permute_items::<8>(axes, dims, bytes),
+        16 => permute_items::<16>(axes, dims, bytes),
         _ => {
             // The bytes of each element are one more axis, which stays the last.
             let with_item = |axes: &[usize], last| [axes, &[last]].concat();
-            of_size::<1>(&with_item(axes, dims.len()), &with_item(dims, item), bytes)
+            permute_items::<1>(&with_item(axes, dims.len()), &with_item(dims, item), bytes)
         }
     }
 }
@@ -279,7 +279,7 @@ impl Unpickler<'_> {
         let args = &few[..args.len()];
         Ok(match (known, args) {
             (GlobalKind::Complex, [re, im]) => {
-                let parts = view.float(*re).zip(view.float(*im));
+                let parts = view.float_or_int(*re).zip(view.float_or_int(*im));
                 parts.map(|(re, im)| Node::Complex(Complex::new(re, im)))
             }
             (GlobalKind::Set | GlobalKind::FrozenSet, [items]) => match view.node(*items) {
@@ -297,8 +297,9 @@ impl Unpickler<'_> {
             (GlobalKind::Bytes, []) => Some(Node::Bytes(Span::default())),
             (GlobalKind::ByteArray, [bytes]) => self.bytes_span(*bytes)?.map(Node::ByteArray),
             (GlobalKind::ByteArray | GlobalKind::Encode, [text, codec]) => {
-                let is_latin1 =
-                    view.text(*codec).is_some_and(|codec| matches!(&*codec, "latin1" | "latin-1"));
+                let is_latin1 = view
+                    .text_or_old_name(*codec)
+                    .is_some_and(|codec| matches!(&*codec, "latin1" | "latin-1"));
                 let is_bytes = matches!(view.node(*text), Some(Node::Bytes(_) | Node::ByteArray(_)));
                 match is_latin1 && !is_bytes {
                     true => self.bytes_span(*text)?.map(if known == GlobalKind::Encode {
@@ -311,7 +312,7 @@ impl Unpickler<'_> {
             }
             (GlobalKind::Decimal, [digits]) => {
                 self.budget.spend(view.byte_len(*digits))?;
-                match view.text(*digits).map(Cow::into_owned) {
+                match view.text_or_old_name(*digits).map(Cow::into_owned) {
                     Some(digits) if keys::is_decimal(&digits) => {
                         Some(Node::Decimal(self.graph.add_text(&digits)))
                     }
@@ -325,13 +326,14 @@ impl Unpickler<'_> {
                 Timedelta::new(days, seconds, microseconds).map(Node::Timedelta)
             })(),
             (GlobalKind::Date, [packed]) => {
-                view.packed(*packed).and_then(|packed| Date::unpack(&packed)).map(Node::Date)
+                view.packed_date_or_time(*packed).and_then(|packed| Date::unpack(&packed)).map(Node::Date)
             }
-            (GlobalKind::Time, [packed]) => {
-                view.packed(*packed).and_then(|packed| Time::unpack_with_fold(&packed)).map(Node::Time)
-            }
+            (GlobalKind::Time, [packed]) => view
+                .packed_date_or_time(*packed)
+                .and_then(|packed| Time::unpack_with_fold(&packed))
+                .map(Node::Time),
             (GlobalKind::Datetime, [packed]) => {
-                let unpacked = view.packed(*packed).and_then(|packed| times::unpack(&packed));
+                let unpacked = view.packed_date_or_time(*packed).and_then(|packed| times::unpack(&packed));
                 unpacked.map(|(date, time)| Node::Datetime(date, time))
             }
             (GlobalKind::Scalar, [dtype, value]) => self.scalar(*dtype, *value)?,
@@ -339,7 +341,7 @@ impl Unpickler<'_> {
                 let is_bytes = matches!(view.node(*buffer), Some(Node::Bytes(_) | Node::ByteArray(_)));
                 let dims = view.dims(*dims);
                 // The order of the axes in memory, if it is neither C nor Fortran order.
-                let (order, axes) = match (view.text(*order).as_deref(), axes) {
+                let (order, axes) = match (view.text_or_old_name(*order).as_deref(), axes) {
                     (Some("F"), []) => (Order::Fortran, None),
                     (Some("C"), []) => (Order::C, None),
                     (Some("K"), [axes]) => match view.dims(*axes) {
@@ -386,7 +388,7 @@ impl Unpickler<'_> {
         let Some(span) = self.bytes_span(value)? else { return Ok(None) };
         if self.dtype(dtype.stored).item_size() != span.len {
             let header = Header::new(self.dtype(dtype.stored).clone(), Order::C, Vec::new().into())?;
-            check_len(span.len, &header)?;
+            check_byte_len(span.len, &header)?;
         }
         let span = self.span_in_native_order(&dtype, span, &[])?;
         Ok(Some(Node::Scalar(dtype.native, span)))
@@ -404,7 +406,7 @@ impl Unpickler<'_> {
         }
         let (stored, native) = (self.dtype(dtype.stored).clone(), self.dtype(dtype.native).clone());
         let header = Header::new(stored, Order::C, dims.to_vec().into())?;
-        let array = DynArray::from_header_and_bytes(header, self.graph.data(self.source, span))?;
+        let array = DynArray::from_header_and_bytes(header, self.graph.bytes_in(self.source, span))?;
         let swapped = array.cast_to(&native, Casting::Safe)?;
         Ok(self.add_bytes(swapped.bytes()))
     }
@@ -420,11 +422,11 @@ impl Unpickler<'_> {
     ) -> Result<Option<Node>> {
         let Some(mut span) = self.bytes_span(bytes)? else { return Ok(None) };
         let header = Header::new(self.dtype(dtype).clone(), order, dims.into())?;
-        check_len(span.len, &header)?;
+        check_byte_len(span.len, &header)?;
         let Some(axes) = axes else { return Ok(Some(self.add_array(dtype, &header, span))) };
         let item = header.dtype().item_size();
         self.budget.spend(span.len)?;
-        let bytes = self.graph.data(self.source, span);
+        let bytes = self.graph.bytes_in(self.source, span);
         let Some(rearranged) = permute_axes(axes, header.shape(), item, bytes) else { return Ok(None) };
         span = self.add_bytes(&rearranged);
         let dims: Vec<usize> = axes.iter().map(|axis| header.shape()[*axis]).collect();
@@ -434,9 +436,9 @@ impl Unpickler<'_> {
 
     pub(super) fn add_array(&mut self, dtype: u32, header: &Header, items: Span) -> Node {
         let rest = self.graph.rare_tables_mut();
-        let start = rest.lengths.len();
-        rest.lengths.extend_from_slice(header.shape());
-        let dims = Span::new(start..rest.lengths.len());
+        let start = rest.axis_lengths.len();
+        rest.axis_lengths.extend_from_slice(header.shape());
+        let dims = Span::new(start..rest.axis_lengths.len());
         let has_objects = header.dtype().has_object();
         rest.arrays.push(ArrayParts { dtype, order: header.order(), dims, items, has_objects });
         Node::Array(rest.arrays.len() as u32 - 1)
@@ -473,7 +475,7 @@ impl Unpickler<'_> {
             };
             let span = *span;
             let header = Header::new(stored, order, dims.into())?;
-            check_count(span.len, &header)?;
+            check_element_count(span.len, &header)?;
             // Arrays created from the same list share its slots, but each is later visited separately.
             self.budget.spend(4 * span.len)?;
             self.add_array(dtype.stored, &header, span)
@@ -482,7 +484,7 @@ impl Unpickler<'_> {
                 return Err(malformed("the elements of an array are not bytes"));
             };
             let header = Header::new(stored, order, dims.into())?;
-            check_len(span.len, &header)?;
+            check_byte_len(span.len, &header)?;
             let span = self.span_in_native_order(&dtype, span, header.shape())?;
             self.add_array(dtype.native, &header, span)
         };
@@ -501,12 +503,12 @@ pub(super) struct ObjectArrayState<'a> {
 
 /// Decodes the state of an object into [`ObjectArrayState`].
 pub(super) fn objects_of_state(object: ObjectRef<'_>) -> Option<ObjectArrayState<'_>> {
-    let view = GraphView::new(object.graph?, PickleSource::NONE);
+    let view = GraphView::new(object.graph?, PickleSource::EMPTY);
     let call = view.call(*object.slot)?;
-    view.name(call.callable).filter(|name| is_numpy_reconstruct(*name))?;
+    view.global_name(call.callable).filter(|name| is_numpy_reconstruct(*name))?;
     let [_, dims, dtype, is_fortran, data] = *view.tuple(call.state)? else { return None };
     let (dims, order) = shape_and_order(view, dims, is_fortran).ok()?;
-    let items = view.list(data)?;
+    let items = view.list_or_tuple(data)?;
     let dtype = dtypes::decode_in_graph(view, dtype)?;
     let count = dims.iter().try_fold(1usize, |count, dim| count.checked_mul(*dim))?;
     (count == items.len()).then_some(ObjectArrayState { dtype, dims, order, items })
@@ -518,7 +520,7 @@ pub(super) fn objects_of_state(object: ObjectRef<'_>) -> Option<ObjectArrayState
 /// whose bytes follow the data.
 pub(super) fn array_of_state(object: ObjectRef<'_>, which: usize) -> Option<DynArray> {
     let graph = object.graph?;
-    let view = GraphView::new(graph, PickleSource::NONE);
+    let view = GraphView::new(graph, PickleSource::EMPTY);
     let call = view.call(*object.slot)?;
     let state = view.tuple(call.state)?;
     // A derived class may wrap the state of the array in its own: `(state of the array, more)`.
@@ -541,6 +543,6 @@ pub(super) fn array_of_state(object: ObjectRef<'_>, which: usize) -> Option<DynA
     };
     let header = Header::new(dtype, order, dims.into()).ok()?;
     let bytes = view.latin1(data)?;
-    check_len(bytes.len(), &header).ok()?;
+    check_byte_len(bytes.len(), &header).ok()?;
     DynArray::from_header_and_bytes(header, &bytes).ok()
 }

@@ -17,7 +17,7 @@ pub(crate) struct LoadEffects {
 impl LoadEffects {
     /// Returns the names, each once.
     pub(super) fn names(&self) -> impl Iterator<Item = &Name> + '_ {
-        self.graph.iter().filter_map(|graph| graph.rest.as_ref()).flat_map(|rest| &rest.names)
+        self.graph.iter().filter_map(|graph| graph.rare_tables.as_ref()).flat_map(|rest| &rest.names)
     }
 
     /// Returns the codes of Python's extension registry.

@@ -19,7 +19,7 @@ use super::dtypes;
 use super::graph::{Graph, Name, Node, Slot, Span};
 use super::known_calls::{GlobalKind, GraphView};
 use super::source::PickleSource;
-use super::text::code_points;
+use super::text::decode_code_points;
 use crate::error::{Error, ErrorKind, FilePart, LimitKind, Result};
 use crate::limits::{self, Limits};
 use crate::options::OldText;
@@ -46,7 +46,7 @@ pub(super) struct Unpickler<'a> {
     /// For items that were moved to grow: the index in `slots` where their reserved space ends.
     reserved_ends: HashMap<(u32, bool), usize>,
     /// The classes and functions by their names; each is one object.
-    names: HashMap<String, Slot>,
+    globals_by_key: HashMap<String, Slot>,
     /// The meaning of each class or function.
     global_kinds: Vec<GlobalKind>,
     pub(super) dtypes: dtypes::DTypeCache,
@@ -65,12 +65,12 @@ pub(super) struct Unpickler<'a> {
 
 /// The result of reading a pickle.
 ///
-/// Some bytes of the graph may still be in the pickle. `top` is the object, and `used` the length of the
+/// Some bytes of the graph may still be in the pickle. `top` is the object, and `pickle_len` the length of the
 /// pickle in bytes.
 pub(super) struct Unpickled {
     pub(super) graph: Graph,
     pub(super) top: Slot,
-    pub(super) used: usize,
+    pub(super) pickle_len: usize,
 }
 
 /// Maximum number of nodes: their indices have 32 bits, and an opcode adds at most three nodes.
@@ -96,7 +96,7 @@ pub(super) fn names_until_error(source: &PickleSource<'_>, limits: &Limits, old_
     let mut machine = Unpickler::new(source, limits, old_text);
     // What is wrong is said by reading; Python has executed what comes before it.
     let _ = machine.run();
-    machine.graph.rest.map_or_else(Vec::new, |rest| rest.names)
+    machine.graph.rare_tables.map_or_else(Vec::new, |rest| rest.names)
 }
 
 /// Reads a pickle of `joblib.dump`, in which the bytes of arrays follow the objects that describe them.
@@ -124,7 +124,7 @@ impl<'a> Unpickler<'a> {
             memo_entry_count: 0,
             graph: Graph::default(),
             reserved_ends: HashMap::new(),
-            names: HashMap::new(),
+            globals_by_key: HashMap::new(),
             global_kinds: Vec::new(),
             dtypes: dtypes::DTypeCache::default(),
             budget: CopyBudget::of(source.len()),
@@ -141,7 +141,7 @@ impl<'a> Unpickler<'a> {
     fn read(mut self) -> Result<Unpickled> {
         let top = self.run()?;
         self.shrink_tables();
-        Ok(Unpickled { graph: self.graph, top, used: self.position })
+        Ok(Unpickled { graph: self.graph, top, pickle_len: self.position })
     }
 
     fn check_node_count(&self) -> Result<()> {
@@ -209,7 +209,7 @@ impl<'a> Unpickler<'a> {
     }
 
     /// Returns the rest of the line without its end.
-    fn line(&mut self) -> Result<&'a [u8]> {
+    fn take_line(&mut self) -> Result<&'a [u8]> {
         let line =
             line(&self.pickle[self.position..]).ok_or_else(|| self.fault("the pickle is truncated"))?;
         self.position += line.len() + 1;
@@ -217,21 +217,21 @@ impl<'a> Unpickler<'a> {
     }
 
     fn take_line_text(&mut self) -> Result<&'a str> {
-        let line = self.line()?;
+        let line = self.take_line()?;
         std::str::from_utf8(line).map_err(|_| self.fault("its argument is not UTF-8"))
     }
 
-    fn number<T: std::str::FromStr>(&mut self) -> Result<T> {
+    fn take_number<T: std::str::FromStr>(&mut self) -> Result<T> {
         let parsed = self.take_line_text()?.trim().parse();
         parsed.map_err(|_| self.fault("its argument is not a number"))
     }
 
-    fn floor(&self) -> usize {
+    fn stack_floor(&self) -> usize {
         self.marks.last().copied().unwrap_or(0)
     }
 
     fn pop(&mut self) -> Result<Slot> {
-        match self.stack.len() > self.floor() {
+        match self.stack.len() > self.stack_floor() {
             true => Ok(self.stack.pop().expect("it is higher than its floor")),
             false => Err(self.fault("the stack is empty")),
         }
@@ -239,7 +239,7 @@ impl<'a> Unpickler<'a> {
 
     fn last(&self) -> Result<Slot> {
         match self.stack.last() {
-            Some(last) if self.stack.len() > self.floor() => Ok(*last),
+            Some(last) if self.stack.len() > self.stack_floor() => Ok(*last),
             _ => Err(self.fault("the stack is empty")),
         }
     }
@@ -271,10 +271,10 @@ impl<'a> Unpickler<'a> {
             self.memo_entry_count += 1;
             return Ok(());
         }
-        self.put(self.memo_entry_count)
+        self.memoize_at(self.memo_entry_count)
     }
 
-    fn put(&mut self, index: u64) -> Result<()> {
+    fn memoize_at(&mut self, index: u64) -> Result<()> {
         let slot = self.last()?;
         let len = self.memo.len() as u64;
         let is_new = match usize::try_from(index) {
@@ -295,7 +295,7 @@ impl<'a> Unpickler<'a> {
         Ok(())
     }
 
-    fn get(&mut self, index: u64) -> Result<()> {
+    fn push_memo_entry(&mut self, index: u64) -> Result<()> {
         let near = usize::try_from(index).ok().and_then(|index| self.memo.get(index).copied());
         let slot = near.filter(|slot| !slot.is_absent()).or_else(|| self.sparse_memo.get(&index).copied());
         let slot =
@@ -338,8 +338,8 @@ impl<'a> Unpickler<'a> {
             let span = self.graph.add_text(text);
             return Ok(self.graph.add(Node::Text(span)));
         }
-        let codes = code_points(utf8).ok_or_else(|| self.fault("a string is not UTF-8"))?;
-        let table = &mut self.graph.rare_tables_mut().codes;
+        let codes = decode_code_points(utf8).ok_or_else(|| self.fault("a string is not UTF-8"))?;
+        let table = &mut self.graph.rare_tables_mut().code_points;
         table.push(codes.into());
         let number = table.len() as u32 - 1;
         Ok(self.graph.add(Node::Codes(number)))
@@ -357,7 +357,7 @@ impl<'a> Unpickler<'a> {
 
     /// Stores bytes that are not in the pickle, and returns their span.
     ///
-    /// Positions of these bytes follow those of the source: see [`Graph::data`].
+    /// Positions of these bytes follow those of the source: see [`Graph::bytes_in`].
     pub(super) fn add_bytes(&mut self, bytes: &[u8]) -> Span {
         let table = &mut self.graph.rare_tables_mut().bytes;
         let start = self.source.len() + table.len();
@@ -418,28 +418,28 @@ impl<'a> Unpickler<'a> {
                 self.stack.truncate(mark);
             }
             PUT => {
-                let index = self.number()?;
-                self.put(index)?;
+                let index = self.take_number()?;
+                self.memoize_at(index)?;
             }
             BINPUT => {
                 let [index] = self.take()?;
-                self.put(index.into())?;
+                self.memoize_at(index.into())?;
             }
             LONG_BINPUT => {
                 let index = u32::from_le_bytes(self.take()?);
-                self.put(index.into())?;
+                self.memoize_at(index.into())?;
             }
             GET => {
-                let index = self.number()?;
-                self.get(index)?;
+                let index = self.take_number()?;
+                self.push_memo_entry(index)?;
             }
             BINGET => {
                 let [index] = self.take()?;
-                self.get(index.into())?;
+                self.push_memo_entry(index.into())?;
             }
             LONG_BINGET => {
                 let index = u32::from_le_bytes(self.take()?);
-                self.get(index.into())?;
+                self.push_memo_entry(index.into())?;
             }
             INT | LONG | STRING | UNICODE => self.execute_text_opcode(opcode)?,
             BYTEARRAY8 => {
@@ -468,7 +468,7 @@ impl<'a> Unpickler<'a> {
 
     /// Executes the opcodes for strings with escapes, and for decimal integers that do not fit into an `i64`.
     fn execute_text_opcode(&mut self, opcode: u8) -> Result<()> {
-        let line = self.line()?;
+        let line = self.take_line()?;
         let fault = |machine: &Self| machine.fault("its argument is malformed");
         let slot = match opcode {
             STRING => {
@@ -499,14 +499,17 @@ mod tests {
 
     #[test]
     fn overestimated_capacity_is_released() {
-        const SMALL: usize = 70_000;
+        const TUPLE_COUNT: usize = 70_000;
         let long = 3u32 << 20;
-        let tuples = b")".repeat(SMALL);
+        let tuples = b")".repeat(TUPLE_COUNT);
         let text = [&b"X"[..], &long.to_le_bytes(), &b"a".repeat(long as usize)].concat();
         let pickle = [&b"("[..], &tuples, &text, b"l."].concat();
         let read = read(&PickleSource::new(&pickle), &Limits::default(), OldText::default()).unwrap();
         let Graph { nodes, slots, texts, .. } = read.graph;
-        assert_eq!((nodes.len(), slots.len(), texts.len()), (SMALL + 2, SMALL + 1, long as usize));
+        assert_eq!(
+            (nodes.len(), slots.len(), texts.len()),
+            (TUPLE_COUNT + 2, TUPLE_COUNT + 1, long as usize)
+        );
         for (len, capacity) in [(nodes.len(), nodes.capacity()), (slots.len(), slots.capacity())] {
             assert!(capacity <= 2 * len, "{capacity} for {len}");
         }

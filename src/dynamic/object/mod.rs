@@ -240,7 +240,9 @@ impl<'a> ObjectRef<'a> {
         let items = || Items::new(self);
         match *node {
             Node::Text(span) => View::Str(Text::new(graph.text(span))),
-            Node::Codes(number) => View::Str(Text::of_codes(&graph.rest().codes[number as usize])),
+            Node::Codes(number) => {
+                View::Str(Text::of_codes(&graph.rare_tables().code_points[number as usize]))
+            }
             Node::Bytes(span) => View::Bytes(graph.bytes(span)),
             Node::ByteArray(span) => View::ByteArray(graph.bytes(span)),
             Node::List(_) => View::List(items()),
@@ -249,7 +251,7 @@ impl<'a> ObjectRef<'a> {
             Node::Set(_) => View::Set(items()),
             Node::FrozenSet(_) => View::FrozenSet(items()),
             Node::Complex(number) => View::Complex(number),
-            Node::Big(number) => View::Int(Int::of_shared(&graph.rest().bigs[number as usize])),
+            Node::Big(number) => View::Int(Int::of_shared(&graph.rare_tables().bigs[number as usize])),
             Node::Decimal(span) => View::Decimal(graph.text(span)),
             Node::Date(date) => View::Date(date),
             Node::Time(time) => View::Time(time),

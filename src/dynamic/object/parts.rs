@@ -275,7 +275,7 @@ impl<'a> Array<'a> {
 
     /// Returns the lengths of the axes.
     pub fn shape(self) -> &'a [usize] {
-        &self.graph().rest().lengths[self.parts.dims.range()]
+        &self.graph().rare_tables().axis_lengths[self.parts.dims.range()]
     }
 
     /// Returns the order of the elements in memory.

@@ -219,7 +219,7 @@ impl Pickle {
     /// - [`ErrorKind::NotConvertible`](crate::error::ErrorKind::NotConvertible) if more than 65,536 objects
     ///   that contain themselves are nested.
     pub fn write(object: &Object, options: &WriteOptions) -> Result<Vec<u8>> {
-        Pickler::new(options)?.object(object.as_ref())
+        Pickler::new(options)?.pickle_object(object.as_ref())
     }
 
     /// Pickles an object in protocol 5 and returns the bytes of its arrays separately, without a copy.
@@ -231,7 +231,7 @@ impl Pickle {
     ///
     /// As for [`Pickle::write`].
     pub fn write_with_buffers(object: &Object) -> Result<(Vec<u8>, Vec<&[u8]>)> {
-        Pickler::with_buffers(object.as_ref())
+        Pickler::pickle_with_buffers(object.as_ref())
     }
 }
 

@@ -27,7 +27,7 @@ const MAX_DEPTH: usize = 128;
 #[derive(Clone, Copy)]
 struct VisitedObject<'a> {
     object: ObjectRef<'a>,
-    remaining: &'a Cell<usize>,
+    remaining_objects: &'a Cell<usize>,
     within: Option<&'a Ancestor<'a>>,
 }
 
@@ -49,10 +49,10 @@ impl<'a> VisitedObject<'a> {
             }
             above = within.within;
         }
-        let remaining = self.remaining.get().checked_sub(1 + self.object.part_count());
-        match remaining {
-            Some(remaining) if depth < MAX_DEPTH => {
-                self.remaining.set(remaining);
+        let remaining_objects = self.remaining_objects.get().checked_sub(1 + self.object.part_count());
+        match remaining_objects {
+            Some(remaining_objects) if depth < MAX_DEPTH => {
+                self.remaining_objects.set(remaining_objects);
                 Ok(Ancestor { id, depth, within: self.within })
             }
             Some(_) => Err(format!("objects are nested deeper than {MAX_DEPTH}")),
@@ -62,8 +62,8 @@ impl<'a> VisitedObject<'a> {
 
     /// Counts the bytes of a text or array against the limit, 16 bytes as one object.
     fn spend(self, bytes: usize) -> std::result::Result<(), String> {
-        let remaining = self.remaining.get().checked_sub(bytes / 16);
-        self.remaining.set(remaining.ok_or_else(|| {
+        let remaining_objects = self.remaining_objects.get().checked_sub(bytes / 16);
+        self.remaining_objects.set(remaining_objects.ok_or_else(|| {
             format!("if shared objects are repeated, there are more than {MAX_OBJECTS} objects")
         })?);
         Ok(())
@@ -73,7 +73,7 @@ impl<'a> VisitedObject<'a> {
     where
         'a: 'b,
     {
-        VisitedObject { object, remaining: self.remaining, within: Some(within) }
+        VisitedObject { object, remaining_objects: self.remaining_objects, within: Some(within) }
     }
 
     fn pairs<'b>(
@@ -122,9 +122,9 @@ impl Serialize for Object {
 /// Serializes like [`Object`].
 impl Serialize for ObjectRef<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        let remaining = Cell::new(MAX_OBJECTS);
+        let remaining_objects = Cell::new(MAX_OBJECTS);
         SerializableObject {
-            told: VisitedObject { object: *self, remaining: &remaining, within: None },
+            visited: VisitedObject { object: *self, remaining_objects: &remaining_objects, within: None },
             includes_calls: false,
         }
         .serialize(serializer)
@@ -157,9 +157,9 @@ impl Object {
 
 impl Serialize for WithCalls<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        let remaining = Cell::new(MAX_OBJECTS);
+        let remaining_objects = Cell::new(MAX_OBJECTS);
         SerializableObject {
-            told: VisitedObject { object: self.0, remaining: &remaining, within: None },
+            visited: VisitedObject { object: self.0, remaining_objects: &remaining_objects, within: None },
             includes_calls: true,
         }
         .serialize(serializer)
@@ -168,21 +168,21 @@ impl Serialize for WithCalls<'_> {
 
 #[derive(Clone, Copy)]
 struct SerializableObject<'a> {
-    told: VisitedObject<'a>,
+    visited: VisitedObject<'a>,
     includes_calls: bool,
 }
 
 impl SerializableObject<'_> {
-    fn seq<'a, S: Serializer>(
+    fn serialize_items<'a, S: Serializer>(
         &'a self,
         serializer: S,
         items: impl ExactSizeIterator<Item = ObjectRef<'a>>,
     ) -> std::result::Result<S::Ok, S::Error> {
-        let within = self.told.enter().map_err(ser::Error::custom)?;
+        let within = self.visited.enter().map_err(ser::Error::custom)?;
         let mut seq = serializer.serialize_seq(Some(items.len()))?;
         for item in items {
             seq.serialize_element(&SerializableObject {
-                told: self.told.part(item, &within),
+                visited: self.visited.part(item, &within),
                 includes_calls: self.includes_calls,
             })?;
         }
@@ -192,8 +192,8 @@ impl SerializableObject<'_> {
 
 impl Serialize for SerializableObject<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        let object = self.told.object;
-        self.told.spend(own_byte_len(object)).map_err(ser::Error::custom)?;
+        let object = self.visited.object;
+        self.visited.spend(own_byte_len(object)).map_err(ser::Error::custom)?;
         match object.view() {
             View::None => serializer.serialize_unit(),
             View::Bool(value) => serializer.serialize_bool(value),
@@ -212,23 +212,23 @@ impl Serialize for SerializableObject<'_> {
             },
             View::Bytes(bytes) | View::ByteArray(bytes) => serializer.serialize_bytes(bytes),
             View::List(items) | View::Tuple(items) | View::Set(items) | View::FrozenSet(items) => {
-                self.seq(serializer, items.iter())
+                self.serialize_items(serializer, items.iter())
             }
             View::Dict(dict) => {
-                let within = self.told.enter().map_err(ser::Error::custom)?;
+                let within = self.visited.enter().map_err(ser::Error::custom)?;
                 let mut map = serializer.serialize_map(Some(dict.len()))?;
-                for (key, value) in self.told.pairs(dict, &within) {
+                for (key, value) in self.visited.pairs(dict, &within) {
                     map.serialize_entry(
-                        &SerializableObject { told: key, ..*self },
-                        &SerializableObject { told: value, ..*self },
+                        &SerializableObject { visited: key, ..*self },
+                        &SerializableObject { visited: value, ..*self },
                     )?;
                 }
                 map.end()
             }
-            View::Scalar(_) | View::Array(_) => match plain(object) {
+            View::Scalar(_) | View::Array(_) => match numpy_to_plain(object) {
                 Ok(plain) => {
                     let part = SerializableObject {
-                        told: VisitedObject { object: plain.as_ref(), ..self.told },
+                        visited: VisitedObject { object: plain.as_ref(), ..self.visited },
                         ..*self
                     };
                     part.serialize(serializer)
@@ -237,8 +237,9 @@ impl Serialize for SerializableObject<'_> {
             },
             View::Decimal(digits) => serializer.serialize_str(digits),
             View::Call(call) if self.includes_calls => {
-                let within = self.told.enter().map_err(ser::Error::custom)?;
-                let part = |object| SerializableObject { told: self.told.part(object, &within), ..*self };
+                let within = self.visited.enter().map_err(ser::Error::custom)?;
+                let part =
+                    |object| SerializableObject { visited: self.visited.part(object, &within), ..*self };
                 let items: Vec<_> = call.items().iter().map(part).collect();
                 let pairs: Vec<_> =
                     call.pairs().iter().map(|(key, value)| (part(key), part(value))).collect();
@@ -297,13 +298,13 @@ impl From<Int> for SmallestInt {
 }
 
 /// Converts a NumPy scalar or array to bools, numbers, strings and lists.
-fn plain(object: ObjectRef<'_>) -> Result<Object> {
+fn numpy_to_plain(object: ObjectRef<'_>) -> Result<Object> {
     let (array, is_scalar) = match object.view() {
         View::Scalar(scalar) => (scalar.to_dyn()?, true),
         View::Array(array) => {
             if let Some(items) = array.objects() {
                 let items = items.iter().map(ObjectRef::to_object).collect();
-                return nested(items, array.shape());
+                return nested_list(items, array.shape());
             }
             (array.to_dyn()?, false)
         }
@@ -312,13 +313,13 @@ fn plain(object: ObjectRef<'_>) -> Result<Object> {
     let items = elements_to_objects(&array)?;
     match is_scalar {
         true => Ok(items.into_iter().next().unwrap_or_default()),
-        false => nested(items, array.shape()),
+        false => nested_list(items, array.shape()),
     }
 }
 
 /// Returns the elements in C order.
 fn elements_to_objects(array: &crate::dynamic::DynArray) -> Result<Vec<Object>> {
-    fn cast<T>(array: &crate::dynamic::DynArray) -> Result<Vec<Object>>
+    fn cast_to_objects<T>(array: &crate::dynamic::DynArray) -> Result<Vec<Object>>
     where
         T: crate::element::ReadableElement + Into<Object> + Clone,
     {
@@ -326,12 +327,12 @@ fn elements_to_objects(array: &crate::dynamic::DynArray) -> Result<Vec<Object>> 
         Ok(array.iter().cloned().map(Into::into).collect())
     }
     match array.dtype().as_scalar().map(|scalar| scalar.kind()) {
-        Some(Kind::Bool) => cast::<bool>(array),
-        Some(Kind::Int) => cast::<i64>(array),
-        Some(Kind::Uint) => cast::<u64>(array),
-        Some(Kind::Float) => cast::<f64>(array),
-        Some(Kind::Complex) => cast::<num_complex::Complex<f64>>(array),
-        Some(Kind::Text) => cast::<String>(array),
+        Some(Kind::Bool) => cast_to_objects::<bool>(array),
+        Some(Kind::Int) => cast_to_objects::<i64>(array),
+        Some(Kind::Uint) => cast_to_objects::<u64>(array),
+        Some(Kind::Float) => cast_to_objects::<f64>(array),
+        Some(Kind::Complex) => cast_to_objects::<num_complex::Complex<f64>>(array),
+        Some(Kind::Text) => cast_to_objects::<String>(array),
         _ => {
             let reason = format!("an array of the dtype {} has no form in serde", array.dtype());
             Err(ErrorKind::NotConvertible { reason }.into())
@@ -340,7 +341,7 @@ fn elements_to_objects(array: &crate::dynamic::DynArray) -> Result<Vec<Object>> 
 }
 
 /// Converts items in C order to nested lists.
-fn nested(mut items: Vec<Object>, dims: &[usize]) -> Result<Object> {
+fn nested_list(mut items: Vec<Object>, dims: &[usize]) -> Result<Object> {
     let Some((_, within)) = dims.split_first() else { return Ok(items.pop().unwrap_or_default()) };
     // With an axis of length 0, a shape may declare any number of empty rows without any bytes in the file.
     const MAX_EMPTY_ROWS: usize = 1 << 16;

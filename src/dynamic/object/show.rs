@@ -58,7 +58,7 @@ const MAX_VISITED_BYTES: usize = 256 << 20;
 
 /// A writer that stops after a number of bytes.
 struct ReprWriter<'a> {
-    remaining: usize,
+    remaining_output_bytes: usize,
     /// Bytes of arrays that may still be visited. An array that is referred to many times is visited each time.
     remaining_visited_bytes: usize,
     out: &'a mut dyn Write,
@@ -71,18 +71,24 @@ struct ReprWriter<'a> {
 /// An array of objects that is being shown: the elements before the current one, and that one.
 #[derive(Default)]
 struct OpenArray {
-    words: Vec<String>,
-    element: String,
+    done_elements: Vec<String>,
+    current_element: String,
 }
 
 impl<'a> ReprWriter<'a> {
-    fn new(remaining: usize, remaining_visited_bytes: usize, out: &'a mut dyn Write) -> Self {
-        Self { remaining, remaining_visited_bytes, out, open: Vec::new(), dtypes: HashMap::new() }
+    fn new(remaining_output_bytes: usize, remaining_visited_bytes: usize, out: &'a mut dyn Write) -> Self {
+        Self {
+            remaining_output_bytes,
+            remaining_visited_bytes,
+            out,
+            open: Vec::new(),
+            dtypes: HashMap::new(),
+        }
     }
 
-    fn put(&mut self, text: &str) -> fmt::Result {
+    fn write_uncounted(&mut self, text: &str) -> fmt::Result {
         match self.open.last_mut() {
-            Some(array) => array.element.write_str(text),
+            Some(array) => array.current_element.write_str(text),
             None => self.out.write_str(text),
         }
     }
@@ -90,21 +96,22 @@ impl<'a> ReprWriter<'a> {
 
 impl Write for ReprWriter<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        match self.remaining.checked_sub(text.len()) {
+        match self.remaining_output_bytes.checked_sub(text.len()) {
             Some(left) => {
-                self.remaining = left;
-                self.put(text)
+                self.remaining_output_bytes = left;
+                self.write_uncounted(text)
             }
             None => {
-                let fits = |(start, char): (usize, char)| start + char.len_utf8() <= self.remaining;
+                let fits =
+                    |(start, char): (usize, char)| start + char.len_utf8() <= self.remaining_output_bytes;
                 let end = text
                     .char_indices()
                     .take_while(|char| fits(*char))
                     .map(|(start, char)| start + char.len_utf8())
                     .last();
-                self.put(&text[..end.unwrap_or(0)])?;
-                self.remaining = 0;
-                self.put("…")?;
+                self.write_uncounted(&text[..end.unwrap_or(0)])?;
+                self.remaining_output_bytes = 0;
+                self.write_uncounted("…")?;
                 Err(fmt::Error) // stops the caller
             }
         }
@@ -141,12 +148,12 @@ impl ContainerState {
 impl ReprWriter<'_> {
     fn write_repr(&mut self, object: ObjectRef<'_>) -> fmt::Result {
         match self.walk(object) {
-            Err(_) if self.remaining == 0 => {
+            Err(_) if self.remaining_output_bytes == 0 => {
                 // The arrays that are open are not laid out.
                 std::mem::take(&mut self.open).into_iter().try_for_each(|array| {
                     self.out.write_str("array([")?;
-                    array.words.iter().try_for_each(|word| write!(self.out, "{word}, "))?;
-                    self.out.write_str(&array.element)
+                    array.done_elements.iter().try_for_each(|word| write!(self.out, "{word}, "))?;
+                    self.out.write_str(&array.current_element)
                 })
             }
             done => done,
@@ -163,7 +170,7 @@ impl ReprWriter<'_> {
                     let Some(part) = part else { continue };
                     match self.write_before_part(number, part, style)? {
                         PartForm::Whole => self.begin(part, &mut walk)?,
-                        PartForm::Arguments => self.arguments(owner, part, &mut walk)?,
+                        PartForm::Arguments => self.begin_arguments(owner, part, &mut walk)?,
                         PartForm::Nothing => {}
                     }
                 }
@@ -172,11 +179,12 @@ impl ReprWriter<'_> {
                     self.write_str(style.close)?;
                     if let (ContainerKind::ArrayLayout(grid), View::Array(array)) = (style.kind, owner.view())
                     {
-                        let OpenArray { mut words, element } = self.open.pop().unwrap_or_default();
+                        let OpenArray { done_elements: mut words, current_element: element } =
+                            self.open.pop().unwrap_or_default();
                         words.push(element);
                         // What was written as elements is written again as an array.
                         let len = words.iter().map(String::len).sum::<usize>();
-                        self.remaining += len;
+                        self.remaining_output_bytes += len;
                         match self.spend_visited_bytes(len) {
                             true => self.write_str(&grid.array_repr(words, array.dtype()))?,
                             false => self.write_str("array(…)")?,
@@ -207,7 +215,9 @@ impl ReprWriter<'_> {
                 let grid = ArrayLayout::new(array.shape());
                 let Some(shown) = grid.shown_count() else { return self.write_str("array(…)") };
                 if array.objects().is_none() {
-                    if !self.spend_visited_bytes(shown.saturating_mul(numpy::cost(array.dtype()))) {
+                    if !self
+                        .spend_visited_bytes(shown.saturating_mul(numpy::element_show_cost(array.dtype())))
+                    {
                         return self.write_str("array(…)");
                     }
                     let array = numpy::array(array);
@@ -220,17 +230,17 @@ impl ReprWriter<'_> {
                 ("", ContainerState::of(ContainerKind::ArrayLayout(grid), ""), "array(..., dtype=object)")
             }
             View::Call(call) if call.global().is_some_and(|global| global.is("numpy", "dtype")) => {
-                match self.dtype(object) {
+                match self.dtype_repr(object) {
                     Some(shown) => return self.write_str(&shown),
-                    None => Self::of_call(call),
+                    None => Self::call_start(call),
                 }
             }
-            View::Call(call) => Self::of_call(call),
+            View::Call(call) => Self::call_start(call),
             View::Persistent(_) => ("<persistent ", ContainerState::of(ContainerKind::Items, ">"), "..."),
-            leaf => return self.leaf(&leaf),
+            leaf => return self.write_leaf(&leaf),
         };
         let is_array = matches!(style.kind, ContainerKind::ArrayLayout(..));
-        if !walk.enter_once(object, style) {
+        if !walk.enter_unless_open(object, style) {
             return self.write_str(cycle_marker);
         }
         if is_array {
@@ -240,19 +250,21 @@ impl ReprWriter<'_> {
     }
 
     /// Returns the text of a dtype; `None` if it is shown as a call.
-    fn dtype(&mut self, object: ObjectRef<'_>) -> Option<String> {
+    fn dtype_repr(&mut self, object: ObjectRef<'_>) -> Option<String> {
         /// Decoding a dtype may copy as much.
-        const COST: usize = 1 << 20;
+        const DECODE_COST: usize = 1 << 20;
         let id = object.id()?;
         if !self.dtypes.contains_key(&id) {
-            let dtype =
-                self.spend_visited_bytes(COST).then(|| super::dtypes::decode_dtype_object(object)).flatten();
+            let dtype = self
+                .spend_visited_bytes(DECODE_COST)
+                .then(|| super::dtypes::decode_dtype_object(object))
+                .flatten();
             self.dtypes.insert(id, dtype.map(|dtype| dtypes::repr(&dtype)));
         }
         self.dtypes.get(&id)?.clone()
     }
 
-    fn of_call(call: Call<'_>) -> (&'static str, ContainerState, &'static str) {
+    fn call_start(call: Call<'_>) -> (&'static str, ContainerState, &'static str) {
         let (items, pairs) = (call.items().len(), 2 * call.pairs().len());
         ("", ContainerState::of(ContainerKind::Call { items, pairs }, ""), "...")
     }
@@ -279,7 +291,7 @@ impl ReprWriter<'_> {
             ContainerKind::ArrayLayout(grid) if !grid.is_shown(number - 1) => return Ok(PartForm::Nothing),
             ContainerKind::ArrayLayout(_) => {
                 if let Some(array) = self.open.last_mut().filter(|_| number > 1) {
-                    array.words.push(std::mem::take(&mut array.element));
+                    array.done_elements.push(std::mem::take(&mut array.current_element));
                 }
                 if let View::List(_) = part.view() {
                     self.write_str("list(")?;
@@ -317,7 +329,7 @@ impl ReprWriter<'_> {
     }
 
     /// Writes the start of a call's arguments, which are not shown as a tuple.
-    fn arguments<'a>(
+    fn begin_arguments<'a>(
         &mut self,
         call: ObjectRef<'a>,
         args: ObjectRef<'a>,
@@ -325,7 +337,7 @@ impl ReprWriter<'_> {
     ) -> fmt::Result {
         let is_range = matches!(call.view(), View::Call(call) if call.global().is_some_and(|global| global.is("builtins", "range")));
         let kind = if is_range { ContainerKind::Range } else { ContainerKind::Items };
-        match walk.enter_once(args, ContainerState::of(kind, ")")) {
+        match walk.enter_unless_open(args, ContainerState::of(kind, ")")) {
             true => self.write_char('('),
             false => self.write_str("(...)"),
         }
@@ -338,7 +350,7 @@ impl ReprWriter<'_> {
         left.is_some()
     }
 
-    fn leaf(&mut self, view: &View<'_>) -> fmt::Result {
+    fn write_leaf(&mut self, view: &View<'_>) -> fmt::Result {
         match view {
             View::Bool(value) => self.write_str(if *value { "True" } else { "False" }),
             View::Int(number) => write!(self, "{number}"),
@@ -347,7 +359,7 @@ impl ReprWriter<'_> {
             View::Str(text) => write!(self, "{text}"),
             View::Bytes(bytes) => write!(self, "{}", QuotedBytes(bytes)),
             View::ByteArray(bytes) => write!(self, "bytearray({})", QuotedBytes(bytes)),
-            View::Scalar(scalar) if !self.spend_visited_bytes(numpy::cost(scalar.dtype())) => {
+            View::Scalar(scalar) if !self.spend_visited_bytes(numpy::element_show_cost(scalar.dtype())) => {
                 self.write_str("np.void(…)")
             }
             View::Scalar(scalar) => self.write_str(&numpy::scalar(*scalar)),
@@ -356,13 +368,13 @@ impl ReprWriter<'_> {
             }
             View::Time(time) => {
                 self.write_str("datetime.time(")?;
-                self::time(*time, self)
+                self::write_time_arguments(*time, self)
             }
             View::Datetime(date, time) => {
                 write!(self, "datetime.datetime({}, {}, {}, ", date.year(), date.month(), date.day())?;
-                self::time(*time, self)
+                self::write_time_arguments(*time, self)
             }
-            View::Timedelta(length) => self.timedelta(*length),
+            View::Timedelta(length) => self.write_timedelta(*length),
             View::Decimal(digits) => write!(self, "Decimal('{digits}')"),
             View::Global(global) => write!(self, "{global}"),
             View::Extension(code) => write!(self, "<extension {code}>"),
@@ -371,7 +383,7 @@ impl ReprWriter<'_> {
         }
     }
 
-    fn timedelta(&mut self, length: Timedelta) -> fmt::Result {
+    fn write_timedelta(&mut self, length: Timedelta) -> fmt::Result {
         let parts = [
             ("days", i64::from(length.days())),
             ("seconds", length.seconds().into()),
@@ -394,7 +406,7 @@ enum PartForm {
 }
 
 /// Writes the arguments of a time, without trailing seconds and microseconds that are zero.
-fn time(time: Time, f: &mut dyn Write) -> fmt::Result {
+fn write_time_arguments(time: Time, f: &mut dyn Write) -> fmt::Result {
     write!(f, "{}, {}", time.hour(), time.minute())?;
     if time.second() > 0 || time.microsecond() > 0 {
         write!(f, ", {}", time.second())?;

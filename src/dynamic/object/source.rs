@@ -10,27 +10,27 @@ pub(super) struct PickleSource<'a> {
     /// `None` if the caller has not passed any: the buffers then stay numbers.
     buffers: Option<&'a [&'a [u8]]>,
     /// The positions where the buffers start, and where the last one ends.
-    starts: Vec<usize>,
+    buffer_starts: Vec<usize>,
 }
 
 impl<'a> PickleSource<'a> {
     /// Of a complete graph, which refers to no bytes but its own.
-    pub(super) const NONE: &'static PickleSource<'static> =
-        &PickleSource { pickle: &[], buffers: None, starts: Vec::new() };
+    pub(super) const EMPTY: &'static PickleSource<'static> =
+        &PickleSource { pickle: &[], buffers: None, buffer_starts: Vec::new() };
 
     pub(super) fn new(pickle: &'a [u8]) -> Self {
-        Self { pickle, buffers: None, starts: Vec::new() }
+        Self { pickle, buffers: None, buffer_starts: Vec::new() }
     }
 
     pub(super) fn with_buffers(pickle: &'a [u8], buffers: &'a [&'a [u8]]) -> Result<Self> {
-        let mut starts = Vec::with_capacity(buffers.len() + 1);
+        let mut buffer_starts = Vec::with_capacity(buffers.len() + 1);
         let mut end = pickle.len();
-        starts.push(end);
+        buffer_starts.push(end);
         for buffer in buffers {
             end = end.checked_add(buffer.len()).ok_or(ErrorKind::OutOfMemory { bytes: u64::MAX })?;
-            starts.push(end);
+            buffer_starts.push(end);
         }
-        Ok(Self { pickle, buffers: Some(buffers), starts })
+        Ok(Self { pickle, buffers: Some(buffers), buffer_starts })
     }
 
     pub(super) fn pickle(&self) -> &'a [u8] {
@@ -39,7 +39,7 @@ impl<'a> PickleSource<'a> {
 
     /// Returns the length of the pickle and the buffers.
     pub(super) fn len(&self) -> usize {
-        self.starts.last().copied().unwrap_or(self.pickle.len())
+        self.buffer_starts.last().copied().unwrap_or(self.pickle.len())
     }
 
     /// Returns the number of buffers, if the caller has passed some.
@@ -48,9 +48,9 @@ impl<'a> PickleSource<'a> {
     }
 
     /// Returns the position and the length of a buffer.
-    pub(super) fn buffer(&self, number: usize) -> Option<(usize, usize)> {
+    pub(super) fn buffer_position_and_len(&self, number: usize) -> Option<(usize, usize)> {
         let buffer = self.buffers?.get(number)?;
-        Some((self.starts[number], buffer.len()))
+        Some((self.buffer_starts[number], buffer.len()))
     }
 
     /// Returns bytes that are within the pickle or within one buffer.
@@ -58,8 +58,8 @@ impl<'a> PickleSource<'a> {
         match self.buffers.filter(|_| start >= self.pickle.len()) {
             None => &self.pickle[start..start + len],
             Some(buffers) => {
-                let number = self.starts.partition_point(|first| *first <= start) - 1;
-                &buffers[number][start - self.starts[number]..][..len]
+                let number = self.buffer_starts.partition_point(|first| *first <= start) - 1;
+                &buffers[number][start - self.buffer_starts[number]..][..len]
             }
         }
     }

@@ -54,7 +54,7 @@ impl<'a> Text<'a> {
 }
 
 /// Decodes UTF-8 that may contain surrogates, like Python's `surrogatepass`; `None` if malformed.
-pub(super) fn code_points(mut bytes: &[u8]) -> Option<Vec<u32>> {
+pub(super) fn decode_code_points(mut bytes: &[u8]) -> Option<Vec<u32>> {
     let mut codes = Vec::new();
     loop {
         let chunk = bytes.utf8_chunks().next();

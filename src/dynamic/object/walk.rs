@@ -12,14 +12,14 @@ use super::{Object, ObjectRef};
 /// The caller decides for each part whether to [`enter`](Self::enter) it.
 pub(super) struct Walk<'a, T> {
     frames: Vec<Frame<'a, T>>,
-    /// The objects that are being traversed, if they were entered by [`enter_once`](Self::enter_once).
+    /// The objects that are being traversed, if they were entered by [`enter_unless_open`](Self::enter_unless_open).
     open: HashSet<Id>,
 }
 
 struct Frame<'a, T> {
     object: ObjectRef<'a>,
-    next: usize,
-    count: usize,
+    next_part: usize,
+    part_count: usize,
     note: T,
 }
 
@@ -38,11 +38,11 @@ impl<'a, T> Walk<'a, T> {
 
     /// Enters an object: the next steps visit its parts.
     pub(super) fn enter(&mut self, object: ObjectRef<'a>, note: T) {
-        self.frames.push(Frame { object, next: 0, count: object.part_count(), note });
+        self.frames.push(Frame { object, next_part: 0, part_count: object.part_count(), note });
     }
 
     /// Enters an object unless it is already being traversed; returns whether it was entered.
-    pub(super) fn enter_once(&mut self, object: ObjectRef<'a>, note: T) -> bool {
+    pub(super) fn enter_unless_open(&mut self, object: ObjectRef<'a>, note: T) -> bool {
         let is_first = object.id().is_none_or(|id| self.open.insert(id));
         if is_first {
             self.enter(object, note);
@@ -52,7 +52,7 @@ impl<'a, T> Walk<'a, T> {
 
     pub(super) fn step(&mut self) -> Option<Step<'a, '_, T>> {
         let frame = self.frames.last()?;
-        if frame.next == frame.count {
+        if frame.next_part == frame.part_count {
             let frame = self.frames.pop()?;
             if !self.open.is_empty() {
                 frame.object.id().map(|id| self.open.remove(&id));
@@ -60,8 +60,8 @@ impl<'a, T> Walk<'a, T> {
             return Some(Step::End(frame.object, frame.note));
         }
         let frame = self.frames.last_mut()?;
-        let number = frame.next;
-        frame.next += 1;
+        let number = frame.next_part;
+        frame.next_part += 1;
         Some(Step::Part(frame.object, number, frame.object.part(number), &mut frame.note))
     }
 }
@@ -98,8 +98,9 @@ pub(super) fn detached(object: ObjectRef<'_>) -> Object {
     }
     // All objects are numbered before any is copied, because they may refer to one another in cycles.
     let order = in_post_order(std::iter::once(object));
-    let numbers = order.iter().zip(0..).filter_map(|(object, number)| Some((object.id()?, number))).collect();
-    let mut copy = Copier { graph: Graph::default(), numbers, dtypes: HashMap::new() };
+    let new_node_numbers =
+        order.iter().zip(0..).filter_map(|(object, number)| Some((object.id()?, number))).collect();
+    let mut copy = Copier { graph: Graph::default(), new_node_numbers, dtypes: HashMap::new() };
     for object in &order {
         copy.add(*object);
     }
@@ -110,23 +111,23 @@ pub(super) fn detached(object: ObjectRef<'_>) -> Object {
 
 struct Copier {
     graph: Graph,
-    numbers: HashMap<Id, u32>,
+    new_node_numbers: HashMap<Id, u32>,
     dtypes: HashMap<Id, u32>,
 }
 
 impl Copier {
-    fn slot(&self, part: Option<ObjectRef<'_>>) -> Slot {
+    fn new_slot(&self, part: Option<ObjectRef<'_>>) -> Slot {
         match part {
             None => Slot::ABSENT,
-            Some(part) => part.id().map_or(*part.slot, |id| Slot::of_node(self.numbers[&id])),
+            Some(part) => part.id().map_or(*part.slot, |id| Slot::of_node(self.new_node_numbers[&id])),
         }
     }
 
     /// Copies `count` parts of an object, starting at index `from`, into the new graph.
-    fn slots(&mut self, object: ObjectRef<'_>, from: usize, count: usize) -> Span {
+    fn copy_parts(&mut self, object: ObjectRef<'_>, from: usize, count: usize) -> Span {
         let start = self.graph.slots.len();
         for index in from..from + count {
-            let slot = self.slot(object.part(index));
+            let slot = self.new_slot(object.part(index));
             self.graph.slots.push(slot);
         }
         Span::new(start..self.graph.slots.len())
@@ -138,12 +139,12 @@ impl Copier {
         Span::new(table.len() - span.len..table.len())
     }
 
-    fn dtype(&mut self, object: ObjectRef<'_>, graph: &Arc<SharedGraph>, number: u32) -> u32 {
+    fn copy_dtype(&mut self, object: ObjectRef<'_>, graph: &Arc<SharedGraph>, number: u32) -> u32 {
         let key = Id { graph: Arc::as_ptr(graph).addr(), number };
         if let Some(number) = self.dtypes.get(&key) {
             return *number;
         }
-        let origin = self.slot(object.part(0));
+        let origin = self.new_slot(object.part(0));
         let dtypes = &mut self.graph.rare_tables_mut().dtypes;
         dtypes.push(StoredDType { dtype: Arc::clone(&graph.dtype(number).dtype), origin });
         let made = dtypes.len() as u32 - 1;
@@ -158,35 +159,35 @@ impl Copier {
             Node::Text(span) => Node::Text(self.graph.add_text(graph.text(span))),
             Node::Decimal(span) => Node::Decimal(self.graph.add_text(graph.text(span))),
             Node::Codes(number) => {
-                let codes = graph.rest().codes[number as usize].clone();
-                Node::Codes(push(&mut self.graph.rare_tables_mut().codes, codes))
+                let codes = graph.rare_tables().code_points[number as usize].clone();
+                Node::Codes(push(&mut self.graph.rare_tables_mut().code_points, codes))
             }
             Node::Bytes(span) => Node::Bytes(self.copy_bytes(graph, span)),
             Node::ByteArray(span) => Node::ByteArray(self.copy_bytes(graph, span)),
-            Node::List(_) => Node::List(self.slots(object, 0, count)),
-            Node::Tuple(_) => Node::Tuple(self.slots(object, 0, count)),
-            Node::Dict(_) => Node::Dict(self.slots(object, 0, count)),
-            Node::Set(_) => Node::Set(self.slots(object, 0, count)),
-            Node::FrozenSet(_) => Node::FrozenSet(self.slots(object, 0, count)),
+            Node::List(_) => Node::List(self.copy_parts(object, 0, count)),
+            Node::Tuple(_) => Node::Tuple(self.copy_parts(object, 0, count)),
+            Node::Dict(_) => Node::Dict(self.copy_parts(object, 0, count)),
+            Node::Set(_) => Node::Set(self.copy_parts(object, 0, count)),
+            Node::FrozenSet(_) => Node::FrozenSet(self.copy_parts(object, 0, count)),
             Node::Big(number) => {
-                let big = Arc::clone(&graph.rest().bigs[number as usize]);
+                let big = Arc::clone(&graph.rare_tables().bigs[number as usize]);
                 Node::Big(push(&mut self.graph.rare_tables_mut().bigs, big))
             }
             Node::Scalar(dtype, span) => {
-                let dtype = self.dtype(object, graph, dtype);
+                let dtype = self.copy_dtype(object, graph, dtype);
                 Node::Scalar(dtype, self.copy_bytes(graph, span))
             }
             Node::Array(number) => {
                 let parts = graph.array(number).clone();
-                let dtype = self.dtype(object, graph, parts.dtype);
+                let dtype = self.copy_dtype(object, graph, parts.dtype);
                 let items = match parts.has_objects {
-                    true => self.slots(object, 1, count - 1),
+                    true => self.copy_parts(object, 1, count - 1),
                     false => self.copy_bytes(graph, parts.items),
                 };
                 let rest = self.graph.rare_tables_mut();
-                let start = rest.lengths.len();
-                rest.lengths.extend_from_slice(&graph.rest().lengths[parts.dims.range()]);
-                let dims = Span::new(start..rest.lengths.len());
+                let start = rest.axis_lengths.len();
+                rest.axis_lengths.extend_from_slice(&graph.rare_tables().axis_lengths[parts.dims.range()]);
+                let dims = Span::new(start..rest.axis_lengths.len());
                 Node::Array(push(&mut rest.arrays, ArrayParts { dtype, dims, items, ..parts }))
             }
             Node::Global(number) => {
@@ -194,16 +195,23 @@ impl Copier {
                 Node::Global(push(&mut self.graph.rare_tables_mut().names, name))
             }
             Node::Call(number) => {
-                let CallParts { items, pairs, is_new, .. } = *graph.call(number);
-                let items_here = self.slots(object, 3, items.len);
-                let pairs_here = self.slots(object, 3 + items.len, pairs.len);
+                let CallParts { items, pairs, calls_new, .. } = *graph.call(number);
+                let items_here = self.copy_parts(object, 3, items.len);
+                let pairs_here = self.copy_parts(object, 3 + items.len, pairs.len);
                 let [callable, args, kwargs, state] =
-                    [0, 1, 2, count - 1].map(|index| self.slot(object.part(index)));
-                let parts =
-                    CallParts { callable, args, kwargs, state, items: items_here, pairs: pairs_here, is_new };
+                    [0, 1, 2, count - 1].map(|index| self.new_slot(object.part(index)));
+                let parts = CallParts {
+                    callable,
+                    args,
+                    kwargs,
+                    state,
+                    items: items_here,
+                    pairs: pairs_here,
+                    calls_new,
+                };
                 Node::Call(push(&mut self.graph.rare_tables_mut().calls, parts))
             }
-            Node::Persistent(_) => Node::Persistent(self.slot(object.part(0))),
+            Node::Persistent(_) => Node::Persistent(self.new_slot(object.part(0))),
             Node::Complex(_)
             | Node::Date(_)
             | Node::Time(_)

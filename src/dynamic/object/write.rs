@@ -41,7 +41,7 @@ pub(super) struct Pickler<'a> {
 #[derive(Clone, Copy, Default)]
 struct WriteState {
     /// Whether the object was written completely within itself, so its remaining parts are skipped.
-    is_written_within: bool,
+    is_written_within_itself: bool,
     /// Whether the object was started again within itself.
     is_restarted: bool,
 }
@@ -92,20 +92,20 @@ impl<'a> Pickler<'a> {
     }
 
     /// Pickles one object in protocol 5, and returns the pickle and the bytes of the arrays that are not in it.
-    pub(super) fn with_buffers(object: ObjectRef<'a>) -> Result<(Vec<u8>, Vec<&'a [u8]>)> {
+    pub(super) fn pickle_with_buffers(object: ObjectRef<'a>) -> Result<(Vec<u8>, Vec<&'a [u8]>)> {
         let mut pickler = Self { buffers: Some(Vec::new()), ..Self::of_protocol(5) };
         pickler.write_tree(object)?;
         Ok((pickler.out.finish(), pickler.buffers.unwrap_or_default()))
     }
 
     /// Pickles one object.
-    pub(super) fn object(mut self, object: ObjectRef<'a>) -> Result<Vec<u8>> {
+    pub(super) fn pickle_object(mut self, object: ObjectRef<'a>) -> Result<Vec<u8>> {
         self.write_tree(object)?;
         Ok(self.out.finish())
     }
 
     /// Pickles an array; `items` are in C order.
-    pub(super) fn array(
+    pub(super) fn pickle_array(
         mut self,
         items: &[&'a Object],
         header: &Header,
@@ -137,10 +137,10 @@ impl<'a> Pickler<'a> {
         self.begin(object, &mut walk)?;
         while let Some(step) = walk.step() {
             match step {
-                Step::Part(_, PARTS_BEFORE_CALL.., _, WriteState { is_written_within: true, .. }) => {}
+                Step::Part(_, PARTS_BEFORE_CALL.., _, WriteState { is_written_within_itself: true, .. }) => {}
                 Step::Part(owner, number, part, note) => {
-                    note.is_written_within = self.write_before_part(owner, number)?;
-                    if note.is_written_within {
+                    note.is_written_within_itself = self.write_before_part(owner, number)?;
+                    if note.is_written_within_itself {
                         continue;
                     }
                     let Some(part) = part else {
@@ -153,7 +153,7 @@ impl<'a> Pickler<'a> {
                 }
                 Step::End(owner, note) => {
                     self.open_cycles -= u64::from(note.is_restarted);
-                    if !note.is_written_within {
+                    if !note.is_written_within_itself {
                         self.end(owner)?;
                     }
                 }
@@ -234,7 +234,7 @@ impl<'a> Pickler<'a> {
             | View::Scalar(_) => {
                 // An object that refers to itself through another object is started again within itself. This
                 // terminates, because the other object is then in the memo.
-                let is_first = walk.enter_once(object, WriteState::default());
+                let is_first = walk.enter_unless_open(object, WriteState::default());
                 if !is_first {
                     // Each open cycle is visited a second time, so the limit bounds the additional time and
                     // output.
@@ -284,7 +284,7 @@ impl<'a> Pickler<'a> {
                 self.memoize(object);
                 self.begin_array_state(array.shape())?;
             }
-            View::Scalar(_) => self.write_global(self.multiarray(), "scalar")?,
+            View::Scalar(_) => self.write_global(self.multiarray_module(), "scalar")?,
             _ => {}
         }
         Ok(())
@@ -507,9 +507,9 @@ impl<'a> Pickler<'a> {
                 self.out.tuple_of(2);
                 self.out.reduce();
             }
-            View::Date(date) => self.time("date", &date.packed(false))?,
-            View::Time(time) => self.time("time", &time.packed_with_fold())?,
-            View::Datetime(date, time) => self.time("datetime", &times::packed(date, time))?,
+            View::Date(date) => self.write_datetime_call("date", &date.packed(false))?,
+            View::Time(time) => self.write_datetime_call("time", &time.packed_with_fold())?,
+            View::Datetime(date, time) => self.write_datetime_call("datetime", &times::packed(date, time))?,
             View::Timedelta(length) => {
                 self.write_global("datetime", "timedelta")?;
                 self.out.int(length.days().into());
@@ -534,7 +534,7 @@ impl<'a> Pickler<'a> {
         Ok(())
     }
 
-    fn time(&mut self, kind: &str, packed: &[u8]) -> Result<()> {
+    fn write_datetime_call(&mut self, kind: &str, packed: &[u8]) -> Result<()> {
         self.write_global("datetime", kind)?;
         self.bytes(packed)?;
         self.out.tuple_of(1);

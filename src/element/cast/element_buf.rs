@@ -107,7 +107,7 @@ impl<'a, T> ElementBuf<'a, T> {
             placed: Vec::new(),
             borrowed: PhantomData,
         };
-        columns.iter().try_for_each(|column| column.place(&mut structs))?;
+        columns.iter().try_for_each(|column| column.read_into(&mut structs))?;
         structs.placed.clear(); // the fields belong to the structs now
         // By the contract of `RecordType`, these columns are those of all fields.
         self.count += count;
@@ -134,14 +134,14 @@ impl<'a, T> ElementBuf<'a, T> {
         assert!(parts.iter().enumerate().all(is_next), "an element for each place");
         // Until here, each part drops its elements, as after an error or a panic.
         for places in parts {
-            let _ = places.finish();
+            let _ = places.into_raw_parts();
         }
         self.count += total;
         Ok(())
     }
 
     /// Leaves the elements to the owner of the memory, and returns how many there are, and where.
-    pub(crate) fn finish(self) -> (*const T, usize) {
+    pub(crate) fn into_raw_parts(self) -> (*const T, usize) {
         let this = ManuallyDrop::new(self);
         (this.memory.as_ptr().cast(), this.count)
     }
@@ -176,7 +176,7 @@ pub(crate) fn append<T>(
     let mut places = ElementBuf::new(memory);
     make(&mut places)?;
     assert_eq!(places.left(), 0, "an element for each place");
-    assert_eq!(places.finish(), (first, count), "it is the memory of the vector");
+    assert_eq!(places.into_raw_parts(), (first, count), "it is the memory of the vector");
     // SAFETY: the capacity has been reserved, and each of the places has an element.
     unsafe { items.set_len(total) };
     Ok(())
@@ -202,7 +202,7 @@ pub(in crate::element) trait FieldReader<R>: Send + Sync {
     /// # Errors
     ///
     /// An error such as [`ErrorKind::InvalidElement`] if the bytes of a field are invalid. It names the field and the element.
-    fn place(&self, structs: &mut StructAssembler<'_, R>) -> Result<()>;
+    fn read_into(&self, structs: &mut StructAssembler<'_, R>) -> Result<()>;
 }
 
 /// Structs that are assembled from records, field by field, and the records.
@@ -221,7 +221,7 @@ pub(in crate::element) struct StructAssembler<'a, R> {
 #[derive(Debug)]
 struct PlacedField {
     /// Its offset in the struct.
-    at: usize,
+    offset: usize,
     drop_field: unsafe fn(*mut u8),
 }
 
@@ -267,7 +267,8 @@ impl<R> StructAssembler<'_, R> {
         assert_eq!(items.len(), self.count, "a decoder returns the requested number of elements");
         // Moved as bytes, because a value may be too large for the stack.
         for (index, value) in items.iter().enumerate() {
-            let (value, field) = (std::ptr::from_ref(value).cast::<u8>(), self.field(to.offset, index));
+            let (value, field) =
+                (std::ptr::from_ref(value).cast::<u8>(), self.field_address(to.offset, index));
             // SAFETY: the struct is one of those in the memory, and the field is within it.
             unsafe { field.copy_from_nonoverlapping(value, size_of::<F>()) };
         }
@@ -281,12 +282,12 @@ impl<R> StructAssembler<'_, R> {
         if needs_drop::<F>() {
             // SAFETY: called with the address of a field that has been placed.
             let drop_field = |field: *mut u8| drop(unsafe { field.cast::<F>().read_unaligned() });
-            self.placed.push(PlacedField { at: placed.offset, drop_field });
+            self.placed.push(PlacedField { offset: placed.offset, drop_field });
         }
     }
 
     /// Returns the address of what is at an offset of a struct.
-    fn field(&self, offset: usize, index: usize) -> *mut u8 {
+    fn field_address(&self, offset: usize, index: usize) -> *mut u8 {
         self.memory.wrapping_add(index * size_of::<R>() + offset)
     }
 
@@ -298,13 +299,13 @@ impl<R> StructAssembler<'_, R> {
     /// # Panics
     ///
     /// If the field is not within the record.
-    pub(in crate::element) fn copy<F>(
+    pub(in crate::element) fn try_copy<F>(
         &mut self,
         from: usize,
         to: &FieldOffset<R, F>,
         bitwise: &Bitwise<F>,
     ) -> bool {
-        let (size, swap) = match bitwise.transform.as_pure_swap() {
+        let (size, swap) = match bitwise.transform.as_identity_or_reversal() {
             Some(swap) => (size_of::<F>(), swap),
             None => return false,
         };
@@ -326,7 +327,7 @@ impl<R> StructAssembler<'_, R> {
                 for index in 0..self.count {
                     let source = first.wrapping_add(index * record + from);
                     // SAFETY: both fields have this size, and are within the record and the struct.
-                    unsafe { self.field(to.offset, index).copy_from_nonoverlapping(source, size) };
+                    unsafe { self.field_address(to.offset, index).copy_from_nonoverlapping(source, size) };
                 }
             }
         }
@@ -339,23 +340,23 @@ impl<R> StructAssembler<'_, R> {
         let (first, record) = self.records;
         for index in 0..self.count {
             let source = first.wrapping_add(index * record + from).cast::<[u8; SIZE]>();
-            // SAFETY: as in `copy`, its only caller. An array of bytes needs no alignment.
+            // SAFETY: as in `try_copy`, its only caller. An array of bytes needs no alignment.
             let mut unit = unsafe { source.read() };
             if SWAP {
                 unit.reverse();
             }
             // SAFETY: as above.
-            unsafe { self.field(to, index).cast::<[u8; SIZE]>().write(unit) };
+            unsafe { self.field_address(to, index).cast::<[u8; SIZE]>().write(unit) };
         }
     }
 }
 
 impl<R> Drop for StructAssembler<'_, R> {
     fn drop(&mut self) {
-        for PlacedField { at, drop_field } in std::mem::take(&mut self.placed) {
+        for PlacedField { offset, drop_field } in std::mem::take(&mut self.placed) {
             for index in 0..self.count {
                 // SAFETY: this field of each struct has been placed, and no struct was made of it.
-                unsafe { drop_field(self.field(at, index)) };
+                unsafe { drop_field(self.field_address(offset, index)) };
             }
         }
     }

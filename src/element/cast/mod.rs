@@ -27,7 +27,7 @@ pub(super) use wrapped::{inner_slice, no_variant};
 
 use super::record::{FieldsRead, FieldsWritten, RecordSpec};
 use super::time::units::Unit;
-use super::transform::{ByteTransform, Explain};
+use super::transform::{ByteTransform, ExplainFn};
 use super::{Bytes, Chars, Datetime64, LongDouble, Timedelta64, ViewMutElement, Void, narrow};
 use crate::bytes::ReadBuf;
 use crate::dtype::DType;
@@ -127,7 +127,7 @@ impl<T> Bitwise<T> {
     }
 
     /// Creates the token for a type for which some bytes are invalid.
-    pub(super) fn checked(explain: Explain) -> Self
+    pub(super) fn checked(explain: ExplainFn) -> Self
     where
         T: CheckedBitPattern + NoUninit,
     {
@@ -202,12 +202,12 @@ impl<T> Bitwise<T> {
         load: impl FnOnce(&mut ReadBuf<'_>) -> Result<()>,
     ) -> Result<Vec<T>> {
         let mut items = UncheckedVec::new(self, count, false)?;
-        items.all().load(usize::MAX, load)?;
+        items.start_loading().load(usize::MAX, load)?;
         Ok(items.finish())
     }
 
     /// Converts the bytes of complete elements to native byte order and checks them.
-    pub(crate) fn check(&self, bytes: &mut [u8]) -> Result<()> {
+    pub(crate) fn swap_and_check(&self, bytes: &mut [u8]) -> Result<()> {
         self.transform.apply(bytes)
     }
 
@@ -217,7 +217,7 @@ impl<T> Bitwise<T> {
     ///
     /// # Safety
     ///
-    /// Only bytes that have passed [`check`](Self::check) may be copied into it, as complete elements.
+    /// Only bytes that have passed [`swap_and_check`](Self::swap_and_check) may be copied into it, as complete elements.
     pub(crate) unsafe fn view_byte_arrays_mut<'a, const SIZE: usize>(
         &self,
         view: ArrayViewMutD<'a, T>,
@@ -301,7 +301,7 @@ impl<T> BitwiseOut<T> {
     /// Views elements as byte arrays of their size.
     ///
     /// Code that moves them is then compiled once per size, not once per type.
-    pub(crate) fn units<'a, const SIZE: usize>(
+    pub(crate) fn view_byte_arrays<'a, const SIZE: usize>(
         &self,
         plane: &ArrayView2<'a, T>,
     ) -> ArrayView2<'a, [u8; SIZE]> {

@@ -44,7 +44,7 @@ impl<T> UncheckedVec<T> {
     }
 
     /// Returns all of the memory, to be loaded. Anything loaded before is discarded.
-    pub(crate) fn all(&mut self) -> MemoryPart<'_> {
+    pub(crate) fn start_loading(&mut self) -> MemoryPart<'_> {
         self.checked_bytes = AtomicUsize::new(0);
         self.bytes_from(0)
     }
@@ -57,7 +57,7 @@ impl<T> UncheckedVec<T> {
             unsafe { slice::from_raw_parts_mut(self.items.as_mut_ptr().cast::<MaybeUninit<u8>>(), length) };
         MemoryPart {
             rest: &mut bytes[from..],
-            at: from,
+            position: from,
             transform: &self.transform,
             is_cleared,
             checked_bytes: Some(&self.checked_bytes),
@@ -120,11 +120,11 @@ impl<T> Bitwise<T> {
 /// is left to the reader, who clears it block by block, in the cache.
 fn allocate<T>(len: usize, needs_cleared: bool) -> Result<(Vec<MaybeUninit<T>>, bool)> {
     /// Smaller memory may be recycled, so that clearing it takes time. (glibc: its largest threshold for pages.)
-    const LARGE: usize = 32 << 20;
+    const LARGE_ALLOCATION_BYTES: usize = 32 << 20;
     // The length comes from a file and can be arbitrary: return an error where `vec![]` would abort.
     let no_memory = |bytes: usize| Error::from(ErrorKind::OutOfMemory { bytes: bytes as u64 });
     let layout = Layout::array::<T>(len).map_err(|_| no_memory(usize::MAX))?;
-    if layout.size() < LARGE || !needs_cleared {
+    if layout.size() < LARGE_ALLOCATION_BYTES || !needs_cleared {
         let mut items = Vec::new();
         items.try_reserve_exact(len).map_err(|_| no_memory(layout.size()))?;
         // SAFETY: there is memory for `len` items, and a MaybeUninit may contain anything.
@@ -144,7 +144,7 @@ fn allocate<T>(len: usize, needs_cleared: bool) -> Result<(Vec<MaybeUninit<T>>, 
 /// A range of memory that is being loaded.
 pub(crate) struct MemoryPart<'a> {
     rest: &'a mut [MaybeUninit<u8>],
-    at: usize,
+    position: usize,
     transform: &'a ByteTransform,
     /// Whether all bytes of `rest` are initialized.
     is_cleared: bool,
@@ -158,15 +158,15 @@ impl<'a> MemoryPart<'a> {
     ///
     /// All of it is initialized.
     pub(super) unsafe fn from_init(rest: &'a mut [MaybeUninit<u8>], transform: &'a ByteTransform) -> Self {
-        Self { rest, at: 0, transform, is_cleared: true, checked_bytes: None }
+        Self { rest, position: 0, transform, is_cleared: true, checked_bytes: None }
     }
 
     /// Shortens the part to end at `to`, counted from the start of the entire memory.
     ///
     /// The remaining bytes become zero and count as loaded. This is sound only for types for which any bytes
     /// are valid.
-    pub(crate) fn limited(mut self, to: usize) -> Self {
-        let length = to.saturating_sub(self.at);
+    pub(crate) fn with_zeros_from(mut self, to: usize) -> Self {
+        let length = to.saturating_sub(self.position);
         if length < self.rest.len() {
             assert!(!self.transform.needs_check(), "only types without a check may have cleared bytes");
             let (rest, left_out) = std::mem::take(&mut self.rest).split_at_mut(length);
@@ -184,17 +184,17 @@ impl<'a> MemoryPart<'a> {
     /// The first piece ends about `first` bytes from the start of the memory. Each of the other pieces has
     /// about `piece` bytes.
     pub(crate) fn split(self, first: usize, piece: usize) -> Vec<Self> {
-        let item = self.transform.item().max(1);
+        let item = self.transform.item_size().max(1);
         // Pieces consist of complete elements, because each piece is checked separately.
         let whole = |bytes: usize| (bytes / item).max(1).saturating_mul(item);
-        let Self { mut rest, mut at, transform, is_cleared, checked_bytes } = self;
+        let Self { mut rest, mut position, transform, is_cleared, checked_bytes } = self;
         let mut parts = Vec::new();
         let mut end = first;
         while !rest.is_empty() {
-            let taken = whole(end.saturating_sub(at)).min(rest.len());
+            let taken = whole(end.saturating_sub(position)).min(rest.len());
             let (part, others) = rest.split_at_mut(taken);
-            parts.push(MemoryPart { rest: part, at, transform, is_cleared, checked_bytes });
-            (rest, at, end) = (others, at + taken, end.saturating_add(piece));
+            parts.push(MemoryPart { rest: part, position, transform, is_cleared, checked_bytes });
+            (rest, position, end) = (others, position + taken, end.saturating_add(piece));
         }
         parts
     }
@@ -205,8 +205,8 @@ impl<'a> MemoryPart<'a> {
     }
 
     /// Returns the position of the next byte to load, in bytes from the start of the memory.
-    pub(crate) fn at(&self) -> usize {
-        self.at
+    pub(crate) fn position(&self) -> usize {
+        self.position
     }
 
     pub(crate) fn is_done(&self) -> bool {
@@ -224,7 +224,7 @@ impl<'a> MemoryPart<'a> {
         max_len: usize,
         read: impl FnOnce(&mut ReadBuf<'_>) -> Result<()>,
     ) -> Result<()> {
-        let item = self.transform.item().max(1);
+        let item = self.transform.item_size().max(1);
         let max_len = (max_len / item).max(1).saturating_mul(item).min(self.rest.len());
         let (block, rest) = std::mem::take(&mut self.rest).split_at_mut(max_len);
         let (memory, length) = (block.as_ptr().cast::<u8>(), block.len());
@@ -234,9 +234,9 @@ impl<'a> MemoryPart<'a> {
         let block = buf.into_filled();
         assert!(block.as_ptr() == memory && block.len() == length, "all of this memory must be filled");
         // A block counts as loaded only after its check has passed: `finish` relies on that.
-        self.transform.apply(block).map_err(|error| error.offset_element(self.at / item))?;
+        self.transform.apply(block).map_err(|error| error.offset_element(self.position / item))?;
         self.rest = rest;
-        self.at += max_len;
+        self.position += max_len;
         if let Some(checked_bytes) = self.checked_bytes {
             checked_bytes.fetch_add(max_len, Ordering::Release);
         }

@@ -48,7 +48,7 @@ impl<D: Dimension> StridedLayout<D> {
     /// Returns the shape with strides in elements.
     ///
     /// Fails if an element is misaligned; panics if an element is not within the `len` bytes.
-    fn check<T>(&self, bytes: *const u8, len: usize) -> Result<StrideShape<D>> {
+    fn checked_shape<T>(&self, bytes: *const u8, len: usize) -> Result<StrideShape<D>> {
         let size = size_of::<T>();
         check_alignment::<T>(bytes.wrapping_add(self.offset))?;
         if size == 0 {
@@ -87,7 +87,7 @@ impl<D: Dimension> StridedLayout<D> {
             let at =
                 index.slice().iter().zip(&self.strides).map(|(index, stride)| index * stride).sum::<usize>();
             transform
-                .check_all(&bytes[self.offset + at..][..transform.item()])
+                .check_all(&bytes[self.offset + at..][..transform.item_size()])
                 .map_err(|error| error.at_element(number))
         })
     }
@@ -103,7 +103,7 @@ pub(crate) fn view_strided<'a, T, D: Dimension>(
     if layout.dim.size() == 0 {
         return Ok(ArrayView::from_shape(layout.dim, &[]).expect("an empty shape needs no elements"));
     }
-    let shape = layout.check::<T>(bytes.as_ptr(), bytes.len())?;
+    let shape = layout.checked_shape::<T>(bytes.as_ptr(), bytes.len())?;
     layout.check_each(&bitwise.transform, bytes)?;
     let first = bytes[layout.offset..].as_ptr().cast::<T>();
     // SAFETY: all elements are within the borrowed bytes, aligned and valid, as checked above; strides are
@@ -131,7 +131,7 @@ pub(crate) fn view_strided_mut<'a, T: ViewMutElement, D: Dimension>(
         .iter()
         .try_fold(size_of::<T>(), |reach, (length, stride)| (**stride >= reach).then_some(*stride * *length));
     assert!(is_apart.is_some(), "elements must not overlap");
-    let shape = layout.check::<T>(bytes.as_ptr(), bytes.len())?;
+    let shape = layout.checked_shape::<T>(bytes.as_ptr(), bytes.len())?;
     layout.check_each(&bitwise.transform, bytes)?;
     let first = bytes[layout.offset..].as_mut_ptr().cast::<T>();
     // SAFETY: as in `view_strided`; no two elements overlap, and T has no uninitialized bytes.

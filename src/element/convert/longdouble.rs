@@ -2,7 +2,7 @@
 
 use super::{Recode, numbers};
 use crate::dtype::{ByteOrder, Kind, LongDoubleFormat, Scalar};
-use crate::element::longdouble::Wide;
+use crate::element::longdouble::WideFloat;
 use crate::element::swap::{swap_unit_of, swap_units};
 use crate::error::{ElementFault, Error, ErrorKind};
 
@@ -20,7 +20,7 @@ fn format_of(scalar: &Scalar, format: Option<LongDoubleFormat>) -> Option<LongDo
 }
 
 /// Returns how many parts a number has, and the type of each.
-fn part(scalar: &Scalar) -> Option<(usize, Scalar)> {
+fn part_count_and_type(scalar: &Scalar) -> Option<(usize, Scalar)> {
     match scalar.kind() {
         Kind::Bool | Kind::Int | Kind::Uint | Kind::Float => Some((1, *scalar)),
         Kind::Complex => {
@@ -32,7 +32,7 @@ fn part(scalar: &Scalar) -> Option<(usize, Scalar)> {
 
 /// Returns the conversion between two numbers of which one is a `longdouble`.
 pub(super) fn recoder(from: &Scalar, to: &Scalar, format: Option<LongDoubleFormat>) -> Option<Recode> {
-    let ((parts, part), (made_parts, made_part)) = (part(from)?, part(to)?);
+    let ((parts, part), (made_parts, made_part)) = (part_count_and_type(from)?, part_count_and_type(to)?);
     let (from, to) = (*from, *to);
     let (read_format, written_format) = (format_of(&part, format)?, format_of(&made_part, format)?);
     if part.size() == made_part.size() && is_long_double(&part) {
@@ -46,7 +46,7 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar, format: Option<LongDoubleForma
         }
         let pairs = items.chunks_exact(from.size()).zip(made.chunks_exact_mut(to.size()));
         for (index, (item, into)) in pairs.enumerate() {
-            let mut values = [Wide::of_integer(0); 2];
+            let mut values = [WideFloat::of_integer(0); 2];
             for (value, part) in values.iter_mut().zip(item.chunks_exact(from.size() / parts)) {
                 *value = read(part).map_err(|found| {
                     Error::from(ErrorKind::InvalidElement(ElementFault::Bool { found })).at_element(index)
@@ -93,30 +93,30 @@ fn native_bits(item: &[u8]) -> u128 {
     u128::from_ne_bytes(bits)
 }
 
-type ReadWide = Box<dyn Fn(&[u8]) -> Result<Wide, u8> + Send + Sync>;
-type WriteWide = Box<dyn Fn(Wide, &mut [u8]) + Send + Sync>;
+type ReadWide = Box<dyn Fn(&[u8]) -> Result<WideFloat, u8> + Send + Sync>;
+type WriteWide = Box<dyn Fn(WideFloat, &mut [u8]) + Send + Sync>;
 
 /// Returns how a native-endian number is read; an error is a byte that is not a bool.
 fn reader(part: &Scalar, format: LongDoubleFormat) -> Option<ReadWide> {
     let native = part.with_order(ByteOrder::NATIVE);
     Some(match (part.kind(), part.size()) {
-        (Kind::Float, 12 | 16) => Box::new(move |item| Ok(Wide::of(native_bits(item), format))),
+        (Kind::Float, 12 | 16) => Box::new(move |item| Ok(WideFloat::of(native_bits(item), format))),
         (Kind::Bool, _) => Box::new(|item| match item[0] {
-            bool @ 0..=1 => Ok(Wide::of_integer(bool.into())),
+            bool @ 0..=1 => Ok(WideFloat::of_integer(bool.into())),
             found => Err(found),
         }),
         (Kind::Float, _) => {
             let double = Scalar::new(Kind::Float, 8, ByteOrder::NATIVE)?;
-            let convert = numbers::single_converter(&native, &double)?;
-            Box::new(move |item| Ok(Wide::of_f64(f64::from_ne_bytes(convert(item)))))
+            let convert = numbers::one_number_converter(&native, &double)?;
+            Box::new(move |item| Ok(WideFloat::of_f64(f64::from_ne_bytes(convert(item)))))
         }
         (Kind::Uint, 8) => {
-            Box::new(|item| Ok(Wide::of_integer(bytemuck::pod_read_unaligned::<u64>(item).into())))
+            Box::new(|item| Ok(WideFloat::of_integer(bytemuck::pod_read_unaligned::<u64>(item).into())))
         }
         _ => {
             let integer = Scalar::new(Kind::Int, 8, ByteOrder::NATIVE)?;
-            let convert = numbers::single_converter(&native, &integer)?;
-            Box::new(move |item| Ok(Wide::of_integer(i64::from_ne_bytes(convert(item)).into())))
+            let convert = numbers::one_number_converter(&native, &integer)?;
+            Box::new(move |item| Ok(WideFloat::of_integer(i64::from_ne_bytes(convert(item)).into())))
         }
     })
 }
@@ -145,11 +145,13 @@ fn writer(part: &Scalar, format: LongDoubleFormat) -> Option<WriteWide> {
             into.copy_from_slice(if cfg!(target_endian = "big") { &bits[4..] } else { &bits[..12] });
         }),
         (Kind::Float, 8) => Box::new(|value, into| put(value.to_f64().to_ne_bytes(), into)),
-        (Kind::Float, 4) => Box::new(|value, into| put((value.to_odd_f64() as f32).to_ne_bytes(), into)),
+        (Kind::Float, 4) => {
+            Box::new(|value, into| put((value.to_f64_rounded_to_odd() as f32).to_ne_bytes(), into))
+        }
         // By way of an `f32`, as NumPy does, so that these are rounded twice.
         #[cfg(feature = "half-2")]
         (Kind::Float, 2) => Box::new(|value, into| {
-            put(numbers::nearest_half((value.to_odd_f64() as f32).into()).to_ne_bytes(), into)
+            put(numbers::nearest_half((value.to_f64_rounded_to_odd() as f32).into()).to_ne_bytes(), into)
         }),
         (Kind::Bool, 1) => Box::new(|value, into| put([u8::from(!value.is_zero())], into)),
         (Kind::Int, 1) => integer!(i8),

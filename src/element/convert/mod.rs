@@ -86,12 +86,12 @@ pub(crate) fn dtype_conversion(
 /// Returns the conversion from one scalar dtype to another, or an error if there is none or the casting does not allow it.
 fn recoder(from: &Scalar, to: &Scalar, rules: CastingRules) -> Result<Recode> {
     match find_recoder(from, to, rules) {
-        Some(recode) => check(rules.casting, from, to).map(|()| recode),
+        Some(recode) => check_casting(rules.casting, from, to).map(|()| recode),
         None => {
             let with_format = CastingRules { long_double: Some(LongDoubleFormat::X87), ..rules };
             match rules.long_double.is_none() && find_recoder(from, to, with_format).is_some() {
                 true => {
-                    check(rules.casting, from, to)?;
+                    check_casting(rules.casting, from, to)?;
                     Err(not_allowed(from, to, Help::LongDoubleFormat))
                 }
                 false => Err(mismatch(&(*from).into(), (*to).into(), false)),
@@ -156,7 +156,7 @@ fn chain(first: Recode, [from, between, to]: [&Scalar; 3], second: Recode) -> Re
 }
 
 /// Fails if the casting does not allow this conversion, which must exist.
-fn check(casting: Casting, from: &Scalar, to: &Scalar) -> Result<()> {
+fn check_casting(casting: Casting, from: &Scalar, to: &Scalar) -> Result<()> {
     match allows(casting, from, to) {
         true => Ok(()),
         false => Err(not_allowed(from, to, Help::Cast(strictest_casting(from, to)))),
@@ -206,7 +206,7 @@ pub(super) fn text_read_plan<T: 'static>(
     match (wanted, options.rules()) {
         (Some((from, wanted)), Some(rules)) => {
             let recode = recoder(from, &wanted, rules)?;
-            let via_text = ViaTextDecoder { recode, size: wanted.size(), items: items(&wanted) };
+            let via_text = ViaTextDecoder { recode, text_size: wanted.size(), text_decoder: items(&wanted) };
             Ok(ReadPlan::PerItem(Box::new(via_text) as _))
         }
         (wanted, _) => {
@@ -217,7 +217,7 @@ pub(super) fn text_read_plan<T: 'static>(
 }
 
 /// So few elements stay in the nearest cache between being cleared and being written.
-const PART_LEN: usize = 512;
+const ELEMENTS_PER_PART: usize = 512;
 
 /// Invokes `part` with the items of a few elements at a time, and their number.
 fn for_each_part(
@@ -226,8 +226,8 @@ fn for_each_part(
     mut part: impl FnMut(&mut [u8], usize) -> Result<()>,
 ) -> Result<()> {
     let item = items.len().checked_div(count).unwrap_or(0);
-    for first in (0..count).step_by(PART_LEN) {
-        let end = count.min(first + PART_LEN);
+    for first in (0..count).step_by(ELEMENTS_PER_PART) {
+        let end = count.min(first + ELEMENTS_PER_PART);
         part(&mut items[first * item..end * item], end - first)
             .map_err(|error| error.offset_element(first))?;
     }
@@ -237,17 +237,17 @@ fn for_each_part(
 /// Converts elements to text of a width, and decodes that.
 struct ViaTextDecoder<T> {
     recode: Recode,
-    size: usize,
-    items: Box<dyn Decode<T>>,
+    text_size: usize,
+    text_decoder: Box<dyn Decode<T>>,
 }
 
 impl<T> Decode<T> for ViaTextDecoder<T> {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, T>) -> Result<()> {
         let mut texts = Vec::new();
         for_each_part(items, count, |items, count| {
-            limits::resize(&mut texts, count * self.size)?;
+            limits::resize(&mut texts, count * self.text_size)?;
             (self.recode)(items, &mut texts)?;
-            self.items.decode(&mut texts, count, out)
+            self.text_decoder.decode(&mut texts, count, out)
         })
     }
 
@@ -304,7 +304,7 @@ impl<T: ScalarElement> Decode<T> for ConvertingDecoder {
 impl Decode<bool> for ConvertingDecoder {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, bool>) -> Result<()> {
         // `bool` is not `Pod`, so the result cannot be written into the memory of `out` as bytes.
-        let mut bytes = [0u8; PART_LEN];
+        let mut bytes = [0u8; ELEMENTS_PER_PART];
         for_each_part(items, count, |items, count| {
             let made = &mut bytes[..count];
             (self.recode)(items, made)?;
@@ -322,7 +322,7 @@ impl Decode<bool> for ConvertingDecoder {
 impl Decode<half::bf16> for ConvertingDecoder {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, half::bf16>) -> Result<()> {
         // What is converted are little-endian bytes, on any machine.
-        let mut bytes = [0u8; 2 * PART_LEN];
+        let mut bytes = [0u8; 2 * ELEMENTS_PER_PART];
         for_each_part(items, count, |items, count| {
             let made = &mut bytes[..2 * count];
             (self.recode)(items, made)?;
@@ -368,7 +368,7 @@ fn strictest_casting(from: &Scalar, to: &Scalar) -> Casting {
         (Some((one, is_date)), Some((other, _))) => {
             // A conversion to a bare count drops the unit, so it is `Unsafe`.
             let is_named = other.unit != TimeUnit::Generic || one.unit == TimeUnit::Generic;
-            of(is_named && times::is_finer(one, other, is_date), is_named)
+            of(is_named && times::is_lossless(one, other, is_date), is_named)
         }
         // Below `Unsafe`, only integers and bools convert to a duration, and no number converts to a point in
         // time. A `Uint` of 8 bytes may exceed the range of ticks, so it is not `Safe`.
@@ -402,7 +402,7 @@ fn is_safe(from: &Scalar, to: &Scalar) -> bool {
         (_, Some(_)) => return false,
         // Every unsigned integer of fewer than 8 bits is a signed one of 8.
         (Some(from), None) if from.limits().is_some() && to.kind() == Kind::Int => return true,
-        (Some(from), None) => return narrow::wide(from).is_some_and(|wide| is_safe(&wide, to)),
+        (Some(from), None) => return narrow::wider_scalar(from).is_some_and(|wide| is_safe(&wide, to)),
         (None, None) => {}
     }
     let (from_size, to_size) = (from.size(), to.size());
@@ -413,8 +413,8 @@ fn is_safe(from: &Scalar, to: &Scalar) -> bool {
         }
         (Kind::Complex, Kind::Complex) => from_size <= to_size,
         (Kind::Uint, Kind::Int) => from_size < to_size,
-        (Kind::Uint | Kind::Int, Kind::Float) => float_for_integer(from_size) <= to_size,
-        (Kind::Uint | Kind::Int, Kind::Complex) => float_for_integer(from_size) <= to_size / 2,
+        (Kind::Uint | Kind::Int, Kind::Float) => float_size_for_integer(from_size) <= to_size,
+        (Kind::Uint | Kind::Int, Kind::Complex) => float_size_for_integer(from_size) <= to_size / 2,
         (Kind::Float, Kind::Complex) => from_size <= to_size / 2,
         _ => false,
     }
@@ -423,7 +423,7 @@ fn is_safe(from: &Scalar, to: &Scalar) -> bool {
 /// Returns the size of the smallest float that NumPy considers large enough for an integer.
 ///
 /// A 64-bit float cannot represent every 64-bit integer, but a larger float does not exist on every machine.
-fn float_for_integer(size: usize) -> usize {
+fn float_size_for_integer(size: usize) -> usize {
     (2 * size).min(8)
 }
 

@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind, Help, Result};
 #[derive(Clone, Copy)]
 struct Layout {
     bits: u32,
-    mantissa: u32,
+    mantissa_bits: u32,
     bias: i32,
     special: Special,
 }
@@ -26,7 +26,7 @@ enum Special {
 }
 
 fn layout(narrow: Narrow) -> Layout {
-    let layout = |bits, mantissa, bias, special| Layout { bits, mantissa, bias, special };
+    let layout = |bits, mantissa_bits, bias, special| Layout { bits, mantissa_bits, bias, special };
     match narrow {
         Narrow::Float8E3M4 => layout(8, 4, 3, Special::Ieee),
         Narrow::Float8E4M3 => layout(8, 3, 7, Special::Ieee),
@@ -43,34 +43,34 @@ fn layout(narrow: Narrow) -> Layout {
 }
 
 impl Layout {
-    fn sign(self) -> u8 {
+    fn sign_bit(self) -> u8 {
         1 << (self.bits - 1)
     }
 
     /// Returns the code of the largest finite number.
-    fn largest_code(self) -> u8 {
-        let all = self.sign() - 1;
+    fn largest_finite_code(self) -> u8 {
+        let all = self.sign_bit() - 1;
         match self.special {
-            Special::Ieee => (all >> self.mantissa << self.mantissa) - 1,
+            Special::Ieee => (all >> self.mantissa_bits << self.mantissa_bits) - 1,
             Special::LargestIsNan => all - 1,
             Special::MinusZeroIsNan | Special::Nothing => all,
         }
     }
 
     fn to_f32(self, code: u8) -> f32 {
-        let (sign, magnitude) = (code & self.sign(), code & (self.sign() - 1));
+        let (sign, magnitude) = (code & self.sign_bit(), code & (self.sign_bit() - 1));
         let is_nan = match self.special {
             Special::MinusZeroIsNan => sign != 0 && magnitude == 0,
-            Special::Ieee => magnitude > self.largest_code() + 1,
-            Special::LargestIsNan => magnitude > self.largest_code(),
+            Special::Ieee => magnitude > self.largest_finite_code() + 1,
+            Special::LargestIsNan => magnitude > self.largest_finite_code(),
             Special::Nothing => false,
         };
-        let exponent = i32::from(magnitude >> self.mantissa);
-        let fraction = magnitude & ((1 << self.mantissa) - 1);
-        let significand = f32::from(fraction | u8::from(exponent > 0) << self.mantissa);
+        let exponent = i32::from(magnitude >> self.mantissa_bits);
+        let fraction = magnitude & ((1 << self.mantissa_bits) - 1);
+        let significand = f32::from(fraction | u8::from(exponent > 0) << self.mantissa_bits);
         // Subnormal numbers (exponent 0) have the scale of exponent 1.
-        let scale = power_of_two(exponent.max(1) - self.bias - self.mantissa as i32);
-        let number = match magnitude > self.largest_code() {
+        let scale = power_of_two(exponent.max(1) - self.bias - self.mantissa_bits as i32);
+        let number = match magnitude > self.largest_finite_code() {
             _ if is_nan => f32::NAN,
             true => f32::INFINITY,
             false => significand * scale,
@@ -79,36 +79,36 @@ impl Layout {
     }
 
     /// Returns the nearest number, ties to even.
-    fn of(self, number: f32) -> u8 {
-        let sign = if number.is_sign_negative() { self.sign() } else { 0 };
-        let all = self.sign() - 1;
+    fn nearest_code(self, number: f32) -> u8 {
+        let sign = if number.is_sign_negative() { self.sign_bit() } else { 0 };
+        let all = self.sign_bit() - 1;
         let nan = match self.special {
-            Special::Ieee => sign | (self.largest_code() + 1) | 1 << (self.mantissa - 1),
+            Special::Ieee => sign | (self.largest_finite_code() + 1) | 1 << (self.mantissa_bits - 1),
             Special::LargestIsNan => sign | all,
-            Special::MinusZeroIsNan => self.sign(),
-            Special::Nothing => sign ^ self.sign(), // zero of the other sign, as in `ml_dtypes`
+            Special::MinusZeroIsNan => self.sign_bit(),
+            Special::Nothing => sign ^ self.sign_bit(), // zero of the other sign, as in `ml_dtypes`
         };
         if number.is_nan() {
             return nan;
         }
         let too_large = match self.special {
-            Special::Ieee => sign | (self.largest_code() + 1),
+            Special::Ieee => sign | (self.largest_finite_code() + 1),
             Special::LargestIsNan | Special::MinusZeroIsNan => nan,
             Special::Nothing => sign | all,
         };
         let size = f64::from(number.abs());
         // The exponent of a double, which represents every single normally.
         let exponent = ((size.to_bits() >> 52) as i32 - 1023).max(1 - self.bias);
-        if exponent > 1 << (self.bits - self.mantissa - 1) {
+        if exponent > 1 << (self.bits - self.mantissa_bits - 1) {
             return too_large;
         }
-        let quanta = size / f64::from(power_of_two(exponent - self.mantissa as i32));
+        let quanta = size / f64::from(power_of_two(exponent - self.mantissa_bits as i32));
         let rounded = quanta.round_ties_even() as i32;
         // The leading bit of a normal number adds 1 to the exponent.
-        let code = ((exponent + self.bias - 1) << self.mantissa) + rounded;
+        let code = ((exponent + self.bias - 1) << self.mantissa_bits) + rounded;
         match u8::try_from(code) {
             Ok(0) if self.special == Special::MinusZeroIsNan => 0,
-            Ok(code) if code <= self.largest_code() => sign | code,
+            Ok(code) if code <= self.largest_finite_code() => sign | code,
             _ => too_large,
         }
     }
@@ -136,7 +136,7 @@ pub(in crate::element) fn to_f32(narrow: Narrow, bytes: &[u8]) -> f32 {
 /// Returns the number that an element is.
 pub(crate) fn narrow_value(narrow: Narrow, bytes: &[u8]) -> NarrowValue {
     match (narrow.limits(), bytes) {
-        (Some(limits), &[code]) => NarrowValue::Integer(to_integer(limits, code)),
+        (Some(limits), &[code]) => NarrowValue::Integer(decode_integer(limits, code)),
         _ => NarrowValue::Float(to_f32(narrow, bytes)),
     }
 }
@@ -148,16 +148,16 @@ pub(crate) enum NarrowValue {
 }
 
 /// Encodes a float in `into`, which are the bytes of one element.
-pub(in crate::element) fn of_f32(narrow: Narrow, number: f32, into: &mut [u8]) {
+pub(in crate::element) fn encode_f32(narrow: Narrow, number: f32, into: &mut [u8]) {
     match (narrow, into) {
-        (Narrow::BFloat16, into) => into.copy_from_slice(&bfloat16(number).to_le_bytes()),
-        (Narrow::Float8E8M0Fnu, into) => into.fill(nearest_power_of_two(number)),
-        (_, into) => into.fill(layout(narrow).of(number)),
+        (Narrow::BFloat16, into) => into.copy_from_slice(&bfloat16_bits(number).to_le_bytes()),
+        (Narrow::Float8E8M0Fnu, into) => into.fill(nearest_power_of_two_code(number)),
+        (_, into) => into.fill(layout(narrow).nearest_code(number)),
     }
 }
 
 /// Returns the upper half of a float, rounded to the nearest, ties to even.
-fn bfloat16(number: f32) -> u16 {
+fn bfloat16_bits(number: f32) -> u16 {
     let bits = number.to_bits();
     match number.is_nan() {
         true => (bits >> 16) as u16 & 0x8000 | 0x7FC0,
@@ -166,7 +166,7 @@ fn bfloat16(number: f32) -> u16 {
 }
 
 /// Returns the code of the nearest power of two, the larger one of a tie.
-fn nearest_power_of_two(number: f32) -> u8 {
+fn nearest_power_of_two_code(number: f32) -> u8 {
     if number.is_nan() || number <= 0.0 || number.is_infinite() {
         return 0xFF;
     }
@@ -176,7 +176,7 @@ fn nearest_power_of_two(number: f32) -> u8 {
 }
 
 /// Returns an integer of fewer than 8 bits from its byte, of which the higher bits are ignored.
-pub(in crate::element) fn to_integer(limits: (i8, i8), code: u8) -> i8 {
+pub(in crate::element) fn decode_integer(limits: (i8, i8), code: u8) -> i8 {
     let unused = unused_bits(limits);
     match limits.0 < 0 {
         true => (code << unused) as i8 >> unused,
@@ -185,7 +185,7 @@ pub(in crate::element) fn to_integer(limits: (i8, i8), code: u8) -> i8 {
 }
 
 /// Returns the byte of an integer.
-pub(in crate::element) fn of_integer(limits: (i8, i8), integer: i64) -> u8 {
+pub(in crate::element) fn encode_integer(limits: (i8, i8), integer: i64) -> u8 {
     let unused = unused_bits(limits);
     (integer as u8) << unused >> unused
 }
@@ -204,7 +204,7 @@ pub(super) fn narrow(scalar: &Scalar) -> Option<Narrow> {
 }
 
 /// Returns the type of NumPy's own that has all values of this one.
-pub(super) fn wide(narrow: Narrow) -> Option<Scalar> {
+pub(super) fn wider_scalar(narrow: Narrow) -> Option<Scalar> {
     match narrow.limits() {
         Some((..0, _)) => Scalar::new(Kind::Int, 1, ByteOrder::NATIVE),
         Some(_) => Scalar::new(Kind::Uint, 1, ByteOrder::NATIVE),
@@ -216,16 +216,16 @@ pub(super) fn wide(narrow: Narrow) -> Option<Scalar> {
 pub(super) fn recoder(from: &Scalar, to: &Scalar, rules: CastingRules) -> Option<Recode> {
     match (narrow(from), narrow(to)) {
         (Some(own), None) => {
-            let wide = wide(own)?;
+            let wide = wider_scalar(own)?;
             Some(chain(decoder(own), [from, &wide, to], numbers_recoder(&wide, to, rules)?))
         }
         (Some(own), Some(_)) => {
-            let wide = wide(own)?;
+            let wide = wider_scalar(own)?;
             Some(chain(decoder(own), [from, &wide, to], recoder(&wide, to, rules)?))
         }
         (None, Some(made)) => {
             let wide = match made.limits() {
-                None => wide(made)?,
+                None => wider_scalar(made)?,
                 // The range of its own is checked afterwards.
                 Some(_) => Scalar::new(Kind::Int, 8, ByteOrder::NATIVE)?,
             };
@@ -250,7 +250,7 @@ fn decoder(narrow: Narrow) -> Recode {
         });
     }
     if let Some(limits) = narrow.limits() {
-        let table: [u8; 256] = std::array::from_fn(|code| to_integer(limits, code as u8) as u8);
+        let table: [u8; 256] = std::array::from_fn(|code| decode_integer(limits, code as u8) as u8);
         return Box::new(move |items, made| {
             items.iter().zip(made).for_each(|(code, number)| *number = table[usize::from(*code)]);
             Ok(())
@@ -269,7 +269,7 @@ fn encoder(narrow: Narrow, is_float: bool, casting: Casting) -> Recode {
     if narrow == Narrow::BFloat16 {
         return Box::new(|items, made| {
             for (item, into) in items.as_chunks().0.iter().zip(made.as_chunks_mut().0) {
-                *into = bfloat16(f32::from_ne_bytes(*item)).to_le_bytes();
+                *into = bfloat16_bits(f32::from_ne_bytes(*item)).to_le_bytes();
             }
             Ok(())
         });
@@ -277,7 +277,7 @@ fn encoder(narrow: Narrow, is_float: bool, casting: Casting) -> Recode {
     let Some(limits) = narrow.limits() else {
         return Box::new(move |items, made| {
             for (item, into) in items.as_chunks().0.iter().zip(made.as_chunks_mut::<1>().0) {
-                of_f32(narrow, f32::from_ne_bytes(*item), into);
+                encode_f32(narrow, f32::from_ne_bytes(*item), into);
             }
             Ok(())
         });
@@ -286,7 +286,7 @@ fn encoder(narrow: Narrow, is_float: bool, casting: Casting) -> Recode {
         for (index, (item, into)) in items.as_chunks().0.iter().zip(made).enumerate() {
             let integer = clamp_or_check(i64::from_ne_bytes(*item), limits, is_float, casting, narrow)
                 .map_err(|error| error.at_element(index))?;
-            *into = of_integer(limits, integer);
+            *into = encode_integer(limits, integer);
         }
         Ok(())
     })

@@ -16,7 +16,7 @@ use crate::error::{ElementFault, Error, ErrorKind, Help, Result};
 pub(super) type ConvertLoop = fn(&[u8], &mut ReadBuf<'_>);
 
 /// The number of elements to convert at a time: both blocks are at most 64 KiB, so they stay in the cache.
-const BLOCK: usize = 4096;
+const BLOCK_LEN: usize = 4096;
 
 /// Returns the loop for numbers that need neither be swapped nor checked.
 pub(super) fn unchecked_loop(from: &Scalar, to: &Scalar, casting: Casting) -> Option<ConvertLoop> {
@@ -36,18 +36,19 @@ pub(super) fn recoder_for(from: &Scalar, to: &Scalar, meant: &Scalar, casting: C
     let (size, made_size) = (from.size(), to.size());
     Some(Box::new(move |items, made| {
         for (index, (items, made)) in
-            items.chunks_mut(BLOCK * size).zip(made.chunks_mut(BLOCK * made_size)).enumerate()
+            items.chunks_mut(BLOCK_LEN * size).zip(made.chunks_mut(BLOCK_LEN * made_size)).enumerate()
         {
             if from.is_foreign() {
                 swap_units(items, swap_unit_of(&from));
             }
             if from.kind() == Kind::Bool {
-                check_bools(items).map_err(|error| error.offset_element(index * BLOCK))?;
+                check_bools(items).map_err(|error| error.offset_element(index * BLOCK_LEN))?;
             }
             if let Some(at) = first_outside.and_then(|first| first(items)) {
                 let number = super::text::format_number(&from, &items[at * size..][..size])?;
                 let reason = format!("{number} is out of range for {meant}");
-                let error = Error::from(ErrorKind::NotConvertible { reason }).at_element(index * BLOCK + at);
+                let error =
+                    Error::from(ErrorKind::NotConvertible { reason }).at_element(index * BLOCK_LEN + at);
                 return Err(error.with_help(Help::Cast(Casting::Unsafe))); // which drops the high bits
             }
             convert(items, &mut ReadBuf::of(made));
@@ -70,7 +71,7 @@ fn check_bools(items: &[u8]) -> Result<()> {
 }
 
 /// Returns the conversion of one native-endian number to one of eight bytes.
-pub(super) fn single_converter(from: &Scalar, to: &Scalar) -> Option<impl Fn(&[u8]) -> [u8; 8] + use<>> {
+pub(super) fn one_number_converter(from: &Scalar, to: &Scalar) -> Option<impl Fn(&[u8]) -> [u8; 8] + use<>> {
     let convert = converter(from, to)?;
     Some(move |item: &[u8]| {
         let mut made = [0; 8];
@@ -222,10 +223,10 @@ fn convert_to_half<S: SourceNumber<Part: AsPrimitive<f64>>>(from: &[u8], to: &mu
     use half::slice::{HalfBitsSliceExt, HalfFloatSliceExt};
     // `half` converts only slices of its own types, so the numbers pass through buffers that are small enough
     // for the stack.
-    const PART: usize = 256;
-    let mut odd = [0f32; PART];
-    let mut made = [0u16; PART];
-    for from in from.chunks(PART * size_of::<S>()) {
+    const BUFFER_LEN: usize = 256;
+    let mut odd = [0f32; BUFFER_LEN];
+    let mut made = [0u16; BUFFER_LEN];
+    for from in from.chunks(BUFFER_LEN * size_of::<S>()) {
         let count = from.len() / size_of::<S>();
         let odd_bytes = bytemuck::cast_slice_mut(&mut odd[..count]);
         convert_each::<S, f32>(from, &mut ReadBuf::of(odd_bytes), |number| {
@@ -240,10 +241,10 @@ fn convert_to_half<S: SourceNumber<Part: AsPrimitive<f64>>>(from: &[u8], to: &mu
 #[cfg(feature = "half-2")]
 fn convert_from_half(from: &[u8], to: &mut ReadBuf<'_>, of_floats: ConvertLoop) {
     use half::slice::{HalfBitsSliceExt, HalfFloatSliceExt};
-    const PART: usize = 256;
-    let mut halves = [0u16; PART];
-    let mut floats = [0f32; PART];
-    for from in from.chunks(PART * 2) {
+    const BUFFER_LEN: usize = 256;
+    let mut halves = [0u16; BUFFER_LEN];
+    let mut floats = [0f32; BUFFER_LEN];
+    for from in from.chunks(BUFFER_LEN * 2) {
         let count = from.len() / 2;
         bytemuck::cast_slice_mut::<_, u8>(&mut halves[..count]).copy_from_slice(from);
         halves[..count].reinterpret_cast::<half::f16>().convert_to_f32_slice(&mut floats[..count]);

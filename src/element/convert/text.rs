@@ -9,8 +9,8 @@ use crate::dtype::{ByteOrder, Kind, Scalar, TimeStep, TimeUnit};
 use crate::element::bytes::write_padded;
 use crate::element::swap::{swap_unit_of, swap_units};
 use crate::element::text::{text, trimmed_utf8, write_code_points};
-use crate::element::time::{NAT, date, dates};
-use crate::element::trimmed;
+use crate::element::time::{NAT, dates, iso_datetime};
+use crate::element::without_trailing_nuls;
 use crate::error::{ElementFault, Error, ErrorKind, Result};
 
 /// Returns the width in characters of a text or byte string dtype, or `None` for any other dtype.
@@ -130,7 +130,7 @@ where
         }
         let (size, width) = (from.size(), to.size() / N);
         for (index, into) in made.chunks_exact_mut(to.size().max(1)).enumerate() {
-            let text = trimmed(items[index * size..][..size].as_chunks::<N>().0);
+            let text = without_trailing_nuls(items[index * size..][..size].as_chunks::<N>().0);
             if text.len() > width {
                 let (length, width) = (text.len() as u64, width as u64);
                 return Err(Error::from(ErrorKind::TextTooLong { length, width }).at_element(index));
@@ -168,7 +168,7 @@ fn decode_text<'a>(item: &'a mut [u8], scalar: &Scalar) -> Result<Cow<'a, str>> 
     if scalar.is_foreign() {
         swap_units(item, 4);
     }
-    let codes = trimmed(item.as_chunks::<4>().0).iter().map(|code| u32::from_ne_bytes(*code));
+    let codes = without_trailing_nuls(item.as_chunks::<4>().0).iter().map(|code| u32::from_ne_bytes(*code));
     Ok(text(codes)?.into())
 }
 
@@ -225,7 +225,9 @@ pub(crate) fn format_number(scalar: &Scalar, item: &[u8]) -> Result<String> {
         }
         (Kind::Complex, _) => format_complex(number!(Complex<f64>)),
         (Kind::Datetime(_) | Kind::Timedelta(_), 8) if number!(i64) == NAT => "NaT".into(),
-        (Kind::Datetime(step), 8) if step.unit != TimeUnit::Generic => date(number!(i64).into(), step),
+        (Kind::Datetime(step), 8) if step.unit != TimeUnit::Generic => {
+            iso_datetime(number!(i64).into(), step)
+        }
         (Kind::Timedelta(step), 8) => {
             format!("{} {}", i128::from(number!(i64)) * i128::from(step.count), step.unit.plural())
         }
@@ -353,7 +355,7 @@ fn format_float(scientific: String, number: f64, large: f64, end: &str) -> Strin
 pub(in crate::element) fn parse_item(text: &str, scalar: &Scalar) -> Result<[u8; 8]> {
     let mut made = [0; 8];
     // A date in text has a unit.
-    match scalar.kind() == Kind::Datetime(TimeStep::GENERIC) && !is_not_a_time(text) {
+    match scalar.kind() == Kind::Datetime(TimeStep::GENERIC) && !is_nat(text) {
         true => Err(text_mismatch(text, scalar)),
         false => read(text, scalar, &mut made).map(|()| made),
     }
@@ -391,9 +393,9 @@ fn parse_number(text: &str, scalar: &Scalar, into: &mut [u8]) -> Option<()> {
             }
         }
         #[cfg(feature = "half-2")]
-        (Kind::Float, 2) => put!(super::numbers::nearest_half(parse_trimmed_float(text)?)),
-        (Kind::Float, 4) => put!(parse_trimmed_float(text)? as f32),
-        (Kind::Float, 8) => put!(parse_trimmed_float(text)?),
+        (Kind::Float, 2) => put!(super::numbers::nearest_half(trim_and_parse_float(text)?)),
+        (Kind::Float, 4) => put!(trim_and_parse_float(text)? as f32),
+        (Kind::Float, 8) => put!(trim_and_parse_float(text)?),
         (Kind::Complex, 8) => {
             let (re, im) = parse_complex(text)?;
             put!(Complex::new(re as f32, im as f32));
@@ -402,7 +404,7 @@ fn parse_number(text: &str, scalar: &Scalar, into: &mut [u8]) -> Option<()> {
             let (re, im) = parse_complex(text)?;
             put!(Complex::new(re, im));
         }
-        (Kind::Datetime(_) | Kind::Timedelta(_), _) if is_not_a_time(text) => put!(NAT),
+        (Kind::Datetime(_) | Kind::Timedelta(_), _) if is_nat(text) => put!(NAT),
         (Kind::Datetime(step), _) => put!(dates::parse(text, step)?),
         (Kind::Timedelta(_), _) => put!(text.parse::<i64>().ok()?),
         _ => return None,
@@ -410,7 +412,7 @@ fn parse_number(text: &str, scalar: &Scalar, into: &mut [u8]) -> Option<()> {
     Some(())
 }
 
-fn is_not_a_time(text: &str) -> bool {
+fn is_nat(text: &str) -> bool {
     text.is_empty() || text.eq_ignore_ascii_case("NaT")
 }
 
@@ -426,7 +428,7 @@ fn without_underscores(text: &str) -> Option<Cow<'_, str>> {
     bytes.iter().enumerate().all(is_between).then(|| text.replace('_', "").into())
 }
 
-fn parse_trimmed_float(text: &str) -> Option<f64> {
+fn trim_and_parse_float(text: &str) -> Option<f64> {
     parse_float(text.trim())
 }
 
@@ -530,8 +532,8 @@ mod tests {
         ] {
             assert_eq!(without_underscores(text).as_deref(), number, "{text}");
         }
-        assert_eq!(parse_trimmed_float("1_0.5"), Some(10.5));
-        assert_eq!(parse_trimmed_float("Infinity"), Some(f64::INFINITY));
+        assert_eq!(trim_and_parse_float("1_0.5"), Some(10.5));
+        assert_eq!(trim_and_parse_float("Infinity"), Some(f64::INFINITY));
         let complex = [
             ("1+2j", Some((1.0, 2.0))),
             ("j", Some((0.0, 1.0))),

@@ -2,7 +2,7 @@
 
 use super::{Recode, numbers, swap_units};
 use crate::dtype::{ByteOrder, Casting, Kind, Scalar, TimeStep, TimeUnit};
-use crate::element::time::{NAT, days_to_months, months_to_days, nanos_per_tick};
+use crate::element::time::{NAT, day_to_month, month_to_first_day, nanos_per_tick};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Returns the step of a datetime or timedelta, and whether it is a datetime.
@@ -39,9 +39,9 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar, casting: Casting) -> Option<Re
             }))
         }
         // The remaining conversions are from or to the number of ticks.
-        (Some(_), None) => numbers::recoder(&ticks(from), to, casting),
+        (Some(_), None) => numbers::recoder(&ticks_scalar(from), to, casting),
         (None, Some(_)) if matches!(from.kind(), Kind::Float | Kind::Complex) => float_recoder(from, to),
-        (None, Some(_)) => numbers::recoder_for(from, &ticks(to), to, casting),
+        (None, Some(_)) => numbers::recoder_for(from, &ticks_scalar(to), to, casting),
         (None, None) => None,
     }
 }
@@ -77,7 +77,7 @@ pub(in crate::element) fn ticks_in(ticks: i64, one: TimeStep, other: TimeStep, i
     }
 }
 
-fn ticks(scalar: &Scalar) -> Scalar {
+fn ticks_scalar(scalar: &Scalar) -> Scalar {
     let order = scalar.byte_order().unwrap_or(ByteOrder::NATIVE);
     Scalar::new(Kind::Int, 8, order).expect("there are integers of 8 bytes") // see Kind::allows
 }
@@ -130,7 +130,7 @@ impl Scale {
     }
 
     fn fixed(numerator: i128, of: i128) -> Self {
-        // Divide by the greatest common divisor, so that `is_finer` sees exact multiples and products stay
+        // Divide by the greatest common divisor, so that `is_lossless` sees exact multiples and products stay
         // small.
         let (mut one, mut rest) = (numerator, of);
         while rest != 0 {
@@ -155,14 +155,14 @@ impl Scale {
         Some(match self {
             Self::Same => ticks,
             Self::Fixed { numerator, of } => ticks.checked_mul(*numerator)?.div_euclid(*of),
-            Self::MonthsOf { months, days } => days_to_months(days.scaled(ticks)?).div_euclid(*months),
-            Self::DaysOf { months, days } => days.scaled(months_to_days(ticks.checked_mul(*months)?))?,
+            Self::MonthsOf { months, days } => day_to_month(days.scaled(ticks)?).div_euclid(*months),
+            Self::DaysOf { months, days } => days.scaled(month_to_first_day(ticks.checked_mul(*months)?))?,
         })
     }
 }
 
 /// Returns whether every tick of one step is also a tick of the other.
-pub(super) fn is_finer(one: TimeStep, other: TimeStep, is_date: bool) -> bool {
+pub(super) fn is_lossless(one: TimeStep, other: TimeStep, is_date: bool) -> bool {
     match Scale::between(one, other, is_date) {
         Some(Scale::Same) => one.unit == TimeUnit::Generic || one == other,
         Some(Scale::Fixed { of, .. }) => of == 1,

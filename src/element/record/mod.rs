@@ -16,7 +16,7 @@ mod write;
 pub use read::{FieldsRead, read_plan};
 pub use spec::{FieldSpec, FileLayout, RecordSpec};
 pub use view::{Of, ViewField, ViewMutField, fills};
-pub use write::{FieldsWritten, Slot, Write, check_field, dtype_for, write_plan};
+pub use write::{FieldsWritten, Slot, WriteFieldFn, check_field, dtype_for, write_plan};
 
 pub use super::cast::RecordType;
 use super::{ReadPlan, ReadableElement, WritableElement, WritePlan};

@@ -24,7 +24,7 @@ use crate::options::{ReadOptions, WriteOptions};
 ///   extra fields.
 pub fn read_plan<R: RecordType>(found: &DType, options: &ReadOptions) -> Result<ReadPlan<R>> {
     let own;
-    let record = match (found, options.composite_order()) {
+    let record = match (found, options.raw_record_byte_order()) {
         (DType::Record(record), _) => record,
         // Some formats store records as raw bytes. For these, only the size can be compared.
         (_, Some(order))
@@ -34,14 +34,14 @@ pub fn read_plan<R: RecordType>(found: &DType, options: &ReadOptions) -> Result<
             let DType::Record(record) = &own else { unreachable!("the dtype of a record") };
             record
         }
-        _ => return Err(mismatch(found, R::SPEC.dtype(&WriteOptions::of_any_width())?, false)),
+        _ => return Err(mismatch(found, R::SPEC.dtype(&WriteOptions::for_dtype_display())?, false)),
     };
     let mut fields = FieldsRead::<R> {
         record,
         spec: R::SPEC,
         options,
-        next: 0,
-        base: 0,
+        next_field: 0,
+        base_offset: 0,
         is_found: vec![false; record.fields().len()],
         transforms: Some(Vec::new()),
         unpadded_size: Some(0),
@@ -52,7 +52,7 @@ pub fn read_plan<R: RecordType>(found: &DType, options: &ReadOptions) -> Result<
     let columns = std::mem::take(&mut fields.columns);
     Ok(match Bitwise::record(fields) {
         Some(bitwise) => ReadPlan::Bitwise(bitwise),
-        None => ReadPlan::PerItem(Box::new(RecordDecoder::<R> { columns, record: record.size() })),
+        None => ReadPlan::PerItem(Box::new(RecordDecoder::<R> { columns, record_size: record.size() })),
     })
 }
 
@@ -61,9 +61,9 @@ pub struct FieldsRead<'a, R> {
     record: &'a Record,
     spec: &'static RecordSpec,
     options: &'a ReadOptions,
-    next: usize,
+    next_field: usize,
     /// The offset of the struct in memory, within the struct that it is flattened into.
-    base: usize,
+    base_offset: usize,
     /// Whether each field of the file has been found.
     is_found: Vec<bool>,
     /// The transforms of the fields so far, if all are bitwise and have the same offsets in both layouts.
@@ -83,8 +83,8 @@ impl<R: 'static> FieldsRead<'_, R> {
     /// type.
     #[inline(never)] // there may be hundreds of fields
     pub fn column<F: RecordField>(&mut self, address: fn(*const R) -> *const F) -> Result<()> {
-        let name = self.spec.fields[self.next].name;
-        match self.find(FieldOffset::of(address))? {
+        let name = self.spec.fields[self.next_field].name;
+        match self.add_if_found(FieldOffset::of(address))? {
             true => Ok(()),
             false => {
                 Err(ErrorKind::MissingField { field: name.into(), found: self.record.clone().into() }.into())
@@ -103,7 +103,7 @@ impl<R: 'static> FieldsRead<'_, R> {
         address: fn(*const R) -> *const F,
         make: fn() -> F,
     ) -> Result<()> {
-        if !self.find(FieldOffset::of(address))? {
+        if !self.add_if_found(FieldOffset::of(address))? {
             self.made(address, make);
         }
         Ok(())
@@ -123,14 +123,14 @@ impl<R: 'static> FieldsRead<'_, R> {
     /// A [mismatch](crate::Error::is_mismatch) if the file lacks a field or one of its fields has another
     /// type.
     pub fn flat<F: RecordType>(&mut self, address: fn(*const R) -> *const F) -> Result<()> {
-        self.next += 1;
+        self.next_field += 1;
         let to = FieldOffset::of(address);
         let mut fields = FieldsRead::<F> {
             record: self.record,
             spec: F::SPEC,
             options: self.options,
-            next: 0,
-            base: self.base + to.offset(),
+            next_field: 0,
+            base_offset: self.base_offset + to.offset(),
             is_found: std::mem::take(&mut self.is_found),
             transforms: self.transforms.take(),
             unpadded_size: self.unpadded_size,
@@ -140,15 +140,16 @@ impl<R: 'static> FieldsRead<'_, R> {
         (self.is_found, self.transforms, self.unpadded_size) =
             (fields.is_found, fields.transforms, fields.unpadded_size);
         let size = self.record.size();
-        let plan = ReadPlan::PerItem(Box::new(RecordDecoder::<F> { columns: fields.columns, record: size }));
+        let plan =
+            ReadPlan::PerItem(Box::new(RecordDecoder::<F> { columns: fields.columns, record_size: size }));
         self.add("", (0, size), to, Origin::Stored(plan));
         Ok(())
     }
 
     /// Looks up the next field, and returns whether the file has it.
-    fn find<F: RecordField>(&mut self, to: FieldOffset<R, F>) -> Result<bool> {
-        let spec = &self.spec.fields[self.next];
-        self.next += 1;
+    fn add_if_found<F: RecordField>(&mut self, to: FieldOffset<R, F>) -> Result<bool> {
+        let spec = &self.spec.fields[self.next_field];
+        self.next_field += 1;
         let name = spec.name;
         let named = |name: &str| self.record.index_of_name(name);
         let Some(index) = named(name).or_else(|| spec.aliases.iter().copied().find_map(named)) else {
@@ -160,7 +161,7 @@ impl<R: 'static> FieldsRead<'_, R> {
         if matches!(plan, ReadPlan::Opaque(_)) {
             return Err(mismatch(found.dtype(), found.dtype().clone(), false).at_field(name));
         }
-        let offset = self.base + to.offset();
+        let offset = self.base_offset + to.offset();
         match (&plan, &mut self.transforms) {
             (ReadPlan::Bitwise(bitwise), Some(transforms)) if found.offset() == offset => {
                 transforms.push(FieldTransform {
@@ -187,7 +188,7 @@ impl<R: 'static> FieldsRead<'_, R> {
         to: FieldOffset<R, F>,
         origin: Origin<F>,
     ) {
-        self.columns.push(Box::new(Column { name, offset, size, to, origin }));
+        self.columns.push(Box::new(Column { name, offset, size, target: to, origin }));
     }
 
     /// Fails if the file has fields that the struct lacks, unless the options ignore them.
@@ -215,7 +216,7 @@ struct Column<R, F> {
     name: &'static str,
     offset: usize,
     size: usize,
-    to: FieldOffset<R, F>,
+    target: FieldOffset<R, F>,
     origin: Origin<F>,
 }
 
@@ -232,12 +233,12 @@ fn create_items<F>(make: fn() -> F, count: usize) -> Vec<F> {
 }
 
 impl<R, F> FieldReader<R> for Column<R, F> {
-    fn place(&self, structs: &mut StructAssembler<'_, R>) -> Result<()> {
+    fn read_into(&self, structs: &mut StructAssembler<'_, R>) -> Result<()> {
         let count = structs.count();
         let values = match &self.origin {
             Origin::Made(make) => Ok(create_items(*make, count)),
             Origin::Stored(ReadPlan::Bitwise(bitwise)) => {
-                if structs.copy(self.offset, &self.to, bitwise) {
+                if structs.try_copy(self.offset, &self.target, bitwise) {
                     return Ok(());
                 }
                 bitwise.make(count, |buf| {
@@ -255,7 +256,7 @@ impl<R, F> FieldReader<R> for Column<R, F> {
             }
             Origin::Stored(ReadPlan::Opaque(_)) => unreachable!("`column` takes none"),
         };
-        structs.place(&self.to, values.map_err(|error| error.at_field(self.name))?);
+        structs.place(&self.target, values.map_err(|error| error.at_field(self.name))?);
         Ok(())
     }
 }
@@ -274,16 +275,18 @@ impl<R, F> Column<R, F> {
 /// Decodes records whose layout differs from that of the struct.
 struct RecordDecoder<R> {
     columns: Vec<Box<dyn FieldReader<R>>>,
-    record: usize,
+    record_size: usize,
 }
 
 impl<R: RecordType> RecordDecoder<R> {
     fn decode(&self, records: &[u8], count: usize, out: &mut ElementBuf<'_, R>) -> Result<()> {
-        let Err(mut first) = out.assemble(&self.columns, records, self.record, count) else { return Ok(()) };
+        let Err(mut first) = out.assemble(&self.columns, records, self.record_size, count) else {
+            return Ok(());
+        };
         // Fields are placed one after another: a later field may have a fault in an earlier record.
         while let Some(before @ 1..) = first.element().filter(|element| *element < count) {
             let read =
-                |out: &mut ElementBuf<'_, R>| out.assemble(&self.columns, records, self.record, before);
+                |out: &mut ElementBuf<'_, R>| out.assemble(&self.columns, records, self.record_size, before);
             match append(&mut Vec::new(), before, read) {
                 Err(error) if error.element().is_some_and(|element| element < before) => first = error,
                 _ => break,
@@ -295,10 +298,10 @@ impl<R: RecordType> RecordDecoder<R> {
 
 impl<R: RecordType> Decode<R> for RecordDecoder<R> {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, R>) -> Result<()> {
-        let group = records_per_block(self.record + size_of::<R>());
+        let group = records_per_block(self.record_size + size_of::<R>());
         for first in (0..count).step_by(group) {
             let more = group.min(count - first);
-            let records = &items[first * self.record..][..more * self.record];
+            let records = &items[first * self.record_size..][..more * self.record_size];
             self.decode(records, more, out).map_err(|error| error.offset_element(first))?;
         }
         Ok(())

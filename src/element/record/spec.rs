@@ -22,7 +22,7 @@ pub struct FileLayout {
     /// Whether the type adds axes to an array in a file.
     is_array: bool,
     /// Whether all-zero bytes are a valid value.
-    has_zero: bool,
+    is_zero_valid: bool,
 }
 
 impl FileLayout {
@@ -35,13 +35,13 @@ impl FileLayout {
             lacks_len: false,
             may_not_fit: false,
             is_array: false,
-            has_zero: true,
+            is_zero_valid: true,
         }
     }
 
     /// Returns the layout of an enum.
-    pub(crate) const fn of_enum<T>(has_zero: bool) -> Self {
-        Self { has_zero, ..Self::of::<T>() }
+    pub(crate) const fn of_enum<T>(is_zero_valid: bool) -> Self {
+        Self { is_zero_valid, ..Self::of::<T>() }
     }
 
     /// Returns the layout of text whose width is in units of `unit` bytes.
@@ -63,8 +63,8 @@ impl FileLayout {
         assert!(!self.lacks_len, "a text in a record needs a width to be written: #[record(len = 16)]");
     }
 
-    pub(crate) const fn has_zero(self) -> bool {
-        self.has_zero
+    pub(crate) const fn is_zero_valid(self) -> bool {
+        self.is_zero_valid
     }
 
     pub(crate) const fn is_array(self) -> bool {
@@ -249,11 +249,11 @@ impl RecordSpec {
 
     /// Returns the layout of the struct in a file.
     pub const fn file_layout(&self) -> FileLayout {
-        let (mut may_not_fit, mut has_zero, mut lacks_len, mut index) = (false, true, false, 0);
+        let (mut may_not_fit, mut is_zero_valid, mut lacks_len, mut index) = (false, true, false, 0);
         while index < self.fields.len() {
             let layout = self.fields[index].file_layout;
             may_not_fit |= layout.may_not_fit;
-            has_zero &= layout.has_zero;
+            is_zero_valid &= layout.is_zero_valid;
             lacks_len |= layout.lacks_len || layout.takes_len && self.fields[index].len.is_none();
             index += 1;
         }
@@ -264,7 +264,7 @@ impl RecordSpec {
             lacks_len,
             may_not_fit,
             is_array: false,
-            has_zero,
+            is_zero_valid,
         }
     }
 
@@ -276,7 +276,7 @@ impl RecordSpec {
             // Overlaps and sizes are checked when the struct is compiled. Sums that overflow saturate, and
             // `pad` rejects them.
             record.pad(start.saturating_sub(record.size()))?;
-            let default = options.default_len().filter(|_| field.file_layout.takes_len);
+            let default = options.default_text_width().filter(|_| field.file_layout.takes_len);
             let len = field.len.or(default);
             if field.file_layout.takes_len && len.is_none() {
                 let reason = "a text in a record needs a width to be written: #[record(len = 16)]".into();

@@ -61,7 +61,7 @@ pub fn write_plan<R: RecordType>(dtype: &DType) -> WritePlan<R> {
     let mut fields = FieldsWritten::<R> {
         record,
         next: 0,
-        base: 0,
+        memory_base: 0,
         transforms: Some(Vec::new()),
         unpadded_size: Some(0),
         slots: Vec::new(),
@@ -84,7 +84,7 @@ pub struct FieldsWritten<'a, R> {
     record: &'a Record,
     next: usize,
     /// The offset of the struct in memory, within the struct that it is flattened into.
-    base: usize,
+    memory_base: usize,
     /// The transforms of the fields so far, if all are bitwise and have the same offsets in both layouts.
     transforms: Option<Vec<FieldTransform>>,
     /// The number of bytes that the fields so far occupy in memory.
@@ -97,11 +97,11 @@ impl<R: 'static> FieldsWritten<'_, R> {
     /// Assigns the struct's next field its position. `address` returns its address from that of the struct, and `write`
     /// writes it by [`Slot::each`].
     #[inline(never)] // there may be hundreds of fields
-    pub fn slot<F: RecordField>(&mut self, address: fn(*const R) -> *const F, write: Write<R, F>) {
+    pub fn slot<F: RecordField>(&mut self, address: fn(*const R) -> *const F, write: WriteFieldFn<R, F>) {
         let field = &self.record.fields()[self.next];
         self.next += 1;
         let write_plan = F::write_plan(field.dtype());
-        let offset = self.base + FieldOffset::of(address).offset();
+        let offset = self.memory_base + FieldOffset::of(address).offset();
         match (&write_plan, &mut self.transforms) {
             (WritePlan::Bitwise(out), Some(transforms)) if field.offset() == offset => {
                 transforms.push(FieldTransform {
@@ -124,11 +124,11 @@ impl<R: 'static> FieldsWritten<'_, R> {
     }
 
     /// Assigns the fields of a flattened struct, which are fields of the record itself, their positions.
-    pub fn flat<F: RecordType>(&mut self, address: fn(*const R) -> *const F, write: Write<R, F>) {
+    pub fn flat<F: RecordType>(&mut self, address: fn(*const R) -> *const F, write: WriteFieldFn<R, F>) {
         let mut fields = FieldsWritten::<F> {
             record: self.record,
             next: self.next,
-            base: self.base + FieldOffset::of(address).offset(),
+            memory_base: self.memory_base + FieldOffset::of(address).offset(),
             transforms: self.transforms.take(),
             unpadded_size: self.unpadded_size,
             slots: Vec::new(),
@@ -159,14 +159,14 @@ pub struct Slot<F> {
 }
 
 /// Writes a field of each struct to records of this size.
-pub type Write<R, F> = fn(&Slot<F>, &[R], usize, &mut [u8]) -> Result<()>;
+pub type WriteFieldFn<R, F> = fn(&Slot<F>, &[R], usize, &mut [u8]) -> Result<()>;
 
 /// A field of the structs `R` and its position.
 trait FieldWriter<R>: Send + Sync {
     fn write(&self, items: &[R], record: usize, into: &mut [u8]) -> Result<()>;
 }
 
-impl<R, F> FieldWriter<R> for (Slot<F>, Write<R, F>) {
+impl<R, F> FieldWriter<R> for (Slot<F>, WriteFieldFn<R, F>) {
     fn write(&self, items: &[R], record: usize, into: &mut [u8]) -> Result<()> {
         self.1(&self.0, items, record, into)
     }

@@ -9,24 +9,24 @@ use super::{Datetime64, Timedelta64};
 use crate::dtype::{TimeStep, TimeUnit};
 use crate::error::{Error, ErrorKind, Result};
 
-const NANOS: i128 = 1_000_000_000;
+const NANOS_PER_SECOND: i128 = 1_000_000_000;
 
 /// Returns the length of a tick in nanoseconds, as a numerator and a denominator.
 ///
 /// Returns `None` for units without a fixed length: years, months and bare counts.
 pub(in crate::element) fn nanos_per_tick(step: TimeStep) -> Option<(i128, i128)> {
     let (many, parts) = match step.unit {
-        TimeUnit::Week => (7 * 86_400 * NANOS, 1),
-        TimeUnit::Day => (86_400 * NANOS, 1),
-        TimeUnit::Hour => (3600 * NANOS, 1),
-        TimeUnit::Minute => (60 * NANOS, 1),
-        TimeUnit::Second => (NANOS, 1),
+        TimeUnit::Week => (7 * 86_400 * NANOS_PER_SECOND, 1),
+        TimeUnit::Day => (86_400 * NANOS_PER_SECOND, 1),
+        TimeUnit::Hour => (3600 * NANOS_PER_SECOND, 1),
+        TimeUnit::Minute => (60 * NANOS_PER_SECOND, 1),
+        TimeUnit::Second => (NANOS_PER_SECOND, 1),
         TimeUnit::Millisecond => (1_000_000, 1),
         TimeUnit::Microsecond => (1000, 1),
         TimeUnit::Nanosecond => (1, 1),
         TimeUnit::Picosecond => (1, 1000),
         TimeUnit::Femtosecond => (1, 1_000_000),
-        TimeUnit::Attosecond => (1, NANOS),
+        TimeUnit::Attosecond => (1, NANOS_PER_SECOND),
         _ => return None,
     };
     Some((many * i128::from(step.count), parts))
@@ -55,20 +55,20 @@ pub(super) fn to_nanos(ticks: Option<i64>, step: TimeStep, is_date: bool) -> Res
     let Some(months) = months else {
         return Err(not_convertible(format!("a tick of [{step}] has no fixed length")));
     };
-    let days = months_to_days(i128::from(ticks) * i128::from(step.count) * months);
-    days.checked_mul(86_400 * NANOS)
+    let days = month_to_first_day(i128::from(ticks) * i128::from(step.count) * months);
+    days.checked_mul(86_400 * NANOS_PER_SECOND)
         .ok_or_else(|| not_convertible(format!("{ticks}[{step}] is out of range")))
 }
 
 /// Converts a day to the month that contains it, both counted from January 1970.
-pub(in crate::element) fn days_to_months(days: i128) -> i128 {
+pub(in crate::element) fn day_to_month(days: i128) -> i128 {
     // 400 years have 146,097 days and 4800 months, so the guess is off by a few months at most; the loops
     // correct it.
     let mut months = days * 4800 / 146_097 - 1;
-    while months_to_days(months + 1) <= days {
+    while month_to_first_day(months + 1) <= days {
         months += 1;
     }
-    while months_to_days(months) > days {
+    while month_to_first_day(months) > days {
         months -= 1;
     }
     months
@@ -77,7 +77,7 @@ pub(in crate::element) fn days_to_months(days: i128) -> i128 {
 /// Returns the first day of a month, both counted from January 1970.
 ///
 /// As in NumPy, the calendar is the proleptic Gregorian one.
-pub(in crate::element) fn months_to_days(months: i128) -> i128 {
+pub(in crate::element) fn month_to_first_day(months: i128) -> i128 {
     // Here, years start in March, so that the leap day is the last day of a year.
     let months = months + 10;
     let (year, month) = (1969 + months.div_euclid(12), months.rem_euclid(12));
@@ -110,7 +110,7 @@ pub(super) fn to_ticks_down(nanos: i128, step: TimeStep, is_date: bool) -> Resul
     let ticks = match (nanos_per_tick(step), step.unit) {
         (Some((many, parts)), _) => nanos.checked_mul(parts).ok_or_else(out_of_range)?.div_euclid(many),
         (None, unit @ (TimeUnit::Year | TimeUnit::Month)) if is_date => {
-            let months = days_to_months(nanos.div_euclid(86_400 * NANOS));
+            let months = day_to_month(nanos.div_euclid(86_400 * NANOS_PER_SECOND));
             let each = if unit == TimeUnit::Year { 12 } else { 1 };
             months.div_euclid(each * i128::from(step.count))
         }
@@ -122,13 +122,13 @@ pub(super) fn to_ticks_down(nanos: i128, step: TimeStep, is_date: bool) -> Resul
 /// Splits nanoseconds into seconds (`None` if they exceed 64 bits) and nanoseconds (never negative).
 #[cfg(any(feature = "chrono-0_4", feature = "jiff-0_2"))]
 pub(super) fn split_nanos(nanos: i128) -> (Option<i64>, u32) {
-    (i64::try_from(nanos.div_euclid(NANOS)).ok(), nanos.rem_euclid(NANOS) as u32)
+    (i64::try_from(nanos.div_euclid(NANOS_PER_SECOND)).ok(), nanos.rem_euclid(NANOS_PER_SECOND) as u32)
 }
 
 /// Returns a duration of this length, or `None` if it is too long for the standard library.
 fn duration(nanos: u128) -> Option<Duration> {
-    let seconds = u64::try_from(nanos / NANOS as u128).ok()?;
-    Some(Duration::new(seconds, (nanos % NANOS as u128) as u32))
+    let seconds = u64::try_from(nanos / NANOS_PER_SECOND as u128).ok()?;
+    Some(Duration::new(seconds, (nanos % NANOS_PER_SECOND as u128) as u32))
 }
 
 /// Converts a time exactly.

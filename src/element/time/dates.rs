@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
-use super::convert::{days_to_months, months_to_days};
+use super::convert::{day_to_month, month_to_first_day};
 use super::nanos_per_tick;
 use crate::dtype::{TimeStep, TimeUnit};
 
 /// Formats a date, given as a number of steps since 1970, down to its unit: `2020-02-29T12:30`.
 ///
 /// The arithmetic is in `i128`, since `i64` ticks times the count of a step can overflow 64 bits.
-pub(crate) fn date(ticks: i128, step: TimeStep) -> String {
+pub(crate) fn iso_datetime(ticks: i128, step: TimeStep) -> String {
     let ticks = ticks * i128::from(step.count);
     let months = match step.unit {
         TimeUnit::Year => Some(ticks * 12),
@@ -66,7 +66,7 @@ pub(crate) fn date(ticks: i128, step: TimeStep) -> String {
     shown
 }
 
-/// Returns the ticks of a date in ISO 8601, as [`date`] formats it, rounded down; also with `Z` or the difference to UTC.
+/// Returns the ticks of a date in ISO 8601, as [`iso_datetime`] formats it, rounded down; also with `Z` or the difference to UTC.
 ///
 /// Returns `None` for anything else, and for a date that is out of range. The caller knows NaT.
 pub(in crate::element) fn parse(text: &str, step: TimeStep) -> Option<i64> {
@@ -91,9 +91,9 @@ pub(in crate::element) fn parse(text: &str, step: TimeStep) -> Option<i64> {
     if !(1..=12).contains(&month.unwrap_or(1)) {
         return None;
     }
-    let first = months_to_days(months);
+    let first = month_to_first_day(months);
     let day_of_month = day_of_month.unwrap_or(1);
-    if !(1..=months_to_days(months + 1) - first).contains(&day_of_month) {
+    if !(1..=month_to_first_day(months + 1) - first).contains(&day_of_month) {
         return None;
     }
     let (seconds, attoseconds) = clock.map_or(Some((0, 0)), parse_clock_time)?;
@@ -101,8 +101,8 @@ pub(in crate::element) fn parse(text: &str, step: TimeStep) -> Option<i64> {
         (first + day_of_month - 1).checked_mul(86_400)?.checked_add(seconds)?.checked_sub(east * 60)?;
     let count = i128::from(step.count);
     let ticks = match step.unit {
-        TimeUnit::Year => days_to_months(seconds.div_euclid(86_400)).div_euclid(12 * count),
-        TimeUnit::Month => days_to_months(seconds.div_euclid(86_400)).div_euclid(count),
+        TimeUnit::Year => day_to_month(seconds.div_euclid(86_400)).div_euclid(12 * count),
+        TimeUnit::Month => day_to_month(seconds.div_euclid(86_400)).div_euclid(count),
         _ => {
             let (many, parts) = nanos_per_tick(step)?;
             match many.checked_rem(1_000_000_000)? == 0 && parts == 1 {
@@ -189,7 +189,7 @@ fn civil_from_days(days: i128) -> (i128, i128, i128) {
 
 #[cfg(test)]
 mod tests {
-    use super::date;
+    use super::iso_datetime;
     use crate::dtype::{TimeStep, TimeUnit};
 
     /// The expected texts are those of `str(np.datetime64(ticks, unit))` in NumPy 2.4.
@@ -209,7 +209,7 @@ mod tests {
             (-1, 1, TimeUnit::Nanosecond, "1969-12-31T23:59:59.999999999"),
             (i128::from(i64::MAX), 1, TimeUnit::Attosecond, "1970-01-01T00:00:09.223372036854775807"),
         ] {
-            assert_eq!(date(ticks, TimeStep::new(count, unit)), shown);
+            assert_eq!(iso_datetime(ticks, TimeStep::new(count, unit)), shown);
         }
     }
 }

@@ -9,8 +9,8 @@ mod jiff;
 pub mod units;
 mod values;
 
-pub(super) use convert::{days_to_months, months_to_days, nanos_per_tick};
-pub(crate) use dates::date;
+pub(super) use convert::{day_to_month, month_to_first_day, nanos_per_tick};
+pub(crate) use dates::iso_datetime;
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -103,7 +103,7 @@ macro_rules! time_type {
         }
 
         impl<U: Unit> ScalarElement for $name<U> {
-            const UNIT: usize = 8;
+            const SWAP_UNIT: usize = 8;
 
             fn scalar(order: ByteOrder) -> Scalar {
                 // A unit checks its multiple at compile time, so `Scalar::new` accepts it.

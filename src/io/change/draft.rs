@@ -18,7 +18,7 @@ pub(super) fn with_free_name<M, T, E: From<io::Error>>(
     mut keep: impl FnMut(M, OsString) -> Result<Option<T>, E>,
 ) -> Result<T, E> {
     for number in 0.. {
-        let name = name(number);
+        let name = draft_name(number);
         match make(&name) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             made => {
@@ -33,7 +33,7 @@ pub(super) fn with_free_name<M, T, E: From<io::Error>>(
 
 /// Removes what killed processes have left in a folder.
 pub(super) fn remove_stale_drafts(folder: &Folder) {
-    (0..SWEPT_NAME_COUNT).for_each(|number| remove_if_stale(folder, &name(number)));
+    (0..SWEPT_NAME_COUNT).for_each(|number| remove_if_stale(folder, &draft_name(number)));
 }
 
 /// A temporary file that is going to replace or create a file in a folder.
@@ -77,7 +77,7 @@ impl Draft {
     }
 
     /// Gives the draft a temporary name in its folder, or copies it to a named file if it cannot be linked.
-    fn give_name(&mut self, folder: &Folder) -> io::Result<OsString> {
+    fn give_temporary_name(&mut self, folder: &Folder) -> io::Result<OsString> {
         if let Some(name) = &self.name {
             return Ok(name.clone());
         }
@@ -115,7 +115,7 @@ impl Draft {
     /// This is done before the old file is locked, because it may have to copy and sync the content.
     pub(super) fn ensure_named(&mut self, folder: &Folder, syncs: bool) -> io::Result<()> {
         if self.name.is_none() {
-            self.give_name(folder)?;
+            self.give_temporary_name(folder)?;
             if syncs {
                 self.sync()?; // the content may have been copied
             }
@@ -124,8 +124,8 @@ impl Draft {
     }
 
     /// Renames the draft over an existing file.
-    pub(super) fn replace(&mut self, folder: &Folder, target: &OsStr) -> io::Result<()> {
-        let name = self.give_name(folder)?;
+    pub(super) fn replace_target(&mut self, folder: &Folder, target: &OsStr) -> io::Result<()> {
+        let name = self.give_temporary_name(folder)?;
         self.check_still_has_name(folder, &name)?;
         folder.rename(&name, target)?;
         self.name = Some(target.to_owned());
@@ -155,7 +155,7 @@ impl Draft {
                 Err(_) => {}
             }
         }
-        let name = self.give_name(folder)?;
+        let name = self.give_temporary_name(folder)?;
         if syncs {
             self.sync()?;
         }
@@ -195,7 +195,7 @@ impl Draft {
 ///
 /// Names are short, so that they fit wherever the target's name does. They are numbered, so that a later
 /// change finds stale drafts.
-pub(super) fn name(number: usize) -> OsString {
+pub(super) fn draft_name(number: usize) -> OsString {
     format!(".ndarray-io-{number}.draft").into()
 }
 
@@ -203,7 +203,7 @@ pub(super) fn name(number: usize) -> OsString {
 ///
 /// Without lock support, drafts are kept.
 fn remove_if_stale(folder: &Folder, name: &OsStr) {
-    let file = match folder.open_file(name) {
+    let file = match folder.open_read_write(name) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
             return draft_folder::remove_if_stale(folder, name);

@@ -37,7 +37,7 @@ impl DraftFolder {
         draft::remove_stale_drafts(&parent);
         let create = |name: &OsStr| parent.create_folder(name);
         let made: io::Result<_> = draft::with_free_name(create, |_, name| {
-            let marked = mark(&parent, &name).inspect_err(|_| {
+            let marked = open_and_mark(&parent, &name).inspect_err(|_| {
                 let _ = parent.remove_folder(&name);
             })?;
             Ok(marked.map(|(folder, marker)| (folder, marker, name)))
@@ -90,7 +90,7 @@ impl Drop for DraftFolder {
 /// Opens a folder that has just been made, and marks it as in use.
 ///
 /// Returns `None` if another process has taken it for that of a killed one in the meantime.
-fn mark(parent: &Folder, name: &OsStr) -> io::Result<Option<(Folder, File)>> {
+fn open_and_mark(parent: &Folder, name: &OsStr) -> io::Result<Option<(Folder, File)>> {
     let marked = || -> io::Result<_> {
         let folder = parent.open_within(name.as_ref())?;
         let marker = folder.create_new(MARKER.as_ref(), false)?;
@@ -108,7 +108,7 @@ fn mark(parent: &Folder, name: &OsStr) -> io::Result<Option<(Folder, File)>> {
 /// Removes a draft that is not in use, because its owner no longer exists.
 pub(super) fn remove_if_stale(parent: &Folder, name: &OsStr) {
     let Ok(folder) = parent.open_within(name.as_ref()) else { return };
-    match folder.open_file(MARKER.as_ref()) {
+    match folder.open_read_write(MARKER.as_ref()) {
         Ok(marker) => {
             let is_free = matches!(
                 system::try_lock(&marker, LockRegion::Draft, LockMode::Exclusive),

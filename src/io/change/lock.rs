@@ -123,14 +123,14 @@ impl Locked {
     }
 
     /// Returns the open file, so that its users can share it.
-    pub(crate) fn shared(&self) -> Arc<File> {
+    pub(crate) fn shared_file(&self) -> Arc<File> {
         Arc::clone(&self.file)
     }
 
     /// Returns a second handle of the open file, and the lock, which does not depend on this handle.
     ///
     /// On WASI a file cannot have a second handle, and there are no locks: the file itself is returned.
-    pub(crate) fn split(self) -> io::Result<(File, Option<Self>)> {
+    pub(crate) fn into_handle_and_lock(self) -> io::Result<(File, Option<Self>)> {
         match retry_interrupted(|| self.file.try_clone()) {
             Ok(handle) => Ok((handle, Some(self))),
             Err(error) if error.kind() == io::ErrorKind::Unsupported => {
@@ -184,13 +184,13 @@ impl Retries {
         const MIN_ATTEMPTS: usize = 100;
         self.count += 1;
         if self.count > MIN_ATTEMPTS {
-            thread::sleep(Duration::from_millis(1).min(self.left()));
+            thread::sleep(Duration::from_millis(1).min(self.time_left()));
         }
-        self.count <= MIN_ATTEMPTS || !self.left().is_zero()
+        self.count <= MIN_ATTEMPTS || !self.time_left().is_zero()
     }
 
     /// Returns how much longer the caller waits.
-    pub(super) fn left(&self) -> Duration {
+    pub(super) fn time_left(&self) -> Duration {
         self.wait.saturating_sub(self.start.elapsed())
     }
 }
@@ -239,7 +239,7 @@ fn lock(file: &File, purpose: LockPurpose, wait: Duration) -> Result<()> {
     let start = Instant::now();
     // Only locks on `Map` are held for long. If there is none, `Busy` means that a replacement is in
     // progress.
-    let is_map_locked = || system::is_locked(file, LockRegion::Map, mode);
+    let is_map_locked = || system::has_conflicting_lock(file, LockRegion::Map, mode);
     let acquired = retry_for(wait.max(LOCK_TIMEOUT), || match system::try_lock(file, region, mode)? {
         LockAttempt::Acquired | LockAttempt::Unsupported => Ok(Some(())),
         LockAttempt::Busy if is_map_locked() && start.elapsed() >= wait => Err(ErrorKind::Locked.into()),
@@ -249,8 +249,9 @@ fn lock(file: &File, purpose: LockPurpose, wait: Duration) -> Result<()> {
     if purpose == LockPurpose::Map {
         // A replacement that checked for maps before this lock was taken is allowed to complete; the caller
         // then checks the path.
-        let is_free =
-            || Ok((!system::is_locked(file, LockRegion::Replace, LockMode::Exclusive)).then_some(()));
+        let is_free = || {
+            Ok((!system::has_conflicting_lock(file, LockRegion::Replace, LockMode::Exclusive)).then_some(()))
+        };
         retry_for(LOCK_TIMEOUT, is_free)?.ok_or(ErrorKind::Locked)?;
     }
     Ok(())
@@ -258,7 +259,7 @@ fn lock(file: &File, purpose: LockPurpose, wait: Duration) -> Result<()> {
 
 /// Returns an error, before anything is written, if a lock is not free and the caller does not wait for it.
 pub(super) fn refuse_if_locked(file: &File, wait: Duration) -> Result<()> {
-    match wait.is_zero() && system::is_locked(file, LockRegion::Map, LockMode::Exclusive) {
+    match wait.is_zero() && system::has_conflicting_lock(file, LockRegion::Map, LockMode::Exclusive) {
         true => Err(ErrorKind::Locked.into()),
         false => Ok(()),
     }
@@ -276,7 +277,7 @@ impl Drop for ReplacementLock<'_> {
 /// Locks a file while it is replaced.
 pub(super) fn lock_for_replacing(file: &File, wait: Duration) -> Result<ReplacementLock<'_>> {
     let start = Instant::now();
-    let is_map_locked = || system::is_locked(file, LockRegion::Map, LockMode::Exclusive);
+    let is_map_locked = || system::has_conflicting_lock(file, LockRegion::Map, LockMode::Exclusive);
     // A replacement locks `Replace` and then checks `Map`; a map locks `Map` and then checks `Replace`. So at
     // least one of the two sees the other.
     let acquired = retry_for(wait.max(LOCK_TIMEOUT), || {
@@ -322,7 +323,7 @@ pub(super) fn open_locked_by(
             return Err(not_regular());
         }
         // The path is checked after locking; the reverse would miss a replacement in between.
-        let file = Locked::new(file, purpose, retries.left())?;
+        let file = Locked::new(file, purpose, retries.time_left())?;
         if is_named(&file)? {
             return Ok(file);
         }
@@ -337,7 +338,7 @@ pub(crate) fn path_refers_to(path: &Path, file: &File) -> io::Result<bool> {
 
 /// Returns whether an append or an update is in progress.
 pub(crate) fn is_being_changed(file: &File) -> bool {
-    system::is_locked(file, LockRegion::Map, LockMode::Shared)
+    system::has_conflicting_lock(file, LockRegion::Map, LockMode::Shared)
 }
 
 /// How long a process waits for the lock of a header.

@@ -157,10 +157,10 @@ fn replace_after_inspecting_inner(
             Some(EntryKind::File) => {
                 let is_named = |file: &File| folder.is_name_of(&name, file);
                 match lock::open_locked_by(
-                    || folder.open_file(&name),
+                    || folder.open_read_write(&name),
                     is_named,
                     LockPurpose::Change,
-                    retries.left(),
+                    retries.time_left(),
                 ) {
                     Err(error) if error.is_io() => match io::Error::from(error) {
                         error if error.kind() == io::ErrorKind::NotFound => {}
@@ -271,13 +271,13 @@ fn replace_in_folder(
             // The lock is held only for the rename; slower steps come before it.
             draft.ensure_named(folder, options.get_sync())?;
             let lock = match &*locked {
-                None => Some(lock::lock_for_replacing(file, retries.left())?),
+                None => Some(lock::lock_for_replacing(file, retries.time_left())?),
                 Some(_) => None,
             };
             if folder.is_name_of(name, locked.as_deref().unwrap_or(file))? {
                 target::copy_metadata_or_refuse(file, &draft.file)?; // the metadata may have changed
-                match draft.replace(folder, name) {
-                    Err(error) if cfg!(windows) && is_refused(&error) => {}
+                match draft.replace_target(folder, name) {
+                    Err(error) if cfg!(windows) && is_rename_refused(&error) => {}
                     replaced => return replaced.map_err(explain_rename_error),
                 }
                 // Some Windows file systems do not replace a file that is open. The handles are closed first,
@@ -286,7 +286,9 @@ fn replace_in_folder(
                 drop(lock);
                 (old, *locked) = (None, None);
                 return match folder.id_at(name) {
-                    Ok(found) if found == id => draft.replace(folder, name).map_err(explain_rename_error),
+                    Ok(found) if found == id => {
+                        draft.replace_target(folder, name).map_err(explain_rename_error)
+                    }
                     Ok(_) => Err(ErrorKind::Locked.into()), // another process has just replaced it
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {
                         draft.persist_new(folder, name, options.get_sync()).map_err(explain_rename_error)
@@ -326,7 +328,7 @@ fn not_named_by_path() -> Error {
 /// purpose, so the file is opened for writing. Links have already been resolved. On Linux, a link that was
 /// created since then is an error; other systems follow it.
 fn open_old(folder: &Folder, name: &OsStr) -> Result<Option<File>> {
-    match folder.open_file(name) {
+    match folder.open_read_write(name) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         // A file with write but no read permission is locked and compared in the same way.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -589,13 +591,13 @@ fn cannot_replace(reason: String) -> Error {
 
 /// Converts the error of a rename: the target may be a mount point or, on Windows, open or mapped elsewhere.
 fn explain_rename_error(error: io::Error) -> Error {
-    match is_refused(&error) {
+    match is_rename_refused(&error) {
         true => cannot_replace(format!("the system does not allow it to be replaced: {error}")),
         false => error.into(),
     }
 }
 
-fn is_refused(error: &io::Error) -> bool {
+fn is_rename_refused(error: &io::Error) -> bool {
     use io::ErrorKind::{CrossesDevices, PermissionDenied, ResourceBusy};
     const SHARING_VIOLATION: i32 = 32;
     let is_open = cfg!(windows) && error.raw_os_error() == Some(SHARING_VIOLATION);

@@ -30,7 +30,7 @@ pub(super) fn resolve_destination(path: &Path) -> Result<Destination> {
     // On Windows, opening a named pipe, even only to inspect it, uses up one of its instances. So devices are
     // recognized before any path is opened.
     if cfg!(windows)
-        && let Some(device) = open_descriptor(path)?
+        && let Some(device) = open_descriptor_or_device(path)?
     {
         return Ok(Destination::Open(device));
     }
@@ -42,14 +42,14 @@ pub(super) fn resolve_destination(path: &Path) -> Result<Destination> {
     {
         return Err(error.into());
     }
-    if let Some(file) = open_descriptor(path)? {
+    if let Some(file) = open_descriptor_or_device(path)? {
         return Ok(Destination::Open(file));
     }
     let (mut folder, mut name) = open_parent_folder(path, Folder::open)?;
     for _ in 0..MAX_LINKS {
         // An error says that it is not a link, or that it does not exist; opening it will report the rest.
         let Ok(link) = folder.read_link(&name) else { return Ok(Destination::File(folder, name)) };
-        if let Some(file) = open_descriptor(&folder.path().join(&link))? {
+        if let Some(file) = open_descriptor_or_device(&folder.path().join(&link))? {
             return Ok(Destination::Open(file));
         }
         (folder, name) = open_parent_folder(&link, |parent| folder.open_within(parent))?;
@@ -74,7 +74,7 @@ pub(super) fn open_parent_folder(
 /// The link at such a path, if any, is not followed: its target cannot be opened (`pipe:[7]`), or may by now
 /// be the name of another file.
 #[cfg(unix)]
-fn open_descriptor(path: &Path) -> Result<Option<File>> {
+fn open_descriptor_or_device(path: &Path) -> Result<Option<File>> {
     let own = std::process::id();
     let folders =
         ["/dev/fd".into(), "/proc/self/fd".into(), format!("/proc/{own}/fd"), "/proc/thread-self/fd".into()];
@@ -88,12 +88,12 @@ fn open_descriptor(path: &Path) -> Result<Option<File>> {
 
 /// Opens the device that a path names, such as `NUL`, `CON` or a named pipe.
 #[cfg(windows)]
-fn open_descriptor(path: &Path) -> Result<Option<File>> {
+fn open_descriptor_or_device(path: &Path) -> Result<Option<File>> {
     Ok(system::open_device(path)?)
 }
 
 #[cfg(not(any(unix, windows)))]
-fn open_descriptor(_: &Path) -> Result<Option<File>> {
+fn open_descriptor_or_device(_: &Path) -> Result<Option<File>> {
     Ok(None)
 }
 

@@ -7,7 +7,9 @@ use std::path::Path;
 use super::super::change::{self, LockPurpose};
 use super::super::payload;
 use super::super::{ArrayFormat, Npy};
-use super::header::{dtype_for, grouped_for, growing_axis_len, options_for, rewrite_header, shape_of_rows};
+use super::header::{
+    dtype_for, group_inner_axes_for, growing_axis_len, options_for, rewrite_header, shape_of_rows,
+};
 use super::{ArrayLength, NpyWriter};
 use crate::bytes::Region;
 use crate::dtype::DType;
@@ -49,9 +51,9 @@ pub(crate) struct RowTypeFns<A> {
 
 impl<A: WritableElement> RowTypeFns<A> {
     /// Elements of a Rust type.
-    const TYPED: Self = Self {
+    const RUST_TYPE: Self = Self {
         writable_header: |header, options| {
-            let header = grouped_for::<A>(header, None, false)?;
+            let header = group_inner_axes_for::<A>(header, None, false)?;
             options_for::<A>(header.dtype(), options)?;
             Ok(header.into_owned())
         },
@@ -122,7 +124,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
         surplus: UncommittedRows,
         options: &WriteOptions,
     ) -> Result<Self> {
-        Self::append_rows(path.as_ref(), None, surplus, options, &RowTypeFns::TYPED)
+        Self::open_to_append(path.as_ref(), None, surplus, options, &RowTypeFns::RUST_TYPE)
     }
 
     /// Creates or overwrites an NPY file whose array grows by rows of the given shape.
@@ -176,7 +178,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
     pub fn create_with<P: AsRef<Path>>(path: P, row: &[usize], options: &WriteOptions) -> Result<Self> {
         let path = path.as_ref();
         let dtype = dtype_for::<A>(options).map_err(|error| error.at_path(path))?;
-        Self::create_rows(path, row, &dtype, options, &RowTypeFns::TYPED)
+        Self::create_for_rows(path, row, &dtype, options, &RowTypeFns::RUST_TYPE)
     }
 
     /// Creates an NPY file whose array grows by rows of the given shape; the file must not exist yet.
@@ -249,7 +251,7 @@ impl<A: WritableElement> NpyWriter<A, File> {
         options: &WriteOptions,
     ) -> Result<Self> {
         let dtype = || dtype_for::<A>(options);
-        Self::append_or_create_rows(path.as_ref(), (row, &dtype), surplus, options, &RowTypeFns::TYPED)
+        Self::open_to_append_or_create(path.as_ref(), (row, &dtype), surplus, options, &RowTypeFns::RUST_TYPE)
     }
 }
 
@@ -294,7 +296,7 @@ impl<A> NpyWriter<A, File> {
     }
 
     /// Opens a file to append rows, which must have this shape, if it is given.
-    pub(crate) fn append_rows(
+    pub(crate) fn open_to_append(
         path: &Path,
         row: Option<&[usize]>,
         surplus: UncommittedRows,
@@ -303,7 +305,7 @@ impl<A> NpyWriter<A, File> {
     ) -> Result<Self> {
         let open = || {
             let file = change::open_locked(path, LockPurpose::Change, options.get_wait_for_lock())?;
-            let (file, locked) = file.split()?;
+            let (file, locked) = file.into_handle_and_lock()?;
             let mut writer = Self::open_for_append(file, row, surplus, options, rows)?;
             (writer.path, writer.locked) = (Some(path.to_owned()), locked);
             if row.is_some() {
@@ -319,7 +321,7 @@ impl<A> NpyWriter<A, File> {
     }
 
     /// Creates a file of rows of a dtype.
-    pub(crate) fn create_rows(
+    pub(crate) fn create_for_rows(
         path: &Path,
         row: &[usize],
         dtype: &DType,
@@ -338,10 +340,10 @@ impl<A> NpyWriter<A, File> {
             let (mut writer, locked) = if options.get_create_new() {
                 let head = empty.finish()?.into_inner();
                 let file = change::create_new_locked(path, options, |mut file| Ok(file.write_all(&head)?))?;
-                let (file, locked) = file.split()?;
+                let (file, locked) = file.into_handle_and_lock()?;
                 (Self::open_for_append(file, None, UncommittedRows::Refuse, options, rows)?, locked)
             } else {
-                let (file, locked) = change::open_in_place(path, options)?.split()?;
+                let (file, locked) = change::open_in_place(path, options)?.into_handle_and_lock()?;
                 let writer = Self::new_without_locking(file, row, made(), options)?;
                 change::sync_folder_of(path, options)?;
                 (writer, locked)
@@ -353,7 +355,7 @@ impl<A> NpyWriter<A, File> {
     }
 
     /// Appends to a file, or creates it with a dtype, which is asked for only then.
-    pub(crate) fn append_or_create_rows(
+    pub(crate) fn open_to_append_or_create(
         path: &Path,
         (row, dtype): (&[usize], &dyn Fn() -> Result<DType>),
         surplus: UncommittedRows,
@@ -364,12 +366,12 @@ impl<A> NpyWriter<A, File> {
         const MAX_ATTEMPTS: usize = 100;
         let mut retries = 0..MAX_ATTEMPTS;
         loop {
-            match Self::append_rows(path, Some(row), surplus, options, rows) {
+            match Self::open_to_append(path, Some(row), surplus, options, rows) {
                 Err(error) if error.is_not_found() => {}
                 opened => return opened,
             }
             let dtype = dtype().map_err(|error| error.at_path(path))?;
-            match Self::create_rows(path, row, &dtype, &options.clone().create_new(true), rows) {
+            match Self::create_for_rows(path, row, &dtype, &options.clone().create_new(true), rows) {
                 Err(error)
                     if matches!(error.kind(), ErrorKind::AlreadyExists) && retries.next().is_some() => {}
                 created => return created,
@@ -496,8 +498,8 @@ fn check_header_room_and_sector(
     let differs = |at: &usize| old[*at] != now[*at];
     let mut changed =
         (0..head).filter(differs).chain(shape_offset(&now)..head - trailing_spaces(&now) + 20 - digits(rows));
-    let first = changed.next().unwrap_or(0) / npy::SECTOR;
-    match is_synced && changed.any(|at| at / npy::SECTOR != first) {
+    let first = changed.next().unwrap_or(0) / npy::SECTOR_SIZE;
+    match is_synced && changed.any(|at| at / npy::SECTOR_SIZE != first) {
         true => Err(ErrorKind::HeaderCannotGrow { crosses_sector: true, header: head as u64 }.into()),
         false => Ok(is_in_one_sector),
     }

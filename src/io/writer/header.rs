@@ -7,7 +7,7 @@ use super::super::change::{self, LockTimeout};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::element::WritableElement;
 use crate::error::{Error, ErrorKind, Help, Result};
-use crate::header::{Grouped, Header};
+use crate::header::{GroupedHeader, Header};
 use crate::options::WriteOptions;
 use crate::shape::{Order, Shape};
 use crate::transfer::{Sink, os, streams};
@@ -95,8 +95,8 @@ pub(super) fn rewrite_header<W: Write + Seek>(
 
 /// Returns a file's header for elements of a type, with their inner axes moved into the dtype.
 ///
-/// Used to write parts of a file in place. See [`Header::grouped`].
-pub(crate) fn grouped_for<A: WritableElement>(
+/// Used to write parts of a file in place. See [`Header::group_inner_axes`].
+pub(crate) fn group_inner_axes_for<A: WritableElement>(
     header: &Header,
     ndim: Option<usize>,
     innermost_first: bool,
@@ -106,7 +106,7 @@ pub(crate) fn grouped_for<A: WritableElement>(
         Some(DType::Subarray(own)) => own.shape(),
         _ => &[],
     };
-    let Grouped { header, is_scattered } = header.grouped(inner, ndim, innermost_first)?;
+    let GroupedHeader { header, is_scattered } = header.group_inner_axes(inner, ndim, innermost_first)?;
     if is_scattered {
         let reason = "elements that are arrays are not contiguous in a file in Fortran order".into();
         return Err(ErrorKind::BadOption { reason }.into());

@@ -5,7 +5,7 @@ mod header;
 
 pub(crate) use append::RowTypeFns;
 pub use append::{UncommittedRows, grow_header, grow_header_with};
-pub(crate) use header::{grouped_for, options_for, refuse_objects};
+pub(crate) use header::{group_inner_axes_for, options_for, refuse_objects};
 
 use std::fs::File;
 use std::io::{Seek, Write};

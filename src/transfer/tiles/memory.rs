@@ -7,7 +7,7 @@ use crate::transfer::parallel::for_each_parallel;
 use crate::transfer::{Effort, aligned_bytes};
 
 /// The approximate size of a part, chosen so that its source and target both fit into the cache.
-const PART: usize = 64 << 10;
+const PART_LEN: usize = 64 << 10;
 
 /// Fills the part with the given number; the words are a buffer that each thread reuses.
 type Fill<'a> = dyn Fn(&mut Vec<u128>, usize, &mut [u8]) -> Result<()> + Sync + 'a;
@@ -53,15 +53,15 @@ pub(crate) fn gather_strided_parallel(
         }
         (axes, item) = (outer, item * len);
     }
-    // Divides the fastest axis that allows parts of `PART` bytes; all faster axes stay undivided.
+    // Divides the fastest axis that allows parts of `PART_LEN` bytes; all faster axes stay undivided.
     let mut whole = item.max(1);
     let mut split_axis = axes.len();
-    while split_axis > 0 && whole < PART {
+    while split_axis > 0 && whole < PART_LEN {
         split_axis -= 1;
         whole *= axes[split_axis].0.max(1);
     }
     let within = whole / axes.get(split_axis).map_or(1, |(len, _)| (*len).max(1));
-    let step = (PART / within.max(1)).max(1);
+    let step = (PART_LEN / within.max(1)).max(1);
     let (outer, length) = (&axes[..split_axis], axes.get(split_axis).map_or(1, |(len, _)| *len));
     let pieces = length.div_ceil(step).max(1);
     let fill = |_: &mut Vec<u128>, number: usize, part: &mut [u8]| {
@@ -100,7 +100,7 @@ pub(crate) fn recode_all(
     work: TileWork<'_>,
     threads: impl FnOnce() -> usize,
 ) -> Result<()> {
-    let count = (PART / item.max(made_item).max(1)).max(1);
+    let count = (PART_LEN / item.max(made_item).max(1)).max(1);
     for_each_part(made, count * made_item, threads, &|words, number, made| {
         let first = number * count;
         let items = &items[(first * item).min(items.len())..((first + count) * item).min(items.len())];

@@ -9,5 +9,5 @@ mod run;
 
 pub(crate) use memory::{gather_strided_parallel, recode_all};
 
-pub(crate) use plan::{Axis, SideLayout, TilePlan, Writes};
+pub(crate) use plan::{Axis, SideLayout, TilePlan, WriteAccess};
 pub(crate) use run::{GapLock, TileMove, TileWork, move_all, move_in_order};

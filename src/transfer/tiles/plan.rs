@@ -8,20 +8,20 @@ use crate::shape::indices_of;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Axis {
     pub(crate) len: usize,
-    pub(crate) from: u64,
-    pub(crate) to: u64,
+    pub(crate) source_stride: u64,
+    pub(crate) target_stride: u64,
 }
 
 /// The offset of the first element and the size of each element, both in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SideLayout {
     pub(crate) start: u64,
-    pub(crate) item: usize,
+    pub(crate) item_size: usize,
 }
 
 /// Where tiles can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Writes {
+pub(crate) enum WriteAccess {
     /// At any offset.
     RandomAccess,
     /// Sequentially: each tile is a contiguous range of the target.
@@ -37,16 +37,16 @@ pub(crate) struct TilePlan {
     axes: Vec<Axis>,
     /// How many indices of each axis a tile has; the last tile along an axis may have fewer.
     steps: Vec<usize>,
-    from: SideLayout,
-    to: SideLayout,
+    source: SideLayout,
+    target: SideLayout,
 }
 
 /// A box-shaped part of the array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Tile {
     /// The offset of the tile's first element on each side, in bytes.
-    pub(crate) from: u64,
-    pub(crate) to: u64,
+    pub(crate) source_start: u64,
+    pub(crate) target_start: u64,
     /// The tile's length along each of the plan's axes.
     pub(crate) lens: Vec<usize>,
 }
@@ -61,15 +61,15 @@ impl Tile {
 /// A side of a move, for code that applies to both.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum MoveSide {
-    From,
-    To,
+    Source,
+    Target,
 }
 
 impl MoveSide {
     fn stride(self, axis: &Axis) -> u64 {
         match self {
-            Self::From => axis.from,
-            Self::To => axis.to,
+            Self::Source => axis.source_stride,
+            Self::Target => axis.target_stride,
         }
     }
 }
@@ -79,12 +79,12 @@ impl TilePlan {
     /// element.
     pub(crate) fn new(
         axes: Vec<Axis>,
-        from: SideLayout,
-        to: SideLayout,
+        source: SideLayout,
+        target: SideLayout,
         memory: usize,
-        writes: Writes,
+        writes: WriteAccess,
     ) -> Self {
-        Self::with_run_len(axes, from, to, memory, (writes, 256 << 10))
+        Self::with_run_len(axes, source, target, memory, (writes, 256 << 10))
     }
 
     /// Like [`new`](Self::new), with runs of up to `long` bytes, where memory permits.
@@ -92,38 +92,40 @@ impl TilePlan {
     /// In longer runs than those of `new`, calls are cheap by comparison, and both sides stay in the cache.
     pub(crate) fn with_run_len(
         axes: Vec<Axis>,
-        from: SideLayout,
-        to: SideLayout,
+        source: SideLayout,
+        target: SideLayout,
         memory: usize,
-        (writes, long): (Writes, u64),
+        (writes, long): (WriteAccess, u64),
     ) -> Self {
         let axes = merge_axes(axes);
-        let mut plan = Self { steps: vec![1; axes.len()], axes, from, to };
-        plan.grow(memory / (from.item + to.item).max(1), writes, long);
+        let mut plan = Self { steps: vec![1; axes.len()], axes, source, target };
+        plan.grow(memory / (source.item_size + target.item_size).max(1), writes, long);
         plan
     }
 
     /// Enlarges the tile, always on the side that is accessed in shorter runs.
     ///
     /// A tile has at most `max_elements` elements.
-    fn grow(&mut self, max_elements: usize, writes: Writes, long: u64) {
+    fn grow(&mut self, max_elements: usize, writes: WriteAccess, long: u64) {
         /// The size of a tile whose runs cannot become longer.
-        const MANY: u64 = 1 << 20;
+        const TARGET_TILE_LEN: u64 = 1 << 20;
         if self.axes.iter().any(|axis| axis.len == 0) {
             return;
         }
         loop {
-            let (from, to) = (self.run(MoveSide::From), self.run(MoveSide::To));
-            let bytes = self.steps.iter().product::<usize>() as u64 * self.from.item.max(self.to.item) as u64;
+            let (from, to) =
+                (self.run_len_and_axis(MoveSide::Source), self.run_len_and_axis(MoveSide::Target));
+            let bytes = self.steps.iter().product::<usize>() as u64
+                * self.source.item_size.max(self.target.item_size) as u64;
             let is_short = |run: &(u64, Option<usize>)| run.1.is_some() && run.0 < long;
             let axis = match writes {
                 // A tile must stay contiguous in the target: only the target's next axis can grow.
-                Writes::InOrder if to.0 < long || is_short(&from) => to.1,
-                Writes::InOrder => None,
-                Writes::RandomAccess if is_short(&from) && (from.0 < to.0 || !is_short(&to)) => from.1,
-                Writes::RandomAccess if is_short(&to) => to.1,
-                Writes::RandomAccess if bytes < MANY => self.fastest_divided_axis(),
-                Writes::RandomAccess => None,
+                WriteAccess::InOrder if to.0 < long || is_short(&from) => to.1,
+                WriteAccess::InOrder => None,
+                WriteAccess::RandomAccess if is_short(&from) && (from.0 < to.0 || !is_short(&to)) => from.1,
+                WriteAccess::RandomAccess if is_short(&to) => to.1,
+                WriteAccess::RandomAccess if bytes < TARGET_TILE_LEN => self.fastest_divided_axis(),
+                WriteAccess::RandomAccess => None,
             };
             let Some(axis) = axis else { break };
             let others: usize = self
@@ -147,8 +149,9 @@ impl TilePlan {
     }
 
     /// Returns the length of a tile's runs on a side in bytes, and the axis that can extend them, if any.
-    fn run(&self, which: MoveSide) -> (u64, Option<usize>) {
-        let mut run = if which == MoveSide::From { self.from.item } else { self.to.item } as u64;
+    fn run_len_and_axis(&self, which: MoveSide) -> (u64, Option<usize>) {
+        let mut run =
+            if which == MoveSide::Source { self.source.item_size } else { self.target.item_size } as u64;
         for axis in self.axes_by_stride(which).into_iter().rev() {
             if which.stride(&self.axes[axis]) != run {
                 return (run, None); // the next axis is not contiguous
@@ -163,7 +166,7 @@ impl TilePlan {
 
     /// Returns the axis to grow along if no run can grow: the fastest divided axis of the target.
     fn fastest_divided_axis(&self) -> Option<usize> {
-        self.axes_by_stride(MoveSide::To)
+        self.axes_by_stride(MoveSide::Target)
             .into_iter()
             .rev()
             .find(|axis| self.steps[*axis] < self.axes[*axis].len)
@@ -180,19 +183,19 @@ impl TilePlan {
         &self.axes
     }
 
-    pub(crate) fn from(&self) -> SideLayout {
-        self.from
+    pub(crate) fn source(&self) -> SideLayout {
+        self.source
     }
 
-    pub(crate) fn to(&self) -> SideLayout {
-        self.to
+    pub(crate) fn target(&self) -> SideLayout {
+        self.target
     }
 
     /// Returns the plan's axes in the order of the source, the slowest first.
     ///
     /// The plan itself lists the axes in the order of the target.
     pub(crate) fn source_order(&self) -> Vec<usize> {
-        self.axes_by_stride(MoveSide::From)
+        self.axes_by_stride(MoveSide::Source)
     }
 
     /// Returns the number of tiles.
@@ -208,18 +211,22 @@ impl TilePlan {
     #[cfg(test)]
     pub(crate) fn tile_bytes(&self) -> (usize, usize) {
         let len: usize = self.steps.iter().product();
-        (len * self.from.item, len * self.to.item)
+        (len * self.source.item_size, len * self.target.item_size)
     }
 
     /// Returns a tile by its number, in the order of the target.
     pub(crate) fn tile(&self, number: usize) -> Tile {
-        let mut tile = Tile { from: self.from.start, to: self.to.start, lens: vec![0; self.axes.len()] };
+        let mut tile = Tile {
+            source_start: self.source.start,
+            target_start: self.target.start,
+            lens: vec![0; self.axes.len()],
+        };
         let axes = self.axes.iter().zip(&self.steps).enumerate().rev();
         for ((at, (axis, step)), index) in axes.zip(indices_of(number as u64, self.counts().rev())) {
             let first = index * step;
             tile.lens[at] = (*step).min(axis.len - first);
-            tile.from += first as u64 * axis.from;
-            tile.to += first as u64 * axis.to;
+            tile.source_start += first as u64 * axis.source_stride;
+            tile.target_start += first as u64 * axis.target_stride;
         }
         tile
     }
@@ -228,7 +235,9 @@ impl TilePlan {
     pub(crate) fn source_offset(&self, tile: &Tile, order: &[usize], number: usize) -> u64 {
         let lengths = order.iter().rev().map(|&axis| tile.lens[axis]);
         let axes = order.iter().rev().zip(indices_of(number as u64, lengths));
-        axes.fold(tile.from, |place, (&axis, index)| place + index as u64 * self.axes[axis].from)
+        axes.fold(tile.source_start, |place, (&axis, index)| {
+            place + index as u64 * self.axes[axis].source_stride
+        })
     }
 }
 
@@ -237,13 +246,16 @@ impl TilePlan {
 /// Axes of length 1 are dropped.
 fn merge_axes(mut axes: Vec<Axis>) -> Vec<Axis> {
     axes.retain(|axis| axis.len != 1);
-    axes.sort_by_key(|axis| std::cmp::Reverse(axis.to));
+    axes.sort_by_key(|axis| std::cmp::Reverse(axis.target_stride));
     let mut joined: Vec<Axis> = Vec::with_capacity(axes.len());
     for axis in axes {
         let len = axis.len as u64;
         match joined.last_mut() {
             Some(outer)
-                if outer.from == axis.from * len && outer.to == axis.to * len && outer.len > 0 && len > 0 =>
+                if outer.source_stride == axis.source_stride * len
+                    && outer.target_stride == axis.target_stride * len
+                    && outer.len > 0
+                    && len > 0 =>
             {
                 *outer = Axis { len: outer.len * axis.len, ..axis };
             }
@@ -255,7 +267,7 @@ fn merge_axes(mut axes: Vec<Axis>) -> Vec<Axis> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Axis, SideLayout, TilePlan, Writes};
+    use super::{Axis, SideLayout, TilePlan, WriteAccess};
 
     /// Pseudorandom numbers.
     struct PseudoRandom(u64);
@@ -268,10 +280,14 @@ mod tests {
     }
 
     /// Returns an array whose axes are in random orders on both sides, with gaps on one or both sides.
-    fn any_axes(numbers: &mut PseudoRandom, from_item: usize, to_item: usize) -> Vec<Axis> {
+    fn random_axes(numbers: &mut PseudoRandom, from_item: usize, to_item: usize) -> Vec<Axis> {
         let ndim = numbers.below(5);
         let mut axes: Vec<Axis> = (0..ndim)
-            .map(|_| Axis { len: [0, 1, 1, 2, 3, 4, 5, 7][numbers.below(8)], from: 0, to: 0 })
+            .map(|_| Axis {
+                len: [0, 1, 1, 2, 3, 4, 5, 7][numbers.below(8)],
+                source_stride: 0,
+                target_stride: 0,
+            })
             .collect();
         for is_to in [false, true] {
             let mut order: Vec<usize> = (0..ndim).collect();
@@ -280,9 +296,9 @@ mod tests {
             for axis in order {
                 stride *= if numbers.below(4) == 0 { 2 } else { 1 };
                 if is_to {
-                    axes[axis].to = stride
+                    axes[axis].target_stride = stride
                 } else {
-                    axes[axis].from = stride
+                    axes[axis].source_stride = stride
                 }
                 stride *= axes[axis].len.max(1) as u64;
             }
@@ -297,18 +313,20 @@ mod tests {
         let mut numbers = PseudoRandom(1);
         for _ in 0..plans {
             let (from_item, to_item) = (numbers.below(9), numbers.below(9));
-            let axes = any_axes(&mut numbers, from_item.max(1), to_item.max(1));
+            let axes = random_axes(&mut numbers, from_item.max(1), to_item.max(1));
             let (from, to) =
-                (SideLayout { start: 3, item: from_item }, SideLayout { start: 5, item: to_item });
+                (SideLayout { start: 3, item_size: from_item }, SideLayout { start: 5, item_size: to_item });
             let memory = [0, 1, 16, 100, 1000, 1 << 20][numbers.below(6)];
-            let plan = TilePlan::new(axes.clone(), from, to, memory, Writes::RandomAccess);
+            let plan = TilePlan::new(axes.clone(), from, to, memory, WriteAccess::RandomAccess);
             let (source, target) = plan.tile_bytes();
             assert!(source + target <= memory.max(from_item + to_item), "{axes:?} in {memory}: {plan:?}");
 
             let mut wanted = vec![(3, 5)];
             for axis in &axes {
                 let along = |&(from, to): &(u64, u64)| {
-                    (0..axis.len as u64).map(move |index| (from + index * axis.from, to + index * axis.to))
+                    (0..axis.len as u64).map(move |index| {
+                        (from + index * axis.source_stride, to + index * axis.target_stride)
+                    })
                 };
                 wanted = wanted.iter().flat_map(along).collect();
             }
@@ -317,10 +335,10 @@ mod tests {
             for number in 0..plan.count() {
                 let tile = plan.tile(number);
                 for element in 0..tile.len() {
-                    let mut place = (plan.source_offset(&tile, &order, element), tile.to);
+                    let mut place = (plan.source_offset(&tile, &order, element), tile.target_start);
                     let mut left = element;
                     for &axis in order.iter().rev() {
-                        place.1 += (left % tile.lens[axis]) as u64 * plan.axes()[axis].to;
+                        place.1 += (left % tile.lens[axis]) as u64 * plan.axes()[axis].target_stride;
                         left /= tile.lens[axis];
                     }
                     found.push(place);
@@ -334,19 +352,19 @@ mod tests {
 
     #[test]
     fn ordered_tiles_are_contiguous_in_the_target() {
-        let (from, to) = (SideLayout { start: 0, item: 8 }, SideLayout { start: 0, item: 4 });
+        let (from, to) = (SideLayout { start: 0, item_size: 8 }, SideLayout { start: 0, item_size: 4 });
         for (rows, columns, memory) in
             [(5, 7, 1), (5, 7, 12), (5, 7, 100), (5, 7, 1000), (1, 9, 50), (9, 1, 50)]
         {
             let axes = vec![
-                Axis { len: rows, from: 8, to: 4 * columns as u64 },
-                Axis { len: columns, from: 8 * rows as u64, to: 4 },
+                Axis { len: rows, source_stride: 8, target_stride: 4 * columns as u64 },
+                Axis { len: columns, source_stride: 8 * rows as u64, target_stride: 4 },
             ];
-            let plan = TilePlan::new(axes, from, to, memory, Writes::InOrder);
+            let plan = TilePlan::new(axes, from, to, memory, WriteAccess::InOrder);
             let mut at = 0;
             for number in 0..plan.count() {
                 let tile = plan.tile(number);
-                assert_eq!(tile.to, at, "{rows} × {columns} in {memory}");
+                assert_eq!(tile.target_start, at, "{rows} × {columns} in {memory}");
                 at += 4 * tile.len() as u64;
             }
             assert_eq!(at, 4 * (rows * columns) as u64);
@@ -356,13 +374,13 @@ mod tests {
     /// For the transposition of a large matrix, runs are about equally long on both sides.
     #[test]
     fn transposition_uses_long_runs_on_both_sides() {
-        let side = SideLayout { start: 0, item: 8 };
+        let side = SideLayout { start: 0, item_size: 8 };
         let turned = |rows: usize, columns: usize, memory| {
             let axes = vec![
-                Axis { len: rows, from: 8 * columns as u64, to: 8 },
-                Axis { len: columns, from: 8, to: 8 * rows as u64 },
+                Axis { len: rows, source_stride: 8 * columns as u64, target_stride: 8 },
+                Axis { len: columns, source_stride: 8, target_stride: 8 * rows as u64 },
             ];
-            let plan = TilePlan::new(axes, side, side, memory, Writes::RandomAccess);
+            let plan = TilePlan::new(axes, side, side, memory, WriteAccess::RandomAccess);
             plan.steps.clone()
         };
         let [columns, rows] = turned(1 << 14, 1 << 14, 32 << 20)[..] else { panic!("two axes") };

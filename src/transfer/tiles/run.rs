@@ -55,24 +55,25 @@ struct TileBuffers {
 
 impl TileMove<'_> {
     /// Reads and processes a tile, and returns the bytes to be written, in the order of the target.
-    fn make<'r>(&self, tile: &Tile, buffers: &'r mut TileBuffers) -> Result<&'r [u8]> {
-        self.make_tile(tile, buffers).map_err(self.name_error)
+    fn make_tile<'r>(&self, tile: &Tile, buffers: &'r mut TileBuffers) -> Result<&'r [u8]> {
+        self.read_and_convert(tile, buffers).map_err(self.name_error)
     }
 
-    fn make_tile<'r>(&self, tile: &Tile, buffers: &'r mut TileBuffers) -> Result<&'r [u8]> {
+    fn read_and_convert<'r>(&self, tile: &Tile, buffers: &'r mut TileBuffers) -> Result<&'r [u8]> {
         let (plan, count) = (&self.plan, tile.len());
-        let (from, to) = (plan.from().item, plan.to().item);
+        let (from, to) = (plan.source().item_size, plan.target().item_size);
         let mut order = plan.source_order();
-        let runs = order.iter().map(|&axis| (tile.lens[axis], plan.axes()[axis].from)).collect();
-        let source_runs = Runs::of_bytes(tile.from, runs, from);
+        let runs = order.iter().map(|&axis| (tile.lens[axis], plan.axes()[axis].source_stride)).collect();
+        let source_runs = Runs::with_byte_strides(tile.source_start, runs, from);
         let bytes = aligned_bytes(&mut buffers.current, count * from)?;
         match self.source.bytes() {
             Some(source) => {
                 if source_runs.end() > source.len() as u64 {
                     return Err(truncated(self.header, source.len() as u64));
                 }
-                let axes = tile.lens.iter().zip(plan.axes()).map(|(len, axis)| (*len, axis.from as usize));
-                gather_strided(source, tile.from as usize, &axes.collect::<Vec<_>>(), from, bytes);
+                let axes =
+                    tile.lens.iter().zip(plan.axes()).map(|(len, axis)| (*len, axis.source_stride as usize));
+                gather_strided(source, tile.source_start as usize, &axes.collect::<Vec<_>>(), from, bytes);
                 order.sort_unstable(); // `gather_strided` writes in the target's order
             }
             None => {
@@ -129,16 +130,17 @@ impl TileMove<'_> {
     fn locate_error(&self, error: Error, tile: &Tile, order: &[usize]) -> Error {
         let Some(number) = error.element() else { return error };
         let place = self.plan.source_offset(tile, order, number);
-        let place = (place / self.plan.from().item.max(1) as u64) as usize;
-        self.header.name_element(error.at_element(place), 0, false)
+        let place = (place / self.plan.source().item_size.max(1) as u64) as usize;
+        self.header.add_axis_indices(error.at_element(place), 0, false)
     }
 
     /// Writes a tile to its location in the file.
     fn write_tile(&self, tile: &Tile, bytes: &[u8], file: &File, start: u64) -> Result<()> {
-        let runs = tile.lens.iter().zip(self.plan.axes()).map(|(len, axis)| (*len, axis.to)).collect();
-        let target_runs = Runs::of_bytes(tile.to, runs, self.plan.to().item);
+        let runs =
+            tile.lens.iter().zip(self.plan.axes()).map(|(len, axis)| (*len, axis.target_stride)).collect();
+        let target_runs = Runs::with_byte_strides(tile.target_start, runs, self.plan.target().item_size);
         if let Some(GapLock(lock)) = self.gap_lock {
-            if target_runs.coalescible_count(GAP) > 1 {
+            if target_runs.coalescible_count(MAX_GAP) > 1 {
                 let _alone = lock.write().unwrap_or_else(PoisonError::into_inner);
                 return self.write_with_gaps(&target_runs, bytes, file, start);
             }
@@ -151,10 +153,10 @@ impl TileMove<'_> {
     /// Writes runs together with what is between those that are close together, which is read before.
     fn write_with_gaps(&self, target_runs: &Runs, bytes: &[u8], file: &File, start: u64) -> Result<()> {
         let (mut done, mut scratch) = (0, Vec::new());
-        let (target, coalescible_count) = (Region::of_file(file), target_runs.coalescible_count(GAP));
+        let (target, coalescible_count) = (Region::of_file(file), target_runs.coalescible_count(MAX_GAP));
         while done < bytes.len() {
             let (range, count) =
-                target_runs.coalesced(done as u64, (bytes.len() - done) as u64, coalescible_count, SPAN);
+                target_runs.coalesced(done as u64, (bytes.len() - done) as u64, coalescible_count, MAX_SPAN);
             let (place, runs) =
                 (start + range.start, &bytes[done..][..count as usize * target_runs.run_len()]);
             done += runs.len();
@@ -174,14 +176,14 @@ impl TileMove<'_> {
 }
 
 /// The largest gap between runs that is read and written with them: a call costs as much as copying a page twice.
-const GAP: u64 = 2 << 10;
+const MAX_GAP: u64 = 2 << 10;
 /// How much is read and written at a time, which fits the nearest caches.
-const SPAN: u64 = 128 << 10;
+const MAX_SPAN: u64 = 128 << 10;
 
 fn write_runs(target_runs: &Runs, bytes: &[u8], file: &File, start: u64) -> Result<()> {
     let mut done = 0;
     while done < bytes.len() {
-        let (place, left) = target_runs.find(done as u64);
+        let (place, left) = target_runs.offset_at(done as u64);
         os::write_all_at(file, &bytes[done..done + left], start + place)?;
         done += left;
     }
@@ -204,7 +206,7 @@ pub(crate) fn move_all(
     let threads = if HAS_CONCURRENT_READS { worth.min(count) } else { 1 };
     let run = |buffers: &mut TileBuffers, number: usize| {
         let tile = work.plan.tile(number);
-        let bytes = work.make(&tile, buffers)?;
+        let bytes = work.make_tile(&tile, buffers)?;
         work.write_tile(&tile, bytes, file, start)?;
         written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         Ok(())
@@ -217,7 +219,7 @@ pub(crate) fn move_all(
     report_all()
 }
 
-/// Moves an array into a sequential sink, given a plan with [`Writes::InOrder`](super::Writes::InOrder).
+/// Moves an array into a sequential sink, given a plan with [`WriteAccess::InOrder`](super::WriteAccess::InOrder).
 pub(crate) fn move_in_order(
     work: &TileMove<'_>,
     sink: &mut Sink<'_>,
@@ -230,7 +232,7 @@ pub(crate) fn move_in_order(
     let make = |number: usize, block: &mut Vec<u8>| {
         let mut buffers = lock().pop().unwrap_or_default();
         block.clear();
-        block.extend_from_slice(work.make(&work.plan.tile(number), &mut buffers)?);
+        block.extend_from_slice(work.make_tile(&work.plan.tile(number), &mut buffers)?);
         lock().push(buffers);
         Ok(())
     };

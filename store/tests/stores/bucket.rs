@@ -18,9 +18,9 @@ pub(crate) enum CompletionAnswer {
 pub(crate) struct BucketState {
     /// Method, target and condition of each request.
     pub(crate) requests: Vec<(String, String, Option<String>)>,
-    /// The mark in the upload's metadata; `exists` says whether the object exists.
-    mark: Option<String>,
-    pub(crate) exists: bool,
+    /// The mark in the upload's metadata; `object_exists` says whether the object exists.
+    upload_mark: Option<String>,
+    pub(crate) object_exists: bool,
     /// Whether requests with a condition are refused.
     pub(crate) refuses_conditions: bool,
 }
@@ -63,13 +63,13 @@ fn serve(state: &Mutex<BucketState>, end: CompletionAnswer, mut stream: &TcpStre
     state.requests.push((method.clone(), target.clone(), field("if-none-match").or(field("if-match"))));
     let (status, fields, body) = match (&*method, target.contains("uploadId")) {
         ("POST", false) => {
-            state.mark = field("x-amz-meta-ndarrayioupload");
+            state.upload_mark = field("x-amz-meta-ndarrayioupload");
             let body =
                 "<InitiateMultipartUploadResult><UploadId>7</UploadId></InitiateMultipartUploadResult>";
             (200, String::new(), body)
         }
-        ("POST", true) if end == CompletionAnswer::ResponseLost && !state.exists => {
-            state.exists = true;
+        ("POST", true) if end == CompletionAnswer::ResponseLost && !state.object_exists => {
+            state.object_exists = true;
             stream.shutdown(Shutdown::Both).ok()?;
             return None;
         }
@@ -77,8 +77,9 @@ fn serve(state: &Mutex<BucketState>, end: CompletionAnswer, mut stream: &TcpStre
         ("PUT", _) if state.refuses_conditions => (412, String::new(), ""),
         ("PUT", _) => (200, "ETag: \"part\"\r\n".into(), ""),
         ("DELETE", _) => (204, String::new(), ""),
-        _ if state.exists => {
-            let mark = state.mark.as_ref().map(|mark| format!("x-amz-meta-ndarrayioupload: {mark}\r\n"));
+        _ if state.object_exists => {
+            let mark =
+                state.upload_mark.as_ref().map(|mark| format!("x-amz-meta-ndarrayioupload: {mark}\r\n"));
             let fields = "ETag: \"whole\"\r\nLast-Modified: Mon, 02 Nov 2026 10:00:00 GMT\r\n";
             (200, format!("{fields}{}", mark.unwrap_or_default()), "")
         }

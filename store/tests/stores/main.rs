@@ -195,7 +195,7 @@ fn slices_fetch_no_more_than_twice_what_they_need() {
 
 /// Every slice of every layout equals the one that ndarray takes.
 #[test]
-fn slices_of_objects_equal_those_of_ndarray() {
+fn slices_of_stored_arrays_equal_ndarrays() {
     let array = Array3::from_shape_fn((40, 30, 20), |(a, b, c)| (a * 10_000 + b * 100 + c) as u32);
     for is_fortran in [false, true] {
         let bytes = match is_fortran {

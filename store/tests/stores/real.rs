@@ -16,7 +16,7 @@ fn object(name: &str) -> Remote {
 
 #[test]
 #[ignore = "needs NDARRAY_IO_STORE"]
-fn real_arrays_are_read() {
+fn arrays_of_real_servers_are_read() {
     let array = numbers(6000, 1000);
     let file = object("large.npy").open_npy().unwrap();
     assert_eq!(file.shape(), [6000, 1000]);
@@ -41,7 +41,7 @@ fn real_arrays_are_read() {
 
 #[test]
 #[ignore = "needs NDARRAY_IO_STORE"]
-fn real_objects_are_written() {
+fn objects_of_real_servers_are_written() {
     let array = numbers(3000, 1000); // 24 MB
     object("made.npy").write_npy(&array).unwrap();
     assert!(object("made.npy").read_npy::<Array2<u64>>().unwrap() == array);
@@ -79,7 +79,7 @@ fn real_objects_are_written() {
 /// Each of the keys, which the script has made, holds its own number; afterwards, a hundred more.
 #[test]
 #[ignore = "needs NDARRAY_IO_STORE"]
-fn real_keys_are_literal() {
+fn keys_of_real_servers_are_literal() {
     let base = std::env::var("NDARRAY_IO_STORE").unwrap();
     let keys = std::fs::read_to_string(std::env::var("NDARRAY_IO_KEYS").unwrap()).unwrap();
     let mut keys: Vec<&str> = keys.split('\0').collect();

@@ -44,7 +44,7 @@ pub(crate) struct Request {
     pub(crate) if_unmodified_since: Option<String>,
     pub(crate) authorization: Option<String>,
     /// The number of bytes of the body that were sent.
-    pub(crate) sent: usize,
+    pub(crate) sent_len: usize,
 }
 
 pub(crate) struct Object {
@@ -168,7 +168,7 @@ fn serve(shared: &ServerState, mut stream: &TcpStream) -> Option<()> {
         if_match: field("if-match"),
         if_unmodified_since: field("if-unmodified-since"),
         authorization: field("authorization"),
-        sent: 0,
+        sent_len: 0,
     };
     let number = shared.requests.lock().unwrap().len();
     let answer = shared.answer_with.lock().unwrap()(number, &request);
@@ -221,7 +221,7 @@ fn serve(shared: &ServerState, mut stream: &TcpStream) -> Option<()> {
     if request.method == "HEAD" {
         body.clear();
     }
-    request.sent = body.len();
+    request.sent_len = body.len();
     let place = {
         let mut requests = shared.requests.lock().unwrap();
         requests.push(request);
@@ -246,7 +246,7 @@ fn serve(shared: &ServerState, mut stream: &TcpStream) -> Option<()> {
     });
     shared.running.fetch_sub(1, Ordering::Relaxed);
     if let Some(request) = shared.requests.lock().unwrap().get_mut(place) {
-        request.sent = sent;
+        request.sent_len = sent;
     }
     if written.is_err() || is_dropped || is_unsized {
         let _ = stream.shutdown(Shutdown::Both);

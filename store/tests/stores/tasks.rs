@@ -16,7 +16,7 @@ fn default_options() -> ReadOptions {
 }
 
 #[tokio::test]
-async fn async_reads_request_each_part_once() {
+async fn async_reads_equal_array_parts() {
     let array = numbers(6000, 1000); // 48 MB
     let server = Server::new(&bytes_of(&array));
     let file = remote(&server, "a.npy").open_npy_async(&default_options()).await.unwrap();

@@ -209,7 +209,7 @@ fn web_server_gets_the_condition_after_a_head_request() {
     assert!(matches!(error.kind(), ErrorKind::AlreadyExists), "{error}");
     state.lock().unwrap().refuses_conditions = false;
 
-    state.lock().unwrap().exists = true;
+    state.lock().unwrap().object_exists = true;
     let error = remote.write_npy_with(&arr1(&[1]), &Default::default(), &new).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::AlreadyExists), "{error}");
     let replacing = UploadOptions::new().replacing(&remote.version().unwrap()).unwrap();
@@ -255,7 +255,7 @@ async fn array_written_async_reads_back() {
 #[test]
 fn existing_object_is_refused_without_uploading() {
     let (port, state) = start_bucket(CompletionAnswer::Refused);
-    state.lock().unwrap().exists = true;
+    state.lock().unwrap().object_exists = true;
     let new = UploadOptions::new().create_new();
     let error = s3_remote(port).write_npy_with(&arr1(&[1]), &Default::default(), &new).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::AlreadyExists), "{error}");

@@ -41,7 +41,7 @@ impl Opcodes {
     }
 
     /// Returns the file of an array of `count` objects, which the opcodes make.
-    pub(crate) fn file(self, count: usize) -> Vec<u8> {
+    pub(crate) fn into_npy(self, count: usize) -> Vec<u8> {
         let pickle = Self::default()
             .raw(b"\x80\x04")
             .global("numpy.core.multiarray", "_reconstruct")
@@ -65,33 +65,33 @@ impl Opcodes {
 /// Nested tuples, each of which is complete before the next one starts.
 pub(crate) fn nested_tuples(count: usize) -> Vec<u8> {
     let first = Opcodes::default().raw(b")").put(0);
-    first.repeat(count - 1, |all, number| all.get(number).raw(b"\x85").put(number + 1)).file(count)
+    first.repeat(count - 1, |all, number| all.get(number).raw(b"\x85").put(number + 1)).into_npy(count)
 }
 
 /// One text under many memo numbers.
-pub(crate) fn one_text_under_many_numbers(times: usize) -> Vec<u8> {
+pub(crate) fn one_text_under_many_memo_numbers(times: usize) -> Vec<u8> {
     let all = Opcodes::default().raw(b"(").mebibyte(b'X').raw(&vec![0x94; times]).raw(b"0");
-    all.repeat(times, Opcodes::get).raw(b"l").file(1)
+    all.repeat(times, Opcodes::get).raw(b"l").into_npy(1)
 }
 
 /// A long text in many names.
 pub(crate) fn globals_of_one_text(times: usize) -> Vec<u8> {
     let all = Opcodes::default().raw(b"(").mebibyte(b'X').put(0).raw(b"0").text("x").put(1).raw(b"0");
-    all.repeat(times, |all, _| all.get(0).get(1).raw(b"\x93")).raw(b"l").file(1)
+    all.repeat(times, |all, _| all.get(0).get(1).raw(b"\x93")).raw(b"l").into_npy(1)
 }
 
 /// A long text that is encoded many times.
 pub(crate) fn text_encoded_many_times(times: usize) -> Vec<u8> {
     let all = Opcodes::default().raw(b"(").global("_codecs", "encode").put(0).raw(b"0").mebibyte(b'X');
     let all = all.text("latin1").raw(b"\x86").put(1).raw(b"0");
-    all.repeat(times, |all, _| all.get(0).get(1).raw(b"R")).raw(b"l").file(1)
+    all.repeat(times, |all, _| all.get(0).get(1).raw(b"R")).raw(b"l").into_npy(1)
 }
 
 /// A long text, which many calls of a function share that cannot decode it.
 pub(crate) fn calls_with_undecodable_text(module: &str, name: &str, times: usize) -> Vec<u8> {
     let all = Opcodes::default().raw(b"(").global(module, name).put(0).raw(b"0").mebibyte(b'X');
     let all = all.raw(b"\x85").put(1).raw(b"0");
-    all.repeat(times, |all, _| all.get(0).get(1).raw(b"R")).raw(b"l").file(1)
+    all.repeat(times, |all, _| all.get(0).get(1).raw(b"R")).raw(b"l").into_npy(1)
 }
 
 /// Long bytes that many arrays share.
@@ -100,7 +100,7 @@ pub(crate) fn arrays_of_one_buffer(times: usize) -> Vec<u8> {
     let all =
         all.mebibyte(b'B').global("numpy", "dtype").text("u1").raw(b"\x85R").number(1 << 20).raw(b"\x85");
     let all = all.text("C").raw(b"t").put(1).raw(b"0");
-    all.repeat(times, |all, _| all.get(0).get(1).raw(b"R")).raw(b"l").file(1)
+    all.repeat(times, |all, _| all.get(0).get(1).raw(b"R")).raw(b"l").into_npy(1)
 }
 
 /// Two equal graphs: on each level, one refers to two lists where the other refers to one list twice.
@@ -137,7 +137,7 @@ pub(crate) fn differently_shared_graphs(levels: usize) -> Vec<u8> {
         let parts = if level.len() == 1 { vec![level[0]; 2] } else { level.to_vec() };
         parts.iter().fold(all.raw(b"("), |all, part| all.get(*part)).raw(b"l")
     };
-    root(root(all, &one), &two).file(2)
+    root(root(all, &one), &two).into_npy(2)
 }
 
 /// A scalar of a record with two fields that are again records with two fields, and so on.
@@ -148,7 +148,7 @@ pub(crate) fn nested_records(levels: usize) -> Vec<u8> {
         let all = all.text("a").text("b").raw(b"\x86}(").text("a").get(level).raw(b"K\x00\x86");
         all.text("b").get(level).raw(b"K\x00\x86uK\x00K\x01K\x00tb").put(level + 1).raw(b"0")
     });
-    all.global("numpy._core.multiarray", "scalar").get(levels).raw(b"C\x00\x86R").file(1)
+    all.global("numpy._core.multiarray", "scalar").get(levels).raw(b"C\x00\x86R").into_npy(1)
 }
 
 /// The same, with dicts of names, formats and offsets.
@@ -160,7 +160,7 @@ pub(crate) fn nested_dtype_dicts(levels: usize) -> Vec<u8> {
         all.text("itemsize").raw(b"K\x00u").put(level + 1).raw(b"0")
     });
     let all = all.global("numpy._core.multiarray", "scalar").global("numpy", "dtype");
-    all.get(levels).raw(b"\x85RC\x00\x86R").file(1)
+    all.get(levels).raw(b"\x85RC\x00\x86R").into_npy(1)
 }
 
 /// A dtype of nested pairs.
@@ -168,7 +168,7 @@ pub(crate) fn nested_dtype_pairs(count: usize) -> Vec<u8> {
     let all = Opcodes::default().text("u1").put(0);
     let all = all.repeat(count - 1, |all, number| all.get(number).raw(b"K\x01\x86").put(number + 1));
     let all = all.global("numpy._core.multiarray", "scalar").global("numpy", "dtype");
-    all.get(count - 1).raw(b"\x85RC\x01a\x86R").file(count + 1)
+    all.get(count - 1).raw(b"\x85RC\x01a\x86R").into_npy(count + 1)
 }
 
 /// Many empty arrays of one record type with many fields, as `numpy.save` writes them.
@@ -185,7 +185,7 @@ pub(crate) fn arrays_of_one_dtype(fields: usize, arrays: usize) -> Vec<u8> {
     let array = |all: Opcodes, _| {
         all.get(2).get(3).raw(b"K\x00\x85C\x01b\x87R(K\x01K\x00\x85").get(1).raw(b"\x89C\x00tb")
     };
-    all.repeat(arrays, array).raw(b"l").file(1)
+    all.repeat(arrays, array).raw(b"l").into_npy(1)
 }
 
 /// A set of many scalars of one record type of 4 bytes, with many fields of no bytes.
@@ -201,7 +201,7 @@ pub(crate) fn set_of_record_scalars(fields: usize, scalars: usize) -> Vec<u8> {
         let bytes = (number as u32).to_le_bytes();
         all.get(2).get(1).raw(&[&b"C\x04"[..], &bytes, b"\x86R"].concat())
     };
-    all.repeat(scalars, scalar).raw(b"\x90").file(1)
+    all.repeat(scalars, scalar).raw(b"\x90").into_npy(1)
 }
 
 /// The opcodes of a value of a mebibyte, which `kind` chooses: a text, one with a lone surrogate, a `Decimal`, or a `str_`.
@@ -225,7 +225,7 @@ fn large_value(all: Opcodes, kind: usize) -> Opcodes {
 pub(crate) fn set_of_pairs_with_large_values(kind: usize, pairs: usize) -> Vec<u8> {
     let all = large_value(large_value(Opcodes::default(), kind).put(0).raw(b"0"), kind).put(1).raw(b"0\x8F(");
     let pair = |all: Opcodes, number: usize| all.raw(b"(").number(number / 2).get(number % 2).raw(b"\x91");
-    all.repeat(2 * pairs, pair).raw(b"\x90").file(1)
+    all.repeat(2 * pairs, pair).raw(b"\x90").into_npy(1)
 }
 
 /// A set of calls, in the given order, of a function with a long name, that share a text.
@@ -233,13 +233,13 @@ pub(crate) fn set_of_calls(numbers: impl Iterator<Item = usize>) -> Vec<u8> {
     let name = ["c", &"a".repeat(1 << 20), "\nb\n"].concat();
     let all = Opcodes::default().mebibyte(b'X').put(0).raw(b"0").raw(name.as_bytes()).put(1);
     let call = |all: Opcodes, number: usize| all.get(1).get(0).number(number).raw(b"\x86R");
-    numbers.fold(all.raw(b"0\x8F("), call).raw(b"\x90").file(1)
+    numbers.fold(all.raw(b"0\x8F("), call).raw(b"\x90").into_npy(1)
 }
 
 /// A list of dicts whose one key is the same long text.
 pub(crate) fn dicts_of_one_key(dicts: usize) -> Vec<u8> {
     let all = Opcodes::default().mebibyte(b'X').put(0).raw(b"0](");
-    all.repeat(dicts, |all, number| all.raw(b"}").get(0).number(number).raw(b"s")).raw(b"e").file(1)
+    all.repeat(dicts, |all, number| all.raw(b"}").get(0).number(number).raw(b"s")).raw(b"e").into_npy(1)
 }
 
 /// Many empty arrays, each of which has a record type of its own, as NumPy makes them from a list of fields.
@@ -258,10 +258,10 @@ pub(crate) fn arrays_of_own_dtypes(fields: usize, arrays: usize) -> Vec<u8> {
         };
         all.repeat(fields, field).raw(b"uK").raw(&[fields as u8]).raw(b"K\x01K\x10tb\x89C\x00t\x94b")
     };
-    all.repeat(arrays, array).raw(b"l").file(1)
+    all.repeat(arrays, array).raw(b"l").into_npy(1)
 }
 
 /// Many empty lists.
 pub(crate) fn empty_lists(count: usize) -> Vec<u8> {
-    Opcodes::default().raw(&vec![b']'; count]).file(count)
+    Opcodes::default().raw(&vec![b']'; count]).into_npy(count)
 }

@@ -1,7 +1,7 @@
 //! Short files whose headers claim far more than follows: each is an error, and nothing is allocated for the claim.
 
 /// Numbers of elements or bytes that are claimed.
-const CLAIMS: [u64; 3] = [1 << 33, 1 << 40, 1 << 62];
+const CLAIMED_LENS: [u64; 3] = [1 << 33, 1 << 40, 1 << 62];
 /// Numbers of bytes that follow the header.
 const PAYLOAD_LENS: [usize; 4] = [0, 1, 20, 100];
 
@@ -16,11 +16,11 @@ fn ra_header(flags: u64, eltype: u64, elbyte: u64, size: u64, dim: u64) -> Vec<u
 }
 
 /// RA files, with what they are.
-pub(crate) fn ra() -> impl Iterator<Item = (String, Vec<u8>)> {
+pub(crate) fn ra_files() -> impl Iterator<Item = (String, Vec<u8>)> {
     let kinds = (0..8).flat_map(|flags| (0..6).map(move |eltype| (flags, eltype)));
     let kinds = kinds.flat_map(|(flags, eltype)| [1, 2, 4, 8, 16].map(move |elbyte| (flags, eltype, elbyte)));
     kinds.flat_map(|(flags, eltype, elbyte)| {
-        let headers = CLAIMS.into_iter().flat_map(move |claim| {
+        let headers = CLAIMED_LENS.into_iter().flat_map(move |claim| {
             [
                 (claim.saturating_mul(elbyte), claim),
                 (claim.div_ceil(64) * 8, claim),
@@ -49,10 +49,10 @@ fn npy_header(version: u8, descr: &str, dim: u64) -> Vec<u8> {
 }
 
 /// NPY files, with what they are.
-pub(crate) fn npy() -> impl Iterator<Item = (String, Vec<u8>)> {
+pub(crate) fn npy_files() -> impl Iterator<Item = (String, Vec<u8>)> {
     let headers = [1, 2, 3].into_iter().flat_map(|version| {
         let descrs = ["<f8", ">f8", "|u1", "|b1", "<U5", "|S3", "|V100", "<c16", "<f2", "<M8[s]", "|O"];
-        let dims = descrs.into_iter().flat_map(|descr| CLAIMS.map(|dim| (descr, dim)));
+        let dims = descrs.into_iter().flat_map(|descr| CLAIMED_LENS.map(|dim| (descr, dim)));
         dims.map(move |(descr, dim)| {
             (format!("NPY {version} {descr} {dim}"), npy_header(version, descr, dim))
         })
@@ -81,7 +81,7 @@ fn npz(method: u16, content: &[u8], packed: u32, size: u32) -> Vec<u8> {
 #[cfg(feature = "npz")]
 pub(crate) fn archives() -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
-    for (what, content) in npy().step_by(5) {
+    for (what, content) in npy_files().step_by(5) {
         // Sizes that are true, so that only the header within claims, and sizes that are not.
         let len = content.len() as u32;
         for (packed, size) in [(len, len), (len, u32::MAX - 1), (u32::MAX - 1, u32::MAX - 1), (len, 1 << 30)]
@@ -107,7 +107,7 @@ pub(crate) fn archives() -> Vec<(String, Vec<u8>)> {
 pub(crate) fn pickles() -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
     for left in PAYLOAD_LENS {
-        for claim in CLAIMS {
+        for claim in CLAIMED_LENS {
             for opcode in [0x8D, 0x8E, 0x95, 0x96] {
                 let pickle = [&b"\x80\x05"[..], &[opcode], &claim.to_le_bytes(), &payload(left)].concat();
                 all.push((format!("opcode {opcode:#x} of {claim}, {left}"), pickle));

@@ -14,9 +14,9 @@ pub(crate) struct Case {
     pub(crate) id: String,
     pub(crate) path: PathBuf,
     pub(crate) bytes: Vec<u8>,
-    pub(crate) expect: String,
+    pub(crate) expected_class: String,
     /// The accepted classes of errors; `ok` may be among them.
-    pub(crate) allowed: Vec<String>,
+    pub(crate) allowed_classes: Vec<String>,
     pub(crate) line: Value,
     pub(crate) arrays: Vec<ArrayFacts>,
 }
@@ -44,7 +44,7 @@ impl ArrayFacts {
 }
 
 /// Returns the cases of NPY files, each of which may hold several arrays.
-pub(crate) fn cases(folder: &Path) -> Vec<Case> {
+pub(crate) fn npy_cases(folder: &Path) -> Vec<Case> {
     cases_of(folder, "npy")
 }
 
@@ -83,15 +83,15 @@ fn case(folder: &Path, line: Value) -> Case {
             .map(|item| item.as_str().expect("a string").to_owned())
             .collect()
     };
-    let expect = line["expect"].as_str().expect("a class").to_owned();
-    let mut allowed = strings(&line["also"]);
-    allowed.push(expect.clone());
+    let expected_class = line["expect"].as_str().expect("a class").to_owned();
+    let mut allowed_classes = strings(&line["also"]);
+    allowed_classes.push(expected_class.clone());
     if cfg!(feature = "zip-methods") && line["id"] == "badzip-method-deflate64" {
-        allowed.push("ok".to_owned()); // Python's `zipfile` has no Deflate64; the feature has
+        allowed_classes.push("ok".to_owned()); // Python's `zipfile` has no Deflate64; the feature has
     }
     // NumPy writes the first one for `float8_e5m2`, and the second one on 32-bit x86; where the corpus was made, it reads neither.
     if ["bad-dtype-f1", "bad-dtype-f12"].iter().any(|id| line["id"] == *id) {
-        allowed.push("ok".to_owned());
+        allowed_classes.push("ok".to_owned());
     }
     let entries = line["arrays"].as_array().expect("a list").clone();
     let starts: Vec<usize> =
@@ -100,7 +100,7 @@ fn case(folder: &Path, line: Value) -> Case {
     let arrays =
         entries.into_iter().zip(starts).zip(ends).map(|((json, start), end)| ArrayFacts { json, start, end });
     let id = line["id"].as_str().expect("a name").to_owned();
-    Case { id, path, bytes, expect, allowed, arrays: arrays.collect(), line }
+    Case { id, path, bytes, expected_class, allowed_classes, arrays: arrays.collect(), line }
 }
 
 /// Returns a dtype in the manifest's form.

@@ -35,6 +35,6 @@ pub(crate) fn in_c_order(payload: &[u8], item: usize, shape: &[usize], is_fortra
 }
 
 /// Replaces `<` in a dtype's text by this machine's byte order.
-pub(crate) fn native(text: &str) -> String {
+pub(crate) fn native_descr(text: &str) -> String {
     if cfg!(target_endian = "little") { text.to_owned() } else { text.replace('<', ">") }
 }

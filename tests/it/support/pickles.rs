@@ -8,12 +8,12 @@ struct Generator {
     out: Opcodes,
     random: Random,
     /// Whether to add parts that nearly always make the pickle an error, such as a list as a key.
-    is_wild: bool,
+    adds_invalid_parts: bool,
     /// The memo numbers of all objects, of lists, and of dtypes.
-    objects: Vec<usize>,
-    lists: Vec<usize>,
-    dtypes: Vec<usize>,
-    last_number: usize,
+    object_numbers: Vec<usize>,
+    list_numbers: Vec<usize>,
+    dtype_numbers: Vec<usize>,
+    last_memo_number: usize,
 }
 
 /// Returns a pickle of at least `len` bytes.
@@ -21,11 +21,11 @@ pub(crate) fn pickle(seed: u64, len: usize) -> Vec<u8> {
     let mut generator = Generator {
         out: Opcodes::default().raw(b"\x80\x04("),
         random: Random::new(seed),
-        is_wild: seed % 4 == 3,
-        objects: Vec::new(),
-        lists: Vec::new(),
-        dtypes: Vec::new(),
-        last_number: 0,
+        adds_invalid_parts: seed % 4 == 3,
+        object_numbers: Vec::new(),
+        list_numbers: Vec::new(),
+        dtype_numbers: Vec::new(),
+        last_memo_number: 0,
     };
     while generator.out.0.len() < len {
         generator.value(0);
@@ -47,24 +47,24 @@ impl Generator {
     /// Stores the top of the stack under the next memo number, a used one, or a distant one.
     fn put(&mut self) -> usize {
         let number = match self.random.below(10) {
-            0 => self.random.below(self.last_number + 1),
+            0 => self.random.below(self.last_memo_number + 1),
             1 => 1_000_000 + self.random.below(1_000_000),
             _ => {
-                self.last_number += 1;
-                self.last_number
+                self.last_memo_number += 1;
+                self.last_memo_number
             }
         };
         self.append(|all| all.put(number));
-        self.objects.push(number);
+        self.object_numbers.push(number);
         number
     }
 
     /// Refers to an object that was made before or is still being made.
     fn earlier_object(&mut self) {
-        match self.objects.len() {
+        match self.object_numbers.len() {
             0 => self.raw(b"N"),
             count => {
-                let number = self.objects[self.random.below(count)];
+                let number = self.object_numbers[self.random.below(count)];
                 self.append(|all| all.get(number));
             }
         }
@@ -91,7 +91,7 @@ impl Generator {
                 self.text();
                 self.raw(b"K\x05\x86");
             }
-            4 if self.is_wild => self.earlier_object(),
+            4 if self.adds_invalid_parts => self.earlier_object(),
             _ => self.text(),
         }
     }
@@ -109,7 +109,7 @@ impl Generator {
             8 | 9 => {
                 self.raw(b"]");
                 let number = self.put();
-                self.lists.push(number);
+                self.list_numbers.push(number);
                 for _ in 0..self.random.below(3) {
                     self.marked_values(depth, b"e");
                 }
@@ -146,13 +146,13 @@ impl Generator {
                 }
                 self.raw(b"l");
                 let number = self.put();
-                self.lists.push(number);
+                self.list_numbers.push(number);
             }
             15 => self.dtype(),
             16 | 17 => self.array(),
             18 => {
                 self.append(|all| all.text("numpy._core.multiarray").text("scalar").raw(b"\x93"));
-                match self.is_wild {
+                match self.adds_invalid_parts {
                     true => {
                         self.earlier_or_new_dtype();
                         self.bytes();
@@ -167,7 +167,7 @@ impl Generator {
             19 => {
                 let name = ["set", "frozenset", "bytearray", "list"][self.random.below(4)];
                 self.append(|all| all.text("builtins").text(name).raw(b"\x93"));
-                match self.is_wild || name == "list" || name == "bytearray" {
+                match self.adds_invalid_parts || name == "list" || name == "bytearray" {
                     true => self.earlier_or_empty_list(),
                     false => {
                         self.raw(b"](");
@@ -198,10 +198,10 @@ impl Generator {
     }
 
     fn earlier_or_empty_list(&mut self) {
-        match self.lists.len() {
+        match self.list_numbers.len() {
             0 => self.raw(b"]"),
             count => {
-                let number = self.lists[self.random.below(count)];
+                let number = self.list_numbers[self.random.below(count)];
                 self.append(|all| all.get(number));
             }
         }
@@ -209,7 +209,7 @@ impl Generator {
 
     fn nested_tuples(&mut self) {
         self.earlier_object();
-        let deep = if self.is_wild { 1100 } else { 990 };
+        let deep = if self.adds_invalid_parts { 1100 } else { 990 };
         let count = [1, 2, 5, 50, deep][self.random.below(5)];
         if count > 5 {
             // Starts from a new object, so that long chains do not add up.
@@ -237,10 +237,10 @@ impl Generator {
     }
 
     fn earlier_or_new_dtype(&mut self) {
-        match self.dtypes.len() {
+        match self.dtype_numbers.len() {
             0 => self.dtype(),
             count => {
-                let number = self.dtypes[self.random.below(count)];
+                let number = self.dtype_numbers[self.random.below(count)];
                 self.append(|all| all.get(number));
             }
         }
@@ -249,7 +249,7 @@ impl Generator {
     fn dtype(&mut self) {
         self.append(|all| all.text("numpy").text("dtype").raw(b"\x93"));
         match self.random.below(4) {
-            0 if !self.dtypes.is_empty() => {
+            0 if !self.dtype_numbers.is_empty() => {
                 // A record whose fields have earlier dtypes.
                 let fields = [2, 10, 300][self.random.below(3)];
                 self.append(|all| all.text("V8").raw(b"\x85R(K\x03").text("|").raw(b"N("));
@@ -264,12 +264,12 @@ impl Generator {
                 }
                 self.raw(b"uK\x08K\x01K\x00tb");
             }
-            1 if self.is_wild => self.raw(b"\x8c\x01O\x85R"),
+            1 if self.adds_invalid_parts => self.raw(b"\x8c\x01O\x85R"),
             2 => self.raw(b"\x8c\x02>f\x85R"),
             _ => self.raw(b"\x8c\x02u1\x85R"),
         }
         let number = self.put();
-        self.dtypes.push(number);
+        self.dtype_numbers.push(number);
     }
 
     fn array(&mut self) {
@@ -277,7 +277,7 @@ impl Generator {
         self.append(|all| all.text("numpy").text("ndarray").raw(b"\x93K\x00\x85C\x01b\x87R"));
         self.put();
         let count = [0, 1, 8, 100][self.random.below(4)];
-        if !self.is_wild {
+        if !self.adds_invalid_parts {
             // An array without elements, of any dtype.
             self.raw(b"(K\x01K\x00\x85");
             self.earlier_or_new_dtype();

@@ -84,7 +84,7 @@ impl Route {
     }
 
     /// Whether the array must be at the end, so that trailing bytes are an error.
-    pub(crate) fn is_strict(self) -> bool {
+    pub(crate) fn refuses_trailing_bytes(self) -> bool {
         matches!(self, Self::Path | Self::View | Self::ViewMut | Self::FlatView)
     }
 }
@@ -108,11 +108,11 @@ where
             FlatArray::new(items, shape, view.order()).unwrap().into()
         }),
         #[cfg(feature = "mmap")]
-        Route::Map => map::<A>(file().path()),
+        Route::Map => read_map::<A>(file().path()),
         #[cfg(feature = "mmap")]
-        Route::MapMut => map_mut::<A>(file().path(), true),
+        Route::MapMut => read_map_mut::<A>(file().path(), true),
         #[cfg(feature = "mmap")]
-        Route::MapCow => map_mut::<A>(file().path(), false),
+        Route::MapCow => read_map_mut::<A>(file().path(), false),
         _ => unreachable!("the others do not view: {:?}", file()),
     })
 }
@@ -133,19 +133,19 @@ where
         }
         Route::OneThread => ArrayD::read_npy_with(file().reopen().unwrap(), &ReadOptions::new().threads(1)),
         Route::File => ArrayD::read_npy(file().reopen().unwrap()),
-        Route::FileBorrowed => borrowed_file(bytes),
-        Route::FileAtAnOffset => file_at_an_offset(bytes),
+        Route::FileBorrowed => read_borrowed_file(bytes),
+        Route::FileAtAnOffset => read_file_at_offset(bytes),
         Route::Reader => NpyReader::new(bytes).and_then(|mut reader| reader.read()),
         Route::Path => ndarray_io::read_npy(file().path()),
         Route::Into => into(bytes, ArrayD::default(header.shape)),
         Route::IntoFortran => into(bytes, ArrayD::default(header.shape.f())),
-        Route::IntoStrided => into_strided(bytes, header.shape),
+        Route::IntoStrided => read_into_strided(bytes, header.shape),
         Route::IntoFromFile => into(file().reopen().unwrap(), ArrayD::default(header.shape)),
         Route::Flat => FlatArray::<A>::read_npy(bytes).map(ArrayD::from),
         Route::StreamBlocks => stream_blocks(bytes),
         Route::StreamChunks => return stream_chunks(bytes),
         Route::StreamElements => stream_elements(bytes),
-        Route::IntoBytes => into_bytes(bytes),
+        Route::IntoBytes => read_via_bytes(bytes),
         view => {
             assert!(view.is_view());
             return None;
@@ -157,19 +157,19 @@ where
 #[derive(Clone, Copy)]
 pub(crate) struct Header<'a> {
     pub(crate) shape: &'a [usize],
-    pub(crate) order: Option<ByteOrder>,
+    pub(crate) byte_order: Option<ByteOrder>,
     pub(crate) data_offset: usize,
 }
 
 impl Header<'_> {
     fn is_viewable<A>(&self) -> bool {
         let is_empty = self.shape.contains(&0);
-        let is_native = self.order.is_none_or(|order| order == ByteOrder::NATIVE);
+        let is_native = self.byte_order.is_none_or(|order| order == ByteOrder::NATIVE);
         is_native && (is_empty || self.data_offset.is_multiple_of(align_of::<A>()))
     }
 }
 
-fn borrowed_file<A: ReadableElement>(bytes: &[u8]) -> Result<ArrayD<A>> {
+fn read_borrowed_file<A: ReadableElement>(bytes: &[u8]) -> Result<ArrayD<A>> {
     let mut file = temp_file(bytes, 0).reopen().unwrap();
     let array = ArrayD::read_npy(&file);
     if array.is_ok() {
@@ -183,21 +183,21 @@ fn borrowed_file<A: ReadableElement>(bytes: &[u8]) -> Result<ArrayD<A>> {
     array
 }
 
-fn file_at_an_offset<A: ReadableElement>(bytes: &[u8]) -> Result<ArrayD<A>> {
+fn read_file_at_offset<A: ReadableElement>(bytes: &[u8]) -> Result<ArrayD<A>> {
     let mut file = temp_file(bytes, 13).reopen().unwrap();
     file.seek(SeekFrom::Start(13)).unwrap();
     ArrayD::read_npy(&mut file)
 }
 
 #[cfg(feature = "mmap")]
-fn map<A: ViewMutElement + Clone>(path: &std::path::Path) -> Result<ArrayD<A>> {
+fn read_map<A: ViewMutElement + Clone>(path: &std::path::Path) -> Result<ArrayD<A>> {
     // SAFETY: the file belongs to this test.
     let map = unsafe { ndarray_io::NpyMmap::<A, IxDyn>::open(path)? };
     Ok(map.view().to_owned())
 }
 
 #[cfg(feature = "mmap")]
-fn map_mut<A: ViewMutElement + Clone>(path: &std::path::Path, shared: bool) -> Result<ArrayD<A>> {
+fn read_map_mut<A: ViewMutElement + Clone>(path: &std::path::Path, shared: bool) -> Result<ArrayD<A>> {
     // SAFETY: the file belongs to this test.
     let open = || unsafe { ndarray_io::NpyMmapMut::<A, IxDyn>::open(path) };
     // SAFETY: as above.
@@ -256,7 +256,7 @@ fn outer_shape<A: ReadableElement>(shape: &[usize]) -> Vec<usize> {
 }
 
 /// Reads the bytes into memory, and makes an array of them.
-fn into_bytes<A: ReadableElement>(bytes: &[u8]) -> Result<ArrayD<A>> {
+fn read_via_bytes<A: ReadableElement>(bytes: &[u8]) -> Result<ArrayD<A>> {
     let mut reader = NpyReader::new(bytes)?;
     let (shape, order) = (reader.shape().to_vec(), reader.order());
     let have = bytes.len() as u64 - reader.data_offset();
@@ -276,7 +276,10 @@ fn into<A: ReadableElement>(reader: impl Read, mut array: ArrayD<A>) -> Result<A
 }
 
 /// Reads into every second element along each axis, in reverse order.
-fn into_strided<A: ReadableElement + Clone + Default>(bytes: &[u8], shape: &[usize]) -> Result<ArrayD<A>> {
+fn read_into_strided<A: ReadableElement + Clone + Default>(
+    bytes: &[u8],
+    shape: &[usize],
+) -> Result<ArrayD<A>> {
     let wide: Vec<usize> =
         shape.iter().map(|length| if shape.len() > 8 { *length } else { 2 * length }).collect();
     let mut array = Array::<A, IxDyn>::default(wide);
@@ -303,19 +306,19 @@ pub(crate) fn temp_file(bytes: &[u8], before: usize) -> tempfile::NamedTempFile 
 pub(crate) struct ChunkedReader<'a> {
     bytes: &'a [u8],
     size: fn(usize) -> usize,
-    call: usize,
+    calls: usize,
 }
 
 impl<'a> ChunkedReader<'a> {
     pub(crate) fn new(bytes: &'a [u8], size: fn(usize) -> usize) -> Self {
-        Self { bytes, size, call: 0 }
+        Self { bytes, size, calls: 0 }
     }
 }
 
 impl Read for ChunkedReader<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        self.call += 1;
-        match (self.size)(self.call) {
+        self.calls += 1;
+        match (self.size)(self.calls) {
             0 => Err(io::ErrorKind::Interrupted.into()),
             most => {
                 let length = most.min(into.len());
@@ -328,12 +331,12 @@ impl Read for ChunkedReader<'_> {
 /// Bytes at an address that is a multiple of 16, as in a map.
 pub(crate) struct Aligned {
     words: Vec<u128>,
-    length: usize,
+    byte_len: usize,
 }
 
 impl Aligned {
     pub(crate) fn new(bytes: &[u8]) -> Self {
-        let mut aligned = Self { words: vec![0; bytes.len().div_ceil(16)], length: bytes.len() };
+        let mut aligned = Self { words: vec![0; bytes.len().div_ceil(16)], byte_len: bytes.len() };
         aligned.copy_from_slice(bytes);
         aligned
     }
@@ -343,12 +346,12 @@ impl std::ops::Deref for Aligned {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        &bytemuck::cast_slice(&self.words)[..self.length]
+        &bytemuck::cast_slice(&self.words)[..self.byte_len]
     }
 }
 
 impl std::ops::DerefMut for Aligned {
     fn deref_mut(&mut self) -> &mut [u8] {
-        &mut bytemuck::cast_slice_mut(&mut self.words)[..self.length]
+        &mut bytemuck::cast_slice_mut(&mut self.words)[..self.byte_len]
     }
 }

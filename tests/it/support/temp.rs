@@ -15,7 +15,7 @@ pub(crate) fn file() -> std::io::Result<tempfile::NamedTempFile> {
     tempfile::NamedTempFile::new_in(temp_root())
 }
 
-pub(crate) fn unnamed() -> std::io::Result<std::fs::File> {
+pub(crate) fn unnamed_file() -> std::io::Result<std::fs::File> {
     tempfile::tempfile_in(temp_root())
 }
 

@@ -65,7 +65,7 @@ impl FaultySource {
 impl ReadAt for FaultySource {
     fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
         /// The longest read.
-        const MOST: usize = 7000;
+        const MAX_READ_LEN: usize = 7000;
         let call = self.calls.fetch_add(1, Ordering::Relaxed);
         match self.fault {
             Fault::Fails(at) if at == call => return Err(io::Error::other("the source fails").into()),
@@ -79,7 +79,7 @@ impl ReadAt for FaultySource {
         }
         let rest =
             usize::try_from(offset).ok().and_then(|offset| self.bytes.get(offset..)).unwrap_or_default();
-        let count = rest.len().min(into.len()).min(MOST);
+        let count = rest.len().min(into.len()).min(MAX_READ_LEN);
         into[..count].copy_from_slice(&rest[..count]);
         if self.fault == Fault::Changes {
             into[..count].iter_mut().for_each(|byte| *byte = byte.wrapping_add(call as u8));
@@ -189,17 +189,17 @@ impl Folder for FetchedFolder {
 pub struct FetchedSource {
     bytes: Arc<Vec<u8>>,
     /// Which pages have been fetched.
-    pages: Mutex<BTreeSet<u64>>,
+    fetched_pages: Mutex<BTreeSet<u64>>,
     /// What it lacked, and was told of.
     reported_missing: Mutex<Vec<Range<u64>>>,
 }
 
 impl FetchedSource {
     /// The unit in which bytes are fetched.
-    const PAGE: u64 = 512;
+    const PAGE_LEN: u64 = 512;
 
     pub fn new(bytes: &Arc<Vec<u8>>) -> Self {
-        Self { bytes: Arc::clone(bytes), pages: Mutex::default(), reported_missing: Mutex::default() }
+        Self { bytes: Arc::clone(bytes), fetched_pages: Mutex::default(), reported_missing: Mutex::default() }
     }
 
     /// Fetches what it lacked, and returns how many bytes that were.
@@ -218,20 +218,20 @@ impl FetchedSource {
 
     /// Fetches ranges, and returns how many bytes that were.
     pub fn fetch(&self, missing: &[Range<u64>]) -> u64 {
-        let mut pages = self.pages.lock().unwrap();
+        let mut pages = self.fetched_pages.lock().unwrap();
         let before = pages.len();
         for range in missing {
-            pages.extend(range.start / Self::PAGE..range.end.div_ceil(Self::PAGE));
+            pages.extend(range.start / Self::PAGE_LEN..range.end.div_ceil(Self::PAGE_LEN));
         }
-        (pages.len() - before) as u64 * Self::PAGE
+        (pages.len() - before) as u64 * Self::PAGE_LEN
     }
 
     fn missing(&self, range: Range<u64>) -> impl Iterator<Item = Range<u64>> {
-        let pages = self.pages.lock().unwrap();
+        let pages = self.fetched_pages.lock().unwrap();
         let range = range.start.min(self.bytes.len() as u64)..range.end.min(self.bytes.len() as u64);
-        let wanted = range.start / Self::PAGE..range.end.div_ceil(Self::PAGE);
+        let wanted = range.start / Self::PAGE_LEN..range.end.div_ceil(Self::PAGE_LEN);
         let missing: Vec<_> = wanted.filter(|page| !pages.contains(page)).collect();
-        missing.into_iter().map(|page| page * Self::PAGE..(page + 1) * Self::PAGE)
+        missing.into_iter().map(|page| page * Self::PAGE_LEN..(page + 1) * Self::PAGE_LEN)
     }
 }
 

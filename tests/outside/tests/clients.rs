@@ -150,7 +150,7 @@ fn streamed_elements_equal_those_of_npyz() {
 
 /// What both crates say of the same bytes: the rows of the table in `MIGRATING.md`.
 #[test]
-fn errors_match_the_migration_table() {
+fn read_errors_correspond_to_those_of_ndarray_npy() {
     use ndarray::{Array1, Array2, ArrayView1};
     use ndarray_io::error::{CopyReason, ElementFault, ErrorKind as Kind, FilePart, WantedShape};
     use ndarray_npy::npy::header::ParseHeaderError as Header;
@@ -173,8 +173,8 @@ fn errors_match_the_migration_table() {
     let plain = |descr: &str, shape: &str, data: &[u8]| {
         file(1, &format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}"), data)
     };
-    type Row = (Vec<u8>, fn(&Read) -> bool, fn(&Kind) -> bool);
-    let rows: Vec<Row> = vec![
+    type ReadErrorRow = (Vec<u8>, fn(&Read) -> bool, fn(&Kind) -> bool);
+    let rows: Vec<ReadErrorRow> = vec![
         (
             b"not an array".to_vec(),
             |e| matches!(e, Read::ParseHeader(Header::MagicString)),
@@ -251,8 +251,8 @@ fn errors_match_the_migration_table() {
         bytemuck::cast_slice_mut::<u64, u8>(&mut words)[shift..shift + bytes.len()].copy_from_slice(bytes);
         (words, shift..shift + bytes.len())
     };
-    type ViewRow = (Vec<u8>, usize, fn(&View) -> bool, fn(&Kind) -> bool);
-    let rows: [ViewRow; 4] = [
+    type ViewErrorRow = (Vec<u8>, usize, fn(&View) -> bool, fn(&Kind) -> bool);
+    let rows: [ViewErrorRow; 4] = [
         (
             plain("'<f8'", "(1,)", &[0; 8]),
             4,

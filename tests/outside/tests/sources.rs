@@ -187,13 +187,13 @@ fn routes() -> Vec<(&'static str, Route)> {
 
 /// Returns how many threads and open files this process has.
 #[cfg(target_os = "linux")]
-fn open_threads_and_files() -> (usize, usize) {
+fn thread_and_open_file_counts() -> (usize, usize) {
     let count = |folder: &str| std::fs::read_dir(folder).unwrap().count();
     (count("/proc/self/task"), count("/proc/self/fd"))
 }
 
 #[cfg(not(target_os = "linux"))]
-fn open_threads_and_files() -> (usize, usize) {
+fn thread_and_open_file_counts() -> (usize, usize) {
     (0, 0)
 }
 
@@ -207,7 +207,7 @@ fn faulty_sources_give_right_arrays_or_errors() {
             hook(panic);
         }
     }));
-    let before = open_threads_and_files();
+    let before = thread_and_open_file_counts();
     let (mut failed, mut read, mut panicked) = (0, 0, 0);
     for (name, route) in routes() {
         // Sound sources, of which some are odd.
@@ -250,7 +250,7 @@ fn faulty_sources_give_right_arrays_or_errors() {
         }
     }
     drop(std::panic::take_hook());
-    let (threads, files) = open_threads_and_files();
+    let (threads, files) = thread_and_open_file_counts();
     assert!(threads <= before.0 && files <= before.1, "{threads} threads and {files} files remain");
     assert!(failed > 1000 && read > 500 && panicked > 100, "{failed} {read} {panicked}");
 }
@@ -271,49 +271,49 @@ fn references_are_made_from_a_source() {
 struct CountingSource([AtomicUsize; 8]);
 
 impl CountingSource {
-    fn count(&self, method: usize) {
+    fn count_call(&self, method: usize) {
         self.0[method].fetch_add(1, Ordering::Relaxed);
     }
 }
 
 impl ReadAt for CountingSource {
     fn read_at(&self, _: &mut [u8], _: u64) -> Result<usize> {
-        self.count(0);
+        self.count_call(0);
         Ok(0)
     }
 
     fn size(&self) -> Result<u64> {
-        self.count(1);
+        self.count_call(1);
         Ok(0)
     }
 
     fn read_parts(&self, _: &mut [(u64, &mut [u8])]) -> Result<usize> {
-        self.count(2);
+        self.count_call(2);
         Ok(0)
     }
 
     fn check(&self, _: &Runs) -> Result<()> {
-        self.count(3);
+        self.count_call(3);
         Ok(())
     }
 
     fn bytes(&self) -> Option<&[u8]> {
-        self.count(4);
+        self.count_call(4);
         None
     }
 
     fn file(&self) -> Option<(&std::fs::File, u64)> {
-        self.count(5);
+        self.count_call(5);
         None
     }
 
     fn lock_file(&self) -> Option<&std::fs::File> {
-        self.count(6);
+        self.count_call(6);
         None
     }
 
     fn hints(&self) -> ReadHints {
-        self.count(7);
+        self.count_call(7);
         ReadHints::new()
     }
 }
@@ -322,7 +322,7 @@ impl ReadAt for CountingSource {
 #[test]
 fn smart_pointers_forward_all_methods() {
     /// Calls each method, of the type itself.
-    fn call<T: ReadAt>(source: T) {
+    fn call_all_methods<T: ReadAt>(source: T) {
         source.read_at(&mut [], 0).unwrap();
         source.size().unwrap();
         source.read_parts(&mut []).unwrap();
@@ -331,13 +331,13 @@ fn smart_pointers_forward_all_methods() {
         source.hints();
     }
     let counting = Arc::new(CountingSource::default());
-    call(&*counting);
-    call(Arc::clone(&counting));
-    call(Box::new(&*counting));
-    call(Arc::clone(&counting) as Arc<dyn ReadAt>);
-    call(Box::new(Arc::clone(&counting)) as Box<dyn ReadAt>);
+    call_all_methods(&*counting);
+    call_all_methods(Arc::clone(&counting));
+    call_all_methods(Box::new(&*counting));
+    call_all_methods(Arc::clone(&counting) as Arc<dyn ReadAt>);
+    call_all_methods(Box::new(Arc::clone(&counting)) as Box<dyn ReadAt>);
     let borrowed: &dyn ReadAt = &*counting;
-    call(borrowed);
+    call_all_methods(borrowed);
     assert_eq!(counting.0.each_ref().map(|count| count.load(Ordering::Relaxed)), [6; 8]);
 }
 
@@ -425,7 +425,10 @@ fn reads_succeed_when_repeated_after_fetching() {
 /// All parts are asked before the first error, so the number of repetitions does not follow that of parts.
 #[test]
 fn stacks_and_joins_ask_all_parts_at_once() {
-    fn repeated<T>(files: &[Arc<FetchedSource>], mut read: impl FnMut() -> Result<T>) -> (T, usize) {
+    fn retry_after_fetching_files<T>(
+        files: &[Arc<FetchedSource>],
+        mut read: impl FnMut() -> Result<T>,
+    ) -> (T, usize) {
         for repeated in 0..20 {
             match read() {
                 Ok(made) => return (made, repeated),
@@ -447,20 +450,21 @@ fn stacks_and_joins_ask_all_parts_at_once() {
         let fetched = files();
         let options = ndarray_io::ReadOptions::new();
         let open = || NpyStack::from_folder_along(FetchedFolder(fetched.clone()), axis, &options);
-        let (stack, times) = repeated(&fetched, open);
+        let (stack, times) = retry_after_fetching_files(&fetched, open);
         assert!(times <= 2, "opening: {times}");
-        let (read, times) = repeated(&fetched, || stack.read::<Array2<u32>>());
+        let (read, times) = retry_after_fetching_files(&fetched, || stack.read::<Array2<u32>>());
         assert!(read == array && times == 1, "reading: {times}");
 
         let fetched = files();
-        let open =
-            |file: &Arc<FetchedSource>| repeated(&fetched, || NpyFile::from_source(Arc::clone(file))).0;
+        let open = |file: &Arc<FetchedSource>| {
+            retry_after_fetching_files(&fetched, || NpyFile::from_source(Arc::clone(file))).0
+        };
         let open: Vec<NpyFile> = fetched.iter().map(open).collect();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("joined.npy");
         let open: Vec<_> = open.iter().collect();
         let join = || concatenate_files(&open, &path, axis, Conversion::new());
-        let (_, times) = repeated(&fetched, join);
+        let (_, times) = retry_after_fetching_files(&fetched, join);
         assert!(times <= 1, "joining: {times}");
         assert!(ndarray_io::read_npy::<_, Array2<u32>>(&path).unwrap() == array);
     }
@@ -531,8 +535,8 @@ fn huge_thread_count_visits_each_item_once() {
 #[test]
 fn false_size_of_info_is_an_error() {
     #[derive(Debug)]
-    struct EndlessSource;
-    impl ReadAt for EndlessSource {
+    struct FalseSizeSource;
+    impl ReadAt for FalseSizeSource {
         fn read_at(&self, _: &mut [u8], offset: u64) -> Result<usize> {
             assert!(offset < 10 << 20, "it reads on and on");
             Ok(0)
@@ -543,20 +547,20 @@ fn false_size_of_info_is_an_error() {
         }
     }
     #[derive(Debug)]
-    struct EndlessFolder;
-    impl Folder for EndlessFolder {
+    struct FalseSizeFolder;
+    impl Folder for FalseSizeFolder {
         fn names(&self) -> Result<Vec<String>> {
             Ok(Vec::new())
         }
 
         fn open(&self, _: &str) -> Result<Arc<dyn ReadAt>> {
-            Ok(Arc::new(EndlessSource))
+            Ok(Arc::new(FalseSizeSource))
         }
 
         fn path(&self) -> std::path::PathBuf {
             "claims".into()
         }
     }
-    let error = NpyStack::from_folder(EndlessFolder, &ndarray_io::ReadOptions::new()).unwrap_err();
+    let error = NpyStack::from_folder(FalseSizeFolder, &ndarray_io::ReadOptions::new()).unwrap_err();
     assert!(error.is_format(), "{error}"); // an empty `info`, rather than a lack of memory
 }

@@ -16,8 +16,8 @@ pub fn instead(other: TokenStream, _: TokenStream) -> TokenStream {
 /// Becomes one of its types, the next one each time that the compiler expands the macro.
 #[proc_macro]
 pub fn turn(types: TokenStream) -> TokenStream {
-    static TURN: AtomicUsize = AtomicUsize::new(0);
+    static EXPANSION_COUNT: AtomicUsize = AtomicUsize::new(0);
     let types: Vec<_> = types.into_iter().collect();
-    let turn = TURN.fetch_add(1, Ordering::Relaxed);
+    let turn = EXPANSION_COUNT.fetch_add(1, Ordering::Relaxed);
     types[turn % types.len()].clone().into()
 }

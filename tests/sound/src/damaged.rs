@@ -27,14 +27,14 @@ impl Random {
 }
 
 /// The files of a folder and of the folders in it, if they are small.
-fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+fn collect_small_files(folder: &Path, found: &mut Vec<PathBuf>) {
     let mut entries: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     entries.sort();
     for path in entries {
         let is_file =
             path.extension().is_some_and(|end| ["npy", "npz", "ra", "bin"].iter().any(|known| end == *known));
         if path.is_dir() {
-            files(&path, found);
+            collect_small_files(&path, found);
         } else if is_file && path.metadata().unwrap().len() < 20_000 {
             found.push(path);
         }
@@ -74,7 +74,7 @@ fn damage(bytes: &mut Vec<u8>, random: &mut Random) {
 
 /// Reads bytes in every way. All but crashing is allowed.
 fn read(bytes: &[u8]) {
-    fn typed<A>(file: &mut Aligned, options: &ReadOptions)
+    fn read_as_type<A>(file: &mut Aligned, options: &ReadOptions)
     where
         A: ndarray_io::ViewMutElement + Clone + std::fmt::Debug + 'static,
     {
@@ -104,15 +104,15 @@ fn read(bytes: &[u8]) {
             }
         }
     }
-    typed::<bool>(&mut file, &options);
-    typed::<u8>(&mut file, &options);
-    typed::<f64>(&mut file, &options);
-    typed::<Complex<f32>>(&mut file, &options);
-    typed::<Chars<2>>(&mut file, &options);
-    typed::<Bytes<3>>(&mut file, &options);
-    typed::<Void<3>>(&mut file, &options);
-    typed::<LongDouble>(&mut file, &options);
-    typed::<[i16; 2]>(&mut file, &options);
+    read_as_type::<bool>(&mut file, &options);
+    read_as_type::<u8>(&mut file, &options);
+    read_as_type::<f64>(&mut file, &options);
+    read_as_type::<Complex<f32>>(&mut file, &options);
+    read_as_type::<Chars<2>>(&mut file, &options);
+    read_as_type::<Bytes<3>>(&mut file, &options);
+    read_as_type::<Void<3>>(&mut file, &options);
+    read_as_type::<LongDouble>(&mut file, &options);
+    read_as_type::<[i16; 2]>(&mut file, &options);
     let _ = ArrayD::<String>::read_npy_with(bytes, &options);
     if let Ok(mut npz) = NpzReader::new_with(Cursor::new(bytes), &options) {
         let names = npz.names().unwrap_or_default();
@@ -132,7 +132,7 @@ fn damaged_copy_count() -> usize {
 #[test]
 fn damaged_files_are_read_within_bounds() {
     let mut found = Vec::new();
-    files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata"), &mut found);
+    collect_small_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata"), &mut found);
     assert!(found.len() > 100, "{} files", found.len());
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
     for path in &found {

@@ -6,7 +6,7 @@ use ndarray::{Array1, ArrayView1, ArrayViewMut1, arr1};
 use ndarray_io::error::{CopyReason, ElementFault, ErrorKind};
 use ndarray_io::{Casting, Element, ReadNpyExt, ReadOptions, Record, ViewMutNpyExt, ViewNpyExt, WriteNpyExt};
 
-use crate::{Aligned, npy, ordered};
+use crate::{Aligned, npy, with_byte_order};
 
 /// The library, with other macros and functions in the places where generated code could look for them.
 #[allow(unused_imports, unused_macros, dead_code, clippy::extra_unused_type_parameters)]
@@ -73,13 +73,21 @@ fn invalid_variants_are_refused_with_redirected_matches() {
         arr1(&[Tissue::Air, Tissue::Bone, Tissue::Air])
     );
     // Numbers of another type are converted, then checked.
-    let file =
-        npy(&ordered("'=i2'", true), false, "(2,)", &[7i16.to_ne_bytes(), 1i16.to_ne_bytes()].concat());
+    let file = npy(
+        &with_byte_order("'=i2'", true),
+        false,
+        "(2,)",
+        &[7i16.to_ne_bytes(), 1i16.to_ne_bytes()].concat(),
+    );
     let options = ReadOptions::new().casting(Casting::Unsafe);
     let read = Array1::<Tissue>::read_npy_with(&file[..], &options).unwrap();
     assert_eq!(read, arr1(&[Tissue::Bone, Tissue::Air]));
-    let file =
-        npy(&ordered("'=i2'", true), false, "(2,)", &[7i16.to_ne_bytes(), 3i16.to_ne_bytes()].concat());
+    let file = npy(
+        &with_byte_order("'=i2'", true),
+        false,
+        "(2,)",
+        &[7i16.to_ne_bytes(), 3i16.to_ne_bytes()].concat(),
+    );
     assert_eq!(Array1::<Tissue>::read_npy_with(&file[..], &options).unwrap_err().element(), Some(1));
 }
 
@@ -100,7 +108,7 @@ fn file_of_rows(flags: [u8; 2]) -> Aligned {
         payload.extend([flag, 0xEE, 0xEE, 0xEE]);
         payload.extend((number as u32 + 100).to_ne_bytes());
     }
-    let descr = ordered("[('number', '=u8'), ('flag', '|b1'), ('', '|V3'), ('rest', '=u4')]", true);
+    let descr = with_byte_order("[('number', '=u8'), ('flag', '|b1'), ('', '|V3'), ('rest', '=u4')]", true);
     Aligned::new(&npy(&descr, false, "(2,)", &payload))
 }
 
@@ -150,8 +158,12 @@ impl ndarray_io::ViewMutElement for Padded {}
 
 #[test]
 fn padding_is_detected_with_handwritten_view_traits() {
-    let file =
-        npy(&ordered("[('small', '|u1'), ('', '|V3'), ('large', '=u4')]", true), false, "(1,)", &[0; 8]);
+    let file = npy(
+        &with_byte_order("[('small', '|u1'), ('', '|V3'), ('large', '=u4')]", true),
+        false,
+        "(1,)",
+        &[0; 8],
+    );
     let mut file = Aligned::new(&file);
     assert_eq!(ArrayView1::<Padded>::view_npy(file.get()).unwrap()[0].large, 0);
     let error = ArrayViewMut1::<Padded>::view_mut_npy(file.get_mut()).unwrap_err();
@@ -160,7 +172,7 @@ fn padding_is_detected_with_handwritten_view_traits() {
     assert!(dynamic.view_mut::<Padded, ndarray::Ix1>().is_err());
 }
 
-static DROPPED: AtomicUsize = AtomicUsize::new(0);
+static DROP_COUNT: AtomicUsize = AtomicUsize::new(0);
 
 #[derive(Element)]
 #[repr(transparent)]
@@ -168,7 +180,7 @@ struct DropCounted(String);
 
 impl Drop for DropCounted {
     fn drop(&mut self) {
-        DROPPED.fetch_add(1, Ordering::Relaxed);
+        DROP_COUNT.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -177,12 +189,12 @@ fn newtypes_with_destructors_are_dropped_once() {
     let names = Array1::from_iter((0..50).map(|number| DropCounted(format!("name {number}"))));
     let mut file = Vec::new();
     names.write_npy(&mut file).unwrap();
-    assert_eq!(DROPPED.load(Ordering::Relaxed), 0);
+    assert_eq!(DROP_COUNT.load(Ordering::Relaxed), 0);
     let read = Array1::<DropCounted>::read_npy(&file[..]).unwrap();
     assert!(read.iter().zip(&names).all(|(one, other)| one.0 == other.0));
-    assert_eq!(DROPPED.load(Ordering::Relaxed), 0);
+    assert_eq!(DROP_COUNT.load(Ordering::Relaxed), 0);
     drop((names, read));
-    assert_eq!(DROPPED.load(Ordering::Relaxed), 100);
+    assert_eq!(DROP_COUNT.load(Ordering::Relaxed), 100);
 }
 
 #[derive(Element, Clone, Copy, Debug, PartialEq)]
@@ -204,7 +216,7 @@ struct Signs<U: Send + Sync + 'static> {
 #[test]
 fn newtypes_of_arrays_of_enums_are_viewed_in_place() {
     let numbers = [i64::MIN, 0, i64::MAX, 0].map(i64::to_ne_bytes).concat();
-    let mut file = Aligned::new(&npy(&ordered("'=i8'", true), false, "(2, 2)", &numbers));
+    let mut file = Aligned::new(&npy(&with_byte_order("'=i8'", true), false, "(2, 2)", &numbers));
     let read = Array1::<Signs<u8>>::read_npy(file.get()).unwrap();
     assert_eq!((read[0].signs, read[1].signs), ([Sign::Minus, Sign::Nothing], [Sign::Plus, Sign::Nothing]));
     let mut view = ArrayViewMut1::<Signs<String>>::view_mut_npy(file.get_mut()).unwrap();
@@ -230,7 +242,7 @@ fn records_larger_than_the_stack_are_read() {
             f64::from_bits(1f64.to_bits().swap_bytes()).to_ne_bytes()
         };
         let record: Vec<u8> = one.repeat(300_000).into_iter().chain([7]).collect();
-        let descr = ordered("[('many', '=f8', (300000,)), ('small', '|u1')]", is_native);
+        let descr = with_byte_order("[('many', '=f8', (300000,)), ('small', '|u1')]", is_native);
         let file = npy(&descr, false, "(2,)", &record.repeat(2));
         let read = Array1::<Large>::read_npy(&file[..]).unwrap();
         assert_eq!((read.len(), read[1].small, read[1].many[299_999]), (2, 7, 1.0));

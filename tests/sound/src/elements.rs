@@ -12,7 +12,7 @@ use num_complex::Complex;
 
 #[derive(Element, Clone, Copy, Debug, PartialEq)]
 #[repr(u16)]
-enum Sort {
+enum Quantity {
     One = 1,
     Many = 500,
 }
@@ -28,9 +28,9 @@ struct Pair([f32; 2]);
 /// The layout in the file is that in memory, with padding.
 #[derive(Record, Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
-struct Bulk {
+struct BulkRecord {
     flag: bool,
-    sort: Sort,
+    quantity: Quantity,
     pair: Pair,
     #[record(flatten)]
     inner: Inner,
@@ -45,7 +45,7 @@ struct Inner {
 
 /// The layout in the file differs from that in memory, so it is read field by field.
 #[derive(Record, Clone, Debug, PartialEq)]
-struct Columns {
+struct ColumnsRecord {
     #[record(len = 5)]
     label: Label,
     inner: Inner,
@@ -145,10 +145,10 @@ fn numbers_round_trip() {
 
 #[test]
 fn checked_elements_round_trip() {
-    check_round_trips(&[Sort::Many, Sort::One, Sort::One]);
+    check_round_trips(&[Quantity::Many, Quantity::One, Quantity::One]);
     if !cfg!(miri) {
         check_round_trips(&[true, false]);
-        check_round_trips(&[[Sort::Many], [Sort::One]]);
+        check_round_trips(&[[Quantity::Many], [Quantity::One]]);
         check_round_trips(&[Pair([1.0, 2.0]), Pair([3.0, -1.0])]);
     }
 }
@@ -171,14 +171,14 @@ fn invalid_bytes_never_reach_an_existing_array() {
     assert!(table.iter().all(|item| !item));
     let mut numbers = Vec::new();
     arr1(&[1u16, 7]).write_npy(&mut numbers).unwrap();
-    let mut target = arr1(&[Sort::Many, Sort::Many]);
+    let mut target = arr1(&[Quantity::Many, Quantity::Many]);
     assert_eq!(target.read_npy_into(&numbers[..]).unwrap_err().element(), Some(1));
-    assert!(target.iter().all(|item| [Sort::One, Sort::Many].contains(item)));
+    assert!(target.iter().all(|item| [Quantity::One, Quantity::Many].contains(item)));
 }
 
 #[test]
 fn arrays_of_any_strides_are_read_into() {
-    fn any<A>(item: impl Fn(usize) -> A)
+    fn check_read_into<A>(item: impl Fn(usize) -> A)
     where
         A: ReadableElement + WritableElement + Clone + PartialEq + std::fmt::Debug + Default,
     {
@@ -207,31 +207,31 @@ fn arrays_of_any_strides_are_read_into() {
             }
         }
     }
-    any(|number| number as f64);
-    any(|number| number as u16);
+    check_read_into(|number| number as f64);
+    check_read_into(|number| number as u16);
     if !cfg!(miri) {
-        any(|number| number as u8);
-        any(|number| number as f32);
-        any(|number: usize| number.is_multiple_of(3));
-        any(|number| Complex::new(number as f64, -1.0));
-        any(|number: usize| number.to_string());
+        check_read_into(|number| number as u8);
+        check_read_into(|number| number as f32);
+        check_read_into(|number: usize| number.is_multiple_of(3));
+        check_read_into(|number| Complex::new(number as f64, -1.0));
+        check_read_into(|number: usize| number.to_string());
     }
 }
 
 /// The elements are moved by offsets in memory, in both directions.
 #[test]
 fn arrays_of_many_short_axes_round_trip() {
-    const AXES: usize = 7;
-    let count = 1 << AXES;
+    const AXIS_COUNT: usize = 7;
+    let count = 1 << AXIS_COUNT;
     let numbers: Vec<u32> = (0..count).collect();
-    let array = ArrayD::from_shape_vec(vec![2; AXES], numbers).unwrap();
+    let array = ArrayD::from_shape_vec(vec![2; AXIS_COUNT], numbers).unwrap();
     // The elements from both ends towards the middle, in memory that has others in between.
-    let mut memory = ArrayD::from_elem(vec![4; AXES], u32::MAX);
+    let mut memory = ArrayD::from_elem(vec![4; AXIS_COUNT], u32::MAX);
     let mut strided = memory.slice_each_axis_mut(|axis| match axis.axis.index() % 2 {
         0 => Slice::new(0, None, -2),
         _ => Slice::new(1, None, 2),
     });
-    strided.swap_axes(0, AXES - 1);
+    strided.swap_axes(0, AXIS_COUNT - 1);
     strided.swap_axes(2, 5);
     let mut file = Vec::new();
     array.write_npy(&mut file).unwrap();
@@ -288,15 +288,15 @@ fn text_elements_round_trip() {
 
 #[test]
 fn records_round_trip_in_bulk_and_by_columns() {
-    let bulk = |sort, count| Bulk {
-        flag: sort == Sort::One,
-        sort,
+    let bulk = |quantity, count| BulkRecord {
+        flag: quantity == Quantity::One,
+        quantity,
         pair: Pair([count as f32, 0.5]),
         inner: Inner { count, many: [[1, 2], [3, 4], [5, 6], [7, count as u8]] },
     };
-    let rows = [bulk(Sort::One, 1), bulk(Sort::Many, -7)];
+    let rows = [bulk(Quantity::One, 1), bulk(Quantity::Many, -7)];
     check_round_trips(&rows);
-    let columns = |label: &str, row: &Bulk| Columns {
+    let columns = |label: &str, row: &BulkRecord| ColumnsRecord {
         label: Label(label.to_owned()),
         inner: row.inner,
         flags: [row.flag, true, false],

@@ -45,7 +45,7 @@ impl Aligned {
 }
 
 /// The spelling of a type code with this machine's byte order, or with the other one.
-fn ordered(code: &str, is_native: bool) -> String {
+fn with_byte_order(code: &str, is_native: bool) -> String {
     let order = if cfg!(target_endian = "little") == is_native { '<' } else { '>' };
     code.replace('=', &order.to_string())
 }

@@ -12,7 +12,7 @@ use ndarray_io::{
     ViewMutNpyExt, ViewNpyExt, WriteNpyExt, WriteOptions,
 };
 
-use crate::{Aligned, npy, ordered};
+use crate::{Aligned, npy, with_byte_order};
 
 /// What a reader does after its first bytes.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +28,7 @@ enum Lie {
 
 struct LyingReader<'a> {
     bytes: &'a [u8],
-    at: usize,
+    position: usize,
     honest_len: usize,
     lie: Lie,
     interruptions: usize,
@@ -36,8 +36,8 @@ struct LyingReader<'a> {
 
 impl Read for LyingReader<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if self.at >= self.honest_len {
-            self.at += into.len();
+        if self.position >= self.honest_len {
+            self.position += into.len();
             return match self.lie {
                 Lie::ClaimsTooMany => Ok(into.len() + 1),
                 Lie::WritesNothing => Ok(into.len()),
@@ -50,22 +50,22 @@ impl Read for LyingReader<'_> {
                 Lie::Interrupted => Ok(0),
             };
         }
-        let count = into.len().min(self.honest_len - self.at);
-        into[..count].copy_from_slice(&self.bytes[self.at..][..count]);
-        self.at += count;
+        let count = into.len().min(self.honest_len - self.position);
+        into[..count].copy_from_slice(&self.bytes[self.position..][..count]);
+        self.position += count;
         Ok(count)
     }
 }
 
 impl Seek for LyingReader<'_> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.at = match to {
+        self.position = match to {
             SeekFrom::Start(at) => at as usize,
             SeekFrom::End(by) => self.bytes.len().saturating_add_signed(by as isize),
-            SeekFrom::Current(by) => self.at.saturating_add_signed(by as isize),
+            SeekFrom::Current(by) => self.position.saturating_add_signed(by as isize),
         };
         // Where it is, is a lie as well.
-        Ok(self.at as u64 + u64::from(matches!(self.lie, Lie::ClaimsTooMany)))
+        Ok(self.position as u64 + u64::from(matches!(self.lie, Lie::ClaimsTooMany)))
     }
 }
 
@@ -96,7 +96,7 @@ fn lying_readers_give_no_uninitialized_memory() {
             for honest_len in places.into_iter().take(if cfg!(miri) { 1 } else { 8 }) {
                 let liar = || LyingReader {
                     bytes,
-                    at: 0,
+                    position: 0,
                     honest_len: honest_len.min(bytes.len()),
                     lie,
                     interruptions: 0,
@@ -122,7 +122,7 @@ fn lying_readers_give_no_uninitialized_memory() {
             ignore_failure(|| {
                 let mut npz = NpzReader::new(LyingReader {
                     bytes: &archive,
-                    at: 0,
+                    position: 0,
                     honest_len,
                     lie,
                     interruptions: 0,
@@ -259,8 +259,8 @@ struct Imposter<const AXES: usize> {
     flag: [bool; 8],
 }
 
-fn own_dtype() -> DType {
-    ordered("[('number', '=u8'), ('flag', '|b1', (8,))]", true).parse().expect("a dtype")
+fn imposter_dtype() -> DType {
+    with_byte_order("[('number', '=u8'), ('flag', '|b1', (8,))]", true).parse().expect("a dtype")
 }
 
 impl<const AXES: usize> ndarray_io::ReadableElement for Imposter<AXES> {
@@ -275,14 +275,14 @@ impl<const AXES: usize> ndarray_io::ReadableElement for Imposter<AXES> {
     }
 
     fn read_plan(_: &DType, options: &ReadOptions) -> Result<ndarray_io::__private::ReadPlan<Self>> {
-        ndarray_io::__private::read_plan(&own_dtype(), options)
+        ndarray_io::__private::read_plan(&imposter_dtype(), options)
     }
 }
 
 impl<const AXES: usize> ndarray_io::WritableElement for Imposter<AXES> {
     fn dtype_for(_: &mut dyn Iterator<Item = &Self>, _: &WriteOptions) -> Result<DType> {
         match AXES {
-            0 => Ok(own_dtype()),
+            0 => Ok(imposter_dtype()),
             1 => "|u1".parse(),
             2 => "('<f8', (20,))".parse(),
             3 => "[('a', '|V300')]".parse(),
@@ -291,7 +291,7 @@ impl<const AXES: usize> ndarray_io::WritableElement for Imposter<AXES> {
     }
 
     fn write_plan(_: &DType) -> ndarray_io::__private::WritePlan<Self> {
-        ndarray_io::__private::write_plan(&own_dtype())
+        ndarray_io::__private::write_plan(&imposter_dtype())
     }
 }
 
@@ -312,7 +312,7 @@ fn exercise_imposter<const AXES: usize>() {
         npy("'|u1'", false, "(6,)", &[1; 6]),
         npy("'|V16'", true, "(2, 3)", &[2; 96]),
         npy("'|V48'", false, "(2,)", &[0; 96]),
-        npy(&own_dtype().to_string(), false, "(2,)", &[1; 32]),
+        npy(&imposter_dtype().to_string(), false, "(2,)", &[1; 32]),
         npy(
             "[('before', '|u1'), ('', '|V7'), ('imposter', '|u1'), ('', '|V15'), ('after', '<u2'), ('', '|V6')]",
             false,

@@ -17,7 +17,7 @@ impl TempFolder {
         Self(path)
     }
 
-    fn file(&self) -> PathBuf {
+    fn npy_path(&self) -> PathBuf {
         self.0.join("a.npy")
     }
 }
@@ -51,7 +51,7 @@ fn write_file_with_long_header(path: &Path) {
 #[allow(unsafe_code)]
 fn headers_are_not_mapped() {
     let folder = TempFolder::new("headers");
-    let path = folder.file();
+    let path = folder.npy_path();
     write_file_with_long_header(&path);
     let page_of_elements = |offsets: Vec<u64>| {
         assert!(!offsets.is_empty() && offsets.iter().all(|offset| *offset > 32 << 10), "{offsets:?}");
@@ -82,7 +82,7 @@ fn headers_are_not_mapped() {
 #[allow(unsafe_code)]
 fn appending_while_a_file_is_mapped_changes_no_view() {
     let folder = TempFolder::new("append");
-    let path = folder.file();
+    let path = folder.npy_path();
     write_npy(&path, &arr2(&[[1u32, 2], [3, 4]])).unwrap();
     // SAFETY: only rows are appended to the file.
     let map = unsafe { NpyMmap::<u32, Ix2>::open(&path).unwrap() };
@@ -136,7 +136,7 @@ mod padded {
 #[allow(unsafe_code)]
 fn padded_records_are_not_mapped_for_writing() {
     let folder = TempFolder::new("padding");
-    let path = folder.file();
+    let path = folder.npy_path();
     write_npy(&path, &arr1(&[padded::Padded { small: 1, large: 2 }])).unwrap();
     // SAFETY: the file belongs to this test, here and below.
     assert!(unsafe { NpyMmap::<padded::Padded, Ix1>::open(&path) }.is_ok());
@@ -161,7 +161,7 @@ fn device_files_are_not_mapped() {
 #[allow(unsafe_code)]
 fn maps_of_all_sizes_equal_their_files() {
     let folder = TempFolder::new("sizes");
-    let path = folder.file();
+    let path = folder.npy_path();
     for len in [0usize, 1, 1000, 100_000] {
         let array = Array1::from_iter(0..len as u64);
         write_npy(&path, &array).unwrap();

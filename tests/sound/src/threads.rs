@@ -34,21 +34,21 @@ fn text_is_decoded_by_threads() {
     assert_eq!(error.element(), Some(wrong));
 }
 
-static ALIVE: AtomicUsize = AtomicUsize::new(0);
+static ALIVE_COUNT: AtomicUsize = AtomicUsize::new(0);
 
 #[derive(Debug)]
 struct Counted;
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        ALIVE.fetch_sub(1, Ordering::Relaxed);
+        ALIVE_COUNT.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-fn counted() -> Counted {
+fn counted_or_panic() -> Counted {
     let counted = Counted;
     assert!(
-        ALIVE.fetch_add(1, Ordering::Relaxed) < MULTI_THREADED_LEN - 60,
+        ALIVE_COUNT.fetch_add(1, Ordering::Relaxed) < MULTI_THREADED_LEN - 60,
         "as a function of the caller's may"
     );
     counted
@@ -58,7 +58,7 @@ fn counted() -> Counted {
 #[allow(dead_code)]
 struct Row {
     number: u8,
-    #[record(skip, default = "counted")]
+    #[record(skip, default = "counted_or_panic")]
     counted: Counted,
 }
 
@@ -74,7 +74,7 @@ fn panic_of_a_default_leaks_nothing() {
     for count in [1, 4] {
         let read = || Array1::<Row>::read_npy_with(&file[..], &threads(count));
         assert!(catch_unwind(AssertUnwindSafe(read)).is_err());
-        assert_eq!(ALIVE.load(Ordering::Relaxed), 0);
+        assert_eq!(ALIVE_COUNT.load(Ordering::Relaxed), 0);
     }
     let _ = std::panic::take_hook();
 }
@@ -108,16 +108,16 @@ struct Assembled {
 #[repr(transparent)]
 struct Label(String);
 
-static LABELS: AtomicUsize = AtomicUsize::new(0);
+static LABEL_COUNT: AtomicUsize = AtomicUsize::new(0);
 
 fn label() -> Label {
-    LABELS.fetch_add(1, Ordering::Relaxed);
+    LABEL_COUNT.fetch_add(1, Ordering::Relaxed);
     Label(String::new())
 }
 
 impl Drop for Label {
     fn drop(&mut self) {
-        LABELS.fetch_sub(1, Ordering::Relaxed);
+        LABEL_COUNT.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -152,7 +152,7 @@ fn fields_are_dropped_if_a_later_one_is_invalid() {
     };
     for count in [1, 4] {
         let read = Array1::<Assembled>::read_npy_with(&file(&rows)[..], &threads(count)).unwrap();
-        assert_eq!((Arc::strong_count(&VALUE), LABELS.load(Ordering::Relaxed)), (many + 1, many));
+        assert_eq!((Arc::strong_count(&VALUE), LABEL_COUNT.load(Ordering::Relaxed)), (many + 1, many));
         assert!(read.iter().all(|read| read.label.0.is_empty()));
         for (read, stored) in read.iter().zip(&rows) {
             assert_eq!((read.number, &read.text, read.wide), (stored.number, &stored.text, stored.wide));
@@ -160,7 +160,7 @@ fn fields_are_dropped_if_a_later_one_is_invalid() {
             assert!(Arc::ptr_eq(&read.value.0, &VALUE));
         }
         drop(read);
-        assert_eq!((Arc::strong_count(&VALUE), LABELS.load(Ordering::Relaxed)), (1, 0));
+        assert_eq!((Arc::strong_count(&VALUE), LABEL_COUNT.load(Ordering::Relaxed)), (1, 0));
     }
     rows[many - 7].flag = 2;
     for count in [1, 4] {
@@ -170,7 +170,7 @@ fn fields_are_dropped_if_a_later_one_is_invalid() {
             "{error}"
         );
         assert_eq!((error.element(), Arc::strong_count(&VALUE)), (Some(many - 7), 1));
-        assert_eq!(LABELS.load(Ordering::Relaxed), 0, "what was placed before is dropped");
+        assert_eq!(LABEL_COUNT.load(Ordering::Relaxed), 0, "what was placed before is dropped");
     }
 }
 
@@ -227,7 +227,7 @@ fn objects_are_shared_by_threads() {
 
 /// A progress callback that cancels while several threads work.
 #[test]
-fn cancelling_stops_all_threads() {
+fn cancelled_threaded_read_fails_or_completes() {
     let mut file = Vec::new();
     Array1::from_elem(MULTI_THREADED_LEN, Name("x".to_owned())).write_npy(&mut file).unwrap();
     let calls = Arc::new(AtomicUsize::new(0));

@@ -9,11 +9,11 @@ use ndarray_io::{
 };
 use num_complex::Complex;
 
-use crate::{Aligned, npy, ordered};
+use crate::{Aligned, npy, with_byte_order};
 
 #[test]
 fn zero_sized_elements_are_viewed() {
-    let descr = ordered("[('x', '=f8'), ('nothing', '|V0'), ('none', '|S0')]", true);
+    let descr = with_byte_order("[('x', '=f8'), ('nothing', '|V0'), ('none', '|S0')]", true);
     let bytes = npy(&descr, false, "(2, 3)", &[0; 48]);
     let mut array = DynArray::read_npy(&bytes[..]).unwrap();
     for order in [Order::C, Order::Fortran] {
@@ -50,8 +50,8 @@ fn into_array_reuses_memory_of_matching_dtypes() {
         assert_eq!(handed_over[0], handed_over[1]);
         handed_over[0]
     }
-    let own = |code: &str| ordered(code, true);
-    let other = |code: &str| ordered(code, false);
+    let own = |code: &str| with_byte_order(code, true);
+    let other = |code: &str| with_byte_order(code, false);
     assert!(reuses_memory(&own("'=f8'"), &1.5f64.to_ne_bytes(), &1.5f64));
     assert!(reuses_memory(&own("'=i2'"), &(-3i16).to_ne_bytes(), &-3i16));
     assert!(reuses_memory("'|u1'", &[7], &7u8));
@@ -74,12 +74,13 @@ fn into_array_reuses_memory_of_matching_dtypes() {
 
 #[test]
 fn mutable_views_change_the_underlying_bytes() {
-    fn change<A>(descr: &str, item: &[u8], other: A)
+    fn check_change_through_view<A>(descr: &str, item: &[u8], other: A)
     where
         A: ndarray_io::ViewMutElement + Copy + PartialEq + std::fmt::Debug,
     {
         for is_fortran in [false, true] {
-            let mut file = Aligned::new(&npy(&ordered(descr, true), is_fortran, "(2, 2)", &item.repeat(4)));
+            let mut file =
+                Aligned::new(&npy(&with_byte_order(descr, true), is_fortran, "(2, 2)", &item.repeat(4)));
             let view = ArrayView2::<A>::view_npy(file.get()).unwrap();
             let first = view[[0, 0]];
             assert!(view.iter().all(|item| *item == first));
@@ -89,18 +90,18 @@ fn mutable_views_change_the_underlying_bytes() {
             assert_eq!((view[[0, 1]], view[[1, 0]]), (first, other));
         }
     }
-    change("'|u1'", &[3], 9u8);
-    change("'=i2'", &[3, 4], 9i16);
-    change("'=u4'", &[3; 4], 9u32);
-    change("'=f8'", &1.5f64.to_ne_bytes(), 9f64);
-    change("'|b1'", &[1], false);
-    change("'=c8'", &[0; 8], Complex::new(1f32, 2.0));
-    change("'|S3'", b"abc", Bytes::<3>::new(b"xyz").unwrap());
-    change("'=U1'", &u32::from('a').to_ne_bytes(), Chars::<1>::new("b").unwrap());
-    change("'|V5'", &[7; 5], Void([1, 2, 3, 4, 5]));
-    change("'=f16'", &[1; 16], LongDouble::default());
-    change("'=M8[s]'", &[1; 8], Datetime64::<units::Second>::new(7));
-    change("'=m8[s]'", &[1; 8], Timedelta64::<units::Second>::new(7));
+    check_change_through_view("'|u1'", &[3], 9u8);
+    check_change_through_view("'=i2'", &[3, 4], 9i16);
+    check_change_through_view("'=u4'", &[3; 4], 9u32);
+    check_change_through_view("'=f8'", &1.5f64.to_ne_bytes(), 9f64);
+    check_change_through_view("'|b1'", &[1], false);
+    check_change_through_view("'=c8'", &[0; 8], Complex::new(1f32, 2.0));
+    check_change_through_view("'|S3'", b"abc", Bytes::<3>::new(b"xyz").unwrap());
+    check_change_through_view("'=U1'", &u32::from('a').to_ne_bytes(), Chars::<1>::new("b").unwrap());
+    check_change_through_view("'|V5'", &[7; 5], Void([1, 2, 3, 4, 5]));
+    check_change_through_view("'=f16'", &[1; 16], LongDouble::default());
+    check_change_through_view("'=M8[s]'", &[1; 8], Datetime64::<units::Second>::new(7));
+    check_change_through_view("'=m8[s]'", &[1; 8], Timedelta64::<units::Second>::new(7));
     // An array as the element has inner axes.
     let mut file = Aligned::new(&npy("'|u1'", false, "(2, 3)", &[1, 2, 3, 4, 5, 6]));
     ArrayViewMut1::<[u8; 3]>::view_mut_npy(file.get_mut()).unwrap()[1][2] = 60;
@@ -117,13 +118,13 @@ struct Packed {
 
 #[test]
 fn misaligned_views_are_refused_and_packed_records_are_not() {
-    let bytes = npy(&ordered("'=u4'", true), false, "(3,)", &[1; 12]);
+    let bytes = npy(&with_byte_order("'=u4'", true), false, "(3,)", &[1; 12]);
     let mut shifted = Aligned::new(&[&[0][..], &bytes].concat());
     let error = ArrayView1::<u32>::view_npy(&shifted.get()[1..]).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::NeedsCopy(CopyReason::Misaligned { .. })));
     assert!(ArrayViewMut1::<u32>::view_mut_npy(&mut shifted.get_mut()[1..]).is_err());
 
-    let descr = ordered("[('flag', '|b1'), ('number', '=f8'), ('pair', '=u2', (2,))]", true);
+    let descr = with_byte_order("[('flag', '|b1'), ('number', '=f8'), ('pair', '=u2', (2,))]", true);
     let rows =
         [&[1][..], &1.5f64.to_ne_bytes(), &[1, 0, 2, 0], &[0], &2.5f64.to_ne_bytes(), &[0; 4]].concat();
     let bytes = npy(&descr, false, "(2,)", &rows);

@@ -54,9 +54,9 @@ impl FileFormat for Csv {
     }
 
     fn create(&self, arrays: PendingArrays, context: CreateContext<'_, '_>) -> Result<(), Failure> {
-        let CreateContext { arguments, changes, output, out } = context;
+        let CreateContext { arguments, changes, output, stdout } = context;
         let source = changes.applied(open_only_array(arrays, arguments)?, arguments)?.ensure_iterable()?;
-        output.write(out, Content::Text, move |sink| {
+        output.write(stdout, Content::Text, move |sink| {
             let source = source;
             let mut out = io::BufWriter::new(sink);
             write::write(&source, arguments.csv_dialect().delimiter, &mut out)?;

@@ -11,7 +11,7 @@ use ndarray_io::dtype::ByteOrder;
 use ndarray_io::{DType, NpyWriter, ReadOptions, WritableElement, WriteOptions};
 
 use super::CsvDialect;
-use super::read::NOT_A_NUMBER;
+use super::read::NOT_A_NUMBER_REASON;
 use crate::failure::Failure;
 use crate::progress::Progress;
 
@@ -19,13 +19,13 @@ use crate::progress::Progress;
 pub(super) struct TableReader {
     input: PieceReader,
     dialect: CsvDialect,
-    counts: TablePosition,
+    position: TablePosition,
 }
 
 /// The text of a CSV file, in pieces.
 struct PieceReader {
     file: File,
-    all: u64,
+    total_bytes: u64,
     /// Bytes that have been read but not parsed.
     rest: Vec<u8>,
     is_end: bool,
@@ -45,14 +45,14 @@ struct ParsedPiece<T> {
     lines: u64,
     columns: Option<usize>,
     /// The first line with values.
-    first: u64,
+    first_line: u64,
     /// The error at which parsing stopped.
     line_error: Option<LineError>,
 }
 
 impl<T> ParsedPiece<T> {
     fn new(lines: u64, columns: Option<usize>) -> Self {
-        Self { values: Vec::new(), lines, columns, first: 1, line_error: None }
+        Self { values: Vec::new(), lines, columns, first_line: 1, line_error: None }
     }
 }
 
@@ -75,14 +75,14 @@ impl PieceReader {
     ///
     /// Returns `None` at the end of the file, or if the data has quotes, since quoted cells may contain line
     /// breaks.
-    fn piece(&mut self) -> Result<Option<Vec<u8>>, Failure> {
-        const PIECE: u64 = 1 << 20;
+    fn next_piece(&mut self) -> Result<Option<Vec<u8>>, Failure> {
+        const PIECE_BYTES: u64 = 1 << 20;
         loop {
             // Data from the previous round has neither a quote nor a line break: search only the new bytes.
             let before = self.rest.len();
-            let read = (&self.file).take(PIECE).read_to_end(&mut self.rest)?;
+            let read = (&self.file).take(PIECE_BYTES).read_to_end(&mut self.rest)?;
             self.is_end |= read == 0;
-            self.progress.add(read as u64, self.all);
+            self.progress.add(read as u64, self.total_bytes);
             if self.rest[before..].contains(&b'"') {
                 return Ok(None);
             }
@@ -100,14 +100,14 @@ impl PieceReader {
 
 impl TablePosition {
     /// Checks and writes the values of a piece.
-    fn put<T: WritableElement + Clone>(
+    fn check_and_put<T: WritableElement + Clone>(
         &mut self,
         parsed: ParsedPiece<T>,
         rows: &mut RowWriter<'_, T>,
     ) -> Result<(), Failure> {
         let line_error = match (self.columns, parsed.columns) {
             (Some(old), Some(new)) if old != new => {
-                Some(LineError::new(parsed.first, width_error_text(new, old)))
+                Some(LineError::new(parsed.first_line, width_error_text(new, old)))
             }
             _ => parsed.line_error,
         };
@@ -132,13 +132,13 @@ impl TablePosition {
 impl TableReader {
     pub(super) fn new(file: File, dialect: CsvDialect) -> Result<Self, Failure> {
         let (rest, progress) = (Vec::new(), Progress::new());
-        let all = file.metadata()?.len();
-        let input = PieceReader { file, all, rest, is_end: false, progress };
-        Ok(Self { input, dialect, counts: TablePosition::default() })
+        let total_bytes = file.metadata()?.len();
+        let input = PieceReader { file, total_bytes, rest, is_end: false, progress };
+        Ok(Self { input, dialect, position: TablePosition::default() })
     }
 
     /// Writes the rows to a new file as they are parsed.
-    pub(super) fn numbers<T: WritableElement + Clone + Send>(
+    pub(super) fn write_numbers<T: WritableElement + Clone + Send>(
         &mut self,
         out: &File,
         parse: impl Fn(&str) -> Result<T, String> + Sync,
@@ -146,16 +146,18 @@ impl TableReader {
         let mut rows = RowWriter { out, writer: None, options: WriteOptions::new() };
         let mut has_header = self.dialect.has_header;
         let delimiter = self.dialect.delimiter;
-        let Self { input, counts, .. } = self;
+        let Self { input, position, .. } = self;
         let pieces = std::iter::from_fn(|| {
             let dialect = CsvDialect { has_header: std::mem::take(&mut has_header), delimiter };
-            input.piece().map(|piece| piece.map(|piece| (piece, dialect))).transpose()
+            input.next_piece().map(|piece| piece.map(|piece| (piece, dialect))).transpose()
         });
         map_in_order(
             pieces,
             ReadOptions::new().get_threads(),
-            |piece| piece.map(|(piece, dialect)| values(&piece, dialect, |text| parse(text.trim_ascii()))),
-            |parsed| counts.put(parsed?, &mut rows),
+            |piece| {
+                piece.map(|(piece, dialect)| parse_piece(&piece, dialect, |text| parse(text.trim_ascii())))
+            },
+            |parsed| position.check_and_put(parsed?, &mut rows),
         )?;
         self.put_rest(true, &|cell: &str| parse(cell.trim()), &mut rows)?;
         rows.finish()
@@ -168,27 +170,27 @@ impl TableReader {
         parse: &dyn Fn(&str) -> Result<T, String>,
         rows: &mut RowWriter<'_, T>,
     ) -> Result<(), Failure> {
-        const ROWS: usize = 1000;
+        const MAX_BATCH_ROWS: usize = 1000;
         /// Rows may be of any length.
-        const CELLS: usize = 1 << 17;
+        const MAX_BATCH_CELLS: usize = 1 << 17;
         if self.dialect.delimiter == b' ' && (!are_numbers || self.input.rest.contains(&b'"')) {
             return Err("a space as delimiter is supported only for numbers without quotes".into());
         }
         let rest = std::mem::take(&mut self.input.rest);
-        let has_header = self.dialect.has_header && self.counts.lines == 0;
+        let has_header = self.dialect.has_header && self.position.lines == 0;
         let input = self.input.file.try_clone()?;
         let mut reader = ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
             .delimiter(self.dialect.delimiter)
             .from_reader(std::io::Cursor::new(rest).chain(input));
-        let before = self.counts.lines;
+        let before = self.position.lines;
         let mut record = StringRecord::new();
         let mut is_header = has_header;
         loop {
-            let mut parsed = ParsedPiece::new(0, self.counts.columns);
-            for _ in 0..ROWS {
-                if parsed.values.len() >= CELLS {
+            let mut parsed = ParsedPiece::new(0, self.position.columns);
+            for _ in 0..MAX_BATCH_ROWS {
+                if parsed.values.len() >= MAX_BATCH_CELLS {
                     break;
                 }
                 if !reader.read_record(&mut record).map_err(|error| parser_error_text(&error, before))? {
@@ -210,8 +212,8 @@ impl TableReader {
                 }
             }
             let is_end = parsed.lines == 0;
-            self.counts.lines = before; // the parser counts lines from here
-            self.counts.put(ParsedPiece { lines: 0, ..parsed }, rows)?;
+            self.position.lines = before; // the parser counts lines from here
+            self.position.check_and_put(ParsedPiece { lines: 0, ..parsed }, rows)?;
             if is_end {
                 return Ok(());
             }
@@ -219,11 +221,11 @@ impl TableReader {
     }
 
     /// Converts text. Without a width in the dtype, a first pass finds the longest cell.
-    pub(super) fn texts(&mut self, dtype: &DType, out: &File) -> Result<(), Failure> {
+    pub(super) fn write_texts(&mut self, dtype: &DType, out: &File) -> Result<(), Failure> {
         let order = dtype.as_scalar().and_then(|scalar| scalar.byte_order()).unwrap_or(ByteOrder::NATIVE);
         let options = WriteOptions::new().byte_order(order);
         let width = match dtype.item_size() / 4 {
-            0 => self.longest_cell()?,
+            0 => self.longest_cell_len()?,
             width => width,
         };
         let parse = |cell: &str| match cell.chars().count() {
@@ -239,7 +241,7 @@ impl TableReader {
     }
 
     /// Returns the number of characters in the longest cell.
-    fn longest_cell(&mut self) -> Result<usize, Failure> {
+    fn longest_cell_len(&mut self) -> Result<usize, Failure> {
         let mut reader = ReaderBuilder::new()
             .has_headers(self.dialect.has_header)
             .flexible(true)
@@ -256,7 +258,11 @@ impl TableReader {
 }
 
 /// Parses a piece without quotes.
-fn values<T>(piece: &[u8], dialect: CsvDialect, parse: impl Fn(&str) -> Result<T, String>) -> ParsedPiece<T> {
+fn parse_piece<T>(
+    piece: &[u8],
+    dialect: CsvDialect,
+    parse: impl Fn(&str) -> Result<T, String>,
+) -> ParsedPiece<T> {
     let lines_of = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
     let mut parsed = ParsedPiece::new(lines_of(piece), None);
     let text = match std::str::from_utf8(piece) {
@@ -325,18 +331,20 @@ fn parse_cells<'a, T>(
             Ok(value) => value,
             Err(reason) => {
                 let advice = match cell.trim() {
-                    _ if reason != NOT_A_NUMBER => String::new(),
+                    _ if reason != NOT_A_NUMBER_REASON => String::new(),
                     "true" | "True" | "false" | "False" => "; --dtype bool reads it".into(),
                     cell => delimiter_advice(cell),
                 };
                 let is_word = cell.trim().starts_with(char::is_alphabetic) && cell.trim() != "nan";
-                let advice = match reason == NOT_A_NUMBER && advice.is_empty() && line > 1 && is_word {
+                let advice = match reason == NOT_A_NUMBER_REASON && advice.is_empty() && line > 1 && is_word {
                     true => "; --dtype str reads all cells as text".into(),
                     false => advice,
                 };
                 let is_number = |cell: &str| !cell.trim().is_empty() && parse(cell).is_ok();
-                let may_be_header =
-                    reason == NOT_A_NUMBER && advice.is_empty() && !has_numbers && !cells.any(is_number);
+                let may_be_header = reason == NOT_A_NUMBER_REASON
+                    && advice.is_empty()
+                    && !has_numbers
+                    && !cells.any(is_number);
                 let text = format!(", column {count}: '{}': {reason}{advice}", truncated_cell(cell));
                 return Err(LineError { line, text, may_be_header });
             }
@@ -345,7 +353,7 @@ fn parse_cells<'a, T>(
         parsed.values.push(value);
     }
     let columns = *parsed.columns.get_or_insert_with(|| {
-        parsed.first = line;
+        parsed.first_line = line;
         count
     });
     match count == columns {

@@ -17,16 +17,16 @@ use crate::source::Source;
 /// Writes an array of up to two axes. A record gets a column for each field, and the file a header line with
 /// the names of the fields.
 pub(super) fn write(source: &Source, delimiter: u8, out: &mut dyn Write) -> Result<(), Failure> {
-    const BLOCK: usize = 1 << 20;
+    const BLOCK_BYTES: usize = 1 << 20;
     let is_record = matches!(source.dtype(), DType::Record(_));
     if source.shape().len() > if is_record { 1 } else { 2 } {
-        let shape = source.shape_text();
+        let shape = source.display_shape();
         let text = format!("CSV holds at most two axes, but the shape is {shape}; --slice selects a part");
         return Err(at(source.name(), text.into()));
     }
-    let width: usize = source.shape().iter().skip(1).product();
+    let elements_per_row: usize = source.shape().iter().skip(1).product();
     let count = source.shape().first().copied().unwrap_or(1);
-    if width == 0 && count > 1 << 20 {
+    if elements_per_row == 0 && count > 1 << 20 {
         return Err(format!(
             "{}: {count} rows without columns cannot be written as CSV",
             source.name().display()
@@ -34,7 +34,7 @@ pub(super) fn write(source: &Source, delimiter: u8, out: &mut dyn Write) -> Resu
         .into());
     }
     let dtype = source.dtype();
-    let table = TableWriter { dtype, delimiter, width, cells: scalar_count(dtype) };
+    let table = TableWriter { dtype, delimiter, elements_per_row, cells_per_element: scalar_count(dtype) };
     source.check_complete()?;
     if is_record {
         table.write_header_line(out)?;
@@ -50,8 +50,8 @@ pub(super) fn write(source: &Source, delimiter: u8, out: &mut dyn Write) -> Resu
         table.put_rows(block, text).map_err(|failure| at(source.name(), in_block(block, failure)))
     };
     // A row that is longer than a block is divided among several.
-    let blocks = source.blocks().order(Order::C).bytes(BLOCK);
-    if dtype.item_size() > BLOCK {
+    let blocks = source.blocks().order(Order::C).bytes(BLOCK_BYTES);
+    if dtype.item_size() > BLOCK_BYTES {
         // The text of one element is several times as long: it is written as it is made.
         return blocks.threads(1).for_each(|block| {
             let mut text = TextBuffer { text: Vec::new(), out: Some(&mut *out), flushed: 0 };
@@ -97,9 +97,9 @@ impl TextBuffer<'_> {
 
     /// Passes on what has been made, if it is enough: at the end of a cell.
     fn flush_if_full(&mut self) -> Result<(), Failure> {
-        const PIECE: usize = 64 << 10;
+        const FLUSH_THRESHOLD: usize = 64 << 10;
         if let Some(out) = &mut self.out
-            && self.text.len() >= PIECE
+            && self.text.len() >= FLUSH_THRESHOLD
         {
             out.write_all(&self.text)?;
             self.flushed += self.text.len() as u64;
@@ -113,9 +113,9 @@ struct TableWriter<'a> {
     dtype: &'a DType,
     delimiter: u8,
     /// The number of elements in a row.
-    width: usize,
+    elements_per_row: usize,
     /// The number of cells of an element.
-    cells: u64,
+    cells_per_element: u64,
 }
 
 impl TableWriter<'_> {
@@ -129,7 +129,7 @@ impl TableWriter<'_> {
             }
             let at = text.text.len();
             text.text.extend_from_slice(name.as_bytes());
-            self.quote(at, &mut text.text);
+            self.quote_if_needed(at, &mut text.text);
             text.flush_if_full()
         })?;
         text.text.push(b'\n');
@@ -153,22 +153,22 @@ impl TableWriter<'_> {
                     }
                     None => {
                         for_each_scalar(self.dtype, &bytes[item * size..][..size], &mut |dtype, bytes| {
-                            self.put_delimiter(&mut is_first, &mut out.text);
+                            self.put_delimiter_unless_first(&mut is_first, &mut out.text);
                             let at = out.text.len();
                             put_scalar(dtype, bytes, &mut out.text)?;
                             if may_need_quotes(dtype) {
-                                self.quote(at, &mut out.text);
+                                self.quote_if_needed(at, &mut out.text);
                             }
                             out.flush_if_full()
                         })?
                     }
                 }
             }
-            if columns.end < self.width {
+            if columns.end < self.elements_per_row {
                 continue; // the next block has the rest of the row
             }
             // Readers skip empty lines, so an empty cell is quoted if it is the only one of its line.
-            let is_only = self.cells == 1 && self.width <= 1;
+            let is_only = self.cells_per_element == 1 && self.elements_per_row <= 1;
             if is_only && out.len() == begin {
                 out.text.extend_from_slice(b"\"\"");
             }
@@ -185,14 +185,14 @@ impl TableWriter<'_> {
         out: &mut Vec<u8>,
     ) -> Result<(), Failure> {
         let mut put = |object| {
-            self.put_delimiter(is_first, out);
+            self.put_delimiter_unless_first(is_first, out);
             let at = out.len();
             put_object(object, out)?;
-            self.quote(at, out);
+            self.quote_if_needed(at, out);
             Ok(())
         };
         match (self.dtype, element.view()) {
-            (DType::Record(_), View::Tuple(parts)) if parts.len() as u64 == self.cells => {
+            (DType::Record(_), View::Tuple(parts)) if parts.len() as u64 == self.cells_per_element => {
                 parts.iter().try_for_each(put)
             }
             // A field that is a record or an array has several cells, so the numbers do not match.
@@ -203,14 +203,14 @@ impl TableWriter<'_> {
         }
     }
 
-    fn put_delimiter(&self, is_first: &mut bool, out: &mut Vec<u8>) {
+    fn put_delimiter_unless_first(&self, is_first: &mut bool, out: &mut Vec<u8>) {
         if !std::mem::take(is_first) {
             out.push(self.delimiter);
         }
     }
 
     /// Quotes the cell that starts at `at`, if it contains a delimiter, a quote or a line break.
-    fn quote(&self, at: usize, out: &mut Vec<u8>) {
+    fn quote_if_needed(&self, at: usize, out: &mut Vec<u8>) {
         let needs_quotes = |byte: &u8| matches!(byte, b'"' | b'\n' | b'\r') || *byte == self.delimiter;
         // A byte order mark at the beginning of a file would not be read as text.
         if !out[at..].iter().any(needs_quotes) && !out[at..].starts_with("\u{feff}".as_bytes()) {

@@ -21,26 +21,26 @@ macro_rules! from {
     )*};
 }
 
-fn slot(slot: Slot) -> Object {
+fn slot_object(slot: Slot) -> Object {
     Object { slot, graph: None }
 }
 
 from! {
-    bool => |value| slot(Slot::bool(value));
-    i8 => |number| slot(Slot::int(number.into()));
-    i16 => |number| slot(Slot::int(number.into()));
-    i32 => |number| slot(Slot::int(number.into()));
-    i64 => |number| slot(Slot::int(number));
-    u8 => |number| slot(Slot::int(number.into()));
-    u16 => |number| slot(Slot::int(number.into()));
-    u32 => |number| slot(Slot::int(number.into()));
+    bool => |value| slot_object(Slot::bool(value));
+    i8 => |number| slot_object(Slot::int(number.into()));
+    i16 => |number| slot_object(Slot::int(number.into()));
+    i32 => |number| slot_object(Slot::int(number.into()));
+    i64 => |number| slot_object(Slot::int(number));
+    u8 => |number| slot_object(Slot::int(number.into()));
+    u16 => |number| slot_object(Slot::int(number.into()));
+    u32 => |number| slot_object(Slot::int(number.into()));
     isize => |number| Int::from(number as i64).into();
     usize => |number| Int::from(number as u64).into();
     u64 => |number| Int::from(number).into();
     i128 => |number| Int::from(number).into();
     u128 => |number| Int::from(number).into();
-    f32 => |number| slot(Slot::float(number.into()));
-    f64 => |number| slot(Slot::float(number));
+    f32 => |number| slot_object(Slot::float(number.into()));
+    f64 => |number| slot_object(Slot::float(number));
     Complex<f32> => |number| Complex::new(f64::from(number.re), f64::from(number.im)).into();
     Complex<f64> => |number| build_object(|_| Node::Complex(number));
     char => |char| Object::from(&*char.encode_utf8(&mut [0; 4]));
@@ -56,7 +56,7 @@ from! {
 impl From<&str> for Object {
     fn from(text: &str) -> Self {
         match Slot::short(text.as_bytes()) {
-            Some(text) => slot(text),
+            Some(text) => slot_object(text),
             None => build_object(|build| Node::Text(build.graph.add_text(text))),
         }
     }
@@ -65,7 +65,7 @@ impl From<&str> for Object {
 impl From<Int> for Object {
     fn from(number: Int) -> Self {
         match number.small_or_large() {
-            Ok(number) => slot(Slot::int(number)),
+            Ok(number) => slot_object(Slot::int(number)),
             Err(number) => build_object(|build| {
                 build.graph.rare_tables_mut().bigs.push(Arc::clone(number));
                 Node::Big(0)
@@ -78,7 +78,7 @@ impl From<Int> for Object {
 impl From<&DynArray> for Object {
     fn from(array: &DynArray) -> Self {
         build_object(|build| {
-            let dtype = build.dtype(array.dtype());
+            let dtype = build.add_dtype(array.dtype());
             let objects = array.objects.as_ref();
             let items = match objects {
                 Some(items) => {
@@ -88,8 +88,8 @@ impl From<&DynArray> for Object {
                 None => build.add_bytes(array.bytes()),
             };
             let rest = build.graph.rare_tables_mut();
-            rest.lengths.extend_from_slice(array.shape());
-            let dims = Span::new(0..rest.lengths.len());
+            rest.axis_lengths.extend_from_slice(array.shape());
+            let dims = Span::new(0..rest.axis_lengths.len());
             let has_objects = objects.is_some();
             rest.arrays.push(ArrayParts { dtype, order: array.order(), dims, items, has_objects });
             Node::Array(0)

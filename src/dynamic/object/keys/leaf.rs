@@ -10,7 +10,7 @@ use super::super::graph::{Id, Node, SlotContents};
 use super::super::times::{Date, Time, Timedelta};
 use super::super::{ObjectRef, Text, View};
 use crate::dtype::{ByteOrder, DType, Kind, Scalar};
-use crate::element::trimmed;
+use crate::element::without_trailing_nuls;
 
 /// A key without parts, normalized so that keys that Python considers equal are equal.
 #[derive(PartialEq, Eq, Hash)]
@@ -45,7 +45,7 @@ impl Leaf<'_> {
             Self::Complex(re, im) => is_nan(*re) || is_nan(*im),
             Self::Digits(_, digits, _) => digits.to_ascii_lowercase().contains("nan"),
             Self::Scalar(dtype, bytes) => {
-                dtype.as_scalar().is_some_and(|scalar| is_scalar_nan(scalar, bytes))
+                dtype.as_scalar().is_some_and(|scalar| is_nat_or_long_double_nan(scalar, bytes))
             }
             _ => false,
         }
@@ -53,7 +53,7 @@ impl Leaf<'_> {
 }
 
 /// Returns whether a scalar is NaT, or a `longdouble` or `clongdouble` that is not a number.
-fn is_scalar_nan(scalar: &Scalar, bytes: &[u8]) -> bool {
+fn is_nat_or_long_double_nan(scalar: &Scalar, bytes: &[u8]) -> bool {
     let mut little = bytes.to_vec();
     if scalar.byte_order() == Some(ByteOrder::Big) {
         // Also exchanges the parts of a complex number, which does not matter here.
@@ -72,10 +72,10 @@ fn is_scalar_nan(scalar: &Scalar, bytes: &[u8]) -> bool {
 /// The file does not say which. On x86, 10 bytes are the number, and what follows is not initialized; elsewhere
 /// 16 bytes are. A number that is taken for a NaN by mistake is only not compared with other keys.
 fn is_long_double_nan(little: &[u8]) -> bool {
-    const EXPONENT: u16 = 0x7FFF;
+    const EXPONENT_MASK: u16 = 0x7FFF;
     let bits = |bytes: &[u8]| bytes.iter().rev().fold(0, |bits: u128, byte| bits << 8 | u128::from(*byte));
     let is_nan = |fraction: &[u8], top: &[u8], unused: u32| {
-        bits(top) as u16 & EXPONENT == EXPONENT && bits(fraction) << unused != 0
+        bits(top) as u16 & EXPONENT_MASK == EXPONENT_MASK && bits(fraction) << unused != 0
     };
     match little.len() {
         // The highest bit of the fraction is that before the point.
@@ -101,7 +101,7 @@ pub(super) fn kind(key: ObjectRef<'_>) -> KeyKind<'_> {
         View::Int(_) => match (key.slot.contents(), key.node()) {
             (SlotContents::Int(number), _) => Leaf::Int(number),
             (_, Some((graph, Node::Big(number)))) => {
-                Leaf::Big(Cow::Borrowed(&graph.rest().bigs[*number as usize]))
+                Leaf::Big(Cow::Borrowed(&graph.rare_tables().bigs[*number as usize]))
             }
             _ => unreachable!("an integer is small or large"),
         },
@@ -129,7 +129,7 @@ pub(super) fn kind(key: ObjectRef<'_>) -> KeyKind<'_> {
                 Some(Kind::Float) => scalar.cast::<f64>().ok().map(float),
                 Some(Kind::Complex) => scalar.cast::<Complex<f64>>().ok().map(complex),
                 Some(Kind::Text) => scalar.cast::<String>().ok().map(|text| Leaf::Text(Cow::Owned(text))),
-                Some(Kind::Bytes) => Some(Leaf::Bytes(trimmed(scalar.bytes()))),
+                Some(Kind::Bytes) => Some(Leaf::Bytes(without_trailing_nuls(scalar.bytes()))),
                 _ => None,
             };
             made.unwrap_or(Leaf::Scalar(scalar.dtype(), scalar.bytes()))
@@ -152,11 +152,11 @@ pub(super) fn kind(key: ObjectRef<'_>) -> KeyKind<'_> {
 /// Normalizes a float: a whole number becomes the integer, which is the same key.
 fn float<'a>(number: f64) -> Leaf<'a> {
     // 2⁶³, the smallest positive float that does not fit into an `i64`.
-    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+    const I64_LIMIT: f64 = 9_223_372_036_854_775_808.0;
     if number.fract() != 0.0 || !number.is_finite() {
         return Leaf::Float(number.to_bits());
     }
-    if (-LIMIT..LIMIT).contains(&number) {
+    if (-I64_LIMIT..I64_LIMIT).contains(&number) {
         return Leaf::Int(number as i64);
     }
     BigInt::from_f64(number).map_or(Leaf::Float(number.to_bits()), |number| Leaf::Big(Cow::Owned(number)))
@@ -171,7 +171,7 @@ fn complex<'a>(number: Complex<f64>) -> Leaf<'a> {
 }
 
 /// Parses a decimal number into its sign, digits, and the power of ten to multiply them by.
-fn digits(text: &str) -> Option<(bool, String, i64)> {
+fn parse_decimal(text: &str) -> Option<(bool, String, i64)> {
     let (is_negative, unsigned) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),
         b'+' => (false, &text[1..]),
@@ -195,7 +195,7 @@ pub(in super::super) fn is_decimal(text: &str) -> bool {
     let nan = unsigned.strip_prefix('s').unwrap_or(&unsigned).strip_prefix("nan");
     let is_nan = nan.is_some_and(|payload| payload.bytes().all(|digit| digit.is_ascii_digit()));
     text.len() <= unsigned.len() + 1
-        && (is_nan || matches!(&*unsigned, "inf" | "infinity") || digits(text).is_some())
+        && (is_nan || matches!(&*unsigned, "inf" | "infinity") || parse_decimal(text).is_some())
 }
 
 /// Normalizes a decimal number: one that equals an integer or float becomes the same key.
@@ -204,7 +204,7 @@ pub(in super::super) fn is_decimal(text: &str) -> bool {
 fn decimal<'a>(text: &str) -> Leaf<'a> {
     // Bounds the time: a text as short as `1e999999999` could expand to a gigabyte.
     const MAX_EXPANDED_DIGITS: usize = 400;
-    let Some((is_negative, digits, power)) = digits(text) else {
+    let Some((is_negative, digits, power)) = parse_decimal(text) else {
         return match text.to_ascii_lowercase().trim_start_matches(['-', '+']) {
             "inf" | "infinity" if text.starts_with('-') => float(f64::NEG_INFINITY),
             "inf" | "infinity" => float(f64::INFINITY),

@@ -23,7 +23,7 @@ impl Unpickler<'_> {
             }
             STACK_GLOBAL => {
                 let (name, module) = (self.pop()?, self.pop()?);
-                let text = |slot: Slot| self.view().text(slot).map(Cow::into_owned);
+                let text = |slot: Slot| self.view().text_or_old_name(slot).map(Cow::into_owned);
                 let names = text(module).zip(text(name));
                 let (module, name) =
                     names.ok_or_else(|| self.fault("the name of a class or function is not a string"))?;
@@ -92,7 +92,7 @@ impl Unpickler<'_> {
                 let Some(count) = self.source.buffer_count() else {
                     return self.push_counted(Node::Buffer { number, is_read_only: false });
                 };
-                match self.source.buffer(number as usize) {
+                match self.source.buffer_position_and_len(number as usize) {
                     Some((start, len)) => self.push_counted(Node::ByteArray(Span { start, len })),
                     None => Err(self.fault(format!("the pickle needs more than the {count} buffers given"))),
                 }
@@ -136,7 +136,7 @@ impl Unpickler<'_> {
         let is_old = self.protocol < 3;
         // Both names may contain spaces, so the length of the module's name is part of the key.
         let key = format!("{is_old} {} {module} {name}", module.len());
-        if let Some(slot) = self.names.get(&key) {
+        if let Some(slot) = self.globals_by_key.get(&key) {
             return Ok(*slot);
         }
         let stored = (module, name);
@@ -160,7 +160,7 @@ impl Unpickler<'_> {
         names.push(Name { module: module.into(), name: name.into(), stored });
         let number = names.len() as u32 - 1;
         let slot = self.graph.add(Node::Global(number));
-        self.names.insert(key, slot);
+        self.globals_by_key.insert(key, slot);
         Ok(slot)
     }
 
@@ -181,7 +181,7 @@ impl Unpickler<'_> {
         }
         let (items, pairs, state) = (Span::default(), Span::default(), Slot::ABSENT);
         let calls = &mut self.graph.rare_tables_mut().calls;
-        calls.push(CallParts { callable, args, kwargs, state, items, pairs, is_new });
+        calls.push(CallParts { callable, args, kwargs, state, items, pairs, calls_new: is_new });
         let number = calls.len() as u32 - 1;
         self.push_counted(Node::Call(number))
     }

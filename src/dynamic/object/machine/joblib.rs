@@ -14,13 +14,14 @@ impl Unpickler<'_> {
     pub(in super::super) fn read_joblib_array(&mut self, number: u32, state: Slot) -> Result<()> {
         let view = self.view();
         /// The dict is searched for each part, and any number of arrays may share a large one.
-        const MAX_PARTS: usize = 16;
-        let state = view.dict(state).filter(|state| state.len() <= MAX_PARTS);
+        const MAX_STATE_ENTRIES: usize = 16;
+        let state = view.dict(state).filter(|state| state.len() <= MAX_STATE_ENTRIES);
         let state = state.ok_or_else(|| malformed("an array of joblib has no description"))?;
         let named = |name: &str| {
             // Bytes are not taken for a name: they would be checked to be text each time.
             let may_be = |key: &Slot| matches!(view.node(*key), None | Some(Node::Text(_)));
-            let is_name = |key: &Slot| may_be(key) && view.text(*key).is_some_and(|key| key == name);
+            let is_name =
+                |key: &Slot| may_be(key) && view.text_or_old_name(*key).is_some_and(|key| key == name);
             state.iter().rev().find(|[key, _]| is_name(key)).map(|[_, part]| *part)
         };
         let dims = named("shape").and_then(|dims| view.dims(dims));
@@ -67,7 +68,7 @@ impl Unpickler<'_> {
         self.position += inner.position;
         self.object_count = inner.object_count;
         let inner_protocol = inner.protocol;
-        let read = Unpickled { graph: inner.graph, top, used: inner.position };
+        let read = Unpickled { graph: inner.graph, top, pickle_len: inner.position };
         let (object, load_effects) = finish::finish(read, &rest, None, self.limits)?;
         let protocol = std::mem::replace(&mut self.protocol, inner_protocol);
         for name in load_effects.names() {

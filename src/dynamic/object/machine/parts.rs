@@ -71,7 +71,7 @@ impl Unpickler<'_> {
 
     /// Returns where the last `count` items of the stack start.
     fn start_of_last(&self, count: usize) -> Result<usize> {
-        let from = self.stack.len().checked_sub(count).filter(|from| *from >= self.floor());
+        let from = self.stack.len().checked_sub(count).filter(|from| *from >= self.stack_floor());
         from.ok_or_else(|| self.fault("the stack is empty"))
     }
 
@@ -84,7 +84,7 @@ impl Unpickler<'_> {
 
     /// Adds the items of the stack, starting at index `from`, to the object below them.
     fn extend(&mut self, from: usize, how: ExtendKind) -> Result<()> {
-        let below = from.checked_sub(1).filter(|below| *below >= self.floor());
+        let below = from.checked_sub(1).filter(|below| *below >= self.stack_floor());
         let target = below.and_then(|below| self.stack[below].node());
         if below.is_some() && from == self.stack.len() {
             return Ok(()); // nothing to add

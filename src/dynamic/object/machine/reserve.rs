@@ -17,13 +17,13 @@ const ESTIMATE_GROWTH_FACTOR: usize = 16;
 /// How many times longer than the beginning the part may be that an estimate is for.
 ///
 /// Small objects may be followed by an array that is much longer, which needs no tables.
-const MAX_FACTOR: f64 = 1024.0;
+const MAX_LENGTH_RATIO: f64 = 1024.0;
 
 /// What an estimate is made from.
 #[derive(Clone, Copy)]
 struct Estimate {
     /// How many times longer than its beginning the pickle is.
-    factor: f64,
+    length_ratio: f64,
     /// Number of bytes of the pickle that remain, which is also the maximum number of entries to reserve.
     remaining_bytes: usize,
 }
@@ -37,17 +37,17 @@ impl Unpickler<'_> {
         if usize::BITS < 64 {
             return;
         }
-        let factor = (self.pickle.len() as f64 / self.position as f64).min(MAX_FACTOR);
-        let estimate = Estimate { factor, remaining_bytes: self.pickle.len() - self.position };
+        let length_ratio = (self.pickle.len() as f64 / self.position as f64).min(MAX_LENGTH_RATIO);
+        let estimate = Estimate { length_ratio, remaining_bytes: self.pickle.len() - self.position };
         estimate.reserve(&mut self.memo, 0);
         estimate.reserve(&mut self.graph.nodes, 0);
         // The items on the stack are going to be slots.
         estimate.reserve(&mut self.graph.slots, self.stack.len());
-        if let Some(rest) = &mut self.graph.rest {
+        if let Some(rest) = &mut self.graph.rare_tables {
             // Their entries are the largest, and few are made from fewer bytes.
-            const BYTES_PER_ENTRY: usize = 4;
+            const PICKLE_BYTES_PER_ENTRY: usize = 4;
             let of_calls =
-                Estimate { remaining_bytes: estimate.remaining_bytes / BYTES_PER_ENTRY, ..estimate };
+                Estimate { remaining_bytes: estimate.remaining_bytes / PICKLE_BYTES_PER_ENTRY, ..estimate };
             of_calls.reserve(&mut rest.calls, 0);
             of_calls.reserve(&mut rest.arrays, 0);
             estimate.reserve(&mut rest.bytes, 0);
@@ -69,7 +69,7 @@ impl Unpickler<'_> {
         nodes.shrink_to(2 * nodes.len());
         slots.shrink_to(2 * slots.len());
         texts.shrink_to(2 * texts.len());
-        if let Some(rest) = &mut self.graph.rest {
+        if let Some(rest) = &mut self.graph.rare_tables {
             rest.calls.shrink_to(2 * rest.calls.len());
             rest.arrays.shrink_to(2 * rest.arrays.len());
             rest.bytes.shrink_to(2 * rest.bytes.len());
@@ -94,7 +94,7 @@ impl Estimate {
 
     /// Returns the capacity that a table with `len` entries should have; `None` if it is sufficient.
     fn wanted_capacity(self, len: usize, capacity: usize) -> Option<usize> {
-        let all = len as f64 * self.factor;
+        let all = len as f64 * self.length_ratio;
         // A quarter more than expected, so that the table is not copied if the rest is a bit denser. The number
         // saturates.
         let wanted_capacity = ((1.25 * all) as usize).min(len + self.remaining_bytes);

@@ -8,7 +8,7 @@ use serde_1::de::{self, DeserializeOwned, IntoDeserializer, MapAccess, SeqAccess
 use serde_1::{Deserialize, Deserializer, forward_to_deserialize_any};
 
 use super::super::{Object, ObjectRef, View};
-use super::{MAX_OBJECTS, SmallestInt, VisitedObject, iso_8601_text, own_byte_len, plain};
+use super::{MAX_OBJECTS, SmallestInt, VisitedObject, iso_8601_text, numpy_to_plain, own_byte_len};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Deserializes any value of a self-describing format.
@@ -124,8 +124,9 @@ impl<'de> Visitor<'de> for ObjectVisitor {
 /// [`ErrorKind::NotConvertible`] if the object does not fit `T`, or could not be serialized (see the
 /// implementation of `Serialize`).
 pub fn from_object<T: DeserializeOwned>(object: &Object) -> Result<T> {
-    let remaining = Cell::new(MAX_OBJECTS);
-    let visited = VisitedObject { object: object.as_ref(), remaining: &remaining, within: None };
+    let remaining_objects = Cell::new(MAX_OBJECTS);
+    let visited =
+        VisitedObject { object: object.as_ref(), remaining_objects: &remaining_objects, within: None };
     T::deserialize(visited).map_err(|ConversionError(reason)| ErrorKind::NotConvertible { reason }.into())
 }
 
@@ -204,9 +205,13 @@ impl<'de> Deserializer<'de> for VisitedObject<'_> {
                 Ok(value)
             }
             View::Scalar(_) | View::Array(_) => {
-                let plain = plain(self.object)?;
-                VisitedObject { object: plain.as_ref(), remaining: self.remaining, within: self.within }
-                    .deserialize_any(visitor)
+                let plain = numpy_to_plain(self.object)?;
+                VisitedObject {
+                    object: plain.as_ref(),
+                    remaining_objects: self.remaining_objects,
+                    within: self.within,
+                }
+                .deserialize_any(visitor)
             }
             View::Decimal(digits) => visitor.visit_str(digits),
             _ => match iso_8601_text(self.object) {

@@ -63,7 +63,7 @@ fn scalar_constructor_argument(dtype: &DType, scalar: &Scalar) -> String {
     }
 }
 
-fn title(title: Option<&Title>) -> Option<String> {
+fn format_title(title: Option<&Title>) -> Option<String> {
     title.map(|title| match title {
         Title::Text(text) => Quoted(text).to_string(),
         Title::Int(number) => number.to_string(),
@@ -84,7 +84,7 @@ fn record_constructor_argument(record: &Record) -> String {
     };
     if is_packed && end == record.size() {
         return list(&|field| {
-            let name = match title(field.title()) {
+            let name = match format_title(field.title()) {
                 Some(title) => format!("({title}, {})", Quoted(field.name())),
                 None => Quoted(field.name()).to_string(),
             };
@@ -100,7 +100,7 @@ fn record_constructor_argument(record: &Record) -> String {
         true => {
             format!(
                 ", 'titles': {}",
-                list(&|field| title(field.title()).unwrap_or_else(|| "None".to_owned()))
+                list(&|field| format_title(field.title()).unwrap_or_else(|| "None".to_owned()))
             )
         }
         false => String::new(),

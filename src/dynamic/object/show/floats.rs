@@ -40,7 +40,7 @@ impl SizedFloat {
     }
 
     /// Returns the shortest digits that tell the number from others of its type, in Rust's scientific notation.
-    fn text(self) -> String {
+    fn shortest_scientific(self) -> String {
         match self {
             Self::Half(number) => shortest_half(number),
             Self::Single(number) => format!("{number:e}"),
@@ -49,8 +49,8 @@ impl SizedFloat {
     }
 
     /// Returns the number of digits after the first one, and the exponent, of the shortest digits.
-    fn shortest_digits_and_exponent(self) -> (usize, i32) {
-        let shown = self.text();
+    fn further_digit_count_and_exponent(self) -> (usize, i32) {
+        let shown = self.shortest_scientific();
         let (digits, exponent) = shown.split_once('e').unwrap_or((&shown, "0"));
         let digits = digits.bytes().filter(u8::is_ascii_digit).count();
         (digits.saturating_sub(1), exponent.parse().unwrap_or(0))
@@ -60,7 +60,7 @@ impl SizedFloat {
     ///
     /// It differs from the exact value only below a power of two that is half way between two numbers with as many
     /// digits, as the 16-bit 0.015625: the shortest digits are 0.01563.
-    fn shown(self, is_whole: bool) -> f64 {
+    fn shown_value(self, is_whole: bool) -> f64 {
         match self {
             Self::Half(number) if is_whole => half_as_printed(number),
             _ => self.value(),
@@ -68,8 +68,8 @@ impl SizedFloat {
     }
 
     /// Returns the number of decimal places, as [`PRECISION`] allows.
-    fn places(self) -> usize {
-        let (further, exponent) = self.shortest_digits_and_exponent();
+    fn decimal_places(self) -> usize {
+        let (further, exponent) = self.further_digit_count_and_exponent();
         let places = (further as i32 - exponent).max(0) as usize;
         match places > PRECISION {
             // Fewer if what remains ends in zeros.
@@ -79,8 +79,8 @@ impl SizedFloat {
     }
 
     /// Returns the number of decimal places of the number with an exponent.
-    fn places_before_exponent(self) -> usize {
-        let (further, _) = self.shortest_digits_and_exponent();
+    fn mantissa_decimal_places(self) -> usize {
+        let (further, _) = self.further_digit_count_and_exponent();
         match further > PRECISION {
             true => {
                 let shown = format!("{:.PRECISION$e}", self.value());
@@ -102,8 +102,8 @@ pub(super) fn aligned(numbers: Vec<SizedFloat>, sign: SignStyle) -> Vec<String> 
         numbers.iter().copied().filter(|number| number.value().is_finite()).collect();
     let needs_exponent = needs_exponent(&finite);
     let places = match needs_exponent {
-        true => finite.iter().map(|number| number.places_before_exponent()).max().unwrap_or(0),
-        false => finite.iter().map(|number| number.places()).max().unwrap_or(0),
+        true => finite.iter().map(|number| number.mantissa_decimal_places()).max().unwrap_or(0),
+        false => finite.iter().map(|number| number.decimal_places()).max().unwrap_or(0),
     };
     let signed = |text: String, is_negative: bool| {
         if sign == SignStyle::Always && !is_negative { format!("+{text}") } else { text }
@@ -112,8 +112,11 @@ pub(super) fn aligned(numbers: Vec<SizedFloat>, sign: SignStyle) -> Vec<String> 
     let split = |number: &SizedFloat| {
         let value = number.value();
         let text = match needs_exponent {
-            true => format!("{:.places$e}", number.shown(places == number.shortest_digits_and_exponent().0)),
-            false => format!("{:.*}", number.places(), number.shown(true)),
+            true => format!(
+                "{:.places$e}",
+                number.shown_value(places == number.further_digit_count_and_exponent().0)
+            ),
+            false => format!("{:.*}", number.decimal_places(), number.shown_value(true)),
         };
         let (digits, exponent) = text.split_once('e').unwrap_or((&text, ""));
         let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
@@ -169,7 +172,7 @@ fn needs_exponent(finite: &[SizedFloat]) -> bool {
     };
     // NumPy computes in the type of the numbers.
     let (large, small, ratio) = match finite[0] {
-        SizedFloat::Half(_) => (1e3, f64::from(half_to_single(0x068E)), ratio_as_half(most / least)),
+        SizedFloat::Half(_) => (1e3, f64::from(half_to_single(0x068E)), round_ratio_to_half(most / least)),
         SizedFloat::Single(_) => (1e6, f64::from(0.0001f32), f64::from(most as f32 / least as f32)),
         SizedFloat::Double(_) => (1e8, 0.0001, most / least),
     };
@@ -177,6 +180,6 @@ fn needs_exponent(finite: &[SizedFloat]) -> bool {
 }
 
 /// Rounds a ratio that is close to 1000 to a float of 16 bits.
-fn ratio_as_half(ratio: f64) -> f64 {
+fn round_ratio_to_half(ratio: f64) -> f64 {
     if ratio <= 1000.25 { ratio.min(1000.0) } else { ratio }
 }

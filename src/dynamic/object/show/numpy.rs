@@ -6,18 +6,18 @@ use super::floats::{self, SignStyle};
 use super::{QuotedBytes, dtypes};
 use crate::dtype::{ByteOrder, DType, Kind, Record, Scalar as ScalarType, Subarray, TimeUnit};
 use crate::dynamic::show::{signed, unsigned};
-use crate::element::date;
-use crate::element::{format_number, hex, trimmed};
+use crate::element::iso_datetime;
+use crate::element::{format_number, hex, without_trailing_nuls};
 use crate::shape::{Shape, indices_of};
 
 /// An array of more elements is abbreviated.
-pub(super) const THRESHOLD: usize = 1000;
+pub(super) const ABBREVIATION_THRESHOLD: usize = 1000;
 /// The number of indices that are shown at each end of an abbreviated axis.
 const EDGE_ITEMS: usize = 3;
 /// No more elements are shown, even if NumPy would show more of an array with many axes.
-const MAX_SHOWN: usize = 10_000;
+const MAX_SHOWN_ELEMENTS: usize = 10_000;
 const LINE_WIDTH: usize = 75;
-const PREFIX: &str = "array(";
+const ARRAY_PREFIX: &str = "array(";
 
 /// The shape of an array, and which of its elements are shown.
 pub(super) struct ArrayLayout {
@@ -29,7 +29,10 @@ impl ArrayLayout {
     pub(super) fn new(dims: &[usize]) -> Self {
         let count = dims.iter().try_fold(1usize, |count, dim| count.checked_mul(*dim));
         let is_empty = dims.contains(&0);
-        Self { dims: dims.to_vec(), is_abbreviated: !is_empty && count.is_none_or(|count| count > THRESHOLD) }
+        Self {
+            dims: dims.to_vec(),
+            is_abbreviated: !is_empty && count.is_none_or(|count| count > ABBREVIATION_THRESHOLD),
+        }
     }
 
     fn is_empty(&self) -> bool {
@@ -37,7 +40,7 @@ impl ArrayLayout {
     }
 
     /// Returns the indices of an axis that are shown, with `None` for the ellipsis.
-    fn indices(&self, axis: usize) -> impl Iterator<Item = Option<usize>> + use<> {
+    fn shown_indices(&self, axis: usize) -> impl Iterator<Item = Option<usize>> + use<> {
         let length = self.dims[axis];
         let is_abbreviated = self.is_abbreviated && length > 2 * EDGE_ITEMS;
         let head = if is_abbreviated { EDGE_ITEMS } else { length };
@@ -49,7 +52,7 @@ impl ArrayLayout {
     pub(super) fn shown_count(&self) -> Option<usize> {
         let each = |dim: &usize| if self.is_abbreviated { (*dim).min(2 * EDGE_ITEMS) } else { *dim };
         let count = self.dims.iter().map(each).try_fold(1usize, usize::checked_mul);
-        count.filter(|count| *count <= MAX_SHOWN || !self.is_abbreviated)
+        count.filter(|count| *count <= MAX_SHOWN_ELEMENTS || !self.is_abbreviated)
     }
 
     /// Returns whether an element is shown, by its number in C order.
@@ -67,7 +70,9 @@ impl ArrayLayout {
         let body = match self.is_empty() {
             true => "[]".to_owned(),
             // The last character of a line is for the closing parenthesis.
-            false => self.part(0, PREFIX.len() + 1, LINE_WIDTH - 1, &mut words.into_iter()),
+            false => {
+                self.lay_out_from_axis(0, ARRAY_PREFIX.len() + 1, LINE_WIDTH - 1, &mut words.into_iter())
+            }
         };
         let mut more = Vec::new();
         if self.is_abbreviated || self.is_empty() && self.dims != [0] {
@@ -77,18 +82,18 @@ impl ArrayLayout {
             more.push(format!("dtype={}", dtypes::dtype_argument(dtype)));
         }
         if more.is_empty() {
-            return format!("{PREFIX}{body})");
+            return format!("{ARRAY_PREFIX}{body})");
         }
-        let (shown, more) = (format!("{PREFIX}{body},"), more.join(", ") + ")");
+        let (shown, more) = (format!("{ARRAY_PREFIX}{body},"), more.join(", ") + ")");
         let last_line = shown.rsplit('\n').next().unwrap_or("").chars().count();
         match last_line + more.chars().count() + 1 > LINE_WIDTH {
-            true => format!("{shown}\n{}{more}", " ".repeat(PREFIX.len())),
+            true => format!("{shown}\n{}{more}", " ".repeat(ARRAY_PREFIX.len())),
             false => format!("{shown} {more}"),
         }
     }
 
     /// Lays out the part of an array at one index of all axes before `axis`.
-    fn part(
+    fn lay_out_from_axis(
         &self,
         axis: usize,
         indent: usize,
@@ -101,7 +106,7 @@ impl ArrayLayout {
         }
         let mut lines =
             LineWrapper { done: String::new(), line: " ".repeat(indent), indent, width: width - 1 };
-        for (number, index) in self.indices(axis).enumerate() {
+        for (number, index) in self.shown_indices(axis).enumerate() {
             match (left, index) {
                 (1, index) => {
                     if number > 0 {
@@ -117,7 +122,7 @@ impl ArrayLayout {
                         lines.done.push_str(&format!(",{}{}", "\n".repeat(left - 1), " ".repeat(indent)));
                     }
                     let part = match index {
-                        Some(_) => self.part(axis + 1, indent + 1, width - 1, words),
+                        Some(_) => self.lay_out_from_axis(axis + 1, indent + 1, width - 1, words),
                         None => "...".to_owned(),
                     };
                     lines.done.push_str(&part);
@@ -170,21 +175,23 @@ impl LineWrapper {
 }
 
 /// Returns what it costs to show an element, in bytes: what is visited, and what its parts take as text.
-pub(super) fn cost(dtype: &DType) -> usize {
-    const PART: usize = 128;
-    fn parts(dtype: &DType) -> usize {
+pub(super) fn element_show_cost(dtype: &DType) -> usize {
+    const BYTES_PER_PART: usize = 128;
+    fn part_count(dtype: &DType) -> usize {
         match dtype {
             DType::Scalar(_) | DType::Object => 1,
-            DType::Subarray(subarray) => {
-                subarray.shape().iter().fold(parts(subarray.base()), |parts, dim| parts.saturating_mul(*dim))
-            }
+            DType::Subarray(subarray) => subarray
+                .shape()
+                .iter()
+                .fold(part_count(subarray.base()), |parts, dim| parts.saturating_mul(*dim)),
             // A record without fields is an item as well.
-            DType::Record(record) => {
-                record.fields().iter().fold(1usize, |sum, field| sum.saturating_add(parts(field.dtype())))
-            }
+            DType::Record(record) => record
+                .fields()
+                .iter()
+                .fold(1usize, |sum, field| sum.saturating_add(part_count(field.dtype()))),
         }
     }
-    dtype.item_size().max(parts(dtype).saturating_mul(PART))
+    dtype.item_size().max(part_count(dtype).saturating_mul(BYTES_PER_PART))
 }
 
 /// Returns whether NumPy would take the elements for this dtype if it were not named.
@@ -209,20 +216,20 @@ pub(super) fn array(array: Array<'_>) -> Option<String> {
         let mut places = vec![0];
         for (axis, stride) in strides.iter().enumerate() {
             let of_axis = |place: usize| {
-                grid.indices(axis).flatten().map(move |index| place + index * *stride as usize)
+                grid.shown_indices(axis).flatten().map(move |index| place + index * *stride as usize)
             };
             places = places.into_iter().flat_map(of_axis).collect();
         }
         items = places.into_iter().map(|place| &array.bytes()[place * size..][..size]).collect();
     }
-    let words = words(array.dtype(), &items, array.shape().is_empty(), false);
+    let words = format_elements(array.dtype(), &items, array.shape().is_empty(), false);
     Some(grid.array_repr(words, array.dtype()))
 }
 
 /// Formats elements of one dtype, aligned with one another.
 ///
 /// `has_no_axes` says that it is one element without axes, and `is_scalar` that it is not in an array.
-fn words(dtype: &DType, items: &[&[u8]], has_no_axes: bool, is_scalar: bool) -> Vec<String> {
+fn format_elements(dtype: &DType, items: &[&[u8]], has_no_axes: bool, is_scalar: bool) -> Vec<String> {
     match dtype {
         DType::Scalar(scalar) if is_scalar && scalar.kind() == Kind::Float && scalar.size() <= 8 => {
             items.iter().map(|item| unaligned_float(scalar, item)).collect()
@@ -239,7 +246,9 @@ fn format_records(record: &Record, items: &[&[u8]], has_no_axes: bool, is_scalar
     for (number, field) in record.fields().iter().enumerate() {
         let size = field.dtype().item_size();
         let parts: Vec<&[u8]> = items.iter().map(|item| &item[field.offset()..][..size]).collect();
-        for (shown, word) in shown.iter_mut().zip(words(field.dtype(), &parts, has_no_axes, is_scalar)) {
+        for (shown, word) in
+            shown.iter_mut().zip(format_elements(field.dtype(), &parts, has_no_axes, is_scalar))
+        {
             shown.push_str(if number > 0 { ", " } else { "" });
             shown.push_str(&word);
         }
@@ -257,8 +266,8 @@ fn format_subarrays(subarray: &Subarray, items: &[&[u8]], is_scalar: bool) -> Ve
         .iter()
         .flat_map(|item| (0..count).map(|index| &item[part(item, index)]).collect::<Vec<_>>())
         .collect();
-    let words = words(subarray.base(), &parts, false, is_scalar);
-    let rows = |words: &[String]| nested_brackets(subarray.shape(), words, count > THRESHOLD);
+    let words = format_elements(subarray.base(), &parts, false, is_scalar);
+    let rows = |words: &[String]| nested_brackets(subarray.shape(), words, count > ABBREVIATION_THRESHOLD);
     match count {
         0 => items.iter().map(|_| rows(&[])).collect(),
         _ => words.chunks(count).map(rows).collect(),
@@ -313,10 +322,10 @@ fn format_scalars(scalar: &ScalarType, items: &[&[u8]], has_no_axes: bool) -> Ve
         }
         // The file does not say which format a `longdouble` has.
         Kind::Float | Kind::Complex => each(&hex),
-        Kind::Bytes | Kind::Text | Kind::Void => each(&|item| text(scalar, item)),
+        Kind::Bytes | Kind::Text | Kind::Void => each(&|item| quoted_text_or_bytes(scalar, item)),
         // Objects have no arrays of them: their pickles name a module that is not NumPy.
         Kind::Narrow(_) => each(&hex),
-        Kind::Datetime(_) | Kind::Timedelta(_) => aligned(each(&|item| match time(scalar, item) {
+        Kind::Datetime(_) | Kind::Timedelta(_) => aligned(each(&|item| match format_ticks(scalar, item) {
             Some(ticks) => ticks,
             None => "'NaT'".to_owned(),
         })),
@@ -324,13 +333,13 @@ fn format_scalars(scalar: &ScalarType, items: &[&[u8]], has_no_axes: bool) -> Ve
 }
 
 /// Formats the text or bytes of an element, with quotes.
-fn text(scalar: &ScalarType, item: &[u8]) -> String {
+fn quoted_text_or_bytes(scalar: &ScalarType, item: &[u8]) -> String {
     match scalar.kind() {
-        Kind::Bytes => QuotedBytes(trimmed(item)).to_string(),
+        Kind::Bytes => QuotedBytes(without_trailing_nuls(item)).to_string(),
         Kind::Text => {
             let is_big = scalar.byte_order() == Some(ByteOrder::Big);
             let codes: Vec<u32> = item.chunks_exact(4).map(|code| unsigned(code, is_big) as u32).collect();
-            Text::of_codes(trimmed(&codes)).to_string()
+            Text::of_codes(without_trailing_nuls(&codes)).to_string()
         }
         _ => {
             let bytes: String = item.iter().map(|byte| format!("\\x{byte:02X}")).collect();
@@ -340,13 +349,13 @@ fn text(scalar: &ScalarType, item: &[u8]) -> String {
 }
 
 /// Formats a date with quotes, or a time span; `None` if it is NaT.
-fn time(scalar: &ScalarType, item: &[u8]) -> Option<String> {
+fn format_ticks(scalar: &ScalarType, item: &[u8]) -> Option<String> {
     let ticks = signed(item, scalar.byte_order() == Some(ByteOrder::Big));
     if ticks == i128::from(i64::MIN) {
         return None;
     }
     Some(match scalar.kind() {
-        Kind::Datetime(step) if step.unit != TimeUnit::Generic => format!("'{}'", date(ticks, step)),
+        Kind::Datetime(step) if step.unit != TimeUnit::Generic => format!("'{}'", iso_datetime(ticks, step)),
         _ => ticks.to_string(),
     })
 }
@@ -364,15 +373,15 @@ fn unaligned_float(scalar: &ScalarType, item: &[u8]) -> String {
 pub(super) fn scalar(scalar: Scalar<'_>) -> String {
     let (dtype, bytes) = (scalar.dtype(), scalar.bytes());
     let DType::Scalar(kind) = dtype else {
-        let value = words(dtype, &[bytes], true, true).pop().unwrap_or_default();
+        let value = format_elements(dtype, &[bytes], true, true).pop().unwrap_or_default();
         return format!("np.void({value}, dtype={})", dtypes::constructor_argument(dtype));
     };
     match kind.kind() {
         Kind::Bool => format!("np.{}_", if bytes == [0] { "False" } else { "True" }),
-        Kind::Text => format!("np.str_({})", text(kind, bytes)),
-        Kind::Bytes => format!("np.bytes_({})", text(kind, bytes)),
-        Kind::Void => format!("np.void({})", text(kind, bytes)),
-        Kind::Datetime(unit) => match time(kind, bytes) {
+        Kind::Text => format!("np.str_({})", quoted_text_or_bytes(kind, bytes)),
+        Kind::Bytes => format!("np.bytes_({})", quoted_text_or_bytes(kind, bytes)),
+        Kind::Void => format!("np.void({})", quoted_text_or_bytes(kind, bytes)),
+        Kind::Datetime(unit) => match format_ticks(kind, bytes) {
             None => format!("np.datetime64('NaT','{unit}')"),
             Some(shown) if unit.count == 1 && unit.unit != TimeUnit::Hour => {
                 format!("np.datetime64({shown})")
@@ -380,7 +389,7 @@ pub(super) fn scalar(scalar: Scalar<'_>) -> String {
             Some(shown) => format!("np.datetime64({shown},'{unit}')"),
         },
         Kind::Timedelta(unit) => {
-            let shown = time(kind, bytes).unwrap_or_else(|| "'NaT'".to_owned());
+            let shown = format_ticks(kind, bytes).unwrap_or_else(|| "'NaT'".to_owned());
             match unit.unit {
                 TimeUnit::Generic => format!("np.timedelta64({shown})"),
                 _ => format!("np.timedelta64({shown},'{unit}')"),

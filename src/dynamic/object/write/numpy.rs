@@ -74,14 +74,14 @@ impl<'a> Pickler<'a> {
         Ok(())
     }
 
-    pub(super) fn multiarray(&self) -> &'static str {
+    pub(super) fn multiarray_module(&self) -> &'static str {
         // NumPy 2 renamed the module; all versions load the old name.
         if self.out.protocol() >= 4 { "numpy._core.multiarray" } else { "numpy.core.multiarray" }
     }
 
     /// Writes the call that creates an array, which is empty until its state is set.
     pub(super) fn begin_array(&mut self) -> Result<()> {
-        self.write_global(self.multiarray(), "_reconstruct")?;
+        self.write_global(self.multiarray_module(), "_reconstruct")?;
         self.write_global("numpy", "ndarray")?;
         self.out.int(0);
         self.out.tuple_of(1);

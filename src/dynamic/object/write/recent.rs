@@ -36,7 +36,7 @@ pub(super) enum Lookup<'a> {
 }
 
 impl<T: Copy + PartialEq> RecentStrings<T> {
-    const BITS: u32 = 12;
+    const INDEX_BITS: u32 = 12;
 
     pub(super) fn new() -> Self {
         Self { entries: Vec::new() }
@@ -45,10 +45,10 @@ impl<T: Copy + PartialEq> RecentStrings<T> {
     pub(super) fn find_or_reserve(&mut self, hash: u64, text: &T) -> Lookup<'_> {
         if self.entries.is_empty() {
             self.entries
-                .resize(1 << Self::BITS, CacheEntry { text: *text, memo_index: NOT_WRITTEN, hits: 0 });
+                .resize(1 << Self::INDEX_BITS, CacheEntry { text: *text, memo_index: NOT_WRITTEN, hits: 0 });
         }
         // The index is the upper bits, into which `mix_bits` mixes all other bits.
-        let place = &mut self.entries[(hash >> (64 - Self::BITS)) as usize];
+        let place = &mut self.entries[(hash >> (64 - Self::INDEX_BITS)) as usize];
         if place.text == *text && place.memo_index != NOT_WRITTEN {
             place.hits = place.hits.saturating_add(1);
             return Lookup::Hit(place.memo_index);

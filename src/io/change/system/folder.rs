@@ -46,7 +46,7 @@ impl Folder {
         if cfg!(unix) { File::open(&self.path)?.sync_all() } else { Ok(()) }
     }
 
-    pub(crate) fn open_file(&self, name: &OsStr) -> io::Result<File> {
+    pub(crate) fn open_read_write(&self, name: &OsStr) -> io::Result<File> {
         OpenOptions::new().read(true).write(true).open(self.path.join(name))
     }
 

@@ -60,7 +60,7 @@ pub(crate) fn try_lock(file: &File, region: LockRegion, mode: LockMode) -> io::R
     }
 }
 
-pub(crate) fn is_locked(file: &File, region: LockRegion, mode: LockMode) -> bool {
+pub(crate) fn has_conflicting_lock(file: &File, region: LockRegion, mode: LockMode) -> bool {
     let kind = if mode == LockMode::Shared { libc::F_RDLCK } else { libc::F_WRLCK };
     fcntl_lock(file, libc::F_OFD_GETLK, kind, region)
         .is_ok_and(|lock| i32::from(lock.l_type) != libc::F_UNLCK)
@@ -134,11 +134,11 @@ impl Folder {
     }
 
     /// Opens a file, which must not be a link, for reading and writing; never blocks.
-    pub(crate) fn open_file(&self, name: &OsStr) -> io::Result<File> {
+    pub(crate) fn open_read_write(&self, name: &OsStr) -> io::Result<File> {
         self.open_at(name, OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK, Permissions::empty())
     }
 
-    /// Opens a file for writing only, and otherwise like [`open_file`](Self::open_file).
+    /// Opens a file for writing only, and otherwise like [`open_read_write`](Self::open_read_write).
     pub(crate) fn open_to_write(&self, name: &OsStr) -> io::Result<File> {
         self.open_at(name, OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK, Permissions::empty())
     }
@@ -258,10 +258,10 @@ fn proc_path(file: &File) -> PathBuf {
 
 /// Removes an access list that the new file inherited from its folder, if the old file has none.
 fn remove_inherited_access_list(from: &File, to: &File) -> io::Result<()> {
-    const LIST: &CStr = c"system.posix_acl_access";
-    let has = |file| Ok::<_, io::Error>(attribute_names(file)?.iter().any(|name| name.as_c_str() == LIST));
+    const ACL: &CStr = c"system.posix_acl_access";
+    let has = |file| Ok::<_, io::Error>(attribute_names(file)?.iter().any(|name| name.as_c_str() == ACL));
     if has(to)? && !has(from)? {
-        fs::fremovexattr(to, LIST)?;
+        fs::fremovexattr(to, ACL)?;
     }
     Ok(())
 }

@@ -28,7 +28,7 @@ pub(crate) fn try_lock(file: &File, region: LockRegion, mode: LockMode) -> io::R
 }
 
 /// Returns `false`: these systems cannot test a lock without taking it.
-pub(crate) fn is_locked(_: &File, _: LockRegion, _: LockMode) -> bool {
+pub(crate) fn has_conflicting_lock(_: &File, _: LockRegion, _: LockMode) -> bool {
     false
 }
 

@@ -23,14 +23,14 @@ mod windows;
 #[cfg(not(target_os = "linux"))]
 pub(crate) use folder::Folder;
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{Folder, copy_attributes, is_locked, try_lock, unlock};
+pub(crate) use linux::{Folder, copy_attributes, has_conflicting_lock, try_lock, unlock};
 #[cfg(not(any(target_os = "linux", windows)))]
-pub(crate) use locks::{is_locked, try_lock, unlock};
+pub(crate) use locks::{has_conflicting_lock, try_lock, unlock};
 #[cfg(target_os = "wasi")]
 pub(crate) use wasi::{hard_link_count, id_of};
 #[cfg(windows)]
 pub(crate) use windows::{
-    copy_attributes, hard_link_count, id_at, id_of, is_locked, open_device, try_lock, unlock,
+    copy_attributes, hard_link_count, has_conflicting_lock, id_at, id_of, open_device, try_lock, unlock,
 };
 
 /// The byte ranges on which locks are taken.
@@ -55,13 +55,13 @@ impl LockRegion {
     #[cfg_attr(not(any(target_os = "linux", windows)), allow(dead_code))]
     fn range(self) -> (i64, i64) {
         // File offsets are signed 64-bit numbers, so these are among the last bytes that a lock can cover.
-        const FIRST: i64 = i64::MAX - 63;
+        const FIRST_LOCK_BYTE: i64 = i64::MAX - 63;
         match self {
-            Self::Map => (FIRST, 1),
-            Self::Replace => (FIRST + 1, 1),
-            Self::Change => (FIRST, 2),
-            Self::Header => (FIRST + 2, 1),
-            Self::Draft => (FIRST + 3, 1),
+            Self::Map => (FIRST_LOCK_BYTE, 1),
+            Self::Replace => (FIRST_LOCK_BYTE + 1, 1),
+            Self::Change => (FIRST_LOCK_BYTE, 2),
+            Self::Header => (FIRST_LOCK_BYTE + 2, 1),
+            Self::Draft => (FIRST_LOCK_BYTE + 3, 1),
         }
     }
 }

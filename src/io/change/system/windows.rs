@@ -31,7 +31,7 @@ use super::{FileId, LockAttempt, LockMode, LockRegion};
 use crate::bytes;
 
 /// Returns the last error if a call returned 0.
-fn checked(result: i32) -> io::Result<()> {
+fn last_error_if_zero(result: i32) -> io::Result<()> {
     if result == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn try_lock(file: &File, region: LockRegion, mode: LockMode) -> io::R
     overlapped.hEvent = event.as_raw_handle().map_addr(|handle| handle | 1);
     // SAFETY: the handle is open while the file is borrowed, and the structure outlives the call and, if the call
     // has not finished, the wait below.
-    let locked = checked(unsafe {
+    let locked = last_error_if_zero(unsafe {
         LockFileEx(
             file.as_raw_handle(),
             LOCKFILE_FAIL_IMMEDIATELY | exclusive,
@@ -82,7 +82,7 @@ pub(crate) fn try_lock(file: &File, region: LockRegion, mode: LockMode) -> io::R
         Err(error) if has_code(&error, ERROR_IO_PENDING) => {
             let mut unused = 0;
             // SAFETY: as above; the call waits until the system has finished with the structure.
-            checked(unsafe {
+            last_error_if_zero(unsafe {
                 GetOverlappedResult(file.as_raw_handle(), &raw const overlapped, &raw mut unused, 1)
             })
         }
@@ -100,7 +100,7 @@ pub(crate) fn try_lock(file: &File, region: LockRegion, mode: LockMode) -> io::R
 ///
 /// The system has no other way to test a lock. Another process that tests the lock may itself hold it
 /// briefly, so the attempt is repeated.
-pub(crate) fn is_locked(file: &File, region: LockRegion, mode: LockMode) -> bool {
+pub(crate) fn has_conflicting_lock(file: &File, region: LockRegion, mode: LockMode) -> bool {
     const TRIES: usize = 5;
     for _ in 0..TRIES {
         // A test by another process takes microseconds; a lock that is busy at all five attempts is held for
@@ -127,7 +127,7 @@ pub(crate) fn unlock(file: &File, region: LockRegion) {
 fn information(file: &File) -> io::Result<BY_HANDLE_FILE_INFORMATION> {
     let mut information = BY_HANDLE_FILE_INFORMATION::default();
     // SAFETY: the handle is open while the file is borrowed, and the structure outlives the call.
-    checked(unsafe { GetFileInformationByHandle(file.as_raw_handle(), &raw mut information) })?;
+    last_error_if_zero(unsafe { GetFileInformationByHandle(file.as_raw_handle(), &raw mut information) })?;
     Ok(information)
 }
 
@@ -151,7 +151,7 @@ pub(super) fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
     };
     let (from, to) = (wide(from)?, wide(to)?);
     // SAFETY: both names are NUL-terminated and outlive the call.
-    checked(unsafe { MoveFileExW(from.as_ptr(), to.as_ptr(), 0) })
+    last_error_if_zero(unsafe { MoveFileExW(from.as_ptr(), to.as_ptr(), 0) })
 }
 
 /// Opens the device that a path names, if any, for writing.
@@ -198,7 +198,7 @@ pub(crate) fn copy_attributes(from: &File, to: &File) -> io::Result<()> {
             list[0] |= u64::from(SE_DACL_AUTO_INHERIT_REQ) << 16;
         }
         // SAFETY: the handle is open, and the list was created by the system.
-        checked(unsafe {
+        last_error_if_zero(unsafe {
             SetKernelObjectSecurity(
                 to.as_raw_handle(),
                 DACL_SECURITY_INFORMATION,
@@ -228,7 +228,7 @@ fn access_list(file: &File) -> io::Result<Vec<u64>> {
     let mut length = 0;
     loop {
         // SAFETY: the handle is open, and the buffer has the given length.
-        let got = checked(unsafe {
+        let got = last_error_if_zero(unsafe {
             GetKernelObjectSecurity(
                 file.as_raw_handle(),
                 DACL_SECURITY_INFORMATION,
@@ -255,7 +255,7 @@ fn alternate_stream_names(file: &File) -> io::Result<Vec<OsString>> {
     let mut entries = vec![0_u64; 8 << 10];
     let length = size_of_val(&*entries) as u32;
     // SAFETY: the handle is open, and the buffer has the given length.
-    let got = checked(unsafe {
+    let got = last_error_if_zero(unsafe {
         GetFileInformationByHandleEx(
             file.as_raw_handle(),
             FileStreamInfo,

@@ -20,7 +20,7 @@ type ProgramResult<T> = Result<T, Box<dyn Error>>;
 
 /// The levels of a quadtree, computed once and kept in a folder.
 pub fn quadtree_cache(folder: &Path) -> ProgramResult<f64> {
-    fn level(folder: &Path, depth: usize) -> ProgramResult<Array2<f64>> {
+    fn cached_level(folder: &Path, depth: usize) -> ProgramResult<Array2<f64>> {
         let path = folder.join(format!("level-{depth}.npy"));
         if path.exists() {
             return Ok(read_npy(&path)?);
@@ -30,8 +30,8 @@ pub fn quadtree_cache(folder: &Path) -> ProgramResult<f64> {
         create_new_npy(&path, &level)?;
         Ok(level)
     }
-    let first: f64 = (0..5).map(|depth| Ok(level(folder, depth)?.sum())).sum::<ProgramResult<f64>>()?;
-    let again: f64 = (0..5).map(|depth| Ok(level(folder, depth)?.sum())).sum::<ProgramResult<f64>>()?;
+    let first: f64 = (0..5).map(|depth| Ok(cached_level(folder, depth)?.sum())).sum::<ProgramResult<f64>>()?;
+    let again: f64 = (0..5).map(|depth| Ok(cached_level(folder, depth)?.sum())).sum::<ProgramResult<f64>>()?;
     assert_eq!(first, again);
     Ok(first)
 }
@@ -157,7 +157,7 @@ pub fn generic_loaders(folder: &Path) -> ProgramResult<Vec<usize>> {
         array.write_npy(File::create(folder.join(name)).map_err(WriteNpyError::from)?)
     }
 
-    fn total<'a>(arrays: impl IntoIterator<Item = &'a (dyn Fn() -> Result<usize, ReadNpyError> + 'a)>) -> ProgramResult<Vec<usize>> {
+    fn load_all<'a>(arrays: impl IntoIterator<Item = &'a (dyn Fn() -> Result<usize, ReadNpyError> + 'a)>) -> ProgramResult<Vec<usize>> {
         Ok(arrays.into_iter().map(|array| array()).collect::<Result<_, _>>()?)
     }
 
@@ -165,7 +165,7 @@ pub fn generic_loaders(folder: &Path) -> ProgramResult<Vec<usize>> {
     save(folder, "flags.npy", &Array2::from_elem((2, 3), true).t())?;
     save(folder, "bytes.npy", &ArrayViewD::from_shape(vec![1, 2, 1], &[7u8, 9])?)?;
     assert!(load::<i64, Ix1>(folder, "missing.npy").is_err());
-    total([
+    load_all([
         &(|| load::<i64, Ix1>(folder, "ints.npy").map(|array| array.len())) as &dyn Fn() -> Result<usize, ReadNpyError>,
         &|| load::<bool, Ix2>(folder, "flags.npy").map(|array| array.shape()[0]),
         &|| load::<u8, ndarray::IxDyn>(folder, "bytes.npy").map(|array| array.ndim()),
