@@ -1,4 +1,4 @@
-"""Reads the archives in testdata/index as docs/block-index.md says, without this library, and compares what it finds with
+"""Reads the archives in testdata/index as docs/internals/block-index.md says, without this library, and compares what it finds with
 what their writer expected.
 
 Independence is decided in the simplest way: what each block says alone is compared with what the stream says there.

@@ -12,49 +12,39 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # The tour
+//! # Which item do I need?
 //!
 //! | to | use |
 //! |---|---|
 //! | read or write a file by its path | [`read_npy`], [`write_npy`], [`create_new_npy`] |
-//! | read from or write to a stream | [`ReadNpyExt::read_npy`], [`WriteNpyExt::write_npy`] |
-//! | read a stream in pieces as they come | [`NpyReader::blocks`], [`rows`](NpyReader::rows), [`elements`](NpyReader::elements); of a member, [`NpzReader::stream`] |
-//! | read into an existing array | [`ReadNpyIntoExt::read_npy_into`] |
-//! | use another version of `ndarray`, another library, or plain vectors | [`FlatArray`], [`FlatView`] |
-//! | read into, or write from, memory of another language | [`NpyReader::read_into_bytes`], [`DynView`] |
-//! | inspect a header before reading, or read several arrays from one stream | [`NpyReader`] |
+//! | read from or write to a stream | [`ReadNpyExt`], [`WriteNpyExt`]; in pieces, [`NpyReader`], [`NpyWriter`] |
+//! | read parts of a file: slices, chunks, random rows | [`NpyFile`] |
+//! | append rows, or write an array piece by piece | [`NpyWriter`] |
+//! | fill a file from several threads or processes | [`NpyFile::write_slice`], [`NpyMmapMut::open_slab`] |
+//! | map a file, or view bytes, without a copy | [`NpyMmap`], [`NpyMmapMut`], [`ViewNpyExt`] |
+//! | read or write an archive | [`read_npz`], [`write_npz`], [`NpzFile`], [`NpzUpdate`]; streams, [`NpzReader`], [`NpzWriter`]; maps, [`NpzMmap`] |
 //! | read and write structs, enums, and types of your own | [`#[derive(Record)]`](macro@Record), [`#[derive(Element)]`](macro@Element) |
 //! | read an array whose type is known only at run time | [`DynArray`] |
-//! | write an array piece by piece, or append to a file | [`NpyWriter`] |
-//! | read parts of a file: slices, chunks, random rows | [`NpyFile`] |
-//! | convert or join files of any size | [`convert_npy`](convert::convert_npy), [`concatenate_npy`](convert::concatenate_npy), [`stack_npy`](convert::stack_npy) |
-//! | read or write a stack of files, as Dask writes them | [`NpyStack`](dask::NpyStack), [`NpyStackWriter`](dask::NpyStackWriter) |
-//! | let zarr-python, xarray and Dask read files in place | the crate `ndarray-io-refs` |
-//! | read and write in S3, GCS and Azure, and on web servers | the crate `ndarray-io-store` |
-//! | fill a file from several threads or processes | [`NpyFile::write_slice`], [`NpyMmapMut::open_slab`] |
-//! | read or write an archive of arrays | [`read_npz`], [`write_npz`], [`write_npz_from`](npz::write_npz_from) (a map), [`NpzReader`], [`NpzWriter`] |
-//! | read an archive from several threads, and parts of its arrays | [`NpzFile`], [`NpzFile::open_member`] |
-//! | add, replace or remove members of an archive | [`NpzUpdate`] |
-//! | map an archive | [`NpzMmap`], [`NpzMmapMut`] |
-//! | read or write RA files | [`read_ra`](ra::read_ra), [`write_ra`](ra::write_ra), [`ReadRaExt`](ra::ReadRaExt), [`WriteRaExt`](ra::WriteRaExt), [`RaReader`](ra::RaReader), [`RaFile`](ra::RaFile), [`RaMmap`](ra::RaMmap) |
-//! | convert between NPY and RA | [`convert_npy_to_ra`](convert::convert_npy_to_ra), [`convert_ra_to_npy`](convert::convert_ra_to_npy) |
-//! | view bytes without copying | [`ViewNpyExt::view_npy`], [`ViewMutNpyExt::view_mut_npy`] |
-//! | map a file, by its path or an open one | [`NpyMmap`], [`NpyMmapMut`] |
-//! | create a file larger than memory | [`NpyMmapMut::create`], [`write_zeroed_npy`] |
-//! | convert numbers while reading, set limits, choose the number of threads | [`ReadOptions`] |
+//! | use another version of `ndarray`, another library, or plain vectors | [`FlatArray`], [`FlatView`] |
+//! | read into existing memory | [`ReadNpyIntoExt`] |
+//! | convert or join files of any size | [`convert`] |
+//! | convert numbers while reading, set limits, choose the number of threads | [`ReadOptions`], [`Limits`] |
 //! | choose order, byte order, version, durability | [`WriteOptions`] |
 //! | find out what went wrong | [`Error::kind`], [`Error::help`] |
-//! | parse headers yourself | [`npy::parse`], [`npy::format`], [`ra::parse`], [`ra::format`] |
+//! | read or write RA files | [`ra`] |
+//! | read Python objects as data | [`object`](mod@object) |
+//! | read or write a stack of files, as Dask writes them | [`dask`] |
+//! | parse and format headers yourself | [`npy`], [`ra`] |
+//! | read and write in S3, GCS and Azure, and on web servers | the crate `ndarray-io-store` |
+//! | let zarr-python, xarray and Dask read files in place | the crate `ndarray-io-refs` |
 //!
-//! [`guide`] has a page for each topic: the formats, element types, records, archives, arrays larger than
-//! memory, concurrent processes, Python objects, errors, safety, performance, and Dask, Zarr
-//! and MPI.
+//! [`guide`] begins with a [tutorial](guide::tutorial) and a [cookbook](guide::cookbook), and has a page for each topic.
 //!
 //! # Compatibility with NumPy
 //!
-//! The library writes what `numpy.save` of NumPy 2 writes, byte for byte. The only exception is pickles of
-//! Python objects, for which the output of NumPy itself can differ between equal arrays: the pickles load as
-//! equal objects.
+//! The library writes what `numpy.save` of NumPy 2 writes, byte for byte. The exceptions are pickles of
+//! Python objects, for which the output of NumPy itself can differ between equal arrays (the pickles load as
+//! equal objects), and the header of a file that has been appended to, which keeps the length with which it was created.
 //!
 //! The library reads files as NumPy does, except where NumPy's leniency hides damage. The following are
 //! errors: a bool other than 0 and 1, a key that occurs twice in a header, bytes after the array at the end

@@ -1,7 +1,7 @@
 //! The block index of a compressed member: the length and checksum of each independent block.
 //!
 //! Archives that this library writes store the index in an extra field of the central directory. See
-//! `docs/block-index.md`.
+//! `docs/internals/block-index.md`.
 
 use super::Crc;
 

@@ -19,7 +19,7 @@ use crate::options::ReadOptions;
 use crate::parts::{ArrayFile, NpyFile};
 use crate::shape::Order;
 use crate::transfer::tiles::{
-    Axis, SideLayout, TileMove, TilePlan, TileWork, WriteAccess, move_all, move_in_order,
+    Axis, SideLayout, TileConversion, TileMove, TilePlan, WriteAccess, move_all, move_in_order,
 };
 use crate::transfer::{Sink, os, truncated};
 
@@ -406,22 +406,23 @@ impl<'a> Inputs<'a> {
             let from = SideLayout { start: begin, item_size: source_item };
             let dtype_conversion = dtype_conversion(header.dtype(), target.dtype(), conversion.rules())
                 .map_err(|error| source.name_error(error))?;
-            let (work, memory) = match &dtype_conversion {
-                DTypeConversion::Nothing => (TileWork::Nothing, memory),
-                DTypeConversion::Swap(swap) => (TileWork::InPlace(swap), memory),
+            let (tile_conversion, memory) = match &dtype_conversion {
+                DTypeConversion::Nothing => (TileConversion::Nothing, memory),
+                DTypeConversion::Swap(swap) => (TileConversion::InPlace(swap), memory),
                 // Both buffers are as large as the larger of the two item sizes requires.
-                DTypeConversion::Recode(recode) => {
-                    (TileWork::Into(recode), memory / (2 * source_item.max(item)) * (source_item + item))
-                }
+                DTypeConversion::Recode(recode) => (
+                    TileConversion::Into(recode),
+                    memory / (2 * source_item.max(item)) * (source_item + item),
+                ),
             };
             let to = SideLayout { start: place, item_size: item };
             let plan = TilePlan::with_run_len(axes, from, to, memory, (writes, long));
             let name_error = |error| source.name_error(error);
             let mut run = |bytes: Region<'_>| {
-                let work = TileMove {
+                let tile_move = TileMove {
                     source: bytes,
                     plan: plan.clone(),
-                    work,
+                    conversion: tile_conversion,
                     header,
                     name_error: &name_error,
                     gap_lock: None,
@@ -431,8 +432,8 @@ impl<'a> Inputs<'a> {
                     conversion.report(*reported, all)
                 };
                 match start {
-                    Some(start) => move_all(&work, (file, start), threads, &mut report),
-                    None => move_in_order(&work, &mut Sink::of(&mut file), threads, &mut report),
+                    Some(start) => move_all(&tile_move, (file, start), threads, &mut report),
+                    None => move_in_order(&tile_move, &mut Sink::of(&mut file), threads, &mut report),
                 }
             };
             source.with_region(&mut run)?;

@@ -51,7 +51,7 @@
 //! # Concurrent access
 //!
 //! Only `info` determines which parts belong to the stack. [`NpyStackWriter`] writes each part by the
-//! protocol of `docs/changes.md`, and then an `info` that includes it. A reader sees either only the old
+//! protocol of `docs/concurrency.md`, and then an `info` that includes it. A reader sees either only the old
 //! parts or also the new ones. A writer that is killed leaves at most parts that are not in `info`, about which the next
 //! writer decides ([`UncommittedParts`]). A new stack appears with its `info`, and that of a conversion when it is complete.
 

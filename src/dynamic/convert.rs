@@ -13,7 +13,7 @@ use crate::element::{DTypeConversion, ReadableElement, dtype_conversion, resolve
 use crate::error::Result;
 use crate::header::Header;
 use crate::options::ReadOptions;
-use crate::transfer::tiles::{TileWork, recode_all};
+use crate::transfer::tiles::{TileConversion, recode_all};
 
 impl DynArray {
     /// Converts the elements to a Rust type, by the rules of [`Casting`].
@@ -136,17 +136,17 @@ impl DynArray {
         let dtype = &resolve_target_dtype(header.dtype(), dtype);
         let rules = options.rules_with_casting(options.get_casting().unwrap_or(Casting::Safe));
         let dtype_conversion = dtype_conversion(header.dtype(), dtype, rules)?;
-        let work = match &dtype_conversion {
+        let conversion = match &dtype_conversion {
             DTypeConversion::Nothing if self.dtype() == dtype => return Ok(self.clone()),
-            DTypeConversion::Nothing => TileWork::Nothing,
-            DTypeConversion::Swap(swap) => TileWork::InPlace(swap),
-            DTypeConversion::Recode(recode) => TileWork::Into(recode),
+            DTypeConversion::Nothing => TileConversion::Nothing,
+            DTypeConversion::Swap(swap) => TileConversion::InPlace(swap),
+            DTypeConversion::Recode(recode) => TileConversion::Into(recode),
         };
         let header = Header::new(dtype.clone(), self.order(), self.shape().into())?;
         let mut data = AlignedBytes::new(&header)?;
         let (item, made) = (self.dtype().item_size(), dtype.item_size());
         let threads = || options.get_threads();
-        recode_all(self.bytes(), item, data.bytes_mut(), made, work, threads)
+        recode_all(self.bytes(), item, data.bytes_mut(), made, conversion, threads)
             .map_err(|error| self.header.add_axis_indices(error, 0, false))?;
         Ok(Self::of_data(header, data))
     }

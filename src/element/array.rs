@@ -121,8 +121,8 @@ impl<T: Send + Sync, const N: usize> Decode<[T; N]> for ArrayDecoder<T> {
         Ok(())
     }
 
-    fn cost(&self) -> u64 {
-        self.0.cost().saturating_mul(N as u64)
+    fn nanos_per_element(&self) -> u64 {
+        self.0.nanos_per_element().saturating_mul(N as u64)
     }
 }
 

@@ -102,8 +102,8 @@ impl<T, S> Decode<S> for FromDecoder<Box<dyn Decode<T>>, T, S> {
         self.make_all(decode_to_vec(&*self.inner, items, count)?, out)
     }
 
-    fn cost(&self) -> u64 {
-        self.inner.cost().saturating_add(10)
+    fn nanos_per_element(&self) -> u64 {
+        self.inner.nanos_per_element().saturating_add(10)
     }
 }
 

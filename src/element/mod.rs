@@ -237,7 +237,7 @@ pub trait Decode<T>: Send + Sync {
     }
 
     /// Returns about how many nanoseconds an element takes, which decides how many threads decode.
-    fn cost(&self) -> u64 {
+    fn nanos_per_element(&self) -> u64 {
         10
     }
 }

@@ -64,8 +64,8 @@ impl<O: Newtype> Decode<O> for NewtypeCodec<dyn Decode<O::Inner>> {
         Ok(())
     }
 
-    fn cost(&self) -> u64 {
-        self.0.cost()
+    fn nanos_per_element(&self) -> u64 {
+        self.0.nanos_per_element()
     }
 }
 

@@ -12,7 +12,6 @@ use crate::shape::Shape;
 /// Returns one error of each kind, with its remedy.
 fn sample_errors() -> Vec<Error> {
     let dtype = |text: &str| text.parse::<DType>().unwrap_or(DType::Object);
-    let reason = || "a reason in words".to_owned();
     let limits = [
         LimitKind::HeaderBytes,
         LimitKind::PayloadBytes,
@@ -41,15 +40,38 @@ fn sample_errors() -> Vec<Error> {
             have: 80,
         },
         ErrorKind::Truncated { part: FileSection::Packed, need: 214, have: 100 },
-        ErrorKind::Malformed { part: FilePart::Header, reason: reason(), offset: None },
-        ErrorKind::Malformed { part: FilePart::Header, reason: reason(), offset: Some(69) },
-        ErrorKind::Malformed { part: FilePart::Data, reason: reason(), offset: None },
-        ErrorKind::Unsupported { part: FilePart::Data, reason: reason() },
-        ErrorKind::Malformed { part: FilePart::Pickle, reason: reason(), offset: None },
-        ErrorKind::Malformed { part: FilePart::Pickle, reason: reason(), offset: Some(7) },
-        ErrorKind::Unsupported { part: FilePart::Pickle, reason: reason() },
-        ErrorKind::Malformed { part: FilePart::Stack, reason: reason(), offset: None },
-        ErrorKind::unsupported_dtype("'<f3'", "a reason in words"),
+        ErrorKind::Malformed { part: FilePart::Header, reason: "it is not a dict".into(), offset: None },
+        ErrorKind::Malformed {
+            part: FilePart::Header,
+            reason: "'shape' is not a tuple".into(),
+            offset: Some(69),
+        },
+        ErrorKind::Malformed {
+            part: FilePart::Data,
+            reason: "expected 400 bytes in the LZ4 block, found 396".into(),
+            offset: None,
+        },
+        ErrorKind::Unsupported { part: FilePart::Data, reason: "bfloat16 in big-endian byte order".into() },
+        ErrorKind::Malformed {
+            part: FilePart::Pickle,
+            reason: "the pickle is truncated".into(),
+            offset: None,
+        },
+        ErrorKind::Malformed {
+            part: FilePart::Pickle,
+            reason: "its argument declares 300 bytes, 12 remain".into(),
+            offset: Some(7),
+        },
+        ErrorKind::Unsupported {
+            part: FilePart::Pickle,
+            reason: "protocol 6 is unknown; Python has 0 to 5".into(),
+        },
+        ErrorKind::Malformed {
+            part: FilePart::Stack,
+            reason: "its info is not a dict with the key 'chunks'".into(),
+            offset: None,
+        },
+        ErrorKind::unsupported_dtype("'<f3'", "there is no type 'f' of the size 3"),
         ErrorKind::Overflow { what: "an array of shape (4611686018427387904, 4) and dtype '<f8'".into() },
         ErrorKind::Trailing { bytes: 1, at_least: true, rows: 0 },
         ErrorKind::Trailing { bytes: 16, at_least: false, rows: 2 },
@@ -59,11 +81,23 @@ fn sample_errors() -> Vec<Error> {
         ErrorKind::InvalidElement(ElementFault::Variant { found: 7, of: "Color", number: "u8" }),
         ErrorKind::InvalidElement(ElementFault::Unicode { code: 0x11_0000 }),
         ErrorKind::InvalidElement(ElementFault::Utf8 { valid_up_to: 3 }),
-        ErrorKind::Malformed { part: FilePart::Archive, reason: reason(), offset: None },
-        ErrorKind::Unsupported { part: FilePart::Archive, reason: reason() },
+        ErrorKind::Malformed {
+            part: FilePart::Archive,
+            reason: "its directory is longer than the file".into(),
+            offset: None,
+        },
+        ErrorKind::Unsupported { part: FilePart::Archive, reason: "it is spread over several disks".into() },
         ErrorKind::wrong_checksum(1, 2),
-        ErrorKind::Malformed { part: FilePart::Content, reason: reason(), offset: None },
-        ErrorKind::Malformed { part: FilePart::Matrix, reason: reason(), offset: None },
+        ErrorKind::Malformed {
+            part: FilePart::Content,
+            reason: "corrupt deflate stream".into(),
+            offset: None,
+        },
+        ErrorKind::Malformed {
+            part: FilePart::Matrix,
+            reason: "indptr descends from 4 to 3".into(),
+            offset: None,
+        },
         ErrorKind::DTypeMismatch { found: dtype("<f8"), wanted: dtype("<i4") },
         ErrorKind::Objects { found: DType::Object },
         ErrorKind::MissingField { field: "mass".into(), found: dtype("[('x', '<f4')]") },
@@ -71,15 +105,17 @@ fn sample_errors() -> Vec<Error> {
         ErrorKind::ShapeMismatch { found: vec![2].into(), wanted: WantedShape::Axes(1) },
         ErrorKind::ShapeMismatch { found: vec![2].into(), wanted: WantedShape::Exactly(vec![2, 3].into()) },
         ErrorKind::NeedsCopy(CopyReason::ByteOrder { found: dtype(">f8") }),
-        ErrorKind::NotConvertible { reason: reason() },
+        ErrorKind::NotConvertible { reason: "NaT is not a time".into() },
         ErrorKind::NeedsCopy(CopyReason::Layout { found: dtype("[('x', '<f4')]") }),
         ErrorKind::NeedsCopy(CopyReason::Compressed { packed: 10, size: 100 }),
         ErrorKind::NeedsCopy(CopyReason::Misaligned { wanted: 8, off_by: 2 }),
         ErrorKind::NeedsCopy(CopyReason::Packed),
-        ErrorKind::NotRepresentable { format: "RA", dtype: dtype("<U3"), reason: reason() },
+        ErrorKind::NotRepresentable { format: "RA", dtype: dtype("<U3"), reason: "it is text".into() },
         ErrorKind::VersionTooLow { wanted: (1, 0), needed: (2, 0) },
         ErrorKind::AlreadyExists,
-        ErrorKind::CannotReplace { reason: reason() },
+        ErrorKind::CannotReplace {
+            reason: "it has 2 hard links, and the others would keep the old content".into(),
+        },
         ErrorKind::TextTooLong { length: 5, width: 4 },
         ErrorKind::NoSuchMember { name: "x".into(), available: vec!["y".into(), "z".into()] },
         ErrorKind::AmbiguousName { name: "x".into(), indices: vec![0, 3] },
@@ -88,7 +124,7 @@ fn sample_errors() -> Vec<Error> {
         ErrorKind::Cancelled,
         ErrorKind::NotLoaded { missing: vec![128..1128, 5000..5008] },
         ErrorKind::Locked,
-        ErrorKind::ArrayChanged { reason: reason() },
+        ErrorKind::ArrayChanged { reason: "the file has changed since its last checkpoint".into() },
         ErrorKind::ShapeMismatch { found: vec![2].into(), wanted: WantedShape::Rows(vec![3].into()) },
         ErrorKind::HeaderCannotGrow { header: 128, crosses_sector: false },
         ErrorKind::HeaderCannotGrow { crosses_sector: true, header: 640 },
@@ -98,10 +134,12 @@ fn sample_errors() -> Vec<Error> {
         ErrorKind::OutOfBounds { index: 3, length: 3, axis: Some(1) },
         ErrorKind::NoSuchAxis { axis: 2, shape: Shape::from([3, 4]) },
         ErrorKind::NoSuchField { field: "mass".into(), available: vec!["x".into(), "y".into()] },
-        ErrorKind::OutOfTurn { reason: reason() },
-        ErrorKind::NotRegularFile { reason: reason() },
-        ErrorKind::BadSource { reason: reason() },
-        ErrorKind::BadOption { reason: reason() },
+        ErrorKind::OutOfTurn {
+            reason: "an earlier error has left an incomplete member in the archive".into(),
+        },
+        ErrorKind::NotRegularFile { reason: "it is a folder".into() },
+        ErrorKind::BadSource { reason: "the source returned 20 bytes instead of 10".into() },
+        ErrorKind::BadOption { reason: "the range ends before it starts".into() },
     ];
     let limits = limits.map(|limit_kind| ErrorKind::Limit { limit_kind, found: 5000, limit: 1000 });
     let mut all: Vec<Error> = kinds.into_iter().chain(limits).map(Error::from).collect();
@@ -117,19 +155,28 @@ fn sample_errors() -> Vec<Error> {
         mismatch(Help::FileDType),
         mismatch(Help::OneDType),
         Error::from(ErrorKind::Objects { found: DType::Object }).with_help(Help::ReadPickle),
-        Error::from(ErrorKind::NotRepresentable { format: "RA", dtype: dtype("|b1"), reason: reason() })
-            .with_help(Help::RaBool),
+        Error::from(ErrorKind::NotRepresentable {
+            format: "RA",
+            dtype: dtype("|b1"),
+            reason: "no program but RawArray.jl reads them".into(),
+        })
+        .with_help(Help::RaBool),
         Error::from(ErrorKind::Trailing { bytes: 5, at_least: false, rows: 0 }).with_help(Help::DropTrailing),
-        Error::from(ErrorKind::CannotReplace { reason: reason() }).with_help(Help::KeepTrailing),
+        Error::from(ErrorKind::CannotReplace { reason: "64 bytes of metadata follow the array".into() })
+            .with_help(Help::KeepTrailing),
         Error::from(ErrorKind::TextTooLong { length: 5, width: 4 }).at_field("name").at_element(3),
         Error::from(ErrorKind::Io(std::io::ErrorKind::StorageFull.into())).while_writing(),
-        Error::from(ErrorKind::BadOption { reason: reason() }).with_help(Help::FortranOrder),
-        Error::from(ErrorKind::OutOfTurn { reason: reason() }).with_help(Help::NextArray),
+        Error::from(ErrorKind::BadOption {
+            reason: "expected Fortran order: the first axis of an RA file varies fastest".into(),
+        })
+        .with_help(Help::FortranOrder),
+        Error::from(ErrorKind::OutOfTurn { reason: "the array has been read".into() })
+            .with_help(Help::NextArray),
         Error::from(ErrorKind::Unsupported { part: FilePart::Header, reason: "unknown flags 0x80".into() })
             .with_help(Help::IgnoreRaFlags),
         Error::from(ErrorKind::bad_option("the file was opened for reading only"))
             .with_help(Help::OpenToWrite),
-        Error::from(ErrorKind::BadOption { reason: reason() })
+        Error::from(ErrorKind::BadOption { reason: "bytes need protocol 3".into() })
             .with_help(Help::PickleProtocol { protocol: 4 }),
         Error::from(ErrorKind::Io(io::ErrorKind::NotFound.into())).with_help(Help::OpenUrl),
         Error::from(ErrorKind::malformed(FilePart::Archive, "it has no directory", None))
@@ -137,14 +184,18 @@ fn sample_errors() -> Vec<Error> {
         Error::from(ErrorKind::dtype_mismatch(dtype("<f2"), dtype("<f16"))).with_help(Help::LongDoubleFormat),
         Error::from(ErrorKind::dtype_mismatch(dtype("<f8"), dtype("<f4")))
             .with_help(Help::WriteAs { rust_type: "f64" }),
-        Error::from(ErrorKind::BadOption { reason: reason() }).with_help(Help::COrder),
+        Error::from(ErrorKind::BadOption { reason: "the parts of a stack are in C order".into() })
+            .with_help(Help::COrder),
         Error::from(ErrorKind::not_representable("an RA file", dtype("<U3"), "it is text"))
             .with_help(Help::UseNpy),
         Error::from(ErrorKind::Trailing { bytes: 96, at_least: false, rows: 0 })
             .with_help(Help::ArrayFollows),
         Error::from(ErrorKind::Encrypted { has_password: false }).with_help(Help::Password),
-        Error::from(ErrorKind::Unsupported { part: FilePart::Archive, reason: reason() })
-            .with_help(Help::Feature { name: "zip-methods" }),
+        Error::from(ErrorKind::Unsupported {
+            part: FilePart::Archive,
+            reason: "compression method 12 (bzip2)".into(),
+        })
+        .with_help(Help::Feature { name: "zip-methods" }),
     ]);
     all
 }

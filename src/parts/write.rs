@@ -15,7 +15,7 @@ use crate::io::{self, ArrayFormat};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::shape::Order;
 use crate::transfer::tiles::{
-    Axis as TileAxis, SideLayout, TileMove, TilePlan, TileWork, WriteAccess, move_all,
+    Axis as TileAxis, SideLayout, TileConversion, TileMove, TilePlan, WriteAccess, move_all,
 };
 use crate::transfer::{self, Items, Sink};
 
@@ -244,15 +244,15 @@ impl<F: ArrayFormat> ArrayFile<F> {
         let plan = TilePlan::new(axes, source, target, 2 * BLOCK_LEN, WriteAccess::RandomAccess);
         let (source, name_error) = (Region::of_memory(&bytes), |error| error);
         let gap_lock = self.gap_lock.as_ref();
-        let work = TileMove {
+        let tile_move = TileMove {
             source,
             plan,
-            work: TileWork::Nothing,
+            conversion: TileConversion::Nothing,
             header: &header,
             name_error: &name_error,
             gap_lock,
         };
         // Only a file can be locked.
-        self.payload().file().map_or(Ok(()), |place| move_all(&work, place, 1, &mut |_| Ok(())))
+        self.payload().file().map_or(Ok(()), |place| move_all(&tile_move, place, 1, &mut |_| Ok(())))
     }
 }

@@ -196,7 +196,7 @@ impl OpcodeWriter {
         self.bytes.push(EMPTY_SET);
     }
 
-    pub(crate) fn add_items(&mut self) {
+    pub(crate) fn add_set_items(&mut self) {
         self.bytes.push(ADDITEMS);
     }
 

@@ -75,7 +75,7 @@ fn read_per_item<T: Send>(
     let Some(positioned) = source.positioned() else { unreachable!("the caller has asked") };
     let item = header.dtype().item_size();
     let hints = positioned.hints();
-    let cost = decode.cost().saturating_add(item as u64 / 16);
+    let cost = decode.nanos_per_element().saturating_add(item as u64 / 16);
     let threads = Effort::each(header.len(), cost).threads_on(&hints, || options.get_threads());
     let memory = positioned.bytes();
     let block = match positioned.is_listed_and_local() && memory.is_none() {

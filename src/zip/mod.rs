@@ -219,7 +219,7 @@ const END64_SIGNATURE: u32 = 0x0606_4B50;
 const LOCATOR64_SIGNATURE: u32 = 0x0706_4B50;
 /// The Zip64 extra field, which contains 64-bit sizes and offsets.
 const ZIP64_FIELD: u16 = 1;
-/// The extra field with the block index of a member. See `docs/block-index.md`.
+/// The extra field with the block index of a member. See `docs/internals/block-index.md`.
 const BLOCK_INDEX_FIELD: u16 = u16::from_le_bytes(*b"nd");
 /// The padding extra field, with the identifier that Android's tools use for it.
 const PADDING_FIELD: u16 = 0xD935;

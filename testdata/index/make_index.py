@@ -1,4 +1,4 @@
-"""Makes the archives of this folder: members with block indexes that follow docs/block-index.md, and that do not.
+"""Makes the archives of this folder: members with block indexes that follow docs/internals/block-index.md, and that do not.
 
 Written from that page, without this library. What the tests expect of each archive is in `expected.json`, which says what this
 script meant. Python's decoders say, at the end, that the streams are what other programs read.

@@ -50,7 +50,7 @@ struct IndexRanges {
     blocks: Vec<Range<usize>>,
 }
 
-/// Finds the index as `docs/block-index.md` describes it.
+/// Finds the index as `docs/internals/block-index.md` describes it.
 fn find_index(bytes: &[u8]) -> IndexRanges {
     let central = bytes.windows(4).rposition(|four| four == b"PK\x01\x02").unwrap();
     let u16_at = |at: usize| usize::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]));

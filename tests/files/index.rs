@@ -1,5 +1,5 @@
 //! The archives of `testdata/index`, which were written without this library: block indexes that follow the rules of
-//! `docs/block-index.md`, and that do not.
+//! `docs/internals/block-index.md`, and that do not.
 
 use std::fs;
 use std::path::PathBuf;

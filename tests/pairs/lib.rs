@@ -1,6 +1,6 @@
 //! Two processes use one file: the first is stopped before one of its system calls, the second runs to its
 //! end, and then the first continues. The file must be what the successful operations make of it in one order
-//! or the other, and a reader must have seen a state that the file has had. `docs/pairs.md` lists the outcome
+//! or the other, and a reader must have seen a state that the file has had. `docs/internals/pairs.md` lists the outcome
 //! of each pair, and this test checks it.
 //!
 //! Then one process runs alone: it is killed before each of its calls, and each call fails in turn

@@ -121,9 +121,9 @@ pub(crate) fn check_table(
     is_full: bool,
 ) {
     const TABLE_HEAD: &str = "| first | second | succeed |\n|---|---|---|\n";
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/pairs.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/internals/pairs.md");
     let text = fs::read_to_string(&path).unwrap();
-    let start = text.find(heading).unwrap_or_else(|| panic!("docs/pairs.md has no '{heading}'"));
+    let start = text.find(heading).unwrap_or_else(|| panic!("docs/internals/pairs.md has no '{heading}'"));
     let table = start + text[start..].find(TABLE_HEAD).expect("there is a table");
     let end = text[table..].find("\n## ").map_or(text.len(), |end| table + end);
     if is_full && std::env::var_os("NDARRAY_IO_UPDATE").is_some() {
@@ -143,6 +143,6 @@ pub(crate) fn check_table(
             .unwrap_or_else(|| panic!("no row {start}"));
         let known: BTreeSet<&str> = row.trim_end_matches(" |").split(", ").collect();
         let is_held = if is_full { known == *outcomes } else { outcomes.is_subset(&known) };
-        assert!(is_held, "{start}{known:?} in docs/pairs.md, and {outcomes:?} were found");
+        assert!(is_held, "{start}{known:?} in docs/internals/pairs.md, and {outcomes:?} were found");
     }
 }

@@ -160,7 +160,7 @@ impl Decode<Option<String>> for PresentTextDecoder {
         Ok(())
     }
 
-    fn cost(&self) -> u64 {
-        self.0.cost()
+    fn nanos_per_element(&self) -> u64 {
+        self.0.nanos_per_element()
     }
 }

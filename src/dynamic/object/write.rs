@@ -306,7 +306,7 @@ impl<'a> Pickler<'a> {
             Some(Node::List(_)) => batches(&mut self.out, number, 1, OpcodeWriter::appends),
             Some(Node::Dict(_)) => batches(&mut self.out, number, 2, OpcodeWriter::set_items),
             Some(Node::Set(_)) if self.out.protocol() >= 4 => {
-                batches(&mut self.out, number, 1, OpcodeWriter::add_items)
+                batches(&mut self.out, number, 1, OpcodeWriter::add_set_items)
             }
             Some(Node::Set(_) | Node::FrozenSet(_)) if self.out.protocol() < 4 => {
                 batches(&mut self.out, number, 1, OpcodeWriter::appends)
@@ -390,7 +390,7 @@ impl<'a> Pickler<'a> {
         match object.view() {
             View::List(_) if count > 0 => self.out.appends(),
             View::Dict(_) if count > 0 => self.out.set_items(),
-            View::Set(_) if self.out.protocol() >= 4 && count > 0 => self.out.add_items(),
+            View::Set(_) if self.out.protocol() >= 4 && count > 0 => self.out.add_set_items(),
             View::Set(_) if self.out.protocol() >= 4 => {}
             View::Tuple(_) => {
                 let is_known = object.id().is_some_and(|id| *self.memo_entry(id) != NOT_WRITTEN);

@@ -251,7 +251,7 @@ impl<T> Decode<T> for ViaTextDecoder<T> {
         })
     }
 
-    fn cost(&self) -> u64 {
+    fn nanos_per_element(&self) -> u64 {
         100
     }
 }
@@ -270,7 +270,7 @@ impl ConvertingDecoder {
         Ok(Self { recode, unchecked_loop, is_text: text::width(found).or(text::width(wanted)).is_some() })
     }
 
-    fn cost(&self) -> u64 {
+    fn nanos_per_element(&self) -> u64 {
         if self.is_text { 50 } else { 1 }
     }
 }
@@ -295,8 +295,8 @@ impl<T: ScalarElement> Decode<T> for ConvertingDecoder {
         Ok(true)
     }
 
-    fn cost(&self) -> u64 {
-        self.cost()
+    fn nanos_per_element(&self) -> u64 {
+        self.nanos_per_element()
     }
 }
 
@@ -313,8 +313,8 @@ impl Decode<bool> for ConvertingDecoder {
         })
     }
 
-    fn cost(&self) -> u64 {
-        self.cost()
+    fn nanos_per_element(&self) -> u64 {
+        self.nanos_per_element()
     }
 }
 
@@ -331,8 +331,8 @@ impl Decode<half::bf16> for ConvertingDecoder {
         })
     }
 
-    fn cost(&self) -> u64 {
-        self.cost()
+    fn nanos_per_element(&self) -> u64 {
+        self.nanos_per_element()
     }
 }
 

@@ -307,7 +307,7 @@ impl<R: RecordType> Decode<R> for RecordDecoder<R> {
         Ok(())
     }
 
-    fn cost(&self) -> u64 {
+    fn nanos_per_element(&self) -> u64 {
         2 * self.columns.len() as u64
     }
 }

@@ -7,7 +7,7 @@
 //! - `lock` contains the locking rules, `draft` the temporary files, `target` the resolution of paths and a
 //!   file's metadata, `system` the system calls.
 //!
-//! `docs/changes.md` describes what readers, crashes, power failures and concurrent writers see. A test fails
+//! `docs/concurrency.md` describes what readers, crashes, power failures and concurrent writers see. A test fails
 //! if another module renames, links, truncates, locks or syncs a file.
 
 mod draft;

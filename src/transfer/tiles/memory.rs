@@ -1,6 +1,6 @@
 //! Moves elements within memory: the target is divided into parts, each of which is written by one thread.
 
-use super::run::TileWork;
+use super::run::TileConversion;
 use crate::error::Result;
 use crate::transfer::gather_strided::{element_offset, gather_strided};
 use crate::transfer::parallel::for_each_parallel;
@@ -97,23 +97,23 @@ pub(crate) fn recode_all(
     item: usize,
     made: &mut [u8],
     made_item: usize,
-    work: TileWork<'_>,
+    conversion: TileConversion<'_>,
     threads: impl FnOnce() -> usize,
 ) -> Result<()> {
     let count = (PART_LEN / item.max(made_item).max(1)).max(1);
     for_each_part(made, count * made_item, threads, &|words, number, made| {
         let first = number * count;
         let items = &items[(first * item).min(items.len())..((first + count) * item).min(items.len())];
-        match work {
-            TileWork::Nothing => made.copy_from_slice(items),
-            TileWork::InPlace(work) => {
+        match conversion {
+            TileConversion::Nothing => made.copy_from_slice(items),
+            TileConversion::InPlace(convert) => {
                 made.copy_from_slice(items);
-                work(made);
+                convert(made);
             }
-            TileWork::Into(work) => {
+            TileConversion::Into(convert) => {
                 let copy = aligned_bytes(words, items.len())?;
                 copy.copy_from_slice(items);
-                work(copy, made).map_err(|error| error.offset_element(first))?;
+                convert(copy, made).map_err(|error| error.offset_element(first))?;
             }
         }
         Ok(())

@@ -10,4 +10,4 @@ mod run;
 pub(crate) use memory::{gather_strided_parallel, recode_all};
 
 pub(crate) use plan::{Axis, SideLayout, TilePlan, WriteAccess};
-pub(crate) use run::{GapLock, TileMove, TileWork, move_all, move_in_order};
+pub(crate) use run::{GapLock, TileConversion, TileMove, move_all, move_in_order};

@@ -18,7 +18,7 @@ type Recode<'a> = dyn Fn(&mut [u8], &mut [u8]) -> Result<()> + Sync + 'a;
 
 /// The processing of elements while they are moved, a tile at a time.
 #[derive(Clone, Copy)]
-pub(crate) enum TileWork<'a> {
+pub(crate) enum TileConversion<'a> {
     Nothing,
     /// Changes the elements in place.
     InPlace(&'a (dyn Fn(&mut [u8]) + Sync)),
@@ -32,7 +32,7 @@ pub(crate) enum TileWork<'a> {
 pub(crate) struct TileMove<'a> {
     pub(crate) source: Region<'a>,
     pub(crate) plan: TilePlan,
-    pub(crate) work: TileWork<'a>,
+    pub(crate) conversion: TileConversion<'a>,
     /// The header of the source.
     pub(crate) header: &'a Header,
     /// Adds the name of the source to an error.
@@ -87,12 +87,12 @@ impl TileMove<'_> {
         if from <= to {
             self.permute_tile(tile, &mut order, from, buffers)?;
         }
-        match self.work {
-            TileWork::Nothing => {}
-            TileWork::InPlace(work) => work(aligned_bytes(&mut buffers.current, count * from)?),
-            TileWork::Into(work) => {
+        match self.conversion {
+            TileConversion::Nothing => {}
+            TileConversion::InPlace(convert) => convert(aligned_bytes(&mut buffers.current, count * from)?),
+            TileConversion::Into(convert) => {
                 let TileBuffers { current, next } = buffers;
-                work(aligned_bytes(current, count * from)?, aligned_bytes(next, count * to)?)
+                convert(aligned_bytes(current, count * from)?, aligned_bytes(next, count * to)?)
                     .map_err(|error| self.locate_error(error, tile, &order))?;
                 std::mem::swap(current, next);
             }
@@ -194,20 +194,20 @@ fn write_runs(target_runs: &Runs, bytes: &[u8], file: &File, start: u64) -> Resu
 ///
 /// `report` is called with the number of bytes that have been written since its last call.
 pub(crate) fn move_all(
-    work: &TileMove<'_>,
+    tile_move: &TileMove<'_>,
     (file, start): (&File, u64),
     threads: usize,
     report: &mut dyn FnMut(u64) -> Result<()>,
 ) -> Result<()> {
-    let count = work.plan.count();
+    let count = tile_move.plan.count();
     let written = AtomicU64::new(0);
-    let bytes = work.header.payload_len().unwrap_or_default();
+    let bytes = tile_move.header.payload_len().unwrap_or_default();
     let worth = Effort::moving(bytes.saturating_mul(2)).threads(|| threads);
     let threads = if HAS_CONCURRENT_READS { worth.min(count) } else { 1 };
     let run = |buffers: &mut TileBuffers, number: usize| {
-        let tile = work.plan.tile(number);
-        let bytes = work.make_tile(&tile, buffers)?;
-        work.write_tile(&tile, bytes, file, start)?;
+        let tile = tile_move.plan.tile(number);
+        let bytes = tile_move.make_tile(&tile, buffers)?;
+        tile_move.write_tile(&tile, bytes, file, start)?;
         written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         Ok(())
     };
@@ -221,7 +221,7 @@ pub(crate) fn move_all(
 
 /// Moves an array into a sequential sink, given a plan with [`WriteAccess::InOrder`](super::WriteAccess::InOrder).
 pub(crate) fn move_in_order(
-    work: &TileMove<'_>,
+    tile_move: &TileMove<'_>,
     sink: &mut Sink<'_>,
     threads: usize,
     report: &mut dyn FnMut(u64) -> Result<()>,
@@ -232,13 +232,13 @@ pub(crate) fn move_in_order(
     let make = |number: usize, block: &mut Vec<u8>| {
         let mut buffers = lock().pop().unwrap_or_default();
         block.clear();
-        block.extend_from_slice(work.make_tile(&work.plan.tile(number), &mut buffers)?);
+        block.extend_from_slice(tile_move.make_tile(&tile_move.plan.tile(number), &mut buffers)?);
         lock().push(buffers);
         Ok(())
     };
     pipeline::make_blocks_in_order(
-        work.plan.count(),
-        threads.min(work.plan.count()).max(1),
+        tile_move.plan.count(),
+        threads.min(tile_move.plan.count()).max(1),
         &make,
         &mut |block| {
             sink.write(block)?;

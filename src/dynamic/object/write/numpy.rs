@@ -121,7 +121,7 @@ impl<'a> Pickler<'a> {
             return Ok(());
         }
         self.write_global("numpy", "dtype")?;
-        self.write_dtype_argument(dtype);
+        self.write_numpy_dtype_argument(dtype);
         self.out.tuple_of(1);
         self.out.reduce();
         let number = self.out.memoize();
@@ -130,12 +130,12 @@ impl<'a> Pickler<'a> {
     }
 
     /// Writes the argument of `numpy.dtype`.
-    pub(super) fn write_dtype_argument(&mut self, dtype: &DType) {
+    pub(super) fn write_numpy_dtype_argument(&mut self, dtype: &DType) {
         match dtype {
             DType::Object => self.out.str("O"),
             DType::Scalar(_) => self.out.str(dtype.to_string().trim_matches('\'')),
             DType::Subarray(subarray) => {
-                self.write_dtype_argument(subarray.base());
+                self.write_numpy_dtype_argument(subarray.base());
                 self.dims(subarray.shape());
                 self.out.tuple_of(2);
             }
@@ -145,7 +145,7 @@ impl<'a> Pickler<'a> {
                 self.out.mark();
                 self.write_named_list("names", fields, |writer, field| writer.out.str(field.name()));
                 self.write_named_list("formats", fields, |writer, field| {
-                    writer.write_dtype_argument(field.dtype())
+                    writer.write_numpy_dtype_argument(field.dtype())
                 });
                 self.write_named_list("offsets", fields, |writer, field| {
                     writer.out.int(field.offset() as i64)

@@ -1,0 +1,17 @@
+use ndarray::{Array1, arr1};
+use ndarray_io::npz::{Compression, NpzOptions};
+use ndarray_io::{NpzFile, NpzUpdate};
+
+fn main() -> ndarray_io::Result<()> {
+    let bias: Array1<f32> = NpzFile::open("digits.npz")?.read("bias")?;
+    let (doubled, version) = (2.0 * bias, arr1(&[2u32]));
+
+    let options = NpzOptions::new().compression(Compression::deflated());
+    NpzUpdate::open_with("digits.npz", &options)?
+        .replace("bias", &doubled)?
+        .add("version", &version)?
+        .finish()?; // until here, readers see the old archive
+
+    println!("{:?}", NpzFile::open("digits.npz")?.names()?);
+    Ok(())
+}
