@@ -336,7 +336,7 @@ impl DataFacts {
         if let (Some(false), Some(missing)) = (self.is_whole, self.missing) {
             writeln!(out, "  truncated  bytes that are missing: {missing}")?;
         }
-        writeln!(out, "  mapped  {}", if self.can_be_mapped { "yes" } else { "no" })
+        writeln!(out, "  mappable  {}", if self.can_be_mapped { "yes" } else { "no" })
     }
 }
 

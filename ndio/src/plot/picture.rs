@@ -18,6 +18,8 @@ struct Painter {
     grid: MeanGrid,
     channels: usize,
     limits: Limits,
+    /// Whether some numbers are outside of the limits, which the caller has not chosen.
+    has_outliers: bool,
 }
 
 impl Painter {
@@ -29,12 +31,17 @@ impl Painter {
         width: usize,
     ) -> Result<Self, Failure> {
         let grid = plane.grid(height, width, channels)?;
-        let limits = match (limits, channels) {
-            (Some(limits), _) => limits,
+        let (limits, has_outliers) = match (limits, channels) {
+            (Some(limits), _) => (limits, false),
             (None, 1) => Limits::robust(grid.means()).ok_or(super::lines::NO_NUMBERS_MESSAGE)?,
-            _ => Limits { low: 0.0, high: full_brightness(plane.source.dtype(), &grid) },
+            _ => (Limits { low: 0.0, high: full_brightness(plane.source.dtype(), &grid) }, false),
         };
-        Ok(Self { grid, channels, limits })
+        Ok(Self { grid, channels, limits, has_outliers })
+    }
+
+    /// What is said of the limits if they leave numbers out.
+    fn limits_note(&self) -> &'static str {
+        if self.has_outliers { " (1st to 99th percentile)" } else { "" }
     }
 
     /// Returns the color of a point of a picture, which may be larger than the grid.
@@ -124,7 +131,7 @@ pub(super) fn draw(
         )?;
     }
     if channels == 1 {
-        draw_scale(painter.limits, canvas, out)?;
+        draw_scale(painter.limits, painter.limits_note(), canvas, out)?;
     }
     Ok(())
 }
@@ -158,7 +165,7 @@ fn shade_char_of_pair(upper: Option<f64>, lower: Option<f64>) -> char {
 }
 
 /// Draws the color scale.
-fn draw_scale(limits: Limits, canvas: &Canvas, out: &mut dyn Write) -> Result<(), Failure> {
+fn draw_scale(limits: Limits, note: &str, canvas: &Canvas, out: &mut dyn Write) -> Result<(), Failure> {
     const SCALE_WIDTH: usize = 32;
     let cell = |index: usize| {
         let fraction = index as f64 / (SCALE_WIDTH - 1) as f64;
@@ -170,7 +177,7 @@ fn draw_scale(limits: Limits, canvas: &Canvas, out: &mut dyn Write) -> Result<()
     };
     let bar: String = (0..SCALE_WIDTH).map(cell).collect();
     let end = canvas.colours.reset_sequence();
-    Ok(writeln!(out, "{} {bar}{end} {}", short_number(limits.low), short_number(limits.high))?)
+    Ok(writeln!(out, "{} {bar}{end} {}{note}", short_number(limits.low), short_number(limits.high))?)
 }
 
 /// Writes a PNG file with one pixel per element, downsampled to at most 4096 on the longer side.
@@ -222,9 +229,10 @@ pub(super) fn write_png(
         return Ok(()); // nothing but the picture
     }
     let Limits { low, high } = painter.limits;
+    let note = painter.limits_note();
     writeln!(
         out,
-        "{}: {width} × {height} points, from {} to {}",
+        "{}: {width} × {height} points, from {} to {}{note}",
         path.display(),
         short_number(low),
         short_number(high)
