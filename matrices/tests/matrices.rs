@@ -201,7 +201,13 @@ fn sprs_matrices_round_trip_in_both_layouts() {
 fn arrow_arrays_convert_for_each_dtype() {
     use std::sync::Arc;
 
-    use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray, UInt8Array};
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::Float32Type;
+    use arrow_array::{
+        Array, ArrayRef, BooleanArray, Float16Array, Float32Array, Float64Array, Int8Array, Int16Array,
+        Int32Array, Int64Array, RecordBatch, StringArray, UInt8Array, UInt16Array, UInt32Array, UInt64Array,
+    };
+    use half::f16;
     use ndarray_io::DynArray;
     use ndarray_io_matrices::arrow as ours;
 
@@ -217,15 +223,50 @@ fn arrow_arrays_convert_for_each_dtype() {
     assert!(ours::from_arrow(&nulls).unwrap_err().to_string().contains("1 of 2 values are null"));
     assert!(ours::view_of(&nulls).is_err());
 
-    for descr in
-        ["|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f2", "<f4", "<f8", "|b1", "<U3", ">f4"]
+    let (halves, letters) = ([1.5, -2.0].map(f16::from_f32), ['é', '\0', '\0', 'a', 'b', 'c']);
+    let cases: [(&str, Vec<u8>, ArrayRef); 13] = [
+        ("i1", [1i8, -2].map(i8::to_ne_bytes).concat(), Arc::new(Int8Array::from(vec![1, -2]))),
+        ("i2", [1i16, -2].map(i16::to_ne_bytes).concat(), Arc::new(Int16Array::from(vec![1, -2]))),
+        ("i4", [1i32, -2].map(i32::to_ne_bytes).concat(), Arc::new(Int32Array::from(vec![1, -2]))),
+        ("i8", [1i64, -2].map(i64::to_ne_bytes).concat(), Arc::new(Int64Array::from(vec![1, -2]))),
+        ("u1", [1u8, u8::MAX].map(u8::to_ne_bytes).concat(), Arc::new(UInt8Array::from(vec![1, u8::MAX]))),
+        (
+            "u2",
+            [1u16, u16::MAX].map(u16::to_ne_bytes).concat(),
+            Arc::new(UInt16Array::from(vec![1, u16::MAX])),
+        ),
+        (
+            "u4",
+            [1u32, u32::MAX].map(u32::to_ne_bytes).concat(),
+            Arc::new(UInt32Array::from(vec![1, u32::MAX])),
+        ),
+        (
+            "u8",
+            [1u64, u64::MAX].map(u64::to_ne_bytes).concat(),
+            Arc::new(UInt64Array::from(vec![1, u64::MAX])),
+        ),
+        ("f2", halves.map(f16::to_ne_bytes).concat(), Arc::new(Float16Array::from(halves.to_vec()))),
+        ("f4", [1.5f32, -2.0].map(f32::to_ne_bytes).concat(), Arc::new(Float32Array::from(vec![1.5, -2.0]))),
+        ("f8", [1.5f64, -2.0].map(f64::to_ne_bytes).concat(), Arc::new(Float64Array::from(vec![1.5, -2.0]))),
+        ("b1", vec![1, 0], Arc::new(BooleanArray::from(vec![true, false]))),
+        (
+            "U3",
+            letters.map(|letter| u32::from(letter).to_ne_bytes()).concat(),
+            Arc::new(StringArray::from(vec!["é", "abc"])),
+        ),
+    ];
+    let array_of = |order: char, name: &str, bytes: &[u8]| {
+        DynArray::from_bytes(format!("{order}{name}").parse().unwrap(), [2], Order::C, bytes).unwrap()
+    };
+    for (name, bytes, wanted) in cases {
+        let array = array_of(if cfg!(target_endian = "little") { '<' } else { '>' }, name, &bytes);
+        assert_eq!(*ours::to_arrow(&array).unwrap(), *wanted, "{name}");
+        assert_eq!(ours::from_arrow(&wanted).unwrap(), array, "{name}");
+    }
+    for (order, bytes) in [('<', [1.5, -2.0].map(f32::to_le_bytes)), ('>', [1.5, -2.0].map(f32::to_be_bytes))]
     {
-        let zeros = vec![0; 2 * descr.parse::<ndarray_io::DType>().unwrap().item_size()];
-        let array = DynArray::from_bytes(descr.parse().unwrap(), [2], Order::C, &zeros).unwrap();
-        let made = ours::to_arrow(&array).unwrap();
-        assert_eq!(made.len(), 2, "{descr}");
-        let again = ours::from_arrow(&made).unwrap();
-        assert_eq!((again.shape(), again.len()), (array.shape(), 2), "{descr}");
+        let made = ours::to_arrow(&array_of(order, "f4", &bytes.concat())).unwrap();
+        assert_eq!(made.as_primitive::<Float32Type>().values()[..], [1.5, -2.0], "{order}");
     }
     for descr in ["<c8", "<M8[s]", "|V3", "|S2"] {
         assert!(!ours::has_dtype(&descr.parse().unwrap()), "{descr}");

@@ -217,7 +217,10 @@ fn reported_bugs_of_references_stay_fixed() {
     let refs = refs_of(&references_of(&path("long.npy"), &RefOptions::new().chunk(100)).unwrap());
     assert_eq!(embedded_json(&refs, "long/.zarray")["chunks"], json!([1, 100]));
     // A header that declares a huge number of elements without bytes, or huge elements.
-    for (name, descr, shape) in [("zero", "|S0", "(2305843009213693951,)"), ("void", "|V400000000", "(0,)")] {
+    for (descr, shape, reason) in [
+        ("|S0", "(2305843009213693951,)", "elements of 0 bytes"),
+        ("|V400000000", "(0,)", "the value of missing chunks would be too long"),
+    ] {
         let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
         let mut file = b"\x93NUMPY\x01\0".to_vec();
         file.extend((header.len() as u16).to_le_bytes());
@@ -225,8 +228,8 @@ fn reported_bugs_of_references_stay_fixed() {
         fs::write(path("endless.npy"), file).unwrap();
         let error = References::new(ZarrFormat::V3).add(path("endless.npy"), &RefOptions::new()).unwrap_err();
         assert!(
-            matches!(error.kind(), ErrorKind::NotRepresentable { .. }) || error.is_format(),
-            "{name}: {error}"
+            matches!(error.kind(), ErrorKind::NotRepresentable { .. }) && error.to_string().contains(reason),
+            "{descr}: {error}"
         );
     }
     let deep = "a/".repeat(15_000) + "a";

@@ -114,7 +114,7 @@ impl Iterator for BlockRanges {
 
 #[cfg(test)]
 mod tests {
-    use ndarray::{Array, SliceInfoElem};
+    use ndarray::{Array, Axis, SliceInfoElem};
 
     use super::BlockRanges;
     use crate::shape::Order;
@@ -157,8 +157,9 @@ mod tests {
                 }
                 for axis in 0..shape.len() {
                     let pieces: Vec<_> = BlockRanges::along_axis(part.clone(), axis, 2).collect();
-                    let lens = pieces.iter().map(|ranges| ranges[axis].len());
-                    assert_eq!(lens.sum::<usize>(), part[axis].len());
+                    let found = pieces.iter().map(|ranges| array.slice(&slice(ranges)[..]));
+                    let wanted = view.axis_chunks_iter(Axis(axis), 2);
+                    assert_eq!(found.collect::<Vec<_>>(), wanted.collect::<Vec<_>>(), "{part:?}: {axis}");
                     assert_eq!(BlockRanges::along_axis(part.clone(), axis, 2).boxes_left(), pieces.len());
                 }
             }

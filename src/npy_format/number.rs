@@ -44,7 +44,9 @@ pub(super) fn parse_integer(text: &str, python2: bool) -> Result<(u64, usize), F
 
 #[cfg(test)]
 mod tests {
+    use super::super::fault::FaultKind;
     use super::parse_integer;
+    use crate::error::ErrorKind;
 
     #[test]
     fn integer_literals_parse_as_in_python() {
@@ -77,10 +79,19 @@ mod tests {
             );
             assert!(parse_integer(&format!("{text}L)"), false).is_err());
         }
-        let refused =
-            ["02", "0_2", "1__2", "1_", "0x", "0xg", "0b2", "2.0", "2e3", "2j", "2x", "18446744073709551616"];
-        for text in refused {
+        for text in ["02", "0_2", "1__2", "1_", "0x", "0xg", "0b2", "2.0", "2e3", "2j", "2x"] {
+            assert!(parse_integer(text, false).is_err(), "{text}");
             assert!(parse_integer(text, true).is_err(), "{text}");
+        }
+    }
+
+    /// Python's integers have no limit, but no array has that number of elements.
+    #[test]
+    fn integers_over_64_bits_overflow() {
+        for text in ["18446744073709551616", "0x1_0000_0000_0000_0000"] {
+            let fault = parse_integer(text, false).err().unwrap();
+            let FaultKind::Other(error) = fault.kind else { panic!("{text}") };
+            assert!(matches!(error.kind(), ErrorKind::Overflow { .. }), "{text}: {error}");
         }
     }
 }

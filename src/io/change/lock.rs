@@ -381,11 +381,18 @@ mod tests {
     /// However often a file is replaced, tries end with the time that the caller waits.
     #[test]
     fn retries_stop_after_the_wait_time() {
-        let count = |wait| {
+        let hour = Duration::from_secs(3600);
+        // The clock is moved on by moving the start back.
+        let count = |passed, wait| {
             let mut retries = Retries::new(wait);
+            retries.start -= passed;
             (0..150).filter(|_| retries.next_attempt()).count()
         };
-        assert_eq!([count(Duration::ZERO), count(Duration::from_secs(3600))], [100, 150]);
+        assert_eq!([count(Duration::ZERO, Duration::ZERO), count(hour, hour)], [100, 100]);
+        let mut retries = Retries::new(hour);
+        assert_eq!((0..150).filter(|_| retries.next_attempt()).count(), 150);
+        retries.start -= hour;
+        assert!(!retries.next_attempt());
     }
 
     /// A reader that is suspended while it holds the lock of a header costs a writer one wait.

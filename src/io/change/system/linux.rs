@@ -317,13 +317,12 @@ mod tests {
     use super::*;
 
     #[test]
+    #[ignore = "needs a file system with extended attributes"]
     fn extended_attributes_are_copied() {
         let (from, to) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
         let set = |name: &CStr, value: &[u8]| fs::fsetxattr(&from, name, value, XattrFlags::empty());
         copy_attributes(&from, &to).unwrap();
-        if set(c"user.note", b"kept").is_err() {
-            return; // a file system without extended attributes
-        }
+        set(c"user.note", b"kept").unwrap();
         set(c"user.empty", b"").unwrap();
         copy_attributes(&from, &to).unwrap();
         assert_eq!(attribute(&to, c"user.note").unwrap(), b"kept");
