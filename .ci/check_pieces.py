@@ -1,4 +1,4 @@
-"""Whether NumPy finds in the files of the example `pieces` what it wrote."""
+"""Whether NumPy finds in the files of the example `large_arrays` what it wrote."""
 
 import pathlib
 import sys

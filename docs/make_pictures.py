@@ -131,7 +131,7 @@ def speeds():
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line.startswith("| ")]
     names = rows[0][2:]
     for name, time, *others in rows[1:]:
-        factors = [(who, float(found[1])) for who, cell in zip(names, others) if (found := re.match(r"([\d.]+) ×", cell))]
+        factors = [(who, float(found[1])) for who, cell in zip(names, others, strict=True) if (found := re.match(r"([\d.]+) ×", cell))]
         if factors:
             yield name, time, factors
 

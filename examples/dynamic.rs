@@ -2,6 +2,7 @@
 //!
 //! Prints the content of each file. Without a file, prints an array of records that it makes itself.
 
+use ndarray::arr1;
 use ndarray_io::dtype::Kind;
 use ndarray_io::{DynArray, WriteNpyExt, read_npy, with_numbers};
 
@@ -36,15 +37,9 @@ fn show(array: &DynArray) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Reads an array of two records, as a program would that does not know their type.
+/// Makes an array of two records of columns, whose names a program could have read from a file.
 fn records() -> ndarray_io::Result<DynArray> {
-    let header = "{'descr': [('name', '<U3'), ('x', '<f4', (2,))], 'fortran_order': False, 'shape': (2,), }";
-    let mut file = b"\x93NUMPY\x01\x00".to_vec();
-    file.extend((header.len() as u16).to_le_bytes());
-    file.extend(header.bytes());
-    for (name, x) in [("one", [1f32, 2.0]), ("two", [0.5, -3.25])] {
-        file.extend(name.chars().flat_map(|char| u32::from(char).to_le_bytes()));
-        file.extend(x.iter().flat_map(|number| number.to_le_bytes()));
-    }
-    ndarray_io::NpyReader::new(&file[..])?.read()
+    let names = DynArray::new(&arr1(&["one".to_owned(), "two".to_owned()]))?;
+    let x = DynArray::new(&arr1(&[[1f32, 2.0], [0.5, -3.25]]))?;
+    DynArray::from_columns([("name", &names), ("x", &x)])
 }

@@ -1,4 +1,4 @@
-//! Arrays larger than memory: `cargo run --release --example pieces [FOLDER]`.
+//! Arrays larger than memory: `cargo run --release --example large_arrays [FOLDER]`.
 //!
 //! These are the use cases for which NumPy's format was proposed: exchanging files with users of NumPy,
 //! records for users without Python, intermediate data that is written as it is computed, and an array that
