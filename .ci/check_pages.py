@@ -47,7 +47,9 @@ def play(page, programs, ndio):
     def played(found):
         if name := found["program"]:
             code = (ROOT / "examples" / "cookbook" / f"{name}.rs").read_text()
-            return f"<!-- program: {name} -->\n\n```rust,no_run\n{code}```\n" + text_block(run([programs, name]))
+            printed = run([programs, name])
+            assert "name one of" not in printed, f"examples/cookbook/main.rs does not list {name}"
+            return f"<!-- program: {name} -->\n\n```rust,no_run\n{code}```\n" + text_block(printed)
         if (code := found["python"]) is not None:
             printed = io.StringIO()
             with contextlib.redirect_stdout(printed):

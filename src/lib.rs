@@ -46,7 +46,7 @@
 //! Python objects, for which the output of NumPy itself can differ between equal arrays (the pickles load as
 //! equal objects), and the header of a file that has been appended to, which keeps the length with which it was created.
 //!
-//! The library reads files as NumPy does, except where NumPy's leniency hides damage. The following are
+//! The library reads files as NumPy does, except where NumPy's leniency hides damage ([all differences](guide::numpy_differences)). Above all, these are
 //! errors: a bool other than 0 and 1, a key that occurs twice in a header, bytes after the array at the end
 //! of a file, and invalid text that is read as `String`. Reading from a reader consumes exactly one array.
 //!
@@ -64,11 +64,11 @@
 //! - `py_literal` (default): headers in any spelling that Python accepts. Headers of all known writers can be
 //!   read without it.
 //! - `zstd`: archive members compressed with Zstandard.
-//! - `zip-methods`: reading members compressed with bzip2, LZMA, XZ or deflate64; files of joblib compressed with the
+//! - `zip-methods`: reading members compressed with bzip2, LZMA, XZ or deflate64; with `object`, files of joblib compressed with the
 //!   first three.
 //! - `zip-encryption`: reading members that are encrypted, with AES or the traditional ZIP encryption.
 //! - `libdeflate`: a C library that decompresses deflated members faster.
-//! - `lz4`: RA files and files of joblib that are compressed with LZ4.
+//! - `lz4`: RA files and, with `object`, files of joblib that are compressed with LZ4.
 //! - `object`: Python objects as data ([`object`](mod@object)).
 //! - `dask`: stacks of files, as Dask writes them ([`dask`]).
 //! - `serde-1`: dtypes, headers, shapes and options in configuration files; with `object`,
@@ -164,7 +164,7 @@ pub mod file {
 pub mod narrow {
     //! The numbers of the Python package `ml_dtypes`: floats of 4, 6 and 8 bits, and integers of fewer than 8.
     //!
-    //! NumPy writes such arrays as raw bytes, and so does this library: they are read by asking for the type, or with
+    //! NumPy writes such arrays as raw bytes (`float8_e5m2` as `<f1`, which it cannot read; it is read here), and so does this library: they are read by asking for the type, or with
     //! [`ReadOptions::raw_bytes_are`](crate::ReadOptions::raw_bytes_are) as numbers of any type. Each element has a byte of its own.
     //! (`bfloat16` is `half::bf16`, with the feature `half-2`. The complex numbers `complex32` and `bcomplex32` are read as raw
     //! bytes, `V4`.)

@@ -1,8 +1,16 @@
 use ndarray::{Array2, arr1};
-use ndarray_io::{NpyWriter, read_npy};
+use ndarray_io::file::UncommittedRows;
+use ndarray_io::{NpyWriter, WriteOptions, read_npy};
 
 fn main() -> ndarray_io::Result<()> {
-    let mut log = NpyWriter::append_or_create("log.npy", &[2])?;
+    let options = WriteOptions::new();
+    let after_a_crash = UncommittedRows::Recover;
+    let mut log = NpyWriter::append_or_create_with(
+        "log.npy",
+        &[2],
+        after_a_crash,
+        &options,
+    )?;
     for step in 0..3 {
         let time = f64::from(step);
         log.push(&arr1(&[time, time.sqrt()]))?;

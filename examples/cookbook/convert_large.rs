@@ -6,6 +6,6 @@ fn main() -> ndarray_io::Result<()> {
     let conversion = Conversion::new()
         .dtype("float16".parse::<DType>()?, Casting::SameKind)
         .order(Order::Fortran)
-        .memory(16 << 20); // of any size, this much is in memory
+        .memory(16 << 20); // about this much, however large the file
     convert_npy("volume.npy", "half.npy", conversion)
 }

@@ -19,6 +19,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         writeln!(csv, "{}", texts.join(","))?;
     }
     csv.flush()?;
-    child.wait()?;
-    Ok(())
+
+    // Nothing may follow; and only now gzip has checked all of it.
+    if reader.next_array()? {
+        return Err("there is a second array".into());
+    }
+    drop(reader);
+    match child.wait()?.success() {
+        true => Ok(()),
+        false => Err("the stream is damaged".into()),
+    }
 }

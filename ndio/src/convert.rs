@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     /// The byte order
     #[arg(long, value_enum)]
     pub(super) byte_order: Option<ByteOrderName>,
-    /// The type of the elements, in NumPy's notation: f4, '<i8', U10; for CSV and raw input, the type to read
+    /// The type of the elements, in NumPy's notation: f4, '<i8', U10; for CSV and raw input, the type to read (of CSV also str, bool)
     #[arg(long, value_name = "DTYPE")]
     pub(super) dtype: Option<String>,
     /// Which casts are allowed; default: same-kind

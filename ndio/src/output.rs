@@ -188,7 +188,11 @@ pub(crate) fn refuse_in_stack(new: &Path, input: &Path) -> Result<(), Failure> {
 
 /// The error for a file that would be replaced.
 pub(crate) fn already_exists_failure(path: &Path) -> Failure {
-    format!("{}: it already exists; --force replaces it", path.display()).into()
+    let all = match path.extension().is_some_and(|extension| extension == "npz") {
+        true => ", with all its members",
+        false => "",
+    };
+    format!("{}: it already exists; --force replaces it{all}", path.display()).into()
 }
 
 pub(crate) fn folder_of(path: &Path) -> PathBuf {

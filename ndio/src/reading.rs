@@ -29,11 +29,11 @@ pub(crate) struct NumberOptions {
     #[arg(long, global = true, value_name = "FORMAT")]
     long_double: Option<LongDoubleName>,
     /// Read raw bytes (V1, V2) as numbers of the package ml_dtypes, such as bfloat16, float8_e4m3fn or int4
-    #[arg(long, global = true, value_name = "TYPE", value_parser = parse_narrow)]
+    #[arg(long, global = true, value_name = "TYPE", value_parser = parse_narrow_type)]
     r#as: Option<Narrow>,
 }
 
-fn parse_narrow(name: &str) -> Result<Narrow, String> {
+fn parse_narrow_type(name: &str) -> Result<Narrow, String> {
     Narrow::from_name(name).ok_or_else(|| {
         let names: Vec<_> = Narrow::ALL.iter().map(|narrow| narrow.name()).collect();
         format!("expected {}", names.join(", "))

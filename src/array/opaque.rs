@@ -6,7 +6,7 @@ use ndarray::{ArrayD, arr2};
 
 use super::{ReadNpyExt, WriteNpyExt};
 use crate::dtype::DType;
-use crate::element::{DecodeOpaque, EncodeOpaque, ReadPlan, ReadableElement, WritableElement, WritePlan};
+use crate::element::{OpaqueDecoder, OpaqueEncoder, ReadPlan, ReadableElement, WritableElement, WritePlan};
 use crate::error::{ErrorKind, Result};
 use crate::header::Header;
 use crate::options::{ReadOptions, WriteOptions};
@@ -34,7 +34,7 @@ impl WritableElement for Word {
     }
 }
 
-impl DecodeOpaque<Word> for Lines {
+impl OpaqueDecoder<Word> for Lines {
     fn decode(&self, payload: &[u8], header: &Header, _: &ReadOptions) -> Result<(Vec<Word>, usize)> {
         let text = String::from_utf8_lossy(payload);
         let words: Vec<Word> = text.trim_end_matches('.').lines().map(|line| Word(line.to_owned())).collect();
@@ -45,7 +45,7 @@ impl DecodeOpaque<Word> for Lines {
     }
 }
 
-impl EncodeOpaque<Word> for Lines {
+impl OpaqueEncoder<Word> for Lines {
     fn encode(
         &self,
         items: &mut dyn Iterator<Item = &Word>,

@@ -302,7 +302,9 @@ impl DynArray {
     pub fn into_array<A: ReadableElement, D: Dimension>(self) -> Result<Array<A, D>, Returned<Self>> {
         // Otherwise, the elements are copied, which also finds what is wrong.
         self.into_array_without_copy().or_else(|array: Self| {
-            array.to_array_with(&ReadOptions::new()).map_err(|error| Returned::new(array, error))
+            array
+                .to_array_with(&ReadOptions::new())
+                .map_err(|error| Returned::new(array, error.with_cast_help()))
         })
     }
 

@@ -7,8 +7,8 @@ use std::array;
 use super::cast::{ElementBuf, decode_to_vec};
 use super::record::FileLayout;
 use super::{
-    Decode, Encode, ReadPlan, ReadableElement, ViewElement, ViewMutElement, WritableElement, WritePlan,
-    mismatch,
+    ItemDecoder, ItemEncoder, ReadPlan, ReadableElement, ViewElement, ViewMutElement, WritableElement,
+    WritePlan, mismatch,
 };
 use crate::dtype::{DType, Subarray};
 use crate::error::{ErrorKind, Result};
@@ -108,9 +108,9 @@ fn wrong_rows<T: ReadableElement>(
 }
 
 /// Decodes arrays from their elements, which are stored contiguously.
-struct ArrayDecoder<T>(Box<dyn Decode<T>>);
+struct ArrayDecoder<T>(Box<dyn ItemDecoder<T>>);
 
-impl<T: Send + Sync, const N: usize> Decode<[T; N]> for ArrayDecoder<T> {
+impl<T: Send + Sync, const N: usize> ItemDecoder<[T; N]> for ArrayDecoder<T> {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, [T; N]>) -> Result<()> {
         // An error of the inner decoder contains the index of an inner element; `divide_element_index` converts it to the
         // index of the array.
@@ -127,11 +127,11 @@ impl<T: Send + Sync, const N: usize> Decode<[T; N]> for ArrayDecoder<T> {
 }
 
 struct ArrayEncoder<T> {
-    encode: Box<dyn Encode<T>>,
+    encode: Box<dyn ItemEncoder<T>>,
     inner_size: usize,
 }
 
-impl<T: Send + Sync, const N: usize> Encode<[T; N]> for ArrayEncoder<T> {
+impl<T: Send + Sync, const N: usize> ItemEncoder<[T; N]> for ArrayEncoder<T> {
     fn encode(&self, item: &[T; N], into: &mut [u8]) -> Result<()> {
         self.encode.encode_all(item, self.inner_size, into)
     }

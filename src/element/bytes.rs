@@ -6,7 +6,7 @@ use std::str::FromStr;
 use super::cast::ElementBuf;
 use super::fixed::{ScalarElement, elements};
 use super::record::FileLayout;
-use super::{Decode, Encode, ReadPlan, ReadableElement, WritableElement, WritePlan, convert};
+use super::{ItemDecoder, ItemEncoder, ReadPlan, ReadableElement, WritableElement, WritePlan, convert};
 use crate::dtype::{ByteOrder, DType, Kind, MAX_ITEM_SIZE, Scalar};
 use crate::error::{Error, ErrorKind, Help, Result};
 use crate::options::{ReadOptions, WriteOptions};
@@ -152,7 +152,7 @@ pub(super) struct BytesDecoder {
     pub(super) width: usize,
 }
 
-impl<const N: usize> Decode<Bytes<N>> for BytesDecoder {
+impl<const N: usize> ItemDecoder<Bytes<N>> for BytesDecoder {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, Bytes<N>>) -> Result<()> {
         // Indices instead of `chunks_exact`, which panics for strings with a width of 0.
         out.extend((0..count).map(|index| {
@@ -164,7 +164,7 @@ impl<const N: usize> Decode<Bytes<N>> for BytesDecoder {
     }
 }
 
-impl Decode<Vec<u8>> for BytesDecoder {
+impl ItemDecoder<Vec<u8>> for BytesDecoder {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, Vec<u8>>) -> Result<()> {
         out.extend(
             (0..count)
@@ -227,7 +227,7 @@ pub(super) fn width_for(lengths: &mut dyn Iterator<Item = usize>, options: &Writ
 
 struct PaddedEncoder;
 
-impl Encode<Vec<u8>> for PaddedEncoder {
+impl ItemEncoder<Vec<u8>> for PaddedEncoder {
     fn encode(&self, item: &Vec<u8>, into: &mut [u8]) -> Result<()> {
         // As for text, the width is that of what was looked at before.
         let (length, width) = (item.len() as u64, into.len() as u64);

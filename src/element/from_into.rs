@@ -4,8 +4,8 @@ use std::fmt;
 
 use super::cast::{Bitwise, BitwiseOut, ElementBuf, decode_to_vec};
 use super::{
-    Decode, DecodeOpaque, Encode, EncodeOpaque, ReadPlan, ReadableElement, WritableElement, WritePlan,
-    read_plan_for,
+    ItemDecoder, ItemEncoder, OpaqueDecoder, OpaqueEncoder, ReadPlan, ReadableElement, WritableElement,
+    WritePlan, read_plan_for,
 };
 use crate::dtype::DType;
 use crate::error::{ErrorKind, Result};
@@ -87,7 +87,7 @@ impl<D, T, S> FromDecoder<D, T, S> {
     }
 }
 
-impl<T, S> Decode<S> for FromDecoder<Bitwise<T>, T, S> {
+impl<T, S> ItemDecoder<S> for FromDecoder<Bitwise<T>, T, S> {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, S>) -> Result<()> {
         let load = |buf: &mut crate::bytes::ReadBuf<'_>| {
             buf.copy(items);
@@ -97,7 +97,7 @@ impl<T, S> Decode<S> for FromDecoder<Bitwise<T>, T, S> {
     }
 }
 
-impl<T, S> Decode<S> for FromDecoder<Box<dyn Decode<T>>, T, S> {
+impl<T, S> ItemDecoder<S> for FromDecoder<Box<dyn ItemDecoder<T>>, T, S> {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, S>) -> Result<()> {
         self.make_all(decode_to_vec(&*self.inner, items, count)?, out)
     }
@@ -107,7 +107,7 @@ impl<T, S> Decode<S> for FromDecoder<Box<dyn Decode<T>>, T, S> {
     }
 }
 
-impl<T, S> DecodeOpaque<S> for FromDecoder<Box<dyn DecodeOpaque<T>>, T, S> {
+impl<T, S> OpaqueDecoder<S> for FromDecoder<Box<dyn OpaqueDecoder<T>>, T, S> {
     fn decode(&self, payload: &[u8], header: &Header, options: &ReadOptions) -> Result<(Vec<S>, usize)> {
         let (items, used) = self.inner.decode(payload, header, options)?;
         let make = |(index, item)| (self.make)(item).map_err(|error| error.at_element(index));
@@ -132,7 +132,7 @@ struct IntoEncoder<E, S, T> {
     make: fn(&S) -> T,
 }
 
-impl<S, T> Encode<S> for IntoEncoder<BitwiseOut<T>, S, T> {
+impl<S, T> ItemEncoder<S> for IntoEncoder<BitwiseOut<T>, S, T> {
     fn encode(&self, item: &S, into: &mut [u8]) -> Result<()> {
         into.copy_from_slice(self.inner.bytes(&[(self.make)(item)]));
         self.inner.swap_to_file_order(into);
@@ -147,7 +147,7 @@ impl<S, T> Encode<S> for IntoEncoder<BitwiseOut<T>, S, T> {
     }
 }
 
-impl<S, T> Encode<S> for IntoEncoder<Box<dyn Encode<T>>, S, T> {
+impl<S, T> ItemEncoder<S> for IntoEncoder<Box<dyn ItemEncoder<T>>, S, T> {
     fn encode(&self, item: &S, into: &mut [u8]) -> Result<()> {
         self.inner.encode(&(self.make)(item), into)
     }
@@ -158,7 +158,7 @@ impl<S, T> Encode<S> for IntoEncoder<Box<dyn Encode<T>>, S, T> {
     }
 }
 
-impl<S, T> EncodeOpaque<S> for IntoEncoder<Box<dyn EncodeOpaque<T>>, S, T> {
+impl<S, T> OpaqueEncoder<S> for IntoEncoder<Box<dyn OpaqueEncoder<T>>, S, T> {
     fn encode(
         &self,
         items: &mut dyn Iterator<Item = &S>,

@@ -52,7 +52,7 @@ pub(crate) use void::hex;
 #[doc(hidden)]
 pub use wrapped::*;
 
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, Kind, TimeStep};
 use crate::error::{CopyReason, Error, ErrorKind, Help, Result};
 use crate::header::Header;
 use crate::options::{ReadOptions, WriteOptions};
@@ -205,9 +205,9 @@ pub enum ReadPlan<T> {
     /// The bytes in the file are the bytes in memory, after swapping or checking where needed.
     Bitwise(Bitwise<T>),
     /// The elements are items of fixed size, decoded one by one.
-    PerItem(Box<dyn Decode<T>>),
+    PerItem(Box<dyn ItemDecoder<T>>),
     /// The payload is one unit.
-    Opaque(Box<dyn DecodeOpaque<T>>),
+    Opaque(Box<dyn OpaqueDecoder<T>>),
 }
 
 /// One of the three ways to write elements.
@@ -216,14 +216,14 @@ pub enum WritePlan<T> {
     /// The bytes in memory are the bytes in the file, after swapping where needed.
     Bitwise(BitwiseOut<T>),
     /// The elements are items of fixed size, encoded one by one.
-    PerItem(Box<dyn Encode<T>>),
+    PerItem(Box<dyn ItemEncoder<T>>),
     /// The payload is one unit.
-    Opaque(Box<dyn EncodeOpaque<T>>),
+    Opaque(Box<dyn OpaqueEncoder<T>>),
 }
 
 /// Decodes items a block at a time, so that the dynamic call is made once per block.
 #[doc(hidden)]
-pub trait Decode<T>: Send + Sync {
+pub trait ItemDecoder<T>: Send + Sync {
     /// Decodes `count` elements from `items` into the next places of `out`.
     ///
     /// It may modify `items`. An error contains the index of the element within the block.
@@ -244,7 +244,7 @@ pub trait Decode<T>: Send + Sync {
 
 /// Decodes a payload that is one unit.
 #[doc(hidden)]
-pub trait DecodeOpaque<T>: Send + Sync {
+pub trait OpaqueDecoder<T>: Send + Sync {
     /// Decodes the elements, in the order of the file, and returns them with the number of bytes consumed.
     ///
     /// There are exactly as many elements as the header declares. `payload` is everything that remains of the
@@ -270,7 +270,7 @@ pub trait DecodeOpaque<T>: Send + Sync {
 
 /// Encodes items, one by one.
 #[doc(hidden)]
-pub trait Encode<T>: Send + Sync {
+pub trait ItemEncoder<T>: Send + Sync {
     /// Encodes an item into `into`, which has the size of one item.
     fn encode(&self, item: &T, into: &mut [u8]) -> Result<()>;
 
@@ -284,7 +284,7 @@ pub trait Encode<T>: Send + Sync {
 
 /// Encodes elements as a payload that is one unit.
 #[doc(hidden)]
-pub trait EncodeOpaque<T>: Send + Sync {
+pub trait OpaqueEncoder<T>: Send + Sync {
     /// Returns the payload for these elements, which `items` yields in the order of the file.
     fn encode(
         &self,
@@ -364,13 +364,21 @@ fn rust_type(dtype: &DType) -> Option<String> {
         Kind::Bytes => format!("Bytes<{size}>, Vec<u8> or String"),
         Kind::Text => format!("String or Chars<{}>", size / 4),
         Kind::Void => format!("Void<{size}>"),
-        Kind::Datetime(step) => format!("Datetime64 with the unit [{step}]"),
-        Kind::Timedelta(step) => format!("Timedelta64 with the unit [{step}]"),
+        Kind::Datetime(step) => format!("Datetime64<{}>", unit_type(step)),
+        Kind::Timedelta(step) => format!("Timedelta64<{}>", unit_type(step)),
         kind => {
             let known = number::RUST_TYPES.iter().chain(complex::RUST_TYPES).chain(boolean::RUST_TYPES);
             known.copied().find(|known| (known.0, known.1) == (kind, size))?.2.to_owned()
         }
     })
+}
+
+/// Returns the type of the module `units` that corresponds to a step.
+fn unit_type(step: TimeStep) -> String {
+    match step.count {
+        1 => format!("units::{:?}", step.unit),
+        count => format!("units::Times<{count}, units::{:?}>", step.unit),
+    }
 }
 
 /// Returns the error for a dtype that cannot be read as the wanted type, with help on what can read it.

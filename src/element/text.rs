@@ -8,7 +8,7 @@ use super::cast::ElementBuf;
 use super::fixed::{ScalarElement, elements};
 use super::record::FileLayout;
 use super::swap::swap_units;
-use super::{Decode, Encode, ReadPlan, ReadableElement, WritableElement, WritePlan, convert};
+use super::{ItemDecoder, ItemEncoder, ReadPlan, ReadableElement, WritableElement, WritePlan, convert};
 use crate::dtype::{ByteOrder, DType, Kind, MAX_ITEM_SIZE, Scalar};
 use crate::error::{ElementFault, Error, ErrorKind, Help, Result};
 use crate::options::{ReadOptions, WriteOptions};
@@ -170,7 +170,7 @@ impl TextDecoder {
     }
 }
 
-impl<const N: usize> Decode<Chars<N>> for TextDecoder {
+impl<const N: usize> ItemDecoder<Chars<N>> for TextDecoder {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, Chars<N>>) -> Result<()> {
         out.extend(self.native_code_points(items, count).map(|codes| {
             let mut all = [0; N];
@@ -181,7 +181,7 @@ impl<const N: usize> Decode<Chars<N>> for TextDecoder {
     }
 }
 
-impl Decode<String> for TextDecoder {
+impl ItemDecoder<String> for TextDecoder {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, String>) -> Result<()> {
         for (index, codes) in self.native_code_points(items, count).enumerate() {
             let codes = without_trailing_nuls(codes);
@@ -204,7 +204,7 @@ impl Decode<String> for TextDecoder {
 /// Decodes byte strings as UTF-8.
 struct Utf8Decoder(bytes::BytesDecoder);
 
-impl Decode<String> for Utf8Decoder {
+impl ItemDecoder<String> for Utf8Decoder {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, String>) -> Result<()> {
         let width = self.0.width;
         for index in 0..count {
@@ -264,7 +264,7 @@ struct CodePointEncoder {
     swap: bool,
 }
 
-impl Encode<String> for CodePointEncoder {
+impl ItemEncoder<String> for CodePointEncoder {
     fn encode(&self, item: &String, into: &mut [u8]) -> Result<()> {
         match write_code_points(item, self.swap, into) {
             true => Ok(()),

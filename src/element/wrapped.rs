@@ -3,8 +3,8 @@
 use super::cast::{ElementBuf, Enumeration, Newtype, decode_to_vec, inner_slice, no_variant};
 use super::record::FileLayout;
 use super::{
-    Decode, DecodeOpaque, Encode, EncodeOpaque, ReadPlan, ReadableElement, WritableElement, WritePlan,
-    mismatch,
+    ItemDecoder, ItemEncoder, OpaqueDecoder, OpaqueEncoder, ReadPlan, ReadableElement, WritableElement,
+    WritePlan, mismatch,
 };
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -58,7 +58,7 @@ pub fn newtype_write_plan<O: Newtype>(dtype: &DType) -> WritePlan<O> {
 /// Decodes and encodes newtypes with the code for the elements that they wrap.
 struct NewtypeCodec<T: ?Sized>(Box<T>);
 
-impl<O: Newtype> Decode<O> for NewtypeCodec<dyn Decode<O::Inner>> {
+impl<O: Newtype> ItemDecoder<O> for NewtypeCodec<dyn ItemDecoder<O::Inner>> {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, O>) -> Result<()> {
         out.extend(decode_to_vec(&*self.0, items, count)?.into_iter().map(O::wrap));
         Ok(())
@@ -69,7 +69,7 @@ impl<O: Newtype> Decode<O> for NewtypeCodec<dyn Decode<O::Inner>> {
     }
 }
 
-impl<O: Newtype> DecodeOpaque<O> for NewtypeCodec<dyn DecodeOpaque<O::Inner>> {
+impl<O: Newtype> OpaqueDecoder<O> for NewtypeCodec<dyn OpaqueDecoder<O::Inner>> {
     fn decode(&self, payload: &[u8], header: &Header, options: &ReadOptions) -> Result<(Vec<O>, usize)> {
         let (items, used) = self.0.decode(payload, header, options)?;
         Ok((wrapped(items), used))
@@ -87,7 +87,7 @@ impl<O: Newtype> DecodeOpaque<O> for NewtypeCodec<dyn DecodeOpaque<O::Inner>> {
     }
 }
 
-impl<O: Newtype> Encode<O> for NewtypeCodec<dyn Encode<O::Inner>> {
+impl<O: Newtype> ItemEncoder<O> for NewtypeCodec<dyn ItemEncoder<O::Inner>> {
     fn encode(&self, item: &O, into: &mut [u8]) -> Result<()> {
         self.0.encode(item.inner(), into)
     }
@@ -97,7 +97,7 @@ impl<O: Newtype> Encode<O> for NewtypeCodec<dyn Encode<O::Inner>> {
     }
 }
 
-impl<O: Newtype> EncodeOpaque<O> for NewtypeCodec<dyn EncodeOpaque<O::Inner>> {
+impl<O: Newtype> OpaqueEncoder<O> for NewtypeCodec<dyn OpaqueEncoder<O::Inner>> {
     fn encode(
         &self,
         items: &mut dyn Iterator<Item = &O>,
@@ -149,9 +149,9 @@ pub fn enum_write_plan<E: Enumeration>(dtype: &DType) -> WritePlan<E> {
 }
 
 /// Decodes numbers and converts them to enum variants.
-struct EnumDecoder<E: Enumeration>(Box<dyn Decode<E::Number>>);
+struct EnumDecoder<E: Enumeration>(Box<dyn ItemDecoder<E::Number>>);
 
-impl<E: Enumeration> Decode<E> for EnumDecoder<E> {
+impl<E: Enumeration> ItemDecoder<E> for EnumDecoder<E> {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, E>) -> Result<()> {
         for (index, number) in decode_to_vec(&*self.0, items, count)?.into_iter().enumerate() {
             let variant = E::from_number(number);

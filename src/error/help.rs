@@ -45,6 +45,12 @@ pub enum Help {
         /// Whether the elements can be converted to the requested type instead.
         can_convert: bool,
     },
+    /// Take the array as this type, or convert it with [`DynArray::cast`](crate::DynArray::cast).
+    #[non_exhaustive]
+    CastArray {
+        /// The Rust type.
+        rust_type: String,
+    },
     /// Allow the conversion with this casting rule.
     Cast(Casting),
     /// Say which format the `longdouble`s of the file have.
@@ -160,6 +166,9 @@ impl fmt::Display for Help {
                 return write!(f, "read it as {rust_type}, or convert it with ReadOptions::casting");
             }
             Self::ReadAs { rust_type, .. } => return write!(f, "read it as {rust_type}"),
+            Self::CastArray { rust_type } => {
+                return write!(f, "take it as {rust_type}, or convert it with DynArray::cast");
+            }
             Self::Cast(Casting::Unsafe) => "allow it with Casting::Unsafe, which wraps integers, and truncates fractions and drops imaginary parts",
             Self::Cast(casting) => return write!(f, "allow it with Casting::{casting:?}"),
             Self::ReadRecords => "derive Record for a struct with its fields, or read it as a DynArray",
@@ -192,12 +201,12 @@ impl fmt::Display for Help {
             Self::IgnoreRaFlags => "ignore them with ReadOptions::ignore_ra_flags",
             Self::AllowTrailing { may_recover: true } => {
                 "call finish or checkpoint on the NpyWriter that writes them; if it was interrupted, recover or discard them with \
-                 NpyWriter::append_with and UncommittedRows; or ignore them with ReadOptions::allow_trailing"
+                 NpyWriter::append_with or append_or_create_with, and file::UncommittedRows; or ignore them with ReadOptions::allow_trailing"
             }
             Self::AllowTrailing { .. } => "ignore them with ReadOptions::allow_trailing",
             Self::RecoverRows => {
-                "if they belong to an interrupted append, recover or discard them with NpyWriter::append_with and \
-                 UncommittedRows"
+                "if they belong to an interrupted append, recover or discard them with NpyWriter::append_with or \
+                 append_or_create_with, and file::UncommittedRows"
             }
             Self::RecoverParts => {
                 "if they belong to an interrupted append, recover or discard them with NpyStackWriter::append_with and \

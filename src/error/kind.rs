@@ -543,14 +543,18 @@ impl ErrorKind {
             Self::Trailing { rows, .. } => Help::AllowTrailing { may_recover: *rows > 0 },
             Self::Uncommitted { parts: 0, .. } => Help::RecoverRows,
             Self::Uncommitted { .. } => Help::RecoverParts,
-            Self::InvalidElement(fault) => read_as(match fault {
-                ElementFault::Bool { .. } => "u8",
-                ElementFault::Variant { number, .. } => number,
-                ElementFault::Unicode { .. } => "Chars",
-                ElementFault::Utf8 { .. } => "Vec<u8> or Bytes",
-            }),
+            Self::InvalidElement(fault) => match fault {
+                // Not as a `u8`, which has another dtype; and casts check bools, too.
+                ElementFault::Bool { .. } => Help::ReadDynamic,
+                ElementFault::Variant { number, .. } => read_as(number),
+                ElementFault::Unicode { .. } => read_as("Chars"),
+                ElementFault::Utf8 { .. } => read_as("Vec<u8> or Bytes"),
+            },
             Self::MissingField { .. } => Help::RenameField,
             Self::ExtraField { .. } => Help::IgnoreExtraFields,
+            Self::ShapeMismatch { wanted: WantedShape::Axes(_), found } if found.ndim() == 0 => {
+                read_as("an Array0")
+            }
             Self::ShapeMismatch { wanted: WantedShape::Axes(_), .. } => Help::AnyRank,
             Self::NeedsCopy(CopyReason::Packed) => Help::ReadWhole,
             Self::NeedsCopy(_) => Help::Read,

@@ -416,6 +416,14 @@ impl Error {
         self
     }
 
+    /// Says that elements can be converted by a method of the array, which has been read.
+    pub(crate) fn with_cast_help(mut self) -> Self {
+        if let Some(Help::ReadAs { rust_type, can_convert: true }) = &self.0.help {
+            self.0.help = Some(Help::CastArray { rust_type: rust_type.clone() });
+        }
+        self
+    }
+
     /// Adds the path of the file that caused the error, unless it has one.
     ///
     /// ```

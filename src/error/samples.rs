@@ -102,7 +102,8 @@ fn sample_errors() -> Vec<Error> {
         ErrorKind::Objects { found: DType::Object },
         ErrorKind::MissingField { field: "mass".into(), found: dtype("[('x', '<f4')]") },
         ErrorKind::ExtraField { field: "mass".into() },
-        ErrorKind::ShapeMismatch { found: vec![2].into(), wanted: WantedShape::Axes(1) },
+        ErrorKind::ShapeMismatch { found: vec![2, 3].into(), wanted: WantedShape::Axes(1) },
+        ErrorKind::ShapeMismatch { found: Shape::default(), wanted: WantedShape::Axes(1) },
         ErrorKind::ShapeMismatch { found: vec![2].into(), wanted: WantedShape::Exactly(vec![2, 3].into()) },
         ErrorKind::NeedsCopy(CopyReason::ByteOrder { found: dtype(">f8") }),
         ErrorKind::NotConvertible { reason: "NaT is not a time".into() },
@@ -149,6 +150,7 @@ fn sample_errors() -> Vec<Error> {
     };
     all.extend([
         mismatch(Help::ReadAs { rust_type: "f64".into(), can_convert: true }),
+        mismatch(Help::CastArray { rust_type: "f64".into() }),
         mismatch(Help::Cast(Casting::SameKind)),
         mismatch(Help::ReadRecords),
         mismatch(Help::ReadDynamic),

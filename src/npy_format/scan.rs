@@ -48,7 +48,7 @@ pub(super) fn normalize(text: &str, python2: bool) -> Result<NormalizedDict, Fau
         text,
         at: 0,
         pieces,
-        frames: Vec::new(),
+        open_brackets: Vec::new(),
         python2,
         had_dict: false,
         normal: NormalizedDict::default(),
@@ -59,7 +59,7 @@ pub(super) fn normalize(text: &str, python2: bool) -> Result<NormalizedDict, Fau
 }
 
 /// An open bracket.
-struct Frame {
+struct OpenBracket {
     open: u8,
     /// The offset of the bracket in the output.
     out_at: usize,
@@ -80,7 +80,7 @@ struct Scanner<'a> {
     at: usize,
     /// A stack of pieces: the one being written, on top of those that contain it.
     pieces: Vec<String>,
-    frames: Vec<Frame>,
+    open_brackets: Vec<OpenBracket>,
     python2: bool,
     had_dict: bool,
     normal: NormalizedDict,
@@ -95,28 +95,28 @@ impl Scanner<'_> {
             let Some(byte) = self.peek() else { break };
             match byte {
                 b')' | b']' | b'}' => {
-                    let Some(frame) = self.frames.pop() else { return Err(self.unexpected()) };
-                    if wants_value && frame.key.is_some() {
+                    let Some(bracket) = self.open_brackets.pop() else { return Err(self.unexpected()) };
+                    if wants_value && bracket.key.is_some() {
                         return Err(self.fault("expected a value"));
                     }
-                    self.close(frame, byte, end_of_token)?;
+                    self.close(bracket, byte, end_of_token)?;
                     wants_value = false;
                 }
                 _ if wants_value => wants_value = self.value(byte)?,
                 b',' => {
-                    let Some(frame) = self.frames.pop() else { return Err(self.unexpected()) };
-                    self.comma(frame, end_of_token)?;
+                    let Some(bracket) = self.open_brackets.pop() else { return Err(self.unexpected()) };
+                    self.comma(bracket, end_of_token)?;
                     wants_value = true;
                 }
-                b':' if !self.frames.is_empty() => {
+                b':' if !self.open_brackets.is_empty() => {
                     self.colon()?;
                     wants_value = true;
                 }
                 _ => return Err(self.unexpected()),
             }
         }
-        match self.frames.last() {
-            Some(frame) => Err(self.fault(format!("unclosed '{}'", char::from(frame.open)))),
+        match self.open_brackets.last() {
+            Some(bracket) => Err(self.fault(format!("unclosed '{}'", char::from(bracket.open)))),
             None if wants_value => Err(self.fault("expected a value")),
             None => Ok(()),
         }
@@ -130,8 +130,8 @@ impl Scanner<'_> {
 
     /// Scans a value or an opening bracket; returns whether a value must still follow.
     fn value(&mut self, byte: u8) -> Result<bool, Fault> {
-        if let Some(frame) = self.frames.last_mut() {
-            frame.item_at.get_or_insert(self.at);
+        if let Some(bracket) = self.open_brackets.last_mut() {
+            bracket.item_at.get_or_insert(self.at);
         }
         match byte {
             b'(' | b'[' | b'{' => {
@@ -174,7 +174,7 @@ impl Scanner<'_> {
 
     fn open(&mut self, open: u8) -> Result<(), Fault> {
         // `py_literal` recurses into brackets, so their depth is limited before it sees them.
-        let (found, limit) = (self.frames.len() as u64 + 1, Limits::NESTING as u64);
+        let (found, limit) = (self.open_brackets.len() as u64 + 1, Limits::NESTING as u64);
         limits::check(LimitKind::Nesting, found, limit)?;
         if open == b'{' && std::mem::replace(&mut self.had_dict, true) {
             return Err(self.fault("nested dict"));
@@ -190,7 +190,7 @@ impl Scanner<'_> {
             }
             _ => self.pieces.push(String::new()),
         }
-        self.frames.push(Frame {
+        self.open_brackets.push(OpenBracket {
             open,
             out_at,
             items: 0,
@@ -203,8 +203,8 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    fn close(&mut self, mut frame: Frame, close: u8, end_of_token: usize) -> Result<(), Fault> {
-        let wanted = match frame.open {
+    fn close(&mut self, mut bracket: OpenBracket, close: u8, end_of_token: usize) -> Result<(), Fault> {
+        let wanted = match bracket.open {
             b'(' => b')',
             b'[' => b']',
             _ => b'}',
@@ -212,51 +212,53 @@ impl Scanner<'_> {
         if close != wanted {
             return Err(self.fault(format!(
                 "'{}' is closed by '{}'",
-                char::from(frame.open),
+                char::from(bracket.open),
                 char::from(close)
             )));
         }
-        let has_last = frame.item_at.is_some();
-        self.end_item(&mut frame, end_of_token)?;
+        let has_last = bracket.item_at.is_some();
+        self.end_item(&mut bracket, end_of_token)?;
         self.at += 1;
-        if frame.open != b'(' {
+        if bracket.open != b'(' {
             self.pieces.pop();
-        } else if has_last && !frame.has_comma {
+        } else if has_last && !bracket.has_comma {
             // Shifts only the text within these parentheses. The nesting is limited, so the pass stays
             // linear.
-            self.out().remove(frame.out_at); // redundant parentheses around one value
+            self.out().remove(bracket.out_at); // redundant parentheses around one value
         } else {
             self.out().push_str(if has_last { ",)" } else { ")" });
         }
         Ok(())
     }
 
-    fn comma(&mut self, mut frame: Frame, end_of_token: usize) -> Result<(), Fault> {
-        self.end_item(&mut frame, end_of_token)?;
-        if frame.open == b'(' {
+    fn comma(&mut self, mut bracket: OpenBracket, end_of_token: usize) -> Result<(), Fault> {
+        self.end_item(&mut bracket, end_of_token)?;
+        if bracket.open == b'(' {
             self.out().push(',');
         }
-        frame.has_comma = true;
-        self.frames.push(frame);
+        bracket.has_comma = true;
+        self.open_brackets.push(bracket);
         self.at += 1;
         Ok(())
     }
 
     /// Completes the item that ends here, if there is one.
-    fn end_item(&mut self, frame: &mut Frame, end_of_token: usize) -> Result<(), Fault> {
+    fn end_item(&mut self, bracket: &mut OpenBracket, end_of_token: usize) -> Result<(), Fault> {
         /// The maximum number of keys that are kept. A header has three; `dict` checks which ones are valid.
         const MAX_KEYS: usize = 16;
-        let Some(key_at) = frame.item_at.take() else { return Ok(()) };
-        frame.items += 1;
-        match (frame.open, frame.key.take()) {
+        let Some(key_at) = bracket.item_at.take() else { return Ok(()) };
+        bracket.items += 1;
+        match (bracket.open, bracket.key.take()) {
             // Every tuple is limited to the maximum number of axes, because shapes are the longest tuples.
-            (b'(', _) => limits::check(LimitKind::Dimensions, frame.items as u64, Limits::DIMENSIONS as u64)?,
+            (b'(', _) => {
+                limits::check(LimitKind::Dimensions, bracket.items as u64, Limits::DIMENSIONS as u64)?
+            }
             (b'[', _) => {
                 let piece = std::mem::take(self.out());
-                self.normal.lists[frame.list_index].push(piece);
+                self.normal.lists[bracket.list_index].push(piece);
             }
             (_, None) => return Err(self.fault("a key has no value")),
-            (_, Some(_)) if frame.items > MAX_KEYS => {
+            (_, Some(_)) if bracket.items > MAX_KEYS => {
                 return Err(Fault::new("there are too many keys", key_at));
             }
             (_, Some((key, value_at))) => {
@@ -273,9 +275,9 @@ impl Scanner<'_> {
         self.skip_blanks()?;
         let value_at = self.at;
         let key = std::mem::take(self.out());
-        match self.frames.last_mut() {
-            Some(frame) if frame.open == b'{' && frame.key.is_none() => {
-                frame.key = Some((key, value_at));
+        match self.open_brackets.last_mut() {
+            Some(bracket) if bracket.open == b'{' && bracket.key.is_none() => {
+                bracket.key = Some((key, value_at));
                 Ok(())
             }
             _ => Err(Fault::new("unexpected colon", at)),

@@ -10,7 +10,7 @@ use ndarray::ArrayViewMutD;
 use crate::bytes::{self, ReadBuf, ReadHints};
 use crate::dtype::DType;
 use crate::element::cast::{Bitwise, MemoryPart, UncheckedVec, append as append_items};
-use crate::element::{Decode, DecodeOpaque, ReadPlan};
+use crate::element::{ItemDecoder, OpaqueDecoder, ReadPlan};
 use crate::error::{ErrorKind, LimitKind, Result};
 use crate::header::Header;
 use crate::limits::{self, Limits};
@@ -68,7 +68,7 @@ pub(crate) fn read<T: Send + Sync>(
 fn read_per_item<T: Send>(
     source: &mut Source<'_>,
     header: &Header,
-    decode: &dyn Decode<T>,
+    decode: &dyn ItemDecoder<T>,
     reporter: &ProgressReporter,
     options: &ReadOptions,
 ) -> Result<Vec<T>> {
@@ -432,7 +432,7 @@ fn load_block(
 fn read_opaque<T>(
     source: &mut Source<'_>,
     header: &Header,
-    decode: &dyn DecodeOpaque<T>,
+    decode: &dyn OpaqueDecoder<T>,
     options: &ReadOptions,
 ) -> Result<Vec<T>> {
     // The end of the elements is known only after decoding, and only random access can return to it.

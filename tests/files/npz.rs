@@ -396,7 +396,7 @@ fn members_written_to_memory_pipe_and_file_equal_numpys() {
 
 #[cfg(feature = "zstd")]
 #[test]
-fn zstandard_members_equal_numpys() {
+fn members_written_with_zstandard_equal_numpys() {
     for level in [1, 3, 19] {
         let bytes = write_arrays(Pipe(Vec::new()), &little_endian_options(Compression::Zstd(level))).0;
         assert_eq!(

@@ -232,7 +232,7 @@ fn datetime_read_in_other_unit_is_refused() {
     let error = Array1::<Datetime64<units::Millisecond>>::read_npy(&bytes[..]).unwrap_err();
     assert_eq!(
         error.help().unwrap().to_string(),
-        "read it as Datetime64 with the unit [s], or convert it with ReadOptions::casting"
+        "read it as Datetime64<units::Second>, or convert it with ReadOptions::casting"
     );
     assert!(Array1::<Timedelta64<units::Second>>::read_npy(&bytes[..]).unwrap_err().is_mismatch());
 }

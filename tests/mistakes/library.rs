@@ -65,6 +65,14 @@ const MISTAKES: &[Mistake] = &[
         &["'<f8'", "read it as f64"],
     ),
     (
+        "reads bools of another program",
+        |_| {
+            let odd = DynArray::from_bytes("|b1".parse()?, [2], ndarray_io::header::Order::C, &[1, 255])?;
+            Array1::<bool>::read_npy(&npy_bytes(&odd)[..]).map(drop)
+        },
+        &["element 1", "found 255", "read it as a DynArray"],
+    ),
+    (
         "reads 2 axes as 1",
         |_| Array1::<f64>::read_npy(&npy_bytes(&arr2(&[[1.0]]))[..]).map(drop),
         &["1 axis", "(1, 1)", "ArrayD"],
@@ -72,7 +80,7 @@ const MISTAKES: &[Mistake] = &[
     (
         "reads a scalar as 1 axis",
         |_| Array1::<f64>::read_npy(&npy_bytes(&ndarray::arr0(1.0))[..]).map(drop),
-        &["1 axis", "()", "ArrayD"],
+        &["1 axis", "()", "an Array0"],
     ),
     (
         "reads an archive as an array",
@@ -201,7 +209,7 @@ const MISTAKES: &[Mistake] = &[
             // SAFETY: nobody changes the file.
             unsafe { NpyMmap::<bool, Ix1>::open(path) }.map(drop)
         },
-        &["element 0", "bool (0 or 1), found 2", "u8"],
+        &["element 0", "bool (0 or 1), found 2", "read it as a DynArray"],
     ),
     (
         "reads objects",

@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     /// Draw a picture, even of a long array of few columns, which is drawn as lines by default
     #[arg(long, conflicts_with = "histogram")]
     picture: bool,
-    /// Write a PNG file instead
+    /// Write a PNG file instead, of a picture: one point per element
     #[arg(long, short, value_name = "FILE.png")]
     output: Option<PathBuf>,
     /// Replace an existing file

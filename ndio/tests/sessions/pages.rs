@@ -38,7 +38,7 @@ fn guide_lists_all_verbs_and_only_known_options() {
     };
     let mut known = options_of(&all);
     // Of Cargo, in the commands that install the program; and an alias that the help does not show.
-    known.extend(["features", "release", "replace"].map(str::to_owned));
+    known.extend(["features", "git", "release", "replace"].map(str::to_owned));
     for verb in verbs {
         known.extend(options_of(&help(&["help", verb])));
     }

@@ -6,8 +6,8 @@ use super::load_effects::LoadEffects;
 use super::{Object, View, decode, encode};
 use crate::dtype::DType;
 use crate::element::{
-    Decode, DecodeOpaque, ElementBuf, EncodeOpaque, ReadPlan, ReadableElement, WritableElement, WritePlan,
-    append, mismatch,
+    ElementBuf, ItemDecoder, OpaqueDecoder, OpaqueEncoder, ReadPlan, ReadableElement, WritableElement,
+    WritePlan, append, mismatch,
 };
 use crate::error::{Error, Result};
 use crate::header::Header;
@@ -31,7 +31,7 @@ pub(in super::super) fn read_plan_with_load_effects(
     Ok((ReadPlan::Opaque(Box::new(LoadEffectsDecoder(Arc::clone(&load_effects)))), load_effects))
 }
 
-impl DecodeOpaque<Object> for LoadEffectsDecoder {
+impl OpaqueDecoder<Object> for LoadEffectsDecoder {
     fn decode(&self, payload: &[u8], header: &Header, options: &ReadOptions) -> Result<(Vec<Object>, usize)> {
         let (items, load_effects, used) = decode(payload, header, options)?;
         if !load_effects.is_plain() {
@@ -67,7 +67,7 @@ impl WritableElement for Object {
     }
 }
 
-impl DecodeOpaque<Object> for ObjectCodec {
+impl OpaqueDecoder<Object> for ObjectCodec {
     fn decode(&self, payload: &[u8], header: &Header, options: &ReadOptions) -> Result<(Vec<Object>, usize)> {
         let (items, _, used) = decode(payload, header, options)?;
         Ok((items, used))
@@ -85,7 +85,7 @@ impl DecodeOpaque<Object> for ObjectCodec {
     }
 }
 
-impl EncodeOpaque<Object> for ObjectCodec {
+impl OpaqueEncoder<Object> for ObjectCodec {
     fn encode(
         &self,
         items: &mut dyn Iterator<Item = &Object>,
@@ -125,7 +125,7 @@ impl ReadableElement for Option<String> {
 /// Objects that are text.
 struct ObjectTextDecoder;
 
-impl DecodeOpaque<Option<String>> for ObjectTextDecoder {
+impl OpaqueDecoder<Option<String>> for ObjectTextDecoder {
     fn decode(
         &self,
         payload: &[u8],
@@ -150,9 +150,9 @@ impl DecodeOpaque<Option<String>> for ObjectTextDecoder {
 }
 
 /// Text of which none is missing.
-struct PresentTextDecoder(Box<dyn Decode<String>>);
+struct PresentTextDecoder(Box<dyn ItemDecoder<String>>);
 
-impl Decode<Option<String>> for PresentTextDecoder {
+impl ItemDecoder<Option<String>> for PresentTextDecoder {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, Option<String>>) -> Result<()> {
         let mut texts = Vec::new();
         append(&mut texts, count, |places| self.0.decode(items, count, places))?;

@@ -7,7 +7,7 @@ use std::slice;
 
 use bytemuck::Pod;
 
-use super::super::Decode;
+use super::super::ItemDecoder;
 use super::{Bitwise, RecordType};
 use crate::bytes::ReadBuf;
 use crate::error::{ErrorKind, Result};
@@ -184,7 +184,7 @@ pub(crate) fn append<T>(
 
 /// Returns the elements of `count` items.
 pub(in crate::element) fn decode_to_vec<T>(
-    decode: &dyn Decode<T>,
+    decode: &dyn ItemDecoder<T>,
     items: &mut [u8],
     count: usize,
 ) -> Result<Vec<T>> {

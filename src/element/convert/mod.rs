@@ -17,7 +17,7 @@ pub(super) use times::ticks_in;
 use super::cast::ElementBuf;
 use super::fixed::ScalarElement;
 use super::swap::swap_units;
-use super::{Decode, ReadPlan, mismatch, swap_between};
+use super::{ItemDecoder, ReadPlan, mismatch, swap_between};
 use crate::dtype::Casting;
 use crate::dtype::{ByteOrder, CastingRules, DType, Kind, LongDoubleFormat, Scalar, TimeUnit};
 use crate::error::{Error, ErrorKind, Help, Result};
@@ -176,7 +176,7 @@ pub(super) fn read_plan<T: 'static>(
     options: &ReadOptions,
 ) -> Result<ReadPlan<T>>
 where
-    ConvertingDecoder: Decode<T>,
+    ConvertingDecoder: ItemDecoder<T>,
 {
     match (found.as_scalar(), options.rules()) {
         (Some(found), Some(rules)) => {
@@ -197,7 +197,7 @@ pub(super) fn text_read_plan<T: 'static>(
     found: &DType,
     kind: Kind,
     options: &ReadOptions,
-    items: impl FnOnce(&Scalar) -> Box<dyn Decode<T>>,
+    items: impl FnOnce(&Scalar) -> Box<dyn ItemDecoder<T>>,
 ) -> Result<ReadPlan<T>> {
     let unit = if kind == Kind::Text { 4 } else { 1 };
     let of_width = |width: usize| Scalar::new(kind, width.checked_mul(unit)?, ByteOrder::NATIVE);
@@ -238,10 +238,10 @@ fn for_each_part(
 struct ViaTextDecoder<T> {
     recode: Recode,
     text_size: usize,
-    text_decoder: Box<dyn Decode<T>>,
+    text_decoder: Box<dyn ItemDecoder<T>>,
 }
 
-impl<T> Decode<T> for ViaTextDecoder<T> {
+impl<T> ItemDecoder<T> for ViaTextDecoder<T> {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, T>) -> Result<()> {
         let mut texts = Vec::new();
         for_each_part(items, count, |items, count| {
@@ -275,7 +275,7 @@ impl ConvertingDecoder {
     }
 }
 
-impl<T: ScalarElement> Decode<T> for ConvertingDecoder {
+impl<T: ScalarElement> ItemDecoder<T> for ConvertingDecoder {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, T>) -> Result<()> {
         if self.decode_shared(items, count, out)? {
             return Ok(());
@@ -301,7 +301,7 @@ impl<T: ScalarElement> Decode<T> for ConvertingDecoder {
 }
 
 /// As in NumPy, any number but zero is true.
-impl Decode<bool> for ConvertingDecoder {
+impl ItemDecoder<bool> for ConvertingDecoder {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, bool>) -> Result<()> {
         // `bool` is not `Pod`, so the result cannot be written into the memory of `out` as bytes.
         let mut bytes = [0u8; ELEMENTS_PER_PART];
@@ -319,7 +319,7 @@ impl Decode<bool> for ConvertingDecoder {
 }
 
 #[cfg(feature = "half-2")]
-impl Decode<half::bf16> for ConvertingDecoder {
+impl ItemDecoder<half::bf16> for ConvertingDecoder {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, half::bf16>) -> Result<()> {
         // What is converted are little-endian bytes, on any machine.
         let mut bytes = [0u8; 2 * ELEMENTS_PER_PART];

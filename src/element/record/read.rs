@@ -5,7 +5,7 @@ use super::super::cast::{
     Bitwise, ElementBuf, FieldOffset, FieldReader, RecordType, StructAssembler, append, decode_to_vec,
 };
 use super::super::transform::{ByteTransform, FieldTransform};
-use super::super::{Decode, ReadPlan, mismatch};
+use super::super::{ItemDecoder, ReadPlan, mismatch};
 use super::spec::RecordSpec;
 use super::{RecordField, records_per_block};
 use crate::dtype::{DType, Record};
@@ -296,7 +296,7 @@ impl<R: RecordType> RecordDecoder<R> {
     }
 }
 
-impl<R: RecordType> Decode<R> for RecordDecoder<R> {
+impl<R: RecordType> ItemDecoder<R> for RecordDecoder<R> {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, R>) -> Result<()> {
         let group = records_per_block(self.record_size + size_of::<R>());
         for first in (0..count).step_by(group) {

@@ -3,7 +3,7 @@
 
 use super::super::cast::{BitwiseOut, FieldOffset, RecordType};
 use super::super::transform::{ByteTransform, FieldTransform};
-use super::super::{Encode, WritePlan};
+use super::super::{ItemEncoder, WritePlan};
 use super::{RecordField, records_per_block};
 use crate::dtype::{DType, Record};
 use crate::error::{ErrorKind, Result};
@@ -214,7 +214,7 @@ struct RecordEncoder<R> {
     has_padding: bool,
 }
 
-impl<R: RecordType> Encode<R> for RecordEncoder<R> {
+impl<R: RecordType> ItemEncoder<R> for RecordEncoder<R> {
     fn encode(&self, item: &R, into: &mut [u8]) -> Result<()> {
         self.encode_all(std::slice::from_ref(item), into.len(), into)
     }

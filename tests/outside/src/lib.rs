@@ -164,9 +164,9 @@ impl Folder for FaultyFolder {
 
 /// A folder of sources that hold only what has been fetched.
 #[derive(Debug)]
-pub struct FetchedFolder(pub Vec<Arc<FetchedSource>>);
+pub struct PartlyFetchedFolder(pub Vec<Arc<PartlyFetchedSource>>);
 
-impl Folder for FetchedFolder {
+impl Folder for PartlyFetchedFolder {
     fn names(&self) -> Result<Vec<String>> {
         Ok((0..self.0.len()).map(|number| format!("{number}.npy")).collect())
     }
@@ -186,7 +186,7 @@ impl Folder for FetchedFolder {
 
 /// A source that holds only what has been fetched, as where someone else does the I/O.
 #[derive(Debug)]
-pub struct FetchedSource {
+pub struct PartlyFetchedSource {
     bytes: Arc<Vec<u8>>,
     /// Which pages have been fetched.
     fetched_pages: Mutex<BTreeSet<u64>>,
@@ -194,7 +194,7 @@ pub struct FetchedSource {
     reported_missing: Mutex<Vec<Range<u64>>>,
 }
 
-impl FetchedSource {
+impl PartlyFetchedSource {
     /// The unit in which bytes are fetched.
     const PAGE_LEN: u64 = 512;
 
@@ -235,7 +235,7 @@ impl FetchedSource {
     }
 }
 
-impl ReadAt for FetchedSource {
+impl ReadAt for PartlyFetchedSource {
     fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
         self.report_missing(self.missing(offset..offset + into.len() as u64).collect())?;
         self.bytes.as_slice().read_at(into, offset)

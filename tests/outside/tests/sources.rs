@@ -15,7 +15,7 @@ use ndarray_io::npz::{Compression, NpzOptions};
 use ndarray_io::ra::{RaFile, WriteRaExt};
 use ndarray_io::{DynArray, NpyFile, NpzFile, NpzWriter, Result, WriteNpyExt, WriteOptions};
 use ndarray_io_refs::{RefOptions, References, ZarrFormat};
-use outside::{Fault, FaultyFolder, FaultySource, FetchedFolder, FetchedSource};
+use outside::{Fault, FaultyFolder, FaultySource, PartlyFetchedFolder, PartlyFetchedSource};
 
 /// What a route has read; the wrong bytes are noticed by comparing it with the array.
 type Route = Box<dyn Fn(Fault, &Path) -> Result<Vec<Array2<u32>>>>;
@@ -343,7 +343,10 @@ fn smart_pointers_forward_all_methods() {
 
 /// Repeats a read, fetching what it needs, and returns the result, how often it was repeated, and how many bytes
 /// were fetched.
-fn retry_after_fetching<T>(source: &FetchedSource, mut read: impl FnMut() -> Result<T>) -> (T, usize, u64) {
+fn retry_after_fetching<T>(
+    source: &PartlyFetchedSource,
+    mut read: impl FnMut() -> Result<T>,
+) -> (T, usize, u64) {
     let mut fetched = 0;
     for repeated in 0..20 {
         match read() {
@@ -369,7 +372,7 @@ fn reads_succeed_when_repeated_after_fetching() {
         let bytes = npy(&array, order);
         let all = bytes.len() as u64;
         let open = || {
-            let source = Arc::new(FetchedSource::new(&bytes));
+            let source = Arc::new(PartlyFetchedSource::new(&bytes));
             let (file, repeated, fetched) =
                 retry_after_fetching(&source, || NpyFile::from_source(Arc::clone(&source)));
             assert!(repeated <= 2 && fetched <= 1024, "opening: {repeated} {fetched}");
@@ -409,7 +412,7 @@ fn reads_succeed_when_repeated_after_fetching() {
         assert_eq!(sum, array.sum());
     }
     for compression in [Compression::Stored, Compression::Deflated(1)] {
-        let source = Arc::new(FetchedSource::new(&npz(compression)));
+        let source = Arc::new(PartlyFetchedSource::new(&npz(compression)));
         let (archive, repeated, _) =
             retry_after_fetching(&source, || NpzFile::from_source(Arc::clone(&source)));
         assert!(repeated <= 3);
@@ -426,7 +429,7 @@ fn reads_succeed_when_repeated_after_fetching() {
 #[test]
 fn stacks_and_joins_ask_all_parts_at_once() {
     fn retry_after_fetching_files<T>(
-        files: &[Arc<FetchedSource>],
+        files: &[Arc<PartlyFetchedSource>],
         mut read: impl FnMut() -> Result<T>,
     ) -> (T, usize) {
         for repeated in 0..20 {
@@ -445,18 +448,21 @@ fn stacks_and_joins_ask_all_parts_at_once() {
     for axis in [0, 1] {
         let parts: Vec<_> = array.axis_chunks_iter(Axis(axis), 7).collect();
         let files = || -> Vec<_> {
-            parts.iter().map(|part| Arc::new(FetchedSource::new(&npy(&part.to_owned(), Order::C)))).collect()
+            parts
+                .iter()
+                .map(|part| Arc::new(PartlyFetchedSource::new(&npy(&part.to_owned(), Order::C))))
+                .collect()
         };
         let fetched = files();
         let options = ndarray_io::ReadOptions::new();
-        let open = || NpyStack::from_folder_along(FetchedFolder(fetched.clone()), axis, &options);
+        let open = || NpyStack::from_folder_along(PartlyFetchedFolder(fetched.clone()), axis, &options);
         let (stack, times) = retry_after_fetching_files(&fetched, open);
         assert!(times <= 2, "opening: {times}");
         let (read, times) = retry_after_fetching_files(&fetched, || stack.read::<Array2<u32>>());
         assert!(read == array && times == 1, "reading: {times}");
 
         let fetched = files();
-        let open = |file: &Arc<FetchedSource>| {
+        let open = |file: &Arc<PartlyFetchedSource>| {
             retry_after_fetching_files(&fetched, || NpyFile::from_source(Arc::clone(file))).0
         };
         let open: Vec<NpyFile> = fetched.iter().map(open).collect();
