@@ -11,7 +11,7 @@ use ndarray_io::header::{Header, Order};
 use ndarray_io::{DType, DynArray, NpyFile, ReadableElement, WriteOptions, npy};
 
 use super::order::StoredElement;
-use super::{Layout, Sparse, index_array};
+use super::{Layout, Sparse};
 
 /// How many bytes of a dense array are in memory at a time.
 const BLOCK_BYTES: usize = 8 << 20;
@@ -172,16 +172,7 @@ impl Sparse {
             start += block.len() as u64;
         }
         let data = DynArray::from_bytes(dtype, [places.len()], Order::C, &bytes)?;
-        let mut coords = vec![Vec::with_capacity(places.len()); shape.len()];
-        for place in places {
-            let mut rest = place;
-            for (axis, length) in shape.iter().enumerate().rev() {
-                coords[axis].push((rest % *length as u64) as usize);
-                rest /= *length as u64;
-            }
-        }
-        let most = shape.iter().copied().max().unwrap_or(0).max(data.len());
-        let coords = coords.iter().map(|coords| index_array(coords, most)).collect::<Result<Vec<_>>>()?;
+        let coords = super::order::coordinates(&places, &shape)?;
         let sparse = Self::new(Layout::Coo { coords }, shape, data)?;
         if sparse.shape.len() > 2 { Ok(sparse) } else { sparse.to_csr() }
     }

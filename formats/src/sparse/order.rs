@@ -177,17 +177,8 @@ impl Sparse {
     /// Those of [`to_csr`](Self::to_csr), except for the number of axes.
     pub fn to_coo(&self) -> Result<Self> {
         let (places, data) = self.canonical()?;
-        let longest = self.shape.iter().copied().max().unwrap_or(0);
-        let mut coords = vec![Vec::with_capacity(places.len()); self.shape.len()];
-        for StoredElement { position, .. } in &places {
-            let mut rest = *position;
-            for (coords, length) in coords.iter_mut().zip(&self.shape).rev() {
-                coords.push((rest % *length as u64) as usize);
-                rest /= *length as u64;
-            }
-        }
-        let coords = coords.iter().map(|coords| index_array(coords, longest)).collect::<Result<_>>()?;
-        self.with_layout(Layout::Coo { coords }, &data, &places)
+        let positions: Vec<u64> = places.iter().map(|place| place.position).collect();
+        self.with_layout(Layout::Coo { coords: coordinates(&positions, &self.shape)? }, &data, &places)
     }
 
     /// Returns the matrix in another layout, with the elements of the places, in their order.
@@ -303,4 +294,18 @@ impl Sum for bool {
     fn plus(self, other: Self) -> Self {
         self || other
     }
+}
+
+/// Returns the coordinates along each axis of positions in C order.
+pub(super) fn coordinates(positions: &[u64], shape: &[usize]) -> Result<Vec<DynArray>> {
+    let longest = shape.iter().copied().max().unwrap_or(0);
+    let mut coords = vec![Vec::with_capacity(positions.len()); shape.len()];
+    for position in positions {
+        let mut rest = *position;
+        for (coords, length) in coords.iter_mut().zip(shape).rev() {
+            coords.push((rest % *length as u64) as usize);
+            rest /= *length as u64;
+        }
+    }
+    coords.iter().map(|coords| index_array(coords, longest)).collect()
 }
