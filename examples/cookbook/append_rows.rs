@@ -11,8 +11,9 @@ fn main() -> ndarray_io::Result<()> {
         after_a_crash,
         &options,
     )?;
-    for step in 0..3 {
-        let time = f64::from(step);
+    let first = log.len() / 2; // elements, by those of a row
+    for step in first..first + 3 {
+        let time = step as f64;
         log.push(&arr1(&[time, time.sqrt()]))?;
         log.checkpoint()?; // other programs see the row from here on
         let seen: Array2<f64> = read_npy("log.npy")?;

@@ -10,7 +10,7 @@ fn main() -> ndarray_io::Result<()> {
     NpzUpdate::open_with("digits.npz", &options)?
         .replace("bias", &doubled)?
         .add("version", &version)?
-        .finish()?; // until here, readers see the old archive
+        .finish()?; // opened before this, it is the old archive
 
     println!("{:?}", NpzFile::open("digits.npz")?.names()?);
     Ok(())

@@ -1,4 +1,4 @@
-//! The programs of `docs/tutorial.md` and `docs/cookbook.md`: `cargo run --release --example cookbook --features full -- NAME`.
+//! The programs of README.md, `docs/tutorial.md` and `docs/cookbook.md`: `cargo run --release --example cookbook --features full -- NAME`.
 //!
 //! Each reads and writes files of the folder that it is run in. `.ci/check_pages.py` makes them as the pages say, runs the
 //! programs, and compares the pages with the programs and with what they print.

@@ -3,7 +3,7 @@ use ndarray_io::{Limits, ReadNpyExt, ReadOptions};
 
 /// What a server makes of an upload: points, or a status of HTTP and a reason.
 fn receive(upload: &[u8]) -> Result<Array1<[f32; 2]>, (u16, String)> {
-    let limits = Limits::new().payload(1_000_000); // of the elements
+    let limits = Limits::new().payload(1_000_000); // of the elements in the file
     let options = ReadOptions::new().limits(limits);
     let mut rest = upload;
     let points = Array1::read_npy_with(&mut rest, &options);

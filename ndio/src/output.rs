@@ -188,11 +188,12 @@ pub(crate) fn refuse_in_stack(new: &Path, input: &Path) -> Result<(), Failure> {
 
 /// The error for a file that would be replaced.
 pub(crate) fn already_exists_failure(path: &Path) -> Failure {
-    let all = match path.extension().is_some_and(|extension| extension == "npz") {
-        true => ", with all its members",
-        false => "",
+    let what = if crate::formats::Format::of_extension(path) == Some(crate::formats::Format::Npz) {
+        "the whole archive"
+    } else {
+        "it"
     };
-    format!("{}: it already exists; --force replaces it{all}", path.display()).into()
+    format!("{}: it already exists; --force replaces {what}", path.display()).into()
 }
 
 pub(crate) fn folder_of(path: &Path) -> PathBuf {

@@ -39,7 +39,7 @@ use crate::element::{
     ReadPlan, ReadableElement, ViewElement, ViewMutElement, WritableElement, inner_axes_of, mismatch,
     read_plan_for,
 };
-use crate::error::{ErrorKind, Result, Returned};
+use crate::error::{Error, ErrorKind, Result, Returned};
 use crate::header::Header;
 use crate::io::{FromPayload, NpyReader, PayloadRef};
 use crate::options::{ReadOptions, WriteOptions};
@@ -251,7 +251,7 @@ impl DynArray {
     ///   order or have a different layout in memory, or if the number of axes differs.
     /// - A [format error](crate::Error::is_format) if an element is invalid.
     pub fn view<A: ViewElement, D: Dimension>(&self) -> Result<ArrayView<'_, A, D>> {
-        view_of(&self.header, self.data.bytes())
+        view_of(&self.header, self.data.bytes()).map_err(Error::with_help_of_read_array)
     }
 
     /// Returns a mutable typed view of the elements.
@@ -304,7 +304,7 @@ impl DynArray {
         self.into_array_without_copy().or_else(|array: Self| {
             array
                 .to_array_with(&ReadOptions::new())
-                .map_err(|error| Returned::new(array, error.with_cast_help()))
+                .map_err(|error| Returned::new(array, error.with_help_of_read_array()))
         })
     }
 

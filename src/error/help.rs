@@ -45,6 +45,8 @@ pub enum Help {
         /// Whether the elements can be converted to the requested type instead.
         can_convert: bool,
     },
+    /// Take the bytes as they are with [`DynArray::bytes`](crate::DynArray::bytes).
+    TakeBytes,
     /// Take the array as this type, or convert it with [`DynArray::cast`](crate::DynArray::cast).
     #[non_exhaustive]
     CastArray {
@@ -166,6 +168,7 @@ impl fmt::Display for Help {
                 return write!(f, "read it as {rust_type}, or convert it with ReadOptions::casting");
             }
             Self::ReadAs { rust_type, .. } => return write!(f, "read it as {rust_type}"),
+            Self::TakeBytes => "take its bytes with DynArray::bytes",
             Self::CastArray { rust_type } => {
                 return write!(f, "take it as {rust_type}, or convert it with DynArray::cast");
             }

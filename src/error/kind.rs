@@ -553,7 +553,7 @@ impl ErrorKind {
             Self::MissingField { .. } => Help::RenameField,
             Self::ExtraField { .. } => Help::IgnoreExtraFields,
             Self::ShapeMismatch { wanted: WantedShape::Axes(_), found } if found.ndim() == 0 => {
-                read_as("an Array0")
+                read_as("Array0")
             }
             Self::ShapeMismatch { wanted: WantedShape::Axes(_), .. } => Help::AnyRank,
             Self::NeedsCopy(CopyReason::Packed) => Help::ReadWhole,

@@ -416,10 +416,14 @@ impl Error {
         self
     }
 
-    /// Says that elements can be converted by a method of the array, which has been read.
-    pub(crate) fn with_cast_help(mut self) -> Self {
-        if let Some(Help::ReadAs { rust_type, can_convert: true }) = &self.0.help {
-            self.0.help = Some(Help::CastArray { rust_type: rust_type.clone() });
+    /// Says what can be done with an array that has been read as a `DynArray`, instead of reading it in another way.
+    pub(crate) fn with_help_of_read_array(mut self) -> Self {
+        match self.help() {
+            Some(Help::ReadAs { rust_type, can_convert: true }) => {
+                self.0.help = Some(Help::CastArray { rust_type });
+            }
+            Some(Help::ReadDynamic) => self.0.help = Some(Help::TakeBytes),
+            _ => {}
         }
         self
     }

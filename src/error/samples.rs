@@ -150,6 +150,7 @@ fn sample_errors() -> Vec<Error> {
     };
     all.extend([
         mismatch(Help::ReadAs { rust_type: "f64".into(), can_convert: true }),
+        Error::from(ErrorKind::InvalidElement(ElementFault::Bool { found: 2 })).with_help(Help::TakeBytes),
         mismatch(Help::CastArray { rust_type: "f64".into() }),
         mismatch(Help::Cast(Casting::SameKind)),
         mismatch(Help::ReadRecords),

@@ -73,6 +73,14 @@ const MISTAKES: &[Mistake] = &[
         &["element 1", "found 255", "read it as a DynArray"],
     ),
     (
+        "takes an array of odd bools as bools",
+        |_| {
+            let odd = DynArray::from_bytes("|b1".parse()?, [2], ndarray_io::header::Order::C, &[1, 255])?;
+            Ok(odd.into_array::<bool, Ix1>().map(drop)?)
+        },
+        &["element 1", "found 255", "DynArray::bytes"],
+    ),
+    (
         "reads 2 axes as 1",
         |_| Array1::<f64>::read_npy(&npy_bytes(&arr2(&[[1.0]]))[..]).map(drop),
         &["1 axis", "(1, 1)", "ArrayD"],
@@ -80,7 +88,7 @@ const MISTAKES: &[Mistake] = &[
     (
         "reads a scalar as 1 axis",
         |_| Array1::<f64>::read_npy(&npy_bytes(&ndarray::arr0(1.0))[..]).map(drop),
-        &["1 axis", "()", "an Array0"],
+        &["1 axis", "()", "read it as Array0"],
     ),
     (
         "reads an archive as an array",

@@ -41,7 +41,7 @@ impl Painter {
 
     /// What is said of the limits if they leave numbers out.
     fn limits_note(&self) -> &'static str {
-        if self.has_outliers { " (1st to 99th percentile)" } else { "" }
+        if self.has_outliers { " (1st to 99th percentile of what is drawn)" } else { "" }
     }
 
     /// Returns the color of a point of a picture, which may be larger than the grid.
