@@ -74,6 +74,12 @@ impl Layout<'_> {
         }
     }
 
+    /// Returns the bytes of a chunk that is complete.
+    pub(crate) fn full_chunk_len(&self, grid: &Grid) -> u64 {
+        let lengths = grid.chunk_shape.iter();
+        lengths.fold(self.item_size as u64, |all, length| all.saturating_mul(*length as u64))
+    }
+
     /// Returns the length of each part except the last, which may be shorter.
     fn part_len(&self) -> usize {
         self.part_lengths.first().copied().unwrap_or(0)

@@ -10,7 +10,7 @@ use ndarray_io::error::{Error, ErrorKind, Result};
 use ndarray_io::file::{ArrayFile, ArrayFormat};
 use ndarray_io::header::{Header, Order};
 
-use crate::grid::{ChunkLocation, ChunkRequest, Layout};
+use crate::grid::{ChunkLocation, ChunkRequest, Grid, Layout};
 use crate::meta::{self, ArrayMetadata};
 use crate::options::RefOptions;
 use crate::references::{Ref, References};
@@ -90,17 +90,7 @@ impl References {
     ) -> Result<()> {
         self.check_name(name)?;
         meta::refuse_zero_sized(whole.dtype())?;
-        // A part whose elements are at the same positions in both orders does not determine the order.
-        let order = first_definite_order(&parts).unwrap_or(whole.order());
-        for part in &parts {
-            if part.header.order() != order && !is_same_in_both_orders(&part.header) {
-                let (found, wanted) = (order_name(part.header.order()), order_name(order));
-                let reason =
-                    format!("it is in {found} order, and other parts of the array are in {wanted} order");
-                return Err(part.name_error(ErrorKind::bad_option(reason).into()));
-            }
-            refuse_other_dtype(part, whole.dtype())?;
-        }
+        let order = common_order(&parts, whole)?;
         let lengths: Vec<usize> =
             parts.iter().map(|part| part.header.shape().get(axis).copied().unwrap_or(1)).collect();
         refuse_unequal_lengths(&parts, &lengths)?;
@@ -137,10 +127,7 @@ impl References {
         }
         let counts = layout.chunk_counts(&grid);
         let chunks = checked_chunk_count(self.chunk_count, &counts)?;
-        let full = grid
-            .chunk_shape
-            .iter()
-            .fold(layout.item_size as u64, |all, length| all.saturating_mul(*length as u64));
+        let full = layout.full_chunk_len(&grid);
         // An array without parts has no chunks.
         let all = (!parts.is_empty()).then(|| ndarray::indices(&counts[..]));
         for numbers in all.into_iter().flatten() {
@@ -154,19 +141,7 @@ impl References {
             added.push((format!("{name}/{}", self.format.chunk_key(numbers)), value));
         }
         // Nothing below can fail, so the array is added either completely or not at all.
-        if let Some(wanted) = grid.replaced_length {
-            let (length, chunk) = (whole.shape()[grid.divided_axis], grid.chunk_shape[grid.divided_axis]);
-            let of = if options.chunk.is_some() { "requested" } else { "about 32 MiB" };
-            let parts = if lengths.len() > 1 { " and its parts" } else { "" };
-            self.notes.push(format!(
-                "{name}: chunks of {chunk} along axis {}; {wanted} ({of}) does not divide its length {length}{parts}",
-                grid.divided_axis
-            ));
-        } else if options.chunk.is_none() && full > 2 * DEFAULT_CHUNK_BYTES {
-            self.notes.push(format!(
-                "{name}: chunks of {full} bytes, since the lengths of its axes have no suitable divisors"
-            ));
-        }
+        self.notes.extend(chunk_note(name, &layout, &grid, options));
         self.chunk_count = chunks;
         self.dim_lengths.extend(dims.into_iter().zip(whole.shape().iter().copied()));
         self.add_parent_groups(name);
@@ -175,6 +150,39 @@ impl References {
         self.array_locations.insert(name.to_owned(), from);
         Ok(())
     }
+}
+
+/// Returns the order of all parts, which have the dtype of the whole array.
+fn common_order(parts: &[ReferencedPart], whole: &Header) -> Result<Order> {
+    // A part whose elements are at the same positions in both orders does not determine the order.
+    let order = first_definite_order(parts).unwrap_or(whole.order());
+    for part in parts {
+        if part.header.order() != order && !is_same_in_both_orders(&part.header) {
+            let (found, wanted) = (order_name(part.header.order()), order_name(order));
+            let reason =
+                format!("it is in {found} order, and other parts of the array are in {wanted} order");
+            return Err(part.name_error(ErrorKind::bad_option(reason).into()));
+        }
+        refuse_other_dtype(part, whole.dtype())?;
+    }
+    Ok(order)
+}
+
+/// Returns what users should know of the chunks: that they are of another length, or large.
+fn chunk_note(name: &str, layout: &Layout<'_>, grid: &Grid, options: &RefOptions) -> Option<String> {
+    let full = layout.full_chunk_len(grid);
+    if let Some(wanted) = grid.replaced_length {
+        let axis = grid.divided_axis;
+        let (length, chunk) = (layout.shape[axis], grid.chunk_shape[axis]);
+        let of = if options.chunk.is_some() { "requested" } else { "about 32 MiB" };
+        let parts = if layout.part_lengths.len() > 1 { " and its parts" } else { "" };
+        return Some(format!(
+            "{name}: chunks of {chunk} along axis {axis}; {wanted} ({of}) does not divide its length {length}{parts}"
+        ));
+    }
+    (options.chunk.is_none() && full > 2 * DEFAULT_CHUNK_BYTES).then(|| {
+        format!("{name}: chunks of {full} bytes, since the lengths of its axes have no suitable divisors")
+    })
 }
 
 pub(crate) fn refuse_other_dtype(part: &ReferencedPart, dtype: &DType) -> Result<()> {

@@ -379,22 +379,11 @@ impl<'a> Inputs<'a> {
         let long = if joined.is_some() && self.has_reopened { memory as u64 / 4 } else { 256 << 10 };
         for (header, source) in inputs {
             let mut to: Vec<u64> = to.iter().map(|stride| stride.saturating_mul(item as u64)).collect();
-            let (place, len) = match along {
-                JoinKind::Axis(axis) => (
-                    to.get(axis).copied().unwrap_or(0) * first as u64,
-                    header.shape().get(axis).copied().unwrap_or(0),
-                ),
-                JoinKind::NewAxis(axis) => (to.remove(axis) * first as u64, 1),
-                JoinKind::Single | JoinKind::Piece { .. } => (0, 0),
-            };
+            let (place, len) = along.place_in_target(header, &mut to, first);
             first += len;
             let source_item = header.dtype().item_size();
             let from = header.shape_ref().strides(header.order());
-            let (mut dims, mut begin) = (header.shape().to_vec(), 0);
-            if let JoinKind::Piece { axis, first, len } = along {
-                begin = from[axis].saturating_mul(first as u64).saturating_mul(source_item as u64);
-                dims[axis] = len;
-            }
+            let (dims, begin) = along.part_of_input(header, &from);
             let axes = dims.iter().zip(from).zip(to);
             let axes = axes
                 .map(|((&len, from), to)| Axis {
@@ -439,5 +428,29 @@ impl<'a> Inputs<'a> {
             source.with_region(&mut run)?;
         }
         Ok(())
+    }
+}
+
+impl JoinKind {
+    /// Returns the byte of the target at which an input begins, and how many indices of the joined axis it has; `first` is the
+    /// number of those before it. The strides become those of the input's axes.
+    fn place_in_target(self, header: &Header, to: &mut Vec<u64>, first: usize) -> (u64, usize) {
+        match self {
+            Self::Axis(axis) => (
+                to.get(axis).copied().unwrap_or(0) * first as u64,
+                header.shape().get(axis).copied().unwrap_or(0),
+            ),
+            Self::NewAxis(axis) => (to.remove(axis) * first as u64, 1),
+            Self::Single | Self::Piece { .. } => (0, 0),
+        }
+    }
+
+    /// Returns the lengths of what is copied of an input, and the byte at which it begins.
+    fn part_of_input(self, header: &Header, strides: &[u64]) -> (Vec<usize>, u64) {
+        let mut dims = header.shape().to_vec();
+        let Self::Piece { axis, first, len } = self else { return (dims, 0) };
+        dims[axis] = len;
+        let item_size = header.dtype().item_size() as u64;
+        (dims, strides[axis].saturating_mul(first as u64).saturating_mul(item_size))
     }
 }

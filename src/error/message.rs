@@ -1,9 +1,10 @@
 //! The messages of errors. Their wording may change; the kinds are the stable interface.
 
 use std::fmt;
+use std::ops::Range;
 
 use super::{CopyReason, ElementFault, ErrorKind, FileKind, FilePart, FileSection, LimitKind, WantedShape};
-use crate::dtype::{Field, Record};
+use crate::dtype::{DType, Field, Record};
 use crate::shape::Shape;
 
 /// Describes what was found, what was expected, and where. Remedies are in [`help`](crate::Error::help).
@@ -12,160 +13,39 @@ impl fmt::Display for ErrorKind {
         match self {
             Self::Io(error) => error.fmt(f),
             Self::OutOfMemory { bytes } => write!(f, "out of memory: cannot allocate {bytes} bytes"),
-            Self::BadMagic { format, found } if found.is_empty() => {
-                write!(f, "expected an {format} file, found nothing")
-            }
-            Self::BadMagic { format, found } => {
-                write!(f, "expected an {format} file, found ")?;
-                match FileKind::of(found) {
-                    Some(FileKind::Text) => write!(f, "text: \"{}\"", found.escape_ascii()),
-                    Some(kind) => kind.fmt(f),
-                    None => write!(f, "\"{}\"", found.escape_ascii()),
-                }
-            }
+            Self::BadMagic { format, found } => fmt_bad_magic(f, format, found),
             Self::NotRepresentable { format, dtype, reason } => {
                 write!(f, "{format} cannot represent elements of {}: {reason}", Shortened(dtype))
             }
-            Self::Truncated { part: FileSection::Preamble, need, have: 0 } => write!(
-                f,
-                "truncated: expected a header of at least {need} bytes, found nothing: it is empty, or was read to its end before"
-            ),
-            Self::Truncated { part: FileSection::Preamble, need, have } => {
-                write!(f, "truncated: expected a header of at least {need} bytes, found {have}")
-            }
-            Self::Truncated { part: FileSection::Header, need, have } => {
-                write!(f, "truncated: expected {need} bytes of header, found {have}")
-            }
-            Self::Truncated { part: FileSection::Payload { shape, dtype }, need, have } => {
-                let (shape, dtype) = (ShapeText(shape), Shortened(dtype));
-                write!(
-                    f,
-                    "truncated: the header declares {shape} elements of {dtype} ({need} bytes), {have} bytes remain"
-                )
-            }
-            Self::Truncated { part: FileSection::Packed, need, have } => {
-                write!(
-                    f,
-                    "truncated: the compressed data has at least {}, {have} remain",
-                    Count(*need, "byte")
-                )
-            }
+            Self::Truncated { part, need, have } => fmt_truncated(f, part, *need, *have),
             Self::Malformed { part, reason, offset } => {
-                f.write_str(match part {
-                    FilePart::Version => "malformed version",
-                    FilePart::Header => "malformed header",
-                    FilePart::DType => "malformed dtype",
-                    FilePart::Data => "malformed compressed data",
-                    FilePart::Pickle => "malformed pickle",
-                    FilePart::Stack => "malformed stack",
-                    FilePart::Archive => "malformed archive",
-                    FilePart::Content => "malformed compressed content",
-                    FilePart::Checksum => "checksum mismatch",
-                    FilePart::Matrix => "malformed sparse matrix",
-                })?;
-                if let Some(offset) = offset {
-                    write!(f, " at byte {offset}")?;
-                }
-                write!(f, ": {reason}")
+                let place = offset.map_or_else(String::new, |offset| format!(" at byte {offset}"));
+                write!(f, "{}{place}: {reason}", malformed_part(part))
             }
-            Self::Unsupported { part, reason } => {
-                f.write_str(match part {
-                    FilePart::Header => "unsupported header: ",
-                    // The reason begins with the version or the dtype.
-                    FilePart::Version => "unsupported format version ",
-                    FilePart::DType => "unsupported dtype ",
-                    FilePart::Data => "unsupported encoding: ",
-                    FilePart::Pickle => "unsupported pickle: ",
-                    FilePart::Stack => "unsupported stack: ",
-                    FilePart::Archive => "unsupported archive: ",
-                    FilePart::Content | FilePart::Checksum => "unsupported content: ",
-                    FilePart::Matrix => "unsupported sparse matrix: ",
-                })?;
-                f.write_str(reason)
-            }
+            Self::Unsupported { part, reason } => write!(f, "{}{reason}", unsupported_part(part)),
             Self::InvalidElement(fault) => fault.fmt(f),
-            Self::ShapeMismatch { found, wanted } => match wanted {
-                WantedShape::Axes(count) => {
-                    write!(f, "expected an array of {}, found shape {found}", AxisCount(*count))
-                }
-                WantedShape::Sliced(parts) => {
-                    write!(
-                        f,
-                        "the array of shape {found} has {}, the slice is of {}",
-                        AxisCount(found.ndim()),
-                        AxisCount(*parts)
-                    )
-                }
-                WantedShape::Exactly(shape) => write!(f, "expected shape {shape}, found {found}"),
-                WantedShape::Rows(row) => write!(f, "expected rows of shape {row}, found shape {found}"),
-            },
+            Self::ShapeMismatch { found, wanted } => fmt_shape_mismatch(f, found, wanted),
             Self::NeedsCopy(reason) => reason.fmt(f),
-            Self::HeaderCannotGrow { header, crosses_sector: false } => {
-                write!(f, "the header of {header} bytes has too little padding for a larger length")
-            }
-            Self::HeaderCannotGrow { header, .. } => write!(
-                f,
-                "the length in the header of {header} bytes crosses a sector boundary: a loss of power could leave it partially written"
-            ),
-            Self::Uncommitted { bytes, rows, parts: 0 } => {
-                let bytes = Count(*bytes, "byte");
-                write!(
-                    f,
-                    "found {bytes}{} after the array, perhaps of an interrupted append",
-                    RowsInParentheses(*rows)
-                )
-            }
-            Self::Uncommitted { parts, .. } => {
-                write!(
-                    f,
-                    "found {} that the info does not count, perhaps of an interrupted append",
-                    Count(*parts, "part")
-                )
-            }
-            Self::Overflow { what } => write!(f, "{what} is too large"),
+            Self::HeaderCannotGrow { header, crosses_sector } => f.write_str(&match crosses_sector {
+                true => format!("the length in the header of {header} bytes crosses a sector boundary: a loss of power could leave it partially written"),
+                false => format!("the header of {header} bytes has too little padding for a larger length"),
+            }),
+            Self::Uncommitted { bytes, rows, parts } => fmt_uncommitted(f, *bytes, *rows, *parts),
             Self::Trailing { bytes, at_least, rows } => {
                 let least = if *at_least { "at least " } else { "" };
-                write!(
-                    f,
-                    "found {least}{}{} after the array",
-                    Count(*bytes, "byte"),
-                    RowsInParentheses(*rows)
-                )
+                write!(f, "found {least}{}{} after the array", Count(*bytes, "byte"), RowsInParentheses(*rows))
             }
-            Self::Encrypted { has_password: false } => {
-                f.write_str("the member is encrypted, and no password was given")
-            }
+            Self::Overflow { what } => write!(f, "{what} is too large"),
+            Self::Encrypted { has_password: false } => f.write_str("the member is encrypted, and no password was given"),
             Self::Encrypted { .. } => f.write_str("wrong password for the encrypted member"),
             Self::DTypeMismatch { found, wanted } => {
                 write!(f, "expected elements of {}, found {}", Shortened(wanted), Shortened(found))
             }
-            Self::Objects { found } => {
-                write!(f, "the array contains Python objects (dtype {})", Shortened(found))
-            }
-            Self::MissingField { field, found } => {
-                let fields = found.as_record().map_or(&[][..], Record::fields);
-                let names: Vec<&str> = fields.iter().map(Field::name).collect();
-                let listed = Shortened(NameList::of(&names, "none", field));
-                write!(f, "expected a field '{}'; the fields of the file are {listed}", field.escape_debug())
-            }
-            Self::ExtraField { field } => {
-                // The name comes from the file: control characters in it must not reach a terminal or a log.
-                let field = field.escape_debug();
-                write!(f, "unexpected field '{field}' in the records")
-            }
-            Self::Limit { limit_kind, found, limit } => limit_kind.describe(f, *found, *limit),
-            Self::VersionTooLow { wanted, needed } => write!(
-                f,
-                "the header needs format version {}.{}, requested was {}.{}",
-                needed.0, needed.1, wanted.0, wanted.1
-            ),
-            Self::AlreadyExists => f.write_str("the file already exists"),
-            Self::CannotReplace { reason } => {
-                write!(f, "the file cannot be replaced atomically: {reason}")
-            }
-            Self::TextTooLong { length, width } => {
-                write!(f, "text of length {length} exceeds the width of {width}")
-            }
+            Self::Objects { found } => write!(f, "the array contains Python objects (dtype {})", Shortened(found)),
+            // Names come from files: control characters in them must not reach a terminal or a log.
+            Self::MissingField { field, found } => fmt_missing_field(f, field, found),
+            Self::ExtraField { field } => write!(f, "unexpected field '{}' in the records", field.escape_debug()),
+            Self::NoSuchField { field, available } => fmt_no_such_field(f, field, available),
             Self::NoSuchMember { name, available } => {
                 let listed = Shortened(NameList::of(available, "no members", name));
                 write!(f, "the archive has no member '{}'; it contains {listed}", name.escape_debug())
@@ -174,19 +54,19 @@ impl fmt::Display for ErrorKind {
                 let (name, count) = (name.escape_debug(), indices.len());
                 write!(f, "the archive has {count} members named '{name}', at indices {indices:?}")
             }
-            Self::NameTaken { name } => {
-                write!(f, "the archive already has a member named '{}'", name.escape_debug())
-            }
-            Self::WrongCount { found, wanted } => {
-                write!(f, "expected {}, found {found}", Count(*wanted, "element"))
-            }
+            Self::NameTaken { name } => write!(f, "the archive already has a member named '{}'", name.escape_debug()),
+            Self::Limit { limit_kind, found, limit } => limit_kind.describe(f, *found, *limit),
+            Self::VersionTooLow { wanted, needed } => write!(
+                f,
+                "the header needs format version {}.{}, requested was {}.{}",
+                needed.0, needed.1, wanted.0, wanted.1
+            ),
+            Self::AlreadyExists => f.write_str("the file already exists"),
+            Self::CannotReplace { reason } => write!(f, "the file cannot be replaced atomically: {reason}"),
+            Self::TextTooLong { length, width } => write!(f, "text of length {length} exceeds the width of {width}"),
+            Self::WrongCount { found, wanted } => write!(f, "expected {}, found {found}", Count(*wanted, "element")),
             Self::Cancelled => f.write_str("cancelled"),
-            Self::NotLoaded { missing } => {
-                let bytes = missing.iter().map(|range| range.end.saturating_sub(range.start));
-                let bytes = bytes.fold(0, u64::saturating_add);
-                let first = missing.iter().map(|range| range.start).min().unwrap_or_default();
-                write!(f, "{bytes} bytes have not been loaded, the first at {first}")
-            }
+            Self::NotLoaded { missing } => fmt_not_loaded(f, missing),
             Self::Locked => f.write_str("locked by another writer"),
             Self::ArrayChanged { reason } => write!(f, "concurrent change: {reason}"),
             Self::OutOfBounds { index, length, axis: Some(axis) } => {
@@ -196,17 +76,6 @@ impl fmt::Display for ErrorKind {
                 write!(f, "index {index} is out of bounds for length {length}")
             }
             Self::NoSuchAxis { axis, shape } => write!(f, "an array of shape {shape} has no axis {axis}"),
-            Self::NoSuchField { field, available } => {
-                if available.is_empty() {
-                    return write!(
-                        f,
-                        "the array has no field '{}': its elements are not records",
-                        field.escape_debug()
-                    );
-                }
-                let listed = Shortened(NameList::of(available, "none", field));
-                write!(f, "the array has no field '{}'; its fields are {listed}", field.escape_debug())
-            }
             Self::NotConvertible { reason }
             | Self::BadSource { reason }
             | Self::OutOfTurn { reason }
@@ -214,6 +83,109 @@ impl fmt::Display for ErrorKind {
             | Self::BadOption { reason } => f.write_str(reason),
         }
     }
+}
+
+fn fmt_bad_magic(f: &mut fmt::Formatter<'_>, format: &str, found: &[u8]) -> fmt::Result {
+    write!(f, "expected an {format} file, found ")?;
+    match FileKind::of(found) {
+        _ if found.is_empty() => f.write_str("nothing"),
+        Some(FileKind::Text) => write!(f, "text: \"{}\"", found.escape_ascii()),
+        Some(kind) => write!(f, "{kind}"),
+        None => write!(f, "\"{}\"", found.escape_ascii()),
+    }
+}
+
+fn fmt_truncated(f: &mut fmt::Formatter<'_>, part: &FileSection, need: u64, have: u64) -> fmt::Result {
+    f.write_str("truncated: ")?;
+    match part {
+        FileSection::Preamble if have == 0 => write!(
+            f,
+            "expected a header of at least {need} bytes, found nothing: it is empty, or was read to its end before"
+        ),
+        FileSection::Preamble => write!(f, "expected a header of at least {need} bytes, found {have}"),
+        FileSection::Header => write!(f, "expected {need} bytes of header, found {have}"),
+        FileSection::Payload { shape, dtype } => {
+            let (shape, dtype) = (ShapeText(shape), Shortened(dtype));
+            write!(f, "the header declares {shape} elements of {dtype} ({need} bytes), {have} bytes remain")
+        }
+        FileSection::Packed => {
+            write!(f, "the compressed data has at least {}, {have} remain", Count(need, "byte"))
+        }
+    }
+}
+
+fn malformed_part(part: &FilePart) -> &'static str {
+    match part {
+        FilePart::Version => "malformed version",
+        FilePart::Header => "malformed header",
+        FilePart::DType => "malformed dtype",
+        FilePart::Data => "malformed compressed data",
+        FilePart::Pickle => "malformed pickle",
+        FilePart::Stack => "malformed stack",
+        FilePart::Archive => "malformed archive",
+        FilePart::Content => "malformed compressed content",
+        FilePart::Checksum => "checksum mismatch",
+        FilePart::Matrix => "malformed sparse matrix",
+    }
+}
+
+fn unsupported_part(part: &FilePart) -> &'static str {
+    match part {
+        FilePart::Header => "unsupported header: ",
+        // The reason begins with the version or the dtype.
+        FilePart::Version => "unsupported format version ",
+        FilePart::DType => "unsupported dtype ",
+        FilePart::Data => "unsupported encoding: ",
+        FilePart::Pickle => "unsupported pickle: ",
+        FilePart::Stack => "unsupported stack: ",
+        FilePart::Archive => "unsupported archive: ",
+        FilePart::Content | FilePart::Checksum => "unsupported content: ",
+        FilePart::Matrix => "unsupported sparse matrix: ",
+    }
+}
+
+fn fmt_shape_mismatch(f: &mut fmt::Formatter<'_>, found: &Shape, wanted: &WantedShape) -> fmt::Result {
+    match wanted {
+        WantedShape::Axes(count) => {
+            write!(f, "expected an array of {}, found shape {found}", AxisCount(*count))
+        }
+        WantedShape::Sliced(parts) => {
+            let (axes, parts) = (AxisCount(found.ndim()), AxisCount(*parts));
+            write!(f, "the array of shape {found} has {axes}, the slice is of {parts}")
+        }
+        WantedShape::Exactly(shape) => write!(f, "expected shape {shape}, found {found}"),
+        WantedShape::Rows(row) => write!(f, "expected rows of shape {row}, found shape {found}"),
+    }
+}
+
+fn fmt_uncommitted(f: &mut fmt::Formatter<'_>, bytes: u64, rows: u64, parts: u64) -> fmt::Result {
+    match parts {
+        0 => write!(f, "found {}{} after the array", Count(bytes, "byte"), RowsInParentheses(rows))?,
+        parts => write!(f, "found {} that the info does not count", Count(parts, "part"))?,
+    }
+    f.write_str(", perhaps of an interrupted append")
+}
+
+fn fmt_missing_field(f: &mut fmt::Formatter<'_>, field: &str, found: &DType) -> fmt::Result {
+    let fields = found.as_record().map_or(&[][..], Record::fields);
+    let names: Vec<&str> = fields.iter().map(Field::name).collect();
+    let listed = Shortened(NameList::of(&names, "none", field));
+    write!(f, "expected a field '{}'; the fields of the file are {listed}", field.escape_debug())
+}
+
+fn fmt_no_such_field(f: &mut fmt::Formatter<'_>, field: &str, available: &[String]) -> fmt::Result {
+    write!(f, "the array has no field '{}'", field.escape_debug())?;
+    match available.is_empty() {
+        true => f.write_str(": its elements are not records"),
+        false => write!(f, "; its fields are {}", Shortened(NameList::of(available, "none", field))),
+    }
+}
+
+fn fmt_not_loaded(f: &mut fmt::Formatter<'_>, missing: &[Range<u64>]) -> fmt::Result {
+    let bytes = missing.iter().map(|range| range.end.saturating_sub(range.start));
+    let bytes = bytes.fold(0, u64::saturating_add);
+    let first = missing.iter().map(|range| range.start).min().unwrap_or_default();
+    write!(f, "{bytes} bytes have not been loaded, the first at {first}")
 }
 
 impl fmt::Display for ElementFault {

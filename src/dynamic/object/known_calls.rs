@@ -338,28 +338,34 @@ impl Unpickler<'_> {
             }
             (GlobalKind::Scalar, [dtype, value]) => self.scalar(*dtype, *value)?,
             (GlobalKind::FromBuffer, [buffer, dtype, dims, order, axes @ ..]) => {
-                let is_bytes = matches!(view.node(*buffer), Some(Node::Bytes(_) | Node::ByteArray(_)));
-                let dims = view.dims(*dims);
-                // The order of the axes in memory, if it is neither C nor Fortran order.
-                let (order, axes) = match (view.text_or_old_name(*order).as_deref(), axes) {
-                    (Some("F"), []) => (Order::Fortran, None),
-                    (Some("C"), []) => (Order::C, None),
-                    (Some("K"), [axes]) => match view.dims(*axes) {
-                        axes @ Some(_) => (Order::C, axes),
-                        None => return Ok(None),
-                    },
-                    _ => return Ok(None),
-                };
-                let dtype = dtypes::intern(self, *dtype)?;
-                match (dims, dtype) {
-                    (Some(dims), Some(dtype)) if is_bytes && !self.dtype(dtype.stored).has_object() => {
-                        self.array_of_bytes(dtype.stored, (dims, order), axes.as_deref(), *buffer)?
-                    }
-                    _ => None,
-                }
+                self.array_of_buffer([*buffer, *dtype, *dims, *order], axes)?
             }
             _ => None,
         })
+    }
+
+    /// Returns the array that NumPy makes of a buffer, if it is one of plain data.
+    fn array_of_buffer(&mut self, args: [Slot; 4], axes: &[Slot]) -> Result<Option<Node>> {
+        let ([buffer, dtype, dims, order], view) = (args, self.view());
+        let is_bytes = matches!(view.node(buffer), Some(Node::Bytes(_) | Node::ByteArray(_)));
+        let dims = view.dims(dims);
+        // The order of the axes in memory, if it is neither C nor Fortran order.
+        let (order, axes) = match (view.text_or_old_name(order).as_deref(), axes) {
+            (Some("F"), []) => (Order::Fortran, None),
+            (Some("C"), []) => (Order::C, None),
+            (Some("K"), [axes]) => match view.dims(*axes) {
+                axes @ Some(_) => (Order::C, axes),
+                None => return Ok(None),
+            },
+            _ => return Ok(None),
+        };
+        let dtype = dtypes::intern(self, dtype)?;
+        match (dims, dtype) {
+            (Some(dims), Some(dtype)) if is_bytes && !self.dtype(dtype.stored).has_object() => {
+                self.array_of_bytes(dtype.stored, (dims, order), axes.as_deref(), buffer)
+            }
+            _ => Ok(None),
+        }
     }
 
     fn dtype(&self, number: u32) -> &DType {

@@ -244,69 +244,86 @@ fn replace_in_folder(
         (Some(_), io::ErrorKind::PermissionDenied) => cannot_replace("its folder cannot be written".into()),
         _ => Error::from(error),
     })?;
-    let mut put = || -> Result<()> {
-        // Before `write`: if metadata would be lost, the call fails before any content is written.
-        if let Some(old) = &old {
-            target::copy_metadata_or_refuse(old, &draft.file)?;
-        }
-        lend(&draft.file, |file| write(locked.as_deref(), file))?;
-        // Synced before the file gets its name: after a loss of power, the name must not refer to partial
-        // content.
-        if options.get_sync() {
-            draft.sync()?;
-        }
-        let mut retries = Retries::new(options.get_wait_for_lock());
-        while retries.next_attempt() {
-            let Some(file) = &old else {
-                match draft.persist_new(folder, name, options.get_sync()) {
-                    Ok(()) => return Ok(()),
-                    // Another process has just created it.
-                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                        old = open_old(folder, name)?;
-                        continue;
-                    }
-                    Err(error) => return Err(error.into()),
-                }
-            };
-            // The lock is held only for the rename; slower steps come before it.
-            draft.ensure_named(folder, options.get_sync())?;
-            let lock = match &*locked {
-                None => Some(lock::lock_for_replacing(file, retries.time_left())?),
-                Some(_) => None,
-            };
-            if folder.is_name_of(name, locked.as_deref().unwrap_or(file))? {
-                target::copy_metadata_or_refuse(file, &draft.file)?; // the metadata may have changed
-                match draft.replace_target(folder, name) {
-                    Err(error) if cfg!(windows) && is_rename_refused(&error) => {}
-                    replaced => return replaced.map_err(explain_rename_error),
-                }
-                // Some Windows file systems do not replace a file that is open. The handles are closed first,
-                // which releases the lock, so the identity of the file at the path is checked once more.
-                let id = system::id_of(file)?;
-                drop(lock);
-                (old, *locked) = (None, None);
-                return match folder.id_at(name) {
-                    Ok(found) if found == id => {
-                        draft.replace_target(folder, name).map_err(explain_rename_error)
-                    }
-                    Ok(_) => Err(ErrorKind::Locked.into()), // another process has just replaced it
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                        draft.persist_new(folder, name, options.get_sync()).map_err(explain_rename_error)
-                    }
-                    Err(error) => Err(explain_rename_error(error)),
-                };
-            }
-            if locked.is_some() {
-                break; // another process replaced the input without a lock
-            }
-            drop(lock);
-            old = open_old(folder, name)?;
-        }
-        Err(ErrorKind::Locked.into())
-    };
-    put().inspect_err(|_| draft.discard(folder))?;
+    put_draft((folder, name), options, locked, (&mut draft, &mut old), write)
+        .inspect_err(|_| draft.discard(folder))?;
     (*locked, _) = (None, old); // releases the lock: syncing the folder is slow
     sync_folder(folder, options)
+}
+
+/// Writes the content into the draft, and gives it the name of the old file, which is `None` if there is none.
+fn put_draft(
+    (folder, name): (&Folder, &OsStr),
+    options: &WriteOptions,
+    locked: &mut Option<Locked>,
+    (draft, old): (&mut Draft, &mut Option<File>),
+    write: WriteNewFn<'_>,
+) -> Result<()> {
+    // Before `write`: if metadata would be lost, the call fails before any content is written.
+    if let Some(old) = &*old {
+        target::copy_metadata_or_refuse(old, &draft.file)?;
+    }
+    lend(&draft.file, |file| write(locked.as_deref(), file))?;
+    // Synced before the file gets its name: after a loss of power, the name must not refer to partial
+    // content.
+    if options.get_sync() {
+        draft.sync()?;
+    }
+    let mut retries = Retries::new(options.get_wait_for_lock());
+    while retries.next_attempt() {
+        let Some(file) = &*old else {
+            match draft.persist_new(folder, name, options.get_sync()) {
+                Ok(()) => return Ok(()),
+                // Another process has just created it.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    *old = open_old(folder, name)?;
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        };
+        // The lock is held only for the rename; slower steps come before it.
+        draft.ensure_named(folder, options.get_sync())?;
+        let lock = match &*locked {
+            None => Some(lock::lock_for_replacing(file, retries.time_left())?),
+            Some(_) => None,
+        };
+        if folder.is_name_of(name, locked.as_deref().unwrap_or(file))? {
+            target::copy_metadata_or_refuse(file, &draft.file)?; // the metadata may have changed
+            match draft.replace_target(folder, name) {
+                Err(error) if cfg!(windows) && is_rename_refused(&error) => {}
+                replaced => return replaced.map_err(explain_rename_error),
+            }
+            // Some Windows file systems do not replace a file that is open. The handles are closed first,
+            // which releases the lock, so the identity of the file at the path is checked once more.
+            let id = system::id_of(file)?;
+            drop(lock);
+            (*old, *locked) = (None, None);
+            return replace_closed((folder, name), id, options, draft);
+        }
+        if locked.is_some() {
+            break; // another process replaced the input without a lock
+        }
+        drop(lock);
+        *old = open_old(folder, name)?;
+    }
+    Err(ErrorKind::Locked.into())
+}
+
+/// Gives the draft the name of a file that is no longer open here, if it is still that file.
+fn replace_closed(
+    (folder, name): (&Folder, &OsStr),
+    old: Option<system::FileId>,
+    options: &WriteOptions,
+    draft: &mut Draft,
+) -> Result<()> {
+    match folder.id_at(name) {
+        Ok(found) if found == old => draft.replace_target(folder, name).map_err(explain_rename_error),
+        Ok(_) => Err(ErrorKind::Locked.into()), // another process has just replaced it
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            draft.persist_new(folder, name, options.get_sync()).map_err(explain_rename_error)
+        }
+        Err(error) => Err(explain_rename_error(error)),
+    }
 }
 
 /// Passes a file to a callback, which may make a writer on it.
