@@ -11,7 +11,7 @@ fn main() -> ndarray_io::Result<()> {
         after_a_crash,
         &options,
     )?;
-    let first = log.len() / 2; // elements, by those of a row
+    let first = log.rows();
     for step in first..first + 3 {
         let time = step as f64;
         log.push(&arr1(&[time, time.sqrt()]))?;

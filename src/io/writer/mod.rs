@@ -460,8 +460,29 @@ impl<A, W: Write> NpyWriter<A, W> {
     }
 
     /// Returns the number of elements, including those that the header does not count yet.
+    ///
+    /// The number of rows is [`NpyWriter::rows`].
     pub fn len(&self) -> u64 {
         self.elements
+    }
+
+    /// Returns the number of complete rows, including those that the header does not count yet: those of a file that is appended to
+    /// as well.
+    ///
+    /// ```
+    /// use ndarray::arr2;
+    /// use ndarray_io::NpyWriter;
+    ///
+    /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+    /// NpyWriter::create(&path, &[2])?.push_and_finish(&arr2(&[[1.0, 2.0], [3.0, 4.0]]))?;
+    /// let mut log = NpyWriter::<f64, _>::append(&path)?;
+    /// assert_eq!((log.rows(), log.len()), (2, 4));
+    /// log.extend([5.0])?; // a row that is not complete
+    /// assert_eq!((log.rows(), log.len()), (2, 5));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn rows(&self) -> u64 {
+        self.elements.checked_div(self.row_len).unwrap_or(self.empty_rows as u64)
     }
 
     /// Returns whether the array has no elements yet.
