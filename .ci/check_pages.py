@@ -3,8 +3,7 @@
     check_pages.py PROGRAMS NDIO [--update] PAGE…
 
 In a new folder for each page, in order: blocks of Python are executed; `<!-- program: NAME -->` is followed by the program
-`examples/cookbook/NAME.rs` and, if it prints something, by that; commands of console blocks are run. Recipes (blocks of `sh`)
-have no files: of their commands of `ndio`, only the options are checked. PROGRAMS is the built example `cookbook`.
+`examples/cookbook/NAME.rs` and, if it prints something, by that; commands of console blocks are run. PROGRAMS is the built example `cookbook`.
 With `--update`, writes the programs and what is printed into the page.
 """
 
@@ -23,8 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BLOCK = re.compile(
     r"^<!-- program: (?P<program>\w+) -->\n(?:\n```rust,no_run\n.*?^```\n(?:\n```text\n.*?^```\n)?)?"
     r"|^```python\n(?P<python>.*?)^```\n(?P<printed>\n```text\n.*?^```\n)?"
-    r"|^```console\n(?P<console>.*?)^```\n"
-    r"|^```sh\n(?P<recipes>.*?)^```\n",
+    r"|^```console\n(?P<console>.*?)^```\n",
     re.M | re.S,
 )
 
@@ -55,11 +53,6 @@ def play(page, programs, ndio):
             with contextlib.redirect_stdout(printed):
                 exec(compile(code, str(page), "exec"), names)
             return f"```python\n{code}```\n" + text_block(printed.getvalue())
-        if (recipes := found["recipes"]) is not None:
-            for command in (line for line in recipes.splitlines() if line.startswith("ndio ")):
-                answer = run(command, shell=True, env=environment)
-                assert "--help" not in answer, f"{command}: {answer}"
-            return found[0]
         commands = [line[2:] for line in found["console"].splitlines() if line.startswith("$ ")]
         lines = (f"$ {command}\n{run(command, shell=True, env=environment)}" for command in commands)
         return f"```console\n{''.join(lines)}```\n"

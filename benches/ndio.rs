@@ -15,6 +15,7 @@ use ndarray_io_benches::{NumPy, Race, print_head, timed};
 
 const ROUNDS: usize = 11;
 
+#[expect(clippy::too_many_lines, reason = "a list of measurements")]
 fn main() {
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/release/ndio");
     assert!(program.exists(), "cargo build --release -p ndio makes it");

@@ -135,6 +135,7 @@ fn unpadded_v2_header(descr: &str, shape: &str) -> Vec<u8> {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one sequence: the peak is of the process")]
 fn peak_memory_stays_within_bounds() {
     // An entire array takes its size, 1/64 of it, and 8 MiB.
     for (descr, item) in [("<f8", 8), (">f8", 8)] {
@@ -354,6 +355,7 @@ fn piecewise_work_takes_memory_for_a_few_pieces() {
 }
 
 /// Rows take no allocation each; fields, parts and members a fixed number, which does not grow with their number.
+#[expect(clippy::too_many_lines, reason = "one sequence: allocations are of the process")]
 fn items_take_few_allocations() {
     use ndarray::{Array2, s};
     use ndarray_io::dtype::DType;

@@ -167,6 +167,7 @@ fn reprs(attributes: &[Attribute]) -> Result<Vec<Ident>> {
     Ok(found)
 }
 
+#[expect(clippy::too_many_lines, reason = "a template")]
 fn newtype(input: &DeriveInput, fields: &Fields, library: &Path) -> Result<TokenStream> {
     let is_marker = |type_: &Type| {
         matches!(type_, Type::Path(path)

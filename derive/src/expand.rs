@@ -60,6 +60,7 @@ fn bounded_generics(parsed: &Struct) -> syn::Generics {
     generics
 }
 
+#[expect(clippy::too_many_lines, reason = "a template")]
 fn record_type_impl(parsed: &Struct) -> TokenStream {
     let Struct { ident, library, fields, skipped, layout, size, .. } = parsed;
     let private = template!(#library::__private);

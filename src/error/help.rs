@@ -155,6 +155,7 @@ pub enum Help {
 
 /// Phrases the remedy in terms of this library's API.
 impl fmt::Display for Help {
+    #[expect(clippy::too_many_lines, reason = "a list of texts")]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::OtherFile(kind) => kind.advice(),

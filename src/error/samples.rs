@@ -10,6 +10,7 @@ use crate::dtype::DType;
 use crate::shape::Shape;
 
 /// Returns one error of each kind, with its remedy.
+#[expect(clippy::too_many_lines, reason = "a list")]
 fn sample_errors() -> Vec<Error> {
     let dtype = |text: &str| text.parse::<DType>().unwrap_or(DType::Object);
     let limits = [

@@ -6,6 +6,7 @@ mod order;
 mod part_reader;
 mod payload;
 mod ra;
+mod read;
 mod reader;
 mod reader_state;
 mod writer;
@@ -15,10 +16,11 @@ pub use format::{ArrayFormat, Npy};
 pub(crate) use order::order_of;
 pub(crate) use part_reader::PartReader;
 pub use payload::FromPayload;
-#[cfg(feature = "npz")]
-pub(crate) use payload::read_whole_source;
-pub(crate) use payload::{Payload, PayloadRef, check_end, read_file, read_header, read_header_of_file};
+pub(crate) use payload::{Payload, PayloadRef};
 pub use ra::Ra;
+#[cfg(feature = "npz")]
+pub(crate) use read::read_whole_source;
+pub(crate) use read::{check_end, read_file, read_header, read_header_of_file};
 pub use reader::{ArrayReader, NpyReader, RaReader};
 pub use writer::{NpyWriter, UncommittedRows, grow_header, grow_header_with};
 pub(crate) use writer::{RowTypeFns, refuse_objects};

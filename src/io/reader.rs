@@ -4,8 +4,9 @@ use std::io::Read;
 
 use super::format::{ArrayFormat, Npy};
 use super::part_reader::PartReader;
-use super::payload::{self, FromPayload, Payload, PayloadRef};
+use super::payload::{FromPayload, Payload, PayloadRef};
 use super::ra::Ra;
+use super::read;
 use super::reader_state::{State, lost_position_error};
 use crate::dtype::DType;
 use crate::error::{Error, ErrorKind, Help, Result};
@@ -420,7 +421,7 @@ impl<R: Read> NpyReader<R> {
         self.check_state(State::AtEnd)?;
         self.state = State::Lost;
         let mut source = Source::of(&mut self.reader);
-        match payload::read_next_header::<Npy>(&mut source, &self.options)? {
+        match read::read_next_header::<Npy>(&mut source, &self.options)? {
             None => {
                 self.state = State::AtEnd;
                 Ok(false)
@@ -484,7 +485,7 @@ fn read_first_header<R: Read, F: ArrayFormat>(
     options: &ReadOptions,
 ) -> Result<(F::Found, usize)> {
     let mut source = Source::of(reader);
-    let found = payload::read_header::<F>(&mut source, options)?;
+    let found = read::read_header::<F>(&mut source, options)?;
     source.sync_file_position()?;
     Ok(found)
 }

@@ -626,6 +626,7 @@ fn struct_with_150_fields_compiles() {
 /// The file is NumPy's; its records have the fields `flag`, `value` and `tail`, as in `AlignedC`.
 #[test]
 #[cfg_attr(target_arch = "x86", ignore = "needs a C in which an f64 has an alignment of 8")]
+#[expect(clippy::too_many_lines, reason = "structs that are compared with each other")]
 fn skip_default_rename_and_flatten_attributes_apply() {
     #[derive(Record, Clone, Copy)]
     #[repr(C)]

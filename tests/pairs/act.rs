@@ -198,6 +198,7 @@ fn run_counted_operation(what: &str, path: &Path) -> Result<()> {
 }
 
 /// Runs an operation and returns what a reader has seen. `number` tells two operations of a kind apart.
+#[expect(clippy::too_many_lines, reason = "a list of operations")]
 pub(crate) fn run_operation(what: &str, path: &Path, number: u64) -> Result<String> {
     let row = arr1(&[number, number]);
     match what {

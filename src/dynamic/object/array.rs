@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use ndarray::{ArrayViewD, ShapeBuilder};
 
-use super::known_calls::{self, ObjectArrayState, malformed};
+use super::array_state::{self, ObjectArrayState};
+use super::graph_view::malformed;
 use super::load_effects::LoadEffects;
 use super::write::Pickler;
 use super::{Object, View, finish};
@@ -34,7 +35,7 @@ pub(in super::super) fn decode(
             items: items.slots(),
         }),
         // A matrix of objects, or records that contain some.
-        _ => known_calls::objects_of_state(object.as_ref()),
+        _ => array_state::objects_of_state(object.as_ref()),
     };
     let Some(ObjectArrayState { dtype, dims, order, items: slots }) = found else {
         let reason = "the pickle is not an array of objects, or has an unknown dtype".into();

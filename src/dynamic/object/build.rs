@@ -22,7 +22,7 @@ impl GraphBuilder {
     /// Finishes the graph and returns the object in `slot`, which must have been added last.
     fn finish(mut self, slot: Slot) -> Object {
         if let Some(Node::Dict(_) | Node::Set(_) | Node::FrozenSet(_)) = self.graph.nodes.last() {
-            self.graph.indexes = keys::empty_indexes(&self.graph);
+            self.graph.add_indexes();
         }
         let graph = slot.node().map(|_| SharedGraph::new(self.graph));
         Object { slot, graph }

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
+use super::global_kind::{GlobalKind, is_numpy_reconstruct};
 use super::graph::{CallParts, Name};
-use super::known_calls::GlobalKind;
-use super::{Date, Dict, Items, ObjectRef, Text, Time, Timedelta, View, dtypes, known_calls, times};
+use super::{Date, Dict, Items, ObjectRef, Time, Timedelta, View, array_state, dtypes, times};
 use crate::dtype::DType;
 use crate::dynamic::DynArray;
 
@@ -268,12 +268,12 @@ impl<'a> ObjectRef<'a> {
         let global = self.as_call()?.global()?;
         let is_masked =
             global.is("numpy.ma.core", "_mareconstruct") || global.is("numpy.ma", "_mareconstruct");
-        let is_plain = known_calls::is_numpy_reconstruct((global.module(), global.name()));
+        let is_plain = is_numpy_reconstruct((global.module(), global.name()));
         if !is_masked && !is_plain {
             return None;
         }
         let whole = self.to_object().detach();
-        known_calls::array_of_state(whole.as_ref(), 0)
+        array_state::array_of_state(whole.as_ref(), 0)
     }
 
     /// Returns a copy of the mask of a `numpy.ma.MaskedArray`, as an array of bools.
@@ -284,7 +284,7 @@ impl<'a> ObjectRef<'a> {
         let is_masked =
             global.is("numpy.ma.core", "_mareconstruct") || global.is("numpy.ma", "_mareconstruct");
         let whole = is_masked.then(|| self.to_object().detach())?;
-        known_calls::array_of_state(whole.as_ref(), 1)
+        array_state::array_of_state(whole.as_ref(), 1)
     }
 
     /// Returns the date, time and zone of a `datetime.datetime` that has a time zone.
@@ -320,7 +320,7 @@ impl<'a> ObjectRef<'a> {
         let args = call.args().items()?;
         let packed = match args.get(0)?.view() {
             View::Bytes(bytes) => bytes.to_vec(),
-            View::Str(text) => latin1(text)?,
+            View::Str(text) => text.to_latin1()?,
             _ => return None,
         };
         Some((packed, args.get(1)?.as_zone()?))
@@ -346,9 +346,4 @@ impl<'a> ObjectRef<'a> {
             _ => None,
         }
     }
-}
-
-/// Encodes a string as Latin-1; `None` if it contains other characters.
-pub(super) fn latin1(text: Text<'_>) -> Option<Vec<u8>> {
-    text.code_points().map(|code| u8::try_from(code).ok()).collect()
 }

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use super::ObjectRef;
 use super::budget::CopyBudget;
-use super::graph::{CallParts, Slot, StoredDType};
-use super::known_calls::GraphView;
-use super::machine::Unpickler;
+use super::graph::{CallParts, Slot};
+use super::graph_view::GraphView;
 use super::source::PickleSource;
 use crate::dtype::{
     ByteOrder, DType, Kind, MAX_NESTING, Record, Scalar, Subarray, TimeStep, TimeUnit, Title,
@@ -15,62 +14,20 @@ use crate::dtype::{
 use crate::error::Result;
 use crate::npy_format as npy;
 
-/// The indices of a dtype in the graph's table: as stored in the pickle, and in native byte order.
-#[derive(Clone, Copy)]
-pub(super) struct DTypeIndices {
-    pub(super) stored: u32,
-    pub(super) native: u32,
-}
-
-/// A cache of the dtypes of a pickle: each is decoded once, no matter how many objects refer to it.
-#[derive(Default)]
-pub(super) struct DTypeCache {
-    /// The dtypes, by the index of the object; `None` if the object is not a known dtype.
-    decoded: HashMap<u32, Option<Arc<DType>>>,
-    /// The table indices of the dtypes of arrays and scalars, by the index of the object.
-    indices: HashMap<u32, DTypeIndices>,
-}
-
-impl DTypeCache {
-    /// Removes the dtype of an object that has changed.
-    pub(super) fn forget(&mut self, number: u32) {
-        if self.decoded.remove(&number).is_some() {
-            self.indices.remove(&number);
-        }
-    }
-}
-
-/// Decodes the dtype that an object represents, and adds it to the table.
-pub(super) fn intern(machine: &mut Unpickler<'_>, slot: Slot) -> Result<Option<DTypeIndices>> {
-    let Some(number) = slot.node() else { return Ok(None) };
-    if let Some(known) = machine.dtypes.indices.get(&number) {
-        return Ok(Some(*known));
-    }
-    let view = GraphView::new(&machine.graph, machine.source);
-    let mut decoder = DTypeDecoder { view, decoded: &mut machine.dtypes.decoded, budget: &machine.budget };
-    let Some(stored) = decoder.decode(slot, 0)? else { return Ok(None) };
-    // NumPy converts numbers, strings and times to native byte order, and leaves records unchanged.
-    let native = match &*stored {
-        DType::Scalar(_) => Arc::new((*stored).clone().with_byte_order(ByteOrder::NATIVE)),
-        _ => Arc::clone(&stored),
-    };
-    let dtypes = &mut machine.graph.rare_tables_mut().dtypes;
-    let mut push = |dtype: Arc<DType>, origin: Slot| {
-        dtypes.push(StoredDType { dtype, origin });
-        dtypes.len() as u32 - 1
-    };
-    let is_native = native == stored;
-    let stored = push(stored, slot);
-    let native = if is_native { stored } else { push(native, Slot::ABSENT) };
-    let known = DTypeIndices { stored, native };
-    machine.dtypes.indices.insert(number, known);
-    Ok(Some(known))
-}
-
 /// Decodes the dtype that an object of a complete graph represents.
 pub(super) fn decode_in_graph(view: GraphView<'_>, slot: Slot) -> Option<DType> {
-    let mut decoder = DTypeDecoder { view, decoded: &mut HashMap::new(), budget: &CopyBudget::of(0) };
-    decoder.decode(slot, 0).ok()?.map(|dtype| (*dtype).clone())
+    let decoded = decode_with_cache(view, slot, &mut HashMap::new(), &CopyBudget::of(0));
+    decoded.ok()?.map(|dtype| (*dtype).clone())
+}
+
+/// Decodes the dtype that an object represents, with those that were decoded before, by the index of the object.
+pub(super) fn decode_with_cache(
+    view: GraphView<'_>,
+    slot: Slot,
+    decoded: &mut HashMap<u32, Option<Arc<DType>>>,
+    budget: &CopyBudget,
+) -> DecodedDType {
+    DTypeDecoder { view, decoded, budget }.decode(slot, 0)
 }
 
 /// Decodes the dtype that an object represents.
@@ -84,7 +41,7 @@ struct DTypeDecoder<'a, 'b> {
     budget: &'b CopyBudget,
 }
 
-type DecodedDType = Result<Option<Arc<DType>>>;
+pub(super) type DecodedDType = Result<Option<Arc<DType>>>;
 
 impl DTypeDecoder<'_, '_> {
     fn decode_once(

@@ -1,12 +1,10 @@
 //! Equality of objects, in time bounded by the number of objects.
 
-use std::collections::HashMap;
-use std::hash::{Hash, Hasher};
-
-use super::graph::{Id, Node};
+use super::graph::Node;
+use super::hash::is_large_leaf;
 use super::keys::KeyMatcher;
+use super::union_find::UnionFind;
 use super::{Object, ObjectRef, View};
-use crate::dtype::DType;
 
 /// Compares strictly: see [the module](super).
 impl PartialEq for Object {
@@ -34,52 +32,6 @@ impl PartialEq<Object> for ObjectRef<'_> {
 /// Returns whether the objects of two arrays are equal.
 pub(in super::super) fn items_equal(one: &[Object], two: &[Object]) -> bool {
     one.len() == two.len() && are_equal(one.iter().zip(two).map(|(one, two)| (one.as_ref(), two.as_ref())))
-}
-
-/// A union-find structure of objects that are equal as far as they have been compared.
-///
-/// Comparing two objects joins their sets. So there are no more comparisons than objects, even if objects
-/// share parts, and comparing objects that contain themselves terminates. Joining the sets before the parts
-/// are compared is sound, because the first difference ends the entire comparison.
-#[derive(Default)]
-pub(super) struct UnionFind {
-    parents: HashMap<Id, Id>,
-}
-
-impl UnionFind {
-    /// Joins the sets of two objects; returns whether they had not been compared before.
-    pub(super) fn join(&mut self, one: Option<Id>, two: Option<Id>) -> bool {
-        let Some((one, two)) = one.zip(two) else { return true };
-        let (one, two) = (self.representative(one), self.representative(two));
-        one != two && {
-            self.parents.insert(one, two);
-            true
-        }
-    }
-
-    /// Returns whether two objects have been joined.
-    fn are_joined(&mut self, one: Option<Id>, two: Option<Id>) -> bool {
-        one.zip(two).is_some_and(|(one, two)| self.representative(one) == self.representative(two))
-    }
-
-    /// Returns whether two dtypes are equal; they are compared once, however many scalars and arrays share them.
-    pub(super) fn are_equal_dtypes(&mut self, one: &DType, two: &DType) -> bool {
-        let id = |dtype: &DType| Some(Id { graph: std::ptr::from_ref(dtype).addr(), number: 0 });
-        !self.join(id(one), id(two)) || one == two
-    }
-
-    /// Returns the representative of an object's set, and shortens the path to it for later calls.
-    fn representative(&mut self, object: Id) -> Id {
-        let mut representative = object;
-        while let Some(next) = self.parents.get(&representative) {
-            representative = *next;
-        }
-        let mut at = object;
-        while at != representative {
-            at = self.parents.insert(at, representative).unwrap_or(representative);
-        }
-        representative
-    }
 }
 
 fn are_equal<'a>(pairs: impl IntoIterator<Item = (ObjectRef<'a>, ObjectRef<'a>)>) -> bool {
@@ -194,27 +146,6 @@ fn is_cheap_to_compare(object: ObjectRef<'_>) -> bool {
     }
 }
 
-/// Returns whether comparing or hashing an object without parts, a scalar or an array of numbers takes longer than
-/// looking up whether that was done.
-pub(super) fn is_large_leaf(object: ObjectRef<'_>) -> bool {
-    const MAX_SMALL_BYTES: usize = 64;
-    let Some((graph, node)) = object.node() else { return false };
-    match node {
-        Node::Text(span)
-        | Node::Bytes(span)
-        | Node::ByteArray(span)
-        | Node::Decimal(span)
-        | Node::Scalar(_, span) => span.len > MAX_SMALL_BYTES,
-        Node::Codes(_) | Node::Big(_) => true,
-        Node::Array(number) => !graph.array(*number).has_objects,
-        Node::Global(number) => {
-            let name = graph.name(*number);
-            name.module.len() + name.name.len() > MAX_SMALL_BYTES
-        }
-        _ => false,
-    }
-}
-
 fn push_parts<'a>(
     one: ObjectRef<'a>,
     two: ObjectRef<'a>,
@@ -244,59 +175,4 @@ fn is_key_order_obviously_same(
         (Some(one), Some(two)) => one.as_str().zip(two.as_str()).is_some_and(|(one, two)| one == two),
         _ => false,
     })
-}
-
-/// Hashes consistently with `==`.
-///
-/// Hashes at most 64 objects, and at most 64 parts of each. Of dicts and sets, only the length is hashed.
-impl Hash for ObjectRef<'_> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        visit_hashed_parts(*self, |part| hash_shallow(part, state));
-    }
-}
-
-/// Visits an object and the parts within it that are hashed.
-pub(super) fn visit_hashed_parts<'a>(object: ObjectRef<'a>, mut visit: impl FnMut(ObjectRef<'a>)) {
-    const MAX_PARTS: usize = 64;
-    let mut open = vec![object];
-    for _ in 0..MAX_PARTS {
-        let Some(object) = open.pop() else { break };
-        visit(object);
-        let from = match object.view() {
-            View::Dict(_) | View::Set(_) | View::FrozenSet(_) | View::Scalar(_) => continue,
-            View::Array(_) => 1,
-            _ => 0,
-        };
-        let last = object.part_count().min(from + MAX_PARTS);
-        open.extend((from..last).rev().filter_map(|index| object.part(index)));
-    }
-}
-
-/// Hashes an object without its parts.
-pub(super) fn hash_shallow<H: Hasher>(object: ObjectRef<'_>, state: &mut H) {
-    let view = object.view();
-    std::mem::discriminant(&view).hash(state);
-    match view {
-        View::Bool(value) => value.hash(state),
-        View::Int(number) => number.hash(state),
-        View::Float(number) => number.to_bits().hash(state),
-        View::Complex(number) => (number.re.to_bits(), number.im.to_bits()).hash(state),
-        View::Str(text) => text.hash(state),
-        View::Bytes(bytes) | View::ByteArray(bytes) => bytes.hash(state),
-        View::Decimal(digits) => digits.hash(state),
-        View::Date(date) => date.hash(state),
-        View::Time(time) => time.hash(state),
-        View::Datetime(date, time) => (date, time).hash(state),
-        View::Timedelta(length) => length.hash(state),
-        View::Global(global) => global.hash(state),
-        View::Scalar(scalar) => scalar.hash(state),
-        View::Array(array) => (array.shape(), array.bytes()).hash(state),
-        _ => object.part_count().hash(state),
-    }
-}
-
-impl Hash for Object {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.as_ref().hash(state);
-    }
 }

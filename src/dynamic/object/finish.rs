@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::graph::{BackingBytes, Graph, Node, SharedGraph, Slot, Span};
-use super::keys::{KeyHasher, UNHASHABLE_REASON, empty_indexes};
-use super::known_calls::malformed;
+use super::graph_view::malformed;
+use super::keys::{KeyHasher, UNHASHABLE_REASON};
 use super::load_effects::LoadEffects;
 use super::machine::Unpickled;
 use super::source::PickleSource;
@@ -38,7 +38,7 @@ pub(super) fn finish(
         None => copy_reachable_bytes(&mut graph, source, &heights),
         Some(kept) => graph.rare_tables_mut().backing = Some((Arc::clone(kept), source.len())),
     }
-    graph.indexes = empty_indexes(&graph);
+    graph.add_indexes();
     let mut foreign_calls =
         graph.rare_tables.as_mut().map_or_else(Vec::new, |rest| std::mem::take(&mut rest.foreign_calls));
     let mut shared = SharedGraph::new(graph);

@@ -5,12 +5,12 @@
 
 use std::fmt;
 use std::ops::{Deref, Range};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use num_bigint::BigInt;
 use num_complex::Complex;
 
-use super::keys::KeyIndexes;
+use super::key_index::{KeyIndexes, MAX_WITHOUT_INDEX};
 use super::source::PickleSource;
 use super::times::{Date, Time, Timedelta};
 use super::{Object, ObjectRef};
@@ -292,6 +292,17 @@ pub(super) struct RareTables {
 pub(super) type BackingBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
 impl Graph {
+    /// Makes room for the indexes of keys, if a dict or set is large enough for one.
+    pub(super) fn add_indexes(&mut self) {
+        let is_worth_it = |node: &Node| match node {
+            Node::Dict(span) => span.len / 2 > MAX_WITHOUT_INDEX,
+            Node::Set(span) | Node::FrozenSet(span) => span.len > MAX_WITHOUT_INDEX,
+            _ => false,
+        };
+        self.indexes =
+            self.nodes.iter().any(is_worth_it).then(|| Box::<Mutex<_>>::default() as Box<dyn KeyIndexes>);
+    }
+
     /// Returns the rarely needed tables, which exist if there is an index into one of them.
     pub(super) fn rare_tables(&self) -> &RareTables {
         self.rare_tables.as_deref().expect("what refers to a table has made it")

@@ -4,13 +4,15 @@ mod leaf;
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 pub(super) use leaf::is_decimal;
 use leaf::{KeyKind, Leaf, kind};
 
-use super::equal::{UnionFind, hash_shallow, is_large_leaf, visit_hashed_parts};
-use super::graph::{Graph, Id, Node, SlotContents};
+use super::graph::{Id, Node, SlotContents};
+use super::hash::{hash_shallow, is_large_leaf, visit_hashed_parts};
+use super::key_index::{KeyIndex, MAX_WITHOUT_INDEX, PositionsByHash};
+use super::union_find::UnionFind;
 use super::{ObjectRef, View};
 use crate::dtype::DType;
 
@@ -283,73 +285,9 @@ fn is_short(key: ObjectRef<'_>) -> bool {
     }
 }
 
-/// A map from hashes to positions; nearly every hash has only one.
-#[derive(Default)]
-struct PositionsByHash {
-    first: HashMap<u64, u32>,
-    /// The positions of each hash after the first one.
-    further: HashMap<u64, Vec<u32>>,
-}
-
-impl PositionsByHash {
-    fn insert(&mut self, hash: u64, place: u32) {
-        match self.first.entry(hash) {
-            std::collections::hash_map::Entry::Vacant(entry) => drop(entry.insert(place)),
-            std::collections::hash_map::Entry::Occupied(_) => {
-                self.further.entry(hash).or_default().push(place);
-            }
-        }
-    }
-
-    fn all(&self, hash: u64) -> impl Iterator<Item = u32> + '_ {
-        let further = self.further.get(&hash).into_iter().flatten().copied();
-        self.first.get(&hash).copied().into_iter().chain(further)
-    }
-}
-
-/// An index of the keys of a dict or set.
-pub(super) struct KeyIndex {
-    state: RandomState,
-    places: PositionsByHash,
-}
-
-/// The indexes of a graph's dicts and sets, each built on first lookup.
-///
-/// The trait hides the mutex, so that lints do not report an object as a mutable key of a map. This is sound,
-/// because lookups have no observable effect.
-pub(super) trait KeyIndexes: Send + Sync {
-    fn get_or_build(&self, number: u32, make: &dyn Fn() -> Option<KeyIndex>) -> Option<Arc<KeyIndex>>;
-}
-
-impl KeyIndexes for Mutex<HashMap<u32, Arc<KeyIndex>>> {
-    fn get_or_build(&self, number: u32, make: &dyn Fn() -> Option<KeyIndex>) -> Option<Arc<KeyIndex>> {
-        // The map is still valid after a panic: an index is inserted only when it is complete.
-        let mut indexes = self.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(index) = indexes.get(&number) {
-            return Some(Arc::clone(index));
-        }
-        let index = Arc::new(make()?);
-        indexes.insert(number, Arc::clone(&index));
-        Some(index)
-    }
-}
-
-/// Returns an empty table of indexes, if the graph has a dict or set that is large enough for one.
-pub(super) fn empty_indexes(graph: &Graph) -> Option<Box<dyn KeyIndexes>> {
-    let is_worth_it = |node: &Node| match node {
-        Node::Dict(span) => span.len / 2 > MAX_WITHOUT_INDEX,
-        Node::Set(span) | Node::FrozenSet(span) => span.len > MAX_WITHOUT_INDEX,
-        _ => false,
-    };
-    graph.nodes.iter().any(is_worth_it).then(|| Box::<Mutex<_>>::default() as Box<dyn KeyIndexes>)
-}
-
 /// The message for a key that is not hashable in Python.
 pub(super) const UNHASHABLE_REASON: &str =
     "a list, dict, set, bytearray or array cannot be a key of a dict or an item of a set";
-
-/// The maximum number of keys for which an index is not worth its cost.
-pub(super) const MAX_WITHOUT_INDEX: usize = 8;
 
 /// Returns the position of a key in a dict or set.
 pub(super) fn find(owner: ObjectRef<'_>, key: ObjectRef<'_>) -> Option<usize> {

@@ -3,7 +3,9 @@
 //! A call is also an object, which records the callable and the arguments. Nothing is ever called.
 
 mod calls;
+mod dtypes;
 mod joblib;
+mod known_calls;
 mod parts;
 mod reserve;
 
@@ -12,12 +14,10 @@ use std::sync::Arc;
 
 use num_bigint::BigInt;
 
-pub(super) use joblib::is_joblib_array_inline;
-
 use super::budget::CopyBudget;
-use super::dtypes;
+use super::global_kind::GlobalKind;
 use super::graph::{Graph, Name, Node, Slot, Span};
-use super::known_calls::{GlobalKind, GraphView};
+use super::graph_view::GraphView;
 use super::source::PickleSource;
 use super::text::decode_code_points;
 use crate::error::{Error, ErrorKind, FilePart, LimitKind, Result};

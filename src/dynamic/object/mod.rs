@@ -56,6 +56,7 @@
 //!   objects never do.
 
 mod array;
+mod array_state;
 #[cfg(any(feature = "chrono-0_4", feature = "jiff-0_2"))]
 mod bridge;
 mod budget;
@@ -67,12 +68,15 @@ mod dtypes;
 mod element;
 mod equal;
 mod finish;
+mod global_kind;
 mod globals;
 mod graph;
+mod graph_view;
+mod hash;
 mod int;
 mod joblib;
+mod key_index;
 mod keys;
-mod known_calls;
 mod load_effects;
 mod machine;
 mod parts;
@@ -83,6 +87,7 @@ mod show;
 mod source;
 mod text;
 mod times;
+mod union_find;
 mod walk;
 mod write;
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ndarray::{ArrayView, Dimension};
 
 use super::graph::{ArrayParts, Node, ObjectId, SharedGraph, Slot, SlotContents};
+use super::key_index::MAX_WITHOUT_INDEX;
 use super::{Object, ObjectRef, keys};
 use crate::dtype::Casting;
 use crate::dtype::DType;
@@ -167,7 +168,7 @@ impl<'a> Dict<'a> {
 
     fn find(self, key: ObjectRef<'_>) -> Option<ObjectRef<'a>> {
         match self.keys_and_values.owner.node() {
-            Some((_, Node::Dict(_))) if self.len() > keys::MAX_WITHOUT_INDEX => {
+            Some((_, Node::Dict(_))) if self.len() > MAX_WITHOUT_INDEX => {
                 keys::find(self.keys_and_values.owner, key)
                     .and_then(|number| self.keys_and_values.get(2 * number + 1))
             }

@@ -35,6 +35,11 @@ impl<'a> Text<'a> {
         Self(Repr::Codes(codes))
     }
 
+    /// Encodes the text as Latin-1; `None` if it contains other characters.
+    pub(super) fn to_latin1(self) -> Option<Vec<u8>> {
+        self.code_points().map(|code| u8::try_from(code).ok()).collect()
+    }
+
     /// Returns the text, or `None` if it contains lone surrogates.
     pub fn as_str(self) -> Option<&'a str> {
         match self.0 {

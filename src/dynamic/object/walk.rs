@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::graph::{ArrayParts, CallParts, Graph, Id, Node, SharedGraph, Slot, Span, StoredDType};
-use super::keys::empty_indexes;
 use super::{Object, ObjectRef};
 
 /// A depth-first traversal of objects.
@@ -104,7 +103,7 @@ pub(super) fn detached(object: ObjectRef<'_>) -> Object {
     for object in &order {
         copy.add(*object);
     }
-    copy.graph.indexes = empty_indexes(&copy.graph);
+    copy.graph.add_indexes();
     let last = copy.graph.nodes.len() as u32 - 1; // not more nodes than in the graphs that were copied
     Object { slot: Slot::of_node(last), graph: Some(SharedGraph::new(copy.graph)) }
 }

@@ -5,7 +5,7 @@ use std::io::{Cursor, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use super::super::change::{self, LockPurpose};
-use super::super::payload;
+use super::super::read;
 use super::super::{ArrayFormat, Npy};
 use super::header::{
     dtype_for, group_inner_axes_for, growing_axis_len, options_for, rewrite_header, shape_of_rows,
@@ -450,7 +450,7 @@ fn read_header_and_tail_len(file: &File) -> Result<(NpyHeader, Vec<u8>, u64)> {
         Parsed::Done(found, used) => (found, used),
         Parsed::NeedMore(_) => {
             let mut source = Source::region(region.with_known_end()?);
-            let (found, used) = payload::read_header::<Npy>(&mut source, &options)?;
+            let (found, used) = read::read_header::<Npy>(&mut source, &options)?;
             head.resize(used, 0);
             region.fill_at(&mut head, 0)?;
             (found, used)

@@ -130,6 +130,7 @@ impl Server {
 }
 
 /// Answers one request; returns `None` if the connection is closed.
+#[expect(clippy::too_many_lines, reason = "one request, from its line to its answer")]
 fn serve(shared: &ServerState, mut stream: &TcpStream) -> Option<()> {
     let mut head = Vec::new();
     let mut byte = [0];

@@ -96,6 +96,7 @@ impl Generator {
         }
     }
 
+    #[expect(clippy::too_many_lines, reason = "a list of values")]
     fn value(&mut self, depth: usize) {
         if depth > 6 {
             return self.earlier_object();

@@ -3,16 +3,15 @@
 use std::borrow::Cow;
 
 use super::super::compat::python_3_name;
+use super::super::global_kind::{GlobalKind, is_joblib_array_inline};
 use super::super::graph::{CallParts, Name, Node, Slot, Span};
-use super::super::known_calls::GlobalKind;
-use super::{Unpickler, is_joblib_array_inline};
+use super::Unpickler;
 use crate::error::{ErrorKind, FilePart, Result};
 use crate::pickle::opcode::*;
 
 impl Unpickler<'_> {
-    /// Executes the opcodes for names, calls, persistent ids, extensions and buffers.
-    ///
-    /// Any other opcode is an error.
+    /// Executes the opcodes for names and calls, and those of
+    /// [`execute_reference_opcode`](Self::execute_reference_opcode).
     pub(super) fn execute_call_opcode(&mut self, opcode: u8) -> Result<()> {
         match opcode {
             GLOBAL => {
@@ -65,6 +64,15 @@ impl Unpickler<'_> {
                     _ => Err(self.fault("the object does not accept a state")),
                 }
             }
+            other => self.execute_reference_opcode(other),
+        }
+    }
+
+    /// Executes the opcodes for what is not in the pickle: persistent ids, extensions and buffers.
+    ///
+    /// Any other opcode is an error.
+    fn execute_reference_opcode(&mut self, opcode: u8) -> Result<()> {
+        match opcode {
             PERSID => {
                 let name = self.take_line_text()?;
                 let name = self.add_text(name.as_bytes())?;

@@ -1,9 +1,9 @@
 //! Arrays that `joblib.dump` writes into the pickle, each after an object that describes it.
 
+use super::super::finish;
 use super::super::graph::{Node, Slot};
-use super::super::known_calls::malformed;
+use super::super::graph_view::malformed;
 use super::super::source::PickleSource;
-use super::super::{dtypes, finish};
 use super::{Unpickled, Unpickler};
 use crate::error::Result;
 use crate::header::Header;
@@ -31,7 +31,7 @@ impl Unpickler<'_> {
         let order = if is_fortran { Order::Fortran } else { Order::C };
         // Before joblib 1.2, arrays were not aligned.
         let is_aligned = named("numpy_array_alignment_bytes").is_some_and(|bytes| bytes != Slot::NONE);
-        let dtype = named("dtype").map(|dtype| dtypes::intern(self, dtype)).transpose()?.flatten();
+        let dtype = named("dtype").map(|dtype| self.intern_dtype(dtype)).transpose()?.flatten();
         let dtype = dtype.ok_or_else(|| malformed("the dtype of an array of joblib is unknown"))?;
         let stored = self.graph.dtype(dtype.stored).dtype.clone();
         if stored.has_object() {
@@ -82,16 +82,5 @@ impl Unpickler<'_> {
         rest.foreign.push(object);
         rest.foreign_calls.push(load_effects.calls);
         Ok(Node::Foreign(rest.foreign.len() as u32 - 1))
-    }
-}
-
-/// Returns whether this is a class of joblib that describes an array, and whether the array follows.
-pub(in super::super) fn is_joblib_array_inline(module: &str, name: &str) -> Option<bool> {
-    match (module.strip_prefix("sklearn.externals.").unwrap_or(module), name) {
-        ("joblib.numpy_pickle", "NumpyArrayWrapper") => Some(true),
-        ("joblib.numpy_pickle" | "joblib.numpy_pickle_compat", "NDArrayWrapper" | "ZNDArrayWrapper") => {
-            Some(false)
-        }
-        _ => None,
     }
 }

@@ -5,229 +5,18 @@ use std::borrow::Cow;
 use ndarray::ArrayViewD;
 use num_complex::Complex;
 
-use super::graph::{ArrayParts, CallParts, Graph, Node, Slot, SlotContents, Span};
-use super::machine::{Unpickler, is_joblib_array_inline};
-use super::source::PickleSource;
-use super::times::{self, Date, Time, Timedelta};
-use super::{ObjectRef, call, dtypes, keys};
-use crate::dtype::Casting;
-use crate::dtype::DType;
+use super::super::global_kind::GlobalKind;
+use super::super::graph::{ArrayParts, CallParts, Node, Slot, Span};
+use super::super::graph_view::{check_byte_len, malformed, shape_and_order};
+use super::super::keys;
+use super::super::times::{self, Date, Time, Timedelta};
+use super::Unpickler;
+use super::dtypes::DTypeIndices;
+use crate::dtype::{Casting, DType};
 use crate::dynamic::DynArray;
-use crate::error::{Error, ErrorKind, FilePart, Result};
+use crate::error::Result;
 use crate::header::Header;
-use crate::limits::Limits;
 use crate::shape::Order;
-
-/// The meaning of a class or function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum GlobalKind {
-    Unknown,
-    Complex,
-    Set,
-    FrozenSet,
-    ByteArray,
-    Encode,
-    Bytes,
-    Decimal,
-    Timedelta,
-    Date,
-    Time,
-    Datetime,
-    NumpyReconstruct,
-    NdArray,
-    Scalar,
-    FromBuffer,
-    /// An array of `joblib.dump`, which follows.
-    JoblibArray,
-    /// What creates instances before protocol 2, from their class.
-    CopyregReconstructor,
-}
-
-impl GlobalKind {
-    pub(super) fn of(module: &str, name: &str) -> Self {
-        match (module, name) {
-            ("builtins", "complex") => Self::Complex,
-            ("builtins", "set") => Self::Set,
-            ("builtins", "frozenset") => Self::FrozenSet,
-            ("builtins", "bytearray") => Self::ByteArray,
-            ("builtins", "bytes") => Self::Bytes,
-            ("_codecs", "encode") => Self::Encode,
-            ("decimal", "Decimal") => Self::Decimal,
-            ("datetime", "timedelta") => Self::Timedelta,
-            ("datetime", "date") => Self::Date,
-            ("datetime", "time") => Self::Time,
-            ("datetime", "datetime") => Self::Datetime,
-            ("numpy", "ndarray") => Self::NdArray,
-            ("copyreg", "_reconstructor") => Self::CopyregReconstructor,
-            ("numpy._core.multiarray" | "numpy.core.multiarray", "scalar") => Self::Scalar,
-            ("numpy._core.numeric" | "numpy.core.numeric", "_frombuffer") => Self::FromBuffer,
-            name if is_numpy_reconstruct(name) => Self::NumpyReconstruct,
-            (module, name) if is_joblib_array_inline(module, name) == Some(true) => Self::JoblibArray,
-            _ => Self::Unknown,
-        }
-    }
-}
-
-/// Returns whether this is the name of NumPy's function for creating arrays, in any version of NumPy.
-pub(super) fn is_numpy_reconstruct((module, name): (&str, &str)) -> bool {
-    const MODULES: [&str; 4] =
-        ["numpy._core.multiarray", "numpy.core.multiarray", "numpy.core._internal", "numpy._core._internal"];
-    name == "_reconstruct" && MODULES.contains(&module)
-}
-
-pub(super) fn malformed(reason: impl Into<String>) -> Error {
-    ErrorKind::Malformed { part: FilePart::Pickle, reason: reason.into(), offset: None }.into()
-}
-
-/// A read-only view of a graph, some of whose bytes may still be in the pickle.
-///
-/// The view does not follow references to other graphs.
-#[derive(Clone, Copy)]
-pub(super) struct GraphView<'a> {
-    pub(super) graph: &'a Graph,
-    source: &'a PickleSource<'a>,
-}
-
-impl<'a> GraphView<'a> {
-    pub(super) fn new(graph: &'a Graph, source: &'a PickleSource<'a>) -> Self {
-        Self { graph, source }
-    }
-
-    pub(super) fn node(self, slot: Slot) -> Option<&'a Node> {
-        slot.node().map(|number| &self.graph.nodes[number as usize])
-    }
-
-    /// Returns a string, or bytes of Python 2 that are a name.
-    ///
-    /// Bytes are validated each time. Many calls may share them, hence the limit.
-    pub(super) fn text_or_old_name(self, slot: Slot) -> Option<Cow<'a, str>> {
-        /// Maximum length of bytes in a pickle of Python 2 that are taken for a name.
-        const MAX_NAME_BYTES: usize = 4096;
-        match (slot.contents(), self.node(slot)) {
-            (SlotContents::Short(text), _) => Some(Cow::Owned(text.to_owned())),
-            (_, Some(Node::Text(span))) => Some(Cow::Borrowed(self.graph.text(*span))),
-            (_, Some(Node::Bytes(span))) if span.len <= MAX_NAME_BYTES => {
-                std::str::from_utf8(self.graph.bytes_in(self.source, *span)).ok().map(Cow::Borrowed)
-            }
-            _ => None,
-        }
-    }
-
-    /// Returns the bytes of a `bytes` or `bytearray`, or a string encoded as Latin-1.
-    fn latin1(self, slot: Slot) -> Option<Cow<'a, [u8]>> {
-        match self.node(slot) {
-            Some(Node::Bytes(span) | Node::ByteArray(span)) => {
-                Some(Cow::Borrowed(self.graph.bytes_in(self.source, *span)))
-            }
-            Some(Node::Text(span)) => call::latin1(super::Text::new(self.graph.text(*span))).map(Cow::Owned),
-            Some(_) => None,
-            None => match slot.contents() {
-                SlotContents::Short(text) => call::latin1(super::Text::new(text)).map(Cow::Owned),
-                _ => None,
-            },
-        }
-    }
-
-    /// Returns the bytes of a packed date or time; what is longer is not looked at, because calls may share it.
-    fn packed_date_or_time(self, slot: Slot) -> Option<Cow<'a, [u8]>> {
-        // A character of Latin-1 has at most two bytes in UTF-8.
-        (self.byte_len(slot) <= 2 * times::MAX_PACKED_LEN).then(|| self.latin1(slot)).flatten()
-    }
-
-    /// Returns the length in bytes of a string, `bytes` or `bytearray`; 0 for all others.
-    fn byte_len(self, slot: Slot) -> usize {
-        match (slot.contents(), self.node(slot)) {
-            (SlotContents::Short(text), _) => text.len(),
-            (_, Some(Node::Text(span) | Node::Bytes(span) | Node::ByteArray(span))) => span.len,
-            _ => 0,
-        }
-    }
-
-    pub(super) fn int(self, slot: Slot) -> Option<i64> {
-        match slot.contents() {
-            SlotContents::Int(number) => Some(number),
-            _ => None,
-        }
-    }
-
-    fn float_or_int(self, slot: Slot) -> Option<f64> {
-        match slot.contents() {
-            SlotContents::Float(number) => Some(number),
-            SlotContents::Int(number) => Some(number as f64),
-            _ => None,
-        }
-    }
-
-    pub(super) fn tuple(self, slot: Slot) -> Option<&'a [Slot]> {
-        match self.node(slot) {
-            Some(Node::Tuple(span)) => Some(self.graph.slots(*span)),
-            _ => None,
-        }
-    }
-
-    pub(super) fn list_or_tuple(self, slot: Slot) -> Option<&'a [Slot]> {
-        match self.node(slot) {
-            Some(Node::List(span) | Node::Tuple(span)) => Some(self.graph.slots(*span)),
-            _ => None,
-        }
-    }
-
-    pub(super) fn dict(self, slot: Slot) -> Option<&'a [[Slot; 2]]> {
-        match self.node(slot) {
-            Some(Node::Dict(span)) => Some(self.graph.slots(*span).as_chunks::<2>().0),
-            _ => None,
-        }
-    }
-
-    pub(super) fn call(self, slot: Slot) -> Option<&'a CallParts> {
-        match self.node(slot) {
-            Some(Node::Call(number)) => Some(self.graph.call(*number)),
-            _ => None,
-        }
-    }
-
-    pub(super) fn global_name(self, slot: Slot) -> Option<(&'a str, &'a str)> {
-        match self.node(slot) {
-            Some(Node::Global(number)) => {
-                let name = self.graph.name(*number);
-                Some((&name.module, &name.name))
-            }
-            _ => None,
-        }
-    }
-
-    /// Returns the lengths of axes.
-    pub(super) fn dims(self, slot: Slot) -> Option<Vec<usize>> {
-        // A long tuple that arrays share would be copied for each of them.
-        let dims = self.tuple(slot).filter(|dims| dims.len() <= Limits::DIMENSIONS)?;
-        dims.iter().map(|dim| usize::try_from(self.int(*dim)?).ok()).collect()
-    }
-}
-
-/// Decodes the shape and order from the state of an array.
-fn shape_and_order(view: GraphView<'_>, dims: Slot, is_fortran: Slot) -> Result<(Vec<usize>, Order)> {
-    if view.tuple(dims).is_none() {
-        return Err(malformed("the shape of an array is not a tuple"));
-    }
-    let dims = view.dims(dims).ok_or_else(|| malformed("the shape of an array has an invalid length"))?;
-    let order = match is_fortran.contents() {
-        SlotContents::Bool(true) => Order::Fortran,
-        SlotContents::Int(number) if number != 0 => Order::Fortran,
-        SlotContents::Bool(false) | SlotContents::Int(_) => Order::C,
-        _ => return Err(malformed("the flag for Fortran order of an array is not a bool")),
-    };
-    Ok((dims, order))
-}
-
-fn check_byte_len(len: usize, header: &Header) -> Result<()> {
-    match header.payload_len() == Some(len as u64) {
-        true => Ok(()),
-        false => {
-            let (shape, dtype) = (header.shape_ref(), header.dtype());
-            Err(malformed(format!("{len} bytes do not fit an array of {dtype} of shape {shape}")))
-        }
-    }
-}
 
 fn check_element_count(found: usize, header: &Header) -> Result<()> {
     match found as u64 == header.len() {
@@ -359,7 +148,7 @@ impl Unpickler<'_> {
             },
             _ => return Ok(None),
         };
-        let dtype = dtypes::intern(self, dtype)?;
+        let dtype = self.intern_dtype(dtype)?;
         match (dims, dtype) {
             (Some(dims), Some(dtype)) if is_bytes && !self.dtype(dtype.stored).has_object() => {
                 self.array_of_bytes(dtype.stored, (dims, order), axes.as_deref(), buffer)
@@ -387,7 +176,7 @@ impl Unpickler<'_> {
     }
 
     fn scalar(&mut self, dtype: Slot, value: Slot) -> Result<Option<Node>> {
-        let Some(dtype) = dtypes::intern(self, dtype)? else { return Ok(None) };
+        let Some(dtype) = self.intern_dtype(dtype)? else { return Ok(None) };
         if self.dtype(dtype.stored).has_object() {
             return Ok(None);
         }
@@ -403,7 +192,7 @@ impl Unpickler<'_> {
     /// Converts bytes to native byte order, as NumPy does for all arrays except those of `_frombuffer`.
     pub(super) fn span_in_native_order(
         &mut self,
-        dtype: &dtypes::DTypeIndices,
+        dtype: &DTypeIndices,
         span: Span,
         dims: &[usize],
     ) -> Result<Span> {
@@ -473,7 +262,7 @@ impl Unpickler<'_> {
             return Err(malformed("the state of an array does not have five parts"));
         };
         let (dims, order) = shape_and_order(view, dims, is_fortran)?;
-        let Some(dtype) = dtypes::intern(self, dtype)? else { return Ok(()) };
+        let Some(dtype) = self.intern_dtype(dtype)? else { return Ok(()) };
         let stored = self.dtype(dtype.stored).clone();
         let node = if stored.has_object() {
             let Some(Node::List(span)) = self.view().node(data) else {
@@ -497,58 +286,4 @@ impl Unpickler<'_> {
         self.graph.nodes[number as usize] = node;
         Ok(())
     }
-}
-
-/// The state of an object array whose class is derived from `ndarray`.
-pub(super) struct ObjectArrayState<'a> {
-    pub(super) dtype: DType,
-    pub(super) dims: Vec<usize>,
-    pub(super) order: Order,
-    pub(super) items: &'a [Slot],
-}
-
-/// Decodes the state of an object into [`ObjectArrayState`].
-pub(super) fn objects_of_state(object: ObjectRef<'_>) -> Option<ObjectArrayState<'_>> {
-    let view = GraphView::new(object.graph?, PickleSource::EMPTY);
-    let call = view.call(*object.slot)?;
-    view.global_name(call.callable).filter(|name| is_numpy_reconstruct(*name))?;
-    let [_, dims, dtype, is_fortran, data] = *view.tuple(call.state)? else { return None };
-    let (dims, order) = shape_and_order(view, dims, is_fortran).ok()?;
-    let items = view.list_or_tuple(data)?;
-    let dtype = dtypes::decode_in_graph(view, dtype)?;
-    let count = dims.iter().try_fold(1usize, |count, dim| count.checked_mul(*dim))?;
-    (count == items.len()).then_some(ObjectArrayState { dtype, dims, order, items })
-}
-
-/// Decodes the array in the state of an object whose class is derived from `ndarray`.
-///
-/// If `which` is 0, this is the array's data. Otherwise, it is the mask: an array of bools of the same shape,
-/// whose bytes follow the data.
-pub(super) fn array_of_state(object: ObjectRef<'_>, which: usize) -> Option<DynArray> {
-    let graph = object.graph?;
-    let view = GraphView::new(graph, PickleSource::EMPTY);
-    let call = view.call(*object.slot)?;
-    let state = view.tuple(call.state)?;
-    // A derived class may wrap the state of the array in its own: `(state of the array, more)`.
-    let state = match state {
-        [inner, ..] if view.tuple(*inner).is_some_and(|inner| inner.len() >= 5) => view.tuple(*inner)?,
-        state => state,
-    };
-    let [_, dims, dtype, is_fortran, data, more @ ..] = state else { return None };
-    let (dims, order) = shape_and_order(view, *dims, *is_fortran).ok()?;
-    let (dtype, data) = match which {
-        0 => (dtypes::decode_in_graph(view, *dtype)?, *data),
-        _ => (
-            DType::from(crate::dtype::Scalar::new(
-                crate::dtype::Kind::Bool,
-                1,
-                crate::dtype::ByteOrder::NATIVE,
-            )?),
-            *more.first()?,
-        ),
-    };
-    let header = Header::new(dtype, order, dims.into()).ok()?;
-    let bytes = view.latin1(data)?;
-    check_byte_len(bytes.len(), &header).ok()?;
-    DynArray::from_header_and_bytes(header, &bytes).ok()
 }

@@ -1,0 +1,240 @@
+//! Reading of headers and of entire files, of any format.
+
+use std::fs::File;
+
+use super::change;
+use super::format::ArrayFormat;
+use super::payload::{FromPayload, PayloadRef};
+use crate::error::{Error, ErrorKind, Help, Result};
+use crate::header::{Header, Parsed};
+use crate::options::ReadOptions;
+use crate::transfer::Source;
+
+/// Reads a header and returns it with its length, leaving the source directly after the header.
+pub(crate) fn read_header<F: ArrayFormat>(
+    source: &mut Source<'_>,
+    options: &ReadOptions,
+) -> Result<(F::Found, usize)> {
+    match read_next_header::<F>(source, options)? {
+        Some(found) => Ok(found),
+        None => match F::parse(&[], options)? {
+            Parsed::NeedMore(need) => Err(F::truncated(0, need)),
+            Parsed::Done(..) => unreachable!("a header has bytes"),
+        },
+    }
+}
+
+/// Reads the header of a file that another process may be appending to.
+///
+/// A header that matches the length of the file is accepted. Any other header may have been read while it was
+/// being written, so it is read again under the header lock.
+pub(crate) fn read_header_of_file<F: ArrayFormat>(
+    source: &mut Source<'_>,
+    options: &ReadOptions,
+) -> Result<(F::Found, usize)> {
+    let first = read_header::<F>(source, options);
+    let Some(file) = source.lock_file() else { return first };
+    match &first {
+        // If the format allows trailing bytes, the length proves nothing; such files (RA) are never appended
+        // to.
+        Ok((found, _)) if F::ALLOWS_TRAILING || surplus_of::<F>(source, found) == Some(0) => first,
+        Err(error) if !error.is_format() => first,
+        _ => read_header_again::<F>(source, file, options),
+    }
+}
+
+fn read_header_again<F: ArrayFormat>(
+    source: &mut Source<'_>,
+    file: &File,
+    options: &ReadOptions,
+) -> Result<(F::Found, usize)> {
+    let again =
+        change::with_header_lock(file, change::LockMode::Shared, &mut change::LockTimeout::default(), || {
+            source.restart();
+            read_header::<F>(source, options)
+        });
+    source.update_length(); // after the header has been read: it counts only rows that were written before it
+    again
+}
+
+/// Returns the number of bytes after the array; `None` if it is unknown or the array is truncated.
+fn surplus_of<F: ArrayFormat>(source: &Source<'_>, found: &F::Found) -> Option<u64> {
+    source.remaining()?.checked_sub(F::stored_len(found)?)
+}
+
+/// Reads a small file with one system call; returns `None` unless it is exactly one array, as most are.
+fn read_small_file<F: ArrayFormat, T: FromPayload>(
+    source: &mut Source<'_>,
+    options: &ReadOptions,
+) -> Option<Result<T>> {
+    /// Up to this size, an additional system call costs more than an additional copy of the bytes.
+    const MAX_SMALL_FILE_LEN: u64 = 16 << 10;
+    let length =
+        source.remaining().filter(|length| source.lock_file().is_some() && *length <= MAX_SMALL_FILE_LEN)?;
+    let mut bytes = vec![0; length as usize];
+    let filled = source.positioned()?.fill_at(&mut bytes, 0).ok()?;
+    let Ok(Parsed::Done(found, used)) = F::parse(&bytes, options) else { return None };
+    if filled < bytes.len() || F::stored_len(&found) != Some(length - used as u64) {
+        return None; // the general path reports the error
+    }
+    source.advance(length);
+    Some(read_payload_and_check_end::<F, T>(&mut Source::of(&mut &bytes[used..]), &found, options))
+}
+
+/// Reads an array from a file; rows that another process is appending are not included.
+pub(crate) fn read_file<F: ArrayFormat, T: FromPayload>(
+    source: &mut Source<'_>,
+    options: &ReadOptions,
+) -> Result<T> {
+    if let Some(read) = read_small_file::<F, T>(source, options) {
+        return read;
+    }
+    let (mut found, _) = read_header_of_file::<F>(source, options)?;
+    if !F::ALLOWS_TRAILING
+        && !options.allows_trailing()
+        && surplus_of::<F>(source, &found).is_some_and(|bytes| bytes > 0)
+        && let Some(file) = source.lock_file()
+    {
+        // Between the two checks, one append may finish or another may start.
+        for _ in 0..3 {
+            if change::is_being_changed(file) {
+                return read_payload_and_check_end::<F, T>(
+                    source,
+                    &found,
+                    &options.clone().allow_trailing(true),
+                );
+            }
+            (found, _) = read_header_again::<F>(source, file, options)?;
+            if surplus_of::<F>(source, &found) == Some(0) {
+                break;
+            }
+        }
+    }
+    read_payload_and_check_end::<F, T>(source, &found, options)
+}
+
+/// Reads the header of the next array; `None` if the source ends here.
+pub(crate) fn read_next_header<F: ArrayFormat>(
+    source: &mut Source<'_>,
+    options: &ReadOptions,
+) -> Result<Option<(F::Found, usize)>> {
+    if let Some(bytes) = source.positioned().and_then(|source| source.bytes()) {
+        return match F::parse(bytes, options)? {
+            Parsed::NeedMore(_) if bytes.is_empty() => Ok(None),
+            Parsed::NeedMore(need) => Err(F::truncated(bytes.len(), need)),
+            Parsed::Done(header, used) => {
+                source.advance(used as u64);
+                Ok(Some((header, used)))
+            }
+        };
+    }
+    /// A header's declared length is untrusted, so the buffer grows by at most this many bytes per read.
+    const MAX_READ_LEN: usize = 64 << 10;
+    let mut head = Vec::with_capacity(128); // the length of NumPy's header for nearly every array
+    let mut has_ended = false;
+    loop {
+        let need = match F::parse(&head, options)? {
+            Parsed::Done(header, used) => return Ok(Some((header, used))),
+            Parsed::NeedMore(_) if has_ended && head.is_empty() => return Ok(None),
+            Parsed::NeedMore(need) if has_ended => return Err(F::truncated(head.len(), need)),
+            Parsed::NeedMore(need) => need,
+        };
+        let have = head.len();
+        head.resize(need.min(have + MAX_READ_LEN), 0);
+        let came = source.fill(&mut head[have..])?;
+        has_ended = have + came < head.len();
+        head.truncate(have + came);
+    }
+}
+
+/// Reads an array that occupies an entire source, and whose elements have `inner` axes.
+#[cfg(feature = "npz")]
+pub(crate) fn read_whole_source<T>(
+    source: &mut Source<'_>,
+    options: &ReadOptions,
+    inner: usize,
+    read: impl FnOnce(PayloadRef<'_, '_>) -> Result<T>,
+) -> Result<T> {
+    let (found, _) = read_header::<super::Npy>(source, options)?;
+    read_payload_and_check_end_with::<super::Npy, _>(source, &found, options, inner, read)
+}
+
+/// Reads the elements after a header, and checks that nothing follows them, unless that is allowed.
+pub(crate) fn read_payload_and_check_end<F: ArrayFormat, T: FromPayload>(
+    source: &mut Source<'_>,
+    found: &F::Found,
+    options: &ReadOptions,
+) -> Result<T> {
+    read_payload_and_check_end_with::<F, T>(source, found, options, T::inner_ndim(), T::from_payload)
+}
+
+fn read_payload_and_check_end_with<F: ArrayFormat, T>(
+    source: &mut Source<'_>,
+    found: &F::Found,
+    options: &ReadOptions,
+    inner: usize,
+    read: impl FnOnce(PayloadRef<'_, '_>) -> Result<T>,
+) -> Result<T> {
+    let header = F::header(found);
+    if F::ALLOWS_TRAILING {
+        return read_payload::<F, T>(source, found, options, inner, read);
+    }
+    // If the length is known, trailing bytes are reported before any element is read.
+    if let Some((have, need)) = source.remaining().zip(header.payload_len()) {
+        let checked = check_surplus(have.saturating_sub(need), false, header.row_bytes(), options);
+        checked.map_err(|error| match source.skip(need) {
+            Ok(_) => add_help_if_array_follows(error, source),
+            Err(_) => error,
+        })?;
+    }
+    let array = read_payload::<F, T>(source, found, options, inner, read)?;
+    check_end(source, header, options)?;
+    Ok(array)
+}
+
+fn read_payload<F: ArrayFormat, T>(
+    source: &mut Source<'_>,
+    found: &F::Found,
+    options: &ReadOptions,
+    inner: usize,
+    read: impl FnOnce(PayloadRef<'_, '_>) -> Result<T>,
+) -> Result<T> {
+    let header = F::header(found);
+    let read = F::with_payload(found, PayloadRef::new(source, header, options), read);
+    read.map_err(|error| {
+        header.add_axis_indices(error, inner, F::dispatch_options(found, options).is_innermost_first())
+    })
+}
+
+/// Returns an error if bytes follow the array, unless the options allow trailing bytes.
+pub(crate) fn check_end(source: &mut Source<'_>, header: &Header, options: &ReadOptions) -> Result<()> {
+    /// A stream may never end, so counting stops here.
+    const MAX_COUNTED_BYTES: u64 = 64 << 10;
+    let surplus = match source.remaining() {
+        Some(bytes) => bytes,
+        None if options.allows_trailing() => 0,
+        None => {
+            let bytes = source.skip(MAX_COUNTED_BYTES)?;
+            return check_surplus(bytes, bytes == MAX_COUNTED_BYTES, header.row_bytes(), options);
+        }
+    };
+    let checked = check_surplus(surplus, false, header.row_bytes(), options);
+    checked.map_err(|error| add_help_if_array_follows(error, source))
+}
+
+/// Says of an error for bytes after an array, which come next in the source, that they are another array, if they begin like one.
+fn add_help_if_array_follows(error: Error, source: &mut Source<'_>) -> Error {
+    let mut first = [0; 6];
+    match source.fill(&mut first) {
+        Ok(6) if first == *b"\x93NUMPY" => error.with_help(Help::ArrayFollows),
+        _ => error,
+    }
+}
+
+fn check_surplus(bytes: u64, at_least: bool, row: u64, options: &ReadOptions) -> Result<()> {
+    if bytes > 0 && !options.allows_trailing() {
+        let rows = bytes.checked_div(row).unwrap_or(0);
+        return Err(ErrorKind::Trailing { bytes, at_least, rows }.into());
+    }
+    Ok(())
+}
