@@ -2,149 +2,28 @@
 //!
 //! The order, byte order, dtype and format of the result can differ from those of the inputs.
 
+mod conversion;
 mod join;
 
 use std::fs::File;
-use std::ops::ControlFlow;
 use std::path::Path;
 
+pub use conversion::Conversion;
 use join::{Inputs, JoinKind};
 
-use crate::dtype::{ByteOrder, DType};
-use crate::dtype::{Casting, CastingRules};
+use crate::dtype::{Casting, DType};
 use crate::dynamic::DynArray;
-use crate::element::resolve_target_dtype;
 use crate::error::{CopyReason, Error, ErrorKind, Help, Result};
 use crate::header::{Extent, Header};
 use crate::io::change::{self, Locked};
 use crate::io::{ArrayFormat, Npy, Ra, RaReader};
 use crate::npy_format as npy;
-use crate::options::{ReadOptions, WriteOptions};
 use crate::parts::{ArrayFile, NpyFile, RaFile};
 use crate::path;
-use crate::progress::check_cancelled;
 use crate::ra_format as ra;
 use crate::shape::{AxisIndex, Order};
 
-/// Options for converting and joining files.
-///
-/// Unlike other options, a `Conversion` is passed by value, because its progress callback may borrow from the
-/// caller.
-///
-/// ```
-/// use ndarray_io::convert::Conversion;
-/// use ndarray_io::dtype::ByteOrder;
-/// use ndarray_io::header::Order;
-/// use std::ops::ControlFlow;
-///
-/// let conversion = Conversion::new()
-///     .order(Order::Fortran)
-///     .byte_order(ByteOrder::Little)
-///     .progress(|done, all| {
-///         eprintln!("{done} of {all} bytes");
-///         ControlFlow::Continue(()) // or Break, which cancels
-///     });
-/// ```
-#[derive(Default)]
-pub struct Conversion<'a> {
-    order: Option<Order>,
-    byte_order: Option<ByteOrder>,
-    dtype: Option<(DType, Casting)>,
-    memory: Option<usize>,
-    drop_trailing: bool,
-    progress: Option<Box<ProgressFn<'a>>>,
-    /// If the file is one of several: the number of bytes written to the files before it, and the total.
-    series_progress: Option<(u64, u64)>,
-    read: ReadOptions,
-    write: WriteOptions,
-}
-
-/// A callback that receives the number of bytes done and the total.
-type ProgressFn<'a> = dyn FnMut(u64, u64) -> ControlFlow<()> + Send + 'a;
-
-impl<'a> Conversion<'a> {
-    /// Creates options that change nothing.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets the order of the new file.
-    ///
-    /// The default is the order of the first input, or Fortran order for an RA file.
-    #[must_use]
-    pub fn order(mut self, order: Order) -> Self {
-        self.order = Some(order);
-        self
-    }
-
-    /// Sets the byte order of all elements of the new file.
-    ///
-    /// The default is that of the dtype set with [`dtype`](Self::dtype), or else that of the input.
-    #[must_use]
-    pub fn byte_order(mut self, order: ByteOrder) -> Self {
-        self.byte_order = Some(order);
-        self
-    }
-
-    /// Sets the dtype of the new file, converted as by [`DynArray::cast_to`] (default: that of the input).
-    #[must_use]
-    pub fn dtype(mut self, dtype: DType, casting: Casting) -> Self {
-        self.dtype = Some((dtype, casting));
-        self
-    }
-
-    /// Sets the approximate memory budget for data in bytes, shared by all threads (default: 64 MiB).
-    #[must_use]
-    pub fn memory(mut self, bytes: usize) -> Self {
-        self.memory = Some(bytes);
-        self
-    }
-
-    /// Sets a callback that receives the number of bytes done and the total.
-    ///
-    /// If it returns [`ControlFlow::Break`], the conversion is cancelled, and the output is neither created
-    /// nor replaced, unless it is overwritten in place or is not a regular file.
-    #[must_use]
-    pub fn progress(mut self, call: impl FnMut(u64, u64) -> ControlFlow<()> + Send + 'a) -> Self {
-        self.progress = Some(Box::new(call));
-        self
-    }
-
-    /// Drops bytes that follow the array of an RA file, which NPY cannot represent (default: an error).
-    #[must_use]
-    pub fn drop_trailing(mut self, drop: bool) -> Self {
-        self.drop_trailing = drop;
-        self
-    }
-
-    /// Sets the options for reading the inputs, such as limits. Arrays that are open keep their own.
-    ///
-    /// The number of threads is that of the options set with [`write_options`](Self::write_options).
-    #[must_use]
-    pub fn read_options(mut self, options: ReadOptions) -> Self {
-        self.read = options;
-        self
-    }
-
-    /// Sets the options for the new file: version, `sync`, threads.
-    #[must_use]
-    pub fn write_options(mut self, options: WriteOptions) -> Self {
-        self.write = options.without_progress(); // `Conversion` has its own callback
-        self
-    }
-
-    /// Returns the options set by [`read_options`](Self::read_options).
-    #[cfg(feature = "dask")]
-    pub(crate) fn get_read_options(&self) -> &ReadOptions {
-        &self.read
-    }
-
-    /// Returns the options set by [`write_options`](Self::write_options).
-    #[cfg(feature = "dask")]
-    pub(crate) fn get_write_options(&self) -> &WriteOptions {
-        &self.write
-    }
-
+impl Conversion<'_> {
     /// Returns the header of the NPY file that this conversion makes of an open array.
     ///
     /// This checks what does not depend on the elements: that the file is complete, and that the casting rule allows the
@@ -175,44 +54,6 @@ impl<'a> Conversion<'a> {
     /// ```
     pub fn header_of<F: ArrayFormat>(&self, file: &ArrayFile<F>) -> Result<Header> {
         Inputs::of_file::<F>(file)?.header(JoinKind::Single, self)
-    }
-
-    /// Returns the memory budget in bytes.
-    fn memory_budget(&self) -> usize {
-        self.memory.unwrap_or(64 << 20)
-    }
-
-    fn report(&mut self, done: u64, all: u64) -> Result<()> {
-        let (done, all) = self.series_progress.map_or((done, all), |(before, all)| (before + done, all));
-        match self.progress.as_mut().map(|call| call(done, all)) {
-            Some(answer) => check_cancelled(answer),
-            None => Ok(()),
-        }
-    }
-
-    fn rules(&self) -> CastingRules {
-        let casting = self.dtype.as_ref().map_or(Casting::Safe, |(_, casting)| *casting);
-        self.read.rules_with_casting(casting)
-    }
-
-    fn target(&self, dtype: &DType) -> DType {
-        let target = self
-            .dtype
-            .as_ref()
-            .map_or_else(|| dtype.clone(), |(target, _)| resolve_target_dtype(dtype, target));
-        self.byte_order.map_or_else(|| target.clone(), |order| target.with_byte_order(order))
-    }
-}
-
-impl std::fmt::Debug for Conversion<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { order, byte_order, dtype, memory, .. } = self;
-        f.debug_struct("Conversion")
-            .field("order", order)
-            .field("byte_order", byte_order)
-            .field("dtype", dtype)
-            .field("memory", memory)
-            .finish_non_exhaustive()
     }
 }
 
