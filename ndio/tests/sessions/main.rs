@@ -4,6 +4,7 @@
 //! exit code if it is not 0. With NDARRAY_IO_UPDATE set, the files are rewritten, for review. Where no such
 //! shell exists, only the commands that do not need one are run.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Seek;
 use std::path::Path;
@@ -111,4 +112,44 @@ fn session_files_all_have_tests() {
         let name = name.trim_end_matches(".console");
         assert!(listed(name), "{name}.console is not played: add `{name}` to `sessions!` in shell.rs");
     }
+}
+
+/// What `testdata/ra/ra.jsonl` expects of a file, and what the session records of it, agree.
+#[test]
+fn session_of_damaged_ra_files_agrees_with_expected_errors() {
+    let session = include_str!("verify_ra.console");
+    let (_, answers) = session.split_once("$ ndio verify data/ra/bad-*.ra\n").unwrap();
+    let (answers, _) = answers.split_once("\n[exit").unwrap();
+    let answers: BTreeMap<&str, &str> = answers
+        .lines()
+        .filter_map(|line| line.strip_prefix("data/ra/")?.split_once(".ra: "))
+        .filter(|(_, message)| !message.starts_with("sound"))
+        .collect();
+    let lines = fs::read_to_string(Path::new(ROOT).join("testdata/ra/ra.jsonl")).unwrap();
+    let mut refused = BTreeSet::new();
+    for line in lines.lines() {
+        let text = |name: &str| {
+            let (_, rest) = line.split_once(&format!("\"{name}\": \"")).unwrap();
+            rest.split_once('"').unwrap().0
+        };
+        let id = text("id");
+        if !id.starts_with("bad-") {
+            continue; // other commands of the session show these
+        }
+        let part_of_message = match text("expect") {
+            "ok" => continue,
+            "truncated" => "truncated: ",
+            "bad_magic" => "expected an RA file",
+            "bad_header" => "malformed header",
+            "limit" => " over ",
+            "overflow" => "too large",
+            "bad_packing" => "malformed compressed data",
+            other => panic!("{other} has no message here: add it"),
+        };
+        let answer = answers.get(id).unwrap_or_else(|| panic!("verify_ra.console does not refuse {id}"));
+        assert!(answer.contains(part_of_message), "{id}: ra.jsonl says {}: {answer}", text("expect"));
+        refused.insert(id);
+    }
+    let others: Vec<_> = answers.keys().filter(|id| !refused.contains(*id)).collect();
+    assert!(others.is_empty(), "verify_ra.console refuses {others:?}, which ra.jsonl lists as ok");
 }
