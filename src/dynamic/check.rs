@@ -24,8 +24,7 @@ impl DynArray {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn check(&self) -> Result<()> {
-        check_items(self.dtype(), self.bytes())
-            .map_err(|error| self.header.add_axis_indices(error, 0, false).with_help_of_read_array())
+        check_items(self.dtype(), self.bytes()).map_err(|error| self.element_error(error))
     }
 }
 

@@ -10,7 +10,7 @@ use crate::dtype::DType;
 #[cfg(feature = "object")]
 use crate::element::mismatch;
 use crate::element::{DTypeConversion, ReadableElement, dtype_conversion, resolve_target_dtype};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::header::Header;
 use crate::options::ReadOptions;
 use crate::transfer::tiles::{TileConversion, recode_all};
@@ -64,7 +64,7 @@ impl DynArray {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn cast_with<A: ReadableElement, D: Dimension>(&self, options: &ReadOptions) -> Result<Array<A, D>> {
-        self.to_array_with(options).map_err(Error::with_help_of_read_array)
+        self.to_array_with(options)
     }
 
     /// Converts the elements to a dtype that is known only at run time, by the rules of [`Casting`].
@@ -147,7 +147,7 @@ impl DynArray {
         let (item, made) = (self.dtype().item_size(), dtype.item_size());
         let threads = || options.get_threads();
         recode_all(self.bytes(), item, data.bytes_mut(), made, conversion, threads)
-            .map_err(|error| self.header.add_axis_indices(error, 0, false).with_help_of_read_array())?;
+            .map_err(|error| self.element_error(error))?;
         Ok(Self::of_data(header, data))
     }
 }

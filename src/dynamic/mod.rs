@@ -274,15 +274,8 @@ impl DynArray {
     /// assert_eq!(array.view::<f64, Ix1>()?, arr1(&[0.0, 2.5]));
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    #[expect(clippy::missing_panics_doc, reason = "what is expected holds by construction")]
     pub fn view_mut<A: ViewMutElement, D: Dimension>(&mut self) -> Result<ArrayViewMut<'_, A, D>> {
-        let (shape, bitwise) = view_shape_and_token::<A, D>(&self.header)?;
-        bitwise.check_no_padding(self.header.dtype())?;
-        let (header, items) = (&self.header, cast::view_mut(&bitwise, self.data.bytes_mut(), shape.size()));
-        let items =
-            items.map_err(|error| header.add_axis_indices(error, inner_axes_of::<A>().len(), false))?;
-        // As in `view_of`.
-        Ok(ArrayViewMut::from_shape(shape, items).expect("a checked shape with exactly its number of items"))
+        view_mut_of(&self.header, self.data.bytes_mut()).map_err(Error::with_help_of_read_array)
     }
 
     /// Converts the array to an array of a known type.
@@ -302,9 +295,7 @@ impl DynArray {
     pub fn into_array<A: ReadableElement, D: Dimension>(self) -> Result<Array<A, D>, Returned<Self>> {
         // Otherwise, the elements are copied, which also finds what is wrong.
         self.into_array_without_copy().or_else(|array: Self| {
-            array
-                .to_array_with(&ReadOptions::new())
-                .map_err(|error| Returned::new(array, error.with_help_of_read_array()))
+            array.to_array_with(&ReadOptions::new()).map_err(|error| Returned::new(array, error))
         })
     }
 
@@ -383,7 +374,17 @@ impl DynArray {
         })
     }
 
+    /// Converts the elements to those of a Rust type, in new memory.
     fn to_array_with<A: ReadableElement, D: Dimension>(&self, options: &ReadOptions) -> Result<Array<A, D>> {
+        self.read_elements(options).map_err(Error::with_help_of_read_array)
+    }
+
+    /// Says which element an error is about, and what can be done with an array that has been read.
+    fn element_error(&self, error: Error) -> Error {
+        self.header.add_axis_indices(error, 0, false).with_help_of_read_array()
+    }
+
+    fn read_elements<A: ReadableElement, D: Dimension>(&self, options: &ReadOptions) -> Result<Array<A, D>> {
         #[cfg(feature = "object")]
         if let Some(objects) = &self.objects {
             // Objects can only be converted to types that represent Python objects.
@@ -488,6 +489,19 @@ fn view_of<'a, A: ViewElement, D: Dimension>(
     let items = items.map_err(|error| header.add_axis_indices(error, inner_axes_of::<A>().len(), false))?;
     // The header satisfies ndarray's limits for shapes, and `items` has exactly its number of elements.
     Ok(ArrayView::from_shape(shape, items).expect("a checked shape with exactly its number of items"))
+}
+
+/// Like [`view_of`], for changing the elements.
+fn view_mut_of<'a, A: ViewMutElement, D: Dimension>(
+    header: &Header,
+    bytes: &'a mut [u8],
+) -> Result<ArrayViewMut<'a, A, D>> {
+    let (shape, bitwise) = view_shape_and_token::<A, D>(header)?;
+    bitwise.check_no_padding(header.dtype())?;
+    let items = cast::view_mut(&bitwise, bytes, shape.size());
+    let items = items.map_err(|error| header.add_axis_indices(error, inner_axes_of::<A>().len(), false))?;
+    // As in `view_of`.
+    Ok(ArrayViewMut::from_shape(shape, items).expect("a checked shape with exactly its number of items"))
 }
 
 /// Returns the shape for a view of this type, or an error if such a view is impossible.

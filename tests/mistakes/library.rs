@@ -66,19 +66,40 @@ const MISTAKES: &[Mistake] = &[
     ),
     (
         "reads bools of another program",
-        |_| {
-            let odd = DynArray::from_bytes("|b1".parse()?, [2], ndarray_io::header::Order::C, &[1, 255])?;
-            Array1::<bool>::read_npy(&npy_bytes(&odd)[..]).map(drop)
-        },
+        |_| Array1::<bool>::read_npy(&npy_bytes(&odd_bools()?)[..]).map(drop),
         &["element 1", "found 255", "read it as a DynArray"],
     ),
     (
         "takes an array of odd bools as bools",
-        |_| {
-            let odd = DynArray::from_bytes("|b1".parse()?, [2], ndarray_io::header::Order::C, &[1, 255])?;
-            Ok(odd.into_array::<bool, Ix1>().map(drop)?)
-        },
+        |_| Ok(odd_bools()?.into_array::<bool, Ix1>().map(drop)?),
         &["element 1", "found 255", "DynArray::bytes"],
+    ),
+    ("views odd bools", |_| odd_bools()?.view::<bool, Ix1>().map(drop), &["element 1", "DynArray::bytes"]),
+    (
+        "views odd bools to change them",
+        |_| odd_bools()?.view_mut::<bool, Ix1>().map(drop),
+        &["element 1", "DynArray::bytes"],
+    ),
+    (
+        "casts odd bools",
+        |_| odd_bools()?.cast::<u8, Ix1>(Casting::Unsafe).map(drop),
+        &["element 1", "DynArray::bytes"],
+    ),
+    (
+        "casts odd bools to a dtype",
+        |_| odd_bools()?.cast_to(&"<i4".parse()?, Casting::Unsafe).map(drop),
+        &["element 1", "DynArray::bytes"],
+    ),
+    ("checks odd bools", |_| odd_bools()?.check(), &["element 1", "DynArray::bytes"]),
+    (
+        "views an array that was read as another type",
+        |_| DynArray::new(&arr1(&[1.5]))?.view::<f32, Ix1>().map(drop),
+        &["'<f8'", "read it as f64"],
+    ),
+    (
+        "changes an array that was read as another type",
+        |_| DynArray::new(&arr1(&[1.5]))?.view_mut::<f32, Ix1>().map(drop),
+        &["'<f8'", "read it as f64"],
     ),
     (
         "reads 2 axes as 1",
@@ -277,6 +298,11 @@ const MISTAKES: &[Mistake] = &[
         &["truncated"],
     ),
 ];
+
+/// Bools as another program may write them: any byte but 0 is true.
+fn odd_bools() -> Result<DynArray> {
+    DynArray::from_bytes("|b1".parse()?, [2], ndarray_io::header::Order::C, &[1, 255])
+}
 
 fn write_too_long_text() -> Result<Vec<u8>> {
     let text = Chars::<4>::try_from("hello");
