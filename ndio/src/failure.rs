@@ -179,6 +179,7 @@ fn help_text(help: &Help) -> Option<&'static str> {
         | Help::ReadDynamic
         | Help::AnyRank
         | Help::TakeBytes
+        | Help::TakeCopy
         | Help::CastArray { .. }
         | Help::ReadPickle
         | Help::WriteAs { .. }

@@ -189,7 +189,7 @@ pub(crate) fn refuse_in_stack(new: &Path, input: &Path) -> Result<(), Failure> {
 /// The error for a file that would be replaced.
 pub(crate) fn already_exists_failure(path: &Path) -> Failure {
     let what = if crate::formats::Format::of_extension(path) == Some(crate::formats::Format::Npz) {
-        "the whole archive"
+        "the whole archive; ndio pack --update changes members of one"
     } else {
         "it"
     };

@@ -1,14 +1,17 @@
-//! `ndio pack`: creates archives.
+//! `ndio pack`: creates archives, and changes members of existing ones.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ndarray_io::npz::NpzOptions;
+use ndarray_io::NpzFile;
+use ndarray_io::npz::{NpzOptions, NpzUpdate};
 
 use super::failure::Failure;
-use super::formats::{CompressionName, Format, compression_of, refuse_bytes_after, write_archive};
+use super::formats::{
+    CompressionName, Format, compression_of, compression_or_that_of, refuse_bytes_after, write_archive,
+};
 use super::input::{Input, SequentialReader, is_pipe_or_device};
 use super::output::{Content, Output};
 use super::progress::{Progress, ProgressReader};
@@ -16,9 +19,11 @@ use super::remote;
 use super::select::Arrays;
 use super::unpack::member_path;
 
-/// Create an NPZ archive from NPY files
+/// Create an NPZ archive from NPY files, or change members of one
 #[derive(Args)]
-#[command(after_help = "Example:\n  ndio pack all.npz x.npy other=y.npy --deflate")]
+#[command(
+    after_help = "Examples:\n  ndio pack all.npz x.npy other=y.npy --deflate\n  ndio pack --update all.npz x.npy --remove other"
+)]
 pub(crate) struct Pack {
     /// Deflate the members
     #[arg(long, short, conflicts_with = "compression")]
@@ -26,16 +31,23 @@ pub(crate) struct Pack {
     /// Compress the members
     #[arg(long, value_enum)]
     compression: Option<CompressionName>,
-    /// Replace an existing file
-    #[arg(long)]
+    /// Replace an existing file: all of its members
+    #[arg(long, conflicts_with = "update")]
     force: bool,
+    /// Change an existing archive: files are added, or replace the members of their names; all other members stay as they are.
+    /// New members are in memory until they are written
+    #[arg(long)]
+    update: bool,
+    /// Remove a member, with --update
+    #[arg(long, value_name = "NAME", requires = "update")]
+    remove: Vec<String>,
     /// Accept any name for the archive
     #[arg(long)]
     any_name: bool,
     /// The archive, named .npz; - is standard output
     archive: PathBuf,
     /// The files; NAME=FILE sets the member's name, and standard input (-) requires it
-    #[arg(required = true)]
+    #[arg(required_unless_present = "remove")]
     files: Vec<OsString>,
 }
 
@@ -48,25 +60,13 @@ struct Member {
 
 pub(crate) fn pack(arguments: &Pack, out: &mut dyn Write) -> Result<u8, Failure> {
     let compression = if arguments.deflate { Some(CompressionName::Deflate) } else { arguments.compression };
-    let options = NpzOptions::new().compression(compression_of(compression)?);
     check_archive_name(arguments)?;
-    let mut output = Output::new(&arguments.archive, arguments.force)?;
-    let mut members = Vec::new();
-    for argument in &arguments.files {
-        let (name, path) = name_and_path(argument)?;
-        member_path(&name)?; // what could not be unpacked
-        if let Some(Member { input, .. }) = members.iter().find(|member: &&Member| member.name == name) {
-            return Err(format!(
-                "{} and {} would both be the member '{name}'; NAME=FILE sets another name",
-                input.name().display(),
-                path.display()
-            )
-            .into());
-        }
-        let input = output.open_input(&path)?;
-        let len = checked_len(&input)?;
-        members.push(Member { name, input, len });
+    if arguments.update {
+        return update(arguments, compression);
     }
+    let options = NpzOptions::new().compression(compression_of(compression)?);
+    let mut output = Output::new(&arguments.archive, arguments.force)?;
+    let members = members_of(&arguments.files, |path| output.open_input(path))?;
     let mut progress = Progress::new();
     let total = members.iter().map(|member| member.len).sum();
     output.write(out, Content::Binary, |sink| {
@@ -81,6 +81,61 @@ pub(crate) fn pack(arguments: &Pack, out: &mut dyn Write) -> Result<u8, Failure>
             })
         })
     })?;
+    Ok(0)
+}
+
+/// Opens the files and checks each.
+fn members_of(
+    files: &[OsString],
+    mut open: impl FnMut(&Path) -> Result<Input, Failure>,
+) -> Result<Vec<Member>, Failure> {
+    let mut members: Vec<Member> = Vec::new();
+    for argument in files {
+        let (name, path) = name_and_path(argument)?;
+        member_path(&name)?; // what could not be unpacked
+        if let Some(Member { input, .. }) = members.iter().find(|member| member.name == name) {
+            return Err(format!(
+                "{} and {} would both be the member '{name}'; NAME=FILE sets another name",
+                input.name().display(),
+                path.display()
+            )
+            .into());
+        }
+        let input = open(&path)?;
+        let len = checked_len(&input)?;
+        members.push(Member { name, input, len });
+    }
+    Ok(members)
+}
+
+/// Adds, replaces and removes members of an existing archive.
+fn update(arguments: &Pack, compression: Option<CompressionName>) -> Result<u8, Failure> {
+    let path = &arguments.archive;
+    if path == Path::new("-") || remote::is_url(path) {
+        return Err("--update changes a file".into());
+    }
+    let mut contents = Vec::new();
+    for Member { name, input, len } in members_of(&arguments.files, Input::open)? {
+        let mut bytes = Vec::new();
+        SequentialReader::new(input.bytes()?).take(len).read_to_end(&mut bytes)?;
+        contents.push((name, bytes));
+    }
+    let compression = compression_or_that_of(compression, Some(&NpzFile::open(path)?))?;
+    let mut update = NpzUpdate::open_with(path, &NpzOptions::new().compression(compression))?;
+    // The update has locked the archive, so the members stay as they are.
+    let archive = NpzFile::open(path)?;
+    for name in &arguments.remove {
+        update = update.remove(name.as_str())?;
+    }
+    for (name, bytes) in &contents {
+        let is_removed = arguments.remove.iter().any(|removed| name.strip_suffix(".npy") == Some(removed));
+        let is_old = archive.members().iter().any(|member| member.file_name() == name);
+        update = match is_old && !is_removed {
+            true => update.replace_raw(name.as_str(), bytes)?,
+            false => update.add_raw(name.as_str(), bytes)?,
+        };
+    }
+    update.finish()?;
     Ok(0)
 }
 

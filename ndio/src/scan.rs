@@ -355,13 +355,28 @@ fn other_file_kind_failure(file: &mut File) -> Option<Failure> {
     }
 }
 
-/// Whether a file in a folder may have objects, by its name or its first bytes.
+/// Whether a file in a folder may have objects, by its name or its content.
 fn may_have_objects(path: &Path) -> bool {
     let begins = || {
-        let first = File::open(path).ok().and_then(|mut file| peek_bytes(&mut file).ok()).unwrap_or_default();
-        first.starts_with(&[0x80]) && may_be_pickle(&first) || Format::detect(&first).is_some()
+        let Ok(mut file) = File::open(path) else { return false };
+        let first = peek_bytes(&mut file).unwrap_or_default();
+        first.starts_with(&[0x80]) && may_be_pickle(&first)
+            || Format::detect(&first).is_some()
+            || may_be_pickle(&first) && !may_be_compressed(&first) && is_old_pickle_with_names(&mut file)
     };
     has_array_extension(path) || has_pickle_extension(&path.to_string_lossy()) || begins()
+}
+
+/// Whether bytes are a pickle of protocol 0 or 1, which begins as a text may do, that names classes or functions.
+fn is_old_pickle_with_names(file: &mut File) -> bool {
+    const MAX_BYTES: u64 = 1 << 20;
+    let mut bytes = Vec::new();
+    let read = file.take(MAX_BYTES).read_to_end(&mut bytes);
+    let is_identifier = |name: &str| {
+        !name.is_empty() && name.chars().all(|char| char.is_alphanumeric() || char == '_' || char == '.')
+    };
+    let names = Pickle::globals_until_damage(&bytes, &options_with_objects());
+    read.is_ok() && names.iter().any(|(module, name)| is_identifier(module) && is_identifier(name))
 }
 
 fn has_pickle_extension(name: &str) -> bool {

@@ -94,13 +94,12 @@ impl Selection {
     ) -> Result<Arrays<'a>, Failure> {
         let format = input.format();
         self.check_format(input, format)?;
-        // A part has the checksum of no member.
-        let verifies_checksum = verifies_checksum && self.slice.is_none();
         Ok(match (format, self.array) {
             (Format::Npz, _) => {
                 let archive = input.npz(options)?;
                 let index = self.index_in(&archive, input)?;
-                let member = Source::open_member(&archive, index, input.name(), verifies_checksum)?;
+                let reads_all = verifies_checksum && self.slice.is_none();
+                let member = Source::open_member(&archive, index, input, reads_all)?;
                 Arrays::only(input, options, self.part_of(member)?)
             }
             (Format::Npy, Some(wanted)) => {

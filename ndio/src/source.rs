@@ -88,18 +88,22 @@ impl Source {
         Ok(Self::npy(file.with_path(name), name))
     }
 
-    /// Opens a member of an archive. With `verifies_checksum`, the checksum of a stored member is verified first, as reads of compressed members
-    /// always do.
+    /// Opens a member of an archive. The checksum of a stored member is verified first if all of it is read, as reads of compressed members
+    /// always do, or if that takes no time that anyone notices.
     pub(crate) fn open_member(
         archive: &NpzFile,
         index: usize,
-        name: &Path,
-        verifies_checksum: bool,
+        input: &Input,
+        reads_all: bool,
     ) -> Result<Self, Failure> {
-        let is_stored = archive.members().get(index).is_some_and(|member| member.method() == Method::Stored);
-        if verifies_checksum && is_stored {
+        let max_small = if input.is_remote() { 1 << 20 } else { 64 << 20 };
+        let needs_check = archive.members().get(index).is_some_and(|member| {
+            member.method() == Method::Stored && (reads_all || member.size() <= max_small)
+        });
+        if needs_check {
             archive.verify_member(index)?;
         }
+        let name = input.name();
         let has_object = archive.peek(index).is_ok_and(|found| found.header.dtype().has_object());
         Ok(match has_object {
             true => Self::objects(archive.read(index)?, name), // one pickle

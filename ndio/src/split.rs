@@ -21,16 +21,19 @@ use super::unpack::check_folder;
 
 /// Split an array along an axis into numbered files
 #[derive(Args)]
-#[command(after_help = "Example:\n  ndio split x.npy --parts 2 -o parts")]
+#[command(
+    group(clap::ArgGroup::new("how").required(true)),
+    after_help = "Example:\n  ndio split x.npy --parts 2 -o parts"
+)]
 pub(crate) struct Split {
     /// The axis; a negative one counts from the last
     #[arg(long, default_value_t = 0, allow_hyphen_values = true)]
     axis: isize,
     /// Number of files to make, of about equal size
-    #[arg(long, conflicts_with = "size", required_unless_present = "size", allow_hyphen_values = true)]
+    #[arg(long, group = "how", allow_hyphen_values = true)]
     parts: Option<usize>,
     /// Number of indices in each file; the last may be shorter
-    #[arg(long)]
+    #[arg(long, group = "how")]
     size: Option<usize>,
     /// The output folder; default: the folder of the input
     #[arg(long, short)]

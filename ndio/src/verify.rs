@@ -1,7 +1,7 @@
 //! `ndio verify`: checks files for damage.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use ndarray_io::file::Extent;
@@ -67,7 +67,7 @@ fn verify(
     allowed: &[String],
 ) -> Result<Vec<(String, Remark)>, Failure> {
     let checked = match input.format() {
-        Format::Npz => return verify_npz(&input.npz(options)?, input.name(), allowed),
+        Format::Npz => return verify_npz(&input.npz(options)?, input, allowed),
         Format::Stack => {
             let stack = input.stack(options)?;
             // Check each part by itself, to find trailing bytes.
@@ -95,7 +95,11 @@ fn verify(
     checked.map(|()| Vec::new())
 }
 
-fn verify_npz(archive: &NpzFile, name: &Path, allowed: &[String]) -> Result<Vec<(String, Remark)>, Failure> {
+fn verify_npz(
+    archive: &NpzFile,
+    input: &Input,
+    allowed: &[String],
+) -> Result<Vec<(String, Remark)>, Failure> {
     let mut all = Vec::new();
     for (index, member) in archive.members().iter().enumerate() {
         // Also that the blocks of an index are what other programs read, and other remarks.
@@ -108,7 +112,7 @@ fn verify_npz(archive: &NpzFile, name: &Path, allowed: &[String]) -> Result<Vec<
         if !is_array {
             continue;
         }
-        let source = Source::open_member(archive, index, name, true)?;
+        let source = Source::open_member(archive, index, input, true)?;
         match &source.array {
             // This reports what is wrong.
             SourceArray::Npy(file) if file.extent()? != Extent::Whole => {

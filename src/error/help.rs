@@ -47,6 +47,9 @@ pub enum Help {
     },
     /// Take the bytes as they are with [`DynArray::bytes`](crate::DynArray::bytes).
     TakeBytes,
+    /// Copy the elements of an array that has been read, with [`DynArray::into_array`](crate::DynArray::into_array) or
+    /// [`DynArray::cast`](crate::DynArray::cast): they cannot be viewed as they are in memory.
+    TakeCopy,
     /// Take the array as this type, or convert it with [`DynArray::cast`](crate::DynArray::cast).
     #[non_exhaustive]
     CastArray {
@@ -170,6 +173,7 @@ impl fmt::Display for Help {
             }
             Self::ReadAs { rust_type, .. } => return write!(f, "read it as {rust_type}"),
             Self::TakeBytes => "take its bytes with DynArray::bytes",
+            Self::TakeCopy => "take a copy with DynArray::into_array or DynArray::cast",
             Self::CastArray { rust_type } => {
                 return write!(f, "take it as {rust_type}, or convert it with DynArray::cast");
             }
@@ -218,7 +222,9 @@ impl fmt::Display for Help {
             }
             Self::DropTrailing => "drop them with Conversion::drop_trailing",
             Self::KeepTrailing => "choose what happens to the trailing bytes with RaOptions::trailing",
-            Self::RenameField => "rename the field to match the file with #[record(rename = \"…\")]",
+            Self::RenameField => {
+                "rename the field to match the file with #[record(rename = \"…\")], or give it a value without one with #[record(default)]"
+            }
             Self::IgnoreExtraFields => {
                 "add the field to the struct, or ignore it with ReadOptions::ignore_extra_fields"
             }

@@ -423,6 +423,7 @@ impl Error {
                 self.0.help = Some(Help::CastArray { rust_type });
             }
             Some(Help::ReadDynamic) => self.0.help = Some(Help::TakeBytes),
+            Some(Help::Read) => self.0.help = Some(Help::TakeCopy),
             _ => {}
         }
         self

@@ -152,6 +152,8 @@ fn sample_errors() -> Vec<Error> {
     all.extend([
         mismatch(Help::ReadAs { rust_type: "f64".into(), can_convert: true }),
         Error::from(ErrorKind::InvalidElement(ElementFault::Bool { found: 2 })).with_help(Help::TakeBytes),
+        Error::from(ErrorKind::NeedsCopy(CopyReason::ByteOrder { found: dtype(">f8") }))
+            .with_help(Help::TakeCopy),
         mismatch(Help::CastArray { rust_type: "f64".into() }),
         mismatch(Help::Cast(Casting::SameKind)),
         mismatch(Help::ReadRecords),

@@ -7,6 +7,7 @@ use super::format::ArrayFormat;
 use super::payload::{FromPayload, PayloadRef};
 use crate::error::{Error, ErrorKind, Help, Result};
 use crate::header::{Header, Parsed};
+use crate::npy_format::MAGIC;
 use crate::options::ReadOptions;
 use crate::transfer::Source;
 
@@ -224,11 +225,18 @@ pub(crate) fn check_end(source: &mut Source<'_>, header: &Header, options: &Read
 
 /// Says of an error for bytes after an array, which come next in the source, that they are another array, if they begin like one.
 fn add_help_if_array_follows(error: Error, source: &mut Source<'_>) -> Error {
-    let mut first = [0; 6];
-    match source.fill(&mut first) {
-        Ok(6) if first == *b"\x93NUMPY" => error.with_help(Help::ArrayFollows),
+    let mut first = [0; MAGIC.len()];
+    match (source.fill(&mut first), error.kind()) {
+        (Ok(_), ErrorKind::Trailing { bytes, at_least, .. }) if first == *MAGIC => {
+            array_follows(*bytes, *at_least)
+        }
         _ => error,
     }
+}
+
+/// Returns the error for bytes after an array that are another array, and no rows of the first.
+pub(super) fn array_follows(bytes: u64, at_least: bool) -> Error {
+    Error::from(ErrorKind::Trailing { bytes, at_least, rows: 0 }).with_help(Help::ArrayFollows)
 }
 
 fn check_surplus(bytes: u64, at_least: bool, row: u64, options: &ReadOptions) -> Result<()> {

@@ -404,15 +404,15 @@ impl<R: Read> NpyReader<R> {
 
     /// Moves to the next array, skipping the elements of this one if they have not been read.
     ///
-    /// Returns `false` if the stream ends directly after this array. If Python objects have not been read,
-    /// everything up to the end of the stream is skipped.
+    /// Returns `false` if the stream ends directly after this array; with [`ReadOptions::allow_trailing`], also if bytes
+    /// that are not an array follow. If Python objects have not been read, everything up to the end of the stream is skipped.
     ///
     /// # Errors
     ///
     /// - [`ErrorKind::OutOfTurn`] if an earlier error has left the reader within an array.
     /// - [`ErrorKind::Io`] if reading fails.
-    /// - A [format error](crate::Error::is_format) if the skipped elements are truncated, or the bytes that
-    ///   follow are not an array.
+    /// - [`ErrorKind::Trailing`] if the bytes that follow are not an array.
+    /// - Another [format error](crate::Error::is_format) if the skipped elements are truncated, or the next header is malformed.
     /// - [`ErrorKind::Limit`] if the next header exceeds the [`Limits`](crate::Limits).
     pub fn next_array(&mut self) -> Result<bool> {
         if matches!(self.state, State::AtPayload | State::Within { .. }) {
@@ -421,7 +421,20 @@ impl<R: Read> NpyReader<R> {
         self.check_state(State::AtEnd)?;
         self.state = State::Lost;
         let mut source = Source::of(&mut self.reader);
-        match read::read_next_header::<Npy>(&mut source, &self.options)? {
+        let next = read::read_next_header::<Npy>(&mut source, &self.options);
+        let next = match next {
+            Err(error) => match error.kind() {
+                ErrorKind::BadMagic { .. } if self.options.get_allow_trailing() == Some(true) => None,
+                // It need not be a file of another kind: something follows the array.
+                ErrorKind::BadMagic { found, .. } => {
+                    let bytes = found.len() as u64;
+                    return Err(ErrorKind::Trailing { bytes, at_least: true, rows: 0 }.into());
+                }
+                _ => return Err(error),
+            },
+            Ok(next) => next,
+        };
+        match next {
             None => {
                 self.state = State::AtEnd;
                 Ok(false)

@@ -13,7 +13,7 @@ use super::writer::PackedContent;
 use super::{NpzOptions, NpzWriter};
 use crate::array::WriteArray;
 use crate::bytes::Region;
-use crate::error::{ErrorKind, FilePart, Result};
+use crate::error::{Error, ErrorKind, FilePart, Result};
 use crate::io::change::{self, LockPurpose, Locked};
 use crate::transfer::truncated_archive;
 use crate::zip::Member;
@@ -115,7 +115,7 @@ impl<'a> NpzUpdate<'a> {
             let options = options.clone();
             Ok(Self { path: path.to_owned(), file, archive, options, changes, added, added_names })
         };
-        open().map_err(|error: crate::error::Error| error.at_path(path))
+        open().map_err(|error: Error| error.at_path(path))
     }
 
     /// Adds an array as the member `name` with the suffix `.npy`.
@@ -155,7 +155,7 @@ impl<'a> NpzUpdate<'a> {
     fn add_content(mut self, name: String, content: Content<'a>) -> Result<Self> {
         let is_old = self.archive.indices_of_name(&name).any(|index| self.is_not_removed(index));
         if is_old || !self.added_names.insert(name.clone()) {
-            return Err(ErrorKind::NameTaken { name }.into());
+            return Err(Error::from(ErrorKind::NameTaken { name }).at_path(&self.path));
         }
         self.added.push((name, content));
         Ok(self)
@@ -184,15 +184,13 @@ impl<'a> NpzUpdate<'a> {
     }
 
     fn replace_content(mut self, member: impl MemberKey, content: Content<'a>) -> Result<Self> {
-        let index = self.archive.find_if(member, |index| self.is_not_removed(index))?;
+        let index = self.index_of(member)?;
         let member = self.archive.at(index)?;
         if member.is_encrypted() {
             let reason = "the member is encrypted, and its new content would not be".into();
-            return Err(crate::error::Error::from(ErrorKind::Unsupported {
-                part: FilePart::Archive,
-                reason,
-            })
-            .at_member(&member.name));
+            return Err(Error::from(ErrorKind::Unsupported { part: FilePart::Archive, reason })
+                .at_member(&member.name)
+                .at_path(&self.path));
         }
         self.changes.insert(index, Some(content));
         Ok(self)
@@ -206,9 +204,14 @@ impl<'a> NpzUpdate<'a> {
     ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
     ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
     pub fn remove(mut self, member: impl MemberKey) -> Result<Self> {
-        let index = self.archive.find_if(member, |index| self.is_not_removed(index))?;
+        let index = self.index_of(member)?;
         self.changes.insert(index, None);
         Ok(self)
+    }
+
+    fn index_of(&self, member: impl MemberKey) -> Result<usize> {
+        let found = self.archive.find_if(member, |index| self.is_not_removed(index));
+        found.map_err(|error| error.at_path(&self.path))
     }
 
     fn is_not_removed(&self, index: usize) -> bool {

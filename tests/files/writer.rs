@@ -288,6 +288,23 @@ fn pushed_records_equal_numpys() {
     }
 }
 
+/// A file of two arrays, as two calls of `np.save` make it, has no rows to recover or to discard.
+#[test]
+fn second_array_is_neither_recovered_as_rows_nor_discarded() {
+    let first = fs::read(manifest::testdata().join("number-lf8.npy")).unwrap();
+    let second = fs::read(manifest::testdata().join("number-lf4.npy")).unwrap();
+    let (file, both) = (crate::support::ClosedTempFile::new(), [first, second].concat());
+    for surplus in [UncommittedRows::Refuse, UncommittedRows::Recover, UncommittedRows::Discard] {
+        fs::write(file.path(), &both).unwrap();
+        let options = WriteOptions::new().byte_order(ByteOrder::Little);
+        let error = NpyWriter::<f64, _>::append_with(file.path(), surplus, &options).unwrap_err();
+        assert_eq!(error.help(), Some(Help::ArrayFollows), "{error}");
+        let error = NpyWriter::<f64, _>::append_or_create_with(file.path(), &[], surplus, &options);
+        assert_eq!(error.unwrap_err().help(), Some(Help::ArrayFollows));
+        assert_eq!(fs::read(file.path()).unwrap(), both);
+    }
+}
+
 /// After an interrupted append, the header has the old length, and any bytes after the array are ignored.
 #[test]
 fn interrupted_append_leaves_old_array_readable() {

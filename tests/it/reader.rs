@@ -106,6 +106,30 @@ fn truncated_next_header_is_an_error() {
     );
 }
 
+/// What follows an array need not be a file of another kind.
+#[test]
+fn bytes_after_the_last_array_are_trailing() {
+    let junk = [two_arrays(), b"xyz".to_vec()].concat();
+    for options in [ReadOptions::new(), ReadOptions::new().allow_trailing(true)] {
+        let allows = options.get_allow_trailing() == Some(true);
+        for is_stream in [false, true] {
+            let input: Box<dyn std::io::Read> = match is_stream {
+                true => Box::new(Cursor::new(junk.clone()).chain(std::io::empty())),
+                false => Box::new(Cursor::new(junk.clone())),
+            };
+            let mut reader = NpyReader::new_with(input, &options).unwrap();
+            assert!(reader.next_array().unwrap());
+            match reader.next_array() {
+                Ok(has_next) => assert!(allows && !has_next),
+                Err(error) => assert!(
+                    !allows && matches!(error.kind(), ErrorKind::Trailing { bytes: 3, at_least: true, .. }),
+                    "{error}"
+                ),
+            }
+        }
+    }
+}
+
 #[test]
 fn payload_bytes_of_object_array_are_read() {
     let folder = manifest::testdata();

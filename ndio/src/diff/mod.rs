@@ -145,8 +145,7 @@ fn compare_archives(
         };
         are_equal &= if one.holds_array(*index)? {
             let of = |archive: &NpzFile, index: usize, input: &Input| {
-                let member =
-                    Source::open_member(archive, index, input.name(), arguments.selection.slice.is_none())?;
+                let member = Source::open_member(archive, index, input, arguments.selection.slice.is_none())?;
                 arguments.selection.part_of(member)?.ensure_iterable()
             };
             let (one, two) = (of(&one, *index, a)?, of(&two, *other, b)?);

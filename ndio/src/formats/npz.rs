@@ -3,8 +3,8 @@
 use std::io::{self, Seek, Write};
 use std::rc::Rc;
 
-use ndarray_io::NpzWriter;
-use ndarray_io::npz::{Compression, NpzOptions};
+use ndarray_io::npz::{Compression, Method, NpzMember, NpzOptions};
+use ndarray_io::{NpzFile, NpzWriter};
 
 use super::npy::in_order;
 use super::{CompressionName, CreateContext, FileFormat, Member, PendingArray, PendingArrays};
@@ -42,11 +42,11 @@ impl FileFormat for Npz {
                 index..index + 1
             }
         };
-        let name = input.name().to_owned();
+        let input = Rc::clone(input);
         Ok(Box::new(indices.map(move |index| {
-            let (shared, selection, path) = (Rc::clone(&archive), selection.clone(), name.clone());
+            let (shared, selection, input) = (Rc::clone(&archive), selection.clone(), Rc::clone(&input));
             let array = PendingArray::new(Some(archive.members()[index].name().to_owned()), move || {
-                let source = Source::open_member(&shared, index, &path, selection.slice.is_none())?;
+                let source = Source::open_member(&shared, index, &input, selection.slice.is_none())?;
                 if let SourceArray::Npy(file) = &source.array
                     && let Err(error) = file.check_end()
                 {
@@ -61,8 +61,11 @@ impl FileFormat for Npz {
 
     fn create(&self, arrays: PendingArrays, context: CreateContext<'_, '_>) -> Result<(), Failure> {
         let CreateContext { arguments, changes, output, stdout } = context;
-        let options = NpzOptions::new().compression(compression_of(arguments.compression)?);
         let is_one = arrays.len() == 1;
+        let mut arrays = arrays.peekable();
+        let from = arrays.peek().and_then(|array| array.member.as_ref()).map(|member| &*member.archive);
+        let compression = compression_or_that_of(arguments.compression, from)?;
+        let options = NpzOptions::new().compression(compression);
         let is_same = changes.is_none() && !arguments.selection.is_partial();
         let mut progress = Progress::new();
         output.write(stdout, Content::Binary, |sink| {
@@ -163,6 +166,21 @@ pub(crate) fn add(
     }
     let (bytes, len) = changes.npy_reader(&source)?;
     archive.add_raw(name, ProgressReader { input: bytes, progress, total_bytes: len }, len)
+}
+
+/// Returns the compression that was asked for, or that of an archive's first member, or the one most like it that can be written: what is
+/// compressed stays so.
+pub(crate) fn compression_or_that_of(
+    name: Option<CompressionName>,
+    archive: Option<&NpzFile>,
+) -> Result<Compression, Failure> {
+    let first = archive.and_then(|archive| archive.members().first());
+    Ok(match (name, first.map(NpzMember::method)) {
+        (Some(_), _) | (None, None) => compression_of(name)?,
+        (None, Some(Method::Stored)) => Compression::Stored,
+        (None, Some(Method::Zstd)) => Compression::Zstd(3),
+        (None, Some(_)) => Compression::deflated(),
+    })
 }
 
 pub(crate) fn compression_of(name: Option<CompressionName>) -> Result<Compression, Failure> {

@@ -1,7 +1,6 @@
 //! Describes archives, member by member.
 
 use std::io::Write;
-use std::path::Path;
 
 use ndarray_io::blocks::map_in_order;
 use ndarray_io::error::ErrorKind;
@@ -28,6 +27,11 @@ struct MemberInfo<'a> {
 }
 
 impl MemberInfo<'_> {
+    /// Returns whether the member has what its header declares, as far as it was read.
+    fn is_sound(&self) -> bool {
+        !self.is_truncated() && !self.stats.as_ref().is_some_and(Summary::has_failed)
+    }
+
     /// Returns whether the member is in any case too small for the elements that its header declares.
     fn is_truncated(&self) -> bool {
         let declared =
@@ -39,7 +43,7 @@ impl MemberInfo<'_> {
 /// Passes what is known of each member to `take`, in the order of the archive.
 fn for_each_member<'a>(
     archive: &'a NpzFile,
-    name: &Path,
+    input: &Input,
     stats: bool,
     mut take: impl FnMut(MemberInfo<'a>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
@@ -49,7 +53,7 @@ fn for_each_member<'a>(
     let parts = archive.members().chunks(HEADERS_PER_TASK).enumerate();
     let look = |(number, members): (usize, &'a [NpzMember])| -> Vec<_> {
         let known =
-            |(index, member)| member_info(archive, name, number * HEADERS_PER_TASK + index, member, stats);
+            |(index, member)| member_info(archive, input, number * HEADERS_PER_TASK + index, member, stats);
         members.iter().enumerate().map(known).collect()
     };
     map_in_order(parts, threads, look, |known| known.into_iter().try_for_each(&mut take))
@@ -57,7 +61,7 @@ fn for_each_member<'a>(
 
 fn member_info<'a>(
     archive: &NpzFile,
-    name: &Path,
+    input: &Input,
     index: usize,
     member: &'a NpzMember,
     stats: bool,
@@ -69,9 +73,9 @@ fn member_info<'a>(
     };
     let stats = match &npy_header {
         Some(Ok(_)) if stats => {
-            match Source::open_member(archive, index, name, true).and_then(Source::ensure_iterable) {
+            match Source::open_member(archive, index, input, true).and_then(Source::ensure_iterable) {
                 Ok(source) => Some(stats_of(&source)),
-                Err(failure) => Some(Summary::Nothing { error: one_line_message(&failure) }),
+                Err(failure) => Some(Summary::Failed { error: one_line_message(&failure) }),
             }
         }
         _ => None,
@@ -157,17 +161,17 @@ fn file_facts(input: &Input, archive: &NpzFile) -> Result<FileFacts, Failure> {
     Ok(FileFacts { sparse, ..FileFacts::of(input, Format::Npz)? })
 }
 
-/// Writes an archive as a line of JSON, and returns whether all members have what their headers declare.
+/// Writes an archive as a line of JSON, and returns whether all members are sound.
 pub(super) fn print_archive_json(input: &Input, stats: bool, out: &mut dyn Write) -> Result<bool, Failure> {
     let archive = input.npz(&crate::reading::options())?;
     let mut list = JsonList::begin(&file_facts(input, &archive)?, "members", out)?;
-    let mut are_whole = true;
-    for_each_member(&archive, input.name(), stats, |known| {
-        are_whole &= !known.is_truncated();
+    let mut are_sound = true;
+    for_each_member(&archive, input, stats, |known| {
+        are_sound &= known.is_sound();
         list.push(&MemberFacts::from(known), out)
     })?;
     list.end(out)?;
-    Ok(are_whole)
+    Ok(are_sound)
 }
 
 /// Returns how a member is compressed, whether it is encrypted, and whether it can be read in parts.
@@ -185,16 +189,16 @@ fn storage_text(member: &NpzMember) -> String {
     format!("{}{encrypted}{index}", member.method())
 }
 
-/// Prints an archive as a table, and returns whether all members have what their headers declare.
+/// Prints an archive as a table, and returns whether all members are sound.
 pub(super) fn print_archive_table(input: &Input, stats: bool, out: &mut dyn Write) -> Result<bool, Failure> {
     let archive = input.npz(&crate::reading::options())?;
     file_facts(input, &archive)?.print(None, out)?;
     let mut all_stats = Vec::new();
     let mut rows = vec![["member", "array", "bytes", "packed", "method"].map(str::to_owned)];
-    let mut are_whole = true;
-    for_each_member(&archive, input.name(), stats, |known| {
+    let mut are_sound = true;
+    for_each_member(&archive, input, stats, |known| {
         let is_truncated = known.is_truncated();
-        are_whole &= !is_truncated;
+        are_sound &= known.is_sound();
         let what = match known.npy_header {
             Some(Ok(npy_header)) => {
                 let (dtype, shape) =
@@ -226,5 +230,5 @@ pub(super) fn print_archive_table(input: &Input, stats: bool, out: &mut dyn Writ
         writeln!(out, "  {name}")?;
         stats.print(out)?;
     }
-    Ok(are_whole)
+    Ok(are_sound)
 }

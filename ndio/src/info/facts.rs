@@ -204,7 +204,7 @@ impl FileFacts {
                 several.iter().enumerate().try_for_each(|(number, one)| one.print_numbered(number, out))?;
             }
         }
-        Ok(arrays.iter().all(ArrayFacts::is_whole))
+        Ok(arrays.iter().all(ArrayFacts::is_sound))
     }
 }
 
@@ -297,8 +297,10 @@ impl ArrayFacts {
         Self { version: Some(reader.version().to_string()), ..Self::new(header, data) }
     }
 
-    pub(super) fn is_whole(&self) -> bool {
+    /// Whether the array has all of its data, and its elements could be read, if they were.
+    pub(super) fn is_sound(&self) -> bool {
         !matches!(&self.place, ElementLocation::File(DataFacts { is_whole: Some(false), .. }))
+            && !self.stats.as_ref().is_some_and(Summary::has_failed)
     }
 
     /// Prints one of several arrays.

@@ -17,6 +17,7 @@ use super::failure::{Failure, escape_for_terminal, is_broken_pipe, one_line_mess
 use super::formats::Format;
 use super::input::{Input, for_each_file, has_array_extension, is_pipe_or_device};
 use super::other_formats;
+use super::remote;
 use super::select::Arrays;
 use super::source::Source;
 use super::stats::{self, Summary};
@@ -49,9 +50,18 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     if arguments.json { info(arguments, out) } else { info(arguments, &mut EscapingWriter(out)) }
 }
 
+/// A file that could not be described.
+#[derive(serde::Serialize)]
+struct FailedFile {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
+    error: String,
+}
+
 fn info(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let mut code = 0;
     for_each_file(&arguments.files, has_array_extension, |path| {
+        let path_name = path.as_ref().ok().copied();
         match path.and_then(|path| describe_path(path, arguments, out)) {
             Ok(true) => {}
             Ok(false) => code = code.max(1),
@@ -59,6 +69,12 @@ fn info(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
             Err(failure) if is_broken_pipe(&*failure) => return Err(failure),
             Err(failure) => {
                 code = 2;
+                if arguments.json {
+                    let file = path_name.map(remote::display_name);
+                    let error = one_line_message(&failure);
+                    serde_json::to_writer(&mut *out, &FailedFile { file, error })?;
+                    writeln!(out)?;
+                }
                 out.flush()?;
                 report(&failure);
             }
@@ -94,7 +110,7 @@ fn describe_input(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> 
     }
 }
 
-/// Describes the tensors of a file of safetensors. All of them are whole: otherwise it is not opened.
+/// Describes the tensors of a file of safetensors. All of them are whole (otherwise it is not opened): returns whether their elements could be read.
 fn describe_safetensors(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> Result<bool, Failure> {
     let stats = |array: &NpyFile| {
         let source = Source::npy(array.with_options(&crate::reading::options()), input.name());
@@ -103,7 +119,7 @@ fn describe_safetensors(input: &Input, arguments: &Arguments, out: &mut dyn Writ
     let opened = other_formats::open_safetensors(input)?;
     let tensors = opened.tensors().as_slice();
     let file = FileFacts { format: "safetensors", ..FileFacts::of(input, Format::Npy)? };
-    let mut list = None;
+    let (mut is_sound, mut list) = (true, None);
     match arguments.json {
         true => list = Some(JsonList::begin(&file, "tensors", out)?),
         false => file.print(None, out)?,
@@ -112,11 +128,13 @@ fn describe_safetensors(input: &Input, arguments: &Arguments, out: &mut dyn Writ
     let width = names.map(|name| escape_for_terminal(name).chars().count().min(60)).max().unwrap_or(0);
     for tensor in tensors {
         let array = &opened.tensors().open(tensor.name())?;
+        let stats = stats(array);
+        is_sound &= !stats.as_ref().is_some_and(Summary::has_failed);
         let facts = TensorFacts {
             name: tensor.name(),
             header: HeaderFacts::of(array.dtype(), array.order(), array.shape()),
             data_offset: array.offset_in_source(),
-            stats: stats(array),
+            stats,
         };
         match &mut list {
             Some(list) => list.push(&facts, out)?,
@@ -142,7 +160,7 @@ fn describe_safetensors(input: &Input, arguments: &Arguments, out: &mut dyn Writ
         }
     }
     list.map_or(Ok(()), |list| list.end(out))?;
-    Ok(true)
+    Ok(is_sound)
 }
 
 /// Describes a file of one array from its header; `None` for an NPY file that has to be read for that, as it may have several.
@@ -226,7 +244,7 @@ fn describe_npy(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> Re
         {
             let stats = source?.ensure_iterable().map(|source| stats_of(&source));
             facts.stats =
-                Some(stats.unwrap_or_else(|failure| Summary::Nothing { error: one_line_message(&failure) }));
+                Some(stats.unwrap_or_else(|failure| Summary::Failed { error: one_line_message(&failure) }));
         }
         Ok(facts)
     };
@@ -236,7 +254,7 @@ fn describe_npy(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> Re
     if !has_more {
         return file.print_with_arrays(&[facts], arguments.json, out);
     }
-    let mut are_whole = true;
+    let mut are_sound = true;
     let mut list = None;
     match arguments.json {
         true => list = Some(JsonList::begin(&file, "arrays", out)?),
@@ -246,7 +264,7 @@ fn describe_npy(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> Re
         if let (true, ElementLocation::File(data)) = (has_more, &mut facts.place) {
             data.trailing = Some(0); // what follows is the next array
         }
-        are_whole &= facts.is_whole();
+        are_sound &= facts.is_sound();
         match &mut list {
             Some(list) => list.push(&facts, out)?,
             None => facts.print_numbered(number, out)?,
@@ -258,7 +276,7 @@ fn describe_npy(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> Re
         has_more = advance_to_next_array(&mut reader)?;
     }
     list.map_or(Ok(()), |list| list.end(out))?;
-    Ok(are_whole)
+    Ok(are_sound)
 }
 
 /// Whether another array follows. The array may be followed by any data, which is reported as trailing bytes and not as an error.
@@ -271,8 +289,6 @@ fn advance_to_next_array<R: std::io::Read>(reader: &mut NpyReader<R>) -> Result<
 
 /// Computes the statistics, or returns the reason why there are none.
 fn stats_of(source: &Source) -> Summary {
-    stats::compute(source).map_or_else(
-        |failure| Summary::Nothing { error: one_line_message(&failure) },
-        |stats| stats.summary(),
-    )
+    stats::compute(source)
+        .map_or_else(|failure| Summary::Failed { error: one_line_message(&failure) }, |stats| stats.summary())
 }

@@ -38,8 +38,12 @@ pub(crate) enum Summary {
     Fields {
         fields: Vec<FieldSummary>,
     },
-    /// There are no statistics, for this reason.
+    /// The dtype has no statistics, for this reason.
     Nothing {
+        error: String,
+    },
+    /// The elements could not be read.
+    Failed {
         error: String,
     },
 }
@@ -73,9 +77,18 @@ fn json_number(number: &impl Serialize) -> String {
 }
 
 impl Summary {
+    /// Whether the elements could not be read.
+    pub(crate) fn has_failed(&self) -> bool {
+        match self {
+            Self::Failed { .. } => true,
+            Self::Fields { fields } => fields.iter().any(|field| field.summary.has_failed()),
+            Self::Numbers { .. } | Self::Complex { .. } | Self::Times { .. } | Self::Nothing { .. } => false,
+        }
+    }
+
     pub(crate) fn print(&self, out: &mut dyn Write) -> io::Result<()> {
         match self {
-            Self::Nothing { error } => writeln!(out, "  stats   {error}"),
+            Self::Nothing { error } | Self::Failed { error } => writeln!(out, "  stats   {error}"),
             Self::Fields { fields } => fields.iter().try_for_each(|field| {
                 writeln!(out, "  field   {}", escape_for_terminal(&field.name))?;
                 field.summary.print(out)

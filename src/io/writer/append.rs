@@ -23,7 +23,9 @@ use crate::transfer::{self, Source};
 
 /// What to do with bytes after the array when rows are appended to a file.
 ///
-/// Such bytes are rows that were written before a crash or an error and are not counted by the header.
+/// Such bytes are rows that were written before a crash or an error and are not counted by the header. Whether they are, the file does
+/// not say: any bytes make rows, but another array after the first is an error in any case. A batch that is pushed at once may have been
+/// written in part; who sends it again after a crash discards these rows.
 ///
 /// ```
 /// use ndarray_io::file::UncommittedRows;
@@ -409,6 +411,13 @@ impl<A> NpyWriter<A, File> {
         let need = header.payload_len().unwrap_or_default();
         let row_bytes = row.byte_len(dtype.item_size()).unwrap_or(0);
         let more = have - need;
+        let mut next = [0; npy::MAGIC.len()];
+        if more > 0
+            && Region::of_file(&file).fill_at(&mut next, head as u64 + need)? == next.len()
+            && next == *npy::MAGIC
+        {
+            return Err(read::array_follows(more, false));
+        }
         let rows = more.checked_div(row_bytes).unwrap_or(0);
         let kept = match surplus {
             _ if more == 0 => 0,
