@@ -71,6 +71,13 @@ fn help_text(help: &Help) -> Option<String> {
                 LimitKind::Objects => "objects",
                 LimitKind::ObjectNesting => "object_height",
                 LimitKind::Expansion => "expansion",
+                LimitKind::Nesting
+                | LimitKind::RecordNesting
+                | LimitKind::Dimensions
+                | LimitKind::Nodes
+                | LimitKind::Copies
+                | LimitKind::Digits
+                | LimitKind::EmptyItems => return None, // cannot be raised
                 _ => return None,
             };
             return Some(format!("raise the limit with limits={{\"{name}\": ...}}"));

@@ -154,7 +154,8 @@ pub trait ReadAt: Debug + Send + Sync {
         None
     }
 
-    /// Returns a file and an offset, if the bytes are those of the file from this offset on.
+    /// Returns a file and an offset, if the bytes are those of the file from this offset to the end of the file. Bytes that
+    /// end before must not return it: the file is then read in their place, without asking for their size.
     fn file(&self) -> Option<(&File, u64)> {
         None
     }

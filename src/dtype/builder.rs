@@ -167,13 +167,19 @@ impl RecordBuilder {
 ///
 /// NumPy remembers whether a record was created with `align=True`. Here, a record is considered aligned if
 /// its fields are.
+#[deny(clippy::wildcard_enum_match_arm)] // a new kind has to be considered
 fn alignment(dtype: &DType) -> usize {
     match dtype {
         DType::Scalar(scalar) => match scalar.kind() {
             Kind::Bytes | Kind::Void | Kind::Bool => 1,
             Kind::Text => 4,
             Kind::Complex => scalar.size() / 2,
-            _ => scalar.size().max(1),
+            Kind::Int
+            | Kind::Uint
+            | Kind::Float
+            | Kind::Datetime(_)
+            | Kind::Timedelta(_)
+            | Kind::Narrow(_) => scalar.size().max(1),
         },
         DType::Subarray(subarray) => alignment(subarray.base()),
         DType::Record(record) => {

@@ -27,11 +27,22 @@ impl fmt::Display for Scalar {
         };
         let size = if self.kind() == Kind::Text { self.size() / 4 } else { self.size() };
         write!(f, "{order}{}{size}", self.kind().letter())?;
+        #[deny(clippy::wildcard_enum_match_arm)] // a parameter of a new kind has to be written
         match self.kind() {
             Kind::Datetime(step) | Kind::Timedelta(step) if step.unit != TimeUnit::Generic => {
                 write!(f, "[{step}]")
             }
-            _ => Ok(()),
+            Kind::Datetime(_)
+            | Kind::Timedelta(_)
+            | Kind::Bool
+            | Kind::Int
+            | Kind::Uint
+            | Kind::Float
+            | Kind::Complex
+            | Kind::Bytes
+            | Kind::Text
+            | Kind::Void
+            | Kind::Narrow(_) => Ok(()),
         }
     }
 }

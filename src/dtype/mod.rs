@@ -123,10 +123,26 @@ impl DType {
         }
     }
 
+    /// Why NumPy cannot have the dtypes of which [`is_foreign_to_numpy`](Self::is_foreign_to_numpy) is true.
+    pub(crate) const FOREIGN_REASON: &str = "NumPy has no complex numbers of 2 × 16 bits";
+
     /// Returns whether the element is or contains a type that NumPy lacks: a complex number of 2 × 16 bits.
+    #[deny(clippy::wildcard_enum_match_arm)] // a kind that NumPy lacks would be written
     pub(crate) fn is_foreign_to_numpy(&self) -> bool {
         match self {
-            Self::Scalar(scalar) => (scalar.kind(), scalar.size()) == (Kind::Complex, 4),
+            Self::Scalar(scalar) => match scalar.kind() {
+                Kind::Complex => scalar.size() == 4,
+                Kind::Bool
+                | Kind::Int
+                | Kind::Uint
+                | Kind::Float
+                | Kind::Bytes
+                | Kind::Text
+                | Kind::Void
+                | Kind::Datetime(_)
+                | Kind::Timedelta(_)
+                | Kind::Narrow(_) => false,
+            },
             Self::Subarray(subarray) => subarray.base().is_foreign_to_numpy(),
             Self::Record(record) => record.is_foreign_to_numpy(),
             Self::Object => false,

@@ -255,10 +255,13 @@ impl Scalar {
         if !kind.allows_size(size) {
             return None;
         }
+        #[deny(clippy::wildcard_enum_match_arm)] // a new kind has to be considered
         let has_order = match kind {
             Kind::Bool | Kind::Bytes | Kind::Void | Kind::Narrow(_) => false,
             Kind::Text => true, // NumPy writes a byte order even for text without characters
-            _ => size > 1,
+            Kind::Int | Kind::Uint | Kind::Float | Kind::Complex | Kind::Datetime(_) | Kind::Timedelta(_) => {
+                size > 1
+            }
         };
         Some(Self { kind, size: u32::try_from(size).ok()?, order: has_order.then_some(order) })
     }

@@ -66,7 +66,7 @@ fn format_with_placement(
     place: fn(String, Version) -> String,
 ) -> Result<Vec<u8>> {
     if header.dtype().is_foreign_to_numpy() {
-        let reason = "NumPy has no complex numbers of 2 × 16 bits".into();
+        let reason = DType::FOREIGN_REASON.into();
         let dtype = header.dtype().clone();
         let error = Error::from(ErrorKind::NotRepresentable { format: "NPY", dtype, reason });
         return Err(error.with_help(Help::WriteAs { rust_type: "Complex<f32>" }));

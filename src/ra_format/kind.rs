@@ -44,6 +44,7 @@ pub(super) fn dtype(eltype: u64, elbyte: u64, order: ByteOrder) -> Result<DType>
 /// Returns the element type for a dtype, and whether its elements are big-endian.
 pub(super) fn eltype_of(dtype: &DType, eltype_5: bool) -> Result<(u64, bool)> {
     let number = match dtype {
+        #[deny(clippy::wildcard_enum_match_arm)] // a new kind has to be considered
         DType::Scalar(scalar) => match scalar.kind() {
             Kind::Int => Some(1),
             Kind::Uint => Some(2),
@@ -53,7 +54,7 @@ pub(super) fn eltype_of(dtype: &DType, eltype_5: bool) -> Result<(u64, bool)> {
             Kind::Void if eltype_5 && scalar.size() == 2 => Some(5),
             Kind::Void => Some(0),
             Kind::Narrow(_) => return eltype_of(&dtype.stored(), eltype_5),
-            _ => None,
+            Kind::Bool | Kind::Bytes | Kind::Text | Kind::Datetime(_) | Kind::Timedelta(_) => None,
         },
         DType::Record(_) if !dtype.has_object() => Some(0),
         _ => None,

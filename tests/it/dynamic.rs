@@ -460,3 +460,52 @@ fn half_floats_display_shortest_digits() {
     let array = DynArray::from_bytes("'<f2'".parse().unwrap(), vec![4], Order::C, &halves).unwrap();
     assert_eq!(array.to_string(), "[    0.1, 0.01563, 65500.0,    6e-8]");
 }
+
+/// The text of each dtype is read as the same dtype: of each kind, size, byte order, and unit of time.
+#[test]
+fn scalar_dtypes_of_all_kinds_survive_their_texts() {
+    use ndarray_io::dtype::{ByteOrder, Kind, Narrow, Scalar, TimeStep, TimeUnit};
+
+    let mut kinds = vec![
+        Kind::Bool,
+        Kind::Int,
+        Kind::Uint,
+        Kind::Float,
+        Kind::Complex,
+        Kind::Bytes,
+        Kind::Text,
+        Kind::Void,
+    ];
+    kinds.extend(Narrow::ALL.map(Kind::Narrow));
+    for unit in TimeUnit::ALL {
+        // Without a unit, there is no count in the text.
+        for count in if unit == TimeUnit::Generic { [1, 1] } else { [1, 25] } {
+            let step = TimeStep::new(count, unit);
+            kinds.extend([Kind::Datetime(step), Kind::Timedelta(step)]);
+        }
+    }
+    let source = include_str!("../../src/dtype/scalar.rs");
+    let (_, variants) = source.split_once("pub enum Kind {\n").unwrap();
+    let (variants, _) = variants.split_once("\n}").unwrap();
+    let variants =
+        variants.lines().filter(|line| line.starts_with("    ") && line.as_bytes()[4].is_ascii_uppercase());
+    let names: std::collections::BTreeSet<String> =
+        kinds.iter().map(|kind| format!("{kind:?}").split(['(', ' ']).next().unwrap().to_owned()).collect();
+    assert_eq!(variants.count(), names.len(), "a kind is missing in this test: it has {names:?}");
+    let mut count = 0;
+    for kind in kinds {
+        for (size, order) in (0..40).flat_map(|size| [(size, ByteOrder::Little), (size, ByteOrder::Big)]) {
+            let Some(scalar) = Scalar::new(kind, size, order) else { continue };
+            let dtype = DType::from(scalar);
+            let text = dtype.to_string();
+            // Read from a header, and as a program names a dtype; what NumPy lacks is in no header.
+            let found = text.trim_matches('\'').parse::<DType>();
+            if (kind, size) == (Kind::Complex, 4) {
+                continue;
+            }
+            assert_eq!(found.ok().as_ref(), Some(&dtype), "{text}");
+            count += 1;
+        }
+    }
+    assert!(count > 300, "{count}");
+}

@@ -74,3 +74,39 @@ fn narrow_types_are_listed_in_the_element_guide() {
     assert!(names.iter().all(|name| Narrow::from_name(name).is_some()), "{names:?}");
     assert_lists("docs/dtypes.md", &read("docs/dtypes.md"), &names);
 }
+
+/// What an enum of the library is called in the file that has to consider all of its variants. Matches outside of the crate have an arm for
+/// all others, for enums to which variants may be added.
+#[test]
+fn programs_consider_all_variants() {
+    let variants = |file: &str, name: &str| -> Vec<String> {
+        let source = read(file);
+        let lines = section(&source, &format!("pub enum {name} {{\n"), "\n}").to_owned();
+        let variants: Vec<String> = lines
+            .lines()
+            .filter_map(|line| line.strip_prefix("    ").filter(|line| line.starts_with(char::is_uppercase)))
+            .map(|line| {
+                line.split(|char: char| !char.is_alphanumeric()).next().unwrap_or_default().to_owned()
+            })
+            .collect();
+        assert!(variants.len() > 2, "{file} has no enum {name}");
+        variants
+    };
+    let considered = [
+        ("src/dtype/scalar.rs", "Kind", "refs/src/meta.rs"),
+        ("src/dtype/scalar.rs", "Kind", "ndio/src/exact/values.rs"),
+        ("src/error/kind.rs", "LimitKind", "tests/it/support/error_class.rs"),
+        ("src/error/kind.rs", "LimitKind", "python/src/error.rs"),
+    ];
+    for (file, name, other) in considered {
+        let text = read(other);
+        let missing: Vec<_> = variants(file, name)
+            .into_iter()
+            .filter(|variant| !text.contains(&format!("{name}::{variant}")))
+            .collect();
+        assert!(
+            missing.is_empty(),
+            "{other} does not name {missing:?} of {name} ({file}): what does it do with them?"
+        );
+    }
+}

@@ -128,7 +128,8 @@ fn scalar_value(scalar: &Scalar, bytes: &[u8]) -> Result<Value, Fault> {
             i64::MIN => json!("NaT"),
             ticks => json!({"ticks": ticks.to_string(), "unit": step.unit.symbol(), "step": step.count}),
         },
-        _ => json!(hex(bytes)),
+        Kind::Void | Kind::Narrow(_) => json!(hex(bytes)),
+        _ => json!(hex(bytes)), // what this program does not know
     })
 }
 

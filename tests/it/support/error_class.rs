@@ -34,7 +34,17 @@ pub(crate) fn error_class(error: &Error) -> &'static str {
             ..
         } => "bad_pickle",
         ErrorKind::Limit { limit_kind: LimitKind::PayloadBytes, .. } => "payload_too_large",
-        ErrorKind::Limit { .. } => "header_too_large",
+        ErrorKind::Limit {
+            limit_kind:
+                LimitKind::HeaderBytes
+                | LimitKind::Nesting
+                | LimitKind::RecordNesting
+                | LimitKind::Dimensions
+                | LimitKind::Nodes
+                | LimitKind::EmptyItems
+                | LimitKind::Expansion,
+            ..
+        } => "header_too_large",
         ErrorKind::Unsupported { part: FilePart::Header, .. } => "unknown_flags",
         ErrorKind::Malformed { part: FilePart::Data, .. } => "bad_packing",
         ErrorKind::Unsupported { part: FilePart::Data, .. } => "unsupported_packing",

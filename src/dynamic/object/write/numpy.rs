@@ -113,7 +113,7 @@ impl<'a> Pickler<'a> {
 
     pub(super) fn dtype(&mut self, dtype: &DType) -> Result<()> {
         if dtype.is_foreign_to_numpy() {
-            let reason = "NumPy has no complex numbers of 2 × 16 bits".into();
+            let reason = DType::FOREIGN_REASON.into();
             return Err(ErrorKind::NotRepresentable { format: "NPY", dtype: dtype.clone(), reason }.into());
         }
         if let Some(number) = self.memoized_dtypes.get(dtype) {
