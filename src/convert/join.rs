@@ -259,7 +259,12 @@ impl<'a> Inputs<'a> {
             let fits =
                 |(at, (one, other)): (usize, (&usize, &usize))| one == other || (at == axis && !is_new);
             if others.len() != dims.len() || !dims.iter().zip(others).enumerate().all(fits) {
-                let (found, wanted) = (header.shape_ref().clone(), first.shape_ref().clone());
+                // Along the axis that is joined, any length fits.
+                let mut wanted = dims.to_vec();
+                if !is_new && let (Some(wanted), Some(found)) = (wanted.get_mut(axis), others.get(axis)) {
+                    *wanted = *found;
+                }
+                let (found, wanted) = (header.shape_ref().clone(), wanted.into());
                 return Err(source.name_error(
                     ErrorKind::ShapeMismatch { found, wanted: WantedShape::Exactly(wanted) }.into(),
                 ));

@@ -183,7 +183,7 @@ impl fmt::Display for Help {
             Self::ReadDynamic => "read it as a DynArray",
             Self::AnyRank => "read it as an ArrayD",
             Self::AllowObjects => {
-                "read it as an array of object::Object, or as a DynArray with ReadOptions::allow_objects"
+                "read it as an array of object::Object (only texts: of Option<String>), or as a DynArray with ReadOptions::allow_objects"
             }
             Self::ReadPickle => "read the bytes of the pickle with NpyReader::read_bytes",
             Self::OneDType => "convert all files to one dtype with Conversion::dtype",

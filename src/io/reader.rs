@@ -424,7 +424,7 @@ impl<R: Read> NpyReader<R> {
         let next = read::read_next_header::<Npy>(&mut source, &self.options);
         let next = match next {
             Err(error) => match error.kind() {
-                ErrorKind::BadMagic { .. } if self.options.get_allow_trailing() == Some(true) => None,
+                ErrorKind::BadMagic { .. } if self.options.allows_trailing() => None,
                 // It need not be a file of another kind: something follows the array.
                 ErrorKind::BadMagic { found, .. } => {
                     let bytes = found.len() as u64;

@@ -110,3 +110,26 @@ fn programs_consider_all_variants() {
         );
     }
 }
+
+/// Lines that rustdoc hides are visible where the pages are read as Markdown.
+#[test]
+fn rust_blocks_of_pages_hide_no_lines() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let pages = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let pages: Vec<_> =
+        pages.filter(|path| path.extension().is_some_and(|extension| extension == "md")).collect();
+    assert!(pages.len() > 10, "{pages:?}");
+    for page in pages {
+        let text = fs::read_to_string(&page).unwrap();
+        for block in text.split("\n```rust").skip(1) {
+            let code = block.split("\n```").next().unwrap();
+            let hidden = code.lines().skip(1).find(|line| *line == "#" || line.starts_with("# "));
+            assert_eq!(
+                hidden,
+                None,
+                "{}: write the program so that no line has to be hidden",
+                page.display()
+            );
+        }
+    }
+}

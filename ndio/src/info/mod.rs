@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     /// Print JSON, one line per file
     #[arg(long)]
     json: bool,
-    /// Compute minimum, maximum, mean and standard deviation, and count NaN, infinities and zeros
+    /// Compute minimum, maximum, mean and standard deviation of the finite elements, and count NaN, infinities and zeros
     #[arg(long)]
     stats: bool,
     /// Files, or folders, which are searched for array files
