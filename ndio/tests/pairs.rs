@@ -17,7 +17,7 @@ fn main() {
                 "ndio convert ARCHIVE ARCHIVE --force --member a --name x",
                 "ndio convert OTHER ARCHIVE --force",
                 "ndio pack ARCHIVE OTHER --force",
-                "ndio pack --update ARCHIVE OTHER --remove a",
+                // `ndio pack --update` is `NpzUpdate`, of which the pairs of the library are.
                 "ndio convert RAFILE RAFILE --force --byte-order big",
             ],
         );

@@ -261,8 +261,8 @@ impl<'a> Inputs<'a> {
             if others.len() != dims.len() || !dims.iter().zip(others).enumerate().all(fits) {
                 // Along the axis that is joined, any length fits.
                 let mut wanted = dims.to_vec();
-                if !is_new && let (Some(wanted), Some(found)) = (wanted.get_mut(axis), others.get(axis)) {
-                    *wanted = *found;
+                if !is_new && others.len() == dims.len() && axis < dims.len() {
+                    wanted[axis] = others[axis];
                 }
                 let (found, wanted) = (header.shape_ref().clone(), wanted.into());
                 return Err(source.name_error(
