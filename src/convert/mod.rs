@@ -11,7 +11,9 @@ use std::path::Path;
 pub use conversion::Conversion;
 use join::{Inputs, JoinKind};
 
-use crate::dtype::{Casting, DType};
+#[cfg(feature = "dask")]
+use crate::dtype::Casting;
+use crate::dtype::DType;
 use crate::dynamic::DynArray;
 use crate::error::{CopyReason, Error, ErrorKind, Help, Result};
 use crate::header::{Extent, Header};
