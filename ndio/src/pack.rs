@@ -5,10 +5,9 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ndarray_io::NpzFile;
-use ndarray_io::npz::{NpzOptions, NpzUpdate};
+use ndarray_io::npz::{NpzMember, NpzOptions, NpzUpdate};
 
-use super::failure::Failure;
+use super::failure::{Failure, at};
 use super::formats::{
     CompressionName, Format, compression_of, compression_or_that_of, refuse_bytes_after, write_archive,
 };
@@ -108,7 +107,7 @@ fn members_of(
     Ok(members)
 }
 
-/// Adds, replaces and removes members of an existing archive.
+/// Adds, replaces and removes members of an existing archive. Names mean what they mean to readers.
 fn update(arguments: &Pack, compression: Option<CompressionName>) -> Result<u8, Failure> {
     let path = &arguments.archive;
     if path == Path::new("-") || remote::is_url(path) {
@@ -118,21 +117,25 @@ fn update(arguments: &Pack, compression: Option<CompressionName>) -> Result<u8, 
     for Member { name, input, len } in members_of(&arguments.files, Input::open)? {
         let mut bytes = Vec::new();
         SequentialReader::new(input.bytes()?).take(len).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 != len {
+            return Err(input.at("it has become shorter while it was read"));
+        }
         contents.push((name, bytes));
     }
-    let compression = compression_or_that_of(compression, Some(&NpzFile::open(path)?))?;
-    let mut update = NpzUpdate::open_with(path, &NpzOptions::new().compression(compression))?;
-    // The update has locked the archive, so the members stay as they are.
-    let archive = NpzFile::open(path)?;
+    let mut update = NpzUpdate::open(path)?;
+    if !contents.is_empty() && update.members().iter().any(NpzMember::is_encrypted) {
+        return Err(at(path, "it has encrypted members, and new ones would not be encrypted".into()));
+    }
+    let compression = compression_or_that_of(compression, update.members().first())?;
+    update = update.with_options(&NpzOptions::new().compression(compression));
     for name in &arguments.remove {
         update = update.remove(name.as_str())?;
     }
     for (name, bytes) in &contents {
-        let is_removed = arguments.remove.iter().any(|removed| name.strip_suffix(".npy") == Some(removed));
-        let is_old = archive.members().iter().any(|member| member.file_name() == name);
-        update = match is_old && !is_removed {
-            true => update.replace_raw(name.as_str(), bytes)?,
-            false => update.add_raw(name.as_str(), bytes)?,
+        update = match update.index_of(name.strip_suffix(".npy").unwrap_or(name)) {
+            Ok(index) => update.replace_raw(index, bytes)?,
+            Err(error) if error.is_not_found() => update.add_raw(name.as_str(), bytes)?,
+            Err(error) => return Err(error.into()),
         };
     }
     update.finish()?;

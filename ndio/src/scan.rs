@@ -372,11 +372,20 @@ fn is_old_pickle_with_names(file: &mut File) -> bool {
     const MAX_BYTES: u64 = 1 << 20;
     let mut bytes = Vec::new();
     let read = file.take(MAX_BYTES).read_to_end(&mut bytes);
-    let is_identifier = |name: &str| {
-        !name.is_empty() && name.chars().all(|char| char.is_alphanumeric() || char == '_' || char == '.')
+    let is_name = |name: &str| {
+        name.split('.').all(|part| {
+            !part.starts_with(|char: char| char.is_ascii_digit())
+                && !part.is_empty()
+                && part.chars().all(|char| char.is_alphanumeric() || char == '_')
+        })
     };
+    // After a name at the beginning, a pickle goes on with an opcode, and a list of words with a word.
+    let goes_on = bytes.strip_prefix(b"c").is_none_or(|rest| {
+        let next = rest.splitn(3, |byte| *byte == b'\n').nth(2).and_then(|rest| rest.first());
+        next.is_some_and(|next| b"(])}NIJKMLFGSTUVXCBcp0PqrRt.\x81".contains(next))
+    });
     let names = Pickle::globals_until_damage(&bytes, &options_with_objects());
-    read.is_ok() && names.iter().any(|(module, name)| is_identifier(module) && is_identifier(name))
+    read.is_ok() && goes_on && names.iter().any(|(module, name)| is_name(module) && is_name(name))
 }
 
 fn has_pickle_extension(name: &str) -> bool {

@@ -60,7 +60,7 @@ fn show(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Failure> {
     let options = crate::reading::options().allow_objects(arguments.allow_objects);
     let display_options = arguments.display_options();
     let input = Input::open(&arguments.file)?;
-    for source in arguments.selection.open_all(&input, &options, arguments.json)? {
+    for source in arguments.selection.open_all(&input, &options, arguments.json || arguments.all)? {
         let source = source?;
         let shown = match arguments.json {
             true => source.ensure_iterable().and_then(|source| write_json(&source, out)),

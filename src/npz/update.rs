@@ -6,7 +6,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::archive::{Archive, ArchiveBytes, MemberKey};
+use super::archive::{Archive, ArchiveBytes, MemberKey, NpzMember};
 use super::member;
 use super::pieces::RawBytes;
 use super::writer::PackedContent;
@@ -118,6 +118,40 @@ impl<'a> NpzUpdate<'a> {
         open().map_err(|error: Error| error.at_path(path))
     }
 
+    /// Sets the options for the members that are written, instead of those with which the archive was opened.
+    ///
+    /// ```
+    /// use ndarray::arr1;
+    /// use ndarray_io::npz::{Compression, Method, NpzOptions};
+    /// use ndarray_io::{NpzFile, NpzUpdate, write_npz};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("arrays.npz");
+    /// write_npz(&path, &[("a", &arr1(&[1]))])?;
+    /// let options = NpzOptions::new().compression(Compression::deflated());
+    /// NpzUpdate::open(&path)?.with_options(&options).add("b", &arr1(&[2]))?.finish()?;
+    /// assert_eq!(NpzFile::open(&path)?.members()[1].method(), Method::Deflated);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with_options(self, options: &NpzOptions) -> Self {
+        Self { options: options.clone(), ..self }
+    }
+
+    /// Returns the members that the archive had when it was opened. They stay as they are as long as the update has its lock.
+    pub fn members(&self) -> &[NpzMember] {
+        self.archive.members()
+    }
+
+    /// Returns the index of a member that is not removed, by the name that readers use.
+    ///
+    /// # Errors
+    ///
+    /// [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly
+    /// one member has the name.
+    pub fn index_of(&self, name: &str) -> Result<usize> {
+        self.find(name)
+    }
+
     /// Adds an array as the member `name` with the suffix `.npy`.
     ///
     /// # Errors
@@ -184,7 +218,7 @@ impl<'a> NpzUpdate<'a> {
     }
 
     fn replace_content(mut self, member: impl MemberKey, content: Content<'a>) -> Result<Self> {
-        let index = self.index_of(member)?;
+        let index = self.find(member)?;
         let member = self.archive.at(index)?;
         if member.is_encrypted() {
             let reason = "the member is encrypted, and its new content would not be".into();
@@ -204,12 +238,12 @@ impl<'a> NpzUpdate<'a> {
     ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
     ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
     pub fn remove(mut self, member: impl MemberKey) -> Result<Self> {
-        let index = self.index_of(member)?;
+        let index = self.find(member)?;
         self.changes.insert(index, None);
         Ok(self)
     }
 
-    fn index_of(&self, member: impl MemberKey) -> Result<usize> {
+    fn find(&self, member: impl MemberKey) -> Result<usize> {
         let found = self.archive.find_if(member, |index| self.is_not_removed(index));
         found.map_err(|error| error.at_path(&self.path))
     }

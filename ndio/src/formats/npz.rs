@@ -3,8 +3,8 @@
 use std::io::{self, Seek, Write};
 use std::rc::Rc;
 
+use ndarray_io::NpzWriter;
 use ndarray_io::npz::{Compression, Method, NpzMember, NpzOptions};
-use ndarray_io::{NpzFile, NpzWriter};
 
 use super::npy::in_order;
 use super::{CompressionName, CreateContext, FileFormat, Member, PendingArray, PendingArrays};
@@ -63,7 +63,8 @@ impl FileFormat for Npz {
         let CreateContext { arguments, changes, output, stdout } = context;
         let is_one = arrays.len() == 1;
         let mut arrays = arrays.peekable();
-        let from = arrays.peek().and_then(|array| array.member.as_ref()).map(|member| &*member.archive);
+        let from = arrays.peek().and_then(|array| array.member.as_ref());
+        let from = from.map(|member| &member.archive.members()[member.index]);
         let compression = compression_or_that_of(arguments.compression, from)?;
         let options = NpzOptions::new().compression(compression);
         let is_same = changes.is_none() && !arguments.selection.is_partial();
@@ -168,14 +169,13 @@ pub(crate) fn add(
     archive.add_raw(name, ProgressReader { input: bytes, progress, total_bytes: len }, len)
 }
 
-/// Returns the compression that was asked for, or that of an archive's first member, or the one most like it that can be written: what is
-/// compressed stays so.
+/// Returns the compression that was asked for, or that of a member, which stands for all of its archive, or the one most like it that can be
+/// written.
 pub(crate) fn compression_or_that_of(
     name: Option<CompressionName>,
-    archive: Option<&NpzFile>,
+    member: Option<&NpzMember>,
 ) -> Result<Compression, Failure> {
-    let first = archive.and_then(|archive| archive.members().first());
-    Ok(match (name, first.map(NpzMember::method)) {
+    Ok(match (name, member.map(NpzMember::method)) {
         (Some(_), _) | (None, None) => compression_of(name)?,
         (None, Some(Method::Stored)) => Compression::Stored,
         (None, Some(Method::Zstd)) => Compression::Zstd(3),

@@ -12,7 +12,7 @@ use ndarray_io_formats::sparse::SparseInfo;
 use serde::Serialize;
 
 use super::facts::{FileFacts, HeaderFacts, JsonList, SparseFacts};
-use super::stats_of;
+use super::stats_of_opened;
 use crate::failure::{Failure, escape_for_terminal, one_line_message};
 use crate::formats::Format;
 use crate::input::Input;
@@ -29,7 +29,9 @@ struct MemberInfo<'a> {
 impl MemberInfo<'_> {
     /// Returns whether the member has what its header declares, as far as it was read.
     fn is_sound(&self) -> bool {
-        !self.is_truncated() && !self.stats.as_ref().is_some_and(Summary::has_failed)
+        // Without its password, nothing is known of a member.
+        let has_header = self.member.is_encrypted() || !matches!(self.npy_header, Some(Err(_)));
+        has_header && !self.is_truncated() && !self.stats.as_ref().is_some_and(Summary::has_failed)
     }
 
     /// Returns whether the member is in any case too small for the elements that its header declares.
@@ -72,12 +74,7 @@ fn member_info<'a>(
         Err(error) => Some(Err(short_error(error))),
     };
     let stats = match &npy_header {
-        Some(Ok(_)) if stats => {
-            match Source::open_member(archive, index, input, true).and_then(Source::ensure_iterable) {
-                Ok(source) => Some(stats_of(&source)),
-                Err(failure) => Some(Summary::Failed { error: one_line_message(&failure) }),
-            }
-        }
+        Some(Ok(_)) if stats => Some(stats_of_opened(Source::open_member(archive, index, input, true))),
         _ => None,
     };
     MemberInfo { member, npy_header, stats }
@@ -163,7 +160,7 @@ fn file_facts(input: &Input, archive: &NpzFile) -> Result<FileFacts, Failure> {
 
 /// Writes an archive as a line of JSON, and returns whether all members are sound.
 pub(super) fn print_archive_json(input: &Input, stats: bool, out: &mut dyn Write) -> Result<bool, Failure> {
-    let archive = input.npz(&crate::reading::options())?;
+    let archive = input.npz(&crate::reading::options().allow_objects(true))?;
     let mut list = JsonList::begin(&file_facts(input, &archive)?, "members", out)?;
     let mut are_sound = true;
     for_each_member(&archive, input, stats, |known| {
@@ -191,7 +188,7 @@ fn storage_text(member: &NpzMember) -> String {
 
 /// Prints an archive as a table, and returns whether all members are sound.
 pub(super) fn print_archive_table(input: &Input, stats: bool, out: &mut dyn Write) -> Result<bool, Failure> {
-    let archive = input.npz(&crate::reading::options())?;
+    let archive = input.npz(&crate::reading::options().allow_objects(true))?;
     file_facts(input, &archive)?.print(None, out)?;
     let mut all_stats = Vec::new();
     let mut rows = vec![["member", "array", "bytes", "packed", "method"].map(str::to_owned)];

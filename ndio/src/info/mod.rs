@@ -242,9 +242,7 @@ fn describe_npy(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> Re
         if arguments.stats
             && let Some(source) = sources.next()
         {
-            let stats = source?.ensure_iterable().map(|source| stats_of(&source));
-            facts.stats =
-                Some(stats.unwrap_or_else(|failure| Summary::Failed { error: one_line_message(&failure) }));
+            facts.stats = Some(stats_of_opened(source));
         }
         Ok(facts)
     };
@@ -284,6 +282,17 @@ fn advance_to_next_array<R: std::io::Read>(reader: &mut NpyReader<R>) -> Result<
     match reader.next_array() {
         Err(error) if error.is_io() => Err(error.into()),
         next => Ok(next.unwrap_or(false)),
+    }
+}
+
+/// Computes the statistics of an array, if it could be opened, or returns the reason why there are none.
+fn stats_of_opened(source: Result<Source, Failure>) -> Summary {
+    match source {
+        Err(failure) => Summary::Failed { error: one_line_message(&failure) },
+        Ok(source) => match source.ensure_iterable() {
+            Err(failure) => Summary::Nothing { error: one_line_message(&failure) },
+            Ok(source) => stats_of(&source),
+        },
     }
 }
 

@@ -360,7 +360,7 @@ impl<A, W: Write> NpyWriter<A, W> {
 
     fn with_fixed_length(mut self) -> Self {
         self.length = ArrayLength::Fixed(self.elements);
-        self.elements = 0;
+        (self.elements, self.empty_rows) = (0, 0);
         self
     }
 
