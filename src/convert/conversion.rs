@@ -69,7 +69,7 @@ impl<'a> Conversion<'a> {
         self
     }
 
-    /// Sets the dtype of the new file, converted as by [`DynArray::cast_to`] (default: that of the input).
+    /// Sets the dtype of the new file, converted as by [`DynArray::cast_to`](crate::DynArray::cast_to) (default: that of the input).
     #[must_use]
     pub fn dtype(mut self, dtype: DType, casting: Casting) -> Self {
         self.dtype = Some((dtype, casting));

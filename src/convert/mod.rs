@@ -214,7 +214,7 @@ fn join(
 /// If the new file is the one that is read, it is replaced when it is complete, under the lock of writers. A
 /// compressed member, a stack, and a source without [`file`](crate::bytes::ReadAt::file) and
 /// [`lock_file`](crate::bytes::ReadAt::lock_file) do not say which file they read: do not overwrite it with
-/// [`in_place`](WriteOptions::in_place).
+/// [`in_place`](crate::WriteOptions::in_place).
 ///
 /// # Errors
 ///

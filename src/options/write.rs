@@ -116,7 +116,7 @@ impl WriteOptions {
     ///
     /// Another process, or another part of this one, may be appending to the file, may be updating it, or may
     /// have mapped it for writing. By default, the call then fails immediately with
-    /// [`ErrorKind::Locked`].
+    /// [`Locked`](crate::error::ErrorKind::Locked).
     ///
     /// ```
     /// use ndarray_io::npy::write_npy_with;
