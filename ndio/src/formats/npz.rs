@@ -169,8 +169,7 @@ pub(crate) fn add(
     archive.add_raw(name, ProgressReader { input: bytes, progress, total_bytes: len }, len)
 }
 
-/// Returns the compression that was asked for, or that of a member, which stands for all of its archive, or the one most like it that can be
-/// written.
+/// Returns the compression that was asked for, or that of a member of the input; if that cannot be written, the one most like it.
 pub(crate) fn compression_or_that_of(
     name: Option<CompressionName>,
     member: Option<&NpzMember>,
