@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return show(&records()?);
     }
     for path in paths {
-        println!("{}", path.display());
+        println!("{}", path.to_string_lossy());
         show(&read_npy(&path)?)?;
     }
     Ok(())

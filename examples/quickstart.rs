@@ -49,7 +49,7 @@ fn describe(path: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let reader = NpyReader::new(File::open(path)?)?;
     println!(
         "{}: version {:?}, dtype {}, shape {}, {:?} order, elements from byte {}",
-        path.file_name().unwrap_or_default().display(),
+        path.file_name().unwrap_or_default().to_string_lossy(),
         reader.version(),
         reader.dtype(),
         Shape::from(reader.shape()),

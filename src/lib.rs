@@ -22,7 +22,7 @@
 //! | append rows, or write an array piece by piece | [`NpyWriter`] |
 //! | fill a file from several threads or processes | [`NpyFile::write_slice`], [`NpyMmapMut::open_slab`] |
 //! | map a file, or view bytes, without a copy | [`NpyMmap`], [`NpyMmapMut`], [`ViewNpyExt`] |
-//! | read or write an archive | [`read_npz`], [`write_npz`], [`NpzFile`], [`NpzUpdate`]; streams, [`NpzReader`], [`NpzWriter`]; maps, [`NpzMmap`] |
+//! | read or write an archive | [`read_npz`], [`write_npz`], [`NpzFile`], [`NpzUpdate`]; any writer, [`NpzWriter`]; any reader that can seek, [`NpzReader`]; maps, [`NpzMmap`] |
 //! | read and write structs, enums, and types of your own | [`#[derive(Record)]`](macro@Record), [`#[derive(Element)]`](macro@Element) |
 //! | read an array whose type is known only at run time | [`DynArray`] |
 //! | use another version of `ndarray`, another library, or plain vectors | [`FlatArray`], [`FlatView`] |

@@ -1,6 +1,7 @@
 //! Peak memory while arrays are read, written and converted, measured with a counting allocator.
 //!
 //! The tests are one function, so that no other test allocates at the same time.
+#![allow(clippy::incompatible_msrv, reason = "tests need a newer compiler than the library")]
 #![allow(unsafe_code)] // an allocator is unsafe by its trait
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -7,6 +7,7 @@
 //! harmless twin, accepted.
 //!
 //! The files are linked against the same library as this test, so nothing is built twice.
+#![allow(clippy::incompatible_msrv, reason = "tests need a newer compiler than the library")]
 
 use std::collections::BTreeSet;
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};

@@ -3,11 +3,12 @@ use ndarray_io::npz::{Compression, NpzOptions};
 use ndarray_io::{NpzFile, NpzUpdate};
 
 fn main() -> ndarray_io::Result<()> {
+    let options = NpzOptions::new().compression(Compression::deflated());
+    // Others cannot change it from here on, so what is read is current.
+    let update = NpzUpdate::open_with("digits.npz", &options)?;
     let bias: Array1<f32> = NpzFile::open("digits.npz")?.read("bias")?;
     let (doubled, version) = (2.0 * bias, arr1(&[2u32]));
-
-    let options = NpzOptions::new().compression(Compression::deflated());
-    NpzUpdate::open_with("digits.npz", &options)?
+    update
         .replace("bias", &doubled)?
         .add("version", &version)?
         .finish()?; // opened before this, it is the old archive

@@ -69,9 +69,14 @@ pub(crate) fn at_part(path: &Path, part: &str, failure: Failure) -> Failure {
     LocatedMessage { text: format!("{name}: {part}: {text}"), is_read_failure }.into()
 }
 
-/// Whether an error says that a file could not be read, rather than what is wrong with it.
+/// Whether an error says that a file could not be read or is not an array file, rather than what is wrong with it.
 pub(crate) fn is_read_failure(failure: &Failure) -> bool {
-    let of_library = |error: &ndarray_io::Error| error.is_io() || error.is_conflict();
+    let of_library = |error: &ndarray_io::Error| {
+        // A text, or nothing that is known, may be what is left of an array file.
+        let is_of_another_kind =
+            matches!(error.help(), Some(Help::OtherFile(kind)) if !matches!(kind, FileKind::Text));
+        error.is_io() || error.is_conflict() || is_of_another_kind
+    };
     failure.downcast_ref::<ndarray_io::Error>().is_some_and(of_library)
         || failure.downcast_ref::<LocatedMessage>().is_some_and(|placed| placed.is_read_failure)
         || failure.is::<io::Error>()
@@ -134,7 +139,7 @@ pub(crate) fn escape_for_terminal(text: &str) -> String {
 
 /// Returns the help text in terms of this program's flags, if there is one.
 ///
-/// A test of the sessions (`remedies_and_kinds_of_files_are_considered`) fails for a variant that is not named here.
+/// A test of the library (`programs_consider_all_variants`) fails for a variant that is not named here.
 fn help_text(help: &Help) -> Option<&'static str> {
     Some(match help {
         Help::Password => "set it with --password-file, --password-env or --ask-password",

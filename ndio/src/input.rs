@@ -93,7 +93,7 @@ impl Input {
     }
 
     fn of_bytes(name: PathBuf, bytes: Arc<dyn ReadAt>) -> Result<Self, Failure> {
-        let first = read_up_to(&*bytes, 0, 8).map_err(|error| error.at_path(&name))?;
+        let first = read_up_to(&*bytes, 0, 16).map_err(|error| error.at_path(&name))?;
         Ok(Self::new(name, InputContent::Bytes { bytes, first }))
     }
 
@@ -109,6 +109,14 @@ impl Input {
     /// Adds the name to an error, unless its message begins with it.
     pub(crate) fn at(&self, failure: impl Into<Failure>) -> Failure {
         at(&self.name, failure.into())
+    }
+
+    /// Returns the first few bytes; none of a folder.
+    pub(crate) fn first_bytes(&self) -> &[u8] {
+        match &self.content {
+            InputContent::Bytes { first, .. } => first,
+            InputContent::Folder(_) => &[],
+        }
     }
 
     /// Detects the format from the first bytes; `None` if they are those of no array.

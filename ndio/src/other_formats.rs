@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use ndarray_io::Error;
+use ndarray_io::error::{FileKind, Help};
 use ndarray_io::file::Extent;
 use ndarray_io::npz::NpzOptions;
 use ndarray_io_formats::safetensors::{SafeTensors, npz_to_safetensors, safetensors_to_npz};
@@ -149,6 +150,15 @@ fn read_sole_matrix(input: &Input) -> Result<Sparse, Failure> {
         );
     }
     Ok(Sparse::read_from(&archive)?)
+}
+
+/// Whether a file is one of safetensors, by its name or its content.
+pub(crate) fn is_safetensors(input: &Input) -> bool {
+    let begins = || {
+        let error = ndarray_io::NpyReader::new(input.first_bytes()).err();
+        error.and_then(|error| error.help()) == Some(Help::OtherFile(FileKind::Safetensors))
+    };
+    input.detected_format().is_none() && (has_safetensors_extension(input.name()) || begins())
 }
 
 /// Opens a file of safetensors.

@@ -5,11 +5,12 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use ndarray_io::error::ErrorKind;
 use ndarray_io::npz::{NpzMember, NpzOptions, NpzUpdate};
 
 use super::failure::{Failure, at};
 use super::formats::{
-    CompressionName, Format, compression_of, compression_or_that_of, refuse_bytes_after, write_archive,
+    CompressionName, Format, compression_of, options_like, refuse_bytes_after, write_archive,
 };
 use super::input::{Input, SequentialReader, is_pipe_or_device};
 use super::output::{Content, Output};
@@ -40,13 +41,16 @@ pub(crate) struct Pack {
     /// Remove a member, with --update
     #[arg(long, value_name = "NAME", requires = "update")]
     remove: Vec<String>,
+    /// Remove a member by its number, counted from 0 in the archive as it is: one of several of a name
+    #[arg(long, value_name = "N", requires = "update")]
+    remove_index: Vec<usize>,
     /// Accept any name for the archive
     #[arg(long)]
     any_name: bool,
     /// The archive, named .npz; - is standard output
     archive: PathBuf,
     /// The files; NAME=FILE sets the member's name, and standard input (-) requires it
-    #[arg(required_unless_present = "remove")]
+    #[arg(required_unless_present_any = ["remove", "remove_index"])]
     files: Vec<OsString>,
 }
 
@@ -69,13 +73,14 @@ pub(crate) fn pack(arguments: &Pack, out: &mut dyn Write) -> Result<u8, Failure>
     let mut progress = Progress::new();
     let total = members.iter().map(|member| member.len).sum();
     output.write(out, Content::Binary, |sink| {
-        write_archive(sink, &options, |archive| {
+        write_archive(sink, |archive| {
             members.into_iter().try_for_each(|Member { name, input, len }| {
                 let bytes = SequentialReader::new(input.bytes()?).take(len);
                 archive.add_raw(
                     name,
                     ProgressReader { input: bytes, progress: &mut progress, total_bytes: total },
                     len,
+                    &options,
                 )
             })
         })
@@ -126,10 +131,19 @@ fn update(arguments: &Pack, compression: Option<CompressionName>) -> Result<u8, 
     if !contents.is_empty() && update.members().iter().any(NpzMember::is_encrypted) {
         return Err(at(path, "it has encrypted members, and new ones would not be encrypted".into()));
     }
-    let compression = compression_or_that_of(compression, update.members().first())?;
-    update = update.with_options(&NpzOptions::new().compression(compression));
+    let options = options_like(compression, update.members().first())?;
+    update = update.with_options(&options);
     for name in &arguments.remove {
-        update = update.remove(name.as_str())?;
+        let removed = update.remove(name.as_str());
+        update = removed.map_err(|error| match error.kind() {
+            ErrorKind::AmbiguousName { .. } => {
+                Failure::from(format!("{error}; --remove-index removes one, counted from 0"))
+            }
+            _ => error.into(),
+        })?;
+    }
+    for index in &arguments.remove_index {
+        update = update.remove(*index)?;
     }
     for (name, bytes) in &contents {
         update = match update.index_of(name.strip_suffix(".npy").unwrap_or(name)) {

@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     /// Print JSON, one line per pickle
     #[arg(long)]
     json: bool,
-    /// Files, or folders, which are searched for arrays, pickles and archives
+    /// Files, or folders, which are searched for arrays, pickles and archives, of any name. Of what is compressed, files named as pickles are
     #[arg(required = true)]
     files: Vec<PathBuf>,
 }
@@ -60,9 +60,18 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
             out,
             has_pickle: false,
             has_unknown_names: false,
+            is_partial: false,
         };
-        let scanned = scan.scan_input(&input);
-        let (has_pickle, has_unknown_names) = (scan.has_pickle, scan.has_unknown_names);
+        let is_named = arguments.files.iter().any(|named| named == input.name());
+        let scanned = match !is_named && is_compressed_without_pickle_name(&input) {
+            true => {
+                scan.report_unexamined("it");
+                Ok(())
+            }
+            false => scan.scan_input(&input),
+        };
+        let has_nothing = !scan.has_pickle && !scan.is_partial;
+        let has_unknown_names = scan.has_unknown_names;
         if has_unknown_names {
             code = code.max(1);
         }
@@ -72,7 +81,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
                 out.flush()?;
                 report(&input.at(failure));
             }
-            Ok(()) if !has_pickle && !arguments.json => {
+            Ok(()) if has_nothing && !arguments.json => {
                 writeln!(out, "{}: no objects", escape_for_terminal(&input.name().to_string_lossy()))?;
             }
             Ok(()) => {}
@@ -81,6 +90,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
     })?;
     Ok(code)
 }
+
+/// So much of a pickle is looked at that cannot be read as a whole.
+const MAX_DAMAGED_LEN: u64 = 64 << 20;
 
 /// The scan of one file.
 struct Scan<'a> {
@@ -91,6 +103,8 @@ struct Scan<'a> {
     has_pickle: bool,
     /// Whether one has other names than those of plain data.
     has_unknown_names: bool,
+    /// Whether something has not been looked at.
+    is_partial: bool,
 }
 
 impl Scan<'_> {
@@ -215,14 +229,21 @@ impl Scan<'_> {
             let mut scan = || -> Result<(), Failure> {
                 let has_objects = archive.holds_array(index)?
                     && archive.peek(index).map_or(true, |found| found.header.dtype().has_object());
-                if !has_objects
-                    && !has_pickle_extension(name)
-                    && !begins_with_pickle_protocol(archive, index)?
-                {
+                let first = if has_objects { Vec::new() } else { first_bytes_of_member(archive, index)? };
+                let is_known = has_objects || has_pickle_extension(name) || begins_with_protocol(&first);
+                if !is_known && may_be_compressed(&first) {
+                    self.report_unexamined(&format!("member '{name}'"));
+                    return Ok(());
+                }
+                if !is_known && !may_be_pickle(&first) {
                     return Ok(());
                 }
                 let mut file = super::input::temporary_file()?;
                 archive.copy_raw(index, &mut file)?;
+                file.rewind()?;
+                if !is_known && !is_old_pickle_with_names(&mut file) {
+                    return Ok(());
+                }
                 file.rewind()?;
                 self.scan_part(name, &mut file)
             };
@@ -232,6 +253,12 @@ impl Scan<'_> {
             }
         }
         first_failure.map_or(Ok(()), Err)
+    }
+
+    /// Says that what is compressed has not been decompressed to see whether it is a pickle.
+    fn report_unexamined(&mut self, part: &str) {
+        self.is_partial = true;
+        report(&format!("{}: {part} is compressed, and not looked at: scan it by itself", self.name).into());
     }
 
     /// Prints what Python would do to load a pickle.
@@ -263,9 +290,8 @@ impl Scan<'_> {
 
     /// Prints the names in a damaged pickle, if there are any: Python finds the damage after it has executed what comes before.
     fn print_damaged_pickle(&mut self, part: &str, file: &File) -> Result<(), Failure> {
-        const MAX_BYTES: u64 = 64 << 20;
         let mut bytes = Vec::new();
-        file.take(MAX_BYTES).read_to_end(&mut bytes)?;
+        file.take(MAX_DAMAGED_LEN).read_to_end(&mut bytes)?;
         let names = Pickle::globals_until_damage(&bytes, &options_with_objects());
         let names: Vec<String> =
             names.into_iter().map(|(module, name)| shortened(&format!("{module}.{name}"))).collect();
@@ -340,8 +366,18 @@ fn may_be_pickle(first: &[u8]) -> bool {
 
 /// Whether a file begins like one that joblib has compressed.
 fn may_be_compressed(first: &[u8]) -> bool {
-    const COMPRESSION_MAGICS: [&[u8]; 6] =
-        [b"\x78", b"\x1f\x8b", b"BZ", b"\xfd7zXZ", b"\x5d\0", b"\x04\x22\x4d\x18"];
+    // The first four are of zlib.
+    const COMPRESSION_MAGICS: [&[u8]; 9] = [
+        b"\x78\x01",
+        b"\x78\x5e",
+        b"\x78\x9c",
+        b"\x78\xda",
+        b"\x1f\x8b",
+        b"BZh",
+        b"\xfd7zXZ",
+        b"\x5d\0",
+        b"\x04\x22\x4d\x18",
+    ];
     COMPRESSION_MAGICS.iter().any(|packed| first.starts_with(packed))
 }
 
@@ -360,18 +396,21 @@ fn may_have_objects(path: &Path) -> bool {
     let begins = || {
         let Ok(mut file) = File::open(path) else { return false };
         let first = peek_bytes(&mut file).unwrap_or_default();
-        first.starts_with(&[0x80]) && may_be_pickle(&first)
+        begins_with_protocol(&first)
             || Format::detect(&first).is_some()
-            || may_be_pickle(&first) && !may_be_compressed(&first) && is_old_pickle_with_names(&mut file)
+            || may_be_compressed(&first)
+            || may_be_pickle(&first) && is_old_pickle_with_names(&mut file)
     };
     has_array_extension(path) || has_pickle_extension(&path.to_string_lossy()) || begins()
 }
 
+/// Whether a file is compressed, and its name does not say that it is a pickle.
+fn is_compressed_without_pickle_name(input: &Input) -> bool {
+    may_be_compressed(input.first_bytes()) && !has_pickle_extension(&input.name().to_string_lossy())
+}
+
 /// Whether bytes are a pickle of protocol 0 or 1, which begins as a text may do, that names classes or functions.
 fn is_old_pickle_with_names(file: &mut File) -> bool {
-    const MAX_BYTES: u64 = 1 << 20;
-    let mut bytes = Vec::new();
-    let read = file.take(MAX_BYTES).read_to_end(&mut bytes);
     let is_name = |name: &str| {
         name.split('.').all(|part| {
             !part.starts_with(|char: char| char.is_ascii_digit())
@@ -380,26 +419,47 @@ fn is_old_pickle_with_names(file: &mut File) -> bool {
         })
     };
     // After a name at the beginning, a pickle goes on with an opcode, and a list of words with a word.
-    let goes_on = bytes.strip_prefix(b"c").is_none_or(|rest| {
-        let next = rest.splitn(3, |byte| *byte == b'\n').nth(2).and_then(|rest| rest.first());
-        next.is_some_and(|next| b"(])}NIJKMLFGSTUVXCBcp0PqrRt.\x81".contains(next))
-    });
-    let names = Pickle::globals_until_damage(&bytes, &options_with_objects());
-    read.is_ok() && goes_on && names.iter().any(|(module, name)| is_name(module) && is_name(name))
+    let goes_on = |bytes: &[u8]| {
+        bytes.strip_prefix(b"c").is_none_or(|rest| {
+            let next = rest.splitn(3, |byte| *byte == b'\n').nth(2).and_then(|rest| rest.first());
+            next.is_some_and(|next| b"(])}NIJKMLFGSTUVXCBcp0PqrRt.\x81".contains(next))
+        })
+    };
+    let mut bytes = Vec::new();
+    // A text is damaged at its beginning as a pickle, so more is read only of what has no names so far.
+    for most in [1 << 16, 1 << 20, MAX_DAMAGED_LEN] {
+        let Ok(came) = file.take(most - bytes.len() as u64).read_to_end(&mut bytes) else { return false };
+        let names = Pickle::globals_until_damage(&bytes, &options_with_objects());
+        if goes_on(&bytes) && names.iter().any(|(module, name)| is_name(module) && is_name(name)) {
+            return true;
+        }
+        if came == 0 {
+            break;
+        }
+    }
+    false
 }
 
 fn has_pickle_extension(name: &str) -> bool {
     const PICKLE_EXTENSIONS: [&str; 8] = [".pkl", ".pickle", ".joblib", ".pt", ".pth", ".ckpt", ".sav", ".p"];
+    const COMPRESSED_EXTENSIONS: [&str; 7] = [".gz", ".bz2", ".xz", ".lzma", ".z", ".zlib", ".lz4"];
     let name = name.to_ascii_lowercase();
+    let inner = COMPRESSED_EXTENSIONS.iter().find_map(|extension| name.strip_suffix(extension));
+    let name = inner.unwrap_or(&name);
     PICKLE_EXTENSIONS.iter().any(|extension| name.ends_with(extension))
 }
 
-/// Whether a member begins like a pickle that says its protocol.
-fn begins_with_pickle_protocol(archive: &NpzFile, index: usize) -> Result<bool, Failure> {
+/// Whether bytes begin like a pickle that says its protocol.
+fn begins_with_protocol(first: &[u8]) -> bool {
+    first.starts_with(&[0x80]) && may_be_pickle(first)
+}
+
+/// Returns the first few bytes of a member.
+fn first_bytes_of_member(archive: &NpzFile, index: usize) -> Result<Vec<u8>, Failure> {
     let mut first = PrefixWriter(Vec::new());
     match archive.copy_raw(index, &mut first) {
         Err(error) if first.0.is_empty() => Err(error.into()),
-        _ => Ok(first.0.starts_with(&[0x80]) && may_be_pickle(&first.0)),
+        _ => Ok(first.0),
     }
 }
 
@@ -408,11 +468,12 @@ struct PrefixWriter(Vec<u8>);
 
 impl Write for PrefixWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.0.len() >= 2 {
+        if self.0.len() >= 16 {
             return Err(io::ErrorKind::WriteZero.into());
         }
-        self.0.extend_from_slice(bytes);
-        Ok(bytes.len())
+        let taken = &bytes[..bytes.len().min(16)];
+        self.0.extend_from_slice(taken);
+        Ok(taken.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -107,7 +107,7 @@ impl Layout<'_> {
         }
         // The number of elements that fit on a line, each followed by a comma and a space.
         let room = self.line_width.saturating_sub(axis + 1) / self.column_width.saturating_add(2);
-        if index[axis].is_multiple_of(room.max(1)) {
+        if index[axis] % room.max(1) == 0 {
             text.push_str(",\n");
             text.extend(std::iter::repeat_n(' ', axis + 1));
         } else {

@@ -404,10 +404,11 @@ impl<'r, R: Read, F: ArrayFormat, A: ReadableElement> Elements<'r, R, F, A> {
     fn read(&mut self) -> Result<Vec<A>> {
         let come = self.part_reader.buffered_len().checked_div(self.inner.1).unwrap_or(0);
         let come = come.min(usize::try_from(self.unread).unwrap_or(usize::MAX));
-        if come > 1
-            && let Some(read) = self.part_reader.read_buffered::<FlatArray<A>>(&self.header_of_next(come)?)
-        {
-            return Ok(read?.into_parts().0);
+        if come > 1 {
+            let header = self.header_of_next(come)?;
+            if let Some(read) = self.part_reader.read_buffered::<FlatArray<A>>(&header) {
+                return Ok(read?.into_parts().0);
+            }
         }
         Ok(self.part_reader.read::<FlatArray<A>>(&self.header_of_next(1)?)?.into_parts().0)
     }

@@ -40,6 +40,7 @@
 //! source that is wrong about its size, or that returns other bytes each time, leads to an error or to the
 //! bytes that it has returned.
 
+mod chunks;
 mod coalesce;
 mod file;
 mod fill;
@@ -57,6 +58,7 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub(crate) use chunks::AsChunks;
 pub use file::LocalFile;
 pub(crate) use file::{HAS_CONCURRENT_READS, READS_MOVE_POSITION, len_of_regular};
 pub use fill::fill_at;

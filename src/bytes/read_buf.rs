@@ -8,6 +8,7 @@ use std::slice;
 
 use bytemuck::Pod;
 
+use super::chunks::AsChunks;
 use super::runs::ListedRuns;
 use crate::error::{ErrorKind, Result};
 
@@ -147,7 +148,7 @@ impl<'a> ReadBuf<'a> {
     }
 
     fn copy_listed_sized<const SIZE: usize>(&mut self, bytes: &[u8], listed: &ListedRuns<'_>) -> usize {
-        let (units, _) = self.bytes[self.filled..].as_chunks_mut::<SIZE>();
+        let units = self.bytes[self.filled..].chunks_of_mut::<SIZE>();
         let mut units = units.iter_mut();
         let mut count = 0;
         'all: for row in 0..listed.rows as u64 {
@@ -169,7 +170,7 @@ impl<'a> ReadBuf<'a> {
         (rows, row_stride): (usize, usize),
         (count, stride): (usize, usize),
     ) -> usize {
-        let (units, _) = self.bytes[self.filled..].as_chunks_mut::<SIZE>();
+        let units = self.bytes[self.filled..].chunks_of_mut::<SIZE>();
         let mut copied = 0;
         for (row, into) in units.chunks_exact_mut(count).take(rows).enumerate() {
             let bytes = &bytes[row * row_stride..];
@@ -186,7 +187,7 @@ impl<'a> ReadBuf<'a> {
     }
 
     fn copy_runs_sized<const SIZE: usize>(&mut self, bytes: &[u8], stride: usize) -> usize {
-        let (units, _) = self.bytes[self.filled..].as_chunks_mut::<SIZE>();
+        let units = self.bytes[self.filled..].chunks_of_mut::<SIZE>();
         let mut count = 0;
         for (into, from) in units.iter_mut().zip(bytes.chunks(stride)) {
             let Some(from) = from.first_chunk::<SIZE>() else { break };

@@ -198,7 +198,7 @@ impl Runs {
         };
         let run_len = self.run_len.max(1) as u64;
         let (number, count) = (at / run_len, *count as u64);
-        if !at.is_multiple_of(run_len) || !number.is_multiple_of(count) {
+        if at % run_len != 0 || number % count != 0 {
             return None;
         }
         let rows_left = *rows - (number / count % *rows as u64) as usize;
@@ -218,7 +218,7 @@ impl Runs {
             return None;
         };
         let run_len = self.run_len.max(1) as u64;
-        if !at.is_multiple_of(run_len) || most < run_len {
+        if at % run_len != 0 || most < run_len {
             return None;
         }
         let (row, number) =
@@ -262,7 +262,7 @@ impl Runs {
     /// Returns the smallest range that has the listed runs of selected bytes, if whole runs are selected.
     fn extent(&self, from: u64, len: u64) -> Option<Range<u64>> {
         let run_len = self.run_len.max(1) as u64;
-        if !self.is_listed() || !from.is_multiple_of(run_len) || !len.is_multiple_of(run_len) || len == 0 {
+        if !self.is_listed() || from % run_len != 0 || len % run_len != 0 || len == 0 {
             return None;
         }
         if (from, len) == (0, self.byte_len()) {

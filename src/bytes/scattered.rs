@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::chunks::AsChunks;
 use super::fill::is_interrupted;
 use super::read_buf::with_const_run_len;
 use super::runs::RunRows;
@@ -80,9 +81,8 @@ impl Region<'_> {
 
     /// Reads runs in batches, each in the order of the source.
     fn fill_batches(self, runs: &Runs, hints: ReadHints, into: &mut [u8], from: u64) -> Result<usize> {
-        if !hints.is_remote()
-            && let Some(extent) = runs.dense_extent(from, into.len() as u64, hints.get_gap())
-        {
+        let extent = runs.dense_extent(from, into.len() as u64, hints.get_gap());
+        if let Some(extent) = extent.filter(|_| !hints.is_remote()) {
             return self.fill_from_extent(runs, extent, into, from);
         }
         let max_batch_bytes = hints.get_block().unwrap_or(16 << 20);
@@ -186,7 +186,7 @@ fn zeros<T: Clone + Default>(len: usize) -> Result<Vec<T>> {
 
 /// Copies runs of `SIZE` bytes, given by their numbers in `into` and their offsets in `bytes`.
 fn copy_numbered_runs<const SIZE: usize>(bytes: &[u8], sorted: &[(u32, u32)], into: &mut [u8]) {
-    let (into, _) = into.as_chunks_mut::<SIZE>();
+    let into = into.chunks_of_mut::<SIZE>();
     for &(number, at) in sorted {
         into[number as usize].copy_from_slice(&bytes[at as usize..][..SIZE]);
     }
@@ -280,7 +280,7 @@ pub(crate) fn scatter_runs(into: &mut [u8], start: u64, runs: &Runs, from: u64, 
 impl RunRows {
     /// Copies the bytes of runs of `SIZE` bytes to their places.
     fn scatter<const SIZE: usize>(&self, into: &mut [u8], bytes: &[u8]) {
-        let (units, _) = bytes.as_chunks::<SIZE>();
+        let units = bytes.chunks_of::<SIZE>();
         for (row, units) in units.chunks_exact(self.runs_per_row).enumerate() {
             let into = &mut into[row * self.row_stride..];
             for (number, unit) in units.iter().enumerate() {

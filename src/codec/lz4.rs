@@ -1,4 +1,5 @@
 //! Raw LZ4 blocks, without a frame. Only safe code is used, on initialized memory.
+#![allow(clippy::incompatible_msrv, reason = "the features that it belongs to need a newer compiler")]
 
 use crate::error::{ErrorKind, FilePart, Result};
 

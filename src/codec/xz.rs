@@ -1,4 +1,5 @@
 //! Determines the dictionary sizes of an XZ stream, on which the memory use of its decoder depends.
+#![allow(clippy::incompatible_msrv, reason = "the features that it belongs to need a newer compiler")]
 
 use crate::error::Result;
 

@@ -458,8 +458,7 @@ mod tests {
         for _ in 0..round % 4 {
             *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let at = (*random >> 40) as usize % part.len();
-            part[if round.is_multiple_of(3) { at % 30 % sound.len() } else { at }] ^=
-                1 << (*random >> 33 & 7);
+            part[if round % 3 == 0 { at % 30 % sound.len() } else { at }] ^= 1 << (*random >> 33 & 7);
         }
         part
     }

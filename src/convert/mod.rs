@@ -352,10 +352,7 @@ fn check_representable_in_npy<F: ArrayFormat>(
     trailing: Option<u64>,
     conversion: &Conversion<'_>,
 ) -> Result<()> {
-    if F::ALLOWS_TRAILING
-        && !conversion.drop_trailing
-        && let Some(bytes @ 1..) = trailing
-    {
+    if let (true, false, Some(bytes @ 1..)) = (F::ALLOWS_TRAILING, conversion.drop_trailing, trailing) {
         let error = Error::from(ErrorKind::Trailing { bytes, at_least: false, rows: 0 });
         return Err(error.with_help(Help::DropTrailing));
     }

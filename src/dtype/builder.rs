@@ -183,9 +183,9 @@ fn alignment(dtype: &DType) -> usize {
         },
         DType::Subarray(subarray) => alignment(subarray.base()),
         DType::Record(record) => {
-            let aligns = |field: &Field| field.offset().is_multiple_of(alignment(field.dtype()));
+            let aligns = |field: &Field| field.offset() % alignment(field.dtype()) == 0;
             let max_align = record.fields().iter().map(|field| alignment(field.dtype())).max().unwrap_or(1);
-            let is_aligned = record.fields().iter().all(aligns) && record.size().is_multiple_of(max_align);
+            let is_aligned = record.fields().iter().all(aligns) && record.size() % max_align == 0;
             if is_aligned { max_align } else { 1 }
         }
         DType::Object => size_of::<usize>(),

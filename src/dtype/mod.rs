@@ -114,9 +114,14 @@ impl DType {
     /// assert!(!"<f8".parse::<DType>()?.has_invalid_bytes());
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
+    #[deny(clippy::wildcard_enum_match_arm)] // elements of such a kind would not be checked
     pub fn has_invalid_bytes(&self) -> bool {
         match self {
-            Self::Scalar(scalar) => matches!(scalar.kind(), Kind::Bool | Kind::Text),
+            Self::Scalar(scalar) => match scalar.kind() {
+                Kind::Bool | Kind::Text => true,
+                Kind::Int | Kind::Uint | Kind::Float | Kind::Complex | Kind::Narrow(_) => false,
+                Kind::Bytes | Kind::Void | Kind::Datetime(_) | Kind::Timedelta(_) => false,
+            },
             Self::Subarray(subarray) => subarray.base().has_invalid_bytes(),
             Self::Record(record) => record.fields().iter().any(|field| field.dtype().has_invalid_bytes()),
             Self::Object => false,
@@ -181,10 +186,20 @@ impl DType {
     /// use ndarray_io::dtype::Narrow;
     /// assert_eq!(DType::from(Narrow::BFloat16).stored().to_string(), "'|V2'");
     /// ```
+    #[deny(clippy::wildcard_enum_match_arm)] // a kind that NumPy lacks would be written as it is
     pub fn stored(&self) -> Self {
         self.map_scalars(&|scalar| match scalar.kind() {
             Kind::Narrow(narrow) => Scalar::raw(narrow.size()),
-            _ => *scalar,
+            Kind::Bool
+            | Kind::Int
+            | Kind::Uint
+            | Kind::Float
+            | Kind::Complex
+            | Kind::Bytes
+            | Kind::Text
+            | Kind::Void
+            | Kind::Datetime(_)
+            | Kind::Timedelta(_) => *scalar,
         })
     }
 

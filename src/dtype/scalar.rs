@@ -87,7 +87,7 @@ impl Kind {
             Self::Float => matches!(size, 2 | 4 | 8 | 12 | 16),
             Self::Complex => matches!(size, 4 | 8 | 16 | 24 | 32),
             Self::Bytes | Self::Void => size <= MAX_ITEM_SIZE,
-            Self::Text => size <= MAX_ITEM_SIZE && size.is_multiple_of(4),
+            Self::Text => size <= MAX_ITEM_SIZE && size % 4 == 0,
             Self::Narrow(narrow) => size == narrow.size(),
             Self::Datetime(step) | Self::Timedelta(step) => {
                 size == 8 && (1..=i32::MAX as u32).contains(&step.count)

@@ -1,6 +1,7 @@
 //! Validation of the elements of a [`DynArray`].
 
 use super::DynArray;
+use crate::bytes::AsChunks;
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::{ElementFault, Error, ErrorKind, Result};
 
@@ -52,7 +53,7 @@ fn check_item(dtype: &DType, bytes: &[u8]) -> Result<()> {
             let is_big = scalar.byte_order() == Some(ByteOrder::Big);
             let code =
                 |unit: &[u8; 4]| if is_big { u32::from_be_bytes(*unit) } else { u32::from_le_bytes(*unit) };
-            let mut codes = bytes.as_chunks::<4>().0.iter().map(code);
+            let mut codes = bytes.chunks_of::<4>().iter().map(code);
             match codes.find(|code| char::from_u32(*code).is_none()) {
                 Some(code) => Err(ErrorKind::InvalidElement(ElementFault::Unicode { code }).into()),
                 None => Ok(()),

@@ -133,8 +133,7 @@ impl<'a> DynView<'a> {
         if self.header.len() == 0 || item == 0 {
             return Ok(());
         }
-        let is_multiple =
-            |unit: usize| self.strides.iter().all(|stride| stride.unsigned_abs().is_multiple_of(unit));
+        let is_multiple = |unit: usize| self.strides.iter().all(|stride| stride.unsigned_abs() % unit == 0);
         match item {
             2 if is_multiple(2) => self.write_elements_as_words::<Bytes<2>, 2>(sink, to),
             4 if is_multiple(4) => self.write_elements_as_words::<Bytes<4>, 4>(sink, to),
@@ -269,12 +268,12 @@ pub(crate) fn fill(
     if !options.get_allow_invalid_elements() {
         check_items(header.dtype(), into)?;
     }
-    let wanted = order.map(|order| header.dtype().with_byte_order(order));
-    if let Some(wanted) = wanted
-        && let DTypeConversion::Swap(swap) =
-            dtype_conversion(header.dtype(), &wanted, options.rules_with_casting(Casting::Safe))?
-    {
-        swap(into);
+    if let Some(order) = order {
+        let wanted = header.dtype().with_byte_order(order);
+        let rules = options.rules_with_casting(Casting::Safe);
+        if let DTypeConversion::Swap(swap) = dtype_conversion(header.dtype(), &wanted, rules)? {
+            swap(into);
+        }
     }
     Ok(())
 }

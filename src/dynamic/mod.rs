@@ -388,9 +388,11 @@ impl DynArray {
         #[cfg(feature = "object")]
         if let Some(objects) = &self.objects {
             // Objects can only be converted to types that represent Python objects.
-            if let ReadPlan::Opaque(decode) = A::read_plan(self.dtype(), options)?
-                && let Some(items) = decode.downcast_items(&**objects)
-            {
+            let items = match A::read_plan(self.dtype(), options)? {
+                ReadPlan::Opaque(decode) => decode.downcast_items(&**objects),
+                _ => None,
+            };
+            if let Some(items) = items {
                 let dim: D = dimension(self.header.shape_ref())?;
                 let shape = dim.set_f(self.order() == Order::Fortran);
                 // There is exactly one object for each element.

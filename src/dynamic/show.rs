@@ -308,7 +308,7 @@ impl<'a> ArrayFormatter<'a> {
         for (number, index) in self.shown_indices(axis).enumerate() {
             match number {
                 0 => {}
-                _ if is_last && number.is_multiple_of(room.max(1)) => {
+                _ if is_last && number % room.max(1) == 0 => {
                     write!(f, ",\n{}", " ".repeat(axis + 1))?;
                 }
                 _ => f.write_str(&between)?,

@@ -29,7 +29,7 @@ pub(crate) fn format_long_double(bits: u128, format: LongDoubleFormat, most: Opt
     // The digits after the decimal point of `exact`.
     let scale = (2 - exponent).max(0);
     let point = |length: usize| length as i32 - scale - 1;
-    let (shortest, length) = shortest_digits_between(&low, &exact, &high, mantissa.is_multiple_of(2));
+    let (shortest, length) = shortest_digits_between(&low, &exact, &high, mantissa % 2 == 0);
     let text = format_digits(&shortest, point(length));
     let mantissa = text.split('e').next().unwrap_or(&text);
     let fraction = mantissa.split_once('.').map_or(0, |(_, digits)| digits.len());

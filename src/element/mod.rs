@@ -353,6 +353,7 @@ pub(crate) fn view_token<A: ViewElement>(dtype: &DType, options: &ReadOptions) -
 }
 
 /// Returns the name of the Rust type that corresponds to a dtype, for messages.
+#[deny(clippy::wildcard_enum_match_arm)]
 fn rust_type(dtype: &DType) -> Option<String> {
     if let DType::Subarray(subarray) = dtype {
         let base = rust_type(subarray.base()).filter(|base| !base.contains([' ', ',']))?;
@@ -366,7 +367,7 @@ fn rust_type(dtype: &DType) -> Option<String> {
         Kind::Void => format!("Void<{size}>"),
         Kind::Datetime(step) => format!("Datetime64<{}>", unit_type(step)),
         Kind::Timedelta(step) => format!("Timedelta64<{}>", unit_type(step)),
-        kind => {
+        kind @ (Kind::Bool | Kind::Int | Kind::Uint | Kind::Float | Kind::Complex | Kind::Narrow(_)) => {
             let known = number::RUST_TYPES.iter().chain(complex::RUST_TYPES).chain(boolean::RUST_TYPES);
             known.copied().find(|known| (known.0, known.1) == (kind, size))?.2.to_owned()
         }

@@ -1,5 +1,6 @@
 //! Swaps byte order in place. Callers pass one block at a time, while the block is in the cache.
 
+use crate::bytes::AsChunks;
 use crate::dtype::{Kind, Scalar};
 
 /// Returns the size of the unit that is reversed.
@@ -56,7 +57,7 @@ fn reversed<const N: usize>(mut unit: [u8; N]) -> [u8; N] {
 }
 
 fn for_each_unit<const N: usize>(bytes: &mut [u8], swap: impl Fn([u8; N]) -> [u8; N]) {
-    let (units, _) = bytes.as_chunks_mut::<N>();
+    let units = bytes.chunks_of_mut::<N>();
     for unit in units {
         *unit = swap(*unit);
     }

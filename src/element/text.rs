@@ -9,6 +9,7 @@ use super::fixed::{ScalarElement, elements};
 use super::record::FileLayout;
 use super::swap::swap_units;
 use super::{ItemDecoder, ItemEncoder, ReadPlan, ReadableElement, WritableElement, WritePlan, convert};
+use crate::bytes::AsChunks;
 use crate::dtype::{ByteOrder, DType, Kind, MAX_ITEM_SIZE, Scalar};
 use crate::error::{ElementFault, Error, ErrorKind, Help, Result};
 use crate::options::{ReadOptions, WriteOptions};
@@ -166,7 +167,7 @@ impl TextDecoder {
         }
         let size = self.item_size;
         let items: &'a [u8] = items;
-        (0..count).map(move |index| items[index * size..][..size].as_chunks().0)
+        (0..count).map(move |index| items[index * size..][..size].chunks_of())
     }
 }
 
@@ -280,7 +281,7 @@ impl ItemEncoder<String> for CodePointEncoder {
 /// Writes a text to `into` as code points, padded with NULs. Returns whether all of it fits.
 pub(super) fn write_code_points(text: &str, swap: bool, into: &mut [u8]) -> bool {
     let mut chars = text.chars();
-    for slot in into.as_chunks_mut().0 {
+    for slot in into.chunks_of_mut() {
         *slot = chars.next().map_or(0, u32::from).to_ne_bytes();
     }
     if swap {

@@ -81,20 +81,18 @@ impl ByteTransform {
             field.size += if is_one { next.size } else { 0 };
             is_one
         });
-        if let [
-            FieldTransform {
-                offset: 0,
-                size,
-                transform: ByteTransform { kind: TransformKind::Swap(unit), .. },
-                ..
-            },
-        ] = fields[..]
-            && size == item_size
-        {
-            return Self { item_size, kind: TransformKind::Swap(unit) };
-        }
-        let kind =
-            if fields.is_empty() { TransformKind::Nothing } else { TransformKind::Fields(fields.into()) };
+        let kind = match fields[..] {
+            [] => TransformKind::Nothing,
+            [
+                FieldTransform {
+                    offset: 0,
+                    size,
+                    transform: ByteTransform { kind: TransformKind::Swap(unit), .. },
+                    ..
+                },
+            ] if size == item_size => TransformKind::Swap(unit),
+            _ => TransformKind::Fields(fields.into()),
+        };
         Self { item_size, kind }
     }
 

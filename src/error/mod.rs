@@ -393,9 +393,10 @@ impl Error {
         if matches!(self.kind(), ErrorKind::TextTooLong { .. }) && self.field().is_some() {
             return Some(Help::WidenField);
         }
-        // Windows has no such names.
-        let of_url = [io::ErrorKind::NotFound, io::ErrorKind::InvalidFilename];
-        let is_missing = matches!(self.kind(), ErrorKind::Io(error) if of_url.contains(&error.kind()));
+        /// Windows has no such names.
+        const ERROR_INVALID_NAME: i32 = 123;
+        let is_missing = matches!(self.kind(), ErrorKind::Io(error) if error.kind() == io::ErrorKind::NotFound
+            || cfg!(windows) && error.raw_os_error() == Some(ERROR_INVALID_NAME));
         if is_missing && self.path().is_some_and(|path| path.to_string_lossy().contains("://")) {
             return Some(Help::OpenUrl);
         }
@@ -491,9 +492,7 @@ impl Error {
 
     /// Adds the index of the element along each axis of an array.
     pub(crate) fn with_axis_indices(mut self, shape: &Shape, order: Order) -> Self {
-        if let Some(element) = self.0.element
-            && shape.ndim() > 1
-        {
+        if let Some(element) = self.0.element.filter(|_| shape.ndim() > 1) {
             self.0.index = shape.index_of(element as u64, order);
         }
         self

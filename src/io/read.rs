@@ -3,11 +3,11 @@
 use std::fs::File;
 
 use super::change;
-use super::format::ArrayFormat;
+use super::format::{ArrayFormat, Npy};
 use super::payload::{FromPayload, PayloadRef};
-use crate::error::{Error, ErrorKind, Help, Result};
+use crate::error::{Error, ErrorKind, FileSection, Help, Result};
 use crate::header::{Header, Parsed};
-use crate::npy_format::MAGIC;
+use crate::npy_format::{MAGIC, NpyHeader};
 use crate::options::ReadOptions;
 use crate::transfer::Source;
 
@@ -91,11 +91,10 @@ pub(crate) fn read_file<F: ArrayFormat, T: FromPayload>(
         return read;
     }
     let (mut found, _) = read_header_of_file::<F>(source, options)?;
-    if !F::ALLOWS_TRAILING
+    let is_refused = !F::ALLOWS_TRAILING
         && !options.allows_trailing()
-        && surplus_of::<F>(source, &found).is_some_and(|bytes| bytes > 0)
-        && let Some(file) = source.lock_file()
-    {
+        && surplus_of::<F>(source, &found).is_some_and(|bytes| bytes > 0);
+    if let Some(file) = source.lock_file().filter(|_| is_refused) {
         // Between the two checks, one append may finish or another may start.
         for _ in 0..3 {
             if change::is_being_changed(file) {
@@ -114,8 +113,37 @@ pub(crate) fn read_file<F: ArrayFormat, T: FromPayload>(
     read_payload_and_check_end::<F, T>(source, &found, options)
 }
 
+/// What comes after an array.
+pub(crate) enum Next<T> {
+    Nothing,
+    /// Another array, whose header has been read.
+    Array(T),
+    /// Bytes that do not begin as an array does; the source has moved by some of them.
+    Other(Error),
+}
+
+/// Reads what follows an array, up to the end of the next header. A header that is damaged is still one.
+pub(crate) fn read_next(source: &mut Source<'_>, options: &ReadOptions) -> Result<Next<(NpyHeader, usize)>> {
+    let error = match read_next_header::<Npy>(source, options) {
+        Ok(None) => return Ok(Next::Nothing),
+        Ok(Some(found)) => return Ok(Next::Array(found)),
+        Err(error) => error,
+    };
+    match error.kind() {
+        ErrorKind::BadMagic { found, .. } => {
+            let bytes = found.len() as u64;
+            Ok(Next::Other(ErrorKind::Trailing { bytes, at_least: true, rows: 0 }.into()))
+        }
+        // This may also be all that came of another array.
+        ErrorKind::Truncated { part: FileSection::Preamble, have, .. } if *have < MAGIC.len() as u64 => {
+            Ok(Next::Other(error))
+        }
+        _ => Err(error),
+    }
+}
+
 /// Reads the header of the next array; `None` if the source ends here.
-pub(crate) fn read_next_header<F: ArrayFormat>(
+fn read_next_header<F: ArrayFormat>(
     source: &mut Source<'_>,
     options: &ReadOptions,
 ) -> Result<Option<(F::Found, usize)>> {
@@ -131,18 +159,27 @@ pub(crate) fn read_next_header<F: ArrayFormat>(
     }
     /// A header's declared length is untrusted, so the buffer grows by at most this many bytes per read.
     const MAX_READ_LEN: usize = 64 << 10;
-    let mut head = Vec::with_capacity(128); // the length of NumPy's header for nearly every array
+    /// The length of NumPy's header for nearly every array. Of a stream, no byte is read that may not belong to the header.
+    const USUAL_LEN: usize = 128;
+    let mut ahead = source.lookahead();
+    let mut head = Vec::with_capacity(USUAL_LEN);
     let mut has_ended = false;
     loop {
         let need = match F::parse(&head, options)? {
-            Parsed::Done(header, used) => return Ok(Some((header, used))),
+            Parsed::Done(header, used) => {
+                if ahead.is_some() {
+                    source.advance(used as u64);
+                }
+                return Ok(Some((header, used)));
+            }
             Parsed::NeedMore(_) if has_ended && head.is_empty() => return Ok(None),
             Parsed::NeedMore(need) if has_ended => return Err(F::truncated(head.len(), need)),
             Parsed::NeedMore(need) => need,
         };
         let have = head.len();
+        let need = if ahead.is_some() { need.max(USUAL_LEN) } else { need };
         head.resize(need.min(have + MAX_READ_LEN), 0);
-        let came = source.fill(&mut head[have..])?;
+        let came = ahead.as_mut().unwrap_or(source).fill(&mut head[have..])?;
         has_ended = have + came < head.len();
         head.truncate(have + came);
     }
@@ -156,8 +193,8 @@ pub(crate) fn read_whole_source<T>(
     inner: usize,
     read: impl FnOnce(PayloadRef<'_, '_>) -> Result<T>,
 ) -> Result<T> {
-    let (found, _) = read_header::<super::Npy>(source, options)?;
-    read_payload_and_check_end_with::<super::Npy, _>(source, &found, options, inner, read)
+    let (found, _) = read_header::<Npy>(source, options)?;
+    read_payload_and_check_end_with::<Npy, _>(source, &found, options, inner, read)
 }
 
 /// Reads the elements after a header, and checks that nothing follows them, unless that is allowed.
@@ -225,18 +262,27 @@ pub(crate) fn check_end(source: &mut Source<'_>, header: &Header, options: &Read
 
 /// Says of an error for bytes after an array, which come next in the source, that they are another array, if they begin like one.
 fn add_help_if_array_follows(error: Error, source: &mut Source<'_>) -> Error {
-    let mut first = [0; MAGIC.len()];
-    match (source.fill(&mut first), error.kind()) {
-        (Ok(_), ErrorKind::Trailing { bytes, at_least, .. }) if first == *MAGIC => {
-            array_follows(*bytes, *at_least)
-        }
-        _ => error,
-    }
+    let ErrorKind::Trailing { bytes, at_least, .. } = *error.kind() else { return error };
+    let follows = check_no_array_follows(bytes, at_least, |head| source.fill(head));
+    follows.err().filter(Error::is_format).unwrap_or(error)
 }
 
-/// Returns the error for bytes after an array that are another array, and no rows of the first.
-pub(super) fn array_follows(bytes: u64, at_least: bool) -> Error {
-    Error::from(ErrorKind::Trailing { bytes, at_least, rows: 0 }).with_help(Help::ArrayFollows)
+/// Returns an error if the bytes after an array, which `fill` reads, are another array, and no rows of the first.
+///
+/// Rows may begin with the same six bytes, so there has to be the beginning of a header as well.
+pub(super) fn check_no_array_follows(
+    bytes: u64,
+    at_least: bool,
+    fill: impl FnOnce(&mut [u8]) -> Result<usize>,
+) -> Result<()> {
+    let mut head = [0; 1024];
+    let filled = fill(&mut head)?;
+    let head = &head[..filled];
+    const PREAMBLE_LEN: usize = 10;
+    if head.len() < PREAMBLE_LEN || Npy::parse(head, &ReadOptions::new()).is_err() {
+        return Ok(());
+    }
+    Err(Error::from(ErrorKind::Trailing { bytes, at_least, rows: 0 }).with_help(Help::ArrayFollows))
 }
 
 fn check_surplus(bytes: u64, at_least: bool, row: u64, options: &ReadOptions) -> Result<()> {

@@ -6,7 +6,7 @@ use super::format::{ArrayFormat, Npy};
 use super::part_reader::PartReader;
 use super::payload::{FromPayload, Payload, PayloadRef};
 use super::ra::Ra;
-use super::read;
+use super::read::{self, Next};
 use super::reader_state::{State, lost_position_error};
 use crate::dtype::DType;
 use crate::error::{Error, ErrorKind, Help, Result};
@@ -199,7 +199,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
             State::AtPayload => (F::stored_len(&self.found), F::min_stored_len(&self.found)),
             State::Within { left } => (Some(left), 0),
             State::AtEnd => (Some(0), 0),
-            State::Lost => return None,
+            State::AfterLast | State::Lost => return None,
         };
         let have = Source::of(&mut self.reader).remaining()?;
         match pending {
@@ -345,7 +345,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
         match self.state {
             State::Lost => return Ok(None),
             State::AtPayload | State::Within { .. } => self.skip()?,
-            State::AtEnd => {}
+            State::AtEnd | State::AfterLast => {}
         }
         Ok(Some(self.header()))
     }
@@ -418,28 +418,23 @@ impl<R: Read> NpyReader<R> {
         if matches!(self.state, State::AtPayload | State::Within { .. }) {
             self.skip()?;
         }
+        if self.state == State::AfterLast {
+            return Ok(false);
+        }
         self.check_state(State::AtEnd)?;
         self.state = State::Lost;
         let mut source = Source::of(&mut self.reader);
-        let next = read::read_next_header::<Npy>(&mut source, &self.options);
-        let next = match next {
-            Err(error) => match error.kind() {
-                ErrorKind::BadMagic { .. } if self.options.allows_trailing() => None,
-                // It need not be a file of another kind: something follows the array.
-                ErrorKind::BadMagic { found, .. } => {
-                    let bytes = found.len() as u64;
-                    return Err(ErrorKind::Trailing { bytes, at_least: true, rows: 0 }.into());
-                }
-                _ => return Err(error),
-            },
-            Ok(next) => next,
-        };
-        match next {
-            None => {
+        match read::read_next(&mut source, &self.options)? {
+            Next::Nothing => {
                 self.state = State::AtEnd;
                 Ok(false)
             }
-            Some((found, data_offset)) => {
+            Next::Other(_) if self.options.allows_trailing() => {
+                self.state = State::AfterLast;
+                Ok(false)
+            }
+            Next::Other(error) => Err(error),
+            Next::Array((found, data_offset)) => {
                 source.sync_file_position()?;
                 (self.found, self.data_offset, self.state) = (found, data_offset, State::AtPayload);
                 Ok(true)

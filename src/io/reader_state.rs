@@ -13,6 +13,8 @@ pub(super) enum State {
     },
     /// Directly after a payload.
     AtEnd,
+    /// Among bytes after the last array, which are none.
+    AfterLast,
     /// At an unknown position, after an error.
     Lost,
 }

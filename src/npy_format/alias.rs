@@ -215,7 +215,7 @@ fn divide_unit(count: u32, unit: TimeUnit, divisor: u32) -> Option<TimeStep> {
         Picosecond => &[(1000, Femtosecond), (1_000_000, Attosecond)],
         Femtosecond => &[(1000, Attosecond)],
     };
-    let (factor, unit) = *shorter.iter().find(|(factor, _)| factor.is_multiple_of(divisor))?;
+    let (factor, unit) = *shorter.iter().find(|(factor, _)| factor % divisor == 0)?;
     Some(TimeStep::new(count.checked_mul(factor / divisor)?, unit))
 }
 

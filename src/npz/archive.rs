@@ -12,8 +12,14 @@ use crate::transfer::{Effort, ObservedReader, Observer, Source, append, truncate
 use crate::zip::{self, Member, Method};
 
 /// Any seekable reader.
-pub(super) trait ReadSeek: Read + Seek {}
-impl<R: Read + Seek> ReadSeek for R {}
+pub(super) trait ReadSeek: Read + Seek {
+    fn as_read(&mut self) -> &mut dyn Read;
+}
+impl<R: Read + Seek> ReadSeek for R {
+    fn as_read(&mut self) -> &mut dyn Read {
+        self
+    }
+}
 
 /// The bytes of an archive, or of a part of it, borrowed for one operation.
 pub(super) struct ArchiveBytes<'a> {
@@ -78,7 +84,7 @@ impl<'a> ArchiveBytes<'a> {
             Backing::Region(region) => call(Source::region(part(*region, self.start, range)?)),
             Backing::Stream(stream) => {
                 stream.seek(SeekFrom::Start(range.start))?;
-                call(Source::part_of_stream(*stream, range.end - range.start))
+                call(Source::part_of_stream(stream.as_read(), range.end - range.start))
             }
         }
     }

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 
 use ndarray::{Dimension, ShapeBuilder};
 
-use super::NpzWriter;
+use super::{NpzOptions, NpzWriter};
 use crate::array::{HeaderEncoder, Sealed, SinkRef, WriteArray};
 use crate::bytes;
 use crate::element::WritableElement;
@@ -110,7 +110,38 @@ impl<W: Write> NpzWriter<W> {
     /// assert_eq!(npz.read_raw("about.txt")?, b"a run");
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
-    pub fn add_raw<R: Read>(&mut self, name: impl Into<String>, mut reader: R, len: u64) -> Result<()> {
+    pub fn add_raw<R: Read>(&mut self, name: impl Into<String>, reader: R, len: u64) -> Result<()> {
+        let options = self.options.clone();
+        self.add_raw_with(name, reader, len, &options)
+    }
+
+    /// Adds a member of `len` arbitrary bytes with its own options, such as a different compression.
+    ///
+    /// # Errors
+    ///
+    /// As for [`add_raw`](Self::add_raw), and [`BadOption`](crate::error::ErrorKind::BadOption) for a compression whose
+    /// feature is not enabled.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray_io::NpzWriter;
+    /// use ndarray_io::npz::{Compression, NpzOptions};
+    ///
+    /// let mut npz = NpzWriter::new(Vec::new());
+    /// let deflated = NpzOptions::new().compression(Compression::deflated());
+    /// npz.add_raw_with("log.txt", &[b'.'; 10_000][..], 10_000, &deflated)?;
+    /// npz.add_raw("about.txt", &b"a run"[..], 5)?; // as it is
+    /// assert!(npz.finish()?.len() < 1000);
+    /// # Ok::<(), ndarray_io::Error>(())
+    /// ```
+    pub fn add_raw_with<R: Read>(
+        &mut self,
+        name: impl Into<String>,
+        mut reader: R,
+        len: u64,
+        options: &NpzOptions,
+    ) -> Result<()> {
         let make = move |writer: &mut dyn Write, _: &WriteOptions| {
             let mut block = vec![0; usize::try_from(len).unwrap_or(usize::MAX).min(transfer::BLOCK_LEN)];
             let mut copied = 0;
@@ -127,11 +158,10 @@ impl<W: Write> NpzWriter<W> {
             Ok(())
         };
         let byte_len = usize::try_from(len).unwrap_or(usize::MAX);
-        let options = self.options.clone();
         self.add_member(
             name.into(),
             &StreamedArray { byte_len, payload_len: Some(len), write_content: Cell::new(Some(make)) },
-            &options,
+            options,
         )
     }
 }

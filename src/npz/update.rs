@@ -138,18 +138,51 @@ impl<'a> NpzUpdate<'a> {
     }
 
     /// Returns the members that the archive had when it was opened. They stay as they are as long as the update has its lock.
+    ///
+    /// ```
+    /// use ndarray::arr1;
+    /// use ndarray_io::{NpzUpdate, write_npz};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("arrays.npz");
+    /// write_npz(&path, &[("mean", &arr1(&[1.0])), ("log", &arr1(&[0.0; 100_000]))])?;
+    /// let mut update = NpzUpdate::open(&path)?;
+    /// let large: Vec<_> = (0..2).filter(|&index| update.members()[index].size() > 10_000).collect();
+    /// for index in large {
+    ///     update = update.remove(index)?;
+    /// }
+    /// update.finish()?;
+    /// # assert_eq!(ndarray_io::NpzFile::open(&path)?.names()?, ["mean"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn members(&self) -> &[NpzMember] {
         self.archive.members()
     }
 
-    /// Returns the index of a member that is not removed, by the name that readers use.
+    /// Returns the index of a member that is not removed.
     ///
     /// # Errors
     ///
     /// [`NoSuchMember`](crate::error::ErrorKind::NoSuchMember) or [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly
-    /// one member has the name.
-    pub fn index_of(&self, name: &str) -> Result<usize> {
-        self.find(name)
+    /// one member has the name; [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use ndarray::arr1;
+    /// use ndarray_io::{NpzUpdate, write_npz};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("arrays.npz");
+    /// write_npz(&path, &[("a", &arr1(&[1])), ("b", &arr1(&[2]))])?;
+    /// let update = NpzUpdate::open(&path)?.remove("a")?;
+    /// assert_eq!(update.index_of("b")?, 1);
+    /// assert!(update.index_of("a").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn index_of(&self, member: impl MemberKey) -> Result<usize> {
+        let found = self.archive.find_if(member, |index| self.is_not_removed(index));
+        found.map_err(|error| error.at_path(&self.path))
     }
 
     /// Adds an array as the member `name` with the suffix `.npy`.
@@ -218,7 +251,7 @@ impl<'a> NpzUpdate<'a> {
     }
 
     fn replace_content(mut self, member: impl MemberKey, content: Content<'a>) -> Result<Self> {
-        let index = self.find(member)?;
+        let index = self.index_of(member)?;
         let member = self.archive.at(index)?;
         if member.is_encrypted() {
             let reason = "the member is encrypted, and its new content would not be".into();
@@ -238,14 +271,9 @@ impl<'a> NpzUpdate<'a> {
     ///   [`AmbiguousName`](crate::error::ErrorKind::AmbiguousName) unless exactly one member has the name;
     ///   [`OutOfBounds`](crate::error::ErrorKind::OutOfBounds) if there are fewer members than the index.
     pub fn remove(mut self, member: impl MemberKey) -> Result<Self> {
-        let index = self.find(member)?;
+        let index = self.index_of(member)?;
         self.changes.insert(index, None);
         Ok(self)
-    }
-
-    fn find(&self, member: impl MemberKey) -> Result<usize> {
-        let found = self.archive.find_if(member, |index| self.is_not_removed(index));
-        found.map_err(|error| error.at_path(&self.path))
     }
 
     fn is_not_removed(&self, index: usize) -> bool {

@@ -21,7 +21,7 @@ pub(super) fn dtype(eltype: u64, elbyte: u64, order: ByteOrder) -> Result<DType>
         }
     };
     let is_possible = match eltype {
-        4 => elbyte > 0 && elbyte.is_multiple_of(2),
+        4 => elbyte > 0 && elbyte % 2 == 0,
         0 => true,
         _ => elbyte > 0,
     };
@@ -68,7 +68,10 @@ pub(super) fn eltype_of(dtype: &DType, eltype_5: bool) -> Result<(u64, bool)> {
             Some(Kind::Datetime(_) | Kind::Timedelta(_)) => {
                 ("RA has no type for times", Help::WriteAs { rust_type: "i64" })
             }
-            _ => ("RA has no such type", Help::UseNpy),
+            None
+            | Some(Kind::Int | Kind::Uint | Kind::Float | Kind::Complex | Kind::Void | Kind::Narrow(_)) => {
+                ("RA has no such type", Help::UseNpy)
+            }
         };
         let (format, dtype, reason) = ("RA", dtype.clone(), reason.into());
         return Err(Error::from(ErrorKind::NotRepresentable { format, dtype, reason }).with_help(help));

@@ -10,6 +10,7 @@ mod query;
 
 pub use query::query;
 
+use crate::bytes::AsChunks;
 use crate::dtype::{ByteOrder, DType, Kind, Scalar};
 use crate::error::{Error, ErrorKind, FilePart, FileSection, LimitKind, Result};
 use crate::header::Header;
@@ -208,7 +209,7 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed> {
     if !magic.starts_with(first) {
         return Err(ErrorKind::bad_magic("RA", bytes));
     }
-    let (numbers, _) = bytes.as_chunks::<8>();
+    let numbers = bytes.chunks_of::<8>();
     let read =
         |bytes: &[u8; 8]| if is_swapped { u64::from_be_bytes(*bytes) } else { u64::from_le_bytes(*bytes) };
     let number = |index: usize| numbers.get(index).map(read);

@@ -7,6 +7,7 @@
 use ndarray::{ArrayBase, ArrayView2, ArrayViewD, Axis, Ix2, IxDyn, RawData, Slice, s};
 
 use super::walk::{self, SHORT_AXIS_LEN};
+use crate::bytes::AsChunks;
 use crate::element::cast::BitwiseOut;
 use crate::shape::indices_of;
 
@@ -116,8 +117,8 @@ pub(crate) fn permute_axes(items: &[u8], lens: &[usize], order: &[usize], item: 
         4 => permute_axes_of_units::<4>(items, lens, order, 1, into),
         8 => permute_axes_of_units::<8>(items, lens, order, 1, into),
         16 => permute_axes_of_units::<16>(items, lens, order, 1, into),
-        _ if item.is_multiple_of(8) => permute_axes_of_units::<8>(items, lens, order, item / 8, into),
-        _ if item.is_multiple_of(4) => permute_axes_of_units::<4>(items, lens, order, item / 4, into),
+        _ if item % 8 == 0 => permute_axes_of_units::<8>(items, lens, order, item / 8, into),
+        _ if item % 4 == 0 => permute_axes_of_units::<4>(items, lens, order, item / 4, into),
         _ => permute_axes_of_units::<1>(items, lens, order, item, into),
     }
 }
@@ -139,7 +140,7 @@ fn permute_axes_of_units<const SIZE: usize>(
     }
     // The number of items is exactly the product of the lengths.
     let view =
-        ArrayViewD::from_shape(dims, items.as_chunks::<SIZE>().0).expect("just the items of the lengths");
+        ArrayViewD::from_shape(dims, items.chunks_of::<SIZE>()).expect("just the items of the lengths");
     let mut view = view.permuted_axes(order);
     simplify_axes(&mut view);
     gather(&view, &out, into);
@@ -280,7 +281,7 @@ fn transpose_tiles<const SIZE: usize>(plane: ArrayView2<'_, [u8; SIZE]>, into: &
 /// Copies the elements of a plane one by one.
 fn copy_plane<const SIZE: usize>(plane: ArrayView2<'_, [u8; SIZE]>, into: &mut [u8], row: usize) {
     for (line, into) in plane.rows().into_iter().zip(into.chunks_mut(row)) {
-        for (item, into) in line.iter().zip(into.as_chunks_mut().0) {
+        for (item, into) in line.iter().zip(into.chunks_of_mut()) {
             *into = *item;
         }
     }

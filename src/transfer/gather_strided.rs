@@ -4,6 +4,7 @@ use ndarray::{ArrayViewD, ShapeBuilder};
 
 use super::gather::{gather, simplify_axes};
 use super::walk::{SHORT_AXIS_LEN, Walk};
+use crate::bytes::AsChunks;
 use crate::shape::indices_of;
 
 /// Copies strided elements of `item` bytes contiguously into `into`, which has exactly their size.
@@ -47,14 +48,14 @@ fn gather_strided_units<const SIZE: usize>(
     axes: &[(usize, usize)],
     into: &mut [u8],
 ) {
-    let is_unit = |axis: &(usize, usize)| axis.1.is_multiple_of(SIZE);
+    let is_unit = |axis: &(usize, usize)| axis.1 % SIZE == 0;
     let strided = |axes: &[(usize, usize)]| axes.iter().filter(|axis| axis.0 > 1).count() > 1;
     if strided(axes) && axes.iter().all(is_unit) {
         let dims: Vec<usize> = axes.iter().map(|(len, _)| *len).collect();
         let strides: Vec<usize> = axes.iter().map(|(_, stride)| stride / SIZE).collect();
         let shape = ndarray::IxDyn(&dims).strides(ndarray::IxDyn(&strides));
         // Elements that overlap are copied one by one below.
-        if let Ok(mut view) = ArrayViewD::from_shape(shape, bytes[start..].as_chunks::<SIZE>().0) {
+        if let Ok(mut view) = ArrayViewD::from_shape(shape, bytes[start..].chunks_of::<SIZE>()) {
             simplify_axes(&mut view);
             return gather(&view, &crate::element::raw_units::<SIZE>(), into);
         }
@@ -68,12 +69,12 @@ fn gather_strided_units<const SIZE: usize>(
             return row.copy_from_slice(&bytes[place..][..row.len()]);
         }
         if stride < SIZE {
-            for (index, into) in row.as_chunks_mut::<SIZE>().0.iter_mut().enumerate() {
+            for (index, into) in row.chunks_of_mut::<SIZE>().iter_mut().enumerate() {
                 into.copy_from_slice(&bytes[place + index * stride..][..SIZE]);
             }
             return;
         }
-        for (item, into) in bytes[place..].chunks(stride).zip(row.as_chunks_mut::<SIZE>().0) {
+        for (item, into) in bytes[place..].chunks(stride).zip(row.chunks_of_mut::<SIZE>()) {
             into.copy_from_slice(&item[..SIZE]);
         }
     });

@@ -84,12 +84,11 @@ fn read_per_item<T: Send>(
     };
     let items = make_in_blocks(header.count(), (block / item).max(1), threads, &|numbers, words, made| {
         let (at, length) = (numbers.start * item, numbers.len() * item);
-        if let Some(items) = memory.and_then(|memory| memory.get(at..at + length))
-            && decode
-                .decode_shared(items, numbers.len(), made)
-                .map_err(|error| error.offset_element(numbers.start))?
-        {
-            return reporter.add(length);
+        if let Some(items) = memory.and_then(|memory| memory.get(at..at + length)) {
+            let decoded = decode.decode_shared(items, numbers.len(), made);
+            if decoded.map_err(|error| error.offset_element(numbers.start))? {
+                return reporter.add(length);
+            }
         }
         // Aligned for numbers, so that decoding can be vectorized.
         let mut buf = bytes::scratch(words, length)?;

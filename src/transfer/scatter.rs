@@ -9,6 +9,7 @@ use super::parallel::for_each_parallel;
 use super::source::Source;
 use super::truncated;
 use super::walk;
+use crate::bytes::AsChunks;
 use crate::bytes::scratch;
 use crate::element::cast::Bitwise;
 use crate::error::Result;
@@ -73,7 +74,7 @@ fn read_units<T, const SIZE: usize>(
         let loaded = buf.into_filled();
         // Nothing that is invalid reaches the array.
         bitwise.swap_and_check(loaded).map_err(|error| error.offset_element(at / SIZE))?;
-        scatter(loaded.as_chunks().0, block);
+        scatter(loaded.chunks_of(), block);
         reporter.add(filled)
     };
     for_each_parallel(blocks, threads, &Vec::new, &work, &mut || Ok(()))?;

@@ -53,13 +53,13 @@ impl<'a> Sink<'a> {
         /// Below this size, reserving space costs more than it saves.
         const MIN_PREALLOCATED_LEN: u64 = 1 << 20;
         self.reporter = ProgressReporter::new(options.get_progress(), bytes);
-        if let Target::File(mut file) = self.target
-            && bytes >= MIN_PREALLOCATED_LEN
-            && let Ok(at) = file.stream_position()
-        {
-            os::preallocate(file, at, bytes)?;
+        match self.target {
+            Target::File(mut file) if bytes >= MIN_PREALLOCATED_LEN => match file.stream_position() {
+                Ok(at) => Ok(os::preallocate(file, at, bytes)?),
+                Err(_) => Ok(()), // it is a pipe
+            },
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// Writes all of the bytes.

@@ -46,7 +46,8 @@ impl Walk {
         let fits = |table: usize, axis: &Axis| table < SHORT_AXIS_LEN && table * axis.len <= MAX_TABLE_LEN;
         let closest = rest.last().map_or(0, |axis| axis.stride.unsigned_abs());
         let (mut columns, mut closest) = (vec![0], closest);
-        while let Some(axis) = rest.pop_if(|axis| fits(columns.len(), axis)) {
+        while let Some(axis) = rest.last().copied().filter(|axis| fits(columns.len(), axis)) {
+            rest.pop();
             closest = closest.min(axis.stride.unsigned_abs());
             let all = (0..axis.len as isize).flat_map(|index| {
                 let place = move |column: &isize| index * axis.stride + column;
@@ -55,11 +56,12 @@ impl Walk {
             columns = all.collect();
         }
         let mut rows = vec![(0, 0)];
-        while let Some((at, axis)) =
-            rest.iter().copied().enumerate().min_by_key(|(_, axis)| axis.stride.unsigned_abs())
-            && axis.stride.unsigned_abs() < closest
-            && fits(rows.len(), &axis)
-        {
+        let next = |rest: &[Axis], rows: usize| {
+            let axes = rest.iter().copied().enumerate();
+            axes.min_by_key(|(_, axis)| axis.stride.unsigned_abs())
+                .filter(|(_, axis)| axis.stride.unsigned_abs() < closest && fits(rows, axis))
+        };
+        while let Some((at, axis)) = next(&rest, rows.len()) {
             let all = (0..axis.len).flat_map(|index| {
                 let place = move |(offset, number): &(isize, usize)| {
                     (index as isize * axis.stride + offset, index * axis.number_stride + number)

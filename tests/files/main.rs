@@ -1,5 +1,6 @@
 //! Files by path, archives, slices, maps, conversions and several processes. `tests/it` covers formats and
 //! elements.
+#![allow(clippy::incompatible_msrv, reason = "tests need a newer compiler than the library")]
 #![allow(unsafe_code)] // opening a map is unsafe: the tests promise that their files are their own
 
 #[path = "../it/support/mod.rs"]

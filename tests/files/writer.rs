@@ -305,6 +305,28 @@ fn second_array_is_neither_recovered_as_rows_nor_discarded() {
     }
 }
 
+/// Rows may begin with the bytes that every array begins with.
+#[test]
+fn rows_that_begin_as_an_array_does_are_recovered() {
+    let first = fs::read(manifest::testdata().join("number-_u1.npy")).unwrap();
+    let file = crate::support::ClosedTempFile::new();
+    for rows in [b"\x93NUMPY".to_vec(), b"\x93NUMPY\x01\x00\x04\x00abcdefg".to_vec()] {
+        fs::write(file.path(), [&first[..], &rows].concat()).unwrap();
+        let before =
+            NpyWriter::<u8, _>::append_with(file.path(), UncommittedRows::Refuse, &WriteOptions::new());
+        let error = before.unwrap_err();
+        assert!(
+            matches!(error.kind(), ErrorKind::Uncommitted { rows: found, .. } if *found == rows.len() as u64)
+        );
+        NpyWriter::<u8, _>::append_with(file.path(), UncommittedRows::Recover, &WriteOptions::new())
+            .and_then(NpyWriter::finish)
+            .unwrap();
+        let read = Array1::<u8>::read_npy(fs::File::open(file.path()).unwrap()).unwrap();
+        assert_eq!(read.as_slice().unwrap()[read.len() - rows.len()..], rows);
+        assert_eq!(fs::metadata(file.path()).unwrap().len(), (first.len() + rows.len()) as u64);
+    }
+}
+
 /// After an interrupted append, the header has the old length, and any bytes after the array are ignored.
 #[test]
 fn interrupted_append_leaves_old_array_readable() {
@@ -509,4 +531,26 @@ fn narrow_numbers_extend_files_of_the_same_type() {
     assert_eq!(codes(&path), [0, 0xC1, 0x42]);
     // A header that is written says what NumPy reads.
     assert!(std::fs::read(&path).unwrap()[10..].starts_with(b"{'descr': '|V1'"));
+}
+
+/// NumPy counts the rows of `np.zeros((3, 0))` as well.
+#[test]
+fn rows_without_elements_are_counted_with_and_without_a_declared_shape() {
+    let mut file = Vec::new();
+    let mut declared = NpyWriter::<f64, _>::with_shape(&mut file, (3, 0)).unwrap();
+    assert_eq!(declared.rows(), 0);
+    declared.push(&Array1::zeros(0)).unwrap();
+    assert_eq!(declared.rows(), 1);
+    declared.push(&Array2::zeros((2, 0))).unwrap();
+    assert_eq!(declared.rows(), 3);
+    declared.finish().unwrap();
+
+    let mut growing = NpyWriter::<f64, _>::new(Cursor::new(Vec::new()), &[0]).unwrap();
+    growing.push(&Array2::zeros((3, 0))).unwrap();
+    assert_eq!(growing.rows(), 3);
+    let growing = growing.finish().unwrap().into_inner();
+    for file in [file, growing] {
+        let text = String::from_utf8_lossy(&file);
+        assert!(text.contains("{'descr': '<f8', 'fortran_order': False, 'shape': (3, 0), }"), "{text}");
+    }
 }

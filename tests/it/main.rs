@@ -1,4 +1,5 @@
 //! Formats, elements, options and errors. `tests/files` covers files by path, archives and maps.
+#![allow(clippy::incompatible_msrv, reason = "tests need a newer compiler than the library")]
 #![allow(unsafe_code)] // strided views are made from pointers, and maps of files are unsafe to open
 
 mod support;

@@ -60,6 +60,39 @@ fn limits_are_listed_in_the_safety_guide() {
         section(&guide, "| limit | default |", "\n\n"),
         &names,
     );
+    for file in ["python/src/options.rs", "python/ndarray_io/_options.py"] {
+        let text = read(file);
+        let missing: Vec<_> = names.iter().filter(|name| !text.contains(&format!("\"{name}\""))).collect();
+        assert!(missing.is_empty(), "{file} does not have the limits {missing:?}");
+    }
+}
+
+/// Each kind is in the row of its group.
+#[test]
+fn kinds_of_errors_are_listed_with_their_groups() {
+    let (source, page) = (read("src/error/kind.rs"), read("docs/errors.md"));
+    let classes = section(&source, "pub(super) fn class(&self) -> Class {", "\n    }\n");
+    let mut count = 0;
+    let mut kinds = Vec::new();
+    for line in classes.lines() {
+        kinds.extend(line.split("Self::").skip(1).map(|rest| {
+            rest.split(|char: char| !char.is_alphanumeric()).next().unwrap_or_default().to_owned()
+        }));
+        let Some((_, class)) = line.split_once("Class::") else { continue };
+        let group = match class.trim_end_matches(',') {
+            "NotFound" => "is_not_found".to_owned(),
+            class => format!("is_{}", class.to_lowercase()),
+        };
+        let row = section(&page, &format!("| `{group}()` |"), "\n");
+        for kind in kinds.drain(..) {
+            assert!(
+                row.contains(&format!("`{kind}`")),
+                "docs/errors.md: `{kind}` is missing in the row of `{group}`"
+            );
+            count += 1;
+        }
+    }
+    assert!(count > 30, "{count}");
 }
 
 #[test]
@@ -97,16 +130,25 @@ fn programs_consider_all_variants() {
         ("src/dtype/scalar.rs", "Kind", "ndio/src/exact/values.rs"),
         ("src/error/kind.rs", "LimitKind", "tests/it/support/error_class.rs"),
         ("src/error/kind.rs", "LimitKind", "python/src/error.rs"),
+        ("src/error/help.rs", "Help", "ndio/src/failure.rs"),
+        ("src/error/file_kind.rs", "FileKind", "ndio/src/failure.rs"),
+        ("src/npz/member.rs", "Remark", "tests/files/index.rs"),
+        ("src/npz/member.rs", "Remark", "ndio/src/verify.rs"),
     ];
     for (file, name, other) in considered {
         let text = read(other);
         let missing: Vec<_> = variants(file, name)
             .into_iter()
-            .filter(|variant| !text.contains(&format!("{name}::{variant}")))
+            .filter(|variant| {
+                let text_of_variant = format!("{name}::{variant}");
+                let mut after = text.split(&text_of_variant).skip(1);
+                !after.any(|rest| !rest.starts_with(char::is_alphanumeric))
+            })
             .collect();
         assert!(
             missing.is_empty(),
-            "{other} does not name {missing:?} of {name} ({file}): what does it do with them?"
+            "{other} does not name {missing:?} of {name} ({file}): what does it do with them? (If nothing: add them to the arm \
+             of those that need nothing.)"
         );
     }
 }

@@ -109,18 +109,27 @@ fn truncated_next_header_is_an_error() {
 /// What follows an array need not be a file of another kind.
 #[test]
 fn bytes_after_the_last_array_are_trailing() {
-    let junk = [two_arrays(), b"xyz".to_vec()].concat();
-    for options in [ReadOptions::new(), ReadOptions::new().allow_trailing(true)] {
+    let again = [b"xyzxyz".to_vec(), two_arrays()].concat();
+    let beginning_of_magic = b"\x93NUMP".to_vec();
+    let (allowing, refusing) = (ReadOptions::new().allow_trailing(true), ReadOptions::new());
+    for (junk, options) in [
+        (b"xyz".to_vec(), &refusing),
+        (b"xyz".to_vec(), &allowing),
+        (again, &allowing),
+        (beginning_of_magic, &allowing),
+    ] {
         let allows = options.get_allow_trailing() == Some(true);
+        let junk = [two_arrays(), junk].concat();
         for is_stream in [false, true] {
             let input: Box<dyn std::io::Read> = match is_stream {
                 true => Box::new(Cursor::new(junk.clone()).chain(std::io::empty())),
                 false => Box::new(Cursor::new(junk.clone())),
             };
-            let mut reader = NpyReader::new_with(input, &options).unwrap();
+            let mut reader = NpyReader::new_with(input, options).unwrap();
             assert!(reader.next_array().unwrap());
             match reader.next_array() {
-                Ok(has_next) => assert!(allows && !has_next),
+                // What comes later in the stream is not looked for.
+                Ok(has_next) => assert!(allows && !has_next && !reader.next_array().unwrap()),
                 Err(error) => assert!(
                     !allows && matches!(error.kind(), ErrorKind::Trailing { bytes: 3, at_least: true, .. }),
                     "{error}"

@@ -95,8 +95,6 @@ pub(crate) struct CreateContext<'a, 'o> {
 }
 
 impl Format {
-    const ALL: [Self; 6] = [Self::Npy, Self::Npz, Self::Ra, Self::Csv, Self::Raw, Self::Stack];
-
     fn file_format(self) -> &'static dyn FileFormat {
         match self {
             Self::Npy => &npy::Npy,
@@ -119,7 +117,7 @@ impl Format {
 
     /// Detects a format by the first bytes of a file.
     pub(crate) fn detect(first: &[u8]) -> Option<Self> {
-        Self::ALL.into_iter().find(|format| format.file_format().sniff(first))
+        Self::value_variants().iter().copied().find(|format| format.file_format().sniff(first))
     }
 
     /// Guesses the format from the end of a name.
@@ -128,7 +126,10 @@ impl Format {
         let name = display_name(path);
         let extension = Path::new(&name).extension()?.to_str()?;
         let is_its = |known: &&'static str| known.eq_ignore_ascii_case(extension);
-        Self::ALL.into_iter().find(|format| format.file_format().extensions().iter().any(is_its))
+        Self::value_variants()
+            .iter()
+            .copied()
+            .find(|format| format.file_format().extensions().iter().any(is_its))
     }
 
     pub(crate) fn open(self, input: &Rc<Input>, arguments: &Arguments) -> Result<PendingArrays, Failure> {
@@ -159,4 +160,4 @@ fn open_only_array(mut arrays: PendingArrays, arguments: &Arguments) -> Result<S
 
 pub(crate) use csv::CsvDialect;
 pub(crate) use npy::{parse_dtype, refuse_bytes_after, refuse_trailing};
-pub(crate) use npz::{compression_of, compression_or_that_of, write as write_archive};
+pub(crate) use npz::{compression_of, options_like, write as write_archive};

@@ -62,17 +62,15 @@ impl FileFormat for Npz {
     fn create(&self, arrays: PendingArrays, context: CreateContext<'_, '_>) -> Result<(), Failure> {
         let CreateContext { arguments, changes, output, stdout } = context;
         let is_one = arrays.len() == 1;
-        let mut arrays = arrays.peekable();
-        let from = arrays.peek().and_then(|array| array.member.as_ref());
-        let from = from.map(|member| &member.archive.members()[member.index]);
-        let compression = compression_or_that_of(arguments.compression, from)?;
-        let options = NpzOptions::new().compression(compression);
+        compression_of(arguments.compression)?; // before anything is written
         let is_same = changes.is_none() && !arguments.selection.is_partial();
         let mut progress = Progress::new();
         output.write(stdout, Content::Binary, |sink| {
-            write(sink, &options, |archive| {
+            write(sink, |archive| {
                 for (number, mut array) in arrays.enumerate() {
                     let name = arguments.member_file_name(array.name.as_deref(), number, is_one);
+                    let from = array.member.as_ref().map(|member| &member.archive.members()[member.index]);
+                    let options = options_like(arguments.compression, from)?;
                     if let Some(member) = array.member.take() {
                         let is_array = member.archive.holds_array(member.index)?;
                         // What nothing changes, and what is not an array, is copied as it is.
@@ -81,13 +79,14 @@ impl FileFormat for Npz {
                                 archive,
                                 &member,
                                 is_array.then_some(name),
+                                &options,
                                 &mut progress,
                                 arguments,
                             )?;
                             continue;
                         }
                     }
-                    add(archive, name, array.open()?, changes, &mut progress)?;
+                    add(archive, name, array.open()?, changes, &options, &mut progress)?;
                 }
                 Ok(())
             })
@@ -100,6 +99,7 @@ fn copy_member(
     archive: &mut ArchiveWriter<'_>,
     member: &Member,
     name: Option<String>,
+    options: &NpzOptions,
     progress: &mut Progress,
     arguments: &Arguments,
 ) -> Result<(), Failure> {
@@ -107,7 +107,7 @@ fn copy_member(
     let len = member.archive.copy_raw(member.index, &file)?;
     file.rewind()?;
     let name = name.unwrap_or_else(|| member.archive.members()[member.index].file_name().to_owned());
-    archive.add_raw(name, ProgressReader { input: file, progress, total_bytes: len }, len)
+    archive.add_raw(name, ProgressReader { input: file, progress, total_bytes: len }, len, options)
 }
 
 /// An archive that is being written, to a file or a stream.
@@ -119,12 +119,11 @@ pub(crate) enum ArchiveWriter<'a> {
 /// Writes an archive.
 pub(crate) fn write(
     sink: Sink<'_>,
-    options: &NpzOptions,
     add: impl FnOnce(&mut ArchiveWriter<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let mut archive = match sink {
-        Sink::File(file) => ArchiveWriter::File(NpzWriter::new_with(file, options)),
-        Sink::Stream(out) => ArchiveWriter::Stream(NpzWriter::new_with(out, options)),
+        Sink::File(file) => ArchiveWriter::File(NpzWriter::new(file)),
+        Sink::Stream(out) => ArchiveWriter::Stream(NpzWriter::new(out)),
     };
     add(&mut archive)?;
     match archive {
@@ -136,10 +135,16 @@ pub(crate) fn write(
 
 impl ArchiveWriter<'_> {
     /// Adds a member with these bytes.
-    pub(crate) fn add_raw(&mut self, name: String, bytes: impl io::Read, len: u64) -> Result<(), Failure> {
+    pub(crate) fn add_raw(
+        &mut self,
+        name: String,
+        bytes: impl io::Read,
+        len: u64,
+        options: &NpzOptions,
+    ) -> Result<(), Failure> {
         match self {
-            Self::File(archive) => archive.add_raw(name, bytes, len)?,
-            Self::Stream(archive) => archive.add_raw(name, bytes, len)?,
+            Self::File(archive) => archive.add_raw_with(name, bytes, len, options)?,
+            Self::Stream(archive) => archive.add_raw_with(name, bytes, len, options)?,
         }
         Ok(())
     }
@@ -151,6 +156,7 @@ pub(crate) fn add(
     name: String,
     source: Source,
     changes: &Changes,
+    options: &NpzOptions,
     progress: &mut Progress,
 ) -> Result<(), Failure> {
     if let SourceArray::Objects(array) = &source.array
@@ -160,26 +166,28 @@ pub(crate) fn add(
         let array = in_order(array, changes)?;
         let name = name.strip_suffix(".npy").unwrap_or(&name); // which the writer adds again
         match archive {
-            ArchiveWriter::File(archive) => archive.add(name, &*array)?,
-            ArchiveWriter::Stream(archive) => archive.add(name, &*array)?,
+            ArchiveWriter::File(archive) => archive.add_with(name, &*array, options)?,
+            ArchiveWriter::Stream(archive) => archive.add_with(name, &*array, options)?,
         }
         return Ok(());
     }
     let (bytes, len) = changes.npy_reader(&source)?;
-    archive.add_raw(name, ProgressReader { input: bytes, progress, total_bytes: len }, len)
+    archive.add_raw(name, ProgressReader { input: bytes, progress, total_bytes: len }, len, options)
 }
 
-/// Returns the compression that was asked for, or that of a member of the input; if that cannot be written, the one most like it.
-pub(crate) fn compression_or_that_of(
+/// Returns the options for a member with the compression that was asked for, or that of a member of the input; if that cannot be written,
+/// with the one most like it.
+pub(crate) fn options_like(
     name: Option<CompressionName>,
     member: Option<&NpzMember>,
-) -> Result<Compression, Failure> {
-    Ok(match (name, member.map(NpzMember::method)) {
+) -> Result<NpzOptions, Failure> {
+    let compression = match (name, member.map(NpzMember::method)) {
         (Some(_), _) | (None, None) => compression_of(name)?,
         (None, Some(Method::Stored)) => Compression::Stored,
         (None, Some(Method::Zstd)) => Compression::Zstd(3),
         (None, Some(_)) => Compression::deflated(),
-    })
+    };
+    Ok(NpzOptions::new().compression(compression))
 }
 
 pub(crate) fn compression_of(name: Option<CompressionName>) -> Result<Compression, Failure> {

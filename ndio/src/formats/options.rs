@@ -78,7 +78,7 @@ pub(crate) struct FormatOption {
     formats_text: &'static str,
 }
 
-const ALL: &[Format] = &Format::ALL;
+const ALL: &[Format] = &[Format::Npy, Format::Npz, Format::Ra, Format::Csv, Format::Raw, Format::Stack];
 
 /// The options of `ndio convert` that do not apply to every pair of formats.
 const FORMAT_OPTIONS: &[FormatOption] = &[

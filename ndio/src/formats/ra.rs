@@ -66,7 +66,14 @@ impl FileFormat for Ra {
         output.write(stdout, Content::Binary, move |mut sink| {
             let source = source;
             let elements = changes.elements(&source, &header);
-            if arguments.compression == Some(CompressionName::Lz4) {
+            let is_packed = match arguments.compression {
+                None | Some(CompressionName::None) => false,
+                Some(CompressionName::Lz4) => true,
+                Some(CompressionName::Deflate | CompressionName::Zstd) => {
+                    return Err("RA files are packed with lz4 only".into());
+                }
+            };
+            if is_packed {
                 // LZ4 packs the data as one piece.
                 source.check_complete()?;
                 let mut payload = Vec::new();

@@ -95,7 +95,7 @@ fn describe_path(path: &Path, arguments: &Arguments, out: &mut dyn Write) -> Res
 }
 
 fn describe_input(input: &Input, arguments: &Arguments, out: &mut dyn Write) -> Result<bool, Failure> {
-    if other_formats::has_safetensors_extension(input.name()) && input.detected_format().is_none() {
+    if other_formats::is_safetensors(input) {
         return describe_safetensors(input, arguments, out);
     }
     if input.format() == Format::Npz {

@@ -1,6 +1,7 @@
 //! Conversions between Python's dates and times and those of `chrono` 0.4 and `jiff` 0.2.
 //!
 //! Nothing is rounded: a value that does not fit is an error. The fold of a time is dropped.
+#![allow(clippy::incompatible_msrv, reason = "the features that it belongs to need a newer compiler")]
 
 use super::{Date, Time, Timedelta};
 use crate::error::{Error, ErrorKind, Result};
@@ -15,7 +16,7 @@ fn ok_or_out_of_range<T>(made: Option<T>, what: impl std::fmt::Debug) -> Result<
 /// Builds a time of day; `None` if it is out of range, or `nanosecond` is not a multiple of 1000.
 fn time(hour: u32, minute: u32, second: u32, nanosecond: u32) -> Option<Time> {
     let small = |number: u32| u8::try_from(number).ok();
-    let microsecond = nanosecond.is_multiple_of(1000).then_some(nanosecond / 1000)?;
+    let microsecond = (nanosecond % 1000 == 0).then_some(nanosecond / 1000)?;
     Time::new(small(hour)?, small(minute)?, small(second)?, microsecond)
 }
 

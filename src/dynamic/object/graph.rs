@@ -2,6 +2,7 @@
 //!
 //! With indices instead of pointers, objects can contain themselves without leaking, dropping needs no
 //! traversal, and a million small lists need only a few allocations.
+#![allow(clippy::incompatible_msrv, reason = "the features that it belongs to need a newer compiler")]
 
 use std::fmt;
 use std::ops::{Deref, Range};
@@ -14,6 +15,7 @@ use super::key_index::{KeyIndexes, MAX_WITHOUT_INDEX};
 use super::source::PickleSource;
 use super::times::{Date, Time, Timedelta};
 use super::{Object, ObjectRef};
+use crate::bytes::AsChunks;
 use crate::dtype::DType;
 use crate::shape::Order;
 
@@ -95,7 +97,7 @@ impl Slot {
             return None;
         }
         let all = (text << 16 | (len as u128) << 8 | u128::from(Self::SHORT_TAG)).to_le_bytes();
-        let (words, _) = all.as_chunks::<8>();
+        let words = all.chunks_of::<8>();
         Some(Self([u64::from_ne_bytes(words[0]), u64::from_ne_bytes(words[1])]))
     }
 

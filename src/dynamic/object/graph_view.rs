@@ -6,6 +6,7 @@ use super::Text;
 use super::graph::{CallParts, Graph, Node, Slot, SlotContents};
 use super::source::PickleSource;
 use super::times;
+use crate::bytes::AsChunks;
 use crate::error::{Error, ErrorKind, FilePart, Result};
 use crate::header::Header;
 use crate::limits::Limits;
@@ -110,7 +111,7 @@ impl<'a> GraphView<'a> {
 
     pub(super) fn dict(self, slot: Slot) -> Option<&'a [[Slot; 2]]> {
         match self.node(slot) {
-            Some(Node::Dict(span)) => Some(self.graph.slots(*span).as_chunks::<2>().0),
+            Some(Node::Dict(span)) => Some(self.graph.slots(*span).chunks_of::<2>()),
             _ => None,
         }
     }

@@ -8,6 +8,7 @@ use ndarray::{ArrayView, Dimension};
 use super::graph::{ArrayParts, Node, ObjectId, SharedGraph, Slot, SlotContents};
 use super::key_index::MAX_WITHOUT_INDEX;
 use super::{Object, ObjectRef, keys};
+use crate::bytes::AsChunks;
 use crate::dtype::Casting;
 use crate::dtype::DType;
 use crate::dynamic::DynArray;
@@ -153,7 +154,7 @@ impl<'a> Dict<'a> {
     ) -> impl ExactSizeIterator<Item = (ObjectRef<'a>, ObjectRef<'a>)> + DoubleEndedIterator + Clone + 'a
     {
         let graph = self.keys_and_values.graph();
-        let pairs = self.keys_and_values.slots.as_chunks::<2>().0.iter();
+        let pairs = self.keys_and_values.slots.chunks_of::<2>().iter();
         pairs.map(move |[key, value]| (ObjectRef::new(key, graph), ObjectRef::new(value, graph)))
     }
 

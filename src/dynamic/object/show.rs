@@ -279,7 +279,7 @@ impl ReprWriter<'_> {
         match &mut style.kind {
             ContainerKind::Items if number == 0 => {}
             ContainerKind::Items => self.write_str(", ")?,
-            ContainerKind::Pairs if !number.is_multiple_of(2) => self.write_str(": ")?,
+            ContainerKind::Pairs if number % 2 != 0 => self.write_str(": ")?,
             ContainerKind::Pairs if number == 0 => {}
             ContainerKind::Pairs => self.write_str(", ")?,
             ContainerKind::Range if number == 2 && *part.slot == Slot::int(1) => {

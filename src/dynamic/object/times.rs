@@ -21,7 +21,7 @@ pub struct Date {
 impl Date {
     /// Creates a date; `None` if there is no such date.
     pub fn new(year: u16, month: u8, day: u8) -> Option<Self> {
-        let is_leap = year.is_multiple_of(4) && !year.is_multiple_of(100) || year.is_multiple_of(400);
+        let is_leap = year % 4 == 0 && year % 100 != 0 || year % 400 == 0;
         let days = match month {
             4 | 6 | 9 | 11 => 30,
             2 if is_leap => 29,

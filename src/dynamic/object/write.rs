@@ -295,7 +295,7 @@ impl<'a> Pickler<'a> {
     /// Returns whether the object was written completely within itself. If so, its parts are skipped.
     fn write_before_part(&mut self, owner: ObjectRef<'a>, number: usize) -> Result<bool> {
         let batches = |writer: &mut OpcodeWriter, number: usize, step: usize, end: fn(&mut OpcodeWriter)| {
-            if number.is_multiple_of(step * BATCH) {
+            if number % (step * BATCH) == 0 {
                 if number > 0 {
                     end(writer);
                 }
@@ -366,10 +366,10 @@ impl<'a> Pickler<'a> {
         let is_first_pair = number == items && pairs > 0;
         if is_first_item || is_first_pair {
             self.out.mark();
-        } else if number < items && number.is_multiple_of(BATCH) {
+        } else if number < items && number % BATCH == 0 {
             self.out.appends();
             self.out.mark();
-        } else if number < items + pairs && number > items && (number - items).is_multiple_of(2 * BATCH) {
+        } else if number < items + pairs && number > items && (number - items) % (2 * BATCH) == 0 {
             self.out.set_items();
             self.out.mark();
         }

@@ -61,7 +61,7 @@ impl<D: Dimension> StridedLayout<D> {
         for (into, &stride) in strides.slice_mut().iter_mut().zip(&self.strides) {
             // ndarray's strides are in elements, so a field cannot be viewed if the size of the record is not
             // a multiple of its own.
-            if !stride.is_multiple_of(size) {
+            if stride % size != 0 {
                 return Err(ErrorKind::NeedsCopy(CopyReason::Misaligned {
                     wanted: size,
                     off_by: (stride % size) as u64,

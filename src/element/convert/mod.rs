@@ -18,6 +18,8 @@ use super::cast::ElementBuf;
 use super::fixed::ScalarElement;
 use super::swap::swap_units;
 use super::{ItemDecoder, ReadPlan, mismatch, swap_between};
+#[cfg(feature = "half-2")]
+use crate::bytes::AsChunks;
 use crate::dtype::Casting;
 use crate::dtype::{ByteOrder, CastingRules, DType, Kind, LongDoubleFormat, Scalar, TimeUnit};
 use crate::error::{Error, ErrorKind, Help, Result};
@@ -326,7 +328,7 @@ impl ItemDecoder<half::bf16> for ConvertingDecoder {
         for_each_part(items, count, |items, count| {
             let made = &mut bytes[..2 * count];
             (self.recode)(items, made)?;
-            out.extend(made.as_chunks().0.iter().map(|bytes| half::bf16::from_le_bytes(*bytes)));
+            out.extend(made.chunks_of().iter().map(|bytes| half::bf16::from_le_bytes(*bytes)));
             Ok(())
         })
     }
@@ -382,6 +384,7 @@ fn strictest_casting(from: &Scalar, to: &Scalar) -> Casting {
 }
 
 /// Ranks the kinds in the order bool, unsigned, signed, float, complex.
+#[deny(clippy::wildcard_enum_match_arm)]
 fn rank(kind: Kind) -> u8 {
     match kind {
         Kind::Bool => 0,
@@ -393,7 +396,8 @@ fn rank(kind: Kind) -> u8 {
             Some(_) => 2,
             None => 3,
         },
-        _ => 4,
+        Kind::Complex => 4,
+        Kind::Bytes | Kind::Text | Kind::Void | Kind::Datetime(_) | Kind::Timedelta(_) => 4,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Converts between the numbers of `ml_dtypes` and other numbers, as that package does: by way of `f32`, or of an integer of one byte.
 
 use super::{Recode, chain, numbers, numbers_recoder};
+use crate::bytes::AsChunks;
 use crate::dtype::{ByteOrder, Casting, CastingRules, Kind, Narrow, Scalar};
 use crate::error::{Error, ErrorKind, Help, Result};
 
@@ -243,7 +244,7 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar, rules: CastingRules) -> Option
 fn decoder(narrow: Narrow) -> Recode {
     if narrow == Narrow::BFloat16 {
         return Box::new(|items, made| {
-            for (item, number) in items.as_chunks().0.iter().zip(made.as_chunks_mut().0) {
+            for (item, number) in items.chunks_of().iter().zip(made.chunks_of_mut()) {
                 *number = f32::from_bits(u32::from(u16::from_le_bytes(*item)) << 16).to_ne_bytes();
             }
             Ok(())
@@ -258,7 +259,7 @@ fn decoder(narrow: Narrow) -> Recode {
     }
     let table: [[u8; 4]; 256] = std::array::from_fn(|code| to_f32(narrow, &[code as u8]).to_ne_bytes());
     Box::new(move |items, made| {
-        let numbers = made.as_chunks_mut().0;
+        let numbers = made.chunks_of_mut();
         items.iter().zip(numbers).for_each(|(code, number)| *number = table[usize::from(*code)]);
         Ok(())
     })
@@ -268,7 +269,7 @@ fn decoder(narrow: Narrow) -> Recode {
 fn encoder(narrow: Narrow, is_float: bool, casting: Casting) -> Recode {
     if narrow == Narrow::BFloat16 {
         return Box::new(|items, made| {
-            for (item, into) in items.as_chunks().0.iter().zip(made.as_chunks_mut().0) {
+            for (item, into) in items.chunks_of().iter().zip(made.chunks_of_mut()) {
                 *into = bfloat16_bits(f32::from_ne_bytes(*item)).to_le_bytes();
             }
             Ok(())
@@ -276,14 +277,14 @@ fn encoder(narrow: Narrow, is_float: bool, casting: Casting) -> Recode {
     }
     let Some(limits) = narrow.limits() else {
         return Box::new(move |items, made| {
-            for (item, into) in items.as_chunks().0.iter().zip(made.as_chunks_mut::<1>().0) {
+            for (item, into) in items.chunks_of().iter().zip(made.chunks_of_mut::<1>()) {
                 encode_f32(narrow, f32::from_ne_bytes(*item), into);
             }
             Ok(())
         });
     };
     Box::new(move |items, made| {
-        for (index, (item, into)) in items.as_chunks().0.iter().zip(made).enumerate() {
+        for (index, (item, into)) in items.chunks_of().iter().zip(made).enumerate() {
             let integer = clamp_or_check(i64::from_ne_bytes(*item), limits, is_float, casting, narrow)
                 .map_err(|error| error.at_element(index))?;
             *into = encode_integer(limits, integer);

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use num_complex::Complex;
 
 use super::Recode;
+use crate::bytes::AsChunks;
 use crate::dtype::{ByteOrder, Kind, Scalar, TimeStep, TimeUnit};
 use crate::element::bytes::write_padded;
 use crate::element::swap::{swap_unit_of, swap_units};
@@ -130,7 +131,7 @@ where
         }
         let (size, width) = (from.size(), to.size() / N);
         for (index, into) in made.chunks_exact_mut(to.size().max(1)).enumerate() {
-            let text = without_trailing_nuls(items[index * size..][..size].as_chunks::<N>().0);
+            let text = without_trailing_nuls(items[index * size..][..size].chunks_of::<N>());
             if text.len() > width {
                 let (length, width) = (text.len() as u64, width as u64);
                 return Err(Error::from(ErrorKind::TextTooLong { length, width }).at_element(index));
@@ -168,7 +169,7 @@ fn decode_text<'a>(item: &'a mut [u8], scalar: &Scalar) -> Result<Cow<'a, str>> 
     if scalar.is_foreign() {
         swap_units(item, 4);
     }
-    let codes = without_trailing_nuls(item.as_chunks::<4>().0).iter().map(|code| u32::from_ne_bytes(*code));
+    let codes = without_trailing_nuls(item.chunks_of::<4>()).iter().map(|code| u32::from_ne_bytes(*code));
     Ok(text(codes)?.into())
 }
 

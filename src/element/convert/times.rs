@@ -1,6 +1,7 @@
 //! Converts times and durations to other units, and to and from numbers of ticks.
 
 use super::{Recode, numbers, swap_units};
+use crate::bytes::AsChunks;
 use crate::dtype::{ByteOrder, Casting, Kind, Scalar, TimeStep, TimeUnit};
 use crate::element::time::{NAT, day_to_month, month_to_first_day, nanos_per_tick};
 use crate::error::{Error, ErrorKind, Result};
@@ -23,7 +24,7 @@ pub(super) fn recoder(from: &Scalar, to: &Scalar, casting: Casting) -> Option<Re
                 if from.is_foreign() {
                     swap_units(items, 8);
                 }
-                let pairs = items.as_chunks().0.iter().zip(made.as_chunks_mut().0);
+                let pairs = items.chunks_of().iter().zip(made.chunks_of_mut());
                 for (index, (item, made)) in pairs.enumerate() {
                     let ticks = i64::from_ne_bytes(*item);
                     let scaled = match ticks {
@@ -53,7 +54,7 @@ fn float_recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
     let is_foreign = to.is_foreign();
     Some(Box::new(move |items, made| {
         doubles(items, made)?;
-        for item in made.as_chunks_mut().0 {
+        for item in made.chunks_of_mut() {
             let number = f64::from_ne_bytes(*item);
             // The range excludes -2⁶³, which is NaT.
             let is_in_range = number.abs() < 2f64.powi(63);

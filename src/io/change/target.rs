@@ -29,18 +29,18 @@ pub(super) fn resolve_destination(path: &Path) -> Result<Destination> {
     const MAX_LINKS: usize = 40; // the limit of Linux
     // On Windows, opening a named pipe, even only to inspect it, uses up one of its instances. So devices are
     // recognized before any path is opened.
-    if cfg!(windows)
-        && let Some(device) = open_descriptor_or_device(path)?
-    {
-        return Ok(Destination::Open(device));
+    if cfg!(windows) {
+        if let Some(device) = open_descriptor_or_device(path)? {
+            return Ok(Destination::Open(device));
+        }
     }
     // The system resolves all links first. If it refuses to follow one (such as another user's link in a
     // world-writable folder, with `fs.protected_symlinks`), the link is refused here too.
-    if let Err(error) = fs::metadata(path)
-        && error.kind() == io::ErrorKind::PermissionDenied
-        && fs::symlink_metadata(path).is_ok_and(|link| link.is_symlink())
-    {
-        return Err(error.into());
+    let refused = fs::metadata(path).err().filter(|error| error.kind() == io::ErrorKind::PermissionDenied);
+    if let Some(error) = refused {
+        if fs::symlink_metadata(path).is_ok_and(|link| link.is_symlink()) {
+            return Err(error.into());
+        }
     }
     if let Some(file) = open_descriptor_or_device(path)? {
         return Ok(Destination::Open(file));

@@ -397,9 +397,7 @@ impl<A> NpyWriter<A, File> {
             }
             (Order::C, [_, row @ ..]) | (Order::Fortran, [row @ .., _]) => Shape::from(row),
         };
-        if let Some(wanted) = wanted
-            && wanted != row.dims()
-        {
+        if let Some(wanted) = wanted.filter(|wanted| *wanted != row.dims()) {
             return Err(
                 ErrorKind::ShapeMismatch { found: wanted.into(), wanted: WantedShape::Rows(row) }.into()
             );
@@ -411,8 +409,9 @@ impl<A> NpyWriter<A, File> {
         let need = header.payload_len().unwrap_or_default();
         let row_bytes = row.byte_len(dtype.item_size()).unwrap_or(0);
         let more = have - need;
-        if more > 0 && begins_with_array(&file, head as u64 + need)? {
-            return Err(read::array_follows(more, false));
+        if more > 0 {
+            let after = head as u64 + need;
+            read::check_no_array_follows(more, false, |head| Region::of_file(&file).fill_at(head, after))?;
         }
         let rows = more.checked_div(row_bytes).unwrap_or(0);
         let kept = match surplus {
@@ -438,15 +437,6 @@ impl<A> NpyWriter<A, File> {
         let write_plan = write_plan(header.dtype());
         Ok(Self::of(file, header, row, found.version, length, (write_plan, options)))
     }
-}
-
-/// Whether an array begins at this position of a file: its header is whole, or longer than what is looked at. Rows may begin with the same
-/// six bytes.
-fn begins_with_array(file: &File, at: u64) -> Result<bool> {
-    let mut head = [0; 1024];
-    let filled = Region::of_file(file).fill_at(&mut head, at)?;
-    let head = &head[..filled];
-    Ok(head.starts_with(npy::MAGIC) && Npy::parse(head, &ReadOptions::new()).is_ok())
 }
 
 /// Returns a file's header, the header's length, and the number of bytes after the header.

@@ -126,11 +126,8 @@ impl<A, W> Drop for NpyWriter<A, W> {
     /// nothing is written. In a forked process, nothing is written either: the rows are those of its parent.
     fn drop(&mut self) {
         let Self { writer: WriterSlot(writer), write, buffer, is_broken, owner, .. } = self;
-        if let Some(writer) = writer
-            && !*is_broken
-            && owner.is_current_process()
-            && !buffer.is_empty()
-        {
+        let has_rows = !*is_broken && owner.is_current_process() && !buffer.is_empty();
+        if let Some(writer) = writer.as_mut().filter(|_| has_rows) {
             let _ = write(writer, buffer); // drop cannot report an error
         }
     }
@@ -233,9 +230,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     pub fn push<D: Dimension>(&mut self, rows: &ArrayRef<A, D>) -> Result<()> {
         self.check_rows_and_count_empty(rows.shape())?;
         // With at most one axis, both orders are the same.
-        if rows.ndim() < 2
-            && let Some(items) = rows.as_slice()
-        {
+        if let Some(items) = rows.as_slice().filter(|_| rows.ndim() < 2) {
             return self.put(Items::Contiguous(items), items.len());
         }
         // The elements in Fortran order are those of the reversed axes in C order.
@@ -683,9 +678,8 @@ impl<A, W: Write + Seek> NpyWriter<A, W> {
         let head = npy::format_growing(&header, options.get_version())?;
         let start = writer.stream_position()?;
         change::check_can_sync(&mut writer, options)?;
-        if let Some(file) = streams::as_file_or_buffered(&mut writer)
-            && let Some(length) = bytes::len_of_regular(file)
-        {
+        let file = streams::as_file_or_buffered(&mut writer);
+        if let Some((file, length)) = file.and_then(|file| Some((file, bytes::len_of_regular(file)?))) {
             if os::is_append_only(file) {
                 let reason = "the file was opened for appending only, so its header cannot be updated";
                 return Err(ErrorKind::BadOption { reason: reason.into() }.into());

@@ -12,6 +12,7 @@ use super::super::keys;
 use super::super::times::{self, Date, Time, Timedelta};
 use super::Unpickler;
 use super::dtypes::DTypeIndices;
+use crate::bytes::AsChunks;
 use crate::dtype::{Casting, DType};
 use crate::dynamic::DynArray;
 use crate::error::Result;
@@ -34,7 +35,7 @@ fn permute_axes(axes: &[usize], dims: &[usize], item: usize, bytes: &[u8]) -> Op
     }
     /// Rearranges elements of `SIZE` bytes.
     fn permute_items<const SIZE: usize>(axes: &[usize], dims: &[usize], bytes: &[u8]) -> Option<Vec<u8>> {
-        let view = ArrayViewD::from_shape(dims, bytes.as_chunks::<SIZE>().0).ok()?;
+        let view = ArrayViewD::from_shape(dims, bytes.chunks_of::<SIZE>()).ok()?;
         let items = view.permuted_axes(axes).as_standard_layout().into_owned().into_raw_vec_and_offset().0;
         Some(items.into_flattened())
     }

@@ -76,7 +76,7 @@ impl Unpickler<'_> {
     }
 
     fn check_pairs(&self, mark: usize) -> Result<()> {
-        match (self.stack.len() - mark).is_multiple_of(2) {
+        match (self.stack.len() - mark) % 2 == 0 {
             true => Ok(()),
             false => Err(self.fault("a key of a dict has no value")),
         }
