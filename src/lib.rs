@@ -24,7 +24,8 @@
 //! | map a file, or view bytes, without a copy | [`NpyMmap`], [`NpyMmapMut`], [`ViewNpyExt`] |
 //! | read or write an archive | [`read_npz`], [`write_npz`], [`NpzFile`], [`NpzUpdate`]; any writer, [`NpzWriter`]; any reader that can seek, [`NpzReader`]; maps, [`NpzMmap`] |
 //! | read and write structs, enums, and types of your own | [`#[derive(Record)]`](macro@Record), [`#[derive(Element)]`](macro@Element) |
-//! | read an array whose type is known only at run time | [`DynArray`] |
+//! | read an array whose type is known only at run time | [`DynArray`], [`with_numbers!`](crate::with_numbers) |
+//! | write a function for any type of elements | [`ReadableElement`], [`WritableElement`]; of arrays, [`FromPayload`](file::FromPayload) |
 //! | use another version of `ndarray`, another library, or plain vectors | [`FlatArray`], [`FlatView`] |
 //! | read into existing memory | [`ReadNpyIntoExt`] |
 //! | convert or join files of any size | [`convert`] |

@@ -72,9 +72,9 @@ pub(crate) fn at_part(path: &Path, part: &str, failure: Failure) -> Failure {
 /// Whether an error says that a file could not be read or is not an array file, rather than what is wrong with it.
 pub(crate) fn is_read_failure(failure: &Failure) -> bool {
     let of_library = |error: &ndarray_io::Error| {
-        // A text, or nothing that is known, may be what is left of an array file.
-        let is_of_another_kind =
-            matches!(error.help(), Some(Help::OtherFile(kind)) if !matches!(kind, FileKind::Text));
+        // What is known by one byte, or not at all, may be what is left of an array file.
+        let is_of_another_kind = error.member().is_none()
+            && matches!(error.help(), Some(Help::OtherFile(kind)) if !matches!(kind, FileKind::Text | FileKind::Json));
         error.is_io() || error.is_conflict() || is_of_another_kind
     };
     failure.downcast_ref::<ndarray_io::Error>().is_some_and(of_library)

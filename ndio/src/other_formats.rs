@@ -154,11 +154,15 @@ fn read_sole_matrix(input: &Input) -> Result<Sparse, Failure> {
 
 /// Whether a file is one of safetensors, by its name or its content.
 pub(crate) fn is_safetensors(input: &Input) -> bool {
-    let begins = || {
-        let error = ndarray_io::NpyReader::new(input.first_bytes()).err();
-        error.and_then(|error| error.help()) == Some(Help::OtherFile(FileKind::Safetensors))
-    };
-    input.detected_format().is_none() && (has_safetensors_extension(input.name()) || begins())
+    let error = ndarray_io::NpyReader::new(input.first_bytes()).err();
+    let is_named = has_safetensors_extension(input.name());
+    input.detected_format().is_none()
+        && match error.and_then(|error| error.help()) {
+            Some(Help::OtherFile(FileKind::Safetensors)) => true,
+            // A download may have failed.
+            Some(Help::OtherFile(FileKind::Html | FileKind::GitLfs)) => false,
+            _ => is_named,
+        }
 }
 
 /// Opens a file of safetensors.

@@ -28,7 +28,7 @@ pub(crate) struct Pack {
     /// Deflate the members
     #[arg(long, short, conflicts_with = "compression")]
     deflate: bool,
-    /// Compress the members
+    /// Compress the members; without this, --update compresses what it writes as the first member is
     #[arg(long, value_enum)]
     compression: Option<CompressionName>,
     /// Replace an existing file: all of its members
@@ -133,6 +133,9 @@ fn update(arguments: &Pack, compression: Option<CompressionName>) -> Result<u8, 
     }
     let options = options_like(compression, update.members().first())?;
     update = update.with_options(&options);
+    for index in &arguments.remove_index {
+        update = update.remove(*index)?;
+    }
     for name in &arguments.remove {
         let removed = update.remove(name.as_str());
         update = removed.map_err(|error| match error.kind() {
@@ -142,14 +145,11 @@ fn update(arguments: &Pack, compression: Option<CompressionName>) -> Result<u8, 
             _ => error.into(),
         })?;
     }
-    for index in &arguments.remove_index {
-        update = update.remove(*index)?;
-    }
     for (name, bytes) in &contents {
         update = match update.index_of(name.strip_suffix(".npy").unwrap_or(name)) {
             Ok(index) => update.replace_raw(index, bytes)?,
             Err(error) if error.is_not_found() => update.add_raw(name.as_str(), bytes)?,
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(format!("{error}; --remove-index removes one, counted from 0").into()),
         };
     }
     update.finish()?;
@@ -175,6 +175,9 @@ fn name_and_path(argument: &OsStr) -> Result<(String, PathBuf), Failure> {
         && !path.exists()
         && let Some((name, path)) = split_at_equals(argument)
     {
+        if name.is_empty() {
+            return Err("NAME=FILE needs a name".into());
+        }
         return Ok((format!("{name}.npy"), path));
     }
     if path == Path::new("-") {

@@ -50,6 +50,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
             report(&failure);
             Ok(())
         };
+        let is_named = path.as_ref().is_ok_and(|path| arguments.files.iter().any(|named| named == path));
         let input = match path.and_then(Input::open) {
             Ok(input) => input,
             Err(failure) => return report_failure(failure, out),
@@ -62,15 +63,14 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Fail
             has_unknown_names: false,
             is_partial: false,
         };
-        let is_named = arguments.files.iter().any(|named| named == input.name());
         let scanned = match !is_named && is_compressed_without_pickle_name(&input) {
-            true => {
-                scan.report_unexamined("it");
-                Ok(())
-            }
+            true => scan.report_unexamined("", "name it, and it is scanned"),
             false => scan.scan_input(&input),
         };
         let has_nothing = !scan.has_pickle && !scan.is_partial;
+        if scan.is_partial {
+            code = 2;
+        }
         let has_unknown_names = scan.has_unknown_names;
         if has_unknown_names {
             code = code.max(1);
@@ -231,9 +231,8 @@ impl Scan<'_> {
                     && archive.peek(index).map_or(true, |found| found.header.dtype().has_object());
                 let first = if has_objects { Vec::new() } else { first_bytes_of_member(archive, index)? };
                 let is_known = has_objects || has_pickle_extension(name) || begins_with_protocol(&first);
-                if !is_known && may_be_compressed(&first) {
-                    self.report_unexamined(&format!("member '{name}'"));
-                    return Ok(());
+                if !is_known && is_compressed(&first) {
+                    return self.report_unexamined(name, "unpack it, and scan it by itself");
                 }
                 if !is_known && !may_be_pickle(&first) {
                     return Ok(());
@@ -256,9 +255,16 @@ impl Scan<'_> {
     }
 
     /// Says that what is compressed has not been decompressed to see whether it is a pickle.
-    fn report_unexamined(&mut self, part: &str) {
+    fn report_unexamined(&mut self, part: &str, remedy: &str) -> Result<(), Failure> {
         self.is_partial = true;
-        report(&format!("{}: {part} is compressed, and not looked at: scan it by itself", self.name).into());
+        if self.arguments.json {
+            let line = json!({"file": self.name, "member": part, "error": "compressed, and not looked at"});
+            return Ok(writeln!(self.out, "{line}")?);
+        }
+        self.out.flush()?;
+        let part = if part.is_empty() { String::new() } else { format!(" {part}:") };
+        report(&format!("{}:{part} it is compressed, and not looked at: {remedy}", self.name).into());
+        Ok(())
     }
 
     /// Prints what Python would do to load a pickle.
@@ -381,6 +387,11 @@ fn may_be_compressed(first: &[u8]) -> bool {
     COMPRESSION_MAGICS.iter().any(|packed| first.starts_with(packed))
 }
 
+/// Whether bytes begin like something compressed, also in a way that joblib does not read.
+fn is_compressed(first: &[u8]) -> bool {
+    may_be_compressed(first) || first.starts_with(b"\x28\xb5\x2f\xfd")
+}
+
 /// Returns the error for a file of another kind, if its first bytes say which.
 fn other_file_kind_failure(file: &mut File) -> Option<Failure> {
     let error = NpyReader::new(&*file).err()?;
@@ -394,11 +405,12 @@ fn other_file_kind_failure(file: &mut File) -> Option<Failure> {
 /// Whether a file in a folder may have objects, by its name or its content.
 fn may_have_objects(path: &Path) -> bool {
     let begins = || {
-        let Ok(mut file) = File::open(path) else { return false };
-        let first = peek_bytes(&mut file).unwrap_or_default();
+        // What cannot be read is an error of the scan.
+        let Ok(mut file) = File::open(path) else { return true };
+        let Ok(first) = peek_bytes(&mut file) else { return true };
         begins_with_protocol(&first)
             || Format::detect(&first).is_some()
-            || may_be_compressed(&first)
+            || is_compressed(&first)
             || may_be_pickle(&first) && is_old_pickle_with_names(&mut file)
     };
     has_array_extension(path) || has_pickle_extension(&path.to_string_lossy()) || begins()
@@ -406,7 +418,7 @@ fn may_have_objects(path: &Path) -> bool {
 
 /// Whether a file is compressed, and its name does not say that it is a pickle.
 fn is_compressed_without_pickle_name(input: &Input) -> bool {
-    may_be_compressed(input.first_bytes()) && !has_pickle_extension(&input.name().to_string_lossy())
+    is_compressed(input.first_bytes()) && !has_pickle_extension(&input.name().to_string_lossy())
 }
 
 /// Whether bytes are a pickle of protocol 0 or 1, which begins as a text may do, that names classes or functions.
@@ -426,7 +438,7 @@ fn is_old_pickle_with_names(file: &mut File) -> bool {
         })
     };
     let mut bytes = Vec::new();
-    // A text is damaged at its beginning as a pickle, so more is read only of what has no names so far.
+    // Most pickles have a name near their beginning.
     for most in [1 << 16, 1 << 20, MAX_DAMAGED_LEN] {
         let Ok(came) = file.take(most - bytes.len() as u64).read_to_end(&mut bytes) else { return false };
         let names = Pickle::globals_until_damage(&bytes, &options_with_objects());
@@ -442,7 +454,7 @@ fn is_old_pickle_with_names(file: &mut File) -> bool {
 
 fn has_pickle_extension(name: &str) -> bool {
     const PICKLE_EXTENSIONS: [&str; 8] = [".pkl", ".pickle", ".joblib", ".pt", ".pth", ".ckpt", ".sav", ".p"];
-    const COMPRESSED_EXTENSIONS: [&str; 7] = [".gz", ".bz2", ".xz", ".lzma", ".z", ".zlib", ".lz4"];
+    const COMPRESSED_EXTENSIONS: [&str; 8] = [".zst", ".gz", ".bz2", ".xz", ".lzma", ".z", ".zlib", ".lz4"];
     let name = name.to_ascii_lowercase();
     let inner = COMPRESSED_EXTENSIONS.iter().find_map(|extension| name.strip_suffix(extension));
     let name = inner.unwrap_or(&name);

@@ -1,5 +1,4 @@
 //! Raw LZ4 blocks, without a frame. Only safe code is used, on initialized memory.
-#![allow(clippy::incompatible_msrv, reason = "the features that it belongs to need a newer compiler")]
 
 use crate::error::{ErrorKind, FilePart, Result};
 
@@ -32,6 +31,7 @@ pub(crate) fn unpack(packed: &[u8], into: &mut [u8]) -> Result<()> {
 
 /// Returns the first of several LZ4 frames; `None` if it has no end, or is not one.
 #[cfg(feature = "object")]
+#[allow(clippy::incompatible_msrv, reason = "the feature needs a newer compiler")]
 pub(crate) fn first_frame(frames: &[u8]) -> Option<&[u8]> {
     let mut rest = frames;
     let mut skip = |count: usize| rest.split_off(..count);

@@ -251,8 +251,16 @@ fn error_messages_equal_those_in_testdata() {
         let help = error.help().map_or_else(|| "-".into(), |help| help.to_string());
         all += &format!("{kind}\n  display  {error}\n  help     {help}\n");
     }
-    let shown: Vec<String> =
-        sample_errors().iter().map(|error| format!("{:?} {:?}", error.kind(), error.help())).collect();
+    // A word alone would not do: `Rows` is a limit and also a shape that is wanted.
+    let named = |name: &str, error: &Error| match name {
+        "ErrorKind" => format!("{:?}", error.kind()),
+        "Help" => error.help().map_or_else(String::new, |help| format!("{help:?}")),
+        "LimitKind" => match error.kind() {
+            ErrorKind::Limit { limit_kind, .. } => format!("{limit_kind:?}"),
+            _ => String::new(),
+        },
+        _ => unreachable!("{name}"),
+    };
     let mut missing = Vec::new();
     for (source, name) in [
         (include_str!("kind.rs"), "ErrorKind"),
@@ -260,9 +268,10 @@ fn error_messages_equal_those_in_testdata() {
         (include_str!("help.rs"), "Help"),
     ] {
         for variant in variants(source, name) {
-            let has_word =
-                |text: &String| text.split(|char: char| !char.is_alphanumeric()).any(|word| word == variant);
-            if !shown.iter().any(has_word) {
+            let is_sample = |error: &Error| {
+                named(name, error).split(|char: char| !char.is_alphanumeric()).next() == Some(variant)
+            };
+            if !sample_errors().iter().any(is_sample) {
                 missing.push(format!("{name}::{variant}"));
             }
         }

@@ -198,8 +198,8 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
         let (pending, least) = match self.state {
             State::AtPayload => (F::stored_len(&self.found), F::min_stored_len(&self.found)),
             State::Within { left } => (Some(left), 0),
-            State::AtEnd => (Some(0), 0),
-            State::AfterLast | State::Lost => return None,
+            State::AtEnd | State::AfterLast => (Some(0), 0),
+            State::Lost => return None,
         };
         let have = Source::of(&mut self.reader).remaining()?;
         match pending {

@@ -129,7 +129,10 @@ fn bytes_after_the_last_array_are_trailing() {
             assert!(reader.next_array().unwrap());
             match reader.next_array() {
                 // What comes later in the stream is not looked for.
-                Ok(has_next) => assert!(allows && !has_next && !reader.next_array().unwrap()),
+                Ok(has_next) => {
+                    assert!(allows && !has_next && !reader.next_array().unwrap());
+                    assert!(is_stream || reader.extent().is_none_or(|extent| extent.trailing() != Some(0)));
+                }
                 Err(error) => assert!(
                     !allows && matches!(error.kind(), ErrorKind::Trailing { bytes: 3, at_least: true, .. }),
                     "{error}"

@@ -61,7 +61,11 @@ impl FileFormat for Npz {
 
     fn create(&self, arrays: PendingArrays, context: CreateContext<'_, '_>) -> Result<(), Failure> {
         let CreateContext { arguments, changes, output, stdout } = context;
+        let mut arrays = arrays.peekable();
         let is_one = arrays.len() == 1;
+        if !is_one && arrays.peek().is_some_and(|array| array.member.is_some()) && arguments.name.is_some() {
+            return Err("--name names one member, and the input has several; --member selects one".into());
+        }
         compression_of(arguments.compression)?; // before anything is written
         let is_same = changes.is_none() && !arguments.selection.is_partial();
         let mut progress = Progress::new();

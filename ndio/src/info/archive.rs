@@ -4,7 +4,7 @@ use std::io::Write;
 
 use ndarray_io::blocks::map_in_order;
 use ndarray_io::error::ErrorKind;
-use ndarray_io::header::Shape;
+use ndarray_io::header::{Order, Shape};
 use ndarray_io::npy::NpyHeader;
 use ndarray_io::npz::{IndexState, NpzMember};
 use ndarray_io::{NpzFile, ReadOptions};
@@ -200,7 +200,9 @@ pub(super) fn print_archive_table(input: &Input, stats: bool, out: &mut dyn Writ
             Some(Ok(npy_header)) => {
                 let (dtype, shape) =
                     (header_facts(&npy_header).dtype, Shape::from(npy_header.header.shape()));
-                format!("{dtype} {shape}{}", if is_truncated { ", truncated" } else { "" })
+                let is_fortran = npy_header.header.order() == Order::Fortran && shape.ndim() > 1;
+                let order = if is_fortran { ", Fortran order" } else { "" };
+                format!("{dtype} {shape}{order}{}", if is_truncated { ", truncated" } else { "" })
             }
             Some(Err(error)) => error,
             None => "no array".to_owned(),
