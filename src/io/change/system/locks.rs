@@ -7,7 +7,10 @@ use std::io;
 
 use super::{LockAttempt, LockMode, LockRegion};
 
-#[cfg(not(any(target_os = "wasi", target_os = "solaris")))]
+#[cfg(all(
+    unix,
+    not(any(target_os = "solaris", target_os = "espidf", target_os = "horizon", target_os = "vita"))
+))]
 mod flock {
     use std::fs::File;
     use std::io;
@@ -30,7 +33,10 @@ mod flock {
 }
 
 /// There are no such locks here.
-#[cfg(any(target_os = "wasi", target_os = "solaris"))]
+#[cfg(not(all(
+    unix,
+    not(any(target_os = "solaris", target_os = "espidf", target_os = "horizon", target_os = "vita"))
+)))]
 mod flock {
     use std::fs::File;
     use std::io;
