@@ -7,7 +7,7 @@ use super::format::{ArrayFormat, Npy};
 use super::payload::{FromPayload, PayloadRef};
 use crate::error::{Error, ErrorKind, FileSection, Help, Result};
 use crate::header::{Header, Parsed};
-use crate::npy_format::{MAGIC, NpyHeader};
+use crate::npy_format::{MAGIC, MIN_PREAMBLE_LEN, NpyHeader};
 use crate::options::ReadOptions;
 use crate::transfer::Source;
 
@@ -278,8 +278,7 @@ pub(super) fn check_no_array_follows(
     let mut head = [0; 1024];
     let filled = fill(&mut head)?;
     let head = &head[..filled];
-    const PREAMBLE_LEN: usize = 10;
-    if head.len() < PREAMBLE_LEN || Npy::parse(head, &ReadOptions::new()).is_err() {
+    if head.len() < MIN_PREAMBLE_LEN || Npy::parse(head, &ReadOptions::new()).is_err() {
         return Ok(());
     }
     Err(Error::from(ErrorKind::Trailing { bytes, at_least, rows: 0 }).with_help(Help::ArrayFollows))

@@ -107,7 +107,7 @@ impl fmt::Display for Version {
 }
 
 /// The shortest preamble, in bytes: the magic, a version and a 2-byte length.
-const MIN_PREAMBLE_LEN: usize = 10;
+pub(crate) const MIN_PREAMBLE_LEN: usize = 10;
 
 /// The contents of an NPY header.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -188,3 +188,16 @@ pub(crate) fn format_options_help() -> String {
         .map(|format_option| format!("  {:<width$}  {}\n", format_option.name, format_option.formats_text));
     format!("Options for some formats only, and errors elsewhere:\n{}", lines.collect::<String>())
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::ValueEnum;
+
+    use super::*;
+
+    /// An option that applies to all formats would not apply to one that is missing.
+    #[test]
+    fn options_for_every_format_list_each_of_them() {
+        assert_eq!(ALL, Format::value_variants());
+    }
+}
