@@ -5,7 +5,7 @@ use ndarray::Dimension;
 use crate::element::{ReadableElement, inner_axes_of};
 use crate::error::{ErrorKind, Result};
 use crate::header::{GroupedHeader, Header};
-use crate::io::Payload;
+use crate::io::{Payload, PayloadReader, PayloadRef};
 use crate::options::ReadOptions;
 use crate::transfer::{self, Source};
 
@@ -23,14 +23,22 @@ pub(crate) fn group_inner_axes<'h, A: ReadableElement, D: Dimension>(
 ///
 /// If the parts of an element are not contiguous in the file (Fortran order), the payload is first transposed
 /// to C order in memory, which requires twice the payload's size.
-pub(crate) fn with_inner_axes_grouped<A: ReadableElement, D: Dimension, T>(
+pub(crate) fn with_inner_axes_grouped<A: ReadableElement, D: Dimension>(
     payload: Payload<'_, '_>,
-    read: impl FnOnce(Payload<'_, '_>) -> Result<T>,
-) -> Result<T> {
-    let Payload { source, header, options } = payload;
-    let GroupedHeader { header: elements, is_scattered } = group_inner_axes::<A, D>(header, options)?;
+    read: &mut PayloadReader<'_>,
+) -> Result<()> {
+    let grouped = group_inner_axes::<A, D>(payload.header, payload.options)?;
+    read_grouped(payload, grouped, read)
+}
+
+/// Not generic, so that it is compiled once.
+fn read_grouped(
+    Payload { source, header, options }: Payload<'_, '_>,
+    GroupedHeader { header: elements, is_scattered }: GroupedHeader<'_>,
+    read: &mut PayloadReader<'_>,
+) -> Result<()> {
     if !is_scattered {
-        return read(Payload { source, header: &elements, options });
+        return read(PayloadRef::new(source, &elements, options));
     }
     // A pickle has no fixed item size, so its parts cannot be transposed.
     if header.payload_len().is_none() {
@@ -46,11 +54,11 @@ pub(crate) fn with_inner_axes_grouped<A: ReadableElement, D: Dimension, T>(
     drop(bytes);
     let options = options.without_progress(); // already reported by `read_bytes`
     let mut transposed = &transposed[..];
-    let payload = Payload { source: &mut Source::of(&mut transposed), header: &elements, options: &options };
+    let mut source = Source::of(&mut transposed);
     // The elements were read in C order, but errors count them in the order of the file.
     let in_file = |element: usize| {
         let shape = elements.shape_ref();
         shape.linear_index(&shape.index_of(element as u64, elements.order()), header.order()) as usize
     };
-    read(payload).map_err(|error| error.map_element(in_file))
+    read(PayloadRef::new(&mut source, &elements, &options)).map_err(|error| error.map_element(in_file))
 }

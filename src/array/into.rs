@@ -97,7 +97,7 @@ pub(crate) fn read_into<A: ReadableElement, D: Dimension>(
     payload: Payload<'_, '_>,
 ) -> Result<()> {
     let (header, innermost_first) = (payload.header, payload.options.is_innermost_first());
-    with_inner_axes_grouped::<A, D, _>(payload, |payload| read_items(array, payload))
+    with_inner_axes_grouped::<A, D>(payload, &mut |payload| read_items(array, payload.into_inner()))
         .map_err(|error| header.add_axis_indices(error, element::inner_axes_of::<A>().len(), innermost_first))
 }
 

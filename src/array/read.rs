@@ -8,7 +8,7 @@ use super::private::Sealed;
 use super::{dimension, with_inner_axes_grouped};
 use crate::element::{self, ReadableElement};
 use crate::error::Result;
-use crate::io::{FromPayload, NpyReader, Payload, PayloadRef};
+use crate::io::{FromPayload, NpyReader, Payload, PayloadRef, output_of};
 use crate::options::ReadOptions;
 use crate::shape::Order;
 use crate::transfer;
@@ -107,10 +107,11 @@ pub(super) fn read_array_with<A: ReadableElement, D: Dimension, T>(
     payload: Payload<'_, '_>,
     make: impl FnOnce(D, Order, Vec<A>) -> T,
 ) -> Result<T> {
-    with_inner_axes_grouped::<A, D, _>(payload, |Payload { source, header, options }| {
+    let read = |PayloadRef(Payload { source, header, options }): PayloadRef<'_, '_>| {
         let dim: D = dimension(header.shape_ref())?;
         let plan = element::read_plan_for::<A>(header.dtype(), options)?;
-        let items = transfer::read(source, header, plan, options)?;
-        Ok(make(dim, header.order(), items))
-    })
+        Ok((dim, header.order(), transfer::read(source, header, plan, options)?))
+    };
+    let (dim, order, items) = output_of(read, |read| with_inner_axes_grouped::<A, D>(payload, read))?;
+    Ok(make(dim, order, items))
 }

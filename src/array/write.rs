@@ -2,10 +2,11 @@
 
 use std::io::Write;
 
-use ndarray::{ArrayBase, ArrayRef, Data, Dimension};
+use ndarray::{ArrayBase, ArrayRef, ArrayView, Data, Dimension};
 
 use super::private::Sealed;
 use super::shape_of;
+use crate::dtype::DType;
 use crate::element::WritableElement;
 use crate::error::{ErrorKind, Result};
 use crate::header::Header;
@@ -277,6 +278,16 @@ pub fn header_of<T: WriteArray + ?Sized>(array: &T, options: &WriteOptions) -> R
     }
 }
 
+fn dtype_for<A: WritableElement, D: Dimension>(
+    view: &ArrayView<'_, A, D>,
+    options: &WriteOptions,
+) -> Result<DType> {
+    match const { A::IS_ALWAYS_BITWISE } {
+        true => A::dtype_for(&mut std::iter::empty(), options),
+        false => A::dtype_for(&mut view.iter(), options),
+    }
+}
+
 impl<S: Data, D: Dimension> WriteNpyExt for ArrayBase<S, D> {}
 impl<A, D: Dimension> WriteNpyExt for ArrayRef<A, D> {}
 
@@ -300,7 +311,7 @@ impl<A: WritableElement, D: Dimension> WriteArray for ArrayRef<A, D> {
     }
 
     fn payload_len(&self, options: &WriteOptions) -> Option<u64> {
-        let dtype = A::dtype_for(&mut self.view().iter(), options).ok()?;
+        let dtype = dtype_for(&self.view(), options).ok()?;
         Header::new(dtype, Order::C, shape_of(&self.raw_dim())).ok()?.payload_len()
     }
 
@@ -316,7 +327,7 @@ impl<A: WritableElement, D: Dimension> WriteArray for ArrayRef<A, D> {
         // Fortran order is C order with the axes reversed.
         let view = if order == Order::Fortran { self.t() } else { self.view() };
         // For text, this iterates over all elements to find the longest one.
-        let dtype = A::dtype_for(&mut view.iter(), options)?;
+        let dtype = dtype_for(&view, options)?;
         let header = Header::new(dtype, order, shape_of(&self.raw_dim()))?;
         let write_plan = A::write_plan(header.dtype());
         let head = format.encode(&header, options)?;

@@ -4,6 +4,8 @@ use std::sync::{Mutex, PoisonError};
 
 use crc32fast::Hasher;
 
+use crate::error::Result;
+
 /// The CRC-32 and length of a sequence of bytes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Crc {
@@ -38,6 +40,9 @@ impl Crc {
     }
 }
 
+/// Passes the bytes of a range, in order, to the callback.
+type ReadMissing<'a> = dyn FnMut(std::ops::Range<u64>, &mut dyn FnMut(&[u8])) -> Result<()> + 'a;
+
 /// The CRC-32 of bytes that arrive in pieces, in any order and from several threads.
 #[derive(Default)]
 pub(crate) struct UnorderedCrc(Mutex<Vec<(u64, Crc)>>);
@@ -63,11 +68,7 @@ impl UnorderedCrc {
     ///
     /// For each range that was not added, `missing` is invoked with the range and a callback, to which it
     /// must pass all of the range's bytes in order.
-    pub(crate) fn finish<E>(
-        self,
-        len: u64,
-        mut missing: impl FnMut(std::ops::Range<u64>, &mut dyn FnMut(&[u8])) -> Result<(), E>,
-    ) -> Result<u32, E> {
+    pub(crate) fn finish(self, len: u64, missing: &mut ReadMissing<'_>) -> Result<u32> {
         let mut pieces = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         pieces.sort_by_key(|(start, _)| *start);
         let mut all = Crc::default();
@@ -105,13 +106,13 @@ mod tests {
             pieces.into_iter().for_each(|piece| sum.add(piece.start as u64, &bytes[piece]));
             let missing = |range: std::ops::Range<u64>, add: &mut dyn FnMut(&[u8])| {
                 add(&bytes[range.start as usize..range.end as usize]);
-                Ok::<(), ()>(())
+                Ok(())
             };
-            assert_eq!(sum.finish(10_000, missing), Ok(crc32fast::hash(&bytes)));
+            assert_eq!(sum.finish(10_000, &mut { missing }).unwrap(), crc32fast::hash(&bytes));
         }
         // Computed with Python's zlib.crc32(b'123456789').
         let sum = UnorderedCrc::default();
         sum.add(0, b"123456789");
-        assert_eq!(sum.finish(9, |_, _| Ok::<(), ()>(())), Ok(0xCBF4_3926));
+        assert_eq!(sum.finish(9, &mut |_, _| Ok(())).unwrap(), 0xCBF4_3926);
     }
 }

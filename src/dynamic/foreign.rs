@@ -306,7 +306,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn read_into_bytes(&mut self, into: &mut [u8], byte_order: Option<ByteOrder>) -> Result<()> {
-        self.read_payload_with(0, |payload| fill(payload, into, byte_order))
+        self.read_payload_with(0, &mut |payload| fill(payload, into, byte_order))
     }
 }
 

@@ -37,6 +37,8 @@ impl WritableElement for bf16 {
         Ok(dtype())
     }
 
+    const IS_ALWAYS_BITWISE: bool = true;
+
     fn write_plan(_: &DType) -> WritePlan<Self> {
         WritePlan::Bitwise(BitwiseOut::new(2, IS_FOREIGN))
     }

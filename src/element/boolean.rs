@@ -36,6 +36,8 @@ impl WritableElement for bool {
         Ok(dtype())
     }
 
+    const IS_ALWAYS_BITWISE: bool = true;
+
     fn write_plan(_: &DType) -> WritePlan<Self> {
         WritePlan::Bitwise(BitwiseOut::new(1, false))
     }

@@ -59,6 +59,8 @@ macro_rules! elements {
                 Ok(Self::scalar(options.get_byte_order()).into())
             }
 
+            const IS_ALWAYS_BITWISE: bool = true;
+
             fn write_plan(dtype: &$crate::dtype::DType) -> $crate::element::WritePlan<Self> {
                 use $crate::element::fixed::ScalarElement;
                 let swap = dtype.as_scalar().is_some_and($crate::dtype::Scalar::is_foreign);

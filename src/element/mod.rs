@@ -146,6 +146,12 @@ pub trait WritableElement: Sized + Send + Sync {
     #[doc(hidden)]
     const FILE_LAYOUT: record::FileLayout = record::FileLayout::of::<Self>();
 
+    /// Whether the plan for writing is always [`WritePlan::Bitwise`], and the dtype does not depend on values.
+    ///
+    /// The other ways are then not compiled for the type.
+    #[doc(hidden)]
+    const IS_ALWAYS_BITWISE: bool = false;
+
     /// Returns the plan for writing elements as this dtype, which must come from [`Self::dtype_for`].
     #[doc(hidden)]
     fn write_plan(dtype: &DType) -> WritePlan<Self>;

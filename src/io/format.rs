@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::payload::PayloadRef;
+use super::payload::{PayloadReader, PayloadRef};
 use crate::error::{Error, Result};
 use crate::header::{Header, Parsed};
 use crate::npy_format::{self as npy, NpyHeader};
@@ -74,11 +74,11 @@ pub trait ArrayFormat: fmt::Debug + Send + Sync + 'static + private::Sealed {
 
     /// Passes the elements to `read`, after decompressing them if they are compressed.
     #[doc(hidden)]
-    fn with_payload<T>(
+    fn with_payload(
         found: &Self::Found,
         payload: PayloadRef<'_, '_>,
-        read: impl FnOnce(PayloadRef<'_, '_>) -> Result<T>,
-    ) -> Result<T>;
+        read: &mut PayloadReader<'_>,
+    ) -> Result<()>;
 }
 
 /// NumPy's NPY format.
@@ -119,11 +119,7 @@ impl ArrayFormat for Npy {
         npy::format(header, options.get_version())
     }
 
-    fn with_payload<T>(
-        _: &NpyHeader,
-        payload: PayloadRef<'_, '_>,
-        read: impl FnOnce(PayloadRef<'_, '_>) -> Result<T>,
-    ) -> Result<T> {
+    fn with_payload(_: &NpyHeader, payload: PayloadRef<'_, '_>, read: &mut PayloadReader<'_>) -> Result<()> {
         read(payload)
     }
 }

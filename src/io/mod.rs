@@ -16,7 +16,7 @@ pub use format::{ArrayFormat, Npy};
 pub(crate) use order::order_of;
 pub(crate) use part_reader::PartReader;
 pub use payload::FromPayload;
-pub(crate) use payload::{Payload, PayloadRef};
+pub(crate) use payload::{Payload, PayloadReader, PayloadRef, output_of};
 pub use ra::Ra;
 #[cfg(feature = "npz")]
 pub(crate) use read::read_whole_source;

@@ -26,6 +26,26 @@ impl<'p, 's> PayloadRef<'p, 's> {
     }
 }
 
+/// What reads a payload, and keeps the array that comes of it.
+///
+/// Functions between the bytes and the elements are not generic over the array, so that programs do not compile them again for each
+/// type that they read.
+pub(crate) type PayloadReader<'a> = dyn FnMut(PayloadRef<'_, '_>) -> Result<()> + 'a;
+
+/// Calls `read_with` with a reader of payloads, and returns what it has made.
+pub(crate) fn output_of<T>(
+    mut read: impl FnMut(PayloadRef<'_, '_>) -> Result<T>,
+    read_with: impl FnOnce(&mut PayloadReader<'_>) -> Result<()>,
+) -> Result<T> {
+    let mut output = None;
+    read_with(&mut |payload| {
+        output = Some(read(payload)?);
+        Ok(())
+    })?;
+    let Some(output) = output else { unreachable!("there was no error, so a payload has been read") };
+    Ok(output)
+}
+
 /// A type into which the elements after a header can be read.
 ///
 /// [`NpyReader::read`](super::NpyReader::read) returns a value of such a type. The trait is implemented for

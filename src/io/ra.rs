@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::format::{ArrayFormat, private};
-use super::payload::{Payload, PayloadRef};
+use super::payload::{Payload, PayloadReader, PayloadRef};
 use crate::codec::{self, leb128};
 use crate::dtype::{ByteOrder, Kind, Scalar};
 use crate::error::{CopyReason, Error, ErrorKind, FilePart, FileSection, Help, Result};
@@ -95,11 +95,11 @@ impl ArrayFormat for Ra {
         Cow::Owned(options.with_raw_records(order))
     }
 
-    fn with_payload<T>(
+    fn with_payload(
         found: &RaHeader,
         payload: PayloadRef<'_, '_>,
-        read: impl FnOnce(PayloadRef<'_, '_>) -> Result<T>,
-    ) -> Result<T> {
+        read: &mut PayloadReader<'_>,
+    ) -> Result<()> {
         let Payload { source, header, options } = payload.into_inner();
         let options = Self::dispatch_options(found, options);
         check_flags(found, &options)?;

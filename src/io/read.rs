@@ -4,7 +4,7 @@ use std::fs::File;
 
 use super::change;
 use super::format::{ArrayFormat, Npy};
-use super::payload::{FromPayload, PayloadRef};
+use super::payload::{FromPayload, PayloadReader, PayloadRef, output_of};
 use crate::error::{Error, ErrorKind, FileSection, Help, Result};
 use crate::header::{Header, Parsed};
 use crate::npy_format::{MAGIC, MIN_PREAMBLE_LEN, NpyHeader};
@@ -64,10 +64,12 @@ fn surplus_of<F: ArrayFormat>(source: &Source<'_>, found: &F::Found) -> Option<u
 }
 
 /// Reads a small file with one system call; returns `None` unless it is exactly one array, as most are.
-fn read_small_file<F: ArrayFormat, T: FromPayload>(
+fn read_small_file<F: ArrayFormat>(
     source: &mut Source<'_>,
     options: &ReadOptions,
-) -> Option<Result<T>> {
+    inner: usize,
+    read: &mut PayloadReader<'_>,
+) -> Option<Result<()>> {
     /// Up to this size, an additional system call costs more than an additional copy of the bytes.
     const MAX_SMALL_FILE_LEN: u64 = 16 << 10;
     let length =
@@ -79,7 +81,8 @@ fn read_small_file<F: ArrayFormat, T: FromPayload>(
         return None; // the general path reports the error
     }
     source.advance(length);
-    Some(read_payload_and_check_end::<F, T>(&mut Source::of(&mut &bytes[used..]), &found, options))
+    let mut rest = &bytes[used..];
+    Some(read_payload_and_check_end::<F>(&mut Source::of(&mut rest), &found, options, inner, read))
 }
 
 /// Reads an array from a file; rows that another process is appending are not included.
@@ -87,8 +90,17 @@ pub(crate) fn read_file<F: ArrayFormat, T: FromPayload>(
     source: &mut Source<'_>,
     options: &ReadOptions,
 ) -> Result<T> {
-    if let Some(read) = read_small_file::<F, T>(source, options) {
-        return read;
+    output_of(T::from_payload, |read| read_file_with::<F>(source, options, T::inner_ndim(), read))
+}
+
+fn read_file_with<F: ArrayFormat>(
+    source: &mut Source<'_>,
+    options: &ReadOptions,
+    inner: usize,
+    read: &mut PayloadReader<'_>,
+) -> Result<()> {
+    if let Some(done) = read_small_file::<F>(source, options, inner, read) {
+        return done;
     }
     let (mut found, _) = read_header_of_file::<F>(source, options)?;
     let is_refused = !F::ALLOWS_TRAILING
@@ -98,11 +110,8 @@ pub(crate) fn read_file<F: ArrayFormat, T: FromPayload>(
         // Between the two checks, one append may finish or another may start.
         for _ in 0..3 {
             if change::is_being_changed(file) {
-                return read_payload_and_check_end::<F, T>(
-                    source,
-                    &found,
-                    &options.clone().allow_trailing(true),
-                );
+                let options = options.clone().allow_trailing(true);
+                return read_payload_and_check_end::<F>(source, &found, &options, inner, read);
             }
             (found, _) = read_header_again::<F>(source, file, options)?;
             if surplus_of::<F>(source, &found) == Some(0) {
@@ -110,7 +119,7 @@ pub(crate) fn read_file<F: ArrayFormat, T: FromPayload>(
             }
         }
     }
-    read_payload_and_check_end::<F, T>(source, &found, options)
+    read_payload_and_check_end::<F>(source, &found, options, inner, read)
 }
 
 /// What comes after an array.
@@ -187,35 +196,27 @@ fn read_next_header<F: ArrayFormat>(
 
 /// Reads an array that occupies an entire source, and whose elements have `inner` axes.
 #[cfg(feature = "npz")]
-pub(crate) fn read_whole_source<T>(
+pub(crate) fn read_whole_source(
     source: &mut Source<'_>,
     options: &ReadOptions,
     inner: usize,
-    read: impl FnOnce(PayloadRef<'_, '_>) -> Result<T>,
-) -> Result<T> {
+    read: &mut PayloadReader<'_>,
+) -> Result<()> {
     let (found, _) = read_header::<Npy>(source, options)?;
-    read_payload_and_check_end_with::<Npy, _>(source, &found, options, inner, read)
+    read_payload_and_check_end::<Npy>(source, &found, options, inner, read)
 }
 
 /// Reads the elements after a header, and checks that nothing follows them, unless that is allowed.
-pub(crate) fn read_payload_and_check_end<F: ArrayFormat, T: FromPayload>(
-    source: &mut Source<'_>,
-    found: &F::Found,
-    options: &ReadOptions,
-) -> Result<T> {
-    read_payload_and_check_end_with::<F, T>(source, found, options, T::inner_ndim(), T::from_payload)
-}
-
-fn read_payload_and_check_end_with<F: ArrayFormat, T>(
+fn read_payload_and_check_end<F: ArrayFormat>(
     source: &mut Source<'_>,
     found: &F::Found,
     options: &ReadOptions,
     inner: usize,
-    read: impl FnOnce(PayloadRef<'_, '_>) -> Result<T>,
-) -> Result<T> {
+    read: &mut PayloadReader<'_>,
+) -> Result<()> {
     let header = F::header(found);
     if F::ALLOWS_TRAILING {
-        return read_payload::<F, T>(source, found, options, inner, read);
+        return read_payload::<F>(source, found, options, inner, read);
     }
     // If the length is known, trailing bytes are reported before any element is read.
     if let Some((have, need)) = source.remaining().zip(header.payload_len()) {
@@ -225,21 +226,20 @@ fn read_payload_and_check_end_with<F: ArrayFormat, T>(
             Err(_) => error,
         })?;
     }
-    let array = read_payload::<F, T>(source, found, options, inner, read)?;
-    check_end(source, header, options)?;
-    Ok(array)
+    read_payload::<F>(source, found, options, inner, read)?;
+    check_end(source, header, options)
 }
 
-fn read_payload<F: ArrayFormat, T>(
+fn read_payload<F: ArrayFormat>(
     source: &mut Source<'_>,
     found: &F::Found,
     options: &ReadOptions,
     inner: usize,
-    read: impl FnOnce(PayloadRef<'_, '_>) -> Result<T>,
-) -> Result<T> {
+    read: &mut PayloadReader<'_>,
+) -> Result<()> {
     let header = F::header(found);
-    let read = F::with_payload(found, PayloadRef::new(source, header, options), read);
-    read.map_err(|error| {
+    let done = F::with_payload(found, PayloadRef::new(source, header, options), read);
+    done.map_err(|error| {
         header.add_axis_indices(error, inner, F::dispatch_options(found, options).is_innermost_first())
     })
 }

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use super::format::{ArrayFormat, Npy};
 use super::part_reader::PartReader;
-use super::payload::{FromPayload, Payload, PayloadRef};
+use super::payload::{FromPayload, Payload, PayloadReader, PayloadRef, output_of};
 use super::ra::Ra;
 use super::read::{self, Next};
 use super::reader_state::{State, lost_position_error};
@@ -223,18 +223,14 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// - [`ErrorKind::Limit`] if the array exceeds the [`Limits`](crate::Limits).
     /// - [`ErrorKind::Cancelled`] if the progress callback cancels the operation.
     pub fn read<T: FromPayload>(&mut self) -> Result<T> {
-        self.read_payload_with(T::inner_ndim(), T::from_payload)
+        output_of(T::from_payload, |read| self.read_payload_with(T::inner_ndim(), read))
     }
 
     /// Passes the elements, which have `inner` axes, to `read`.
-    pub(crate) fn read_payload_with<T>(
-        &mut self,
-        inner: usize,
-        read: impl FnOnce(PayloadRef<'_, '_>) -> Result<T>,
-    ) -> Result<T> {
-        self.consume_payload(|payload| {
-            let (header, innermost_first) = (payload.header, payload.options.is_innermost_first());
-            read(PayloadRef(payload)).map_err(|error| header.add_axis_indices(error, inner, innermost_first))
+    pub(crate) fn read_payload_with(&mut self, inner: usize, read: &mut PayloadReader<'_>) -> Result<()> {
+        self.consume_payload(&mut |payload| {
+            let (header, innermost_first) = (payload.0.header, payload.0.options.is_innermost_first());
+            read(payload).map_err(|error| header.add_axis_indices(error, inner, innermost_first))
         })
     }
 
@@ -262,9 +258,10 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
     /// # Ok::<(), ndarray_io::Error>(())
     /// ```
     pub fn read_bytes(&mut self) -> Result<Vec<u8>> {
-        self.consume_payload(|Payload { source, header, options }| {
+        let read = |PayloadRef(Payload { source, header, options }): PayloadRef<'_, '_>| {
             transfer::read_bytes(source, header, options)
-        })
+        };
+        output_of(read, |read| self.consume_payload(read))
     }
 
     /// Skips the elements that have not been read.
@@ -356,14 +353,14 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
         PartReader::new(&mut self.reader, &self.found, &self.options, &mut self.state)
     }
 
-    fn consume_payload<T>(&mut self, read: impl FnOnce(Payload<'_, '_>) -> Result<T>) -> Result<T> {
+    fn consume_payload(&mut self, read: &mut PayloadReader<'_>) -> Result<()> {
         self.check_state(State::AtPayload)?;
         // Lost until the read has succeeded: an early return or a panic leaves the reader within the array.
         self.state = State::Lost;
         let mut source = Source::of(&mut self.reader);
         let payload = PayloadRef::new(&mut source, F::header(&self.found), &self.options);
-        let output = F::with_payload(&self.found, payload, |payload| read(payload.into_inner()));
-        match &output {
+        let done = F::with_payload(&self.found, payload, read);
+        match &done {
             Ok(_) => {
                 source.sync_file_position()?;
                 self.state = State::AtEnd;
@@ -377,7 +374,7 @@ impl<R: Read, F: ArrayFormat> ArrayReader<R, F> {
             }
             Err(_) => {}
         }
-        output
+        done
     }
 
     fn check_state(&self, wanted: State) -> Result<()> {

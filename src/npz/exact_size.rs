@@ -8,17 +8,36 @@ use crate::options::ReadOptions;
 use crate::transfer::{ObservedReader, Observer, Source};
 use crate::zip::Member;
 
+/// What reads the content of a member.
+pub(super) type ContentReader<'a> = dyn FnMut(&mut Source<'_>) -> Result<()> + 'a;
+
+/// Calls `read_with` with a reader of content, and returns what it has made; if it was called twice, that of the second time.
+///
+/// What is between is not generic, so that programs do not compile it again for each type that they read.
+pub(super) fn content_of<T>(
+    mut read: impl FnMut(&mut Source<'_>) -> Result<T>,
+    read_with: impl FnOnce(&mut ContentReader<'_>) -> Result<()>,
+) -> Result<T> {
+    let mut output = None;
+    read_with(&mut |source| {
+        output = Some(read(source)?);
+        Ok(())
+    })?;
+    let Some(output) = output else { unreachable!("there was no error, so the content has been read") };
+    Ok(output)
+}
+
 /// Invokes `call` with the decoded stream, and fails unless the stream has exactly the stated size.
-pub(super) fn with_exact_size<T>(
-    stream: &mut impl Read,
+pub(super) fn with_exact_size(
+    stream: &mut dyn Read,
     member: &Member,
     options: &ReadOptions,
     checksum: &UnorderedCrc,
-    call: impl FnOnce(&mut Source<'_>) -> Result<T>,
-) -> Result<T> {
+    call: &mut ContentReader<'_>,
+) -> Result<()> {
     let mut observed = ObservedReader::new(stream, checksum);
     let mut source = Source::of(&mut observed);
-    let output = call(&mut source)?;
+    call(&mut source)?;
     // With trailing bytes allowed, `call` may stop early. Read the rest, so that the size can be verified.
     if options.allows_trailing() {
         source.skip(member.size.saturating_sub(source.position()))?;
@@ -33,7 +52,7 @@ pub(super) fn with_exact_size<T>(
             format!("expected {size} bytes of content, found {made} {more}in {packed} compressed bytes");
         return Err(ErrorKind::Malformed { part: FilePart::Archive, reason, offset: None }.into());
     }
-    Ok(output)
+    Ok(())
 }
 
 impl Observer for UnorderedCrc {

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 
 use super::archive::{Archive, ArchiveBytes, NpzMember};
-use super::exact_size::with_exact_size;
+use super::exact_size::{ContentReader, content_of, with_exact_size};
 #[cfg(any(feature = "zip-methods", feature = "zip-encryption"))]
 use super::zip_crate;
 use crate::bytes::{ReadAt, Region, Runs};
@@ -30,8 +30,10 @@ pub(super) fn read<T: FromPayload>(
 ) -> Result<T> {
     // If the content has to be read again, what the callback has been told remains true.
     let progress_options = options.with_monotonic_progress();
-    read_verified(archive_bytes, member, options, |source| {
-        io::read_whole_source(source, &progress_options, T::inner_ndim(), T::from_payload)
+    io::output_of(T::from_payload, |read| {
+        read_verified(archive_bytes, member, options, &mut |source| {
+            io::read_whole_source(source, &progress_options, T::inner_ndim(), read)
+        })
     })
 }
 
@@ -44,8 +46,8 @@ pub(super) fn read_into_bytes(
     byte_order: Option<ByteOrder>,
 ) -> Result<()> {
     let progress_options = options.with_monotonic_progress();
-    read_verified(archive_bytes, member, options, |source| {
-        io::read_whole_source(source, &progress_options, 0, |payload| fill(payload, into, byte_order))
+    read_verified(archive_bytes, member, options, &mut |source| {
+        io::read_whole_source(source, &progress_options, 0, &mut |payload| fill(payload, into, byte_order))
     })
 }
 
@@ -140,14 +142,15 @@ pub(super) fn read_raw(
     options: &ReadOptions,
 ) -> Result<Vec<u8>> {
     let progress_options = options.with_monotonic_progress();
-    read_verified(archive_bytes, member, options, |source| {
+    let read = |source: &mut Source<'_>| {
         // Read the bytes as an array of `u8`, which uses the fast path of elements and respects the limits.
         let byte = Scalar::new(Kind::Uint, 1, ByteOrder::NATIVE).map(DType::from);
         let len = usize::try_from(member.size).map_err(|_| ErrorKind::OutOfMemory { bytes: member.size })?;
         // A one-byte unsigned integer is a valid dtype.
         let header = Header::new(byte.expect("u1 is a dtype"), Order::C, [len].into())?;
         transfer::read_bytes(source, &header, &progress_options)
-    })
+    };
+    content_of(read, |read| read_verified(archive_bytes, member, options, read))
 }
 
 /// Calls a function with a reader of a member, which is decompressed from its beginning, and verifies its checksum.
@@ -172,20 +175,19 @@ pub(super) fn stream<T>(
             }
             Ok(output)
         };
-        match decoder_for(member)? {
-            Decoder::Stored => {
-                read_verified_sequentially(&mut archive_bytes, (member, content), None, options, read)
-                    .map(|(output, _)| output)
-            }
-            Decoder::Own(make) => {
-                read_verified_sequentially(&mut archive_bytes, (member, content), Some(make), options, read)
-                    .map(|(output, _)| output)
-            }
+        let make = match decoder_for(member)? {
+            Decoder::Stored => None,
+            Decoder::Own(make) => Some(make),
             #[cfg(any(feature = "zip-methods", feature = "zip-encryption"))]
             Decoder::ZipCrate => {
-                zip_crate::read_verified(&mut archive_bytes, (member, content), options, read)
+                return content_of(read, |read| {
+                    zip_crate::read_verified(&mut archive_bytes, (member, content), options, read)
+                });
             }
-        }
+        };
+        content_of(read, |read| {
+            read_verified_sequentially(&mut archive_bytes, (member, content), make, options, read).map(drop)
+        })
     };
     read().map_err(|error| error.at_member(&member.name))
 }
@@ -210,7 +212,7 @@ pub(super) fn copy_raw(
     // `read_verified` may invoke the closure twice, so the count is kept outside of it, and the second call skips what
     // the first one has written.
     let mut written = 0;
-    read_verified(archive_bytes, member, options, |source| {
+    let mut copy = |source: &mut Source<'_>| {
         source.skip(written)?; // skip what an earlier call has written
         let mut block = vec![0; transfer::BLOCK_LEN];
         while written < member.size {
@@ -223,8 +225,10 @@ pub(super) fn copy_raw(
             writer.write_all(&block[..count])?;
             written += count as u64;
         }
-        Ok(written)
-    })
+        Ok(())
+    };
+    read_verified(archive_bytes, member, options, &mut copy)?;
+    Ok(written)
 }
 
 /// Reads a member and verifies its size and checksum, discarding the content.
@@ -244,14 +248,14 @@ pub(super) fn verify(
         Err(NoIndex::Ignored) => (vec![Remark::UnusableIndex], None),
     };
     if index.is_none() && member.method != Method::Zstd {
-        read_verified(archive_bytes, member, &options, |_| Ok(()))?;
+        read_verified(archive_bytes, member, &options, &mut |_| Ok(()))?;
         return Ok(remarks);
     }
     let verify = || -> Result<Vec<Remark>> {
         let content = content_offset(&mut archive_bytes, member)?;
         check_ratio(member, &options)?;
         let Decoder::Own(make) = decoder_for(member)? else {
-            read_verified_unbuffered(archive_bytes.reborrow(), member, &options, |_| Ok(()))?;
+            read_verified_unbuffered(archive_bytes.reborrow(), member, &options, &mut |_| Ok(()))?;
             return Ok(remarks);
         };
         let threads = options.get_threads();
@@ -262,16 +266,16 @@ pub(super) fn verify(
             }
             _ => None,
         };
-        let compare = |source: &mut Source<'_>| match &blocks {
+        let mut compare = |source: &mut Source<'_>| match &blocks {
             Some(blocks) => blocks.compare(source, threads),
             None => Ok(()),
         };
-        let ((), has_more_frames) = read_verified_sequentially(
+        let has_more_frames = read_verified_sequentially(
             &mut archive_bytes.reborrow(),
             (member, content),
             Some(make),
             &options,
-            compare,
+            &mut compare,
         )?;
         if blocks.is_some_and(|blocks| blocks.has_mismatch()) {
             remarks.push(Remark::UnusableIndex);
@@ -537,12 +541,12 @@ fn zip_crate_decoder(member: &Member) -> Result<Decoder> {
 ///
 /// `call` may be invoked twice: if the block index turns out to be wrong, the content is read again as a
 /// stream.
-fn read_verified<T>(
+fn read_verified(
     mut archive_bytes: ArchiveBytes<'_>,
     member: &Member,
     options: &ReadOptions,
-    call: impl FnMut(&mut Source<'_>) -> Result<T>,
-) -> Result<T> {
+    call: &mut ContentReader<'_>,
+) -> Result<()> {
     /// Members up to this size are read together with their local header, in one read.
     const MAX_SMALL_MEMBER: u64 = 64 << 10;
     let opened = match member.next_record_offset - member.offset {
@@ -559,12 +563,12 @@ fn read_verified<T>(
     opened.map_err(|error| error.at_member(&member.name))
 }
 
-fn read_verified_unbuffered<T>(
+fn read_verified_unbuffered(
     mut archive_bytes: ArchiveBytes<'_>,
     member: &Member,
     options: &ReadOptions,
-    mut call: impl FnMut(&mut Source<'_>) -> Result<T>,
-) -> Result<T> {
+    call: &mut ContentReader<'_>,
+) -> Result<()> {
     let content = content_offset(&mut archive_bytes, member)?;
     check_ratio(member, options)?;
     if let Some((archive, start)) = archive_bytes.region_at(content) {
@@ -581,7 +585,7 @@ fn read_verified_unbuffered<T>(
     if let Some(blocks) = make.and_then(|make| blocks(&archive_bytes, member, content, make, options)) {
         let output = call(&mut Source::region(Region::of(&blocks).part(0..blocks.len())));
         let checked = match &output {
-            Ok(_) => blocks.check_unread_blocks(options.get_threads()),
+            Ok(()) => blocks.check_unread_blocks(options.get_threads()),
             Err(_) => Ok(()),
         };
         let is_cancelled = output.as_ref().is_err_and(|error| matches!(error.kind(), ErrorKind::Cancelled));
@@ -590,30 +594,29 @@ fn read_verified_unbuffered<T>(
         }
         // The index does not match the content, so decode the stream from its beginning.
     }
-    read_verified_sequentially(&mut archive_bytes, (member, content), make, options, call)
-        .map(|(output, _)| output)
+    read_verified_sequentially(&mut archive_bytes, (member, content), make, options, call).map(drop)
 }
 
 /// Invokes `call` with the content of a member, which is decompressed from its beginning, and verifies size and checksum.
 ///
-/// Also returns whether the content consists of several frames.
-fn read_verified_sequentially<T>(
+/// Returns whether the content consists of several frames.
+fn read_verified_sequentially(
     archive_bytes: &mut ArchiveBytes<'_>,
     (member, content): (&Member, u64),
     make: Option<fn() -> Result<Unpacker>>,
     options: &ReadOptions,
-    mut call: impl FnMut(&mut Source<'_>) -> Result<T>,
-) -> Result<(T, bool)> {
+    call: &mut ContentReader<'_>,
+) -> Result<bool> {
     let unpacker = make.map(|make| make()).transpose()?;
     let packed = content..content + member.packed;
     // The checksum is computed while the bytes are read, when they are still in the CPU cache.
     let seen = UnorderedCrc::default();
-    let output = match unpacker {
+    let has_more_frames = match unpacker {
         Some(unpacker) => archive_bytes.reborrow().with(packed, |source| {
             let mut unpack = UnpackReader::new(source, unpacker);
-            let output = with_exact_size(&mut unpack, member, options, &seen, call)?;
+            with_exact_size(&mut unpack, member, options, &seen, call)?;
             match unpack.is_at_end() {
-                true => Ok((output, unpack.has_more_frames())),
+                true => Ok(unpack.has_more_frames()),
                 false => {
                     let reason = format!("the compressed stream ends before its {} bytes", member.packed);
                     Err(ErrorKind::Malformed { part: FilePart::Archive, reason, offset: None }.into())
@@ -622,10 +625,10 @@ fn read_verified_sequentially<T>(
         })?,
         None => archive_bytes
             .reborrow()
-            .with_observed(packed, &seen, |mut source| Ok((call(&mut source)?, false)))?,
+            .with_observed(packed, &seen, |mut source| call(&mut source).map(|()| false))?,
     };
     // Add the bytes that were skipped, or used in place, to the checksum.
-    let found = seen.finish(member.size, |missing, add| {
+    let found = seen.finish(member.size, &mut |missing, add| {
         let missing = content + missing.start..content + missing.end;
         archive_bytes.with(missing, |mut source| {
             const BLOCK_LEN: u64 = 256 << 10;
@@ -640,7 +643,7 @@ fn read_verified_sequentially<T>(
         })
     })?;
     match found == member.crc {
-        true => Ok(output),
+        true => Ok(has_more_frames),
         false => Err(ErrorKind::wrong_checksum(found, member.crc).into()),
     }
 }

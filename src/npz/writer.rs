@@ -168,14 +168,16 @@ impl<W: Write> NpzWriter<W> {
         N: Into<String>,
         T: WriteArray + ?Sized,
     {
-        self.add_member(name.into() + ".npy", array, options)
+        self.add_member(name.into() + ".npy", &array, options)
     }
 
     /// Adds a member under exactly this name.
-    pub(super) fn add_member<T: WriteArray + ?Sized>(
+    ///
+    /// Not generic over the array, so that programs do not compile it again for each type that they write.
+    pub(super) fn add_member(
         &mut self,
         name: String,
-        array: &T,
+        array: &dyn WriteArray,
         options: &NpzOptions,
     ) -> Result<()> {
         self.check_new_member(&name)?;
@@ -268,10 +270,10 @@ impl<W: Write> NpzWriter<W> {
         }
     }
 
-    fn add_small<T: WriteArray + ?Sized>(
+    fn add_small(
         &mut self,
         member: &mut Member,
-        array: &T,
+        array: &dyn WriteArray,
         options: &NpzOptions,
     ) -> Result<bool> {
         // Encoding into memory first keeps the archive intact if the array cannot be encoded.
@@ -279,10 +281,10 @@ impl<W: Write> NpzWriter<W> {
         store_npy_into(array, Sink::of(&mut content), options.get_write_options())?;
         if let (_, Some(packing)) = packing(options.get_compression())? {
             let mut packed = Vec::new();
-            let write = |packer: &mut dyn Write| Ok(packer.write_all(&content)?);
+            let mut write = |packer: &mut dyn Write| Ok(packer.write_all(&content)?);
             set_packed_metadata(
                 member,
-                &self.state.pack(&mut Sink::of(&mut packed), packing, options, write)?,
+                &self.state.pack(&mut Sink::of(&mut packed), packing, options, &mut write)?,
             );
             content = packed;
         } else {
@@ -304,10 +306,10 @@ impl<W: Write> NpzWriter<W> {
         Ok(false)
     }
 
-    fn add_large<T: WriteArray + ?Sized>(
+    fn add_large(
         &mut self,
         member: &mut Member,
-        array: &T,
+        array: &dyn WriteArray,
         options: &NpzOptions,
     ) -> Result<bool> {
         /// The reserve below 4 GiB for the NPY header and for the growth of incompressible data.
@@ -339,10 +341,10 @@ impl<W: Write> NpzWriter<W> {
         let known = is_known.then_some((member.crc, member.size, member.packed));
         let mut sink = Sink::of(&mut self.writer);
         if let (_, Some(packing)) = packing(options.get_compression())? {
-            let write = |mut packer: &mut dyn Write| {
+            let mut write = |mut packer: &mut dyn Write| {
                 store_npy_into(array, Sink::of(&mut packer), options.get_write_options())
             };
-            set_packed_metadata(member, &self.state.pack(&mut sink, packing, options, write)?);
+            set_packed_metadata(member, &self.state.pack(&mut sink, packing, options, &mut write)?);
         } else {
             let mut sum = Crc::default();
             let mut see = |bytes: &[u8]| sum.add(bytes);
@@ -421,7 +423,7 @@ impl ArchiveState {
         sink: &mut Sink<'_>,
         packing: PackMethod,
         options: &NpzOptions,
-        write: impl FnOnce(&mut dyn Write) -> Result<()>,
+        write: &mut dyn FnMut(&mut dyn Write) -> Result<()>,
     ) -> Result<BlockIndex> {
         // Reuse the compressors of the previous member if method and level are the same, since setting up
         // compressors takes time.

@@ -11,7 +11,7 @@ use ::zip::read::ZipReadOptions;
 use ::zip::result::ZipError;
 
 use super::archive::ArchiveBytes;
-use super::exact_size::with_exact_size;
+use super::exact_size::{ContentReader, with_exact_size};
 use crate::codec::{UnorderedCrc, xz};
 use crate::error::{Error, ErrorKind, FilePart, Help, Result};
 use crate::options::ReadOptions;
@@ -74,24 +74,24 @@ impl Seek for SingleMemberArchive<'_, '_> {
 /// Invokes `call` with the decoded content of a member, and verifies its size and checksum.
 ///
 /// `content` is the offset of the encoded content in the file.
-pub(super) fn read_verified<T>(
+pub(super) fn read_verified(
     archive_bytes: &mut ArchiveBytes<'_>,
     (member, content): (&Member, u64),
     options: &ReadOptions,
-    call: impl FnOnce(&mut Source<'_>) -> Result<T>,
-) -> Result<T> {
+    call: &mut ContentReader<'_>,
+) -> Result<()> {
     let checksum = UnorderedCrc::default();
-    let (output, is_authenticated) = with_decoded(archive_bytes, (member, content), options, |stream| {
+    let ((), is_authenticated) = with_decoded(archive_bytes, (member, content), options, |stream| {
         with_exact_size(stream, member, options, &checksum, call)
     })?;
-    let found = checksum.finish(member.size, |_, _| Ok::<(), Error>(()))?; // all bytes have been observed
+    let found = checksum.finish(member.size, &mut |_, _| Ok(()))?; // all bytes have been observed
     if member.method_inside_aes().is_some() && !is_authenticated {
         let reason = "its content ends before its authentication code".into();
         return Err(ErrorKind::Malformed { part: FilePart::Archive, reason, offset: None }.into());
     }
     // AE-2 members may have no CRC (0): the authentication code replaces the CRC.
     match found == member.crc || is_authenticated && member.crc == 0 {
-        true => Ok(output),
+        true => Ok(()),
         false => Err(ErrorKind::wrong_checksum(found, member.crc).into()),
     }
 }

@@ -61,12 +61,12 @@ fn make_in_parts<T: Send>(len: usize, threads: usize, fill: &Fill<'_, T>) -> Res
     limits::reserve(&mut items, len)?;
     os::advise_huge_pages((items.as_ptr().cast(), bytes));
     if threads <= 1 {
-        append(&mut items, len, |places| fill(places, 0, &mut Vec::new()))?;
+        append(&mut items, len, &mut |places| fill(places, 0, &mut Vec::new()))?;
         return Ok(items);
     }
     // Four parts for each thread, so that faster threads can take over from slower ones.
     let part = len.div_ceil(threads.saturating_mul(4)).max(1);
-    append(&mut items, len, |places| {
+    append(&mut items, len, &mut |places| {
         places.fill_parts(part, |parts| {
             let threads = threads.min(parts.len());
             let work = |words: &mut Vec<u128>, (number, places): (usize, &mut ElementBuf<'_, T>)| {

@@ -22,6 +22,17 @@ const TILE_SIDE: usize = 8;
 /// Such a block also has at least two squares along that axis.
 const MIN_CONTIGUOUS_BYTES: usize = 128;
 
+/// The elements of an array as arrays of bytes, if they have a usual size.
+///
+/// What moves them is then compiled once for each size, by this library, and not for each type by each program.
+pub(super) enum Units<'a> {
+    One(ArrayViewD<'a, [u8; 1]>),
+    Two(ArrayViewD<'a, [u8; 2]>),
+    Four(ArrayViewD<'a, [u8; 4]>),
+    Eight(ArrayViewD<'a, [u8; 8]>),
+    Sixteen(ArrayViewD<'a, [u8; 16]>),
+}
+
 /// The division of an array into blocks, in C order of its axes.
 pub(super) struct BlockPlan<'a, T> {
     view: ArrayViewD<'a, T>,
@@ -31,14 +42,13 @@ pub(super) struct BlockPlan<'a, T> {
     axis: usize,
     /// How many indices of that axis are in a block.
     step: usize,
-    item_size: usize,
 }
 
 impl<'a, T> BlockPlan<'a, T> {
     pub(super) fn new(mut view: ArrayViewD<'a, T>, item: usize) -> Self {
         simplify_axes(&mut view);
         let (axis, step) = block_division(&view, item);
-        Self { view, axis, step, item_size: item }
+        Self { view, axis, step }
     }
 
     /// Returns the number of blocks.
@@ -65,10 +75,6 @@ impl<'a, T> BlockPlan<'a, T> {
         let to = (from + self.step).min(block.len_of(Axis(0)));
         block.slice_axis_inplace(Axis(0), Slice::from(from..to));
         block
-    }
-
-    pub(super) fn item_size(&self) -> usize {
-        self.item_size
     }
 }
 
@@ -227,12 +233,13 @@ fn transpose<T>(block: &ArrayViewD<'_, T>, fastest: usize, out: &BitwiseOut<T>, 
 
 /// Copies a plane whose first axis is contiguous; its rows are `row` bytes apart in the file.
 fn transpose_plane<T>(plane: ArrayView2<'_, T>, out: &BitwiseOut<T>, into: &mut [u8], row: usize) {
-    match size_of::<T>() {
-        1 => transpose_tiles::<1>(out.view_byte_arrays(&plane), into, row),
-        2 => transpose_tiles::<2>(out.view_byte_arrays(&plane), into, row),
-        4 => transpose_tiles::<4>(out.view_byte_arrays(&plane), into, row),
-        8 => transpose_tiles::<8>(out.view_byte_arrays(&plane), into, row),
-        16 => transpose_tiles::<16>(out.view_byte_arrays(&plane), into, row),
+    // A constant, so that only one of the arms is compiled for a type.
+    match const { size_of::<T>() } {
+        1 => transpose_tiles::<1>(out.view_byte_arrays(plane), into, row),
+        2 => transpose_tiles::<2>(out.view_byte_arrays(plane), into, row),
+        4 => transpose_tiles::<4>(out.view_byte_arrays(plane), into, row),
+        8 => transpose_tiles::<8>(out.view_byte_arrays(plane), into, row),
+        16 => transpose_tiles::<16>(out.view_byte_arrays(plane), into, row),
         _ => {
             for (line, into) in plane.rows().into_iter().zip(into.chunks_mut(row)) {
                 copy_each(line.iter(), out, into);

@@ -94,7 +94,7 @@ fn gather_by_walk(
     into: &mut [u8],
     item: impl Fn(&[u8]) -> &[u8],
 ) {
-    Walk::new(axes.iter().map(|(len, stride)| (*len, *stride as isize))).for_each(|offset, number| {
+    Walk::new(&mut axes.iter().map(|(len, stride)| (*len, *stride as isize))).for_each(|offset, number| {
         let item = item(&bytes[start + offset as usize..]);
         into[number * item.len()..][..item.len()].copy_from_slice(item);
     });

@@ -20,7 +20,7 @@ pub(super) fn for_each_parallel<P: Send, S>(
     threads: usize,
     state: &(dyn Fn() -> S + Sync),
     work: &(dyn Fn(&mut S, P) -> Result<()> + Sync),
-    after: &mut dyn FnMut() -> Result<()>,
+    after: &mut After<'_>,
 ) -> Result<()> {
     // Parts are taken in order: when one fails, all parts before it have already been taken.
     let queue = Mutex::new(parts.enumerate());
@@ -29,7 +29,7 @@ pub(super) fn for_each_parallel<P: Send, S>(
         true => None,
         false => queue.lock().unwrap_or_else(PoisonError::into_inner).next(),
     };
-    let run = |after: &mut dyn FnMut() -> Result<()>| -> Result<(), (usize, Error)> {
+    let run = |after: &mut After<'_>| {
         let mut state = state();
         while let Some((number, part)) = next() {
             work(&mut state, part).and_then(|()| after()).map_err(|error| {
@@ -39,19 +39,31 @@ pub(super) fn for_each_parallel<P: Send, S>(
         }
         Ok(())
     };
-    let results: Vec<_> = if threads < 2 {
-        vec![run(after)]
-    } else {
-        thread::scope(|scope| {
-            let spawn = |_| thread::Builder::new().spawn_scoped(scope, || run(&mut || Ok(()))).ok();
-            let helpers: Vec<_> = (1..threads.min(MAX_THREADS)).map_while(spawn).collect();
-            let own = run(after);
-            let join = |helper: thread::ScopedJoinHandle<'_, _>| {
-                helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            };
-            helpers.into_iter().map(join).chain([own]).collect()
-        })
-    };
+    run_on_threads(threads, &run, after)
+}
+
+/// What is called on the calling thread after each part.
+type After<'a> = dyn FnMut() -> Result<()> + 'a;
+
+/// The work of one thread; an error has the number of its part.
+type Run<'a> = dyn Fn(&mut After<'_>) -> Result<(), (usize, Error)> + Sync + 'a;
+
+/// Calls `run` on each thread; of the errors, the one with the lowest number is returned.
+///
+/// It is not generic, because code that starts threads is long: each type of elements would compile it again.
+fn run_on_threads(threads: usize, run: &Run<'_>, after: &mut After<'_>) -> Result<()> {
+    if threads < 2 {
+        return run(after).map_err(|(_, error)| error);
+    }
+    let results: Vec<_> = thread::scope(|scope| {
+        let spawn = |_| thread::Builder::new().spawn_scoped(scope, || run(&mut || Ok(()))).ok();
+        let helpers: Vec<_> = (1..threads.min(MAX_THREADS)).map_while(spawn).collect();
+        let own = run(after);
+        let join = |helper: thread::ScopedJoinHandle<'_, _>| {
+            helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        helpers.into_iter().map(join).chain([own]).collect()
+    });
     match results.into_iter().filter_map(Result::err).min_by_key(|(number, _)| *number) {
         Some((_, error)) => Err(error),
         None => Ok(()),

@@ -1,12 +1,14 @@
 //! Reads payloads into memory, with one loop for each read plan.
 
+use std::ops::Range;
+
+use ndarray::ArrayViewMutD;
+
 use super::each::make_in_blocks;
 use super::parallel::for_each_parallel;
 use super::scatter::read_strided;
 use super::source::{Positioned, Source};
 use super::{BLOCK_LEN, Effort, os, truncated};
-use ndarray::ArrayViewMutD;
-
 use crate::bytes::{self, ReadBuf, ReadHints};
 use crate::dtype::DType;
 use crate::element::cast::{Bitwise, MemoryPart, UncheckedVec, append as append_items};
@@ -49,14 +51,14 @@ pub(crate) fn read<T: Send + Sync>(
                 limits::reserve(&mut items, header.count())?;
             }
             let item = header.dtype().item_size().max(1);
-            for_each_block(source, header, &reporter, |block, more| {
+            for_each_block(source, header, &reporter, &mut |block, more| {
                 if items.capacity() - items.len() < more {
                     let arrived = (items.len() + more) * item;
                     let capacity = limits::capacity_for(arrived, bytes).div_ceil(item);
                     let missing = capacity - items.len();
                     limits::reserve(&mut items, missing)?;
                 }
-                append_items(&mut items, more, |places| decode.decode(block, more, places))
+                append_items(&mut items, more, &mut |places| decode.decode(block, more, places))
             })?;
             Ok(items)
         }
@@ -73,35 +75,75 @@ fn read_per_item<T: Send>(
     options: &ReadOptions,
 ) -> Result<Vec<T>> {
     let Some(positioned) = source.positioned() else { unreachable!("the caller has asked") };
-    let item = header.dtype().item_size();
-    let hints = positioned.hints();
-    let cost = decode.nanos_per_element().saturating_add(item as u64 / 16);
-    let threads = Effort::each(header.len(), cost).threads_on(&hints, || options.get_threads());
-    let memory = positioned.bytes();
-    let block = match positioned.is_listed_and_local() && memory.is_none() {
-        true => positioned.round_to_runs(16 << 20),
-        false => hints.get_block().map_or(BLOCK_LEN, |block| block.max(BLOCK_LEN)) / 4,
-    };
-    let items = make_in_blocks(header.count(), (block / item).max(1), threads, &|numbers, words, made| {
+    let items = PositionedItems { source: positioned, header, reporter };
+    let (threads, block) = items.threads_and_block(decode.nanos_per_element(), options);
+    let made = make_in_blocks(header.count(), block, threads, &|numbers, words, made| {
+        items.with_block(&numbers, words, &mut |block| match block {
+            ItemBlock::Shared(items) => decode.decode_shared(items, numbers.len(), made),
+            ItemBlock::Owned(items) => decode.decode(items, numbers.len(), made).map(|()| true),
+        })
+    })?;
+    source.advance(header.len() * header.dtype().item_size() as u64);
+    Ok(made)
+}
+
+/// The items of a source with random access.
+struct PositionedItems<'a> {
+    source: Positioned<'a>,
+    header: &'a Header,
+    reporter: &'a ProgressReporter,
+}
+
+/// A block of items to be decoded.
+enum ItemBlock<'a> {
+    /// Items that must not be changed.
+    Shared(&'a [u8]),
+    Owned(&'a mut [u8]),
+}
+
+/// Decodes a block; returns `false` if its items have to be copied first.
+type DecodeBlock<'a> = dyn FnMut(ItemBlock<'_>) -> Result<bool> + 'a;
+
+impl PositionedItems<'_> {
+    /// Returns how many threads decode the items, and how many items each takes at a time.
+    fn threads_and_block(&self, nanos_per_element: u64, options: &ReadOptions) -> (usize, usize) {
+        let item = self.header.dtype().item_size();
+        let hints = self.source.hints();
+        let cost = nanos_per_element.saturating_add(item as u64 / 16);
+        let threads = Effort::each(self.header.len(), cost).threads_on(&hints, || options.get_threads());
+        let block = match self.source.is_listed_and_local() && self.source.bytes().is_none() {
+            true => self.source.round_to_runs(16 << 20),
+            false => hints.get_block().map_or(BLOCK_LEN, |block| block.max(BLOCK_LEN)) / 4,
+        };
+        (threads, (block / item).max(1))
+    }
+
+    /// Calls `decode` with the items of these numbers.
+    fn with_block(
+        &self,
+        numbers: &Range<usize>,
+        words: &mut Vec<u128>,
+        decode: &mut DecodeBlock<'_>,
+    ) -> Result<()> {
+        let item = self.header.dtype().item_size();
         let (at, length) = (numbers.start * item, numbers.len() * item);
-        if let Some(items) = memory.and_then(|memory| memory.get(at..at + length)) {
-            let decoded = decode.decode_shared(items, numbers.len(), made);
-            if decoded.map_err(|error| error.offset_element(numbers.start))? {
-                return reporter.add(length);
+        let mut decode =
+            |block: ItemBlock<'_>| decode(block).map_err(|error| error.offset_element(numbers.start));
+        if let Some(items) = self.source.bytes().and_then(|memory| memory.get(at..at + length)) {
+            if decode(ItemBlock::Shared(items))? {
+                return self.reporter.add(length);
             }
         }
         // Aligned for numbers, so that decoding can be vectorized.
         let mut buf = bytes::scratch(words, length)?;
-        let filled = positioned.fill_read_buf(&mut buf, usize::MAX, at)?;
+        let filled = self.source.fill_read_buf(&mut buf, usize::MAX, at)?;
         if filled < length {
-            return Err(truncated(header, (at + filled) as u64));
+            return Err(truncated(self.header, (at + filled) as u64));
         }
         let block = buf.into_filled();
-        reporter.add(filled)?;
-        decode.decode(block, numbers.len(), made).map_err(|error| error.offset_element(numbers.start))
-    })?;
-    source.advance(header.len() * item as u64);
-    Ok(items)
+        self.reporter.add(filled)?;
+        decode(ItemBlock::Owned(block)).map(drop)
+    }
 }
 
 /// Reads the elements of a payload into existing elements, in the order of the file.
@@ -141,7 +183,7 @@ pub(crate) fn read_into<'i, T: Send + Sync + 'i>(
         (_, target) => target,
     };
     let mut slots = target.items();
-    for_each_block(source, header, &reporter, |block, count| {
+    for_each_block(source, header, &reporter, &mut |block, count| {
         let mut items = Vec::new();
         match &plan {
             ReadPlan::Bitwise(bitwise) => {
@@ -151,7 +193,7 @@ pub(crate) fn read_into<'i, T: Send + Sync + 'i>(
                 })?;
             }
             ReadPlan::PerItem(decode) => {
-                append_items(&mut items, count, |places| decode.decode(block, count, places))?;
+                append_items(&mut items, count, &mut |places| decode.decode(block, count, places))?;
             }
             ReadPlan::Opaque(_) => unreachable!("it was taken above"),
         }
@@ -240,22 +282,55 @@ fn read_bitwise<T: Send>(
     let is_len_known = source.remaining().is_some() || bytes == 0;
     let needs_cleared = source.positioned().is_none_or(|positioned| positioned.needs_cleared_memory());
     let mut unchecked = UncheckedVec::new(bitwise, if is_len_known { len } else { 0 }, needs_cleared)?;
+    let needs_transform = bitwise.needs_transform();
     if is_len_known {
-        let part = unchecked.start_loading().with_zeros_from(bytes);
-        os::advise_huge_pages(part.memory());
-        load_all(source, header, part, (bytes, bitwise.needs_transform()), reporter, options)?;
-        return Ok(unchecked.finish());
+        load_known(source, header, unchecked.start_loading(), (bytes, needs_transform), reporter, options)?;
+    } else {
+        let sizes = (len, bytes, size_of::<T>());
+        let grow = &mut |len, load: &mut LoadPart<'_>| load(unchecked.grow(len)?);
+        load_growing(source, header, grow, sizes, needs_transform, reporter)?;
     }
-    let item = size_of::<T>().max(1);
+    Ok(unchecked.finish())
+}
+
+fn load_known(
+    source: &mut Source<'_>,
+    header: &Header,
+    part: MemoryPart<'_>,
+    (bytes, needs_transform): (usize, bool),
+    reporter: &ProgressReporter,
+    options: &ReadOptions,
+) -> Result<()> {
+    let part = part.with_zeros_from(bytes);
+    os::advise_huge_pages(part.memory());
+    load_all(source, header, part, (bytes, needs_transform), reporter, options)
+}
+
+/// Loads a part of memory.
+type LoadPart<'a> = dyn FnMut(MemoryPart<'_>) -> Result<()> + 'a;
+
+/// Loads `bytes` bytes of a stream into memory for `len` items, which grows as they arrive: `grow` takes the number of items
+/// that it has then.
+fn load_growing(
+    source: &mut Source<'_>,
+    header: &Header,
+    grow: &mut dyn FnMut(usize, &mut LoadPart<'_>) -> Result<()>,
+    (len, bytes, item): (usize, usize, usize),
+    needs_transform: bool,
+    reporter: &ProgressReporter,
+) -> Result<()> {
+    let item = item.max(1);
     let mut arrived = 0;
     while arrived < bytes {
         let more = limits::capacity_for(arrived, bytes).div_ceil(item).min(len);
-        let part = unchecked.grow(more)?.with_zeros_from(bytes);
-        os::advise_huge_pages(part.memory());
-        load_stream(source, header, part, bitwise.needs_transform(), reporter)?;
+        grow(more, &mut |part| {
+            let part = part.with_zeros_from(bytes);
+            os::advise_huge_pages(part.memory());
+            load_stream(source, header, part, needs_transform, reporter)
+        })?;
         arrived = more * item;
     }
-    Ok(unchecked.finish())
+    Ok(())
 }
 
 /// Loads contiguous memory of `bytes` bytes from any source.
@@ -374,7 +449,7 @@ fn for_each_block(
     source: &mut Source<'_>,
     header: &Header,
     reporter: &ProgressReporter,
-    mut take: impl FnMut(&mut [u8], usize) -> Result<()>,
+    take: &mut dyn FnMut(&mut [u8], usize) -> Result<()>,
 ) -> Result<()> {
     let item = header.dtype().item_size();
     if item == 0 {
@@ -434,25 +509,8 @@ fn read_opaque<T>(
     decode: &dyn OpaqueDecoder<T>,
     options: &ReadOptions,
 ) -> Result<Vec<T>> {
-    // The end of the elements is known only after decoding, and only random access can return to it.
-    let lookahead = source.lookahead();
-    let is_stream = lookahead.is_none();
-    let payload = match lookahead {
-        Some(mut lookahead) => {
-            let remaining = lookahead.remaining().unwrap_or_default();
-            options.get_limits().check_payload(remaining)?;
-            let total = usize::try_from(remaining).unwrap_or(usize::MAX);
-            let mut payload = Vec::new();
-            append(&mut lookahead, &mut payload, total, &ProgressReporter::default())?;
-            payload
-        }
-        None => {
-            // A stream cannot be rewound: the decoder reads exactly one payload if it can find its end.
-            let one = decode
-                .read_self_delimited(&mut |payload, count| read_more(source, payload, count, options))?;
-            one.map_or_else(|| read_rest(source, options), Ok)?
-        }
-    };
+    let (payload, is_stream) =
+        read_opaque_payload(source, options, &|more| decode.read_self_delimited(more))?;
     let (items, used) = decode.decode(&payload, header, options)?;
     let surplus = (payload.len() - used) as u64;
     if !is_stream {
@@ -461,6 +519,30 @@ fn read_opaque<T>(
         return Err(ErrorKind::Trailing { bytes: surplus, at_least: false, rows: 0 }.into());
     }
     Ok(items)
+}
+
+/// Appends at most the given number of bytes of a stream, and returns how many it appended.
+type AppendMore<'a> = dyn FnMut(&mut Vec<u8>, u64) -> Result<u64> + 'a;
+
+/// Reads an opaque payload, and returns whether the source is a stream, which cannot go back to the payload's end.
+fn read_opaque_payload(
+    source: &mut Source<'_>,
+    options: &ReadOptions,
+    read_self_delimited: &dyn Fn(&mut AppendMore<'_>) -> Result<Option<Vec<u8>>>,
+) -> Result<(Vec<u8>, bool)> {
+    // The end of the elements is known only after decoding, and only random access can return to it.
+    let Some(mut lookahead) = source.lookahead() else {
+        // A stream cannot be rewound: the decoder reads exactly one payload if it can find its end.
+        let one = read_self_delimited(&mut |payload, count| read_more(source, payload, count, options))?;
+        let payload = one.map_or_else(|| read_rest(source, options), Ok)?;
+        return Ok((payload, true));
+    };
+    let remaining = lookahead.remaining().unwrap_or_default();
+    options.get_limits().check_payload(remaining)?;
+    let total = usize::try_from(remaining).unwrap_or(usize::MAX);
+    let mut payload = Vec::new();
+    append(&mut lookahead, &mut payload, total, &ProgressReporter::default())?;
+    Ok((payload, false))
 }
 
 /// Appends up to `count` bytes, within the payload limit, and returns how many were read.

@@ -33,7 +33,7 @@ struct Axis {
 
 impl Walk {
     /// Creates a walk over axes, given by length and stride, in C order of the contiguous side. None has length 0.
-    pub(super) fn new(axes: impl DoubleEndedIterator<Item = (usize, isize)>) -> Self {
+    pub(super) fn new(axes: &mut dyn DoubleEndedIterator<Item = (usize, isize)>) -> Self {
         /// The largest table.
         const MAX_TABLE_LEN: usize = 512;
         let mut step = 1;
@@ -125,7 +125,7 @@ pub(super) fn gather<T>(from: &ArrayViewD<'_, T>, out: &BitwiseOut<T>, into: &mu
         return;
     }
     let start = from.as_ptr();
-    Walk::new(axes(from.shape(), from.strides())).for_each(|offset, number| {
+    Walk::new(&mut axes(from.shape(), from.strides())).for_each(|offset, number| {
         // SAFETY: the offset is that of indices within the view, which borrows the elements.
         let item = unsafe { &*start.wrapping_offset(offset) };
         into[number * size..][..size].copy_from_slice(out.bytes(std::slice::from_ref(item)));
@@ -138,7 +138,7 @@ pub(super) fn scatter<T: Copy>(items: &[T], mut into: ArrayViewMutD<'_, T>) {
     if items.is_empty() {
         return;
     }
-    let walk = Walk::new(axes(into.shape(), into.strides()));
+    let walk = Walk::new(&mut axes(into.shape(), into.strides()));
     let start = into.as_mut_ptr();
     walk.for_each(|offset, number| {
         // SAFETY: the offset is that of indices within the view, which borrows the elements mutably.
@@ -186,7 +186,7 @@ mod tests {
                 })
                 .collect();
             let mut found = vec![None; count];
-            Walk::new(axes.iter().copied()).for_each(|offset, number| {
+            Walk::new(&mut axes.iter().copied()).for_each(|offset, number| {
                 assert!(found[number].replace(offset).is_none(), "{axes:?} {number} twice");
             });
             assert_eq!(found, expected.into_iter().map(Some).collect::<Vec<_>>(), "{axes:?}");

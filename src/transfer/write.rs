@@ -2,9 +2,10 @@
 
 use ndarray::ArrayViewD;
 
-use super::gather::{BlockPlan, gather};
+use super::gather::{BlockPlan, Units, gather};
 use super::{Effort, Sink, os, pipeline};
-use crate::element::WritePlan;
+use crate::element::cast::BitwiseOut;
+use crate::element::{ItemEncoder, WritableElement, WritePlan, raw_units};
 use crate::error::Result;
 use crate::header::Header;
 use crate::options::WriteOptions;
@@ -34,7 +35,7 @@ impl<'a, T> Items<'a, T> {
 }
 
 /// Writes a header and the elements, and flushes.
-pub(crate) fn write<T: Send + Sync>(
+pub(crate) fn write<T: WritableElement>(
     sink: &mut Sink<'_>,
     head: Vec<u8>,
     header: &Header,
@@ -47,7 +48,7 @@ pub(crate) fn write<T: Send + Sync>(
 }
 
 /// Like [`write`], without flushing, since more data follows.
-pub(crate) fn write_unflushed<T: Send + Sync>(
+pub(crate) fn write_unflushed<T: WritableElement>(
     sink: &mut Sink<'_>,
     head: Vec<u8>,
     header: &Header,
@@ -55,36 +56,103 @@ pub(crate) fn write_unflushed<T: Send + Sync>(
     write_plan: &WritePlan<T>,
     options: &WriteOptions,
 ) -> Result<()> {
-    if let Some(bytes) = header.payload_len() {
-        sink.announce_len((head.len() as u64).saturating_add(bytes), options)?;
-    }
+    announce(sink, &head, header, options)?;
     match (write_plan, items) {
         (WritePlan::Bitwise(out), Items::Contiguous(items)) if !out.needs_swap() => {
             write_head_and_payload(sink, head, out.bytes(items))
         }
         (WritePlan::Bitwise(out), items) => {
-            write_blocks(sink, head, header, items, options, |block, bytes| {
-                gather(block, out, bytes);
-                out.swap_to_file_order(bytes);
-                Ok(())
-            })
+            let (view, swap) = (items.into_view(), |bytes: &mut [u8]| out.swap_to_file_order(bytes));
+            // A constant, so that only one of the arms is compiled for a type.
+            let units = match const { size_of::<T>() } {
+                1 => Units::One(out.view_byte_arrays(view)),
+                2 => Units::Two(out.view_byte_arrays(view)),
+                4 => Units::Four(out.view_byte_arrays(view)),
+                8 => Units::Eight(out.view_byte_arrays(view)),
+                16 => Units::Sixteen(out.view_byte_arrays(view)),
+                _ => return write_gathered(sink, head, header, (view, out), &swap, options),
+            };
+            write_units(sink, head, header, units, &swap, options)
         }
-        (WritePlan::PerItem(encode), items) => {
-            let item = header.dtype().item_size();
-            write_blocks(sink, head, header, items, options, |block, bytes| {
-                if let Some(items) = block.to_slice() {
-                    return encode.encode_all(items, item, bytes);
-                }
-                let mut slots = bytes.chunks_exact_mut(item.max(1));
-                block.iter().zip(slots.by_ref()).try_for_each(|(element, slot)| encode.encode(element, slot))
-            })
-        }
+        _ if const { T::IS_ALWAYS_BITWISE } => unreachable!("its plan is bitwise"),
+        (WritePlan::PerItem(encode), items) => write_encoded(sink, head, header, items, &**encode, options),
         (WritePlan::Opaque(encode), items) => {
             let payload = encode.encode(&mut items.iter(), header, options)?;
             sink.announce_len(head.len() as u64 + payload.len() as u64, options)?;
             write_head_and_payload(sink, head, &payload)
         }
     }
+}
+
+/// Writes elements that are encoded one by one.
+fn write_encoded<T: Send + Sync>(
+    sink: &mut Sink<'_>,
+    head: Vec<u8>,
+    header: &Header,
+    items: Items<'_, T>,
+    encode: &dyn ItemEncoder<T>,
+    options: &WriteOptions,
+) -> Result<()> {
+    let item = header.dtype().item_size();
+    let plan = BlockPlan::new(items.into_view(), item);
+    write_blocks(sink, head, header, plan.count(), options, &|index, make| {
+        let block = plan.block(index);
+        make(block.len() * item, &mut |bytes| {
+            if let Some(items) = block.to_slice() {
+                return encode.encode_all(items, item, bytes);
+            }
+            let mut slots = bytes.chunks_exact_mut(item.max(1));
+            block.iter().zip(slots.by_ref()).try_for_each(|(element, slot)| encode.encode(element, slot))
+        })
+    })
+}
+
+fn announce(sink: &mut Sink<'_>, head: &[u8], header: &Header, options: &WriteOptions) -> Result<()> {
+    match header.payload_len() {
+        Some(bytes) => sink.announce_len((head.len() as u64).saturating_add(bytes), options),
+        None => Ok(()),
+    }
+}
+
+/// What puts the bytes of elements into the order of the file.
+type Swap<'a> = dyn Fn(&mut [u8]) + Sync + 'a;
+
+/// Writes elements of the usual sizes.
+fn write_units(
+    sink: &mut Sink<'_>,
+    head: Vec<u8>,
+    header: &Header,
+    units: Units<'_>,
+    swap: &Swap<'_>,
+    options: &WriteOptions,
+) -> Result<()> {
+    match units {
+        Units::One(view) => write_gathered(sink, head, header, (view, &raw_units()), swap, options),
+        Units::Two(view) => write_gathered(sink, head, header, (view, &raw_units()), swap, options),
+        Units::Four(view) => write_gathered(sink, head, header, (view, &raw_units()), swap, options),
+        Units::Eight(view) => write_gathered(sink, head, header, (view, &raw_units()), swap, options),
+        Units::Sixteen(view) => write_gathered(sink, head, header, (view, &raw_units()), swap, options),
+    }
+}
+
+/// Writes elements that are gathered, block by block.
+fn write_gathered<T: Sync>(
+    sink: &mut Sink<'_>,
+    head: Vec<u8>,
+    header: &Header,
+    (view, out): (ArrayViewD<'_, T>, &BitwiseOut<T>),
+    swap: &Swap<'_>,
+    options: &WriteOptions,
+) -> Result<()> {
+    let plan = BlockPlan::new(view, size_of::<T>());
+    write_blocks(sink, head, header, plan.count(), options, &|index, make| {
+        let block = plan.block(index);
+        make(block.len() * size_of::<T>(), &mut |bytes| {
+            gather(&block, out, bytes);
+            swap(bytes);
+            Ok(())
+        })
+    })
 }
 
 /// Writes a header and a payload of bytes, and flushes.
@@ -110,29 +178,31 @@ fn write_head_and_payload(sink: &mut Sink<'_>, mut head: Vec<u8>, payload: &[u8]
     sink.write(payload)
 }
 
-/// Writes a header and a payload that is produced block by block.
-fn write_blocks<T: Send + Sync>(
+/// What is given the length of a block, and a function that fills it.
+type MakeBlock<'a> = dyn FnMut(usize, &mut dyn FnMut(&mut [u8]) -> Result<()>) -> Result<()> + 'a;
+
+/// Writes a header and a payload that is produced block by block: `make` is called with the index of each block.
+fn write_blocks(
     sink: &mut Sink<'_>,
     head: Vec<u8>,
     header: &Header,
-    items: Items<'_, T>,
+    count: usize,
     options: &WriteOptions,
-    fill: impl Fn(&ArrayViewD<'_, T>, &mut [u8]) -> Result<()> + Sync,
+    make: &(dyn Fn(usize, &mut MakeBlock<'_>) -> Result<()> + Sync),
 ) -> Result<()> {
-    let plan = BlockPlan::new(items.into_view(), header.dtype().item_size());
     sink.write(&head)?;
     let make = |index: usize, bytes: &mut Vec<u8>| {
-        let block = plan.block(index);
-        let length = block.len() * plan.item_size();
-        if bytes.capacity() < length {
-            // A new buffer: growing the old one would copy its content, which is overwritten anyway.
-            *bytes = vec![0; length]; // zeroed by the system on first access
-            os::advise_huge_pages((bytes.as_ptr(), length));
-        }
-        bytes.resize(length, 0);
-        fill(&block, bytes)
+        make(index, &mut |length, fill| {
+            if bytes.capacity() < length {
+                // A new buffer: growing the old one would copy its content, which is overwritten anyway.
+                *bytes = vec![0; length]; // zeroed by the system on first access
+                os::advise_huge_pages((bytes.as_ptr(), length));
+            }
+            bytes.resize(length, 0);
+            fill(bytes)
+        })
     };
     let bytes = header.payload_len().unwrap_or_default();
     let threads = Effort::moving(bytes.saturating_mul(2)).threads(|| options.get_threads());
-    pipeline::make_blocks_in_order(plan.count(), threads, &make, &mut |bytes| sink.write(bytes))
+    pipeline::make_blocks_in_order(count, threads, &make, &mut |bytes| sink.write(bytes))
 }

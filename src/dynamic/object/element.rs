@@ -155,7 +155,7 @@ struct PresentTextDecoder(Box<dyn ItemDecoder<String>>);
 impl ItemDecoder<Option<String>> for PresentTextDecoder {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, Option<String>>) -> Result<()> {
         let mut texts = Vec::new();
-        append(&mut texts, count, |places| self.0.decode(items, count, places))?;
+        append(&mut texts, count, &mut |places| self.0.decode(items, count, places))?;
         out.extend(texts.into_iter().map(Some));
         Ok(())
     }

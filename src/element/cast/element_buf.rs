@@ -166,7 +166,7 @@ impl<T> Drop for ElementBuf<'_, T> {
 pub(crate) fn append<T>(
     items: &mut Vec<T>,
     count: usize,
-    make: impl FnOnce(&mut ElementBuf<'_, T>) -> Result<()>,
+    make: &mut dyn FnMut(&mut ElementBuf<'_, T>) -> Result<()>,
 ) -> Result<()> {
     let bytes = count.saturating_mul(size_of::<T>());
     items.try_reserve(count).map_err(|_| ErrorKind::OutOfMemory { bytes: bytes as u64 })?;
@@ -189,7 +189,7 @@ pub(in crate::element) fn decode_to_vec<T>(
     count: usize,
 ) -> Result<Vec<T>> {
     let mut made = Vec::new();
-    append(&mut made, count, |places| decode.decode(items, count, places))?;
+    append(&mut made, count, &mut |places| decode.decode(items, count, places))?;
     Ok(made)
 }
 
@@ -373,14 +373,14 @@ mod tests {
     fn elements_are_appended_all_or_none() {
         let counted = Arc::new(());
         let mut items = vec![Arc::clone(&counted)];
-        append(&mut items, 3, |places| {
+        append(&mut items, 3, &mut |places| {
             places.push(Arc::clone(&counted));
             places.extend(std::iter::repeat(Arc::clone(&counted)));
             Ok(())
         })
         .unwrap();
         assert_eq!((items.len(), Arc::strong_count(&counted)), (4, 5));
-        let failed = append(&mut items, 3, |places| {
+        let failed = append(&mut items, 3, &mut |places| {
             places.push(Arc::clone(&counted));
             Err(Error::from(ErrorKind::Cancelled))
         });
@@ -392,7 +392,7 @@ mod tests {
     #[should_panic(expected = "the bytes of each element")]
     #[cfg_attr(panic = "abort", ignore = "needs panics that unwind")]
     fn fill_with_too_few_bytes_panics() {
-        let _ = append(&mut Vec::<u32>::new(), 2, |places| {
+        let _ = append(&mut Vec::<u32>::new(), 2, &mut |places| {
             places.fill(2, |buf| {
                 buf.copy(&[1; 7]);
                 Ok(())
@@ -404,7 +404,7 @@ mod tests {
     #[should_panic(expected = "an element for each place")]
     #[cfg_attr(panic = "abort", ignore = "needs panics that unwind")]
     fn append_of_too_few_elements_panics() {
-        let _ = append(&mut Vec::new(), 2, |places| {
+        let _ = append(&mut Vec::new(), 2, &mut |places| {
             places.push(String::new());
             Ok(())
         });
@@ -414,7 +414,7 @@ mod tests {
     #[should_panic(expected = "index out of bounds")]
     #[cfg_attr(panic = "abort", ignore = "needs panics that unwind")]
     fn append_of_too_many_elements_panics() {
-        let _ = append(&mut Vec::new(), 1, |places| {
+        let _ = append(&mut Vec::new(), 1, &mut |places| {
             places.extend(["first".to_owned()]);
             places.push(String::new());
             Ok(())

@@ -19,7 +19,7 @@ use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
 pub(crate) use element_buf::ElementBuf;
 pub(crate) use element_buf::append;
 pub(super) use element_buf::{FieldOffset, FieldReader, StructAssembler, decode_to_vec};
-use ndarray::{ArrayView2, ArrayViewMutD};
+use ndarray::{ArrayView, ArrayViewMutD, Dimension};
 pub(crate) use unchecked_vec::{MemoryPart, UncheckedVec};
 pub(crate) use view::{StridedLayout, view, view_mut, view_strided, view_strided_mut};
 pub use wrapped::{Enumeration, Markers, Newtype};
@@ -301,12 +301,12 @@ impl<T> BitwiseOut<T> {
     /// Views elements as byte arrays of their size.
     ///
     /// Code that moves them is then compiled once per size, not once per type.
-    pub(crate) fn view_byte_arrays<'a, const SIZE: usize>(
+    pub(crate) fn view_byte_arrays<'a, D: Dimension, const SIZE: usize>(
         &self,
-        plane: &ArrayView2<'a, T>,
-    ) -> ArrayView2<'a, [u8; SIZE]> {
+        view: ArrayView<'a, T, D>,
+    ) -> ArrayView<'a, [u8; SIZE], D> {
         assert_eq!(size_of::<T>(), SIZE);
-        let units = plane.raw_view().cast::<[u8; SIZE]>();
+        let units = view.raw_view().cast::<[u8; SIZE]>();
         // SAFETY: the elements have the same addresses and the same size in both views. As in `bytes`, each
         // consists of SIZE initialized bytes, which need no alignment. The result borrows them for the
         // lifetime of the original view.

@@ -147,7 +147,7 @@ fn chain(first: Recode, [from, between, to]: [&Scalar; 3], second: Recode) -> Re
     Box::new(move |items, made| {
         let mut middle = Vec::new();
         let (count, mut done) = (items.len() / from, 0);
-        for_each_part(items, count, |items, count| {
+        for_each_part(items, count, &mut |items, count| {
             limits::resize(&mut middle, count * between)?;
             first(items, &mut middle)?;
             let part = done * to..(done + count) * to;
@@ -180,11 +180,12 @@ pub(super) fn read_plan<T: 'static>(
 where
     ConvertingDecoder: ItemDecoder<T>,
 {
+    converting_decoder(found, wanted, options).map(|converting| ReadPlan::PerItem(Box::new(converting) as _))
+}
+
+fn converting_decoder(found: &DType, wanted: Scalar, options: &ReadOptions) -> Result<ConvertingDecoder> {
     match (found.as_scalar(), options.rules()) {
-        (Some(found), Some(rules)) => {
-            let converted = ConvertingDecoder::of(found, &wanted, rules)?;
-            Ok(ReadPlan::PerItem(Box::new(converted) as _))
-        }
+        (Some(found), Some(rules)) => ConvertingDecoder::of(found, &wanted, rules),
         (scalar, _) => {
             let can_convert = scalar.is_some_and(|scalar| is_convertible(scalar, &wanted));
             Err(mismatch(found, wanted.into(), can_convert))
@@ -225,7 +226,7 @@ const ELEMENTS_PER_PART: usize = 512;
 fn for_each_part(
     items: &mut [u8],
     count: usize,
-    mut part: impl FnMut(&mut [u8], usize) -> Result<()>,
+    part: &mut dyn FnMut(&mut [u8], usize) -> Result<()>,
 ) -> Result<()> {
     let item = items.len().checked_div(count).unwrap_or(0);
     for first in (0..count).step_by(ELEMENTS_PER_PART) {
@@ -246,7 +247,7 @@ struct ViaTextDecoder<T> {
 impl<T> ItemDecoder<T> for ViaTextDecoder<T> {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, T>) -> Result<()> {
         let mut texts = Vec::new();
-        for_each_part(items, count, |items, count| {
+        for_each_part(items, count, &mut |items, count| {
             limits::resize(&mut texts, count * self.text_size)?;
             (self.recode)(items, &mut texts)?;
             self.text_decoder.decode(&mut texts, count, out)
@@ -282,7 +283,7 @@ impl<T: ScalarElement> ItemDecoder<T> for ConvertingDecoder {
         if self.decode_shared(items, count, out)? {
             return Ok(());
         }
-        for_each_part(items, count, |items, count| {
+        for_each_part(items, count, &mut |items, count| {
             let recode = |made: &mut [u8]| (self.recode)(items, made).map(|()| made.len());
             out.fill(count, |buf| buf.read_with(usize::MAX, recode).map(drop))
         })
@@ -307,7 +308,7 @@ impl ItemDecoder<bool> for ConvertingDecoder {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, bool>) -> Result<()> {
         // `bool` is not `Pod`, so the result cannot be written into the memory of `out` as bytes.
         let mut bytes = [0u8; ELEMENTS_PER_PART];
-        for_each_part(items, count, |items, count| {
+        for_each_part(items, count, &mut |items, count| {
             let made = &mut bytes[..count];
             (self.recode)(items, made)?;
             out.extend(made.iter().map(|byte| *byte != 0));
@@ -325,7 +326,7 @@ impl ItemDecoder<half::bf16> for ConvertingDecoder {
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, half::bf16>) -> Result<()> {
         // What is converted are little-endian bytes, on any machine.
         let mut bytes = [0u8; 2 * ELEMENTS_PER_PART];
-        for_each_part(items, count, |items, count| {
+        for_each_part(items, count, &mut |items, count| {
             let made = &mut bytes[..2 * count];
             (self.recode)(items, made)?;
             out.extend(made.chunks_of().iter().map(|bytes| half::bf16::from_le_bytes(*bytes)));

@@ -190,15 +190,9 @@ macro_rules! complexes {
 
 complexes!(f32, f64);
 
-/// Converts each number. If the slice is misaligned for its type, a slower loop is used.
+/// Converts each number, at any alignment.
 fn convert_each<S: Pod, T: Pod>(from: &[u8], to: &mut ReadBuf<'_>, make: impl Fn(S) -> T) {
-    match bytemuck::try_cast_slice(from) {
-        Ok(from) => to.extend(from.iter().map(|from| make(*from))),
-        Err(_) => {
-            let items = from.chunks_exact(size_of::<S>()).map(bytemuck::pod_read_unaligned);
-            to.extend(items.map(make));
-        }
-    }
+    to.extend(from.chunks_exact(size_of::<S>()).map(|item| make(bytemuck::pod_read_unaligned(item))));
 }
 
 fn convert<S: SourceNumber<Part: AsPrimitive<T::Part>>, T: TargetNumber>(from: &[u8], to: &mut ReadBuf<'_>) {

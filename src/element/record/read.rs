@@ -285,9 +285,9 @@ impl<R: RecordType> RecordDecoder<R> {
         };
         // Fields are placed one after another: a later field may have a fault in an earlier record.
         while let Some(before @ 1..) = first.element().filter(|element| *element < count) {
-            let read =
+            let mut read =
                 |out: &mut ElementBuf<'_, R>| out.assemble(&self.columns, records, self.record_size, before);
-            match append(&mut Vec::new(), before, read) {
+            match append(&mut Vec::new(), before, &mut read) {
                 Err(error) if error.element().is_some_and(|element| element < before) => first = error,
                 _ => break,
             }
