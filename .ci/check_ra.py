@@ -35,7 +35,6 @@ def main(originals, written):
     print(len(paths), "files of the format's own programs are read and packed as they should be")
 
 
-if len(sys.argv) > 2:
-    main(sys.argv[1], sys.argv[2])
+main(sys.argv[1], sys.argv[2])
 page = pathlib.Path(__file__).parent.parent / "testdata/ra/page.ra"
 assert hashlib.md5(page.read_bytes()).hexdigest() == "1dd9f98a0d57ec3c4d8ad50343bd20cd"

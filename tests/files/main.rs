@@ -27,6 +27,8 @@ mod paths;
 mod processes;
 mod progress;
 mod ra;
+#[cfg(all(feature = "dask", feature = "zstd", feature = "lz4"))]
+mod releases;
 mod replacing;
 #[cfg(feature = "dask")]
 mod stacks;

@@ -1,0 +1,33 @@
+"""Whether the workflows are what they should be: readable, with no more rights than they need, and without a job that is forgotten."""
+
+import pathlib
+import re
+
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def check(path):
+    workflow = yaml.safe_load(path.read_text())
+    assert workflow["permissions"] == {"contents": "read"}, f"{path.name}: what all jobs may do"
+    jobs = workflow["jobs"]
+    for name, job in jobs.items():
+        where = f"{path.name}, {name}"
+        assert "timeout-minutes" in job or len(job["steps"]) == 1, f"{where}: no timeout"
+        assert job.get("permissions", {}).keys() <= {"contents"}, f"{where}: rights"
+        for step in job["steps"]:
+            if "uses" in step:
+                assert re.fullmatch(r"[\w/.-]+@[0-9a-f]{40}", step["uses"]), f"{where}: {step['uses']} is not pinned by its hash"
+                assert step["with"]["persist-credentials"] is False, f"{where}: the checkout keeps a token"
+            for script in re.findall(r"\.ci/([a-z_]+)", step.get("run", "")):
+                assert (ROOT / ".ci" / script).exists(), f"{where}: there is no .ci/{script}"
+        for check in job.get("strategy", {}).get("matrix", {}).get("check", []):
+            assert (ROOT / ".ci" / check.split()[0]).exists(), f"{where}: there is no .ci/{check}"
+    if "conclusion" in jobs:
+        assert set(jobs["conclusion"]["needs"]) == jobs.keys() - {"conclusion"}, f"{path.name}: the conclusion needs all jobs"
+    return len(jobs)
+
+
+paths = sorted((ROOT / ".github/workflows").glob("*.yml"))
+print(sum(map(check, paths)), "jobs in", len(paths), "workflows")
