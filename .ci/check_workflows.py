@@ -5,6 +5,11 @@ import re
 
 import yaml
 
+# What jobs may do beyond reading the repository.
+RIGHTS = {
+    ("release.yml", "rehearsal"): {"contents: read", "actions: read"},
+    **{("release.yml", job): {"contents: write"} for job in ["draft", "programs", "wheels", "publish"]},
+}
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
@@ -15,7 +20,9 @@ def check(path):
     for name, job in jobs.items():
         where = f"{path.name}, {name}"
         assert "timeout-minutes" in job or len(job["steps"]) == 1, f"{where}: no timeout"
-        assert job.get("permissions", {}).keys() <= {"contents"}, f"{where}: rights"
+        rights = {f"{on}: {may}" for on, may in job.get("permissions", {}).items()}
+        assert rights <= RIGHTS.get((path.name, name), set()), f"{where}: it may do more than it needs: {rights}"
+        assert "env" not in workflow and "env" not in job, f"{where}: all steps see its tokens"
         for step in job["steps"]:
             if "uses" in step:
                 assert re.fullmatch(r"[\w/.-]+@[0-9a-f]{40}", step["uses"]), f"{where}: {step['uses']} is not pinned by its hash"

@@ -1,4 +1,4 @@
-"""What the library costs a program to compile, beside `ndarray-npy`: time of the processors, and size of the code.
+"""What the library costs a program to compile, beside `ndarray-npy`: time of the processors (as user), and size of the code.
 
     python3 benches/weight.py [FOLDER]
 
@@ -66,7 +66,11 @@ def text_size(program):
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp())
+    with tempfile.TemporaryDirectory() as temporary:
+        measure(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else temporary).resolve())
+
+
+def measure(folder):
     programs = {"reads and writes one type": hello,
                 "one type, files and archives": lambda crate: of_types(crate, TYPES[:1]),
                 "eleven types, files and archives": lambda crate: of_types(crate, TYPES)}

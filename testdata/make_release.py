@@ -1,12 +1,13 @@
 """Files as a release writes them, which all later ones have to read: VERSION NDIO.
 
-It is run once for each release, with the `ndio` of that release, and never again: what `testdata/releases/VERSION` has stays as it is.
+It is run for each release, with the `ndio` of that release; once the release is out, what `testdata/releases/VERSION` has stays as it is.
 NumPy says what the files contain.
 """
 
 import hashlib
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -44,11 +45,11 @@ def main(version, ndio):
     ndio = pathlib.Path(ndio).resolve()
     found = subprocess.run([ndio, "--version"], check=True, capture_output=True, text=True).stdout.split()[-1]
     assert found == version, (found, version)
-    folder = ROOT / "releases" / version
-    folder.mkdir(parents=True)  # an error if it exists
+    complete = ROOT / "releases" / version
+    assert not complete.exists(), f"{complete} exists"
     listed = []
-    with tempfile.TemporaryDirectory() as inputs:
-        inputs = pathlib.Path(inputs)
+    with tempfile.TemporaryDirectory() as inputs, tempfile.TemporaryDirectory() as folder:
+        inputs, folder = pathlib.Path(inputs), pathlib.Path(folder)
         packed = []
 
         def run(*arguments):
@@ -76,8 +77,10 @@ def main(version, ndio):
         np.save(inputs / "objects", objects)
         run("pack", "objects.npz", inputs / "objects.npy")
         run("unpack", "objects.npz", "objects")
-        listed.append({"file": "objects.npy", "objects": [repr(item) for item in objects]})
-    (folder / "expected.jsonl").write_text("".join(json.dumps(line) + "\n" for line in listed))
+        said = {"objects": [repr(item) for item in objects]}
+        listed += [{"file": "objects.npy", **said}, {"file": "objects.npz", "member": "objects", **said}]
+        (folder / "expected.jsonl").write_text("".join(json.dumps(line) + "\n" for line in listed))
+        shutil.copytree(folder, complete)
     print(len(listed), "arrays")
 
 

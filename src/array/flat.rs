@@ -3,7 +3,7 @@
 use ndarray::{ArrayD, ArrayView, ArrayViewD, Dimension, IxDyn, ShapeBuilder};
 
 use super::private::Sealed;
-use super::read::read_array_with;
+use super::read::read_items;
 use super::view::view;
 use super::write::{HeaderEncoder, SinkRef, WriteArray};
 use super::{ReadNpyExt, ReadRaExt, ViewNpyExt, ViewRaExt, WriteNpyExt, WriteRaExt};
@@ -204,11 +204,8 @@ impl<T: ReadableElement> FromPayload for FlatArray<T> {
     }
 
     fn from_payload(PayloadRef(payload): PayloadRef<'_, '_>) -> Result<Self> {
-        read_array_with::<T, IxDyn, _>(payload, |dim, order, items| Self {
-            items,
-            shape: dim.slice().to_vec(),
-            order,
-        })
+        let (dim, order, items) = read_items::<T, IxDyn>(payload)?;
+        Ok(Self { items, shape: dim.slice().to_vec(), order })
     }
 }
 

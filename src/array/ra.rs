@@ -246,7 +246,7 @@ pub(crate) fn store_ra<T: WriteArray + ?Sized, W: Write>(
     let write = options.element_options();
     let describe = |header: &Header| RaHeader::of(header, options.get_eltype_5());
     if options.get_compressed() {
-        store_compressed(array, Sink::of(&mut writer), &write, describe)?;
+        store_compressed(&array, Sink::of(&mut writer), &write, &describe)?;
     } else {
         let mut format = |header: &Header, _: &_| Ok(describe(header)?.to_bytes());
         array.store(SinkRef::new(Sink::of(&mut writer)), &write, &mut HeaderEncoder::new(&mut format))?;
@@ -255,11 +255,11 @@ pub(crate) fn store_ra<T: WriteArray + ?Sized, W: Write>(
 }
 
 #[cfg(feature = "lz4")]
-fn store_compressed<T: WriteArray + ?Sized>(
-    array: &T,
+fn store_compressed(
+    array: &dyn WriteArray,
     mut sink: Sink<'_>,
     options: &crate::options::WriteOptions,
-    describe: impl Fn(&Header) -> Result<RaHeader>,
+    describe: &dyn Fn(&Header) -> Result<RaHeader>,
 ) -> Result<()> {
     use std::cell::Cell;
 
@@ -310,11 +310,11 @@ fn store_compressed<T: WriteArray + ?Sized>(
 }
 
 #[cfg(not(feature = "lz4"))]
-fn store_compressed<T: WriteArray + ?Sized>(
-    _: &T,
+fn store_compressed(
+    _: &dyn WriteArray,
     _: Sink<'_>,
     _: &crate::options::WriteOptions,
-    _: impl Fn(&Header) -> Result<RaHeader>,
+    _: &dyn Fn(&Header) -> Result<RaHeader>,
 ) -> Result<()> {
     Err(crate::error::Error::missing_feature("RaOptions::compressed", "lz4"))
 }

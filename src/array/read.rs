@@ -93,25 +93,22 @@ where
     }
 
     fn from_payload(PayloadRef(payload): PayloadRef<'_, '_>) -> Result<Self> {
-        read_array_with::<A, D, _>(payload, |dim, order, items| {
-            let shape = dim.set_f(order == Order::Fortran);
-            // `transfer` returns exactly the header's number of items, and the header satisfies ndarray's
-            // limits for shapes.
-            Self::from_shape_vec(shape, items).expect("a checked shape with exactly its number of items")
-        })
+        let (dim, order, items) = read_items::<A, D>(payload)?;
+        let shape = dim.set_f(order == Order::Fortran);
+        // `transfer` returns exactly the header's number of items, and the header satisfies ndarray's
+        // limits for shapes.
+        Ok(Self::from_shape_vec(shape, items).expect("a checked shape with exactly its number of items"))
     }
 }
 
-/// Reads all elements, and makes an array of them, their dimension and their order.
-pub(super) fn read_array_with<A: ReadableElement, D: Dimension, T>(
+/// Reads all elements, and returns their dimension, their order, and them.
+pub(super) fn read_items<A: ReadableElement, D: Dimension>(
     payload: Payload<'_, '_>,
-    make: impl FnOnce(D, Order, Vec<A>) -> T,
-) -> Result<T> {
+) -> Result<(D, Order, Vec<A>)> {
     let read = |PayloadRef(Payload { source, header, options }): PayloadRef<'_, '_>| {
         let dim: D = dimension(header.shape_ref())?;
         let plan = element::read_plan_for::<A>(header.dtype(), options)?;
         Ok((dim, header.order(), transfer::read(source, header, plan, options)?))
     };
-    let (dim, order, items) = output_of(read, |read| with_inner_axes_grouped::<A, D>(payload, read))?;
-    Ok(make(dim, order, items))
+    output_of(read, |read| with_inner_axes_grouped::<A, D>(payload, read))
 }

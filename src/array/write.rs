@@ -195,15 +195,11 @@ pub(crate) fn store_npy<T: WriteArray + ?Sized, W: Write>(
     mut writer: W,
     options: &WriteOptions,
 ) -> Result<()> {
-    store_npy_into(array, Sink::of(&mut writer), options)
+    store_npy_into(&array, Sink::of(&mut writer), options)
 }
 
 /// Writes an array as an NPY file into any sink.
-pub(crate) fn store_npy_into<T: WriteArray + ?Sized>(
-    array: &T,
-    sink: Sink<'_>,
-    options: &WriteOptions,
-) -> Result<()> {
+pub(crate) fn store_npy_into(array: &dyn WriteArray, sink: Sink<'_>, options: &WriteOptions) -> Result<()> {
     array.store(SinkRef(sink), options, &mut HeaderEncoder(&mut Npy::format))
 }
 

@@ -84,7 +84,7 @@ impl<'a> ReadBuf<'a> {
     pub(crate) fn extend<T: Pod>(&mut self, items: impl Iterator<Item = T>) {
         let places = self.bytes[self.filled..].chunks_exact_mut(size_of::<T>());
         let mut count = 0;
-        // One loop for memory of any alignment: there is one for each pair of numbers, and processors write both as fast.
+        // One loop for memory of any alignment: there is one for each pair of numbers, and on x86-64 it is as fast.
         for (place, item) in places.zip(items) {
             // SAFETY: the place has the size of an item, which has no padding, so each of its bytes is initialized.
             unsafe { place.as_mut_ptr().cast::<T>().write_unaligned(item) };

@@ -38,6 +38,7 @@ impl<T: ReadableElement + 'static, const N: usize> ReadableElement for [T; N] {
 
 impl<T: WritableElement + 'static, const N: usize> WritableElement for [T; N] {
     const FILE_LAYOUT: FileLayout = T::FILE_LAYOUT.repeated(N);
+    const IS_ALWAYS_BITWISE: bool = T::IS_ALWAYS_BITWISE;
 
     fn dtype_for(items: &mut dyn Iterator<Item = &Self>, options: &WriteOptions) -> Result<DType> {
         let row = T::dtype_for(&mut items.flatten(), options);

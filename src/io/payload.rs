@@ -32,13 +32,14 @@ impl<'p, 's> PayloadRef<'p, 's> {
 /// type that they read.
 pub(crate) type PayloadReader<'a> = dyn FnMut(PayloadRef<'_, '_>) -> Result<()> + 'a;
 
-/// Calls `read_with` with a reader of payloads, and returns what it has made.
+/// Calls `read_with` with a reader of payloads, and returns what it has made; if it was called twice, that of the second time.
 pub(crate) fn output_of<T>(
     mut read: impl FnMut(PayloadRef<'_, '_>) -> Result<T>,
     read_with: impl FnOnce(&mut PayloadReader<'_>) -> Result<()>,
 ) -> Result<T> {
     let mut output = None;
     read_with(&mut |payload| {
+        output = None; // before another one takes as much memory
         output = Some(read(payload)?);
         Ok(())
     })?;

@@ -11,22 +11,6 @@ use crate::zip::Member;
 /// What reads the content of a member.
 pub(super) type ContentReader<'a> = dyn FnMut(&mut Source<'_>) -> Result<()> + 'a;
 
-/// Calls `read_with` with a reader of content, and returns what it has made; if it was called twice, that of the second time.
-///
-/// What is between is not generic, so that programs do not compile it again for each type that they read.
-pub(super) fn content_of<T>(
-    mut read: impl FnMut(&mut Source<'_>) -> Result<T>,
-    read_with: impl FnOnce(&mut ContentReader<'_>) -> Result<()>,
-) -> Result<T> {
-    let mut output = None;
-    read_with(&mut |source| {
-        output = Some(read(source)?);
-        Ok(())
-    })?;
-    let Some(output) = output else { unreachable!("there was no error, so the content has been read") };
-    Ok(output)
-}
-
 /// Invokes `call` with the decoded stream, and fails unless the stream has exactly the stated size.
 pub(super) fn with_exact_size(
     stream: &mut dyn Read,

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 
 use super::archive::{Archive, ArchiveBytes, NpzMember};
-use super::exact_size::{ContentReader, content_of, with_exact_size};
+use super::exact_size::{ContentReader, with_exact_size};
 #[cfg(any(feature = "zip-methods", feature = "zip-encryption"))]
 use super::zip_crate;
 use crate::bytes::{ReadAt, Region, Runs};
@@ -175,17 +175,15 @@ pub(super) fn stream<T>(
             }
             Ok(output)
         };
-        let make = match decoder_for(member)? {
-            Decoder::Stored => None,
-            Decoder::Own(make) => Some(make),
-            #[cfg(any(feature = "zip-methods", feature = "zip-encryption"))]
-            Decoder::ZipCrate => {
-                return content_of(read, |read| {
-                    zip_crate::read_verified(&mut archive_bytes, (member, content), options, read)
-                });
-            }
-        };
         content_of(read, |read| {
+            let make = match decoder_for(member)? {
+                Decoder::Stored => None,
+                Decoder::Own(make) => Some(make),
+                #[cfg(any(feature = "zip-methods", feature = "zip-encryption"))]
+                Decoder::ZipCrate => {
+                    return zip_crate::read_verified(&mut archive_bytes, (member, content), options, read);
+                }
+            };
             read_verified_sequentially(&mut archive_bytes, (member, content), make, options, read).map(drop)
         })
     };
@@ -535,6 +533,23 @@ fn zip_crate_decoder(member: &Member) -> Result<Decoder> {
     };
     let error = crate::error::Error::from(ErrorKind::Unsupported { part: FilePart::Archive, reason });
     Err(error.with_help(crate::error::Help::Feature { name }))
+}
+
+/// Calls `read_with` with a reader of content, and returns what it has made; if it was called twice, that of the second time.
+///
+/// What is between is not generic, so that programs do not compile it again for each type that they read.
+fn content_of<T>(
+    mut read: impl FnMut(&mut Source<'_>) -> Result<T>,
+    read_with: impl FnOnce(&mut ContentReader<'_>) -> Result<()>,
+) -> Result<T> {
+    let mut output = None;
+    read_with(&mut |source| {
+        output = None; // before another one takes as much memory
+        output = Some(read(source)?);
+        Ok(())
+    })?;
+    let Some(output) = output else { unreachable!("there was no error, so the content has been read") };
+    Ok(output)
 }
 
 /// Opens a member, invokes `call` with its content, and verifies size and checksum.

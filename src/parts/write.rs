@@ -210,7 +210,7 @@ impl<F: ArrayFormat> ArrayFile<F> {
         let transposed = if is_fortran { piece.t() } else { piece.view() };
         let header = Header::new(dtype.clone(), Order::C, [piece.len()].into())?;
         let mut bytes = Vec::new();
-        if A::FILE_LAYOUT.may_not_fit() {
+        if const { A::FILE_LAYOUT.may_not_fit() } {
             A::dtype_for(&mut piece.iter(), options)?; // returns an error if a text element is too long
         }
         let items = match transposed.to_slice() {

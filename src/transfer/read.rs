@@ -134,7 +134,6 @@ impl PositionedItems<'_> {
                 return self.reporter.add(length);
             }
         }
-        // Aligned for numbers, so that decoding can be vectorized.
         let mut buf = bytes::scratch(words, length)?;
         let filled = self.source.fill_read_buf(&mut buf, usize::MAX, at)?;
         if filled < length {
@@ -309,8 +308,8 @@ fn load_known(
 /// Loads a part of memory.
 type LoadPart<'a> = dyn FnMut(MemoryPart<'_>) -> Result<()> + 'a;
 
-/// Loads `bytes` bytes of a stream into memory for `len` items, which grows as they arrive: `grow` takes the number of items
-/// that it has then.
+/// Loads `bytes` bytes of a stream into memory for `len` items, which grows as they arrive: `grow` makes room for a number of items
+/// in all, and passes the new part on.
 fn load_growing(
     source: &mut Source<'_>,
     header: &Header,

@@ -31,7 +31,8 @@ pub(super) fn read_strided<T>(
     target: &mut ArrayViewMutD<'_, T>,
     (reporter, options): (&ProgressReporter, &ReadOptions),
 ) -> Result<bool> {
-    match size_of::<T>() {
+    // A constant, so that only one of the arms is compiled for a type.
+    match const { size_of::<T>() } {
         1 => read_units::<T, 1>(source, header, bitwise, target, (reporter, options)),
         2 => read_units::<T, 2>(source, header, bitwise, target, (reporter, options)),
         4 => read_units::<T, 4>(source, header, bitwise, target, (reporter, options)),
@@ -48,10 +49,25 @@ fn read_units<T, const SIZE: usize>(
     target: &mut ArrayViewMutD<'_, T>,
     (reporter, options): (&ProgressReporter, &ReadOptions),
 ) -> Result<bool> {
-    let Some(positioned) = source.positioned() else { return Ok(false) };
+    if source.positioned().is_none() {
+        return Ok(false);
+    }
     // SAFETY: only bytes that have passed `swap_and_check` are copied into it, as complete elements.
     let target = unsafe { bitwise.view_byte_arrays_mut::<SIZE>(target.view_mut()) };
-    let Some(mut target) = target else { return Ok(false) };
+    let Some(target) = target else { return Ok(false) };
+    read_byte_arrays(source, header, target, &|bytes| bitwise.swap_and_check(bytes), (reporter, options))?;
+    Ok(true)
+}
+
+/// Reads elements as arrays of bytes; `swap_and_check` is called with complete elements, before they are copied.
+fn read_byte_arrays<const SIZE: usize>(
+    source: &mut Source<'_>,
+    header: &Header,
+    mut target: ArrayViewMutD<'_, [u8; SIZE]>,
+    swap_and_check: &(dyn Fn(&mut [u8]) -> Result<()> + Sync),
+    (reporter, options): (&ProgressReporter, &ReadOptions),
+) -> Result<()> {
+    let Some(positioned) = source.positioned() else { unreachable!("the caller has asked") };
     simplify_axes(&mut target);
     let (axis, step) = block_division(&target, SIZE);
     let bytes = target.len() * SIZE;
@@ -73,13 +89,13 @@ fn read_units<T, const SIZE: usize>(
         }
         let loaded = buf.into_filled();
         // Nothing that is invalid reaches the array.
-        bitwise.swap_and_check(loaded).map_err(|error| error.offset_element(at / SIZE))?;
+        swap_and_check(loaded).map_err(|error| error.offset_element(at / SIZE))?;
         scatter(loaded.chunks_of(), block);
         reporter.add(filled)
     };
     for_each_parallel(blocks, threads, &Vec::new, &work, &mut || Ok(()))?;
     source.advance(bytes as u64);
-    Ok(true)
+    Ok(())
 }
 
 /// Divides an array into blocks that are consecutive in the file: one index of each axis before `axis`, and `step` of that.

@@ -21,6 +21,8 @@ fn files_of_all_releases_are_read() {
     let mut versions = Vec::new();
     for folder in folders {
         let expected = fs::read_to_string(folder.join("expected.jsonl")).unwrap();
+        let mut unread: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        unread.retain(|path| !path.ends_with("expected.jsonl"));
         for line in expected.lines() {
             let wanted: Value = serde_json::from_str(line).unwrap();
             let id = format!("{}: {line}", folder.display());
@@ -32,7 +34,10 @@ fn files_of_all_releases_are_read() {
                     "{id}"
                 ),
                 objects => {
-                    let read: Array1<Object> = read_npy(&path).unwrap();
+                    let read: Array1<Object> = match wanted["member"].as_str() {
+                        Some(member) => NpzFile::open(&path).unwrap().read(member).unwrap(),
+                        None => read_npy(&path).unwrap(),
+                    };
                     assert_eq!(
                         &json!(read.iter().map(Object::to_string).collect::<Vec<_>>()),
                         objects,
@@ -40,7 +45,9 @@ fn files_of_all_releases_are_read() {
                     );
                 }
             }
+            unread.retain(|other| *other != path);
         }
+        assert!(unread.is_empty(), "no line says what they contain: {unread:?}");
         assert!(expected.lines().count() > 50, "{}", folder.display());
         versions.push(folder.file_name().unwrap().to_str().unwrap().to_owned());
     }

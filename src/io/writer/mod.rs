@@ -293,7 +293,7 @@ impl<A: WritableElement, W: Write> NpyWriter<A, W> {
     fn put_items(&mut self, items: Items<'_, A>, count: usize) -> Result<()> {
         self.check_count(count)?;
         // Checked before anything is buffered, so that the writer stays usable after text that is too long.
-        if A::FILE_LAYOUT.may_not_fit() {
+        if const { A::FILE_LAYOUT.may_not_fit() } {
             let options = with_text_width_of::<A>(&self.dtype, &self.options);
             A::dtype_for(&mut items.iter(), &options).map_err(|error| {
                 error.offset_element(usize::try_from(self.elements).unwrap_or(usize::MAX))
