@@ -286,10 +286,10 @@ pub(crate) fn shortest_half(number: f32) -> String {
     // What is nearer than half of the distance to the next float is read as this one, and so is what is exactly there,
     // if the fraction is even. Below a power of two, the floats are closer to each other.
     let exponent = ((exact.abs().to_bits() >> 52) as i32 - 1023).max(-14);
-    let above = 2f64.powi(exponent - 11);
+    let above = power_of_two(exponent - 11);
     let is_power = exact.to_bits() << 12 == 0 && exponent > -14;
     let below = if is_power { above / 2.0 } else { above };
-    let is_even = (exact / 2f64.powi(exponent - 10)) % 2.0 == 0.0;
+    let is_even = (exact / power_of_two(exponent - 10)) % 2.0 == 0.0;
     let is_same = |text: &str| {
         let off = text.parse::<f64>().unwrap_or(f64::NAN).abs() - exact.abs();
         -off < below && off < above || is_even && (-off == below || off == above)
@@ -302,6 +302,11 @@ pub(crate) fn shortest_half(number: f32) -> String {
     // Five significant digits are enough to identify any float of 16 bits.
     let mut candidates = (0..6).flat_map(|digits| [format!("{exact:.digits$e}"), next(digits)]);
     candidates.find(|text| is_same(text)).unwrap_or_else(|| format!("{exact:e}"))
+}
+
+/// Exactly, which `powi` does not promise.
+fn power_of_two(exponent: i32) -> f64 {
+    f64::from_bits(((exponent + 1023) as u64) << 52)
 }
 
 /// Returns the number that the fewest digits of a float of 16 bits say.
@@ -477,7 +482,7 @@ mod tests {
             (5e-324, "5e-324"),
             (1e15, "1000000000000000.0"),
             (0.00125, "0.00125"),
-            (2f64.powi(-25), "2.9802322387695312e-08"),
+            (1.0 / 33_554_432.0, "2.9802322387695312e-08"),
             (-2049.0, "-2049.0"),
             (1e22, "1e+22"),
             (9007199254740992.0, "9007199254740992.0"),
@@ -492,7 +497,7 @@ mod tests {
             (1234567.0, "1.234567e+06"),
             (0.0001, "1e-04"),
             (0.00012, "0.00012"),
-            (2f32.powi(-12), "0.00024414062"),
+            (1.0 / 4096.0, "0.00024414062"),
             (16777216.0, "1.6777216e+07"),
             (3.4e38, "3.4e+38"),
             (9007199254740992.0, "9.007199e+15"),

@@ -57,7 +57,7 @@ fn float_recoder(from: &Scalar, to: &Scalar) -> Option<Recode> {
         for item in made.chunks_of_mut() {
             let number = f64::from_ne_bytes(*item);
             // The range excludes -2⁶³, which is NaT.
-            let is_in_range = number.abs() < 2f64.powi(63);
+            let is_in_range = number.abs() < -(i64::MIN as f64);
             *item = if is_in_range { number as i64 } else { NAT }.to_ne_bytes();
         }
         if is_foreign {
