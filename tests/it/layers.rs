@@ -405,3 +405,32 @@ fn unsafe_code_matches_safety_guide() {
         );
     }
 }
+
+/// Each is a module or a test, and says why it is left out.
+#[test]
+fn tests_that_miri_leaves_out_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let list = fs::read_to_string(root.join(".ci/miri.left-out")).unwrap();
+    let texts: String = [root.join("src"), root.join("tests/it")]
+        .iter()
+        .flat_map(|folder| files(folder))
+        .map(|path| fs::read_to_string(path).unwrap_or_default())
+        .collect();
+    let lines = list.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let mut count = 0;
+    for line in lines {
+        let (name, reason) = line.split_once(' ').unwrap_or((line, ""));
+        assert!(!reason.trim().is_empty(), "`{name}` has no reason");
+        match name.strip_suffix("::") {
+            Some(module) => {
+                assert!(root.join(format!("tests/it/{module}.rs")).exists(), "no module {module}")
+            }
+            None => {
+                let test = name.rsplit("::").next().unwrap();
+                assert!(texts.contains(&format!("fn {test}(")), "no test {test}");
+            }
+        }
+        count += 1;
+    }
+    assert!(count > 10, "{count}");
+}
