@@ -77,7 +77,18 @@ fn compile_errors(path: &Path, libraries: &[PathBuf; 2], out: &Path, others: &[&
         .filter(|line| line.contains(": error") && !line.starts_with("error: aborting"))
         .collect();
     assert_eq!(compiled.status.success(), errors.is_empty(), "{}: {printed}", path.display());
-    errors.iter().map(|line| format!("{line}\n")).collect()
+    errors.iter().map(|line| without_library_position(line) + "\n").collect()
+}
+
+/// Where in a file of the library an error is changes with that file, and is of no interest.
+fn without_library_position(line: &str) -> String {
+    match line.split_once(".rs:") {
+        Some((file, rest)) if file.starts_with("src/") => {
+            let message = rest.splitn(3, ':').nth(2).unwrap_or(rest);
+            format!("{file}.rs:{message}")
+        }
+        _ => line.to_owned(),
+    }
 }
 
 /// The Rust files of a folder, relative to the package.
