@@ -283,26 +283,15 @@ fn read_bitwise<T: Send>(
     let mut unchecked = UncheckedVec::new(bitwise, if is_len_known { len } else { 0 }, needs_cleared)?;
     let needs_transform = bitwise.needs_transform();
     if is_len_known {
-        load_known(source, header, unchecked.start_loading(), (bytes, needs_transform), reporter, options)?;
+        let part = unchecked.start_loading().with_zeros_from(bytes);
+        os::advise_huge_pages(part.memory());
+        load_all(source, header, part, (bytes, needs_transform), reporter, options)?;
     } else {
         let sizes = (len, bytes, size_of::<T>());
         let grow = &mut |len, load: &mut LoadPart<'_>| load(unchecked.grow(len)?);
         load_growing(source, header, grow, sizes, needs_transform, reporter)?;
     }
     Ok(unchecked.finish())
-}
-
-fn load_known(
-    source: &mut Source<'_>,
-    header: &Header,
-    part: MemoryPart<'_>,
-    (bytes, needs_transform): (usize, bool),
-    reporter: &ProgressReporter,
-    options: &ReadOptions,
-) -> Result<()> {
-    let part = part.with_zeros_from(bytes);
-    os::advise_huge_pages(part.memory());
-    load_all(source, header, part, (bytes, needs_transform), reporter, options)
 }
 
 /// Loads a part of memory.

@@ -78,6 +78,13 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
+/// The texts of all files of these folders of the package.
+fn texts(folders: &[&str]) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let paths = folders.iter().flat_map(|folder| files(&root.join(folder)));
+    paths.map(|path| fs::read_to_string(path).unwrap_or_default()).collect()
+}
+
 /// Returns what a line names from the root of the crate on: after `crate::`, or after as many `super::` as lead there.
 fn root_import(line: &str, depth: usize) -> Option<&str> {
     let supers = "super::".repeat(depth);
@@ -392,11 +399,7 @@ fn unsafe_code_matches_safety_guide() {
          Remove or rename rows, which have no unsafe code: {gone:#?}"
     );
     assert!(found.len() > 30, "{found:?}");
-    let texts: String = ["src", "tests"]
-        .iter()
-        .flat_map(|folder| files(&root.join(folder)))
-        .map(|path| fs::read_to_string(path).unwrap_or_default())
-        .collect();
+    let texts = texts(&["src", "tests"]);
     for test in tests.iter().filter(|test| !test.contains('/')) {
         let name = test.rsplit("::").next().unwrap();
         assert!(
@@ -411,11 +414,7 @@ fn unsafe_code_matches_safety_guide() {
 fn tests_that_miri_leaves_out_exist() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let list = fs::read_to_string(root.join(".ci/miri.left-out")).unwrap();
-    let texts: String = [root.join("src"), root.join("tests/it")]
-        .iter()
-        .flat_map(|folder| files(folder))
-        .map(|path| fs::read_to_string(path).unwrap_or_default())
-        .collect();
+    let texts = texts(&["src", "tests/it"]);
     let lines = list.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
     let mut count = 0;
     for line in lines {
