@@ -246,7 +246,8 @@ pub mod __private {
     pub use crate::element::{
         Enumeration, Markers, Newtype, ReadPlan, WritePlan, converted, dtype_into, enum_dtype,
         enum_file_layout, enum_read_plan, enum_write_plan, newtype_axes, newtype_dtype, newtype_file_layout,
-        newtype_read_plan, newtype_write_plan, read_plan_from, write_plan_into,
+        newtype_is_always_bitwise, newtype_is_read_as_bytes, newtype_read_plan, newtype_write_plan,
+        read_plan_from, write_plan_into,
     };
 }
 

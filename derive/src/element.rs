@@ -123,6 +123,7 @@ fn conversion_impls(
         let (implemented, arguments, clause) = generics.split_for_impl();
         let calls = ReadBodies {
             axes: template!(<#type_ as #library::ReadableElement>::inner_axes(#axes)),
+            is_read_as_bytes: template!(false),
             read_plan: template!(#private::read_plan_from::<#type_, Self>(#dtype, #options, |#value: #type_| #make)),
         };
         impl_readable(&template!(#implemented), &template!(#ident #arguments), &template!(#clause), library, &calls)
@@ -135,6 +136,7 @@ fn conversion_impls(
         let (implemented, arguments, clause) = generics.split_for_impl();
         let calls = WriteBodies {
             file_layout: template!(<#type_ as #library::WritableElement>::FILE_LAYOUT),
+            is_always_bitwise: template!(false),
             dtype: template!(#private::dtype_into::<Self, #type_>(#items, #options)),
             write_plan: template!(#private::write_plan_into::<Self, #type_>(#dtype)),
         };
@@ -219,10 +221,12 @@ fn newtype(input: &DeriveInput, fields: &Fields, library: &Path) -> Result<Token
         library,
         &ReadBodies {
             axes: template!(#private::newtype_axes::<Self>(#axes)),
+            is_read_as_bytes: template!(#private::newtype_is_read_as_bytes::<Self>()),
             read_plan: template!(#private::newtype_read_plan(#dtype, #options)),
         },
         &WriteBodies {
             file_layout: template!(#private::newtype_file_layout::<Self>()),
+            is_always_bitwise: template!(#private::newtype_is_always_bitwise::<Self>()),
             dtype: template!(#private::newtype_dtype(#items, #options)),
             write_plan: template!(#private::newtype_write_plan(#dtype)),
         },
@@ -315,10 +319,12 @@ fn enumeration(input: &DeriveInput, data: &DataEnum, library: &Path) -> Result<T
         library,
         &ReadBodies {
             axes: TokenStream::new(),
+            is_read_as_bytes: template!(true),
             read_plan: template!(#private::enum_read_plan(#dtype, #options)),
         },
         &WriteBodies {
             file_layout: template!(#private::enum_file_layout::<Self>()),
+            is_always_bitwise: template!(true),
             dtype: template!({ let _ = #items; #private::enum_dtype::<Self>(#options) }),
             write_plan: template!(#private::enum_write_plan(#dtype)),
         },
@@ -373,12 +379,14 @@ impl ArgumentIdents {
 /// The bodies of the generated methods for reading.
 struct ReadBodies {
     axes: TokenStream,
+    is_read_as_bytes: TokenStream,
     read_plan: TokenStream,
 }
 
 /// The bodies of the generated methods for writing.
 struct WriteBodies {
     file_layout: TokenStream,
+    is_always_bitwise: TokenStream,
     dtype: TokenStream,
     write_plan: TokenStream,
 }
@@ -404,11 +412,13 @@ fn impl_readable(
     calls: &ReadBodies,
 ) -> TokenStream {
     let private = template!(#library::__private);
-    let ReadBodies { axes: of_axes, read_plan } = calls;
+    let ReadBodies { axes: of_axes, is_read_as_bytes, read_plan } = calls;
     let ArgumentIdents { axes, dtype, options, .. } = &ArgumentIdents::new();
     template! {
         #[automatically_derived]
         impl #implemented #library::ReadableElement for #name #clause {
+            const IS_READ_AS_BYTES: #private::core::primitive::bool = #is_read_as_bytes;
+
             fn inner_axes(#axes: &mut #private::Vec<#private::core::primitive::usize>) {
                 let _ = &#axes;
                 #of_axes
@@ -432,12 +442,13 @@ fn impl_writable(
     calls: &WriteBodies,
 ) -> TokenStream {
     let private = template!(#library::__private);
-    let WriteBodies { file_layout, dtype: of_dtype, write_plan } = calls;
+    let WriteBodies { file_layout, is_always_bitwise, dtype: of_dtype, write_plan } = calls;
     let ArgumentIdents { dtype, items, options, .. } = &ArgumentIdents::new();
     template! {
         #[automatically_derived]
         impl #implemented #library::WritableElement for #name #clause {
             const FILE_LAYOUT: #private::FileLayout = #file_layout;
+            const IS_ALWAYS_BITWISE: #private::core::primitive::bool = #is_always_bitwise;
 
             fn dtype_for(
                 #items: &mut dyn #private::core::iter::Iterator<Item = &Self>,

@@ -97,11 +97,12 @@ pub(crate) fn read_into<A: ReadableElement, D: Dimension>(
     payload: Payload<'_, '_>,
 ) -> Result<()> {
     let (header, innermost_first) = (payload.header, payload.options.is_innermost_first());
-    with_inner_axes_grouped::<A, D>(payload, &mut |payload| read_items(array, payload.into_inner()))
+    with_inner_axes_grouped::<A, D>(payload, &mut |payload| fill_array(array, payload.into_inner()))
         .map_err(|error| header.add_axis_indices(error, element::inner_axes_of::<A>().len(), innermost_first))
 }
 
-fn read_items<A: ReadableElement, D: Dimension>(
+/// Fills an array with a payload whose inner axes have been moved into its dtype.
+fn fill_array<A: ReadableElement, D: Dimension>(
     array: &mut ArrayRef<A, D>,
     payload: Payload<'_, '_>,
 ) -> Result<()> {

@@ -60,8 +60,6 @@ fn shape_of<D: Dimension>(dim: &D) -> Shape {
 }
 
 pub(crate) use private::Sealed;
-#[cfg(feature = "npz")]
-pub(crate) use write::store_npy_into;
 pub(crate) use write::{HeaderEncoder, SinkRef, store_npy};
 pub use write::{WriteArray, header_of, write_headed};
 

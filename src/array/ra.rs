@@ -122,7 +122,7 @@ pub trait WriteRaExt: Sealed {
         };
         // Checked first, so that a writer that cannot be synced receives nothing.
         change::check_can_sync(&mut writer, &options.element_options())?;
-        store_ra(self, &mut writer, trailing, options)?;
+        store_ra(&self, &mut writer, trailing, options)?;
         change::sync_writer(&mut writer, &options.element_options())
     }
 }
@@ -237,8 +237,8 @@ impl<'a, A, D: Dimension> ViewMutRaExt<'a> for ArrayViewMut<'a, A, D> {
 }
 
 /// Writes an array as an RA file, followed by the trailing bytes, and flushes the writer.
-pub(crate) fn store_ra<T: WriteArray + ?Sized, W: Write>(
-    array: &T,
+pub(crate) fn store_ra<W: Write>(
+    array: &dyn WriteArray,
     mut writer: W,
     trailing: &[u8],
     options: &RaOptions,
@@ -246,7 +246,7 @@ pub(crate) fn store_ra<T: WriteArray + ?Sized, W: Write>(
     let write = options.element_options();
     let describe = |header: &Header| RaHeader::of(header, options.get_eltype_5());
     if options.get_compressed() {
-        store_compressed(&array, Sink::of(&mut writer), &write, &describe)?;
+        store_compressed(array, Sink::of(&mut writer), &write, &describe)?;
     } else {
         let mut format = |header: &Header, _: &_| Ok(describe(header)?.to_bytes());
         array.store(SinkRef::new(Sink::of(&mut writer)), &write, &mut HeaderEncoder::new(&mut format))?;
@@ -302,7 +302,7 @@ fn store_compressed(
         Some(packed) => packed,
         None => lz4::pack(&packer.bytes)?,
     };
-    let mut found = found.expect("the header is encoded before the elements");
+    let Some(mut found) = found else { unreachable!("the header is encoded before the elements") };
     found.flags |= crate::ra_format::PACKED_FLAG;
     found.size = packed.len() as u64;
     sink.write(&found.to_bytes())?;

@@ -82,10 +82,7 @@ pub trait WriteNpyExt: Sealed {
     where
         Self: WriteArray,
     {
-        // Checked first, so that a writer that cannot be synced receives nothing.
-        change::check_can_sync(&mut writer, options)?;
-        store_npy(self, &mut writer, options)?;
-        change::sync_writer(&mut writer, options)
+        write_and_sync(&self, &mut writer, options, &mut Npy::format)
     }
 }
 
@@ -189,18 +186,22 @@ impl<'a> SinkRef<'a> {
     }
 }
 
-/// Writes an array as an NPY file, and flushes the writer.
-pub(crate) fn store_npy<T: WriteArray + ?Sized, W: Write>(
-    array: &T,
-    mut writer: W,
-    options: &WriteOptions,
-) -> Result<()> {
-    store_npy_into(&array, Sink::of(&mut writer), options)
+/// Writes an array as an NPY file, and flushes the sink.
+pub(crate) fn store_npy(array: &dyn WriteArray, sink: Sink<'_>, options: &WriteOptions) -> Result<()> {
+    array.store(SinkRef(sink), options, &mut HeaderEncoder(&mut Npy::format))
 }
 
-/// Writes an array as an NPY file into any sink.
-pub(crate) fn store_npy_into(array: &dyn WriteArray, sink: Sink<'_>, options: &WriteOptions) -> Result<()> {
-    array.store(SinkRef(sink), options, &mut HeaderEncoder(&mut Npy::format))
+/// Writes what `head` makes of an array's header, and the elements; then syncs the writer, if the options request it.
+fn write_and_sync<W: Write>(
+    array: &dyn WriteArray,
+    writer: &mut W,
+    options: &WriteOptions,
+    head: &mut dyn FnMut(&Header, &WriteOptions) -> Result<Vec<u8>>,
+) -> Result<()> {
+    // Checked first, so that a writer that cannot be synced receives nothing.
+    change::check_can_sync(writer, options)?;
+    array.store(SinkRef(Sink::of(writer)), options, &mut HeaderEncoder(head))?;
+    change::sync_writer(writer, options)
 }
 
 /// Writes an array in a format of the caller: what `head` makes of its header, and then the elements.
@@ -235,10 +236,7 @@ pub fn write_headed<T: WriteArray + ?Sized, W: Write>(
     options: &WriteOptions,
     head: &mut dyn FnMut(&Header) -> Result<Vec<u8>>,
 ) -> Result<()> {
-    change::check_can_sync(&mut writer, options)?;
-    let mut make = |header: &Header, _: &WriteOptions| head(header);
-    array.store(SinkRef(Sink::of(&mut writer)), options, &mut HeaderEncoder(&mut make))?;
-    change::sync_writer(&mut writer, options)
+    write_and_sync(&array, &mut writer, options, &mut |header, _| head(header))
 }
 
 /// Returns the header that an array has when it is written with these options: the dtype, the order and the shape.
@@ -260,6 +258,10 @@ pub fn write_headed<T: WriteArray + ?Sized, W: Write>(
 /// # Ok::<(), ndarray_io::Error>(())
 /// ```
 pub fn header_of<T: WriteArray + ?Sized>(array: &T, options: &WriteOptions) -> Result<Header> {
+    header_of_any(&array, options)
+}
+
+fn header_of_any(array: &dyn WriteArray, options: &WriteOptions) -> Result<Header> {
     let mut found = None;
     // An error after the header keeps the elements from being written.
     let mut make = |header: &Header, _: &WriteOptions| {
@@ -270,7 +272,7 @@ pub fn header_of<T: WriteArray + ?Sized>(array: &T, options: &WriteOptions) -> R
     match (found, stored) {
         (Some(header), _) => Ok(header),
         (None, Err(error)) => Err(error),
-        (None, Ok(())) => Err(ErrorKind::out_of_turn("the array has no header").into()),
+        (None, Ok(())) => unreachable!("the header is encoded before the elements"),
     }
 }
 

@@ -18,7 +18,7 @@ use crate::io::change::{self, DraftFolder, LockPurpose, Locked};
 use crate::io::{self, Npy};
 use crate::npy_format as npy;
 use crate::options::{ReadOptions, WriteOptions};
-use crate::transfer::Source;
+use crate::transfer::{Sink, Source};
 
 /// A writer that adds parts to a new or an existing stack.
 ///
@@ -338,12 +338,17 @@ impl NpyStackWriter {
     /// - [`Cancelled`](ErrorKind::Cancelled) if the progress callback cancels the operation;
     /// - [`Io`](ErrorKind::Io) if the system fails.
     pub fn push<T: WriteArray + ?Sized>(&mut self, array: &T) -> Result<()> {
+        self.push_any(&array)
+    }
+
+    // Not generic over the array, as what replaces an NPY file is not.
+    fn push_any(&mut self, array: &dyn WriteArray) -> Result<()> {
         let options = self.options_for_parts();
         let (dtype, shape, axis) = (self.info.dtype.clone(), self.info.shape.clone(), self.info.axis);
         self.push_with(|path| {
             let mut length = 0;
-            change::replace(path, &options, |file| {
-                store_npy(array, file, &options)?;
+            change::replace(path, &options, |mut file| {
+                store_npy(array, Sink::of(&mut file), &options)?;
                 length = checked_part_length(file, &dtype, &shape, axis)?;
                 Ok(())
             })?;

@@ -5,6 +5,7 @@
 use std::array;
 
 use super::cast::{ElementBuf, decode_to_vec};
+use super::convert::converting_decoder;
 use super::record::FileLayout;
 use super::{
     ItemDecoder, ItemEncoder, ReadPlan, ReadableElement, ViewElement, ViewMutElement, WritableElement,
@@ -30,6 +31,9 @@ impl<T: ReadableElement + 'static, const N: usize> ReadableElement for [T; N] {
         };
         Ok(match T::read_plan(&inner, options)? {
             ReadPlan::Bitwise(bitwise) => ReadPlan::Bitwise(bitwise.repeated()),
+            ReadPlan::Converted(token, conversion) => {
+                ReadPlan::PerItem(Box::new(ArrayDecoder(converting_decoder(token, conversion))))
+            }
             ReadPlan::PerItem(decode) => ReadPlan::PerItem(Box::new(ArrayDecoder(decode))),
             ReadPlan::Opaque(_) => return Err(mismatch(found, inner, false)),
         })

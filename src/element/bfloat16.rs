@@ -18,10 +18,13 @@ fn dtype() -> DType {
 }
 
 impl ReadableElement for bf16 {
+    const IS_READ_AS_BYTES: bool = true;
+
     fn read_plan(found: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>> {
+        let token = Bitwise::pod(2, IS_FOREIGN); // what is converted is little-endian, too
         match found.stored() == dtype().stored() {
-            true => Ok(ReadPlan::Bitwise(Bitwise::pod(2, IS_FOREIGN))),
-            false => convert::read_plan(found, Narrow::BFloat16.into(), options),
+            true => Ok(ReadPlan::Bitwise(token)),
+            false => convert::read_plan(found, Narrow::BFloat16.into(), token, options),
         }
     }
 }

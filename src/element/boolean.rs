@@ -19,14 +19,16 @@ fn dtype() -> DType {
 }
 
 impl ReadableElement for bool {
+    const IS_READ_AS_BYTES: bool = true;
+
     fn read_plan(found: &DType, options: &ReadOptions) -> Result<ReadPlan<Self>> {
+        let token = Bitwise::checked(|item| {
+            let found = item.first().copied().unwrap_or_default();
+            ErrorKind::InvalidElement(ElementFault::Bool { found })
+        });
         match found.as_scalar() {
-            Some(scalar) if scalar.kind() == Kind::Bool => Ok(ReadPlan::Bitwise(Bitwise::checked(|item| {
-                ErrorKind::InvalidElement(ElementFault::Bool {
-                    found: item.first().copied().unwrap_or_default(),
-                })
-            }))),
-            _ => convert::read_plan(found, scalar(), options),
+            Some(scalar) if scalar.kind() == Kind::Bool => Ok(ReadPlan::Bitwise(token)),
+            _ => convert::read_plan(found, scalar(), token, options),
         }
     }
 }

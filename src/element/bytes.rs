@@ -124,6 +124,9 @@ impl<const N: usize> ScalarElement for Bytes<N> {
         Scalar::new(Kind::Bytes, N, order).expect("the size has been checked") // above
     }
 
+    // Narrower texts are decoded one by one.
+    const IS_READ_AS_BYTES: bool = false;
+
     fn implicit_read_plan(found: &DType) -> Option<ReadPlan<Self>> {
         width(found)
             .filter(|width| *width < N)

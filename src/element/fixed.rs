@@ -15,6 +15,8 @@ pub(super) trait ScalarElement: Pod + Send + Sync {
     /// This is the size of the element, except for complex numbers (half of the element), text (one code
     /// point), and byte strings and raw bytes (1, because they have no byte order).
     const SWAP_UNIT: usize;
+    /// [`ReadableElement::IS_READ_AS_BYTES`](super::ReadableElement::IS_READ_AS_BYTES).
+    const IS_READ_AS_BYTES: bool = size_of::<Self>() > 0;
 
     /// Returns the dtype that corresponds to the type.
     fn scalar(order: ByteOrder) -> Scalar;
@@ -33,7 +35,10 @@ pub(super) fn read_plan<T: ScalarElement>(found: &DType, options: &ReadOptions) 
         }
         _ => match T::implicit_read_plan(found) {
             Some(plan) => Ok(plan),
-            None => convert::read_plan(found, T::scalar(ByteOrder::NATIVE), options),
+            None => {
+                let token = Bitwise::pod(T::SWAP_UNIT, false);
+                convert::read_plan(found, T::scalar(ByteOrder::NATIVE), token, options)
+            }
         },
     }
 }
@@ -42,6 +47,8 @@ pub(super) fn read_plan<T: ScalarElement>(found: &DType, options: &ReadOptions) 
 macro_rules! elements {
     ($([$($generics:tt)*] $type:ty;)*) => {$(
         impl<$($generics)*> $crate::element::ReadableElement for $type {
+            const IS_READ_AS_BYTES: bool = <Self as $crate::element::fixed::ScalarElement>::IS_READ_AS_BYTES;
+
             fn read_plan(
                 dtype: &$crate::dtype::DType,
                 options: &$crate::options::ReadOptions,

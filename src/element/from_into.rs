@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::cast::{Bitwise, BitwiseOut, ElementBuf, decode_to_vec};
+use super::convert::converting_decoder;
 use super::{
     ItemDecoder, ItemEncoder, OpaqueDecoder, OpaqueEncoder, ReadPlan, ReadableElement, WritableElement,
     WritePlan, read_plan_for,
@@ -28,6 +29,10 @@ where
 {
     Ok(match read_plan_for::<T>(dtype, options)? {
         ReadPlan::Bitwise(bitwise) => ReadPlan::PerItem(Box::new(FromDecoder { inner: bitwise, make })),
+        ReadPlan::Converted(token, conversion) => {
+            let inner = converting_decoder(token, conversion);
+            ReadPlan::PerItem(Box::new(FromDecoder { inner, make }))
+        }
         ReadPlan::PerItem(decode) => ReadPlan::PerItem(Box::new(FromDecoder { inner: decode, make })),
         ReadPlan::Opaque(decode) => ReadPlan::Opaque(Box::new(FromDecoder { inner: decode, make })),
     })

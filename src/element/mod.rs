@@ -1,7 +1,8 @@
 //! Maps Rust types to dtypes, one file per kind, and selects how elements are read and written.
 //!
-//! Each array has one of three plans, which is selected once: *bitwise* (the bytes in the file are the bytes
-//! in memory), *per item* (items of fixed size, decoded one by one), *opaque* (the payload is one unit).
+//! Each array has one of four plans, which is selected once: *bitwise* (the bytes in the file are the bytes
+//! in memory), *converted* (the bytes in memory are made from those in the file; only for reading), *per item* (items of fixed size,
+//! decoded one by one), *opaque* (the payload is one unit).
 //! `transfer` has one loop for each. Only `cast` reinterprets bytes as elements.
 
 mod array;
@@ -33,6 +34,7 @@ pub(crate) use cast::ElementBuf;
 pub(crate) use cast::append;
 #[doc(hidden)]
 pub use cast::{Enumeration, Markers, Newtype};
+pub(crate) use convert::ItemConversion;
 pub(crate) use convert::{
     DTypeConversion, NarrowValue, dtype_conversion, narrow_value, resolve_target_dtype,
 };
@@ -99,6 +101,12 @@ pub trait ReadableElement: Sized + Send + Sync {
     /// Appends the element's own axes, which are the innermost axes of an array in a file.
     #[doc(hidden)]
     fn inner_axes(_axes: &mut Vec<usize>) {}
+
+    /// Whether the plan for reading is always [`ReadPlan::Bitwise`] or [`ReadPlan::Converted`].
+    ///
+    /// The other ways are then not compiled for the type.
+    #[doc(hidden)]
+    const IS_READ_AS_BYTES: bool = false;
 
     /// Returns the plan for reading elements of this dtype, or an error if they cannot be read as this type.
     #[doc(hidden)]
@@ -205,11 +213,13 @@ pub trait ViewMutElement: ViewElement {
     const IS_FULL: () = ();
 }
 
-/// One of the three ways to read elements.
+/// One of the four ways to read elements.
 #[doc(hidden)]
 pub enum ReadPlan<T> {
     /// The bytes in the file are the bytes in memory, after swapping or checking where needed.
     Bitwise(Bitwise<T>),
+    /// The bytes in memory are made from those in the file, and then swapped or checked where needed.
+    Converted(Bitwise<T>, ItemConversion),
     /// The elements are items of fixed size, decoded one by one.
     PerItem(Box<dyn ItemDecoder<T>>),
     /// The payload is one unit.
@@ -234,13 +244,6 @@ pub trait ItemDecoder<T>: Send + Sync {
     ///
     /// It may modify `items`. An error contains the index of the element within the block.
     fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, T>) -> Result<()>;
-
-    /// Like [`decode`](Self::decode), for items that must not be modified.
-    ///
-    /// Returns `false`, without having made any, if they have to be copied first.
-    fn decode_shared(&self, _items: &[u8], _count: usize, _out: &mut ElementBuf<'_, T>) -> Result<bool> {
-        Ok(false)
-    }
 
     /// Returns about how many nanoseconds an element takes, which decides how many threads decode.
     fn nanos_per_element(&self) -> u64 {
@@ -329,19 +332,22 @@ impl DType {
 
 /// Returns the plan for reading elements of this dtype.
 ///
-/// Any crate can implement the trait, and return the plan for another dtype. If elements and items differ in size,
-/// the counts of the header are not those of the elements, so such a plan is refused.
+/// Any crate can implement the trait, and return the plan for another dtype. If elements and items differ in size, or items are
+/// not those that are converted, the counts of the header are not those of the elements, so such a plan is refused.
 ///
 /// # Errors
 ///
 /// Those of the element type, and [`ErrorKind::NeedsCopy`] for such a plan.
 pub(crate) fn read_plan_for<A: ReadableElement>(dtype: &DType, options: &ReadOptions) -> Result<ReadPlan<A>> {
     let plan = A::read_plan(dtype, options)?;
-    match plan {
-        ReadPlan::Bitwise(_) if size_of::<A>() != dtype.item_size() => {
-            Err(ErrorKind::NeedsCopy(CopyReason::Layout { found: dtype.clone() }).into())
-        }
-        plan => Ok(plan),
+    let size = match &plan {
+        ReadPlan::Bitwise(_) => size_of::<A>(),
+        ReadPlan::Converted(_, conversion) => conversion.item_size(),
+        ReadPlan::PerItem(_) | ReadPlan::Opaque(_) => return Ok(plan),
+    };
+    match size == dtype.item_size() {
+        true => Ok(plan),
+        false => Err(ErrorKind::NeedsCopy(CopyReason::Layout { found: dtype.clone() }).into()),
     }
 }
 
@@ -352,7 +358,7 @@ pub(crate) fn view_token<A: ViewElement>(dtype: &DType, options: &ReadOptions) -
         ReadPlan::Bitwise(_) => {
             Err(ErrorKind::NeedsCopy(CopyReason::ByteOrder { found: dtype.clone() }).into())
         }
-        ReadPlan::PerItem(_) | ReadPlan::Opaque(_) => {
+        ReadPlan::Converted(..) | ReadPlan::PerItem(_) | ReadPlan::Opaque(_) => {
             Err(ErrorKind::NeedsCopy(CopyReason::Layout { found: dtype.clone() }).into())
         }
     }

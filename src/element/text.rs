@@ -133,6 +133,9 @@ impl<const N: usize> ScalarElement for Chars<N> {
         Scalar::new(Kind::Text, 4 * N, order).expect("the size has been checked") // above
     }
 
+    // Narrower texts are decoded one by one.
+    const IS_READ_AS_BYTES: bool = false;
+
     fn implicit_read_plan(found: &DType) -> Option<ReadPlan<Self>> {
         TextDecoder::of(found)
             .filter(|items| items.item_size < 4 * N)

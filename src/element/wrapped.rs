@@ -1,13 +1,13 @@
 //! The functions that `derive(Element)` calls, for newtypes and for enums.
 
-use super::cast::{ElementBuf, Enumeration, Newtype, decode_to_vec, inner_slice, no_variant};
+use super::cast::{ElementBuf, Enumeration, Newtype, decode_to_vec, inner_slice};
 use super::record::FileLayout;
 use super::{
     ItemDecoder, ItemEncoder, OpaqueDecoder, OpaqueEncoder, ReadPlan, ReadableElement, WritableElement,
     WritePlan, mismatch,
 };
 use crate::dtype::DType;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::header::Header;
 use crate::options::{ReadOptions, WriteOptions};
 
@@ -24,6 +24,7 @@ pub fn newtype_axes<O: Newtype>(axes: &mut Vec<usize>) {
 pub fn newtype_read_plan<O: Newtype>(dtype: &DType, options: &ReadOptions) -> Result<ReadPlan<O>> {
     Ok(match O::Inner::read_plan(dtype, options)? {
         ReadPlan::Bitwise(bitwise) => ReadPlan::Bitwise(bitwise.wrapped()),
+        ReadPlan::Converted(token, conversion) => ReadPlan::Converted(token.wrapped(), conversion),
         ReadPlan::PerItem(decode) => ReadPlan::PerItem(Box::new(NewtypeCodec(decode))),
         ReadPlan::Opaque(decode) => ReadPlan::Opaque(Box::new(NewtypeCodec(decode))),
     })
@@ -32,6 +33,16 @@ pub fn newtype_read_plan<O: Newtype>(dtype: &DType, options: &ReadOptions) -> Re
 /// Returns the layout of a newtype in a file.
 pub const fn newtype_file_layout<O: Newtype>() -> FileLayout {
     <O::Inner as WritableElement>::FILE_LAYOUT
+}
+
+/// Returns whether a newtype is always read as bytes.
+pub const fn newtype_is_read_as_bytes<O: Newtype>() -> bool {
+    <O::Inner as ReadableElement>::IS_READ_AS_BYTES
+}
+
+/// Returns whether a newtype is always written as its bytes are.
+pub const fn newtype_is_always_bitwise<O: Newtype>() -> bool {
+    <O::Inner as WritableElement>::IS_ALWAYS_BITWISE
 }
 
 /// Returns the dtype to write newtypes as.
@@ -121,8 +132,10 @@ fn wrapped<O: Newtype>(items: Vec<O::Inner>) -> Vec<O> {
 pub fn enum_read_plan<E: Enumeration>(dtype: &DType, options: &ReadOptions) -> Result<ReadPlan<E>> {
     Ok(match E::Number::read_plan(dtype, options)? {
         ReadPlan::Bitwise(bitwise) => ReadPlan::Bitwise(bitwise.enumerated()),
-        ReadPlan::PerItem(decode) => ReadPlan::PerItem(Box::new(EnumDecoder::<E>(decode))),
-        ReadPlan::Opaque(_) => return Err(mismatch(dtype, DType::of::<E::Number>()?, false)),
+        ReadPlan::Converted(token, conversion) => ReadPlan::Converted(token.enumerated(), conversion),
+        ReadPlan::PerItem(_) | ReadPlan::Opaque(_) => {
+            return Err(mismatch(dtype, DType::of::<E::Number>()?, false));
+        }
     })
 }
 
@@ -145,18 +158,5 @@ pub fn enum_write_plan<E: Enumeration>(dtype: &DType) -> WritePlan<E> {
     match E::Number::write_plan(dtype) {
         WritePlan::Bitwise(out) => WritePlan::Bitwise(out.enumerated()),
         WritePlan::PerItem(_) | WritePlan::Opaque(_) => unreachable!("numbers are bitwise"),
-    }
-}
-
-/// Decodes numbers and converts them to enum variants.
-struct EnumDecoder<E: Enumeration>(Box<dyn ItemDecoder<E::Number>>);
-
-impl<E: Enumeration> ItemDecoder<E> for EnumDecoder<E> {
-    fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, E>) -> Result<()> {
-        for (index, number) in decode_to_vec(&*self.0, items, count)?.into_iter().enumerate() {
-            let variant = E::from_number(number);
-            out.push(variant.ok_or_else(|| Error::from(no_variant::<E>(number)).at_element(index))?);
-        }
-        Ok(())
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::member::LocalFields;
 use super::{Compression, NpzOptions};
-use crate::array::{WriteArray, store_npy_into};
+use crate::array::{WriteArray, store_npy};
 use crate::codec::{BlockIndex, Crc, PackMethod};
 use crate::error::{Error, ErrorKind, FilePart, Result};
 use crate::io::change;
@@ -278,7 +278,7 @@ impl<W: Write> NpzWriter<W> {
     ) -> Result<bool> {
         // Encoding into memory first keeps the archive intact if the array cannot be encoded.
         let mut content = Vec::new();
-        store_npy_into(array, Sink::of(&mut content), options.get_write_options())?;
+        store_npy(array, Sink::of(&mut content), options.get_write_options())?;
         if let (_, Some(packing)) = packing(options.get_compression())? {
             let mut packed = Vec::new();
             let mut write = |packer: &mut dyn Write| Ok(packer.write_all(&content)?);
@@ -321,7 +321,7 @@ impl<W: Write> NpzWriter<W> {
             let mut sum = Crc::default();
             let mut see = |bytes: &[u8]| sum.add(bytes);
             let options = options.get_write_options().without_progress();
-            store_npy_into(array, Sink::of(&mut std::io::sink()).with_observer(&mut see), &options)?;
+            store_npy(array, Sink::of(&mut std::io::sink()).with_observer(&mut see), &options)?;
             set_stored_metadata(member, &sum);
         }
         let is_short = |len: u64| len < u64::from(u32::MAX) - GROWTH_RESERVE;
@@ -342,13 +342,13 @@ impl<W: Write> NpzWriter<W> {
         let mut sink = Sink::of(&mut self.writer);
         if let (_, Some(packing)) = packing(options.get_compression())? {
             let mut write = |mut packer: &mut dyn Write| {
-                store_npy_into(array, Sink::of(&mut packer), options.get_write_options())
+                store_npy(array, Sink::of(&mut packer), options.get_write_options())
             };
             set_packed_metadata(member, &self.state.pack(&mut sink, packing, options, &mut write)?);
         } else {
             let mut sum = Crc::default();
             let mut see = |bytes: &[u8]| sum.add(bytes);
-            store_npy_into(array, sink.with_observer(&mut see), options.get_write_options())?;
+            store_npy(array, sink.with_observer(&mut see), options.get_write_options())?;
             set_stored_metadata(member, &sum);
         }
         self.state.len += member.packed;

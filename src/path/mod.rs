@@ -17,7 +17,7 @@ use crate::element::WritableElement;
 use crate::error::Result;
 use crate::io::{self, FromPayload, Npy, change};
 use crate::options::{ReadOptions, WriteOptions};
-use crate::transfer::Source;
+use crate::transfer::{Sink, Source};
 
 /// Reads an array from an NPY file.
 ///
@@ -155,8 +155,12 @@ where
     P: AsRef<Path>,
     T: WriteArray + ?Sized,
 {
-    let path = path.as_ref();
-    change::replace(path, options, |file| store_npy(array, file, options))
+    replace_npy(path.as_ref(), &array, options)
+}
+
+// Not generic over the array, so that programs do not compile the replacement of a file again for each type.
+fn replace_npy(path: &Path, array: &dyn WriteArray, options: &WriteOptions) -> Result<()> {
+    change::replace(path, options, |mut file| store_npy(array, Sink::of(&mut file), options))
         .map_err(|error| error.at_path(path))
 }
 
@@ -224,8 +228,11 @@ where
     P: AsRef<Path>,
     T: WriteArray + ?Sized,
 {
-    let path = path.as_ref();
-    change::create_new(path, options, |file| store_npy(array, file, options))
+    create_npy(path.as_ref(), &array, options)
+}
+
+fn create_npy(path: &Path, array: &dyn WriteArray, options: &WriteOptions) -> Result<()> {
+    change::create_new(path, options, |mut file| store_npy(array, Sink::of(&mut file), options))
         .map_err(|error| error.at_path(path))
 }
 

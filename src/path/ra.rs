@@ -107,7 +107,10 @@ where
     P: AsRef<Path>,
     T: WriteArray + ?Sized,
 {
-    let path = path.as_ref();
+    replace_ra(path.as_ref(), &array, options)
+}
+
+fn replace_ra(path: &Path, array: &dyn WriteArray, options: &RaOptions) -> Result<()> {
     let write = options.element_options();
     let put = || match options.get_trailing() {
         Trailing::Write(bytes) => change::replace(path, &write, |file| store_ra(array, file, bytes, options)),

@@ -1,9 +1,10 @@
 //! Bulk transfer of elements between bytes and memory: the performance-critical layer.
 //!
-//! Reading and writing depend on a header and one of the three plans (bitwise, per item, opaque), but not on
+//! Reading and writing depend on a header and one of the four plans (bitwise, converted, per item, opaque), but not on
 //! the format: the same loops serve all formats. [`Source`] and [`Sink`] are the two ends of a transfer.
 
 mod buffered_extent;
+mod convert_items;
 mod each;
 mod effort;
 mod gather;

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use ndarray::ArrayViewMutD;
 
+use super::convert_items::{convert_items, convert_stream};
 use super::each::make_in_blocks;
 use super::parallel::for_each_parallel;
 use super::scatter::read_strided;
@@ -12,7 +13,7 @@ use super::{BLOCK_LEN, Effort, os, truncated};
 use crate::bytes::{self, ReadBuf, ReadHints};
 use crate::dtype::DType;
 use crate::element::cast::{Bitwise, MemoryPart, UncheckedVec, append as append_items};
-use crate::element::{ItemDecoder, OpaqueDecoder, ReadPlan};
+use crate::element::{ItemConversion, ItemDecoder, OpaqueDecoder, ReadPlan, ReadableElement};
 use crate::error::{ErrorKind, LimitKind, Result};
 use crate::header::Header;
 use crate::limits::{self, Limits};
@@ -26,7 +27,28 @@ const PIECE_LEN: usize = 4 << 20;
 const LISTED_PIECE_LEN: usize = 256 << 20;
 
 /// Reads the elements of a payload, in the order of the file.
-pub(crate) fn read<T: Send + Sync>(
+pub(crate) fn read<T: ReadableElement>(
+    source: &mut Source<'_>,
+    header: &Header,
+    plan: ReadPlan<T>,
+    options: &ReadOptions,
+) -> Result<Vec<T>> {
+    let (bitwise, conversion) = match &plan {
+        ReadPlan::Bitwise(bitwise) => (bitwise, None),
+        ReadPlan::Converted(bitwise, conversion) => (bitwise, Some(conversion)),
+        _ if const { T::IS_READ_AS_BYTES } => unreachable!("its plan says so"),
+        _ => return read_by_decoder(source, header, plan, options),
+    };
+    let (mut bytes, reporter) = checked_len_and_reporter(source, header, options)?;
+    if conversion.is_some() {
+        check_empty_items(header)?;
+        bytes = header.count().saturating_mul(size_of::<T>());
+    }
+    read_bitwise(source, header, (bitwise, conversion), (header.count(), bytes), &reporter, options)
+}
+
+/// Reads elements that are decoded.
+fn read_by_decoder<T: Send + Sync>(
     source: &mut Source<'_>,
     header: &Header,
     plan: ReadPlan<T>,
@@ -37,9 +59,6 @@ pub(crate) fn read<T: Send + Sync>(
     }
     let (bytes, reporter) = checked_len_and_reporter(source, header, options)?;
     match plan {
-        ReadPlan::Bitwise(bitwise) => {
-            read_bitwise(source, header, &bitwise, (header.count(), bytes), &reporter, options)
-        }
         ReadPlan::PerItem(decode) if source.positioned().is_some() && header.dtype().item_size() > 0 => {
             read_per_item(source, header, &*decode, &reporter, options)
         }
@@ -62,7 +81,9 @@ pub(crate) fn read<T: Send + Sync>(
             })?;
             Ok(items)
         }
-        ReadPlan::Opaque(_) => unreachable!("it was taken above"),
+        ReadPlan::Bitwise(_) | ReadPlan::Converted(..) | ReadPlan::Opaque(_) => {
+            unreachable!("they were taken above")
+        }
     }
 }
 
@@ -78,9 +99,10 @@ fn read_per_item<T: Send>(
     let items = PositionedItems { source: positioned, header, reporter };
     let (threads, block) = items.threads_and_block(decode.nanos_per_element(), options);
     let made = make_in_blocks(header.count(), block, threads, &|numbers, words, made| {
-        items.with_block(&numbers, words, &mut |block| match block {
-            ItemBlock::Shared(items) => decode.decode_shared(items, numbers.len(), made),
-            ItemBlock::Owned(items) => decode.decode(items, numbers.len(), made).map(|()| true),
+        items.with_block(&numbers, words, &mut |block| {
+            let ItemBlock::Owned(items) = block else { return Ok(false) };
+            let decoded = decode.decode(items, numbers.len(), made);
+            decoded.map(|()| true).map_err(|error| error.offset_element(numbers.start))
         })
     })?;
     source.advance(header.len() * header.dtype().item_size() as u64);
@@ -88,14 +110,14 @@ fn read_per_item<T: Send>(
 }
 
 /// The items of a source with random access.
-struct PositionedItems<'a> {
-    source: Positioned<'a>,
-    header: &'a Header,
-    reporter: &'a ProgressReporter,
+pub(super) struct PositionedItems<'a> {
+    pub(super) source: Positioned<'a>,
+    pub(super) header: &'a Header,
+    pub(super) reporter: &'a ProgressReporter,
 }
 
 /// A block of items to be decoded.
-enum ItemBlock<'a> {
+pub(super) enum ItemBlock<'a> {
     /// Items that must not be changed.
     Shared(&'a [u8]),
     Owned(&'a mut [u8]),
@@ -106,7 +128,7 @@ type DecodeBlock<'a> = dyn FnMut(ItemBlock<'_>) -> Result<bool> + 'a;
 
 impl PositionedItems<'_> {
     /// Returns how many threads decode the items, and how many items each takes at a time.
-    fn threads_and_block(&self, nanos_per_element: u64, options: &ReadOptions) -> (usize, usize) {
+    pub(super) fn threads_and_block(&self, nanos_per_element: u64, options: &ReadOptions) -> (usize, usize) {
         let item = self.header.dtype().item_size();
         let hints = self.source.hints();
         let cost = nanos_per_element.saturating_add(item as u64 / 16);
@@ -119,7 +141,7 @@ impl PositionedItems<'_> {
     }
 
     /// Calls `decode` with the items of these numbers.
-    fn with_block(
+    pub(super) fn with_block(
         &self,
         numbers: &Range<usize>,
         words: &mut Vec<u128>,
@@ -127,8 +149,6 @@ impl PositionedItems<'_> {
     ) -> Result<()> {
         let item = self.header.dtype().item_size();
         let (at, length) = (numbers.start * item, numbers.len() * item);
-        let mut decode =
-            |block: ItemBlock<'_>| decode(block).map_err(|error| error.offset_element(numbers.start));
         if let Some(items) = self.source.bytes().and_then(|memory| memory.get(at..at + length)) {
             if decode(ItemBlock::Shared(items))? {
                 return self.reporter.add(length);
@@ -146,33 +166,39 @@ impl PositionedItems<'_> {
 }
 
 /// Reads the elements of a payload into existing elements, in the order of the file.
-pub(crate) fn read_into<'i, T: Send + Sync + 'i>(
+pub(crate) fn read_into<'i, T: ReadableElement + 'i>(
     source: &mut Source<'_>,
     header: &Header,
     plan: ReadPlan<T>,
     target: Target<'i, T>,
     options: &ReadOptions,
 ) -> Result<()> {
-    if let ReadPlan::Opaque(decode) = plan {
-        let items = read_opaque(source, header, &*decode, options)?;
-        target.items().zip(items).for_each(|(slot, item)| *slot = item);
-        return Ok(());
+    match plan {
+        ReadPlan::Opaque(_) if const { T::IS_READ_AS_BYTES } => unreachable!("its plan says so"),
+        ReadPlan::Opaque(decode) => {
+            let items = read_opaque(source, header, &*decode, options)?;
+            target.items().zip(items).for_each(|(slot, item)| *slot = item);
+            return Ok(());
+        }
+        _ => {}
     }
-    let (bytes, reporter) = checked_len_and_reporter(source, header, options)?;
+    let (_, reporter) = checked_len_and_reporter(source, header, options)?;
     let target = match (&plan, target) {
         (ReadPlan::Bitwise(bitwise), Target::Contiguous(items)) => match bitwise.as_part(items) {
             Some(part) => {
-                return load_all(
-                    source,
-                    header,
-                    part,
-                    (bytes, bitwise.needs_transform()),
-                    &reporter,
-                    options,
-                );
+                let load = Load::Bytes { needs_transform: bitwise.needs_transform() };
+                return load_all(source, header, part, load, &reporter, options);
             }
             None => Target::Contiguous(items),
         },
+        (ReadPlan::Converted(bitwise, conversion), Target::Contiguous(items)) => {
+            match bitwise.as_part(items) {
+                Some(part) => {
+                    return load_all(source, header, part, Load::Converted(conversion), &reporter, options);
+                }
+                None => Target::Contiguous(items),
+            }
+        }
         (ReadPlan::Bitwise(bitwise), Target::Strided(mut view)) => {
             if read_strided(source, header, bitwise, &mut view, (&reporter, options))? {
                 return Ok(());
@@ -191,6 +217,10 @@ pub(crate) fn read_into<'i, T: Send + Sync + 'i>(
                     Ok(())
                 })?;
             }
+            ReadPlan::Converted(bitwise, conversion) => {
+                items = bitwise.make(count, |made| conversion.convert(block, count, made))?;
+            }
+            _ if const { T::IS_READ_AS_BYTES } => unreachable!("its plan says so"),
             ReadPlan::PerItem(decode) => {
                 append_items(&mut items, count, &mut |places| decode.decode(block, count, places))?;
             }
@@ -263,35 +293,59 @@ pub(crate) fn read_words<W: Send>(
 ) -> Result<Vec<W>> {
     let (bytes, reporter) = checked_len_and_reporter(source, header, options)?;
     let words = bytes.div_ceil(size_of::<W>());
-    read_bitwise(source, header, raw, (words, bytes), &reporter, options)
+    read_bitwise(source, header, (raw, None), (words, bytes), &reporter, options)
 }
 
-/// Reads `len` items from `bytes` bytes; the last item may be incomplete.
+/// Reads `len` elements of `bytes` bytes in memory, of which the last may be incomplete, or converts them.
 ///
 /// All memory is allocated in advance if the source is known to be long enough; otherwise it grows as data
 /// arrives.
 fn read_bitwise<T: Send>(
     source: &mut Source<'_>,
     header: &Header,
-    bitwise: &Bitwise<T>,
+    (bitwise, conversion): (&Bitwise<T>, Option<&ItemConversion>),
     (len, bytes): (usize, usize),
     reporter: &ProgressReporter,
     options: &ReadOptions,
 ) -> Result<Vec<T>> {
+    let load = match conversion {
+        Some(conversion) => Load::Converted(conversion),
+        None => Load::Bytes { needs_transform: bitwise.needs_transform() },
+    };
     let is_len_known = source.remaining().is_some() || bytes == 0;
-    let needs_cleared = source.positioned().is_none_or(|positioned| positioned.needs_cleared_memory());
+    let needs_cleared = load.needs_cleared_memory(source);
     let mut unchecked = UncheckedVec::new(bitwise, if is_len_known { len } else { 0 }, needs_cleared)?;
-    let needs_transform = bitwise.needs_transform();
     if is_len_known {
         let part = unchecked.start_loading().with_zeros_from(bytes);
         os::advise_huge_pages(part.memory());
-        load_all(source, header, part, (bytes, needs_transform), reporter, options)?;
+        load_all(source, header, part, load, reporter, options)?;
     } else {
         let sizes = (len, bytes, size_of::<T>());
         let grow = &mut |len, load: &mut LoadPart<'_>| load(unchecked.grow(len)?);
-        load_growing(source, header, grow, sizes, needs_transform, reporter)?;
+        load_growing(source, header, grow, sizes, load, reporter)?;
     }
     Ok(unchecked.finish())
+}
+
+/// How memory is loaded.
+#[derive(Clone, Copy)]
+enum Load<'a> {
+    /// The bytes are those of the source. With a transform, they should stay in the cache.
+    Bytes {
+        needs_transform: bool,
+    },
+    Converted(&'a ItemConversion),
+}
+
+impl Load<'_> {
+    fn needs_cleared_memory(self, source: &mut Source<'_>) -> bool {
+        match self {
+            Self::Bytes { .. } => {
+                source.positioned().is_none_or(|positioned| positioned.needs_cleared_memory())
+            }
+            Self::Converted(_) => false,
+        }
+    }
 }
 
 /// Loads a part of memory.
@@ -304,7 +358,7 @@ fn load_growing(
     header: &Header,
     grow: &mut dyn FnMut(usize, &mut LoadPart<'_>) -> Result<()>,
     (len, bytes, item): (usize, usize, usize),
-    needs_transform: bool,
+    load: Load<'_>,
     reporter: &ProgressReporter,
 ) -> Result<()> {
     let item = item.max(1);
@@ -314,25 +368,38 @@ fn load_growing(
         grow(more, &mut |part| {
             let part = part.with_zeros_from(bytes);
             os::advise_huge_pages(part.memory());
-            load_stream(source, header, part, needs_transform, reporter)
+            load_stream(source, header, part, load, reporter)
         })?;
         arrived = more * item;
     }
     Ok(())
 }
 
-/// Loads contiguous memory of `bytes` bytes from any source.
+/// Loads contiguous memory from any source.
 fn load_all(
     source: &mut Source<'_>,
     header: &Header,
     part: MemoryPart<'_>,
-    (bytes, needs_transform): (usize, bool),
+    load: Load<'_>,
     reporter: &ProgressReporter,
     options: &ReadOptions,
 ) -> Result<()> {
     let Some(positioned) = source.positioned() else {
-        return load_stream(source, header, part, needs_transform, reporter);
+        return load_stream(source, header, part, load, reporter);
     };
+    let needs_transform = match load {
+        Load::Bytes { needs_transform } => needs_transform,
+        Load::Converted(_) if header.dtype().item_size() == 0 => {
+            return load_stream(source, header, part, load, reporter);
+        }
+        Load::Converted(conversion) => {
+            let items = PositionedItems { source: positioned, header, reporter };
+            convert_items(&items, part, conversion, options)?;
+            source.advance(header.len() * header.dtype().item_size() as u64);
+            return Ok(());
+        }
+    };
+    let (_, bytes) = part.memory();
     let hints = positioned.hints();
     let block = hints.get_block();
     // Memory that has to be cleared is cleared in the cache.
@@ -385,9 +452,13 @@ fn load_stream(
     source: &mut Source<'_>,
     header: &Header,
     mut part: MemoryPart<'_>,
-    needs_transform: bool,
+    load: Load<'_>,
     reporter: &ProgressReporter,
 ) -> Result<()> {
+    let needs_transform = match load {
+        Load::Bytes { needs_transform } => needs_transform,
+        Load::Converted(conversion) => return convert_stream(source, header, part, conversion, reporter),
+    };
     let max_len =
         if needs_transform || reporter.is_enabled() || !part.is_cleared() { BLOCK_LEN } else { usize::MAX };
     load_part(&mut part, header, max_len, reporter, |buf, _| source.fill_read_buf(buf, usize::MAX))
@@ -441,13 +512,7 @@ fn for_each_block(
 ) -> Result<()> {
     let item = header.dtype().item_size();
     if item == 0 {
-        // Items of 0 bytes need memory once they are decoded; in a subarray, each of its elements does.
-        let within = match header.dtype() {
-            DType::Subarray(subarray) => subarray.shape_ref().len().unwrap_or(u64::MAX),
-            _ => 1,
-        };
-        let items = header.len().saturating_mul(within);
-        limits::check(LimitKind::EmptyItems, items, Limits::EMPTY_ITEMS as u64)?;
+        check_empty_items(header)?;
         return take(&mut [], header.count());
     }
     let (_, bytes) = header.len_and_bytes_in_memory()?;
@@ -467,10 +532,24 @@ fn for_each_block(
     Ok(())
 }
 
+/// Fails if items of 0 bytes are more than what is made of them may be.
+fn check_empty_items(header: &Header) -> Result<()> {
+    if header.dtype().item_size() > 0 {
+        return Ok(());
+    }
+    // Items of 0 bytes need memory once they are decoded; in a subarray, each of its elements does.
+    let within = match header.dtype() {
+        DType::Subarray(subarray) => subarray.shape_ref().len().unwrap_or(u64::MAX),
+        _ => 1,
+    };
+    let items = header.len().saturating_mul(within);
+    limits::check(LimitKind::EmptyItems, items, Limits::EMPTY_ITEMS as u64)
+}
+
 /// Fills `block` with the next bytes.
 ///
 /// The buffer grows as data arrives, since an item may be large, and the source may be shorter than claimed.
-fn load_block(
+pub(super) fn load_block(
     source: &mut Source<'_>,
     header: &Header,
     block: &mut Vec<u8>,

@@ -5,11 +5,8 @@ use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, MaybeUninit, needs_drop};
 use std::slice;
 
-use bytemuck::Pod;
-
 use super::super::ItemDecoder;
 use super::{Bitwise, RecordType};
-use crate::bytes::ReadBuf;
 use crate::error::{ErrorKind, Result};
 
 /// Memory that is filled with elements, from its beginning.
@@ -61,30 +58,6 @@ impl<'a, T> ElementBuf<'a, T> {
             }
             self.count += filled;
         }
-    }
-
-    /// Fills the next `count` places with the bytes of elements.
-    ///
-    /// # Panics
-    ///
-    /// If there are fewer.
-    pub(in crate::element) fn fill(
-        &mut self,
-        count: usize,
-        fill: impl FnOnce(&mut ReadBuf<'_>) -> Result<()>,
-    ) -> Result<()>
-    where
-        T: Pod,
-    {
-        let places = &mut self.memory[self.count..][..count];
-        let (first, len) = (places.as_mut_ptr().cast::<MaybeUninit<u8>>(), size_of_val(places));
-        // SAFETY: bytes that may not be initialized are valid with any content, and only initialized ones are written.
-        let mut buf = ReadBuf::new(unsafe { slice::from_raw_parts_mut(first, len) });
-        fill(&mut buf)?;
-        let filled = buf.into_filled();
-        assert!(filled.len() == len && filled.as_ptr() == first.cast(), "the bytes of each element");
-        self.count += count; // any bytes are elements
-        Ok(())
     }
 
     /// Assembles structs from the fields of `count` records of `record` bytes.
@@ -386,18 +359,6 @@ mod tests {
         });
         assert!(failed.is_err());
         assert_eq!((items.len(), Arc::strong_count(&counted)), (4, 5));
-    }
-
-    #[test]
-    #[should_panic(expected = "the bytes of each element")]
-    #[cfg_attr(panic = "abort", ignore = "needs panics that unwind")]
-    fn fill_with_too_few_bytes_panics() {
-        let _ = append(&mut Vec::<u32>::new(), 2, &mut |places| {
-            places.fill(2, |buf| {
-                buf.copy(&[1; 7]);
-                Ok(())
-            })
-        });
     }
 
     #[test]

@@ -22,8 +22,8 @@ pub(super) use element_buf::{FieldOffset, FieldReader, StructAssembler, decode_t
 use ndarray::{ArrayView, ArrayViewMutD, Dimension};
 pub(crate) use unchecked_vec::{MemoryPart, UncheckedVec};
 pub(crate) use view::{StridedLayout, view, view_mut, view_strided, view_strided_mut};
+pub(super) use wrapped::inner_slice;
 pub use wrapped::{Enumeration, Markers, Newtype};
-pub(super) use wrapped::{inner_slice, no_variant};
 
 use super::record::{FieldsRead, FieldsWritten, RecordSpec};
 use super::time::units::Unit;

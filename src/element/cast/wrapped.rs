@@ -149,7 +149,7 @@ fn first_invalid<E: Enumeration>(bytes: &[u8]) -> Option<usize> {
 }
 
 /// Returns the error for a number that is not a variant.
-pub(in crate::element) fn no_variant<E: Enumeration>(number: E::Number) -> ErrorKind {
+fn no_variant<E: Enumeration>(number: E::Number) -> ErrorKind {
     ErrorKind::InvalidElement(ElementFault::Variant {
         found: number.into(),
         of: E::NAME,

@@ -14,12 +14,10 @@ pub(crate) use text::{format_complex, format_f64, shortest_half};
 pub(crate) use text::{half_as_printed, half_to_single};
 pub(super) use times::ticks_in;
 
-use super::cast::ElementBuf;
-use super::fixed::ScalarElement;
+use super::cast::{Bitwise, ElementBuf};
 use super::swap::swap_units;
 use super::{ItemDecoder, ReadPlan, mismatch, swap_between};
-#[cfg(feature = "half-2")]
-use crate::bytes::AsChunks;
+use crate::bytes::ReadBuf;
 use crate::dtype::Casting;
 use crate::dtype::{ByteOrder, CastingRules, DType, Kind, LongDoubleFormat, Scalar, TimeUnit};
 use crate::error::{Error, ErrorKind, Help, Result};
@@ -172,20 +170,25 @@ fn is_convertible(found: &Scalar, wanted: &Scalar) -> bool {
 }
 
 /// Returns the plan for converting elements of another dtype to `T`, of this dtype, if the options ask for it and allow it.
+///
+/// The token says of what is made that it becomes elements.
 pub(super) fn read_plan<T: 'static>(
     found: &DType,
     wanted: Scalar,
+    token: Bitwise<T>,
     options: &ReadOptions,
-) -> Result<ReadPlan<T>>
-where
-    ConvertingDecoder: ItemDecoder<T>,
-{
-    converting_decoder(found, wanted, options).map(|converting| ReadPlan::PerItem(Box::new(converting) as _))
+) -> Result<ReadPlan<T>> {
+    let conversion = item_conversion(found, wanted, options)?;
+    Ok(match const { size_of::<T>() } {
+        // How many have been made is not seen in memory of 0 bytes.
+        0 => ReadPlan::PerItem(converting_decoder(token, conversion)),
+        _ => ReadPlan::Converted(token, conversion),
+    })
 }
 
-fn converting_decoder(found: &DType, wanted: Scalar, options: &ReadOptions) -> Result<ConvertingDecoder> {
+fn item_conversion(found: &DType, wanted: Scalar, options: &ReadOptions) -> Result<ItemConversion> {
     match (found.as_scalar(), options.rules()) {
-        (Some(found), Some(rules)) => ConvertingDecoder::of(found, &wanted, rules),
+        (Some(found), Some(rules)) => ItemConversion::of(found, &wanted, rules),
         (scalar, _) => {
             let can_convert = scalar.is_some_and(|scalar| is_convertible(scalar, &wanted));
             Err(mismatch(found, wanted.into(), can_convert))
@@ -259,83 +262,84 @@ impl<T> ItemDecoder<T> for ViaTextDecoder<T> {
     }
 }
 
-pub(super) struct ConvertingDecoder {
+/// Makes the bytes of elements of a type from items of another dtype.
+///
+/// It is not generic, so that reading numbers of a type as another is compiled once for each pair, in the library.
+#[doc(hidden)]
+pub struct ItemConversion {
     recode: Recode,
     /// Does the same without modifying the items, if that is possible.
-    unchecked_loop: Option<numbers::ConvertLoop>,
+    shared_loop: Option<numbers::ConvertLoop>,
+    item_size: usize,
+    made_size: usize,
     is_text: bool,
 }
 
-impl ConvertingDecoder {
+impl ItemConversion {
     fn of(found: &Scalar, wanted: &Scalar, rules: CastingRules) -> Result<Self> {
-        let recode = recoder(found, wanted, rules)?;
-        let unchecked_loop = numbers::unchecked_loop(found, wanted, rules.casting);
-        Ok(Self { recode, unchecked_loop, is_text: text::width(found).or(text::width(wanted)).is_some() })
+        Ok(Self {
+            recode: recoder(found, wanted, rules)?,
+            shared_loop: numbers::unchecked_loop(found, wanted, rules.casting),
+            item_size: found.size(),
+            made_size: wanted.size(),
+            is_text: text::width(found).or(text::width(wanted)).is_some(),
+        })
     }
 
-    fn nanos_per_element(&self) -> u64 {
-        if self.is_text { 50 } else { 1 }
+    /// Returns the size of an item.
+    pub(crate) fn item_size(&self) -> usize {
+        self.item_size
     }
-}
 
-impl<T: ScalarElement> ItemDecoder<T> for ConvertingDecoder {
-    fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, T>) -> Result<()> {
-        if self.decode_shared(items, count, out)? {
+    /// Returns the size of what is made of an item.
+    pub(crate) fn made_size(&self) -> usize {
+        self.made_size
+    }
+
+    /// Makes elements of `count` items, which it may modify. An error names the element.
+    pub(crate) fn convert(&self, items: &mut [u8], count: usize, made: &mut ReadBuf<'_>) -> Result<()> {
+        if let Some(convert) = self.shared_loop {
+            convert(items, made);
             return Ok(());
         }
         for_each_part(items, count, &mut |items, count| {
             let recode = |made: &mut [u8]| (self.recode)(items, made).map(|()| made.len());
-            out.fill(count, |buf| buf.read_with(usize::MAX, recode).map(drop))
+            made.read_with(count * self.made_size, recode).map(drop)
         })
     }
 
-    fn decode_shared(&self, items: &[u8], count: usize, out: &mut ElementBuf<'_, T>) -> Result<bool> {
-        let Some(convert) = self.unchecked_loop else { return Ok(false) };
-        out.fill(count, |buf| {
-            convert(items, buf);
-            Ok(())
-        })?;
-        Ok(true)
+    /// Returns the loop that makes elements of items without modifying them, if that is possible.
+    pub(crate) fn shared_loop(&self) -> Option<numbers::ConvertLoop> {
+        self.shared_loop
     }
 
-    fn nanos_per_element(&self) -> u64 {
-        self.nanos_per_element()
+    /// Returns about how many nanoseconds an element takes, which decides how many threads convert.
+    pub(crate) fn nanos_per_element(&self) -> u64 {
+        if self.is_text { 50 } else { 1 }
     }
 }
 
-/// As in NumPy, any number but zero is true.
-impl ItemDecoder<bool> for ConvertingDecoder {
-    fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, bool>) -> Result<()> {
-        // `bool` is not `Pod`, so the result cannot be written into the memory of `out` as bytes.
-        let mut bytes = [0u8; ELEMENTS_PER_PART];
-        for_each_part(items, count, &mut |items, count| {
-            let made = &mut bytes[..count];
-            (self.recode)(items, made)?;
-            out.extend(made.iter().map(|byte| *byte != 0));
-            Ok(())
-        })
-    }
-
-    fn nanos_per_element(&self) -> u64 {
-        self.nanos_per_element()
-    }
+/// Returns a decoder of converted elements, for what is made of several elements or of one.
+pub(super) fn converting_decoder<T: 'static>(
+    token: Bitwise<T>,
+    conversion: ItemConversion,
+) -> Box<dyn ItemDecoder<T>> {
+    Box::new(ConvertingDecoder { token, conversion })
 }
 
-#[cfg(feature = "half-2")]
-impl ItemDecoder<half::bf16> for ConvertingDecoder {
-    fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, half::bf16>) -> Result<()> {
-        // What is converted are little-endian bytes, on any machine.
-        let mut bytes = [0u8; 2 * ELEMENTS_PER_PART];
-        for_each_part(items, count, &mut |items, count| {
-            let made = &mut bytes[..2 * count];
-            (self.recode)(items, made)?;
-            out.extend(made.chunks_of().iter().map(|bytes| half::bf16::from_le_bytes(*bytes)));
-            Ok(())
-        })
+struct ConvertingDecoder<T> {
+    token: Bitwise<T>,
+    conversion: ItemConversion,
+}
+
+impl<T> ItemDecoder<T> for ConvertingDecoder<T> {
+    fn decode(&self, items: &mut [u8], count: usize, out: &mut ElementBuf<'_, T>) -> Result<()> {
+        out.extend(self.token.make(count, |made| self.conversion.convert(items, count, made))?);
+        Ok(())
     }
 
     fn nanos_per_element(&self) -> u64 {
-        self.nanos_per_element()
+        self.conversion.nanos_per_element()
     }
 }
 

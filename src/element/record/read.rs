@@ -249,10 +249,12 @@ impl<R, F> FieldReader<R> for Column<R, F> {
                     buf.read_with(usize::MAX, gather).map(drop)
                 })
             }
+            Origin::Stored(ReadPlan::Converted(token, conversion)) => {
+                let mut column = self.gathered(structs, count);
+                token.make(count, |made| conversion.convert(&mut column, count, made))
+            }
             Origin::Stored(ReadPlan::PerItem(decode)) => {
-                let mut column = vec![0; count * self.size];
-                self.gather(structs.records(), &mut column);
-                decode_to_vec(&**decode, &mut column, count)
+                decode_to_vec(&**decode, &mut self.gathered(structs, count), count)
             }
             Origin::Stored(ReadPlan::Opaque(_)) => unreachable!("`column` takes none"),
         };
@@ -262,6 +264,13 @@ impl<R, F> FieldReader<R> for Column<R, F> {
 }
 
 impl<R, F> Column<R, F> {
+    /// Returns the field of each record.
+    fn gathered(&self, structs: &StructAssembler<'_, R>, count: usize) -> Vec<u8> {
+        let mut column = vec![0; count * self.size];
+        self.gather(structs.records(), &mut column);
+        column
+    }
+
     /// Copies the field from each record.
     fn gather(&self, (records, record): (&[u8], usize), into: &mut [u8]) {
         // Both sizes are at least 1, or there is nothing to copy.
